@@ -1,7 +1,10 @@
 //! Embeds the data trees with the digest of each file, and packs the guest's scripts once: they are the same in
 //! every build, and compressing and hashing them took a third of the time of a preview.
 
-#![expect(clippy::disallowed_methods, reason = "`io::fs` belongs to the program, not to its build")]
+#![expect(
+    clippy::disallowed_methods,
+    reason = "`io::fs` belongs to the program, not to its build"
+)]
 
 use std::env;
 use std::error::Error;
@@ -17,17 +20,25 @@ use zip::{CompressionMethod, DateTime, System, ZipWriter};
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
 fn main() -> Outcome<()> {
-    let root = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").ok_or("cargo sets CARGO_MANIFEST_DIR")?);
+    let root =
+        PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").ok_or("cargo sets CARGO_MANIFEST_DIR")?);
     let out = PathBuf::from(env::var_os("OUT_DIR").ok_or("cargo sets OUT_DIR")?);
     let mut source = String::new();
     for tree in ["manifests", "packer", "provisioners"] {
         println!("cargo::rerun-if-changed={tree}");
         let folder = root.join(tree);
-        writeln!(source, "static {}: &[EmbeddedFile] = &[", tree.to_uppercase())?;
+        writeln!(
+            source,
+            "static {}: &[EmbeddedFile] = &[",
+            tree.to_uppercase()
+        )?;
         for path in list_files(&folder)? {
             let digest = format_sha256(&fs::read(folder.join(&path))?);
             // Not the whole path: the sources may be moved, and Cargo does not run this script again for that.
-            let file = format!("concat!(env!(\"CARGO_MANIFEST_DIR\"), {:?})", format!("/{tree}/{path}"));
+            let file = format!(
+                "concat!(env!(\"CARGO_MANIFEST_DIR\"), {:?})",
+                format!("/{tree}/{path}")
+            );
             writeln!(
                 source,
                 "    EmbeddedFile {{ path: {path:?}, bytes: include_bytes!({file}), sha256: {digest:?} }},"
@@ -39,9 +50,15 @@ fn main() -> Outcome<()> {
     println!("cargo::rustc-env=IMAGEGEN_COMMIT={commit}");
     println!("cargo::rustc-env=IMAGEGEN_DATE={date}");
     println!("cargo::rustc-env=IMAGEGEN_TARGET={}", env::var("TARGET")?);
-    println!("cargo::rustc-env=IMAGEGEN_CATALOG={}", digest_tree(&root.join("manifests"))?);
+    println!(
+        "cargo::rustc-env=IMAGEGEN_CATALOG={}",
+        digest_tree(&root.join("manifests"))?
+    );
     fs::write(out.join("embedded.rs"), source)?;
-    fs::write(out.join("scripts.zip"), pack_scripts(&root.join("provisioners"))?)?;
+    fs::write(
+        out.join("scripts.zip"),
+        pack_scripts(&root.join("provisioners"))?,
+    )?;
     Ok(())
 }
 
@@ -54,15 +71,21 @@ fn find_commit(root: &Path) -> (String, String) {
     let is_release = env::var("PROFILE").is_ok_and(|profile| profile == "release");
     let git = |format: &str| {
         let format = format!("--format={format}");
-        let output =
-            Command::new("git").arg("-C").arg(root).args(["show", "-s", &format, "HEAD"]).output().ok()?;
+        let output = Command::new("git")
+            .arg("-C")
+            .arg(root)
+            .args(["show", "-s", &format, "HEAD"])
+            .output()
+            .ok()?;
         let text = String::from_utf8(output.stdout).ok()?.trim().to_owned();
         (is_release && output.status.success() && !text.is_empty()).then_some(text)
     };
     if is_release && root.join(".git").is_dir() {
         println!("cargo::rerun-if-changed=.git/logs/HEAD");
     }
-    let commit = given("IMAGEGEN_COMMIT").or_else(|| packaged_commit(root)).or_else(|| git("%H"));
+    let commit = given("IMAGEGEN_COMMIT")
+        .or_else(|| packaged_commit(root))
+        .or_else(|| git("%H"));
     let date = given("IMAGEGEN_DATE").or_else(|| git("%cs"));
     (commit.unwrap_or_default(), date.unwrap_or_default())
 }
@@ -85,8 +108,11 @@ fn list_files(root: &Path) -> Outcome<Vec<String>> {
                 folders.push(path);
                 continue;
             }
-            let parts: Option<Vec<&str>> =
-                path.strip_prefix(root)?.iter().map(|part| part.to_str()).collect();
+            let parts: Option<Vec<&str>> = path
+                .strip_prefix(root)?
+                .iter()
+                .map(|part| part.to_str())
+                .collect();
             files.push(parts.ok_or("a file name is not UTF-8")?.join("/"));
         }
     }
@@ -99,13 +125,20 @@ fn list_files(root: &Path) -> Outcome<Vec<String>> {
 fn digest_tree(folder: &Path) -> Outcome<String> {
     let mut lines = String::new();
     for path in list_files(folder)? {
-        writeln!(lines, "{}  {path}", format_sha256(&fs::read(folder.join(&path))?))?;
+        writeln!(
+            lines,
+            "{}  {path}",
+            format_sha256(&fs::read(folder.join(&path))?)
+        )?;
     }
     Ok(format_sha256(lines.as_bytes()))
 }
 
 fn format_sha256(bytes: &[u8]) -> String {
-    hmac_sha256::Hash::hash(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+    hmac_sha256::Hash::hash(bytes)
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
 }
 
 /// As `render::payload` packs scripts; a test compares the two.
@@ -120,7 +153,8 @@ fn pack_scripts(provisioners: &Path) -> Outcome<Vec<u8>> {
     for path in list_files(provisioners)? {
         let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
         let extension = path.rsplit_once('.').map_or("", |(_, extension)| extension);
-        if ["ps1", "psm1"].contains(&extension) && ["engine", "node", "resources"].contains(&folder) {
+        if ["ps1", "psm1"].contains(&extension) && ["engine", "node", "resources"].contains(&folder)
+        {
             zip.start_file(path.as_str(), options)?;
             zip.write_all(&fs::read(provisioners.join(path))?)?;
         }

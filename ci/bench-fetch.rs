@@ -14,11 +14,19 @@ use imagegen::ui::Downloads;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    match arguments.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
+    match arguments
+        .iter()
+        .map(String::as_str)
+        .collect::<Vec<_>>()
+        .as_slice()
+    {
         ["fetch", store, jobs, files @ ..] => fetch(store, jobs.parse()?, files),
         ["hash", files @ ..] => {
             for file in files {
-                println!("{}", digest_file_with(Path::new(file), DigestSet::Both)?.sha256);
+                println!(
+                    "{}",
+                    digest_file_with(Path::new(file), DigestSet::Both)?.sha256
+                );
             }
             Ok(())
         }
@@ -39,7 +47,10 @@ fn fetch(store: &str, jobs: usize, files: &[&str]) -> Result<(), Box<dyn Error>>
             headers: Vec::new(),
         })
         .collect();
-    let fetcher = Fetcher::new(Http::new(Options::default())?, Store::open(PathBuf::from(store))?)?;
+    let fetcher = Fetcher::new(
+        Http::new(Options::default())?,
+        Store::open(PathBuf::from(store))?,
+    )?;
     for outcome in fetcher.fetch_all(&requests, jobs, &Downloads::new_silent()) {
         println!("{}", outcome?.sha256());
     }

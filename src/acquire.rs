@@ -25,10 +25,12 @@ pub use network::{
     HeaderGrants, absolute_path, open_fetcher, open_store, request_artifact, request_user_files,
 };
 pub use prove::{
-    Keys, KnownKey, ProofScope, ProveError, SIDECAR, Trust, VerifiedArtifact, carried_name, find_sidecar,
-    reprove_artifact, write_proofs,
+    Keys, KnownKey, ProofScope, ProveError, SIDECAR, Trust, VerifiedArtifact, carried_name,
+    find_sidecar, reprove_artifact, write_proofs,
 };
-pub use tools::{PlannedTools, ToolError, Tools, acquire_tools, check_own_packer, check_tools, plan_tools};
+pub use tools::{
+    PlannedTools, ToolError, Tools, acquire_tools, check_own_packer, check_tools, plan_tools,
+};
 
 /// A plan whose artifacts were fetched and proven. Only [`prove_plan`] makes one.
 #[derive(Debug)]
@@ -89,10 +91,18 @@ impl Acquirer<'_> {
         let files = self.fetch_files(&requests)?;
         let tree = self.trees.catalog.tree();
         let (keys, roots) = (Keys::read(tree)?, PinnedRoots::read(tree)?);
-        let Self { fetcher, policy, .. } = *self;
+        let Self {
+            fetcher, policy, ..
+        } = *self;
         let catalog = &self.trees.catalog;
-        let trust =
-            Trust { fetcher, policy, catalog, keys: &keys, roots: &roots, now: clock::current_time() };
+        let trust = Trust {
+            fetcher,
+            policy,
+            catalog,
+            keys: &keys,
+            roots: &roots,
+            now: clock::current_time(),
+        };
         let pairs = artifacts.iter().zip(&files);
         let outcomes =
             pairs.map(|(artifact, fetched)| prove::prove_artifact(artifact, fetched, scope, trust));
@@ -106,8 +116,10 @@ impl Acquirer<'_> {
         for artifact in verified {
             let (title, waived) = (artifact.artifact().title(), artifact.list_waived());
             if !waived.is_empty() {
-                self.printer
-                    .print_note(&format!("{title}: missing, and waived by name: {}", waived.join(", ")));
+                self.printer.print_note(&format!(
+                    "{title}: missing, and waived by name: {}",
+                    waived.join(", ")
+                ));
             }
         }
         print_unasked(
@@ -122,7 +134,11 @@ impl Acquirer<'_> {
     pub fn fetch_files(&self, requests: &[Request]) -> Result<Vec<Fetched>> {
         let sizes: Vec<Option<u64>> = requests.iter().map(|request| request.size).collect();
         let downloads = Downloads::new(self.printer, &sizes);
-        collect_outcomes(self.fetcher.fetch_all(requests, self.network.jobs, &downloads), self.printer)
+        collect_outcomes(
+            self.fetcher
+                .fetch_all(requests, self.network.jobs, &downloads),
+            self.printer,
+        )
     }
 
     /// Files that the image definition pins by its own digests.
@@ -150,11 +166,15 @@ impl Acquirer<'_> {
     /// Without that signature the file itself is downloaded: the publisher may contradict itself.
     fn find_stored(&self, artifact: &PlannedArtifact, request: &Request) -> Option<FileDigest> {
         let store = self.fetcher.store();
-        let signs = artifact.signatures.iter().any(|signature| signature.kind.signs_checksums());
+        let signs = artifact
+            .signatures
+            .iter()
+            .any(|signature| signature.kind.signs_checksums());
         if artifact.is_pinned() || !signs || store.find_url(artifact.url.public_url()).is_none() {
             return None;
         }
-        let mut stated = prove::read_stated_digests(artifact, &request.headers, self.fetcher).into_iter();
+        let mut stated =
+            prove::read_stated_digests(artifact, &request.headers, self.fetcher).into_iter();
         stated.find(|digest| store.find_object(digest).is_some())
     }
 }
@@ -167,7 +187,10 @@ pub fn print_unasked<'a>(
 ) {
     let unasked = format_unasked(artifacts);
     if !unasked.is_empty() {
-        printer.print_note(&format!("signatures that were not verified ({reason}): {}", unasked.join("; ")));
+        printer.print_note(&format!(
+            "signatures that were not verified ({reason}): {}",
+            unasked.join("; ")
+        ));
     }
 }
 
@@ -187,11 +210,16 @@ pub fn collect_outcomes<T, E: Into<Error>>(
             Err(error) => failures.push(error.into()),
         }
     }
-    if let Some(at) = failures.iter().position(|error| error.class() == ErrorClass::Interrupted) {
+    if let Some(at) = failures
+        .iter()
+        .position(|error| error.class() == ErrorClass::Interrupted)
+    {
         return Err(failures.swap_remove(at));
     }
     let mut failures = failures.into_iter();
-    let Some(first) = failures.next() else { return Ok(values) };
+    let Some(first) = failures.next() else {
+        return Ok(values);
+    };
     failures.for_each(|other| printer.print_error(&other.to_string()));
     Err(first)
 }
@@ -213,26 +241,44 @@ impl PinScope {
 /// Whether [`pin_plan`] would fetch anything.
 #[must_use]
 pub fn needs_proofs(plan: &Plan, scope: PinScope, policy: &Policy, catalog: &Catalog) -> bool {
-    plan.artifacts().any(|artifact| scope.holds(artifact, policy, catalog))
+    plan.artifacts()
+        .any(|artifact| scope.holds(artifact, policy, catalog))
 }
 
 /// Pins artifacts by what their publishers prove.
 ///
 /// # Errors
 /// An artifact cannot be fetched or proven.
-pub fn pin_plan(plan: &mut Plan, scope: PinScope, acquirer: &Acquirer<'_>) -> Result<Vec<VerifiedArtifact>> {
+pub fn pin_plan(
+    plan: &mut Plan,
+    scope: PinScope,
+    acquirer: &Acquirer<'_>,
+) -> Result<Vec<VerifiedArtifact>> {
     let catalog = &acquirer.trees.catalog;
     let needed = |artifact: &&PlannedArtifact| scope.holds(artifact, acquirer.policy, catalog);
     let artifacts: Vec<PlannedArtifact> = plan.artifacts().filter(needed).cloned().collect();
-    if let Some(artifact) = artifacts.iter().find(|artifact| !artifact.is_pinned() && !offers_proof(artifact))
+    if let Some(artifact) = artifacts
+        .iter()
+        .find(|artifact| !artifact.is_pinned() && !offers_proof(artifact))
     {
-        return Err(Unprovable { title: artifact.title(), artifact: artifact.clone() }.into());
+        return Err(Unprovable {
+            title: artifact.title(),
+            artifact: artifact.clone(),
+        }
+        .into());
     }
-    let verified = acquirer.prove_artifacts(&artifacts.iter().collect::<Vec<_>>(), ProofScope::Publisher)?;
+    let verified =
+        acquirer.prove_artifacts(&artifacts.iter().collect::<Vec<_>>(), ProofScope::Publisher)?;
     for proven in &verified {
-        acquirer.printer.print_note(&format!("proven: {}", proven.format_summary()));
+        acquirer
+            .printer
+            .print_note(&format!("proven: {}", proven.format_summary()));
         let proven = proven.artifact();
-        for artifact in plan.groups.iter_mut().flat_map(|group| &mut group.artifacts) {
+        for artifact in plan
+            .groups
+            .iter_mut()
+            .flat_map(|group| &mut group.artifacts)
+        {
             if artifact.component == proven.component && artifact.url == proven.url {
                 *artifact = proven.clone();
             }
@@ -252,14 +298,26 @@ pub fn prove_plan(
     acquirer: &Acquirer<'_>,
 ) -> Result<ProvenPlan> {
     let plan = admitted.pinned().plan();
-    let known = |artifact: &PlannedArtifact| earlier.iter().find(|known| known.artifact() == artifact);
-    let open: Vec<&PlannedArtifact> = plan.artifacts().filter(|artifact| known(artifact).is_none()).collect();
-    let mut fresh = acquirer.prove_artifacts(&open, ProofScope::Signatures)?.into_iter();
-    let artifacts: Vec<VerifiedArtifact> =
-        plan.artifacts().filter_map(|artifact| known(artifact).cloned().or_else(|| fresh.next())).collect();
+    let known =
+        |artifact: &PlannedArtifact| earlier.iter().find(|known| known.artifact() == artifact);
+    let open: Vec<&PlannedArtifact> = plan
+        .artifacts()
+        .filter(|artifact| known(artifact).is_none())
+        .collect();
+    let mut fresh = acquirer
+        .prove_artifacts(&open, ProofScope::Signatures)?
+        .into_iter();
+    let artifacts: Vec<VerifiedArtifact> = plan
+        .artifacts()
+        .filter_map(|artifact| known(artifact).cloned().or_else(|| fresh.next()))
+        .collect();
     let user_files = acquirer.fetch_user_files(&plan.selection)?;
     admitted.record_members(artifacts.iter().map(VerifiedArtifact::artifact));
-    Ok(ProvenPlan { admitted, artifacts, user_files })
+    Ok(ProvenPlan {
+        admitted,
+        artifacts,
+        user_files,
+    })
 }
 
 /// Pins, admits and proves a plan in one go.
@@ -268,12 +326,18 @@ pub fn prove_plan(
 /// As [`pin_plan`] and [`prove_plan`]; the policy refuses the plan.
 pub fn acquire_plan(mut plan: Plan, acquirer: &Acquirer<'_>) -> Result<ProvenPlan> {
     let earlier = pin_plan(&mut plan, PinScope::Needed, acquirer)?;
-    let admitted = crate::trust::admit(PinnedPlan::new(plan)?, acquirer.policy, &acquirer.trees.catalog)?;
+    let admitted = crate::trust::admit(
+        PinnedPlan::new(plan)?,
+        acquirer.policy,
+        &acquirer.trees.catalog,
+    )?;
     prove_plan(admitted, &earlier, acquirer)
 }
 
 fn offers_proof(artifact: &PlannedArtifact) -> bool {
-    !artifact.checksums.is_empty() || !artifact.signatures.is_empty() || artifact.authenticode.is_some()
+    !artifact.checksums.is_empty()
+        || !artifact.signatures.is_empty()
+        || artifact.authenticode.is_some()
 }
 
 /// An artifact without a recorded digest, of which the publisher offers no proof.

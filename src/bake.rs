@@ -22,20 +22,31 @@ use crate::model::variable::{PACKER_TEMPLATE, Variable};
 use crate::ui::Printer;
 
 pub use condense::condense_line;
-pub use results::{BakedImage, BuiltArtifact, BuiltFile, CheckReport, CheckedResource, PackerManifest};
+pub use results::{
+    BakedImage, BuiltArtifact, BuiltFile, CheckReport, CheckedResource, PackerManifest,
+};
 
 /// What a bake leaves beside the workspace's own files.
 pub const RESULTS: &[&str] = &["image.json"];
 /// What a bake that came to nothing may leave.
-pub const TRACES: &[&str] =
-    &["packer.log", "packer-manifest.json", "packer-manifest.json.lock", "check-report.json"];
+pub const TRACES: &[&str] = &[
+    "packer.log",
+    "packer-manifest.json",
+    "packer-manifest.json.lock",
+    "check-report.json",
+];
 
 #[derive(Debug, thiserror::Error)]
 pub enum BakeError {
     #[error("Packer not found: {}; the workspace was written", .0.display())]
     NoPacker(PathBuf),
     #[error("packer {step} failed with exit code {code}{}", format_lines(.last))]
-    Failed { step: String, code: i32, last: Vec<String>, log: PathBuf },
+    Failed {
+        step: String,
+        code: i32,
+        last: Vec<String>,
+        log: PathBuf,
+    },
     #[error("packer {step} was killed{}", format_lines(.last))]
     Killed { step: String, last: Vec<String> },
     #[error("packer build succeeded, but its manifest has no image: {reason}")]
@@ -73,7 +84,9 @@ impl Classify for BakeError {
             | Self::NoImage { .. }
             | Self::Convert { .. }
             | Self::Report(_) => ErrorClass::Packer,
-            Self::MissingVariables(_) | Self::Template(_) | Self::ShortSecret(_) => ErrorClass::Selection,
+            Self::MissingVariables(_) | Self::Template(_) | Self::ShortSecret(_) => {
+                ErrorClass::Selection
+            }
         }
     }
 
@@ -120,7 +133,12 @@ fn require_variables(plan: &Plan) -> Result<(), BakeError> {
     if plan.missing.is_empty() {
         return Ok(());
     }
-    Err(BakeError::MissingVariables(plan.missing.iter().map(|missing| missing.names.join(" or ")).collect()))
+    Err(BakeError::MissingVariables(
+        plan.missing
+            .iter()
+            .map(|missing| missing.names.join(" or "))
+            .collect(),
+    ))
 }
 
 /// What can be missing before anything is downloaded.
@@ -146,19 +164,25 @@ impl Bake<'_> {
         if !exec::is_program(&program) {
             return Err(BakeError::NoPacker(program));
         }
-        let (artifacts, media) =
-            (media::gather_artifacts(self.proven)?, media::gather_boot_media(self.proven)?);
+        let (artifacts, media) = (
+            media::gather_artifacts(self.proven)?,
+            media::gather_boot_media(self.proven)?,
+        );
         let log = self.folder.join("packer.log");
         for name in ["packer-manifest.json", "check-report.json", "image.json"] {
             fs::remove_if_exists(&self.folder.join(name))?;
         }
         mask_variables(plan, self.environment);
-        let mut environment = build_environment(plan, self.environment, self.tools.plugins.as_deref());
+        let mut environment =
+            build_environment(plan, self.environment, self.tools.plugins.as_deref());
         refuse_templates(&environment)?;
         refuse_short_secrets(plan, &environment)?;
         environment.extend(media.list_variables());
         if let Some(artifacts) = &artifacts {
-            environment.insert(media::VARIABLE.to_owned(), artifacts.path().as_os_str().to_owned());
+            environment.insert(
+                media::VARIABLE.to_owned(),
+                artifacts.path().as_os_str().to_owned(),
+            );
         }
         let mut session = Session {
             program,
@@ -200,22 +224,39 @@ fn read_results(
         return Err(BakeError::Report("the machine sent none".to_owned()));
     };
     let image = results::read_baked_image(proven, folder, &report)?;
-    fs::write_file(&folder.join("image.json"), crate::model::json::format_json(&image).as_bytes())?;
+    fs::write_file(
+        &folder.join("image.json"),
+        crate::model::json::format_json(&image).as_bytes(),
+    )?;
     Ok(image)
 }
 
 /// Packer's environment: nobody's home page is asked, variables come under Packer's own names.
-fn build_environment(plan: &Plan, environment: &Environment, plugins: Option<&Path>) -> Environment {
+fn build_environment(
+    plan: &Plan,
+    environment: &Environment,
+    plugins: Option<&Path>,
+) -> Environment {
     // Packer's debug log holds the password that it generates for the guest.
-    let mut result: Environment = [("CHECKPOINT_DISABLE", "1"), ("PACKER_NO_COLOR", "1"), ("PACKER_LOG", "")]
-        .into_iter()
-        .map(|(name, value)| (name.to_owned(), OsString::from(value)))
-        .collect();
+    let mut result: Environment = [
+        ("CHECKPOINT_DISABLE", "1"),
+        ("PACKER_NO_COLOR", "1"),
+        ("PACKER_LOG", ""),
+    ]
+    .into_iter()
+    .map(|(name, value)| (name.to_owned(), OsString::from(value)))
+    .collect();
     if let Some(plugins) = plugins {
-        result.insert("PACKER_PLUGIN_PATH".to_owned(), plugins.as_os_str().to_owned());
+        result.insert(
+            "PACKER_PLUGIN_PATH".to_owned(),
+            plugins.as_os_str().to_owned(),
+        );
     }
     for selector in &plan.target.selectors {
-        let chosen = plan.selectors.get(&selector.name).and_then(|value| selector.find_value(value));
+        let chosen = plan
+            .selectors
+            .get(&selector.name)
+            .and_then(|value| selector.find_value(value));
         let settings = chosen.into_iter().flat_map(|value| &value.settings);
         result.extend(settings.map(|(name, value)| (name.clone(), OsString::from(value))));
     }
@@ -234,7 +275,11 @@ fn build_environment(plan: &Plan, environment: &Environment, plugins: Option<&Pa
 
 /// What the target says is secret is masked in Packer's output.
 fn mask_variables(plan: &Plan, environment: &Environment) {
-    let sensitive = plan.target.variables.iter().filter(|variable| variable.sensitive);
+    let sensitive = plan
+        .target
+        .variables
+        .iter()
+        .filter(|variable| variable.sensitive);
     let names = sensitive.flat_map(Variable::environment_names);
     names
         .filter_map(|name| environment.get(&name))
@@ -246,28 +291,47 @@ fn refuse_templates(environment: &Environment) -> Result<(), BakeError> {
     let is_template = |(name, value): &(&String, &OsString)| {
         name.starts_with("PKR_VAR_") && value.to_string_lossy().contains(PACKER_TEMPLATE)
     };
-    let names: Vec<String> = environment.iter().filter(is_template).map(|(name, _)| name.clone()).collect();
-    if names.is_empty() { Ok(()) } else { Err(BakeError::Template(names)) }
+    let names: Vec<String> = environment
+        .iter()
+        .filter(is_template)
+        .map(|(name, _)| name.clone())
+        .collect();
+    if names.is_empty() {
+        Ok(())
+    } else {
+        Err(BakeError::Template(names))
+    }
 }
 
 /// Secrets that are parts of ordinary words.
 fn refuse_short_secrets(plan: &Plan, environment: &Environment) -> Result<(), BakeError> {
-    let sensitive =
-        plan.target.variables.iter().filter(|variable| variable.sensitive).map(Variable::packer_name);
+    let sensitive = plan
+        .target
+        .variables
+        .iter()
+        .filter(|variable| variable.sensitive)
+        .map(Variable::packer_name);
     let is_short = |name: &String| {
         environment
             .get(name)
             .is_some_and(|value| value.as_encoded_bytes().trim_ascii().len() < secret::SHORTEST)
     };
     let names: Vec<String> = sensitive.filter(is_short).collect();
-    if names.is_empty() { Ok(()) } else { Err(BakeError::ShortSecret(names)) }
+    if names.is_empty() {
+        Ok(())
+    } else {
+        Err(BakeError::ShortSecret(names))
+    }
 }
 
 /// Variables by which a builder would choose for itself, for example how it signs in.
 fn list_withheld(plan: &Plan) -> Vec<String> {
     let selectors = plan.target.selectors.iter();
     let withheld = selectors.flat_map(|selector| {
-        let chosen = plan.selectors.get(&selector.name).and_then(|value| selector.find_value(value));
+        let chosen = plan
+            .selectors
+            .get(&selector.name)
+            .and_then(|value| selector.find_value(value));
         selector.list_withheld(chosen)
     });
     withheld.cloned().collect()
@@ -289,7 +353,10 @@ impl Session<'_> {
         self.printer.print_note(&format!("packer {step}"));
         let run = Run {
             program: self.program.clone(),
-            arguments: std::iter::once(step).chain(arguments.iter().copied()).map(OsString::from).collect(),
+            arguments: std::iter::once(step)
+                .chain(arguments.iter().copied())
+                .map(OsString::from)
+                .collect(),
             folder: self.folder.clone(),
             environment: self.environment.clone(),
             withheld: self.withheld.clone(),
@@ -313,21 +380,36 @@ impl Session<'_> {
             }
         };
         let outcome = exec::run_program(&run, |stream, line| {
-            maskers[stream as usize].push_line(line).into_iter().for_each(&mut show);
+            maskers[stream as usize]
+                .push_line(line)
+                .into_iter()
+                .for_each(&mut show);
         });
         maskers.iter_mut().flat_map(Masker::finish).for_each(show);
         progress.finish();
         self.check_outcome(step, outcome?, last)
     }
 
-    fn check_outcome(&self, step: &str, outcome: Outcome, last: Vec<String>) -> Result<(), BakeError> {
+    fn check_outcome(
+        &self,
+        step: &str,
+        outcome: Outcome,
+        last: Vec<String>,
+    ) -> Result<(), BakeError> {
         let step = step.to_owned();
         match outcome {
-            Outcome { interrupted: true, .. } => Err(BakeError::Interrupted),
+            Outcome {
+                interrupted: true, ..
+            } => Err(BakeError::Interrupted),
             Outcome { success: true, .. } => Ok(()),
-            Outcome { code: Some(code), .. } => {
-                Err(BakeError::Failed { step, code, last, log: self.log_path.clone() })
-            }
+            Outcome {
+                code: Some(code), ..
+            } => Err(BakeError::Failed {
+                step,
+                code,
+                last,
+                log: self.log_path.clone(),
+            }),
             Outcome { code: None, .. } => Err(BakeError::Killed { step, last }),
         }
     }

@@ -115,9 +115,16 @@ impl BundleOutput {
 
 impl BundleOutput {
     pub fn format_summary(&self) -> String {
-        let place = self.store.as_ref().map(|store| format!(", now in {store}")).unwrap_or_default();
+        let place = self
+            .store
+            .as_ref()
+            .map(|store| format!(", now in {store}"))
+            .unwrap_or_default();
         let (artifacts, images, size) = (self.artifacts, self.images.len(), self.size);
-        format!("{}: {artifacts} artifacts, {images} images, {size} bytes{place}\n", self.bundle)
+        format!(
+            "{}: {artifacts} artifacts, {images} images, {size} bytes{place}\n",
+            self.bundle
+        )
     }
 }
 
@@ -126,7 +133,10 @@ pub enum BundleError {
     #[error("{file}: {error} [{}]", .error.code)]
     Proof { file: String, error: ProofError },
     #[error("{file} has nothing for a mirror: overrides give URLs of their own to {}", .elsewhere.join(", "))]
-    NoMirror { file: String, elsewhere: Vec<String> },
+    NoMirror {
+        file: String,
+        elsewhere: Vec<String>,
+    },
     #[error("writing {file}: {reason}")]
     Write { file: String, reason: String },
     #[error(transparent)]
@@ -166,8 +176,14 @@ pub(crate) fn collect_evidence(lock: &Lock) -> BTreeMap<&str, &[Evidence]> {
 
 /// Every URL that a lock speaks of: only for these may a bundle say what came from there.
 pub(crate) fn collect_urls(lock: &Lock) -> Vec<String> {
-    let artifacts = lock.artifacts.iter().flat_map(list_artifact_urls).map(str::to_owned);
-    artifacts.chain(lock.selection.user_files().map(|file| file.url.to_string())).collect()
+    let artifacts = lock
+        .artifacts
+        .iter()
+        .flat_map(list_artifact_urls)
+        .map(str::to_owned);
+    artifacts
+        .chain(lock.selection.user_files().map(|file| file.url.to_string()))
+        .collect()
 }
 
 /// The URLs of an artifact and of what proves it.

@@ -41,17 +41,39 @@ pub fn pack_bundle(
     lock.require_pins()?;
     lock.require_admission()?;
     let file = contents.lock.display().to_string();
-    let (mut plan, policy) = resolve_lock(&file, &lock, contents.policy, PolicyOfLock::Required, &trees)?;
+    let (mut plan, policy) = resolve_lock(
+        &file,
+        &lock,
+        contents.policy,
+        PolicyOfLock::Required,
+        &trees,
+    )?;
     use_scripts(contents.scripts, &mut plan, &policy, &mut trees)?;
     let mirrors = &plan.selection.mirrors;
-    let images: Vec<Subject<'_>> =
-        contents.images.iter().map(|image| Subject::from_image(image, mirrors)).collect();
+    let images: Vec<Subject<'_>> = contents
+        .images
+        .iter()
+        .map(|image| Subject::from_image(image, mirrors))
+        .collect();
     check_subjects(&policy, &images, plan.policy.is_some(), &trees.catalog)?;
     let network = contents.network;
     let fetcher = open_fetcher(network, &policy)?;
-    let acquirer = Acquirer { trees: &trees, policy: &policy, fetcher: &fetcher, network, printer };
-    let proven = prove_plan(admit(PinnedPlan::new(plan)?, &policy, &trees.catalog)?, &[], &acquirer)?;
-    Ok((gather_bundle(out, &lock, &proven, contents.images, &acquirer)?, lock.artifacts.len()))
+    let acquirer = Acquirer {
+        trees: &trees,
+        policy: &policy,
+        fetcher: &fetcher,
+        network,
+        printer,
+    };
+    let proven = prove_plan(
+        admit(PinnedPlan::new(plan)?, &policy, &trees.catalog)?,
+        &[],
+        &acquirer,
+    )?;
+    Ok((
+        gather_bundle(out, &lock, &proven, contents.images, &acquirer)?,
+        lock.artifacts.len(),
+    ))
 }
 
 /// Where a bundle is unpacked to.
@@ -83,7 +105,10 @@ pub fn unpack_bundle(
         prove_stored(plan, &policy, store, trees, printer)?;
     }
     let unpacked = match mirror {
-        Some(folder) => Unpacked::Mirror(folder.clone(), bundle::extract_mirror(file, folder, &opened)?),
+        Some(folder) => Unpacked::Mirror(
+            folder.clone(),
+            bundle::extract_mirror(file, folder, &opened)?,
+        ),
         None => Unpacked::Store(open_store(store)?.root().to_owned()),
     };
     Ok((opened, unpacked))
@@ -97,9 +122,24 @@ fn prove_stored(
     trees: &Trees,
     printer: &Printer,
 ) -> Result<()> {
-    let network = NetworkArgs { offline: true, jobs: 1, store: store.cloned(), ..NetworkArgs::default() };
+    let network = NetworkArgs {
+        offline: true,
+        jobs: 1,
+        store: store.cloned(),
+        ..NetworkArgs::default()
+    };
     let fetcher = open_fetcher(&network, policy)?;
-    let acquirer = Acquirer { trees, policy, fetcher: &fetcher, network: &network, printer };
-    prove_plan(admit(PinnedPlan::new(plan)?, policy, &trees.catalog)?, &[], &acquirer)?;
+    let acquirer = Acquirer {
+        trees,
+        policy,
+        fetcher: &fetcher,
+        network: &network,
+        printer,
+    };
+    prove_plan(
+        admit(PinnedPlan::new(plan)?, policy, &trees.catalog)?,
+        &[],
+        &acquirer,
+    )?;
     Ok(())
 }

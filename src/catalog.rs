@@ -48,9 +48,17 @@ pub enum CatalogError {
     #[error("the catalog {catalog} has no file `{path}`")]
     Missing { catalog: String, path: String },
     #[error("unknown {what} `{name}`: {suggestion}")]
-    Unknown { what: &'static str, name: String, suggestion: String },
+    Unknown {
+        what: &'static str,
+        name: String,
+        suggestion: String,
+    },
     #[error("{file}: `{field}` is `{found}`; it must equal the name of the file")]
-    Name { file: String, field: &'static str, found: String },
+    Name {
+        file: String,
+        field: &'static str,
+        found: String,
+    },
     #[error("{file}: `pause` has no entry for Kubernetes {minor}")]
     NoPause { file: String, minor: Minor },
     #[error("{catalog}: {findings} error(s)")]
@@ -95,7 +103,12 @@ fn keep_once<T>(
 impl Catalog {
     #[must_use]
     pub fn new(tree: Tree) -> Self {
-        Self { tree, components: RefCell::default(), support: OnceCell::new(), contents: OnceCell::new() }
+        Self {
+            tree,
+            components: RefCell::default(),
+            support: OnceCell::new(),
+            contents: OnceCell::new(),
+        }
     }
 
     /// The catalog with the user's component files over it.
@@ -126,7 +139,10 @@ impl Catalog {
     ) -> Result<T, CatalogError> {
         self.tree
             .read_json(path)?
-            .ok_or_else(|| CatalogError::Missing { catalog: self.tree.label.clone(), path: path.to_owned() })
+            .ok_or_else(|| CatalogError::Missing {
+                catalog: self.tree.label.clone(),
+                path: path.to_owned(),
+            })
     }
 
     /// What messages call a file of the catalog.
@@ -145,7 +161,9 @@ impl Catalog {
         let component: Component = self.read_json(&path)?;
         self.check_name(&path, "name", name, &component.name)?;
         let component = Rc::new(component);
-        self.components.borrow_mut().insert(name.to_owned(), Rc::clone(&component));
+        self.components
+            .borrow_mut()
+            .insert(name.to_owned(), Rc::clone(&component));
         Ok(component)
     }
 
@@ -162,7 +180,10 @@ impl Catalog {
         let mut found = Vec::new();
         for name in self.component_names() {
             let component = self.load_component(&name)?;
-            let pins = component.pins.iter().filter(|pin| pin.digest.as_str() == digest);
+            let pins = component
+                .pins
+                .iter()
+                .filter(|pin| pin.digest.as_str() == digest);
             found.extend(pins.map(|pin| (name.clone(), pin.version.clone())));
         }
         Ok(found)
@@ -178,7 +199,10 @@ impl Catalog {
             &*self.load_support()?,
             &self.load_windows_support()?,
         )
-        .ok_or_else(|| CatalogError::NoPause { file: self.file_label(SUPPORT), minor })
+        .ok_or_else(|| CatalogError::NoPause {
+            file: self.file_label(SUPPORT),
+            minor,
+        })
     }
 
     /// # Errors
@@ -200,8 +224,11 @@ impl Catalog {
     /// Known lines, ascending.
     #[must_use]
     pub fn kubernetes_minors(&self) -> Vec<Minor> {
-        let mut minors: Vec<Minor> =
-            self.list_names(LINES).iter().filter_map(|name| name.parse().ok()).collect();
+        let mut minors: Vec<Minor> = self
+            .list_names(LINES)
+            .iter()
+            .filter_map(|name| name.parse().ok())
+            .collect();
         minors.sort();
         minors
     }
@@ -224,7 +251,10 @@ impl Catalog {
 
     /// Which Kubernetes releases each Windows release supports.
     fn load_windows_support(&self) -> Result<Vec<WindowsSupport>, CatalogError> {
-        self.windows_names().iter().map(|name| self.read_json(&format!("windows/{name}.json"))).collect()
+        self.windows_names()
+            .iter()
+            .map(|name| self.read_json(&format!("windows/{name}.json")))
+            .collect()
     }
 
     /// # Errors
@@ -292,8 +322,14 @@ impl Catalog {
     /// # Errors
     /// No such file, or one that is no text.
     pub fn read_text(&self, path: &str) -> Result<&str, CatalogError> {
-        let missing = || CatalogError::Missing { catalog: self.tree.label.clone(), path: path.to_owned() };
-        self.tree.get(path).and_then(|bytes| std::str::from_utf8(bytes).ok()).ok_or_else(missing)
+        let missing = || CatalogError::Missing {
+            catalog: self.tree.label.clone(),
+            path: path.to_owned(),
+        };
+        self.tree
+            .get(path)
+            .and_then(|bytes| std::str::from_utf8(bytes).ok())
+            .ok_or_else(missing)
     }
 
     /// SHA-256 of a file of the catalog.
@@ -301,7 +337,10 @@ impl Catalog {
     /// # Errors
     /// No such file.
     pub fn digest_file(&self, path: &str) -> Result<String, CatalogError> {
-        let missing = || CatalogError::Missing { catalog: self.tree.label.clone(), path: path.to_owned() };
+        let missing = || CatalogError::Missing {
+            catalog: self.tree.label.clone(),
+            path: path.to_owned(),
+        };
         self.tree.digest(path).ok_or_else(missing)
     }
 
@@ -320,7 +359,12 @@ impl Catalog {
             .collect()
     }
 
-    fn find_path(&self, what: &'static str, name: &str, folder: &str) -> Result<String, CatalogError> {
+    fn find_path(
+        &self,
+        what: &'static str,
+        name: &str,
+        folder: &str,
+    ) -> Result<String, CatalogError> {
         let path = format!("{folder}/{name}.json");
         if !name.contains('/') && self.tree.get(&path).is_some() {
             return Ok(path);
@@ -343,6 +387,10 @@ impl Catalog {
         if name == found {
             return Ok(());
         }
-        Err(CatalogError::Name { file: self.file_label(path), field, found: found.to_owned() })
+        Err(CatalogError::Name {
+            file: self.file_label(path),
+            field,
+            found: found.to_owned(),
+        })
     }
 }

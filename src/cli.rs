@@ -71,7 +71,11 @@ pub fn parse_cli() -> Result<Cli, clap::Error> {
             return command.try_get_matches().err().unwrap_or(error);
         }
         if let Some(ContextValue::String(value)) = error.get(ContextKind::InvalidValue) {
-            let value = if value.contains("://") { strip_secrets(value) } else { value.clone() };
+            let value = if value.contains("://") {
+                strip_secrets(value)
+            } else {
+                value.clone()
+            };
             let value = escape_controls(&value).into_owned();
             error.insert(ContextKind::InvalidValue, ContextValue::String(value));
         }
@@ -83,7 +87,11 @@ pub fn parse_cli() -> Result<Cli, clap::Error> {
 /// for help and version.
 #[must_use]
 pub fn classify_parse_error(error: &clap::Error) -> Option<ErrorClass> {
-    let given = |kind| error.get(kind).is_some_and(|value| !value.to_string().is_empty());
+    let given = |kind| {
+        error
+            .get(kind)
+            .is_some_and(|value| !value.to_string().is_empty())
+    };
     match error.kind() {
         ErrorKind::ValueValidation => Some(ErrorClass::Selection),
         ErrorKind::InvalidValue if given(ContextKind::InvalidValue) => Some(ErrorClass::Selection),
@@ -249,7 +257,12 @@ pub struct BuildArgs {
     pub packer: Option<PathBuf>,
 
     /// Action of Packer if the build fails: cleanup, abort or ask.
-    #[arg(long, value_name = "WHAT", default_value = "cleanup", help_heading = "Bake")]
+    #[arg(
+        long,
+        value_name = "WHAT",
+        default_value = "cleanup",
+        help_heading = "Bake"
+    )]
     pub on_error: OnError,
 
     #[command(flatten)]

@@ -98,7 +98,9 @@ impl Manifest {
 /// Images that no digest pins, without those of smoke workloads.
 pub fn list_floating_images(files: &[Manifest]) -> BTreeSet<&str> {
     let applied = files.iter().filter(|file| !file.is_smoke());
-    find_images(applied).filter(|image| !image.contains("@sha256:")).collect()
+    find_images(applied)
+        .filter(|image| !image.contains("@sha256:"))
+        .collect()
 }
 
 /// Every image that the manifests name.
@@ -142,22 +144,35 @@ pub fn render_manifests(
     network::check_network(input, plan, &mut problems);
     let facts = collect_facts(input, plan, catalog, &index, paths, &mut problems)?;
     if !problems.is_empty() {
-        return Err(Refusal { summary: "the input cannot be used", findings: problems }.into());
+        return Err(Refusal {
+            summary: "the input cannot be used",
+            findings: problems,
+        }
+        .into());
     }
     let renderer = Renderer::new(&facts);
     files
         .into_iter()
         .map(|file| {
             let path = format!("cluster/{}", file.file);
-            let content = renderer.render_file(&catalog.file_label(&path), catalog.read_text(&path)?)?;
-            Ok(Manifest { file: file.file.clone(), summary: file.summary.clone(), content })
+            let content =
+                renderer.render_file(&catalog.file_label(&path), catalog.read_text(&path)?)?;
+            Ok(Manifest {
+                file: file.file.clone(),
+                summary: file.summary.clone(),
+                content,
+            })
         })
         .collect()
 }
 
 /// Manifests of every cluster and of this pod network, in the order in which they are applied.
 fn list_files<'a>(index: &'a ClusterIndex, plan: &'a Plan) -> Vec<&'a ClusterFile> {
-    let mut files: Vec<&ClusterFile> = index.files.iter().chain(&plan.network.cluster.files).collect();
+    let mut files: Vec<&ClusterFile> = index
+        .files
+        .iter()
+        .chain(&plan.network.cluster.files)
+        .collect();
     files.sort_by_key(|file| (file.file.contains('/'), file.file.as_str()));
     files
 }
@@ -170,15 +185,25 @@ fn choose_files<'a>(
 ) -> Vec<&'a ClusterFile> {
     let situation = plan.situation();
     let mut wanted = input.with.clone();
-    wanted.extend(input.images.contains_key("log-monitor").then(|| "log-monitor".to_owned()));
-    let known: BTreeSet<&str> = known_files.iter().filter_map(|file| file.needs.as_deref()).collect();
+    wanted.extend(
+        input
+            .images
+            .contains_key("log-monitor")
+            .then(|| "log-monitor".to_owned()),
+    );
+    let known: BTreeSet<&str> = known_files
+        .iter()
+        .filter_map(|file| file.needs.as_deref())
+        .collect();
     for name in wanted.iter().filter(|name| !known.contains(name.as_str())) {
         let suggestion = format_suggestion(name, known.iter().copied());
         let message = format!("unknown optional manifest `{name}`");
         problems.push(Finding::new("extra-unknown", message, suggestion));
     }
     for file in known_files {
-        let Some(needs) = file.needs.as_ref().filter(|needs| wanted.contains(*needs)) else { continue };
+        let Some(needs) = file.needs.as_ref().filter(|needs| wanted.contains(*needs)) else {
+            continue;
+        };
         let imageless = needs == "log-monitor" && !input.images.contains_key(needs);
         if !situation.holds(&file.when) || imageless {
             let instead = file.instead.clone().unwrap_or_default();
@@ -190,7 +215,11 @@ fn choose_files<'a>(
         .iter()
         .copied()
         .filter(|file| {
-            situation.holds(&file.when) && file.needs.as_ref().is_none_or(|needs| wanted.contains(needs))
+            situation.holds(&file.when)
+                && file
+                    .needs
+                    .as_ref()
+                    .is_none_or(|needs| wanted.contains(needs))
         })
         .collect()
 }
@@ -216,8 +245,11 @@ pub fn plan_conformance(
         .iter()
         .filter(|check| situation.holds(&check.when))
         .map(|check| {
-            let run =
-                check.run.iter().map(|line| renderer.render_file(&file, line)).collect::<Result<_, _>>()?;
+            let run = check
+                .run
+                .iter()
+                .map(|line| renderer.render_file(&file, line))
+                .collect::<Result<_, _>>()?;
             Ok(PlannedCheck {
                 id: check.id.clone(),
                 title: check.title.clone(),

@@ -47,8 +47,12 @@ impl ErrorClass {
     /// As the README's table and `imagegen --help` describe it.
     pub fn description(self) -> &'static str {
         match self {
-            Self::Internal => "internal error, or the system refused an operation (permission, full disk)",
-            Self::Usage => "the command line does not parse: unknown flag, missing or conflicting arguments",
+            Self::Internal => {
+                "internal error, or the system refused an operation (permission, full disk)"
+            }
+            Self::Usage => {
+                "the command line does not parse: unknown flag, missing or conflicting arguments"
+            }
             Self::Selection => {
                 "invalid or missing value: flag, image definition, overrides, policy, lockfile, catalog, own steps or \
                  targets"
@@ -96,14 +100,20 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 impl<E: Classify> From<E> for Error {
     fn from(cause: E) -> Self {
-        Self { context: None, cause: Box::new(cause) }
+        Self {
+            context: None,
+            cause: Box::new(cause),
+        }
     }
 }
 
 impl Error {
     #[must_use]
     pub fn with_context(self, context: impl Into<String>) -> Self {
-        Self { context: Some(context.into()), ..self }
+        Self {
+            context: Some(context.into()),
+            ..self
+        }
     }
 
     #[must_use]
@@ -125,7 +135,9 @@ impl fmt::Display for Error {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut line = self.context.clone().unwrap_or_default();
         let cause: &dyn std::error::Error = &*self.cause;
-        for cause in std::iter::successors(Some(cause), |cause| cause.source()).map(ToString::to_string) {
+        for cause in
+            std::iter::successors(Some(cause), |cause| cause.source()).map(ToString::to_string)
+        {
             if line.is_empty() {
                 line = cause;
             } else if !line.contains(&cause) {
@@ -146,7 +158,10 @@ pub struct UsageError {
 
 impl UsageError {
     pub fn new(message: impl Into<String>, remedy: impl Into<String>) -> Self {
-        Self { message: message.into(), remedy: Some(remedy.into()) }
+        Self {
+            message: message.into(),
+            remedy: Some(remedy.into()),
+        }
     }
 }
 
@@ -170,7 +185,10 @@ pub struct InputError {
 
 impl InputError {
     pub fn new(message: impl Into<String>, remedy: impl Into<String>) -> Self {
-        Self { message: message.into(), remedy: Some(remedy.into()) }
+        Self {
+            message: message.into(),
+            remedy: Some(remedy.into()),
+        }
     }
 }
 
@@ -219,7 +237,11 @@ pub struct Finding {
 }
 
 impl Finding {
-    pub fn new(code: impl Into<String>, message: impl Into<String>, remedy: impl Into<String>) -> Self {
+    pub fn new(
+        code: impl Into<String>,
+        message: impl Into<String>,
+        remedy: impl Into<String>,
+    ) -> Self {
         Self {
             code: code.into(),
             severity: Severity::Error,
@@ -233,24 +255,36 @@ impl Finding {
 
     #[must_use]
     pub fn with_subject(self, subject: impl Into<String>) -> Self {
-        Self { subject: subject.into(), ..self }
+        Self {
+            subject: subject.into(),
+            ..self
+        }
     }
 
     #[must_use]
     pub fn with_file(self, file: impl Into<String>) -> Self {
-        Self { file: file.into(), ..self }
+        Self {
+            file: file.into(),
+            ..self
+        }
     }
 
     #[must_use]
     pub fn with_source(self, source: impl Into<String>) -> Self {
-        Self { source: source.into(), ..self }
+        Self {
+            source: source.into(),
+            ..self
+        }
     }
 }
 
 /// `subject (file): message [code] (source: …)`
 impl fmt::Display for Finding {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let known = self.message.to_lowercase().contains(&self.subject.to_lowercase());
+        let known = self
+            .message
+            .to_lowercase()
+            .contains(&self.subject.to_lowercase());
         match (known, self.file.is_empty()) {
             (true, true) => {}
             (true, false) => write!(formatter, "{}: ", self.file)?,
@@ -258,7 +292,11 @@ impl fmt::Display for Finding {
             (false, false) => write!(formatter, "{} ({}): ", self.subject, self.file)?,
         }
         write!(formatter, "{} [{}]", self.message, self.code)?;
-        if self.source.is_empty() { Ok(()) } else { write!(formatter, " (source: {})", self.source) }
+        if self.source.is_empty() {
+            Ok(())
+        } else {
+            write!(formatter, " (source: {})", self.source)
+        }
     }
 }
 
@@ -266,7 +304,10 @@ impl fmt::Display for Finding {
 pub fn format_findings(findings: &[Finding]) -> String {
     match findings {
         [only] => format!(" {only}"),
-        many => many.iter().map(|finding| format!("\n  {finding}")).collect(),
+        many => many
+            .iter()
+            .map(|finding| format!("\n  {finding}"))
+            .collect(),
     }
 }
 
@@ -291,5 +332,8 @@ impl Classify for Refusal {
 
 /// What to do about findings.
 pub fn list_remedies(findings: &[Finding]) -> Vec<String> {
-    findings.iter().map(|finding| finding.remedy.clone()).collect()
+    findings
+        .iter()
+        .map(|finding| finding.remedy.clone())
+        .collect()
 }

@@ -78,13 +78,25 @@ impl Tree {
     }
 
     fn new(label: String, files: Files) -> Self {
-        Self { label, files, over: Overlay::default() }
+        Self {
+            label,
+            files,
+            over: Overlay::default(),
+        }
     }
 
     /// The tree with the user's files over it, and without the files of which `hides` holds.
     #[must_use]
-    pub fn lay_over(mut self, own: BTreeMap<String, OwnFile>, hides: impl Fn(&str) -> bool) -> Self {
-        let hidden: Vec<String> = self.paths().filter(|path| hides(path)).map(str::to_owned).collect();
+    pub fn lay_over(
+        mut self,
+        own: BTreeMap<String, OwnFile>,
+        hides: impl Fn(&str) -> bool,
+    ) -> Self {
+        let hidden: Vec<String> = self
+            .paths()
+            .filter(|path| hides(path))
+            .map(str::to_owned)
+            .collect();
         self.over.files.retain(|path, _| !hidden.contains(path));
         self.over.hidden.extend(hidden);
         self.over.files.extend(own);
@@ -100,13 +112,18 @@ impl Tree {
     /// What messages call a file.
     #[must_use]
     pub fn file_label(&self, path: &str) -> String {
-        self.over.files.get(path).map_or_else(|| format!("{}/{path}", self.label), |own| own.label.clone())
+        self.over
+            .files
+            .get(path)
+            .map_or_else(|| format!("{}/{path}", self.label), |own| own.label.clone())
     }
 
     /// Whether these are the files that the program carries.
     #[must_use]
     pub fn is_embedded(&self) -> bool {
-        matches!(self.files, Files::Embedded(_)) && self.over.files.is_empty() && self.over.hidden.is_empty()
+        matches!(self.files, Files::Embedded(_))
+            && self.over.files.is_empty()
+            && self.over.hidden.is_empty()
     }
 
     #[must_use]
@@ -154,7 +171,9 @@ impl Tree {
     /// Every file by its path.
     #[must_use]
     pub fn files(&self) -> BTreeMap<String, Vec<u8>> {
-        self.paths().filter_map(|path| Some((path.to_owned(), self.get(path)?.to_vec()))).collect()
+        self.paths()
+            .filter_map(|path| Some((path.to_owned(), self.get(path)?.to_vec())))
+            .collect()
     }
 
     /// Every path, sorted.
@@ -164,7 +183,10 @@ impl Tree {
             Files::Loaded(files) => Box::new(files.keys().map(String::as_str)),
         };
         let own = self.over.files.keys().map(String::as_str);
-        let mut all: Vec<&str> = paths.filter(|path| !self.over.hidden.contains(*path)).chain(own).collect();
+        let mut all: Vec<&str> = paths
+            .filter(|path| !self.over.hidden.contains(*path))
+            .chain(own)
+            .collect();
         if !self.over.files.is_empty() {
             all.sort_unstable();
             all.dedup();
@@ -183,7 +205,11 @@ impl Tree {
     /// Paths directly inside `folder`, sorted.
     #[must_use]
     pub fn list_files(&self, folder: &str) -> Vec<String> {
-        let prefix = if folder.is_empty() { String::new() } else { format!("{folder}/") };
+        let prefix = if folder.is_empty() {
+            String::new()
+        } else {
+            format!("{folder}/")
+        };
         self.paths_below(folder)
             .filter(|path| !path.contains('/'))
             .map(|path| format!("{prefix}{path}"))
@@ -193,8 +219,10 @@ impl Tree {
     /// Folders directly inside `folder`, sorted, by name.
     #[must_use]
     pub fn list_folders(&self, folder: &str) -> Vec<String> {
-        let mut names: Vec<String> =
-            self.paths_below(folder).filter_map(|path| Some(path.split_once('/')?.0.to_owned())).collect();
+        let mut names: Vec<String> = self
+            .paths_below(folder)
+            .filter_map(|path| Some(path.split_once('/')?.0.to_owned()))
+            .collect();
         names.sort();
         names.dedup();
         names
@@ -202,7 +230,10 @@ impl Tree {
 }
 
 fn find_embedded<'a>(files: &'a [EmbeddedFile], path: &str) -> Option<&'a EmbeddedFile> {
-    files.binary_search_by_key(&path, |file| file.path).ok().map(|index| &files[index])
+    files
+        .binary_search_by_key(&path, |file| file.path)
+        .ok()
+        .map(|index| &files[index])
 }
 
 /// SHA-256 in lower-case hexadecimal.

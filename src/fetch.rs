@@ -70,8 +70,14 @@ impl Request {
     fn digest_set(&self) -> DigestSet {
         let superseded = self.superseded.iter().map(|(digest, _)| digest);
         let named = self.digests.iter().chain(superseded);
-        let sha512 = named.into_iter().any(|digest| digest.algorithm() == PinAlgorithm::Sha512);
-        if sha512 || self.digests.is_empty() { DigestSet::Both } else { DigestSet::Sha256 }
+        let sha512 = named
+            .into_iter()
+            .any(|digest| digest.algorithm() == PinAlgorithm::Sha512);
+        if sha512 || self.digests.is_empty() {
+            DigestSet::Both
+        } else {
+            DigestSet::Sha256
+        }
     }
 }
 
@@ -87,7 +93,12 @@ pub struct Fetched {
 impl Fetched {
     fn new(request: &Request, digests: Digests, object: Object) -> Self {
         let headers = request.headers.clone();
-        Self { digests, url: public(request.url.public_url()), headers, path: object.path }
+        Self {
+            digests,
+            url: public(request.url.public_url()),
+            headers,
+            path: object.path,
+        }
     }
 
     #[must_use]
@@ -104,13 +115,20 @@ impl Fetched {
             return Ok(self.digests.clone());
         }
         let failed = |failure: FetchFailure| FetchError::new(&self.url, failure);
-        let found = digest_file_with(&self.path, DigestSet::Both).map_err(|error| failed(error.into()))?;
+        let found =
+            digest_file_with(&self.path, DigestSet::Both).map_err(|error| failed(error.into()))?;
         if found.sha256 == self.digests.sha256 {
             return Ok(found);
         }
         let (url, expected) = (self.url.clone(), self.digests.sha256.clone());
         let size = found.size;
-        Err(failed(FetchFailure::Digest { url, expected, found: found.sha256, media_type: None, size }))
+        Err(failed(FetchFailure::Digest {
+            url,
+            expected,
+            found: found.sha256,
+            media_type: None,
+            size,
+        }))
     }
 
     /// Both as what may pin the file.
@@ -118,7 +136,14 @@ impl Fetched {
     /// # Errors
     /// As [`Fetched::read_both`].
     pub fn file_digests(&self) -> Result<Vec<FileDigest>, FetchError> {
-        let empty = || FetchError::new(&self.url, FetchFailure::Empty { url: self.url.clone() });
+        let empty = || {
+            FetchError::new(
+                &self.url,
+                FetchFailure::Empty {
+                    url: self.url.clone(),
+                },
+            )
+        };
         self.read_both()?.file_digests().map_err(|_| empty())
     }
 
@@ -179,7 +204,12 @@ impl Fetcher {
             }
             sender.closed().await;
         });
-        Ok(Self { runtime, http, store, interrupted })
+        Ok(Self {
+            runtime,
+            http,
+            store,
+            interrupted,
+        })
     }
 
     #[must_use]
@@ -213,13 +243,16 @@ impl Fetcher {
                         requests.get(index).map(|request| (index, request))
                     } {
                         let outcome = self.fetch_file(request, downloads, connections);
-                        outcomes.lock().unwrap_or_else(PoisonError::into_inner)[index] = Some(outcome);
+                        outcomes.lock().unwrap_or_else(PoisonError::into_inner)[index] =
+                            Some(outcome);
                     }
                 });
             }
         });
         downloads.finish();
-        let outcomes = outcomes.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let outcomes = outcomes
+            .into_inner()
+            .unwrap_or_else(PoisonError::into_inner);
         outcomes.into_iter().flatten().collect()
     }
 
@@ -238,10 +271,16 @@ impl Fetcher {
         if self.http.is_offline() {
             let absent = || failed(FetchFailure::Offline(url.to_string()));
             let object = self.store.find_url(url.public_url()).ok_or_else(absent)?;
-            let content = self.store.read_object(&object).map_err(|error| failed(error.into()))?;
+            let content = self
+                .store
+                .read_object(&object)
+                .map_err(|error| failed(error.into()))?;
             return content.ok_or_else(absent);
         }
-        let request = Request { headers: headers.to_vec(), ..Request::without_digest(name, url, limit) };
+        let request = Request {
+            headers: headers.to_vec(),
+            ..Request::without_digest(name, url, limit)
+        };
         let fetched = self.fetch_file(&request, &Downloads::new_silent(), 1)?;
         crate::io::fs::read_file(fetched.path()).map_err(|error| failed(error.into()))
     }
@@ -254,8 +293,11 @@ impl Fetcher {
         if self.http.is_offline() {
             return Ok(Vec::new());
         }
-        Handle::block_on(self.runtime.handle(), oci::authorize_image(&self.http, image))
-            .map_err(|error| FetchError::new(&image.name, FetchFailure::Http(error)))
+        Handle::block_on(
+            self.runtime.handle(),
+            oci::authorize_image(&self.http, image),
+        )
+        .map_err(|error| FetchError::new(&image.name, FetchFailure::Http(error)))
     }
 
     fn fetch_file(
@@ -295,20 +337,29 @@ impl Fetcher {
 
     /// What the store has of it. A file that was changed on the disk is taken out.
     fn find_stored(&self, request: &Request) -> Result<Option<Fetched>, FetchFailure> {
-        let by_digest = request.digests.iter().filter_map(|digest| self.store.find_object(digest));
+        let by_digest = request
+            .digests
+            .iter()
+            .filter_map(|digest| self.store.find_object(digest));
         // Without digest and network, what last came from there is all there is.
         let alone = self.http.is_offline() && request.digests.is_empty();
         let by_url = || self.store.find_url(request.url.public_url());
         for object in by_digest.chain(alone.then(by_url).flatten()) {
-            let Some(found) = self.store.digest_object(&object, request.digest_set())? else { continue };
+            let Some(found) = self.store.digest_object(&object, request.digest_set())? else {
+                continue;
+            };
             check_digests(request, &found, None)?;
             self.store.touch(&object);
             return Ok(Some(Fetched::new(request, found, object)));
         }
         // What a SHA-256 brought is not listed by its SHA-512.
         let sha512 = |digest: &FileDigest| digest.algorithm() == PinAlgorithm::Sha512;
-        let Some(object) = request.digests.iter().any(sha512).then(by_url).flatten() else { return Ok(None) };
-        let Some(found) = self.store.digest_object(&object, DigestSet::Both)? else { return Ok(None) };
+        let Some(object) = request.digests.iter().any(sha512).then(by_url).flatten() else {
+            return Ok(None);
+        };
+        let Some(found) = self.store.digest_object(&object, DigestSet::Both)? else {
+            return Ok(None);
+        };
         if check_digests(request, &found, None).is_err() {
             return Ok(None);
         }

@@ -46,9 +46,17 @@ pub enum GuestError {
     #[error("provisioners has no file `{0}`")]
     Missing(String),
     #[error("{file}: {resource}: {message}")]
-    Value { file: String, resource: String, message: String },
+    Value {
+        file: String,
+        resource: String,
+        message: String,
+    },
     #[error("{file}: `id` is `{found}`, and must be that of the file name, `{expected}`")]
-    StepId { file: String, found: String, expected: String },
+    StepId {
+        file: String,
+        found: String,
+        expected: String,
+    },
     #[error("component {0} is in the plan, but no step installs it")]
     Uninstalled(String),
 }
@@ -88,7 +96,11 @@ pub struct AppliedStep {
 ///
 /// # Errors
 /// A step, template or expression of `provisioners` is wrong, or a component has no step.
-pub fn render_guest(plan: &Plan, flags: &FlagTable, provisioners: &Tree) -> Result<Guest, GuestError> {
+pub fn render_guest(
+    plan: &Plan,
+    flags: &FlagTable,
+    provisioners: &Tree,
+) -> Result<Guest, GuestError> {
     let situation = plan.situation();
     let paths: Value = read_json(provisioners, "paths.json")?;
     let sddl: Value = read_json(provisioners, "sddl.json")?;
@@ -106,11 +118,23 @@ pub fn render_guest(plan: &Plan, flags: &FlagTable, provisioners: &Tree) -> Resu
         let before = resources.len();
         for resource in std::mem::take(&mut step.resources) {
             if situation.holds(&resource.when) {
-                lower_resource(&step, &file, resource, &renderer, &mut resources, &mut sources)?;
+                lower_resource(
+                    &step,
+                    &file,
+                    resource,
+                    &renderer,
+                    &mut resources,
+                    &mut sources,
+                )?;
             }
         }
         let resources = resources.len() - before;
-        steps.push(AppliedStep { id: step.id, summary: step.summary, file, resources });
+        steps.push(AppliedStep {
+            id: step.id,
+            summary: step.summary,
+            file,
+            resources,
+        });
     }
     // Stable: inside a phase the order of the files and of the resources in them stays.
     resources.sort_by_key(|resource: &Resource| resource.phase);
@@ -122,7 +146,11 @@ pub fn render_guest(plan: &Plan, flags: &FlagTable, provisioners: &Tree) -> Resu
             windows: plan.windows.release.clone(),
             kubernetes: plan.kubernetes.to_string(),
             scripts: digest_scripts(provisioners),
-            signers: plan.signing.as_ref().map(|signing| signing.signers.clone()).unwrap_or_default(),
+            signers: plan
+                .signing
+                .as_ref()
+                .map(|signing| signing.signers.clone())
+                .unwrap_or_default(),
             allowed_hosts: plan.allowed_hosts.clone(),
             resources,
         },
@@ -141,33 +169,55 @@ pub fn render_guest(plan: &Plan, flags: &FlagTable, provisioners: &Tree) -> Resu
 /// A file is not a step.
 pub fn read_steps(provisioners: &Tree) -> Result<Vec<(String, Step)>, GuestError> {
     let paths = list_step_paths(provisioners).into_iter();
-    paths.map(|path| Ok((provisioners.file_label(&path), read_step(provisioners, &path)?))).collect()
+    paths
+        .map(|path| {
+            Ok((
+                provisioners.file_label(&path),
+                read_step(provisioners, &path)?,
+            ))
+        })
+        .collect()
 }
 
 fn list_step_paths(provisioners: &Tree) -> Vec<String> {
-    provisioners.list_files("steps").into_iter().filter(|path| has_suffix(path, "json")).collect()
+    provisioners
+        .list_files("steps")
+        .into_iter()
+        .filter(|path| has_suffix(path, "json"))
+        .collect()
 }
 
 fn read_step(provisioners: &Tree, path: &str) -> Result<Step, GuestError> {
     let step: Step = read_json(provisioners, path)?;
-    let name = path.rsplit('/').next().unwrap_or(path).trim_end_matches(".json");
+    let name = path
+        .rsplit('/')
+        .next()
+        .unwrap_or(path)
+        .trim_end_matches(".json");
     let expected = name.split_once('-').map_or(name, |(_, id)| id);
     if *step.id == *expected {
         return Ok(step);
     }
     let file = provisioners.file_label(path);
-    Err(GuestError::StepId { file, found: step.id.into(), expected: expected.to_owned() })
+    Err(GuestError::StepId {
+        file,
+        found: step.id.into(),
+        expected: expected.to_owned(),
+    })
 }
 
 fn has_suffix(path: &str, suffix: &str) -> bool {
-    path.rsplit_once('.').is_some_and(|(_, found)| found == suffix)
+    path.rsplit_once('.')
+        .is_some_and(|(_, found)| found == suffix)
 }
 
 fn read_json<T: DeserializeOwned + schemars::JsonSchema>(
     provisioners: &Tree,
     path: &str,
 ) -> Result<T, GuestError> {
-    provisioners.read_json(path)?.ok_or_else(|| GuestError::Missing(path.to_owned()))
+    provisioners
+        .read_json(path)?
+        .ok_or_else(|| GuestError::Missing(path.to_owned()))
 }
 
 fn lower_resource(
@@ -187,7 +237,10 @@ fn lower_resource(
     let turns = match &resource.each {
         None => vec![(None, properties)],
         Some(list) => match renderer.find_fact(list, None).map_err(error)? {
-            Value::Array(items) => items.into_iter().map(|item| (Some(item), properties.clone())).collect(),
+            Value::Array(items) => items
+                .into_iter()
+                .map(|item| (Some(item), properties.clone()))
+                .collect(),
             _ => return Err(error(format!("`{list}` is not a list of the facts"))),
         },
     };
@@ -196,7 +249,9 @@ fn lower_resource(
         let item = item.as_ref();
         let name = renderer.render_text(&resource.name, item).map_err(error)?;
         let name = format!("{}/{name}", step.id);
-        let source = renderer.render_text(&resource.source, item).map_err(error)?;
+        let source = renderer
+            .render_text(&resource.source, item)
+            .map_err(error)?;
         sources.insert(name.clone(), source);
         for (property, value) in &mut properties {
             let result = renderer.render_value(value, item);
@@ -207,7 +262,11 @@ fn lower_resource(
             name,
             step: step.id.clone(),
             phase,
-            scope: resource.scope.unwrap_or(if phase == Phase::Seal { Scope::Image } else { Scope::Node }),
+            scope: resource.scope.unwrap_or(if phase == Phase::Seal {
+                Scope::Image
+            } else {
+                Scope::Node
+            }),
             volatile: resource.volatile.clone(),
             timeout_seconds: resource.timeout_seconds.unwrap_or(DEFAULT_TIMEOUT),
             kind,
@@ -243,12 +302,19 @@ fn parse_resource(kind: &str, mut properties: Map<String, Value>) -> Result<Reso
         serde_path_to_error::deserialize(parts()).map_err(|error| {
             let path = error.path().to_string();
             let path = path.strip_prefix("properties.").unwrap_or_default();
-            let path = if path.is_empty() { String::new() } else { format!("`{path}`: ") };
+            let path = if path.is_empty() {
+                String::new()
+            } else {
+                format!("`{path}`: ")
+            };
             format!("{path}{}", error.inner())
         })
     })?;
     match &mut typed {
-        ResourceKind::File(File { desired: Desired::Present(file), .. }) => {
+        ResourceKind::File(File {
+            desired: Desired::Present(file),
+            ..
+        }) => {
             file.sha256 = Some(sha256_hex(file.content.as_bytes()));
         }
         ResourceKind::Script(script) => {
@@ -262,7 +328,10 @@ fn parse_resource(kind: &str, mut properties: Map<String, Value>) -> Result<Reso
 
 /// Every guest component must be installed by a step.
 fn check_installed(plan: &Plan, resources: &[Resource]) -> Result<(), GuestError> {
-    for artifact in plan.artifacts().filter(|artifact| artifact.role == ArtifactRole::Guest) {
+    for artifact in plan
+        .artifacts()
+        .filter(|artifact| artifact.role == ArtifactRole::Guest)
+    {
         let used = resources.iter().any(|resource| match &resource.kind {
             ResourceKind::Artifact(installed) => installed.download.url == artifact.url,
             ResourceKind::Archive(installed) => installed.download.url == artifact.url,
@@ -279,7 +348,9 @@ fn check_installed(plan: &Plan, resources: &[Resource]) -> Result<(), GuestError
 /// Every script of the payload with its digest: the same in every build of a release.
 fn digest_scripts(provisioners: &Tree) -> BTreeMap<String, String> {
     let paths = list_script_files(provisioners).into_keys();
-    paths.filter_map(|path| provisioners.digest(&path).map(|digest| (path, digest))).collect()
+    paths
+        .filter_map(|path| provisioners.digest(&path).map(|digest| (path, digest)))
+        .collect()
 }
 
 /// Scripts that go into the guest, by their path in the payload.
@@ -295,8 +366,20 @@ pub fn list_script_files(provisioners: &Tree) -> BTreeMap<String, &[u8]> {
 /// The guest plan as the engine reads it: a service's program and arguments joined to the command
 /// line that Windows stores.
 pub fn format_plan(plan: &GuestPlan) -> String {
-    let GuestPlan { schema, target, windows, kubernetes, scripts, signers, allowed_hosts, resources } = plan;
-    let (hosts, resources) = (allowed_hosts.as_deref(), resources.iter().map(EngineResource::from).collect());
+    let GuestPlan {
+        schema,
+        target,
+        windows,
+        kubernetes,
+        scripts,
+        signers,
+        allowed_hosts,
+        resources,
+    } = plan;
+    let (hosts, resources) = (
+        allowed_hosts.as_deref(),
+        resources.iter().map(EngineResource::from).collect(),
+    );
     json::format_json(&EnginePlan {
         schema,
         target,
@@ -334,7 +417,9 @@ enum EngineResource<'a> {
 
 impl<'a> From<&'a Resource> for EngineResource<'a> {
     fn from(resource: &'a Resource) -> Self {
-        let ResourceKind::Service(_) = &resource.kind else { return Self::Same(resource) };
+        let ResourceKind::Service(_) = &resource.kind else {
+            return Self::Same(resource);
+        };
         let mut value = json!(resource);
         join_command_line(&mut value);
         Self::Service(value)
@@ -342,13 +427,21 @@ impl<'a> From<&'a Resource> for EngineResource<'a> {
 }
 
 fn join_command_line(resource: &mut Value) {
-    let Some(properties) = resource.get_mut("properties").and_then(Value::as_object_mut) else { return };
+    let Some(properties) = resource
+        .get_mut("properties")
+        .and_then(Value::as_object_mut)
+    else {
+        return;
+    };
     let arguments: Vec<String> = properties
         .shift_remove("arguments")
         .and_then(|arguments| serde_json::from_value(arguments).ok())
         .unwrap_or_default();
     if let Some(Value::String(program)) = properties.shift_remove("program") {
-        properties.insert("commandLine".to_owned(), Value::String(command_line(&program, &arguments)));
+        properties.insert(
+            "commandLine".to_owned(),
+            Value::String(command_line(&program, &arguments)),
+        );
     }
 }
 
@@ -360,7 +453,10 @@ mod tests {
     fn a_script_longer_than_a_command_line_is_refused() {
         let script = |length: usize| {
             let properties = json!({ "test": "x".repeat(length), "expected": "", "set": "y" });
-            parse_resource("script", properties.as_object().cloned().unwrap_or_default())
+            parse_resource(
+                "script",
+                properties.as_object().cloned().unwrap_or_default(),
+            )
         };
         assert!(script(SCRIPT_LIMIT).is_ok());
         let message = script(SCRIPT_LIMIT + 1).expect_err("too long");

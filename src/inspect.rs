@@ -26,7 +26,8 @@ use crate::model::value::PinAlgorithm;
 use crate::ui::{Downloads, Printer};
 use crate::verify::sigstore::Signer;
 use crate::verify::{
-    NotProven, ProofError, Proven, checksums, cosign, keyless, minisign, openpgp, record_evidence, sigstore,
+    NotProven, ProofError, Proven, checksums, cosign, keyless, minisign, openpgp, record_evidence,
+    sigstore,
 };
 
 use crate::acquire::open_fetcher;
@@ -65,13 +66,17 @@ pub fn inspect_file(args: &VerifyArgs, trees: &Trees, printer: &Printer) -> Resu
     let source = Source { args };
     let mut path = source.fetch_file(&args.file, MAX_SIZE)?;
     // What a pipe gives the second time is something else: it is read once.
-    let copy = fs::copy_stream(&path, MAX_SIZE)
-        .map_err(|error| InputError::new(error.to_string(), "check the path of the file to verify"))?;
+    let copy = fs::copy_stream(&path, MAX_SIZE).map_err(|error| {
+        InputError::new(error.to_string(), "check the path of the file to verify")
+    })?;
     if let Some(copy) = &copy {
         path = copy.path().join("file");
     }
     let named = args.names_proof();
-    let review = Review { lock: args.lock.as_deref(), policy: (&args.policy).into() };
+    let review = Review {
+        lock: args.lock.as_deref(),
+        policy: (&args.policy).into(),
+    };
     if path.is_dir() && !named && args.bundles.is_none() && args.at.is_none() {
         return Ok(Inspected::Whole(inspect_workspace(&path, review, trees)?));
     }
@@ -91,20 +96,34 @@ pub fn inspect_file(args: &VerifyArgs, trees: &Trees, printer: &Printer) -> Resu
         return Err(UsageError::new(message, "use `--signature` or `--bundle` for a file").into());
     }
     if args.policy.policy.is_some() || args.lock.is_some() {
-        let message =
-            "`--policy` and `--lock` apply to workspaces, lockfiles and bundles, without other proofs";
-        return Err(UsageError::new(message, "leave them out, or name the proofs of the file").into());
+        let message = "`--policy` and `--lock` apply to workspaces, lockfiles and bundles, without other proofs";
+        return Err(
+            UsageError::new(message, "leave them out, or name the proofs of the file").into(),
+        );
     }
     let digests = fs::digest_file_with(&path, DigestSet::Both)?;
     let manifests = trees.catalog.tree();
     let used = RefCell::default();
-    let job = Job { args, source: &source, path: &path, digests: &digests, manifests, used };
+    let job = Job {
+        args,
+        source: &source,
+        path: &path,
+        digests: &digests,
+        manifests,
+        used,
+    };
     let evidence = job.check_proofs()?;
     job.check_uses()?;
     if reads_again(&evidence) && fs::digest_file(&path)?.sha256 != digests.sha256 {
-        return Err(ProofError::new("file-changed", "the file changed while it was verified").into());
+        return Err(
+            ProofError::new("file-changed", "the file changed while it was verified").into(),
+        );
     }
-    let offers = if evidence.is_empty() { job.list_offers()? } else { Vec::new() };
+    let offers = if evidence.is_empty() {
+        job.list_offers()?
+    } else {
+        Vec::new()
+    };
     Ok(Inspected::File(VerifyOutput {
         file: http::public(&args.file),
         verified: !evidence.is_empty() && count_failed(&evidence) == 0,
@@ -117,7 +136,10 @@ pub fn inspect_file(args: &VerifyArgs, trees: &Trees, printer: &Printer) -> Resu
 }
 
 fn count_failed(evidence: &[Evidence]) -> usize {
-    evidence.iter().filter(|proof| proof.verdict < Verdict::SignedTimeUnproven).count()
+    evidence
+        .iter()
+        .filter(|proof| proof.verdict < Verdict::SignedTimeUnproven)
+        .count()
 }
 
 impl VerifyOutput {
@@ -126,7 +148,11 @@ impl VerifyOutput {
     pub fn require_proofs(&self) -> Result<(), NotProven> {
         match count_failed(&self.evidence) {
             0 if !self.evidence.is_empty() => Ok(()),
-            failed => Err(NotProven { file: self.file.clone(), failed, proofs: self.evidence.len() }),
+            failed => Err(NotProven {
+                file: self.file.clone(),
+                failed,
+                proofs: self.evidence.len(),
+            }),
         }
     }
 }
@@ -134,7 +160,10 @@ impl VerifyOutput {
 /// Verdict, proof, subject and detail.
 pub fn format_proof(proof: &Evidence) -> String {
     let (verdict, kind) = (proof.verdict.as_str(), proof.proof.as_str());
-    format!("{verdict:<21} {kind:<15} {}: {}", proof.subject, proof.detail)
+    format!(
+        "{verdict:<21} {kind:<15} {}: {}",
+        proof.subject, proof.detail
+    )
 }
 
 /// Files that are here, and files behind URLs.
@@ -147,8 +176,12 @@ impl Source<'_> {
         if !place.contains("://") {
             return Ok(PathBuf::from(place));
         }
-        let network = open_fetcher(&self.args.network, &Policy::from_hosts(&self.args.policy.allow_http))?;
-        let request = Request::without_digest(&http::public(place), &place.parse::<HttpUrl>()?, limit);
+        let network = open_fetcher(
+            &self.args.network,
+            &Policy::from_hosts(&self.args.policy.allow_http),
+        )?;
+        let request =
+            Request::without_digest(&http::public(place), &place.parse::<HttpUrl>()?, limit);
         let outcomes = network.fetch_all(&[request], 1, &Downloads::new_silent());
         match outcomes.into_iter().next() {
             Some(Ok(file)) => Ok(file.path().to_owned()),
@@ -161,7 +194,11 @@ impl Source<'_> {
         let bytes = fs::read_head(&self.fetch_file(place, SIDECAR)?, SIDECAR + 1)?;
         if bytes.len() as u64 > SIDECAR {
             let message = format!("{place} is too large to be a proof (more than {SIDECAR} bytes)");
-            return Err(InputError { message, remedy: None }.into());
+            return Err(InputError {
+                message,
+                remedy: None,
+            }
+            .into());
         }
         Ok(bytes)
     }
@@ -184,7 +221,11 @@ struct Job<'a> {
 impl Job<'_> {
     fn name(&self) -> String {
         let place = http::public(&self.args.file);
-        place.rsplit(['/', '\\']).next().unwrap_or(&place).to_owned()
+        place
+            .rsplit(['/', '\\'])
+            .next()
+            .unwrap_or(&place)
+            .to_owned()
     }
 
     fn now(&self) -> u64 {
@@ -195,8 +236,16 @@ impl Job<'_> {
     fn check_proofs(&self) -> Result<Vec<Evidence>> {
         let mut found = Vec::new();
         for (algorithm, wanted, actual) in [
-            ("SHA-256", self.args.sha256.as_deref(), self.digests.sha256.as_str()),
-            ("SHA-512", self.args.sha512.as_deref(), self.digests.digest(PinAlgorithm::Sha512)),
+            (
+                "SHA-256",
+                self.args.sha256.as_deref(),
+                self.digests.sha256.as_str(),
+            ),
+            (
+                "SHA-512",
+                self.args.sha512.as_deref(),
+                self.digests.digest(PinAlgorithm::Sha512),
+            ),
         ] {
             if let Some(wanted) = wanted {
                 let outcome = compare_digest(algorithm, wanted, actual);
@@ -214,11 +263,21 @@ impl Job<'_> {
         }
         if let Some(place) = &self.args.signature {
             let (kind, outcome) = self.check_signature(&self.source.read_proof(place)?)?;
-            found.push(record_evidence(kind, &self.name(), Some(&http::public(place)), outcome));
+            found.push(record_evidence(
+                kind,
+                &self.name(),
+                Some(&http::public(place)),
+                outcome,
+            ));
         }
         if let Some(place) = &self.args.bundle {
             let (kind, outcome) = self.check_bundle(&self.source.read_proof(place)?)?;
-            found.push(record_evidence(kind, &self.name(), Some(&http::public(place)), outcome));
+            found.push(record_evidence(
+                kind,
+                &self.name(),
+                Some(&http::public(place)),
+                outcome,
+            ));
         }
         if self.args.authenticode {
             self.authenticode(&mut found)?;
@@ -254,9 +313,14 @@ impl Job<'_> {
             ("--issuer", self.args.issuer.is_some()),
             ("--at", self.args.at.is_some()),
         ];
-        match given.iter().find(|(name, given)| *given && !used.contains(name)) {
+        match given
+            .iter()
+            .find(|(name, given)| *given && !used.contains(name))
+        {
             Some((name, _)) => Err(UsageError::new(
-                format!("`{name}` has no effect with the other proofs; no proof was checked against it"),
+                format!(
+                    "`{name}` has no effect with the other proofs; no proof was checked against it"
+                ),
                 "name the `--signature` or `--bundle` that it belongs to, or remove it",
             )
             .into()),
@@ -273,9 +337,10 @@ impl Job<'_> {
         let short = checksums::find_checksum(bytes, &self.name(), PinAlgorithm::Sha256);
         let (stated, algorithm) = match short {
             Ok(stated) => (stated, PinAlgorithm::Sha256),
-            Err(error) if error.code == "checksum-algorithm" => {
-                (checksums::find_checksum(bytes, &self.name(), PinAlgorithm::Sha512)?, PinAlgorithm::Sha512)
-            }
+            Err(error) if error.code == "checksum-algorithm" => (
+                checksums::find_checksum(bytes, &self.name(), PinAlgorithm::Sha512)?,
+                PinAlgorithm::Sha512,
+            ),
             Err(error) => return Err(error),
         };
         let actual = self.digests.digest(algorithm);
@@ -300,7 +365,8 @@ impl Job<'_> {
             let certificate = self.source.read_proof(certificate)?;
             self.used.borrow_mut().insert("--certificate");
             let signer = self.signer()?;
-            let outcome = keyless::verify_signature(&self.sha256(), bytes, &certificate, signer, None);
+            let outcome =
+                keyless::verify_signature(&self.sha256(), bytes, &certificate, signer, None);
             return Ok((ProofKind::CosignKeyless, outcome));
         }
         if self.args.key.is_none() && bytes.trim_ascii_start().starts_with(b"{") {
@@ -308,20 +374,26 @@ impl Job<'_> {
             return Ok((ProofKind::CosignKeyless, outcome));
         }
         let Some(key) = &self.args.key else {
-            let remedy = "add `--key FILE`, or `--certificate FILE` with `--identity` and `--issuer`";
+            let remedy =
+                "add `--key FILE`, or `--certificate FILE` with `--identity` and `--issuer`";
             return Err(UsageError::new("a signature proves nothing without a key", remedy).into());
         };
         self.used.borrow_mut().insert("--key");
         let is = |start: &[u8]| bytes.trim_ascii_start().starts_with(start);
         if is(b"untrusted comment:") {
-            let outcome =
-                minisign::verify_minisign(|each| self.read_pieces(each), bytes, &self.source.read_text(key)?);
+            let outcome = minisign::verify_minisign(
+                |each| self.read_pieces(each),
+                bytes,
+                &self.source.read_text(key)?,
+            );
             return Ok((ProofKind::Minisign, outcome));
         }
         let key_bytes = self.source.read_proof(key)?;
-        let is_pem = key_bytes.trim_ascii_start().starts_with(b"-----BEGIN") && !is_openpgp(&key_bytes);
+        let is_pem =
+            key_bytes.trim_ascii_start().starts_with(b"-----BEGIN") && !is_openpgp(&key_bytes);
         if is_pem {
-            let outcome = cosign::verify_key(&self.sha256(), bytes, &String::from_utf8_lossy(&key_bytes));
+            let outcome =
+                cosign::verify_key(&self.sha256(), bytes, &String::from_utf8_lossy(&key_bytes));
             return Ok((ProofKind::CosignKey, outcome));
         }
         let Some(fingerprint) = &self.args.identity else {
@@ -340,13 +412,18 @@ impl Job<'_> {
     }
 
     fn read_pieces(&self, each: &mut dyn FnMut(&[u8])) -> Result<(), ProofError> {
-        fs::read_pieces(self.path, each).map_err(|error| ProofError::new("unreadable", error.to_string()))
+        fs::read_pieces(self.path, each)
+            .map_err(|error| ProofError::new("unreadable", error.to_string()))
     }
 }
 
 /// Whether a proof read the file after it was hashed.
 fn reads_again(evidence: &[Evidence]) -> bool {
-    let streams = [ProofKind::Authenticode, ProofKind::Minisign, ProofKind::Openpgp];
+    let streams = [
+        ProofKind::Authenticode,
+        ProofKind::Minisign,
+        ProofKind::Openpgp,
+    ];
     evidence.iter().any(|proof| streams.contains(&proof.proof))
 }
 
@@ -355,17 +432,27 @@ fn is_openpgp(key: &[u8]) -> bool {
 }
 
 fn proven(detail: &str) -> Proven {
-    Proven { verdict: Verdict::Verified, detail: detail.to_owned(), facts: std::collections::BTreeMap::new() }
+    Proven {
+        verdict: Verdict::Verified,
+        detail: detail.to_owned(),
+        facts: std::collections::BTreeMap::new(),
+    }
 }
 
 fn compare_digest(algorithm: &str, wanted: &str, actual: &str) -> Result<Proven, ProofError> {
     let hex = wanted.len() == actual.len() && wanted.bytes().all(|byte| byte.is_ascii_hexdigit());
     if !hex {
-        let message = format!("`{wanted}` is not a {algorithm} of {} hexadecimal digits", actual.len());
+        let message = format!(
+            "`{wanted}` is not a {algorithm} of {} hexadecimal digits",
+            actual.len()
+        );
         return Err(ProofError::new("digest-malformed", message));
     }
     if wanted.eq_ignore_ascii_case(actual) {
         return Ok(proven("the bytes have this digest"));
     }
-    Err(ProofError::new("digest-mismatch", format!("the file has the {algorithm} {actual}")))
+    Err(ProofError::new(
+        "digest-mismatch",
+        format!("the file has the {algorithm} {actual}"),
+    ))
 }

@@ -71,14 +71,19 @@ impl JoinInput {
             labels: both(base.labels, self.labels),
             taints: both(base.taints, self.taints),
             kubelet_args: both(base.kubelet_args, self.kubelet_args),
-            ignore_preflight_errors: both(base.ignore_preflight_errors, self.ignore_preflight_errors),
+            ignore_preflight_errors: both(
+                base.ignore_preflight_errors,
+                self.ignore_preflight_errors,
+            ),
             discovery_timeout: self.discovery_timeout.or(base.discovery_timeout),
         }
     }
 }
 
 /// In which form the join data leave the program.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema, clap::ValueEnum)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema, clap::ValueEnum,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum Form {
     /// kubeadm's JoinConfiguration.
@@ -104,7 +109,10 @@ pub struct Secrets {
 /// Join data that cannot be made.
 #[must_use]
 pub fn refuse_input(findings: Vec<Finding>) -> Refusal {
-    Refusal { summary: "the input cannot be used", findings }
+    Refusal {
+        summary: "the input cannot be used",
+        findings,
+    }
 }
 
 /// The finished data.
@@ -139,14 +147,32 @@ pub fn build_join_data(
     if form == Form::Capi {
         let content = capi::template(&node, &arguments, plan.runtime, plan.host_access, places);
         let api_version = "bootstrap.cluster.x-k8s.io/v1beta1".to_owned();
-        return Ok(JoinData { api_version, content, warnings: check::list_warnings(&node) });
+        return Ok(JoinData {
+            api_version,
+            content,
+            warnings: check::list_warnings(&node),
+        });
     }
-    let config = config::build_document(&node, &arguments, plan, &api, places, secrets.kubeconfig.is_some());
+    let config = config::build_document(
+        &node,
+        &arguments,
+        plan,
+        &api,
+        places,
+        secrets.kubeconfig.is_some(),
+    );
     let content = userdata::render_user_data(form, &config, secrets, places);
     let mut warnings = check::list_warnings(&node);
     warnings.extend(userdata::check_size(&content));
     if form == Form::Kubeadm && secrets.kubeconfig.is_some() {
-        warnings.push(format!("the discovery kubeconfig must be at {} on the node", places.discovery));
+        warnings.push(format!(
+            "the discovery kubeconfig must be at {} on the node",
+            places.discovery
+        ));
     }
-    Ok(JoinData { api_version: format!("{}/{api}", config::GROUP), content, warnings })
+    Ok(JoinData {
+        api_version: format!("{}/{api}", config::GROUP),
+        content,
+        warnings,
+    })
 }

@@ -78,7 +78,9 @@ pub struct Inputs {
 pub fn is_lock(bytes: &[u8]) -> bool {
     let family = SCHEMA.trim_end_matches(|last: char| last != '/');
     match serde_json::from_slice::<Value>(bytes) {
-        Ok(value) => value["schema"].as_str().is_some_and(|schema| schema.starts_with(family)),
+        Ok(value) => value["schema"]
+            .as_str()
+            .is_some_and(|schema| schema.starts_with(family)),
         // One that was damaged, as a merge does.
         Err(_) => String::from_utf8_lossy(bytes).contains(family),
     }
@@ -93,7 +95,11 @@ pub enum LockError {
     #[error("{file} is stale:{}", format_changes(.moved))]
     Stale { file: String, moved: Vec<String> },
     #[error("{file} was made with files of your own that are not here:{}", format_changes(.missing))]
-    OwnFiles { file: String, missing: Vec<String>, flags: Vec<String> },
+    OwnFiles {
+        file: String,
+        missing: Vec<String>,
+        flags: Vec<String>,
+    },
     #[error("the lockfile {file} does not exist, but `{flag}` requires it")]
     Absent { file: String, flag: &'static str },
 }
@@ -131,7 +137,12 @@ fn describe_own_file(path: &str) -> (&'static str, &str) {
 fn format_changes(moved: &[String]) -> String {
     let shown = if moved.len() > 8 { 7 } else { moved.len() };
     let more = (moved.len() > shown).then(|| format!("and {} more", moved.len() - shown));
-    moved[..shown].iter().cloned().chain(more).map(|change| format!("\n  {change}")).collect()
+    moved[..shown]
+        .iter()
+        .cloned()
+        .chain(more)
+        .map(|change| format!("\n  {change}"))
+        .collect()
 }
 
 /// Artifacts whose bytes nobody has pinned.
@@ -190,7 +201,11 @@ impl PinnedPlan {
     /// What was read in archives of these very digests.
     pub(crate) fn record_members<'a>(&mut self, proven: impl Iterator<Item = &'a PlannedArtifact>) {
         for proven in proven {
-            let planned = self.plan.groups.iter_mut().flat_map(|group| &mut group.artifacts);
+            let planned = self
+                .plan
+                .groups
+                .iter_mut()
+                .flat_map(|group| &mut group.artifacts);
             for artifact in planned.chain(&mut self.lock.artifacts) {
                 if artifact.component == proven.component && artifact.digests == proven.digests {
                     artifact.members.clone_from(&proven.members);
@@ -214,13 +229,20 @@ impl Lock {
             .iter()
             .filter(|variable| variable.base_image)
             .filter_map(|variable| {
-                Some((variable.name.clone(), strip_value(plan.variables.get(&variable.name)?)))
+                Some((
+                    variable.name.clone(),
+                    strip_value(plan.variables.get(&variable.name)?),
+                ))
             })
             .collect();
         let selection = plan.locked_selection();
         Self {
             schema: SCHEMA.to_owned(),
-            written_by: Some(plan.locked_by.clone().unwrap_or_else(ProgramVersion::current)),
+            written_by: Some(
+                plan.locked_by
+                    .clone()
+                    .unwrap_or_else(ProgramVersion::current),
+            ),
             inputs: Inputs {
                 selection: sha256_hex(json::format_json(&selection).as_bytes()),
                 catalog: plan.catalog.clone(),
@@ -244,15 +266,23 @@ impl Lock {
     /// The lock of a plan whose bytes nobody has seen: under a policy it says so.
     pub fn for_preview(plan: &Plan) -> Self {
         let reason = |policy: &PolicyUsed| {
-            format!("the bytes were not checked against the policy {}; run `imagegen build`", policy.name)
+            format!(
+                "the bytes were not checked against the policy {}; run `imagegen build`",
+                policy.name
+            )
         };
-        Self { not_admitted: plan.policy.as_ref().map(reason), ..Self::from_plan(plan) }
+        Self {
+            not_admitted: plan.policy.as_ref().map(reason),
+            ..Self::from_plan(plan)
+        }
     }
 
     /// # Errors
     /// It is the lock of a preview.
     pub fn require_admission(&self) -> Result<(), NotAdmitted> {
-        self.not_admitted.clone().map_or(Ok(()), |reason| Err(NotAdmitted(reason)))
+        self.not_admitted
+            .clone()
+            .map_or(Ok(()), |reason| Err(NotAdmitted(reason)))
     }
 
     pub fn encode(&self) -> String {
@@ -271,7 +301,10 @@ impl Lock {
         }
         let head: Head = json::parse_json(file, bytes)?;
         if head.schema != SCHEMA {
-            return Err(LockError::Schema { file: file.to_owned(), found: head.schema });
+            return Err(LockError::Schema {
+                file: file.to_owned(),
+                found: head.schema,
+            });
         }
         Ok(json::parse_json(file, bytes)?)
     }
@@ -280,8 +313,16 @@ impl Lock {
     ///
     /// # Errors
     /// The files, and the flags that bring them.
-    pub fn require_own_files(&self, file: &str, own: &BTreeMap<String, String>) -> Result<(), LockError> {
-        let missing: Vec<&String> = self.own_files.keys().filter(|path| !own.contains_key(*path)).collect();
+    pub fn require_own_files(
+        &self,
+        file: &str,
+        own: &BTreeMap<String, String>,
+    ) -> Result<(), LockError> {
+        let missing: Vec<&String> = self
+            .own_files
+            .keys()
+            .filter(|path| !own.contains_key(*path))
+            .collect();
         if missing.is_empty() {
             return Ok(());
         }
@@ -289,11 +330,20 @@ impl Lock {
         for (flag, name) in missing.iter().map(|path| describe_own_file(path)) {
             flags.entry(flag).or_default().push(name);
         }
-        let flags = flags
-            .into_iter()
-            .map(|(flag, names)| format!("add `{flag} DIR` with the folder that holds {}", names.join(", ")));
-        let missing = missing.iter().map(|path| format!("{path} (SHA-256 {})", self.own_files[*path]));
-        Err(LockError::OwnFiles { file: file.to_owned(), missing: missing.collect(), flags: flags.collect() })
+        let flags = flags.into_iter().map(|(flag, names)| {
+            format!(
+                "add `{flag} DIR` with the folder that holds {}",
+                names.join(", ")
+            )
+        });
+        let missing = missing
+            .iter()
+            .map(|path| format!("{path} (SHA-256 {})", self.own_files[*path]));
+        Err(LockError::OwnFiles {
+            file: file.to_owned(),
+            missing: missing.collect(),
+            flags: flags.collect(),
+        })
     }
 
     /// Refuses a lock that was made from something else than `plan`.
@@ -312,21 +362,29 @@ impl Lock {
         if moved.is_empty() {
             moved = compare::list_differences(self, &fresh);
         }
-        moved.extend(self.artifacts.iter().filter_map(compare::find_contradiction));
+        moved.extend(
+            self.artifacts
+                .iter()
+                .filter_map(compare::find_contradiction),
+        );
         if moved.is_empty() {
             return Ok(());
         }
-        Err(LockError::Stale { file: file.to_owned(), moved })
+        Err(LockError::Stale {
+            file: file.to_owned(),
+            moved,
+        })
     }
 
     fn list_changes(&self, fresh: &Self) -> Vec<String> {
         let mut moved = compare::list_selection_changes(&self.selection, &fresh.selection);
-        let mut differ = |what: &str, locked: &dyn std::fmt::Display, now: &dyn std::fmt::Display| {
-            let (locked, now) = (locked.to_string(), now.to_string());
-            if locked != now {
-                moved.push(format!("{what} was {locked} and is {now}"));
-            }
-        };
+        let mut differ =
+            |what: &str, locked: &dyn std::fmt::Display, now: &dyn std::fmt::Display| {
+                let (locked, now) = (locked.to_string(), now.to_string());
+                if locked != now {
+                    moved.push(format!("{what} was {locked} and is {now}"));
+                }
+            };
         let policy = |policy: &Option<PolicyUsed>| match policy {
             Some(used) => format!("{} ({})", used.name, &used.sha256[..12]),
             None => "none".to_owned(),
@@ -335,22 +393,35 @@ impl Lock {
         if let (Some(locked), Some(now)) = (&self.packer, &fresh.packer) {
             differ("Packer", &locked.version, &now.version);
         }
-        let locked: BTreeMap<&str, &PlannedArtifact> =
-            self.artifacts.iter().map(|artifact| (artifact.component.as_str(), artifact)).collect();
+        let locked: BTreeMap<&str, &PlannedArtifact> = self
+            .artifacts
+            .iter()
+            .map(|artifact| (artifact.component.as_str(), artifact))
+            .collect();
         for now in &fresh.artifacts {
             match locked.get(now.component.as_str()) {
                 None => moved.push(format!("{} is new", now.component)),
                 Some(locked) if locked.version != now.version => {
-                    moved.push(format!("{} was {} and is {}", now.component, locked.version, now.version));
+                    moved.push(format!(
+                        "{} was {} and is {}",
+                        now.component, locked.version, now.version
+                    ));
                 }
                 Some(locked) if locked.url != now.url => {
-                    moved.push(format!("{} was at {} and is at {}", now.component, locked.url, now.url));
+                    moved.push(format!(
+                        "{} was at {} and is at {}",
+                        now.component, locked.url, now.url
+                    ));
                 }
                 Some(_) => {}
             }
         }
         for gone in &self.artifacts {
-            if !fresh.artifacts.iter().any(|now| now.component == gone.component) {
+            if !fresh
+                .artifacts
+                .iter()
+                .any(|now| now.component == gone.component)
+            {
                 moved.push(format!("{} is gone", gone.component));
             }
         }
@@ -363,10 +434,21 @@ impl Lock {
         let locked: BTreeMap<(&str, &str), &PlannedArtifact> = self
             .artifacts
             .iter()
-            .map(|artifact| ((artifact.component.as_str(), artifact.url.public_url()), artifact))
+            .map(|artifact| {
+                (
+                    (artifact.component.as_str(), artifact.url.public_url()),
+                    artifact,
+                )
+            })
             .collect();
-        for artifact in plan.groups.iter_mut().flat_map(|group| &mut group.artifacts) {
-            let Some(locked) = locked.get(&(artifact.component.as_str(), artifact.url.public_url())) else {
+        for artifact in plan
+            .groups
+            .iter_mut()
+            .flat_map(|group| &mut group.artifacts)
+        {
+            let Some(locked) =
+                locked.get(&(artifact.component.as_str(), artifact.url.public_url()))
+            else {
                 continue;
             };
             if !artifact.is_pinned() {
@@ -383,13 +465,21 @@ impl Lock {
 
     /// Artifacts whose bytes nobody has pinned, as messages name them.
     pub fn unpinned_artifacts(&self) -> Vec<String> {
-        self.artifacts.iter().filter(|artifact| !artifact.is_pinned()).map(PlannedArtifact::title).collect()
+        self.artifacts
+            .iter()
+            .filter(|artifact| !artifact.is_pinned())
+            .map(PlannedArtifact::title)
+            .collect()
     }
 
     /// # Errors
     /// Some artifact has no digest.
     pub fn require_pins(&self) -> Result<(), Unpinned> {
         let unpinned = self.unpinned_artifacts();
-        if unpinned.is_empty() { Ok(()) } else { Err(Unpinned(unpinned)) }
+        if unpinned.is_empty() {
+            Ok(())
+        } else {
+            Err(Unpinned(unpinned))
+        }
     }
 }

@@ -13,7 +13,8 @@ fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => {
             print_parse_error(&error);
-            return classify_parse_error(&error).map_or(ExitCode::SUCCESS, |class| class.exit_code().into());
+            return classify_parse_error(&error)
+                .map_or(ExitCode::SUCCESS, |class| class.exit_code().into());
         }
     };
     let printer = commands::create_printer(&cli.global);
@@ -21,7 +22,10 @@ fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
             printer.print_error(&failure.to_string());
-            failure.remedies().iter().for_each(|remedy| printer.print_hint(remedy));
+            failure
+                .remedies()
+                .iter()
+                .for_each(|remedy| printer.print_hint(remedy));
             ExitCode::from(failure.class().exit_code())
         }
     }
@@ -31,8 +35,8 @@ fn main() -> ExitCode {
 fn print_parse_error(error: &clap::Error) {
     let text = error.render().to_string();
     let shown = mask_text(&text);
-    let is_plain =
-        std::env::args_os().all(|argument| find_control(&argument.to_string_lossy(), false).is_none());
+    let is_plain = std::env::args_os()
+        .all(|argument| find_control(&argument.to_string_lossy(), false).is_none());
     if error.use_stderr() && (shown != text || !is_plain) {
         eprint!("{}", escape_controls(&shown));
     } else {

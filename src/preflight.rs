@@ -57,15 +57,39 @@ struct Checks(Vec<DoctorCheck>);
 
 impl Checks {
     fn ok(&mut self, name: &str, detail: impl Into<String>) {
-        self.add(CheckState::Ok, ErrorClass::Internal, name, detail.into(), None);
+        self.add(
+            CheckState::Ok,
+            ErrorClass::Internal,
+            name,
+            detail.into(),
+            None,
+        );
     }
 
     fn warning(&mut self, name: &str, detail: impl Into<String>) {
-        self.add(CheckState::Warning, ErrorClass::Internal, name, detail.into(), None);
+        self.add(
+            CheckState::Warning,
+            ErrorClass::Internal,
+            name,
+            detail.into(),
+            None,
+        );
     }
 
-    fn missing(&mut self, class: ErrorClass, name: &str, detail: impl Into<String>, hint: impl Into<String>) {
-        self.add(CheckState::Missing, class, name, detail.into(), Some(hint.into()));
+    fn missing(
+        &mut self,
+        class: ErrorClass,
+        name: &str,
+        detail: impl Into<String>,
+        hint: impl Into<String>,
+    ) {
+        self.add(
+            CheckState::Missing,
+            class,
+            name,
+            detail.into(),
+            Some(hint.into()),
+        );
     }
 
     fn add(
@@ -76,7 +100,13 @@ impl Checks {
         detail: String,
         hint: Option<String>,
     ) {
-        self.0.push(DoctorCheck { state, class, name: name.to_owned(), detail, hint });
+        self.0.push(DoctorCheck {
+            state,
+            class,
+            name: name.to_owned(),
+            detail,
+            hint,
+        });
     }
 }
 
@@ -98,16 +128,28 @@ pub fn check_machine(args: &DoctorArgs, trees: &Trees) -> Result<DoctorOutput> {
         check_packer(args, &plan, trees, store.as_ref(), &mut checks);
     }
     check_host(args, &mut checks);
-    let ready = checks.0.iter().all(|check| check.state != CheckState::Missing);
-    Ok(DoctorOutput { ready, checks: checks.0 })
+    let ready = checks
+        .0
+        .iter()
+        .all(|check| check.state != CheckState::Missing);
+    Ok(DoctorOutput {
+        ready,
+        checks: checks.0,
+    })
 }
 
 impl DoctorOutput {
     /// # Errors
     /// Something is missing.
     pub fn require_ready(&self) -> Result<(), NotReady> {
-        let missing = || self.checks.iter().filter(|check| check.state == CheckState::Missing);
-        let Some(first) = missing().next() else { return Ok(()) };
+        let missing = || {
+            self.checks
+                .iter()
+                .filter(|check| check.state == CheckState::Missing)
+        };
+        let Some(first) = missing().next() else {
+            return Ok(());
+        };
         Err(NotReady {
             class: first.class,
             missing: missing().map(|check| check.name.clone()).collect(),
@@ -137,10 +179,17 @@ impl Classify for NotReady {
 }
 
 /// What does not depend on an image.
-fn check_without_image(args: &DoctorArgs, trees: &Trees, store: Option<&Store>, checks: &mut Checks) {
+fn check_without_image(
+    args: &DoctorArgs,
+    trees: &Trees,
+    store: Option<&Store>,
+    checks: &mut Checks,
+) {
     let targets = trees.packer.list_folders("targets").join(", ");
-    checks
-        .warning("image", format!("no target is selected; add `--target NAME` to check an image: {targets}"));
+    checks.warning(
+        "image",
+        format!("no target is selected; add `--target NAME` to check an image: {targets}"),
+    );
     if let Some(store) = check_store(store, checks) {
         check_disk(store, &[], checks);
     }
@@ -168,14 +217,16 @@ fn check_lock(args: &DoctorArgs, default: &Path, plan: &mut Plan, checks: &mut C
         }
         Ok(None) => checks.warning("lockfile", "no lockfile: every build resolves again"),
         Ok(Some(bytes)) => {
-            let locked =
-                Lock::decode(&file, &bytes).and_then(|lock| lock.check_fresh(&file, plan).map(|()| lock));
+            let locked = Lock::decode(&file, &bytes)
+                .and_then(|lock| lock.check_fresh(&file, plan).map(|()| lock));
             match locked {
                 Ok(lock) => {
                     lock.apply_pins(plan);
                     checks.ok("lockfile", file);
                 }
-                Err(error) => checks.missing(ErrorClass::Selection, "lockfile", error.to_string(), again),
+                Err(error) => {
+                    checks.missing(ErrorClass::Selection, "lockfile", error.to_string(), again)
+                }
             }
         }
     }
@@ -190,7 +241,13 @@ fn in_store(store: &Store, artifact: &PlannedArtifact) -> bool {
     pins.any(|pin| store.find_object(&pin.digest).is_some())
 }
 
-fn check_packer(args: &DoctorArgs, plan: &Plan, trees: &Trees, store: Option<&Store>, checks: &mut Checks) {
+fn check_packer(
+    args: &DoctorArgs,
+    plan: &Plan,
+    trees: &Trees,
+    store: Option<&Store>,
+    checks: &mut Checks,
+) {
     if plan.packer.is_none() {
         return checks.ok("packer", "not needed for this target");
     }
@@ -242,7 +299,12 @@ fn check_own_packer(program: &Path, checks: &mut Checks) {
                 "check `--packer`",
             );
         }
-        Err(error) => checks.missing(ErrorClass::Packer, "packer", error.to_string(), "check `--packer`"),
+        Err(error) => checks.missing(
+            ErrorClass::Packer,
+            "packer",
+            error.to_string(),
+            "check `--packer`",
+        ),
     }
 }
 
@@ -281,15 +343,22 @@ fn is_set(name: &str) -> bool {
 }
 
 fn check_artifacts(args: &DoctorArgs, plan: &Plan, store: Option<&Store>, checks: &mut Checks) {
-    let unpinned: Vec<&str> = plan.unpinned_artifacts().map(|artifact| artifact.component.as_str()).collect();
+    let unpinned: Vec<&str> = plan
+        .unpinned_artifacts()
+        .map(|artifact| artifact.component.as_str())
+        .collect();
     if unpinned.is_empty() {
         checks.ok("digests", "every artifact is pinned");
     } else {
         checks.warning("digests", format!("unpinned: {}", unpinned.join(", ")));
     }
-    let Some(store) = check_store(store, checks) else { return };
-    let absent: Vec<&PlannedArtifact> =
-        plan.artifacts().filter(|artifact| !in_store(store, artifact)).collect();
+    let Some(store) = check_store(store, checks) else {
+        return;
+    };
+    let absent: Vec<&PlannedArtifact> = plan
+        .artifacts()
+        .filter(|artifact| !in_store(store, artifact))
+        .collect();
     let all = plan.artifacts().count();
     let found = format!("{} of {all} are in the store", all - absent.len());
     if args.network.offline && !absent.is_empty() {
@@ -340,17 +409,31 @@ fn check_disk(store: &Store, absent: &[&PlannedArtifact], checks: &mut Checks) {
             "free space, or choose another directory with `--store DIR`",
         );
     }
-    let need = if absent.is_empty() { String::new() } else { format!(", to download: {needed}") };
+    let need = if absent.is_empty() {
+        String::new()
+    } else {
+        format!(", to download: {needed}")
+    };
     checks.ok("disk", format!("{} free{need}", format_megabytes(free)));
 }
 
 fn check_host(args: &DoctorArgs, checks: &mut Checks) {
-    for name in ["HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"] {
+    for name in [
+        "HTTP_PROXY",
+        "http_proxy",
+        "HTTPS_PROXY",
+        "https_proxy",
+        "ALL_PROXY",
+        "all_proxy",
+    ] {
         if let Some(value) = env::var_os(name).filter(|value| !value.is_empty()) {
             checks.ok(name, proxy_host(&value.to_string_lossy()));
         }
     }
-    for name in ["NO_PROXY", "no_proxy"].into_iter().filter(|name| is_set(name)) {
+    for name in ["NO_PROXY", "no_proxy"]
+        .into_iter()
+        .filter(|name| is_set(name))
+    {
         checks.ok(name, "is set");
     }
     if let Some(proxy) = &args.network.proxy {
@@ -359,7 +442,9 @@ fn check_host(args: &DoctorArgs, checks: &mut Checks) {
     for file in &args.network.ca_file {
         let name = file.display().to_string();
         match fs::read_file(file) {
-            Ok(bytes) if String::from_utf8_lossy(&bytes).contains("-----BEGIN CERTIFICATE-----") => {
+            Ok(bytes)
+                if String::from_utf8_lossy(&bytes).contains("-----BEGIN CERTIFICATE-----") =>
+            {
                 checks.ok("--ca-file", name);
             }
             Ok(_) => checks.missing(
@@ -369,7 +454,12 @@ fn check_host(args: &DoctorArgs, checks: &mut Checks) {
                 "give it in PEM",
             ),
             Err(error) => {
-                checks.missing(ErrorClass::Selection, "--ca-file", error.to_string(), "check `--ca-file`");
+                checks.missing(
+                    ErrorClass::Selection,
+                    "--ca-file",
+                    error.to_string(),
+                    "check `--ca-file`",
+                );
             }
         }
     }
@@ -389,5 +479,8 @@ fn check_host(args: &DoctorArgs, checks: &mut Checks) {
 fn proxy_host(url: &str) -> String {
     let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
     let rest = rest.rsplit('@').next().unwrap_or(rest);
-    rest.split(['/', '?', '#']).next().unwrap_or(rest).to_owned()
+    rest.split(['/', '?', '#'])
+        .next()
+        .unwrap_or(rest)
+        .to_owned()
 }

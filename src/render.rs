@@ -59,7 +59,10 @@ impl Workspace {
             LOCKFILE => self.lock.clone(),
             _ => sha256_hex(bytes),
         };
-        self.files.iter().map(|(name, bytes)| (name.clone(), digest(name, bytes))).collect()
+        self.files
+            .iter()
+            .map(|(name, bytes)| (name.clone(), digest(name, bytes)))
+            .collect()
     }
 }
 
@@ -82,11 +85,19 @@ pub enum RenderError {
 impl Classify for RenderError {
     /// The built-in targets and steps hold for every plan: what is wrong is a file of the user's.
     fn class(&self) -> ErrorClass {
-        if matches!(self, Self::Payload(_)) { ErrorClass::Render } else { ErrorClass::Selection }
+        if matches!(self, Self::Payload(_)) {
+            ErrorClass::Render
+        } else {
+            ErrorClass::Selection
+        }
     }
 
     fn remedies(&self) -> Vec<String> {
-        if let Self::Machine(findings) = self { list_remedies(findings) } else { Vec::new() }
+        if let Self::Machine(findings) = self {
+            list_remedies(findings)
+        } else {
+            Vec::new()
+        }
     }
 }
 
@@ -97,8 +108,12 @@ impl Classify for RenderError {
 pub fn load_target(packer: &Tree, name: &str) -> Result<Target, RenderError> {
     let names = packer.list_folders("targets");
     if !names.iter().any(|known| known == name) {
-        let suggestion = crate::model::names::format_suggestion(name, names.iter().map(String::as_str));
-        return Err(RenderError::UnknownTarget { name: name.to_owned(), suggestion });
+        let suggestion =
+            crate::model::names::format_suggestion(name, names.iter().map(String::as_str));
+        return Err(RenderError::UnknownTarget {
+            name: name.to_owned(),
+            suggestion,
+        });
     }
     let path = format!("targets/{name}/target.json");
     let releases = format!("targets/{name}/windows.json");
@@ -107,7 +122,9 @@ pub fn load_target(packer: &Tree, name: &str) -> Result<Target, RenderError> {
     let file: Option<TargetReleases> = packer.read_json(&releases)?;
     target.digest = sha256_hex(&json::to_bytes(&digests));
     target.releases = file.map(|file| file.releases).unwrap_or_default();
-    target.record = packer.read_json(&format!("targets/{name}/record.json"))?.unwrap_or_default();
+    target.record = packer
+        .read_json(&format!("targets/{name}/record.json"))?
+        .unwrap_or_default();
     Ok(target)
 }
 
@@ -117,7 +134,9 @@ pub fn load_target(packer: &Tree, name: &str) -> Result<Target, RenderError> {
 /// The file is missing or malformed.
 pub fn read_packer_base(packer: &Tree) -> Result<PackerBase, RenderError> {
     let path = "packer.json";
-    packer.read_json(path)?.ok_or_else(|| RenderError::Missing(path.to_owned()))
+    packer
+        .read_json(path)?
+        .ok_or_else(|| RenderError::Missing(path.to_owned()))
 }
 
 /// Renders a workspace.
@@ -144,10 +163,18 @@ pub fn render_workspace(
     let mut templates = hcl::Templates::new(packer, &build_context(plan));
     let folder = format!("targets/{}", plan.target.name);
     let mut files: BTreeMap<String, String> = BTreeMap::new();
-    let image_files = plan.target.image().map(ImageTarget::files).unwrap_or_default();
+    let image_files = plan
+        .target
+        .image()
+        .map(ImageTarget::files)
+        .unwrap_or_default();
     for name in image_files {
         let own = format!("{folder}/{name}");
-        let path = if packer.get(&own).is_some() { own } else { format!("shared/{name}") };
+        let path = if packer.get(&own).is_some() {
+            own
+        } else {
+            format!("shared/{name}")
+        };
         files.insert(name.clone(), templates.render_template(&path)?);
     }
     // A file that a choice leaves without contents is no part of the workspace.
@@ -169,32 +196,58 @@ pub fn render_workspace(
             *text = hcl::select_arguments(text, is_declared);
         }
     }
-    files.insert("variables.pkr.hcl".to_owned(), hcl::render_variables(&declared));
-    let mut files: BTreeMap<String, Vec<u8>> =
-        files.into_iter().map(|(name, text)| (name, text.into_bytes())).collect();
+    files.insert(
+        "variables.pkr.hcl".to_owned(),
+        hcl::render_variables(&declared),
+    );
+    let mut files: BTreeMap<String, Vec<u8>> = files
+        .into_iter()
+        .map(|(name, text)| (name, text.into_bytes()))
+        .collect();
     let values = collect_variable_values(plan, &payload_digest, &lock_digest);
-    files.insert("imagegen.auto.pkrvars.json".to_owned(), json::format_json(&values).into_bytes());
+    files.insert(
+        "imagegen.auto.pkrvars.json".to_owned(),
+        json::format_json(&values).into_bytes(),
+    );
     files.insert("guest-plan.json".to_owned(), guest_plan.into_bytes());
     files.insert(PAYLOAD.to_owned(), payload);
     files.insert(LOCKFILE.to_owned(), lock_text.into_bytes());
     if lock.not_admitted.is_some() {
-        files.insert("not-admitted.pkr.hcl".to_owned(), NOT_ADMITTED.as_bytes().to_vec());
+        files.insert(
+            "not-admitted.pkr.hcl".to_owned(),
+            NOT_ADMITTED.as_bytes().to_vec(),
+        );
     }
-    Ok(Workspace { files, payload: payload_digest, lock: lock_digest })
+    Ok(Workspace {
+        files,
+        payload: payload_digest,
+        lock: lock_digest,
+    })
 }
 
 fn list_declared_variables<'a>(plan: &'a Plan, base: &'a PackerBase) -> Vec<&'a Variable> {
-    let target = plan.target.variables.iter().filter(|variable| plan.declared.contains(&variable.name));
+    let target = plan
+        .target
+        .variables
+        .iter()
+        .filter(|variable| plan.declared.contains(&variable.name));
     let is_declared = |variable: &&Variable| {
-        variable.default_from != Some(DefaultFrom::ArtifactFolder) || plan.delivery == Delivery::Media
+        variable.default_from != Some(DefaultFrom::ArtifactFolder)
+            || plan.delivery == Delivery::Media
     };
-    target.chain(base.variables.iter().filter(is_declared)).collect()
+    target
+        .chain(base.variables.iter().filter(is_declared))
+        .collect()
 }
 
 /// Values of variables: never those of secrets, and none for what nobody gave.
 fn collect_variable_values(plan: &Plan, payload: &str, lock: &str) -> Value {
-    let mut values: Map<String, Value> =
-        plan.variables.clone().into_iter().filter(|(name, _)| plan.declared.contains(name)).collect();
+    let mut values: Map<String, Value> = plan
+        .variables
+        .clone()
+        .into_iter()
+        .filter(|(name, _)| plan.declared.contains(name))
+        .collect();
     values.insert("payload_sha256".to_owned(), json!(payload));
     values.insert("image_tags".to_owned(), json!(collect_tags(plan, lock)));
     Value::Object(values)
@@ -206,14 +259,19 @@ fn collect_tags(plan: &Plan, lock: &str) -> BTreeMap<&'static str, String> {
     let tags = [
         ("imagegen-kubernetes", plan.kubernetes.to_string()),
         ("imagegen-windows", plan.windows.release.clone()),
-        ("imagegen-runtime", format!("{}-{}", plan.runtime, plan.runtime_version)),
+        (
+            "imagegen-runtime",
+            format!("{}-{}", plan.runtime, plan.runtime_version),
+        ),
         ("imagegen-lock", lock.to_owned()),
         ("imagegen-version", program.version),
         ("imagegen-commit", program.commit),
         ("imagegen-date", program.date),
         ("imagegen-catalog", program.catalog),
     ];
-    tags.into_iter().filter(|(_, value)| !value.is_empty()).collect()
+    tags.into_iter()
+        .filter(|(_, value)| !value.is_empty())
+        .collect()
 }
 
 /// What Packer runs, in order: phases of the engine, and what happens before and after them.
@@ -229,7 +287,10 @@ fn plan_stages(plan: &Plan) -> Vec<Value> {
     let mut first = stage(&["bootstrap", "prepare"]);
     first["unpacks"] = json!(true);
     let mut stages = vec![first];
-    stages.extend(vec![stage(&["prepare"]); if plan.searches_updates() { 2 } else { 0 }]);
+    stages.extend(vec![
+        stage(&["prepare"]);
+        if plan.searches_updates() { 2 } else { 0 }
+    ]);
     stages.push(stage(&["prepare", "install"]));
     let mut test = stage(&["test"]);
     test["restarts"] = json!(false);
@@ -247,7 +308,12 @@ pub fn build_context(plan: &Plan) -> Value {
         .target
         .variables
         .iter()
-        .map(|variable| (variable.name.clone(), json!(plan.declared.contains(&variable.name))))
+        .map(|variable| {
+            (
+                variable.name.clone(),
+                json!(plan.declared.contains(&variable.name)),
+            )
+        })
         .collect();
     let uses: Map<String, Value> = plan
         .target

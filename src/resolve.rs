@@ -65,14 +65,21 @@ pub fn resolve_selection(
     surroundings: &Surroundings,
 ) -> Result<Plan> {
     let updated = &surroundings.updated;
-    let (line, kubernetes, mut warnings) =
-        kubernetes::choose_kubernetes(catalog, selection.kubernetes.as_deref(), updated.get(KUBERNETES))?;
+    let (line, kubernetes, mut warnings) = kubernetes::choose_kubernetes(
+        catalog,
+        selection.kubernetes.as_deref(),
+        updated.get(KUBERNETES),
+    )?;
     let mut refusals = Vec::new();
     let network = catalog.network(selection.cni.as_deref().unwrap_or("none"))?;
     let windows = choices::choose_windows(catalog, &line, &kubernetes, selection, &mut refusals)?;
     let runtime = choices::choose_runtime(&line, selection, &mut refusals);
-    let host_access = choices::choose_host_access(catalog, &line, runtime, selection, &mut refusals)?;
-    let choice = catalog.load_component(runtime.as_str())?.find_choice(line.minor).cloned();
+    let host_access =
+        choices::choose_host_access(catalog, &line, runtime, selection, &mut refusals)?;
+    let choice = catalog
+        .load_component(runtime.as_str())?
+        .find_choice(line.minor)
+        .cloned();
     let delivery = delivery::choose_delivery(&target, selection, &mut refusals);
     let mut situation = Situation {
         target: target.name.clone(),
@@ -80,7 +87,12 @@ pub fn resolve_selection(
         windows: windows.release.clone(),
         kubernetes: kubernetes.clone(),
         runtime,
-        runtime_version: groups::component_version(choice.as_ref(), runtime.as_str(), selection, updated),
+        runtime_version: groups::component_version(
+            choice.as_ref(),
+            runtime.as_str(),
+            selection,
+            updated,
+        ),
         cni: network.name.clone(),
         overlay: network.overlay,
         host_access,
@@ -92,11 +104,24 @@ pub fn resolve_selection(
     let features = extras::choose_features(catalog, &situation, &mut refusals)?;
     extras::check_downloads(selection, &mut refusals);
     let mut groups = groups::choose_groups(
-        groups::Inputs { catalog, line: &line, situation: &situation, network: &network, selection, updated },
+        groups::Inputs {
+            catalog,
+            line: &line,
+            situation: &situation,
+            network: &network,
+            selection,
+            updated,
+        },
         &mut warnings,
         &mut refusals,
     )?;
-    warnings.extend(delivery::check_delivery(delivery, &target, selection, &groups, &mut refusals));
+    warnings.extend(delivery::check_delivery(
+        delivery,
+        &target,
+        selection,
+        &groups,
+        &mut refusals,
+    ));
     add_components(&mut situation, &groups, selection, &mut refusals);
     warnings.extend(check_rules(catalog, &situation, &mut refusals)?);
     refusal::drop_consequences(&line, runtime, &mut refusals);
@@ -104,8 +129,22 @@ pub fn resolve_selection(
     let images = images::plan_images(catalog, &pause, delivery, selection, &mut warnings)?;
     extras::check_packer_versions(catalog, selection, &mut refusals)?;
     let planned_packer = choices::plan_packer(&target, packer, selection, &mut refusals);
-    check_overrides(catalog, &groups, planned_packer.as_ref(), selection, &mut refusals)?;
-    let catalog_digest = digest_inputs(catalog, &target, &line, &windows, &network, &groups, surroundings)?;
+    check_overrides(
+        catalog,
+        &groups,
+        planned_packer.as_ref(),
+        selection,
+        &mut refusals,
+    )?;
+    let catalog_digest = digest_inputs(
+        catalog,
+        &target,
+        &line,
+        &windows,
+        &network,
+        &groups,
+        surroundings,
+    )?;
     let image = ImageNames::new(&windows, &kubernetes, selection, &catalog_digest);
     let chosen = variables::choose_variables(
         &variables::Inputs {
@@ -121,16 +160,29 @@ pub fn resolve_selection(
     let variables = chosen.values;
     groups.extend(media::plan_media(&target, &windows, &variables));
     media::check_evaluation(&windows, &variables, &mut refusals);
-    let minimum_revision =
-        choices::minimum_revision(&target, &windows, &situation, &features, &variables, &mut refusals);
+    let minimum_revision = choices::minimum_revision(
+        &target,
+        &windows,
+        &situation,
+        &features,
+        &variables,
+        &mut refusals,
+    );
     if !refusals.is_empty() {
         return Err(refuse_image(refusals).into());
     }
     warnings.extend(kubernetes::check_line(catalog, &line, &kubernetes)?);
-    warnings.extend(floating::warn_floating(&target, &chosen.selectors, &variables));
+    warnings.extend(floating::warn_floating(
+        &target,
+        &chosen.selectors,
+        &variables,
+    ));
     warnings.extend(warn_unpinned(&groups));
     let updated = select_used_updates(updated, &kubernetes, &groups, selection);
-    let runtime_version = situation.runtime_version.clone().unwrap_or_else(|| kubernetes.clone());
+    let runtime_version = situation
+        .runtime_version
+        .clone()
+        .unwrap_or_else(|| kubernetes.clone());
     Ok(Plan {
         selection: complete_selection(selection, &situation, &variables, &chosen.selectors),
         target,
@@ -173,11 +225,16 @@ fn add_components(
 ) {
     for artifact in groups.iter().flat_map(|group| &group.artifacts) {
         overrides::check_members(artifact, refusals);
-        situation.components.insert(artifact.component.to_string(), artifact.version.clone());
+        situation
+            .components
+            .insert(artifact.component.to_string(), artifact.version.clone());
     }
     // Refused versions are included, because a rule gives a better reason for the refusal.
     for (name, version) in &selection.components {
-        situation.components.entry(name.clone()).or_insert_with(|| version.clone());
+        situation
+            .components
+            .entry(name.clone())
+            .or_insert_with(|| version.clone());
     }
 }
 
@@ -196,12 +253,19 @@ fn select_used_updates(
     let kept = updated.iter().filter(|(name, version)| {
         is_used(name, version) && !selection.components.contains_key(name.as_str())
     });
-    kept.map(|(name, version)| (name.clone(), version.clone())).collect()
+    kept.map(|(name, version)| (name.clone(), version.clone()))
+        .collect()
 }
 
 fn list_known_names(catalog: &Catalog) -> Result<Vec<String>, CatalogError> {
     let mut names = catalog.component_names();
-    names.extend(catalog.load_contents()?.groups.iter().map(|group| group.name.to_string()));
+    names.extend(
+        catalog
+            .load_contents()?
+            .groups
+            .iter()
+            .map(|group| group.name.to_string()),
+    );
     names.sort();
     names.dedup();
     Ok(names)
@@ -214,7 +278,9 @@ fn complete_selection(
     variables: &BTreeMap<String, serde_json::Value>,
     selectors: &BTreeMap<String, String>,
 ) -> ImageDefinition {
-    let selectors = selectors.iter().map(|(name, value)| (name.clone(), value.clone().into()));
+    let selectors = selectors
+        .iter()
+        .map(|(name, value)| (name.clone(), value.clone().into()));
     ImageDefinition {
         schema: None,
         target: Some(situation.target.clone()),
@@ -242,7 +308,9 @@ fn check_overrides(
     let artifacts = artifacts.map(|artifact| (artifact.component.to_string(), &artifact.version));
     let plugins = packer.iter().flat_map(|packer| &packer.plugins);
     let plugins = plugins.map(|plugin| (format!("packer-plugin-{}", plugin.name), &plugin.version));
-    let packer = packer.iter().map(|packer| ("packer".to_owned(), &packer.version));
+    let packer = packer
+        .iter()
+        .map(|packer| ("packer".to_owned(), &packer.version));
     let versions = artifacts.chain(plugins).chain(packer).collect();
     overrides::check_known_digests(catalog, &selection.overrides, &versions, refusals)
 }
@@ -254,9 +322,14 @@ fn check_tool_overrides(
     refusals: &mut Vec<Finding>,
 ) {
     let plugins = packer.iter().flat_map(|packer| &packer.plugins);
-    let mut used: Vec<String> = plugins.map(|plugin| format!("packer-plugin-{}", plugin.name)).collect();
+    let mut used: Vec<String> = plugins
+        .map(|plugin| format!("packer-plugin-{}", plugin.name))
+        .collect();
     used.extend(packer.map(|_| "packer".to_owned()));
-    let unused = selection.overrides.keys().filter(|key| groups::is_tool(key) && !used.contains(key));
+    let unused = selection
+        .overrides
+        .keys()
+        .filter(|key| groups::is_tool(key) && !used.contains(key));
     refusals.extend(unused.map(|name| {
         let message = format!("an override names {name}, which this target is not built with");
         Finding::new("override-unused", message, "remove the override").with_subject(name)
@@ -272,22 +345,38 @@ fn check_rules(
     let rules = catalog.load_rules()?;
     let applies = |rule: &Rule| {
         let components = rule.components.iter().all(|(name, range)| {
-            situation.components.get(name.as_str()).is_some_and(|version| range.contains(version))
+            situation
+                .components
+                .get(name.as_str())
+                .is_some_and(|version| range.contains(version))
         });
         components && situation.holds(&rule.when)
     };
     for rule in rules.refusals.into_iter().filter(applies) {
         refusals.retain(|refusal| {
-            refusal.code != "component-range" || !rule.components.contains_key(refusal.subject.as_str())
+            refusal.code != "component-range"
+                || !rule.components.contains_key(refusal.subject.as_str())
         });
         refusals.push(Finding::new(&rule.id, rule.reason, rule.instead).with_source(&rule.source));
     }
     let warn = |rule: Rule| {
-        let subject =
-            rule.components.keys().next().map_or_else(|| "kubernetes".to_owned(), ToString::to_string);
-        Warning::new(rule.id, subject, format!("{}; {}", rule.reason, rule.instead))
+        let subject = rule
+            .components
+            .keys()
+            .next()
+            .map_or_else(|| "kubernetes".to_owned(), ToString::to_string);
+        Warning::new(
+            rule.id,
+            subject,
+            format!("{}; {}", rule.reason, rule.instead),
+        )
     };
-    Ok(rules.warnings.into_iter().filter(applies).map(warn).collect())
+    Ok(rules
+        .warnings
+        .into_iter()
+        .filter(applies)
+        .map(warn)
+        .collect())
 }
 
 fn warn_unpinned(groups: &[PlannedGroup]) -> Vec<Warning> {
@@ -295,16 +384,28 @@ fn warn_unpinned(groups: &[PlannedGroup]) -> Vec<Warning> {
         .iter()
         .flat_map(|group| &group.artifacts)
         .filter(|artifact| !artifact.is_pinned())
-        .map(|artifact| Warning::new("unpinned", artifact.component.to_string(), format_unpinned(artifact)))
+        .map(|artifact| {
+            Warning::new(
+                "unpinned",
+                artifact.component.to_string(),
+                format_unpinned(artifact),
+            )
+        })
         .collect()
 }
 
 fn format_unpinned(artifact: &PlannedArtifact) -> String {
     let title = artifact.title();
     let signature = artifact.signatures.first().map(|signature| &signature.url);
-    let proof = artifact.checksums.first().map(|checksum| &checksum.url).or(signature);
+    let proof = artifact
+        .checksums
+        .first()
+        .map(|checksum| &checksum.url)
+        .or(signature);
     if proof.is_some() || artifact.authenticode.is_some() {
-        let source = proof.map(|url| format!(" (proof: {url})")).unwrap_or_default();
+        let source = proof
+            .map(|url| format!(" (proof: {url})"))
+            .unwrap_or_default();
         let signed = !artifact.signatures.is_empty() || artifact.authenticode.is_some();
         let version = if signed && !artifact.states_version() {
             "; its signature states no version, so that the URL alone tells it from an older release"
@@ -334,7 +435,9 @@ fn digest_inputs(
 ) -> Result<String, CatalogError> {
     let windows = format!("windows/{}.json", windows.release);
     let files = TABLES.into_iter().chain([windows.as_str()]);
-    let files = files.map(|path| catalog.digest_file(path)).collect::<Result<Vec<String>, _>>()?;
+    let files = files
+        .map(|path| catalog.digest_file(path))
+        .collect::<Result<Vec<String>, _>>()?;
     let mut bytes = json::to_bytes(&(&target.digest, line, network, groups, files));
     if !surroundings.own_files.is_empty() {
         bytes.extend(json::to_bytes(&surroundings.own_files));

@@ -37,7 +37,10 @@ use crate::workspace::{BundleOutput, RenderOutput};
 /// The catalog cannot be read.
 pub fn list_schemas(trees: &Trees) -> Result<Vec<(&'static str, Schema)>> {
     let mut schemas = list_types();
-    for (_, schema) in schemas.iter_mut().filter(|(name, _)| *name == "image-definition") {
+    for (_, schema) in schemas
+        .iter_mut()
+        .filter(|(name, _)| *name == "image-definition")
+    {
         names::add_names(schema, trees)?;
     }
     Ok(schemas)
@@ -67,7 +70,10 @@ fn list_types() -> Vec<(&'static str, Schema)> {
         ("overrides", schema_for!(Overrides)),
         ("packer", schema_for!(PackerBase)),
         ("needs", schema_for!(Vec<FeatureNeed>)),
-        ("network", schema_for!(crate::model::pod_network::PodNetwork)),
+        (
+            "network",
+            schema_for!(crate::model::pod_network::PodNetwork),
+        ),
         ("outdated", schema_for!(Vec<crate::updates::OutdatedOutput>)),
         ("plan", schema_for!(PlanOutput<'_>)),
         ("policy", schema_for!(Policy)),

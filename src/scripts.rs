@@ -62,7 +62,9 @@ impl Classify for ForeignScripts {
 
 /// Every script that PowerShell loads in a guest, by its path below `provisioners`.
 pub fn collect_scripts(provisioners: &Tree) -> BTreeMap<String, Vec<u8>> {
-    let install = provisioners.get(INSTALL).map(|bytes| (INSTALL.to_owned(), bytes));
+    let install = provisioners
+        .get(INSTALL)
+        .map(|bytes| (INSTALL.to_owned(), bytes));
     list_script_files(provisioners)
         .into_iter()
         .chain(install)
@@ -73,8 +75,14 @@ pub fn collect_scripts(provisioners: &Tree) -> BTreeMap<String, Vec<u8>> {
 /// The scripts with their list, as `imagegen scripts export` writes them.
 pub fn export_scripts(provisioners: &Tree) -> BTreeMap<String, Vec<u8>> {
     let mut files = collect_scripts(provisioners);
-    let digests = files.iter().map(|(path, bytes)| (path.clone(), sha256_hex(bytes))).collect();
-    let list = ScriptList { schema: SCHEMA.to_owned(), files: digests };
+    let digests = files
+        .iter()
+        .map(|(path, bytes)| (path.clone(), sha256_hex(bytes)))
+        .collect();
+    let list = ScriptList {
+        schema: SCHEMA.to_owned(),
+        files: digests,
+    };
     files.insert(LIST.to_owned(), format_json(&list).into_bytes());
     files
 }
@@ -109,7 +117,11 @@ pub fn accept_scripts(
     }
     for (path, bytes) in &own {
         match known.get(path) {
-            None => find(path, "script-unknown", "imagegen has no guest script of this name".to_owned()),
+            None => find(
+                path,
+                "script-unknown",
+                "imagegen has no guest script of this name".to_owned(),
+            ),
             Some(known) => {
                 let over = overrides.get(&format!("{SCRIPTS}{path}"));
                 let named = over.and_then(|over| over.sha256.as_deref());
@@ -120,7 +132,10 @@ pub fn accept_scripts(
         }
     }
     if !findings.is_empty() {
-        return Err(ForeignScripts { folder: folder.to_owned(), findings });
+        return Err(ForeignScripts {
+            folder: folder.to_owned(),
+            findings,
+        });
     }
     let mut files = provisioners.files();
     files.extend(own);
@@ -139,42 +154,61 @@ pub fn require_own_scripts(
 ) -> Result<(), ForeignScripts> {
     let known = collect_scripts(provisioners);
     let is_own = |path: &str, bytes: &[u8]| {
-        known.get(path).is_some_and(|own| check_script(bytes, own, None).is_ok())
+        known
+            .get(path)
+            .is_some_and(|own| check_script(bytes, own, None).is_ok())
             || changed.iter().any(|it| it == path)
     };
     let foreign = files.iter().filter(|(path, bytes)| !is_own(path, bytes));
     let findings: Vec<Finding> = foreign
         .map(|(path, _)| {
-            let remedy = format!("review it and add `--changed {path}`, or export the scripts again");
-            let message = "it differs from imagegen's script, and would carry your signature".to_owned();
+            let remedy =
+                format!("review it and add `--changed {path}`, or export the scripts again");
+            let message =
+                "it differs from imagegen's script, and would carry your signature".to_owned();
             Finding::new("script-changed", message, remedy).with_subject(path)
         })
         .collect();
     if findings.is_empty() {
         return Ok(());
     }
-    Err(ForeignScripts { folder: folder.display().to_string(), findings })
+    Err(ForeignScripts {
+        folder: folder.display().to_string(),
+        findings,
+    })
 }
 
 /// Scripts that a bundle carries against the program's own, and those that an override of its lock names.
 ///
 /// # Errors
 /// The first one that is missing, unknown or another.
-pub fn check_carried(carried: &BTreeMap<String, Vec<u8>>, overrides: &Overrides) -> Result<(), ProofError> {
+pub fn check_carried(
+    carried: &BTreeMap<String, Vec<u8>>,
+    overrides: &Overrides,
+) -> Result<(), ProofError> {
     let own = Tree::embedded_provisioners().files();
     let scripts = collect_scripts(&Tree::embedded_provisioners());
     if let Some(path) = own.keys().find(|path| !carried.contains_key(*path)) {
-        return Err(ProofError::new("script-missing", format!("the bundle has no script {path}")));
+        return Err(ProofError::new(
+            "script-missing",
+            format!("the bundle has no script {path}"),
+        ));
     }
     for (path, bytes) in carried {
         let known = own.get(path).ok_or_else(|| {
-            ProofError::new("script-unknown", format!("{path}: imagegen has no guest script of this name"))
+            ProofError::new(
+                "script-unknown",
+                format!("{path}: imagegen has no guest script of this name"),
+            )
         })?;
         if bytes == known {
             continue;
         }
-        let named = overrides.get(&format!("{SCRIPTS}{path}")).and_then(|over| over.sha256.as_deref());
-        let changed = |message: String| ProofError::new("script-changed", format!("{path}: {message}"));
+        let named = overrides
+            .get(&format!("{SCRIPTS}{path}"))
+            .and_then(|over| over.sha256.as_deref());
+        let changed =
+            |message: String| ProofError::new("script-changed", format!("{path}: {message}"));
         if !scripts.contains_key(path) {
             return Err(changed("it differs from imagegen's script".to_owned()));
         }
@@ -190,7 +224,8 @@ fn script_remedy(file: &str, code: &str) -> String {
              `--override '{SCRIPTS}{file}.sha256=<64 digits>'`"
         ),
         "script-missing" | "script-unknown" => {
-            "run `imagegen scripts export` to write the scripts of this release, and sign those".to_owned()
+            "run `imagegen scripts export` to write the scripts of this release, and sign those"
+                .to_owned()
         }
         _ => String::new(),
     }
@@ -211,23 +246,36 @@ fn end_lines_with_crlf(text: &[u8]) -> Vec<u8> {
 
 fn end_lines_with_lf(text: &[u8]) -> Vec<u8> {
     let next = text.iter().skip(1).map(Some).chain([None]);
-    let kept = text.iter().zip(next).filter(|(byte, next)| **byte != b'\r' || *next != Some(&b'\n'));
+    let kept = text
+        .iter()
+        .zip(next)
+        .filter(|(byte, next)| **byte != b'\r' || *next != Some(&b'\n'));
     kept.map(|(byte, _)| *byte).collect()
 }
 
 /// A digest that was named counts for the file as it is, or as it was before it was signed. Signing may change the
 /// ends of lines.
-fn check_script(bytes: &[u8], known: &[u8], named: Option<&str>) -> Result<(), (&'static str, String)> {
+fn check_script(
+    bytes: &[u8],
+    known: &[u8],
+    named: Option<&str>,
+) -> Result<(), (&'static str, String)> {
     let bare = unsigned_script(bytes).map_err(|error| (error.code, error.message))?;
     let (whole, inner) = (sha256_hex(bytes), sha256_hex(&bare));
     let bare = end_lines_with_lf(&bare);
     match named {
         Some(named) if [&whole, &inner, &sha256_hex(&bare)].contains(&&named.to_owned()) => Ok(()),
-        Some(named) => Err(("script-digest", format!("its digest is {whole}, the override states {named}"))),
+        Some(named) => Err((
+            "script-digest",
+            format!("its digest is {whole}, the override states {named}"),
+        )),
         None if bare == known => Ok(()),
         None => Err((
             "script-changed",
-            format!("its digest is {inner}; the digest of imagegen's script is {}", sha256_hex(known)),
+            format!(
+                "its digest is {inner}; the digest of imagegen's script is {}",
+                sha256_hex(known)
+            ),
         )),
     }
 }

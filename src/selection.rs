@@ -37,11 +37,14 @@ pub use cluster::{cluster_input, read_paths, resolve_cluster_plan};
 pub use definition::{DefinedImage, DefinitionName, list_images, load_image};
 pub use draft::draft_definition;
 pub use images::{SeveralFailed, choose_images, select_image, workspace_path};
-pub use inputs::{NamedPolicy, apply_policy, mirror_overrides, read_input, read_input_tree, read_policy};
+pub use inputs::{
+    NamedPolicy, apply_policy, mirror_overrides, read_input, read_input_tree, read_policy,
+};
 pub use join::{read_join_input, read_places, read_secrets};
 pub use lockfile::{
-    Stale, check_lock_path, complete_for_lock, lock_path, read_lock, read_old_lock, resolve_bake_plan,
-    resolve_locked_definition, resolve_locked_plan, resolve_viewed_plan, write_lockfile,
+    Stale, check_lock_path, complete_for_lock, lock_path, read_lock, read_old_lock,
+    resolve_bake_plan, resolve_locked_definition, resolve_locked_plan, resolve_viewed_plan,
+    write_lockfile,
 };
 pub use recompute::{PolicyOfLock, resolve_lock, resolve_lock_of_build};
 pub use sources::read_sources;
@@ -56,9 +59,14 @@ pub fn read_trees(manifests: Option<&Path>) -> Result<Trees> {
         None => Tree::embedded_manifests(),
         Some(path) => {
             let files = read_input_tree("--manifests", path)?;
-            let list = files.iter().map(|(path, bytes)| format!("{path} {}\n", sha256_hex(bytes)));
+            let list = files
+                .iter()
+                .map(|(path, bytes)| format!("{path} {}\n", sha256_hex(bytes)));
             own_catalog = Some(sha256_hex(list.collect::<String>().as_bytes()));
-            Tree::from_files(path.display().to_string().trim_end_matches('/').to_owned(), files)
+            Tree::from_files(
+                path.display().to_string().trim_end_matches('/').to_owned(),
+                files,
+            )
         }
     };
     Ok(Trees {
@@ -80,7 +88,8 @@ pub fn read_definition(args: &SelectionArgs, trees: &Trees) -> Result<(ImageDefi
     if args.policy.is_some() {
         check_operator_variables(args, &image.definition, trees)?;
     }
-    let mut definition = definition_from_flags(args, &image.definition, trees)?.merge_over(image.definition);
+    let mut definition =
+        definition_from_flags(args, &image.definition, trees)?.merge_over(image.definition);
     if definition.image_version.is_none() {
         definition.image_version = build_time::read_source_date()?;
     }
@@ -88,8 +97,16 @@ pub fn read_definition(args: &SelectionArgs, trees: &Trees) -> Result<(ImageDefi
 }
 
 /// Refuses variables of a definition that are the operator's to give.
-fn check_operator_variables(args: &SelectionArgs, own: &ImageDefinition, trees: &Trees) -> Result<()> {
-    let Some(target) = args.target.as_ref().or(own.target.as_ref()).filter(|_| !own.variables.is_empty())
+fn check_operator_variables(
+    args: &SelectionArgs,
+    own: &ImageDefinition,
+    trees: &Trees,
+) -> Result<()> {
+    let Some(target) = args
+        .target
+        .as_ref()
+        .or(own.target.as_ref())
+        .filter(|_| !own.variables.is_empty())
     else {
         return Ok(());
     };
@@ -100,12 +117,18 @@ fn check_operator_variables(args: &SelectionArgs, own: &ImageDefinition, trees: 
         .iter()
         .filter(|variable| variable.by_operator)
         .find(|variable| own.variables.contains_key(&variable.name) && !given(&variable.name));
-    let Some(Variable { name, .. }) = refused else { return Ok(()) };
+    let Some(Variable { name, .. }) = refused else {
+        return Ok(());
+    };
     let message = format!(
         "`variables.{name}` of the image definition names a program or a file of this machine, or where a secret is \
          sent: under a policy, only the operator gives it"
     );
-    Err(InputError::new(message, format!("give it with `--var {name}=…` or `PKR_VAR_{name}`")).into())
+    Err(InputError::new(
+        message,
+        format!("give it with `--var {name}=…` or `PKR_VAR_{name}`"),
+    )
+    .into())
 }
 
 fn definition_from_flags(
@@ -114,12 +137,14 @@ fn definition_from_flags(
     trees: &Trees,
 ) -> Result<ImageDefinition> {
     let target = args.target.as_ref().or(base.target.as_ref());
-    let proxy =
-        (args.http_proxy.is_some() || args.https_proxy.is_some() || args.no_proxy.is_some()).then(|| Proxy {
-            http: args.http_proxy.clone(),
-            https: args.https_proxy.clone(),
-            no_proxy: args.no_proxy.clone(),
-        });
+    let proxy = (args.http_proxy.is_some()
+        || args.https_proxy.is_some()
+        || args.no_proxy.is_some())
+    .then(|| Proxy {
+        http: args.http_proxy.clone(),
+        https: args.https_proxy.clone(),
+        no_proxy: args.no_proxy.clone(),
+    });
     Ok(ImageDefinition {
         target: args.target.clone(),
         windows: args.windows.clone(),
@@ -144,7 +169,10 @@ fn definition_from_flags(
 fn group_mirrors(pairs: &[(Registry, HttpUrl)]) -> BTreeMap<Registry, Vec<HttpUrl>> {
     let mut mirrors: BTreeMap<Registry, Vec<HttpUrl>> = BTreeMap::new();
     for (registry, url) in pairs {
-        mirrors.entry(registry.clone()).or_default().push(url.clone());
+        mirrors
+            .entry(registry.clone())
+            .or_default()
+            .push(url.clone());
     }
     mirrors
 }
@@ -156,7 +184,9 @@ fn parse_variables(
     trees: &Trees,
 ) -> Result<BTreeMap<String, Value>> {
     let mut values = BTreeMap::new();
-    let Some(name) = target else { return Ok(values) };
+    let Some(name) = target else {
+        return Ok(values);
+    };
     if args.variables.is_empty() {
         return Ok(values);
     }
@@ -169,7 +199,9 @@ fn parse_variables(
                 InputError::new(
                     match serde_json::from_str::<Value>(text) {
                         Ok(_) => format!("--var {name}: {}", error.message),
-                        Err(_) => format!("--var {name}: expected {}, found `{text}`", kind.as_str()),
+                        Err(_) => {
+                            format!("--var {name}: expected {}, found `{text}`", kind.as_str())
+                        }
                     },
                     match kind {
                         VariableType::StringList => {
@@ -180,7 +212,11 @@ fn parse_variables(
                         }
                         _ => format!(
                             "such as --var {name}={}",
-                            if kind == VariableType::Bool { "true" } else { "1" }
+                            if kind == VariableType::Bool {
+                                "true"
+                            } else {
+                                "1"
+                            }
                         ),
                     },
                 )
@@ -194,9 +230,12 @@ fn parse_variables(
 /// An unknown target is a wrong selection, not a rendering that failed.
 fn unknown_target(error: RenderError) -> Error {
     match error {
-        RenderError::UnknownTarget { name, suggestion } => {
-            crate::catalog::CatalogError::Unknown { what: "target", name, suggestion }.into()
+        RenderError::UnknownTarget { name, suggestion } => crate::catalog::CatalogError::Unknown {
+            what: "target",
+            name,
+            suggestion,
         }
+        .into(),
         other => other.into(),
     }
 }
@@ -256,7 +295,12 @@ fn resolve_anywhere(definition: &mut ImageDefinition, trees: &Trees) -> Result<P
     for target in trees.packer.list_folders("targets") {
         definition.target = Some(target);
         match resolve_plan(definition, trees) {
-            Ok(plan) => return Ok(Plan { packer: None, ..plan }),
+            Ok(plan) => {
+                return Ok(Plan {
+                    packer: None,
+                    ..plan
+                });
+            }
             Err(error) => refusal = refusal.or(Some(error)),
         }
     }
@@ -267,14 +311,15 @@ fn resolve_anywhere(definition: &mut ImageDefinition, trees: &Trees) -> Result<P
 /// Services that the packages of a plan install, as their components say.
 fn list_package_services(plan: &Plan, catalog: &Catalog) -> Result<Vec<PackageService>> {
     let mut found = Vec::new();
-    for artifact in plan.artifacts().filter(|artifact| artifact.kind == PayloadKind::Msi) {
+    for artifact in plan
+        .artifacts()
+        .filter(|artifact| artifact.kind == PayloadKind::Msi)
+    {
         let services = &catalog.load_component(&artifact.component)?.services;
-        found.extend(
-            services.iter().map(|service| PackageService {
-                package: artifact.url.clone(),
-                service: service.name.clone(),
-            }),
-        );
+        found.extend(services.iter().map(|service| PackageService {
+            package: artifact.url.clone(),
+            service: service.name.clone(),
+        }));
     }
     Ok(found)
 }
@@ -285,10 +330,21 @@ fn list_package_services(plan: &Plan, catalog: &Catalog) -> Result<Vec<PackageSe
 /// A step is wrong, or the predicted machine does not work.
 pub fn predict_machine(plan: &Plan, trees: &Trees) -> Result<(Guest, Prediction)> {
     let guest = render_guest(plan, &trees.catalog.load_flags()?, &trees.provisioners)?;
-    let programs = trees.catalog.load_programs()?.list_programs(plan.line.minor);
+    let programs = trees
+        .catalog
+        .load_programs()?
+        .list_programs(plan.line.minor);
     let image = plan.target.image();
-    let platform = image.map(|image| image.platform.clone()).unwrap_or_default();
-    let step_file = |id: &str| guest.step_files.get(id).cloned().unwrap_or_else(|| id.to_owned());
+    let platform = image
+        .map(|image| image.platform.clone())
+        .unwrap_or_default();
+    let step_file = |id: &str| {
+        guest
+            .step_files
+            .get(id)
+            .cloned()
+            .unwrap_or_else(|| id.to_owned())
+    };
     let packages = list_package_services(plan, &trees.catalog)?;
     let prediction = predict_state(
         &guest.plan.resources,

@@ -51,14 +51,24 @@ impl Printer {
     /// `no_color` is the variable `NO_COLOR`, as the environment has it.
     pub fn new(format: Format, verbosity: Verbosity, no_color: bool) -> Self {
         let terminal = io::stderr().is_terminal();
-        Self { format, verbosity, color: terminal && !no_color, terminal, images: Mutex::default() }
+        Self {
+            format,
+            verbosity,
+            color: terminal && !no_color,
+            terminal,
+            images: Mutex::default(),
+        }
     }
 
     /// A result: one JSON value, or the text.
     ///
     /// # Errors
     /// stdout is closed for another reason than that its reader has read enough.
-    pub fn print_result<T: Serialize>(&self, value: &T, text: impl FnOnce() -> String) -> Result<()> {
+    pub fn print_result<T: Serialize>(
+        &self,
+        value: &T,
+        text: impl FnOnce() -> String,
+    ) -> Result<()> {
         let Some(image) = self.current_image() else {
             return Self::write_result(&mask_text(&self.format_result(value, text)));
         };
@@ -85,7 +95,9 @@ impl Printer {
     /// # Errors
     /// As [`Printer::print_result`].
     pub fn finish_images(&self) -> Result<()> {
-        let Some(_) = self.lock_images().current.take() else { return Ok(()) };
+        let Some(_) = self.lock_images().current.take() else {
+            return Ok(());
+        };
         match self.format {
             Format::Json => {
                 let values = std::mem::take(&mut self.lock_images().values);
@@ -108,7 +120,11 @@ impl Printer {
     ///
     /// # Errors
     /// As [`Printer::print_result`].
-    pub fn print_listing<T: Serialize>(&self, value: &T, text: impl FnOnce() -> String) -> Result<()> {
+    pub fn print_listing<T: Serialize>(
+        &self,
+        value: &T,
+        text: impl FnOnce() -> String,
+    ) -> Result<()> {
         let width = terminal_size::terminal_size_of(io::stdout()).and_then(find_width);
         self.print_result(value, || match width {
             Some(width) => wrap_text(&text(), width),
@@ -120,7 +136,11 @@ impl Printer {
     ///
     /// # Errors
     /// As [`Printer::print_result`].
-    pub fn print_secret_result<T: Serialize>(&self, value: &T, text: impl FnOnce() -> String) -> Result<()> {
+    pub fn print_secret_result<T: Serialize>(
+        &self,
+        value: &T,
+        text: impl FnOnce() -> String,
+    ) -> Result<()> {
         Self::write_result(&self.format_result(value, text))
     }
 
@@ -178,7 +198,11 @@ impl Printer {
 
     /// Color repeats what the words say.
     fn paint(&self, code: &str, text: &str) -> String {
-        if self.color { format!("\u{1b}[1;{code}m{text}\u{1b}[0m") } else { text.to_owned() }
+        if self.color {
+            format!("\u{1b}[1;{code}m{text}\u{1b}[0m")
+        } else {
+            text.to_owned()
+        }
     }
 
     fn print_line(text: &str) {
@@ -228,7 +252,9 @@ fn find_width((width, _): (terminal_size::Width, terminal_size::Height)) -> Opti
 fn strip_color(label: &str) -> String {
     let mut parts = label.split('\u{1b}');
     let first = parts.next().unwrap_or_default().to_owned();
-    parts.fold(first, |text, part| text + part.split_once('m').map_or("", |(_, rest)| rest))
+    parts.fold(first, |text, part| {
+        text + part.split_once('m').map_or("", |(_, rest)| rest)
+    })
 }
 
 /// See [`Printer::start_progress`].

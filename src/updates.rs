@@ -77,22 +77,37 @@ impl Upstreams<'_> {
     /// A name is none of the plan, or is held where it is; a list cannot be had.
     pub fn find_updates(&self, names: &[String], printer: &Printer) -> Result<Vec<OutdatedOutput>> {
         let mut subjects = self.list_subjects()?;
-        if let Some(unknown) = names.iter().find(|name| !subjects.iter().any(|it| it.name == *name)) {
+        if let Some(unknown) = names
+            .iter()
+            .find(|name| !subjects.iter().any(|it| it.name == *name))
+        {
             return Err(self.unknown_name(unknown, &subjects));
         }
-        subjects.retain(|subject| names.is_empty() || names.iter().any(|name| name == subject.name));
+        subjects
+            .retain(|subject| names.is_empty() || names.iter().any(|name| name == subject.name));
         let rows = self.check_releases(&subjects, printer)?;
         if let Some((row, held)) = rows.iter().find_map(|row| Some((row, row.held.as_ref()?)))
             && !names.is_empty()
         {
-            let message = format!("--update {0}: {0} stays at {1}: {held}", row.name, row.planned);
-            return Err(InputError::new(message, "`imagegen outdated` shows what can be updated").into());
+            let message = format!(
+                "--update {0}: {0} stays at {1}: {held}",
+                row.name, row.planned
+            );
+            return Err(
+                InputError::new(message, "`imagegen outdated` shows what can be updated").into(),
+            );
         }
-        Ok(rows.into_iter().filter(|row| row.newer.is_some() && row.held.is_none()).collect())
+        Ok(rows
+            .into_iter()
+            .filter(|row| row.newer.is_some() && row.held.is_none())
+            .collect())
     }
 
     fn unknown_name(&self, name: &str, subjects: &[Subject<'_>]) -> Error {
-        let follows = self.plan.artifacts().any(|artifact| artifact.component == name);
+        let follows = self
+            .plan
+            .artifacts()
+            .any(|artifact| artifact.component == name);
         let names: Vec<&str> = subjects.iter().map(|subject| subject.name).collect();
         InputError::new(
             format!("--update {name}: this image has no separate version of it"),
@@ -111,16 +126,29 @@ impl Upstreams<'_> {
     /// The catalog cannot be read.
     pub fn list_subjects(&self) -> Result<Vec<Subject<'_>>> {
         let contents = self.trees.catalog.load_contents()?;
-        let parts = contents.groups.iter().flat_map(|group| group.alternatives.iter().flatten());
-        let follow: BTreeSet<&str> =
-            parts.filter(|part| part.follows_kubernetes).map(|part| part.component.as_str()).collect();
+        let parts = contents
+            .groups
+            .iter()
+            .flat_map(|group| group.alternatives.iter().flatten());
+        let follow: BTreeSet<&str> = parts
+            .filter(|part| part.follows_kubernetes)
+            .map(|part| part.component.as_str())
+            .collect();
         let mut subjects: Vec<Subject<'_>> = Vec::new();
         for artifact in self.plan.artifacts() {
             let name = artifact.component.as_str();
-            let name = if follow.contains(name) { KUBERNETES } else { name };
+            let name = if follow.contains(name) {
+                KUBERNETES
+            } else {
+                name
+            };
             if !subjects.iter().any(|known| known.name == name) {
                 let component = self.trees.catalog.load_component(&artifact.component)?;
-                subjects.push(Subject { name, artifact, component });
+                subjects.push(Subject {
+                    name,
+                    artifact,
+                    component,
+                });
             }
         }
         Ok(subjects)
@@ -128,8 +156,18 @@ impl Upstreams<'_> {
 
     /// # Errors
     /// A list of releases cannot be downloaded or parsed.
-    pub fn check_releases(&self, subjects: &[Subject<'_>], printer: &Printer) -> Result<Vec<OutdatedOutput>> {
-        collect_outcomes(subjects.iter().map(|subject| self.check_release(subject)).collect(), printer)
+    pub fn check_releases(
+        &self,
+        subjects: &[Subject<'_>],
+        printer: &Printer,
+    ) -> Result<Vec<OutdatedOutput>> {
+        collect_outcomes(
+            subjects
+                .iter()
+                .map(|subject| self.check_release(subject))
+                .collect(),
+            printer,
+        )
     }
 
     fn check_release(&self, subject: &Subject<'_>) -> Result<OutdatedOutput> {
@@ -143,26 +181,35 @@ impl Upstreams<'_> {
             held: self.hold_reason(subject),
         };
         let Some(upstream) = &subject.component.upstream else {
-            row.held = row.held.or(Some("the catalog has no list of its releases".to_owned()));
+            row.held = row
+                .held
+                .or(Some("the catalog has no list of its releases".to_owned()));
             return Ok(row);
         };
-        let url: HttpUrl = upstream.list_url(&self.plan.line.minor.to_string()).parse()?;
+        let url: HttpUrl = upstream
+            .list_url(&self.plan.line.minor.to_string())
+            .parse()?;
         let moved = find_mirror(&self.definition.overrides, &url);
-        let (url, names) = moved.map_or((url, BTreeMap::new()), |(url, names)| (url, names.clone()));
+        let (url, names) =
+            moved.map_or((url, BTreeMap::new()), |(url, names)| (url, names.clone()));
         let list = match self.fetch_small(subject, &url, &names, LARGEST_LIST)? {
             Ok(list) => list,
             // Limits of an API are told as `forbidden`, and say nothing about the list.
             Err(error) if error.failure.code() == "not-found" => {
-                row.held = row.held.or(Some("its publisher has no list of this line".to_owned()));
+                row.held = row
+                    .held
+                    .or(Some("its publisher has no list of this line".to_owned()));
                 return Ok(row);
             }
             Err(error) => return Err(error.into()),
         };
-        let versions = upstream.parse_releases(&list).map_err(|reason| UpstreamError {
-            name: subject.name.to_owned(),
-            url: url.to_string(),
-            reason,
-        })?;
+        let versions = upstream
+            .parse_releases(&list)
+            .map_err(|reason| UpstreamError {
+                name: subject.name.to_owned(),
+                url: url.to_string(),
+                reason,
+            })?;
         row.newest = versions.last().cloned();
         let newer: Vec<Version> = versions
             .into_iter()
@@ -175,7 +222,9 @@ impl Upstreams<'_> {
                 row.proof = self.find_proof(subject, &artifact)?;
             }
             if row.proof.is_none() {
-                row.held = row.held.or(Some(format!("{version} has no proof of its publisher")));
+                row.held = row
+                    .held
+                    .or(Some(format!("{version} has no proof of its publisher")));
             }
         }
         Ok(row)
@@ -184,20 +233,34 @@ impl Upstreams<'_> {
     /// Why the user's own words leave it where it is.
     fn hold_reason(&self, subject: &Subject<'_>) -> Option<String> {
         if subject.name == KUBERNETES {
-            let asked = self.definition.kubernetes.as_deref().unwrap_or("stable").trim_start_matches('v');
+            let asked = self
+                .definition
+                .kubernetes
+                .as_deref()
+                .unwrap_or("stable")
+                .trim_start_matches('v');
             if asked != "stable" && asked != self.plan.line.minor.to_string() {
                 return Some(format!("the selection names {asked}, not a line"));
             }
         } else if self.definition.components.contains_key(subject.name) {
             return Some("the selection names its version".to_owned());
         }
-        let moves = self.plan.artifacts().filter(|artifact| artifact.version == subject.artifact.version);
-        moves.filter(|it| subject.name == KUBERNETES || it.component == subject.name).find_map(|artifact| {
-            let over = self.definition.overrides.get(artifact.component.as_str())?;
-            let one_file = over.url.as_ref().is_some_and(|url| !url.public_url().contains("{version"));
-            let one_digest = over.sha256.is_some() || over.sha512.is_some();
-            (one_file || one_digest).then(|| format!("an override names one file of {}", artifact.component))
-        })
+        let moves = self
+            .plan
+            .artifacts()
+            .filter(|artifact| artifact.version == subject.artifact.version);
+        moves
+            .filter(|it| subject.name == KUBERNETES || it.component == subject.name)
+            .find_map(|artifact| {
+                let over = self.definition.overrides.get(artifact.component.as_str())?;
+                let one_file = over
+                    .url
+                    .as_ref()
+                    .is_some_and(|url| !url.public_url().contains("{version"));
+                let one_digest = over.sha256.is_some() || over.sha512.is_some();
+                (one_file || one_digest)
+                    .then(|| format!("an override names one file of {}", artifact.component))
+            })
     }
 
     fn fits_line(&self, subject: &Subject<'_>, version: &Version) -> bool {
@@ -209,17 +272,26 @@ impl Upstreams<'_> {
         }
         let choice = subject.component.find_choice(self.plan.line.minor);
         choice.is_none_or(|choice| choice.allowed.contains(version))
-            && subject.component.releases.iter().any(|release| release.versions.contains(version))
+            && subject
+                .component
+                .releases
+                .iter()
+                .any(|release| release.versions.contains(version))
     }
 
     /// By what the artifact could be pinned. Checksum files are looked for, signatures believed to be there.
-    fn find_proof(&self, subject: &Subject<'_>, artifact: &PlannedArtifact) -> Result<Option<ProofKind>> {
+    fn find_proof(
+        &self,
+        subject: &Subject<'_>,
+        artifact: &PlannedArtifact,
+    ) -> Result<Option<ProofKind>> {
         if artifact.is_pinned() {
             return Ok(Some(ProofKind::Pin));
         }
         let none = BTreeMap::new();
         for checksum in &artifact.checksums {
-            let beside = parse_origin(checksum.url.public_url()) == parse_origin(artifact.url.public_url());
+            let beside =
+                parse_origin(checksum.url.public_url()) == parse_origin(artifact.url.public_url());
             let headers = if beside { &artifact.headers } else { &none };
             match self.fetch_small(subject, &checksum.url, headers, SIDECAR)? {
                 Ok(_) => return Ok(Some(ProofKind::ChecksumFile)),
@@ -227,8 +299,16 @@ impl Upstreams<'_> {
                 Err(error) => return Err(error.into()),
             }
         }
-        let signature = artifact.signatures.first().map(|signature| signature.kind.proof_kind());
-        Ok(signature.or_else(|| artifact.authenticode.as_ref().map(|_| ProofKind::Authenticode)))
+        let signature = artifact
+            .signatures
+            .first()
+            .map(|signature| signature.kind.proof_kind());
+        Ok(signature.or_else(|| {
+            artifact
+                .authenticode
+                .as_ref()
+                .map(|_| ProofKind::Authenticode)
+        }))
     }
 
     /// A publisher's small file.

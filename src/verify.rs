@@ -30,7 +30,10 @@ classify!(ProofError => Verification);
 
 impl ProofError {
     pub fn new(code: &'static str, message: impl Into<String>) -> Self {
-        Self { code, message: message.into() }
+        Self {
+            code,
+            message: message.into(),
+        }
     }
 }
 
@@ -58,7 +61,11 @@ impl Classify for NotProven {
     fn remedies(&self) -> Vec<String> {
         let proofs = "add a proof: `--sha256`, `--checksums`, `--signature`, `--bundle` or `--authenticode`; \
             for a lockfile `--bundles DIR`";
-        if self.proofs == 0 { vec![proofs.to_owned()] } else { Vec::new() }
+        if self.proofs == 0 {
+            vec![proofs.to_owned()]
+        } else {
+            Vec::new()
+        }
     }
 }
 
@@ -82,7 +89,12 @@ pub fn record_evidence(
 ) -> Evidence {
     let (verdict, code, detail, facts) = match outcome {
         Ok(proven) => (proven.verdict, None, proven.detail, proven.facts),
-        Err(error) => (Verdict::Failed, Some(error.code.to_owned()), error.message, BTreeMap::new()),
+        Err(error) => (
+            Verdict::Failed,
+            Some(error.code.to_owned()),
+            error.message,
+            BTreeMap::new(),
+        ),
     };
     Evidence {
         proof,

@@ -38,19 +38,35 @@ pub struct RenderOutput {
 /// # Errors
 /// An image cannot be fetched, is incomplete, or has another Windows build.
 pub fn list_media(proven: &ProvenPlan, acquirer: &Acquirer<'_>) -> Result<Vec<Part>> {
-    let part = |digest: &str, file: &Fetched| Part::from_fetched(format!("artifacts/{digest}"), file);
+    let part =
+        |digest: &str, file: &Fetched| Part::from_fetched(format!("artifacts/{digest}"), file);
     let artifacts = proven.artifacts().iter().filter_map(|verified| {
         let pin = verified.artifact().digest()?;
         Some(part(pin.digest.as_str(), verified.fetched()))
     });
-    let own = proven.user_files().iter().map(|file| part(file.sha256(), file));
+    let own = proven
+        .user_files()
+        .iter()
+        .map(|file| part(file.sha256(), file));
     let plan = proven.plan();
     let names: Vec<&ImageReference> = plan.images.iter().collect();
     let is_asked = |name: &ImageReference| plan.selection.container_images.contains(name);
-    let Acquirer { fetcher, network, printer, .. } = *acquirer;
+    let Acquirer {
+        fetcher,
+        network,
+        printer,
+        ..
+    } = *acquirer;
     let jobs = network.jobs;
-    let images = ImageSource { fetcher, jobs, printer }.fetch_images(&names, is_asked, plan.windows.build)?;
-    let images = images.iter().flat_map(|image| image.list_parts("artifacts/images/blobs/sha256/"));
+    let images = ImageSource {
+        fetcher,
+        jobs,
+        printer,
+    }
+    .fetch_images(&names, is_asked, plan.windows.build)?;
+    let images = images
+        .iter()
+        .flat_map(|image| image.list_parts("artifacts/images/blobs/sha256/"));
     Ok(artifacts.chain(own).chain(images).collect())
 }
 
@@ -77,7 +93,10 @@ pub struct Written {
 /// Where the workspace of a plan is written.
 pub fn workspace_folder(plan: &Plan, workspace: &WorkspaceArgs) -> PathBuf {
     workspace.out.clone().unwrap_or_else(|| {
-        let name = format!("{}-{}-k8s-{}", plan.target.name, plan.windows.release, plan.kubernetes);
+        let name = format!(
+            "{}-{}-k8s-{}",
+            plan.target.name, plan.windows.release, plan.kubernetes
+        );
         Path::new("imagegen-out").join(name)
     })
 }
@@ -94,17 +113,33 @@ pub fn write_workspace(
     printer: &Printer,
 ) -> Result<Written> {
     let (guest, _) = predict_machine(plan, trees)?;
-    let rendered = render::render_workspace(plan, lock, &guest, &trees.packer, &trees.provisioners)?;
+    let rendered =
+        render::render_workspace(plan, lock, &guest, &trees.packer, &trees.provisioners)?;
     let folder = workspace_folder(plan, workspace);
     // The same lock gives the same archive, so an older one is no loss.
     let archive = render::archive_names(plan);
-    let traces: Vec<&str> = bake::TRACES.iter().copied().chain(archive.iter().map(String::as_str)).collect();
+    let traces: Vec<&str> = bake::TRACES
+        .iter()
+        .copied()
+        .chain(archive.iter().map(String::as_str))
+        .collect();
     let (digests, results) = (rendered.digest_files(), bake::RESULTS);
-    fs::place_digested_directory(&folder, &rendered.files, &digests, &traces, results, workspace.force)?;
+    fs::place_digested_directory(
+        &folder,
+        &rendered.files,
+        &digests,
+        &traces,
+        results,
+        workspace.force,
+    )?;
     for warning in &plan.warnings {
         printer.print_warning(&warning.message);
     }
-    Ok(Written { folder, workspace: rendered, digests })
+    Ok(Written {
+        folder,
+        workspace: rendered,
+        digests,
+    })
 }
 
 impl Written {
@@ -117,7 +152,10 @@ impl Written {
         let path = self.folder.join(&name);
         let files = self.workspace.files.iter();
         let mut parts: Vec<Part> = files
-            .map(|(path, bytes)| Part { path: path.clone(), content: Content::Text(bytes.clone()) })
+            .map(|(path, bytes)| Part {
+                path: path.clone(),
+                content: Content::Text(bytes.clone()),
+            })
             .chain(media.iter().cloned())
             .collect();
         parts.sort_by(|one, other| one.path.cmp(&other.path));
@@ -125,7 +163,10 @@ impl Written {
         parts.dedup_by(|one, other| one.path == other.path);
         write_zip(&path, &parts)?;
         let found = fs::digest_file(&path)?;
-        fs::write_file(&self.folder.join(checksum), format!("{}  {name}\n", found.sha256).as_bytes())?;
+        fs::write_file(
+            &self.folder.join(checksum),
+            format!("{}  {name}\n", found.sha256).as_bytes(),
+        )?;
         Ok(BundleOutput {
             workspace: self.folder.display().to_string(),
             bundle: path.display().to_string(),
@@ -139,7 +180,10 @@ impl Written {
         RenderOutput {
             workspace: self.folder.display().to_string(),
             files: self.digests.clone(),
-            unpinned: plan.unpinned_artifacts().map(PlannedArtifact::title).collect(),
+            unpinned: plan
+                .unpinned_artifacts()
+                .map(PlannedArtifact::title)
+                .collect(),
             missing: plan.missing.clone(),
             warnings: plan.warnings.clone(),
         }
@@ -157,7 +201,12 @@ impl Written {
             let _ = writeln!(text, "unpinned: {}", output.unpinned.join(", "));
         }
         for missing in &output.missing {
-            let _ = writeln!(text, "missing: {} ({})", missing.names.join(" or "), missing.from.join("; "));
+            let _ = writeln!(
+                text,
+                "missing: {} ({})",
+                missing.names.join(" or "),
+                missing.from.join("; ")
+            );
         }
         text
     }

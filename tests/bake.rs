@@ -54,14 +54,19 @@ const REPORT: &str = r#"echo '{"schema": "imagegen.dev/check-report/v1", "passed
 
 #[test]
 fn the_image_is_what_this_run_made() {
-    let test = with_packer(&format!("[ \"$1\" = build ] || exit 0\n{MANIFEST}\n{REPORT}"));
+    let test = with_packer(&format!(
+        "[ \"$1\" = build ] || exit 0\n{MANIFEST}\n{REPORT}"
+    ));
     let ran = test.succeeds();
     assert_eq!(ran.stdout, "/subscriptions/s/images/i\n");
     let image: Value = serde_json::from_str(&test.text("o/image.json")).expect("JSON");
     assert_eq!(image["builtBy"]["version"], env!("CARGO_PKG_VERSION"));
     assert_eq!(image["artifacts"][0]["id"], "/subscriptions/s/images/i");
     assert_eq!(image["checked"], 7);
-    assert_eq!(image["evidence"]["containerd"][0]["proof"], "pin", "{image:#}");
+    assert_eq!(
+        image["evidence"]["containerd"][0]["proof"], "pin",
+        "{image:#}"
+    );
     // A result is not overwritten by the next build.
     test.fails(6, &["the result of a bake"]);
 }
@@ -84,7 +89,11 @@ fn a_packer_that_fails_is_told_apart() {
             7,
             "packer build failed with exit code 1\n  boom",
         ),
-        ("[ $1 = build ] && kill -9 $$; exit 0".to_owned(), 7, "packer build was killed"),
+        (
+            "[ $1 = build ] && kill -9 $$; exit 0".to_owned(),
+            7,
+            "packer build was killed",
+        ),
         ("exit 0".to_owned(), 7, "the machine sent none"),
         (
             format!("[ $1 = build ] && {REPORT}; exit 0"),
@@ -92,7 +101,9 @@ fn a_packer_that_fails_is_told_apart() {
             "its manifest has no image: there is no packer-manifest.json",
         ),
         (
-            format!("[ $1 = build ] && {{ {REPORT}; echo '{{}}' > packer-manifest.json; }}; exit 0"),
+            format!(
+                "[ $1 = build ] && {{ {REPORT}; echo '{{}}' > packer-manifest.json; }}; exit 0"
+            ),
             7,
             "no artifact of this run",
         ),
@@ -104,7 +115,10 @@ fn a_packer_that_fails_is_told_apart() {
     ] {
         let test = with_packer(&script);
         test.fails(code, &[said]);
-        assert!(test.exists("o/packer.log") && !test.exists("o/image.json"), "{script}");
+        assert!(
+            test.exists("o/packer.log") && !test.exists("o/image.json"),
+            "{script}"
+        );
         // What a failed bake leaves does not stand in the way of the next one.
         test.fails(code, &[said]);
     }
@@ -114,21 +128,34 @@ fn a_packer_that_fails_is_told_apart() {
 fn secrets_that_a_plugin_would_change_are_refused() {
     let id = "00000000-0000-0000-0000-000000000001";
     let test = with_packer("echo started; exit 1").env("ARM_CLIENT_SECRET", "a{{pwd}}b");
-    let test =
-        test.env("ARM_CLIENT_ID", id).env("ARM_SUBSCRIPTION_ID", id).args(["--var", "auth=client_secret"]);
+    let test = test
+        .env("ARM_CLIENT_ID", id)
+        .env("ARM_SUBSCRIPTION_ID", id)
+        .args(["--var", "auth=client_secret"]);
     let ran = test.fails(3, &["PKR_VAR_client_secret contains `{{`"]);
-    assert!(!ran.stderr.contains("pwd") && !ran.stderr.contains("started"), "{}", ran.stderr);
+    assert!(
+        !ran.stderr.contains("pwd") && !ran.stderr.contains("started"),
+        "{}",
+        ran.stderr
+    );
 }
 
 #[test]
 fn secrets_that_cannot_be_masked_are_refused() {
     let id = "00000000-0000-0000-0000-000000000001";
     for secret in ["x", "abc", " abc\n"] {
-        let test =
-            with_packer("echo started; exit 1").env("ARM_CLIENT_SECRET", secret).env("ARM_CLIENT_ID", id);
-        let test = test.env("ARM_SUBSCRIPTION_ID", id).args(["--var", "auth=client_secret"]);
+        let test = with_packer("echo started; exit 1")
+            .env("ARM_CLIENT_SECRET", secret)
+            .env("ARM_CLIENT_ID", id);
+        let test = test
+            .env("ARM_SUBSCRIPTION_ID", id)
+            .args(["--var", "auth=client_secret"]);
         let ran = test.fails(3, &["PKR_VAR_client_secret is shorter than 4 characters"]);
-        assert!(!ran.stderr.contains("started") && !test.exists("o/packer.log"), "{}", ran.stderr);
+        assert!(
+            !ran.stderr.contains("started") && !test.exists("o/packer.log"),
+            "{}",
+            ran.stderr
+        );
     }
 }
 
@@ -145,11 +172,15 @@ fn lines_without_end_are_cut() {
 /// A secret that is cut where a line is cut is masked all the same.
 #[test]
 fn a_secret_that_is_cut_is_masked() {
-    let print = "head -c 16370 /dev/zero | tr '\\0' 'x'; printf '%s\\n' \"$PKR_VAR_client_secret\"; exit 1";
+    let print =
+        "head -c 16370 /dev/zero | tr '\\0' 'x'; printf '%s\\n' \"$PKR_VAR_client_secret\"; exit 1";
     let test = with_packer(print)
         .env("ARM_CLIENT_SECRET", "s3cret-of-the-test-of-the-bake")
         .env("ARM_CLIENT_ID", "00000000-0000-0000-0000-000000000001")
-        .env("ARM_SUBSCRIPTION_ID", "00000000-0000-0000-0000-000000000002");
+        .env(
+            "ARM_SUBSCRIPTION_ID",
+            "00000000-0000-0000-0000-000000000002",
+        );
     test.fails(7, &["packer init failed with exit code 1"]);
     let log = test.text("o/packer.log");
     assert!(log.contains("xxx") && log.contains("<sensitive>"), "{log}");
@@ -161,36 +192,59 @@ fn failed_checks_have_their_own_exit_code() {
     let report = r#"{"schema": "imagegen.dev/check-report/v1", "passed": false, "checked": 2, "failed": 1, "resources": [
         {"name": "kubernetes/kubelet", "result": "drifted", "differences": [{"property": "startType", "expected": "manual", "actual": "disabled"}]},
         {"name": "checks/crictl", "result": "unchanged"}]}"#;
-    let test =
-        with_packer(&format!("[ $1 = build ] || exit 0\ncat > check-report.json <<'R'\n{report}\nR\nexit 1"));
-    test.fails(8, &["drifted kubernetes/kubelet: startType is disabled, expected manual"]);
+    let test = with_packer(&format!(
+        "[ $1 = build ] || exit 0\ncat > check-report.json <<'R'\n{report}\nR\nexit 1"
+    ));
+    test.fails(
+        8,
+        &["drifted kubernetes/kubelet: startType is disabled, expected manual"],
+    );
 }
 
 /// What was verified is what is unpacked: the guest gets the digest of each member that the archive held on this
 /// machine, and the workspace's lock records it.
 #[test]
 fn members_of_archives_have_digests_in_the_guest_plan() {
-    let test = with_packer(&format!("[ \"$1\" = build ] || exit 0\n{MANIFEST}\n{REPORT}"));
+    let test = with_packer(&format!(
+        "[ \"$1\" = build ] || exit 0\n{MANIFEST}\n{REPORT}"
+    ));
     test.succeeds();
     let payload = scripts::members(&test.read("o/payload.zip"));
     let plan: Value = serde_json::from_slice(&payload["guest-plan.json"]).expect("JSON");
     let resources = plan["resources"].as_array().expect("resources");
-    let archives: Vec<&Value> = resources.iter().filter(|resource| resource["type"] == "archive").collect();
+    let archives: Vec<&Value> = resources
+        .iter()
+        .filter(|resource| resource["type"] == "archive")
+        .collect();
     let mut members = 0;
-    for member in
-        archives.iter().flat_map(|archive| archive["properties"]["members"].as_array().expect("members"))
-    {
+    for member in archives.iter().flat_map(|archive| {
+        archive["properties"]["members"]
+            .as_array()
+            .expect("members")
+    }) {
         let name = member["member"].as_str().expect("name");
         let texts = ["containerd", "crictl", "kubernetes-node", "hns.psm1"];
-        let known = texts.map(|component| sha256_hex(format!("stands for {component}: {name}").as_bytes()));
-        assert!(known.iter().any(|digest| member["sha256"] == **digest), "{member}");
+        let known =
+            texts.map(|component| sha256_hex(format!("stands for {component}: {name}").as_bytes()));
+        assert!(
+            known.iter().any(|digest| member["sha256"] == **digest),
+            "{member}"
+        );
         members += 1;
     }
     assert!(members >= 4, "{archives:?}");
     let lock: Value = serde_json::from_str(&test.text("o/imagegen.lock.json")).expect("JSON");
-    let recorded =
-        lock["artifacts"].as_array().expect("artifacts").iter().filter_map(|it| it["members"].as_array());
-    assert!(recorded.flatten().all(|member| member["sha256"].is_string()), "{lock:#}");
+    let recorded = lock["artifacts"]
+        .as_array()
+        .expect("artifacts")
+        .iter()
+        .filter_map(|it| it["members"].as_array());
+    assert!(
+        recorded
+            .flatten()
+            .all(|member| member["sha256"].is_string()),
+        "{lock:#}"
+    );
 }
 
 #[test]
@@ -234,9 +288,16 @@ fn secrets_reach_packer_through_its_environment_alone() {
     .env("ARM_CLIENT_ID", "00000000-0000-0000-0000-000000000001")
     .env("ARM_SUBSCRIPTION_ID", "00000000-0000-0000-0000-000000000002");
     let ran = test.succeeds();
-    assert!(test.text("o/packer.log").contains("secret is <sensitive>"), "{}", test.text("o/packer.log"));
+    assert!(
+        test.text("o/packer.log").contains("secret is <sensitive>"),
+        "{}",
+        test.text("o/packer.log")
+    );
     for (name, bytes) in files(&test.folder) {
-        assert!(!String::from_utf8_lossy(&bytes).contains("s3cret-of-the-test"), "{name}");
+        assert!(
+            !String::from_utf8_lossy(&bytes).contains("s3cret-of-the-test"),
+            "{name}"
+        );
     }
     assert!(!(ran.stdout + &ran.stderr).contains("s3cret-of-the-test"));
 }
@@ -263,7 +324,10 @@ echo "header $ARTIFACTS_TOKEN; proxy $HTTPS_PROXY"
     .env("ARTIFACTS_TOKEN", "t0ken-of-the-environment")
     .env("HTTPS_PROXY", "http://user:pr0xy-word@127.0.0.1:9")
     .env("ARM_CLIENT_ID", "00000000-0000-0000-0000-000000000001")
-    .env("ARM_SUBSCRIPTION_ID", "00000000-0000-0000-0000-000000000002");
+    .env(
+        "ARM_SUBSCRIPTION_ID",
+        "00000000-0000-0000-0000-000000000002",
+    );
     let ran = test.succeeds();
     let log = test.text("o/packer.log");
     let shown = ran.stdout + &ran.stderr + &log;
@@ -296,13 +360,27 @@ fn an_interrupt_lets_packer_clean_up() {
         .spawn()
         .expect("start");
     while !test.exists("o/started") {
-        assert!(child.try_wait().expect("status").is_none(), "it ended early");
+        assert!(
+            child.try_wait().expect("status").is_none(),
+            "it ended early"
+        );
         std::thread::yield_now();
     }
     let pid = child.id().to_string();
-    assert!(Command::new("kill").args(["-INT", &pid]).status().expect("kill").success());
+    assert!(
+        Command::new("kill")
+            .args(["-INT", &pid])
+            .status()
+            .expect("kill")
+            .success()
+    );
     let output = child.wait_with_output().expect("end");
-    assert_eq!(output.status.code(), Some(130), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(
+        output.status.code(),
+        Some(130),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
     assert!(test.exists("o/cleaned"));
 }
 
@@ -343,7 +421,11 @@ fn the_real_packer_bakes_a_managed_image_and_a_gallery_version() {
         .args([packer.to_str().expect("path")]);
     let records = test.folder.join("records");
     let report = test.folder.join("report.json");
-    let output = simulated(&test, &records, &["--report", report.to_str().expect("path")]);
+    let output = simulated(
+        &test,
+        &records,
+        &["--report", report.to_str().expect("path")],
+    );
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(
         output.status.success(),
@@ -354,7 +436,10 @@ fn the_real_packer_bakes_a_managed_image_and_a_gallery_version() {
     let image: Value = serde_json::from_str(&test.text("o/image.json")).expect("JSON");
     assert_eq!(image["checked"], 150);
     assert!(
-        image["artifacts"][0]["id"].as_str().expect("id").contains("/windows-2019-k8s-1.20.0-20"),
+        image["artifacts"][0]["id"]
+            .as_str()
+            .expect("id")
+            .contains("/windows-2019-k8s-1.20.0-20"),
         "{image}"
     );
     cloud(&fs::read_to_string(records.join("arm.jsonl")).expect("requests"));
@@ -367,9 +452,13 @@ fn the_real_packer_bakes_a_managed_image_and_a_gallery_version() {
 fn trust_tools(test: Test, packer: &Path) -> Test {
     let folder = Path::new(&std::env::var_os("PACKER_PLUGIN_PATH").expect("plugins"))
         .join("github.com/hashicorp/azure");
-    let plugin = files(&folder).into_iter().find(|(name, _)| !name.ends_with("_SHA256SUM")).expect("plugin");
+    let plugin = files(&folder)
+        .into_iter()
+        .find(|(name, _)| !name.ends_with("_SHA256SUM"))
+        .expect("plugin");
     let mut archive = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
-    let stored = zip::write::SimpleFileOptions::default().compression_method(zip::CompressionMethod::Stored);
+    let stored =
+        zip::write::SimpleFileOptions::default().compression_method(zip::CompressionMethod::Stored);
     archive.start_file(plugin.0, stored).expect("entry");
     std::io::Write::write_all(&mut archive, &plugin.1).expect("bytes");
     let archive = archive.finish().expect("zip").into_inner();
@@ -380,9 +469,12 @@ fn trust_tools(test: Test, packer: &Path) -> Test {
     let mut policy: Value = serde_json::from_str(&test.text("policy.json")).expect("JSON");
     let program = sha256_hex(&fs::read(packer).expect("Packer"));
     policy["trustedDigests"] = serde_json::json!([program, digest]);
-    test.bytes(&format!("store/objects/sha256/{}/{digest}", &digest[..2]), &archive)
-        .file("overrides.json", &overrides.to_string())
-        .file("policy.json", &policy.to_string())
+    test.bytes(
+        &format!("store/objects/sha256/{}/{digest}", &digest[..2]),
+        &archive,
+    )
+    .file("overrides.json", &overrides.to_string())
+    .file("policy.json", &policy.to_string())
 }
 
 /// The payload that arrives is the one whose scripts the provider signed, and Packer's unsigned wrapper does no more
@@ -405,11 +497,22 @@ fn signed_scripts_reach_the_guest_as_they_were_signed() {
     let test = trust_tools(test, &packer);
     let records = test.folder.join("records");
     let report = test.folder.join("report.json");
-    let output = simulated(&test, &records, &["--report", report.to_str().expect("path")]);
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let output = simulated(
+        &test,
+        &records,
+        &["--report", report.to_str().expect("path")],
+    );
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
     guest(&test, &records);
     let events = fs::read_to_string(records.join("winrm/events.jsonl")).expect("events");
-    assert!(events.contains("'AllSigned', '-File'") && !events.contains("& 'C:\\\\imagegen"), "{events}");
+    assert!(
+        events.contains("'AllSigned', '-File'") && !events.contains("& 'C:\\\\imagegen"),
+        "{events}"
+    );
     let payload = scripts::members(&test.read("o/payload.zip"));
     for (path, bytes) in files(&test.folder.join("scripts")) {
         if path != "scripts.json" && !path.starts_with("host/") {
@@ -454,15 +557,26 @@ pub fn simulated_command(
 
 /// Time and traffic of a build, as a line of the file that `ci/bench` asks for.
 pub fn note_build(inner: &Command, started: Instant, summary: &Path) {
-    let Some(file) = std::env::var_os("IMAGEGEN_BENCH") else { return };
-    let words = inner.get_args().map(|word| word.to_string_lossy().into_owned());
-    let target = words.skip_while(|word| word != "--target").nth(1).unwrap_or_default();
+    let Some(file) = std::env::var_os("IMAGEGEN_BENCH") else {
+        return;
+    };
+    let words = inner
+        .get_args()
+        .map(|word| word.to_string_lossy().into_owned());
+    let target = words
+        .skip_while(|word| word != "--target")
+        .nth(1)
+        .unwrap_or_default();
     let guest: Value = serde_json::from_slice(&fs::read(summary).expect("summary")).expect("JSON");
     let line = serde_json::json!({
         "target": target, "seconds": started.elapsed().as_secs_f64(),
         "requests": guest["requests"], "bytesUp": guest["bytesUp"],
     });
-    let mut file = fs::OpenOptions::new().create(true).append(true).open(file).expect("file");
+    let mut file = fs::OpenOptions::new()
+        .create(true)
+        .append(true)
+        .open(file)
+        .expect("file");
     writeln!(file, "{line}").expect("a line");
 }
 
@@ -473,7 +587,12 @@ fn an_interrupt_makes_the_real_packer_clean_up() {
         .file("imagegen.json", &executed_versions("azure"))
         .line(READY)
         .stocked(PLAN)
-        .args(["--var", "auth=client_secret", "--packer", packer.to_str().expect("path")]);
+        .args([
+            "--var",
+            "auth=client_secret",
+            "--packer",
+            packer.to_str().expect("path"),
+        ]);
     let records = test.folder.join("records");
     // The first script of the guest never ends; when it has begun, imagegen alone gets the signal.
     let hook = format!("1=kill -INT $(cat {}/command.pid)", records.display());
@@ -482,20 +601,28 @@ fn an_interrupt_makes_the_real_packer_clean_up() {
     assert_eq!(output.status.code(), Some(130), "{said}");
     assert!(said.contains("interrupted"), "{said}");
     let requests = fs::read_to_string(records.join("arm.jsonl")).expect("requests");
-    let deleted = requests.lines().filter(|line| line.contains("\"DELETE\"")).count();
+    let deleted = requests
+        .lines()
+        .filter(|line| line.contains("\"DELETE\""))
+        .count();
     assert!(deleted > 0, "Packer deleted nothing:\n{said}");
     assert!(!test.exists("o/image.json"));
 }
 
 /// What Azure was asked for.
 fn cloud(log: &str) {
-    let requests: Vec<Value> = log.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let requests: Vec<Value> = log
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("JSON"))
+        .collect();
     let put = |part: &str| {
         requests
             .iter()
             .find(|request| {
                 request["method"] == "PUT"
-                    && request["path"].as_str().is_some_and(|path| path.to_lowercase().contains(part))
+                    && request["path"]
+                        .as_str()
+                        .is_some_and(|path| path.to_lowercase().contains(part))
             })
             .unwrap_or_else(|| panic!("no PUT of {part}"))
     };
@@ -503,34 +630,49 @@ fn cloud(log: &str) {
     assert_eq!(image["body"]["location"], "westeurope");
     assert_eq!(image["body"]["tags"]["imagegen-kubernetes"], "1.20.0");
     let version = put("/galleries/nodes/images/windows-2019/versions/1.20.0");
-    assert_eq!(version["body"]["properties"]["publishingProfile"]["targetRegions"][0]["name"], "westeurope");
+    assert_eq!(
+        version["body"]["properties"]["publishingProfile"]["targetRegions"][0]["name"],
+        "westeurope"
+    );
     let machine = requests
         .iter()
         .map(|request| request["body"].to_string())
         .find(|body| body.contains("Microsoft.Compute/virtualMachines"))
         .expect("a deployment");
-    assert!(machine.contains("2019-datacenter-core-smalldisk-g2"), "{machine}");
+    assert!(
+        machine.contains("2019-datacenter-core-smalldisk-g2"),
+        "{machine}"
+    );
 }
 
 /// What a simulated cloud was asked for.
 pub fn read_requests(log: &Path) -> Vec<Value> {
     let text = fs::read_to_string(log).expect("requests");
-    text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
+    text.lines()
+        .map(|line| serde_json::from_str(line).expect("JSON"))
+        .collect()
 }
 
 /// What went over WinRM: the payload as it is in the workspace, few commands, little traffic.
 pub fn guest(test: &Test, records: &Path) {
-    let summary: Value =
-        serde_json::from_str(&fs::read_to_string(records.join("winrm/summary.json")).expect("summary"))
-            .expect("JSON");
+    let summary: Value = serde_json::from_str(
+        &fs::read_to_string(records.join("winrm/summary.json")).expect("summary"),
+    )
+    .expect("JSON");
     let payload = imagegen::embedded::sha256_hex(&test.read("o/payload.zip"));
     let events = fs::read_to_string(records.join("winrm/events.jsonl")).expect("events");
     assert!(events.contains(&payload), "the payload arrived whole");
     for phase in ["bootstrap", "prepare", "install", "test", "seal"] {
         assert!(events.contains(&format!("-Phase '{phase}'")), "{phase}");
     }
-    assert!(summary["requests"].as_u64().expect("requests") < 500, "{summary}");
-    let up = summary["bytes_up"].as_u64().or_else(|| summary["bytesUp"].as_u64()).expect("bytes");
+    assert!(
+        summary["requests"].as_u64().expect("requests") < 500,
+        "{summary}"
+    );
+    let up = summary["bytes_up"]
+        .as_u64()
+        .or_else(|| summary["bytesUp"].as_u64())
+        .expect("bytes");
     assert!(up < 1_000_000, "{summary}");
     let build = test.text("o/build.pkr.hcl");
     assert!(build.matches("provisioner \"powershell\"").count() <= 6);
@@ -565,7 +707,11 @@ fn the_simulated_azure_serves_newer_plugins() {
         .arg(root().join("tests/support/fakes"))
         .output()
         .expect("python3 starts");
-    assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+    assert!(
+        ran.status.success(),
+        "{}",
+        String::from_utf8_lossy(&ran.stderr)
+    );
 }
 
 /// Neither the output nor a file of the workspace has the secret.

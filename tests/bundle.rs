@@ -18,13 +18,19 @@ fn digest(bytes: &[u8]) -> String {
 
 /// Bytes that do not get smaller, so that a bundle has the size of its files.
 fn noise(length: u32) -> Vec<u8> {
-    (0..length).map(|at| at.wrapping_mul(2_654_435_761).to_be_bytes()[1]).collect()
+    (0..length)
+        .map(|at| at.wrapping_mul(2_654_435_761).to_be_bytes()[1])
+        .collect()
 }
 
 /// A lock of artifacts and a checksum file that a server of the test has.
 fn lock(server: &Registry, first: &[u8]) -> String {
     let line = "--target azure --k8s 1.36.0 --windows 2022";
-    let plan = Test::new().line("plan --format json").line(line).succeeds().stdout;
+    let plan = Test::new()
+        .line("plan --format json")
+        .line(line)
+        .succeeds()
+        .stdout;
     let plan: Value = serde_json::from_str(&plan).expect("JSON");
     let groups = plan["components"].as_array().expect("components").iter();
     let mut overrides = serde_json::Map::new();
@@ -35,7 +41,8 @@ fn lock(server: &Registry, first: &[u8]) -> String {
             _ => (format!("/{component}"), stand_in(artifact)),
         };
         server.serve(&path, &bytes);
-        let mut over = json!({"url": server.url(&path), "sha256": digest(&bytes), "size": bytes.len()});
+        let mut over =
+            json!({"url": server.url(&path), "sha256": digest(&bytes), "size": bytes.len()});
         match component {
             "cloudbase-init" => over["checksums"] = server.url("/one.exe.sha256").into(),
             "containerd" => over["sha512"] = sha512(&bytes).into(),
@@ -59,21 +66,35 @@ fn count(lock: &str) -> usize {
 }
 
 fn sha512(bytes: &[u8]) -> String {
-    imagegen::embedded::encode_hex(aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA512, bytes).as_ref())
+    imagegen::embedded::encode_hex(
+        aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA512, bytes).as_ref(),
+    )
 }
 
 #[test]
 fn what_goes_in_comes_out() {
     let server = Registry::start();
     let lock = lock(&server, &noise(3000));
-    let made = Test::new().file("imagegen.lock.json", &lock).line("bundle create --out node.zip --store s");
+    let made = Test::new()
+        .file("imagegen.lock.json", &lock)
+        .line("bundle create --out node.zip --store s");
     let said = made.succeeds();
     let artifacts = count(&lock);
-    assert!(said.stdout.contains(&format!("node.zip: {artifacts} artifacts, 0 images")), "{}", said.stdout);
-    let again =
-        Test::new().file("l.json", &lock).line("bundle create --out other.zip --store s --lock l.json");
+    assert!(
+        said.stdout
+            .contains(&format!("node.zip: {artifacts} artifacts, 0 images")),
+        "{}",
+        said.stdout
+    );
+    let again = Test::new()
+        .file("l.json", &lock)
+        .line("bundle create --out other.zip --store s --lock l.json");
     again.succeeds();
-    assert_eq!(made.read("node.zip"), again.read("other.zip"), "the same lock gives the same bytes");
+    assert_eq!(
+        made.read("node.zip"),
+        again.read("other.zip"),
+        "the same lock gives the same bytes"
+    );
     assert!(made.exists("s"));
     drop(server);
     // Nothing listens any more: what follows needs no network.
@@ -81,7 +102,11 @@ fn what_goes_in_comes_out() {
     std::fs::write(out.folder.join("node.zip"), made.read("node.zip")).expect("bundle");
     out.succeeds();
     let objects: Vec<String> = files(&out.folder.join("s/objects")).into_keys().collect();
-    assert_eq!(objects.len(), artifacts + 1, "the artifacts and a checksum file: {objects:?}");
+    assert_eq!(
+        objects.len(),
+        artifacts + 1,
+        "the artifacts and a checksum file: {objects:?}"
+    );
     let third = Test::new()
         .file("imagegen.lock.json", &out.text("out.json"))
         .line("bundle create --out node.zip --offline --store s");
@@ -93,8 +118,9 @@ fn what_goes_in_comes_out() {
         "a store that was filled by a bundle makes it again"
     );
     // Overrides give every file a URL of its own, which no mirror answers.
-    let mirror =
-        Test::new().bytes("node.zip", &made.read("node.zip")).line("bundle extract node.zip --as-mirror m");
+    let mirror = Test::new()
+        .bytes("node.zip", &made.read("node.zip"))
+        .line("bundle extract node.zip --as-mirror m");
     mirror.fails(
         3,
         &[
@@ -111,7 +137,11 @@ fn what_goes_in_comes_out() {
 fn third_verify(bundle: &[u8], code: i32) -> Ran {
     let test = Test::new().line("bundle verify b.zip");
     std::fs::write(test.folder.join("b.zip"), bundle).expect("bundle");
-    if code == 0 { test.succeeds() } else { test.fails(code, &[]) }
+    if code == 0 {
+        test.succeeds()
+    } else {
+        test.fails(code, &[])
+    }
 }
 
 /// The files of a bundle in their order.
@@ -130,7 +160,8 @@ fn unpack(bundle: &[u8]) -> Vec<(String, Vec<u8>)> {
 fn pack(files: &[(String, Vec<u8>)]) -> Vec<u8> {
     let mut zip = zip::ZipWriter::new(Cursor::new(Vec::new()));
     for (name, bytes) in files {
-        zip.start_file(name.as_str(), zip::write::SimpleFileOptions::default()).expect("file");
+        zip.start_file(name.as_str(), zip::write::SimpleFileOptions::default())
+            .expect("file");
         zip.write_all(bytes).expect("bytes");
     }
     zip.finish().expect("zip").into_inner()
@@ -151,7 +182,9 @@ fn forged(bundle: &[u8], honest: bool, change: &Change<'_>) -> Vec<u8> {
         index["files"] = files
             .iter()
             .skip(1)
-            .map(|(path, bytes)| json!({"path": path, "sha256": digest(bytes), "size": bytes.len()}))
+            .map(
+                |(path, bytes)| json!({"path": path, "sha256": digest(bytes), "size": bytes.len()}),
+            )
             .collect();
     }
     files[0].1 = index.to_string().into_bytes();
@@ -160,14 +193,23 @@ fn forged(bundle: &[u8], honest: bool, change: &Change<'_>) -> Vec<u8> {
 
 /// Digest of the artifact that the lock pins by SHA-512, too.
 fn find_second(files: &[(String, Vec<u8>)]) -> String {
-    let lock: Value = serde_json::from_slice(&files[place(files, "imagegen.lock.json")].1).expect("JSON");
+    let lock: Value =
+        serde_json::from_slice(&files[place(files, "imagegen.lock.json")].1).expect("JSON");
     let mut artifacts = lock["artifacts"].as_array().expect("artifacts").iter();
-    let second = artifacts.find(|artifact| artifact["component"] == "containerd").expect("containerd");
-    second["digests"][0]["digest"].as_str().expect("digest").to_owned()
+    let second = artifacts
+        .find(|artifact| artifact["component"] == "containerd")
+        .expect("containerd");
+    second["digests"][0]["digest"]
+        .as_str()
+        .expect("digest")
+        .to_owned()
 }
 
 fn place(files: &[(String, Vec<u8>)], prefix: &str) -> usize {
-    files.iter().position(|(name, _)| name.starts_with(prefix)).expect("file")
+    files
+        .iter()
+        .position(|(name, _)| name.starts_with(prefix))
+        .expect("file")
 }
 
 #[test]
@@ -175,7 +217,9 @@ fn place(files: &[(String, Vec<u8>)], prefix: &str) -> usize {
 fn bundles_that_are_not_as_index_and_lock_say_are_refused() {
     let server = Registry::start();
     let lock = lock(&server, &noise(3000));
-    let made = Test::new().file("imagegen.lock.json", &lock).line("bundle create --out node.zip --store s");
+    let made = Test::new()
+        .file("imagegen.lock.json", &lock)
+        .line("bundle create --out node.zip --store s");
     made.succeeds();
     let good = made.read("node.zip");
     third_verify(&forged(&good, false, &|_, _| ()), 0);
@@ -215,8 +259,18 @@ fn bundles_that_are_not_as_index_and_lock_say_are_refused() {
             }),
             "bundle-size",
         ),
-        ("script altered", true, edit("scripts/engine/", "param", "PARAM"), "bundle-digest"),
-        ("script altered, index too", false, edit("scripts/engine/", "param", "PARAM"), "script-changed"),
+        (
+            "script altered",
+            true,
+            edit("scripts/engine/", "param", "PARAM"),
+            "bundle-digest",
+        ),
+        (
+            "script altered, index too",
+            false,
+            edit("scripts/engine/", "param", "PARAM"),
+            "script-changed",
+        ),
         (
             "script added, index too",
             false,
@@ -270,15 +324,30 @@ fn bundles_that_are_not_as_index_and_lock_say_are_refused() {
             }),
             "bundle-artifact-absent",
         ),
-        ("no index", true, Box::new(|f, _| f[0].0 = "index.json".into()), "bundle-file-absent"),
+        (
+            "no index",
+            true,
+            Box::new(|f, _| f[0].0 = "index.json".into()),
+            "bundle-file-absent",
+        ),
         (
             "other schema",
             true,
             Box::new(|_, index| index["schema"] = "imagegen.dev/bundle/v2".into()),
             "bundle-schema",
         ),
-        ("index of another shape", true, Box::new(|_, index| index["extra"] = 1.into()), "bundle-index"),
-        ("lock of another schema", false, edit("imagegen.lock.json", "lock/v1", "lock/v9"), "bundle-lock"),
+        (
+            "index of another shape",
+            true,
+            Box::new(|_, index| index["extra"] = 1.into()),
+            "bundle-index",
+        ),
+        (
+            "lock of another schema",
+            false,
+            edit("imagegen.lock.json", "lock/v1", "lock/v9"),
+            "bundle-lock",
+        ),
         (
             "evidence improved",
             false,
@@ -289,7 +358,13 @@ fn bundles_that_are_not_as_index_and_lock_say_are_refused() {
             "URL of others",
             true,
             Box::new(|_, index| {
-                let first = index["origins"].as_object().expect("map").values().next().expect("one").clone();
+                let first = index["origins"]
+                    .as_object()
+                    .expect("map")
+                    .values()
+                    .next()
+                    .expect("one")
+                    .clone();
                 index["origins"]["https://dl.k8s.io/other"] = first;
             }),
             "bundle-origin",
@@ -317,7 +392,12 @@ fn bundles_that_are_not_as_index_and_lock_say_are_refused() {
         (
             "blob of no image",
             false,
-            Box::new(|f, _| f.push((format!("images/blobs/sha256/{}", digest(b"x")), b"x".to_vec()))),
+            Box::new(|f, _| {
+                f.push((
+                    format!("images/blobs/sha256/{}", digest(b"x")),
+                    b"x".to_vec(),
+                ))
+            }),
             "image-manifest",
         ),
     ];
@@ -332,7 +412,11 @@ fn bundles_that_are_not_as_index_and_lock_say_are_refused() {
     }
     for (what, bytes, code) in [
         ("cut", good[..good.len() / 2].to_vec(), "archive-truncated"),
-        ("bytes behind", [&good[..], b"x"].concat(), "archive-trailing-data"),
+        (
+            "bytes behind",
+            [&good[..], b"x"].concat(),
+            "archive-trailing-data",
+        ),
         ("empty", Vec::new(), "archive-format"),
     ] {
         let said = third_verify(&bytes, 5).stderr;
@@ -346,7 +430,11 @@ fn bundles_that_are_not_as_index_and_lock_say_are_refused() {
         std::fs::write(test.folder.join("b.zip"), &bytes).expect("bundle");
         let ran = test.run();
         // Times and versions of the zip say nothing, and only they.
-        assert!(ran.code == Some(5) || unpack(&bytes) == unpack(&good), "byte {at}: {}", ran.stderr);
+        assert!(
+            ran.code == Some(5) || unpack(&bytes) == unpack(&good),
+            "byte {at}: {}",
+            ran.stderr
+        );
     }
 }
 
@@ -356,12 +444,17 @@ fn bundles_that_are_not_as_index_and_lock_say_are_refused() {
 fn a_bundle_speaks_for_its_reviewed_lock_alone() {
     let server = Registry::start();
     let lock = lock(&server, b"first artifact");
-    let made = Test::new().file("imagegen.lock.json", &lock).line("bundle create --out node.zip --store s");
+    let made = Test::new()
+        .file("imagegen.lock.json", &lock)
+        .line("bundle create --out node.zip --store s");
     made.succeeds();
     let address = server.url("/one.exe.sha256");
     drop(server);
     let extract = |lock: &str, line: &str| {
-        let test = Test::new().file("reviewed.json", lock).line("bundle extract node.zip").line(line);
+        let test = Test::new()
+            .file("reviewed.json", lock)
+            .line("bundle extract node.zip")
+            .line(line);
         std::fs::write(test.folder.join("node.zip"), made.read("node.zip")).expect("bundle");
         test
     };
@@ -380,16 +473,24 @@ fn a_bundle_speaks_for_its_reviewed_lock_alone() {
     let edited = forged(&made.read("node.zip"), false, &|files, _| {
         let at = place(files, "imagegen.lock.json");
         let content = String::from_utf8(files[at].1.clone()).expect("text");
-        files[at].1 = content.replace("\"license\": \"Apache-2.0\"", "\"license\": \"MIT\"").into_bytes();
+        files[at].1 = content
+            .replace("\"license\": \"Apache-2.0\"", "\"license\": \"MIT\"")
+            .into_bytes();
     });
-    for verb in ["extract b.zip --store s", "extract b.zip --as-mirror m", "verify b.zip"] {
+    for verb in [
+        "extract b.zip --store s",
+        "extract b.zip --as-mirror m",
+        "verify b.zip",
+    ] {
         let test = Test::new().line("bundle").line(verb);
         std::fs::write(test.folder.join("b.zip"), &edited).expect("bundle");
         test.fails(3, &["is stale", ".license` was"]);
         assert!(!test.exists("s/objects") && !test.exists("m"));
     }
-    let verify =
-        Test::new().line("verify x --offline --store s --checksums").args([address.as_str()]).file("x", "x");
+    let verify = Test::new()
+        .line("verify x --offline --store s --checksums")
+        .args([address.as_str()])
+        .file("x", "x");
     std::fs::rename(test.folder.join("s"), verify.folder.join("s")).expect("store");
     verify.fails(4, &["is not in the store"]);
 }
@@ -401,7 +502,10 @@ fn locks_that_cannot_be_carried_are_refused() {
     let mut unpinned: Value = serde_json::from_str(&locked).expect("JSON");
     unpinned["artifacts"][0]["digests"] = json!([]);
     let create = |lock: &str, line: &str| {
-        Test::new().file("imagegen.lock.json", lock).line("bundle create --out b.zip --store s").line(line)
+        Test::new()
+            .file("imagegen.lock.json", lock)
+            .line("bundle create --out b.zip --store s")
+            .line(line)
     };
     create(&unpinned.to_string(), "").fails(5, &["not pinned by digest"]);
     create(&locked, "--offline").fails(4, &["--offline"]);
@@ -419,8 +523,16 @@ fn images_are_carried_for_the_windows_release() {
     let lock = lock(&server, b"first");
     for (token, login) in [(None, "open"), (Some("s3cr3t"), "with a token")] {
         server.demand(token);
-        let (list, old, new) =
-            image(&server, "team/pause", &["10.0.17763.6", "10.0.20348.1", "10.0.20348.9", "10.0.26100.1"]);
+        let (list, old, new) = image(
+            &server,
+            "team/pause",
+            &[
+                "10.0.17763.6",
+                "10.0.20348.1",
+                "10.0.20348.9",
+                "10.0.26100.1",
+            ],
+        );
         let name = format!("{}/team/pause@sha256:{list}", server.address());
         let test = Test::new()
             .file("imagegen.lock.json", &lock)
@@ -429,15 +541,26 @@ fn images_are_carried_for_the_windows_release() {
         let ran = test.succeeds();
         let said: Value = serde_json::from_str(&ran.stdout).expect("JSON");
         assert_eq!(said["images"][0]["osVersion"], "10.0.20348.9", "{login}");
-        assert_eq!(said["images"][0]["manifest"], format!("sha256:{new}").as_str());
+        assert_eq!(
+            said["images"][0]["manifest"],
+            format!("sha256:{new}").as_str()
+        );
         let carried: BTreeMap<String, Vec<u8>> = unpack(&test.read("b.zip")).into_iter().collect();
         assert!(carried.contains_key(&format!("images/blobs/sha256/{new}")));
-        assert!(!carried.contains_key(&format!("images/blobs/sha256/{old}")), "another release's image");
+        assert!(
+            !carried.contains_key(&format!("images/blobs/sha256/{old}")),
+            "another release's image"
+        );
         let layout: Value = serde_json::from_slice(&carried["images/index.json"]).expect("JSON");
-        assert_eq!(layout["manifests"][0]["digest"], format!("sha256:{new}").as_str());
+        assert_eq!(
+            layout["manifests"][0]["digest"],
+            format!("sha256:{new}").as_str()
+        );
         let kept = files(&test.folder.join("s"));
         assert!(
-            !kept.values().any(|bytes| bytes.windows(6).any(|window| window == b"s3cr3t")),
+            !kept
+                .values()
+                .any(|bytes| bytes.windows(6).any(|window| window == b"s3cr3t")),
             "a token was kept"
         );
         third_verify(&test.read("b.zip"), 0);
@@ -446,21 +569,29 @@ fn images_are_carried_for_the_windows_release() {
             .iter()
             .find(|(name, bytes)| name.starts_with("images/blobs") && bytes.starts_with(b"layer"));
         let layer = layer.expect("layer").0.clone();
-        let cut = forged(&test.read("b.zip"), false, &|files, _| files.retain(|(name, _)| *name != layer));
+        let cut = forged(&test.read("b.zip"), false, &|files, _| {
+            files.retain(|(name, _)| *name != layer)
+        });
         assert!(third_verify(&cut, 5).stderr.contains("[image-blob-absent]"));
     }
     server.demand(None);
     let (list, ..) = image(&server, "team/old", &["10.0.17763.6", "10.0.14393.1"]);
     let name = format!("{}/team/old@sha256:{list}", server.address());
-    let create =
-        Test::new().file("imagegen.lock.json", &lock).line("bundle create --out b.zip --store s --image");
-    create
-        .args([name.as_str()])
-        .fails(5, &["no image for Windows build 20348", "10.0.17763.6, 10.0.14393.1"]);
+    let create = Test::new()
+        .file("imagegen.lock.json", &lock)
+        .line("bundle create --out b.zip --store s --image");
+    create.args([name.as_str()]).fails(
+        5,
+        &[
+            "no image for Windows build 20348",
+            "10.0.17763.6, 10.0.14393.1",
+        ],
+    );
     // A registry that gives other bytes than were asked for.
     server.serve(&format!("/v2/team/old/manifests/sha256:{list}"), b"{}");
-    let create =
-        Test::new().file("imagegen.lock.json", &lock).line("bundle create --out b.zip --store s --image");
+    let create = Test::new()
+        .file("imagegen.lock.json", &lock)
+        .line("bundle create --out b.zip --store s --image");
     create.args([name.as_str()]).fails(5, &["digest"]);
 }
 
@@ -469,17 +600,28 @@ fn images_are_carried_for_the_windows_release() {
 #[test]
 fn media_carries_images_for_the_windows_release() {
     let server = Registry::start();
-    let (list, old, new) = image(&server, "team/app", &["10.0.17763.6", "10.0.20348.9", "10.0.26100.1"]);
+    let (list, old, new) = image(
+        &server,
+        "team/app",
+        &["10.0.17763.6", "10.0.20348.9", "10.0.26100.1"],
+    );
     let name = format!("{}/team/app:1@sha256:{list}", server.address());
     let source = Test::new().file("imagegen.lock.json", &lock(&server, b"first"));
-    let source = source.line("bundle create --out b.zip --store s --image").args([name.as_str()]);
+    let source = source
+        .line("bundle create --out b.zip --store s --image")
+        .args([name.as_str()]);
     source.succeeds();
     let build = |windows: &str, carried: bool| {
         let line = format!("--target host --k8s 1.30.0 --windows {windows} --image");
         let test = Test::new()
             .line("build --delivery media --out o")
-            .stocked(&format!("plan --target host --k8s 1.30.0 --windows {windows}"));
-        for (file, bytes) in files(&source.folder.join("s")).into_iter().filter(|_| carried) {
+            .stocked(&format!(
+                "plan --target host --k8s 1.30.0 --windows {windows}"
+            ));
+        for (file, bytes) in files(&source.folder.join("s"))
+            .into_iter()
+            .filter(|_| carried)
+        {
             let path = test.folder.join("store").join(file);
             std::fs::create_dir_all(path.parent().expect("a folder")).expect("folder");
             std::fs::write(path, bytes).expect("file");
@@ -496,19 +638,32 @@ fn media_carries_images_for_the_windows_release() {
     let carried: BTreeMap<String, Vec<u8>> = unpack(&archive).into_iter().collect();
     let blob = |digest: &str| format!("artifacts/images/blobs/sha256/{digest}");
     assert!(carried.contains_key(&blob(&list)) && carried.contains_key(&blob(&new)));
-    assert!(!carried.contains_key(&blob(&old)), "another release's image");
-    for (path, bytes) in carried.iter().filter(|(path, _)| path.starts_with("artifacts/images/")) {
+    assert!(
+        !carried.contains_key(&blob(&old)),
+        "another release's image"
+    );
+    for (path, bytes) in carried
+        .iter()
+        .filter(|(path, _)| path.starts_with("artifacts/images/"))
+    {
         assert_eq!(*path, blob(&digest(bytes)));
     }
     let plan: Value = serde_json::from_slice(&carried["guest-plan.json"]).expect("JSON");
-    let images =
-        plan["resources"].as_array().expect("resources").iter().filter(|it| it["type"] == "containerImage");
-    assert!(images.clone().count() == 2 && images.clone().all(|it| it["properties"]["pull"] == false));
+    let images = plan["resources"]
+        .as_array()
+        .expect("resources")
+        .iter()
+        .filter(|it| it["type"] == "containerImage");
+    assert!(
+        images.clone().count() == 2 && images.clone().all(|it| it["properties"]["pull"] == false)
+    );
     build("2022", false).fails(4, &["team/app"]);
     let (list, ..) = image(&server, "team/old", &["10.0.14393.1"]);
     let name = format!("{}/team/old@sha256:{list}", server.address());
     let build = Test::new().file("imagegen.lock.json", &lock(&server, b"first"));
-    let build = build.line("bundle create --out b.zip --store s --image").args([name.as_str()]);
+    let build = build
+        .line("bundle create --out b.zip --store s --image")
+        .args([name.as_str()]);
     build.fails(5, &["no image for Windows build 20348"]);
 }
 
@@ -518,8 +673,9 @@ fn a_killed_create_leaves_no_bundle() {
     const POINTS: u64 = 100;
     let server = Registry::start();
     let lock = lock(&server, &noise(1 << 18));
-    let test =
-        Test::new().file("imagegen.lock.json", &lock).line("bundle create --out out/b.zip --store s --quiet");
+    let test = Test::new()
+        .file("imagegen.lock.json", &lock)
+        .line("bundle create --out out/b.zip --store s --quiet");
     test.succeeds();
     let whole = test.read("out/b.zip");
     let folder = test.folder.join("out");
@@ -529,14 +685,22 @@ fn a_killed_create_leaves_no_bundle() {
             std::fs::remove_file(folder.join("b.zip")).expect("bundle");
         }
         let wanted = whole.len() as u64 * point / POINTS;
-        let mut child =
-            test.command().stdout(std::process::Stdio::null()).spawn().expect("the program starts");
+        let mut child = test
+            .command()
+            .stdout(std::process::Stdio::null())
+            .spawn()
+            .expect("the program starts");
         // The event is that the partial file has so many bytes.
         let prefix = format!(".b.zip.{}-", child.id());
         let partial_length = || {
             let entries = std::fs::read_dir(&folder).into_iter().flatten().flatten();
-            let mut partial = entries.filter(|it| it.file_name().to_string_lossy().starts_with(&prefix));
-            partial.next()?.metadata().ok().map(|metadata| metadata.len())
+            let mut partial =
+                entries.filter(|it| it.file_name().to_string_lossy().starts_with(&prefix));
+            partial
+                .next()?
+                .metadata()
+                .ok()
+                .map(|metadata| metadata.len())
         };
         let ended = loop {
             if partial_length().is_some_and(|length| length >= wanted) {
@@ -550,7 +714,10 @@ fn a_killed_create_leaves_no_bundle() {
         child.kill().expect("kill");
         child.wait().expect("end");
         if let Ok(bytes) = std::fs::read(folder.join("b.zip")) {
-            assert!(bytes == whole, "point {point}: part of a bundle stands under its name");
+            assert!(
+                bytes == whole,
+                "point {point}: part of a bundle stands under its name"
+            );
         } else {
             assert!(!ended, "point {point}: it ended without a bundle");
             seen += 1;
@@ -559,8 +726,16 @@ fn a_killed_create_leaves_no_bundle() {
         if point % 10 == 9 {
             test.succeeds();
             assert_eq!(test.read("out/b.zip"), whole);
-            assert_eq!(files(&folder).len(), 1, "point {point}: {:?}", files(&folder).keys());
+            assert_eq!(
+                files(&folder).len(),
+                1,
+                "point {point}: {:?}",
+                files(&folder).keys()
+            );
         }
     }
-    assert!(seen > POINTS / 2, "only {seen} runs were killed before their end");
+    assert!(
+        seen > POINTS / 2,
+        "only {seen} runs were killed before their end"
+    );
 }

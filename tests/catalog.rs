@@ -16,18 +16,30 @@ fn what_ships_has_no_findings() {
     let findings = lint_catalog(&Catalog::new(Tree::embedded_manifests()));
     let lines: Vec<String> = findings.iter().map(ToString::to_string).collect();
     // 1.37 came after the survey.
-    let known: Vec<&str> =
-        findings.iter().filter(|it| it.severity == Severity::Warning).map(|it| it.code.as_str()).collect();
-    assert!(lines.len() == 1 && known == ["not-surveyed"], "{}", lines.join("\n"));
+    let known: Vec<&str> = findings
+        .iter()
+        .filter(|it| it.severity == Severity::Warning)
+        .map(|it| it.code.as_str())
+        .collect();
+    assert!(
+        lines.len() == 1 && known == ["not-surveyed"],
+        "{}",
+        lines.join("\n")
+    );
     for tree in [Tree::embedded_packer(), Tree::embedded_provisioners()] {
-        let lines: Vec<String> = lint_sources(&tree).iter().map(ToString::to_string).collect();
+        let lines: Vec<String> = lint_sources(&tree)
+            .iter()
+            .map(ToString::to_string)
+            .collect();
         assert!(lines.is_empty(), "{}", lines.join("\n"));
     }
 }
 
 /// `OWNER/REPO` of a release page on GitHub.
 fn find_release_page(source: &str) -> Option<String> {
-    let mut parts = source.strip_prefix("https://github.com/")?.split(['/', ' ']);
+    let mut parts = source
+        .strip_prefix("https://github.com/")?
+        .split(['/', ' ']);
     let repository = format!("{}/{}", parts.next()?, parts.next()?);
     (parts.next() == Some("releases")).then_some(repository)
 }
@@ -43,8 +55,13 @@ fn release_pages_belong_to_the_component() {
         for release in &component.releases {
             for page in release.source.split("; ").filter_map(find_release_page) {
                 let purl = component.purl.to_lowercase();
-                let is_own = release.url.to_string().contains(&page) || purl.contains(&page.to_lowercase());
-                assert!(is_own, "{name}: {page} is not where {} comes from", release.url);
+                let is_own =
+                    release.url.to_string().contains(&page) || purl.contains(&page.to_lowercase());
+                assert!(
+                    is_own,
+                    "{name}: {page} is not where {} comes from",
+                    release.url
+                );
                 pages += 1;
             }
         }
@@ -122,7 +139,10 @@ fn small() -> BTreeMap<String, Value> {
 }
 
 fn findings(files: &BTreeMap<String, Value>) -> Vec<String> {
-    let bytes = files.iter().map(|(path, value)| (path.clone(), value.to_string().into_bytes())).collect();
+    let bytes = files
+        .iter()
+        .map(|(path, value)| (path.clone(), value.to_string().into_bytes()))
+        .collect();
     lint_catalog(&Catalog::new(Tree::from_files("m".to_owned(), bytes)))
         .iter()
         .map(ToString::to_string)
@@ -146,13 +166,22 @@ fn rules_of_components_find_what_is_wrong() {
     let component = "components/containerd.json";
     let choice = |range: &str| json!({ "kubernetes": range, "default": "1.0.0", "allowed": "<2.0.0", "reason": "r", "source": SOURCE });
     check_findings([
-        (component, "/pins/1/digest", json!(hex("a", 64)), "1.0.0 and 1.1.0 have the same digest"),
+        (
+            component,
+            "/pins/1/digest",
+            json!(hex("a", 64)),
+            "1.0.0 and 1.1.0 have the same digest",
+        ),
         (
             component,
             "/pins",
             json!([
                 pin("1.0.0", "sha1", &hex("c", 40)),
-                pin("1.0.0", "sha256", &format!("{}{}", hex("c", 40), hex("d", 24)))
+                pin(
+                    "1.0.0",
+                    "sha256",
+                    &format!("{}{}", hex("c", 40), hex("d", 24))
+                )
             ]),
             "so it is invented [invented-digest]",
         ),
@@ -162,7 +191,12 @@ fn rules_of_components_find_what_is_wrong() {
             json!(hex("a", 63)),
             "is not a SHA-256 of a file: expected 64 lower-case hexadecimal digits",
         ),
-        (component, "/pins/0/digest", json!(hex("A", 64)), "expected 64 lower-case hexadecimal digits"),
+        (
+            component,
+            "/pins/0/digest",
+            json!(hex("A", 64)),
+            "expected 64 lower-case hexadecimal digits",
+        ),
         (
             component,
             "/pins/0/source",
@@ -200,7 +234,12 @@ fn rules_of_components_find_what_is_wrong() {
             "no entry of `releases` contains the default 1.0.0 [unreachable-default]",
         ),
         (component, "/name", json!("other"), "`name` is `other`"),
-        (component, "/pins/0/colour", json!(1), "unknown key `colour`"),
+        (
+            component,
+            "/pins/0/colour",
+            json!(1),
+            "unknown key `colour`",
+        ),
         (
             component,
             "/choices/0/default",
@@ -225,33 +264,54 @@ fn rules_of_components_find_what_is_wrong() {
             json!([choice("<1.21")]),
             "runtime containerd has no version for Kubernetes 1.21 [missing-range]",
         ),
-        (component, "/choices/0/kubernetes", json!(">=1.20.3"), "is not a range of Kubernetes lines"),
-        (component, "/choices/0/source", json!("my notes"), "choices[0].source: `my notes` is not a URL"),
+        (
+            component,
+            "/choices/0/kubernetes",
+            json!(">=1.20.3"),
+            "is not a range of Kubernetes lines",
+        ),
+        (
+            component,
+            "/choices/0/source",
+            json!("my notes"),
+            "choices[0].source: `my notes` is not a URL",
+        ),
     ]);
 }
 
 #[test]
 fn rules_of_lines_find_what_is_wrong() {
     let (line, support) = ("kubernetes/lines/1.20.json", "kubernetes/support.json");
-    let runtime =
-        |range: &str| json!({ "kubernetes": range, "name": "containerd", "reason": "r", "source": SOURCE });
-    let pause =
-        |range: &str| json!({ "kubernetes": range, "kubeadm": "p:1", "image": "p:1", "source": SOURCE });
-    let access =
-        |range: &str| json!({ "kubernetes": range, "name": "services", "reason": "r", "source": SOURCE });
+    let runtime = |range: &str| json!({ "kubernetes": range, "name": "containerd", "reason": "r", "source": SOURCE });
+    let pause = |range: &str| json!({ "kubernetes": range, "kubeadm": "p:1", "image": "p:1", "source": SOURCE });
+    let access = |range: &str| json!({ "kubernetes": range, "name": "services", "reason": "r", "source": SOURCE });
     let api = |range: &str| json!({ "kubernetes": range, "api": "v1", "source": SOURCE });
-    let supported =
-        |versions: &str, default: bool| json!({ "versions": versions, "default": default, "source": SOURCE });
+    let supported = |versions: &str, default: bool| json!({ "versions": versions, "default": default, "source": SOURCE });
     check_findings([
-        (line, "/patches", json!([]), "no patch release is known [unreachable-default]"),
-        (line, "/patches", json!(["1.20.1", "1.20.0"]), "patch releases are not ascending [order]"),
+        (
+            line,
+            "/patches",
+            json!([]),
+            "no patch release is known [unreachable-default]",
+        ),
+        (
+            line,
+            "/patches",
+            json!(["1.20.1", "1.20.0"]),
+            "patch releases are not ascending [order]",
+        ),
         (
             line,
             "/patches",
             json!(["1.20.0", "1.21.0"]),
             "a patch release does not belong to 1.20 [dangling-reference]",
         ),
-        (support, "/runtimes/0/name", json!("nothing"), "no components/nothing.json [dangling-reference]"),
+        (
+            support,
+            "/runtimes/0/name",
+            json!("nothing"),
+            "no components/nothing.json [dangling-reference]",
+        ),
         (
             support,
             "/runtimes",
@@ -270,7 +330,12 @@ fn rules_of_lines_find_what_is_wrong() {
             json!([access("<1.20")]),
             "`hostAccess` has no entry for Kubernetes 1.21 [missing-range]",
         ),
-        (support, "/cri", json!([api(">=1.21")]), "`cri` has no entry for Kubernetes 1.19 [missing-range]"),
+        (
+            support,
+            "/cri",
+            json!([api(">=1.21")]),
+            "`cri` has no entry for Kubernetes 1.19 [missing-range]",
+        ),
         (
             support,
             "/kubeadmApi",
@@ -301,7 +366,12 @@ fn rules_of_lines_find_what_is_wrong() {
             json!(["1.21.1", "1.20.1"]),
             "one release of each line, ascending [order]",
         ),
-        (support, "/pause/0/source", json!("windows-node-spec 4.2"), "names notes that readers cannot open"),
+        (
+            support,
+            "/pause/0/source",
+            json!("windows-node-spec 4.2"),
+            "names notes that readers cannot open",
+        ),
         (
             "windows/2019.json",
             "/kubernetes",
@@ -314,14 +384,20 @@ fn rules_of_lines_find_what_is_wrong() {
             json!([supported(">=1.19.0", true), supported(">=1.20.1", false)]),
             "`kubernetes`: `>=1.19.0` and `>=1.20.1` overlap [overlapping-ranges]",
         ),
-        ("windows/2019.json", "/pause", json!([]), "no pause image contains this build"),
+        (
+            "windows/2019.json",
+            "/pause",
+            json!([]),
+            "no pause image contains this build",
+        ),
     ]);
 }
 
 #[test]
 fn rules_of_programs_find_what_is_wrong() {
     let programs = "kubernetes/programs.json";
-    let flags = |since: &str, until: &str| json!({ "since": since, "until": until, "names": ["b"] });
+    let flags =
+        |since: &str, until: &str| json!({ "since": since, "until": until, "names": ["b"] });
     let gates = |program: &str| json!([{ "programs": [program], "gates": [] }]);
     check_findings([
         (
@@ -348,8 +424,18 @@ fn rules_of_programs_find_what_is_wrong() {
             json!(["c", "b"]),
             "kubelet flags since 1.19: b stands after c [order]",
         ),
-        (programs, "/featureGates", gates("kublet"), "featureGates: kublet has no list of flags"),
-        (programs, "/surveyed/1/release", json!("1.18.0"), "1.18.0 is not a release of a known line 1.20"),
+        (
+            programs,
+            "/featureGates",
+            gates("kublet"),
+            "featureGates: kublet has no list of flags",
+        ),
+        (
+            programs,
+            "/surveyed/1/release",
+            json!("1.18.0"),
+            "1.18.0 is not a release of a known line 1.20",
+        ),
         (
             programs,
             "/surveyed",
@@ -381,7 +467,12 @@ fn rules_of_other_files_find_what_is_wrong() {
             json!([flag("<1.24.0"), flag(">=1.20.0")]),
             "kubelet --x: `<1.24.0` and `>=1.20.0` overlap [overlapping-ranges]",
         ),
-        ("windows/2019.json", "/build", json!("x"), "expected a whole number"),
+        (
+            "windows/2019.json",
+            "/build",
+            json!("x"),
+            "expected a whole number",
+        ),
     ]);
 }
 
@@ -395,38 +486,76 @@ fn two_entries_for_one_version_are_found() {
         .expect("releases");
     let first = releases[0].clone();
     releases.as_array_mut().expect("list").push(first);
-    assert!(findings(&files).iter().any(|finding| finding.contains("[overlapping-ranges]")));
+    assert!(
+        findings(&files)
+            .iter()
+            .any(|finding| finding.contains("[overlapping-ranges]"))
+    );
     let mut files = small();
     let mut other = files["windows/2019.json"].clone();
     other["release"] = json!("2022");
     files.insert("windows/2022.json".to_owned(), other);
     let found = findings(&files);
-    assert!(found.iter().any(|finding| finding.contains("1.19.0 has the defaults 2019, 2022")), "{found:#?}");
+    assert!(
+        found
+            .iter()
+            .any(|finding| finding.contains("1.19.0 has the defaults 2019, 2022")),
+        "{found:#?}"
+    );
 }
 
 /// A name that vanishes and comes back is known where it is, and nowhere else.
 #[test]
 fn programs_know_what_their_line_has() {
-    let files = small().into_iter().map(|(path, value)| (path, value.to_string().into_bytes())).collect();
+    let files = small()
+        .into_iter()
+        .map(|(path, value)| (path, value.to_string().into_bytes()))
+        .collect();
     let catalog = Catalog::new(Tree::from_files("m".to_owned(), files));
     let table = catalog.load_programs().expect("programs");
-    for (minor, flags) in [("1.19", &["a", "b", "c"][..]), ("1.20", &["b", "c"]), ("1.21", &["a"])] {
-        assert_eq!(table.list_programs(minor.parse().expect(minor))["kubelet"].flags, flags, "{minor}");
+    for (minor, flags) in [
+        ("1.19", &["a", "b", "c"][..]),
+        ("1.20", &["b", "c"]),
+        ("1.21", &["a"]),
+    ] {
+        assert_eq!(
+            table.list_programs(minor.parse().expect(minor))["kubelet"].flags,
+            flags,
+            "{minor}"
+        );
     }
-    assert!(table.list_programs("1.22".parse().expect("a line")).is_empty());
+    assert!(
+        table
+            .list_programs("1.22".parse().expect("a line"))
+            .is_empty()
+    );
     let shipped = Catalog::new(Tree::embedded_manifests());
     let shipped = shipped.load_programs().expect("programs");
-    for (minor, known) in [("1.28", true), ("1.29", true), ("1.30", true), ("1.33", true), ("1.34", false)] {
+    for (minor, known) in [
+        ("1.28", true),
+        ("1.29", true),
+        ("1.30", true),
+        ("1.33", true),
+        ("1.34", false),
+    ] {
         // Listed by 1.28 and by 1.30 to 1.32. The gates of the line before count.
         let gates = &shipped.list_programs(minor.parse().expect(minor))["kubelet"].feature_gates;
-        assert_eq!(gates.iter().any(|gate| gate == "SeparateCacheWatchRPC"), known, "{minor}");
+        assert_eq!(
+            gates.iter().any(|gate| gate == "SeparateCacheWatchRPC"),
+            known,
+            "{minor}"
+        );
     }
 }
 
 #[test]
 fn a_line_that_is_not_surveyed_is_loud() {
     let message = "the programs of Kubernetes 1.37 are not surveyed";
-    for line in ["plan --target azure --k8s 1.37", "catalog lint", "explain kubelet --k8s 1.37"] {
+    for line in [
+        "plan --target azure --k8s 1.37",
+        "catalog lint",
+        "explain kubelet --k8s 1.37",
+    ] {
         let ran = Test::new().line(line).succeeds();
         assert!(
             format!("{}{}", ran.stdout, ran.stderr).contains(message),
@@ -435,11 +564,21 @@ fn a_line_that_is_not_surveyed_is_loud() {
             ran.stderr
         );
     }
-    let plan = Test::new().line("plan --target azure --k8s 1.37 --format json").succeeds().stdout;
+    let plan = Test::new()
+        .line("plan --target azure --k8s 1.37 --format json")
+        .succeeds()
+        .stdout;
     let plan: Value = serde_json::from_str(&plan).expect("JSON");
     let warnings = plan["warnings"].as_array().expect("warnings");
-    assert!(warnings.iter().any(|warning| warning["id"] == "not-surveyed" && warning["subject"] == "1.37"));
-    let surveyed = Test::new().line("plan --target azure --k8s 1.36.4 --format json").succeeds().stdout;
+    assert!(
+        warnings
+            .iter()
+            .any(|warning| warning["id"] == "not-surveyed" && warning["subject"] == "1.37")
+    );
+    let surveyed = Test::new()
+        .line("plan --target azure --k8s 1.36.4 --format json")
+        .succeeds()
+        .stdout;
     assert!(!surveyed.contains("not-surveyed"));
 }
 
@@ -456,15 +595,30 @@ fn set(file: &mut Value, pointer: &str, value: Value) {
 fn another_catalog_takes_the_place_of_the_built_in_one() {
     let mut test = Test::new();
     for (name, bytes) in files(&root().join("manifests")) {
-        test = test.file(&format!("mine/{name}"), std::str::from_utf8(&bytes).expect("UTF-8"));
+        test = test.file(
+            &format!("mine/{name}"),
+            std::str::from_utf8(&bytes).expect("UTF-8"),
+        );
     }
     let test = test.line("--manifests mine catalog lint");
-    assert!(test.succeeds().stderr.contains("mine: no errors, 1 warning(s)"));
-    let broken = test.text("mine/components/crictl.json").replacen("\"summary\"", "\"sumary\"", 1);
+    assert!(
+        test.succeeds()
+            .stderr
+            .contains("mine: no errors, 1 warning(s)")
+    );
+    let broken = test
+        .text("mine/components/crictl.json")
+        .replacen("\"summary\"", "\"sumary\"", 1);
     let test = test.file("mine/components/crictl.json", &broken);
     let ran = test.fails(3, &["mine: 1 error(s)"]);
-    assert!(ran.stdout.contains("mine/components/crictl.json:"), "{}", ran.stdout);
-    Test::new().line("--manifests nowhere list windows").fails(3, &["nowhere"]);
+    assert!(
+        ran.stdout.contains("mine/components/crictl.json:"),
+        "{}",
+        ran.stdout
+    );
+    Test::new()
+        .line("--manifests nowhere list windows")
+        .fails(3, &["nowhere"]);
 }
 
 #[test]
@@ -481,11 +635,18 @@ fn lists_and_explanations_name_their_sources() {
         ("explain kubernetes --k8s 1.36.4", "kubernetes/"),
         ("explain dockershim-removed", "refused:"),
         ("explain location", "Azure region"),
-        ("explain HNSControlFlag --windows 2019 --k8s 1.20.0", "conflict:"),
+        (
+            "explain HNSControlFlag --windows 2019 --k8s 1.20.0",
+            "conflict:",
+        ),
     ] {
         let ran = Test::new().line(line).succeeds();
         assert!(ran.stdout.contains(said), "{line}: {}", ran.stdout);
-        let value = Test::new().line(line).line("--format json").succeeds().stdout;
+        let value = Test::new()
+            .line(line)
+            .line("--format json")
+            .succeeds()
+            .stdout;
         let value: Value = serde_json::from_str(&value).expect(line);
         assert!(!value.as_array().expect("a list").is_empty(), "{line}");
     }

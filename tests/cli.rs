@@ -12,7 +12,10 @@ fn two_previews_have_the_same_bytes() {
         let said = first.succeeds();
         assert!(said.stdout.contains("payload.zip"), "{}", said.stdout);
         second.succeeds();
-        let (first, second) = (files(&first.folder.join("o")), files(&second.folder.join("o")));
+        let (first, second) = (
+            files(&first.folder.join("o")),
+            files(&second.folder.join("o")),
+        );
         assert_eq!(first.len(), 9);
         assert_eq!(first, second);
     }
@@ -21,40 +24,117 @@ fn two_previews_have_the_same_bytes() {
 #[test]
 fn predicted_machines_are_as_reviewed() {
     for (line, name) in [
-        ("plan --target azure --k8s 1.20.0 --state", "azure-2019-k8s-1.20.0.txt"),
-        ("plan --target azure --k8s 1.36.4 --windows 2025 --state", "azure-2025-k8s-1.36.4.txt"),
+        (
+            "plan --target azure --k8s 1.20.0 --state",
+            "azure-2019-k8s-1.20.0.txt",
+        ),
+        (
+            "plan --target azure --k8s 1.36.4 --windows 2025 --state",
+            "azure-2025-k8s-1.36.4.txt",
+        ),
     ] {
-        golden(&format!("state/{name}"), &Test::new().line(line).succeeds().stdout);
+        golden(
+            &format!("state/{name}"),
+            &Test::new().line(line).succeeds().stdout,
+        );
     }
 }
 
 #[test]
 fn bad_input_is_named_with_its_remedy() {
     for (line, code, said) in [
-        ("plan --target azure --k8s 1.99", 3, "unknown Kubernetes version `1.99`"),
-        ("plan --target azure --k8s 1.36.99", 3, "the latest known of 1.36 is 1.36.4"),
-        ("plan --target azure --k8s stabel", 3, "did you mean `--k8s stable`?"),
-        ("plan --target azur --k8s 1.20.0", 3, "unknown target `azur`: did you mean `azure`?"),
+        (
+            "plan --target azure --k8s 1.99",
+            3,
+            "unknown Kubernetes version `1.99`",
+        ),
+        (
+            "plan --target azure --k8s 1.36.99",
+            3,
+            "the latest known of 1.36 is 1.36.4",
+        ),
+        (
+            "plan --target azure --k8s stabel",
+            3,
+            "did you mean `--k8s stable`?",
+        ),
+        (
+            "plan --target azur --k8s 1.20.0",
+            3,
+            "unknown target `azur`: did you mean `azure`?",
+        ),
         ("plan --k8s 1.20.0", 3, "the selection names no target"),
-        ("plan --target azure --k8s 1.20.0 --windows 2021", 3, "unknown Windows release `2021`"),
-        ("plan --target azure --k8s 1.20.0 --runtime containrd", 3, "did you mean `containerd`?"),
-        ("plan --target azure --k8s 1.20.0 --cni flanel-overlay", 3, "did you mean `flannel-overlay`?"),
-        ("plan --target azure --k8s 1.20.0 --component containrd=1.7.27", 3, "did you mean `containerd`?"),
-        ("plan --target azure --k8s 1.20.0 --component containerd", 3, "NAME=VERSION"),
-        ("plan --target azure --k8s 1.20.0 --component containerd=v1", 3, "leave out the leading `v`"),
-        ("plan --target azure --k8s 1.20.0 --var locatoin=x", 3, "did you mean `location`?"),
-        ("plan --target azure --k8s 1.20.0 --var location=West_Europe", 3, "does not match"),
-        ("plan --target azure --k8s 1.20.0 --var client_secret=x", 3, "is a secret"),
+        (
+            "plan --target azure --k8s 1.20.0 --windows 2021",
+            3,
+            "unknown Windows release `2021`",
+        ),
+        (
+            "plan --target azure --k8s 1.20.0 --runtime containrd",
+            3,
+            "did you mean `containerd`?",
+        ),
+        (
+            "plan --target azure --k8s 1.20.0 --cni flanel-overlay",
+            3,
+            "did you mean `flannel-overlay`?",
+        ),
+        (
+            "plan --target azure --k8s 1.20.0 --component containrd=1.7.27",
+            3,
+            "did you mean `containerd`?",
+        ),
+        (
+            "plan --target azure --k8s 1.20.0 --component containerd",
+            3,
+            "NAME=VERSION",
+        ),
+        (
+            "plan --target azure --k8s 1.20.0 --component containerd=v1",
+            3,
+            "leave out the leading `v`",
+        ),
+        (
+            "plan --target azure --k8s 1.20.0 --var locatoin=x",
+            3,
+            "did you mean `location`?",
+        ),
+        (
+            "plan --target azure --k8s 1.20.0 --var location=West_Europe",
+            3,
+            "does not match",
+        ),
+        (
+            "plan --target azure --k8s 1.20.0 --var client_secret=x",
+            3,
+            "is a secret",
+        ),
         (
             "plan --target azure --k8s 1.20.0 --image mcr.example/x:1",
             3,
             "is not an image pinned by its digest",
         ),
-        ("plan --target azure --k8s 1.20.0 --no-such-flag", 2, "--no-such-flag"),
-        ("fetch --target azure --k8s 1.20.0 --jobs 0", 3, "0 is not in 1..=64"),
-        ("explain containrd --k8s 1.20.0", 3, "did you mean `containerd`?"),
+        (
+            "plan --target azure --k8s 1.20.0 --no-such-flag",
+            2,
+            "--no-such-flag",
+        ),
+        (
+            "fetch --target azure --k8s 1.20.0 --jobs 0",
+            3,
+            "0 is not in 1..=64",
+        ),
+        (
+            "explain containrd --k8s 1.20.0",
+            3,
+            "did you mean `containerd`?",
+        ),
         ("schema lok", 3, "did you mean `lock`?"),
-        ("build --target azure --k8s 1.20.0 --no-bake --locked", 3, "--locked` requires it"),
+        (
+            "build --target azure --k8s 1.20.0 --no-bake --locked",
+            3,
+            "--locked` requires it",
+        ),
         (
             "build --target azure --k8s 1.20.0 --no-bake --lock other.json",
             3,
@@ -73,7 +153,10 @@ fn a_definition_that_is_wrong_is_named_with_path_and_line() {
             "{\n  \"target\": \"azure\",\n  \"kubernets\": \"1.20.0\"\n}",
             "imagegen.json:3:13: `kubernets`: unknown key `kubernets`: did you mean `kubernetes`?",
         ),
-        ("{\n  \"target\": \"azure\"\n  \"kubernetes\": 1\n}", "imagegen.json:3:3: expected `,` or `}`"),
+        (
+            "{\n  \"target\": \"azure\"\n  \"kubernetes\": 1\n}",
+            "imagegen.json:3:3: expected `,` or `}`",
+        ),
         (
             "{\"components\": {\"containerd\": 7}}",
             "`components.containerd`: expected a string such as `\"2.3.4\"`, found the number `7`",
@@ -85,14 +168,20 @@ fn a_definition_that_is_wrong_is_named_with_path_and_line() {
         ("{} x", "unexpected text after the end of the JSON value"),
         ("{", "the file ends inside an object; a `}` is missing"),
     ] {
-        Test::new().file("imagegen.json", text).line("plan").fails(3, &[said]);
+        Test::new()
+            .file("imagegen.json", text)
+            .line("plan")
+            .fails(3, &[said]);
     }
 }
 
 #[test]
 fn flags_win_over_the_definition() {
     let test = Test::new()
-        .file("imagegen.json", r#"{"target": "azure", "kubernetes": "1.20.0", "hostAccess": "services"}"#)
+        .file(
+            "imagegen.json",
+            r#"{"target": "azure", "kubernetes": "1.20.0", "hostAccess": "services"}"#,
+        )
         .line("plan --k8s 1.36.4 --format json");
     let plan: serde_json::Value = serde_json::from_str(&test.succeeds().stdout).expect("JSON");
     assert_eq!(plan["kubernetes"], "1.36.4");
@@ -103,14 +192,24 @@ fn flags_win_over_the_definition() {
 fn a_place_that_is_taken_is_refused() {
     let build = "build --target azure --k8s 1.20.0 --no-bake --out o";
     let test = Test::new().file("o/mine.txt", "mine").line(build);
-    test.fails(6, &["o is not empty: it contains `mine.txt`", "move `mine.txt` away"]);
+    test.fails(
+        6,
+        &[
+            "o is not empty: it contains `mine.txt`",
+            "move `mine.txt` away",
+        ],
+    );
     assert_eq!(test.text("o/mine.txt"), "mine");
     let test = Test::new().file("o/image.json", "{}").line(build);
     test.fails(6, &["the result of a bake"]);
     let test = Test::new().file("o", "a file").line(build);
     test.fails(6, &["o is not a directory"]);
     // Force removes results of imagegen, never what others wrote or changed.
-    let test = Test::new().file("o/mine.txt", "mine").file("o/image.json", "{}").line(build).line("--force");
+    let test = Test::new()
+        .file("o/mine.txt", "mine")
+        .file("o/image.json", "{}")
+        .line(build)
+        .line("--force");
     test.fails(6, &["o is not empty: it contains `mine.txt`"]);
     assert_eq!(test.text("o/mine.txt"), "mine");
     std::fs::remove_file(test.folder.join("o/mine.txt")).expect("mine");
@@ -122,13 +221,18 @@ fn a_place_that_is_taken_is_refused() {
     test.succeeds();
     assert!(values.exists());
     std::fs::write(test.folder.join("o/build.pkr.hcl"), "edited").expect("edit");
-    test.fails(6, &["o: `build.pkr.hcl` has changed since imagegen wrote it"]);
+    test.fails(
+        6,
+        &["o: `build.pkr.hcl` has changed since imagegen wrote it"],
+    );
     assert_eq!(test.text("o/build.pkr.hcl"), "edited");
 }
 
 #[test]
 fn a_place_that_cannot_be_written_is_named() {
-    let test = Test::new().file("f", "a file").line("build --target azure --k8s 1.20.0 --no-bake --out f/o");
+    let test = Test::new()
+        .file("f", "a file")
+        .line("build --target azure --k8s 1.20.0 --no-bake --out f/o");
     test.fails(6, &["f/o", "ot a directory"]);
 }
 
@@ -138,16 +242,29 @@ fn a_stale_lock_says_what_moved() {
     locked.succeeds();
     let lock = locked.text("imagegen.lock.json");
     assert!(!lock.contains("timestamp"));
-    let build =
-        |line: &str| Test::new().file("imagegen.lock.json", &lock).line(line).line("--host-access services");
+    let build = |line: &str| {
+        Test::new()
+            .file("imagegen.lock.json", &lock)
+            .line(line)
+            .line("--host-access services")
+    };
     build("build --target azure --k8s 1.20.0 --no-bake --locked").succeeds();
-    build("build --target azure --k8s 1.20.5 --no-bake --locked")
-        .fails(3, &["is stale", "`kubernetes` was 1.20.0 and is 1.20.5", "run `imagegen lock`"]);
+    build("build --target azure --k8s 1.20.5 --no-bake --locked").fails(
+        3,
+        &[
+            "is stale",
+            "`kubernetes` was 1.20.0 and is 1.20.5",
+            "run `imagegen lock`",
+        ],
+    );
     build("build --target azure --k8s 1.20.0 --component crictl=1.20.0 --no-bake")
         .fails(3, &["imagegen.lock.json is stale"]);
     build("build --target azure --k8s 1.20.5 --no-bake --ignore-lock").succeeds();
     Test::new()
-        .file("imagegen.lock.json", "{\"schema\": \"imagegen.dev/lock/v9\"}")
+        .file(
+            "imagegen.lock.json",
+            "{\"schema\": \"imagegen.dev/lock/v9\"}",
+        )
         .line("build --target azure --k8s 1.20.0 --no-bake")
         .fails(3, &["schema `imagegen.dev/lock/v9`"]);
 }
@@ -156,13 +273,15 @@ fn a_stale_lock_says_what_moved() {
 fn a_bake_refuses_what_is_unpinned_and_what_is_missing() {
     Test::new()
         .line("build --target azure --k8s 1.20.0 --host-access services")
-        .fails(3, &["no value for required variables: location, managed_image_resource_group_name"]);
-    let ready =
-        "--target azure --k8s 1.20.0 --var location=westeurope --var managed_image_resource_group_name=rg";
-    Test::new()
-        .line("build --offline")
-        .line(ready)
-        .fails(4, &["wins 0.1.3", "is not in the store", "run `imagegen fetch`"]);
+        .fails(
+            3,
+            &["no value for required variables: location, managed_image_resource_group_name"],
+        );
+    let ready = "--target azure --k8s 1.20.0 --var location=westeurope --var managed_image_resource_group_name=rg";
+    Test::new().line("build --offline").line(ready).fails(
+        4,
+        &["wins 0.1.3", "is not in the store", "run `imagegen fetch`"],
+    );
     Test::new()
         .line("build --offline --out o --host-access services")
         .line(ready)
@@ -177,9 +296,13 @@ fn a_bake_refuses_what_is_unpinned_and_what_is_missing() {
 
 #[test]
 fn every_verb_has_help_and_schemas_are_published() {
-    for verb in ["", "build", "render", "plan", "lock", "explain", "list", "catalog", "schema"] {
-        let help =
-            Test::new().args([verb, "--help"].into_iter().filter(|word| !word.is_empty())).succeeds().stdout;
+    for verb in [
+        "", "build", "render", "plan", "lock", "explain", "list", "catalog", "schema",
+    ] {
+        let help = Test::new()
+            .args([verb, "--help"].into_iter().filter(|word| !word.is_empty()))
+            .succeeds()
+            .stdout;
         assert!(help.contains("Usage:"), "{help}");
     }
     let names = Test::new().line("schema").succeeds().stdout;
@@ -199,7 +322,12 @@ fn a_secret_in_the_environment_chooses_the_sign_in_and_stays_there() {
     assert!(ran.stdout.contains("missing: client_id"), "{}", ran.stdout);
     let source = test.text("o/source.pkr.hcl");
     let words: Vec<&str> = source.split_whitespace().collect();
-    assert!(words.join(" ").contains("client_secret = var.client_secret"), "{source}");
+    assert!(
+        words
+            .join(" ")
+            .contains("client_secret = var.client_secret"),
+        "{source}"
+    );
     for (name, bytes) in files(&test.folder) {
         let content = String::from_utf8_lossy(&bytes).into_owned();
         assert!(!content.contains("s3cret-of-the-test"), "{name}");

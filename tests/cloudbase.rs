@@ -25,15 +25,32 @@ fn write_configuration(folder: &Path, name: &str) -> PathBuf {
     let plan = resolve_plan(&selection, &trees).expect("a plan");
     let (guest, _) = predict_machine(&plan, &trees).expect("a machine");
     let find = |it: &ResourceKind| match it {
-        ResourceKind::File(file) if file.path.ends_with(name) => File::content(file).map(str::to_owned),
+        ResourceKind::File(file) if file.path.ends_with(name) => {
+            File::content(file).map(str::to_owned)
+        }
         _ => None,
     };
-    let text = guest.plan.resources.iter().find_map(|it| find(&it.kind)).expect(name);
+    let text = guest
+        .plan
+        .resources
+        .iter()
+        .find_map(|it| find(&it.kind))
+        .expect(name);
     // A folder of this machine, which cloudbase-init opens for its log.
     let log = format!("logdir={}\n", folder.display());
-    let lines = text.lines().map(|line| if line.starts_with("logdir=") { log.trim_end() } else { line });
+    let lines = text.lines().map(|line| {
+        if line.starts_with("logdir=") {
+            log.trim_end()
+        } else {
+            line
+        }
+    });
     let path = folder.join("cloudbase-init.conf");
-    std::fs::write(&path, lines.map(|line| format!("{line}\n")).collect::<String>()).expect("written");
+    std::fs::write(
+        &path,
+        lines.map(|line| format!("{line}\n")).collect::<String>(),
+    )
+    .expect("written");
     path
 }
 
@@ -44,24 +61,38 @@ fn run(environment: &Path, configuration: &Path, user_data: Option<&Path>) -> Va
         .args(user_data)
         .output()
         .expect("python runs");
-    assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+    assert!(
+        ran.status.success(),
+        "{}",
+        String::from_utf8_lossy(&ran.stderr)
+    );
     serde_json::from_slice(&ran.stdout).expect("JSON")
 }
 
 #[test]
 fn it_knows_every_option_and_class_of_our_configurations() {
-    let Some(environments) = needs("IMAGEGEN_TEST_CLOUDBASE", "ci/cloudbase/build") else { return };
+    let Some(environments) = needs("IMAGEGEN_TEST_CLOUDBASE", "ci/cloudbase/build") else {
+        return;
+    };
     for release in RELEASES {
         for name in [r"\cloudbase-init.conf", r"\cloudbase-init-unattend.conf"] {
             let folder = TempDir::new().expect("a folder");
             let path = write_configuration(folder.path(), name);
             let told = run(&environments.join(release), &path, None);
-            assert_eq!((&told["unknown"], &told["missing"]), (&json!([]), &json!([])), "{release} {name}");
+            assert_eq!(
+                (&told["unknown"], &told["missing"]),
+                (&json!([]), &json!([])),
+                "{release} {name}"
+            );
             // An option that nobody knows is found, or the comparison above is worth nothing.
             let text = std::fs::read_to_string(&path).expect("text") + "no_such_option=1\n";
             std::fs::write(&path, text).expect("written");
             let told = run(&environments.join(release), &path, None);
-            assert_eq!(told["unknown"], json!(["DEFAULT.no_such_option"]), "{release} {name}");
+            assert_eq!(
+                told["unknown"],
+                json!(["DEFAULT.no_such_option"]),
+                "{release} {name}"
+            );
         }
     }
 }
@@ -69,7 +100,9 @@ fn it_knows_every_option_and_class_of_our_configurations() {
 /// The platform has made the account of its customer; nothing renames it or gives it another password.
 #[test]
 fn it_leaves_the_customers_account_alone() {
-    let Some(environments) = needs("IMAGEGEN_TEST_CLOUDBASE", "ci/cloudbase/build") else { return };
+    let Some(environments) = needs("IMAGEGEN_TEST_CLOUDBASE", "ci/cloudbase/build") else {
+        return;
+    };
     for release in RELEASES {
         let folder = TempDir::new().expect("a folder");
         let path = write_configuration(folder.path(), r"\cloudbase-init.conf");
@@ -80,26 +113,45 @@ fn it_leaves_the_customers_account_alone() {
 
 #[test]
 fn our_user_data_writes_the_configuration_and_joins() {
-    let Some(environments) = needs("IMAGEGEN_TEST_CLOUDBASE", "ci/cloudbase/build") else { return };
+    let Some(environments) = needs("IMAGEGEN_TEST_CLOUDBASE", "ci/cloudbase/build") else {
+        return;
+    };
     for release in RELEASES {
         for name in ["1.36.4.cloud-config.yaml", "1.36.4.mime", "1.20.0.ps1"] {
             let folder = TempDir::new().expect("a folder");
             let path = write_configuration(folder.path(), r"\cloudbase-init.conf");
-            let told =
-                run(&environments.join(release), &path, Some(&root().join("tests/golden/join").join(name)));
-            let script = told["calls"][0][1].as_str().unwrap_or_else(|| panic!("{release} {name}: {told}"));
-            assert!(script.contains(r"C:\imagegen\node\Join-Node.ps1"), "{release} {name}: {script}");
+            let told = run(
+                &environments.join(release),
+                &path,
+                Some(&root().join("tests/golden/join").join(name)),
+            );
+            let script = told["calls"][0][1]
+                .as_str()
+                .unwrap_or_else(|| panic!("{release} {name}: {told}"));
+            assert!(
+                script.contains(r"C:\imagegen\node\Join-Node.ps1"),
+                "{release} {name}: {script}"
+            );
             if name == "1.20.0.ps1" {
                 // In 64 bits; it writes the file itself.
                 assert_eq!(told["calls"][0][2], json!(true), "{release} {name}");
-                assert!(script.contains(r"C:\etc\kubernetes\join-config.yaml"), "{release} {name}: {script}");
+                assert!(
+                    script.contains(r"C:\etc\kubernetes\join-config.yaml"),
+                    "{release} {name}: {script}"
+                );
                 continue;
             }
             let written = told["files"][r"C:\etc\kubernetes\join-config.yaml"].as_str();
             let written = written.unwrap_or_else(|| panic!("{release} {name}: {told}"));
             let configuration: Value = serde_yaml_ng::from_str(written).expect("YAML");
-            assert_eq!(configuration["kind"], "JoinConfiguration", "{release} {name}: {written}");
-            assert!(!configuration["discovery"]["bootstrapToken"]["token"].is_null(), "{release} {name}");
+            assert_eq!(
+                configuration["kind"], "JoinConfiguration",
+                "{release} {name}: {written}"
+            );
+            assert!(
+                !configuration["discovery"]["bootstrapToken"]["token"].is_null(),
+                "{release} {name}"
+            );
         }
     }
 }

@@ -47,7 +47,9 @@ const MIRROR: &str = "https://mirror.example:5000";
 /// What nobody finds but through a mirror.
 const IMAGE: &str = "registry.invalid:5000/library/x:1";
 /// Plugins that are not for this machine, or that nobody configured.
-const SKIPPED: &[&str] = &["blockcim", "cimfs", "otlp", "tracing", "metrics", "grpc-tcp", "debug"];
+const SKIPPED: &[&str] = &[
+    "blockcim", "cimfs", "otlp", "tracing", "metrics", "grpc-tcp", "debug",
+];
 
 /// What a plan says of the daemon.
 struct Planned {
@@ -56,21 +58,45 @@ struct Planned {
     configuration: String,
 }
 
-fn planned(trees: &Trees, version: &str, kubernetes: &str, hypervisor: bool, mirror: &str) -> Planned {
+fn planned(
+    trees: &Trees,
+    version: &str,
+    kubernetes: &str,
+    hypervisor: bool,
+    mirror: &str,
+) -> Planned {
     let mut selection = ImageDefinition {
         target: Some("azure".to_owned()),
         kubernetes: Some(kubernetes.to_owned()),
         runtime: Some(Runtime::Containerd),
         ..ImageDefinition::default()
     };
-    selection.components.insert("containerd".to_owned(), version.parse().unwrap());
-    selection.mirrors.insert("docker.io".parse().unwrap(), vec!["https://mirror.example".parse().unwrap()]);
-    selection.mirrors.insert("registry.invalid:5000".parse().unwrap(), vec![mirror.parse().unwrap()]);
-    selection.features.extend(hypervisor.then(|| "hyper-v".to_owned()));
-    let plan = resolve_plan(&selection, trees).unwrap_or_else(|error| panic!("{version}: {error:#}"));
+    selection
+        .components
+        .insert("containerd".to_owned(), version.parse().unwrap());
+    selection.mirrors.insert(
+        "docker.io".parse().unwrap(),
+        vec!["https://mirror.example".parse().unwrap()],
+    );
+    selection.mirrors.insert(
+        "registry.invalid:5000".parse().unwrap(),
+        vec![mirror.parse().unwrap()],
+    );
+    selection
+        .features
+        .extend(hypervisor.then(|| "hyper-v".to_owned()));
+    let plan =
+        resolve_plan(&selection, trees).unwrap_or_else(|error| panic!("{version}: {error:#}"));
     let (guest, prediction) = predict_machine(&plan, trees).unwrap();
-    let service = prediction.machine.find_service("containerd").unwrap().settings;
-    assert_eq!(service.program.as_deref(), Some(r"C:\Program Files\containerd\containerd.exe"));
+    let service = prediction
+        .machine
+        .find_service("containerd")
+        .unwrap()
+        .settings;
+    assert_eq!(
+        service.program.as_deref(),
+        Some(r"C:\Program Files\containerd\containerd.exe")
+    );
     let files: Vec<(String, String)> = guest
         .plan
         .resources
@@ -81,8 +107,17 @@ fn planned(trees: &Trees, version: &str, kubernetes: &str, hypervisor: bool, mir
             _ => None,
         })
         .collect();
-    let configuration = files.iter().find(|(path, _)| path.ends_with(r"\config.toml")).unwrap().1.clone();
-    Planned { arguments: service.arguments.clone(), files, configuration }
+    let configuration = files
+        .iter()
+        .find(|(path, _)| path.ends_with(r"\config.toml"))
+        .unwrap()
+        .1
+        .clone();
+    Planned {
+        arguments: service.arguments.clone(),
+        files,
+        configuration,
+    }
 }
 
 /// A machine with every containerd, none of which runs.
@@ -119,7 +154,9 @@ impl Machine {
     /// What `containerd.exe config COMMAND` says: its log, and the configuration that it prints.
     fn config(&self, version: &str, command: &str, file: &str) -> (Output, String, String) {
         let program = format!(r"C:\containerd-{version}.exe");
-        let output = self.wine.run(60, &[&program, "--config", file, "config", command]);
+        let output = self
+            .wine
+            .run(60, &[&program, "--config", file, "config", command]);
         let is_log = |line: &&str| {
             line.starts_with("time=") || line.starts_with("containerd:") || line.contains("level=")
         };
@@ -141,7 +178,11 @@ impl Machine {
         missing("", &ours, &theirs, &mut problems);
         // A plugin that is not there is printed as if it were.
         let (output, _, defaults) = self.config(version, "default", file);
-        assert!(output.status.success(), "{version}: {}", join::text(&output));
+        assert!(
+            output.status.success(),
+            "{version}: {}",
+            join::text(&output)
+        );
         unknown("", &ours, &toml(defaults.as_bytes()), &mut problems);
         problems
     }
@@ -150,7 +191,12 @@ impl Machine {
     fn stop(&self) {
         for option in ["-k", "-w"] {
             // There may be no server to end.
-            let _ended = self.wine.command(60, "wineserver").arg(option).status().unwrap();
+            let _ended = self
+                .wine
+                .command(60, "wineserver")
+                .arg(option)
+                .status()
+                .unwrap();
         }
     }
 
@@ -176,7 +222,11 @@ impl Machine {
                 break;
             }
         }
-        Daemon { child, log, _lines: lines }
+        Daemon {
+            child,
+            log,
+            _lines: lines,
+        }
     }
 }
 
@@ -209,13 +259,27 @@ fn lines(child: &mut Child) -> Receiver<String> {
 }
 
 fn toml(text: &[u8]) -> Value {
-    let script = "import json, sys, tomllib; json.dump(tomllib.load(open(sys.argv[1], 'rb')), sys.stdout)";
+    let script =
+        "import json, sys, tomllib; json.dump(tomllib.load(open(sys.argv[1], 'rb')), sys.stdout)";
     let place = Test::new();
     let file = place.folder.join("it.toml");
     // containerd takes a byte order mark where it does; the comparison is of values.
-    std::fs::write(&file, text.strip_prefix("\u{feff}".as_bytes()).unwrap_or(text)).unwrap();
-    let output = Command::new("python3").args(["-c", script]).arg(&file).output().unwrap();
-    assert!(output.status.success(), "{}\n{}", join::text(&output), String::from_utf8_lossy(text));
+    std::fs::write(
+        &file,
+        text.strip_prefix("\u{feff}".as_bytes()).unwrap_or(text),
+    )
+    .unwrap();
+    let output = Command::new("python3")
+        .args(["-c", script])
+        .arg(&file)
+        .output()
+        .unwrap();
+    assert!(
+        output.status.success(),
+        "{}\n{}",
+        join::text(&output),
+        String::from_utf8_lossy(text)
+    );
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
@@ -236,7 +300,12 @@ fn missing(at: &str, ours: &Value, theirs: &Value, problems: &mut String) {
 
 /// Names of `ours` that are not among the defaults, but for those of runtimes, which are ours to give.
 fn unknown(at: &str, ours: &Value, defaults: &Value, problems: &mut String) {
-    for (key, value) in ours.as_object().into_iter().flatten().filter(|_| !at.ends_with("/runtimes")) {
+    for (key, value) in ours
+        .as_object()
+        .into_iter()
+        .flatten()
+        .filter(|_| !at.ends_with("/runtimes"))
+    {
         let at = format!("{at}/{key}");
         match defaults.get(key) {
             Some(default) => unknown(&at, value, default, problems),
@@ -264,12 +333,28 @@ fn every_minor_takes_each_value_of_its_configuration() {
     for (version, kubernetes) in VERSIONS {
         for hypervisor in [false, true] {
             let planned = planned(&trees, version, kubernetes, hypervisor, MIRROR);
-            assert_eq!(planned.configuration.contains("runhcs-wcow-hypervisor"), hypervisor, "{version}");
+            assert_eq!(
+                planned.configuration.contains("runhcs-wcow-hypervisor"),
+                hypervisor,
+                "{version}"
+            );
             let configuration = planned.configuration.as_bytes();
-            assert!(texts(&toml(configuration)).len() > 8, "{}", planned.configuration);
-            assert_eq!(machine.problems(version, configuration, "dump"), "", "{version}");
+            assert!(
+                texts(&toml(configuration)).len() > 8,
+                "{}",
+                planned.configuration
+            );
+            assert_eq!(
+                machine.problems(version, configuration, "dump"),
+                "",
+                "{version}"
+            );
             if version.starts_with("2.") {
-                assert_eq!(machine.problems(version, configuration, "migrate"), "", "{version}");
+                assert_eq!(
+                    machine.problems(version, configuration, "migrate"),
+                    "",
+                    "{version}"
+                );
             }
         }
     }
@@ -281,14 +366,29 @@ fn mistakes_in_a_configuration_are_seen() {
     let Some(machine) = machine() else { return };
     let trees = read_trees(None).unwrap();
     let content = |version: &str| {
-        let (_, kubernetes) = VERSIONS.iter().find(|(known, _)| *known == version).unwrap();
+        let (_, kubernetes) = VERSIONS
+            .iter()
+            .find(|(known, _)| *known == version)
+            .unwrap();
         planned(&trees, version, kubernetes, true, MIRROR).configuration
     };
     for (version, of, from, to, said) in [
         // Dropped in silence.
-        ("1.6.32", "1.6.32", "sandbox_image", "sandbox_imag", "sandbox_imag:"),
+        (
+            "1.6.32",
+            "1.6.32",
+            "sandbox_image",
+            "sandbox_imag",
+            "sandbox_imag:",
+        ),
         ("1.7.27", "1.7.27", "conf_dir", "confdir", "confdir:"),
-        ("2.1.4", "2.1.4", "conf_dir", "confdir", "Ignoring unknown key in TOML"),
+        (
+            "2.1.4",
+            "2.1.4",
+            "conf_dir",
+            "confdir",
+            "Ignoring unknown key in TOML",
+        ),
         // Names of another version.
         (
             "2.1.4",
@@ -299,7 +399,13 @@ fn mistakes_in_a_configuration_are_seen() {
         ),
         ("2.0.5", "2.1.4", "", "", "Ignoring unknown key in TOML"),
         // Kept although nobody reads them.
-        ("2.1.4", "2.1.4", "sandbox = ", "sandbx = ", "/sandbx: unknown"),
+        (
+            "2.1.4",
+            "2.1.4",
+            "sandbox = ",
+            "sandbx = ",
+            "/sandbx: unknown",
+        ),
         (
             "2.3.4",
             "2.3.4",
@@ -310,22 +416,38 @@ fn mistakes_in_a_configuration_are_seen() {
         ("1.7.27", "2.0.5", "", "", "unsupported config version"),
         ("2.2.7", "2.3.4", "", "", "version"),
         // Windows PowerShell's UTF-8.
-        ("2.2.7", "2.2.7", "# Configuration", "\u{feff}# Configuration", "invalid character"),
+        (
+            "2.2.7",
+            "2.2.7",
+            "# Configuration",
+            "\u{feff}# Configuration",
+            "invalid character",
+        ),
     ] {
         let right = content(of);
         let wrong = right.replace(from, to);
         assert_eq!(wrong == right, from == to, "{version}: {from}");
         let problems = machine.problems(version, wrong.as_bytes(), "dump");
-        assert!(problems.contains(said), "{version}, {from} → {to}: {problems}");
+        assert!(
+            problems.contains(said),
+            "{version}, {from} → {to}: {problems}"
+        );
     }
     // `config dump` says nothing of these: only the daemon does.
     let alone = content("1.7.27").replace("runtimes.runhcs-wcow-process]", "runtimes.mine]");
     assert_eq!(machine.problems("1.7.27", alone.as_bytes(), "dump"), "");
     let daemon = machine.start("1.7.27", &["--config", r"C:\tried.toml"]);
-    assert!(daemon.log.contains("no corresponding runtime configured"), "{}", daemon.log);
+    assert!(
+        daemon.log.contains("no corresponding runtime configured"),
+        "{}",
+        daemon.log
+    );
     assert!(!unusual(&daemon.log).is_empty());
     machine.stop();
-    let old = content("2.1.4").replace("bin_dirs = [\"C:/opt/cni/bin\"]", "bin_dir = \"C:/opt/cni/bin\"");
+    let old = content("2.1.4").replace(
+        "bin_dirs = [\"C:/opt/cni/bin\"]",
+        "bin_dir = \"C:/opt/cni/bin\"",
+    );
     machine.write(r"C:\tried.toml", old.as_bytes());
     let daemon = machine.start("2.1.4", &["--config", r"C:\tried.toml"]);
     assert!(daemon.log.contains("successfully booted"), "{}", daemon.log);
@@ -338,9 +460,14 @@ fn mistakes_in_a_configuration_are_seen() {
 /// Lines of a daemon's log that tell of a problem.
 fn unusual(log: &str) -> Vec<&str> {
     let told = |line: &&str| {
-        ["warning", "error", "fatal"].iter().any(|level| line.contains(&format!("level={level}")))
+        ["warning", "error", "fatal"]
+            .iter()
+            .any(|level| line.contains(&format!("level={level}")))
     };
-    log.lines().filter(told).filter(|line| !USUAL.iter().any(|usual| line.contains(usual))).collect()
+    log.lines()
+        .filter(told)
+        .filter(|line| !USUAL.iter().any(|usual| line.contains(usual)))
+        .collect()
 }
 
 #[test]
@@ -356,26 +483,47 @@ fn every_minor_loads_the_cri_plugin() {
                 machine.write(path, content.as_bytes());
             }
             let (last, plain) = planned.arguments.split_last().unwrap();
-            assert_eq!(last, "--run-service", "Wine never tells that it runs when it starts it as a service");
+            assert_eq!(
+                last, "--run-service",
+                "Wine never tells that it runs when it starts it as a service"
+            );
             let plain: Vec<&str> = plain.iter().map(String::as_str).collect();
             let daemon = machine.start(version, &plain);
             assert_eq!(unusual(&daemon.log), Vec::<&str>::new(), "{version}");
             configured(version, hypervisor, &planned.configuration, &daemon.log);
             if version.starts_with("1.6.") {
                 // Its CRI plugin is loaded; its pipes do not open under Wine.
-                assert!(daemon.log.contains(r"open \\.\pipe\containerd-containerd.ttrpc"), "{}", daemon.log);
+                assert!(
+                    daemon
+                        .log
+                        .contains(r"open \\.\pipe\containerd-containerd.ttrpc"),
+                    "{}",
+                    daemon.log
+                );
             } else {
-                assert!(daemon.log.contains("successfully booted"), "{version}: {}", daemon.log);
+                assert!(
+                    daemon.log.contains("successfully booted"),
+                    "{version}: {}",
+                    daemon.log
+                );
                 let _held: Held = machine.wine.hold(PIPE);
                 plugins(&machine.wine, version);
                 let before = mirror.asked().len();
                 let (ready, lasting, pulled) = asked(&machine.wine);
                 assert!(ready && lasting, "{version}");
-                assert!(pulled.contains("registry.invalid:5000/library/x:1"), "{version}: {pulled}");
-                let wanted: Vec<String> =
-                    mirror.asked()[before..].iter().map(|asked| asked.path.clone()).collect();
+                assert!(
+                    pulled.contains("registry.invalid:5000/library/x:1"),
+                    "{version}: {pulled}"
+                );
+                let wanted: Vec<String> = mirror.asked()[before..]
+                    .iter()
+                    .map(|asked| asked.path.clone())
+                    .collect();
                 let manifest = "/v2/library/x/manifests/1?ns=registry.invalid%3A5000";
-                assert!(wanted.iter().any(|path| path == manifest), "{version}: {wanted:?}, {pulled}");
+                assert!(
+                    wanted.iter().any(|path| path == manifest),
+                    "{version}: {wanted:?}, {pulled}"
+                );
             }
             machine.stop();
         }
@@ -395,9 +543,15 @@ fn configured(version: &str, hypervisor: bool, configuration: &str, log: &str) {
     };
     for text in tables.iter().flat_map(|table| texts(&plugins[*table])) {
         // The log is a text in quotes.
-        assert!(started.contains(&text.replace('\\', r"\\")), "{version}: no {text} in {started}");
+        assert!(
+            started.contains(&text.replace('\\', r"\\")),
+            "{version}: no {text} in {started}"
+        );
     }
-    assert!(started.contains("runhcs-wcow-process"), "{version}: {started}");
+    assert!(
+        started.contains("runhcs-wcow-process"),
+        "{version}: {started}"
+    );
     assert_eq!(
         started.contains("SandboxIsolation"),
         hypervisor || version.starts_with("2."),
@@ -425,9 +579,16 @@ fn plugins(wine: &Wine, version: &str) {
         assert!(right, "{version}: {kind} {name} {state}");
     }
     let loaded = |kind: &str, name: &str| plugins.contains(&(kind, name, "ok"));
-    assert!(loaded("io.containerd.grpc.v1", "cri"), "{version}: {listed}");
+    assert!(
+        loaded("io.containerd.grpc.v1", "cri"),
+        "{version}: {listed}"
+    );
     for name in ["images", "runtime"] {
-        assert_eq!(loaded("io.containerd.cri.v1", name), version.starts_with("2."), "{version}: {listed}");
+        assert_eq!(
+            loaded("io.containerd.cri.v1", name),
+            version.starts_with("2."),
+            "{version}: {listed}"
+        );
     }
 }
 
@@ -439,11 +600,17 @@ fn asked(wine: &Wine) -> (bool, bool, String) {
     let answers: Value = serde_json::from_slice(&output.stdout).unwrap();
     let conditions = answers["status"]["conditions"].as_array().unwrap();
     let holds = |name: &str| {
-        let condition = conditions.iter().find(|condition| condition["type"] == name);
+        let condition = conditions
+            .iter()
+            .find(|condition| condition["type"] == name);
         condition.unwrap_or_else(|| panic!("no {name}: {answers}"))["status"] == true
     };
     let lasting = holds("ContainerdHasNoDeprecationWarnings");
-    (holds("RuntimeReady"), lasting, answers["pull"].as_str().unwrap().to_owned())
+    (
+        holds("RuntimeReady"),
+        lasting,
+        answers["pull"].as_str().unwrap().to_owned(),
+    )
 }
 
 /// Each version of the table is built, and each minor that the catalog has is in it.
@@ -452,18 +619,23 @@ fn the_table_follows_the_build_and_the_catalog() {
     let folder = root().join("ci/containerd");
     let built = |version: &str| {
         let minor = version.rsplit_once('.').unwrap().0;
-        std::fs::read_to_string(folder.join(minor).join("go.mod"))
-            .is_ok_and(|text| text.lines().any(|line| line.ends_with(&format!(" v{version}"))))
+        std::fs::read_to_string(folder.join(minor).join("go.mod")).is_ok_and(|text| {
+            text.lines()
+                .any(|line| line.ends_with(&format!(" v{version}")))
+        })
     };
     for (version, _) in VERSIONS {
         assert!(built(version), "{version}");
     }
-    let text = std::fs::read_to_string(root().join("manifests/components/containerd.json")).unwrap();
+    let text =
+        std::fs::read_to_string(root().join("manifests/components/containerd.json")).unwrap();
     let catalog: Value = serde_json::from_str(&text).unwrap();
     for pin in catalog["pins"].as_array().unwrap() {
         let version = pin["version"].as_str().unwrap();
         let minor = version.rsplit_once('.').unwrap().0;
-        let tried = VERSIONS.iter().any(|(known, _)| known.rsplit_once('.').unwrap().0 == minor);
+        let tried = VERSIONS
+            .iter()
+            .any(|(known, _)| known.rsplit_once('.').unwrap().0 == minor);
         assert!(tried || ["1.4", "1.5"].contains(&minor), "{version}");
     }
 }

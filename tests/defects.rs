@@ -32,7 +32,12 @@ fn azure(kubernetes: &str) -> ImageDefinition {
 /// A selection of every target that makes images: what holds for one cloud holds for all.
 fn images(kubernetes: &str) -> Vec<ImageDefinition> {
     let names = image_targets().into_iter().map(|target| target.name);
-    names.map(|name| ImageDefinition { target: Some(name), ..azure(kubernetes) }).collect()
+    names
+        .map(|name| ImageDefinition {
+            target: Some(name),
+            ..azure(kubernetes)
+        })
+        .collect()
 }
 
 fn made(selection: &ImageDefinition) -> (Guest, Machine) {
@@ -40,18 +45,26 @@ fn made(selection: &ImageDefinition) -> (Guest, Machine) {
 }
 
 fn made_in(selection: &ImageDefinition, trees: &Trees) -> (Guest, Machine) {
-    let plan = resolve_plan(selection, trees).unwrap_or_else(|error| panic!("{selection:?}: {error:#}"));
+    let plan =
+        resolve_plan(selection, trees).unwrap_or_else(|error| panic!("{selection:?}: {error:#}"));
     let (guest, prediction) =
         predict_machine(&plan, trees).unwrap_or_else(|error| panic!("{selection:?}: {error:#}"));
     (guest, prediction.machine)
 }
 
 fn file<'a>(guest: &'a Guest, name: &str) -> &'a File {
-    let files = guest.plan.resources.iter().filter_map(|resource| match &resource.kind {
-        ResourceKind::File(file) => Some(file),
-        _ => None,
-    });
-    files.into_iter().find(|file| file.path.ends_with(name)).unwrap_or_else(|| panic!("no {name}"))
+    let files = guest
+        .plan
+        .resources
+        .iter()
+        .filter_map(|resource| match &resource.kind {
+            ResourceKind::File(file) => Some(file),
+            _ => None,
+        });
+    files
+        .into_iter()
+        .find(|file| file.path.ends_with(name))
+        .unwrap_or_else(|| panic!("no {name}"))
 }
 
 /// D1: nothing that is downloaded goes unchecked.
@@ -68,14 +81,24 @@ fn d1_every_download_has_a_digest_that_the_engine_demands() {
             ResourceKind::Msi(it) => &it.download,
             _ => continue,
         };
-        let known = plan.unpinned_artifacts().any(|artifact| artifact.url == download.url);
-        assert!(known != download.digest.is_some(), "{}: {download:?}", resource.name);
+        let known = plan
+            .unpinned_artifacts()
+            .any(|artifact| artifact.url == download.url);
+        assert!(
+            known != download.digest.is_some(),
+            "{}: {download:?}",
+            resource.name
+        );
         checked += 1;
     }
     assert!(checked >= 6, "{checked}");
     // What nobody pinned is refused before anything is changed.
-    let engine = std::fs::read_to_string(root().join("provisioners/engine/Selection.ps1")).expect("engine");
-    assert!(engine.contains("pins nothing"), "the engine takes any digest");
+    let engine =
+        std::fs::read_to_string(root().join("provisioners/engine/Selection.ps1")).expect("engine");
+    assert!(
+        engine.contains("pins nothing"),
+        "the engine takes any digest"
+    );
 }
 
 /// D2: images are pulled, by digest, or the selection is refused.
@@ -90,7 +113,12 @@ fn d2_an_image_that_is_asked_for_is_in_the_plan_or_refused() {
             ..azure(kubernetes)
         };
         let (_, machine) = made(&selection);
-        assert!(machine.resources_of::<ContainerImage>().any(|(it, _)| *it.reference == image), "{release}");
+        assert!(
+            machine
+                .resources_of::<ContainerImage>()
+                .any(|(it, _)| *it.reference == image),
+            "{release}"
+        );
     }
     Test::new()
         .line("plan --target azure --image mcr.microsoft.com/windows/nanoserver:ltsc2022")
@@ -102,14 +130,22 @@ fn d2_an_image_that_is_asked_for_is_in_the_plan_or_refused() {
 fn d3_each_release_gets_its_registry_settings() {
     let trees = read_trees(None).expect("the catalog");
     for (release, kubernetes) in [("2019", "1.20.0"), ("2022", "1.30.0"), ("2025", "1.36.4")] {
-        let wanted = trees.catalog.load_windows_release(release).expect("release").registry;
+        let wanted = trees
+            .catalog
+            .load_windows_release(release)
+            .expect("release")
+            .registry;
         assert!(!wanted.is_empty(), "{release}");
         for image in images(kubernetes) {
-            let selection = ImageDefinition { windows: Some(release.to_owned()), ..image };
+            let selection = ImageDefinition {
+                windows: Some(release.to_owned()),
+                ..image
+            };
             let (_, machine) = made_in(&selection, &trees);
             for setting in &wanted {
                 let mut values = machine.present_resources::<RegistryValue>();
-                let found = values.find(|it| it.it.value_name == setting.name && *it.it.key == setting.key);
+                let found =
+                    values.find(|it| it.it.value_name == setting.name && *it.it.key == setting.key);
                 let data = found.map(|it| &it.settings.data);
                 assert_eq!(data, Some(&setting.data), "{selection:?}: {}", setting.name);
             }
@@ -119,8 +155,14 @@ fn d3_each_release_gets_its_registry_settings() {
 
 /// Options of a cloudbase-init configuration, below its one section.
 fn options(text: &str) -> BTreeMap<&str, &str> {
-    assert!(text.starts_with("[DEFAULT]\n") && text.matches('[').count() == 1, "{text}");
-    text.lines().filter(|line| !line.starts_with('#')).filter_map(|line| line.split_once('=')).collect()
+    assert!(
+        text.starts_with("[DEFAULT]\n") && text.matches('[').count() == 1,
+        "{text}"
+    );
+    text.lines()
+        .filter(|line| !line.starts_with('#'))
+        .filter_map(|line| line.split_once('='))
+        .collect()
 }
 
 /// D4: what a target says of its clock reaches the machine.
@@ -129,10 +171,15 @@ fn d4_the_clock_is_the_targets() {
     let trees = read_trees(None).expect("the catalog");
     let mut plan = resolve_plan(&azure("1.36.4"), &trees).expect("a plan");
     for utc in [false, true] {
-        let TargetKind::Image(image) = &mut plan.target.kind else { panic!("an image") };
+        let TargetKind::Image(image) = &mut plan.target.kind else {
+            panic!("an image")
+        };
         image.platform.cloudbase_init.rtc_utc = utc;
         let (guest, _) = predict_machine(&plan, &trees).expect("a machine");
-        let text = file(&guest, r"\cloudbase-init.conf").content().expect("content").to_owned();
+        let text = file(&guest, r"\cloudbase-init.conf")
+            .content()
+            .expect("content")
+            .to_owned();
         assert_eq!(options(&text)["real_time_clock_utc"], utc.to_string());
     }
 }
@@ -141,19 +188,34 @@ fn d4_the_clock_is_the_targets() {
 /// lacks, nothing said twice, and no user data in its log.
 #[test]
 fn d5_d9_cloudbase_init_is_configured_with_what_it_knows() {
-    let text =
-        std::fs::read_to_string(root().join("tests/fixtures/cloudbase-init-options.json")).expect("data");
+    let text = std::fs::read_to_string(root().join("tests/fixtures/cloudbase-init-options.json"))
+        .expect("data");
     let known: Value = serde_json::from_str(&text).expect("JSON");
     let names = |list: &str| -> BTreeSet<String> {
-        known[list].as_array().expect(list).iter().filter_map(Value::as_str).map(str::to_owned).collect()
+        known[list]
+            .as_array()
+            .expect(list)
+            .iter()
+            .filter_map(Value::as_str)
+            .map(str::to_owned)
+            .collect()
     };
-    let mut classes: BTreeSet<String> = names("metadataServices").union(&names("plugins")).cloned().collect();
+    let mut classes: BTreeSet<String> = names("metadataServices")
+        .union(&names("plugins"))
+        .cloned()
+        .collect();
     // Of the module of base classes, which the data leaves out; image-builder names it too.
     classes.insert("cloudbaseinit.metadata.services.base.EmptyMetadataService".to_owned());
     let trees = read_trees(None).expect("the catalog");
-    let guests: Vec<Guest> = images("1.36.4").iter().map(|selection| made_in(selection, &trees).0).collect();
+    let guests: Vec<Guest> = images("1.36.4")
+        .iter()
+        .map(|selection| made_in(selection, &trees).0)
+        .collect();
     let files = [r"\cloudbase-init.conf", r"\cloudbase-init-unattend.conf"];
-    for (guest, name) in guests.iter().flat_map(|guest| files.map(|name| (guest, name))) {
+    for (guest, name) in guests
+        .iter()
+        .flat_map(|guest| files.map(|name| (guest, name)))
+    {
         let text = file(guest, name).content().expect("content").to_owned();
         let options = options(&text);
         assert!(options.len() > 10, "{name}");
@@ -163,11 +225,18 @@ fn d5_d9_cloudbase_init_is_configured_with_what_it_knows() {
             assert!(is_known, "{name}: {option}");
             assert!(!value.is_empty(), "{name}: {option} is empty");
         }
-        assert_eq!(options["debug"], "false", "{name}: user data and the token in it would be logged");
+        assert_eq!(
+            options["debug"], "false",
+            "{name}: user data and the token in it would be logged"
+        );
         for list in ["metadata_services", "plugins"] {
             let given: Vec<&str> = options[list].split(',').collect();
             let once: BTreeSet<&&str> = given.iter().collect();
-            assert_eq!(once.len(), given.len(), "{name}: {list} says something twice");
+            assert_eq!(
+                once.len(),
+                given.len(),
+                "{name}: {list} says something twice"
+            );
             for class in given {
                 assert!(classes.contains(class), "{name}: {class}");
             }
@@ -180,14 +249,23 @@ fn d5_d9_cloudbase_init_is_configured_with_what_it_knows() {
 #[test]
 fn d6_the_kubelet_starts_without_kubeadm_flags_env() {
     for (kubernetes, wanted) in [
-        ("1.20.0", &["--container-runtime=remote", "--container-runtime-endpoint=npipe"][..]),
+        (
+            "1.20.0",
+            &[
+                "--container-runtime=remote",
+                "--container-runtime-endpoint=npipe",
+            ][..],
+        ),
         ("1.30.0", &["--container-runtime-endpoint=npipe"]),
         ("1.36.4", &["--config="]),
     ] {
         let (_, machine) = made(&azure(kubernetes));
         let kubelet = machine.find_service("kubelet").expect("kubelet").settings;
         for flag in wanted {
-            assert!(kubelet.arguments.iter().any(|word| word.starts_with(flag)), "{kubernetes}: {flag}");
+            assert!(
+                kubelet.arguments.iter().any(|word| word.starts_with(flag)),
+                "{kubernetes}: {flag}"
+            );
         }
         assert_eq!(
             kubelet.start_type,
@@ -201,7 +279,11 @@ fn d6_the_kubelet_starts_without_kubeadm_flags_env() {
 #[test]
 fn d7_lines_before_1_23_are_built_without_kube_log_runner() {
     let (_, machine) = made(&azure("1.20.0"));
-    assert!(machine.present_files().all(|file| !file.path.ends_with("kube-log-runner.exe")));
+    assert!(
+        machine
+            .present_files()
+            .all(|file| !file.path.ends_with("kube-log-runner.exe"))
+    );
     Test::new()
         .line("plan --target azure --k8s 1.22.0 --component containerd=2.3.4")
         .fails(3, &["containerd-cri-v1alpha2"]);
@@ -209,18 +291,36 @@ fn d7_lines_before_1_23_are_built_without_kube_log_runner() {
 
 fn check_closed((guest, machine): &(Guest, Machine), selection: &ImageDefinition) {
     assert!(
-        machine.resources_of::<WinrmListener>().all(|(it, _)| it.ensure == Ensure::Absent),
+        machine
+            .resources_of::<WinrmListener>()
+            .all(|(it, _)| it.ensure == Ensure::Absent),
         "{selection:?}"
     );
     assert!(
-        machine.resources_of::<LocalUser>().all(|(it, _)| it.ensure != EnsureUser::Present),
+        machine
+            .resources_of::<LocalUser>()
+            .all(|(it, _)| it.ensure != EnsureUser::Present),
         "{selection:?}"
     );
-    for opening in [r"Service\Auth\Basic", r"Service\AllowUnencrypted", r"Service\Auth\CredSSP"] {
-        let setting = machine.resources_of::<WinrmSetting>().find(|(it, _)| it.setting == opening);
-        assert_eq!(setting.map(|(it, _)| it.value.as_str()), Some("false"), "{selection:?}: {opening}");
+    for opening in [
+        r"Service\Auth\Basic",
+        r"Service\AllowUnencrypted",
+        r"Service\Auth\CredSSP",
+    ] {
+        let setting = machine
+            .resources_of::<WinrmSetting>()
+            .find(|(it, _)| it.setting == opening);
+        assert_eq!(
+            setting.map(|(it, _)| it.value.as_str()),
+            Some("false"),
+            "{selection:?}: {opening}"
+        );
     }
-    let late = guest.plan.resources.iter().filter(|resource| resource.phase == Phase::Firstboot);
+    let late = guest
+        .plan
+        .resources
+        .iter()
+        .filter(|resource| resource.phase == Phase::Firstboot);
     let late: Vec<&str> = late.map(|resource| resource.name.as_str()).collect();
     for closing in ["firstboot/build-user", "firstboot/winrm-listener"] {
         assert!(late.contains(&closing), "{selection:?}: {late:?}");
@@ -228,7 +328,10 @@ fn check_closed((guest, machine): &(Guest, Machine), selection: &ImageDefinition
     let content = |name: &str| file(guest, name).content().expect("content").to_owned();
     let mut setup = content(r"\SetupComplete.cmd");
     // Where the platform has a command of its own, ours follows it.
-    if setup.trim_end().ends_with(r"& call C:\Windows\OEM\SetupComplete2.cmd") {
+    if setup
+        .trim_end()
+        .ends_with(r"& call C:\Windows\OEM\SetupComplete2.cmd")
+    {
         setup = content(r"\SetupComplete2.cmd");
     }
     assert!(setup.contains("localport=598"), "{selection:?}: {setup}");
@@ -238,11 +341,17 @@ fn check_closed((guest, machine): &(Guest, Machine), selection: &ImageDefinition
 #[test]
 fn d8_d9_the_answer_file_has_nothing_of_its_own() {
     let packer = imagegen::embedded::Tree::embedded_packer();
-    let answers = packer.get("shared/Autounattend.xml.pkrtpl").expect("the answer file");
+    let answers = packer
+        .get("shared/Autounattend.xml.pkrtpl")
+        .expect("the answer file");
     let answers = String::from_utf8_lossy(answers).into_owned();
-    for weakness in
-        ["EnableLUA", "DisableAntiSpyware", "fDenyTSConnections", "EnableFirewall", "ExecutionPolicy"]
-    {
+    for weakness in [
+        "EnableLUA",
+        "DisableAntiSpyware",
+        "fDenyTSConnections",
+        "EnableFirewall",
+        "ExecutionPolicy",
+    ] {
         assert!(!answers.contains(weakness), "{weakness}");
     }
     for (name, value) in [
@@ -255,7 +364,10 @@ fn d8_d9_the_answer_file_has_nothing_of_its_own() {
             assert!(part.contains(value), "{name}: {part}");
         }
     }
-    assert!(answers.contains("<LogonCount>1</LogonCount>"), "the automatic logon ends by itself");
+    assert!(
+        answers.contains("<LogonCount>1</LogonCount>"),
+        "the automatic logon ends by itself"
+    );
 }
 
 /// D8: at the end there is no way in that only the build needed.
@@ -266,17 +378,32 @@ fn d8_no_remote_management_is_left() {
         check_closed(&made_in(&selection, &trees), &selection);
     }
     let (guest, machine) = made(&azure("1.36.4"));
-    let profiles =
-        machine.present_resources::<RegistryValue>().filter(|it| it.it.value_name == "EnableFirewall");
+    let profiles = machine
+        .present_resources::<RegistryValue>()
+        .filter(|it| it.it.value_name == "EnableFirewall");
     let on: Vec<_> = profiles.map(|it| &it.settings.data).collect();
-    assert_eq!(on, [&RegistryData::DWord(1); 3], "the firewall is on in every profile");
+    assert_eq!(
+        on,
+        [&RegistryData::DWord(1); 3],
+        "the firewall is on in every profile"
+    );
     // Closed where nothing listens to the build any more, before accounts and join of the clone.
-    let setup = file(&guest, "SetupComplete.cmd").content().expect("content").to_owned();
-    let at = |part: &str| setup.find(part).unwrap_or_else(|| panic!("{part}: {setup}"));
+    let setup = file(&guest, "SetupComplete.cmd")
+        .content()
+        .expect("content")
+        .to_owned();
+    let at = |part: &str| {
+        setup
+            .find(part)
+            .unwrap_or_else(|| panic!("{part}: {setup}"))
+    };
     assert!(at("localport=5986") < at("Initialize-Clone.ps1"));
     assert!(at("Initialize-Clone.ps1") < at("if not %errorlevel%==0 "));
     assert!(at("if not %errorlevel%==0 ") < at("sc.exe start cloudbase-init"));
-    assert!(setup.ends_with("\r\n") && !setup.replace("\r\n", "").contains('\n'), "{setup}");
+    assert!(
+        setup.ends_with("\r\n") && !setup.replace("\r\n", "").contains('\n'),
+        "{setup}"
+    );
     let oem = file(&guest, r"C:\Windows\OEM\SetupComplete2.cmd");
     assert_eq!(
         oem.content(),
@@ -298,11 +425,16 @@ fn d8_no_remote_management_is_left() {
 fn d9_no_password_is_in_a_plan() {
     let trees = read_trees(None).expect("the catalog");
     for kubernetes in ["1.20.0", "1.36.4"] {
-        let plans = images(kubernetes).into_iter().map(|selection| made_in(&selection, &trees).0.plan);
-        let text: String = plans.map(|plan| imagegen::guest::format_plan(&plan)).collect();
+        let plans = images(kubernetes)
+            .into_iter()
+            .map(|selection| made_in(&selection, &trees).0.plan);
+        let text: String = plans
+            .map(|plan| imagegen::guest::format_plan(&plan))
+            .collect();
         let text = text.to_lowercase();
-        let found =
-            text.match_indices("password").map(|(at, _)| text[at.saturating_sub(30)..at + 25].to_owned());
+        let found = text
+            .match_indices("password")
+            .map(|(at, _)| text[at.saturating_sub(30)..at + 25].to_owned());
         for around in found {
             let harmless = [
                 "inject_user_password",
@@ -315,7 +447,10 @@ fn d9_no_password_is_in_a_plan() {
                 "sign-in-password",
                 "defaultpassword",
             ];
-            assert!(harmless.iter().any(|name| around.contains(name)), "{around}");
+            assert!(
+                harmless.iter().any(|name| around.contains(name)),
+                "{around}"
+            );
         }
     }
 }
@@ -332,14 +467,29 @@ fn d10_an_undefined_name_is_an_error() {
             files.insert(path, bytes);
         }
     }
-    for path in ["paths.json", "sddl.json", "later.json", "ports.json", "needs.json"] {
-        files.insert(path.to_owned(), trees.provisioners.get(path).expect(path).to_vec());
+    for path in [
+        "paths.json",
+        "sddl.json",
+        "later.json",
+        "ports.json",
+        "needs.json",
+    ] {
+        files.insert(
+            path.to_owned(),
+            trees.provisioners.get(path).expect(path).to_vec(),
+        );
     }
     let template = files.get_mut("templates/crictl.yaml").expect("template");
     template.extend_from_slice(b"debug: {{ runtime.debug }}\n");
     trees.provisioners = imagegen::embedded::Tree::from_files("provisioners".to_owned(), files);
-    let error = format!("{:#}", predict_machine(&plan, &trees).expect_err("an undefined name"));
-    assert!(error.contains("templates/crictl.yaml") && error.contains("debug"), "{error}");
+    let error = format!(
+        "{:#}",
+        predict_machine(&plan, &trees).expect_err("an undefined name")
+    );
+    assert!(
+        error.contains("templates/crictl.yaml") && error.contains("debug"),
+        "{error}"
+    );
 }
 
 /// D11: every release and every line of the catalog is planned by a test (`matrix`,
@@ -353,7 +503,10 @@ fn d11_every_release_is_made_by_some_line() {
         made.extend(line.windows.into_iter().map(|windows| windows.value));
     }
     let all: BTreeSet<String> = trees.catalog.windows_names().into_iter().collect();
-    let missing: Vec<&String> = all.difference(&made).filter(|name| *name != "23H2").collect();
+    let missing: Vec<&String> = all
+        .difference(&made)
+        .filter(|name| *name != "23H2")
+        .collect();
     assert_eq!(missing, [""; 0]);
 }
 
@@ -365,17 +518,39 @@ fn d12_a_check_of_what_nobody_installs_is_refused() {
     let mut files: BTreeMap<String, Vec<u8>> = BTreeMap::new();
     for folder in ["steps", "templates", "engine", "resources"] {
         for path in trees.provisioners.list_files(folder) {
-            files.insert(path.clone(), trees.provisioners.get(&path).expect("listed").to_vec());
+            files.insert(
+                path.clone(),
+                trees.provisioners.get(&path).expect("listed").to_vec(),
+            );
         }
     }
-    for path in ["paths.json", "sddl.json", "later.json", "ports.json", "needs.json"] {
-        files.insert(path.to_owned(), trees.provisioners.get(path).expect(path).to_vec());
+    for path in [
+        "paths.json",
+        "sddl.json",
+        "later.json",
+        "ports.json",
+        "needs.json",
+    ] {
+        files.insert(
+            path.to_owned(),
+            trees.provisioners.get(path).expect(path).to_vec(),
+        );
     }
     let checks = files.get_mut("steps/200-checks.json").expect("checks");
     *checks = String::from_utf8_lossy(checks)
-        .replacen(r#""serviceName": "containerd""#, r#""serviceName": "VMTools""#, 1)
+        .replacen(
+            r#""serviceName": "containerd""#,
+            r#""serviceName": "VMTools""#,
+            1,
+        )
         .into();
     trees.provisioners = imagegen::embedded::Tree::from_files("provisioners".to_owned(), files);
-    let error = format!("{:#}", predict_machine(&plan, &trees).expect_err("an unknown service"));
-    assert!(error.contains("service-unknown") && error.contains("VMTools"), "{error}");
+    let error = format!(
+        "{:#}",
+        predict_machine(&plan, &trees).expect_err("an unknown service")
+    );
+    assert!(
+        error.contains("service-unknown") && error.contains("VMTools"),
+        "{error}"
+    );
 }

@@ -19,7 +19,10 @@ fn code(outcome: Result<Proven, ProofError>) -> &'static str {
         Ok(_) => "ok, time unproven",
         Err(error) => {
             println!("{}: {error}", error.code);
-            assert!(!error.message.is_empty() && !error.message.ends_with('.'), "{error}");
+            assert!(
+                !error.message.is_empty() && !error.message.ends_with('.'),
+                "{error}"
+            );
             assert!(error.message.bytes().all(|byte| byte >= 0x20), "{error:?}");
             error.code
         }

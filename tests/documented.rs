@@ -44,17 +44,49 @@ const EXCEPTIONS: &[(&str, i32, &str)] = &[
     ("imagegen build", 4, "artifacts come from the network"),
     ("imagegen lock", 4, "proofs come from the network"),
     ("imagegen fetch", 4, "artifacts come from the network"),
-    ("imagegen outdated", 4, "release lists come from the network"),
-    ("imagegen bundle create", 4, "artifacts come from the network"),
-    ("imagegen pin", 4, "the publisher's file comes from the network"),
-    ("imagegen verify", 5, "the files are stand-ins and carry no such proof"),
-    ("imagegen init", 3, "there is no terminal for its questions, or the file is there"),
+    (
+        "imagegen outdated",
+        4,
+        "release lists come from the network",
+    ),
+    (
+        "imagegen bundle create",
+        4,
+        "artifacts come from the network",
+    ),
+    (
+        "imagegen pin",
+        4,
+        "the publisher's file comes from the network",
+    ),
+    (
+        "imagegen verify",
+        5,
+        "the files are stand-ins and carry no such proof",
+    ),
+    (
+        "imagegen init",
+        3,
+        "there is no terminal for its questions, or the file is there",
+    ),
     ("imagegen doctor", 3, "a variable is missing"),
     ("imagegen bundle verify", 5, "the bundle is a stand-in"),
     ("imagegen bundle extract", 5, "the bundle is a stand-in"),
-    ("imagegen scripts sign", 4, "the timestamp comes from the network"),
-    ("imagegen scripts sign", 5, "osslsigncode is not installed, or the server of timestamps is not there"),
-    ("imagegen scripts sign", 1, "osslsigncode is not installed, or the server of timestamps is not there"),
+    (
+        "imagegen scripts sign",
+        4,
+        "the timestamp comes from the network",
+    ),
+    (
+        "imagegen scripts sign",
+        5,
+        "osslsigncode is not installed, or the server of timestamps is not there",
+    ),
+    (
+        "imagegen scripts sign",
+        1,
+        "osslsigncode is not installed, or the server of timestamps is not there",
+    ),
 ];
 
 /// The commands of fenced `sh` blocks, and of code spans that begin with `imagegen`.
@@ -70,7 +102,11 @@ fn commands_of_markdown(text: &str) -> Vec<String> {
             }
             (Some(content), line) => content.extend([line, "\n"]),
             (None, line) => {
-                let spans = line.split('`').skip(1).step_by(2).filter(|span| span.starts_with("imagegen "));
+                let spans = line
+                    .split('`')
+                    .skip(1)
+                    .step_by(2)
+                    .filter(|span| span.starts_with("imagegen "));
                 commands.extend(spans.filter(|span| is_concrete(span)).map(str::to_owned));
             }
         }
@@ -82,7 +118,10 @@ fn commands_of_markdown(text: &str) -> Vec<String> {
 fn is_concrete(span: &str) -> bool {
     let is_placeholder = |word: &str| {
         let word = word.trim_matches(|c: char| "[]=".contains(c));
-        word.len() > 1 && word.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_')
+        word.len() > 1
+            && word
+                .bytes()
+                .all(|byte| byte.is_ascii_uppercase() || byte == b'_')
     };
     let words: Vec<&str> = span.split([' ', '=']).collect();
     words.len() > 2 && !span.contains('…') && !words.into_iter().any(is_placeholder)
@@ -105,7 +144,10 @@ fn join_lines(block: &str) -> Vec<String> {
 
 /// The examples at the end of a help text; explanations stand behind three blanks.
 fn commands_of_help(text: &str) -> Vec<String> {
-    let Some((_, examples)) = text.split_once("Examples:\n").or_else(|| text.split_once("Example:\n")) else {
+    let Some((_, examples)) = text
+        .split_once("Examples:\n")
+        .or_else(|| text.split_once("Example:\n"))
+    else {
         return Vec::new();
     };
     let examples = examples.split("\n\n").next().unwrap_or_default();
@@ -124,13 +166,18 @@ fn commands_of_help(text: &str) -> Vec<String> {
 fn prepare_folder() -> Test {
     let definition = r#"{"target": "azure", "kubernetes": "1.36.0", "variables": {"location": "westeurope",
         "managed_image_resource_group_name": "images"}}"#;
-    let hash = fs::read_to_string(root().join("tests/fixtures/cluster-ca.sha256")).expect("fixture");
+    let hash =
+        fs::read_to_string(root().join("tests/fixtures/cluster-ca.sha256")).expect("fixture");
     let hash = format!("sha256:{}", hash.trim());
-    let cluster = serde_json::json!({"endpoint": "api.example.com:6443", "caCertHashes": [hash]}).to_string();
+    let cluster =
+        serde_json::json!({"endpoint": "api.example.com:6443", "caCertHashes": [hash]}).to_string();
     let digest = imagegen::embedded::sha256_hex(b"stand-in");
     let test = Test::new()
         .file("image.json", definition)
-        .file("imagegen.json", r#"{"target": "host", "kubernetes": "1.36.0"}"#)
+        .file(
+            "imagegen.json",
+            r#"{"target": "host", "kubernetes": "1.36.0"}"#,
+        )
         .file("policy.json", r#"{"name": "ours"}"#)
         .file("cluster.json", &cluster)
         .file("kubelet.exe", "stand-in")
@@ -143,7 +190,10 @@ fn prepare_folder() -> Test {
         .file("win.iso", "stand-in")
         .file("windows.iso", "stand-in")
         .file("token", "abcdef.0123456789abcdef\n");
-    for (name, source) in [("ca.crt", "cluster-ca.pem"), ("cosign.pub", "cluster-ca.pem")] {
+    for (name, source) in [
+        ("ca.crt", "cluster-ca.pem"),
+        ("cosign.pub", "cluster-ca.pem"),
+    ] {
         let path = root().join("tests/fixtures").join(source);
         fs::copy(path, test.folder.join(name)).expect("fixture");
     }
@@ -160,7 +210,10 @@ fn prepare_folder() -> Test {
         .args(["-keyout", "signer.key", "-out", "signer.pem"])
         .current_dir(&test.folder)
         .output();
-    assert!(key.is_ok_and(|it| it.status.success()), "openssl makes a key");
+    assert!(
+        key.is_ok_and(|it| it.status.success()),
+        "openssl makes a key"
+    );
     write_programs(&test.folder.join("bin"));
     test.prints("lock --config image.json");
     test.prints("lock --config imagegen.json --lock host.lock.json");
@@ -208,10 +261,15 @@ fn run_command(test: &Test, command: &str) -> (i32, String) {
     };
     let digest = imagegen::embedded::sha256_hex(b"stand-in");
     let command = command
-        .replace("windows_iso_sha256=…", &format!("windows_iso_sha256={digest}"))
+        .replace(
+            "windows_iso_sha256=…",
+            &format!("windows_iso_sha256={digest}"),
+        )
         .replace("PKR_VAR_username=…", "PKR_VAR_username=builder")
         .replace("PKR_VAR_password=…", "PKR_VAR_password=stand-in");
-    let command = command.replace("/srv/mirror", "mirror").replace("/var/cache/imagegen", "store");
+    let command = command
+        .replace("/srv/mirror", "mirror")
+        .replace("/var/cache/imagegen", "store");
     let output = Command::new("sh")
         .args(["-c", &command])
         .current_dir(&test.folder)
@@ -223,13 +281,21 @@ fn run_command(test: &Test, command: &str) -> (i32, String) {
         .env("SIGNER_PASSPHRASE", "stand-in")
         .output()
         .expect("sh starts");
-    (output.status.code().unwrap_or(-1), String::from_utf8_lossy(&output.stderr).into_owned())
+    (
+        output.status.code().unwrap_or(-1),
+        String::from_utf8_lossy(&output.stderr).into_owned(),
+    )
 }
 
 fn is_expected(command: &str, code: i32) -> bool {
-    let mut parts = command.split(" && ").map(|part| part.find("imagegen ").map_or(part, |at| &part[at..]));
-    let is_exception =
-        |part: &str| EXCEPTIONS.iter().any(|(begin, other, _)| *other == code && part.starts_with(begin));
+    let mut parts = command
+        .split(" && ")
+        .map(|part| part.find("imagegen ").map_or(part, |at| &part[at..]));
+    let is_exception = |part: &str| {
+        EXCEPTIONS
+            .iter()
+            .any(|(begin, other, _)| *other == code && part.starts_with(begin))
+    };
     code == 0 || parts.any(is_exception)
 }
 
@@ -238,7 +304,10 @@ fn check_commands(texts: &BTreeMap<String, Vec<String>>, least: usize) {
     let mut wrong = String::new();
     for (name, commands) in texts {
         let test = prepare_folder();
-        for command in commands.iter().filter(|it| !SKIPPED.iter().any(|begin| it.starts_with(begin))) {
+        for command in commands
+            .iter()
+            .filter(|it| !SKIPPED.iter().any(|begin| it.starts_with(begin)))
+        {
             count += 1;
             let lock = test.folder.join("imagegen.lock.json");
             if command.contains("lock.json")
@@ -262,7 +331,9 @@ fn check_commands(texts: &BTreeMap<String, Vec<String>>, least: usize) {
 #[test]
 fn commands_of_the_readme_files_run() {
     let read = |name: &&str| fs::read_to_string(root().join(name)).unwrap_or_default();
-    let texts = TEXTS.iter().map(|name| ((*name).to_owned(), commands_of_markdown(&read(name))));
+    let texts = TEXTS
+        .iter()
+        .map(|name| ((*name).to_owned(), commands_of_markdown(&read(name))));
     check_commands(&texts.collect(), 20);
 }
 
@@ -280,7 +351,13 @@ fn commands_of_each_help_run() {
 #[test]
 fn commands_are_found_in_their_texts() {
     let markdown = "Run `imagegen list targets`, or `imagegen explain NAME`.\n```sh\nimagegen plan \\\n    --k8s 1.36   # why\n# no\n```\n";
-    assert_eq!(commands_of_markdown(markdown), ["imagegen list targets", "imagegen plan --k8s 1.36"]);
+    assert_eq!(
+        commands_of_markdown(markdown),
+        ["imagegen list targets", "imagegen plan --k8s 1.36"]
+    );
     let help = "Options:\n\nExamples:\n  imagegen schema                list them\n  imagegen plan \\\n      --k8s 1.36\n";
-    assert_eq!(commands_of_help(help), ["imagegen schema", "imagegen plan --k8s 1.36"]);
+    assert_eq!(
+        commands_of_help(help),
+        ["imagegen schema", "imagegen plan --k8s 1.36"]
+    );
 }

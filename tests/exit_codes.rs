@@ -8,8 +8,7 @@ use imagegen::diagnostic::ErrorClass;
 use crate::support::{Test, golden, root};
 
 const AZURE: &str = "--target azure --k8s 1.36.4";
-const READY: &str =
-    "--target azure --k8s 1.36.4 --var location=westeurope --var managed_image_resource_group_name=rg";
+const READY: &str = "--target azure --k8s 1.36.4 --var location=westeurope --var managed_image_resource_group_name=rg";
 
 /// Name of the golden file, exit code, command line.
 fn table() -> Vec<(&'static str, i32, String)> {
@@ -18,16 +17,40 @@ fn table() -> Vec<(&'static str, i32, String)> {
         ("usage-flag", 2, azure("plan --no-such-flag")),
         ("usage-verb", 2, "bake".to_owned()),
         ("usage-argument", 2, "explain".to_owned()),
-        ("usage-conflict", 2, azure("build --no-bake --locked --ignore-lock")),
-        ("usage-requires", 2, "verify kubelet.exe --root ca.pem".to_owned()),
-        ("value-target", 3, "plan --target azur --k8s 1.36.4".to_owned()),
+        (
+            "usage-conflict",
+            2,
+            azure("build --no-bake --locked --ignore-lock"),
+        ),
+        (
+            "usage-requires",
+            2,
+            "verify kubelet.exe --root ca.pem".to_owned(),
+        ),
+        (
+            "value-target",
+            3,
+            "plan --target azur --k8s 1.36.4".to_owned(),
+        ),
         ("value-no-target", 3, "plan --k8s 1.36.4".to_owned()),
         ("value-runtime", 3, azure("plan --runtime containrd")),
         ("value-cni", 3, azure("plan --cni flanel-overlay")),
-        ("value-kubernetes", 3, "plan --target azure --k8s 1.99".to_owned()),
+        (
+            "value-kubernetes",
+            3,
+            "plan --target azure --k8s 1.99".to_owned(),
+        ),
         ("value-windows", 3, azure("plan --windows 2021")),
-        ("value-component", 3, azure("plan --component containrd=1.7.27")),
-        ("value-component-format", 3, azure("plan --component containerd")),
+        (
+            "value-component",
+            3,
+            azure("plan --component containrd=1.7.27"),
+        ),
+        (
+            "value-component-format",
+            3,
+            azure("plan --component containerd"),
+        ),
         ("value-version", 3, azure("plan --component containerd=v1")),
         ("value-variable", 3, azure("plan --var locatoin=x")),
         ("value-format", 3, azure("plan --format xml")),
@@ -37,15 +60,27 @@ fn table() -> Vec<(&'static str, i32, String)> {
         ("value-name", 3, "explain containrd --k8s 1.36.4".to_owned()),
         ("value-image", 3, azure("plan --image mcr.example/x:1")),
         ("value-join", 3, "join-data --k8s 1.36.4".to_owned()),
-        ("value-cluster", 3, "cluster-manifests --k8s 1.36.4 --cni flannel-overlay".to_owned()),
-        ("value-token-variable", 3, "join-data --k8s 1.36.4 --token-env JOIN_TOKEN".to_owned()),
+        (
+            "value-cluster",
+            3,
+            "cluster-manifests --k8s 1.36.4 --cni flannel-overlay".to_owned(),
+        ),
+        (
+            "value-token-variable",
+            3,
+            "join-data --k8s 1.36.4 --token-env JOIN_TOKEN".to_owned(),
+        ),
         ("missing-variable", 3, azure("build")),
         ("missing-config", 3, "plan --config nope.json".to_owned()),
         ("missing-lock", 3, azure("plan --lock nope.json")),
         ("missing-locked", 3, azure("plan --locked")),
         ("missing-overrides", 3, azure("plan --overrides nope.json")),
         ("missing-policy", 3, azure("plan --policy nope.json")),
-        ("missing-manifests", 3, "list windows --manifests nope".to_owned()),
+        (
+            "missing-manifests",
+            3,
+            "list windows --manifests nope".to_owned(),
+        ),
         ("missing-file", 3, "verify nope.exe".to_owned()),
         ("missing-bundle", 3, "bundle verify nope.zip".to_owned()),
         ("missing-scripts", 3, azure("plan --scripts nope")),
@@ -54,11 +89,23 @@ fn table() -> Vec<(&'static str, i32, String)> {
         ("bad-policy", 3, azure("plan --policy bad.json")),
         ("offline", 4, format!("build --offline {READY}")),
         ("offline-fetch", 4, azure("fetch --offline")),
-        ("unpinned", 5, format!("build --locked --offline --lock open.json {READY}")),
-        ("digest", 5, format!("verify file.txt --sha256 {}", "0".repeat(64))),
+        (
+            "unpinned",
+            5,
+            format!("build --locked --offline --lock open.json {READY}"),
+        ),
+        (
+            "digest",
+            5,
+            format!("verify file.txt --sha256 {}", "0".repeat(64)),
+        ),
         ("not-a-bundle", 5, "bundle verify file.txt".to_owned()),
         ("taken", 6, azure("build --no-bake --out taken")),
-        ("taken-by-a-file", 6, azure("build --no-bake --out file.txt")),
+        (
+            "taken-by-a-file",
+            6,
+            azure("build --no-bake --out file.txt"),
+        ),
     ]
 }
 
@@ -79,13 +126,26 @@ fn every_way_into_a_class_has_its_exit_code_and_message() {
             let render = format!("render --out o {READY}");
             let other = self::test(&render);
             other.succeeds();
-            std::fs::copy(other.folder.join("o/imagegen.lock.json"), test.folder.join("open.json"))
-                .expect("lock");
+            std::fs::copy(
+                other.folder.join("o/imagegen.lock.json"),
+                test.folder.join("open.json"),
+            )
+            .expect("lock");
         }
         let ran = test.run();
-        assert_eq!(ran.code, Some(code), "{name}: imagegen {line}\n{}", ran.stderr);
-        let message = ran.stderr.replace(&test.folder.display().to_string(), "FOLDER");
-        golden(&format!("messages/{name}.txt"), &format!("$ imagegen {line}\n{message}exit code {code}\n"));
+        assert_eq!(
+            ran.code,
+            Some(code),
+            "{name}: imagegen {line}\n{}",
+            ran.stderr
+        );
+        let message = ran
+            .stderr
+            .replace(&test.folder.display().to_string(), "FOLDER");
+        golden(
+            &format!("messages/{name}.txt"),
+            &format!("$ imagegen {line}\n{message}exit code {code}\n"),
+        );
     }
 }
 
@@ -94,8 +154,15 @@ fn a_missing_packer_is_7_and_a_store_that_cannot_be_made_is_1() {
     let line = "plan --target azure --k8s 1.20.0 --host-access services";
     let packer = "build --out o --host-access services --packer /nowhere/packer --target azure --k8s 1.20.0 \
                   --var location=westeurope --var managed_image_resource_group_name=rg";
-    Test::new().line(packer).stocked(line).fails(7, &["/nowhere/packer", "install Packer"]);
-    Test::new().file("file", "").line("fetch --store file/store").line(AZURE).fails(1, &["file/store"]);
+    Test::new()
+        .line(packer)
+        .stocked(line)
+        .fails(7, &["/nowhere/packer", "install Packer"]);
+    Test::new()
+        .file("file", "")
+        .line("fetch --store file/store")
+        .line(AZURE)
+        .fails(1, &["file/store"]);
 }
 
 #[test]
@@ -107,13 +174,23 @@ fn the_readme_has_the_table() {
         .and_then(|rest| rest.split("\n## ").next())
         .expect("the section")
         .lines()
-        .filter_map(|line| line.strip_prefix("| ")?.strip_suffix(" |")?.split_once(" | "))
+        .filter_map(|line| {
+            line.strip_prefix("| ")?
+                .strip_suffix(" |")?
+                .split_once(" | ")
+        })
         .filter(|(code, _)| code.bytes().all(|byte| byte.is_ascii_digit()))
         .map(|(code, text)| (code.to_owned(), text.to_owned()))
         .collect();
     let known = ErrorClass::ALL.iter();
-    let mut expected: BTreeMap<String, String> =
-        known.map(|class| (class.exit_code().to_string(), class.description().to_owned())).collect();
+    let mut expected: BTreeMap<String, String> = known
+        .map(|class| {
+            (
+                class.exit_code().to_string(),
+                class.description().to_owned(),
+            )
+        })
+        .collect();
     expected.insert("0".to_owned(), "ok".to_owned());
     assert_eq!(rows, expected);
 }
@@ -159,21 +236,41 @@ fn the_help_of_each_verb_is_as_reviewed() {
         let help = Test::new().line(verb).line("--help").succeeds().stdout;
         golden(&format!("help/{}.txt", verb.replace(' ', "-")), &help);
     }
-    let commands = all.split("Commands:").nth(1).expect("commands").split("\n\n").next().expect("list");
-    let verbs = commands.lines().filter_map(|line| line.strip_prefix("  ")?.split(' ').next());
+    let commands = all
+        .split("Commands:")
+        .nth(1)
+        .expect("commands")
+        .split("\n\n")
+        .next()
+        .expect("list");
+    let verbs = commands
+        .lines()
+        .filter_map(|line| line.strip_prefix("  ")?.split(' ').next());
     for verb in verbs.filter(|verb| !verb.is_empty()) {
-        assert!(verb == "help" || VERBS.contains(&verb), "{verb} has no golden");
+        assert!(
+            verb == "help" || VERBS.contains(&verb),
+            "{verb} has no golden"
+        );
     }
 }
 
 #[test]
 fn no_golden_is_an_orphan() {
-    let names: Vec<String> = table().iter().map(|(name, _, _)| format!("{name}.txt")).collect();
-    let mut verbs: Vec<String> = VERBS.iter().map(|verb| format!("{}.txt", verb.replace(' ', "-"))).collect();
+    let names: Vec<String> = table()
+        .iter()
+        .map(|(name, _, _)| format!("{name}.txt"))
+        .collect();
+    let mut verbs: Vec<String> = VERBS
+        .iter()
+        .map(|verb| format!("{}.txt", verb.replace(' ', "-")))
+        .collect();
     verbs.push("imagegen.txt".to_owned());
     for (folder, known) in [("messages", names), ("help", verbs)] {
         for file in crate::support::files(&root().join("tests/golden").join(folder)).into_keys() {
-            assert!(known.contains(&file), "tests/golden/{folder}/{file} belongs to no test");
+            assert!(
+                known.contains(&file),
+                "tests/golden/{folder}/{file} belongs to no test"
+            );
         }
     }
 }

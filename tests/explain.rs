@@ -32,7 +32,8 @@ fn selection(target: &str, kubernetes: &str, features: &[&str]) -> SelectionArgs
 
 fn print_json(line: &str) -> Value {
     let ran = Test::new().line(line).line("--format json").run();
-    serde_json::from_str(&ran.stdout).unwrap_or_else(|error| panic!("{line}: {error}\n{}", ran.stderr))
+    serde_json::from_str(&ran.stdout)
+        .unwrap_or_else(|error| panic!("{line}: {error}\n{}", ran.stderr))
 }
 
 /// Values of these keys anywhere in a value.
@@ -46,7 +47,9 @@ fn collect_values(value: &Value, keys: &[&str], names: &mut BTreeSet<String>) {
                 collect_values(value, keys, names);
             }
         }
-        Value::Array(items) => items.iter().for_each(|item| collect_values(item, keys, names)),
+        Value::Array(items) => items
+            .iter()
+            .for_each(|item| collect_values(item, keys, names)),
         _ => {}
     }
 }
@@ -55,17 +58,39 @@ fn collect_values(value: &Value, keys: &[&str], names: &mut BTreeSet<String>) {
 fn names_of_plan(flags: &str) -> BTreeSet<String> {
     let plan = print_json(&format!("plan {flags}"));
     let mut names = BTreeSet::new();
-    collect_values(&plan["components"], &["component", "confidence"], &mut names);
-    for row in
-        plan["components"].as_array().expect("groups").iter().chain(plan["steps"].as_array().expect("steps"))
+    collect_values(
+        &plan["components"],
+        &["component", "confidence"],
+        &mut names,
+    );
+    for row in plan["components"]
+        .as_array()
+        .expect("groups")
+        .iter()
+        .chain(plan["steps"].as_array().expect("steps"))
     {
-        names.extend(row["name"].as_str().or(row["id"].as_str()).map(str::to_owned));
+        names.extend(
+            row["name"]
+                .as_str()
+                .or(row["id"].as_str())
+                .map(str::to_owned),
+        );
     }
     for warning in plan["warnings"].as_array().expect("warnings") {
         names.insert(warning["id"].as_str().expect("id").to_owned());
-        names.extend(warning["subject"].as_str().filter(|it| it.starts_with("CVE-")).map(str::to_owned));
+        names.extend(
+            warning["subject"]
+                .as_str()
+                .filter(|it| it.starts_with("CVE-"))
+                .map(str::to_owned),
+        );
     }
-    names.extend(plan["selection"]["variables"].as_object().into_iter().flat_map(|it| it.keys().cloned()));
+    names.extend(
+        plan["selection"]["variables"]
+            .as_object()
+            .into_iter()
+            .flat_map(|it| it.keys().cloned()),
+    );
     let missing = plan["missing"].as_array().expect("missing").iter();
     names.extend(
         missing
@@ -74,7 +99,11 @@ fn names_of_plan(flags: &str) -> BTreeSet<String> {
     );
     names.insert(plan["pause"].as_str().expect("pause").to_owned());
     let state = print_json(&format!("plan {flags} --state"));
-    collect_values(&state["resources"], &["resource", "step", "path"], &mut names);
+    collect_values(
+        &state["resources"],
+        &["resource", "step", "path"],
+        &mut names,
+    );
     names
 }
 
@@ -82,12 +111,22 @@ fn names_of_plan(flags: &str) -> BTreeSet<String> {
 fn names_of_plans_are_explained() {
     let trees = read_sources(&SourceArgs::default(), None).expect("trees");
     for (target, kubernetes, features) in SELECTIONS {
-        let (index, _) = index_names(&selection(target, kubernetes, features), &trees).expect("index");
-        let features: Vec<String> = features.iter().map(|name| format!("--feature {name}")).collect();
-        let flags = format!("--target {target} --k8s {kubernetes} {}", features.join(" "));
+        let (index, _) =
+            index_names(&selection(target, kubernetes, features), &trees).expect("index");
+        let features: Vec<String> = features
+            .iter()
+            .map(|name| format!("--feature {name}"))
+            .collect();
+        let flags = format!(
+            "--target {target} --k8s {kubernetes} {}",
+            features.join(" ")
+        );
         let names = names_of_plan(&flags);
         assert!(names.len() > 60, "{flags}: {names:?}");
-        let unknown: Vec<&String> = names.iter().filter(|name| index.find(name).is_none()).collect();
+        let unknown: Vec<&String> = names
+            .iter()
+            .filter(|name| index.find(name).is_none())
+            .collect();
         assert!(unknown.is_empty(), "{flags}: {unknown:#?}");
     }
 }
@@ -112,9 +151,14 @@ fn names_of_lists_and_words_are_explained() {
         let rows = rows.as_array().expect("rows");
         assert!(rows.len() > 2, "{what}");
         let name = |row: &Value| {
-            ["name", "minor", "release"].iter().find_map(|key| row[key].as_str().map(str::to_owned))
+            ["name", "minor", "release"]
+                .iter()
+                .find_map(|key| row[key].as_str().map(str::to_owned))
         };
-        names.extend(rows.iter().map(|row| name(row).unwrap_or_else(|| panic!("{what}: {row}"))));
+        names.extend(
+            rows.iter()
+                .map(|row| name(row).unwrap_or_else(|| panic!("{what}: {row}"))),
+        );
     }
     collect_values(&print_json("conformance --k8s 1.36.4"), &["id"], &mut names);
     collect_values(
@@ -128,10 +172,18 @@ fn names_of_lists_and_words_are_explained() {
     names.extend(Runtime::ALL.iter().map(ToString::to_string));
     names.extend(HostAccess::ALL.iter().map(ToString::to_string));
     names.insert("pause".to_owned());
-    let unknown: Vec<&String> = names.iter().filter(|name| index.find(name).is_none()).collect();
+    let unknown: Vec<&String> = names
+        .iter()
+        .filter(|name| index.find(name).is_none())
+        .collect();
     assert!(unknown.is_empty(), "{unknown:#?}");
     for entry in index.entries() {
-        assert!(!entry.lines.is_empty() && !entry.source.is_empty(), "{} {}", entry.kind, entry.name);
+        assert!(
+            !entry.lines.is_empty() && !entry.source.is_empty(),
+            "{} {}",
+            entry.kind,
+            entry.name
+        );
     }
 }
 
@@ -151,7 +203,11 @@ fn codes_of_sources() -> BTreeSet<String> {
         let text = String::from_utf8_lossy(&bytes).into_owned();
         let text = text.split("#[cfg(test)]").next().expect("text");
         // The last pattern is of matches that give a code; other matches give other words.
-        let makers = if name == "fetch/error.rs" { &makers[..] } else { &makers[..makers.len() - 1] };
+        let makers = if name == "fetch/error.rs" {
+            &makers[..]
+        } else {
+            &makers[..makers.len() - 1]
+        };
         for maker in makers {
             codes.extend(maker.captures_iter(text).map(|found| found[1].to_owned()));
         }
@@ -166,7 +222,10 @@ fn codes_of_errors_are_explained() {
     let codes = codes_of_sources();
     assert!(codes.len() > 150, "{}", codes.len());
     let unknown: Vec<&String> = codes.iter().filter(|code| !known.contains(code)).collect();
-    assert!(unknown.is_empty(), "add these to src/view/names.json: {unknown:#?}");
+    assert!(
+        unknown.is_empty(),
+        "add these to src/view/names.json: {unknown:#?}"
+    );
     let printed = Regex::new(r"\[([a-z]+(?:-[a-z0-9]+)*)\]").expect("pattern");
     let rules = print_json("list rules");
     let mut names = BTreeSet::new();
@@ -180,16 +239,24 @@ fn codes_of_errors_are_explained() {
 
 #[test]
 fn help_and_readme_examples_of_explain_work() {
-    for name in
-        ["containerd", "--windows-priorityclass", "EnableCompartmentNamespace", "component-range", "pause"]
-    {
+    for name in [
+        "containerd",
+        "--windows-priorityclass",
+        "EnableCompartmentNamespace",
+        "component-range",
+        "pause",
+    ] {
         let ran = Test::new().args(["explain", name]).succeeds();
         assert!(ran.stdout.contains("source: "), "{name}: {}", ran.stdout);
     }
     // A flag that imagegen does not set, and a name that is none.
     let ran = Test::new().args(["explain", "--v"]).succeeds();
     assert!(ran.stdout.contains("not set by imagegen"), "{}", ran.stdout);
-    Test::new().line("explain containrd").fails(3, &["did you mean `containerd`?"]);
-    let ran = Test::new().line("explain qqqqqqqqqqqq").fails(3, &["`imagegen list` shows"]);
+    Test::new()
+        .line("explain containrd")
+        .fails(3, &["did you mean `containerd`?"]);
+    let ran = Test::new()
+        .line("explain qqqqqqqqqqqq")
+        .fails(3, &["`imagegen list` shows"]);
     assert!(!ran.stderr.contains("names are known"), "{}", ran.stderr);
 }

@@ -17,7 +17,10 @@ const OWN: &str = "--manifests catalog --targets targets --steps steps";
 fn exported() -> Test {
     let mut test = Test::new();
     for (path, bytes) in Tree::embedded_manifests().files() {
-        test = test.file(&format!("catalog/{path}"), std::str::from_utf8(&bytes).expect("UTF-8"));
+        test = test.file(
+            &format!("catalog/{path}"),
+            std::str::from_utf8(&bytes).expect("UTF-8"),
+        );
     }
     for folder in ["targets", "steps"] {
         std::fs::create_dir_all(test.folder.join(folder)).expect("folder");
@@ -49,7 +52,9 @@ fn machine(test: &Test, selection: &str) -> Value {
 
 fn content<'a>(machine: &'a Value, path: &str) -> &'a str {
     let files = present(machine, "file").into_iter();
-    let found = files.filter(|file| file["path"] == path).find_map(|file| file["content"].as_str());
+    let found = files
+        .filter(|file| file["path"] == path)
+        .find_map(|file| file["content"].as_str());
     found.unwrap_or_else(|| panic!("no {path}"))
 }
 
@@ -99,19 +104,42 @@ fn a_component_is_its_file_and_a_step() {
         .file("catalog/components/agent.json", &component("agent"))
         .file("steps/905-agent.json", &step("agent", "agent", &[]));
     lint(&test);
-    assert!(test.prints(&format!("list components {OWN}")).lines().any(|line| line.starts_with("agent ")));
-    assert!(test.prints(&format!("explain agent {OWN}")).contains("A program of a user"));
+    assert!(
+        test.prints(&format!("list components {OWN}"))
+            .lines()
+            .any(|line| line.starts_with("agent "))
+    );
+    assert!(
+        test.prints(&format!("explain agent {OWN}"))
+            .contains("A program of a user")
+    );
     for target in ["host", "azure"] {
         let without = format!("--target {target} --k8s 1.36.4");
         let with = format!("{without} --component agent=2.0.0");
-        assert!(!test.prints(&format!("plan {without} {OWN}")).contains("agent.exe"));
-        assert!(test.prints(&format!("plan {with} {OWN}")).contains("What a user adds"));
+        assert!(
+            !test
+                .prints(&format!("plan {without} {OWN}"))
+                .contains("agent.exe")
+        );
+        assert!(
+            test.prints(&format!("plan {with} {OWN}"))
+                .contains("What a user adds")
+        );
         let machine = machine(&test, &with);
         let programs = present(&machine, "artifact");
-        let program = programs.iter().find(|it| it["path"] == r"C:\k\agent.exe").expect("the program");
-        assert_eq!(program["url"], "https://artifacts.example.com/2.0.0/agent.exe");
+        let program = programs
+            .iter()
+            .find(|it| it["path"] == r"C:\k\agent.exe")
+            .expect("the program");
+        assert_eq!(
+            program["url"],
+            "https://artifacts.example.com/2.0.0/agent.exe"
+        );
         test.prints(&format!("build --no-bake --out {target} {with} {OWN}"));
-        assert!(test.text(&format!("{target}/guest-plan.json")).contains(r#""agent/program""#));
+        assert!(
+            test.text(&format!("{target}/guest-plan.json"))
+                .contains(r#""agent/program""#)
+        );
     }
 }
 
@@ -121,9 +149,15 @@ fn a_lock_notices_a_changed_step() {
     let digest = |summary: &str| {
         let step = step("agent", "agent", &[]).replace("What a user adds", summary);
         let test = Test::new().file("steps/905-agent.json", &step);
-        let sources = SourceArgs { steps: vec![test.folder.join("steps")], ..SourceArgs::default() };
+        let sources = SourceArgs {
+            steps: vec![test.folder.join("steps")],
+            ..SourceArgs::default()
+        };
         let trees = read_sources(&sources, None).expect("trees");
-        let definition = ImageDefinition { target: Some("host".to_owned()), ..ImageDefinition::default() };
+        let definition = ImageDefinition {
+            target: Some("host".to_owned()),
+            ..ImageDefinition::default()
+        };
         resolve_plan(&definition, &trees).expect("a plan").catalog
     };
     assert_eq!(digest("one"), digest("one"));
@@ -141,19 +175,25 @@ fn files_that_are_no_steps_and_no_targets_are_refused() {
         let test = exported().file(file, "{}").line("list targets").line(OWN);
         test.fails(3, &[flag, "does not belong there", "hint:"]);
     }
-    Test::new().line("list targets --steps nope").fails(3, &["--steps", "nope"]);
+    Test::new()
+        .line("list targets --steps nope")
+        .fails(3, &["--steps", "nope"]);
 }
 
 #[test]
 fn a_component_without_a_step_is_refused() {
     let test = exported().file("catalog/components/agent.json", &component("agent"));
     let line = format!("plan --target host --k8s 1.36.4 --component agent=2.0.0 {OWN}");
-    test.line(&line).fails(3, &["component agent is in the plan, but no step installs it"]);
+    test.line(&line).fails(
+        3,
+        &["component agent is in the plan, but no step installs it"],
+    );
 }
 
 #[test]
 fn a_kubernetes_line_is_its_file_and_entries_of_the_programs() {
-    let line = json!({ "minor": "1.38", "patches": ["1.38.0"], "source": "https://example.com/releases" });
+    let line =
+        json!({ "minor": "1.38", "patches": ["1.38.0"], "source": "https://example.com/releases" });
     let test = exported().file("catalog/kubernetes/lines/1.38.json", &line.to_string());
     let test = edit(test, "catalog/kubernetes/programs.json", |programs| {
         let surveyed = programs["surveyed"].as_array_mut().expect("surveys");
@@ -167,19 +207,35 @@ fn a_kubernetes_line_is_its_file_and_entries_of_the_programs() {
         }));
     });
     lint(&test);
-    assert!(test.prints(&format!("list kubernetes {OWN}")).contains("1.38.0"));
+    assert!(
+        test.prints(&format!("list kubernetes {OWN}"))
+            .contains("1.38.0")
+    );
     let plan = test.prints(&format!("plan --target azure --k8s stable {OWN}"));
-    assert!(plan.contains("Kubernetes 1.38.0") && !plan.contains("not surveyed"), "{plan}");
+    assert!(
+        plan.contains("Kubernetes 1.38.0") && !plan.contains("not surveyed"),
+        "{plan}"
+    );
     // The archive of the node is chosen, because only one of its single programs is pinned.
-    let explained = test.prints(&format!("explain kubernetes-node --target azure --k8s 1.38 {OWN}"));
-    for part in
-        ["in this plan: 1.38.0 (", "/release/v1.38.0/kubernetes-node-windows-amd64.tar.gz\n", "unpinned"]
-    {
+    let explained = test.prints(&format!(
+        "explain kubernetes-node --target azure --k8s 1.38 {OWN}"
+    ));
+    for part in [
+        "in this plan: 1.38.0 (",
+        "/release/v1.38.0/kubernetes-node-windows-amd64.tar.gz\n",
+        "unpinned",
+    ] {
         assert!(explained.contains(part), "{part}: {explained}");
     }
     let services = machine(&test, "--target host --k8s 1.38 --host-access services");
-    assert!(present(&services, "service").iter().any(|service| service["serviceName"] == "kubelet"));
-    test.prints(&format!("build --no-bake --out o --target azure --k8s 1.38 {OWN}"));
+    assert!(
+        present(&services, "service")
+            .iter()
+            .any(|service| service["serviceName"] == "kubelet")
+    );
+    test.prints(&format!(
+        "build --no-bake --out o --target azure --k8s 1.38 {OWN}"
+    ));
     assert!(test.text("o/guest-plan.json").contains("v1.38.0"));
 }
 
@@ -194,22 +250,41 @@ fn a_windows_release_is_its_file_and_a_line_of_each_target() {
         }
         value
     });
-    let mut release: Value = serde_json::from_slice(&test.read("catalog/windows/2025.json")).expect("JSON");
+    let mut release: Value =
+        serde_json::from_slice(&test.read("catalog/windows/2025.json")).expect("JSON");
     release["release"] = json!("2028");
     release["title"] = json!("Windows Server 2028");
     release["build"] = json!(30000);
     release["kubernetes"] = json!([{ "versions": ">=1.36.0", "source": "https://example.com" }]);
     let test = test.file("catalog/windows/2028.json", &release.to_string());
     lint(&test);
-    assert!(test.prints(&format!("list windows {OWN}")).contains("Windows Server 2028 (build 30000"));
+    assert!(
+        test.prints(&format!("list windows {OWN}"))
+            .contains("Windows Server 2028 (build 30000")
+    );
     let selection = "--target azure --k8s 1.36.4 --windows 2028";
-    assert!(test.prints(&format!("plan {selection} {OWN}")).contains("Windows Server 2028"));
-    assert!(machine(&test, selection)["resources"].as_array().is_some_and(|all| all.len() > 100));
-    let setting = release["registry"][0]["name"].as_str().expect("a setting").to_owned();
-    assert!(test.prints(&format!("explain {setting} {selection} {OWN}")).contains(&setting));
+    assert!(
+        test.prints(&format!("plan {selection} {OWN}"))
+            .contains("Windows Server 2028")
+    );
+    assert!(
+        machine(&test, selection)["resources"]
+            .as_array()
+            .is_some_and(|all| all.len() > 100)
+    );
+    let setting = release["registry"][0]["name"]
+        .as_str()
+        .expect("a setting")
+        .to_owned();
+    assert!(
+        test.prints(&format!("explain {setting} {selection} {OWN}"))
+            .contains(&setting)
+    );
     test.prints(&format!("build --no-bake --out o {selection} {OWN}"));
     assert!(test.text("o/imagegen.auto.pkrvars.json").contains("2028"));
-    let refused = test.line(&format!("plan --target azure --k8s 1.20.0 --windows 2028 {OWN}"));
+    let refused = test.line(&format!(
+        "plan --target azure --k8s 1.20.0 --windows 2028 {OWN}"
+    ));
     refused.fails(3, &["does not support Windows 2028"]);
 }
 
@@ -227,16 +302,41 @@ fn a_target_is_its_folder_and_the_component_of_its_plugin() {
     let test = test.file("catalog/components/packer-plugin-cloud.json", &plugin);
     lint(&test);
     let listed = test.prints(&format!("list targets {OWN}"));
-    assert!(listed.contains("cloud ") && listed.contains("A cloud (cloud, plugin cloud"), "{listed}");
-    assert!(listed.contains("azure ") && listed.contains("qemu "), "{listed}");
+    assert!(
+        listed.contains("cloud ") && listed.contains("A cloud (cloud, plugin cloud"),
+        "{listed}"
+    );
+    assert!(
+        listed.contains("azure ") && listed.contains("qemu "),
+        "{listed}"
+    );
     let selection = "--target cloud --k8s 1.36.4 --windows 2025";
-    assert!(test.prints(&format!("plan {selection} {OWN}")).contains("A cloud, Windows Server 2025"));
-    assert!(machine(&test, selection)["resources"].as_array().is_some_and(|all| all.len() > 100));
-    assert!(test.prints(&format!("explain cpu_model {selection} {OWN}")).contains("cpu_model"));
+    assert!(
+        test.prints(&format!("plan {selection} {OWN}"))
+            .contains("A cloud, Windows Server 2025")
+    );
+    assert!(
+        machine(&test, selection)["resources"]
+            .as_array()
+            .is_some_and(|all| all.len() > 100)
+    );
+    assert!(
+        test.prints(&format!("explain cpu_model {selection} {OWN}"))
+            .contains("cpu_model")
+    );
     test.prints(&format!("build --no-bake --out o {selection} {OWN}"));
-    assert!(test.text("o/source.pkr.hcl").contains(r#"source "cloud" "node""#));
-    assert!(test.text("o/build.pkr.hcl").contains(r#""source.cloud.node""#));
-    assert!(test.text("o/plugins.pkr.hcl").contains("github.com/example/cloud"));
+    assert!(
+        test.text("o/source.pkr.hcl")
+            .contains(r#"source "cloud" "node""#)
+    );
+    assert!(
+        test.text("o/build.pkr.hcl")
+            .contains(r#""source.cloud.node""#)
+    );
+    assert!(
+        test.text("o/plugins.pkr.hcl")
+            .contains("github.com/example/cloud")
+    );
     let unknown = Test::new().line("plan --k8s 1.36.4 --target cloud");
     unknown.fails(3, &["unknown target `cloud`"]);
 }
@@ -278,30 +378,69 @@ fn with_mesh() -> Test {
 fn a_pod_network_is_an_entry_with_components_a_step_and_templates() {
     let test = with_mesh();
     lint(&test);
-    assert!(test.prints(&format!("list networks {OWN}")).contains("A network of a user"));
-    assert!(test.prints(&format!("explain mesh {OWN}")).contains("components: mesh-cni"));
+    assert!(
+        test.prints(&format!("list networks {OWN}"))
+            .contains("A network of a user")
+    );
+    assert!(
+        test.prints(&format!("explain mesh {OWN}"))
+            .contains("components: mesh-cni")
+    );
     let selection = "--target azure --k8s 1.36.4 --cni mesh --host-access services";
-    assert!(test.prints(&format!("plan {selection} {OWN}")).contains("CNI mesh"));
+    assert!(
+        test.prints(&format!("plan {selection} {OWN}"))
+            .contains("CNI mesh")
+    );
     let machine = machine(&test, selection);
     let joined = content(&machine, r"C:\imagegen\node.conf");
-    for line in
-        [r"network=C:\k\cni\10-mesh.conf", "sourceEnd=Mesh_ep", "proxyArgument=--source-vip=@SOURCE_VIP@"]
-    {
-        assert!(joined.lines().any(|found| found == line), "no {line} in {joined}");
+    for line in [
+        r"network=C:\k\cni\10-mesh.conf",
+        "sourceEnd=Mesh_ep",
+        "proxyArgument=--source-vip=@SOURCE_VIP@",
+    ] {
+        assert!(
+            joined.lines().any(|found| found == line),
+            "no {line} in {joined}"
+        );
     }
     assert!(content(&machine, r"C:\k\cni\10-mesh.conf").contains(r#""name": "Mesh""#));
     let services = present(&machine, "service");
-    let proxy = services.iter().find(|service| service["serviceName"] == "kube-proxy").expect("kube-proxy");
+    let proxy = services
+        .iter()
+        .find(|service| service["serviceName"] == "kube-proxy")
+        .expect("kube-proxy");
     let arguments = proxy["arguments"].as_array().expect("arguments");
-    assert!(arguments.contains(&json!("--network-name=Mesh")), "{arguments:?}");
-    assert!(present(&machine, "artifact").iter().any(|it| it["path"] == r"C:\k\mesh-cni.exe"));
-    assert!(present(&machine, "firewallRule").iter().any(|it| it["localPort"] == json!(["4789"])));
+    assert!(
+        arguments.contains(&json!("--network-name=Mesh")),
+        "{arguments:?}"
+    );
+    assert!(
+        present(&machine, "artifact")
+            .iter()
+            .any(|it| it["path"] == r"C:\k\mesh-cni.exe")
+    );
+    assert!(
+        present(&machine, "firewallRule")
+            .iter()
+            .any(|it| it["localPort"] == json!(["4789"]))
+    );
     test.prints(&format!("build --no-bake --out o {selection} {OWN}"));
-    assert!(test.text("o/guest-plan.json").contains("mesh/configuration"));
+    assert!(
+        test.text("o/guest-plan.json")
+            .contains("mesh/configuration")
+    );
     let cluster = format!("--k8s 1.36.4 --cni mesh {OWN}");
-    let manifests = test.prints(&format!("cluster-manifests --endpoint api.example.com:6443 {cluster}"));
-    assert!(manifests.contains("name: mesh") && manifests.contains("--network-name=Mesh"), "{manifests}");
-    assert!(test.prints(&format!("conformance {cluster}")).contains("kube-proxy"));
+    let manifests = test.prints(&format!(
+        "cluster-manifests --endpoint api.example.com:6443 {cluster}"
+    ));
+    assert!(
+        manifests.contains("name: mesh") && manifests.contains("--network-name=Mesh"),
+        "{manifests}"
+    );
+    assert!(
+        test.prints(&format!("conformance {cluster}"))
+            .contains("kube-proxy")
+    );
     let misspelt = test.line(&format!("plan --target host --k8s 1.36.4 --cni mehs {OWN}"));
     misspelt.fails(3, &["unknown pod network `mehs`", "did you mean `mesh`?"]);
 }
@@ -314,7 +453,11 @@ fn the_lint_knows_what_a_pod_network_needs() {
             json!([{ "file": "cni/none.json", "source": "https://example.com" }]);
     });
     let ran = test.line(&format!("catalog lint {OWN}")).fails(3, &[]);
-    for part in ["nssm is neither a group", "nothing is neither a group", "no cluster/cni/none.json"] {
+    for part in [
+        "nssm is neither a group",
+        "nothing is neither a group",
+        "no cluster/cni/none.json",
+    ] {
         assert!(ran.stdout.contains(part), "{}", ran.stdout);
     }
     assert!(!ran.stdout.contains("mesh-cni is"), "{}", ran.stdout);

@@ -41,12 +41,21 @@ pub fn fetcher(test: &Test, options: Options) -> Fetcher {
 }
 
 fn impatient(test: &Test) -> Fetcher {
-    fetcher(test, Options { patience: patience(), ..Options::default() })
+    fetcher(
+        test,
+        Options {
+            patience: patience(),
+            ..Options::default()
+        },
+    )
 }
 
 /// Bytes that are nowhere the same.
 pub fn content(size: usize) -> Vec<u8> {
-    (0_u32..).flat_map(|number| number.wrapping_mul(2_654_435_761).to_le_bytes()).take(size).collect()
+    (0_u32..)
+        .flat_map(|number| number.wrapping_mul(2_654_435_761).to_le_bytes())
+        .take(size)
+        .collect()
 }
 
 pub fn sha256(bytes: &[u8]) -> FileDigest {
@@ -54,8 +63,14 @@ pub fn sha256(bytes: &[u8]) -> FileDigest {
 }
 
 fn sha512(path: &std::path::Path) -> FileDigest {
-    let digests = digest_file_with(path, DigestSet::Both).unwrap().file_digests().unwrap();
-    digests.into_iter().find(|digest| matches!(digest, FileDigest::Sha512(_))).unwrap()
+    let digests = digest_file_with(path, DigestSet::Both)
+        .unwrap()
+        .file_digests()
+        .unwrap();
+    digests
+        .into_iter()
+        .find(|digest| matches!(digest, FileDigest::Sha512(_)))
+        .unwrap()
 }
 
 pub fn digest(bytes: &[u8]) -> String {
@@ -76,7 +91,9 @@ pub fn request(url: &str, bytes: &[u8]) -> Request {
 }
 
 pub fn one(fetcher: &Fetcher, request: &Request) -> Result<Fetched, FetchError> {
-    fetcher.fetch_all(std::slice::from_ref(request), 1, &Downloads::new_silent()).remove(0)
+    fetcher
+        .fetch_all(std::slice::from_ref(request), 1, &Downloads::new_silent())
+        .remove(0)
 }
 
 /// Nothing stands in the store but whole files, each under its own digest.
@@ -105,7 +122,14 @@ fn row(
     asked: usize,
     answer: impl Fn(&Asked) -> Vec<Step> + Send + Sync + 'static,
 ) -> Row {
-    Row { name, code: code.into(), asked, answer: Box::new(answer), change: |_| {}, said: &[] }
+    Row {
+        name,
+        code: code.into(),
+        asked,
+        answer: Box::new(answer),
+        change: |_| {},
+        said: &[],
+    }
 }
 
 impl Row {
@@ -130,7 +154,13 @@ fn plain(_: &Asked) -> Vec<Step> {
 
 /// Fails this often, then sends the file.
 fn after(times: usize, failure: Vec<Step>) -> impl Fn(&Asked) -> Vec<Step> {
-    move |asked| if asked.before < times { failure.clone() } else { plain(asked) }
+    move |asked| {
+        if asked.before < times {
+            failure.clone()
+        } else {
+            plain(asked)
+        }
+    }
 }
 
 fn always(steps: Vec<Step>) -> impl Fn(&Asked) -> Vec<Step> {
@@ -171,15 +201,25 @@ fn statuses() -> Vec<Row> {
         rows.push(row(text, code, 3, always(status(text, &[]))));
     }
     // What servers say of coming again is capped by our own patience.
-    for header in ["Retry-After: 3600", "Retry-After: Fri, 31 Dec 2100 23:59:59 GMT", "Retry-After: soon"] {
-        rows.push(row(header, None, 2, after(1, status("429 Too Many Requests", &[header]))));
+    for header in [
+        "Retry-After: 3600",
+        "Retry-After: Fri, 31 Dec 2100 23:59:59 GMT",
+        "Retry-After: soon",
+    ] {
+        rows.push(row(
+            header,
+            None,
+            2,
+            after(1, status("429 Too Many Requests", &[header])),
+        ));
     }
     rows
 }
 
 fn bodies() -> Vec<Row> {
     let half = || file()[..SIZE / 2].to_vec();
-    let chunk = |bytes: &[u8]| [format!("{:x}\r\n", bytes.len()).as_bytes(), bytes, b"\r\n"].concat();
+    let chunk =
+        |bytes: &[u8]| [format!("{:x}\r\n", bytes.len()).as_bytes(), bytes, b"\r\n"].concat();
     let chunked = ["Transfer-Encoding: chunked"];
     let page = || {
         let mut page = b"<!doctype html><title>Sign in</title>".to_vec();
@@ -188,14 +228,19 @@ fn bodies() -> Vec<Row> {
     };
     vec![
         row("whole", None, 1, plain),
-        row("login page", "digest-mismatch", 1, move |_| whole(&page(), &["Content-Type: text/html"]))
-            .said(&["web page of 5000 bytes", "thing 1.0: http://127.0.0.1"]),
+        row("login page", "digest-mismatch", 1, move |_| {
+            whole(&page(), &["Content-Type: text/html"])
+        })
+        .said(&["web page of 5000 bytes", "thing 1.0: http://127.0.0.1"]),
         row("login page of another size", "size-mismatch", 1, |_| {
             whole(b"<html>", &["Content-Type: text/html; charset=utf-8"])
         })
         .said(&["has 6 bytes, expected 5000 (it is a web page"]),
         row("empty", "size-mismatch", 1, |_| whole(b"", &[])),
-        row("empty, size unknown", "digest-mismatch", 1, |_| whole(b"", &[])).change(|r| r.size = None),
+        row("empty, size unknown", "digest-mismatch", 1, |_| {
+            whole(b"", &[])
+        })
+        .change(|r| r.size = None),
         row("empty, nothing known", "empty", 1, |_| whole(b"", &[])).change(|r| {
             r.size = None;
             r.digests.clear();
@@ -206,23 +251,40 @@ fn bodies() -> Vec<Row> {
         row("cut, with length", "short-body", 3, move |_| {
             sent("200 OK", &["Content-Length: 5000"], &half(), Step::Close)
         }),
-        row("cut, without length", "short-body", 3, move |_| sent("200 OK", &[], &half(), Step::Close)),
-        row("cut, nothing known but the digest", "digest-mismatch", 1, move |_| {
+        row("cut, without length", "short-body", 3, move |_| {
             sent("200 OK", &[], &half(), Step::Close)
-        })
+        }),
+        row(
+            "cut, nothing known but the digest",
+            "digest-mismatch",
+            1,
+            move |_| sent("200 OK", &[], &half(), Step::Close),
+        )
         .change(|r| r.size = None),
-        row("whole, without length", None, 1, |_| sent("200 OK", &[], &file(), Step::Close)),
+        row("whole, without length", None, 1, |_| {
+            sent("200 OK", &[], &file(), Step::Close)
+        }),
         row("chunked", None, 1, move |_| {
-            let body = [chunk(&file()[..1000]), chunk(&file()[1000..]), b"0\r\n\r\n".to_vec()].concat();
+            let body = [
+                chunk(&file()[..1000]),
+                chunk(&file()[1000..]),
+                b"0\r\n\r\n".to_vec(),
+            ]
+            .concat();
             sent("200 OK", &chunked, &body, Step::Close)
         }),
         row("chunked and cut", "short-body", 3, move |_| {
             sent("200 OK", &chunked, &chunk(&file()[..1000]), Step::Close)
         }),
-        row("nonsense in the place of a chunk", "short-body", 3, move |_| {
-            sent("200 OK", &chunked, b"no number\r\n", Step::Close)
+        row(
+            "nonsense in the place of a chunk",
+            "short-body",
+            3,
+            move |_| sent("200 OK", &chunked, b"no number\r\n", Step::Close),
+        ),
+        row("no HTTP", "connection", 3, |_| {
+            vec![Step::Send(b"220 ftp ready\r\n\r\n".to_vec()), Step::Close]
         }),
-        row("no HTTP", "connection", 3, |_| vec![Step::Send(b"220 ftp ready\r\n\r\n".to_vec()), Step::Close]),
         row("nothing", "connection", 3, |_| vec![Step::Close]),
         row("trickle", "too-slow", 3, |_| {
             vec![
@@ -231,26 +293,44 @@ fn bodies() -> Vec<Row> {
             ]
         }),
         row("stall in the body", "too-slow", 3, move |_| {
-            sent("200 OK", &["Content-Length: 5000"], &file()[..50], Step::Hang)
+            sent(
+                "200 OK",
+                &["Content-Length: 5000"],
+                &file()[..50],
+                Step::Hang,
+            )
         }),
         row("stall before the head", "timeout", 3, |_| vec![Step::Hang]),
-        row("encoded", "content-encoding", 1, |_| whole(&file(), &["Content-Encoding: gzip"])),
-        row("announces too much", "too-large", 1, |_| whole(&file(), &[])).change(|r| {
+        row("encoded", "content-encoding", 1, |_| {
+            whole(&file(), &["Content-Encoding: gzip"])
+        }),
+        row("announces too much", "too-large", 1, |_| {
+            whole(&file(), &[])
+        })
+        .change(|r| {
             r.size = None;
             r.max_size = 4999;
         }),
-        row("sends too much", "too-large", 1, |_| sent("200 OK", &[], &file(), Step::Close)).change(|r| {
+        row("sends too much", "too-large", 1, |_| {
+            sent("200 OK", &[], &file(), Step::Close)
+        })
+        .change(|r| {
             r.size = None;
             r.max_size = 4999;
         }),
-        row("sends more than its size", "too-large", 1, |_| sent("200 OK", &[], &content(5001), Step::Close)),
+        row("sends more than its size", "too-large", 1, |_| {
+            sent("200 OK", &[], &content(5001), Step::Close)
+        }),
         row("size pin wrong", "size-mismatch", 1, plain).change(|r| r.size = Some(5001)),
-        row("two digests that disagree", "digest-mismatch", 1, plain)
-            .change(|r| r.digests.push(FileDigest::Sha512("0".repeat(128).parse().unwrap()))),
+        row("two digests that disagree", "digest-mismatch", 1, plain).change(|r| {
+            r.digests
+                .push(FileDigest::Sha512("0".repeat(128).parse().unwrap()))
+        }),
         row("an older file", "drift", 1, |_| whole(&content(4000), &[]))
             .change(|r| {
                 r.size = None;
-                r.superseded.push((sha256(&content(4000)), "seen in 2021".into()));
+                r.superseded
+                    .push((sha256(&content(4000)), "seen in 2021".into()));
             })
             .said(&["(seen in 2021)"]),
     ]
@@ -267,19 +347,36 @@ fn redirects() -> Vec<Row> {
         row("five redirects", None, 6, hops(5)),
         row("six redirects", "too-many-redirects", 6, hops(6)),
         row("loop", "too-many-redirects", 6, |_| to("/x")),
-        row("redirect to plain HTTP elsewhere", "plain-http", 1, |_| to("http://example.com/x?sig=s3cret"))
-            .said(&["--allow-http example.com"]),
+        row("redirect to plain HTTP elsewhere", "plain-http", 1, |_| {
+            to("http://example.com/x?sig=s3cret")
+        })
+        .said(&["--allow-http example.com"]),
         row("redirect with a user", "redirect-credentials", 1, |asked| {
-            to(&format!("http://u:s3cret@{}/x", asked.header("host").unwrap_or_default()))
+            to(&format!(
+                "http://u:s3cret@{}/x",
+                asked.header("host").unwrap_or_default()
+            ))
         }),
-        row("redirect to a file", "bad-url", 1, |_| to("file:///etc/passwd")),
-        row("redirect without target", "bad-redirect", 1, |_| status("302 Found", &[])),
+        row("redirect to a file", "bad-url", 1, |_| {
+            to("file:///etc/passwd")
+        }),
+        row("redirect without target", "bad-redirect", 1, |_| {
+            status("302 Found", &[])
+        }),
         row("redirect to what is gone", "not-found", 2, |asked| {
-            if asked.path == "/x" { to("/y?sig=s3cret") } else { status("404 Not Found", &[]) }
+            if asked.path == "/x" {
+                to("/y?sig=s3cret")
+            } else {
+                status("404 Not Found", &[])
+            }
         })
         .said(&["/y: the server answers 404"]),
         row("redirect to a signed URL", None, 2, |asked| {
-            if asked.path == "/x" { to("/y?sig=s3cret") } else { plain(asked) }
+            if asked.path == "/x" {
+                to("/y?sig=s3cret")
+            } else {
+                plain(asked)
+            }
         }),
     ]
 }
@@ -297,19 +394,35 @@ fn resumed(
             return second(asked);
         }
         let tag = format!("ETag: {etag}");
-        sent("200 OK", &["Content-Length: 5000", &tag], &file()[..2000], Step::Close)
+        sent(
+            "200 OK",
+            &["Content-Length: 5000", &tag],
+            &file()[..2000],
+            Step::Close,
+        )
     })
 }
 
 fn part(range: &str, headers: &[&str], body: &[u8]) -> Vec<Step> {
     let length = format!("Content-Length: {}", body.len());
     let range = format!("Content-Range: {range}");
-    let all: Vec<&str> = [length.as_str(), &range].into_iter().chain(headers.iter().copied()).collect();
-    vec![Step::Send([&head("206 Partial Content", &all), body].concat())]
+    let all: Vec<&str> = [length.as_str(), &range]
+        .into_iter()
+        .chain(headers.iter().copied())
+        .collect();
+    vec![Step::Send(
+        [&head("206 Partial Content", &all), body].concat(),
+    )]
 }
 
 fn ranges() -> Vec<Row> {
-    let first = |asked: &Asked, steps: Vec<Step>| if asked.before == 1 { steps } else { plain(asked) };
+    let first = |asked: &Asked, steps: Vec<Step>| {
+        if asked.before == 1 {
+            steps
+        } else {
+            plain(asked)
+        }
+    };
     vec![
         resumed("resumed", None, 2, "\"a\"", |asked| {
             assert_eq!(asked.range(), Some((2000, None)));
@@ -321,28 +434,50 @@ fn ranges() -> Vec<Row> {
             plain(asked)
         }),
         resumed("range ignored", None, 2, "\"a\"", plain),
-        resumed("tag changed", None, 2, "\"a\"", |asked| ranged(&file(), "\"b\"", asked)),
+        resumed("tag changed", None, 2, "\"a\"", |asked| {
+            ranged(&file(), "\"b\"", asked)
+        }),
         resumed("another part", None, 3, "\"a\"", move |asked| {
             first(asked, part("bytes 1999-4999/5000", &[], &file()[1999..]))
         }),
         resumed("a part of another file", None, 3, "\"a\"", move |asked| {
-            first(asked, part("bytes 2000-4999/5000", &["ETag: \"b\""], &file()[2000..]))
+            first(
+                asked,
+                part("bytes 2000-4999/5000", &["ETag: \"b\""], &file()[2000..]),
+            )
         }),
         resumed("a part without a range", None, 3, "\"a\"", move |asked| {
             first(asked, part("nonsense", &[], &file()[2000..]))
         }),
         resumed("out of range", None, 3, "\"a\"", move |asked| {
-            first(asked, status("416 Range Not Satisfiable", &["Content-Range: bytes */5000"]))
+            first(
+                asked,
+                status(
+                    "416 Range Not Satisfiable",
+                    &["Content-Range: bytes */5000"],
+                ),
+            )
         }),
         resumed("another size", "size-mismatch", 2, "\"a\"", |_| {
             part("bytes 2000-5000/5001", &[], &content(5001)[2000..])
         }),
-        resumed("always another part, else cut", "short-body", 3, "\"a\"", |asked| {
-            if asked.range().is_some() {
-                return part("bytes 0-1/5000", &[], &file()[..2]);
-            }
-            sent("200 OK", &["Content-Length: 5000", "ETag: \"a\""], &file()[..2000], Step::Close)
-        }),
+        resumed(
+            "always another part, else cut",
+            "short-body",
+            3,
+            "\"a\"",
+            |asked| {
+                if asked.range().is_some() {
+                    return part("bytes 0-1/5000", &[], &file()[..2]);
+                }
+                sent(
+                    "200 OK",
+                    &["Content-Length: 5000", "ETag: \"a\""],
+                    &file()[..2000],
+                    Step::Close,
+                )
+            },
+        ),
     ]
 }
 
@@ -356,18 +491,36 @@ fn check(rows: Vec<Row>) {
         let outcome = one(&impatient(&test), &wanted);
         let code = outcome.as_ref().err().map(|error| error.failure.code());
         assert_eq!(code, row.code, "{}: {outcome:?}", row.name);
-        assert_eq!(server.asked().len(), row.asked, "{}: {:?}", row.name, server.asked());
+        assert_eq!(
+            server.asked().len(),
+            row.asked,
+            "{}: {:?}",
+            row.name,
+            server.asked()
+        );
         let objects = sound(&test.folder.join("store"));
         match outcome {
             Ok(fetched) => {
-                assert_eq!(std::fs::read(fetched.path()).unwrap(), file(), "{}", row.name);
+                assert_eq!(
+                    std::fs::read(fetched.path()).unwrap(),
+                    file(),
+                    "{}",
+                    row.name
+                );
                 assert_eq!(fetched.sha256(), digest(&file()), "{}", row.name);
             }
             Err(error) => {
                 let said = error.to_string();
-                assert!(said.ends_with(&format!(" [{}]", error.failure.code())), "{said}");
+                assert!(
+                    said.ends_with(&format!(" [{}]", error.failure.code())),
+                    "{said}"
+                );
                 let exit = i32::from(error.class().exit_code());
-                assert!(exit_codes(error.failure.code()).contains(&exit), "{}: {exit}", row.name);
+                assert!(
+                    exit_codes(error.failure.code()).contains(&exit),
+                    "{}: {exit}",
+                    row.name
+                );
                 assert_eq!(objects, 0, "{}: {said}", row.name);
                 for part in row.said {
                     assert!(said.contains(part), "{}: no `{part}` in {said}", row.name);
@@ -376,7 +529,11 @@ fn check(rows: Vec<Row>) {
             }
         }
         for (name, bytes) in files(&test.folder) {
-            assert!(!String::from_utf8_lossy(&bytes).contains("s3cret"), "{}: {name}", row.name);
+            assert!(
+                !String::from_utf8_lossy(&bytes).contains("s3cret"),
+                "{}: {name}",
+                row.name
+            );
         }
     }
 }
@@ -413,8 +570,11 @@ fn hosts_that_are_not_there_are_told() {
     let error = one(&fetcher, &request(&format!("http://{address}/x"), &file())).unwrap_err();
     assert_eq!(error.failure.code(), "connect", "{error}");
     // No name has a label of 64 letters: no resolver is asked.
-    let error =
-        one(&fetcher, &request(&format!("https://{}.example/x", "a".repeat(64)), &file())).unwrap_err();
+    let error = one(
+        &fetcher,
+        &request(&format!("https://{}.example/x", "a".repeat(64)), &file()),
+    )
+    .unwrap_err();
     assert_eq!(error.failure.code(), "dns", "{error}");
     assert!(error.failure.hint().is_some());
 }
@@ -426,13 +586,22 @@ fn credentials_stay_with_the_host_they_are_for() {
     let server = Server::new(move |_| to(&url));
     let test = Test::new();
     let mut wanted = request(&server.url("/x"), &file());
-    wanted.headers = vec![("Authorization".to_owned(), Secret::new("Bearer s3cret".to_owned()))];
+    wanted.headers = vec![(
+        "Authorization".to_owned(),
+        Secret::new("Bearer s3cret".to_owned()),
+    )];
     assert!(!format!("{wanted:?}").contains("s3cret"));
     one(&impatient(&test), &wanted).unwrap();
-    assert_eq!(server.asked()[0].header("authorization"), Some("Bearer s3cret"));
+    assert_eq!(
+        server.asked()[0].header("authorization"),
+        Some("Bearer s3cret")
+    );
     assert_eq!(other.asked()[0].header("authorization"), None);
     for (name, bytes) in files(&test.folder) {
-        assert!(!String::from_utf8_lossy(&bytes).contains("s3cret"), "{name}");
+        assert!(
+            !String::from_utf8_lossy(&bytes).contains("s3cret"),
+            "{name}"
+        );
     }
 }
 
@@ -442,12 +611,31 @@ fn a_file_that_leaves_the_store_is_none() {
     let test = Test::new();
     let store = Store::open(test.folder.join("store")).unwrap();
     let object = store.insert("https://a.test/f", b"content").unwrap();
-    assert_eq!(store.read_object(&object).unwrap().as_deref(), Some(b"content".as_slice()));
-    assert_eq!(store.digest_object(&object, DigestSet::Sha256).unwrap().unwrap().sha256, digest(b"content"));
+    assert_eq!(
+        store.read_object(&object).unwrap().as_deref(),
+        Some(b"content".as_slice())
+    );
+    assert_eq!(
+        store
+            .digest_object(&object, DigestSet::Sha256)
+            .unwrap()
+            .unwrap()
+            .sha256,
+        digest(b"content")
+    );
     std::fs::write(&object.path, "other").unwrap();
-    assert!(store.digest_object(&object, DigestSet::Sha256).unwrap().is_none() && !object.path.exists());
     assert!(
-        store.digest_object(&object, DigestSet::Sha256).unwrap().is_none()
+        store
+            .digest_object(&object, DigestSet::Sha256)
+            .unwrap()
+            .is_none()
+            && !object.path.exists()
+    );
+    assert!(
+        store
+            .digest_object(&object, DigestSet::Sha256)
+            .unwrap()
+            .is_none()
             && store.read_object(&object).unwrap().is_none()
     );
 }
@@ -455,8 +643,15 @@ fn a_file_that_leaves_the_store_is_none() {
 #[test]
 fn a_large_file_comes_over_several_connections() {
     let bytes = content(1 << 18);
-    let split = Patience { split_from: 1 << 16, split_piece: 10_000, ..patience() };
-    let options = || Options { patience: split.clone(), ..Options::default() };
+    let split = Patience {
+        split_from: 1 << 16,
+        split_piece: 10_000,
+        ..patience()
+    };
+    let options = || Options {
+        patience: split.clone(),
+        ..Options::default()
+    };
     let copy = bytes.clone();
     let server = Server::new(move |asked| match asked.path.as_str() {
         // One piece fails once.
@@ -477,16 +672,29 @@ fn a_large_file_comes_over_several_connections() {
     ] {
         let test = Test::new();
         let wanted = request(&server.url(path), &bytes);
-        let outcome = fetcher(&test, options()).fetch_all(&[wanted], 4, &Downloads::new_silent()).remove(0);
+        let outcome = fetcher(&test, options())
+            .fetch_all(&[wanted], 4, &Downloads::new_silent())
+            .remove(0);
         let fetched = outcome.unwrap_or_else(|error| panic!("{path}: {error}"));
         assert_eq!(std::fs::read(fetched.path()).unwrap(), bytes, "{path}");
         let asked = server.asked();
-        let ranges = asked.iter().filter(|asked| asked.path == path && asked.range().is_some()).count();
+        let ranges = asked
+            .iter()
+            .filter(|asked| asked.path == path && asked.range().is_some())
+            .count();
         assert_eq!(ranges > 1, parts, "{path}: {ranges}");
         assert_eq!(files(&test.folder.join("store/partial")).len(), 0, "{path}");
     }
-    let good: Vec<_> = server.asked().into_iter().filter(|asked| asked.path == "/good?token=t").collect();
-    assert_eq!(good.len(), 1 + bytes.len().div_ceil(10_000), "every byte is asked for once");
+    let good: Vec<_> = server
+        .asked()
+        .into_iter()
+        .filter(|asked| asked.path == "/good?token=t")
+        .collect();
+    assert_eq!(
+        good.len(),
+        1 + bytes.len().div_ceil(10_000),
+        "every byte is asked for once"
+    );
 }
 
 #[test]
@@ -496,7 +704,12 @@ fn a_part_is_continued_by_the_next_process() {
     let server = Server::new(move |asked| {
         if asked.before < 3 {
             let length = format!("Content-Length: {}", copy.len());
-            return sent("200 OK", &[&length, "ETag: \"a\""], &copy[..100_000], Step::Close);
+            return sent(
+                "200 OK",
+                &[&length, "ETag: \"a\""],
+                &copy[..100_000],
+                Step::Close,
+            );
         }
         ranged(&copy, "\"a\"", asked)
     });
@@ -505,7 +718,10 @@ fn a_part_is_continued_by_the_next_process() {
     let error = one(&impatient(&test), &wanted).unwrap_err();
     assert_eq!(error.failure.code(), "short-body");
     let parts = files(&test.folder.join("store/partial"));
-    assert_eq!(parts.values().max_by_key(|part| part.len()).unwrap()[..], bytes[..100_000]);
+    assert_eq!(
+        parts.values().max_by_key(|part| part.len()).unwrap()[..],
+        bytes[..100_000]
+    );
     one(&impatient(&test), &wanted).unwrap();
     let asked = server.asked();
     assert_eq!(asked.last().unwrap().range(), Some((100_000, None)));
@@ -519,9 +735,16 @@ fn a_part_is_continued_by_the_next_process() {
         move |asked| ranged(&bytes, "\"a\"", asked)
     });
     let url = other.url("/x");
-    let name = test.folder.join("store/partial").join(digest(url.as_bytes()));
+    let name = test
+        .folder
+        .join("store/partial")
+        .join(digest(url.as_bytes()));
     std::fs::write(name.with_extension("part"), vec![0; 100_000]).unwrap();
-    std::fs::write(name.with_extension("json"), format!(r#"{{"url": "{url}", "etag": "\"a\""}}"#)).unwrap();
+    std::fs::write(
+        name.with_extension("json"),
+        format!(r#"{{"url": "{url}", "etag": "\"a\""}}"#),
+    )
+    .unwrap();
     std::fs::remove_dir_all(test.folder.join("store/objects")).unwrap();
     one(&impatient(&test), &request(&url, &bytes)).unwrap();
     assert_eq!(other.asked().len(), 2);
@@ -543,10 +766,17 @@ fn every_digest_of_a_request_is_compared() {
     ] {
         // From the server, and from the store.
         for folder in [Test::new(), Test::new()] {
-            let wanted = Request { digests: digests.clone(), ..request(&server.url("/x"), &file()) };
+            let wanted = Request {
+                digests: digests.clone(),
+                ..request(&server.url("/x"), &file())
+            };
             let fetched = one(&impatient(&folder), &wanted);
             assert_eq!(fetched.is_ok(), fits, "{digests:?}: {fetched:?}");
-            assert_eq!(one(&impatient(&folder), &wanted).is_ok(), fits, "{digests:?}");
+            assert_eq!(
+                one(&impatient(&folder), &wanted).is_ok(),
+                fits,
+                "{digests:?}"
+            );
         }
     }
     // A replaced file is recognised by the digest that it is known by.
@@ -555,10 +785,19 @@ fn every_digest_of_a_request_is_compared() {
         superseded: vec![(right.file_digests().unwrap().remove(1), "seen".to_owned())],
         ..request(&server.url("/x"), &file())
     };
-    assert_eq!(one(&impatient(&Test::new()), &replaced).unwrap_err().failure.code(), "drift");
+    assert_eq!(
+        one(&impatient(&Test::new()), &replaced)
+            .unwrap_err()
+            .failure
+            .code(),
+        "drift"
+    );
     // Its SHA-512 is computed later, of the bytes that were verified.
     std::fs::write(right.path(), b"other").unwrap();
-    assert_eq!(right.read_both().unwrap_err().failure.code(), "digest-mismatch");
+    assert_eq!(
+        right.read_both().unwrap_err().failure.code(),
+        "digest-mismatch"
+    );
 }
 
 #[test]
@@ -572,7 +811,9 @@ fn a_stream_is_digested_while_it_is_copied() {
                 Ok(())
             });
             let found = found.unwrap();
-            assert!(copy == bytes && found.size == bytes.len() as u64 && found.sha256 == digest(&bytes));
+            assert!(
+                copy == bytes && found.size == bytes.len() as u64 && found.sha256 == digest(&bytes)
+            );
             let sha512 = (set == DigestSet::Both).then(|| {
                 let digest = aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA512, &bytes);
                 imagegen::embedded::encode_hex(digest.as_ref())
@@ -603,16 +844,49 @@ fn the_store_notices_what_was_changed_on_the_disk() {
     one(&impatient(&test), &wanted).unwrap();
     assert_eq!(server.asked().len(), 1, "the store has it");
     // By the other digest, and by nothing at all.
-    let by_sha512 = Request { digests: vec![sha512(&path)], ..wanted.clone() };
-    let elsewhere = Request { url: server.url("/other").parse().unwrap(), ..by_sha512.clone() };
-    let offline = || fetcher(&test, Options { offline: true, ..Options::default() });
-    assert_eq!(one(&offline(), &elsewhere).unwrap_err().failure.code(), "offline", "nobody asked for it");
+    let by_sha512 = Request {
+        digests: vec![sha512(&path)],
+        ..wanted.clone()
+    };
+    let elsewhere = Request {
+        url: server.url("/other").parse().unwrap(),
+        ..by_sha512.clone()
+    };
+    let offline = || {
+        fetcher(
+            &test,
+            Options {
+                offline: true,
+                ..Options::default()
+            },
+        )
+    };
+    assert_eq!(
+        one(&offline(), &elsewhere).unwrap_err().failure.code(),
+        "offline",
+        "nobody asked for it"
+    );
     one(&offline(), &by_sha512).unwrap();
     one(&offline(), &elsewhere).unwrap();
     // A URL that is signed anew is of the same file.
     let renewed = server.url("/x?sig=other").parse().unwrap();
-    one(&offline(), &Request { digests: Vec::new(), url: renewed, ..wanted.clone() }).unwrap();
-    one(&offline(), &Request { digests: Vec::new(), ..wanted.clone() }).unwrap();
+    one(
+        &offline(),
+        &Request {
+            digests: Vec::new(),
+            url: renewed,
+            ..wanted.clone()
+        },
+    )
+    .unwrap();
+    one(
+        &offline(),
+        &Request {
+            digests: Vec::new(),
+            ..wanted.clone()
+        },
+    )
+    .unwrap();
 
     let mut bytes = file();
     bytes[17] ^= 1;
@@ -620,14 +894,18 @@ fn the_store_notices_what_was_changed_on_the_disk() {
     let error = one(&offline(), &wanted).unwrap_err();
     assert_eq!(error.failure.code(), "offline", "{error}");
     assert!(
-        !error.to_string().contains("s3cret") && error.failure.hint().unwrap().contains("imagegen fetch")
+        !error.to_string().contains("s3cret")
+            && error.failure.hint().unwrap().contains("imagegen fetch")
     );
     std::fs::write(&path, &bytes).unwrap();
     one(&impatient(&test), &wanted).unwrap();
     assert_eq!(std::fs::read(&path).unwrap(), file());
     assert_eq!(server.asked().len(), 2);
     for (name, bytes) in files(&test.folder) {
-        assert!(!String::from_utf8_lossy(&bytes).contains("s3cret"), "{name}");
+        assert!(
+            !String::from_utf8_lossy(&bytes).contains("s3cret"),
+            "{name}"
+        );
     }
 }
 
@@ -648,15 +926,40 @@ fn small_files_are_there_without_network() {
     assert!(small(&impatient(&test), "/none").unwrap_err().is_absent());
     for path in ["/401", "/403"] {
         let error = small(&impatient(&test), path).unwrap_err();
-        assert!(!error.is_absent() && error.failure.code() == "forbidden", "{error}");
+        assert!(
+            !error.is_absent() && error.failure.code() == "forbidden",
+            "{error}"
+        );
     }
-    assert_eq!(small(&impatient(&test), "/large").unwrap_err().failure.code(), "too-large");
-    let offline = fetcher(&test, Options { offline: true, ..Options::default() });
+    assert_eq!(
+        small(&impatient(&test), "/large")
+            .unwrap_err()
+            .failure
+            .code(),
+        "too-large"
+    );
+    let offline = fetcher(
+        &test,
+        Options {
+            offline: true,
+            ..Options::default()
+        },
+    );
     assert_eq!(small(&offline, "/sum").unwrap(), b"abc\n");
-    assert_eq!(small(&offline, "/none").unwrap_err().failure.code(), "offline");
-    let object = test.folder.join("store/objects/sha256").join(&digest(b"abc\n")[..2]).join(digest(b"abc\n"));
+    assert_eq!(
+        small(&offline, "/none").unwrap_err().failure.code(),
+        "offline"
+    );
+    let object = test
+        .folder
+        .join("store/objects/sha256")
+        .join(&digest(b"abc\n")[..2])
+        .join(digest(b"abc\n"));
     std::fs::write(object, "abd\n").unwrap();
-    assert_eq!(small(&offline, "/sum").unwrap_err().failure.code(), "offline");
+    assert_eq!(
+        small(&offline, "/sum").unwrap_err().failure.code(),
+        "offline"
+    );
     assert_eq!(server.asked().len(), 5, "without network nobody is asked");
 }
 
@@ -665,11 +968,24 @@ fn small_files_are_there_without_network() {
 fn a_download_has_a_deadline() {
     let server = Server::new(|_| {
         let head = Step::Send(head("200 OK", &["Content-Length: 1000000"]));
-        vec![head, Step::Trickle(vec![0; 1_000_000], Duration::from_millis(5))]
+        vec![
+            head,
+            Step::Trickle(vec![0; 1_000_000], Duration::from_millis(5)),
+        ]
     });
-    let patience = Patience { deadline: Duration::from_millis(3600), least: 1, ..patience() };
+    let patience = Patience {
+        deadline: Duration::from_millis(3600),
+        least: 1,
+        ..patience()
+    };
     let test = Test::new();
-    let fetcher = fetcher(&test, Options { patience, ..Options::default() });
+    let fetcher = fetcher(
+        &test,
+        Options {
+            patience,
+            ..Options::default()
+        },
+    );
     let wanted = Request::without_digest("thing", &server.url("/x").parse().unwrap(), 1 << 20);
     let error = one(&fetcher, &wanted).unwrap_err();
     assert_eq!(error.failure.code(), "deadline", "{error}");
@@ -686,7 +1002,10 @@ fn a_store_that_others_can_write_to_is_not_used() {
     for mode in [0o770, 0o707, 0o777] {
         std::fs::set_permissions(&root, std::fs::Permissions::from_mode(mode)).unwrap();
         let error = Store::open(root.clone()).unwrap_err();
-        assert!(error.to_string().contains("other users can write"), "{mode:o}: {error}");
+        assert!(
+            error.to_string().contains("other users can write"),
+            "{mode:o}: {error}"
+        );
     }
     std::fs::set_permissions(&root, std::fs::Permissions::from_mode(0o755)).unwrap();
     Store::open(root).unwrap();
@@ -702,7 +1021,10 @@ fn parts_follow_no_links() {
     let url = server.url("/x");
     let other = test.folder.join("other");
     std::fs::write(&other, "mine").unwrap();
-    let part = test.folder.join("store/partial").join(format!("{}.part", digest(url.as_bytes())));
+    let part = test
+        .folder
+        .join("store/partial")
+        .join(format!("{}.part", digest(url.as_bytes())));
     std::os::unix::fs::symlink(&other, &part).unwrap();
     let error = one(&fetcher, &request(&url, &file())).unwrap_err();
     assert_eq!(error.failure.code(), "file", "{error}");

@@ -36,7 +36,11 @@ fn fuzz(parser: &Parser, seed: u64, least: usize, time: Duration) -> usize {
         let path = std::env::temp_dir().join(format!("imagegen-fuzz-{}", parser.name));
         if ended.is_err() || started.elapsed() > LONGEST {
             std::fs::write(&path, &bytes).expect("the input is kept");
-            panic!("{}: panic, or longer than {LONGEST:?}; the input is {}", parser.name, path.display());
+            panic!(
+                "{}: panic, or longer than {LONGEST:?}; the input is {}",
+                parser.name,
+                path.display()
+            );
         }
         count += 1;
     }
@@ -45,14 +49,27 @@ fn fuzz(parser: &Parser, seed: u64, least: usize, time: Duration) -> usize {
 
 #[test]
 fn every_parser_takes_mutated_files() {
-    let minutes: f64 = variable("IMAGEGEN_FUZZ_MINUTES").map_or(0.0, |text| text.parse().expect("minutes"));
+    let minutes: f64 =
+        variable("IMAGEGEN_FUZZ_MINUTES").map_or(0.0, |text| text.parse().expect("minutes"));
     let only = variable("IMAGEGEN_FUZZ_PARSER");
-    let chosen: Vec<&Parser> =
-        PARSERS.iter().filter(|parser| only.as_deref().is_none_or(|name| name == parser.name)).collect();
-    assert!(!chosen.is_empty(), "no parser `{}`: {:?}", only.unwrap_or_default(), names());
-    let share =
-        Duration::from_secs_f64(minutes * 60.0 / f64::from(u32::try_from(chosen.len()).expect("few")));
-    let seed = if minutes > 0.0 { u64::from(std::process::id()) } else { 1 };
+    let chosen: Vec<&Parser> = PARSERS
+        .iter()
+        .filter(|parser| only.as_deref().is_none_or(|name| name == parser.name))
+        .collect();
+    assert!(
+        !chosen.is_empty(),
+        "no parser `{}`: {:?}",
+        only.unwrap_or_default(),
+        names()
+    );
+    let share = Duration::from_secs_f64(
+        minutes * 60.0 / f64::from(u32::try_from(chosen.len()).expect("few")),
+    );
+    let seed = if minutes > 0.0 {
+        u64::from(std::process::id())
+    } else {
+        1
+    };
     for parser in chosen {
         let count = fuzz(parser, seed, parser.least, share);
         println!("{}: {count} mutations, seed {seed}", parser.name);
@@ -66,10 +83,22 @@ fn names() -> Vec<&'static str> {
 /// Source files that parse, and take no foreign bytes of their own.
 const OTHERS: &[(&str, &str)] = &[
     ("src/acquire/prove.rs", "the catalog's list of keys"),
-    ("src/acquire/prove/bundles.rs", "makes JSON for the sigstore parser"),
-    ("src/bundle/kept.rs", "walks JSON of manifests that are in the store, for digests alone"),
-    ("src/bundle/registry.rs", "calls the parser of image manifests"),
-    ("src/inspect/whole.rs", "reads through the lock's, archive's and sums' parsers"),
+    (
+        "src/acquire/prove/bundles.rs",
+        "makes JSON for the sigstore parser",
+    ),
+    (
+        "src/bundle/kept.rs",
+        "walks JSON of manifests that are in the store, for digests alone",
+    ),
+    (
+        "src/bundle/registry.rs",
+        "calls the parser of image manifests",
+    ),
+    (
+        "src/inspect/whole.rs",
+        "reads through the lock's, archive's and sums' parsers",
+    ),
     ("src/io/fs/place.rs", "a list that imagegen wrote"),
     ("src/io/store.rs", "records that this user wrote"),
     ("src/io/store/part.rs", "records that this user wrote"),
@@ -78,7 +107,10 @@ const OTHERS: &[(&str, &str)] = &[
     ("src/model/json/late.rs", "files of the program itself"),
     ("src/model/secret/forms.rs", "values of the environment"),
     ("src/model/secret/view.rs", "fuzzed as `mask`"),
-    ("src/updates/pin.rs", "the user's catalog, by the component's parser"),
+    (
+        "src/updates/pin.rs",
+        "the user's catalog, by the component's parser",
+    ),
 ];
 
 /// A file that parses belongs to a row of the table, or says why not.
@@ -111,8 +143,16 @@ fn every_parser_has_a_row() {
         "src/model",
         "src/join",
     ] {
-        for entry in WalkDir::new(root().join(folder)).into_iter().filter_map(Result::ok) {
-            let path = entry.path().strip_prefix(root()).expect("below").to_string_lossy().replace('\\', "/");
+        for entry in WalkDir::new(root().join(folder))
+            .into_iter()
+            .filter_map(Result::ok)
+        {
+            let path = entry
+                .path()
+                .strip_prefix(root())
+                .expect("below")
+                .to_string_lossy()
+                .replace('\\', "/");
             let Some(text) = std::fs::read_to_string(entry.path())
                 .ok()
                 .filter(|_| entry.path().extension().is_some_and(|end| end == "rs"))
@@ -126,12 +166,25 @@ fn every_parser_has_a_row() {
         }
     }
     assert!(parsing.len() > 40, "{parsing:?}");
-    let covers =
-        |path: &str| PARSERS.iter().any(|parser| parser.files.iter().any(|file| path.starts_with(file)));
+    let covers = |path: &str| {
+        PARSERS
+            .iter()
+            .any(|parser| parser.files.iter().any(|file| path.starts_with(file)))
+    };
     let other = |path: &str| OTHERS.iter().any(|(file, _)| *file == path);
-    let open: Vec<&String> = parsing.iter().filter(|path| !covers(path) && !other(path)).collect();
-    assert!(open.is_empty(), "no row of tests/fuzz/parsers.rs covers {open:#?}");
-    for file in PARSERS.iter().flat_map(|parser| parser.files).chain(OTHERS.iter().map(|(file, _)| file)) {
+    let open: Vec<&String> = parsing
+        .iter()
+        .filter(|path| !covers(path) && !other(path))
+        .collect();
+    assert!(
+        open.is_empty(),
+        "no row of tests/fuzz/parsers.rs covers {open:#?}"
+    );
+    for file in PARSERS
+        .iter()
+        .flat_map(|parser| parser.files)
+        .chain(OTHERS.iter().map(|(file, _)| file))
+    {
         assert!(root().join(file).exists(), "{file} is not there");
     }
 }

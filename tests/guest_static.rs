@@ -30,10 +30,18 @@ fn assert_none(findings: &[String]) {
 
 #[test]
 fn every_script_parses_and_is_laid_out() {
-    for folder in ["provisioners", "tests/guest", "manifests/cluster", "packer/shared"] {
+    for folder in [
+        "provisioners",
+        "tests/guest",
+        "manifests/cluster",
+        "packer/shared",
+    ] {
         let scripts = scripts_below(folder);
         assert_none(
-            &scripts.iter().flat_map(|script| [syntax(script), layout(script)].concat()).collect::<Vec<_>>(),
+            &scripts
+                .iter()
+                .flat_map(|script| [syntax(script), layout(script)].concat())
+                .collect::<Vec<_>>(),
         );
     }
 }
@@ -42,20 +50,41 @@ fn every_script_parses_and_is_laid_out() {
 #[test]
 fn scripts_of_steps_parse_and_are_ascii() {
     let mut seen = 0;
-    for file in WalkDir::new(root().join("provisioners/steps")).into_iter().filter_map(Result::ok) {
-        if file.path().extension().is_none_or(|suffix| suffix != "json") {
+    for file in WalkDir::new(root().join("provisioners/steps"))
+        .into_iter()
+        .filter_map(Result::ok)
+    {
+        if file
+            .path()
+            .extension()
+            .is_none_or(|suffix| suffix != "json")
+        {
             continue;
         }
-        let step: Value = serde_json::from_str(&std::fs::read_to_string(file.path()).unwrap()).unwrap();
-        let resources = step["resources"].as_array().unwrap().iter().filter(|it| it["type"] == "script");
+        let step: Value =
+            serde_json::from_str(&std::fs::read_to_string(file.path()).unwrap()).unwrap();
+        let resources = step["resources"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .filter(|it| it["type"] == "script");
         for resource in resources {
             for property in ["test", "set"] {
                 let text = resource["properties"][property].as_str().unwrap();
-                let name = format!("{}#{}", file.file_name().to_string_lossy(), resource["name"]);
+                let name = format!(
+                    "{}#{}",
+                    file.file_name().to_string_lossy(),
+                    resource["name"]
+                );
                 let script = Script::new(&name, format!("{text}\n"));
                 let long = |finding: &String| finding.contains("115");
                 assert_none(&syntax(&script));
-                assert_none(&layout(&script).into_iter().filter(|it| !long(it)).collect::<Vec<_>>());
+                assert_none(
+                    &layout(&script)
+                        .into_iter()
+                        .filter(|it| !long(it))
+                        .collect::<Vec<_>>(),
+                );
                 seen += 1;
             }
         }
@@ -71,7 +100,12 @@ fn scripts_of_workspaces_use_commands_of_5_1() {
     assert!(!scripts.is_empty());
     let wrong = |it: &String| it.contains("no command of 5.1") || it.contains("no parameter");
     for script in &scripts {
-        assert_none(&commands(script, &known).into_iter().filter(wrong).collect::<Vec<_>>());
+        assert_none(
+            &commands(script, &known)
+                .into_iter()
+                .filter(wrong)
+                .collect::<Vec<_>>(),
+        );
     }
 }
 
@@ -86,7 +120,12 @@ fn scripts_of_the_build_use_commands_of_5_1() {
         let script = Script::new("packer/build.pkr.hcl", inline.to_owned());
         assert_none(&syntax(&script));
         let wrong = |it: &String| it.contains("no command of 5.1") || it.contains("no parameter");
-        assert_none(&commands(&script, &known).into_iter().filter(wrong).collect::<Vec<_>>());
+        assert_none(
+            &commands(&script, &known)
+                .into_iter()
+                .filter(wrong)
+                .collect::<Vec<_>>(),
+        );
         seen += 1;
     }
     assert_eq!(seen, 1);
@@ -97,8 +136,14 @@ fn every_command_and_parameter_is_known_to_5_1() {
     let scripts = scripts_below("provisioners");
     let known = known(&scripts);
     assert_eq!(known.commands.len(), 1124);
-    let check =
-        |script: &Script| [commands(script, &known), forms(script), windows_only(script, &known)].concat();
+    let check = |script: &Script| {
+        [
+            commands(script, &known),
+            forms(script),
+            windows_only(script, &known),
+        ]
+        .concat()
+    };
     assert_none(&scripts.iter().flat_map(check).collect::<Vec<_>>());
 }
 
@@ -111,7 +156,11 @@ fn scripts_of_the_cluster_use_commands_of_5_1() {
     let of_hns = |finding: &String| finding.contains("-Hns") && finding.contains("is no command");
     // To start a program is what they are there for.
     let starts = |finding: &String| finding.ends_with("is run directly");
-    let found = |script: &Script| commands(script, &known).into_iter().filter(|f| !of_hns(f) && !starts(f));
+    let found = |script: &Script| {
+        commands(script, &known)
+            .into_iter()
+            .filter(|f| !of_hns(f) && !starts(f))
+    };
     let check = |script: &Script| found(script).collect::<Vec<_>>();
     assert_none(&scripts.iter().flat_map(check).collect::<Vec<_>>());
     assert_eq!(scripts.len(), 3);
@@ -120,8 +169,14 @@ fn scripts_of_the_cluster_use_commands_of_5_1() {
 #[test]
 fn the_simulation_has_every_ability_of_windows() {
     let (provisioners, guest) = (scripts_below("provisioners"), scripts_below("tests/guest"));
-    let windows = provisioners.iter().find(|script| script.is_platform()).unwrap();
-    let simulated = guest.iter().find(|script| script.name.ends_with("/Simulated.ps1")).unwrap();
+    let windows = provisioners
+        .iter()
+        .find(|script| script.is_platform())
+        .unwrap();
+    let simulated = guest
+        .iter()
+        .find(|script| script.name.ends_with("/Simulated.ps1"))
+        .unwrap();
     let mut others = scripts_below("provisioners");
     others.retain(|script| !script.is_platform());
     assert_none(&platforms(windows, simulated, &called(&others)));
@@ -171,7 +226,11 @@ fn the_engine_applies_plans_on_a_simulated_machine() {
         let test = Test::new().line("render --out workspace").line(&line);
         test.succeeds();
         let name = format!("{}.json", line.replace(' ', "_"));
-        std::fs::write(plans.path().join(name), test.read("workspace/guest-plan.json")).unwrap();
+        std::fs::write(
+            plans.path().join(name),
+            test.read("workspace/guest-plan.json"),
+        )
+        .unwrap();
     }
     run_in_pwsh(Some(plans.path()));
 }
@@ -179,12 +238,23 @@ fn the_engine_applies_plans_on_a_simulated_machine() {
 /// A selection for each Kubernetes line, and one for each target.
 fn selections() -> Vec<String> {
     let list = |kind: &str, name: &str| -> Vec<String> {
-        let listed = Test::new().line("list --format json").line(kind).succeeds().stdout;
+        let listed = Test::new()
+            .line("list --format json")
+            .line(kind)
+            .succeeds()
+            .stdout;
         let listed: Vec<Value> = serde_json::from_str(&listed).unwrap();
-        listed.iter().map(|row| row[name].as_str().unwrap().to_owned()).collect()
+        listed
+            .iter()
+            .map(|row| row[name].as_str().unwrap().to_owned())
+            .collect()
     };
-    let lines = list("kubernetes", "minor").into_iter().map(|line| format!("--target azure --k8s {line}"));
-    let targets = list("targets", "name").into_iter().map(|target| format!("--target {target}"));
+    let lines = list("kubernetes", "minor")
+        .into_iter()
+        .map(|line| format!("--target azure --k8s {line}"));
+    let targets = list("targets", "name")
+        .into_iter()
+        .map(|target| format!("--target {target}"));
     lines.chain(targets).collect()
 }
 
@@ -192,22 +262,38 @@ fn selections() -> Vec<String> {
 fn simulated_lives_are_those_of_every_line_and_target() {
     let all = selections();
     assert!(all.len() >= 21 + 12, "{all:?}");
-    for needed in ["--target azure --k8s 1.17", "--target azure --k8s 1.37", "--target aws", "--target host"]
-    {
+    for needed in [
+        "--target azure --k8s 1.17",
+        "--target azure --k8s 1.37",
+        "--target aws",
+        "--target host",
+    ] {
         assert!(all.iter().any(|line| line == needed), "{needed}: {all:?}");
     }
 }
 
 fn run_in_pwsh(plans: Option<&Path>) {
     let mut command = Command::new("pwsh");
-    command.args(["-NoProfile", "-NonInteractive", "-File"]).arg(root().join("tests/guest/run.ps1"));
+    command
+        .args(["-NoProfile", "-NonInteractive", "-File"])
+        .arg(root().join("tests/guest/run.ps1"));
     if let Some(plans) = plans {
         command.arg("-Plan").arg(plans);
     }
     let output = command.output().unwrap();
-    let (text, errors) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    let failed: Vec<&str> = text.lines().filter(|line| !line.starts_with("ok: ")).collect();
-    assert!(output.status.success(), "{plans:?}\n{}\n{errors}", failed.join("\n"));
+    let (text, errors) = (
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr),
+    );
+    let failed: Vec<&str> = text
+        .lines()
+        .filter(|line| !line.starts_with("ok: "))
+        .collect();
+    assert!(
+        output.status.success(),
+        "{plans:?}\n{}\n{errors}",
+        failed.join("\n")
+    );
 }
 
 /// Every rule finds the defect that it is there for, in a script that is good without it.
@@ -234,16 +320,28 @@ fn each_rule_finds_its_defect() {
         ("if ($?) { $x = 1 }\n", "`$?`"),
         ("if ($IsWindows) { $x = 1 }\n", "not in 5.1"),
         ("try { $x = 1 } catch { }\n", "empty catch"),
-        ("function Get-Two {\n    param([string] $Path)\n    $Path\n}\n", "CmdletBinding"),
+        (
+            "function Get-Two {\n    param([string] $Path)\n    $Path\n}\n",
+            "CmdletBinding",
+        ),
         ("Get-Itme -LiteralPath 'x'\n", "no command of 5.1"),
         ("ls -Path 'x'\n", "no command of 5.1"),
         ("curl.exe -L\n", "no command of 5.1"),
         ("Remove-Service -Name 'x'\n", "no command of 5.1"),
         ("Get-Item -LiteralPth 'x'\n", "no parameter -LiteralPth"),
         ("Get-One -Pat 'x'\n", "no parameter -Pat"),
-        ("$x = $a | ConvertFrom-Json -AsHashtable\n", "no parameter -AsHashtable"),
-        ("$a | ForEach-Object -Parallel { $_ }\n", "no parameter -Parallel"),
-        ("Join-Path -Path 'a' -ChildPath 'b' 'c'\n", "positional argument 'c'"),
+        (
+            "$x = $a | ConvertFrom-Json -AsHashtable\n",
+            "no parameter -AsHashtable",
+        ),
+        (
+            "$a | ForEach-Object -Parallel { $_ }\n",
+            "no parameter -Parallel",
+        ),
+        (
+            "Join-Path -Path 'a' -ChildPath 'b' 'c'\n",
+            "positional argument 'c'",
+        ),
         ("Get-ChildItem -Force 'x'\n", "positional argument 'x'"),
         ("Get-One 'x'\n", "positional argument 'x'"),
         ("Get-One\n", "needs -Path"),
@@ -254,12 +352,18 @@ fn each_rule_finds_its_defect() {
         ("function Get-Item {\n    1\n}\n", "hides a command"),
         ("$x = Get-Service -Name 'x'\n", "for engine/Windows.ps1"),
         ("$x = Get-Acl -LiteralPath 'x'\n", "for engine/Windows.ps1"),
-        ("$x = Get-NetFirewallRule -Name 'x'\n", "for engine/Windows.ps1"),
+        (
+            "$x = Get-NetFirewallRule -Name 'x'\n",
+            "for engine/Windows.ps1",
+        ),
         ("$x = 'HKLM:\\SOFTWARE'\n", "hklm:"),
         ("$x = \"C:\\$a\\sc.exe\"\n", ".exe"),
     ];
     let findings = |text: &str| {
-        let scripts = [Script::new("provisioners/engine/Planted.ps1", text.to_owned())];
+        let scripts = [Script::new(
+            "provisioners/engine/Planted.ps1",
+            text.to_owned(),
+        )];
         let (script, known) = (&scripts[0], known(&scripts));
         [
             syntax(script),
@@ -273,14 +377,19 @@ fn each_rule_finds_its_defect() {
     assert_none(&findings(GOOD));
     for (defect, expected) in table {
         let found = findings(&format!("{GOOD}{defect}"));
-        assert!(found.iter().any(|finding| finding.contains(expected)), "{defect:?} gave {found:?}");
+        assert!(
+            found.iter().any(|finding| finding.contains(expected)),
+            "{defect:?} gave {found:?}"
+        );
     }
 }
 
 #[test]
 fn resource_and_platform_rules_find_their_defects() {
-    let types =
-        BTreeMap::from([("thing".to_owned(), BTreeSet::from(["path".to_owned(), "value".to_owned()]))]);
+    let types = BTreeMap::from([(
+        "thing".to_owned(),
+        BTreeSet::from(["path".to_owned(), "value".to_owned()]),
+    )]);
     let head = "    [CmdletBinding()]\n    param";
     let file = |get: &str, set: &str| {
         format!(
@@ -292,22 +401,47 @@ fn resource_and_platform_rules_find_their_defects() {
         ("thing", file(get, set), ""),
         ("thing", file("[string] $pth", set), "Get takes"),
         ("thing", file(get, "[string] $path"), "Set takes"),
-        ("thing", file(get, "[string] $path, [string] $value, [string] $more"), "Set takes"),
-        ("thing", file(get, set).replace("Set-thing", "Set-other"), "Set takes None"),
-        ("thing", file(get, set) + &"# x\n".repeat(60), "more than 60 lines"),
+        (
+            "thing",
+            file(get, "[string] $path, [string] $value, [string] $more"),
+            "Set takes",
+        ),
+        (
+            "thing",
+            file(get, set).replace("Set-thing", "Set-other"),
+            "Set takes None",
+        ),
+        (
+            "thing",
+            file(get, set) + &"# x\n".repeat(60),
+            "more than 60 lines",
+        ),
         ("other", file(get, set), "no such resource type"),
         ("other", file(get, set), "thing: no resource file"),
     ];
     for (name, text, expected) in table {
-        let found =
-            resources(&[Script::new(&format!("provisioners/resources/{name}.ps1"), text)], &types).join("\n");
+        let found = resources(
+            &[Script::new(
+                &format!("provisioners/resources/{name}.ps1"),
+                text,
+            )],
+            &types,
+        )
+        .join("\n");
         assert!(
-            if expected.is_empty() { found.is_empty() } else { found.contains(expected) },
+            if expected.is_empty() {
+                found.is_empty()
+            } else {
+                found.contains(expected)
+            },
             "{expected}: {found}"
         );
     }
     let ability = |name: &str, parameter: &str, body: &str| {
-        Script::new("x/Windows.ps1", format!("function {name} {{\n{head}({parameter})\n{body}}}\n"))
+        Script::new(
+            "x/Windows.ps1",
+            format!("function {name} {{\n{head}({parameter})\n{body}}}\n"),
+        )
     };
     let real = ability("Get-Thing", "[string] $Path", "    $Path\n");
     let used = BTreeSet::from(["Get-Thing".to_owned(), "Get-Other".to_owned()]);
@@ -315,10 +449,22 @@ fn resource_and_platform_rules_find_their_defects() {
     let private = ability("Get-Private", "[string] $Path", "    $Path\n");
     assert_none(&platforms(&private, &ability("Get-Nothing", "", ""), &used));
     let defects = [
-        (&real, ability("Get-Thing", "[string] $Name", ""), "Get-Thing"),
+        (
+            &real,
+            ability("Get-Thing", "[string] $Name", ""),
+            "Get-Thing",
+        ),
         (&real, ability("Get-Thing", "[int] $Path", ""), "Get-Thing"),
-        (&real, ability("Get-Other", "[string] $Path", ""), "Get-Other"),
-        (&ability("Get-Thing", "", &"    1\n".repeat(16)), ability("Get-Thing", "", ""), "has 16 lines"),
+        (
+            &real,
+            ability("Get-Other", "[string] $Path", ""),
+            "Get-Other",
+        ),
+        (
+            &ability("Get-Thing", "", &"    1\n".repeat(16)),
+            ability("Get-Thing", "", ""),
+            "has 16 lines",
+        ),
     ];
     for (windows, simulated, expected) in defects {
         let found = platforms(windows, &simulated, &used).join("\n");

@@ -35,7 +35,10 @@ fn a_bundle_is_made_alone_and_is_the_same_every_time() {
         let zip = test.read(&format!("o/{NAME}"));
         assert_eq!(said["sha256"], sha256_hex(&zip));
         assert_eq!(said["bundle"], format!("o/{NAME}"));
-        assert_eq!(test.text(&format!("o/{NAME}.sha256")), format!("{}  {NAME}\n", sha256_hex(&zip)));
+        assert_eq!(
+            test.text(&format!("o/{NAME}.sha256")),
+            format!("{}  {NAME}\n", sha256_hex(&zip))
+        );
         // Again in its own place, which holds what it wrote.
         test.succeeds();
         (zip, files(&test.folder.join("o")))
@@ -46,10 +49,20 @@ fn a_bundle_is_made_alone_and_is_the_same_every_time() {
     let mut beside: BTreeMap<String, Vec<u8>> = folder;
     beside.retain(|name, _| !name.starts_with(NAME));
     assert_eq!(members, beside, "the folder is what the archive holds");
-    for name in ["Install.ps1", "README.md", "guest-plan.json", "engine/Windows.ps1", "node/Join-Node.ps1"] {
+    for name in [
+        "Install.ps1",
+        "README.md",
+        "guest-plan.json",
+        "engine/Windows.ps1",
+        "node/Join-Node.ps1",
+    ] {
         assert!(members.contains_key(name), "{name}");
     }
-    assert!(!members.keys().any(|name| name.contains(".pkr.")), "{:?}", members.keys());
+    assert!(
+        !members.keys().any(|name| name.contains(".pkr.")),
+        "{:?}",
+        members.keys()
+    );
     assert!(first.len() < 200_000, "{}", first.len());
 }
 
@@ -61,20 +74,32 @@ fn the_plan_of_a_bundle_knows_its_scripts() {
     let plan: Value = serde_json::from_str(&test.text("o/guest-plan.json")).unwrap();
     let scripts = plan["scripts"].as_object().unwrap();
     for (name, digest) in scripts {
-        assert_eq!(*digest, sha256_hex(&test.read(&format!("o/{name}"))), "{name}");
+        assert_eq!(
+            *digest,
+            sha256_hex(&test.read(&format!("o/{name}"))),
+            "{name}"
+        );
     }
     let found = files(&test.folder.join("o"));
     let inner = found.keys().filter(|name| name.contains('/')).count();
     assert_eq!(inner, scripts.len());
-    assert!(!test.exists(&format!("o/{NAME}")), "a preview packs nothing");
+    assert!(
+        !test.exists(&format!("o/{NAME}")),
+        "a preview packs nothing"
+    );
 }
 
 /// What only an image needs is in no plan of a machine that is there already.
 fn check_plan(plan: &Value, selection: &str) {
     for resource in plan["resources"].as_array().unwrap() {
-        let (name, kind) = (resource["name"].as_str().unwrap(), resource["type"].as_str().unwrap());
+        let (name, kind) = (
+            resource["name"].as_str().unwrap(),
+            resource["type"].as_str().unwrap(),
+        );
         let foreign = ["sysprep", "winrmListener", "winrmSetting", "localUser"].contains(&kind)
-            || ["seal/", "firstboot/", "cloudbase-init/"].iter().any(|step| name.starts_with(step));
+            || ["seal/", "firstboot/", "cloudbase-init/"]
+                .iter()
+                .any(|step| name.starts_with(step));
         assert!(!foreign, "{selection}: {name}");
         // A name says what it is for: no bare number, no registry path.
         let short = name.split_once('/').unwrap().1;
@@ -94,10 +119,16 @@ fn every_line_on_every_windows_gets_a_plan_without_residue_of_a_build() {
     for minor in catalog.kubernetes_minors() {
         let line = catalog.load_kubernetes_line(minor).unwrap();
         for windows in &line.windows {
-            let selection = format!("--target host --k8s {} --windows {}", line.latest, windows.value);
+            let selection = format!(
+                "--target host --k8s {} --windows {}",
+                line.latest, windows.value
+            );
             let test = Test::new().line("build --no-bake --out o").line(&selection);
             test.succeeds();
-            check_plan(&serde_json::from_str(&test.text("o/guest-plan.json")).unwrap(), &selection);
+            check_plan(
+                &serde_json::from_str(&test.text("o/guest-plan.json")).unwrap(),
+                &selection,
+            );
             pairs += 1;
         }
     }
@@ -107,23 +138,47 @@ fn every_line_on_every_windows_gets_a_plan_without_residue_of_a_build() {
 #[test]
 fn a_setting_of_windows_is_named_by_the_update_that_reads_it() {
     for (windows, name, words) in [
-        ("2022", "os-baseline/KB5025230-HnsAclUpdateChange", "AgentBaker"),
-        ("2022", "os-baseline/KB5018421-fix-2629306509", "a fix of WCIFS"),
-        ("2019", "os-baseline/KB5025229-fix-3105872524", "the update of 2023-04B (KB5025229)"),
-        ("2025", "os-baseline/2026-07B-fix-908168846", "since the update of 2026-07B"),
+        (
+            "2022",
+            "os-baseline/KB5025230-HnsAclUpdateChange",
+            "AgentBaker",
+        ),
+        (
+            "2022",
+            "os-baseline/KB5018421-fix-2629306509",
+            "a fix of WCIFS",
+        ),
+        (
+            "2019",
+            "os-baseline/KB5025229-fix-3105872524",
+            "the update of 2023-04B (KB5025229)",
+        ),
+        (
+            "2025",
+            "os-baseline/2026-07B-fix-908168846",
+            "since the update of 2026-07B",
+        ),
     ] {
-        let test =
-            Test::new().line("render --target host --k8s 1.34 --out o").line(&format!("--windows {windows}"));
+        let test = Test::new()
+            .line("render --target host --k8s 1.34 --out o")
+            .line(&format!("--windows {windows}"));
         test.succeeds();
         let plan: Value = serde_json::from_str(&test.text("o/guest-plan.json")).unwrap();
-        let names = plan["resources"].as_array().unwrap().iter().map(|it| it["name"].as_str().unwrap());
+        let names = plan["resources"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|it| it["name"].as_str().unwrap());
         assert!(names.clone().any(|it| it == name), "{windows}: no {name}");
         let short = name.rsplit('-').next().unwrap();
         for asked in [name, short] {
             let line = format!("explain --target host --k8s 1.34 --windows {windows} {asked}");
             let said = Test::new().line(&line).succeeds().stdout;
             assert!(said.contains(name), "{asked}: {said}");
-            assert!(asked == name || said.contains(words) || words == "AgentBaker", "{asked}: {said}");
+            assert!(
+                asked == name || said.contains(words) || words == "AgentBaker",
+                "{asked}: {said}"
+            );
         }
     }
 }
@@ -134,7 +189,11 @@ fn predicted_hosts_are_as_reviewed() {
         ("--k8s 1.20.0", "host-2019-k8s-1.20.0.txt"),
         ("--k8s 1.36.4 --windows 2025", "host-2025-k8s-1.36.4.txt"),
     ] {
-        let state = Test::new().line("plan --state --target host").line(selection).succeeds().stdout;
+        let state = Test::new()
+            .line("plan --state --target host")
+            .line(selection)
+            .succeeds()
+            .stdout;
         assert!(!state.contains("(build)"), "{selection}");
         golden(&format!("state/{name}"), &state);
     }
@@ -143,16 +202,36 @@ fn predicted_hosts_are_as_reviewed() {
 #[test]
 fn what_a_host_cannot_have_is_refused() {
     for (line, code, said) in [
-        ("plan --target host --k8s 1.36.0 --component cloudbase-init=1.1.6", 3, "component-unused"),
-        ("plan --target host --k8s 1.36.0 --delivery upload", 3, "unknown delivery `upload`"),
-        ("plan --target host --k8s 1.36.0 --var location=westeurope", 3, "has no variable `location`"),
-        ("plan --target host --k8s 1.36.0 --delivery media --updates KB5058411", 3, "media-updates"),
+        (
+            "plan --target host --k8s 1.36.0 --component cloudbase-init=1.1.6",
+            3,
+            "component-unused",
+        ),
+        (
+            "plan --target host --k8s 1.36.0 --delivery upload",
+            3,
+            "unknown delivery `upload`",
+        ),
+        (
+            "plan --target host --k8s 1.36.0 --var location=westeurope",
+            3,
+            "has no variable `location`",
+        ),
+        (
+            "plan --target host --k8s 1.36.0 --delivery media --updates KB5058411",
+            3,
+            "media-updates",
+        ),
         (
             "plan --target host --k8s 1.36.0 --delivery mirror",
             3,
             "artifacts of dl.k8s.io, github.com have no mirror",
         ),
-        ("plan --target azure --k8s 1.36.0 --delivery media", 3, "choose `--delivery mirror --mirror URL`"),
+        (
+            "plan --target azure --k8s 1.36.0 --delivery media",
+            3,
+            "choose `--delivery mirror --mirror URL`",
+        ),
         ("plan --target hst --k8s 1.36.0", 3, "did you mean `host`?"),
     ] {
         Test::new().line(line).fails(code, &[said]);
@@ -181,38 +260,70 @@ fn media_brings_everything_that_the_plan_asks_for() {
         let test = Test::new().line("build --component openssh=10.0.0.0p2 --out o");
         let test = test.stocked("plan --target host --k8s 1.36.0 --component openssh=10.0.0.0p2");
         let test = test
-            .file(&format!("store/objects/sha256/{}/{digest}", &digest[..2]), "stands for an update")
+            .file(
+                &format!("store/objects/sha256/{}/{digest}", &digest[..2]),
+                "stands for an update",
+            )
             .file("imagegen.json", &updates.to_string());
         test.succeeds();
         test
     };
     let (test, again) = (made(), made());
     let zip = test.read(&format!("o/{NAME}"));
-    assert_eq!(zip, again.read(&format!("o/{NAME}")), "the same files, the same bytes");
+    assert_eq!(
+        zip,
+        again.read(&format!("o/{NAME}")),
+        "the same files, the same bytes"
+    );
     let members = members(&zip);
     let plan: Value = serde_json::from_slice(&members["guest-plan.json"]).unwrap();
-    let mut carried: BTreeSet<String> =
-        members.keys().filter_map(|name| name.strip_prefix("artifacts/")).map(str::to_owned).collect();
+    let mut carried: BTreeSet<String> = members
+        .keys()
+        .filter_map(|name| name.strip_prefix("artifacts/"))
+        .map(str::to_owned)
+        .collect();
     for resource in plan["resources"].as_array().unwrap() {
-        let Some(digest) = resource["properties"]["digest"].as_str() else { continue };
-        assert_eq!(digest, sha256_hex(&members[&format!("artifacts/{digest}")]), "{}", resource["name"]);
+        let Some(digest) = resource["properties"]["digest"].as_str() else {
+            continue;
+        };
+        assert_eq!(
+            digest,
+            sha256_hex(&members[&format!("artifacts/{digest}")]),
+            "{}",
+            resource["name"]
+        );
         carried.remove(digest);
     }
     assert!(carried.is_empty(), "nobody asks for {carried:?}");
-    assert!(members.keys().filter(|name| name.starts_with("artifacts/")).count() > 4);
+    assert!(
+        members
+            .keys()
+            .filter(|name| name.starts_with("artifacts/"))
+            .count()
+            > 4
+    );
     let mut archive = ZipArchive::new(Cursor::new(&zip)).unwrap();
     for index in 0..archive.len() {
         let file = archive.by_index_raw(index).unwrap();
         let stored = file.compression() == zip::CompressionMethod::Stored;
-        assert_eq!(stored, file.name().unwrap().starts_with("artifacts/"), "{:?}", file.name());
+        assert_eq!(
+            stored,
+            file.name().unwrap().starts_with("artifacts/"),
+            "{:?}",
+            file.name()
+        );
     }
     let readme = String::from_utf8(members["README.md"].clone()).unwrap();
     assert!(readme.contains("the machine needs no network"), "{readme}");
     // A preview packs nothing, and what was changed on the disk is not packed either.
-    let preview = Test::new().file("imagegen.json", &updates.to_string()).line("build --no-bake --out o");
+    let preview = Test::new()
+        .file("imagegen.json", &updates.to_string())
+        .line("build --no-bake --out o");
     preview.succeeds();
     assert!(!preview.exists(&format!("o/{NAME}")));
-    let changed = test.folder.join(format!("store/objects/sha256/{}/{digest}", &digest[..2]));
+    let changed = test
+        .folder
+        .join(format!("store/objects/sha256/{}/{digest}", &digest[..2]));
     std::fs::write(changed, "another update").unwrap();
     std::fs::remove_file(test.folder.join(format!("o/{NAME}"))).unwrap();
     test.fails(4, &["KB5058411", "--offline"]);
@@ -223,8 +334,15 @@ fn media_brings_everything_that_the_plan_asks_for() {
 #[test]
 fn unpinned_artifacts_are_not_packed() {
     let selection = "--target host --k8s 1.36.0 --component windows-exporter=0.13.0 --out o";
-    let preview = Test::new().line("build --no-bake").line(selection).succeeds();
-    assert!(preview.stdout.contains("unpinned: windows-exporter 0.13.0"), "{}", preview.stdout);
+    let preview = Test::new()
+        .line("build --no-bake")
+        .line(selection)
+        .succeeds();
+    assert!(
+        preview.stdout.contains("unpinned: windows-exporter 0.13.0"),
+        "{}",
+        preview.stdout
+    );
     let test = Test::new().line("build --offline").line(selection);
     test.fails(4, &["windows-exporter"]);
     assert!(!test.exists(&format!("o/{NAME}")));
@@ -237,12 +355,21 @@ fn yaml(text: &str, name: &str) -> Value {
 /// The pipelines that users get are YAML with steps, and call what there is.
 #[test]
 fn pipelines_for_users_are_yaml() {
-    for (name, key) in [("github.yml", "jobs"), ("azure.yml", "stages"), ("gitlab.yml", "stages")] {
+    for (name, key) in [
+        ("github.yml", "jobs"),
+        ("azure.yml", "stages"),
+        ("gitlab.yml", "stages"),
+    ] {
         let text = std::fs::read_to_string(root().join("ci/pipelines").join(name)).unwrap();
         let value = yaml(&text, name);
         assert!(value.get(key).is_some(), "{name} has no {key}");
-        for wanted in ["--locked", "Test-Node.ps1", "imagegen outdated", "imagegen lock --update", "promote"]
-        {
+        for wanted in [
+            "--locked",
+            "Test-Node.ps1",
+            "imagegen outdated",
+            "imagegen lock --update",
+            "promote",
+        ] {
             assert!(text.contains(wanted), "{name} does not show {wanted}");
         }
     }
@@ -256,7 +383,10 @@ fn a_node_knows_whether_its_pod_network_is_its_own_to_configure() {
         ("--k8s 1.36.0 --cni sdnoverlay", Some("10-sdnoverlay.conf")),
         ("--k8s 1.36.0 --cni l3", Some("10-l3.conf")),
         ("--k8s 1.36.0 --cni azure-cni", Some("10-azure.conflist")),
-        ("--k8s 1.36.0 --cni flannel-overlay --host-access services", Some("10-flannel.conf")),
+        (
+            "--k8s 1.36.0 --cni flannel-overlay --host-access services",
+            Some("10-flannel.conf"),
+        ),
         ("--k8s 1.36.0 --cni flannel-overlay", None),
         ("--k8s 1.36.0 --cni calico", None),
         ("--k8s 1.36.0", None),
@@ -266,21 +396,30 @@ fn a_node_knows_whether_its_pod_network_is_its_own_to_configure() {
         let plan: Value = serde_json::from_str(&test.text("o/guest-plan.json")).expect("JSON");
         let resources = plan["resources"].as_array().expect("resources");
         let file = |end: &str| {
-            let found = resources
-                .iter()
-                .find(|it| it["properties"]["path"].as_str().is_some_and(|path| path.ends_with(end)));
+            let found = resources.iter().find(|it| {
+                it["properties"]["path"]
+                    .as_str()
+                    .is_some_and(|path| path.ends_with(end))
+            });
             found.and_then(|it| it["properties"]["content"].as_str())
         };
         let facts = file(r"\node.conf").expect("node.conf");
         let line = facts.lines().find_map(|line| line.strip_prefix("network="));
-        assert_eq!(line, network.map(|name| format!(r"C:\k\cni\{name}")).as_deref(), "{selection}");
+        assert_eq!(
+            line,
+            network.map(|name| format!(r"C:\k\cni\{name}")).as_deref(),
+            "{selection}"
+        );
         // What it names is laid, and its marks are those that the join knows.
         let Some(name) = network else { continue };
         let template = file(&format!(r"\{name}")).expect(name);
         let script = include_str!("../provisioners/node/Network.ps1");
         for mark in template.split('"').filter(|text| text.contains('@')) {
             let mark = mark.split('@').nth(1).expect("mark");
-            assert!(script.contains(&format!("'@{mark}@'")), "{selection}: nobody fills in {mark}");
+            assert!(
+                script.contains(&format!("'@{mark}@'")),
+                "{selection}: nobody fills in {mark}"
+            );
         }
     }
 }

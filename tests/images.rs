@@ -29,13 +29,20 @@ fn each_image_has_its_lock_and_workspace() {
     assert_eq!(test.prints("lock --all").matches("# ").count(), 2);
     for (name, release) in [("new", "1.36.0"), ("old", "1.20.0")] {
         let lock = test.text(&format!("imagegen.{name}.lock.json"));
-        assert!(lock.contains(&format!(r#""kubernetes": "{release}""#)), "{lock}");
+        assert!(
+            lock.contains(&format!(r#""kubernetes": "{release}""#)),
+            "{lock}"
+        );
         assert!(!lock.contains("\"note\""), "{lock}");
-        assert!(test.prints(&format!("plan {name} --locked")).contains(&format!("Kubernetes {release}")));
+        assert!(
+            test.prints(&format!("plan {name} --locked"))
+                .contains(&format!("Kubernetes {release}"))
+        );
     }
     test.prints("build --all --locked --no-bake");
     assert!(
-        test.exists("imagegen-out/new/guest-plan.json") && test.exists("imagegen-out/old/guest-plan.json")
+        test.exists("imagegen-out/new/guest-plan.json")
+            && test.exists("imagegen-out/old/guest-plan.json")
     );
     test.prints("build new old --no-bake --out o");
     assert!(test.exists("o/new/guest-plan.json") && test.exists("o/old/guest-plan.json"));
@@ -46,14 +53,23 @@ fn each_image_has_its_lock_and_workspace() {
     let plans = json(&test, "plan --all --format json");
     assert_eq!(plans["new"]["kubernetes"], "1.36.0");
     assert_eq!(plans["old"]["selection"]["windows"], "2019");
-    assert_eq!(json(&test, "plan new --format json")["kubernetes"], "1.36.0");
+    assert_eq!(
+        json(&test, "plan new --format json")["kubernetes"],
+        "1.36.0"
+    );
     let fragment = json(&test, "plan --config imagegen.json#old --format json");
     assert_eq!(fragment["kubernetes"], "1.20.0");
-    assert!(test.prints("explain kubelet --config imagegen.json#old").contains("kubelet"));
+    assert!(
+        test.prints("explain kubelet --config imagegen.json#old")
+            .contains("kubelet")
+    );
     test.prints("list targets");
     // Flags are over every image.
     assert_eq!(
-        json(&test, "plan --all --cni win-bridge --ignore-lock --format json")["old"]["selection"]["cni"],
+        json(
+            &test,
+            "plan --all --cni win-bridge --ignore-lock --format json"
+        )["old"]["selection"]["cni"],
         "win-bridge"
     );
 }
@@ -86,7 +102,12 @@ fn a_pipeline_gets_its_matrix() {
     folder.prints("lock --config images --all");
     assert!(folder.exists("images/a.lock.json") && folder.exists("images/b.c.lock.json"));
     folder.prints("plan --config images c --locked");
-    assert_eq!(json(&folder, "list images --config images --format json").as_array().map(Vec::len), Some(2));
+    assert_eq!(
+        json(&folder, "list images --config images --format json")
+            .as_array()
+            .map(Vec::len),
+        Some(2)
+    );
 }
 
 #[test]
@@ -96,34 +117,56 @@ fn names_that_cannot_be_meant_are_refused() {
     };
     refused(
         "plan",
-        &["imagegen.json defines several images: new, old", "add `--all`", "--config imagegen.json#new"],
+        &[
+            "imagegen.json defines several images: new, old",
+            "add `--all`",
+            "--config imagegen.json#new",
+        ],
     );
     refused("plan nwe", &["unknown image `nwe`", "did you mean `new`?"]);
     refused("plan --config imagegen.json#x", &["unknown image `x`"]);
     refused("plan --all --lock l.json", &["`--lock` names one lockfile"]);
     several().line("plan new --all").fails(2, &["--all"]);
-    Test::new().line("plan --all").fails(3, &["no image is defined"]);
+    Test::new()
+        .line("plan --all")
+        .fails(3, &["no image is defined"]);
     for (definition, said) in [
         (r#"{"images": {"a/b": {"target": "host"}}}"#, "images"),
-        (r#"{"images": {"a": {"images": {"b": {}}}}}"#, "an image has no images"),
+        (
+            r#"{"images": {"a": {"images": {"b": {}}}}}"#,
+            "an image has no images",
+        ),
         (r#"{"images": {"a": {"taget": "host"}}}"#, "taget"),
         (r#"{"images": "a"}"#, "images"),
         (r#"{"note": 5}"#, "note"),
     ] {
-        Test::new().file("imagegen.json", definition).line("plan --all").fails(3, &["imagegen.json", said]);
+        Test::new()
+            .file("imagegen.json", definition)
+            .line("plan --all")
+            .fails(3, &["imagegen.json", said]);
     }
     let twice = Test::new()
         .file("d/a.json", r#"{"images": {"x": {"target": "host"}}}"#)
         .file("d/b.json", r#"{"images": {"x": {"target": "host"}}}"#);
-    twice.line("list images --config d").fails(3, &["`x` is in d/a.json and d/b.json"]);
+    twice
+        .line("list images --config d")
+        .fails(3, &["`x` is in d/a.json and d/b.json"]);
 }
 
 /// One image that fails is named, and the others are done.
 #[test]
 fn an_image_that_fails_does_not_keep_the_others() {
-    let test = several().file("imagegen.json", &DEFINITION.replace("1.36.0", "1.99.0")).line("lock --all");
-    let ran =
-        test.fails(3, &["error: new: ", "unknown Kubernetes version `1.99.0`", "1 of 2 images failed: new"]);
+    let test = several()
+        .file("imagegen.json", &DEFINITION.replace("1.36.0", "1.99.0"))
+        .line("lock --all");
+    let ran = test.fails(
+        3,
+        &[
+            "error: new: ",
+            "unknown Kubernetes version `1.99.0`",
+            "1 of 2 images failed: new",
+        ],
+    );
     assert!(ran.stdout.contains("# old"), "{}", ran.stdout);
     assert!(test.exists("imagegen.old.lock.json") && !test.exists("imagegen.new.lock.json"));
 }
@@ -131,12 +174,19 @@ fn an_image_that_fails_does_not_keep_the_others() {
 /// Container images were a list under this name once.
 #[test]
 fn a_list_of_images_is_that_of_container_images() {
-    let image = format!("mcr.microsoft.com/windows/nanoserver@sha256:{}", "a".repeat(64));
+    let image = format!(
+        "mcr.microsoft.com/windows/nanoserver@sha256:{}",
+        "a".repeat(64)
+    );
     for key in ["images", "containerImages"] {
         let definition = json!({ "target": "host", "kubernetes": "1.36.0", key: [image.clone()] });
         let test = Test::new().file("imagegen.json", &definition.to_string());
         let plan = json(&test, "plan --format json");
-        assert_eq!(plan["selection"]["containerImages"][0], image.as_str(), "{key}");
+        assert_eq!(
+            plan["selection"]["containerImages"][0],
+            image.as_str(),
+            "{key}"
+        );
     }
 }
 
@@ -146,36 +196,72 @@ fn init_writes_a_definition_that_plans() {
     let said = test.prints("init --target azure --k8s 1.36");
     assert_eq!(said, "imagegen.json\n");
     let definition: Value = serde_json::from_str(&test.text("imagegen.json")).expect("JSON");
-    for (field, value) in
-        [("target", "azure"), ("kubernetes", "1.36"), ("windows", "2022"), ("hostAccess", "hostprocess")]
-    {
+    for (field, value) in [
+        ("target", "azure"),
+        ("kubernetes", "1.36"),
+        ("windows", "2022"),
+        ("hostAccess", "hostprocess"),
+    ] {
         assert_eq!(definition[field], value, "{definition}");
-        assert!(definition["note"][field].as_str().is_some_and(|note| !note.is_empty()), "{field}");
+        assert!(
+            definition["note"][field]
+                .as_str()
+                .is_some_and(|note| !note.is_empty()),
+            "{field}"
+        );
     }
-    assert!(definition["note"]["variables"].as_str().expect("a note").contains("location"));
-    assert!(test.prints("plan").contains("Microsoft Azure, Windows Server 2022"));
+    assert!(
+        definition["note"]["variables"]
+            .as_str()
+            .expect("a note")
+            .contains("location")
+    );
+    assert!(
+        test.prints("plan")
+            .contains("Microsoft Azure, Windows Server 2022")
+    );
     let again = test.line("init --target host");
     again.fails(3, &["imagegen.json already exists", "--out FILE"]);
     let other = Test::new();
-    other.prints("init --target host --out node.json --windows 2019 --k8s 1.20.0 --host-access services");
-    assert!(other.prints("plan --config node.json").contains("Kubernetes 1.20.0"));
+    other.prints(
+        "init --target host --out node.json --windows 2019 --k8s 1.20.0 --host-access services",
+    );
+    assert!(
+        other
+            .prints("plan --config node.json")
+            .contains("Kubernetes 1.20.0")
+    );
 }
 
 #[test]
 fn init_without_a_terminal_needs_a_target() {
-    Test::new().line("init").fails(3, &["there is no terminal to ask", "--target NAME", "azure"]);
-    Test::new().line("init --target azur").fails(3, &["did you mean `azure`?"]);
-    Test::new().line("init --target host --k8s 1.36 --windows 2016").fails(3, &["2016"]);
+    Test::new().line("init").fails(
+        3,
+        &["there is no terminal to ask", "--target NAME", "azure"],
+    );
+    Test::new()
+        .line("init --target azur")
+        .fails(3, &["did you mean `azure`?"]);
+    Test::new()
+        .line("init --target host --k8s 1.36 --windows 2016")
+        .fails(3, &["2016"]);
     let plain = Test::new();
     plain.prints("init --target host");
     // `stable` is written as the line that it stands for.
-    assert!(plain.text("imagegen.json").contains(r#""kubernetes": "1."#), "{}", plain.text("imagegen.json"));
+    assert!(
+        plain.text("imagegen.json").contains(r#""kubernetes": "1."#),
+        "{}",
+        plain.text("imagegen.json")
+    );
 }
 
 #[test]
 fn shells_complete_verbs_and_flags() {
     for shell in ["bash", "zsh", "fish", "powershell"] {
-        let script = Test::new().line(&format!("completions {shell}")).succeeds().stdout;
+        let script = Test::new()
+            .line(&format!("completions {shell}"))
+            .succeeds()
+            .stdout;
         for word in ["cluster-manifests", "image-version", "component-files"] {
             assert!(script.contains(word), "{shell}: {word}");
         }
@@ -188,10 +274,18 @@ fn every_verb_has_a_manual_page() {
     let test = Test::new();
     test.prints("man --out man");
     let pages = files(&test.folder.join("man"));
-    for page in ["imagegen.1", "imagegen-build.1", "imagegen-store-gc.1", "imagegen-list-images.1"] {
-        let content =
-            String::from_utf8_lossy(pages.get(page).unwrap_or_else(|| panic!("{page}"))).into_owned();
-        assert!(content.starts_with(".ie") && content.contains(".SH NAME"), "{page}: {content}");
+    for page in [
+        "imagegen.1",
+        "imagegen-build.1",
+        "imagegen-store-gc.1",
+        "imagegen-list-images.1",
+    ] {
+        let content = String::from_utf8_lossy(pages.get(page).unwrap_or_else(|| panic!("{page}")))
+            .into_owned();
+        assert!(
+            content.starts_with(".ie") && content.contains(".SH NAME"),
+            "{page}: {content}"
+        );
     }
     assert!(!pages.keys().any(|page| page.contains("-help")));
 }
@@ -199,24 +293,45 @@ fn every_verb_has_a_manual_page() {
 /// An empty matrix would build nothing, and succeed.
 #[test]
 fn images_that_nobody_defined_are_no_empty_list() {
-    Test::new().line("list images").fails(3, &["imagegen.json is missing", "imagegen init"]);
-    Test::new().file("d/note.txt", "x").line("list images --config d").fails(3, &["d is missing or has no"]);
+    Test::new()
+        .line("list images")
+        .fails(3, &["imagegen.json is missing", "imagegen init"]);
+    Test::new()
+        .file("d/note.txt", "x")
+        .line("list images --config d")
+        .fails(3, &["d is missing or has no"]);
 }
 
 #[test]
 fn flags_of_every_verb_have_environment_variables() {
     let test = several().env("IMAGEGEN_FORMAT", "json");
-    let rows: Value = serde_json::from_str(&test.line("list images").succeeds().stdout).expect("JSON");
+    let rows: Value =
+        serde_json::from_str(&test.line("list images").succeeds().stdout).expect("JSON");
     assert_eq!(rows[0]["name"], "new");
     let listed = |name: &str, value: &str| several().env(name, value).line("list images");
     listed("IMAGEGEN_FORMAT", "yaml").fails(3, &["yaml"]);
     listed("IMAGEGEN_VERBOSE", "1").succeeds();
     listed("IMAGEGEN_QUIET", "true").succeeds();
     listed("IMAGEGEN_QUIET", "0").succeeds();
-    for name in ["IMAGEGEN_MANIFESTS", "IMAGEGEN_TARGETS", "IMAGEGEN_STEPS", "IMAGEGEN_COMPONENT_FILES"] {
-        Test::new().env(name, "nowhere").line("list targets").fails(3, &["nowhere"]);
+    for name in [
+        "IMAGEGEN_MANIFESTS",
+        "IMAGEGEN_TARGETS",
+        "IMAGEGEN_STEPS",
+        "IMAGEGEN_COMPONENT_FILES",
+    ] {
+        Test::new()
+            .env(name, "nowhere")
+            .line("list targets")
+            .fails(3, &["nowhere"]);
     }
     // A flag wins.
-    let flag = Test::new().env("IMAGEGEN_FORMAT", "json").line("list targets --format text").succeeds();
-    assert!(flag.stdout.starts_with("aws") || flag.stdout.starts_with("azure"), "{}", flag.stdout);
+    let flag = Test::new()
+        .env("IMAGEGEN_FORMAT", "json")
+        .line("list targets --format text")
+        .succeeds();
+    assert!(
+        flag.stdout.starts_with("aws") || flag.stdout.starts_with("azure"),
+        "{}",
+        flag.stdout
+    );
 }

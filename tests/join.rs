@@ -60,7 +60,10 @@ pub fn programs() -> Option<PathBuf> {
     // ci/check sets it where they can be built, and in CI counts it as a failure where they cannot.
     let programs = built("join", "IMAGEGEN_TEST_JOIN")?;
     for tool in ["wine", "unshare", "ip", "openssl", "curl", "tar", "python3"] {
-        let there = Command::new("sh").args(["-c", &format!("command -v {tool}")]).output().unwrap();
+        let there = Command::new("sh")
+            .args(["-c", &format!("command -v {tool}")])
+            .output()
+            .unwrap();
         if !there.status.success() {
             println!("skipped: needs {tool}");
             return None;
@@ -91,7 +94,10 @@ fn joins(version: &str, runtime: &str) {
 }
 
 fn tried(version: &str, runtime: &str) -> bool {
-    let test = Test::new().file("hosts", &format!("127.0.0.1 localhost\n{ADDRESS} win1 {NODE}\n"));
+    let test = Test::new().file(
+        "hosts",
+        &format!("127.0.0.1 localhost\n{ADDRESS} win1 {NODE}\n"),
+    );
     let output = Command::new("timeout")
         .args(["--kill-after=5", "900", "unshare"])
         .args([
@@ -174,16 +180,26 @@ fn mistakes_keep_a_node_of_1_20_away() {
 /// The part in the namespaces; alone it has nothing to do.
 #[test]
 fn inside() {
-    let Some(task) = std::env::var_os(INSIDE) else { return };
+    let Some(task) = std::env::var_os(INSIDE) else {
+        return;
+    };
     let task = task.into_string().unwrap();
     let words: Vec<&str> = task.split(' ').collect();
-    let runtime = if words[1] == "real" { Runtime::Real } else { Runtime::Small };
+    let runtime = if words[1] == "real" {
+        Runtime::Real
+    } else {
+        Runtime::Small
+    };
     let programs = programs().expect("seen outside");
     // In its namespace each of these is process 1, so the folder comes from outside.
     let mut test = Test::new();
     test.folder = std::env::var_os(FOLDER).expect("set outside").into();
     let mirror = Mirror::new(&test.folder.join("mirror"));
-    let access = if has_proxy(words[0]) { "services" } else { "hostprocess" };
+    let access = if has_proxy(words[0]) {
+        "services"
+    } else {
+        "hostprocess"
+    };
     let mut selection = format!("--target azure --k8s {} --host-access {access}", words[0]);
     if words[0] == "1.20.0" {
         // Built by today's Go and started by Wine as a service it ends seconds after it registered: so this one
@@ -192,7 +208,13 @@ fn inside() {
     }
     stock(&test, &selection, &mirror, &programs, runtime);
     let cluster = Cluster::start(&test.folder.join("cluster"), &programs, words[0]);
-    let scene = Scene { test: &test, programs: &programs, cluster: &cluster, version: words[0], runtime };
+    let scene = Scene {
+        test: &test,
+        programs: &programs,
+        cluster: &cluster,
+        version: words[0],
+        runtime,
+    };
     if words.get(2) == Some(&"mistakes") {
         let mine = |mistake: &&Mistake| mistake.kubernetes == words[0] && mistake.is_for_the_join();
         for (at, mistake) in MISTAKES.iter().filter(mine).enumerate() {
@@ -294,23 +316,37 @@ fn restarted(scene: &Scene<'_>, wine: &Wine, plan: &Value) {
     let ready = (0..600).any(|_| {
         let node = scene.node(NODE);
         let conditions = node["status"]["conditions"].as_array().unwrap();
-        let ready = conditions.iter().any(|it| it["type"] == "Ready" && it["status"] == "True");
+        let ready = conditions
+            .iter()
+            .any(|it| it["type"] == "Ready" && it["status"] == "True");
         ready && heartbeat(&node) > heartbeat(&before)
     });
-    assert!(ready, "{:#}\n{}", scene.node(NODE)["status"]["conditions"], logs(wine));
+    assert!(
+        ready,
+        "{:#}\n{}",
+        scene.node(NODE)["status"]["conditions"],
+        logs(wine)
+    );
     compare::node(wine, plan);
 }
 
 /// What the kubelet does to the rights of folders is volatile in the plan, and 1.31 does it.
 fn check_rights(version: &str, wine: &Wine, plan: &Value) {
-    let log = std::fs::read_to_string(wine.path(r"C:\var\log\kubelet\kubelet.log")).unwrap_or_default();
+    let log =
+        std::fs::read_to_string(wine.path(r"C:\var\log\kubelet\kubelet.log")).unwrap_or_default();
     let changed = compare::folders_of_the_kubelet(&log, plan);
     let resources = plan["resources"].as_array().unwrap();
     for path in &changed {
-        let is_it = |it: &&Value| it["properties"]["path"] == path.as_str() && it["type"] == "directory";
+        let is_it =
+            |it: &&Value| it["properties"]["path"] == path.as_str() && it["type"] == "directory";
         let folder = resources.iter().find(is_it).unwrap();
-        let volatile = folder["volatile"].as_array().is_some_and(|all| all.contains(&"sddl".into()));
-        assert!(volatile, "{version}: {path} is compared, and the kubelet changes it");
+        let volatile = folder["volatile"]
+            .as_array()
+            .is_some_and(|all| all.contains(&"sddl".into()));
+        assert!(
+            volatile,
+            "{version}: {path} is compared, and the kubelet changes it"
+        );
     }
     if version == "1.31.0" {
         let own = [r"C:\var\log\containers", r"C:\var\log\pods"].map(str::to_owned);
@@ -326,7 +362,11 @@ fn stays_away(scene: &Scene<'_>, mistake: &Mistake, prefix: &Path) {
     std::fs::write(wine.path(PLAN), plan.to_string()).unwrap();
     let _held = scene.start(&wine, &laid, !matches!(mistake.made, Made::NoNetwork));
     let alone = matches!(mistake.made, Made::Bare);
-    let mut data = scene.join_data(&if alone { TOLD.to_owned() } else { format!("{NAMED} {TOLD}") });
+    let mut data = scene.join_data(&if alone {
+        TOLD.to_owned()
+    } else {
+        format!("{NAMED} {TOLD}")
+    });
     if let Made::Configuration { right, wrong } = mistake.made {
         assert!(data.contains(right), "{data}");
         data = data.replace(right, wrong);
@@ -340,12 +380,20 @@ fn stays_away(scene: &Scene<'_>, mistake: &Mistake, prefix: &Path) {
     } else {
         &[JOINNODE, "join", PLAN, CONFIG]
     };
-    let seconds = if matches!(mistake.found, Found::Fails(_)) { 45 } else { 120 };
+    let seconds = if matches!(mistake.found, Found::Fails(_)) {
+        45
+    } else {
+        120
+    };
     let joined = wine.run(seconds, line);
     let all = text(&joined) + &logs(&wine);
     match mistake.found {
         Found::Fails(said) => {
-            assert!(!joined.status.success() && all.contains(said), "{}: {all}", mistake.name);
+            assert!(
+                !joined.status.success() && all.contains(said),
+                "{}: {all}",
+                mistake.name
+            );
             let nodes = scene.cluster.kubectl(&["get", "nodes", "-o", "name"]);
             assert_eq!(nodes, "", "{}: {all}", mistake.name);
         }
@@ -366,8 +414,13 @@ fn not_ready(scene: &Scene<'_>, said: &str) {
     let mut last = Value::Null;
     for _ in 0..200 {
         let node = scene.node(NODE);
-        let conditions = node["status"]["conditions"].as_array().into_iter().flatten();
-        let ready = conditions.into_iter().find(|condition| condition["type"] == "Ready");
+        let conditions = node["status"]["conditions"]
+            .as_array()
+            .into_iter()
+            .flatten();
+        let ready = conditions
+            .into_iter()
+            .find(|condition| condition["type"] == "Ready");
         last = ready.cloned().unwrap_or_default();
         if last["status"] == "False" && last["message"].as_str().unwrap().contains(said) {
             return;
@@ -378,12 +431,22 @@ fn not_ready(scene: &Scene<'_>, said: &str) {
 
 /// The machine's own name, no labels, and a command line that lacks what kubeadm wrote.
 fn drifts(scene: &Scene<'_>, wine: &Wine, plan: &Value) {
-    scene.cluster.kubectl(&["wait", "--for=create", "--timeout=60s", "node/win1"]);
-    scene.cluster.kubectl(&["wait", "--for=condition=Ready", "--timeout=180s", "node/win1"]);
+    scene
+        .cluster
+        .kubectl(&["wait", "--for=create", "--timeout=60s", "node/win1"]);
+    scene.cluster.kubectl(&[
+        "wait",
+        "--for=condition=Ready",
+        "--timeout=180s",
+        "node/win1",
+    ]);
     let node = scene.node("win1");
     assert_eq!(node["metadata"]["labels"]["team"], Value::Null);
     let resources = plan["resources"].as_array().unwrap();
-    let service = resources.iter().find(|it| it["properties"]["serviceName"] == "kubelet").unwrap();
+    let service = resources
+        .iter()
+        .find(|it| it["properties"]["serviceName"] == "kubelet")
+        .unwrap();
     let more = compare::behind(wine, &service["properties"]);
     assert!(more.contains("--node-labels=team=web"), "{more}");
     assert_eq!(
@@ -402,8 +465,9 @@ fn stock(test: &Test, selection: &str, mirror: &Mirror, programs: &Path, runtime
 /// The payload of the selection, its artifacts replaced by what the mirror holds. Of the newest minor it is what the
 /// real Packer sent to a guest that keeps what it gets.
 fn payload(test: &Test, selection: &str) -> PathBuf {
-    let line =
-        format!("build {selection} --out o --offline --store store --overrides overrides.json --ignore-lock");
+    let line = format!(
+        "build {selection} --out o --offline --store store --overrides overrides.json --ignore-lock"
+    );
     if !selection.contains("1.36.0") {
         imagegen(test, &format!("{line} --no-bake"));
         return test.folder.join("o/payload.zip");
@@ -416,7 +480,11 @@ fn payload(test: &Test, selection: &str) -> PathBuf {
     );
     let packer = crate::bake::simulation().expect("seen outside");
     let mut command = test.command();
-    command.args(line.split(' ')).args(CLOUD.split(' ')).arg("--packer").arg(packer);
+    command
+        .args(line.split(' '))
+        .args(CLOUD.split(' '))
+        .arg("--packer")
+        .arg(packer);
     let records = test.folder.join("records");
     let report = test.folder.join("report.json");
     let baked = crate::bake::simulated_command(
@@ -428,7 +496,8 @@ fn payload(test: &Test, selection: &str) -> PathBuf {
     assert!(baked.status.success(), "{}", text(&baked));
     let uploads = std::fs::read_dir(records.join("winrm/uploads")).unwrap();
     let mut sent = uploads.map(|entry| entry.unwrap().path());
-    sent.find(|path| path.to_str().unwrap().ends_with("-payload.zip")).expect("Packer sent a payload")
+    sent.find(|path| path.to_str().unwrap().ends_with("-payload.zip"))
+        .expect("Packer sent a payload")
 }
 
 fn predicted(test: &Test, selection: &str) -> Value {
@@ -440,20 +509,36 @@ fn predicted(test: &Test, selection: &str) -> Value {
 }
 
 fn imagegen(test: &Test, line: &str) -> String {
-    let output = test.command().args(line.split(' ')).env("JOIN_TOKEN", TOKEN).output().unwrap();
-    assert!(output.status.success(), "{line}: {}", String::from_utf8_lossy(&output.stderr));
+    let output = test
+        .command()
+        .args(line.split(' '))
+        .env("JOIN_TOKEN", TOKEN)
+        .output()
+        .unwrap();
+    assert!(
+        output.status.success(),
+        "{line}: {}",
+        String::from_utf8_lossy(&output.stderr)
+    );
     String::from_utf8(output.stdout).unwrap()
 }
 
 /// `kubeadm.exe join` with the data that imagegen writes.
 fn join(scene: &Scene<'_>, wine: &Wine) {
     // At this level the kubelet tells whose rights it sets.
-    let level = if scene.version == "1.31.0" { "--kubelet-arg v=6" } else { "" };
+    let level = if scene.version == "1.31.0" {
+        "--kubelet-arg v=6"
+    } else {
+        ""
+    };
     let told = format!("{NAMED} {TOLD} {level}");
     std::fs::write(wine.path(CONFIG), scene.join_data(told.trim_end())).unwrap();
     let joined = wine.run(120, &[JOINNODE, "join", PLAN, CONFIG]);
     assert!(joined.status.success(), "{}\n{}", text(&joined), logs(wine));
-    for said in ["This node has joined the cluster", "unable to start the kubelet service"] {
+    for said in [
+        "This node has joined the cluster",
+        "unable to start the kubelet service",
+    ] {
         assert!(text(&joined).contains(said), "{}", text(&joined));
     }
 }
@@ -463,14 +548,23 @@ fn told(node: &Value) {
     assert_eq!(node["metadata"]["labels"]["team"], "web");
     assert_eq!(node["metadata"]["labels"]["example.com/zone"], "b");
     let taint = serde_json::json!({"key": "dedicated", "value": "windows", "effect": "NoSchedule"});
-    assert!(node["spec"]["taints"].as_array().unwrap().contains(&taint), "{}", node["spec"]["taints"]);
+    assert!(
+        node["spec"]["taints"].as_array().unwrap().contains(&taint),
+        "{}",
+        node["spec"]["taints"]
+    );
     assert_eq!(node["status"]["capacity"]["pods"], "42");
     let memory = |of: &str| -> u64 {
         let text = node["status"][of]["memory"].as_str().unwrap();
         text.strip_suffix("Ki").unwrap().parse().unwrap()
     };
     // 2 GiB of the image, 1 GiB of the join data.
-    assert_eq!(memory("capacity") - memory("allocatable"), 3 << 20, "{}", node["status"]);
+    assert_eq!(
+        memory("capacity") - memory("allocatable"),
+        3 << 20,
+        "{}",
+        node["status"]
+    );
 }
 
 /// The ends of what the services wrote.
@@ -481,43 +575,79 @@ fn logs(wine: &Wine) -> String {
 fn end_of_logs(wine: &Wine, name: &str) -> String {
     let folder = wine.path(&format!(r"C:\var\log\{name}"));
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    let files = entries.map(|entry| (entry.path(), std::fs::read(entry.path()).unwrap_or_default()));
+    let files = entries.map(|entry| {
+        (
+            entry.path(),
+            std::fs::read(entry.path()).unwrap_or_default(),
+        )
+    });
     files
         .map(|(path, bytes)| {
             let end = &bytes[bytes.len().saturating_sub(20_000)..];
-            format!("---- {}\n{}\n", path.display(), String::from_utf8_lossy(end))
+            format!(
+                "---- {}\n{}\n",
+                path.display(),
+                String::from_utf8_lossy(end)
+            )
         })
         .collect()
 }
 
 fn ready(scene: &Scene<'_>, wine: &Wine) {
     let cluster = scene.cluster;
-    cluster.kubectl(&["wait", "--for=create", "--timeout=60s", &format!("node/{NODE}")]);
-    let waited =
-        cluster.try_kubectl(&["wait", "--for=condition=Ready", "--timeout=180s", &format!("node/{NODE}")]);
+    cluster.kubectl(&[
+        "wait",
+        "--for=create",
+        "--timeout=60s",
+        &format!("node/{NODE}"),
+    ]);
+    let waited = cluster.try_kubectl(&[
+        "wait",
+        "--for=condition=Ready",
+        "--timeout=180s",
+        &format!("node/{NODE}"),
+    ]);
     let node = scene.node(NODE);
-    assert!(waited.status.success(), "{:#}\n{}", node["status"]["conditions"], logs(wine));
+    assert!(
+        waited.status.success(),
+        "{:#}\n{}",
+        node["status"]["conditions"],
+        logs(wine)
+    );
     let info = &node["status"]["nodeInfo"];
     assert_eq!(info["kubeletVersion"], format!("v{}", scene.version));
     assert_eq!(info["operatingSystem"], "windows");
     let runtime = info["containerRuntimeVersion"].as_str().unwrap();
     if scene.runtime == Runtime::Real {
-        let lock: Value = serde_json::from_slice(&scene.test.read("first/imagegen.lock.json")).unwrap();
+        let lock: Value =
+            serde_json::from_slice(&scene.test.read("first/imagegen.lock.json")).unwrap();
         // Builds out of a module name a revision that nobody knows.
         let version = runtime.split('+').next().unwrap();
-        assert_eq!(version, format!("containerd://{}", lock["runtimeVersion"].as_str().unwrap()));
+        assert_eq!(
+            version,
+            format!("containerd://{}", lock["runtimeVersion"].as_str().unwrap())
+        );
     } else {
         assert!(runtime.starts_with("containerd://"), "{info}");
     }
     assert_eq!(node["metadata"]["labels"]["kubernetes.io/os"], "windows");
-    assert_eq!(node["status"]["addresses"][0]["address"], ADDRESS, "{}", node["status"]["addresses"]);
+    assert_eq!(
+        node["status"]["addresses"][0]["address"], ADDRESS,
+        "{}",
+        node["status"]["addresses"]
+    );
     assert!(wine.path(r"C:\etc\kubernetes\kubelet.conf").exists());
 }
 
 /// kube-proxy finds its node by the name that the join gives it, and not by the machine's.
 fn proxies(scene: &Scene<'_>, wine: &Wine) {
-    std::fs::copy(scene.cluster.admin(), wine.path(r"C:\var\lib\kube-proxy\kubeconfig.conf")).unwrap();
-    let given = format!("KUBE_PROXY_ARGS=\"--hostname-override={NODE} --cluster-cidr=10.244.0.0/16\"\n");
+    std::fs::copy(
+        scene.cluster.admin(),
+        wine.path(r"C:\var\lib\kube-proxy\kubeconfig.conf"),
+    )
+    .unwrap();
+    let given =
+        format!("KUBE_PROXY_ARGS=\"--hostname-override={NODE} --cluster-cidr=10.244.0.0/16\"\n");
     std::fs::write(wine.path(PROXY_FLAGS), given).unwrap();
     let applied = wine.run(60, &[JOINNODE, "apply", PLAN]);
     assert!(applied.status.success(), "{}", text(&applied));
@@ -536,11 +666,25 @@ fn proxies(scene: &Scene<'_>, wine: &Wine) {
 
 fn reset(wine: &Wine, predicted: &Value) {
     let socket = "npipe:////./pipe/containerd-containerd";
-    let done = wine.run(90, &[r"C:\k\kubeadm.exe", "reset", "--force", "--cri-socket", socket]);
+    let done = wine.run(
+        90,
+        &[
+            r"C:\k\kubeadm.exe",
+            "reset",
+            "--force",
+            "--cri-socket",
+            socket,
+        ],
+    );
     assert!(done.status.success(), "{}", text(&done));
-    assert!(!wine.path(r"C:\etc\kubernetes\kubelet.conf").exists(), "{}", text(&done));
+    assert!(
+        !wine.path(r"C:\etc\kubernetes\kubelet.conf").exists(),
+        "{}",
+        text(&done)
+    );
     // kubeadm leaves more than it says where a file refuses to go, so Reset-Node.ps1 takes these away itself.
-    for flags in [r"C:\var\lib\kubelet\kubeadm-flags.env", PROXY_FLAGS].map(|path| wine.path(path)) {
+    for flags in [r"C:\var\lib\kubelet\kubeadm-flags.env", PROXY_FLAGS].map(|path| wine.path(path))
+    {
         if flags.exists() {
             std::fs::remove_file(flags).unwrap();
         }

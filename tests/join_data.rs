@@ -38,22 +38,37 @@ fn every_line_gets_its_own_api() {
             22..=30 => "v1beta3",
             _ => "v1beta4",
         };
-        assert_eq!(config["apiVersion"], format!("kubeadm.k8s.io/{api}"), "1.{minor}");
+        assert_eq!(
+            config["apiVersion"],
+            format!("kubeadm.k8s.io/{api}"),
+            "1.{minor}"
+        );
         assert_eq!(config["kind"], "JoinConfiguration");
         let registration = &config["nodeRegistration"];
-        let socket = if minor <= 18 { "dockershim" } else { "containerd-containerd" };
-        assert_eq!(registration["criSocket"], format!("npipe:////./pipe/{socket}"), "1.{minor}");
+        let socket = if minor <= 18 {
+            "dockershim"
+        } else {
+            "containerd-containerd"
+        };
+        assert_eq!(
+            registration["criSocket"],
+            format!("npipe:////./pipe/{socket}"),
+            "1.{minor}"
+        );
         let (arguments, timeout) = if api == "v1beta4" {
-            let list = json!([{"name": "v", "value": "2"}, {"name": "node-labels", "value": "team=web"}]);
+            let list =
+                json!([{"name": "v", "value": "2"}, {"name": "node-labels", "value": "team=web"}]);
             (list, &config["timeouts"]["discovery"])
         } else {
             assert_eq!(config.get("timeouts"), None);
-            (json!({"v": "2", "node-labels": "team=web"}), &config["discovery"]["timeout"])
+            (
+                json!({"v": "2", "node-labels": "team=web"}),
+                &config["discovery"]["timeout"],
+            )
         };
         assert_eq!(registration["kubeletExtraArgs"], arguments, "1.{minor}");
         assert_eq!(timeout, "9m0s");
-        let discovery =
-            json!({"apiServerEndpoint": "api.example.com:6443", "caCertHashes": [HASH], "token": TOKEN});
+        let discovery = json!({"apiServerEndpoint": "api.example.com:6443", "caCertHashes": [HASH], "token": TOKEN});
         assert_eq!(config["discovery"]["bootstrapToken"], discovery);
     }
 }
@@ -61,7 +76,10 @@ fn every_line_gets_its_own_api() {
 #[test]
 fn a_node_that_says_nothing_of_itself_gets_no_empty_fields() {
     let config = yaml(&test("--k8s 1.36.4").succeeds().stdout);
-    assert_eq!(config["nodeRegistration"], json!({"criSocket": "npipe:////./pipe/containerd-containerd"}));
+    assert_eq!(
+        config["nodeRegistration"],
+        json!({"criSocket": "npipe:////./pipe/containerd-containerd"})
+    );
 }
 
 /// All forms bring the same configuration to the same place, and run the image's script.
@@ -79,36 +97,68 @@ fn forms_hold_the_same_configuration() {
         }])
     );
     let run = cloud["runcmd"][0].as_str().expect("command");
-    assert!(run.ends_with("-File \"C:\\imagegen\\node\\Join-Node.ps1\""), "{run}");
+    assert!(
+        run.ends_with("-File \"C:\\imagegen\\node\\Join-Node.ps1\""),
+        "{run}"
+    );
 
     let script = test(line).line("--as ps1").succeeds().stdout;
     assert!(script.starts_with("#ps1_sysnative\n"));
-    let encoded =
-        script.split("FromBase64String('").nth(1).and_then(|rest| rest.split('\'').next()).expect("base64");
+    let encoded = script
+        .split("FromBase64String('")
+        .nth(1)
+        .and_then(|rest| rest.split('\'').next())
+        .expect("base64");
     assert_eq!(
-        python("import sys,base64;sys.stdout.write(base64.b64decode(sys.stdin.read()).decode())", encoded),
+        python(
+            "import sys,base64;sys.stdout.write(base64.b64decode(sys.stdin.read()).decode())",
+            encoded
+        ),
         config
     );
     assert_parses(&script);
 
     let parts = mime(&test(line).line("--as mime").succeeds().stdout);
-    let kinds: Vec<&str> = parts.iter().map(|part| part["type"].as_str().expect("type")).collect();
-    assert_eq!(kinds, ["text/cloud-config", "text/cloud-config", "text/x-shellscript"]);
-    assert_eq!(written(&parts)["C:\\etc\\kubernetes\\join-config.yaml"], config);
+    let kinds: Vec<&str> = parts
+        .iter()
+        .map(|part| part["type"].as_str().expect("type"))
+        .collect();
+    assert_eq!(
+        kinds,
+        [
+            "text/cloud-config",
+            "text/cloud-config",
+            "text/x-shellscript"
+        ]
+    );
+    assert_eq!(
+        written(&parts)["C:\\etc\\kubernetes\\join-config.yaml"],
+        config
+    );
     let script = parts[2]["body"].as_str().expect("script");
-    assert!(script.contains("& 'C:\\imagegen\\node\\Join-Node.ps1'"), "{script}");
+    assert!(
+        script.contains("& 'C:\\imagegen\\node\\Join-Node.ps1'"),
+        "{script}"
+    );
     assert_eq!(parts[2]["name"], "join.ps1");
     assert_parses(script);
     // The token is in the second part, and nowhere else.
-    let holders: Vec<bool> =
-        parts.iter().map(|part| part["body"].to_string().contains("0123456789abcdef")).collect();
+    let holders: Vec<bool> = parts
+        .iter()
+        .map(|part| part["body"].to_string().contains("0123456789abcdef"))
+        .collect();
     assert_eq!(holders, [false, true, false]);
 }
 
 /// Parts of a MIME text by Python's parser, as cloudbase-init takes them apart.
 fn mime(text: &str) -> Vec<Value> {
     // cloudbase-init looks for these words before the first empty line.
-    assert!(text.split("\n\n").next().expect("head").contains("Content-Type: multipart"));
+    assert!(
+        text.split("\n\n")
+            .next()
+            .expect("head")
+            .contains("Content-Type: multipart")
+    );
     let parser = "import sys,json,email\n\
                   message=email.message_from_string(sys.stdin.read())\n\
                   assert message.is_multipart() and not message.defects, message.defects\n\
@@ -122,8 +172,14 @@ fn mime(text: &str) -> Vec<Value> {
 /// Files that the parts write, in their order, as cloudbase-init does: `append` adds.
 fn written(parts: &[Value]) -> BTreeMap<String, String> {
     let mut files: BTreeMap<String, String> = BTreeMap::new();
-    for part in parts.iter().filter(|part| part["type"] == "text/cloud-config") {
-        for file in yaml(part["body"].as_str().expect("body"))["write_files"].as_array().expect("files") {
+    for part in parts
+        .iter()
+        .filter(|part| part["type"] == "text/cloud-config")
+    {
+        for file in yaml(part["body"].as_str().expect("body"))["write_files"]
+            .as_array()
+            .expect("files")
+        {
             let text = |name: &str| file[name].as_str().unwrap_or_default();
             let content = match text("encoding") {
                 "b64" => python(
@@ -149,7 +205,8 @@ fn python(program: &str, input: &str) -> String {
         .stdout(Stdio::piped())
         .spawn()
         .expect("python3");
-    std::io::Write::write_all(&mut child.stdin.take().expect("stdin"), input.as_bytes()).expect("input");
+    std::io::Write::write_all(&mut child.stdin.take().expect("stdin"), input.as_bytes())
+        .expect("input");
     let output = child.wait_with_output().expect("python3");
     assert!(output.status.success());
     String::from_utf8(output.stdout).expect("UTF-8")
@@ -157,7 +214,9 @@ fn python(program: &str, input: &str) -> String {
 
 fn assert_parses(script: &str) {
     let mut parser = tree_sitter::Parser::new();
-    parser.set_language(&tree_sitter_powershell::LANGUAGE.into()).expect("language");
+    parser
+        .set_language(&tree_sitter_powershell::LANGUAGE.into())
+        .expect("language");
     let tree = parser.parse(script, None).expect("tree");
     assert!(!tree.root_node().has_error(), "{script}");
 }
@@ -166,8 +225,14 @@ fn assert_parses(script: &str) {
 /// Cluster API runs kubeadm between two commands of the image, and gives what is the machine's own.
 #[test]
 fn cluster_api_gets_a_template_around_its_own_join() {
-    let capi = |line: &str| Test::new().line("join-data --as capi --k8s 1.36.4").line(line);
-    let out = capi("--label team=web --taint os=windows:NoSchedule --kubelet-arg v=2").succeeds().stdout;
+    let capi = |line: &str| {
+        Test::new()
+            .line("join-data --as capi --k8s 1.36.4")
+            .line(line)
+    };
+    let out = capi("--label team=web --taint os=windows:NoSchedule --kubelet-arg v=2")
+        .succeeds()
+        .stdout;
     let template = yaml(&out);
     assert_eq!(template["kind"], "KubeadmConfigTemplate");
     let spec = &template["spec"]["template"]["spec"];
@@ -177,7 +242,10 @@ fn cluster_api_gets_a_template_around_its_own_join() {
         )
     };
     assert_eq!(spec["preKubeadmCommands"], json!([command("before")]));
-    let after = format!(r"{} -Configuration C:\run\kubeadm\kubeadm-join-config.yaml", command("after"));
+    let after = format!(
+        r"{} -Configuration C:\run\kubeadm\kubeadm-join-config.yaml",
+        command("after")
+    );
     assert_eq!(spec["postKubeadmCommands"], json!([after]));
     assert_eq!(
         spec["joinConfiguration"]["nodeRegistration"],
@@ -188,15 +256,32 @@ fn cluster_api_gets_a_template_around_its_own_join() {
         })
     );
     assert_eq!(spec.get("files"), None);
-    assert!(capi("--signed-scripts").succeeds().stdout.contains("-ExecutionPolicy AllSigned"));
+    assert!(
+        capi("--signed-scripts")
+            .succeeds()
+            .stdout
+            .contains("-ExecutionPolicy AllSigned")
+    );
 
-    let services = Test::new().file("i.json", r#"{"hostAccess": "services", "kubernetes": "1.36.4"}"#);
-    let services = yaml(&services.line("join-data --as capi --config i.json").succeeds().stdout);
+    let services = Test::new().file(
+        "i.json",
+        r#"{"hostAccess": "services", "kubernetes": "1.36.4"}"#,
+    );
+    let services = yaml(
+        &services
+            .line("join-data --as capi --config i.json")
+            .succeeds()
+            .stdout,
+    );
     let file = &services["spec"]["template"]["spec"]["files"][0];
     assert_eq!(file["path"], r"C:\var\lib\kube-proxy\kubeconfig.conf");
     assert_eq!(file["contentFrom"]["secret"]["key"], "kubeconfig.conf");
 
-    for line in ["--endpoint api.example.com:6443", "--name win-1", "--discovery-timeout 5m0s"] {
+    for line in [
+        "--endpoint api.example.com:6443",
+        "--name win-1",
+        "--discovery-timeout 5m0s",
+    ] {
         capi(line).fails(3, &["capi-discovery"]);
     }
 }
@@ -204,9 +289,19 @@ fn cluster_api_gets_a_template_around_its_own_join() {
 #[test]
 fn a_node_of_signed_scripts_joins_under_all_signed() {
     for form in ["cloud-config", "ps1", "mime"] {
-        let said = test("--k8s 1.36.4 --signed-scripts").args(["--as", form]).succeeds().stdout;
-        assert_eq!(said.matches("-ExecutionPolicy AllSigned -File").count(), 1, "{said}");
-        assert!(!said.contains("Bypass") && !said.contains("& 'C:"), "{said}");
+        let said = test("--k8s 1.36.4 --signed-scripts")
+            .args(["--as", form])
+            .succeeds()
+            .stdout;
+        assert_eq!(
+            said.matches("-ExecutionPolicy AllSigned -File").count(),
+            1,
+            "{said}"
+        );
+        assert!(
+            !said.contains("Bypass") && !said.contains("& 'C:"),
+            "{said}"
+        );
     }
 }
 
@@ -237,19 +332,25 @@ fn a_discovery_kubeconfig_travels_with_the_secret() {
     assert!(text.lines().all(|line| line.len() < 998));
     let parts = mime(&text);
     assert_eq!(
-        yaml(parts[0]["body"].as_str().expect("body"))["write_files"].as_array().map(Vec::len),
+        yaml(parts[0]["body"].as_str().expect("body"))["write_files"]
+            .as_array()
+            .map(Vec::len),
         Some(1)
     );
     assert!(parts[1]["body"].to_string().contains("b64"));
     let files = written(&parts);
     assert_eq!(files["C:\\etc\\kubernetes\\discovery.conf"], kubeconfig);
-    assert_eq!(yaml(&files["C:\\etc\\kubernetes\\join-config.yaml"]), config);
+    assert_eq!(
+        yaml(&files["C:\\etc\\kubernetes\\join-config.yaml"]),
+        config
+    );
     assert!(run("ps1").contains("'C:\\etc\\kubernetes\\discovery.conf'"));
 }
 
 #[test]
 fn input_comes_from_file_stdin_and_certificate() {
-    let authority = std::fs::read_to_string(root().join("tests/fixtures/cluster-ca.pem")).expect("fixture");
+    let authority =
+        std::fs::read_to_string(root().join("tests/fixtures/cluster-ca.pem")).expect("fixture");
     let test = Test::new()
         .file("cluster.json", r#"{"endpoint": "old.example.com:6443", "labels": ["a=1"], "name": "win-1"}"#)
         .file("ca.crt", &authority)
@@ -264,25 +365,38 @@ fn input_comes_from_file_stdin_and_certificate() {
         .stderr(Stdio::piped())
         .spawn()
         .expect("starts");
-    std::io::Write::write_all(&mut child.stdin.take().expect("stdin"), format!("{TOKEN}\n").as_bytes())
-        .expect("stdin");
+    std::io::Write::write_all(
+        &mut child.stdin.take().expect("stdin"),
+        format!("{TOKEN}\n").as_bytes(),
+    )
+    .expect("stdin");
     let output = child.wait_with_output().expect("ends");
     let said = String::from_utf8([output.stdout, output.stderr].concat()).expect("UTF-8");
     assert!(output.status.success(), "{said}");
     assert!(!said.contains("0123456789abcdef"), "{said}");
     let config = yaml(&test.text("deep/user-data"));
-    assert_eq!(config["discovery"]["bootstrapToken"]["apiServerEndpoint"], "api.example.com:6443");
+    assert_eq!(
+        config["discovery"]["bootstrapToken"]["apiServerEndpoint"],
+        "api.example.com:6443"
+    );
     // openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout /dev/null \
     //   -out tests/fixtures/cluster-ca.pem -days 36500 -subj /CN=kubernetes
     // openssl x509 -pubkey -noout -in tests/fixtures/cluster-ca.pem | openssl pkey -pubin -outform der | sha256sum
     let hash = include_str!("fixtures/cluster-ca.sha256").trim();
-    assert_eq!(config["discovery"]["bootstrapToken"]["caCertHashes"], json!([format!("sha256:{hash}")]));
+    assert_eq!(
+        config["discovery"]["bootstrapToken"]["caCertHashes"],
+        json!([format!("sha256:{hash}")])
+    );
     assert_eq!(
         config["nodeRegistration"]["kubeletExtraArgs"],
         json!([{"name": "node-labels", "value": "a=1,b=2"}])
     );
     assert_owner_alone(&test.folder.join("deep/user-data"));
-    assert_eq!(files(&test.folder.join("deep")).len(), 1, "nothing half-written stays");
+    assert_eq!(
+        files(&test.folder.join("deep")).len(),
+        1,
+        "nothing half-written stays"
+    );
 }
 
 #[cfg(unix)]
@@ -302,15 +416,43 @@ fn bad_input_is_refused_and_nothing_is_written() {
     for (line, code, said) in [
         ("--endpoint2 x", 2, "--endpoint2"),
         ("--name WIN_1", 3, "name-format"),
-        ("--label node-role.kubernetes.io/windows=", 3, "kubectl label node"),
+        (
+            "--label node-role.kubernetes.io/windows=",
+            3,
+            "kubectl label node",
+        ),
         ("--taint os=windows", 3, "os=windows:NoSchedule"),
         ("--ca-cert-hash sha256:12", 3, "--ca-cert FILE"),
-        ("--kubelet-arg network-plugin=cni", 3, "kubelets from 1.17 to 1.23 have it"),
-        ("--kubelet-arg container-runtime=remote", 3, "kubelets from 1.17 to 1.26 have it"),
-        ("--kubelet-arg pod-infra-container-image=x", 3, "kubelets from 1.17 to 1.34 have it"),
-        ("--kubelet-arg windows-priorityclas=x", 3, "did you mean `windows-priorityclass`?"),
-        ("--kubelet-arg kubeconfig=x", 3, "imagegen explain --kubeconfig"),
-        ("--kubelet-arg system-reserved=memory=3Gi", 3, "--feature cluster-reservations"),
+        (
+            "--kubelet-arg network-plugin=cni",
+            3,
+            "kubelets from 1.17 to 1.23 have it",
+        ),
+        (
+            "--kubelet-arg container-runtime=remote",
+            3,
+            "kubelets from 1.17 to 1.26 have it",
+        ),
+        (
+            "--kubelet-arg pod-infra-container-image=x",
+            3,
+            "kubelets from 1.17 to 1.34 have it",
+        ),
+        (
+            "--kubelet-arg windows-priorityclas=x",
+            3,
+            "did you mean `windows-priorityclass`?",
+        ),
+        (
+            "--kubelet-arg kubeconfig=x",
+            3,
+            "imagegen explain --kubeconfig",
+        ),
+        (
+            "--kubelet-arg system-reserved=memory=3Gi",
+            3,
+            "--feature cluster-reservations",
+        ),
         ("--kubelet-arg node-labels=a=b", 3, "--label KEY=VALUE"),
         ("--kubelet-arg=--v=2", 3, "without dashes"),
         ("--kubelet-arg log-dir=\"C:\\log\"", 3, "a quotation mark"),
@@ -320,7 +462,11 @@ fn bad_input_is_refused_and_nothing_is_written() {
             3,
             "did you mean `WindowsGracefulNodeShutdown`?",
         ),
-        ("--kubelet-arg feature-gates=WindowsGracefulNodeShutdown", 3, "gate-format"),
+        (
+            "--kubelet-arg feature-gates=WindowsGracefulNodeShutdown",
+            3,
+            "gate-format",
+        ),
         ("--discovery-timeout soon", 3, "timeout-format"),
         ("--ignore-preflight-error all", 3, "name each check"),
         ("--token-file token", 2, "cannot be used with"),
@@ -330,20 +476,38 @@ fn bad_input_is_refused_and_nothing_is_written() {
         ("--as yaml", 3, "invalid value 'yaml'"),
         ("--runtime docker", 3, "dockershim"),
     ] {
-        let test = test("--k8s 1.36.4 --out out").line(line).file("not.pem", "x");
+        let test = test("--k8s 1.36.4 --out out")
+            .line(line)
+            .file("not.pem", "x");
         let ran = test.fails(code, &[said]);
         assert!(!test.exists("out"), "{line}");
-        assert!(!(ran.stdout + &ran.stderr).contains("0123456789abcdef"), "{line}");
+        assert!(
+            !(ran.stdout + &ran.stderr).contains("0123456789abcdef"),
+            "{line}"
+        );
     }
     test("--k8s 1.37 --kubelet-arg pod-infra-container-image=x")
         .fails(3, &["kubelets from 1.17 to 1.34 have it"]);
     for (file, said) in [
-        (r#"{"token": "abcdef.0123456789abcdef"}"#, "secrets do not belong"),
-        (r#"{"endpont": "x"}"#, "unknown key `endpont`: did you mean `endpoint`?"),
-        (r#"{"labels": "a=b"}"#, "`labels`: expected an array, found the string"),
+        (
+            r#"{"token": "abcdef.0123456789abcdef"}"#,
+            "secrets do not belong",
+        ),
+        (
+            r#"{"endpont": "x"}"#,
+            "unknown key `endpont`: did you mean `endpoint`?",
+        ),
+        (
+            r#"{"labels": "a=b"}"#,
+            "`labels`: expected an array, found the string",
+        ),
     ] {
         let ran = test("--from in.json").file("in.json", file).run();
-        assert!(ran.stderr.contains(said) && !ran.stderr.contains("0123456789abcdef"), "{}", ran.stderr);
+        assert!(
+            ran.stderr.contains(said) && !ran.stderr.contains("0123456789abcdef"),
+            "{}",
+            ran.stderr
+        );
     }
 }
 
@@ -355,21 +519,30 @@ fn the_token_is_no_argument() {
             .line("join-data --k8s 1.36.4")
             .args([line, TOKEN])
             .fails(2, &["kubeadm token delete"]);
-        assert!(!(ran.stdout + &ran.stderr).contains("0123456789abcdef"), "{}", ran.stderr);
+        assert!(
+            !(ran.stdout + &ran.stderr).contains("0123456789abcdef"),
+            "{}",
+            ran.stderr
+        );
     }
-    for (value, said) in
-        [("", "`T` is not set"), ("nonsense", "token-format"), ("ABCDEF.0123456789abcdef", "token-format")]
-    {
+    for (value, said) in [
+        ("", "`T` is not set"),
+        ("nonsense", "token-format"),
+        ("ABCDEF.0123456789abcdef", "token-format"),
+    ] {
         let ran = test("--k8s 1.36.4").env("T", value).run();
         assert!(ran.stderr.contains(said), "{}", ran.stderr);
-        assert!(value.is_empty() || !ran.stderr.contains(value), "{}", ran.stderr);
+        assert!(
+            value.is_empty() || !ran.stderr.contains(value),
+            "{}",
+            ran.stderr
+        );
     }
 }
 
 #[test]
 fn forms_are_as_reviewed() {
-    let line =
-        "--name a-rather-long-node-name --label team=web --taint os=windows:NoSchedule --kubelet-arg v=2";
+    let line = "--name a-rather-long-node-name --label team=web --taint os=windows:NoSchedule --kubelet-arg v=2";
     for (k8s, form, name) in [
         ("1.20.0", "kubeadm", "1.20.0.yaml"),
         ("1.20.0", "ps1", "1.20.0.ps1"),
@@ -377,7 +550,12 @@ fn forms_are_as_reviewed() {
         ("1.36.4", "mime", "1.36.4.mime"),
     ] {
         let ran = test(line).args(["--k8s", k8s, "--as", form]).succeeds();
-        assert!(ran.stderr.contains("Windows truncates machine names to 15 characters"), "{}", ran.stderr);
+        assert!(
+            ran.stderr
+                .contains("Windows truncates machine names to 15 characters"),
+            "{}",
+            ran.stderr
+        );
         golden(&format!("join/{name}"), &ran.stdout);
     }
 }

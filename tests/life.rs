@@ -81,7 +81,8 @@ struct Pause {
 }
 
 fn read_life() -> Life {
-    let text = std::fs::read_to_string(root().join("tests/life/changes.json")).expect("changes.json");
+    let text =
+        std::fs::read_to_string(root().join("tests/life/changes.json")).expect("changes.json");
     serde_json::from_str(&text).expect("changes.json has its form")
 }
 
@@ -100,10 +101,14 @@ struct Node {
 
 fn make_node(selection: &ImageDefinition, trees: &Trees) -> Option<Node> {
     let plan = resolve_plan(selection, trees).ok()?;
-    let (guest, _) = predict_machine(&plan, trees).unwrap_or_else(|error| panic!("{selection:?}: {error:#}"));
+    let (guest, _) =
+        predict_machine(&plan, trees).unwrap_or_else(|error| panic!("{selection:?}: {error:#}"));
     let text: Value = serde_json::from_str(&format_plan(&guest.plan)).expect("a plan is JSON");
     Some(Node {
-        renamed: plan.target.image().is_some_and(|image| image.platform.owns_administrator),
+        renamed: plan
+            .target
+            .image()
+            .is_some_and(|image| image.platform.owns_administrator),
         plugins: platforms::list_plugins(&plan.target),
         target: plan.target.name.clone(),
         kubernetes: plan.kubernetes,
@@ -118,19 +123,29 @@ fn text<'a>(resource: &'a Value, name: &str) -> &'a str {
 
 fn is_below(path: &str, above: &str) -> bool {
     let (path, above) = (path.to_lowercase(), above.to_lowercase());
-    path == above || path.strip_prefix(&above).is_some_and(|rest| rest.starts_with('\\'))
+    path == above
+        || path
+            .strip_prefix(&above)
+            .is_some_and(|rest| rest.starts_with('\\'))
 }
 
 impl Node {
     fn facts(&self, name: &str) -> Vec<&str> {
-        let conf =
-            self.resources.iter().find(|it| text(it, "path").ends_with(r"\node.conf")).expect("node.conf");
+        let conf = self
+            .resources
+            .iter()
+            .find(|it| text(it, "path").ends_with(r"\node.conf"))
+            .expect("node.conf");
         let lines = text(conf, "content").lines();
-        lines.filter_map(|line| line.strip_prefix(name)?.strip_prefix('=')).collect()
+        lines
+            .filter_map(|line| line.strip_prefix(name)?.strip_prefix('='))
+            .collect()
     }
 
     fn find(&self, kind: &str, property: &str, value: &str) -> Option<&Value> {
-        self.resources.iter().find(|it| it["type"] == kind && text(it, property) == value)
+        self.resources
+            .iter()
+            .find(|it| it["type"] == kind && text(it, property) == value)
     }
 }
 
@@ -141,28 +156,51 @@ fn join_command_line(service: &Value, file: &str) -> String {
         .map(|flags| flags.iter().filter_map(Value::as_str).collect())
         .unwrap_or_default();
     let kept = file.split(' ').filter(|word| {
-        !dropped.iter().any(|flag| word.strip_prefix(flag).is_some_and(|rest| rest.starts_with('=')))
+        !dropped.iter().any(|flag| {
+            word.strip_prefix(flag)
+                .is_some_and(|rest| rest.starts_with('='))
+        })
     });
-    [text(service, "commandLine")].into_iter().chain(kept).collect::<Vec<_>>().join(" ")
+    [text(service, "commandLine")]
+        .into_iter()
+        .chain(kept)
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 impl Change {
     fn concerns(&self, node: &Node, resource: &Value) -> bool {
-        let in_range =
-            |range: &String| range.parse::<VersionRange>().expect("a range").contains(&node.kubernetes);
+        let in_range = |range: &String| {
+            range
+                .parse::<VersionRange>()
+                .expect("a range")
+                .contains(&node.kubernetes)
+        };
         let properties = &resource["properties"];
         let same = |(name, value): (&String, &Value)| {
             let found = properties[name].as_str().unwrap_or_default();
-            value == "*" || value.as_str().is_some_and(|value| value.eq_ignore_ascii_case(found))
+            value == "*"
+                || value
+                    .as_str()
+                    .is_some_and(|value| value.eq_ignore_ascii_case(found))
         };
         resource["type"] == self.kind.as_str()
             && (self.targets.is_empty() || self.targets.contains(&node.target))
             && (self.kubernetes.is_empty() || self.kubernetes.iter().any(in_range))
             && self.identity.iter().all(same)
             && !properties[&self.property].is_null()
-            && self.value.as_ref().is_none_or(|value| properties[&self.property] == *value)
-            && self.unless.as_ref().is_none_or(|name| properties[name].is_null())
-            && self.without.as_ref().is_none_or(|word| !text(resource, "commandLine").contains(word.as_str()))
+            && self
+                .value
+                .as_ref()
+                .is_none_or(|value| properties[&self.property] == *value)
+            && self
+                .unless
+                .as_ref()
+                .is_none_or(|name| properties[name].is_null())
+            && self
+                .without
+                .as_ref()
+                .is_none_or(|word| !text(resource, "commandLine").contains(word.as_str()))
     }
 }
 
@@ -173,11 +211,25 @@ fn find_compared_changes(life: &Life, node: &Node) -> Vec<String> {
         if resource.get("scope").is_some_and(|scope| scope != "node") {
             continue;
         }
-        let volatile: BTreeSet<&str> =
-            resource["volatile"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
-        for change in life.changes.iter().filter(|change| change.concerns(node, resource)) {
+        let volatile: BTreeSet<&str> = resource["volatile"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter_map(Value::as_str)
+            .collect();
+        for change in life
+            .changes
+            .iter()
+            .filter(|change| change.concerns(node, resource))
+        {
             if !volatile.contains(change.property.as_str()) {
-                let Change { property, by, stage, source, .. } = change;
+                let Change {
+                    property,
+                    by,
+                    stage,
+                    source,
+                    ..
+                } = change;
                 found.push(format!(
                     "compared: {} `{property}`, set by {by} ({stage}; {source})",
                     resource["name"]
@@ -193,7 +245,10 @@ fn find_demanded_accounts(_: &Life, node: &Node) -> Vec<String> {
     if !node.renamed {
         return Vec::new();
     }
-    let users = node.resources.iter().filter(|it| it["type"] == "localUser" && it["phase"] == "firstboot");
+    let users = node
+        .resources
+        .iter()
+        .filter(|it| it["type"] == "localUser" && it["phase"] == "firstboot");
     users
         .filter(|it| text(it, "ensure") != "closed")
         .map(|it| format!("account: {} demands an account by its name", it["name"]))
@@ -203,14 +258,26 @@ fn find_demanded_accounts(_: &Life, node: &Node) -> Vec<String> {
 /// What is part of the build is taken back by a later resource of the same thing, or of a folder above it.
 fn find_build_leftovers(_: &Life, node: &Node) -> Vec<String> {
     let identity = |it: &Value| {
-        ["serviceName", "path", "transport", "setting", "userName", "taskName"]
-            .into_iter()
-            .find_map(|name| it["properties"][name].as_str().map(str::to_lowercase))
+        [
+            "serviceName",
+            "path",
+            "transport",
+            "setting",
+            "userName",
+            "taskName",
+        ]
+        .into_iter()
+        .find_map(|name| it["properties"][name].as_str().map(str::to_lowercase))
     };
     let mut found = Vec::new();
     // An assertion changes nothing.
     let is_made = |it: &Value| it["scope"] == "build" && it["type"] != "assertion";
-    for (at, resource) in node.resources.iter().enumerate().filter(|(_, it)| is_made(it)) {
+    for (at, resource) in node
+        .resources
+        .iter()
+        .enumerate()
+        .filter(|(_, it)| is_made(it))
+    {
         let own = identity(resource).expect("an identity");
         let taken = node.resources[at + 1..].iter().any(|later| {
             let other = identity(later).unwrap_or_default();
@@ -242,15 +309,26 @@ fn find_join_leftovers(life: &Life, node: &Node) -> Vec<String> {
         let folder = path.rsplit_once('\\').map_or("", |(folder, _)| folder);
         node.find("directory", "path", folder).is_some()
     };
-    let later = node.later.iter().filter(made_here).filter(|path| !stays(path) && !is_gone(path));
-    let mut found: Vec<String> = later.map(|path| format!("reset: {path} stays behind")).collect();
+    let later = node
+        .later
+        .iter()
+        .filter(made_here)
+        .filter(|path| !stays(path) && !is_gone(path));
+    let mut found: Vec<String> = later
+        .map(|path| format!("reset: {path} stays behind"))
+        .collect();
     let joined = node.facts("joined");
     found.extend(
         life.preflight
             .files
             .iter()
             .filter(|path| !joined.contains(&path.as_str()))
-            .map(|path| format!("second join: kubeadm refuses {path} ({})", life.preflight.source)),
+            .map(|path| {
+                format!(
+                    "second join: kubeadm refuses {path} ({})",
+                    life.preflight.source
+                )
+            }),
     );
     found
 }
@@ -258,18 +336,27 @@ fn find_join_leftovers(life: &Life, node: &Node) -> Vec<String> {
 /// After a restart pods have their network, and a program that runs for long is not left to one start.
 fn find_lost_networks(life: &Life, node: &Node) -> Vec<String> {
     let mut found = Vec::new();
-    for task in node.resources.iter().filter(|it| it["type"] == "scheduledTask") {
+    for task in node
+        .resources
+        .iter()
+        .filter(|it| it["type"] == "scheduledTask")
+    {
         let arguments = task["properties"]["arguments"].to_string();
         for program in &life.long_running {
             if arguments.contains(&program.program) && text(task, "trigger") != "minutely" {
-                found.push(format!("restart: {} is started once ({})", task["name"], program.source));
+                found.push(format!(
+                    "restart: {} is started once ({})",
+                    task["name"], program.source
+                ));
             }
         }
     }
     let restores = |it: &Value| {
         it["type"] == "scheduledTask"
             && text(it, "trigger") == "startup"
-            && it["properties"]["arguments"].as_array().is_some_and(|all| all.contains(&json!("network")))
+            && it["properties"]["arguments"]
+                .as_array()
+                .is_some_and(|all| all.contains(&json!("network")))
     };
     if !node.facts("bridge").is_empty() && !node.resources.iter().any(restores) {
         found.push("restart: nothing brings the bridge back".to_owned());
@@ -282,18 +369,27 @@ fn find_foreign_pause(life: &Life, node: &Node) -> Vec<String> {
     if !life.pause.kubernetes.contains(&node.kubernetes) {
         return Vec::new();
     }
-    let kubelet = node.find("service", "serviceName", "kubelet").expect("kubelet");
+    let kubelet = node
+        .find("service", "serviceName", "kubelet")
+        .expect("kubelet");
     let command = join_command_line(kubelet, &life.pause.written);
-    let last = command.split(' ').rfind(|word| word.starts_with("--pod-infra-container-image="));
+    let last = command
+        .split(' ')
+        .rfind(|word| word.starts_with("--pod-infra-container-image="));
     if last == Some(life.pause.written.as_str()) {
-        return vec![format!("pause: the cluster's image stands last ({})", life.pause.source)];
+        return vec![format!(
+            "pause: the cluster's image stands last ({})",
+            life.pause.source
+        )];
     }
     Vec::new()
 }
 
 /// A container's user, who is one of `Users` on Windows, writes into an emptyDir.
 fn find_unwritable_volumes(_: &Life, node: &Node) -> Vec<String> {
-    let pods = node.find("directory", "path", r"C:\var\lib\kubelet\pods").expect("the folder of pods");
+    let pods = node
+        .find("directory", "path", r"C:\var\lib\kubelet\pods")
+        .expect("the folder of pods");
     if text(pods, "sddl").contains("(A;OICI;0x1301bf;;;BU)") {
         return Vec::new();
     }
@@ -328,7 +424,10 @@ fn select(target: &str, kubernetes: &str) -> ImageDefinition {
 #[test]
 fn every_selection_outlives_what_others_do() {
     let (life, trees) = (read_life(), read_trees(None).expect("the catalog"));
-    let targets: Vec<String> = all_targets().into_iter().map(|target| target.name).collect();
+    let targets: Vec<String> = all_targets()
+        .into_iter()
+        .map(|target| target.name)
+        .collect();
     let (mut attempts, mut seen) = (0, BTreeMap::new());
     for (number, minor) in trees.catalog.kubernetes_minors().into_iter().enumerate() {
         let release = trees.catalog.load_kubernetes_line(minor).expect("line");
@@ -336,9 +435,16 @@ fn every_selection_outlives_what_others_do() {
             for (turn, runtime) in release.runtimes.iter().enumerate() {
                 // Every network meets every other choice in some line.
                 let turns = number + at + turn;
-                for (step, cni) in trees.catalog.network_names().iter().enumerate().skip(turns % 3).step_by(3)
+                for (step, cni) in trees
+                    .catalog
+                    .network_names()
+                    .iter()
+                    .enumerate()
+                    .skip(turns % 3)
+                    .step_by(3)
                 {
-                    let windows = &release.windows[(at + turn + step) % release.windows.len()].value;
+                    let windows =
+                        &release.windows[(at + turn + step) % release.windows.len()].value;
                     // Each target meets each line and network somewhere.
                     attempts += 1;
                     let target = &targets[attempts % targets.len()];
@@ -349,7 +455,9 @@ fn every_selection_outlives_what_others_do() {
                         runtime: runtime.name.parse().ok(),
                         ..select(target, release.latest.as_str())
                     };
-                    let Some(node) = make_node(&selection, &trees) else { continue };
+                    let Some(node) = make_node(&selection, &trees) else {
+                        continue;
+                    };
                     let found = apply_rules(&life, &node);
                     assert!(found.is_empty(), "{selection:?}:\n{}", found.join("\n"));
                     *seen.entry(target).or_insert(0) += 1;
@@ -357,7 +465,12 @@ fn every_selection_outlives_what_others_do() {
             }
         }
     }
-    assert!(targets.iter().all(|target| seen.get(target).is_some_and(|count| *count > 5)), "{seen:?}");
+    assert!(
+        targets
+            .iter()
+            .all(|target| seen.get(target).is_some_and(|count| *count > 5)),
+        "{seen:?}"
+    );
     assert!(seen.values().sum::<usize>() > 100, "{seen:?}");
 }
 
@@ -368,7 +481,10 @@ fn with_node(node: &Node, edit: impl FnOnce(&mut Vec<Value>)) -> Node {
 }
 
 fn named<'a>(resources: &'a mut [Value], name: &str) -> &'a mut Value {
-    resources.iter_mut().find(|it| it["name"] == name).unwrap_or_else(|| panic!("no {name}"))
+    resources
+        .iter_mut()
+        .find(|it| it["name"] == name)
+        .unwrap_or_else(|| panic!("no {name}"))
 }
 
 /// Each defect that once was in every image, put back into a plan.
@@ -378,17 +494,27 @@ fn each_rule_finds_its_defect() {
     let make = |selection: ImageDefinition| make_node(&selection, &trees).expect("a plan");
     let old = make(select("azure", "1.31.14"));
     let google = make(select("gcp", "1.36.4"));
-    let docker = make(ImageDefinition { runtime: "docker".parse().ok(), ..select("azure", "1.20.0") });
+    let docker = make(ImageDefinition {
+        runtime: "docker".parse().ok(),
+        ..select("azure", "1.20.0")
+    });
     let services = ImageDefinition {
         host_access: "services".parse().ok(),
         cni: Some("flannel-overlay".to_owned()),
         ..select("azure", "1.20.0")
     };
     let services = make(services);
-    let bridge = make(ImageDefinition { cni: Some("win-bridge".to_owned()), ..select("azure", "1.36.4") });
+    let bridge = make(ImageDefinition {
+        cni: Some("win-bridge".to_owned()),
+        ..select("azure", "1.36.4")
+    });
     let drop_field = |field: &'static str, name: &'static str, node: &Node| {
         with_node(node, |all| {
-            named(all, name).as_object_mut().expect("an object").remove(field).expect("the field");
+            named(all, name)
+                .as_object_mut()
+                .expect("an object")
+                .remove(field)
+                .expect("the field");
         })
     };
     let set = |name: &'static str, property: &'static str, value: Value, node: &Node| {
@@ -402,7 +528,9 @@ fn each_rule_finds_its_defect() {
             *content = json!(text);
         })
     };
-    let forget = |name: &'static str, node: &Node| with_node(node, |all| all.retain(|it| it["name"] != name));
+    let forget = |name: &'static str, node: &Node| {
+        with_node(node, |all| all.retain(|it| it["name"] != name))
+    };
     let cases: Vec<(&str, Node)> = vec![
         (
             "compared: \"directories/log-containers\" `sddl`",
@@ -416,51 +544,101 @@ fn each_rule_finds_its_defect() {
             "compared: \"kubernetes/kubelet-service-logged\" `startType`",
             drop_field("volatile", "kubernetes/kubelet-service-logged", &old),
         ),
-        ("compared: \"cloudbase-init/service\"", drop_field("scope", "cloudbase-init/service", &old)),
+        (
+            "compared: \"cloudbase-init/service\"",
+            drop_field("scope", "cloudbase-init/service", &old),
+        ),
         (
             "compared: \"cloudbase-init/setup-complete\"",
             drop_field("scope", "cloudbase-init/setup-complete", &old),
         ),
-        ("compared: \"checks/containerd-running\"", drop_field("scope", "checks/containerd-running", &old)),
+        (
+            "compared: \"checks/containerd-running\"",
+            drop_field("scope", "checks/containerd-running", &old),
+        ),
         (
             "compared: \"kubernetes/kubelet-service-logged\" `commandLine`",
-            set("kubernetes/kubelet-service-logged", "argumentsFile", Value::Null, &old),
+            set(
+                "kubernetes/kubelet-service-logged",
+                "argumentsFile",
+                Value::Null,
+                &old,
+            ),
         ),
-        ("plugin: \"disk/system-volume\"", drop_field("scope", "disk/system-volume", &old)),
+        (
+            "plugin: \"disk/system-volume\"",
+            drop_field("scope", "disk/system-volume", &old),
+        ),
         (
             "plugin: nobody says what no.such.Plugin changes",
-            Node { plugins: vec!["no.such.Plugin".to_owned()], ..old.clone() },
+            Node {
+                plugins: vec!["no.such.Plugin".to_owned()],
+                ..old.clone()
+            },
         ),
         (
             "compared: \"cloudbase-init/setup-complete-platform\"",
             drop_field("scope", "cloudbase-init/setup-complete-platform", &google),
         ),
-        ("account: ", set("firstboot/build-user", "ensure", json!("disabled"), &old)),
-        ("build: nothing takes \"containerd/running\" back", forget("seal/containerd", &old)),
-        ("reset: C:\\etc\\kubernetes\\pki\\ca.crt", conf(r"joined=C:\etc\kubernetes\pki\ca.crt", &old)),
-        ("second join: kubeadm refuses", conf(r"joined=C:\etc\kubernetes\bootstrap-kubelet.conf", &old)),
-        ("reset: C:\\var\\lib\\kubelet\\config.yaml", conf(r"empty=C:\var\lib\kubelet", &old)),
-        ("restart: \"cni/flanneld\"", set("cni/flanneld", "trigger", json!("startup"), &services)),
+        (
+            "account: ",
+            set("firstboot/build-user", "ensure", json!("disabled"), &old),
+        ),
+        (
+            "build: nothing takes \"containerd/running\" back",
+            forget("seal/containerd", &old),
+        ),
+        (
+            "reset: C:\\etc\\kubernetes\\pki\\ca.crt",
+            conf(r"joined=C:\etc\kubernetes\pki\ca.crt", &old),
+        ),
+        (
+            "second join: kubeadm refuses",
+            conf(r"joined=C:\etc\kubernetes\bootstrap-kubelet.conf", &old),
+        ),
+        (
+            "reset: C:\\var\\lib\\kubelet\\config.yaml",
+            conf(r"empty=C:\var\lib\kubelet", &old),
+        ),
+        (
+            "restart: \"cni/flanneld\"",
+            set("cni/flanneld", "trigger", json!("startup"), &services),
+        ),
         (
             "restart: \"docker/host-network\"",
             set("docker/host-network", "trigger", json!("startup"), &docker),
         ),
-        ("restart: nothing brings the bridge back", forget("cni/bridge", &bridge)),
+        (
+            "restart: nothing brings the bridge back",
+            forget("cni/bridge", &bridge),
+        ),
         (
             "pause: ",
             with_node(&docker, |all| {
-                let file = &mut named(all, "kubernetes/kubelet-service")["properties"]["argumentsFile"];
-                file.as_object_mut().expect("an object").remove("drop").expect("drop");
+                let file =
+                    &mut named(all, "kubernetes/kubelet-service")["properties"]["argumentsFile"];
+                file.as_object_mut()
+                    .expect("an object")
+                    .remove("drop")
+                    .expect("drop");
             }),
         ),
         (
             "emptyDir: ",
-            set("directories/kubelet-pods", "sddl", json!("O:BAG:SYD:PAI(A;OICI;0x1200a9;;;BU)"), &docker),
+            set(
+                "directories/kubelet-pods",
+                "sddl",
+                json!("O:BAG:SYD:PAI(A;OICI;0x1200a9;;;BU)"),
+                &docker,
+            ),
         ),
     ];
     for (expected, node) in cases {
         let found = apply_rules(&life, &node);
-        assert!(found.iter().any(|it| it.starts_with(expected)), "{expected}: {found:?}");
+        assert!(
+            found.iter().any(|it| it.starts_with(expected)),
+            "{expected}: {found:?}"
+        );
     }
 }
 
@@ -470,19 +648,39 @@ fn each_rule_finds_its_defect() {
 fn agents_without_the_network_of_the_host_can_start_or_the_plan_says_why_not() {
     let trees = read_trees(None).expect("the catalog");
     let with_plugin = |selection: ImageDefinition| ImageDefinition {
-        components: [("windows-container-networking".to_owned(), "0.3.1".parse().expect("a version"))].into(),
+        components: [(
+            "windows-container-networking".to_owned(),
+            "0.3.1".parse().expect("a version"),
+        )]
+        .into(),
         ..selection
     };
     for minor in ["1.19", "1.20.0", "1.21", "1.22"] {
         for cni in ["none", "flannel-hostgw", "flannel-overlay", "calico"] {
-            let selection = ImageDefinition { cni: cni.parse().ok(), ..select("azure", minor) };
-            let selection = ImageDefinition { host_access: "wins".parse().ok(), ..selection };
-            let selection = ImageDefinition { runtime: "containerd".parse().ok(), ..selection };
+            let selection = ImageDefinition {
+                cni: cni.parse().ok(),
+                ..select("azure", minor)
+            };
+            let selection = ImageDefinition {
+                host_access: "wins".parse().ok(),
+                ..selection
+            };
+            let selection = ImageDefinition {
+                runtime: "containerd".parse().ok(),
+                ..selection
+            };
             let plan = resolve_plan(&selection, &trees).expect("a plan");
             let warned = |plan: &Plan| {
-                let lacking = plan.warnings.iter().filter(|warning| warning.id == "lacking");
+                let lacking = plan
+                    .warnings
+                    .iter()
+                    .filter(|warning| warning.id == "lacking");
                 lacking
-                    .filter(|warning| warning.message.contains("--override windows-container-networking"))
+                    .filter(|warning| {
+                        warning
+                            .message
+                            .contains("--override windows-container-networking")
+                    })
                     .count()
             };
             assert_eq!(warned(&plan), 1, "{minor} {cni}");
@@ -490,23 +688,49 @@ fn agents_without_the_network_of_the_host_can_start_or_the_plan_says_why_not() {
             assert!(node.facts("startNetwork").is_empty(), "{minor} {cni}");
 
             let selection = with_plugin(selection);
-            assert_eq!(warned(&resolve_plan(&selection, &trees).expect("a plan")), 0, "{minor} {cni}");
+            assert_eq!(
+                warned(&resolve_plan(&selection, &trees).expect("a plan")),
+                0,
+                "{minor} {cni}"
+            );
             let node = make_node(&selection, &trees).expect("a plan");
             let path = r"C:\k\cni\0-containerd-nat.json";
             assert_eq!(node.facts("startNetwork"), [path], "{minor} {cni}");
             let file = node.find("file", "path", path).expect("the configuration");
-            assert!(text(file, "content").contains(r#""type": "nat""#), "{minor} {cni}");
-            let plugin = node.resources.iter().any(|it| it["properties"].to_string().contains("nat.exe"));
+            assert!(
+                text(file, "content").contains(r#""type": "nat""#),
+                "{minor} {cni}"
+            );
+            let plugin = node
+                .resources
+                .iter()
+                .any(|it| it["properties"].to_string().contains("nat.exe"));
             assert!(plugin, "{minor} {cni}");
         }
     }
     let hostprocess = resolve_plan(&select("azure", "1.36.4"), &trees).expect("a plan");
-    assert!(hostprocess.warnings.iter().all(|warning| warning.id != "lacking"));
+    assert!(
+        hostprocess
+            .warnings
+            .iter()
+            .all(|warning| warning.id != "lacking")
+    );
     for (script, call) in [
-        ("provisioners/node/Join.ps1", "Initialize-StartNetwork -Facts $facts"),
-        ("manifests/cluster/scripts/Start-Flannel.ps1", "Remove-Item -LiteralPath $start"),
+        (
+            "provisioners/node/Join.ps1",
+            "Initialize-StartNetwork -Facts $facts",
+        ),
+        (
+            "manifests/cluster/scripts/Start-Flannel.ps1",
+            "Remove-Item -LiteralPath $start",
+        ),
     ] {
-        assert!(std::fs::read_to_string(root().join(script)).expect(script).contains(call), "{script}");
+        assert!(
+            std::fs::read_to_string(root().join(script))
+                .expect(script)
+                .contains(call),
+            "{script}"
+        );
     }
 }
 
@@ -517,18 +741,38 @@ fn images_get_the_names_that_the_kubelet_asks_for() {
     let trees = read_trees(None).expect("the catalog");
     let reference = format!("registry.example/pause:3.9@sha256:{}", "a".repeat(64));
     let image = reference.parse().expect("a reference");
-    let node =
-        make_node(&ImageDefinition { container_images: vec![image], ..select("azure", "1.36.4") }, &trees);
+    let node = make_node(
+        &ImageDefinition {
+            container_images: vec![image],
+            ..select("azure", "1.36.4")
+        },
+        &trees,
+    );
     let node = node.expect("a plan");
-    let image = node.find("containerImage", "reference", &reference).expect("the image");
+    let image = node
+        .find("containerImage", "reference", &reference)
+        .expect("the image");
     let client = text(image, "client");
-    let archives = node.resources.iter().filter(|it| it["properties"]["members"].is_array());
-    let earlier = |it: &Value| it["properties"]["members"].to_string().contains("crictl.exe");
-    assert!(client.ends_with(r"\crictl.exe") && archives.clone().any(earlier), "{client}");
+    let archives = node
+        .resources
+        .iter()
+        .filter(|it| it["properties"]["members"].is_array());
+    let earlier = |it: &Value| {
+        it["properties"]["members"]
+            .to_string()
+            .contains("crictl.exe")
+    };
+    assert!(
+        client.ends_with(r"\crictl.exe") && archives.clone().any(earlier),
+        "{client}"
+    );
     let path = root().join("provisioners/resources/containerImage.ps1");
     let script = std::fs::read_to_string(path).expect("the script");
-    for call in ["-Program $client", "'pull', $image.pinned", "'tag', '--force', $image.pinned, $image.name"]
-    {
+    for call in [
+        "-Program $client",
+        "'pull', $image.pinned",
+        "'tag', '--force', $image.pinned, $image.name",
+    ] {
         assert!(script.contains(call), "{call}");
     }
     assert!(!script.contains("'images', 'pull'"));
@@ -540,17 +784,27 @@ fn images_get_the_names_that_the_kubelet_asks_for() {
 fn the_pause_image_is_on_the_node_or_the_plan_says_why_not() {
     let trees = read_trees(None).expect("the catalog");
     let mut pulled = 0;
-    for minor in ["1.17", "1.20.0", "1.21", "1.23", "1.26", "1.31", "1.34", "1.36.4"] {
+    for minor in [
+        "1.17", "1.20.0", "1.21", "1.23", "1.26", "1.31", "1.34", "1.36.4",
+    ] {
         for runtime in ["docker", "containerd"] {
-            let selection = ImageDefinition { runtime: runtime.parse().ok(), ..select("azure", minor) };
-            let Ok(plan) = resolve_plan(&selection, &trees) else { continue };
+            let selection = ImageDefinition {
+                runtime: runtime.parse().ok(),
+                ..select("azure", minor)
+            };
+            let Ok(plan) = resolve_plan(&selection, &trees) else {
+                continue;
+            };
             let node = make_node(&selection, &trees).expect("a plan");
             let is_pause = |it: &&Value| {
                 it["type"] == "containerImage"
                     && text(it, "reference").starts_with(&format!("{}@", plan.pause))
             };
             let image = node.resources.iter().find(is_pause);
-            let told = plan.warnings.iter().any(|warning| warning.id == "pause-image");
+            let told = plan
+                .warnings
+                .iter()
+                .any(|warning| warning.id == "pause-image");
             assert_eq!(image.is_none(), told, "{minor} {runtime}");
             pulled += usize::from(image.is_some_and(|it| text(it, "runtime") == runtime));
         }
@@ -564,13 +818,13 @@ fn the_pause_image_is_on_the_node_or_the_plan_says_why_not() {
     };
     let warned = |selection: &ImageDefinition| {
         let plan = resolve_plan(selection, &trees).expect("a plan");
-        plan.warnings
-            .iter()
-            .any(|it| it.id == "pause-image" && it.message.contains("--registry-mirror registry.k8s.io"))
+        plan.warnings.iter().any(|it| {
+            it.id == "pause-image" && it.message.contains("--registry-mirror registry.k8s.io")
+        })
     };
     assert!(warned(&mirror));
-    let mirrors =
-        serde_json::from_value(json!({"registry.k8s.io": ["https://mirror.example"]})).expect("mirrors");
+    let mirrors = serde_json::from_value(json!({"registry.k8s.io": ["https://mirror.example"]}))
+        .expect("mirrors");
     assert!(!warned(&ImageDefinition { mirrors, ..mirror }));
 }
 
@@ -579,7 +833,13 @@ fn the_pause_image_is_on_the_node_or_the_plan_says_why_not() {
 fn plans_say_what_a_user_must_bring() {
     let trees = read_trees(None).expect("the catalog");
     for (minor, component, version, cni, wanted) in [
-        ("1.30", "csi-proxy", Some("1.2.1"), None, "--override csi-proxy.sha256="),
+        (
+            "1.30",
+            "csi-proxy",
+            Some("1.2.1"),
+            None,
+            "--override csi-proxy.sha256=",
+        ),
         (
             "1.30",
             "windows-container-networking",
@@ -601,10 +861,24 @@ fn plans_say_what_a_user_must_bring() {
             .into_iter()
             .collect();
         let cni = cni.map(str::to_owned);
-        let plan = resolve_plan(&ImageDefinition { components, cni, ..select("azure", minor) }, &trees);
+        let plan = resolve_plan(
+            &ImageDefinition {
+                components,
+                cni,
+                ..select("azure", minor)
+            },
+            &trees,
+        );
         let plan = plan.unwrap_or_else(|error| panic!("{component}: {error:#}"));
-        let warning = plan.warnings.iter().find(|it| it.id == "unpinned" && it.subject == component);
-        assert!(warning.is_some_and(|it| it.message.contains(wanted)), "{component}: {:?}", plan.warnings);
+        let warning = plan
+            .warnings
+            .iter()
+            .find(|it| it.id == "unpinned" && it.subject == component);
+        assert!(
+            warning.is_some_and(|it| it.message.contains(wanted)),
+            "{component}: {:?}",
+            plan.warnings
+        );
     }
 }
 
@@ -613,30 +887,61 @@ fn plans_say_what_a_user_must_bring() {
 fn conditions_of_templates_name_facts() {
     let trees = read_trees(None).expect("the catalog");
     let plan = resolve_plan(&select("azure", "1.36.4"), &trees).expect("a plan");
-    let parse = |name: &str| serde_json::from_slice(trees.provisioners.get(name).expect(name)).expect(name);
+    let parse =
+        |name: &str| serde_json::from_slice(trees.provisioners.get(name).expect(name)).expect(name);
     let flags = trees.catalog.load_flags().expect("flags");
-    let facts = collect_facts(&plan, &plan.situation(), &flags, parse("paths.json"), parse("sddl.json"))
-        .expect("facts");
-    let condition = regex_lite::Regex::new(r"\{%-?\s*(?:el)?if\s+(.*?)\s*-?%\}").expect("a pattern");
+    let facts = collect_facts(
+        &plan,
+        &plan.situation(),
+        &flags,
+        parse("paths.json"),
+        parse("sddl.json"),
+    )
+    .expect("facts");
+    let condition =
+        regex_lite::Regex::new(r"\{%-?\s*(?:el)?if\s+(.*?)\s*-?%\}").expect("a pattern");
     let own = regex_lite::Regex::new(r"\{%-?\s*(?:set|for)\s+([A-Za-z_]+)").expect("a pattern");
-    let word = regex_lite::Regex::new(r#""[^"]*"|'[^']*'|[A-Za-z_][A-Za-z0-9_.]*"#).expect("a pattern");
+    let word =
+        regex_lite::Regex::new(r#""[^"]*"|'[^']*'|[A-Za-z_][A-Za-z0-9_.]*"#).expect("a pattern");
     let mut seen = 0;
     let mut unknown = Vec::new();
-    for (name, bytes) in trees.provisioners.files().into_iter().filter(|(name, _)| !name.contains("README")) {
-        let Ok(content) = String::from_utf8(bytes) else { continue };
-        let own: BTreeSet<&str> =
-            own.captures_iter(&content).map(|found| found.get(1).expect("a name").as_str()).collect();
+    for (name, bytes) in trees
+        .provisioners
+        .files()
+        .into_iter()
+        .filter(|(name, _)| !name.contains("README"))
+    {
+        let Ok(content) = String::from_utf8(bytes) else {
+            continue;
+        };
+        let own: BTreeSet<&str> = own
+            .captures_iter(&content)
+            .map(|found| found.get(1).expect("a name").as_str())
+            .collect();
         for found in condition.captures_iter(&content) {
             for word in word.find_iter(&found[1]).map(|found| found.as_str()) {
                 let first = word.split('.').next().unwrap_or_default();
                 let is_literal = word.starts_with(['"', '\''])
-                    || ["and", "or", "not", "in", "is", "loop", "starting_with", "pat"].contains(&first);
+                    || [
+                        "and",
+                        "or",
+                        "not",
+                        "in",
+                        "is",
+                        "loop",
+                        "starting_with",
+                        "pat",
+                    ]
+                    .contains(&first);
                 // An entry of `each`, and a variable of the template.
                 if is_literal || first == "item" || own.contains(first) {
                     continue;
                 }
                 seen += 1;
-                if facts.pointer(&format!("/{}", word.replace('.', "/"))).is_none() {
+                if facts
+                    .pointer(&format!("/{}", word.replace('.', "/")))
+                    .is_none()
+                {
                     unknown.push(format!("{name}: {word}"));
                 }
             }
@@ -653,10 +958,14 @@ fn every_row_has_a_source() {
     let sources = life.changes.iter().map(|it| &it.source);
     let sources = sources.chain(life.stays.iter().map(|it| &it.source));
     for source in sources.chain(life.long_running.iter().map(|it| &it.source)) {
-        let opens =
-            ["https://", "derived: ", "kubernetes/kubernetes@", "GoogleCloudPlatform/compute-image-windows@"]
-                .iter()
-                .any(|form| source.starts_with(form));
+        let opens = [
+            "https://",
+            "derived: ",
+            "kubernetes/kubernetes@",
+            "GoogleCloudPlatform/compute-image-windows@",
+        ]
+        .iter()
+        .any(|form| source.starts_with(form));
         assert!(opens, "{source}");
     }
 }
@@ -664,20 +973,28 @@ fn every_row_has_a_source() {
 /// The scripts select by scope and take what they remove from node.conf.
 #[test]
 fn no_script_of_the_node_has_a_list_of_its_own() {
-    for (script, phase) in
-        [("Test-Node.ps1", "'node'"), ("Reset-Node.ps1", "'node'"), ("Upgrade-Node.ps1", "'node'")]
-    {
-        let text = std::fs::read_to_string(root().join("provisioners/node").join(script)).expect(script);
+    for (script, phase) in [
+        ("Test-Node.ps1", "'node'"),
+        ("Reset-Node.ps1", "'node'"),
+        ("Upgrade-Node.ps1", "'node'"),
+    ] {
+        let text =
+            std::fs::read_to_string(root().join("provisioners/node").join(script)).expect(script);
         assert!(text.contains(phase), "{script}");
         for other in ["'install'", "'bootstrap'", "'prepare'"] {
             assert!(!text.contains(other), "{script}: {other}");
         }
     }
-    let read = |name: &str| std::fs::read_to_string(root().join("provisioners/node").join(name)).expect(name);
+    let read = |name: &str| {
+        std::fs::read_to_string(root().join("provisioners/node").join(name)).expect(name)
+    };
     for script in ["Node.psm1", "Join.ps1", "Reset.ps1", "Upgrade.ps1"] {
         for name in ["bootstrap-kubelet.conf", "ca.crt"] {
             assert!(!read(script).contains(name), "{script} names {name}");
         }
     }
-    assert!(read("Node.psm1").contains("'Restore-Network'"), "the task of the bridge calls it");
+    assert!(
+        read("Node.psm1").contains("'Restore-Network'"),
+        "the task of the bridge calls it"
+    );
 }

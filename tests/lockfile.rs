@@ -7,7 +7,8 @@ use serde_json::Value;
 
 use crate::support::Test;
 
-const NEW: &str = "--target azure --k8s 1.36.0 --host-access services --var image_version=20348.2700.240907";
+const NEW: &str =
+    "--target azure --k8s 1.36.0 --host-access services --var image_version=20348.2700.240907";
 const OLD: &str = "--target host --k8s 1.20.0 --host-access services";
 
 fn locked() -> Test {
@@ -28,19 +29,48 @@ fn another_selection_is_planned_beside_a_lock() {
         assert!(plan.stderr.contains(part), "{part}: {}", plan.stderr);
     }
     // One change a line, few of them, and no JSON.
-    assert!(plan.stderr.lines().all(|line| line.chars().count() < 200), "{}", plan.stderr);
-    assert!(plan.stderr.lines().filter(|line| line.starts_with("  ")).count() <= 8, "{}", plan.stderr);
+    assert!(
+        plan.stderr.lines().all(|line| line.chars().count() < 200),
+        "{}",
+        plan.stderr
+    );
+    assert!(
+        plan.stderr
+            .lines()
+            .filter(|line| line.starts_with("  "))
+            .count()
+            <= 8,
+        "{}",
+        plan.stderr
+    );
     assert!(!plan.stderr.contains('{'), "{}", plan.stderr);
     let fetch = locked().line("fetch --offline --store s").line(OLD);
     fetch.fails(4, &["the lockfile is not used", "is not in the store"]);
-    let outdated = locked().line("outdated --offline --store s").line(OLD).run();
-    assert!(outdated.stderr.contains("the lockfile is not used"), "{}", outdated.stderr);
+    let outdated = locked()
+        .line("outdated --offline --store s")
+        .line(OLD)
+        .run();
+    assert!(
+        outdated.stderr.contains("the lockfile is not used"),
+        "{}",
+        outdated.stderr
+    );
     for flag in ["--locked", "--lock imagegen.lock.json"] {
         let plan = locked().line("plan").line(OLD).line(flag);
-        plan.fails(3, &["error: imagegen.lock.json is stale:\n  ", "and is 1.20.0", "--ignore-lock"]);
+        plan.fails(
+            3,
+            &[
+                "error: imagegen.lock.json is stale:\n  ",
+                "and is 1.20.0",
+                "--ignore-lock",
+            ],
+        );
     }
     // What is installed needs a lock that fits.
-    locked().line("build --no-bake --out o").line(OLD).fails(3, &["is stale"]);
+    locked()
+        .line("build --no-bake --out o")
+        .line(OLD)
+        .fails(3, &["is stale"]);
 }
 
 #[test]
@@ -52,12 +82,25 @@ fn a_lock_names_its_own_selection() {
     assert!(test.prints("plan --locked").contains("Kubernetes 1.36.0"));
     test.prints("build --locked --no-bake --out o --var location=westeurope");
     test.prints("lock --k8s 1.35.0");
-    assert!(test.text("imagegen.lock.json").contains(r#""kubernetes": "1.35.0""#));
-    Test::new().line("lock").fails(3, &["the selection names no target"]);
-    let governed = Test::new().file("policy.json", r#"{"name": "ours", "forbiddenComponents": ["nssm"]}"#);
+    assert!(
+        test.text("imagegen.lock.json")
+            .contains(r#""kubernetes": "1.35.0""#)
+    );
+    Test::new()
+        .line("lock")
+        .fails(3, &["the selection names no target"]);
+    let governed = Test::new().file(
+        "policy.json",
+        r#"{"name": "ours", "forbiddenComponents": ["nssm"]}"#,
+    );
     governed.prints(&format!("lock --policy policy.json {NEW}"));
-    let again = Test::new().file("imagegen.lock.json", &governed.text("imagegen.lock.json")).line("lock");
-    again.fails(3, &["was written under the policy `ours`", "add `--policy FILE`"]);
+    let again = Test::new()
+        .file("imagegen.lock.json", &governed.text("imagegen.lock.json"))
+        .line("lock");
+    again.fails(
+        3,
+        &["was written under the policy `ours`", "add `--policy FILE`"],
+    );
     governed.prints("lock --policy policy.json");
 }
 
@@ -68,28 +111,47 @@ fn a_lock_of_another_release_of_the_program_is_used_as_it_is() {
     let lock = test.text("imagegen.lock.json");
     let value: Value = serde_json::from_str(&lock).expect("JSON");
     let program = ProgramVersion::current();
-    assert_eq!(value["writtenBy"], serde_json::to_value(&program).expect("JSON"));
-    assert!(test.prints("--version").contains(&program.catalog), "the same digest");
+    assert_eq!(
+        value["writtenBy"],
+        serde_json::to_value(&program).expect("JSON")
+    );
+    assert!(
+        test.prints("--version").contains(&program.catalog),
+        "the same digest"
+    );
     let other = lock.replace(&program.catalog, &"0".repeat(64));
     let test = test.file("imagegen.lock.json", &other);
     test.prints("plan --locked");
     test.prints("build --locked --no-bake --out o");
     assert_eq!(test.text("o/imagegen.lock.json"), other);
-    let values: Value = serde_json::from_str(&test.text("o/imagegen.auto.pkrvars.json")).expect("JSON");
+    let values: Value =
+        serde_json::from_str(&test.text("o/imagegen.auto.pkrvars.json")).expect("JSON");
     let tags = &values["image_tags"];
     assert_eq!(tags["imagegen-lock"], sha256_hex(other.as_bytes()));
     // The image is made by this program, whoever wrote the lockfile.
     assert_eq!(tags["imagegen-catalog"], program.catalog);
     assert_eq!(tags["imagegen-version"], program.version);
     let readme = test.text("o/README.md");
-    assert!(readme.contains(&program.format_line()) && readme.contains(&program.catalog), "{readme}");
+    assert!(
+        readme.contains(&program.format_line()) && readme.contains(&program.catalog),
+        "{readme}"
+    );
     test.prints("lock");
-    assert_eq!(test.text("imagegen.lock.json"), lock, "a new lockfile names its writer");
+    assert_eq!(
+        test.text("imagegen.lock.json"),
+        lock,
+        "a new lockfile names its writer"
+    );
     // A workspace of another release is verified by that release.
-    let foreign = test.text("o/imagegen.auto.pkrvars.json").replace(&program.catalog, &"0".repeat(64));
+    let foreign = test
+        .text("o/imagegen.auto.pkrvars.json")
+        .replace(&program.catalog, &"0".repeat(64));
     let test = test.file("o/imagegen.auto.pkrvars.json", &foreign);
     let said = test.line("verify o").fails(5, &["proofs failed"]).stdout;
-    assert!(said.contains("verify it with the version that wrote it"), "{said}");
+    assert!(
+        said.contains("verify it with the version that wrote it"),
+        "{said}"
+    );
 }
 
 /// Each definition has a lockfile of its own.
@@ -98,23 +160,41 @@ fn definitions_beside_each_other_have_their_own_locks() {
     let definition = |release: &str| {
         format!(r#"{{"target": "host", "kubernetes": "{release}", "hostAccess": "services"}}"#)
     };
-    let test =
-        Test::new().file("new.json", &definition("1.36.0")).file("old/old.json", &definition("1.20.0"));
-    for (path, lock) in [("new.json", "new.lock.json"), ("old/old.json", "old/old.lock.json")] {
-        assert!(test.prints(&format!("lock --config {path}")).starts_with(lock));
+    let test = Test::new()
+        .file("new.json", &definition("1.36.0"))
+        .file("old/old.json", &definition("1.20.0"));
+    for (path, lock) in [
+        ("new.json", "new.lock.json"),
+        ("old/old.json", "old/old.lock.json"),
+    ] {
+        assert!(
+            test.prints(&format!("lock --config {path}"))
+                .starts_with(lock)
+        );
         test.prints(&format!("plan --config {path} --locked"));
     }
     assert!(
-        test.text("new.lock.json").contains("1.36.0") && test.text("old/old.lock.json").contains("1.20.0")
+        test.text("new.lock.json").contains("1.36.0")
+            && test.text("old/old.lock.json").contains("1.20.0")
     );
     assert!(!test.exists("imagegen.lock.json"));
 }
 
 #[test]
 fn a_base_image_that_floats_is_named_with_the_way_to_fix_it() {
-    let plan = |line: &str| Test::new().line("plan --target azure --k8s 1.36.0").line(line).succeeds().stdout;
+    let plan = |line: &str| {
+        Test::new()
+            .line("plan --target azure --k8s 1.36.0")
+            .line(line)
+            .succeeds()
+            .stdout
+    };
     let floating = plan("");
-    for part in ["`image_version` is `latest`", "the lockfile does not fix it", "`--var image_version=…`"] {
+    for part in [
+        "`image_version` is `latest`",
+        "the lockfile does not fix it",
+        "`--var image_version=…`",
+    ] {
         assert!(floating.contains(part), "{part}: {floating}");
     }
     let command = "az vm image list --all --publisher MicrosoftWindowsServer --offer windowsserver2022 --sku 2022-datacenter";
@@ -129,15 +209,28 @@ fn a_base_image_that_floats_is_named_with_the_way_to_fix_it() {
             && floating.contains("--gallery-name g "),
         "{floating}"
     );
-    assert!(!plan(&format!("{gallery} --var source_gallery_image_version=1.0.0")).contains("base image:"));
+    assert!(
+        !plan(&format!(
+            "{gallery} --var source_gallery_image_version=1.0.0"
+        ))
+        .contains("base image:")
+    );
     let id = "--var image_source=community_gallery --var community_gallery_image_id=/communityGalleries/g/images/i";
     assert!(plan(id).contains("`community_gallery_image_id` is "));
     assert!(!plan(&format!("{id}/versions/1.0.0")).contains("base image:"));
     let lock = Test::new().line("lock --target azure --k8s 1.36.0 --host-access services");
-    assert!(lock.succeeds().stderr.contains("warning: base image: `image_version` is `latest`"));
+    assert!(
+        lock.succeeds()
+            .stderr
+            .contains("warning: base image: `image_version` is `latest`")
+    );
     let lock: Value = serde_json::from_str(&lock.text("imagegen.lock.json")).expect("JSON");
-    let ids: Vec<&str> =
-        lock["warnings"].as_array().expect("warnings").iter().filter_map(|it| it["id"].as_str()).collect();
+    let ids: Vec<&str> = lock["warnings"]
+        .as_array()
+        .expect("warnings")
+        .iter()
+        .filter_map(|it| it["id"].as_str())
+        .collect();
     assert!(ids.contains(&"floating-base-image"), "{ids:?}");
 }
 
@@ -146,11 +239,18 @@ fn a_base_image_that_floats_is_named_with_the_way_to_fix_it() {
 fn targets_with_source_images_say_what_floats() {
     let packer = Tree::embedded_packer();
     for name in packer.list_folders("targets") {
-        let target: Target =
-            packer.read_json(&format!("targets/{name}/target.json")).expect("a target").expect("a file");
-        let Some(image) = target.image() else { continue };
-        let floating: Vec<_> =
-            target.variables.iter().filter_map(|variable| variable.floating.as_ref()).collect();
+        let target: Target = packer
+            .read_json(&format!("targets/{name}/target.json"))
+            .expect("a target")
+            .expect("a file");
+        let Some(image) = target.image() else {
+            continue;
+        };
+        let floating: Vec<_> = target
+            .variables
+            .iter()
+            .filter_map(|variable| variable.floating.as_ref())
+            .collect();
         let chosen = target
             .variables
             .iter()
@@ -159,12 +259,25 @@ fn targets_with_source_images_say_what_floats() {
             assert!(!floating.is_empty(), "{name}: no variable has `floating`");
         }
         for entry in floating {
-            assert!(regex_lite::Regex::new(&entry.pattern).is_ok(), "{name}: {}", entry.pattern);
+            assert!(
+                regex_lite::Regex::new(&entry.pattern).is_ok(),
+                "{name}: {}",
+                entry.pattern
+            );
             for part in entry.list.split('{').skip(1) {
                 let variable = part.split_once('}').expect("a closed name").0;
-                assert!(target.find_variable(variable).is_some(), "{name}: {variable}");
+                assert!(
+                    target.find_variable(variable).is_some(),
+                    "{name}: {variable}"
+                );
             }
-            assert!(entry.variable.as_ref().is_none_or(|it| target.find_variable(it).is_some()), "{name}");
+            assert!(
+                entry
+                    .variable
+                    .as_ref()
+                    .is_none_or(|it| target.find_variable(it).is_some()),
+                "{name}"
+            );
         }
     }
 }

@@ -59,15 +59,27 @@ struct Server {
 }
 
 fn free() -> u16 {
-    TcpListener::bind(("127.0.0.1", 0)).unwrap().local_addr().unwrap().port()
+    TcpListener::bind(("127.0.0.1", 0))
+        .unwrap()
+        .local_addr()
+        .unwrap()
+        .port()
 }
 
 impl Server {
     fn start(programs: &Path, program: &Path, arguments: &str) -> Self {
-        let test = Test::new().file("tokens.csv", "admin,admin,1,system:masters\nalice,alice,2\n");
+        let test = Test::new().file(
+            "tokens.csv",
+            "admin,admin,1,system:masters\nalice,alice,2\n",
+        );
         let kubectl = programs.join("1.36.0/linux/kubectl");
         let daemons = Daemons::new(&test.folder);
-        let mut server = Self { test, kubectl, port: free(), daemons };
+        let mut server = Self {
+            test,
+            kubectl,
+            port: free(),
+            daemons,
+        };
         server.keys();
         let (clients, peers, port) = (free(), free(), server.port);
         server.daemons.start(
@@ -87,11 +99,23 @@ impl Server {
             ),
         );
         let ready = Command::new("curl")
-            .args(["-sk", "--fail", "--retry", "90", "--retry-delay", "1", "--retry-all-errors"])
+            .args([
+                "-sk",
+                "--fail",
+                "--retry",
+                "90",
+                "--retry-delay",
+                "1",
+                "--retry-all-errors",
+            ])
             .arg(format!("https://127.0.0.1:{port}/readyz"))
             .output()
             .unwrap();
-        assert!(text(&ready).ends_with("ok"), "{}", server.test.text("kube-apiserver.log"));
+        assert!(
+            text(&ready).ends_with("ok"),
+            "{}",
+            server.test.text("kube-apiserver.log")
+        );
         server
     }
 
@@ -117,14 +141,20 @@ impl Server {
 
     fn kubectl(&self, arguments: &str) -> Output {
         let output = self.try_kubectl("admin", arguments);
-        assert!(output.status.success(), "kubectl {arguments}: {}", text(&output));
+        assert!(
+            output.status.success(),
+            "kubectl {arguments}: {}",
+            text(&output)
+        );
         output
     }
 
     /// What a controller of a whole cluster does: without this account a namespace takes no pod.
     fn account(&self, namespace: &str) {
         let _there = self.try_kubectl("admin", &format!("create namespace {namespace}"));
-        self.kubectl(&format!("--namespace {namespace} create serviceaccount default"));
+        self.kubectl(&format!(
+            "--namespace {namespace} create serviceaccount default"
+        ));
     }
 
     /// What the server says of a pod, which it does not keep.
@@ -171,14 +201,23 @@ impl Server {
         items
             .map(|item| {
                 let metadata = &item["metadata"];
-                (format!("{} {} {}", item["kind"], metadata["namespace"], metadata["name"]), item.clone())
+                (
+                    format!(
+                        "{} {} {}",
+                        item["kind"], metadata["namespace"], metadata["name"]
+                    ),
+                    item.clone(),
+                )
             })
             .collect()
     }
 
     /// Takes everything away but namespaces, which are not gone before a controller has seen them.
     fn delete(&self, objects: &BTreeMap<String, Value>) {
-        let items: Vec<&Value> = objects.values().filter(|object| object["kind"] != "Namespace").collect();
+        let items: Vec<&Value> = objects
+            .values()
+            .filter(|object| object["kind"] != "Namespace")
+            .collect();
         let list = json!({ "apiVersion": "v1", "kind": "List", "items": items });
         std::fs::write(self.test.folder.join("list.json"), list.to_string()).unwrap();
         self.kubectl("delete --cascade=background --timeout=60s --filename list.json");
@@ -186,10 +225,22 @@ impl Server {
 
     /// Runs a check of the test plan as it is written.
     fn check(&self, selection: &str, id: &str) -> Output {
-        let planned = Test::new().line("conformance --format json").line(NETWORK).line(selection).succeeds();
+        let planned = Test::new()
+            .line("conformance --format json")
+            .line(NETWORK)
+            .line(selection)
+            .succeeds();
         let checks: Value = serde_json::from_str(&planned.stdout).unwrap();
-        let check = checks.as_array().unwrap().iter().find(|check| check["id"] == id).unwrap();
-        let line = check["run"][0].as_str().unwrap().replacen("kubectl ", "\"$@\" ", 1);
+        let check = checks
+            .as_array()
+            .unwrap()
+            .iter()
+            .find(|check| check["id"] == id)
+            .unwrap();
+        let line = check["run"][0]
+            .as_str()
+            .unwrap()
+            .replacen("kubectl ", "\"$@\" ", 1);
         Command::new("sh")
             .args(["-c", &line, "sh"])
             .arg(&self.kubectl)
@@ -203,7 +254,9 @@ impl Server {
 
     /// The pod that an agent's DaemonSet makes.
     fn agent(&self, namespace: &str, name: &str) -> Value {
-        let set = self.kubectl(&format!("--namespace {namespace} get daemonset {name} --output json"));
+        let set = self.kubectl(&format!(
+            "--namespace {namespace} get daemonset {name} --output json"
+        ));
         let set: Value = serde_json::from_slice(&set.stdout).unwrap();
         set["spec"]["template"]["spec"].clone()
     }
@@ -211,14 +264,22 @@ impl Server {
 
 fn newest() -> Option<Server> {
     let programs = programs()?;
-    Some(Server::start(&programs, &programs.join("1.36.0/linux/kube-apiserver"), ""))
+    Some(Server::start(
+        &programs,
+        &programs.join("1.36.0/linux/kube-apiserver"),
+        "",
+    ))
 }
 
 /// An API server of `ci/apiserver/build`.
 fn older(minor: &str, arguments: &str) -> Option<Server> {
     let programs = programs()?;
     let built = built("apiserver", "IMAGEGEN_TEST_APISERVER")?;
-    Some(Server::start(&programs, &built.join(minor).join("kube-apiserver"), arguments))
+    Some(Server::start(
+        &programs,
+        &built.join(minor).join("kube-apiserver"),
+        arguments,
+    ))
 }
 
 /// The last one that has the PodSecurityPolicy.
@@ -232,20 +293,29 @@ fn last_with_psp() -> Option<Server> {
 /// The last one that has the admission policy in a beta API alone; a cluster must turn both on.
 fn last_with_beta() -> Option<Server> {
     let api = "--runtime-config=admissionregistration.k8s.io/v1beta1=true";
-    older("1.29", &format!("--feature-gates=ValidatingAdmissionPolicy=true {api}"))
+    older(
+        "1.29",
+        &format!("--feature-gates=ValidatingAdmissionPolicy=true {api}"),
+    )
 }
 
 /// Applies the manifests of a selection twice.
 fn applied(server: &Server, selection: &str) -> BTreeMap<String, Value> {
     server.write(selection);
     let warned = server.apply();
-    let deprecated = |line: &str| line.starts_with("Warning: ") && line.contains(" is deprecated in ");
+    let deprecated =
+        |line: &str| line.starts_with("Warning: ") && line.contains(" is deprecated in ");
     let warned = String::from_utf8(warned.stderr).unwrap();
     assert!(warned.lines().all(deprecated), "{selection}: {warned}");
     let first = server.objects();
     let documents: usize = files(&server.test.folder.join("m"))
         .values()
-        .map(|file| std::str::from_utf8(file).unwrap().matches("\nkind: ").count())
+        .map(|file| {
+            std::str::from_utf8(file)
+                .unwrap()
+                .matches("\nkind: ")
+                .count()
+        })
         .sum();
     assert_eq!(first.len(), documents, "{selection}");
     server.apply();
@@ -257,11 +327,21 @@ fn applied(server: &Server, selection: &str) -> BTreeMap<String, Value> {
             object["metadata"]["resourceVersion"].take();
             object
         };
-        assert!(object["metadata"]["uid"].is_string() && object["metadata"]["managedFields"].is_null());
-        assert_eq!(kept(object), kept(&again[name]), "{selection}: {name} changed");
+        assert!(
+            object["metadata"]["uid"].is_string() && object["metadata"]["managedFields"].is_null()
+        );
+        assert_eq!(
+            kept(object),
+            kept(&again[name]),
+            "{selection}: {name} changed"
+        );
     }
     let different = server.try_kubectl("admin", "diff --server-side --recursive --filename m");
-    assert!(different.status.success(), "{selection}: {}", text(&different));
+    assert!(
+        different.status.success(),
+        "{selection}: {}",
+        text(&different)
+    );
     first
 }
 
@@ -276,11 +356,19 @@ fn all_applied(server: &Server, selections: &[&str]) {
     // What would be refused is: a field that nobody knows.
     server.write(selections[0]);
     let file = server.test.folder.join("m/22-kube-proxy-hostprocess.yaml");
-    let wrong = std::fs::read_to_string(&file).unwrap().replace("hostNetwork:", "hostNetwrk:");
+    let wrong = std::fs::read_to_string(&file)
+        .unwrap()
+        .replace("hostNetwork:", "hostNetwrk:");
     std::fs::write(file, wrong).unwrap();
-    let refused =
-        server.try_kubectl("admin", "apply --server-side --validate=strict --recursive --filename m");
-    assert!(!refused.status.success() && text(&refused).contains("hostNetwrk"), "{}", text(&refused));
+    let refused = server.try_kubectl(
+        "admin",
+        "apply --server-side --validate=strict --recursive --filename m",
+    );
+    assert!(
+        !refused.status.success() && text(&refused).contains("hostNetwrk"),
+        "{}",
+        text(&refused)
+    );
 }
 
 #[test]
@@ -322,8 +410,7 @@ fn plain() -> Value {
 fn host_process() -> Value {
     let mut spec = plain();
     spec["hostNetwork"] = json!(true);
-    spec["securityContext"] =
-        json!({ "windowsOptions": { "hostProcess": true, "runAsUserName": r"NT AUTHORITY\system" } });
+    spec["securityContext"] = json!({ "windowsOptions": { "hostProcess": true, "runAsUserName": r"NT AUTHORITY\system" } });
     spec
 }
 
@@ -362,8 +449,7 @@ fn refuses_pipes(server: &Server, minor: &str) {
             break;
         }
     }
-    let denied =
-        "ValidatingAdmissionPolicy 'windows-host-pipes' with binding 'windows-host-pipes' denied request";
+    let denied = "ValidatingAdmissionPolicy 'windows-host-pipes' with binding 'windows-host-pipes' denied request";
     for path in [
         r"\\.\pipe\containerd-containerd",
         "//./pipe/containerd-containerd",
@@ -374,28 +460,51 @@ fn refuses_pipes(server: &Server, minor: &str) {
     ] {
         server.refuses("admin", "default", &mounts(path), denied);
         server.refuses("admin", "kube-system", &mounts(path), denied);
-        server.takes("admin", "kube-system", &with_account(mounts(path), "csi-smb"));
+        server.takes(
+            "admin",
+            "kube-system",
+            &with_account(mounts(path), "csi-smb"),
+        );
     }
-    server.refuses("admin", "default", &with_account(pipe, "csi-smb"), "csi-smb");
+    server.refuses(
+        "admin",
+        "default",
+        &with_account(pipe, "csi-smb"),
+        "csi-smb",
+    );
     let checked = server.check(&selection, "pipes");
-    assert!(!checked.status.success() && text(&checked).contains(denied), "{}", text(&checked));
+    assert!(
+        !checked.status.success() && text(&checked).contains(denied),
+        "{}",
+        text(&checked)
+    );
     for good in [plain(), mounts(r"C:\data"), mounts(r"C:\containerd\data")] {
         server.takes("admin", "default", &good);
     }
     // Pod Security: agents in their namespaces alone.
-    for (namespace, name) in [("kube-system", "kube-proxy-windows"), ("kube-flannel", "flannel-windows")] {
+    for (namespace, name) in [
+        ("kube-system", "kube-proxy-windows"),
+        ("kube-flannel", "flannel-windows"),
+    ] {
         server.takes("admin", namespace, &server.agent(namespace, name));
     }
     server.takes("admin", "kube-system", &host_process());
     let violates = format!("violates PodSecurity \"baseline:v{minor}\"");
     server.refuses("admin", "imagegen-smoke", &host_process(), &violates);
-    server.refuses("admin", "imagegen-smoke", &mounts(r"C:\data"), "hostPath volumes");
+    server.refuses(
+        "admin",
+        "imagegen-smoke",
+        &mounts(r"C:\data"),
+        "hostPath volumes",
+    );
     server.takes("admin", "imagegen-smoke", &plain());
 }
 
 #[test]
 fn the_psp_sample_lets_agents_alone_reach_the_host() {
-    let Some(server) = last_with_psp() else { return };
+    let Some(server) = last_with_psp() else {
+        return;
+    };
     for namespace in ["default", "kube-system", "kube-flannel", "imagegen-smoke"] {
         server.account(namespace);
     }
@@ -421,17 +530,29 @@ fn the_psp_sample_lets_agents_alone_reach_the_host() {
         privileged["containers"][0]["securityContext"] = json!({ "privileged": true });
         let mut network = plain();
         network["hostNetwork"] = json!(true);
-        for bad in [privileged, network, host_process(), mounts(r"C:\data"), mounts(r"\\.\pipe\rancher_wins")]
-        {
+        for bad in [
+            privileged,
+            network,
+            host_process(),
+            mounts(r"C:\data"),
+            mounts(r"\\.\pipe\rancher_wins"),
+        ] {
             server.refuses("alice", "default", &bad, refused);
             server.refuses("alice", "kube-system", &bad, refused);
         }
         server.takes("alice", "default", &plain());
-        for (namespace, name) in [("kube-system", "kube-proxy-windows"), ("kube-flannel", "flannel-windows")]
-        {
+        for (namespace, name) in [
+            ("kube-system", "kube-proxy-windows"),
+            ("kube-flannel", "flannel-windows"),
+        ] {
             let agent = server.agent(namespace, name);
             server.takes("alice", namespace, &agent);
-            server.refuses("alice", namespace, &with_account(agent.clone(), "default"), refused);
+            server.refuses(
+                "alice",
+                namespace,
+                &with_account(agent.clone(), "default"),
+                refused,
+            );
             let mut reaching = agent;
             reaching["volumes"]
                 .as_array_mut()

@@ -30,7 +30,11 @@ fn supported_pairs_are_planned_predicted_and_rendered() {
                 "--target azure --k8s {} --windows {} --runtime containerd",
                 line.latest, windows.value
             );
-            let state = Test::new().line("plan --state --format json").line(&selection).succeeds().stdout;
+            let state = Test::new()
+                .line("plan --state --format json")
+                .line(&selection)
+                .succeeds()
+                .stdout;
             let machine: Value = serde_json::from_str(&state).expect("JSON");
             check_arguments(&machine, line.minor, &selection);
             let built = Test::new().line("build --no-bake --out o").line(&selection);
@@ -39,35 +43,61 @@ fn supported_pairs_are_planned_predicted_and_rendered() {
             pairs += 1;
         }
     }
-    assert!(lines.len() >= 20 && pairs >= 50, "{} lines, {pairs} pairs", lines.len());
+    assert!(
+        lines.len() >= 20 && pairs >= 50,
+        "{} lines, {pairs} pairs",
+        lines.len()
+    );
 }
 
 /// Every flag and gate that a service of the machine starts with is known to the real program.
 fn check_arguments(machine: &Value, minor: Minor, selection: &str) {
     let catalog = Catalog::new(Tree::embedded_manifests());
-    let programs = catalog.load_programs().expect("programs").list_programs(minor);
+    let programs = catalog
+        .load_programs()
+        .expect("programs")
+        .list_programs(minor);
     if programs.is_empty() {
         return;
     }
     // What the join adds to kube-proxy's.
     let files = present(machine, "file");
-    let conf = files.iter().find(|file| file["path"] == r"C:\imagegen\node.conf").expect("node.conf");
+    let conf = files
+        .iter()
+        .find(|file| file["path"] == r"C:\imagegen\node.conf")
+        .expect("node.conf");
     let told = conf["content"].as_str().expect("content").lines();
-    let told: Vec<&str> = told.filter_map(|line| line.strip_prefix("proxyArgument=")).collect();
+    let told: Vec<&str> = told
+        .filter_map(|line| line.strip_prefix("proxyArgument="))
+        .collect();
     let mut checked = BTreeMap::new();
     for service in present(machine, "service") {
         let mut words: Vec<&str> = service["program"].as_str().into_iter().collect();
-        words.extend(service["arguments"].as_array().into_iter().flatten().filter_map(Value::as_str));
+        words.extend(
+            service["arguments"]
+                .as_array()
+                .into_iter()
+                .flatten()
+                .filter_map(Value::as_str),
+        );
         for program in ["kubelet", "kube-proxy"] {
-            let Some(start) = words.iter().position(|word| word.ends_with(&format!("\\{program}.exe")))
+            let Some(start) = words
+                .iter()
+                .position(|word| word.ends_with(&format!("\\{program}.exe")))
             else {
                 continue;
             };
-            let Program { flags, feature_gates: gates, .. } = &programs[program];
+            let Program {
+                flags,
+                feature_gates: gates,
+                ..
+            } = &programs[program];
             let more: &[&str] = if program == "kube-proxy" { &told } else { &[] };
             for word in words[start + 1..].iter().chain(more) {
                 let (flag, value) = word.split_once('=').unwrap_or((word, ""));
-                let known = flags.iter().any(|known| known == flag.trim_start_matches('-'));
+                let known = flags
+                    .iter()
+                    .any(|known| known == flag.trim_start_matches('-'));
                 assert!(known, "{selection}: {program} {flag}");
                 if flag == "--feature-gates" {
                     for gate in value.split(',').filter_map(|pair| pair.split('=').next()) {
@@ -81,7 +111,10 @@ fn check_arguments(machine: &Value, minor: Minor, selection: &str) {
             }
         }
     }
-    assert!(checked.get("kubelet").is_some_and(|count| *count > 5), "{selection}: {checked:?}");
+    assert!(
+        checked.get("kubelet").is_some_and(|count| *count > 5),
+        "{selection}: {checked:?}"
+    );
 }
 
 #[test]
@@ -89,10 +122,19 @@ fn services_start_with_flags_their_programs_know() {
     let lines = lines();
     for line in &lines {
         for cni in ["none", "flannel-overlay", "win-bridge"] {
-            let selection =
-                format!("--target azure --k8s {} --host-access services --cni {cni}", line.latest);
-            let ran = Test::new().line("plan --state --format json").line(&selection).succeeds();
-            check_arguments(&serde_json::from_str(&ran.stdout).expect("JSON"), line.minor, &selection);
+            let selection = format!(
+                "--target azure --k8s {} --host-access services --cni {cni}",
+                line.latest
+            );
+            let ran = Test::new()
+                .line("plan --state --format json")
+                .line(&selection)
+                .succeeds();
+            check_arguments(
+                &serde_json::from_str(&ran.stdout).expect("JSON"),
+                line.minor,
+                &selection,
+            );
         }
     }
 }
@@ -102,7 +144,11 @@ fn unsupported_pairs_are_refused_with_the_reason() {
     let catalog = Catalog::new(Tree::embedded_manifests());
     for line in lines() {
         for windows in catalog.windows_names() {
-            if line.windows.iter().any(|supported| supported.value == windows) {
+            if line
+                .windows
+                .iter()
+                .any(|supported| supported.value == windows)
+            {
                 continue;
             }
             let selection = format!("--target azure --k8s {} --windows {windows}", line.latest);
@@ -121,13 +167,41 @@ fn unsupported_pairs_are_refused_with_the_reason() {
 #[test]
 fn impossible_combinations_are_refused_with_the_nearest_good_choice() {
     for (selection, rule, instead) in [
-        ("--k8s 1.24.0 --runtime docker", "dockershim-removed", "--runtime containerd"),
-        ("--k8s 1.36.4 --windows 2025 --component pause=3.9", "pause-build", "pause=3.10.2"),
-        ("--k8s 1.20.0 --windows 2022", "windows-unsupported", "--windows 2019"),
-        ("--k8s 1.21.0 --host-access hostprocess", "host-access-unsupported", "1.22 to 1.37"),
-        ("--k8s 1.30.0 --host-access wins", "host-access-unsupported", "1.17 to 1.25"),
-        ("--k8s 1.20.0 --component containerd=2.0.4", "containerd-cri-v1alpha2", "containerd 1.7"),
-        ("--k8s 1.26.0 --component containerd=1.5.18", "containerd-cri-v1", "1.6"),
+        (
+            "--k8s 1.24.0 --runtime docker",
+            "dockershim-removed",
+            "--runtime containerd",
+        ),
+        (
+            "--k8s 1.36.4 --windows 2025 --component pause=3.9",
+            "pause-build",
+            "pause=3.10.2",
+        ),
+        (
+            "--k8s 1.20.0 --windows 2022",
+            "windows-unsupported",
+            "--windows 2019",
+        ),
+        (
+            "--k8s 1.21.0 --host-access hostprocess",
+            "host-access-unsupported",
+            "1.22 to 1.37",
+        ),
+        (
+            "--k8s 1.30.0 --host-access wins",
+            "host-access-unsupported",
+            "1.17 to 1.25",
+        ),
+        (
+            "--k8s 1.20.0 --component containerd=2.0.4",
+            "containerd-cri-v1alpha2",
+            "containerd 1.7",
+        ),
+        (
+            "--k8s 1.26.0 --component containerd=1.5.18",
+            "containerd-cri-v1",
+            "1.6",
+        ),
         (
             "--k8s 1.23.0 --runtime docker --host-access hostprocess",
             "hostprocess-runtime",
@@ -138,21 +212,54 @@ fn impossible_combinations_are_refused_with_the_nearest_good_choice() {
             "minimum-update",
             "image_version",
         ),
-        ("--k8s 1.20.0 --cni win-overlay --component cni-plugins=0.8.7", "win-overlay-hcn", "sdnoverlay"),
-        ("--k8s 1.36.4 --component wins=0.0.4", "component-unused", "remove"),
-        ("--k8s 1.36.4 --component containerd=9.9.9", "component-range", "containerd=2.3.4"),
-        ("--k8s 1.36.4 --var machine=confidential", "variable-combination", "output=gallery"),
-        ("--k8s 1.36.4 --delivery media", "delivery", "--delivery mirror"),
+        (
+            "--k8s 1.20.0 --cni win-overlay --component cni-plugins=0.8.7",
+            "win-overlay-hcn",
+            "sdnoverlay",
+        ),
+        (
+            "--k8s 1.36.4 --component wins=0.0.4",
+            "component-unused",
+            "remove",
+        ),
+        (
+            "--k8s 1.36.4 --component containerd=9.9.9",
+            "component-range",
+            "containerd=2.3.4",
+        ),
+        (
+            "--k8s 1.36.4 --var machine=confidential",
+            "variable-combination",
+            "output=gallery",
+        ),
+        (
+            "--k8s 1.36.4 --delivery media",
+            "delivery",
+            "--delivery mirror",
+        ),
     ] {
-        let ran = Test::new().line("plan --target azure").line(selection).fails(3, &[rule]);
-        let hints: Vec<&str> = ran.stderr.lines().filter(|line| line.starts_with("hint:")).collect();
-        assert!(hints.iter().any(|hint| hint.contains(instead)), "{selection}: {hints:?}");
+        let ran = Test::new()
+            .line("plan --target azure")
+            .line(selection)
+            .fails(3, &[rule]);
+        let hints: Vec<&str> = ran
+            .stderr
+            .lines()
+            .filter(|line| line.starts_with("hint:"))
+            .collect();
+        assert!(
+            hints.iter().any(|hint| hint.contains(instead)),
+            "{selection}: {hints:?}"
+        );
     }
 }
 
 #[test]
 fn old_kubelets_are_built_with_every_flaw_named() {
-    let plan = Test::new().line("plan --target azure --k8s 1.20.0 --format json").succeeds().stdout;
+    let plan = Test::new()
+        .line("plan --target azure --k8s 1.20.0 --format json")
+        .succeeds()
+        .stdout;
     let plan: Value = serde_json::from_str(&plan).expect("JSON");
     let flaws: Vec<&str> = plan["warnings"]
         .as_array()
@@ -161,21 +268,41 @@ fn old_kubelets_are_built_with_every_flaw_named() {
         .filter(|warning| warning["id"] == "security-floor")
         .filter_map(|warning| warning["subject"].as_str())
         .collect();
-    assert!(flaws.contains(&"CVE-2023-5528") && flaws.len() >= 5, "{flaws:?}");
+    assert!(
+        flaws.contains(&"CVE-2023-5528") && flaws.len() >= 5,
+        "{flaws:?}"
+    );
     let test = Test::new().line("lock --target azure --k8s 1.20.0 --host-access services");
     test.succeeds();
-    assert!(test.text("imagegen.lock.json").contains("first fixed in 1.25.16"));
-    let new = Test::new().line("plan --target azure --k8s 1.36.4 --format json").succeeds().stdout;
+    assert!(
+        test.text("imagegen.lock.json")
+            .contains("first fixed in 1.25.16")
+    );
+    let new = Test::new()
+        .line("plan --target azure --k8s 1.36.4 --format json")
+        .succeeds()
+        .stdout;
     assert!(!new.contains("security-floor"));
 }
 
 #[test]
 fn a_flaw_that_a_rule_knows_is_a_warning_of_its_releases_only() {
-    let plan =
-        |version: &str| Test::new().line("plan --target azure").args(["--k8s", version]).succeeds().stdout;
+    let plan = |version: &str| {
+        Test::new()
+            .line("plan --target azure")
+            .args(["--k8s", version])
+            .succeeds()
+            .stdout
+    };
     let flawed = plan("1.31.0");
-    assert!(flawed.contains("kubelet 1.31.0 does not start again"), "{flawed}");
+    assert!(
+        flawed.contains("kubelet 1.31.0 does not start again"),
+        "{flawed}"
+    );
     assert!(!plan("1.31.1").contains("does not start again"));
-    let explained = Test::new().line("explain kubelet-socket-left").succeeds().stdout;
+    let explained = Test::new()
+        .line("explain kubelet-socket-left")
+        .succeeds()
+        .stdout;
     assert!(explained.contains("warning: kubelet 1.31.0"), "{explained}");
 }

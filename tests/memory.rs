@@ -43,14 +43,26 @@ fn measure(test: &Test, line: &str) -> (i32, u64, String) {
                   code = subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL).returncode\n\
                   print(code, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)";
     let mut command = Command::new("python3");
-    command.args(["-c", script, env!("CARGO_BIN_EXE_imagegen")]).args(line.split_whitespace());
-    command.current_dir(&test.folder).env_clear().env("HOME", &test.folder).env("PATH", "/usr/bin:/bin");
+    command
+        .args(["-c", script, env!("CARGO_BIN_EXE_imagegen")])
+        .args(line.split_whitespace());
+    command
+        .current_dir(&test.folder)
+        .env_clear()
+        .env("HOME", &test.folder)
+        .env("PATH", "/usr/bin:/bin");
     let output = command.output().expect("python3");
     let told = String::from_utf8_lossy(&output.stdout).into_owned();
-    let mut numbers = told.split_whitespace().map(|number| number.parse::<i64>().expect("a number"));
+    let mut numbers = told
+        .split_whitespace()
+        .map(|number| number.parse::<i64>().expect("a number"));
     let code = i32::try_from(numbers.next().expect("code")).expect("code");
     let peak = u64::try_from(numbers.next().expect("peak")).expect("peak") * 1024;
-    (code, peak, String::from_utf8_lossy(&output.stderr).into_owned())
+    (
+        code,
+        peak,
+        String::from_utf8_lossy(&output.stderr).into_owned(),
+    )
 }
 
 /// Runs the lines one after the other, prints the peak of each, and fails with all that are not as expected.
@@ -61,7 +73,10 @@ fn measure_rows<S: AsRef<str>>(test: &Test, rows: &[(S, i32)]) {
         let (code, peak, said) = measure(test, line);
         println!("{:>4} MiB {code} {line}", peak >> 20);
         if code != *expected || peak > MOST {
-            failures.push(format!("{line}: exit {code} instead of {expected}, {} MiB\n{said}", peak >> 20));
+            failures.push(format!(
+                "{line}: exit {code} instead of {expected}, {} MiB\n{said}",
+                peak >> 20
+            ));
         }
     }
     assert!(failures.is_empty(), "{}", failures.join("\n"));
@@ -79,11 +94,23 @@ fn memory_does_not_grow_with_what_is_read() {
     write_sparse(&path("big.bin"), b"", size);
     write_sparse(&path("big.exe"), &pe(true), size);
     write_sparse(&path("big.ps1"), b"'a'\r\n", size);
-    write_sparse(&path("big.msi"), &[0xd0, 0xcf, 0x11, 0xe0, 0xa1, 0xb1, 0x1a, 0xe1], size);
-    write_sparse(&path("big.cat"), &[0x30, 0x84, 0x18, 0xff, 0xff, 0xfa], size);
+    write_sparse(
+        &path("big.msi"),
+        &[0xd0, 0xcf, 0x11, 0xe0, 0xa1, 0xb1, 0x1a, 0xe1],
+        size,
+    );
+    write_sparse(
+        &path("big.cat"),
+        &[0x30, 0x84, 0x18, 0xff, 0xff, 0xfa],
+        size,
+    );
     write_sparse(&path("big.zip"), b"PK\x03\x04", size);
     write_sparse(&path("big.tar.gz"), b"\x1f\x8b\x08\0\0\0\0\0\0\0", size);
-    write_sparse(&path("big.json"), b"{\"schema\": \"imagegen.dev/lock/v1\", \"x\": \"", size);
+    write_sparse(
+        &path("big.json"),
+        b"{\"schema\": \"imagegen.dev/lock/v1\", \"x\": \"",
+        size,
+    );
     std::fs::create_dir(path("workspace")).expect("folder");
     std::fs::hard_link(path("big.json"), path("workspace/imagegen.lock.json")).expect("lock");
     std::fs::write(path("small.bin"), b"small").expect("file");
@@ -128,9 +155,16 @@ fn memory_does_not_grow_with_what_is_read() {
     if let Some(workshop) = workshop() {
         let mut image = pe(true);
         image.resize(160 << 20, 0);
-        std::fs::write(path("signed.exe"), workshop.sign("memory.exe", &image, "leaf", &[])).expect("file");
+        std::fs::write(
+            path("signed.exe"),
+            workshop.sign("memory.exe", &image, "leaf", &[]),
+        )
+        .expect("file");
         std::fs::write(path("root.pem"), workshop.read("root.pem")).expect("file");
-        rows.push(("verify signed.exe --authenticode --root root.pem".to_owned(), 0));
+        rows.push((
+            "verify signed.exe --authenticode --root root.pem".to_owned(),
+            0,
+        ));
     }
     measure_rows(&test, &rows);
 }
@@ -146,8 +180,18 @@ fn parsed_text_takes_bounded_memory() {
         write_text(&test.folder.join(name), head, unit, tail);
     };
     write("list.json", "{\"x\": [", "0,", "0]}");
-    write("hosts.json", "{\"name\": \"p\", \"allowedHosts\": [\"b\"", ",\"a\"", "]}");
-    write("lock.json", "{\"schema\": \"imagegen.dev/lock/v1\", \"warnings\": [", "\"\",", "\"\"]}");
+    write(
+        "hosts.json",
+        "{\"name\": \"p\", \"allowedHosts\": [\"b\"",
+        ",\"a\"",
+        "]}",
+    );
+    write(
+        "lock.json",
+        "{\"schema\": \"imagegen.dev/lock/v1\", \"warnings\": [",
+        "\"\",",
+        "\"\"]}",
+    );
     let config = format!(
         "{{\"apiVersion\": \"v1\", \"kind\": \"Config\", \"clusters\": [{}{{}}]}}",
         "{},".repeat(80_000)
@@ -159,9 +203,15 @@ fn parsed_text_takes_bounded_memory() {
             ("plan --config list.json", 3),
             ("plan --target host --k8s 1.36.0 --policy hosts.json", 3),
             ("plan --target host --k8s 1.36.0 --overrides list.json", 3),
-            ("build --target host --k8s 1.36.0 --no-bake --locked --lock lock.json", 3),
+            (
+                "build --target host --k8s 1.36.0 --no-bake --locked --lock lock.json",
+                3,
+            ),
             ("join-data --k8s 1.36.0 --from list.json", 3),
-            ("join-data --k8s 1.36.0 --discovery-kubeconfig config.json", 3),
+            (
+                "join-data --k8s 1.36.0 --discovery-kubeconfig config.json",
+                3,
+            ),
         ],
     );
 }

@@ -32,7 +32,10 @@ fn checksum_files_of_publishers_pin_what_the_catalog_does_not() {
         // A new lock believes nothing of the old one: it proves again, and a forged digest does not survive.
         let lock = site.home.text("imagegen.lock.json");
         let digest = locked["digests"][0]["digest"].as_str().expect("digest");
-        site.write("imagegen.lock.json", lock.replace(digest, &"ab".repeat(32)).as_bytes());
+        site.write(
+            "imagegen.lock.json",
+            lock.replace(digest, &"ab".repeat(32)).as_bytes(),
+        );
         site.succeeds(&format!("lock {selection}"));
         assert_eq!(site.home.text("imagegen.lock.json"), lock);
         let asked = site.requests();
@@ -43,8 +46,14 @@ fn checksum_files_of_publishers_pin_what_the_catalog_does_not() {
         let asked = site.requests();
         let again = site.succeeds(&format!("fetch {selection} --locked --offline"));
         // Offline nothing is missing, because nobody is asked.
-        let asked_for: Vec<&str> = fetched.lines().filter_map(|line| line.split(';').next()).collect();
-        assert_eq!((again.stdout.lines().collect::<Vec<_>>(), site.requests()), (asked_for, asked));
+        let asked_for: Vec<&str> = fetched
+            .lines()
+            .filter_map(|line| line.split(';').next())
+            .collect();
+        assert_eq!(
+            (again.stdout.lines().collect::<Vec<_>>(), site.requests()),
+            (asked_for, asked)
+        );
     }
 }
 
@@ -56,18 +65,26 @@ fn a_record_follows_from_its_evidence() {
     site.succeeds(&format!("lock {OLD}"));
     let lock: Value = serde_json::from_str(&site.home.text("imagegen.lock.json")).expect("JSON");
     let artifacts = lock["artifacts"].as_array().expect("artifacts");
-    let at = artifacts.iter().position(|artifact| artifact["component"] == "wins").expect("wins");
+    let at = artifacts
+        .iter()
+        .position(|artifact| artifact["component"] == "wins")
+        .expect("wins");
     let edits: [(&str, Value); 6] = [
         ("/digests/0/digest", json!("ab".repeat(32))),
         ("/digests/0/confidence", json!("authoritative")),
-        ("/digests/1/source", json!(["checksum-file: https://elsewhere.example/sums"])),
+        (
+            "/digests/1/source",
+            json!(["checksum-file: https://elsewhere.example/sums"]),
+        ),
         ("/digests", json!([lock["artifacts"][at]["digests"][0]])),
         ("/evidence", json!([])),
         ("/evidence/0/verdict", json!("absent")),
     ];
     for (field, value) in edits {
         let mut edited = lock.clone();
-        let place = edited["artifacts"][at].pointer_mut(field).unwrap_or_else(|| panic!("{field}"));
+        let place = edited["artifacts"][at]
+            .pointer_mut(field)
+            .unwrap_or_else(|| panic!("{field}"));
         assert_ne!(*place, value, "{field}");
         *place = value;
         site.write("imagegen.lock.json", edited.to_string().as_bytes());
@@ -84,20 +101,35 @@ fn a_publisher_who_contradicts_himself_is_not_believed() {
     let Some(mut site) = Site::new() else { return };
     site.stock(OLD);
     site.serve(WINS, b"other bytes");
-    site.fails(&format!("lock {OLD}"), 5, &["wins 0.1.3", "checksum-mismatch"]);
+    site.fails(
+        &format!("lock {OLD}"),
+        5,
+        &["wins 0.1.3", "checksum-mismatch"],
+    );
     assert!(!site.home.exists("imagegen.lock.json"));
     // Without its checksum file nothing proves it: the user has to.
     site.remove(WINS_SUMS);
-    let said = ["wins 0.1.3 failed verification", "[proof-missing]", "--override wins.sha256="];
+    let said = [
+        "wins 0.1.3 failed verification",
+        "[proof-missing]",
+        "--override wins.sha256=",
+    ];
     site.fails(&format!("lock {OLD}"), 5, &said);
     // Waived by name, it is no failure, and no proof either.
     let waived = format!("lock {OLD} --waive wins=checksum-file");
-    site.fails(&waived, 5, &["no digest is recorded for wins", "--override wins.sha256="]);
+    site.fails(
+        &waived,
+        5,
+        &["no digest is recorded for wins", "--override wins.sha256="],
+    );
     let asked = site.requests();
     site.fails(
         &format!("lock {OLD} --component wins=0.0.4"),
         5,
-        &["no digest is recorded for wins 0.0.4", "--override wins.sha256="],
+        &[
+            "no digest is recorded for wins 0.0.4",
+            "--override wins.sha256=",
+        ],
     );
     assert_eq!(site.requests(), asked);
 }
@@ -108,14 +140,26 @@ fn declared_proofs_that_were_not_asked_for_are_named() {
     let Some(mut site) = Site::new() else { return };
     site.stock(NEW);
     let declared = "kube-log-runner 1.36.4: ";
-    let plan = crate::support::Test::new().line("plan").line(NEW).succeeds().stdout;
+    let plan = crate::support::Test::new()
+        .line("plan")
+        .line(NEW)
+        .succeeds()
+        .stdout;
     assert!(
-        plan.contains("Declared signatures, verified by `imagegen lock --prove` and by each download"),
+        plan.contains(
+            "Declared signatures, verified by `imagegen lock --prove` and by each download"
+        ),
         "{plan}"
     );
     let lock = site.succeeds(&format!("lock {NEW}")).stdout;
-    assert!(lock.contains("`--prove` verifies these declared signatures"), "{lock}");
-    assert!(!lock.contains(declared), "it was proven since nobody pins it: {lock}");
+    assert!(
+        lock.contains("`--prove` verifies these declared signatures"),
+        "{lock}"
+    );
+    assert!(
+        !lock.contains(declared),
+        "it was proven since nobody pins it: {lock}"
+    );
     let locked = crate::support::Test::new().file("l.json", &site.home.text("imagegen.lock.json"));
     let said = locked.line("verify l.json").run().stdout;
     assert!(

@@ -22,35 +22,66 @@ fn the_example_brings_an_agent_a_root_and_a_rule() {
     let test = example();
     let plan = test.prints("plan");
     for step in ["corporate-root", "monitoring-agent", "hardening"] {
-        assert!(plan.lines().any(|line| line.trim_start().starts_with(step)), "{step}: {plan}");
+        assert!(
+            plan.lines().any(|line| line.trim_start().starts_with(step)),
+            "{step}: {plan}"
+        );
     }
     let (_, plan) = plan.split_once("\nSteps\n").expect("steps");
-    let order = |id: &str| plan.find(&format!("  {id} ")).unwrap_or_else(|| panic!("{id}: {plan}"));
-    assert!(order("corporate-root") < order("containerd") && order("containerd") < order("hardening"));
+    let order = |id: &str| {
+        plan.find(&format!("  {id} "))
+            .unwrap_or_else(|| panic!("{id}: {plan}"))
+    };
+    assert!(
+        order("corporate-root") < order("containerd") && order("containerd") < order("hardening")
+    );
     for target in ["host", "azure"] {
-        let machine = json(&test, &format!("plan --state --format json --target {target}"));
+        let machine = json(
+            &test,
+            &format!("plan --state --format json --target {target}"),
+        );
         let roots = present(&machine, "certificate");
         assert_eq!(roots.len(), 1, "{target}");
         assert_eq!(roots[0]["store"], "Root");
         assert_eq!(roots[0]["sha256"].as_str().map(str::len), Some(64));
         let rule = |it: &&&Value| it["valueName"] == "LmCompatibilityLevel" && it["data"] == 5;
-        assert!(present(&machine, "registryValue").iter().any(|it| rule(&it)), "{target}");
+        assert!(
+            present(&machine, "registryValue")
+                .iter()
+                .any(|it| rule(&it)),
+            "{target}"
+        );
         let services = present(&machine, "service");
-        assert!(services.iter().any(|it| it["serviceName"] == "monitoring-agent"), "{target}");
+        assert!(
+            services
+                .iter()
+                .any(|it| it["serviceName"] == "monitoring-agent"),
+            "{target}"
+        );
         test.prints(&format!("build --no-bake --out {target} --target {target}"));
         let guest: Value =
             serde_json::from_str(&test.text(&format!("{target}/guest-plan.json"))).expect("JSON");
         let resources = guest["resources"].as_array().expect("resources");
-        let named =
-            |name: &str| resources.iter().find(|it| it["name"] == name).unwrap_or_else(|| panic!("{name}"));
+        let named = |name: &str| {
+            resources
+                .iter()
+                .find(|it| it["name"] == name)
+                .unwrap_or_else(|| panic!("{name}"))
+        };
         assert_eq!(
             named("monitoring-agent/configuration")["properties"]["content"],
             test.text("steps/monitoring-agent/agent.yaml")
         );
-        assert_eq!(named("hardening/lm-compatibility-level-test")["phase"], "test");
+        assert_eq!(
+            named("hardening/lm-compatibility-level-test")["phase"],
+            "test"
+        );
         assert_eq!(named("corporate-root/root")["phase"], "bootstrap");
     }
-    assert!(test.prints("explain monitoring-agent").contains("steps/905-monitoring-agent.json"));
+    assert!(
+        test.prints("explain monitoring-agent")
+            .contains("steps/905-monitoring-agent.json")
+    );
     assert!(test.prints("list steps").contains("hardening"));
     assert!(test.prints("list components").contains("monitoring-agent"));
     test.prints("catalog lint");
@@ -75,20 +106,34 @@ fn the_lock_records_each_file_and_names_the_one_that_changed() {
         ]
     );
     // The folders may lie elsewhere: their content counts.
-    assert!(lock["selection"]["steps"].is_null(), "{}", lock["selection"]);
+    assert!(
+        lock["selection"]["steps"].is_null(),
+        "{}",
+        lock["selection"]
+    );
     test.prints("plan --locked");
     let flags = Test::new().file("imagegen.lock.json", &test.text("imagegen.lock.json"));
     let steps = test.folder.join("steps").display().to_string();
     let components = test.folder.join("components").display().to_string();
-    let line =
-        "plan --locked --target host --k8s 1.36.0 --host-access services --component monitoring-agent=4.2.0";
-    flags.prints(&format!("{line} --steps {steps} --component-files {components}"));
-    let changed = test.file("steps/monitoring-agent/agent.yaml", "interval: 1s\n").line("plan --locked");
-    changed.fails(3, &["is stale", "`ownFiles.files/monitoring-agent/agent.yaml` was"]);
+    let line = "plan --locked --target host --k8s 1.36.0 --host-access services --component monitoring-agent=4.2.0";
+    flags.prints(&format!(
+        "{line} --steps {steps} --component-files {components}"
+    ));
+    let changed = test
+        .file("steps/monitoring-agent/agent.yaml", "interval: 1s\n")
+        .line("plan --locked");
+    changed.fails(
+        3,
+        &[
+            "is stale",
+            "`ownFiles.files/monitoring-agent/agent.yaml` was",
+        ],
+    );
 }
 
 fn step(id: &str, resources: &Value) -> String {
-    json!({ "id": id, "summary": "A step of a test", "phase": "install", "resources": resources }).to_string()
+    json!({ "id": id, "summary": "A step of a test", "phase": "install", "resources": resources })
+        .to_string()
 }
 
 fn value(name: &str, data: &Value) -> Value {
@@ -107,27 +152,48 @@ fn a_step_takes_the_place_of_a_built_in_one_by_its_id() {
         let steps = plan["steps"].as_array().expect("steps");
         let found: Vec<&Value> = steps.iter().filter(|it| it["id"] == "finish").collect();
         assert_eq!(found.len(), 1, "{name}");
-        assert_eq!((&found[0]["resources"], &found[0]["file"]), (&json!(1), &json!(format!("steps/{name}"))));
+        assert_eq!(
+            (&found[0]["resources"], &found[0]["file"]),
+            (&json!(1), &json!(format!("steps/{name}")))
+        );
     }
     // The model knows what is missing then.
-    let seal = Test::new().file("steps/900-seal.json", &step("seal", &value("Own", &json!("yes"))));
-    seal.line("plan --target azure --steps steps").fails(3, &["the predicted machine does not work"]);
+    let seal = Test::new().file(
+        "steps/900-seal.json",
+        &step("seal", &value("Own", &json!("yes"))),
+    );
+    seal.line("plan --target azure --steps steps")
+        .fails(3, &["the predicted machine does not work"]);
 }
 
 /// A step of somebody else's is a template, too: it renders in bounded time and to a bounded text.
 #[test]
 fn templates_of_steps_have_bounds() {
     let loops = "{% for a in range(end=250) %}".repeat(3) + &"{% endfor %}".repeat(3);
-    let long = format!("{}{}", "{% for a in range(end=250) %}{% for b in range(end=250) %}", "a".repeat(100));
+    let long = format!(
+        "{}{}",
+        "{% for a in range(end=250) %}{% for b in range(end=250) %}",
+        "a".repeat(100)
+    );
     let doubled = "{% set a = 'x' %}".to_owned() + &"{% set a = a ~ a %}".repeat(40);
     for (content, said) in [
         (loops, "loops are nested more than 2 deep"),
-        (format!("{long}{{% endfor %}}{{% endfor %}}"), "renders more than 4 MiB"),
+        (
+            format!("{long}{{% endfor %}}{{% endfor %}}"),
+            "renders more than 4 MiB",
+        ),
         (doubled, "`set` does not join values"),
-        ("{% for a in range(end=100000) %}{% endfor %}".to_owned(), "`range` counts up by at most 256"),
+        (
+            "{% for a in range(end=100000) %}{% endfor %}".to_owned(),
+            "`range` counts up by at most 256",
+        ),
     ] {
-        let test = Test::new().file("steps/905-own.json", &step("own", &value("Own", &json!(content))));
-        test.line("plan --target host --k8s 1.36.0 --steps steps").fails(3, &[said]);
+        let test = Test::new().file(
+            "steps/905-own.json",
+            &step("own", &value("Own", &json!(content))),
+        );
+        test.line("plan --target host --k8s 1.36.0 --steps steps")
+            .fails(3, &[said]);
     }
 }
 
@@ -139,15 +205,29 @@ fn files_beside_steps_are_text_bytes_and_scripts() {
     }]);
     let test = Test::new()
         .file("a/905-own.json", &step("own", &script))
-        .file("a/scripts/test.ps1", "\u{feff}Test-Path -LiteralPath 'C:\\own'\n")
-        .file("a/scripts/set.ps1", "$null = New-Item -ItemType 'Directory' -Path 'C:\\own'\n")
+        .file(
+            "a/scripts/test.ps1",
+            "\u{feff}Test-Path -LiteralPath 'C:\\own'\n",
+        )
+        .file(
+            "a/scripts/set.ps1",
+            "$null = New-Item -ItemType 'Directory' -Path 'C:\\own'\n",
+        )
         .file("a/README.md", "What this is.")
-        .file("b/906-bytes.json", &step("bytes", &value("Bytes", &json!({ "base64": "data.bin" }))))
+        .file(
+            "b/906-bytes.json",
+            &step("bytes", &value("Bytes", &json!({ "base64": "data.bin" }))),
+        )
         .file("b/data.bin", "\u{1}abc");
     test.prints("build --no-bake --out o --target host --steps a --steps b");
     let guest: Value = serde_json::from_str(&test.text("o/guest-plan.json")).expect("JSON");
     let resources = guest["resources"].as_array().expect("resources");
-    let of = |step: &str| &resources.iter().find(|it| it["step"] == step).expect("a resource")["properties"];
+    let of = |step: &str| {
+        &resources
+            .iter()
+            .find(|it| it["step"] == step)
+            .expect("a resource")["properties"]
+    };
     assert_eq!(of("own")["test"], "Test-Path -LiteralPath 'C:\\own'\n");
     assert_eq!(of("bytes")["data"], "AWFiYw==");
 }
@@ -167,32 +247,70 @@ fn folders_that_cannot_be_meant_are_refused() {
             3,
             "s/905-other.json: `id` is `own`, and must be that of the file name, `other`",
         ),
-        (vec![("s/905-own.json", &good), ("s/906-own.json", &good)], 3, "are the same step or file"),
-        (vec![("s/905-own.json", &good), ("t/906-own.json", &good)], 3, "are the same step or file"),
-        (vec![("s/905-own.json", &named)], 3, "there is no file `gone.txt` beside the steps"),
-        (vec![("s/905-own.json", "{\"id\": \"own\", \"id\": \"x\"}")], 3, "s/905-own.json:1"),
+        (
+            vec![("s/905-own.json", &good), ("s/906-own.json", &good)],
+            3,
+            "are the same step or file",
+        ),
+        (
+            vec![("s/905-own.json", &good), ("t/906-own.json", &good)],
+            3,
+            "are the same step or file",
+        ),
+        (
+            vec![("s/905-own.json", &named)],
+            3,
+            "there is no file `gone.txt` beside the steps",
+        ),
+        (
+            vec![("s/905-own.json", "{\"id\": \"own\", \"id\": \"x\"}")],
+            3,
+            "s/905-own.json:1",
+        ),
     ] {
         let mut test = Test::new();
         for (path, content) in &files {
             test = test.file(path, content);
         }
-        let second = if files.iter().any(|(path, _)| path.starts_with("t/")) { " --steps t" } else { "" };
-        let ran = test.line(&format!("plan --target host --steps s{second}")).run();
+        let second = if files.iter().any(|(path, _)| path.starts_with("t/")) {
+            " --steps t"
+        } else {
+            ""
+        };
+        let ran = test
+            .line(&format!("plan --target host --steps s{second}"))
+            .run();
         assert!(ran.stderr.contains(said), "{said}: {}", ran.stderr);
-        assert!(ran.code == Some(code), "{said}: {:?} {}", ran.code, ran.stderr);
+        assert!(
+            ran.code == Some(code),
+            "{said}: {:?} {}",
+            ran.code,
+            ran.stderr
+        );
     }
-    let test = Test::new().file("c/sub/x.json", "{}").line("plan --target host --component-files c");
-    test.fails(3, &["--component-files c: `sub/x.json` does not belong there"]);
-    let missing =
-        Test::new().file("imagegen.json", r#"{"target": "host", "steps": ["nowhere"]}"#).line("plan");
+    let test = Test::new()
+        .file("c/sub/x.json", "{}")
+        .line("plan --target host --component-files c");
+    test.fails(
+        3,
+        &["--component-files c: `sub/x.json` does not belong there"],
+    );
+    let missing = Test::new()
+        .file(
+            "imagegen.json",
+            r#"{"target": "host", "steps": ["nowhere"]}"#,
+        )
+        .line("plan");
     missing.fails(3, &["nowhere"]);
 }
 
 #[test]
 fn a_definition_names_targets_beside_it() {
     let packer = imagegen::embedded::Tree::embedded_packer();
-    let mut test = Test::new()
-        .file("d/image.json", r#"{"target": "own", "kubernetes": "1.36", "targets": ["targets"]}"#);
+    let mut test = Test::new().file(
+        "d/image.json",
+        r#"{"target": "own", "kubernetes": "1.36", "targets": ["targets"]}"#,
+    );
     for path in packer.list_files("targets/azure") {
         let content = String::from_utf8(packer.get(&path).expect("file").to_vec()).expect("UTF-8");
         let name = path.rsplit('/').next().expect("name");
@@ -201,23 +319,34 @@ fn a_definition_names_targets_beside_it() {
             &content.replace(r#""name": "azure","#, r#""name": "own","#),
         );
     }
-    assert!(test.prints("plan --config d/image.json").contains("Microsoft Azure"));
+    assert!(
+        test.prints("plan --config d/image.json")
+            .contains("Microsoft Azure")
+    );
 }
 
 #[test]
 fn a_policy_demands_and_forbids_steps() {
     let policy = |fields: Value| {
         let mut policy = json!({ "name": "ours" });
-        policy.as_object_mut().expect("object").extend(fields.as_object().expect("object").clone());
+        policy
+            .as_object_mut()
+            .expect("object")
+            .extend(fields.as_object().expect("object").clone());
         policy.to_string()
     };
     let demands = policy(json!({ "requiredSteps": ["corporate-root", "containerd"] }));
-    let plain = Test::new().file("p.json", &demands).line("plan --target host --k8s 1.36.0 --policy p.json");
+    let plain = Test::new()
+        .file("p.json", &demands)
+        .line("plan --target host --k8s 1.36.0 --policy p.json");
     plain.fails(3, &["corporate-root", "[requiredSteps]", "--steps DIR"]);
     // A step of the user's own runs as administrator: the policy names its digest.
     let example = example().file("p.json", &demands);
     let mut command = example.command();
-    let output = command.args(["plan", "--policy", "p.json"]).output().expect("start");
+    let output = command
+        .args(["plan", "--policy", "p.json"])
+        .output()
+        .expect("start");
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(said.contains("[trustedDigests]"), "{said}");
     let digests: Vec<String> = files(&example.folder)
@@ -229,13 +358,23 @@ fn a_policy_demands_and_forbids_steps() {
         json!({ "requiredSteps": ["corporate-root"], "trustedDigests": digests, "minimumConfidence": "low" }),
     );
     let allowed = example.file("p.json", &allowed);
-    assert!(allowed.prints("plan --policy p.json").contains("corporate-root"));
-    let floating = Test::new().file("p.json", &policy(json!({ "refuseFloatingBaseImage": true })));
+    assert!(
+        allowed
+            .prints("plan --policy p.json")
+            .contains("corporate-root")
+    );
+    let floating = Test::new().file(
+        "p.json",
+        &policy(json!({ "refuseFloatingBaseImage": true })),
+    );
     let line = "plan --target azure --k8s 1.36.0 --host-access services --policy p.json";
     let mut command = floating.command();
     let output = command.args(line.split(' ')).output().expect("start");
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(said.contains("[refuseFloatingBaseImage]") && said.contains("--var image_version=…"), "{said}");
+    assert!(
+        said.contains("[refuseFloatingBaseImage]") && said.contains("--var image_version=…"),
+        "{said}"
+    );
     floating.prints(&format!("{line} --var image_version=20348.2700.240907"));
 }
 
@@ -244,31 +383,72 @@ fn a_policy_demands_and_forbids_steps() {
 fn a_broken_file_of_the_user_is_a_wrong_input() {
     let good = step("own", &value("Own", &json!("x")));
     let agent = example();
-    let component = files(&agent.folder).into_iter().find(|(path, _)| path.starts_with("components/"));
+    let component = files(&agent.folder)
+        .into_iter()
+        .find(|(path, _)| path.starts_with("components/"));
     let component = String::from_utf8(component.expect("a component").1).expect("UTF-8");
     let name = component.split('"').nth(3).expect("name").to_owned();
     let mut rows = vec![
-        ("s/905-own.json".to_owned(), good.replace("own", "{{ nothing.here }}"), "--steps s"),
-        ("s/905-own.json".to_owned(), good.replace("\"registryValue\"", "\"no-such-type\""), "--steps s"),
-        ("s/905-own.json".to_owned(), good.replace("\"x\"", "\"{{ nothing.here }}\""), "--steps s"),
+        (
+            "s/905-own.json".to_owned(),
+            good.replace("own", "{{ nothing.here }}"),
+            "--steps s",
+        ),
+        (
+            "s/905-own.json".to_owned(),
+            good.replace("\"registryValue\"", "\"no-such-type\""),
+            "--steps s",
+        ),
+        (
+            "s/905-own.json".to_owned(),
+            good.replace("\"x\"", "\"{{ nothing.here }}\""),
+            "--steps s",
+        ),
         ("s/905-own.json".to_owned(), "[]".to_owned(), "--steps s"),
-        (format!("c/{name}.json"), component.replace(&name, "other"), "--component-files c"),
+        (
+            format!("c/{name}.json"),
+            component.replace(&name, "other"),
+            "--component-files c",
+        ),
     ];
-    for content in ["", "{", "[]", "\u{1}", "<html>", "{\"name\": \"x\", \"name\": \"y\"}"] {
+    for content in [
+        "",
+        "{",
+        "[]",
+        "\u{1}",
+        "<html>",
+        "{\"name\": \"x\", \"name\": \"y\"}",
+    ] {
         rows.push(("s/905-own.json".to_owned(), content.to_owned(), "--steps s"));
-        rows.push((format!("c/{name}.json"), content.to_owned(), "--component-files c"));
+        rows.push((
+            format!("c/{name}.json"),
+            content.to_owned(),
+            "--component-files c",
+        ));
     }
     for (path, content, flag) in rows {
-        for verb in ["plan", "build --no-bake --out o", "lock", "explain containerd"] {
+        for verb in [
+            "plan",
+            "build --no-bake --out o",
+            "lock",
+            "explain containerd",
+        ] {
             let line = format!("{verb} --target host --k8s 1.36.0 {flag}");
-            let test =
-                Test::new().file(&path, &content).line(&line).line(&format!("--component {name}=1.0.0"));
+            let test = Test::new()
+                .file(&path, &content)
+                .line(&line)
+                .line(&format!("--component {name}=1.0.0"));
             let ran = if verb.starts_with("explain") || flag == "--steps s" {
                 Test::new().file(&path, &content).line(&line).run()
             } else {
                 test.run()
             };
-            assert_eq!(ran.code, Some(3), "{line}: {path} is `{content}`: {}", ran.stderr);
+            assert_eq!(
+                ran.code,
+                Some(3),
+                "{line}: {path} is `{content}`: {}",
+                ran.stderr
+            );
         }
     }
 }
@@ -284,11 +464,16 @@ fn a_broken_target_of_the_user_is_a_wrong_input() {
     };
     for broken in &paths {
         for damage in ["", "{", "# if nothing == \"x\"\n", "half"] {
-            let mut test = Test::new().line("build --target own --k8s 1.36.0 --no-bake --out o --targets t");
+            let mut test =
+                Test::new().line("build --target own --k8s 1.36.0 --no-bake --out o --targets t");
             for path in &paths {
                 let name = path.rsplit('/').next().expect("name");
                 let good = content(path);
-                let half = good.char_indices().nth(good.chars().count() / 2).expect("middle").0;
+                let half = good
+                    .char_indices()
+                    .nth(good.chars().count() / 2)
+                    .expect("middle")
+                    .0;
                 let damaged = match damage {
                     _ if path != broken => good.as_str(),
                     "half" => &good[..half],
@@ -299,7 +484,10 @@ fn a_broken_target_of_the_user_is_a_wrong_input() {
             let ran = test.run();
             // HCL is Packer's: half of it is a template like any other. `catalog lint` alone reads the fields.
             let hcl = broken.contains(".pkr.") || broken.ends_with("fields.json");
-            assert!(ran.code == Some(3) || hcl && ran.code == Some(0), "{broken} `{damage}`: {ran:?}");
+            assert!(
+                ran.code == Some(3) || hcl && ran.code == Some(0),
+                "{broken} `{damage}`: {ran:?}"
+            );
         }
     }
 }
@@ -319,8 +507,14 @@ fn a_workspace_of_own_files_is_verified_with_them() {
         "add `--component-files DIR` with the folder that holds monitoring-agent.json",
         "add `--steps DIR` with the folder that holds corporate-root.pem, monitoring-agent/agent.yaml, 035-corporate-root.json",
     ];
-    Test::new().line("verify").args([workspace.as_str()]).fails(3, &said);
-    Test::new().line("plan --locked --lock").args([lock.as_str()]).fails(3, &said);
+    Test::new()
+        .line("verify")
+        .args([workspace.as_str()])
+        .fails(3, &said);
+    Test::new()
+        .line("plan --locked --lock")
+        .args([lock.as_str()])
+        .fails(3, &said);
     let verify = |steps: &str| {
         Test::new().line("verify").args([
             workspace.as_str(),
@@ -332,7 +526,16 @@ fn a_workspace_of_own_files_is_verified_with_them() {
     };
     verify(&steps).succeeds();
     // Other files under the same names are a difference.
-    std::fs::write(test.folder.join("steps/monitoring-agent/agent.yaml"), "interval: 1s\n").expect("file");
+    std::fs::write(
+        test.folder.join("steps/monitoring-agent/agent.yaml"),
+        "interval: 1s\n",
+    )
+    .expect("file");
     let ran = verify(&steps).fails(5, &["proofs failed"]);
-    assert!(ran.stdout.contains("ownFiles.files/monitoring-agent/agent.yaml"), "{}", ran.stdout);
+    assert!(
+        ran.stdout
+            .contains("ownFiles.files/monitoring-agent/agent.yaml"),
+        "{}",
+        ran.stdout
+    );
 }

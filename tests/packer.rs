@@ -14,7 +14,9 @@ use crate::support::{Test, files, golden, needs, root};
 /// Each selection in the records of the targets, with the versions of Packer and plugin that the record names.
 #[test]
 fn packer_accepts_the_workspaces() {
-    let Some(packer) = needs("IMAGEGEN_TEST_PACKER", "Packer") else { return };
+    let Some(packer) = needs("IMAGEGEN_TEST_PACKER", "Packer") else {
+        return;
+    };
     for target in image_targets() {
         for check in target.record.find_checks(CheckStage::Validated) {
             for selection in &check.selections {
@@ -27,27 +29,47 @@ fn packer_accepts_the_workspaces() {
 fn validate_workspace(packer: &Path, target: &Target, check: &TargetCheck, selection: &str) {
     let mut test = Test::new()
         .file("imagegen.json", &write_versions(target, check))
-        .line(&format!("build --target {} {selection} --no-bake --out o", target.name));
+        .line(&format!(
+            "build --target {} {selection} --no-bake --out o",
+            target.name
+        ));
     for (name, value) in &check.variables {
         test = test.args(["--var", &format!("{name}={value}")]);
     }
     test.succeeds();
-    let media: Vec<String> =
-        target.image().map(ImageTarget::media).unwrap_or_default().iter().map(|it| it.path.clone()).collect();
-    for arguments in [&["fmt", "-check", "-diff", "."][..], &["init", "."], &["validate", "."]] {
+    let media: Vec<String> = target
+        .image()
+        .map(ImageTarget::media)
+        .unwrap_or_default()
+        .iter()
+        .map(|it| it.path.clone())
+        .collect();
+    for arguments in [
+        &["fmt", "-check", "-diff", "."][..],
+        &["init", "."],
+        &["validate", "."],
+    ] {
         let output = Command::new(packer)
             .args(arguments)
             .current_dir(test.folder.join("o"))
             .env("HOME", &test.folder)
             .env("CHECKPOINT_DISABLE", "1")
             .env("PKR_VAR_artifact_folder", "/dev/null")
-            .envs(media.iter().map(|path| (format!("PKR_VAR_{path}"), "/dev/null")))
+            .envs(
+                media
+                    .iter()
+                    .map(|path| (format!("PKR_VAR_{path}"), "/dev/null")),
+            )
             .envs(&check.environment)
             .output()
             .expect("packer starts");
-        let said =
-            String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "{} {selection}: packer {arguments:?}: {said}", target.name);
+        let said = String::from_utf8_lossy(&output.stdout).into_owned()
+            + &String::from_utf8_lossy(&output.stderr);
+        assert!(
+            output.status.success(),
+            "{} {selection}: packer {arguments:?}: {said}",
+            target.name
+        );
     }
 }
 
@@ -59,11 +81,14 @@ const SELECTION: &str = "--k8s 1.36.4 --windows 2025";
 fn workspaces_are_as_their_golden_files() {
     let catalog = ProgramVersion::current().catalog;
     for Target { name: target, .. } in image_targets() {
-        let test = Test::new().line(&format!("build --no-bake --out o --target {target} {SELECTION}"));
+        let test = Test::new().line(&format!(
+            "build --no-bake --out o --target {target} {SELECTION}"
+        ));
         let test = test.env("SOURCE_DATE_EPOCH", "1767225600");
         test.succeeds();
         for (name, bytes) in files(&test.folder.join("o")) {
-            let digested = ["guest-plan.json", "imagegen.lock.json", "payload.zip"].contains(&name.as_str());
+            let digested =
+                ["guest-plan.json", "imagegen.lock.json", "payload.zip"].contains(&name.as_str());
             if digested {
                 continue;
             }
@@ -77,7 +102,10 @@ fn workspaces_are_as_their_golden_files() {
 /// Digests of guest plan and lock change with every fact.
 fn mask_digests(text: &str) -> String {
     let is_digest = |word: &str| word.len() == 64 && word.bytes().all(|b| b.is_ascii_hexdigit());
-    text.split('"').map(|word| if is_digest(word) { "SHA256" } else { word }).collect::<Vec<_>>().join("\"")
+    text.split('"')
+        .map(|word| if is_digest(word) { "SHA256" } else { word })
+        .collect::<Vec<_>>()
+        .join("\"")
 }
 
 #[test]
@@ -92,11 +120,16 @@ fn every_golden_workspace_is_written_by_a_test() {
         there.insert((target.to_owned(), name.to_owned()));
     }
     for Target { name: target, .. } in image_targets() {
-        let test = Test::new().line(&format!("build --no-bake --out o --target {target} {SELECTION}"));
+        let test = Test::new().line(&format!(
+            "build --no-bake --out o --target {target} {SELECTION}"
+        ));
         test.succeeds();
         let written = files(&test.folder.join("o"));
         for (_, name) in there.iter().filter(|(known, _)| *known == target) {
-            assert!(written.contains_key(name), "workspace/{target}/{name} is no file of a workspace");
+            assert!(
+                written.contains_key(name),
+                "workspace/{target}/{name} is no file of a workspace"
+            );
         }
     }
     assert!(there.len() >= 10, "{there:?}");

@@ -10,14 +10,24 @@ use crate::support::{Test, files};
 fn a_lockfile_replaces_a_lockfile_only() {
     let lock = "lock --target host --k8s 1.36.0";
     let definition = r#"{"target": "host", "kubernetes": "1.36.0"}"#;
-    for (name, content) in [("imagegen.json", definition), ("notes.txt", "mine"), ("policy.json", "{}")] {
-        let test = Test::new().line(lock).file(name, content).args(["--lock", name]);
+    for (name, content) in [
+        ("imagegen.json", definition),
+        ("notes.txt", "mine"),
+        ("policy.json", "{}"),
+    ] {
+        let test = Test::new()
+            .line(lock)
+            .file(name, content)
+            .args(["--lock", name]);
         test.fails(3, &[name, "is not a lockfile: it is not overwritten"]);
         assert_eq!(test.text(name), content);
     }
     // A lockfile with the markers of a merge is one, and an empty file is nobody's.
     for content in ["<<<<<<< ours\n{\"schema\": \"imagegen.dev/lock/v1\",\n", ""] {
-        let test = Test::new().line(lock).file("own.lock.json", content).args(["--lock", "own.lock.json"]);
+        let test = Test::new()
+            .line(lock)
+            .file("own.lock.json", content)
+            .args(["--lock", "own.lock.json"]);
         test.succeeds();
         assert!(test.text("own.lock.json").starts_with('{'));
     }
@@ -37,14 +47,25 @@ fn edited_and_own_files_beside_manifests_survive() {
         assert_eq!(ran.code, Some(6), "{edit}: {}", ran.stderr);
         assert_eq!(fs::read_to_string(&path).unwrap(), "mine");
     }
-    let test = Test::new()
-        .line("cluster-manifests --k8s 1.36.0 --cni flannel-overlay --endpoint a.example:6443 --out o");
+    let test = Test::new().line(
+        "cluster-manifests --k8s 1.36.0 --cni flannel-overlay --endpoint a.example:6443 --out o",
+    );
     test.succeeds();
-    let files = fs::read_dir(test.folder.join("o")).unwrap().map(|entry| entry.unwrap().path());
-    let first = files.filter(|path| path.extension().is_some_and(|end| end == "yaml")).min().unwrap();
+    let files = fs::read_dir(test.folder.join("o"))
+        .unwrap()
+        .map(|entry| entry.unwrap().path());
+    let first = files
+        .filter(|path| path.extension().is_some_and(|end| end == "yaml"))
+        .min()
+        .unwrap();
     fs::write(&first, "edited").unwrap();
     assert_eq!(test.run().code, Some(6));
-    assert_eq!(fs::read_to_string(&first).unwrap(), "edited", "{}", first.display());
+    assert_eq!(
+        fs::read_to_string(&first).unwrap(),
+        "edited",
+        "{}",
+        first.display()
+    );
     let catalog = Test::new().line("catalog export --out o");
     catalog.succeeds();
     let file = catalog.folder.join("o/components/containerd.json");
@@ -72,7 +93,12 @@ fn inputs_without_end_are_refused() {
     ] {
         let test = Test::new().line(line);
         let ran = test.run();
-        assert!(matches!(ran.code, Some(1..=4)), "{line}: {:?}\n{}", ran.code, ran.stderr);
+        assert!(
+            matches!(ran.code, Some(1..=4)),
+            "{line}: {:?}\n{}",
+            ran.code,
+            ran.stderr
+        );
         assert!(ran.stderr.contains("arger than"), "{line}: {}", ran.stderr);
     }
 }
@@ -109,11 +135,18 @@ fn stores_that_others_can_write_are_not_used() {
 #[test]
 fn a_process_that_is_killed_leaves_nothing_half_written() {
     let line = "--target host --k8s 1.36.0";
-    let stock = Test::new().line("lock").line(line).stocked(&format!("plan {line}"));
+    let stock = Test::new()
+        .line("lock")
+        .line(line)
+        .stocked(&format!("plan {line}"));
     // The publishers' own URLs, which a mirror answers.
-    let mut overrides: serde_json::Value = serde_json::from_str(&stock.text("overrides.json")).expect("JSON");
+    let mut overrides: serde_json::Value =
+        serde_json::from_str(&stock.text("overrides.json")).expect("JSON");
     for over in overrides.as_object_mut().expect("object").values_mut() {
-        over.as_object_mut().expect("override").remove("url").expect("url");
+        over.as_object_mut()
+            .expect("override")
+            .remove("url")
+            .expect("url");
     }
     let stock = stock.file("overrides.json", &overrides.to_string());
     stock.succeeds();
@@ -126,7 +159,9 @@ fn a_process_that_is_killed_leaves_nothing_half_written() {
         test
     };
     let run = |test: &Test, line: &str, blocks: Option<u32>| {
-        let limit = blocks.map(|blocks| format!("ulimit -c 0; ulimit -f {blocks}; ")).unwrap_or_default();
+        let limit = blocks
+            .map(|blocks| format!("ulimit -c 0; ulimit -f {blocks}; "))
+            .unwrap_or_default();
         let command = Test::new().command().get_program().to_owned();
         std::process::Command::new("sh")
             .args(["-c", &format!("{limit}exec \"$0\" {line}")])
@@ -163,18 +198,39 @@ fn a_process_that_is_killed_leaves_nothing_half_written() {
             let ended = run(&test, line, Some(blocks));
             killed += u32::from(ended.status.code().is_none());
             for (name, bytes) in files(&test.folder) {
-                let known = [&before, &expected].iter().any(|files| files.get(&name) == Some(&bytes));
+                let known = [&before, &expected]
+                    .iter()
+                    .any(|files| files.get(&name) == Some(&bytes));
                 let whole = known || name.ends_with(".partial");
-                assert!(whole || name.contains(".partial/"), "{line}, {blocks}: {name} is half-written");
+                assert!(
+                    whole || name.contains(".partial/"),
+                    "{line}, {blocks}: {name} is half-written"
+                );
             }
             let again = run(&test, line, None);
-            assert!(again.status.success(), "{line}, {blocks}: {}", String::from_utf8_lossy(&again.stderr));
+            assert!(
+                again.status.success(),
+                "{line}, {blocks}: {}",
+                String::from_utf8_lossy(&again.stderr)
+            );
             // Copies of a store may be another machine's that shares it: `store gc` removes them after an hour.
             let mut found = files(&test.folder);
             found.retain(|name, _| !name.contains("/partial/.copy."));
-            let names = || found.keys().filter(|name| !expected.contains_key(*name)).collect::<Vec<_>>();
-            assert_eq!(names(), Vec::<&String>::new(), "{line}, {blocks}: left behind");
-            assert!(found == expected, "{line}, {blocks}: the next run made something else");
+            let names = || {
+                found
+                    .keys()
+                    .filter(|name| !expected.contains_key(*name))
+                    .collect::<Vec<_>>()
+            };
+            assert_eq!(
+                names(),
+                Vec::<&String>::new(),
+                "{line}, {blocks}: left behind"
+            );
+            assert!(
+                found == expected,
+                "{line}, {blocks}: the next run made something else"
+            );
         }
     }
     assert!(killed >= 16, "only {killed} processes were killed");
@@ -187,7 +243,10 @@ fn folders_without_end_are_refused() {
     for name in ["in/a/x.json", "in/a/y.json"] {
         let path = large.folder.join(name);
         fs::create_dir_all(path.parent().expect("parent")).expect("folder");
-        fs::File::create(path).expect("file").set_len(40 << 20).expect("size");
+        fs::File::create(path)
+            .expect("file")
+            .set_len(40 << 20)
+            .expect("size");
     }
     let many = Test::new();
     fs::create_dir_all(many.folder.join("in")).expect("folder");
@@ -196,8 +255,16 @@ fn folders_without_end_are_refused() {
     }
     for folder in [&large, &many] {
         let path = folder.folder.join("in").display().to_string();
-        for flag in ["--manifests", "--steps", "--targets", "--component-files", "--scripts"] {
-            let test = Test::new().line("plan --target host --k8s 1.36.0").args([flag, path.as_str()]);
+        for flag in [
+            "--manifests",
+            "--steps",
+            "--targets",
+            "--component-files",
+            "--scripts",
+        ] {
+            let test = Test::new()
+                .line("plan --target host --k8s 1.36.0")
+                .args([flag, path.as_str()]);
             test.fails(3, &["it holds more than 64 MiB, or more than 10000 files"]);
         }
     }
@@ -217,13 +284,17 @@ fn a_store_is_swept_of_its_own_files_alone() {
         ".git/.copy.1-aaaaaaaaaaaa.partial",
         "tools/.film.partial",
     ];
-    let test = mine.iter().fold(Test::new(), |test, name| test.file(name, "mine"));
+    let test = mine
+        .iter()
+        .fold(Test::new(), |test, name| test.file(name, "mine"));
     let ours = "partial/.copy.1-aaaaaaaaaaaa.partial";
     let test = test.file(ours, "left").line("store --store . gc --days 0");
     assert_eq!(test.succeeds().stdout, "1 files removed\n");
     assert!(!test.exists(ours));
     test.prints("");
-    let verify = Test::new().line("store --store").args([test.folder.to_str().expect("UTF-8"), "verify"]);
+    let verify = Test::new()
+        .line("store --store")
+        .args([test.folder.to_str().expect("UTF-8"), "verify"]);
     assert_eq!(verify.succeeds().stdout, "0 files, 0 damaged\n");
     for name in mine {
         assert_eq!(test.text(name), "mine", "{name}");
@@ -234,30 +305,44 @@ fn a_store_is_swept_of_its_own_files_alone() {
 #[test]
 fn a_file_of_another_kind_is_not_overwritten() {
     let plan = "--target host --k8s 1.20.0 --host-access services";
-    let test = Test::new().file("token", "abcdef.0123456789abcdef\n").file("notes", "mine").file("empty", "");
+    let test = Test::new()
+        .file("token", "abcdef.0123456789abcdef\n")
+        .file("notes", "mine")
+        .file("empty", "");
     let test = test.stocked(&format!("plan {plan}"));
     let stores = "--offline --store store --overrides overrides.json";
     let run = |line: String| {
         let mut command = Test::new().line(&line).command();
         let output = command.current_dir(&test.folder).output().expect("starts");
-        (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+        (
+            output.status.code(),
+            String::from_utf8_lossy(&output.stderr).into_owned(),
+        )
     };
     assert_eq!(run(format!("lock {plan} {stores}")).0, Some(0));
     let hash = format!("sha256:{}", "a".repeat(64));
-    let join =
-        format!("join-data --k8s 1.36.4 --endpoint a.example:6443 --ca-cert-hash {hash} --token-file token");
+    let join = format!(
+        "join-data --k8s 1.36.4 --endpoint a.example:6443 --ca-cert-hash {hash} --token-file token"
+    );
     let bundle = "bundle create --offline --store store";
     for (line, kind) in [(bundle, "a bundle"), (join.as_str(), "data of a join")] {
         for name in ["imagegen.lock.json", "overrides.json", "token", "notes"] {
             let before = test.read(name);
             let (code, said) = run(format!("{line} --out {name}"));
             assert_eq!(code, Some(3), "{line} {name}: {said}");
-            assert!(said.contains(&format!("{name} is not {kind}: it is not overwritten")), "{said}");
+            assert!(
+                said.contains(&format!("{name} is not {kind}: it is not overwritten")),
+                "{said}"
+            );
             assert_eq!(test.read(name), before);
         }
     }
     for form in ["kubeadm", "cloud-config", "ps1", "mime", "cloud-config"] {
-        assert_eq!(run(format!("{join} --as {form} --out empty")).0, Some(0), "{form}");
+        assert_eq!(
+            run(format!("{join} --as {form} --out empty")).0,
+            Some(0),
+            "{form}"
+        );
     }
     for _ in 0..2 {
         assert_eq!(run(format!("{bundle} --out node.zip")).0, Some(0));
@@ -269,14 +354,19 @@ fn a_file_of_another_kind_is_not_overwritten() {
 fn definitions_policies_and_overrides_have_an_end() {
     let large = format!("{{\"note\": \"{}\"}}", "x".repeat(1 << 20));
     for flag in ["--config", "--overrides", "--policy"] {
-        let test = Test::new().file("large.json", &large).line("plan --target host --k8s 1.36.0");
-        test.args([flag, "large.json"]).fails(3, &["large.json is larger than 1 MiB"]);
+        let test = Test::new()
+            .file("large.json", &large)
+            .line("plan --target host --k8s 1.36.0");
+        test.args([flag, "large.json"])
+            .fails(3, &["large.json is larger than 1 MiB"]);
     }
     let started = std::time::Instant::now();
     let name = "k".repeat(1_000_000);
     let test = Test::new().file("long.json", &format!("{{\"target\": \"{name}\"}}"));
-    test.line("plan --config long.json").fails(3, &["unknown target"]);
+    test.line("plan --config long.json")
+        .fails(3, &["unknown target"]);
     let test = Test::new().file("long.json", &format!("{{\"{name}\": 1}}"));
-    test.line("plan --config long.json").fails(3, &["unknown key"]);
+    test.line("plan --config long.json")
+        .fails(3, &["unknown key"]);
     assert!(started.elapsed().as_secs() < 20, "{:?}", started.elapsed());
 }

@@ -31,26 +31,58 @@ fn certify(folder: &Path) {
             .current_dir(folder)
             .output()
             .expect("openssl starts");
-        assert!(output.status.success(), "{line}: {}", String::from_utf8_lossy(&output.stderr));
+        assert!(
+            output.status.success(),
+            "{line}: {}",
+            String::from_utf8_lossy(&output.stderr)
+        );
     };
     let request = "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2000";
     for authority in ["ca", "other"] {
         let line = format!("{request} -keyout {authority}.key -out {authority}.pem");
         let subject = format!("/CN=Throw-away {authority}");
-        run(&line, &["-subj", &subject, "-addext", "keyUsage=critical,keyCertSign,cRLSign"]);
+        run(
+            &line,
+            &[
+                "-subj",
+                &subject,
+                "-addext",
+                "keyUsage=critical,keyCertSign,cRLSign",
+            ],
+        );
     }
-    for (name, authority, subject) in
-        [("own", "ca", OWN), ("stranger", "ca", "/O=Stranger/CN=Stranger"), ("twin", "other", OWN)]
-    {
+    for (name, authority, subject) in [
+        ("own", "ca", OWN),
+        ("stranger", "ca", "/O=Stranger/CN=Stranger"),
+        ("twin", "other", OWN),
+    ] {
         let line = format!(
             "{request} -CA {authority}.pem -CAkey {authority}.key -keyout {name}.key -out {name}.pem"
         );
-        let usage = ["keyUsage=critical,digitalSignature", "extendedKeyUsage=codeSigning"];
+        let usage = [
+            "keyUsage=critical,digitalSignature",
+            "extendedKeyUsage=codeSigning",
+        ];
         let constraints = "basicConstraints=critical,CA:FALSE";
-        run(&line, &["-subj", subject, "-addext", usage[0], "-addext", usage[1], "-addext", constraints]);
+        run(
+            &line,
+            &[
+                "-subj",
+                subject,
+                "-addext",
+                usage[0],
+                "-addext",
+                usage[1],
+                "-addext",
+                constraints,
+            ],
+        );
     }
     let secret = format!("pass:{PASSPHRASE}");
-    run("pkcs8 -topk8 -in own.key -out own.enc", &["-passout", &secret]);
+    run(
+        "pkcs8 -topk8 -in own.key -out own.enc",
+        &["-passout", &secret],
+    );
 }
 
 pub fn tools() -> bool {
@@ -84,7 +116,9 @@ fn same(test: &Test) -> Run<'_> {
 
 impl Run<'_> {
     fn line(mut self, line: &str) -> Self {
-        self.1.args(line.split_whitespace()).current_dir(&self.0.folder);
+        self.1
+            .args(line.split_whitespace())
+            .current_dir(&self.0.folder);
         self
     }
 
@@ -96,7 +130,11 @@ impl Run<'_> {
     fn ends(mut self) -> (Option<i32>, String, String) {
         let output = self.1.output().expect("the program starts");
         let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).expect("UTF-8");
-        (output.status.code(), text(&output.stdout), text(&output.stderr))
+        (
+            output.status.code(),
+            text(&output.stdout),
+            text(&output.stderr),
+        )
     }
 
     #[track_caller]
@@ -118,8 +156,9 @@ impl Run<'_> {
 
 #[track_caller]
 pub fn sign(test: &Test, signer: &str, root: &str) {
-    let line =
-        format!("scripts sign scripts --key {signer}.key --certificate {signer}.pem --root {root}.pem");
+    let line = format!(
+        "scripts sign scripts --key {signer}.key --certificate {signer}.pem --root {root}.pem"
+    );
     same(test).line(&line).succeeds();
 }
 
@@ -171,7 +210,10 @@ fn exported_scripts_make_the_same_workspace() {
     let test = Test::new();
     same(&test).line("scripts export --out s").succeeds();
     same(&test).line(IMAGE).line("--scripts s").succeeds();
-    assert_eq!(files(&test.folder.join("o")), files(&plain.folder.join("o")));
+    assert_eq!(
+        files(&test.folder.join("o")),
+        files(&plain.folder.join("o"))
+    );
     let workspace: String = files(&plain.folder.join("o"))
         .iter()
         .filter(|(name, _)| *name != "payload.zip")
@@ -183,21 +225,36 @@ fn exported_scripts_make_the_same_workspace() {
 #[test]
 fn signed_scripts_satisfy_the_policy() {
     let Some(test) = bench() else { return };
-    let line =
-        "scripts sign scripts --key own.enc --certificate own.pem --root ca.pem --passphrase-env PHRASE";
+    let line = "scripts sign scripts --key own.enc --certificate own.pem --root ca.pem --passphrase-env PHRASE";
     let said = same(&test).line(line).env("PHRASE", PASSPHRASE).succeeds();
-    for (path, digest) in
-        said.lines().map(|line| line.split_once("  ").expect("digest and path")).map(|it| (it.1, it.0))
+    for (path, digest) in said
+        .lines()
+        .map(|line| line.split_once("  ").expect("digest and path"))
+        .map(|it| (it.1, it.0))
     {
-        assert_eq!(digest, sha256_hex(&test.read(&format!("scripts/{path}"))), "{path}");
+        assert_eq!(
+            digest,
+            sha256_hex(&test.read(&format!("scripts/{path}"))),
+            "{path}"
+        );
     }
-    same(&test).line(IMAGE).line("--policy policy.json --scripts scripts").succeeds();
+    same(&test)
+        .line(IMAGE)
+        .line("--policy policy.json --scripts scripts")
+        .succeeds();
     let plan: Value = serde_json::from_str(&test.text("o/guest-plan.json")).expect("JSON");
     for (path, digest) in plan["scripts"].as_object().expect("scripts") {
-        assert_eq!(*digest, sha256_hex(&test.read(&format!("scripts/{path}"))), "{path}");
+        assert_eq!(
+            *digest,
+            sha256_hex(&test.read(&format!("scripts/{path}"))),
+            "{path}"
+        );
     }
     let payload = members(&test.read("o/payload.zip"));
-    assert_eq!(payload["engine/Engine.psm1"], test.read("scripts/engine/Engine.psm1"));
+    assert_eq!(
+        payload["engine/Engine.psm1"],
+        test.read("scripts/engine/Engine.psm1")
+    );
     let leaf = pem(&test.text("own.pem"));
     assert_eq!(
         plan["signers"],
@@ -208,28 +265,44 @@ fn signed_scripts_satisfy_the_policy() {
         .expect("resources")
         .iter()
         .filter(|it| it["type"] == "certificate")
-        .map(|it| (it["phase"].as_str().unwrap(), it["properties"]["store"].as_str().unwrap()))
+        .map(|it| {
+            (
+                it["phase"].as_str().unwrap(),
+                it["properties"]["store"].as_str().unwrap(),
+            )
+        })
         .collect();
-    assert_eq!(stores, [("bootstrap", "Root"), ("bootstrap", "TrustedPublisher")]);
+    assert_eq!(
+        stores,
+        [("bootstrap", "Root"), ("bootstrap", "TrustedPublisher")]
+    );
     // Nothing starts the engine under a weaker policy; Packer's wrapper alone is none of ours.
     let build = test.text("o/build.pkr.hcl");
     build.parse::<hcl_edit::structure::Body>().expect("HCL");
     assert!(!build.contains("& 'C:\\imagegen"), "{build}");
     assert_eq!(build.matches("'AllSigned', '-File'").count(), 4);
     let complete = test.text("o/guest-plan.json");
-    assert!(
-        complete.contains("-ExecutionPolicy AllSigned -File C:\\\\imagegen\\\\node\\\\Initialize-Clone.ps1")
-    );
+    assert!(complete.contains(
+        "-ExecutionPolicy AllSigned -File C:\\\\imagegen\\\\node\\\\Initialize-Clone.ps1"
+    ));
     assert!(!complete.contains("-ExecutionPolicy Bypass"));
     for (name, bytes) in files(&test.folder) {
-        assert!(!String::from_utf8_lossy(&bytes).contains(PASSPHRASE), "{name} holds the passphrase");
+        assert!(
+            !String::from_utf8_lossy(&bytes).contains(PASSPHRASE),
+            "{name} holds the passphrase"
+        );
     }
 }
 
 fn pem(text: &str) -> Vec<u8> {
     use base64::Engine as _;
-    let body: String = text.lines().filter(|line| !line.starts_with("-----")).collect();
-    base64::engine::general_purpose::STANDARD.decode(body).expect("base64")
+    let body: String = text
+        .lines()
+        .filter(|line| !line.starts_with("-----"))
+        .collect();
+    base64::engine::general_purpose::STANDARD
+        .decode(body)
+        .expect("base64")
 }
 
 #[test]
@@ -239,12 +312,27 @@ fn a_bundle_carries_signed_scripts_and_whom_to_trust() {
     let line = "build --target host --k8s 1.36.0 --out o --policy policy.json --scripts scripts";
     same(&test).line(line).succeeds();
     let members = members(&test.read("o/imagegen-host-2022-k8s-1.36.0.zip"));
-    assert_eq!(members["Install.ps1"], test.read("scripts/host/Install.ps1"));
-    assert_eq!(members["node/Join-Node.ps1"], test.read("scripts/node/Join-Node.ps1"));
+    assert_eq!(
+        members["Install.ps1"],
+        test.read("scripts/host/Install.ps1")
+    );
+    assert_eq!(
+        members["node/Join-Node.ps1"],
+        test.read("scripts/node/Join-Node.ps1")
+    );
     let leaf = pem(&test.text("own.pem"));
-    assert_eq!(members[&format!("certificates/TrustedPublisher-{}.cer", &sha256_hex(&leaf)[..16])], leaf);
+    assert_eq!(
+        members[&format!(
+            "certificates/TrustedPublisher-{}.cer",
+            &sha256_hex(&leaf)[..16]
+        )],
+        leaf
+    );
     let readme = String::from_utf8_lossy(&members["README.md"]).into_owned();
-    assert!(readme.contains("-ExecutionPolicy AllSigned -File"), "{readme}");
+    assert!(
+        readme.contains("-ExecutionPolicy AllSigned -File"),
+        "{readme}"
+    );
 }
 
 type Change = fn(&Test);
@@ -269,8 +357,15 @@ fn signing_by_a_stranger_is_refused_under_a_policy() {
             "scripts sign scripts --key {signer}.key --certificate {signer}.pem --root ca.pem --policy policy.json"
         )
     };
-    same(&test).line(&line("stranger")).fails(5, &["the signer is `CN=Stranger,O=Stranger`", "[publisher]"]);
-    assert_eq!(test.read("scripts/engine/Tools.ps1"), before, "nothing was written");
+    same(&test).line(&line("stranger")).fails(
+        5,
+        &["the signer is `CN=Stranger,O=Stranger`", "[publisher]"],
+    );
+    assert_eq!(
+        test.read("scripts/engine/Tools.ps1"),
+        before,
+        "nothing was written"
+    );
     same(&test).line(&line("own")).succeeds();
     assert_ne!(test.read("scripts/engine/Tools.ps1"), before);
     // What imagegen signed counts as written by imagegen.
@@ -285,7 +380,10 @@ fn what_is_not_signed_as_the_policy_demands_is_refused() {
             "unsigned",
             |test| {
                 fs::remove_dir_all(test.folder.join("scripts")).expect("signed scripts");
-                same(test).line("scripts export --out scripts").succeeds().clear();
+                same(test)
+                    .line("scripts export --out scripts")
+                    .succeeds()
+                    .clear();
             },
             "",
             &[
@@ -298,7 +396,9 @@ fn what_is_not_signed_as_the_policy_demands_is_refused() {
         (
             "one unsigned",
             |test| {
-                change(test, "engine/Tools.ps1", |text| text.split("\r\n# SIG #").next().unwrap().to_owned());
+                change(test, "engine/Tools.ps1", |text| {
+                    text.split("\r\n# SIG #").next().unwrap().to_owned()
+                });
             },
             "",
             &["guest script engine/Tools.ps1: no embedded signature [unsigned]"],
@@ -317,7 +417,11 @@ fn what_is_not_signed_as_the_policy_demands_is_refused() {
         ),
         (
             "changed after it was signed",
-            |test| change(test, "engine/Tools.ps1", |text| text.replacen("# What", "# Who", 1)),
+            |test| {
+                change(test, "engine/Tools.ps1", |text| {
+                    text.replacen("# What", "# Who", 1)
+                })
+            },
             "",
             &[
                 "engine/Tools.ps1: its digest is",
@@ -328,7 +432,9 @@ fn what_is_not_signed_as_the_policy_demands_is_refused() {
         (
             "code in the block",
             |test| {
-                change(test, "engine/Tools.ps1", |text| text.replace("# SIG # End", "whoami\r\n# SIG # End"));
+                change(test, "engine/Tools.ps1", |text| {
+                    text.replace("# SIG # End", "whoami\r\n# SIG # End")
+                });
             },
             "",
             &["engine/Tools.ps1", "[signature-block]"],
@@ -363,58 +469,109 @@ fn what_is_not_signed_as_the_policy_demands_is_refused() {
         sign(&test, "own", "ca");
         spoil(&test);
         println!("{what}");
-        same(&test).line(IMAGE).line("--policy policy.json --scripts scripts").line(more).fails(5, said);
+        same(&test)
+            .line(IMAGE)
+            .line("--policy policy.json --scripts scripts")
+            .line(more)
+            .fails(5, said);
         assert!(!test.exists("o"), "{what}: something was written");
         fs::remove_dir_all(test.folder.join("scripts")).unwrap();
         same(&test).line("scripts export --out scripts").succeeds();
     }
-    same(&test).line(IMAGE).line("--policy policy.json").fails(5, &["[unsigned]", "--scripts DIR"]);
+    same(&test)
+        .line(IMAGE)
+        .line("--policy policy.json")
+        .fails(5, &["[unsigned]", "--scripts DIR"]);
 }
 
 /// A digest that is named lets a changed script pass, and not past the policy.
 #[test]
 fn a_script_of_ones_own_is_named_by_its_digest_and_signed_too() {
     let Some(test) = bench() else { return };
-    change(&test, "engine/Tools.ps1", |text| format!("# reviewed\n{text}"));
+    change(&test, "engine/Tools.ps1", |text| {
+        format!("# reviewed\n{text}")
+    });
     let digest = sha256_hex(&test.read("scripts/engine/Tools.ps1"));
     let line = "scripts sign scripts --key own.key --certificate own.pem --root ca.pem";
-    let said =
-        ["engine/Tools.ps1: it differs from imagegen's script, and would carry your signature", "--changed"];
+    let said = [
+        "engine/Tools.ps1: it differs from imagegen's script, and would carry your signature",
+        "--changed",
+    ];
     same(&test).line(line).fails(5, &said);
-    same(&test).line(line).line("--changed engine/Tools.ps1").succeeds();
+    same(&test)
+        .line(line)
+        .line("--changed engine/Tools.ps1")
+        .succeeds();
     let named = format!("--override scripts/engine/Tools.ps1.sha256={digest}");
-    let build =
-        || same(&test).line(IMAGE).line("--policy policy.json --scripts scripts --force").line(&named);
+    let build = || {
+        same(&test)
+            .line(IMAGE)
+            .line("--policy policy.json --scripts scripts --force")
+            .line(&named)
+    };
     build().succeeds();
     let lock: Value = serde_json::from_str(&test.text("o/imagegen.lock.json")).expect("JSON");
-    assert_eq!(lock["selection"]["overrides"]["scripts/engine/Tools.ps1"]["sha256"], digest.as_str());
+    assert_eq!(
+        lock["selection"]["overrides"]["scripts/engine/Tools.ps1"]["sha256"],
+        digest.as_str()
+    );
     // The whole file's digest is named, so that the text may differ; the signature does not hold any more.
-    change(&test, "engine/Tools.ps1", |text| text.replacen("reviewed", "REVIEWED", 1));
+    change(&test, "engine/Tools.ps1", |text| {
+        text.replacen("reviewed", "REVIEWED", 1)
+    });
     let digest = sha256_hex(&test.read("scripts/engine/Tools.ps1"));
     let named = format!("--override scripts/engine/Tools.ps1.sha256={digest}");
     same(&test)
         .line(IMAGE)
         .line("--policy policy.json --scripts scripts --force")
         .line(&named)
-        .fails(5, &["engine/Tools.ps1: the file differs from the signed file", "[file-digest]"]);
-    same(&test).line(IMAGE).line("--force").line(&named).fails(3, &["there is no `--scripts DIR`"]);
+        .fails(
+            5,
+            &[
+                "engine/Tools.ps1: the file differs from the signed file",
+                "[file-digest]",
+            ],
+        );
+    same(&test)
+        .line(IMAGE)
+        .line("--force")
+        .line(&named)
+        .fails(3, &["there is no `--scripts DIR`"]);
     let url = "--override scripts/engine/Tools.ps1.url=https://x.example/y";
-    same(&test).line(IMAGE).line("--scripts scripts --force").line(url).fails(3, &["takes a digest only"]);
+    same(&test)
+        .line(IMAGE)
+        .line("--scripts scripts --force")
+        .line(url)
+        .fails(3, &["takes a digest only"]);
 }
 
 #[test]
 fn policies_that_let_anyone_sign_are_refused() {
     for (rule, said) in [
         (json!({}), "it has neither publishers nor roots"),
-        (json!({"publishers": ["Own Provider"]}), "is not a publisher"),
-        (json!({"roots": "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"}), "its `roots`"),
+        (
+            json!({"publishers": ["Own Provider"]}),
+            "is not a publisher",
+        ),
+        (
+            json!({"roots": "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"}),
+            "its `roots`",
+        ),
     ] {
         let policy = json!({"name": "p", "signedScripts": rule});
-        Test::new().file("p.json", &policy.to_string()).line(IMAGE).line("--policy p.json").fails(5, &[said]);
+        Test::new()
+            .file("p.json", &policy.to_string())
+            .line(IMAGE)
+            .line("--policy p.json")
+            .fails(5, &[said]);
     }
     let policy = json!({"name": "p", "signedScripts": {"roots": "absent.pem"}}).to_string();
     let said = "policy signedScripts.roots: there is no file absent.pem";
-    Test::new().file("p.json", &policy).line(IMAGE).line("--policy p.json").fails(3, &[said]);
+    Test::new()
+        .file("p.json", &policy)
+        .line(IMAGE)
+        .line("--policy p.json")
+        .fails(3, &[said]);
 }
 
 #[test]
@@ -422,16 +579,27 @@ fn signing_says_what_it_lacks_and_changes_nothing() {
     let Some(test) = bench() else { return };
     let before = files(&test.folder.join("scripts"));
     let sign = "scripts sign scripts --certificate own.pem --root ca.pem --key";
-    same(&test).line(sign).line("own.enc").fails(3, &["own.enc is encrypted", "--passphrase-env NAME"]);
-    same(&test).line(sign).line("own.enc --passphrase-env NONE").fails(3, &["NONE is not set"]);
+    same(&test)
+        .line(sign)
+        .line("own.enc")
+        .fails(3, &["own.enc is encrypted", "--passphrase-env NAME"]);
+    same(&test)
+        .line(sign)
+        .line("own.enc --passphrase-env NONE")
+        .fails(3, &["NONE is not set"]);
     same(&test)
         .line(sign)
         .line("own.key")
         .env("PATH", "/nowhere")
         .fails(1, &["`osslsigncode` is not on the PATH", "your own signer"]);
-    same(&test).line(sign).line("stranger.key").fails(1, &["osslsigncode failed"]);
+    same(&test)
+        .line(sign)
+        .line("stranger.key")
+        .fails(1, &["osslsigncode failed"]);
     let unknown = "scripts sign scripts --key own.key --certificate own.pem";
-    same(&test).line(unknown).fails(5, &["[untrusted-root]", "--root FILE"]);
+    same(&test)
+        .line(unknown)
+        .fails(5, &["[untrusted-root]", "--root FILE"]);
     same(&test)
         .line("scripts sign . --key own.key --certificate own.pem")
         .fails(3, &["imagegen scripts export"]);
@@ -443,7 +611,11 @@ fn signing_says_what_it_lacks_and_changes_nothing() {
 fn the_script_comes_back_from_under_its_signature() {
     let Some(test) = bench() else { return };
     let letters = "# One\nfunction Get-One { 'ä' }\r\n\n";
-    let wide = |text: &str| text.encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<u8>>();
+    let wide = |text: &str| {
+        text.encode_utf16()
+            .flat_map(u16::to_le_bytes)
+            .collect::<Vec<u8>>()
+    };
     let bodies = [
         // Four letters are the fewest that can be signed.
         b"123\n".to_vec(),
@@ -459,8 +631,8 @@ fn the_script_comes_back_from_under_its_signature() {
         fs::write(test.folder.join(&input), body).unwrap();
         let signed = Command::new("osslsigncode")
             .args([
-                "sign", "-h", "sha256", "-certs", "own.pem", "-key", "own.key", "-in", &input, "-out",
-                &output,
+                "sign", "-h", "sha256", "-certs", "own.pem", "-key", "own.key", "-in", &input,
+                "-out", &output,
             ])
             .current_dir(&test.folder)
             .output()
@@ -468,7 +640,11 @@ fn the_script_comes_back_from_under_its_signature() {
         assert!(signed.status.success(), "{number}: {signed:?}");
         let signed = test.read(&output);
         assert!(signed.len() > body.len() + 500, "{number}");
-        assert_eq!(unsigned_script(&signed).expect("a signature"), *body, "{number}");
+        assert_eq!(
+            unsigned_script(&signed).expect("a signature"),
+            *body,
+            "{number}"
+        );
     }
 }
 

@@ -17,11 +17,19 @@ fn run_by_script(test: &Test, script: &str, argument: &str) -> Option<Output> {
         .args(command.get_args())
         .current_dir(&test.folder)
         .env_clear()
-        .envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))))
+        .envs(
+            command
+                .get_envs()
+                .filter_map(|(name, value)| Some((name, value?))),
+        )
         .env("TERM", "xterm")
         .output()
         .expect("python3 starts");
-    assert!(output.stderr.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(
+        output.stderr.is_empty(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
     Some(output)
 }
 
@@ -37,10 +45,15 @@ fn errors_and_tables_on_terminals_are_as_looked_at() {
     for columns in [80, 50] {
         for (name, line) in [
             ("error", "plan --target azure --k8s 1.36 --runtime docker"),
-            ("doctor", "doctor --target host --k8s 1.36.4 --store store --offline"),
+            (
+                "doctor",
+                "doctor --target host --k8s 1.36.4 --store store --offline",
+            ),
             ("plan", "plan --target host --k8s 1.36.4"),
         ] {
-            let Some(screen) = run_on_terminal(&Test::new().line(line), columns) else { return };
+            let Some(screen) = run_on_terminal(&Test::new().line(line), columns) else {
+                return;
+            };
             let screen = mask_changes(&screen);
             golden(&format!("terminal/{name}-{columns}.txt"), &screen);
             if name == "doctor" && columns == 80 {
@@ -53,40 +66,76 @@ fn errors_and_tables_on_terminals_are_as_looked_at() {
 /// Runs a command on a terminal, where each question gets the next answer.
 fn answer_questions(test: &Test, answers: &[&str]) -> Option<(i32, String)> {
     let output = run_by_script(test, "answers.py", &answers.join("|"))?;
-    Some((output.status.code().expect("code"), String::from_utf8(output.stdout).expect("UTF-8")))
+    Some((
+        output.status.code().expect("code"),
+        String::from_utf8(output.stdout).expect("UTF-8"),
+    ))
 }
 
 #[test]
 fn init_asks_on_a_terminal_and_writes_what_was_answered() {
     for (answers, expected) in [
-        (&["host", "1.35", "2022", "flannel-overlay"][..], ["host", "1.35", "2022", "flannel-overlay"]),
+        (
+            &["host", "1.35", "2022", "flannel-overlay"][..],
+            ["host", "1.35", "2022", "flannel-overlay"],
+        ),
         // An empty answer is the default; a name that is not known is asked for again.
-        (&["hots", "host", "1.34", "", ""], ["host", "1.34", "2022", "none"]),
+        (
+            &["hots", "host", "1.34", "", ""],
+            ["host", "1.34", "2022", "none"],
+        ),
     ] {
         let test = Test::new().line("init");
-        let Some((code, screen)) = answer_questions(&test, answers) else { return };
+        let Some((code, screen)) = answer_questions(&test, answers) else {
+            return;
+        };
         assert_eq!(code, 0, "{screen}");
-        for question in ["target [", "Kubernetes version [stable]: ", "Windows release [", "pod network ["] {
+        for question in [
+            "target [",
+            "Kubernetes version [stable]: ",
+            "Windows release [",
+            "pod network [",
+        ] {
             assert!(screen.contains(question), "{question}: {screen}");
         }
-        assert_eq!(screen.contains("did you mean `host`?"), answers[0] == "hots", "{screen}");
+        assert_eq!(
+            screen.contains("did you mean `host`?"),
+            answers[0] == "hots",
+            "{screen}"
+        );
         let written: Value = serde_json::from_str(&test.text("imagegen.json")).expect("JSON");
-        for (field, answer) in ["target", "kubernetes", "windows", "cni"].into_iter().zip(expected) {
+        for (field, answer) in ["target", "kubernetes", "windows", "cni"]
+            .into_iter()
+            .zip(expected)
+        {
             assert_eq!(written[field], answer, "{field}: {screen}");
         }
-        Test::new().file("imagegen.json", &test.text("imagegen.json")).prints("plan");
+        Test::new()
+            .file("imagegen.json", &test.text("imagegen.json"))
+            .prints("plan");
     }
     // An answer that makes no image is refused with its reason, and nothing is written.
     let test = Test::new().line("init");
-    let Some((code, screen)) = answer_questions(&test, &["host", "1.36", "2019", ""]) else { return };
+    let Some((code, screen)) = answer_questions(&test, &["host", "1.36", "2019", ""]) else {
+        return;
+    };
     assert_eq!(code, 3, "{screen}");
-    assert!(screen.contains("does not support Windows 2019") && !test.exists("imagegen.json"), "{screen}");
+    assert!(
+        screen.contains("does not support Windows 2019") && !test.exists("imagegen.json"),
+        "{screen}"
+    );
 }
 
 /// Without free space and paths, which differ by machine.
 fn mask_changes(screen: &str) -> String {
-    let keep = |line: &&str| !line.contains("MB free") && !line.contains("/store") && !line.contains("disk");
-    screen.lines().filter(keep).map(|line| format!("{}\n", line.trim_end())).collect()
+    let keep = |line: &&str| {
+        !line.contains("MB free") && !line.contains("/store") && !line.contains("disk")
+    };
+    screen
+        .lines()
+        .filter(keep)
+        .map(|line| format!("{}\n", line.trim_end()))
+        .collect()
 }
 
 /// Arguments that make each verb succeed without network.
@@ -111,20 +160,48 @@ const VERBS: &[&str] = &[
 fn each_verb_says_more_with_v_and_nothing_more_on_stdout_as_json() {
     for line in VERBS {
         let plain = Test::new().file("file.txt", "abc").line(line).succeeds();
-        let verbose = Test::new().file("file.txt", "abc").line(line).line("-v").succeeds();
-        for said in ["imagegen 0.", "catalog: built-in, sha256:", "finished after "] {
-            assert!(verbose.stderr.contains(said), "{line}: no `{said}` in {}", verbose.stderr);
+        let verbose = Test::new()
+            .file("file.txt", "abc")
+            .line(line)
+            .line("-v")
+            .succeeds();
+        for said in [
+            "imagegen 0.",
+            "catalog: built-in, sha256:",
+            "finished after ",
+        ] {
+            assert!(
+                verbose.stderr.contains(said),
+                "{line}: no `{said}` in {}",
+                verbose.stderr
+            );
             assert!(!plain.stderr.contains(said), "{line}: {}", plain.stderr);
         }
     }
-    let test = Test::new().file("imagegen.json", "{\"target\": \"host\"}").line("plan --k8s 1.36.4 -v");
+    let test = Test::new()
+        .file("imagegen.json", "{\"target\": \"host\"}")
+        .line("plan --k8s 1.36.4 -v");
     let ran = test.succeeds();
-    assert!(ran.stderr.contains("image definition: imagegen.json"), "{}", ran.stderr);
-    for said in ["https://dl.k8s.io/release/v1.36.4/", "Resources", "  directories/etc\n    source: "] {
+    assert!(
+        ran.stderr.contains("image definition: imagegen.json"),
+        "{}",
+        ran.stderr
+    );
+    for said in [
+        "https://dl.k8s.io/release/v1.36.4/",
+        "Resources",
+        "  directories/etc\n    source: ",
+    ] {
         assert!(ran.stdout.contains(said), "{said}");
     }
-    let plain = Test::new().line("plan --target host --k8s 1.36.4 --format json").succeeds().stdout;
-    let verbose = Test::new().line("plan --target host --k8s 1.36.4 --format json -v").succeeds().stdout;
+    let plain = Test::new()
+        .line("plan --target host --k8s 1.36.4 --format json")
+        .succeeds()
+        .stdout;
+    let verbose = Test::new()
+        .line("plan --target host --k8s 1.36.4 --format json -v")
+        .succeeds()
+        .stdout;
     assert_eq!(plain, verbose);
     serde_json::from_str::<Value>(&verbose).expect("JSON");
 }
@@ -134,12 +211,23 @@ fn the_version_names_program_system_and_catalog() {
     let said = Test::new().line("--version").succeeds().stdout;
     let lines: Vec<&str> = said.lines().collect();
     assert_eq!(lines[0], format!("imagegen {}", env!("CARGO_PKG_VERSION")));
-    assert!(lines.iter().any(|line| line.starts_with("commit:  ")), "{said}");
-    assert!(lines.iter().any(|line| line.starts_with("system:  ")), "{said}");
-    let catalog = lines.last().expect("catalog").strip_prefix("catalog: sha256:").expect("digest");
+    assert!(
+        lines.iter().any(|line| line.starts_with("commit:  ")),
+        "{said}"
+    );
+    assert!(
+        lines.iter().any(|line| line.starts_with("system:  ")),
+        "{said}"
+    );
+    let catalog = lines
+        .last()
+        .expect("catalog")
+        .strip_prefix("catalog: sha256:")
+        .expect("digest");
     // The digest can be computed from the files.
     let files = crate::support::files(&root().join("manifests")).into_iter();
-    let lines = files.map(|(path, bytes)| format!("{}  {path}\n", imagegen::embedded::sha256_hex(&bytes)));
+    let lines =
+        files.map(|(path, bytes)| format!("{}  {path}\n", imagegen::embedded::sha256_hex(&bytes)));
     let text: String = lines.collect();
     assert_eq!(catalog, imagegen::embedded::sha256_hex(text.as_bytes()));
 }

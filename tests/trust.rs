@@ -14,7 +14,10 @@ use serde_json::Value;
 use crate::support::Test;
 
 fn artifact(plan: &Value, component: &str) -> Value {
-    let groups = plan["components"].as_array().or_else(|| plan["groups"].as_array()).expect("groups");
+    let groups = plan["components"]
+        .as_array()
+        .or_else(|| plan["groups"].as_array())
+        .expect("groups");
     groups
         .iter()
         .flat_map(|group| group["artifacts"].as_array().expect("artifacts"))
@@ -33,24 +36,47 @@ const PLAN: &str = "plan --target azure --k8s 1.36.0 --format json";
 fn an_override_replaces_bytes_digests_and_proofs() {
     let digest = "ab".repeat(32);
     let test = Test::new()
-        .file("cosign.pub", "-----BEGIN PUBLIC KEY-----\nMFkw\n-----END PUBLIC KEY-----\n")
+        .file(
+            "cosign.pub",
+            "-----BEGIN PUBLIC KEY-----\nMFkw\n-----END PUBLIC KEY-----\n",
+        )
         .line(PLAN)
-        .args(["--override", "kubelet.url=https://artifacts.example.com/v{version}/kubelet.exe"])
+        .args([
+            "--override",
+            "kubelet.url=https://artifacts.example.com/v{version}/kubelet.exe",
+        ])
         .args(["--override", &format!("kubelet.sha256={digest}")])
         .args([
             "--override",
             "kubelet.signature.url=https://artifacts.example.com/v{version}/kubelet.exe.sig",
         ])
         .args(["--override", "kubelet.signature.key=cosign.pub"])
-        .args(["--override", "kubelet.publisher=O=Example Provider,CN=Example Provider"]);
+        .args([
+            "--override",
+            "kubelet.publisher=O=Example Provider,CN=Example Provider",
+        ]);
     let kubelet = artifact(&planned(&test), "kubelet");
-    assert_eq!(kubelet["url"], "https://artifacts.example.com/v1.36.0/kubelet.exe");
+    assert_eq!(
+        kubelet["url"],
+        "https://artifacts.example.com/v1.36.0/kubelet.exe"
+    );
     assert_eq!(kubelet["digests"][0]["digest"], digest.as_str());
     assert_eq!(kubelet["digests"].as_array().map(Vec::len), Some(1));
-    assert!(kubelet["checksums"].is_null(), "the publisher's checksum file is not of these bytes");
+    assert!(
+        kubelet["checksums"].is_null(),
+        "the publisher's checksum file is not of these bytes"
+    );
     assert_eq!(kubelet["signatures"][0]["kind"], "cosign-key");
-    assert!(kubelet["signatures"][0]["key"].as_str().expect("key").starts_with("-----BEGIN PUBLIC KEY"));
-    assert_eq!(kubelet["authenticode"]["publisher"], "O=Example Provider,CN=Example Provider");
+    assert!(
+        kubelet["signatures"][0]["key"]
+            .as_str()
+            .expect("key")
+            .starts_with("-----BEGIN PUBLIC KEY")
+    );
+    assert_eq!(
+        kubelet["authenticode"]["publisher"],
+        "O=Example Provider,CN=Example Provider"
+    );
 }
 
 /// Whatever a provider calls a file, it is installed under the name by which services start it.
@@ -65,7 +91,10 @@ fn files_of_a_provider_may_have_any_name() {
     let test = Test::new()
         .file("overrides.json", &crictl)
         .line("build --target azure --k8s 1.36.4 --no-bake --out o --overrides overrides.json")
-        .args(["--override", &format!("kubelet.url=https://x.example/{program}")])
+        .args([
+            "--override",
+            &format!("kubelet.url=https://x.example/{program}"),
+        ])
         .args(["--override", &format!("kubelet.{pin}")])
         .args(["--override", "cloudbase-init.url=https://x.example/setup"])
         .args(["--override", &format!("cloudbase-init.{pin}")]);
@@ -76,9 +105,15 @@ fn files_of_a_provider_may_have_any_name() {
         let found = resources.iter().find(|one| one["properties"]["url"] == url);
         found.unwrap_or_else(|| panic!("{url} is not asked for"))["properties"].clone()
     };
-    assert_eq!(from(&format!("https://x.example/{program}"))["path"], r"C:\k\kubelet.exe");
+    assert_eq!(
+        from(&format!("https://x.example/{program}"))["path"],
+        r"C:\k\kubelet.exe"
+    );
     assert_eq!(from("https://x.example/tool-7")["path"], r"C:\k\crictl.exe");
-    let package = from("https://x.example/setup")["cache"].as_str().expect("cache").to_owned();
+    let package = from("https://x.example/setup")["cache"]
+        .as_str()
+        .expect("cache")
+        .to_owned();
     assert!(package.ends_with("_x64.msi"), "{package}");
 
     let archive = test.args(["--override", "kubelet.kind=zip", "--force"]);
@@ -94,24 +129,41 @@ fn files_of_a_provider_may_have_any_name() {
 #[test]
 fn a_mirror_serves_the_same_bytes() {
     let plain = artifact(&planned(&Test::new().line(PLAN)), "containerd");
-    let test = Test::new().line(PLAN).args(["--mirror", "https://mirror.example.com/cache"]);
+    let test = Test::new()
+        .line(PLAN)
+        .args(["--mirror", "https://mirror.example.com/cache"]);
     let mirrored = artifact(&planned(&test), "containerd");
     let url = plain["url"].as_str().expect("url");
     let expected = url.replace("https://", "https://mirror.example.com/cache/");
     assert_eq!(mirrored["url"], expected.as_str());
     assert_eq!(mirrored["digests"], plain["digests"]);
     // What is given for the component itself is meant.
-    let test = test.args(["--override", "containerd.url=https://own.example.com/containerd.tar.gz"]);
+    let test = test.args([
+        "--override",
+        "containerd.url=https://own.example.com/containerd.tar.gz",
+    ]);
     let own = artifact(&planned(&test), "containerd");
     assert_eq!(own["url"], "https://own.example.com/containerd.tar.gz");
-    assert_eq!(own["digests"].as_array().map(Vec::len), Some(0), "other bytes are pinned by nobody yet");
+    assert_eq!(
+        own["digests"].as_array().map(Vec::len),
+        Some(0),
+        "other bytes are pinned by nobody yet"
+    );
 }
 
 #[test]
 fn overrides_that_cannot_be_meant_are_refused() {
     for (arguments, code, said) in [
-        (&["--override", "kubelet.sha256=ABCDEF"][..], 3, "`ABCDEF` is not a SHA-256 of a file"),
-        (&["--override", "kubelett.url=https://x.example/y"], 3, "kubelett"),
+        (
+            &["--override", "kubelet.sha256=ABCDEF"][..],
+            3,
+            "`ABCDEF` is not a SHA-256 of a file",
+        ),
+        (
+            &["--override", "kubelett.url=https://x.example/y"],
+            3,
+            "kubelett",
+        ),
         (
             &["--override", "wins.url=https://x.example/wins.exe"],
             3,
@@ -129,12 +181,22 @@ fn overrides_that_cannot_be_meant_are_refused() {
             "is a private key",
         ),
         (&["--overrides", "bad.json"], 3, "bad.json"),
-        (&["--overrides", "mirror.json"], 3, "a mirror serves the same bytes"),
+        (
+            &["--overrides", "mirror.json"],
+            3,
+            "a mirror serves the same bytes",
+        ),
     ] {
         let ran = Test::new()
-            .file("private.pem", "-----BEGIN EC PRIVATE KEY-----\nc2VjcmV0\n-----END EC PRIVATE KEY-----\n")
+            .file(
+                "private.pem",
+                "-----BEGIN EC PRIVATE KEY-----\nc2VjcmV0\n-----END EC PRIVATE KEY-----\n",
+            )
             .file("bad.json", r#"{"kubelet": {"sha1": "x"}}"#)
-            .file("mirror.json", r#"{"https://dl.k8s.io/": {"url": "https://m.example/", "size": 7}}"#)
+            .file(
+                "mirror.json",
+                r#"{"https://dl.k8s.io/": {"url": "https://m.example/", "size": 7}}"#,
+            )
             .line("plan --target azure --k8s 1.36.0")
             .args(arguments.iter().copied())
             .fails(code, &[said]);
@@ -198,7 +260,12 @@ fn a_policy_says_rule_artifact_and_remedy() {
             3,
             &["[require sig]", "must be proven by openpgp"],
         ),
-        (r#"{"name": "p", "allowedhosts": []}"#, "--k8s 1.36.0", 3, &["policy.json", "allowedhosts"]),
+        (
+            r#"{"name": "p", "allowedhosts": []}"#,
+            "--k8s 1.36.0",
+            3,
+            &["policy.json", "allowedhosts"],
+        ),
     ] {
         Test::new()
             .file("policy.json", policy)
@@ -212,7 +279,10 @@ fn a_policy_says_rule_artifact_and_remedy() {
 #[test]
 fn a_policy_that_cannot_be_meant_is_refused() {
     for (policy, said) in [
-        (r#"{"name": "p", "forbiddenComponents": ["nsssm"]}"#, "no component or program is named `nsssm`"),
+        (
+            r#"{"name": "p", "forbiddenComponents": ["nsssm"]}"#,
+            "no component or program is named `nsssm`",
+        ),
         (
             r#"{"name": "p", "require": [{"id": "a", "components": ["kubelett"], "anyOf": ["pin"]}]}"#,
             "no component or program is named `kubelett`",
@@ -221,11 +291,23 @@ fn a_policy_that_cannot_be_meant_is_refused() {
             r#"{"name": "p", "require": [{"id": "a", "components": ["zz*"], "anyOf": ["pin"]}]}"#,
             "no component or program is named `zz*`",
         ),
-        (r#"{"name": "p", "require": [{"id": "a", "components": ["*"], "anyOf": []}]}"#, "names no proof"),
-        (r#"{"name": "p", "require": [{"id": "a", "anyOf": ["pin"]}]}"#, "it selects nothing"),
+        (
+            r#"{"name": "p", "require": [{"id": "a", "components": ["*"], "anyOf": []}]}"#,
+            "names no proof",
+        ),
+        (
+            r#"{"name": "p", "require": [{"id": "a", "anyOf": ["pin"]}]}"#,
+            "it selects nothing",
+        ),
         (r#"{"name": "p", "allowedHosts": []}"#, "the list is empty"),
-        (r#"{"name": "p", "allowedPublishers": []}"#, "the list is empty"),
-        (r#"{"name": "p", "waivers": [{"component": "kubelett", "proof": "openpgp"}]}"#, "`kubelett`"),
+        (
+            r#"{"name": "p", "allowedPublishers": []}"#,
+            "the list is empty",
+        ),
+        (
+            r#"{"name": "p", "waivers": [{"component": "kubelett", "proof": "openpgp"}]}"#,
+            "`kubelett`",
+        ),
     ] {
         Test::new()
             .file("policy.json", policy)
@@ -235,10 +317,23 @@ fn a_policy_that_cannot_be_meant_is_refused() {
     Test::new()
         .file("policy.json", r#"{"name": "p", "allowedRoots": ["abc"]}"#)
         .line("plan --target azure --k8s 1.36.0 --policy policy.json")
-        .fails(3, &["policy.json", "allowedRoots[0]", "`abc` is not a SHA-256 of a file"]);
+        .fails(
+            3,
+            &[
+                "policy.json",
+                "allowedRoots[0]",
+                "`abc` is not a SHA-256 of a file",
+            ],
+        );
     for (policy, path) in [
-        (r#"{"name": "p", "allowedHosts": ["https://a.example"]}"#, "allowedHosts[0]"),
-        (r#"{"name": "p", "allowedHosts": ["a.example", "a.example:443"]}"#, "allowedHosts[1]"),
+        (
+            r#"{"name": "p", "allowedHosts": ["https://a.example"]}"#,
+            "allowedHosts[0]",
+        ),
+        (
+            r#"{"name": "p", "allowedHosts": ["a.example", "a.example:443"]}"#,
+            "allowedHosts[1]",
+        ),
         (
             r#"{"name": "p", "require": [{"id": "a", "hosts": ["*"], "anyOf": ["pin"]}]}"#,
             "require[0].hosts[0]",
@@ -247,11 +342,15 @@ fn a_policy_that_cannot_be_meant_is_refused() {
             r#"{"name": "p", "headerGrants": [{"environment": "T", "hosts": ["a/b"]}]}"#,
             "headerGrants[0].hosts[0]",
         ),
-        (r#"{"name": "p", "requiredSteps": ["010-Own.json"]}"#, "requiredSteps[0]"),
+        (
+            r#"{"name": "p", "requiredSteps": ["010-Own.json"]}"#,
+            "requiredSteps[0]",
+        ),
     ] {
         let test = Test::new().file("policy.json", policy);
         let said = ["policy.json", path, "expected"];
-        test.line("plan --target azure --k8s 1.36.0 --policy policy.json").fails(3, &said);
+        test.line("plan --target azure --k8s 1.36.0 --policy policy.json")
+            .fails(3, &said);
     }
 }
 
@@ -265,8 +364,7 @@ fn a_policy_is_about_everything_that_lands() {
             "volumePlugins": {{"v~d.cmd": [{{"file": "d.cmd", "url": "https://evil.example/d.cmd", "sha256": "{digest}"}}]}},
             "images": ["evil.example/x:1@sha256:{digest}"]}}"#
     );
-    let kubelet =
-        r#"{"name": "p", "require": [{"id": "k", "components": ["kubelet"], "anyOf": ["openpgp"]}]}"#;
+    let kubelet = r#"{"name": "p", "require": [{"id": "k", "components": ["kubelet"], "anyOf": ["openpgp"]}]}"#;
     let hosts = r#"{"name": "p", "allowedHosts": ["dl.k8s.io"]}"#;
     let roles = r#"{"name": "p", "require": [{"id": "r", "roles": ["update", "volume-plugin", "container-image"], "anyOf": ["authenticode"]}]}"#;
     let from = r#"{"name": "p", "require": [{"id": "h", "hosts": ["evil.example"], "anyOf": ["openpgp"]}]}"#;
@@ -275,9 +373,16 @@ fn a_policy_is_about_everything_that_lands() {
         (
             kubelet,
             "--k8s 1.20.0",
-            &["kubernetes-node 1.20.0: it must be proven by openpgp", "[require k]"][..],
+            &[
+                "kubernetes-node 1.20.0: it must be proven by openpgp",
+                "[require k]",
+            ][..],
         ),
-        (nssm, "--k8s 1.20.0", &["kubernetes-node 1.20.0: the component is forbidden"]),
+        (
+            nssm,
+            "--k8s 1.20.0",
+            &["kubernetes-node 1.20.0: the component is forbidden"],
+        ),
         (
             hosts,
             "--k8s 1.36.0",
@@ -287,9 +392,25 @@ fn a_policy_is_about_everything_that_lands() {
                 "evil.example/x:1@sha256",
             ],
         ),
-        (hosts, "--k8s 1.36.0 --updates SecurityUpdates", &["Windows Update decides which hosts"]),
-        (roles, "--k8s 1.36.0", &["KB5058411: it must be proven by authenticode", "d.cmd: it must", "x:1"]),
-        (from, "--k8s 1.36.0", &["KB5058411: it must be proven by openpgp", "[require h]"]),
+        (
+            hosts,
+            "--k8s 1.36.0 --updates SecurityUpdates",
+            &["Windows Update decides which hosts"],
+        ),
+        (
+            roles,
+            "--k8s 1.36.0",
+            &[
+                "KB5058411: it must be proven by authenticode",
+                "d.cmd: it must",
+                "x:1",
+            ],
+        ),
+        (
+            from,
+            "--k8s 1.36.0",
+            &["KB5058411: it must be proven by openpgp", "[require h]"],
+        ),
     ] {
         Test::new()
             .file("imagegen.json", &definition)
@@ -305,7 +426,10 @@ fn a_policy_is_about_everything_that_lands() {
 fn a_preview_under_a_policy_does_not_build() {
     for verb in ["render", "build --no-bake"] {
         let test = Test::new()
-            .file("policy.json", r#"{"name": "ours", "forbiddenComponents": ["nssm"]}"#)
+            .file(
+                "policy.json",
+                r#"{"name": "ours", "forbiddenComponents": ["nssm"]}"#,
+            )
             .line(verb)
             .line("--k8s 1.36.0 --policy policy.json --out o --target");
         let host = test.args(["host"]);
@@ -321,11 +445,18 @@ fn a_preview_under_a_policy_does_not_build() {
             .line("bundle create --offline --store s --out b.zip");
         bundle.fails(5, &["not admitted", "imagegen lock"]);
         let azure = Test::new()
-            .file("policy.json", r#"{"name": "ours", "forbiddenComponents": ["nssm"]}"#)
+            .file(
+                "policy.json",
+                r#"{"name": "ours", "forbiddenComponents": ["nssm"]}"#,
+            )
             .line(verb)
             .line("--k8s 1.36.0 --policy policy.json --out o --target azure");
         azure.succeeds();
-        assert!(azure.text("o/not-admitted.pkr.hcl").contains("var.admitted && !var.admitted"));
+        assert!(
+            azure
+                .text("o/not-admitted.pkr.hcl")
+                .contains("var.admitted && !var.admitted")
+        );
     }
     let free = Test::new().line("render --target host --k8s 1.36.0 --out o");
     free.succeeds();
@@ -336,26 +467,43 @@ fn a_preview_under_a_policy_does_not_build() {
 #[test]
 fn an_archive_for_a_machine_needs_the_policys_proofs() {
     let line = "--target host --k8s 1.36.4";
-    let rule =
-        r#"{"name": "p", "require": [{"id": "s", "components": ["kubelet"], "anyOf": ["authenticode"]}]}"#;
-    let test =
-        Test::new().file("policy.json", rule).line("build").line(line).stocked(&format!("plan {line}"));
+    let rule = r#"{"name": "p", "require": [{"id": "s", "components": ["kubelet"], "anyOf": ["authenticode"]}]}"#;
+    let test = Test::new()
+        .file("policy.json", rule)
+        .line("build")
+        .line(line)
+        .stocked(&format!("plan {line}"));
     test.succeeds();
     std::fs::remove_dir_all(test.folder.join("imagegen-out")).expect("folder");
     // Declared, but the bytes do not carry it: with and without a policy.
     let mut overrides: Value = serde_json::from_str(&test.text("overrides.json")).expect("JSON");
     overrides["kubelet"]["publisher"] = "O=Example Provider,CN=Example Provider".into();
-    let test = test.file("overrides.json", &overrides.to_string()).line("--out o");
+    let test = test
+        .file("overrides.json", &overrides.to_string())
+        .line("--out o");
     test.fails(5, &["kubelet 1.36.4 failed verification", "authenticode"]);
     let governed = test.line("--policy policy.json");
-    governed.fails(3, &["an override uses the publisher", "[allowedPublishers]", "allowedRoots"]);
-    assert!(!governed.exists("o"), "nothing that can be installed is left");
+    governed.fails(
+        3,
+        &[
+            "an override uses the publisher",
+            "[allowedPublishers]",
+            "allowedRoots",
+        ],
+    );
+    assert!(
+        !governed.exists("o"),
+        "nothing that can be installed is left"
+    );
 }
 
 #[test]
 fn the_lock_knows_its_policy() {
     let test = Test::new()
-        .file("policy.json", r#"{"name": "ours", "forbiddenComponents": ["nssm"]}"#)
+        .file(
+            "policy.json",
+            r#"{"name": "ours", "forbiddenComponents": ["nssm"]}"#,
+        )
         .line("lock --target azure --k8s 1.36.0 --policy policy.json");
     test.succeeds();
     let lock: Value = serde_json::from_str(&test.text("imagegen.lock.json")).expect("JSON");
@@ -384,10 +532,16 @@ fn a_pin_is_added_in_its_place_and_nothing_else_moves() {
         .args(["derived: built here"]);
     test.succeeds();
     let after = test.text("catalog/components/kubelet.json");
-    let added: Vec<&str> = after.lines().filter(|line| !before.contains(line)).collect();
+    let added: Vec<&str> = after
+        .lines()
+        .filter(|line| !before.contains(line))
+        .collect();
     let digest = imagegen::embedded::sha256_hex(b"MZ of the test");
     assert!(added.iter().any(|line| line.contains(&digest)), "{added:?}");
-    let gone: Vec<&str> = before.lines().filter(|line| !after.contains(line)).collect();
+    let gone: Vec<&str> = before
+        .lines()
+        .filter(|line| !after.contains(line))
+        .collect();
     assert_eq!(gone, Vec::<&str>::new());
     let place = after.find(&digest).expect("digest");
     let next = after.find("\"version\": \"1.21.0\"").expect("1.21.0");
@@ -399,18 +553,40 @@ fn a_pin_is_added_in_its_place_and_nothing_else_moves() {
     let wrong = test.args([]);
     let plan = Test::new();
     std::fs::rename(wrong.folder.join("catalog"), plan.folder.join("catalog")).expect("catalog");
-    plan.line(&format!("pin kubelet 1.20.14 --manifests catalog --sha256 {digest} --source x"))
-        .fails(3, &["not written", digest.get(..12).expect("digest")]);
+    plan.line(&format!(
+        "pin kubelet 1.20.14 --manifests catalog --sha256 {digest} --source x"
+    ))
+    .fails(3, &["not written", digest.get(..12).expect("digest")]);
 }
 
 #[test]
 fn a_pin_needs_a_catalog_of_ones_own_a_digest_and_a_known_version() {
     for (line, code, said) in [
-        ("pin kubelet 1.20.14 --sha256 DIGEST --source x", 2, "the built-in catalog cannot be changed"),
-        ("pin kubelet 1.20.14 --manifests c --source x", 2, "no digest is given"),
-        ("pin kubelett 1.20.14 --manifests c --sha256 DIGEST --source x", 3, "kubelet"),
-        ("pin kubelet 1.20.14 --manifests c --sha256 00 --source x", 3, "64 lower-case hexadecimal digits"),
-        ("pin kubelet 1.20.14 --manifests c --sha256 DIGEST", 2, "--source"),
+        (
+            "pin kubelet 1.20.14 --sha256 DIGEST --source x",
+            2,
+            "the built-in catalog cannot be changed",
+        ),
+        (
+            "pin kubelet 1.20.14 --manifests c --source x",
+            2,
+            "no digest is given",
+        ),
+        (
+            "pin kubelett 1.20.14 --manifests c --sha256 DIGEST --source x",
+            3,
+            "kubelet",
+        ),
+        (
+            "pin kubelet 1.20.14 --manifests c --sha256 00 --source x",
+            3,
+            "64 lower-case hexadecimal digits",
+        ),
+        (
+            "pin kubelet 1.20.14 --manifests c --sha256 DIGEST",
+            2,
+            "--source",
+        ),
         (
             "pin kubelet 1.20.14 --manifests c --sha256 DIGEST --source x --confidence mutable",
             3,
@@ -421,7 +597,8 @@ fn a_pin_needs_a_catalog_of_ones_own_a_digest_and_a_known_version() {
         export.succeeds();
         let test = Test::new();
         std::fs::rename(export.folder.join("c"), test.folder.join("c")).expect("catalog");
-        test.line(&line.replace("DIGEST", &"ab".repeat(32))).fails(code, &[said]);
+        test.line(&line.replace("DIGEST", &"ab".repeat(32)))
+            .fails(code, &[said]);
     }
 }
 
@@ -429,7 +606,10 @@ fn a_pin_needs_a_catalog_of_ones_own_a_digest_and_a_known_version() {
 #[test]
 fn a_lock_that_was_edited_is_named() {
     let line = "--target azure --k8s 1.36.0";
-    let locked = Test::new().line("lock").line(line).stocked(&format!("plan {line}"));
+    let locked = Test::new()
+        .line("lock")
+        .line(line)
+        .stocked(&format!("plan {line}"));
     let overrides = locked.text("overrides.json");
     locked.succeeds();
     let lock: Value = serde_json::from_str(&locked.text("imagegen.lock.json")).expect("JSON");
@@ -448,17 +628,39 @@ fn a_lock_that_was_edited_is_named() {
         .position(|it| it["component"] == "containerd");
     let artifact = format!("/artifacts/{}", at.expect("containerd"));
     for (pointer, value, said) in [
-        ("/digests/0/digest", "ab".repeat(32).into(), "artifacts[containerd].digests[0].digest"),
-        ("/digests/0/confidence", "low".into(), "artifacts[containerd].digests[0].confidence"),
-        ("/digests/0/source", serde_json::json!(["me"]), "artifacts[containerd].digests[0].source"),
-        ("/url", "https://evil.example/x.tar.gz".into(), "artifacts[containerd].url"),
+        (
+            "/digests/0/digest",
+            "ab".repeat(32).into(),
+            "artifacts[containerd].digests[0].digest",
+        ),
+        (
+            "/digests/0/confidence",
+            "low".into(),
+            "artifacts[containerd].digests[0].confidence",
+        ),
+        (
+            "/digests/0/source",
+            serde_json::json!(["me"]),
+            "artifacts[containerd].digests[0].source",
+        ),
+        (
+            "/url",
+            "https://evil.example/x.tar.gz".into(),
+            "artifacts[containerd].url",
+        ),
         ("/file", "evil.exe".into(), "artifacts[containerd].file"),
         ("/license", "MIT".into(), "artifacts[containerd].license"),
-        ("/headers", serde_json::json!({"Authorization": "HOME"}), "artifacts[containerd].headers"),
+        (
+            "/headers",
+            serde_json::json!({"Authorization": "HOME"}),
+            "artifacts[containerd].headers",
+        ),
     ] {
         let mut edited = lock.clone();
         let (parent, name) = pointer.rsplit_once('/').expect("pointer");
-        let parent = edited.pointer_mut(&format!("{artifact}{parent}")).expect(pointer);
+        let parent = edited
+            .pointer_mut(&format!("{artifact}{parent}"))
+            .expect(pointer);
         match parent {
             Value::Array(list) => list[name.parse::<usize>().expect("index")] = value,
             other => other[name] = value,
@@ -484,7 +686,10 @@ fn a_lock_that_was_edited_is_named() {
     }
     let mut doubled = lock.clone();
     let twice = lock["artifacts"][0].clone();
-    doubled["artifacts"].as_array_mut().expect("artifacts").push(twice);
+    doubled["artifacts"]
+        .as_array_mut()
+        .expect("artifacts")
+        .push(twice);
     run(&doubled).fails(3, &["is stale", "`artifacts` was"]);
 }
 
@@ -520,7 +725,10 @@ fn keys_of_a_definition_lie_below_its_folder() {
     {
         let test = Test::new()
             .file("d/imagegen.json", &definition("link.pem"))
-            .file("out.pem", "-----BEGIN PUBLIC KEY-----\nMFkw\n-----END PUBLIC KEY-----\n")
+            .file(
+                "out.pem",
+                "-----BEGIN PUBLIC KEY-----\nMFkw\n-----END PUBLIC KEY-----\n",
+            )
             .line("plan --config d/imagegen.json");
         std::os::unix::fs::symlink("../out.pem", test.folder.join("d/link.pem")).expect("link");
         test.fails(3, &["a link leads out of the folder"]);

@@ -13,7 +13,9 @@ fn json_files() -> impl Iterator<Item = std::path::PathBuf> {
         .map(|entry| entry.expect("entry").into_path())
         .filter(|path| path.extension().is_some_and(|suffix| suffix == "json"))
         .filter(|path| {
-            !["cni", "templates"].iter().any(|folder| path.parent().is_some_and(|it| it.ends_with(folder)))
+            !["cni", "templates"]
+                .iter()
+                .any(|folder| path.parent().is_some_and(|it| it.ends_with(folder)))
         })
 }
 
@@ -30,16 +32,31 @@ fn embedded_files_have_no_repeated_keys_and_no_control_characters() {
     }
     assert!(files > 100, "{files} files");
     let manifests = root().join("manifests").display().to_string();
-    Test::new().line("catalog lint --manifests").args([manifests.as_str()]).succeeds();
+    Test::new()
+        .line("catalog lint --manifests")
+        .args([manifests.as_str()])
+        .succeeds();
 }
 
 #[test]
 fn a_definition_in_another_format_is_recognised() {
     for (text, message) in [
-        ("target: azure\nkubernetes: 1.36\n", "the file is YAML; write it as JSON"),
-        ("", "imagegen.json:1:1: the file is empty; expected a JSON object such as"),
-        ("[]", "imagegen.json:1:2: expected an object such as `{\"target\": \"host\"}`, found an array"),
-        ("{\"target\": \"azure\", \"target\": \"host\"}", "the key `target` is given twice"),
+        (
+            "target: azure\nkubernetes: 1.36\n",
+            "the file is YAML; write it as JSON",
+        ),
+        (
+            "",
+            "imagegen.json:1:1: the file is empty; expected a JSON object such as",
+        ),
+        (
+            "[]",
+            "imagegen.json:1:2: expected an object such as `{\"target\": \"host\"}`, found an array",
+        ),
+        (
+            "{\"target\": \"azure\", \"target\": \"host\"}",
+            "the key `target` is given twice",
+        ),
         (
             "{\"components\": {\"wins\": \"1\", \"wins\": \"2\"}}",
             "`components`: the key `wins` is given twice",
@@ -48,21 +65,39 @@ fn a_definition_in_another_format_is_recognised() {
             "{\"updates\": []}",
             "`updates`: expected an object such as `{\"kbs\": [\"KB5058411\"]}`, found an array",
         ),
-        ("{\"updates\": \"KB5058411\"}", "found the string \"KB5058411\""),
+        (
+            "{\"updates\": \"KB5058411\"}",
+            "found the string \"KB5058411\"",
+        ),
         (
             "{\"target\": \"a\\u001b[2J\"}",
             "`target`: the text contains the control character U+001B; remove it",
         ),
     ] {
-        Test::new().file("imagegen.json", text).line("plan --target azure --k8s 1.36").fails(3, &[message]);
+        Test::new()
+            .file("imagegen.json", text)
+            .line("plan --target azure --k8s 1.36")
+            .fails(3, &[message]);
     }
 }
 
 #[test]
 fn no_control_character_reaches_the_terminal() {
-    let ran = Test::new().args(["plan", "--target", "azure\u{1b}[2J\u{9b}2J", "--k8s", "1.36"]).run();
+    let ran = Test::new()
+        .args([
+            "plan",
+            "--target",
+            "azure\u{1b}[2J\u{9b}2J",
+            "--k8s",
+            "1.36",
+        ])
+        .run();
     assert_ne!(ran.code, Some(0));
-    assert!(ran.stderr.contains("azure\\u{1b}[2J\\u{9b}2J"), "{:?}", ran.stderr);
+    assert!(
+        ran.stderr.contains("azure\\u{1b}[2J\\u{9b}2J"),
+        "{:?}",
+        ran.stderr
+    );
     // What is no flag, no verb and no value of its type.
     for line in [
         ["plan", "--va\u{202e}r", "x"],
@@ -77,37 +112,88 @@ fn no_control_character_reaches_the_terminal() {
         );
     }
     let lock = "{\"schema\": \"a\\u009b2J\"}";
-    let ran = Test::new().file("imagegen.lock.json", lock).line("plan --target azure --k8s 1.36").run();
+    let ran = Test::new()
+        .file("imagegen.lock.json", lock)
+        .line("plan --target azure --k8s 1.36")
+        .run();
     assert!(!ran.stderr.contains('\u{9b}'), "{:?}", ran.stderr);
 }
 
 #[test]
 fn flags_of_a_wrong_form_are_usage_errors_with_an_example() {
     for (line, message) in [
-        ("plan --mirror mirror.example", "expected `https://` and a host, such as `https://"),
-        ("plan --mirror https://user:s3cret@mirror.example", "expected no user and no password"),
-        ("plan --updates KB12", "`KB12` is not a Windows update: expected `KB` and six or seven digits"),
+        (
+            "plan --mirror mirror.example",
+            "expected `https://` and a host, such as `https://",
+        ),
+        (
+            "plan --mirror https://user:s3cret@mirror.example",
+            "expected no user and no password",
+        ),
+        (
+            "plan --updates KB12",
+            "`KB12` is not a Windows update: expected `KB` and six or seven digits",
+        ),
         ("plan --updates kb5058411", "such as `KB5058411`"),
-        ("plan --http-proxy foo", "is not a proxy: expected a scheme, a host and a port"),
-        ("plan --https-proxy http://p’;calc;‘.example:3128", "is not a proxy"),
-        ("plan --no-proxy a;b", "is not a list of hosts without proxy"),
-        ("plan --registry-mirror docker.io=ftp://mirror.example", "expected `https://` and a host"),
-        ("plan --registry-mirror x’y=https://mirror.example", "is not a registry"),
+        (
+            "plan --http-proxy foo",
+            "is not a proxy: expected a scheme, a host and a port",
+        ),
+        (
+            "plan --https-proxy http://p’;calc;‘.example:3128",
+            "is not a proxy",
+        ),
+        (
+            "plan --no-proxy a;b",
+            "is not a list of hosts without proxy",
+        ),
+        (
+            "plan --registry-mirror docker.io=ftp://mirror.example",
+            "expected `https://` and a host",
+        ),
+        (
+            "plan --registry-mirror x’y=https://mirror.example",
+            "is not a registry",
+        ),
         ("fetch --proxy foo", "is not a proxy"),
-        ("verify x --sha256 abc", "expected 64 lower-case hexadecimal digits"),
-        ("pin kubelet 1.36.0 --source s --sha512 abc", "expected 128 lower-case hexadecimal digits"),
-        ("bundle create --out o --image mcr.example/x:1", "is not an image pinned by its digest"),
-        ("scripts sign d --key k --certificate c --timestamp foo", "expected `https://` and a host"),
+        (
+            "verify x --sha256 abc",
+            "expected 64 lower-case hexadecimal digits",
+        ),
+        (
+            "pin kubelet 1.36.0 --source s --sha512 abc",
+            "expected 128 lower-case hexadecimal digits",
+        ),
+        (
+            "bundle create --out o --image mcr.example/x:1",
+            "is not an image pinned by its digest",
+        ),
+        (
+            "scripts sign d --key k --certificate c --timestamp foo",
+            "expected `https://` and a host",
+        ),
     ] {
         let ran = Test::new().line(line).fails(3, &[message]);
         assert!(!ran.stderr.contains("s3cret"), "{}", ran.stderr);
     }
     for (text, message) in [
-        ("kubelet.url=mirror.example", "--override kubelet.url: `mirror.example` is not a URL"),
-        ("kubelet.sha256=00", "--override kubelet.sha256: `00` is not a SHA-256"),
-        ("kubelet.signature.key=x", "--override kubelet.signature: the key `url` is missing"),
+        (
+            "kubelet.url=mirror.example",
+            "--override kubelet.url: `mirror.example` is not a URL",
+        ),
+        (
+            "kubelet.sha256=00",
+            "--override kubelet.sha256: `00` is not a SHA-256",
+        ),
+        (
+            "kubelet.signature.key=x",
+            "--override kubelet.signature: the key `url` is missing",
+        ),
     ] {
-        Test::new().line("plan --target azure --k8s 1.36 --override").args([text]).fails(3, &[message]);
+        Test::new()
+            .line("plan --target azure --k8s 1.36 --override")
+            .args([text])
+            .fails(3, &[message]);
     }
 }
 
@@ -120,31 +206,66 @@ fn a_definition_of_a_wrong_form_is_named_with_file_and_path() {
             "\"network\": {\"pods\": \"10.244.0.0\"}",
             "`network.pods`: `10.244.0.0` is not an IPv4 network: expected",
         ),
-        ("\"network\": {\"services\": \"banana\"}", "`network.services`: `banana` is not an IPv4 network"),
+        (
+            "\"network\": {\"services\": \"banana\"}",
+            "`network.services`: `banana` is not an IPv4 network",
+        ),
         (
             "\"network\": {\"nodes\": \"10.0.0.0/99\"}",
             "`network.nodes`: `10.0.0.0/99` is not an IPv4 network",
         ),
-        ("\"network\": {\"dns\": \"dns\"}", "`network.dns`: `dns` is not an IPv4 address"),
-        ("\"network\": {\"domain\": \"x’y\"}", "`network.domain`: `x’y` is not a DNS name"),
-        ("\"proxy\": {\"http\": \"foo\"}", "`proxy.http`: `foo` is not a proxy"),
-        ("\"proxy\": {\"http\": \"http://p’;calc;‘.example:3128\"}", "`proxy.http`:"),
-        ("\"proxy\": {\"https\": \"http://u:s3cret@p.example:1\"}", "`http://p.example:1` is not a proxy"),
-        ("\"updates\": {\"kbs\": [\"KB12\"]}", "`updates.kbs[0]`: `KB12` is not a Windows update"),
-        ("\"mirrors\": {\"docker.io\": [\"mirror\"]}", "`mirrors.docker.io[0]`: `mirror` is not a URL"),
+        (
+            "\"network\": {\"dns\": \"dns\"}",
+            "`network.dns`: `dns` is not an IPv4 address",
+        ),
+        (
+            "\"network\": {\"domain\": \"x’y\"}",
+            "`network.domain`: `x’y` is not a DNS name",
+        ),
+        (
+            "\"proxy\": {\"http\": \"foo\"}",
+            "`proxy.http`: `foo` is not a proxy",
+        ),
+        (
+            "\"proxy\": {\"http\": \"http://p’;calc;‘.example:3128\"}",
+            "`proxy.http`:",
+        ),
+        (
+            "\"proxy\": {\"https\": \"http://u:s3cret@p.example:1\"}",
+            "`http://p.example:1` is not a proxy",
+        ),
+        (
+            "\"updates\": {\"kbs\": [\"KB12\"]}",
+            "`updates.kbs[0]`: `KB12` is not a Windows update",
+        ),
+        (
+            "\"mirrors\": {\"docker.io\": [\"mirror\"]}",
+            "`mirrors.docker.io[0]`: `mirror` is not a URL",
+        ),
         ("\"mirrors\": {\"docker.io\": []}", "has no mirror"),
-        ("\"images\": [\"mcr.example/x:1\"]", "`images[0]`: `mcr.example/x:1` is not an image pinned"),
-        ("\"volumePlugins\": {\"x\": []}", "is not a volume plugin: expected `VENDOR~DRIVER`"),
+        (
+            "\"images\": [\"mcr.example/x:1\"]",
+            "`images[0]`: `mcr.example/x:1` is not an image pinned",
+        ),
+        (
+            "\"volumePlugins\": {\"x\": []}",
+            "is not a volume plugin: expected `VENDOR~DRIVER`",
+        ),
         (&overrides, "`overrides.kubelet.sha256`:"),
         (
             "\"packer\": {\"plugins\": {\"azure\": \"9.9.9\"}}",
             "the catalog has no release 9.9.9 of packer-plugin-azure",
         ),
-        ("\"packer\": {\"version\": \"9.9.9\"}", "the catalog has no release 9.9.9 of packer"),
+        (
+            "\"packer\": {\"version\": \"9.9.9\"}",
+            "the catalog has no release 9.9.9 of packer",
+        ),
     ] {
         let text = format!("{{\"target\": \"azure\", \"kubernetes\": \"1.36\", {fields}}}");
-        let ran =
-            Test::new().file("imagegen.json", &text).line("build --no-bake --out o").fails(3, &[message]);
+        let ran = Test::new()
+            .file("imagegen.json", &text)
+            .line("build --no-bake --out o")
+            .fails(3, &[message]);
         assert!(!ran.stderr.contains("s3cret"), "{}", ran.stderr);
     }
 }
@@ -183,8 +304,10 @@ fn no_text_of_a_definition_takes_quotes_of_powershell() {
         let mut changed = definition.clone();
         let text = changed.pointer_mut(&pointer).expect("a text");
         *text = format!("{}’;calc;‘", text.as_str().expect("a text")).into();
-        let ran =
-            Test::new().file("imagegen.json", &changed.to_string()).line("build --no-bake --out o").run();
+        let ran = Test::new()
+            .file("imagegen.json", &changed.to_string())
+            .line("build --no-bake --out o")
+            .run();
         assert!(
             ran.code == Some(3) || data.contains(&pointer.as_str()),
             "{pointer}: {:?} {}",
@@ -204,7 +327,11 @@ fn collect_texts(value: &serde_json::Value, pointer: String, texts: &mut Vec<Str
         }
         serde_json::Value::Object(fields) => {
             for (name, field) in fields {
-                collect_texts(field, format!("{pointer}/{}", name.replace('~', "~0")), texts);
+                collect_texts(
+                    field,
+                    format!("{pointer}/{}", name.replace('~', "~0")),
+                    texts,
+                );
             }
         }
         _ => {}
@@ -229,31 +356,66 @@ fn a_step_or_component_of_a_wrong_form_is_named_with_file_and_path() {
         (
             "own",
             service("a/b", "Tcpip"),
-            ["s/905-own.json: own: `serviceName`: `a/b`", "the name of a service"],
+            [
+                "s/905-own.json: own: `serviceName`: `a/b`",
+                "the name of a service",
+            ],
         ),
-        ("own", service("own", ""), ["s/905-own.json: own: `dependsOn[0]`: ``", "the name of a service"]),
+        (
+            "own",
+            service("own", ""),
+            [
+                "s/905-own.json: own: `dependsOn[0]`: ``",
+                "the name of a service",
+            ],
+        ),
         (
             "own",
             rule("banana"),
-            ["s/905-own.json: own: `remoteAddress[1]`: `banana`", "such as `10.0.0.0/8`"],
+            [
+                "s/905-own.json: own: `remoteAddress[1]`: `banana`",
+                "such as `10.0.0.0/8`",
+            ],
         ),
-        ("own", rule("10.0.0.1/8"), ["`remoteAddress[1]`: `10.0.0.1/8`", "without host bits"]),
-        ("own", rule("10.0.0.0/255.0.0.0"), ["`remoteAddress[1]`: `10.0.0.0/255.0.0.0`", "such as"]),
-        ("Own Step", rule("10.0.0.1"), ["s/905-own.json:", "`Own Step` is not the id of a step"]),
+        (
+            "own",
+            rule("10.0.0.1/8"),
+            ["`remoteAddress[1]`: `10.0.0.1/8`", "without host bits"],
+        ),
+        (
+            "own",
+            rule("10.0.0.0/255.0.0.0"),
+            ["`remoteAddress[1]`: `10.0.0.0/255.0.0.0`", "such as"],
+        ),
+        (
+            "Own Step",
+            rule("10.0.0.1"),
+            ["s/905-own.json:", "`Own Step` is not the id of a step"],
+        ),
     ] {
-        let step =
-            serde_json::json!({ "id": id, "summary": "A test", "phase": "install", "resources": [resource] });
+        let step = serde_json::json!({ "id": id, "summary": "A test", "phase": "install", "resources": [resource] });
         let test = Test::new().file("s/905-own.json", &step.to_string());
-        test.line("plan --target host --k8s 1.36 --steps s").fails(3, &messages);
+        test.line("plan --target host --k8s 1.36 --steps s")
+            .fails(3, &messages);
     }
+    let example = std::fs::read_to_string(
+        root().join("provisioners/example/components/monitoring-agent.json"),
+    );
     let example =
-        std::fs::read_to_string(root().join("provisioners/example/components/monitoring-agent.json"));
-    let example = example.expect("the example").replacen("\"monitoring-agent\"", "\"Monitoring Agent\"", 1);
+        example
+            .expect("the example")
+            .replacen("\"monitoring-agent\"", "\"Monitoring Agent\"", 1);
     Test::new()
         .file("c/Monitoring Agent.json", &example)
         .line("plan --target host --k8s 1.36 --component-files c --component")
         .args(["Monitoring Agent=4.2.0"])
-        .fails(3, &["`name`: `Monitoring Agent` is not the name of a component", "such as `kube-proxy`"]);
+        .fails(
+            3,
+            &[
+                "`name`: `Monitoring Agent` is not the name of a component",
+                "such as `kube-proxy`",
+            ],
+        );
 }
 
 #[test]
@@ -264,13 +426,23 @@ fn a_secret_query_is_written_nowhere() {
             "{{\"crictl\": {{\"kind\": \"exe\", \"url\": \"https://u.example/crictl.exe{query}\", \"sha256\": \"{digest}\"}}}}"
         )
     };
-    for query in ["?sv=1&sig=s3cret", "?X-Amz-Signature=s3cret", "?token=s3cret"] {
+    for query in [
+        "?sv=1&sig=s3cret",
+        "?X-Amz-Signature=s3cret",
+        "?token=s3cret",
+    ] {
         let test = Test::new()
             .file("o.json", &over(query))
             .line("build --no-bake --out o --k8s 1.36 --overrides o.json");
         let image = test.line("--target azure");
-        let ran = image
-            .fails(3, &["https://u.example/crictl.exe", "has a signature or a token", "--delivery media"]);
+        let ran = image.fails(
+            3,
+            &[
+                "https://u.example/crictl.exe",
+                "has a signature or a token",
+                "--delivery media",
+            ],
+        );
         assert!(!ran.stderr.contains("s3cret"), "{}", ran.stderr);
         let lock = Test::new().file("o.json", &over(query)).line(
             "lock --target host --delivery media --k8s 1.20.0 --host-access services --overrides o.json",
@@ -296,25 +468,42 @@ fn texts_of_variables_reach_packer_as_they_are_or_are_refused() {
     for (text, message) in [
         ("{{pwd}}", "which Packer's plugins take for a template"),
         ("https://user:s3cret@x.example/", "no user and no password"),
-        ("see https://user:s3cret@x.example/", "a URL with a user or a signature"),
-        ("https://x.example/?sig=s3cret", "a query that may be a secret"),
+        (
+            "see https://user:s3cret@x.example/",
+            "a URL with a user or a signature",
+        ),
+        (
+            "https://x.example/?sig=s3cret",
+            "a query that may be a secret",
+        ),
         ("a\u{202e}b", "control character"),
         ("a\nb", "control character"),
         ("a\u{0}b", "control character"),
     ] {
-        for tags in [serde_json::json!({"k": text}), serde_json::json!({text: "v"})] {
+        for tags in [
+            serde_json::json!({"k": text}),
+            serde_json::json!({text: "v"}),
+        ] {
             let definition = serde_json::json!({
                 "target": "azure", "kubernetes": "1.36", "variables": {"azure_tags": tags},
             });
-            let file = Test::new().file("imagegen.json", &definition.to_string()).line("render --out o");
+            let file = Test::new()
+                .file("imagegen.json", &definition.to_string())
+                .line("render --out o");
             let flag = Test::new().line("render --out o --target azure --k8s 1.36 --var");
             for test in [file, flag.args([format!("azure_tags={tags}").as_str()])] {
                 let ran = test.fails(3, &[message]);
-                assert!(!ran.stderr.contains("s3cret") && !test.exists("o"), "{}", ran.stderr);
+                assert!(
+                    !ran.stderr.contains("s3cret") && !test.exists("o"),
+                    "{}",
+                    ran.stderr
+                );
             }
         }
     }
     let twice = r#"azure_tags={"k": "1", "k": "2"}"#;
-    let test = Test::new().line("render --out o --target azure --k8s 1.36 --var").args([twice]);
+    let test = Test::new()
+        .line("render --out o --target azure --k8s 1.36 --var")
+        .args([twice]);
     test.fails(3, &["the key `k` is given twice"]);
 }

@@ -21,8 +21,10 @@ fn digests_and_checksum_files_are_proofs() {
             .file("page", "<html>login</html>")
             .line(line)
     };
-    let good =
-        test(&format!("verify kubelet.exe --sha256 {digest} --checksums sums --format json")).succeeds();
+    let good = test(&format!(
+        "verify kubelet.exe --sha256 {digest} --checksums sums --format json"
+    ))
+    .succeeds();
     let said: Value = serde_json::from_str(&good.stdout).expect("JSON");
     assert_eq!(said["verified"], true);
     assert_eq!(said["evidence"].as_array().map(Vec::len), Some(2));
@@ -34,14 +36,20 @@ fn digests_and_checksum_files_are_proofs() {
         let ran = test(&format!("verify kubelet.exe {line}")).fails(5, &["proofs failed"]);
         assert!(ran.stdout.contains(said), "{line}: {}", ran.stdout);
     }
-    let ran = test(&format!("verify kubelet.exe --sha256 {}", "1".repeat(64))).fails(5, &["proofs failed"]);
+    let ran = test(&format!("verify kubelet.exe --sha256 {}", "1".repeat(64)))
+        .fails(5, &["proofs failed"]);
     assert!(ran.stdout.contains("digest-mismatch"), "{}", ran.stdout);
     test("verify kubelet.exe --sha256 00").fails(3, &["`00` is not a SHA-256 of a file"]);
     test("verify kubelet.exe --signature sums").fails(2, &["without a key", "--key"]);
     test("verify kubelet.exe --bundle sums").fails(2, &["expected signer", "--identity"]);
     test("verify nowhere.exe").fails(3, &["nowhere.exe"]);
-    let nothing = test("verify kubelet.exe").fails(5, &["kubelet.exe: nothing was verified", "--checksums"]);
-    assert!(nothing.stdout.contains("the file was not verified"), "{}", nothing.stdout);
+    let nothing =
+        test("verify kubelet.exe").fails(5, &["kubelet.exe: nothing was verified", "--checksums"]);
+    assert!(
+        nothing.stdout.contains("the file was not verified"),
+        "{}",
+        nothing.stdout
+    );
 }
 
 /// Proofs that are named are applied to the bytes, whatever these look like.
@@ -50,9 +58,15 @@ fn no_named_proof_is_dropped() {
     let test = Test::new().line("build --target host --k8s 1.36.0 --no-bake --out o");
     test.succeeds();
     let path = |name: &str| test.folder.join(name).display().to_string();
-    let bundle = crate::archive::forge::zip(&[crate::archive::forge::Part::new("bundle.json", b"{}")]);
+    let bundle =
+        crate::archive::forge::zip(&[crate::archive::forge::Part::new("bundle.json", b"{}")]);
     std::fs::write(test.folder.join("bundle.zip"), bundle).expect("bundle");
-    let verify = |file: &str, line: &str| Test::new().line("verify").args([path(file).as_str()]).line(line);
+    let verify = |file: &str, line: &str| {
+        Test::new()
+            .line("verify")
+            .args([path(file).as_str()])
+            .line(line)
+    };
     let wrong = format!("--sha256 {}", "0".repeat(64));
     for file in ["o/imagegen.lock.json", "bundle.zip"] {
         verify(file, &wrong).fails(5, &["1 of 1 proofs failed"]);
@@ -61,7 +75,12 @@ fn no_named_proof_is_dropped() {
         verify(file, &format!("--sha256 {right}")).succeeds();
         verify(file, &format!("--sha256 {right} --bundles o")).fails(2, &["`--bundles`"]);
         // Nothing that is named is without meaning.
-        let named = ["--key k", "--certificate c", "--identity a@example.com", "--issuer https://i.example"];
+        let named = [
+            "--key k",
+            "--certificate c",
+            "--identity a@example.com",
+            "--issuer https://i.example",
+        ];
         for named in named.into_iter().chain(["--at 0"]) {
             let option = named.split(' ').next().expect("option");
             let line = format!("--sha256 {right} {named}");
@@ -91,19 +110,29 @@ fn a_pipe_is_verified_by_what_it_gave() {
             .stderr(std::process::Stdio::null())
             .spawn()
             .expect("start");
-        std::io::Write::write_all(&mut child.stdin.take().expect("stdin"), b"content").expect("write");
+        std::io::Write::write_all(&mut child.stdin.take().expect("stdin"), b"content")
+            .expect("write");
         assert_eq!(child.wait().expect("end").code(), Some(code), "{digest}");
     }
 }
 
 #[test]
 fn a_signature_by_a_key_is_a_proof() {
-    let Some(openssl) = program("openssl") else { return };
+    let Some(openssl) = program("openssl") else {
+        return;
+    };
     let test = Test::new().file("file", "signed content");
     let run = |line: &str| {
-        let ran =
-            Command::new(&openssl).args(line.split(' ')).current_dir(&test.folder).output().expect("openssl");
-        assert!(ran.status.success(), "{line}: {}", String::from_utf8_lossy(&ran.stderr));
+        let ran = Command::new(&openssl)
+            .args(line.split(' '))
+            .current_dir(&test.folder)
+            .output()
+            .expect("openssl");
+        assert!(
+            ran.status.success(),
+            "{line}: {}",
+            String::from_utf8_lossy(&ran.stderr)
+        );
     };
     run("ecparam -name prime256v1 -genkey -noout -out key.pem");
     run("ec -in key.pem -pubout -out key.pub");
@@ -125,7 +154,11 @@ fn a_signature_by_a_key_is_a_proof() {
     assert!(ran.stdout.contains("private key"), "{}", ran.stdout);
     std::fs::write(test.folder.join("file"), "other content").expect("file");
     let ran = verify("key.pub", "file.sig").fails(5, &["proofs failed"]);
-    assert!(ran.stdout.contains("cosign-bad-signature"), "{}", ran.stdout);
+    assert!(
+        ran.stdout.contains("cosign-bad-signature"),
+        "{}",
+        ran.stdout
+    );
 }
 
 /// A workspace is rendered again from its lock: whoever changes a file, and all that speaks of it, is found.
@@ -133,20 +166,32 @@ fn a_signature_by_a_key_is_a_proof() {
 fn a_workspace_is_verified_as_a_whole() {
     for target in ["azure", "host"] {
         let made = || {
-            let test = Test::new().line("build --k8s 1.36.0 --no-bake --out o --target").args([target]);
+            let test = Test::new()
+                .line("build --k8s 1.36.0 --no-bake --out o --target")
+                .args([target]);
             test.succeeds();
             test
         };
         let verify = |test: &Test| {
             let folder = test.folder.join("o");
-            Test::new().line("verify").args([folder.to_str().expect("path")])
+            Test::new()
+                .line("verify")
+                .args([folder.to_str().expect("path")])
         };
         let test = made();
         let said = verify(&test).succeeds().stdout;
-        assert!(said.contains("the lockfile renders the same bytes"), "{said}");
-        let names: Vec<String> = crate::support::files(&test.folder.join("o")).into_keys().collect();
+        assert!(
+            said.contains("the lockfile renders the same bytes"),
+            "{said}"
+        );
+        let names: Vec<String> = crate::support::files(&test.folder.join("o"))
+            .into_keys()
+            .collect();
         // Every file that is no script, and some of the scripts.
-        let some = names.iter().enumerate().filter(|(at, name)| !name.contains('/') || at % 12 == 0);
+        let some = names
+            .iter()
+            .enumerate()
+            .filter(|(at, name)| !name.contains('/') || at % 12 == 0);
         for (_, name) in some {
             let path = test.folder.join("o").join(name);
             let good = std::fs::read(&path).expect("file");
@@ -159,17 +204,25 @@ fn a_workspace_is_verified_as_a_whole() {
             assert!(matches!(ran.code, Some(3 | 5)), "{name}: {}", ran.stdout);
             std::fs::remove_file(&path).expect("file");
             let ran = verify(&test).run();
-            assert!(matches!(ran.code, Some(3 | 5)), "{name} removed: {}", ran.stdout);
+            assert!(
+                matches!(ran.code, Some(3 | 5)),
+                "{name} removed: {}",
+                ran.stdout
+            );
             std::fs::write(&path, good).expect("file");
         }
         let test = made();
         std::fs::write(test.folder.join("o/extra.pkr.hcl"), "").expect("file");
         let said = verify(&test).fails(5, &["proofs failed"]).stdout;
-        assert!(said.contains("the lockfile does not render this file"), "{said}");
+        assert!(
+            said.contains("the lockfile does not render this file"),
+            "{said}"
+        );
         #[cfg(unix)]
         {
             let test = made();
-            std::os::unix::fs::symlink("/etc/hostname", test.folder.join("o/extra.pkr.hcl")).expect("link");
+            std::os::unix::fs::symlink("/etc/hostname", test.folder.join("o/extra.pkr.hcl"))
+                .expect("link");
             verify(&test).fails(5, &["proofs failed"]);
         }
     }
@@ -187,15 +240,32 @@ fn a_workspace_does_not_vouch_for_its_lock() {
     artifact["digests"][0]["digest"] = "ab".repeat(32).into();
     let folder = test.folder.join("o");
     std::fs::write(folder.join("imagegen.lock.json"), edited.to_string()).expect("lock");
-    let ran = Test::new().line("verify").args([folder.to_str().expect("path")]).fails(5, &["proofs failed"]);
-    assert!(ran.stdout.contains("[lock-refused]") || ran.stdout.contains("is stale"), "{}", ran.stdout);
+    let ran = Test::new()
+        .line("verify")
+        .args([folder.to_str().expect("path")])
+        .fails(5, &["proofs failed"]);
+    assert!(
+        ran.stdout.contains("[lock-refused]") || ran.stdout.contains("is stale"),
+        "{}",
+        ran.stdout
+    );
     // The reviewed lock is another one.
     std::fs::write(folder.join("imagegen.lock.json"), &lock).expect("lock");
     let reviewed = test.folder.join("reviewed.json");
     std::fs::write(&reviewed, edited.to_string()).expect("lock");
-    let verify = || Test::new().line("verify").args([folder.to_str().expect("path"), "--lock"]);
-    let ran = verify().args([reviewed.to_str().expect("path")]).fails(5, &["proofs failed"]);
-    assert!(ran.stdout.contains("it is not the reviewed lockfile"), "{}", ran.stdout);
+    let verify = || {
+        Test::new()
+            .line("verify")
+            .args([folder.to_str().expect("path"), "--lock"])
+    };
+    let ran = verify()
+        .args([reviewed.to_str().expect("path")])
+        .fails(5, &["proofs failed"]);
+    assert!(
+        ran.stdout.contains("it is not the reviewed lockfile"),
+        "{}",
+        ran.stdout
+    );
     std::fs::write(&reviewed, &lock).expect("lock");
     verify().args([reviewed.to_str().expect("path")]).succeeds();
 }

@@ -19,10 +19,13 @@ use crate::model::value::FileDigest;
 /// # Errors
 /// No directory is named and the platform knows none, or it cannot be made.
 pub fn open_store(path: Option<&PathBuf>) -> Result<Store> {
-    let path = path.cloned().or_else(Store::default_path).ok_or_else(|| InputError {
-        message: "the store has no place: the environment sets no home directory".to_owned(),
-        remedy: Some("choose a directory with `--store DIR`".to_owned()),
-    })?;
+    let path = path
+        .cloned()
+        .or_else(Store::default_path)
+        .ok_or_else(|| InputError {
+            message: "the store has no place: the environment sets no home directory".to_owned(),
+            remedy: Some("choose a directory with `--store DIR`".to_owned()),
+        })?;
     Ok(Store::open(absolute_path(&path)?)?)
 }
 
@@ -31,8 +34,9 @@ pub fn open_store(path: Option<&PathBuf>) -> Result<Store> {
 /// # Errors
 /// The working folder is gone.
 pub fn absolute_path(path: &Path) -> Result<PathBuf> {
-    std::path::absolute(path)
-        .map_err(|error| InternalError(format!("working directory of {}: {error}", path.display())).into())
+    std::path::absolute(path).map_err(|error| {
+        InternalError(format!("working directory of {}: {error}", path.display())).into()
+    })
 }
 
 /// # Errors
@@ -53,7 +57,11 @@ pub fn open_fetcher(args: &NetworkArgs, policy: &Policy) -> Result<Fetcher> {
 ///
 /// # Errors
 /// A header's value is in an environment variable that is not set.
-pub fn request_artifact(artifact: &PlannedArtifact, trees: &Trees, grants: &HeaderGrants) -> Result<Request> {
+pub fn request_artifact(
+    artifact: &PlannedArtifact,
+    trees: &Trees,
+    grants: &HeaderGrants,
+) -> Result<Request> {
     let component = trees.catalog.load_component(&artifact.component).ok();
     let superseded = component
         .into_iter()
@@ -65,8 +73,16 @@ pub fn request_artifact(artifact: &PlannedArtifact, trees: &Trees, grants: &Head
         name: artifact.title(),
         url: artifact.url.clone(),
         size: artifact.size,
-        max_size: if artifact.role == ArtifactRole::BootMedia { MAX_MEDIUM_SIZE } else { MAX_SIZE },
-        digests: artifact.digests.iter().map(|pin| pin.digest.clone()).collect(),
+        max_size: if artifact.role == ArtifactRole::BootMedia {
+            MAX_MEDIUM_SIZE
+        } else {
+            MAX_SIZE
+        },
+        digests: artifact
+            .digests
+            .iter()
+            .map(|pin| pin.digest.clone())
+            .collect(),
         superseded,
         headers: grants.read_headers(&artifact.headers, &artifact.component, &artifact.url)?,
     })
@@ -76,7 +92,10 @@ pub fn request_artifact(artifact: &PlannedArtifact, trees: &Trees, grants: &Head
 ///
 /// # Errors
 /// As [`request_artifact`].
-pub fn request_user_files(selection: &ImageDefinition, grants: &HeaderGrants) -> Result<Vec<Request>> {
+pub fn request_user_files(
+    selection: &ImageDefinition,
+    grants: &HeaderGrants,
+) -> Result<Vec<Request>> {
     selection
         .user_files()
         .map(|file| {
@@ -97,7 +116,13 @@ pub struct HeaderGrants(Vec<HeaderGrant>);
 impl HeaderGrants {
     #[must_use]
     pub fn new(args: &NetworkArgs, policy: &Policy) -> Self {
-        Self(args.allow_header_env.iter().chain(&policy.header_grants).cloned().collect())
+        Self(
+            args.allow_header_env
+                .iter()
+                .chain(&policy.header_grants)
+                .cloned()
+                .collect(),
+        )
     }
 
     /// Values of headers for requests to the host of `url`.
@@ -111,7 +136,10 @@ impl HeaderGrants {
         url: &HttpUrl,
     ) -> Result<Vec<(String, Secret)>> {
         let host = url.host();
-        if let Some(variable) = names.values().find(|name| !self.0.iter().any(|it| it.allows(name, &host))) {
+        if let Some(variable) = names
+            .values()
+            .find(|name| !self.0.iter().any(|it| it.allows(name, &host)))
+        {
             let message = format!(
                 "override of {component}: the environment variable {variable} may not be sent to {host}"
             );
@@ -121,7 +149,8 @@ impl HeaderGrants {
             return Err(InputError::new(message, remedy).into());
         }
         if !names.is_empty() && !url.is_protected() {
-            let message = format!("override of {component}: headers are not sent to {url} over plain HTTP");
+            let message =
+                format!("override of {component}: headers are not sent to {url} over plain HTTP");
             return Err(InputError::new(message, "use a URL with `https://`").into());
         }
         read_values(names, component)
@@ -144,8 +173,13 @@ fn read_values(names: &BTreeMap<String, String>, component: &str) -> Result<Vec<
     }
     let missing: Vec<String> = missing.into_iter().collect();
     Err(InputError {
-        message: format!("override of {component}: the environment does not set {}", missing.join(", ")),
-        remedy: Some("set it; imagegen sends its value as an HTTP header and never stores it".to_owned()),
+        message: format!(
+            "override of {component}: the environment does not set {}",
+            missing.join(", ")
+        ),
+        remedy: Some(
+            "set it; imagegen sends its value as an HTTP header and never stores it".to_owned(),
+        ),
     }
     .into())
 }

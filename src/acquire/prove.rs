@@ -64,19 +64,34 @@ impl VerifiedArtifact {
     /// `kubelet 1.36.0` with the proofs that hold, by name.
     #[must_use]
     pub fn format_summary(&self) -> String {
-        let held = self.artifact.evidence.iter().filter(|proof| proof.verdict.holds());
+        let held = self
+            .artifact
+            .evidence
+            .iter()
+            .filter(|proof| proof.verdict.holds());
         let mut proofs: Vec<&str> = held.map(|proof| proof.proof.as_str()).collect();
         proofs.dedup();
         let waived = self.list_waived();
-        let waived =
-            if waived.is_empty() { String::new() } else { format!("; waived: {}", waived.join(", ")) };
-        format!("{:<32} {}{waived}", self.artifact.title(), proofs.join(", "))
+        let waived = if waived.is_empty() {
+            String::new()
+        } else {
+            format!("; waived: {}", waived.join(", "))
+        };
+        format!(
+            "{:<32} {}{waived}",
+            self.artifact.title(),
+            proofs.join(", ")
+        )
     }
 
     /// Declared proofs that are missing and that a waiver accepts as missing.
     #[must_use]
     pub fn list_waived(&self) -> Vec<&'static str> {
-        let waived = self.artifact.evidence.iter().filter(|proof| proof.code.as_deref() == Some(WAIVED));
+        let waived = self
+            .artifact
+            .evidence
+            .iter()
+            .filter(|proof| proof.code.as_deref() == Some(WAIVED));
         let mut names: Vec<&str> = waived.map(|proof| proof.proof.as_str()).collect();
         names.dedup();
         names
@@ -124,7 +139,9 @@ impl Keys {
         };
         let mut keys = BTreeMap::new();
         for key in list {
-            let text = manifests.get(&format!("trust/{}", key.file)).unwrap_or_default();
+            let text = manifests
+                .get(&format!("trust/{}", key.file))
+                .unwrap_or_default();
             keys.insert(key.name, String::from_utf8_lossy(text).into_owned());
         }
         Ok(Self(keys))
@@ -159,18 +176,30 @@ pub fn prove_artifact(
     }
     artifact.size = Some(fetched.size());
     artifact.evidence = found;
-    Ok(VerifiedArtifact { artifact, fetched: fetched.clone() })
+    Ok(VerifiedArtifact {
+        artifact,
+        fetched: fetched.clone(),
+    })
 }
 
 /// The artifact with those of its declared checksum files and signatures that are asked for now.
-fn select_sidecars(artifact: &PlannedArtifact, scope: ProofScope, trust: Trust<'_>) -> PlannedArtifact {
+fn select_sidecars(
+    artifact: &PlannedArtifact,
+    scope: ProofScope,
+    trust: Trust<'_>,
+) -> PlannedArtifact {
     let mut asked = artifact.clone();
-    if scope == ProofScope::Publisher || !artifact.is_pinned() || requires_publisher(artifact, trust) {
+    if scope == ProofScope::Publisher
+        || !artifact.is_pinned()
+        || requires_publisher(artifact, trust)
+    {
         return asked;
     }
     // Without network, what the store has of them is verified: a signature that is there must hold.
     if trust.fetcher.is_offline() {
-        asked.checksums.retain(|file| is_stored(&file.url, trust.fetcher));
+        asked
+            .checksums
+            .retain(|file| is_stored(&file.url, trust.fetcher));
         let sums = !asked.checksums.is_empty();
         asked.signatures.retain(|signature| {
             let urls = std::iter::once(&signature.url).chain(&signature.certificate_url);
@@ -178,7 +207,11 @@ fn select_sidecars(artifact: &PlannedArtifact, scope: ProofScope, trust: Trust<'
                 && urls.into_iter().all(|url| is_stored(url, trust.fetcher))
         });
     }
-    if !asked.signatures.iter().any(|signature| signature.kind.signs_checksums()) {
+    if !asked
+        .signatures
+        .iter()
+        .any(|signature| signature.kind.signs_checksums())
+    {
         asked.checksums.clear();
     }
     asked
@@ -222,13 +255,19 @@ fn require_evidence(
     }
     let proven = found.iter().any(|proof| proof.verdict.holds());
     if !proven {
-        return Err(ProveError::Nothing { name, component: artifact.component.to_string() });
+        return Err(ProveError::Nothing {
+            name,
+            component: artifact.component.to_string(),
+        });
     }
     let findings = check_evidence(policy, artifact, found, trust.catalog);
     if findings.is_empty() {
         return Ok(());
     }
-    Err(ProveError::Policy(crate::trust::PolicyError::Proof { policy: policy.name.clone(), findings }))
+    Err(ProveError::Policy(crate::trust::PolicyError::Proof {
+        policy: policy.name.clone(),
+        findings,
+    }))
 }
 
 /// Fetching has compared every digest and size already.
@@ -243,7 +282,10 @@ fn pin_evidence(artifact: &PlannedArtifact, fetched: &Fetched) -> Vec<Evidence> 
             ];
             let outcome = Ok(Proven {
                 verdict: Verdict::Verified,
-                detail: format!("the bytes have the digest that {} states", pin.source.join(", ")),
+                detail: format!(
+                    "the bytes have the digest that {} states",
+                    pin.source.join(", ")
+                ),
                 facts: facts.into(),
             });
             record_evidence(ProofKind::Pin, &artifact.file, Some(fetched.url()), outcome)
@@ -266,16 +308,31 @@ fn read_checksum_files(
     let mut sums = Vec::new();
     let mut missing = Vec::new();
     for checksum in &artifact.checksums {
-        let Some(sidecar) = fetch_sidecar(artifact, fetched.headers(), &checksum.url, trust.fetcher)? else {
-            missing.push(record_missing(artifact, ProofKind::ChecksumFile, &checksum.url, trust.policy));
+        let Some(sidecar) =
+            fetch_sidecar(artifact, fetched.headers(), &checksum.url, trust.fetcher)?
+        else {
+            missing.push(record_missing(
+                artifact,
+                ProofKind::ChecksumFile,
+                &checksum.url,
+                trust.policy,
+            ));
             continue;
         };
         let outcome = compare_checksum(artifact, fetched, checksum, &sidecar);
         if outcome.is_ok() {
-            sums.push(Sums { url: checksum.url.to_string(), bytes: sidecar.bytes });
+            sums.push(Sums {
+                url: checksum.url.to_string(),
+                bytes: sidecar.bytes,
+            });
         }
         let source = strip_url_secrets(&checksum.url);
-        found.push(record_evidence(ProofKind::ChecksumFile, &artifact.file, Some(&source), outcome));
+        found.push(record_evidence(
+            ProofKind::ChecksumFile,
+            &artifact.file,
+            Some(&source),
+            outcome,
+        ));
     }
     // Another declared file states the digest of the same bytes: it stands for the one that is missing.
     if !sums.is_empty() {
@@ -297,21 +354,35 @@ fn compare_checksum(
         PinAlgorithm::Sha256 => fetched.sha256().to_owned(),
         PinAlgorithm::Sha512 => read_sha512(fetched)?,
     };
-    let stated = checksums::find_checksum(&sidecar.bytes, artifact.url.file_name(), checksum.algorithm)?;
+    let stated =
+        checksums::find_checksum(&sidecar.bytes, artifact.url.file_name(), checksum.algorithm)?;
     if stated != actual {
-        let message = format!("the publisher's checksum file states {stated}, the file has {actual}");
+        let message =
+            format!("the publisher's checksum file states {stated}, the file has {actual}");
         return Err(ProofError::new("checksum-mismatch", message));
     }
     let (verdict, detail) = if sidecar.carried {
-        (Verdict::Absent, "a bundle brought this checksum file: it proves nothing by itself")
+        (
+            Verdict::Absent,
+            "a bundle brought this checksum file: it proves nothing by itself",
+        )
     } else {
-        (Verdict::Verified, "the publisher's checksum file states this digest")
+        (
+            Verdict::Verified,
+            "the publisher's checksum file states this digest",
+        )
     };
-    Ok(Proven { verdict, detail: detail.to_owned(), facts: BTreeMap::from([("digest".to_owned(), stated)]) })
+    Ok(Proven {
+        verdict,
+        detail: detail.to_owned(),
+        facts: BTreeMap::from([("digest".to_owned(), stated)]),
+    })
 }
 
 fn read_sha512(fetched: &Fetched) -> Result<String, ProofError> {
-    let both = fetched.read_both().map_err(|error| ProofError::new("unreadable", error.to_string()))?;
+    let both = fetched
+        .read_both()
+        .map_err(|error| ProofError::new("unreadable", error.to_string()))?;
     Ok(both.digest(PinAlgorithm::Sha512).to_owned())
 }
 
@@ -320,10 +391,19 @@ fn strip_url_secrets(url: &HttpUrl) -> String {
 }
 
 /// A declared proof that cannot be had has failed, unless it is waived by name.
-fn record_missing(artifact: &PlannedArtifact, proof: ProofKind, url: &HttpUrl, policy: &Policy) -> Evidence {
+fn record_missing(
+    artifact: &PlannedArtifact,
+    proof: ProofKind,
+    url: &HttpUrl,
+    policy: &Policy,
+) -> Evidence {
     let waived = is_waived(policy, artifact, proof);
     let (verdict, code, detail) = if waived {
-        (Verdict::Absent, WAIVED, "the server does not have it; a waiver accepts that")
+        (
+            Verdict::Absent,
+            WAIVED,
+            "the server does not have it; a waiver accepts that",
+        )
     } else {
         (
             Verdict::Failed,

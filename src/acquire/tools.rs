@@ -51,15 +51,29 @@ pub type PlannedTools<'a> = Vec<(String, &'a Version, Result<PlannedArtifact>)>;
 /// The programs that an image is baked with; none if its target needs no Packer.
 #[must_use]
 pub fn plan_tools<'a>(plan: &'a Plan, trees: &Trees) -> PlannedTools<'a> {
-    let Some(packer) = &plan.packer else { return Vec::new() };
-    let plugins = packer.plugins.iter().map(|it| (format!("packer-plugin-{}", it.name), &it.version));
+    let Some(packer) = &plan.packer else {
+        return Vec::new();
+    };
+    let plugins = packer
+        .plugins
+        .iter()
+        .map(|it| (format!("packer-plugin-{}", it.name), &it.version));
     std::iter::once(("packer".to_owned(), &packer.version))
         .chain(plugins)
         .map(|(name, version)| {
-            let planned = trees.catalog.load_component(&name).map_err(Error::from).and_then(|component| {
-                plan_tool(&component, version, Platform::host(), &plan.selection.overrides)
+            let planned = trees
+                .catalog
+                .load_component(&name)
+                .map_err(Error::from)
+                .and_then(|component| {
+                    plan_tool(
+                        &component,
+                        version,
+                        Platform::host(),
+                        &plan.selection.overrides,
+                    )
                     .map_err(|refusal| refuse_image(vec![refusal]).into())
-            });
+                });
             (name, version, planned)
         })
         .collect()
@@ -74,28 +88,53 @@ pub fn acquire_tools(own: Option<&PathBuf>, plan: &Plan, acquirer: &Acquirer<'_>
     if let (Some(packer), None) = (own, &plan.policy) {
         // A bare name is looked up in the PATH.
         let bare = packer.components().count() == 1 && !packer.is_absolute();
-        let packer = if bare { packer.clone() } else { absolute_path(packer)? };
+        let packer = if bare {
+            packer.clone()
+        } else {
+            absolute_path(packer)?
+        };
         let place = packer.display();
-        acquirer.printer.print_note(&format!("Packer: {place} with its own plugins, chosen by `--packer`"));
-        return Ok(Tools { packer, plugins: None });
+        acquirer.printer.print_note(&format!(
+            "Packer: {place} with its own plugins, chosen by `--packer`"
+        ));
+        return Ok(Tools {
+            packer,
+            plugins: None,
+        });
     }
     let Some(packer) = &plan.packer else {
-        return Err(InternalError(format!("target {} is not built by Packer", plan.target.name)).into());
+        return Err(InternalError(format!(
+            "target {} is not built by Packer",
+            plan.target.name
+        ))
+        .into());
     };
     let mut artifacts = check_tools(plan, acquirer.policy, acquirer.trees)?;
     if own.is_some() {
         artifacts.remove(0);
     }
-    let verified = acquirer.prove_artifacts(&artifacts.iter().collect::<Vec<_>>(), ProofScope::Signatures)?;
+    let verified = acquirer.prove_artifacts(
+        &artifacts.iter().collect::<Vec<_>>(),
+        ProofScope::Signatures,
+    )?;
     let store = acquirer.fetcher.store();
     let (program, verified) = if let Some(path) = own {
-        (copy_own_packer(path, acquirer.policy, store)?, &verified[..])
+        (
+            copy_own_packer(path, acquirer.policy, store)?,
+            &verified[..],
+        )
     } else {
-        let folder = store.root().join("tools").join(verified[0].fetched().sha256());
+        let folder = store
+            .root()
+            .join("tools")
+            .join(verified[0].fetched().sha256());
         (install_program(&verified[0], &folder)?, &verified[1..])
     };
     let plugins: Vec<_> = packer.plugins.iter().zip(verified).collect();
-    Ok(Tools { packer: program, plugins: Some(install_plugins(store, &plugins)?) })
+    Ok(Tools {
+        packer: program,
+        plugins: Some(install_plugins(store, &plugins)?),
+    })
 }
 
 /// The build's tools, which the policy allows as far as that is known before they are fetched.
@@ -103,7 +142,9 @@ pub fn acquire_tools(own: Option<&PathBuf>, plan: &Plan, acquirer: &Acquirer<'_>
 /// # Errors
 /// A tool is not in the catalog, or the policy refuses it.
 pub fn check_tools(plan: &Plan, policy: &Policy, trees: &Trees) -> Result<Vec<PlannedArtifact>> {
-    let planned = plan_tools(plan, trees).into_iter().map(|(_, _, artifact)| artifact);
+    let planned = plan_tools(plan, trees)
+        .into_iter()
+        .map(|(_, _, artifact)| artifact);
     let artifacts = planned.collect::<Result<Vec<PlannedArtifact>>>()?;
     let subjects: Vec<Subject<'_>> = artifacts.iter().map(Subject::from_artifact).collect();
     check_subjects(policy, &subjects, plan.policy.is_some(), &trees.catalog)?;
@@ -137,7 +178,8 @@ fn copy_own_packer(path: &Path, policy: &Policy, store: &Store) -> Result<PathBu
         fs::write_program_with(&copy, |file| -> Result<()> {
             let mut source = fs::open_file(&place)?;
             let copied = io::copy(&mut source, file);
-            copied.map_err(|error| InternalError(format!("copying {}: {error}", place.display())))?;
+            copied
+                .map_err(|error| InternalError(format!("copying {}: {error}", place.display())))?;
             Ok(())
         })?;
         let found = fs::digest_file(&copy)?.sha256;
@@ -151,8 +193,14 @@ fn install_plugins(
     store: &Store,
     plugins: &[(&PlannedPlugin, &VerifiedArtifact)],
 ) -> Result<PathBuf, ToolError> {
-    let digests: String = plugins.iter().map(|(_, verified)| verified.fetched().sha256()).collect();
-    let plugin_root = store.root().join("plugins").join(sha256_hex(digests.as_bytes()));
+    let digests: String = plugins
+        .iter()
+        .map(|(_, verified)| verified.fetched().sha256())
+        .collect();
+    let plugin_root = store
+        .root()
+        .join("plugins")
+        .join(sha256_hex(digests.as_bytes()));
     for (plugin, verified) in plugins {
         let installed = install_program(verified, &plugin_root.join(&plugin.source))?;
         let sum = fs::digest_file(&installed)?.sha256;
@@ -166,7 +214,10 @@ fn install_plugins(
 /// The one program of an archive, under its own name.
 fn install_program(verified: &VerifiedArtifact, folder: &Path) -> Result<PathBuf, ToolError> {
     let artifact = verified.artifact();
-    let named = |error: ProofError| ToolError::Archive { name: artifact.title(), error };
+    let named = |error: ProofError| ToolError::Archive {
+        name: artifact.title(),
+        error,
+    };
     let malformed = |reason: String| named(ProofError::new("archive-unreadable", reason));
     let format = artifact
         .kind
@@ -174,21 +225,35 @@ fn install_program(verified: &VerifiedArtifact, folder: &Path) -> Result<PathBuf
         .ok_or_else(|| malformed("a tool is published as an archive".to_owned()))?;
     let wanted = Wanted::from_names(artifact.members.iter().map(|member| member.member.as_str()));
     let [program] = artifact.members.as_slice() else {
-        return Err(malformed("its release must list exactly one program".to_owned()));
+        return Err(malformed(
+            "its release must list exactly one program".to_owned(),
+        ));
     };
     // Packer knows a plugin by the name that its publisher gave it.
     let name = program.member.as_str();
     let path = folder.join(name.rsplit('/').next().unwrap_or(name));
     // Compared and not taken for granted: it is what will run.
-    let there = if fs::is_file(&path) { Some(fs::digest_file(&path)?.sha256) } else { None };
+    let there = if fs::is_file(&path) {
+        Some(fs::digest_file(&path)?.sha256)
+    } else {
+        None
+    };
     if there.is_some() && there.as_deref() == program.sha256.as_deref() {
         return Ok(path);
     }
     let archive = fs::open_file(verified.fetched().path())?;
     fs::write_program_with(&path, |file| {
-        archive::read_members(archive, format, &wanted, &Limits::default(), &mut |entry, content| {
-            io::copy(content, file).map(drop).map_err(|error| archive::unreadable_error(entry, &error))
-        })
+        archive::read_members(
+            archive,
+            format,
+            &wanted,
+            &Limits::default(),
+            &mut |entry, content| {
+                io::copy(content, file)
+                    .map(drop)
+                    .map_err(|error| archive::unreadable_error(entry, &error))
+            },
+        )
         .map(drop)
         .map_err(named)
     })?;

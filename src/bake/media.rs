@@ -30,7 +30,11 @@ pub(super) fn gather_artifacts(proven: &ProvenPlan) -> Result<Option<MediaFolder
         let name: String = digest.chars().take(32).collect();
         scratch.add_file(&format!("{FOLDER}/{name}"), path)
     };
-    for verified in proven.artifacts().iter().filter(|it| it.artifact().role != ArtifactRole::BootMedia) {
+    for verified in proven
+        .artifacts()
+        .iter()
+        .filter(|it| it.artifact().role != ArtifactRole::BootMedia)
+    {
         if let Some(pin) = verified.artifact().digest() {
             place(pin.digest.as_str(), verified.fetched().path())?;
         }
@@ -39,7 +43,10 @@ pub(super) fn gather_artifacts(proven: &ProvenPlan) -> Result<Option<MediaFolder
         place(file.sha256(), file.path())?;
     }
     let path = scratch.path().join(FOLDER);
-    Ok(Some(MediaFolder { path, _scratch: scratch }))
+    Ok(Some(MediaFolder {
+        path,
+        _scratch: scratch,
+    }))
 }
 
 /// The folder goes with the value.
@@ -66,16 +73,30 @@ pub(super) struct BootMedia {
 impl BootMedia {
     /// Paths by the names that Packer gives to the variables in its environment.
     pub(super) fn list_variables(&self) -> impl Iterator<Item = (String, OsString)> {
-        self.paths.iter().map(|(name, path)| (format!("PKR_VAR_{name}"), path.clone().into_os_string()))
+        self.paths
+            .iter()
+            .map(|(name, path)| (format!("PKR_VAR_{name}"), path.clone().into_os_string()))
     }
 }
 
 pub(super) fn gather_boot_media(proven: &ProvenPlan) -> Result<BootMedia, BakeError> {
-    let media = proven.plan().target.image().map(ImageTarget::media).unwrap_or_default();
-    let scratch = if media.is_empty() { None } else { Some(Scratch::new("boot")?) };
+    let media = proven
+        .plan()
+        .target
+        .image()
+        .map(ImageTarget::media)
+        .unwrap_or_default();
+    let scratch = if media.is_empty() {
+        None
+    } else {
+        Some(Scratch::new("boot")?)
+    };
     let mut paths = Vec::new();
     for (medium, scratch) in media.iter().zip(scratch.iter().cycle()) {
-        let found = proven.artifacts().iter().find(|it| it.artifact().component == medium.name);
+        let found = proven
+            .artifacts()
+            .iter()
+            .find(|it| it.artifact().component == medium.name);
         if let Some(verified) = found {
             // The name is that of the content: a platform may keep the file for the next build.
             let name = format!("{}.iso", &verified.fetched().sha256()[..32]);
@@ -83,5 +104,8 @@ pub(super) fn gather_boot_media(proven: &ProvenPlan) -> Result<BootMedia, BakeEr
             paths.push((medium.path.clone(), scratch.path().join(name)));
         }
     }
-    Ok(BootMedia { paths, _scratch: scratch })
+    Ok(BootMedia {
+        paths,
+        _scratch: scratch,
+    })
 }

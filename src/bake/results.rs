@@ -97,10 +97,12 @@ impl CheckReport {
             .filter(|resource| resource.result != "unchanged")
             .map(|resource| {
                 let text = |difference: &Value, key: &str| {
-                    difference.get(key).map_or_else(String::new, |value| match value {
-                        Value::String(text) => text.clone(),
-                        other => other.to_string(),
-                    })
+                    difference
+                        .get(key)
+                        .map_or_else(String::new, |value| match value {
+                            Value::String(text) => text.clone(),
+                            other => other.to_string(),
+                        })
                 };
                 let differences: Vec<String> = resource
                     .differences
@@ -115,14 +117,21 @@ impl CheckReport {
                     })
                     .chain(resource.error.clone())
                     .collect();
-                format!("{} {}: {}", resource.result, resource.name, differences.join("; "))
+                format!(
+                    "{} {}: {}",
+                    resource.result,
+                    resource.name,
+                    differences.join("; ")
+                )
             })
             .collect()
     }
 }
 
 pub(super) fn read_check_report(folder: &Path) -> Result<Option<CheckReport>, BakeError> {
-    let Some(bytes) = fs::read_if_exists(&folder.join("check-report.json"))? else { return Ok(None) };
+    let Some(bytes) = fs::read_if_exists(&folder.join("check-report.json"))? else {
+        return Ok(None);
+    };
     CheckReport::decode(&bytes).map(Some)
 }
 
@@ -139,13 +148,24 @@ impl PackerManifest {
     /// # Errors
     /// Not JSON of that form, or the name of a file leaves the folder of the output.
     pub fn decode(bytes: &[u8]) -> Result<Self, BakeError> {
-        let no_image =
-            |reason: String| BakeError::NoImage { reason: format!("packer-manifest.json: {reason}") };
-        let manifest: Self = serde_json::from_slice(bytes).map_err(|error| no_image(error.to_string()))?;
-        let files = manifest.builds.iter().flat_map(|build| build.files.iter().flatten());
+        let no_image = |reason: String| BakeError::NoImage {
+            reason: format!("packer-manifest.json: {reason}"),
+        };
+        let manifest: Self =
+            serde_json::from_slice(bytes).map_err(|error| no_image(error.to_string()))?;
+        let files = manifest
+            .builds
+            .iter()
+            .flat_map(|build| build.files.iter().flatten());
         for file in files {
-            if Path::new(&file.name).components().any(|part| !matches!(part, Component::Normal(_))) {
-                return Err(no_image(format!("the file `{}` is outside the output folder", file.name)));
+            if Path::new(&file.name)
+                .components()
+                .any(|part| !matches!(part, Component::Normal(_)))
+            {
+                return Err(no_image(format!(
+                    "the file `{}` is outside the output folder",
+                    file.name
+                )));
             }
         }
         Ok(manifest)
@@ -173,14 +193,18 @@ pub(super) fn read_baked_image(
     report: &CheckReport,
 ) -> Result<BakedImage, BakeError> {
     let plan = proven.plan();
-    let no_image = |reason: &str| BakeError::NoImage { reason: reason.to_owned() };
+    let no_image = |reason: &str| BakeError::NoImage {
+        reason: reason.to_owned(),
+    };
     let bytes = fs::read_if_exists(&folder.join("packer-manifest.json"))?
         .ok_or_else(|| no_image("there is no packer-manifest.json"))?;
     let manifest = PackerManifest::decode(&bytes)?;
     let artifacts: Vec<BuiltArtifact> = manifest
         .builds
         .into_iter()
-        .filter(|build| build.packer_run_uuid == manifest.last_run_uuid && !build.artifact_id.is_empty())
+        .filter(|build| {
+            build.packer_run_uuid == manifest.last_run_uuid && !build.artifact_id.is_empty()
+        })
         .map(|build| read_built_artifact(plan, folder, build))
         .collect::<Result<_, _>>()?;
     if artifacts.is_empty() {
@@ -194,7 +218,12 @@ pub(super) fn read_baked_image(
         lock: sha256_hex(proven.lock().encode().as_bytes()),
         built_by: ProgramVersion::current(),
         artifacts,
-        evidence: proven.artifacts().iter().map(VerifiedArtifact::artifact).map(collect_evidence).collect(),
+        evidence: proven
+            .artifacts()
+            .iter()
+            .map(VerifiedArtifact::artifact)
+            .map(collect_evidence)
+            .collect(),
         checked: report.checked,
     })
 }
@@ -204,34 +233,57 @@ fn collect_evidence(artifact: &PlannedArtifact) -> (String, Vec<Evidence>) {
 }
 
 /// What the manifest says of one build; files are hashed where the image is files.
-fn read_built_artifact(plan: &Plan, folder: &Path, build: ManifestBuild) -> Result<BuiltArtifact, BakeError> {
+fn read_built_artifact(
+    plan: &Plan,
+    folder: &Path,
+    build: ManifestBuild,
+) -> Result<BuiltArtifact, BakeError> {
     let mut files = Vec::new();
     if let Some(output) = plan.target.output_folder(&plan.selectors) {
         for file in build.files.unwrap_or_default() {
             let path = format!("{output}/{}", file.name);
             let found = fs::digest_file(&folder.join(&path))?;
-            files.push(BuiltFile { path, size: found.size, sha256: found.sha256 });
+            files.push(BuiltFile {
+                path,
+                size: found.size,
+                sha256: found.sha256,
+            });
         }
         if files.is_empty() {
-            return Err(BakeError::NoImage { reason: "packer-manifest.json names no file".to_owned() });
+            return Err(BakeError::NoImage {
+                reason: "packer-manifest.json names no file".to_owned(),
+            });
         }
     }
     files.extend(convert_disk(plan, folder, &files)?);
     // Beside the disk, a builder leaves small files such as the variables of the firmware.
     let largest = files.iter().max_by_key(|file| file.size);
     let id = largest.map_or(build.artifact_id, |file| file.path.clone());
-    Ok(BuiltArtifact { builder: build.builder_type, id, files })
+    Ok(BuiltArtifact {
+        builder: build.builder_type,
+        id,
+        files,
+    })
 }
 
 /// Makes the further file of the image's disk, if the selection asks for one.
-fn convert_disk(plan: &Plan, folder: &Path, files: &[BuiltFile]) -> Result<Option<BuiltFile>, BakeError> {
+fn convert_disk(
+    plan: &Plan,
+    folder: &Path,
+    files: &[BuiltFile],
+) -> Result<Option<BuiltFile>, BakeError> {
     let disk = files.iter().max_by_key(|file| file.size);
     let (Some(disk), Some(conversion)) = (disk, plan.target.conversion(&plan.selectors)) else {
         return Ok(None);
     };
     let path = Path::new(&disk.path).with_extension(&conversion.extension);
     let path = path.to_string_lossy().into_owned();
-    let arguments = conversion.arguments.iter().chain([&disk.path, &path]).map(OsString::from).collect();
+    let arguments = conversion
+        .arguments
+        .iter()
+        .chain([&disk.path, &path])
+        .map(OsString::from)
+        .collect();
     let run = Run {
         program: PathBuf::from(&conversion.program),
         arguments,
@@ -241,8 +293,15 @@ fn convert_disk(plan: &Plan, folder: &Path, files: &[BuiltFile]) -> Result<Optio
     let mut last = Vec::new();
     let outcome = exec::run_program(&run, |_, line| last.push(line.to_owned()))?;
     if !outcome.success {
-        return Err(BakeError::Convert { program: conversion.program.clone(), last });
+        return Err(BakeError::Convert {
+            program: conversion.program.clone(),
+            last,
+        });
     }
     let found = fs::digest_file(&folder.join(&path))?;
-    Ok(Some(BuiltFile { path, size: found.size, sha256: found.sha256 }))
+    Ok(Some(BuiltFile {
+        path,
+        size: found.size,
+        sha256: found.sha256,
+    }))
 }

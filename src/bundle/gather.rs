@@ -30,21 +30,35 @@ pub fn gather_bundle(
     acquirer: &Acquirer<'_>,
 ) -> Result<Index> {
     let trees = acquirer.trees;
-    let mut gatherer = Gatherer { acquirer, parts: Vec::new(), origins: BTreeMap::new() };
+    let mut gatherer = Gatherer {
+        acquirer,
+        parts: Vec::new(),
+        origins: BTreeMap::new(),
+    };
     gatherer.add_text(LOCK, lock.encode().into_bytes());
-    gatherer.add_text(EVIDENCE, json::format_json(&super::collect_evidence(lock)).into_bytes());
+    gatherer.add_text(
+        EVIDENCE,
+        json::format_json(&super::collect_evidence(lock)).into_bytes(),
+    );
     for (path, bytes) in trees.provisioners.files() {
         gatherer.add_text(&format!("scripts/{path}"), bytes);
     }
     gatherer.add_artifacts(lock, proven)?;
-    let build = trees.catalog.load_windows_release(&windows_release(lock)?)?.build;
+    let build = trees
+        .catalog
+        .load_windows_release(&windows_release(lock)?)?
+        .build;
     let mut names: Vec<&ImageReference> = lock.images.iter().chain(images).collect();
     names.sort();
     names.dedup();
-    let source =
-        ImageSource { fetcher: acquirer.fetcher, jobs: acquirer.network.jobs, printer: acquirer.printer };
-    let asked =
-        |name: &ImageReference| images.contains(name) || lock.selection.container_images.contains(name);
+    let source = ImageSource {
+        fetcher: acquirer.fetcher,
+        jobs: acquirer.network.jobs,
+        printer: acquirer.printer,
+    };
+    let asked = |name: &ImageReference| {
+        images.contains(name) || lock.selection.container_images.contains(name)
+    };
     let carried = source.fetch_images(&names, asked, build)?;
     for image in &carried {
         gatherer.parts.extend(image.list_parts(BLOBS));
@@ -53,12 +67,20 @@ pub fn gather_bundle(
         gatherer.parts.extend(build_layout(&carried));
     }
     let images = carried.into_iter().map(|image| image.indexed).collect();
-    Ok(super::create_bundle(out, gatherer.parts, gatherer.origins, images)?)
+    Ok(super::create_bundle(
+        out,
+        gatherer.parts,
+        gatherer.origins,
+        images,
+    )?)
 }
 
 fn windows_release(lock: &Lock) -> Result<String> {
     Ok(lock.selection.windows.clone().ok_or_else(|| {
-        InputError::new("the lock names no Windows release", "run `imagegen lock` to write a new one")
+        InputError::new(
+            "the lock names no Windows release",
+            "run `imagegen lock` to write a new one",
+        )
     })?)
 }
 
@@ -71,25 +93,44 @@ struct Gatherer<'a> {
 
 impl Gatherer<'_> {
     fn add_text(&mut self, path: &str, bytes: Vec<u8>) {
-        self.parts.push(Part { path: path.to_owned(), content: Content::Text(bytes) });
+        self.parts.push(Part {
+            path: path.to_owned(),
+            content: Content::Text(bytes),
+        });
     }
 
     fn add_file(&mut self, folder: &str, fetched: &Fetched) {
-        self.parts.push(Part::from_fetched(format!("{folder}{}", fetched.sha256()), fetched));
+        self.parts.push(Part::from_fetched(
+            format!("{folder}{}", fetched.sha256()),
+            fetched,
+        ));
     }
 
     fn add_artifacts(&mut self, lock: &Lock, proven: &ProvenPlan) -> Result<()> {
-        for (file, fetched) in proven.plan().selection.user_files().zip(proven.user_files()) {
+        for (file, fetched) in proven
+            .plan()
+            .selection
+            .user_files()
+            .zip(proven.user_files())
+        {
             self.add_file(OBJECTS, fetched);
-            self.origins.insert(file.url.to_string(), fetched.sha256().to_owned());
+            self.origins
+                .insert(file.url.to_string(), fetched.sha256().to_owned());
         }
         for verified in proven.artifacts() {
             let (artifact, fetched) = (verified.artifact(), verified.fetched());
             self.add_file(OBJECTS, fetched);
-            self.origins.insert(artifact.url.to_string(), fetched.sha256().to_owned());
+            self.origins
+                .insert(artifact.url.to_string(), fetched.sha256().to_owned());
             // What was proven when it was locked, and what was proven now.
-            let locked = lock.artifacts.iter().find(|it| it.component == artifact.component);
-            let evidence = locked.iter().flat_map(|it| &it.evidence).chain(&artifact.evidence);
+            let locked = lock
+                .artifacts
+                .iter()
+                .find(|it| it.component == artifact.component);
+            let evidence = locked
+                .iter()
+                .flat_map(|it| &it.evidence)
+                .chain(&artifact.evidence);
             self.add_proofs(artifact, &evidence.collect::<Vec<_>>())?;
         }
         Ok(())
@@ -100,20 +141,35 @@ impl Gatherer<'_> {
         let fetcher = self.acquirer.fetcher;
         let proved = |url: &HttpUrl| {
             let source = public(url.public_url());
-            evidence
-                .iter()
-                .any(|one| one.verdict >= Verdict::SignedTimeUnproven && one.source.as_ref() == Some(&source))
+            evidence.iter().any(|one| {
+                one.verdict >= Verdict::SignedTimeUnproven && one.source.as_ref() == Some(&source)
+            })
         };
-        let checksums = artifact.checksums.iter().map(|file| &file.url).filter(|url| proved(url));
+        let checksums = artifact
+            .checksums
+            .iter()
+            .map(|file| &file.url)
+            .filter(|url| proved(url));
         // A signature is nothing without the certificate of its key.
-        let signatures = artifact.signatures.iter().filter(|signature| proved(&signature.url));
-        let signatures = signatures
-            .flat_map(|signature| std::iter::once(&signature.url).chain(&signature.certificate_url));
+        let signatures = artifact
+            .signatures
+            .iter()
+            .filter(|signature| proved(&signature.url));
+        let signatures = signatures.flat_map(|signature| {
+            std::iter::once(&signature.url).chain(&signature.certificate_url)
+        });
         for url in checksums.chain(signatures) {
             let name = artifact.title();
             let beside = parse_origin(url.public_url()) == parse_origin(artifact.url.public_url());
-            let names = if beside { artifact.headers.clone() } else { BTreeMap::new() };
-            let headers = self.acquirer.grants().read_headers(&names, &artifact.component, url)?;
+            let names = if beside {
+                artifact.headers.clone()
+            } else {
+                BTreeMap::new()
+            };
+            let headers = self
+                .acquirer
+                .grants()
+                .read_headers(&names, &artifact.component, url)?;
             // What was verified a moment ago is what is packed.
             let bytes = match find_sidecar(url, fetcher)? {
                 Some(bytes) => bytes,
@@ -121,7 +177,10 @@ impl Gatherer<'_> {
             };
             let digest = sha256_hex(&bytes);
             self.origins.insert(url.to_string(), digest.clone());
-            self.parts.push(Part { path: format!("{OBJECTS}{digest}"), content: Content::Bytes(bytes) });
+            self.parts.push(Part {
+                path: format!("{OBJECTS}{digest}"),
+                content: Content::Bytes(bytes),
+            });
         }
         Ok(())
     }

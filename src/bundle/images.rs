@@ -43,7 +43,10 @@ pub struct Platform {
 /// A manifest of one image, or of several platforms.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Manifest {
-    Image { config: Descriptor, layers: Vec<Descriptor> },
+    Image {
+        config: Descriptor,
+        layers: Vec<Descriptor>,
+    },
     List(Vec<Descriptor>),
 }
 
@@ -63,15 +66,24 @@ impl Manifest {
             layers: Option<Vec<Descriptor>>,
             manifests: Option<Vec<Descriptor>>,
         }
-        let raw: Raw = text::parse_json(name, bytes).map_err(|error| manifest_error(error.to_string()))?;
+        let raw: Raw =
+            text::parse_json(name, bytes).map_err(|error| manifest_error(error.to_string()))?;
         match raw {
-            Raw { schema_version: 2, config: Some(config), layers: Some(layers), manifests: None } => {
-                Ok(Self::Image { config, layers })
-            }
-            Raw { schema_version: 2, config: None, layers: None, manifests: Some(manifests) } => {
-                Ok(Self::List(manifests))
-            }
-            _ => Err(manifest_error(format!("{name} is neither an image's manifest nor a list of them"))),
+            Raw {
+                schema_version: 2,
+                config: Some(config),
+                layers: Some(layers),
+                manifests: None,
+            } => Ok(Self::Image { config, layers }),
+            Raw {
+                schema_version: 2,
+                config: None,
+                layers: None,
+                manifests: Some(manifests),
+            } => Ok(Self::List(manifests)),
+            _ => Err(manifest_error(format!(
+                "{name} is neither an image's manifest nor a list of them"
+            ))),
         }
     }
 }
@@ -94,7 +106,11 @@ pub fn hex(digest: &str) -> Result<&str, ProofError> {
     digest
         .strip_prefix("sha256:")
         .filter(|hex| is_digest(hex, 64))
-        .ok_or_else(|| manifest_error(format!("`{digest}` is not a digest: expected sha256:<64 digits>")))
+        .ok_or_else(|| {
+            manifest_error(format!(
+                "`{digest}` is not a digest: expected sha256:<64 digits>"
+            ))
+        })
 }
 
 /// The manifest for windows/amd64 of a build: process isolation wants the same build as the node.
@@ -120,7 +136,9 @@ pub fn choose_manifest<'a>(
             .collect()
     };
     // Several updates of one build: the newest.
-    let fitting = windows.iter().filter(|(_, platform)| version(platform).get(2) == Some(&build));
+    let fitting = windows
+        .iter()
+        .filter(|(_, platform)| version(platform).get(2) == Some(&build));
     if let Some((descriptor, _)) = fitting.max_by_key(|(_, platform)| version(platform)) {
         return Ok(descriptor);
     }
@@ -130,8 +148,15 @@ pub fn choose_manifest<'a>(
     {
         return Ok(descriptor);
     }
-    let has: Vec<&str> = windows.iter().filter_map(|(_, platform)| platform.os_version.as_deref()).collect();
-    let has = if has.is_empty() { "none for windows/amd64".to_owned() } else { has.join(", ") };
+    let has: Vec<&str> = windows
+        .iter()
+        .filter_map(|(_, platform)| platform.os_version.as_deref())
+        .collect();
+    let has = if has.is_empty() {
+        "none for windows/amd64".to_owned()
+    } else {
+        has.join(", ")
+    };
     let message = format!("{name} has no image for Windows build {build}: it has {has}");
     Err(ProofError::new("image-platform", message))
 }
@@ -139,7 +164,10 @@ pub fn choose_manifest<'a>(
 /// The name that the kubelet asks for: with its tag, where the reference has one beside its digest.
 fn choose_name(reference: &str) -> &str {
     let named = reference.split('@').next().unwrap_or(reference);
-    let is_tagged = named.rsplit('/').next().is_some_and(|last| last.contains(':'));
+    let is_tagged = named
+        .rsplit('/')
+        .next()
+        .is_some_and(|last| last.contains(':'));
     if is_tagged { named } else { reference }
 }
 
@@ -166,7 +194,10 @@ pub fn build_layout(images: &[CarriedImage]) -> Vec<Part> {
         path: path.to_owned(),
         content: Content::Text(text::format_json(value).into_bytes()),
     };
-    vec![part(LAYOUT, &json!({"imageLayoutVersion": "1.0.0"})), part(LIST, &list)]
+    vec![
+        part(LAYOUT, &json!({"imageLayoutVersion": "1.0.0"})),
+        part(LIST, &list),
+    ]
 }
 
 pub(super) fn is_document(name: &str) -> bool {
@@ -178,19 +209,36 @@ pub(super) fn is_manifest(bytes: &[u8]) -> bool {
 }
 
 /// Every image is there with all its blobs, and the layout lists these images.
-pub(super) fn check_images(index: &Index, small: &BTreeMap<String, Vec<u8>>) -> Result<(), ProofError> {
-    let blobs: BTreeMap<&str, u64> =
-        index.files.iter().filter_map(|file| Some((file.path.strip_prefix(BLOBS)?, file.size))).collect();
+pub(super) fn check_images(
+    index: &Index,
+    small: &BTreeMap<String, Vec<u8>>,
+) -> Result<(), ProofError> {
+    let blobs: BTreeMap<&str, u64> = index
+        .files
+        .iter()
+        .filter_map(|file| Some((file.path.strip_prefix(BLOBS)?, file.size)))
+        .collect();
     let mut used = BTreeSet::new();
     let mut listed = Vec::new();
     for image in &index.images {
         let absent = |digest: &str| {
-            ProofError::new("image-blob-absent", format!("{}: {digest} is not there", image.name))
+            ProofError::new(
+                "image-blob-absent",
+                format!("{}: {digest} is not there", image.name),
+            )
         };
-        let asked = image.name.rsplit_once('@').map(|(_, digest)| digest).unwrap_or_default();
-        let list = small.get(&format!("{BLOBS}{}", hex(asked)?)).ok_or_else(|| absent(asked))?;
+        let asked = image
+            .name
+            .rsplit_once('@')
+            .map(|(_, digest)| digest)
+            .unwrap_or_default();
+        let list = small
+            .get(&format!("{BLOBS}{}", hex(asked)?))
+            .ok_or_else(|| absent(asked))?;
         let named = match Manifest::decode(&image.name, list)? {
-            Manifest::List(manifests) => manifests.iter().any(|manifest| manifest.digest == image.manifest),
+            Manifest::List(manifests) => manifests
+                .iter()
+                .any(|manifest| manifest.digest == image.manifest),
             Manifest::Image { .. } => image.manifest == asked,
         };
         if !named {
@@ -201,8 +249,9 @@ pub(super) fn check_images(index: &Index, small: &BTreeMap<String, Vec<u8>>) -> 
         }
         used.insert(hex(asked)?.to_owned());
         used.insert(hex(&image.manifest)?.to_owned());
-        let manifest =
-            small.get(&format!("{BLOBS}{}", hex(&image.manifest)?)).ok_or_else(|| absent(&image.manifest))?;
+        let manifest = small
+            .get(&format!("{BLOBS}{}", hex(&image.manifest)?))
+            .ok_or_else(|| absent(&image.manifest))?;
         let Manifest::Image { config, layers } = Manifest::decode(&image.name, manifest)? else {
             return Err(manifest_error(format!(
                 "{}: {} is a nested index, which is not supported",
@@ -218,7 +267,9 @@ pub(super) fn check_images(index: &Index, small: &BTreeMap<String, Vec<u8>>) -> 
         listed.push(image.manifest.clone());
     }
     if let Some(extra) = blobs.keys().find(|blob| !used.contains(**blob)) {
-        return Err(manifest_error(format!("the blob {extra} belongs to no image")));
+        return Err(manifest_error(format!(
+            "the blob {extra} belongs to no image"
+        )));
     }
     check_layout(&listed, small)
 }
@@ -226,7 +277,10 @@ pub(super) fn check_images(index: &Index, small: &BTreeMap<String, Vec<u8>>) -> 
 fn check_layout(images: &[String], small: &BTreeMap<String, Vec<u8>>) -> Result<(), ProofError> {
     let found = match small.get(LIST) {
         Some(bytes) => match Manifest::decode(LIST, bytes)? {
-            Manifest::List(manifests) => manifests.into_iter().map(|manifest| manifest.digest).collect(),
+            Manifest::List(manifests) => manifests
+                .into_iter()
+                .map(|manifest| manifest.digest)
+                .collect(),
             Manifest::Image { .. } => Vec::new(),
         },
         None => Vec::new(),
@@ -234,5 +288,7 @@ fn check_layout(images: &[String], small: &BTreeMap<String, Vec<u8>>) -> Result<
     if found == images {
         return Ok(());
     }
-    Err(manifest_error("the layout lists other images than the bundle's index".to_owned()))
+    Err(manifest_error(
+        "the layout lists other images than the bundle's index".to_owned(),
+    ))
 }

@@ -21,7 +21,10 @@ pub fn list_kept_objects(lock: &Lock, store: &Store) -> Result<BTreeSet<String>,
     let mut kept = BTreeSet::new();
     let mut keep = |object: Option<Object>| kept.extend(object.map(|object| object.sha256));
     for artifact in &lock.artifacts {
-        artifact.digests.iter().for_each(|pin| keep(store.find_object(&pin.digest)));
+        artifact
+            .digests
+            .iter()
+            .for_each(|pin| keep(store.find_object(&pin.digest)));
         for url in list_artifact_urls(artifact) {
             keep(store.find_url(url));
             keep(store.find_url(&carried_name(url)));
@@ -33,7 +36,9 @@ pub fn list_kept_objects(lock: &Lock, store: &Store) -> Result<BTreeSet<String>,
     let images = lock.images.iter().chain(&lock.selection.container_images);
     let mut open: Vec<Sha256> = images.map(ImageReference::digest).collect();
     while let Some(digest) = open.pop() {
-        let Some(object) = store.find_object(&FileDigest::Sha256(digest)) else { continue };
+        let Some(object) = store.find_object(&FileDigest::Sha256(digest)) else {
+            continue;
+        };
         if kept.insert(object.sha256.clone()) {
             open.extend(list_blobs(&fs::read_head(&object.path, LARGEST_MANIFEST)?));
         }
@@ -43,8 +48,13 @@ pub fn list_kept_objects(lock: &Lock, store: &Store) -> Result<BTreeSet<String>,
 
 /// Digests that a manifest or a list of manifests names; none in a layer.
 fn list_blobs(bytes: &[u8]) -> Vec<Sha256> {
-    let Ok(manifest) = serde_json::from_slice::<Value>(bytes) else { return Vec::new() };
-    let lists = ["manifests", "layers"].into_iter().filter_map(|name| manifest[name].as_array()).flatten();
+    let Ok(manifest) = serde_json::from_slice::<Value>(bytes) else {
+        return Vec::new();
+    };
+    let lists = ["manifests", "layers"]
+        .into_iter()
+        .filter_map(|name| manifest[name].as_array())
+        .flatten();
     let blobs = lists.chain(manifest.get("config"));
     let digests = blobs.filter_map(|blob| blob["digest"].as_str()?.strip_prefix("sha256:"));
     digests.filter_map(|digest| digest.parse().ok()).collect()

@@ -31,18 +31,28 @@ pub struct Mirrored {
 ///
 /// # Errors
 /// The bundle changed since; a URL makes no path, or two make one; the folder cannot be written.
-pub fn extract_mirror(file: &Path, folder: &Path, opened: &Opened) -> Result<Mirrored, BundleError> {
+pub fn extract_mirror(
+    file: &Path,
+    folder: &Path,
+    opened: &Opened,
+) -> Result<Mirrored, BundleError> {
     let (files, elsewhere) =
         plan_layout(&opened.lock, &opened.index).map_err(|error| proof_error(file, error))?;
     if files.is_empty() {
-        return Err(BundleError::NoMirror { file: file.display().to_string(), elsewhere });
+        return Err(BundleError::NoMirror {
+            file: file.display().to_string(),
+            elsewhere,
+        });
     }
     for (path, digest) in &files {
         let path = folder.join(path);
         // Bytes of another release, or of somebody else, are not taken away from those who are served.
         if path.exists() && fs::digest_file(&path)?.sha256 != *digest {
             let message = format!("{} already exists with other bytes", path.display());
-            return Err(proof_error(file, ProofError::new("mirror-occupied", message)));
+            return Err(proof_error(
+                file,
+                ProofError::new("mirror-occupied", message),
+            ));
         }
     }
     let mut places: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
@@ -69,7 +79,11 @@ pub fn extract_mirror(file: &Path, folder: &Path, opened: &Opened) -> Result<Mir
 }
 
 /// Writes a file whose digest is known; none where the bytes are others.
-fn write_verified(path: &Path, digest: &str, content: &mut dyn std::io::Read) -> Result<bool, BundleError> {
+fn write_verified(
+    path: &Path,
+    digest: &str,
+    content: &mut dyn std::io::Read,
+) -> Result<bool, BundleError> {
     enum Failure {
         Changed,
         File(FileError),
@@ -80,7 +94,11 @@ fn write_verified(path: &Path, digest: &str, content: &mut dyn std::io::Read) ->
         }
     }
     let written = fs::write_with(path, |output| {
-        let failed = |source| FileError { action: "writing", path: path.to_owned(), source };
+        let failed = |source| FileError {
+            action: "writing",
+            path: path.to_owned(),
+            source,
+        };
         let mut hash = Context::new(&SHA256);
         let mut piece = vec![0; 1 << 16];
         loop {
@@ -91,7 +109,11 @@ fn write_verified(path: &Path, digest: &str, content: &mut dyn std::io::Read) ->
             hash.update(&piece[..count]);
             output.write_all(&piece[..count]).map_err(failed)?;
         }
-        if encode_hex(hash.finish().as_ref()) == digest { Ok(()) } else { Err(Failure::Changed) }
+        if encode_hex(hash.finish().as_ref()) == digest {
+            Ok(())
+        } else {
+            Err(Failure::Changed)
+        }
     });
     match written {
         Ok(()) => Ok(true),
@@ -107,16 +129,23 @@ fn plan_layout(lock: &Lock, index: &Index) -> Result<Layout, ProofError> {
     let mut files: BTreeMap<String, String> = BTreeMap::new();
     let mut elsewhere = Vec::new();
     let mut add = |url: &str| -> Result<bool, ProofError> {
-        let (Some(digest), Some(place)) = (index.origins.get(url), find_mirror_path(url, overrides)) else {
+        let (Some(digest), Some(place)) =
+            (index.origins.get(url), find_mirror_path(url, overrides))
+        else {
             return Ok(false);
         };
         let path = decode_path(place).ok_or_else(|| {
-            ProofError::new("mirror-path", format!("{} has no safe path in a mirror", public(url)))
+            ProofError::new(
+                "mirror-path",
+                format!("{} has no safe path in a mirror", public(url)),
+            )
         })?;
         match files.insert(path, digest.clone()) {
             Some(other) if other != *digest => {
-                let message =
-                    format!("{} and another URL have the same path, but different bytes", public(url));
+                let message = format!(
+                    "{} and another URL have the same path, but different bytes",
+                    public(url)
+                );
                 Err(ProofError::new("mirror-collision", message))
             }
             _ => Ok(true),
@@ -124,7 +153,9 @@ fn plan_layout(lock: &Lock, index: &Index) -> Result<Layout, ProofError> {
     };
     for artifact in &lock.artifacts {
         // An address that was given for this very component is asked as it is.
-        let own = overrides.get(artifact.component.as_str()).is_some_and(|over| over.url.is_some());
+        let own = overrides
+            .get(artifact.component.as_str())
+            .is_some_and(|over| over.url.is_some());
         if own || !add(artifact.url.public_url())? {
             elsewhere.push(artifact.component.to_string());
             continue;
@@ -142,7 +173,11 @@ fn plan_layout(lock: &Lock, index: &Index) -> Result<Layout, ProofError> {
 
 /// The URL that `--mirror` gave.
 pub fn find_mirror_url(overrides: &Overrides) -> Option<&str> {
-    overrides.get("https://")?.url.as_ref().map(HttpUrl::public_url)
+    overrides
+        .get("https://")?
+        .url
+        .as_ref()
+        .map(HttpUrl::public_url)
 }
 
 /// The part of a URL that is a path below the mirror. Of a publisher's URL it is host and path, as
@@ -153,8 +188,11 @@ fn find_mirror_path<'a>(url: &'a str, overrides: &Overrides) -> Option<&'a str> 
     }
     let rest = url.strip_prefix("https://")?;
     let mut prefixes = overrides.iter().filter(|(key, _)| is_prefix(key));
-    if prefixes.any(|(_, over)| over.url.as_ref().is_some_and(|mirror| url.starts_with(mirror.public_url())))
-    {
+    if prefixes.any(|(_, over)| {
+        over.url
+            .as_ref()
+            .is_some_and(|mirror| url.starts_with(mirror.public_url()))
+    }) {
         // A mirror of some hosts alone: the folder is what its host serves.
         return rest.split_once('/').map(|(_, path)| path);
     }
@@ -177,9 +215,19 @@ mod tests {
             one("https://mirror.example/win/dl.k8s.io/v1/kubelet.exe"),
             Some("dl.k8s.io/v1/kubelet.exe")
         );
-        assert_eq!(one("https://other.example/github/a/b.zip"), Some("github/a/b.zip"));
+        assert_eq!(
+            one("https://other.example/github/a/b.zip"),
+            Some("github/a/b.zip")
+        );
         let none = |url| find_mirror_path(url, &Overrides::new());
-        assert_eq!(none("https://dl.k8s.io/v1/kubelet.exe"), Some("dl.k8s.io/v1/kubelet.exe"));
-        assert_eq!(none("http://127.0.0.1/x"), None, "--mirror leaves plain HTTP alone");
+        assert_eq!(
+            none("https://dl.k8s.io/v1/kubelet.exe"),
+            Some("dl.k8s.io/v1/kubelet.exe")
+        );
+        assert_eq!(
+            none("http://127.0.0.1/x"),
+            None,
+            "--mirror leaves plain HTTP alone"
+        );
     }
 }

@@ -20,7 +20,13 @@ use crate::verify::ProofError;
 use crate::verify::archive::{Limits, MemberDigest, Wanted, read_members};
 
 /// A bundle holds whole releases of Windows images.
-const LIMITS: Limits = Limits { entries: 100_000, entry: 64 << 30, total: 512 << 30, ratio: 250, path: 259 };
+const LIMITS: Limits = Limits {
+    entries: 100_000,
+    entry: 64 << 30,
+    total: 512 << 30,
+    ratio: 250,
+    path: 259,
+};
 
 /// Index, lock and evidence; nothing of them is larger.
 const LARGEST_DOCUMENT: u64 = fs::LARGEST_TEXT;
@@ -44,15 +50,22 @@ pub struct Opened {
 pub fn verify_bundle(file: &Path) -> Result<Opened, BundleError> {
     let mut seen = Seen::default();
     let reader = fs::open_file(file)?;
-    let read =
-        read_members(reader, ArchiveFormat::Zip, &Wanted::all_files(), &LIMITS, &mut |entry, content| {
-            seen.add_member(&entry.name, content)
-        });
-    read.and_then(|found| seen.check_members(&found)).map_err(|error| proof_error(file, error))
+    let read = read_members(
+        reader,
+        ArchiveFormat::Zip,
+        &Wanted::all_files(),
+        &LIMITS,
+        &mut |entry, content| seen.add_member(&entry.name, content),
+    );
+    read.and_then(|found| seen.check_members(&found))
+        .map_err(|error| proof_error(file, error))
 }
 
 pub(super) fn proof_error(file: &Path, error: ProofError) -> BundleError {
-    BundleError::Proof { file: file.display().to_string(), error }
+    BundleError::Proof {
+        file: file.display().to_string(),
+        error,
+    }
 }
 
 /// Puts what a checked bundle carries into a store.
@@ -78,7 +91,10 @@ impl Opened {
             return Ok(());
         }
         let message = "its lockfile differs from the one of `--lock`";
-        Err(proof_error(file, ProofError::new("bundle-lock-differs", message)))
+        Err(proof_error(
+            file,
+            ProofError::new("bundle-lock-differs", message),
+        ))
     }
 }
 
@@ -86,23 +102,34 @@ impl Opened {
 type Take<'a> = dyn FnMut(&str, &mut dyn Read) -> Result<bool, BundleError> + 'a;
 
 /// Reads the objects of a bundle that was checked.
-pub(super) fn read_objects(file: &Path, folders: &[&str], take: &mut Take<'_>) -> Result<(), BundleError> {
+pub(super) fn read_objects(
+    file: &Path,
+    folders: &[&str],
+    take: &mut Take<'_>,
+) -> Result<(), BundleError> {
     let reader = fs::open_file(file)?;
     let wanted = Wanted::from_globs(folders.iter().map(|folder| format!("{folder}*")));
     let mut failure = None;
-    let read = read_members(reader, ArchiveFormat::Zip, &wanted, &LIMITS, &mut |entry, content| {
-        let digest = entry.name.rsplit('/').next().unwrap_or_default();
-        match take(digest, content) {
-            Ok(true) => Ok(()),
-            Ok(false) => {
-                Err(ProofError::new("bundle-digest", format!("`{}` changed while it was read", entry.name)))
+    let read = read_members(
+        reader,
+        ArchiveFormat::Zip,
+        &wanted,
+        &LIMITS,
+        &mut |entry, content| {
+            let digest = entry.name.rsplit('/').next().unwrap_or_default();
+            match take(digest, content) {
+                Ok(true) => Ok(()),
+                Ok(false) => Err(ProofError::new(
+                    "bundle-digest",
+                    format!("`{}` changed while it was read", entry.name),
+                )),
+                Err(error) => {
+                    failure = Some(error);
+                    Err(ProofError::new("bundle-extract", "it cannot be extracted"))
+                }
             }
-            Err(error) => {
-                failure = Some(error);
-                Err(ProofError::new("bundle-extract", "it cannot be extracted"))
-            }
-        }
-    });
+        },
+    );
     match failure {
         Some(error) => Err(error),
         None => read.map(drop).map_err(|error| proof_error(file, error)),
@@ -124,8 +151,9 @@ struct Seen {
 
 impl Seen {
     fn add_member(&mut self, name: &str, content: &mut dyn Read) -> Result<(), ProofError> {
-        let unreadable =
-            |error: std::io::Error| ProofError::new("bundle-unreadable", format!("`{name}`: {error}"));
+        let unreadable = |error: std::io::Error| {
+            ProofError::new("bundle-unreadable", format!("`{name}`: {error}"))
+        };
         if let Some(path) = name.strip_prefix(SCRIPTS) {
             let bytes = self.keep_bytes(name, content, LARGEST_KEPT)?;
             self.scripts.insert(path.to_owned(), bytes);
@@ -150,11 +178,15 @@ impl Seen {
                 }
                 hash.update(&piece[..count]);
             }
-            self.sha512.insert(encode_hex(hash.finish().as_ref()), digest.to_owned());
+            self.sha512
+                .insert(encode_hex(hash.finish().as_ref()), digest.to_owned());
         } else if name.starts_with(BLOBS) {
             // Manifests are small; a layer is not kept.
             let mut bytes = Vec::new();
-            content.take(images::LARGEST_MANIFEST + 1).read_to_end(&mut bytes).map_err(unreadable)?;
+            content
+                .take(images::LARGEST_MANIFEST + 1)
+                .read_to_end(&mut bytes)
+                .map_err(unreadable)?;
             if bytes.len() as u64 <= images::LARGEST_MANIFEST && images::is_manifest(&bytes) {
                 self.count_kept(name, bytes.len())?;
                 self.small.insert(name.to_owned(), bytes);
@@ -163,7 +195,12 @@ impl Seen {
         Ok(())
     }
 
-    fn keep_bytes(&mut self, name: &str, content: &mut dyn Read, limit: u64) -> Result<Vec<u8>, ProofError> {
+    fn keep_bytes(
+        &mut self,
+        name: &str,
+        content: &mut dyn Read,
+        limit: u64,
+    ) -> Result<Vec<u8>, ProofError> {
         let mut bytes = Vec::new();
         let read = content.take(limit + 1).read_to_end(&mut bytes);
         read.map_err(|error| ProofError::new("bundle-unreadable", format!("`{name}`: {error}")))?;
@@ -182,7 +219,8 @@ impl Seen {
             return Ok(());
         }
         let limit = LARGEST_KEPT >> 20;
-        let message = format!("`{name}`: documents, scripts and manifests have more than {limit} MiB");
+        let message =
+            format!("`{name}`: documents, scripts and manifests have more than {limit} MiB");
         Err(ProofError::new("bundle-size", message))
     }
 
@@ -190,8 +228,11 @@ impl Seen {
         let index = self.parse_index()?;
         let lock = decode_lock(self.small.get(LOCK).ok_or_else(|| absent_error(LOCK))?)?;
         check_files(&index, found)?;
-        let objects: BTreeSet<&str> =
-            index.files.iter().filter_map(|file| file.path.strip_prefix(OBJECTS)).collect();
+        let objects: BTreeSet<&str> = index
+            .files
+            .iter()
+            .filter_map(|file| file.path.strip_prefix(OBJECTS))
+            .collect();
         self.check_artifacts(&index, &lock, &objects)?;
         check_origins(&index, &lock, &objects)?;
         if self.small.get(EVIDENCE).map(Vec::as_slice)
@@ -203,7 +244,11 @@ impl Seen {
         images::check_images(&index, &self.small)?;
         self.check_named(&index, &lock)?;
         crate::scripts::check_carried(&self.scripts, &lock.selection.overrides)?;
-        Ok(Opened { index, lock, scripts: self.scripts })
+        Ok(Opened {
+            index,
+            lock,
+            scripts: self.scripts,
+        })
     }
 
     fn parse_index(&self) -> Result<Index, ProofError> {
@@ -213,7 +258,10 @@ impl Seen {
         if index.schema == SCHEMA {
             return Ok(index);
         }
-        let message = format!("unsupported schema `{}`; this version reads `{SCHEMA}`", index.schema);
+        let message = format!(
+            "unsupported schema `{}`; this version reads `{SCHEMA}`",
+            index.schema
+        );
         Err(ProofError::new("bundle-schema", message))
     }
 
@@ -224,25 +272,44 @@ impl Seen {
         lock: &Lock,
         objects: &BTreeSet<&str>,
     ) -> Result<(), ProofError> {
-        if let Some(own) = lock.selection.user_files().find(|own| !objects.contains(own.sha256.as_str())) {
+        if let Some(own) = lock
+            .selection
+            .user_files()
+            .find(|own| !objects.contains(own.sha256.as_str()))
+        {
             let url = own.url.public_url();
-            let message = format!("{url}: no file has the digest {} of the lockfile", own.sha256);
+            let message = format!(
+                "{url}: no file has the digest {} of the lockfile",
+                own.sha256
+            );
             return Err(ProofError::new("bundle-artifact-absent", message));
         }
         for artifact in &lock.artifacts {
             let name = artifact.title();
             let mut object = None;
             for pin in &artifact.digests {
-                let found = self.find_name(&pin.digest).filter(|name| objects.contains(name));
+                let found = self
+                    .find_name(&pin.digest)
+                    .filter(|name| objects.contains(name));
                 if found.is_none() || object.replace(found).is_some_and(|other| other != found) {
-                    let message = format!("{name}: no file has the digest {} of the lockfile", pin.digest);
+                    let message = format!(
+                        "{name}: no file has the digest {} of the lockfile",
+                        pin.digest
+                    );
                     return Err(ProofError::new("bundle-artifact-absent", message));
                 }
             }
             let Some(object) = object.flatten() else {
-                return Err(ProofError::new("bundle-unpinned", format!("{name}: the lock does not pin it")));
+                return Err(ProofError::new(
+                    "bundle-unpinned",
+                    format!("{name}: the lock does not pin it"),
+                ));
             };
-            if index.origins.get(artifact.url.public_url()).is_some_and(|origin| origin != object) {
+            if index
+                .origins
+                .get(artifact.url.public_url())
+                .is_some_and(|origin| origin != object)
+            {
                 let message = format!("{name}: the index gives its URL to another file");
                 return Err(ProofError::new("bundle-origin", message));
             }
@@ -296,32 +363,51 @@ fn decode_lock(bytes: &[u8]) -> Result<Lock, ProofError> {
 }
 
 fn absent_error(name: &str) -> ProofError {
-    ProofError::new("bundle-file-absent", format!("`{name}` is not in the bundle"))
+    ProofError::new(
+        "bundle-file-absent",
+        format!("`{name}` is not in the bundle"),
+    )
 }
 
 /// The files are those of the index, neither more nor fewer nor others.
 fn check_files(index: &Index, found: &[MemberDigest]) -> Result<(), ProofError> {
-    let mut rest: BTreeMap<&str, &MemberDigest> =
-        found.iter().filter(|file| file.name != INDEX).map(|file| (file.name.as_str(), file)).collect();
+    let mut rest: BTreeMap<&str, &MemberDigest> = found
+        .iter()
+        .filter(|file| file.name != INDEX)
+        .map(|file| (file.name.as_str(), file))
+        .collect();
     for listed in &index.files {
-        let file = rest.remove(listed.path.as_str()).ok_or_else(|| absent_error(&listed.path))?;
+        let file = rest
+            .remove(listed.path.as_str())
+            .ok_or_else(|| absent_error(&listed.path))?;
         if file.size != listed.size {
-            let message = format!("`{}` has {} bytes, expected {}", file.name, file.size, listed.size);
+            let message = format!(
+                "`{}` has {} bytes, expected {}",
+                file.name, file.size, listed.size
+            );
             return Err(ProofError::new("bundle-size", message));
         }
         if file.sha256 != listed.sha256 {
-            let message =
-                format!("`{}` has the digest {}, expected {}", file.name, file.sha256, listed.sha256);
+            let message = format!(
+                "`{}` has the digest {}, expected {}",
+                file.name, file.sha256, listed.sha256
+            );
             return Err(ProofError::new("bundle-digest", message));
         }
-        let name = listed.path.strip_prefix(OBJECTS).or_else(|| listed.path.strip_prefix(BLOBS));
+        let name = listed
+            .path
+            .strip_prefix(OBJECTS)
+            .or_else(|| listed.path.strip_prefix(BLOBS));
         if name.is_some_and(|name| name != listed.sha256) {
             let message = format!("`{}` has another digest than its name", listed.path);
             return Err(ProofError::new("bundle-digest", message));
         }
     }
     match rest.into_keys().next() {
-        Some(name) => Err(ProofError::new("bundle-file-extra", format!("`{name}` is not in the index"))),
+        Some(name) => Err(ProofError::new(
+            "bundle-file-extra",
+            format!("`{name}` is not in the index"),
+        )),
         None => Ok(()),
     }
 }

@@ -22,7 +22,9 @@ pub struct CarriedImage {
 impl CarriedImage {
     /// Its blobs in a folder, each under its digest.
     pub fn list_parts(&self, folder: &str) -> impl Iterator<Item = Part> {
-        self.blobs.iter().map(move |blob| Part::from_fetched(format!("{folder}{}", blob.sha256()), blob))
+        self.blobs
+            .iter()
+            .map(move |blob| Part::from_fetched(format!("{folder}{}", blob.sha256()), blob))
     }
 }
 
@@ -60,7 +62,10 @@ impl ImageSource<'_> {
     }
 
     fn fetch_image(&self, name: &str, build: u32) -> Result<CarriedImage> {
-        let image = Reference::parse(name).map_err(|message| InputError { message, remedy: None })?;
+        let image = Reference::parse(name).map_err(|message| InputError {
+            message,
+            remedy: None,
+        })?;
         let login = self.fetcher.authorize(&image)?;
         let (asked, bytes) = self.fetch_manifest(name, &image, &image.digest, &login)?;
         let mut blobs = vec![asked.clone()];
@@ -68,13 +73,25 @@ impl ImageSource<'_> {
             Manifest::Image { .. } => {
                 let media_type = read_media_type(&bytes);
                 let size = asked.size();
-                (Descriptor { media_type, digest: image.digest.clone(), size, platform: None }, bytes, None)
+                (
+                    Descriptor {
+                        media_type,
+                        digest: image.digest.clone(),
+                        size,
+                        platform: None,
+                    },
+                    bytes,
+                    None,
+                )
             }
             Manifest::List(list) => {
                 let chosen = choose_manifest(name, &list, build)?;
                 let (fetched, bytes) = self.fetch_manifest(name, &image, &chosen.digest, &login)?;
                 blobs.push(fetched);
-                let os_version = chosen.platform.as_ref().and_then(|platform| platform.os_version.clone());
+                let os_version = chosen
+                    .platform
+                    .as_ref()
+                    .and_then(|platform| platform.os_version.clone());
                 (chosen.clone(), bytes, os_version)
             }
         };
@@ -89,13 +106,29 @@ impl ImageSource<'_> {
             Ok(Request {
                 size: Some(blob.size),
                 max_size: blob.size,
-                ..request_by_digest(name, &image.blob_url(&blob.digest), blob_sha256(&blob.digest)?, &login)?
+                ..request_by_digest(
+                    name,
+                    &image.blob_url(&blob.digest),
+                    blob_sha256(&blob.digest)?,
+                    &login,
+                )?
             })
         };
-        let requests = std::iter::once(&config).chain(&layers).map(request).collect::<Result<Vec<_>>>()?;
+        let requests = std::iter::once(&config)
+            .chain(&layers)
+            .map(request)
+            .collect::<Result<Vec<_>>>()?;
         blobs.extend(self.fetch_files(&requests)?);
-        let indexed = IndexedImage { name: name.to_owned(), manifest: manifest.digest.clone(), os_version };
-        Ok(CarriedImage { indexed, manifest, blobs })
+        let indexed = IndexedImage {
+            name: name.to_owned(),
+            manifest: manifest.digest.clone(),
+            os_version,
+        };
+        Ok(CarriedImage {
+            indexed,
+            manifest,
+            blobs,
+        })
     }
 
     fn fetch_manifest(
@@ -105,10 +138,19 @@ impl ImageSource<'_> {
         digest: &str,
         login: &[(String, Secret)],
     ) -> Result<(Fetched, Vec<u8>)> {
-        let mut request = request_by_digest(name, &image.manifest_url(digest), blob_sha256(digest)?, login)?;
+        let mut request = request_by_digest(
+            name,
+            &image.manifest_url(digest),
+            blob_sha256(digest)?,
+            login,
+        )?;
         request.max_size = LARGEST_MANIFEST;
-        request.headers.push(("Accept".to_owned(), Secret::from_constant(MANIFESTS)));
-        let fetched = self.fetch_files(std::slice::from_ref(&request))?.swap_remove(0);
+        request
+            .headers
+            .push(("Accept".to_owned(), Secret::from_constant(MANIFESTS)));
+        let fetched = self
+            .fetch_files(std::slice::from_ref(&request))?
+            .swap_remove(0);
         let bytes = fs::read_file(fetched.path())?;
         Ok((fetched, bytes))
     }
@@ -116,22 +158,43 @@ impl ImageSource<'_> {
     fn fetch_files(&self, requests: &[Request]) -> Result<Vec<Fetched>> {
         let sizes: Vec<Option<u64>> = requests.iter().map(|request| request.size).collect();
         let downloads = Downloads::new(self.printer, &sizes);
-        collect_outcomes(self.fetcher.fetch_all(requests, self.jobs, &downloads), self.printer)
+        collect_outcomes(
+            self.fetcher.fetch_all(requests, self.jobs, &downloads),
+            self.printer,
+        )
     }
 }
 
 /// The digest of a blob that is wanted; an image has no empty blobs.
 fn blob_sha256(digest: &str) -> Result<Sha256> {
-    hex(digest)?.parse().map_err(|error: ValueError| manifest_error(error.to_string()).into())
+    hex(digest)?
+        .parse()
+        .map_err(|error: ValueError| manifest_error(error.to_string()).into())
 }
 
-fn request_by_digest(name: &str, url: &str, digest: Sha256, login: &[(String, Secret)]) -> Result<Request> {
-    let request = Request::without_digest(name.split('@').next().unwrap_or(name), &url.parse()?, MAX_SIZE);
-    Ok(Request { digests: vec![FileDigest::Sha256(digest)], headers: login.to_vec(), ..request })
+fn request_by_digest(
+    name: &str,
+    url: &str,
+    digest: Sha256,
+    login: &[(String, Secret)],
+) -> Result<Request> {
+    let request = Request::without_digest(
+        name.split('@').next().unwrap_or(name),
+        &url.parse()?,
+        MAX_SIZE,
+    );
+    Ok(Request {
+        digests: vec![FileDigest::Sha256(digest)],
+        headers: login.to_vec(),
+        ..request
+    })
 }
 
 /// As the manifest says it of itself.
 fn read_media_type(manifest: &[u8]) -> String {
     let value: serde_json::Value = serde_json::from_slice(manifest).unwrap_or_default();
-    value["mediaType"].as_str().unwrap_or("application/vnd.oci.image.manifest.v1+json").to_owned()
+    value["mediaType"]
+        .as_str()
+        .unwrap_or("application/vnd.oci.image.manifest.v1+json")
+        .to_owned()
 }

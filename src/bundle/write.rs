@@ -30,14 +30,25 @@ pub enum Content {
     /// Bytes that would not get smaller.
     Bytes(Vec<u8>),
     /// A file on the disk, with the digest it must have.
-    File { path: PathBuf, sha256: String, size: u64 },
+    File {
+        path: PathBuf,
+        sha256: String,
+        size: u64,
+    },
 }
 
 impl Part {
     /// A file of the store.
     pub fn from_fetched(path: String, file: &Fetched) -> Self {
         let sha256 = file.sha256().to_owned();
-        Self { path, content: Content::File { path: file.path().to_owned(), sha256, size: file.size() } }
+        Self {
+            path,
+            content: Content::File {
+                path: file.path().to_owned(),
+                sha256,
+                size: file.size(),
+            },
+        }
     }
 
     fn size(&self) -> u64 {
@@ -52,7 +63,11 @@ impl Part {
             Content::Text(bytes) | Content::Bytes(bytes) => sha256_hex(bytes),
             Content::File { sha256, .. } => sha256.clone(),
         };
-        IndexedFile { path: self.path.clone(), sha256, size: self.size() }
+        IndexedFile {
+            path: self.path.clone(),
+            sha256,
+            size: self.size(),
+        }
     }
 }
 
@@ -67,12 +82,21 @@ pub fn create_bundle(
     images: Vec<IndexedImage>,
 ) -> Result<Index, BundleError> {
     // The lock first: who reads from the front then knows what is to come.
-    parts.sort_by(|one, other| (one.path != LOCK, &one.path).cmp(&(other.path != LOCK, &other.path)));
+    parts.sort_by(|one, other| {
+        (one.path != LOCK, &one.path).cmp(&(other.path != LOCK, &other.path))
+    });
     parts.dedup_by(|one, other| one.path == other.path);
     let files = parts.iter().map(Part::to_indexed).collect();
-    let index = Index { schema: SCHEMA.to_owned(), files, origins, images };
-    let head =
-        Part { path: INDEX.to_owned(), content: Content::Text(json::format_json(&index).into_bytes()) };
+    let index = Index {
+        schema: SCHEMA.to_owned(),
+        files,
+        origins,
+        images,
+    };
+    let head = Part {
+        path: INDEX.to_owned(),
+        content: Content::Text(json::format_json(&index).into_bytes()),
+    };
     write_zip(file, std::iter::once(&head).chain(&parts))?;
     Ok(index)
 }
@@ -81,7 +105,10 @@ pub fn create_bundle(
 ///
 /// # Errors
 /// A file is not what its digest says, or the zip cannot be written.
-pub fn write_zip<'a>(file: &Path, parts: impl IntoIterator<Item = &'a Part>) -> Result<(), BundleError> {
+pub fn write_zip<'a>(
+    file: &Path,
+    parts: impl IntoIterator<Item = &'a Part>,
+) -> Result<(), BundleError> {
     fs::write_with(file, |output| {
         let mut zip = ZipWriter::new(BufWriter::with_capacity(1 << 18, output));
         for part in parts {
@@ -93,7 +120,10 @@ pub fn write_zip<'a>(file: &Path, parts: impl IntoIterator<Item = &'a Part>) -> 
 }
 
 fn write_error(file: &Path, error: &dyn std::fmt::Display) -> BundleError {
-    BundleError::Write { file: file.display().to_string(), reason: error.to_string() }
+    BundleError::Write {
+        file: file.display().to_string(),
+        reason: error.to_string(),
+    }
 }
 
 fn write_part(
@@ -112,11 +142,12 @@ fn write_part(
         .unix_permissions(0o644)
         .system(System::Unix)
         .large_file(size >= u64::from(u32::MAX));
-    zip.start_file(part.path.as_str(), options).map_err(|error| write_error(file, &error))?;
+    zip.start_file(part.path.as_str(), options)
+        .map_err(|error| write_error(file, &error))?;
     match &part.content {
-        Content::Text(bytes) | Content::Bytes(bytes) => {
-            zip.write_all(bytes).map_err(|error| write_error(file, &error))
-        }
+        Content::Text(bytes) | Content::Bytes(bytes) => zip
+            .write_all(bytes)
+            .map_err(|error| write_error(file, &error)),
         Content::File { path, sha256, size } => copy_file(zip, path, sha256, *size, file),
     }
 }
@@ -146,5 +177,8 @@ fn copy_file(
     }
     let message = format!("its digest is {found}, expected {sha256}; run `imagegen store verify`");
     let error = ProofError::new("bundle-object-damaged", message);
-    Err(BundleError::Proof { file: path.display().to_string(), error })
+    Err(BundleError::Proof {
+        file: path.display().to_string(),
+        error,
+    })
 }

@@ -19,7 +19,12 @@ pub(super) fn assemble_line(
         patches: file.patches.clone(),
         latest: file.patches.last()?.clone(),
         windows: list_supported_windows(&file.patches, windows),
-        runtimes: support.runtimes.iter().filter(|entry| entry.kubernetes.contains(minor)).cloned().collect(),
+        runtimes: support
+            .runtimes
+            .iter()
+            .filter(|entry| entry.kubernetes.contains(minor))
+            .cloned()
+            .collect(),
         host_access: support
             .host_access
             .iter()
@@ -27,7 +32,11 @@ pub(super) fn assemble_line(
             .cloned()
             .collect(),
         cri: list_api_versions(&support.cri, minor),
-        pause: support.pause.iter().find(|entry| entry.kubernetes.contains(minor))?.clone(),
+        pause: support
+            .pause
+            .iter()
+            .find(|entry| entry.kubernetes.contains(minor))?
+            .clone(),
         kubeadm_api: list_api_versions(&support.kubeadm_api, minor),
         security: support
             .security
@@ -40,12 +49,19 @@ pub(super) fn assemble_line(
 }
 
 fn list_api_versions(entries: &[ApiVersion], minor: Minor) -> Vec<String> {
-    entries.iter().filter(|entry| entry.kubernetes.contains(minor)).map(|entry| entry.api.clone()).collect()
+    entries
+        .iter()
+        .filter(|entry| entry.kubernetes.contains(minor))
+        .map(|entry| entry.api.clone())
+        .collect()
 }
 
 /// The releases that some patch release supports: the default first, then long-term releases, then
 /// newer builds.
-fn list_supported_windows(patches: &[Version], releases: &[WindowsSupport]) -> Vec<Sourced<String>> {
+fn list_supported_windows(
+    patches: &[Version],
+    releases: &[WindowsSupport],
+) -> Vec<Sourced<String>> {
     let mut found = Vec::new();
     for release in releases {
         let Some(entry) = release
@@ -56,7 +72,12 @@ fn list_supported_windows(patches: &[Version], releases: &[WindowsSupport]) -> V
             continue;
         };
         let holds_for_all = patches.iter().all(|patch| entry.versions.contains(patch));
-        let rank = (Reverse(entry.default), release.channel, Reverse(release.build), &release.release);
+        let rank = (
+            Reverse(entry.default),
+            release.channel,
+            Reverse(release.build),
+            &release.release,
+        );
         let value = Sourced {
             value: release.release.clone(),
             source: entry.source.clone(),

@@ -25,19 +25,26 @@ struct Report<'a> {
 
 impl Report<'_> {
     fn add_error(&mut self, rule: &'static str, path: &str, message: String) {
-        self.findings.push(Finding::new(rule, message, "").with_subject(self.catalog.file_label(path)));
+        self.findings
+            .push(Finding::new(rule, message, "").with_subject(self.catalog.file_label(path)));
     }
 
     fn add_warning(&mut self, rule: &'static str, path: &str, message: String) {
         let finding = Finding::new(rule, message, "").with_subject(self.catalog.file_label(path));
-        self.findings.push(Finding { severity: Severity::Warning, ..finding });
+        self.findings.push(Finding {
+            severity: Severity::Warning,
+            ..finding
+        });
     }
 }
 
 /// Everything that is wrong with a catalog, in the order of its files.
 #[must_use]
 pub fn lint_catalog(catalog: &Catalog) -> Vec<Finding> {
-    let mut report = Report { catalog, findings: Vec::new() };
+    let mut report = Report {
+        catalog,
+        findings: Vec::new(),
+    };
     for name in catalog.component_names() {
         let path = format!("components/{name}.json");
         match catalog.load_component(&name) {
@@ -77,7 +84,10 @@ pub fn lint_catalog(catalog: &Catalog) -> Vec<Finding> {
 /// Each component of a pod network has a file and says when an image holds it; each file of the cluster is there.
 fn lint_networks(report: &mut Report<'_>) {
     let catalog = report.catalog;
-    let groups = catalog.load_contents().map(|contents| contents.groups.clone()).unwrap_or_default();
+    let groups = catalog
+        .load_contents()
+        .map(|contents| contents.groups.clone())
+        .unwrap_or_default();
     for name in catalog.network_names() {
         let path = format!("networks/{name}.json");
         let network = match catalog.network(&name) {
@@ -88,8 +98,14 @@ fn lint_networks(report: &mut Report<'_>) {
             }
         };
         for component in &network.components {
-            let stands_alone = catalog.load_component(component).is_ok_and(|found| found.contents.is_some());
-            if !stands_alone && !groups.iter().any(|group| group.by_network && group.name == *component) {
+            let stands_alone = catalog
+                .load_component(component)
+                .is_ok_and(|found| found.contents.is_some());
+            if !stands_alone
+                && !groups
+                    .iter()
+                    .any(|group| group.by_network && group.name == *component)
+            {
                 let message = format!(
                     "{component} is neither a group with `byNetwork` nor a component with `contents`"
                 );
@@ -116,7 +132,10 @@ fn lint_contents(report: &mut Report<'_>, contents: &Contents) {
 fn lint_flags(report: &mut Report<'_>, flags: &FlagTable) {
     let key = |rule: &FlagRule| (rule.program.clone(), rule.flag.clone());
     for (index, rule) in flags.flags.iter().enumerate() {
-        for later in flags.flags[index + 1..].iter().filter(|later| key(later) == key(rule)) {
+        for later in flags.flags[index + 1..]
+            .iter()
+            .filter(|later| key(later) == key(rule))
+        {
             if rule.when == later.when && rule.versions.overlaps(&later.versions) {
                 let message = format!(
                     "{} {}: `{}` and `{}` overlap",
@@ -129,7 +148,16 @@ fn lint_flags(report: &mut Report<'_>, flags: &FlagTable) {
 }
 
 fn check_reference(report: &mut Report<'_>, path: &str, by: &str, component: &str) {
-    if !report.catalog.component_names().iter().any(|name| name == component) {
-        report.add_error("dangling-reference", path, format!("{by}: no components/{component}.json"));
+    if !report
+        .catalog
+        .component_names()
+        .iter()
+        .any(|name| name == component)
+    {
+        report.add_error(
+            "dangling-reference",
+            path,
+            format!("{by}: no components/{component}.json"),
+        );
     }
 }

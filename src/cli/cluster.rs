@@ -42,11 +42,21 @@ pub struct ClusterArgs {
     pub endpoint: Option<String>,
 
     /// Network of the pods.
-    #[arg(long, value_name = "NETWORK", default_value = "10.244.0.0/16", help_heading = "Network")]
+    #[arg(
+        long,
+        value_name = "NETWORK",
+        default_value = "10.244.0.0/16",
+        help_heading = "Network"
+    )]
     pub pod_subnet: Cidr,
 
     /// Network of the services.
-    #[arg(long, value_name = "NETWORK", default_value = "10.96.0.0/12", help_heading = "Network")]
+    #[arg(
+        long,
+        value_name = "NETWORK",
+        default_value = "10.96.0.0/12",
+        help_heading = "Network"
+    )]
     pub service_subnet: Cidr,
 
     /// Network of the nodes. Repeatable.
@@ -58,7 +68,12 @@ pub struct ClusterArgs {
     pub dns: Option<Ipv4Address>,
 
     /// DNS domain of the cluster.
-    #[arg(long, value_name = "NAME", default_value = "cluster.local", help_heading = "Network")]
+    #[arg(
+        long,
+        value_name = "NAME",
+        default_value = "cluster.local",
+        help_heading = "Network"
+    )]
     pub domain: DnsName,
 
     /// HNS network of the pods, if the CNI plugin does not determine it.
@@ -66,7 +81,12 @@ pub struct ClusterArgs {
     pub hns_network: Option<String>,
 
     /// Namespace of flannel.
-    #[arg(long, value_name = "NAME", default_value = "kube-flannel", help_heading = "Network")]
+    #[arg(
+        long,
+        value_name = "NAME",
+        default_value = "kube-flannel",
+        help_heading = "Network"
+    )]
     pub flannel_namespace: String,
 
     #[command(flatten)]

@@ -42,20 +42,44 @@ pub struct Global {
 #[derive(Debug, Clone, Default, Args)]
 pub struct SourceArgs {
     /// Read the catalog from this directory instead of the built-in catalog.
-    #[arg(long, global = true, value_name = "DIR", env = "IMAGEGEN_MANIFESTS", hide_env_values = true)]
+    #[arg(
+        long,
+        global = true,
+        value_name = "DIR",
+        env = "IMAGEGEN_MANIFESTS",
+        hide_env_values = true
+    )]
     pub manifests: Option<PathBuf>,
 
     /// Directory of your own targets, one folder each; a folder with the name of a built-in target replaces it.
     /// Repeatable.
-    #[arg(long, global = true, value_name = "DIR", env = "IMAGEGEN_TARGETS", hide_env_values = true)]
+    #[arg(
+        long,
+        global = true,
+        value_name = "DIR",
+        env = "IMAGEGEN_TARGETS",
+        hide_env_values = true
+    )]
     pub targets: Vec<PathBuf>,
 
     /// Directory of your own steps: files `NNN-ID.json`, the files that they name, and the folder `templates`; a step
     /// with the id of a built-in step replaces it. Repeatable.
-    #[arg(long, global = true, value_name = "DIR", env = "IMAGEGEN_STEPS", hide_env_values = true)]
+    #[arg(
+        long,
+        global = true,
+        value_name = "DIR",
+        env = "IMAGEGEN_STEPS",
+        hide_env_values = true
+    )]
     pub steps: Vec<PathBuf>,
 
     /// Directory of your own component files `NAME.json`, beside those of the catalog. Repeatable.
-    #[arg(long, global = true, value_name = "DIR", env = "IMAGEGEN_COMPONENT_FILES", hide_env_values = true)]
+    #[arg(
+        long,
+        global = true,
+        value_name = "DIR",
+        env = "IMAGEGEN_COMPONENT_FILES",
+        hide_env_values = true
+    )]
     pub component_files: Vec<PathBuf>,
 }

@@ -30,7 +30,12 @@ pub struct InitArgs {
     pub host_access: Option<HostAccess>,
 
     /// Image definition to write; an existing file is never replaced.
-    #[arg(long, value_name = "FILE", default_value = "imagegen.json", help_heading = "Output")]
+    #[arg(
+        long,
+        value_name = "FILE",
+        default_value = "imagegen.json",
+        help_heading = "Output"
+    )]
     pub out: PathBuf,
 }
 

@@ -48,7 +48,12 @@ pub struct JoinDataArgs {
     pub discovery_timeout: Option<String>,
 
     /// Read the bootstrap token from this environment variable.
-    #[arg(long, value_name = "NAME", help_heading = "Cluster", conflicts_with = "token_file")]
+    #[arg(
+        long,
+        value_name = "NAME",
+        help_heading = "Cluster",
+        conflicts_with = "token_file"
+    )]
     pub token_env: Option<String>,
 
     /// Read the bootstrap token from this file; `-` is stdin.
@@ -80,7 +85,12 @@ pub struct JoinDataArgs {
     pub ignore_preflight_error: Vec<String>,
 
     /// Form of the output.
-    #[arg(long = "as", value_name = "FORM", default_value = "kubeadm", help_heading = "Output")]
+    #[arg(
+        long = "as",
+        value_name = "FORM",
+        default_value = "kubeadm",
+        help_heading = "Output"
+    )]
     pub form: Form,
 
     /// Join under the execution policy `AllSigned`, for images whose policy has `signedScripts`.

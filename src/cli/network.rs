@@ -46,8 +46,13 @@ pub struct NetworkArgs {
 fn parse_grant(text: &str) -> Result<HeaderGrant, String> {
     match text.split_once('=') {
         Some((name, host)) if !name.is_empty() => {
-            let host = host.parse().map_err(|error: ValueError| error.to_string())?;
-            Ok(HeaderGrant { environment: name.to_owned(), hosts: vec![host] })
+            let host = host
+                .parse()
+                .map_err(|error: ValueError| error.to_string())?;
+            Ok(HeaderGrant {
+                environment: name.to_owned(),
+                hosts: vec![host],
+            })
         }
         _ => Err("write it as NAME=HOST, with the host that receives the value".to_owned()),
     }

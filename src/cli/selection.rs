@@ -98,7 +98,11 @@ pub struct SelectionArgs {
 
     /// Override the source or proofs of a component. Repeatable; FIELD is url, sha256, sha512, size, kind,
     /// checksums, publisher, roots or signature.{kind,url,key,identity,issuer}.
-    #[arg(long = "override", value_name = "COMPONENT.FIELD=VALUE", help_heading = "Trust")]
+    #[arg(
+        long = "override",
+        value_name = "COMPONENT.FIELD=VALUE",
+        help_heading = "Trust"
+    )]
     pub override_fields: Vec<String>,
 
     /// JSON file with overrides by component or URL prefix.
@@ -136,19 +140,35 @@ pub struct PolicyArgs {
 
 /// A host as URLs name it.
 pub(super) fn parse_host(text: &str) -> Result<String, String> {
-    let host = text.parse::<HostPattern>().ok().filter(|host| !host.starts_with('*'));
-    let message = "it is not a host: expected a name or an address without port, such as `mirror.example`";
+    let host = text
+        .parse::<HostPattern>()
+        .ok()
+        .filter(|host| !host.starts_with('*'));
+    let message =
+        "it is not a host: expected a name or an address without port, such as `mirror.example`";
     host.map(String::from).ok_or_else(|| message.to_owned())
 }
 
 pub(super) fn parse_waiver(text: &str) -> Result<Waiver, String> {
     let (component, proof) = parse_pair(text)?;
-    let known = || ProofKind::ALL.iter().copied().filter(|kind| kind.is_beside());
+    let known = || {
+        ProofKind::ALL
+            .iter()
+            .copied()
+            .filter(|kind| kind.is_beside())
+    };
     let proof = known().find(|kind| kind.as_str() == proof).ok_or_else(|| {
         let names: Vec<&str> = known().map(ProofKind::as_str).collect();
-        format!("name one of the proofs that can be missing: {}", names.join(", "))
+        format!(
+            "name one of the proofs that can be missing: {}",
+            names.join(", ")
+        )
     })?;
-    Ok(Waiver { component, proof, note: None })
+    Ok(Waiver {
+        component,
+        proof,
+        note: None,
+    })
 }
 
 pub(super) fn parse_pair(text: &str) -> Result<(String, String), String> {
@@ -166,7 +186,9 @@ pub(super) fn parse_component(text: &str) -> Result<(String, Version), String> {
 
 fn parse_registry_mirror(text: &str) -> Result<(Registry, HttpUrl), String> {
     let (registry, url) = parse_pair(text).map_err(|_| "write it as REGISTRY=URL".to_owned())?;
-    let registry: Registry = registry.parse().map_err(|error: ValueError| error.to_string())?;
+    let registry: Registry = registry
+        .parse()
+        .map_err(|error: ValueError| error.to_string())?;
     let url: HttpUrl = url.parse().map_err(|error: UrlError| error.to_string())?;
     Ok((registry, url))
 }
@@ -177,10 +199,19 @@ fn parse_updates(text: &str) -> Result<Updates, String> {
         return Ok(updates);
     }
     for word in text.split(',').map(str::trim) {
-        if word.get(..2).is_some_and(|start| start.eq_ignore_ascii_case("kb")) {
-            updates.kbs.push(word.parse().map_err(|error: ValueError| error.to_string())?);
+        if word
+            .get(..2)
+            .is_some_and(|start| start.eq_ignore_ascii_case("kb"))
+        {
+            updates.kbs.push(
+                word.parse()
+                    .map_err(|error: ValueError| error.to_string())?,
+            );
         } else {
-            updates.categories.push(word.parse().map_err(|error: UnknownName| error.to_string())?);
+            updates.categories.push(
+                word.parse()
+                    .map_err(|error: UnknownName| error.to_string())?,
+            );
         }
     }
     Ok(updates)

@@ -48,13 +48,28 @@ pub struct VerifyArgs {
     #[arg(long, help_heading = "Proofs")]
     pub authenticode: bool,
     /// Expected publisher of the Authenticode signature: `O=…,CN=…`.
-    #[arg(long, value_name = "NAME", requires = "authenticode", help_heading = "Proofs")]
+    #[arg(
+        long,
+        value_name = "NAME",
+        requires = "authenticode",
+        help_heading = "Proofs"
+    )]
     pub publisher: Option<String>,
     /// Root certificates in PEM for Authenticode, instead of the built-in roots.
-    #[arg(long, value_name = "FILE", requires = "authenticode", help_heading = "Proofs")]
+    #[arg(
+        long,
+        value_name = "FILE",
+        requires = "authenticode",
+        help_heading = "Proofs"
+    )]
     pub root: Option<PathBuf>,
     /// Glob of archive members to verify. Repeatable.
-    #[arg(long, value_name = "GLOB", requires = "authenticode", help_heading = "Proofs")]
+    #[arg(
+        long,
+        value_name = "GLOB",
+        requires = "authenticode",
+        help_heading = "Proofs"
+    )]
     pub member: Vec<String>,
     /// Reviewed lockfile; the lockfile of the workspace or bundle must be the same.
     #[arg(long, value_name = "FILE", help_heading = "Proofs")]

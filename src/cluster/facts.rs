@@ -90,17 +90,26 @@ fn collect_network(input: &ClusterInput) -> Value {
 }
 
 /// The releases that this Kubernetes runs on, each with the names and images of its workloads.
-fn collect_windows(plan: &Plan, catalog: &Catalog, index: &ClusterIndex) -> Result<Value, ClusterError> {
-    let names = plan
-        .line
-        .windows
-        .iter()
-        .filter(|windows| windows.versions.as_ref().is_none_or(|range| range.contains(&plan.kubernetes)));
+fn collect_windows(
+    plan: &Plan,
+    catalog: &Catalog,
+    index: &ClusterIndex,
+) -> Result<Value, ClusterError> {
+    let names = plan.line.windows.iter().filter(|windows| {
+        windows
+            .versions
+            .as_ref()
+            .is_none_or(|range| range.contains(&plan.kubernetes))
+    });
     let mut releases = Vec::new();
     for windows in names {
         let release = catalog.load_windows_release(&windows.value)?;
         let class = format!("windows-{}", release.release.to_lowercase());
-        let tag = index.workloads.tags.get(&release.container_tag).unwrap_or(&release.container_tag);
+        let tag = index
+            .workloads
+            .tags
+            .get(&release.container_tag)
+            .unwrap_or(&release.container_tag);
         let renderer = Renderer::new(&json!({ "tag": tag }));
         let image = |text: &str| renderer.render_file("cluster/index.json", text);
         releases.push(json!({
@@ -114,8 +123,16 @@ fn collect_windows(plan: &Plan, catalog: &Catalog, index: &ClusterIndex) -> Resu
 }
 
 /// The HNS network and how kube-proxy finds its source address.
-fn choose_hns_network(input: &ClusterInput, plan: &Plan, problems: &mut Vec<Finding>) -> (String, String) {
-    let name = input.hns_network.as_deref().or_else(|| plan.network.cluster_hns_network()).map(str::to_owned);
+fn choose_hns_network(
+    input: &ClusterInput,
+    plan: &Plan,
+    problems: &mut Vec<Finding>,
+) -> (String, String) {
+    let name = input
+        .hns_network
+        .as_deref()
+        .or_else(|| plan.network.cluster_hns_network())
+        .map(str::to_owned);
     if plan.host_access == HostAccess::Services {
         return (name.unwrap_or_default(), String::new());
     }
@@ -153,8 +170,12 @@ fn render_net_conf(input: &ClusterInput, overlay: bool) -> String {
 fn collect_host_paths(paths: &Value, agent: Option<&NetworkAgent>) -> Value {
     let path = |name: &str| paths[name].as_str().unwrap_or_default();
     let (kubernetes, kubelet) = (path("kubernetes"), path("kubelet"));
-    let folder = agent.map(|agent| format!("{kubernetes}\\{}", agent.folder)).unwrap_or_default();
-    let program = agent.map(|agent| format!("{folder}\\{}", agent.program)).unwrap_or_default();
+    let folder = agent
+        .map(|agent| format!("{kubernetes}\\{}", agent.folder))
+        .unwrap_or_default();
+    let program = agent
+        .map(|agent| format!("{folder}\\{}", agent.program))
+        .unwrap_or_default();
     json!({
         "config": format!("{kubelet}\\pods\\$(POD_UID)\\volumes\\kubernetes.io~projected\\config"),
         "kubeProxy": {
@@ -169,8 +190,11 @@ fn collect_host_paths(paths: &Value, agent: Option<&NetworkAgent>) -> Value {
 fn collect_wins_paths(paths: &Value, overlay: bool, agent: Option<&NetworkAgent>) -> Value {
     let path = |name: &str| paths[name].as_str().unwrap_or_default().to_owned();
     let kubernetes = path("kubernetes");
-    let mut list =
-        vec![format!("{kubernetes}\\kube-proxy"), path("cniConf"), "\\\\.\\pipe\\rancher_wins".to_owned()];
+    let mut list = vec![
+        format!("{kubernetes}\\kube-proxy"),
+        path("cniConf"),
+        "\\\\.\\pipe\\rancher_wins".to_owned(),
+    ];
     list.extend(agent.map(|agent| format!("{kubernetes}\\{}", agent.folder)));
     if overlay {
         list.extend([path("cniBin"), path("cniState"), path("flannelRun")]);
@@ -182,9 +206,9 @@ fn list_agents(input: &ClusterInput, agents: bool, agent: Option<&NetworkAgent>)
     let mut list = Vec::new();
     if agents {
         list.push(json!({ "namespace": "kube-system", "account": "kube-proxy-windows" }));
-        list.extend(
-            agent.map(|agent| json!({ "namespace": input.flannel_namespace, "account": agent.account })),
-        );
+        list.extend(agent.map(
+            |agent| json!({ "namespace": input.flannel_namespace, "account": agent.account }),
+        ));
     }
     list.into()
 }
@@ -199,8 +223,13 @@ fn read_scripts(catalog: &Catalog) -> Result<Value, ClusterError> {
 }
 
 fn collect_api_versions(index: &ClusterIndex, kubernetes: &Version) -> Value {
-    let apis = index.apis.iter().filter(|api| api.kubernetes.contains(kubernetes));
-    apis.map(|api| (api.kind.clone(), json!(api.api_version))).collect::<Map<_, _>>().into()
+    let apis = index
+        .apis
+        .iter()
+        .filter(|api| api.kubernetes.contains(kubernetes));
+    apis.map(|api| (api.kind.clone(), json!(api.api_version)))
+        .collect::<Map<_, _>>()
+        .into()
 }
 
 fn choose_images(
@@ -214,15 +243,17 @@ fn choose_images(
     for image in &index.images {
         let reference = match input.images.get(&image.name) {
             Some(reference) => reference.clone(),
-            None => {
-                renderer.render_file("cluster/index.json", image.reference.as_deref().unwrap_or_default())?
-            }
+            None => renderer.render_file(
+                "cluster/index.json",
+                image.reference.as_deref().unwrap_or_default(),
+            )?,
         };
         images.insert(image.name.clone(), json!(reference));
     }
     for (name, reference) in &input.images {
         if !images.contains_key(name) {
-            let suggestion = format_suggestion(name, index.images.iter().map(|image| image.name.as_str()));
+            let suggestion =
+                format_suggestion(name, index.images.iter().map(|image| image.name.as_str()));
             let message = format!("no manifest uses an image `{name}`");
             problems.push(Finding::new("image-unknown", message, suggestion));
         }
@@ -238,28 +269,56 @@ fn choose_images(
 }
 
 fn is_fixed(reference: &str) -> bool {
-    let plain = reference.bytes().all(|b| b.is_ascii_alphanumeric() || b"._-/:@".contains(&b));
+    let plain = reference
+        .bytes()
+        .all(|b| b.is_ascii_alphanumeric() || b"._-/:@".contains(&b));
     let (name, digest) = reference.split_once("@sha256:").unwrap_or((reference, ""));
-    let tag = name.rsplit('/').next().and_then(|last| last.split_once(':')).map(|(_, tag)| tag);
+    let tag = name
+        .rsplit('/')
+        .next()
+        .and_then(|last| last.split_once(':'))
+        .map(|(_, tag)| tag);
     let digest_good = digest.len() == 64 && digest.bytes().all(|b| b.is_ascii_hexdigit());
     plain
         && !name.is_empty()
-        && (digest_good || (digest.is_empty() && tag.is_some_and(|tag| !tag.is_empty() && tag != "latest")))
+        && (digest_good
+            || (digest.is_empty() && tag.is_some_and(|tag| !tag.is_empty() && tag != "latest")))
 }
 
 /// kube-proxy's arguments as a JSON list.
-fn render_proxy_arguments(plan: &Plan, index: &ClusterIndex, facts: &Value) -> Result<String, ClusterError> {
-    let table =
-        FlagTable { schema: None, flags: index.flags.clone(), feature_gates: index.feature_gates.clone() };
+fn render_proxy_arguments(
+    plan: &Plan,
+    index: &ClusterIndex,
+    facts: &Value,
+) -> Result<String, ClusterError> {
+    let table = FlagTable {
+        schema: None,
+        flags: index.flags.clone(),
+        feature_gates: index.feature_gates.clone(),
+    };
     let none = Tree::from_files(String::new(), std::collections::BTreeMap::new());
-    let applied = select_flags(&table, "kube-proxy", &plan.situation(), &Values::new(facts, &none))?;
+    let applied = select_flags(
+        &table,
+        "kube-proxy",
+        &plan.situation(),
+        &Values::new(facts, &none),
+    )?;
     Ok(crate::model::json::format_json(&format_arguments(&applied)))
 }
 
 /// The CNI configuration of the situation, checked to be JSON; empty where the cluster's own agents bring it.
-fn render_cni_configuration(plan: &Plan, catalog: &Catalog, facts: &Value) -> Result<String, ClusterError> {
+fn render_cni_configuration(
+    plan: &Plan,
+    catalog: &Catalog,
+    facts: &Value,
+) -> Result<String, ClusterError> {
     let situation = plan.situation();
-    let Some(found) = plan.network.cluster.configurations.iter().find(|found| situation.holds(&found.when))
+    let Some(found) = plan
+        .network
+        .cluster
+        .configurations
+        .iter()
+        .find(|found| situation.holds(&found.when))
     else {
         return Ok(String::new());
     };
@@ -268,7 +327,10 @@ fn render_cni_configuration(plan: &Plan, catalog: &Catalog, facts: &Value) -> Re
     let text = Renderer::new(facts).render_file(&file, catalog.read_text(&path)?)?;
     match serde_json::from_str::<Value>(&text) {
         Ok(value) => Ok(crate::model::json::format_json(&value)),
-        Err(error) => Err(ClusterError::Template { file, message: error.to_string() }),
+        Err(error) => Err(ClusterError::Template {
+            file,
+            message: error.to_string(),
+        }),
     }
 }
 

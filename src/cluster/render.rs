@@ -25,7 +25,9 @@ impl Renderer {
             }
         });
         // Lines as a literal block of a ConfigMap's `data`; what a block would change stays JSON.
-        tera.register_filter("lines", |text: &str, _: Kwargs, _: &State<'_>| format_block(text));
+        tera.register_filter("lines", |text: &str, _: Kwargs, _: &State<'_>| {
+            format_block(text)
+        });
         let mut context = Context::new();
         for (name, value) in facts.as_object().into_iter().flatten() {
             context.insert(name.clone(), value);
@@ -39,10 +41,16 @@ impl Renderer {
         if !source.contains("{{") && !source.contains("{%") {
             return Ok(source.to_owned());
         }
-        self.tera.render_str(source, &self.context, false).map_err(|error| ClusterError::Template {
-            file: file.to_owned(),
-            message: error.to_string().split_whitespace().collect::<Vec<_>>().join(" "),
-        })
+        self.tera
+            .render_str(source, &self.context, false)
+            .map_err(|error| ClusterError::Template {
+                file: file.to_owned(),
+                message: error
+                    .to_string()
+                    .split_whitespace()
+                    .collect::<Vec<_>>()
+                    .join(" "),
+            })
     }
 }
 
@@ -57,8 +65,13 @@ fn format_block(text: &str) -> String {
     if !plain {
         return Value::String(text.to_owned()).to_string();
     }
-    let lines =
-        text.lines().map(|line| if line.is_empty() { String::new() } else { format!("\n{INDENT}{line}") });
+    let lines = text.lines().map(|line| {
+        if line.is_empty() {
+            String::new()
+        } else {
+            format!("\n{INDENT}{line}")
+        }
+    });
     let mut block = "|".to_owned();
     for line in lines {
         block.push_str(if line.is_empty() { "\n" } else { &line });

@@ -14,26 +14,68 @@ use crate::ui::Printer;
 pub(super) fn run_bundle(args: &BundleArgs, sources: &SourceArgs, printer: &Printer) -> Result<()> {
     let trees = read_sources(sources, None)?;
     match &args.what {
-        BundleWhat::Create { out, lock, images, scripts, waive, policy, network } => {
-            let policy = NamedPolicy { waivers: waive, ..policy.into() };
-            let contents = Contents { lock, images, scripts, policy, network };
+        BundleWhat::Create {
+            out,
+            lock,
+            images,
+            scripts,
+            waive,
+            policy,
+            network,
+        } => {
+            let policy = NamedPolicy {
+                waivers: waive,
+                ..policy.into()
+            };
+            let contents = Contents {
+                lock,
+                images,
+                scripts,
+                policy,
+                network,
+            };
             fs::check_overwrite(out, "a bundle", &["PK\u{3}\u{4}"])?;
             let (index, artifacts) = pack_bundle(out, contents, trees, printer)?;
             print_bundle(out, &index, artifacts, None, printer)
         }
         BundleWhat::Verify { file, lock, policy } => {
             let opened = bundle::verify_bundle(file)?;
-            let review = Review { lock: lock.as_deref(), policy: policy.into() };
+            let review = Review {
+                lock: lock.as_deref(),
+                policy: policy.into(),
+            };
             review.check_bundle(file, &opened, &trees, printer)?;
-            print_bundle(file, &opened.index, opened.lock.artifacts.len(), None, printer)
+            print_bundle(
+                file,
+                &opened.index,
+                opened.lock.artifacts.len(),
+                None,
+                printer,
+            )
         }
-        BundleWhat::Extract { file, store, as_mirror, lock, write_lock, policy } => {
+        BundleWhat::Extract {
+            file,
+            store,
+            as_mirror,
+            lock,
+            write_lock,
+            policy,
+        } => {
             if let Some(path) = write_lock {
                 check_lock_path(path)?;
             }
-            let review = Review { lock: lock.as_deref(), policy: policy.into() };
-            let (opened, unpacked) =
-                unpack_bundle(file, store.as_ref(), as_mirror.as_ref(), review, &trees, printer)?;
+            let review = Review {
+                lock: lock.as_deref(),
+                policy: policy.into(),
+            };
+            let (opened, unpacked) = unpack_bundle(
+                file,
+                store.as_ref(),
+                as_mirror.as_ref(),
+                review,
+                &trees,
+                printer,
+            )?;
             let place = match unpacked {
                 Unpacked::Store(root) => root,
                 Unpacked::Mirror(folder, mirrored) => {
@@ -45,7 +87,13 @@ pub(super) fn run_bundle(args: &BundleArgs, sources: &SourceArgs, printer: &Prin
                 write_lockfile(path, &opened.lock)?;
             }
             let place = Some(place.display().to_string());
-            print_bundle(file, &opened.index, opened.lock.artifacts.len(), place, printer)
+            print_bundle(
+                file,
+                &opened.index,
+                opened.lock.artifacts.len(),
+                place,
+                printer,
+            )
         }
     }
 }
@@ -53,7 +101,9 @@ pub(super) fn run_bundle(args: &BundleArgs, sources: &SourceArgs, printer: &Prin
 fn print_mirror(folder: &Path, mirrored: &Mirrored, opened: &Opened, printer: &Printer) {
     if !mirrored.elsewhere.is_empty() {
         let names = mirrored.elsewhere.join(", ");
-        printer.print_note(&format!("not in the mirror, because overrides give them URLs: {names}"));
+        printer.print_note(&format!(
+            "not in the mirror, because overrides give them URLs: {names}"
+        ));
     }
     let own = bundle::find_mirror_url(&opened.lock.selection.overrides);
     printer.print_note(&format!(

@@ -12,22 +12,35 @@ use crate::ui::Printer;
 
 use crate::selection::{DefinitionName, read_sources};
 
-pub(super) fn run_catalog(what: &CatalogWhat, sources: &SourceArgs, printer: &Printer) -> Result<()> {
+pub(super) fn run_catalog(
+    what: &CatalogWhat,
+    sources: &SourceArgs,
+    printer: &Printer,
+) -> Result<()> {
     match what {
         CatalogWhat::Export { out } => {
             let trees = read_sources(sources, None)?;
             let mut files = trees.catalog.files();
             files.extend(referenced_schemas(&files, &trees)?);
             fs::place_directory(out, &files, &[], &[], false)?;
-            printer.print_result(&files.keys().collect::<Vec<_>>(), || format!("{}\n", out.display()))
+            printer.print_result(&files.keys().collect::<Vec<_>>(), || {
+                format!("{}\n", out.display())
+            })
         }
         CatalogWhat::Lint => {
             let trees = read_sources(sources, Some(DefinitionName::default()))?;
             let mut findings = lint_catalog(&trees.catalog);
             findings.extend(lint_targets(&trees.packer));
-            findings.extend([&trees.packer, &trees.provisioners].into_iter().flat_map(lint_sources));
+            findings.extend(
+                [&trees.packer, &trees.provisioners]
+                    .into_iter()
+                    .flat_map(lint_sources),
+            );
             printer.print_result(&findings, || findings.iter().map(format_finding).collect())?;
-            let errors = findings.iter().filter(|finding| finding.severity == Severity::Error).count();
+            let errors = findings
+                .iter()
+                .filter(|finding| finding.severity == Severity::Error)
+                .count();
             if errors == 0 {
                 printer.print_note(&format!(
                     "{}: no errors, {} warning(s)",
@@ -36,26 +49,44 @@ pub(super) fn run_catalog(what: &CatalogWhat, sources: &SourceArgs, printer: &Pr
                 ));
                 return Ok(());
             }
-            Err(CatalogError::Lint { catalog: trees.catalog.label().to_owned(), findings: errors }.into())
+            Err(CatalogError::Lint {
+                catalog: trees.catalog.label().to_owned(),
+                findings: errors,
+            }
+            .into())
         }
     }
 }
 
 /// The schemas that the files name by `$schema`, where they name them.
-fn referenced_schemas(files: &BTreeMap<String, Vec<u8>>, trees: &Trees) -> Result<BTreeMap<String, Vec<u8>>> {
+fn referenced_schemas(
+    files: &BTreeMap<String, Vec<u8>>,
+    trees: &Trees,
+) -> Result<BTreeMap<String, Vec<u8>>> {
     let names = files.values().filter_map(|bytes| {
         let value: serde_json::Value = serde_json::from_slice(bytes).ok()?;
         let (_, name) = value.get("$schema")?.as_str()?.split_once("schema/")?;
         Some(name.strip_suffix(".json")?.to_owned())
     });
     let names: BTreeSet<String> = names.collect();
-    let schemas = list_schemas(trees)?.into_iter().filter(|(name, _)| names.contains(*name));
+    let schemas = list_schemas(trees)?
+        .into_iter()
+        .filter(|(name, _)| names.contains(*name));
     Ok(schemas
-        .map(|(name, schema)| (format!("schema/{name}.json"), format_json(&schema).into_bytes()))
+        .map(|(name, schema)| {
+            (
+                format!("schema/{name}.json"),
+                format_json(&schema).into_bytes(),
+            )
+        })
         .collect())
 }
 
 fn format_finding(finding: &Finding) -> String {
-    let prefix = if finding.severity == Severity::Warning { "warning: " } else { "" };
+    let prefix = if finding.severity == Severity::Warning {
+        "warning: "
+    } else {
+        ""
+    };
     format!("{prefix}{finding}\n")
 }

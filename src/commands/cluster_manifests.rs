@@ -26,7 +26,10 @@ pub(super) fn run_cluster_manifests(
     let files = cluster::render_manifests(&input, &plan, &trees.catalog, &read_paths(&trees)?)?;
     let images = cluster::list_images(&files);
     let mirrors = &plan.selection.mirrors;
-    let subjects: Vec<Subject<'_>> = images.iter().map(|image| Subject::from_image(image, mirrors)).collect();
+    let subjects: Vec<Subject<'_>> = images
+        .iter()
+        .map(|image| Subject::from_image(image, mirrors))
+        .collect();
     check_subjects(&policy, &subjects, plan.policy.is_some(), &trees.catalog)?;
     printer.print_note(&format!(
         "for Kubernetes {}, host access {}, CNI {}",
@@ -35,19 +38,34 @@ pub(super) fn run_cluster_manifests(
     for image in cluster::list_floating_images(&files) {
         printer.print_note(&format!("not pinned by digest: {image}"));
     }
-    let Some(out) = &args.out else { return print_stream(&files, printer) };
-    let contents: BTreeMap<String, Vec<u8>> =
-        files.iter().map(|file| (file.file.clone(), file.content.clone().into_bytes())).collect();
+    let Some(out) = &args.out else {
+        return print_stream(&files, printer);
+    };
+    let contents: BTreeMap<String, Vec<u8>> = files
+        .iter()
+        .map(|file| (file.file.clone(), file.content.clone().into_bytes()))
+        .collect();
     fs::place_directory(out, &contents, &[], &[], false)?;
     printer.print_result(&files, || {
-        files.iter().map(|file| format!("{}: {}\n", out.join(&file.file).display(), file.summary)).collect()
+        files
+            .iter()
+            .map(|file| format!("{}: {}\n", out.join(&file.file).display(), file.summary))
+            .collect()
     })
 }
 
 /// One stream without smoke workloads: what is to be applied.
 fn print_stream(files: &[Manifest], printer: &Printer) -> Result<()> {
-    let applied: Vec<Manifest> = files.iter().filter(|file| !file.is_smoke()).cloned().collect();
+    let applied: Vec<Manifest> = files
+        .iter()
+        .filter(|file| !file.is_smoke())
+        .cloned()
+        .collect();
     printer.print_result(&applied, || {
-        applied.iter().map(|file| file.content.as_str()).collect::<Vec<_>>().join("---\n")
+        applied
+            .iter()
+            .map(|file| file.content.as_str())
+            .collect::<Vec<_>>()
+            .join("---\n")
     })
 }

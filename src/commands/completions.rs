@@ -23,16 +23,22 @@ pub(super) fn run_man(args: &ManArgs, printer: &Printer) -> Result<()> {
     command.build();
     add_pages(&command, "imagegen", &mut pages)?;
     fs::place_directory(&args.out, &pages, &[], &[], args.force)?;
-    printer.print_result(&pages.keys().collect::<Vec<_>>(), || format!("{}\n", args.out.display()))
+    printer.print_result(&pages.keys().collect::<Vec<_>>(), || {
+        format!("{}\n", args.out.display())
+    })
 }
 
 /// A page for the command, and one for each below it: `imagegen-store-add.1`.
 fn add_pages(command: &Command, name: &str, pages: &mut BTreeMap<String, Vec<u8>>) -> Result<()> {
     let mut page = Vec::new();
     let named = command.clone().name(name.to_owned());
-    Man::new(named).render(&mut page).map_err(|error| InternalError(format!("writing {name}.1: {error}")))?;
+    Man::new(named)
+        .render(&mut page)
+        .map_err(|error| InternalError(format!("writing {name}.1: {error}")))?;
     pages.insert(format!("{name}.1"), page);
-    for below in command.get_subcommands().filter(|below| !below.is_hide_set() && below.get_name() != "help")
+    for below in command
+        .get_subcommands()
+        .filter(|below| !below.is_hide_set() && below.get_name() != "help")
     {
         add_pages(below, &format!("{name}-{}", below.get_name()), pages)?;
     }

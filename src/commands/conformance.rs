@@ -9,7 +9,11 @@ use crate::model::cluster::Runner;
 use crate::selection::{cluster_input, read_paths, read_sources, resolve_cluster_plan};
 use crate::ui::Printer;
 
-pub(super) fn run_conformance(args: &ConformanceArgs, sources: &SourceArgs, printer: &Printer) -> Result<()> {
+pub(super) fn run_conformance(
+    args: &ConformanceArgs,
+    sources: &SourceArgs,
+    printer: &Printer,
+) -> Result<()> {
     let trees = read_sources(sources, Some((&args.cluster).into()))?;
     let (plan, _) = resolve_cluster_plan(&args.cluster, &trees)?;
     let checks = cluster::plan_conformance(
@@ -26,7 +30,13 @@ pub(super) fn run_conformance(args: &ConformanceArgs, sources: &SourceArgs, prin
                 Runner::Cluster => "with kubectl, as administrator of the cluster",
                 Runner::Developer => "with Kubernetes' test programs",
             };
-            let _ = writeln!(text, "{}. {} [{}] ({who})", number + 1, check.title, check.id);
+            let _ = writeln!(
+                text,
+                "{}. {} [{}] ({who})",
+                number + 1,
+                check.title,
+                check.id
+            );
             for line in &check.run {
                 let _ = writeln!(text, "   $ {line}");
             }

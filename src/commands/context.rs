@@ -18,7 +18,10 @@ pub fn run_command(cli: Cli, printer: &Printer) -> Result<()> {
         }
     }
     let outcome = super::run_verb(cli, printer);
-    printer.print_detail(&format!("finished after {:.1} s", start.elapsed().as_secs_f32()));
+    printer.print_detail(&format!(
+        "finished after {:.1} s",
+        start.elapsed().as_secs_f32()
+    ));
     outcome
 }
 
@@ -30,26 +33,63 @@ fn describe_inputs(cli: &Cli) -> Vec<String> {
         Some(folder) => format!("catalog: {}", folder.display()),
         None => format!("catalog: built-in, sha256:{}", program.catalog),
     });
-    lines.extend(sources.targets.iter().map(|folder| format!("targets: built-in and {}", folder.display())));
-    lines.extend(sources.steps.iter().map(|folder| format!("steps: built-in and {}", folder.display())));
-    lines.extend(find_selection(&cli.command).into_iter().flat_map(describe_selection));
+    lines.extend(
+        sources
+            .targets
+            .iter()
+            .map(|folder| format!("targets: built-in and {}", folder.display())),
+    );
+    lines.extend(
+        sources
+            .steps
+            .iter()
+            .map(|folder| format!("steps: built-in and {}", folder.display())),
+    );
+    lines.extend(
+        find_selection(&cli.command)
+            .into_iter()
+            .flat_map(describe_selection),
+    );
     lines
 }
 
 fn describe_selection(selection: &SelectionArgs) -> Vec<String> {
     let default = Path::new("imagegen.json");
-    let definition = selection.config.clone().or_else(|| default.exists().then(|| default.to_owned()));
-    let folder = definition.as_ref().and_then(|path| path.parent()).unwrap_or(Path::new("")).to_owned();
+    let definition = selection
+        .config
+        .clone()
+        .or_else(|| default.exists().then(|| default.to_owned()));
+    let folder = definition
+        .as_ref()
+        .and_then(|path| path.parent())
+        .unwrap_or(Path::new(""))
+        .to_owned();
     let lock = folder.join("imagegen.lock.json");
     let describe = |what: &str, path: Option<PathBuf>| {
-        format!("{what}: {}", path.map_or_else(|| "none".to_owned(), |path| path.display().to_string()))
+        format!(
+            "{what}: {}",
+            path.map_or_else(|| "none".to_owned(), |path| path.display().to_string())
+        )
     };
     let mut lines = vec![
         describe("image definition", definition),
-        describe("lockfile beside it", Some(lock).filter(|lock| lock.exists())),
+        describe(
+            "lockfile beside it",
+            Some(lock).filter(|lock| lock.exists()),
+        ),
     ];
-    lines.extend(selection.overrides.iter().map(|path| format!("overrides: {}", path.display())));
-    lines.extend(selection.policy.iter().map(|path| format!("policy: {}", path.display())));
+    lines.extend(
+        selection
+            .overrides
+            .iter()
+            .map(|path| format!("overrides: {}", path.display())),
+    );
+    lines.extend(
+        selection
+            .policy
+            .iter()
+            .map(|path| format!("policy: {}", path.display())),
+    );
     lines
 }
 

@@ -9,15 +9,25 @@ use crate::selection::read_sources;
 use crate::ui::Printer;
 
 pub(super) fn run_doctor(args: &DoctorArgs, sources: &SourceArgs, printer: &Printer) -> Result<()> {
-    let output = check_machine(args, &read_sources(sources, Some((&args.selection).into()))?)?;
+    let output = check_machine(
+        args,
+        &read_sources(sources, Some((&args.selection).into()))?,
+    )?;
     printer.print_listing(&output, || format_table(&output.checks))?;
     Ok(output.require_ready()?)
 }
 
 fn format_table(checks: &[DoctorCheck]) -> String {
-    let columns = env::var("COLUMNS").ok().and_then(|value| value.parse::<usize>().ok());
+    let columns = env::var("COLUMNS")
+        .ok()
+        .and_then(|value| value.parse::<usize>().ok());
     let narrow = columns.is_some_and(|columns| columns < 60);
-    let width = checks.iter().map(|check| check.name.len()).max().unwrap_or(0).min(34);
+    let width = checks
+        .iter()
+        .map(|check| check.name.len())
+        .max()
+        .unwrap_or(0)
+        .min(34);
     let line = |check: &DoctorCheck| {
         let state = match check.state {
             CheckState::Ok => "ok",

@@ -22,7 +22,10 @@ pub(super) fn run_each<A: ImageVerb>(
         match run(&args) {
             Err(error) if several => {
                 printer.print_error(&format!("{name}: {error}"));
-                error.remedies().iter().for_each(|remedy| printer.print_hint(remedy));
+                error
+                    .remedies()
+                    .iter()
+                    .for_each(|remedy| printer.print_hint(remedy));
                 failed.add(name, error.class());
             }
             outcome => outcome?,

@@ -27,12 +27,21 @@ pub(super) fn run_fetch(args: &OnlineArgs, sources: &SourceArgs, printer: &Print
     let trees = read_sources(sources, Some((&args.selection).into()))?;
     let (plan, policy) = resolve_viewed_plan(&args.selection, &args.lock, &trees, printer)?;
     let fetcher = open_fetcher(&args.network, &policy)?;
-    let acquirer =
-        Acquirer { trees: &trees, policy: &policy, fetcher: &fetcher, network: &args.network, printer };
+    let acquirer = Acquirer {
+        trees: &trees,
+        policy: &policy,
+        fetcher: &fetcher,
+        network: &args.network,
+        printer,
+    };
     let proven = acquire_plan(plan, &acquirer)?;
     let output: Vec<FetchOutput> = proven.artifacts().iter().map(describe_file).collect();
     printer.print_result(&output, || {
-        proven.artifacts().iter().map(|artifact| format!("{}\n", artifact.format_summary())).collect()
+        proven
+            .artifacts()
+            .iter()
+            .map(|artifact| format!("{}\n", artifact.format_summary()))
+            .collect()
     })
 }
 

@@ -6,7 +6,9 @@ use crate::cli::{JoinDataArgs, SelectionArgs, SourceArgs};
 use crate::diagnostic::Result;
 use crate::io::fs;
 use crate::join::{Form, build_join_data};
-use crate::selection::{read_join_input, read_places, read_secrets, read_sources, resolve_node_plan};
+use crate::selection::{
+    read_join_input, read_places, read_secrets, read_sources, resolve_node_plan,
+};
 use crate::ui::Printer;
 
 /// What `join-data --format json` prints.
@@ -33,7 +35,11 @@ const BEGINNINGS: &[&str] = &[
     "# Where Cluster API puts",
 ];
 
-pub(super) fn run_join_data(args: &JoinDataArgs, sources: &SourceArgs, printer: &Printer) -> Result<()> {
+pub(super) fn run_join_data(
+    args: &JoinDataArgs,
+    sources: &SourceArgs,
+    printer: &Printer,
+) -> Result<()> {
     let trees = read_sources(sources, Some(args.into()))?;
     let secrets = read_secrets(args)?;
     let input = read_join_input(args)?;
@@ -51,7 +57,10 @@ pub(super) fn run_join_data(args: &JoinDataArgs, sources: &SourceArgs, printer: 
         args.form,
         &plan,
         &trees.catalog,
-        &read_places(&trees, args.signed_scripts || policy.signed_scripts.is_some())?,
+        &read_places(
+            &trees,
+            args.signed_scripts || policy.signed_scripts.is_some(),
+        )?,
     )?;
     for warning in &data.warnings {
         printer.print_warning(warning);
@@ -72,6 +81,11 @@ pub(super) fn run_join_data(args: &JoinDataArgs, sources: &SourceArgs, printer: 
     fs::write_secret(path, data.content.as_bytes())?;
     output.file = Some(path.display().to_string());
     printer.print_result(&output, || {
-        format!("{}: {} for Kubernetes {}\n", path.display(), output.api_version, plan.kubernetes)
+        format!(
+            "{}: {} for Kubernetes {}\n",
+            path.display(),
+            output.api_version,
+            plan.kubernetes
+        )
     })
 }

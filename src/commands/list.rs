@@ -7,8 +7,12 @@ use crate::ui::Printer;
 use crate::view::list_entries;
 
 pub(super) fn run_list(what: &ListWhat, sources: &SourceArgs, printer: &Printer) -> Result<()> {
-    let rows = list_entries(what, &read_sources(sources, Some(DefinitionName::default()))?)?;
-    printer.print_listing(&rows.iter().map(|(value, _)| value).collect::<Vec<_>>(), || {
-        rows.iter().map(|(_, line)| format!("{line}\n")).collect()
-    })
+    let rows = list_entries(
+        what,
+        &read_sources(sources, Some(DefinitionName::default()))?,
+    )?;
+    printer.print_listing(
+        &rows.iter().map(|(value, _)| value).collect::<Vec<_>>(),
+        || rows.iter().map(|(_, line)| format!("{line}\n")).collect(),
+    )
 }

@@ -45,20 +45,37 @@ pub(super) fn run_lock(args: &LockArgs, sources: &SourceArgs, printer: &Printer)
     // A lock is a promise that the image can be made.
     predict_machine(&plan, &trees)?;
     let every = args.prove || args.bundles.is_some();
-    let scope = if every { PinScope::Every } else { PinScope::Needed };
+    let scope = if every {
+        PinScope::Every
+    } else {
+        PinScope::Needed
+    };
     if needs_proofs(&plan, scope, &policy, &trees.catalog) {
         let fetcher = open_fetcher(&args.network, &policy)?;
         let network = &args.network;
-        let acquirer = Acquirer { trees: &trees, policy: &policy, fetcher: &fetcher, network, printer };
+        let acquirer = Acquirer {
+            trees: &trees,
+            policy: &policy,
+            fetcher: &fetcher,
+            network,
+            printer,
+        };
         let verified = pin_plan(&mut plan, scope, &acquirer)?;
         if let Some(folder) = &args.bundles {
-            write_proofs(folder, &verified, fetcher.store(), &Keys::read(trees.catalog.tree())?)?;
+            write_proofs(
+                folder,
+                &verified,
+                fetcher.store(),
+                &Keys::read(trees.catalog.tree())?,
+            )?;
         }
     }
     let admitted = admit(PinnedPlan::new(plan)?, &policy, &trees.catalog)?;
     let (plan, lock) = (admitted.pinned().plan(), admitted.pinned().lock());
     write_lockfile(&path, lock)?;
-    plan.warnings.iter().for_each(|warning| printer.print_warning(&warning.message));
+    plan.warnings
+        .iter()
+        .for_each(|warning| printer.print_warning(&warning.message));
     printer.print_result(lock, || format_lock(&path.display().to_string(), lock))
 }
 

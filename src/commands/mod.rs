@@ -49,22 +49,34 @@ pub fn create_printer(global: &Global) -> Printer {
 fn run_verb(cli: Cli, printer: &Printer) -> Result<()> {
     let sources = &cli.global.sources;
     match cli.command {
-        Command::Build(args) => run_each(&args, printer, |args| build::run_build(args, sources, printer)),
-        Command::Render(args) => run_each(&args, printer, |args| render::run_render(args, sources, printer)),
-        Command::Plan(args) => run_each(&args, printer, |args| plan::run_plan(args, sources, printer)),
+        Command::Build(args) => run_each(&args, printer, |args| {
+            build::run_build(args, sources, printer)
+        }),
+        Command::Render(args) => run_each(&args, printer, |args| {
+            render::run_render(args, sources, printer)
+        }),
+        Command::Plan(args) => run_each(&args, printer, |args| {
+            plan::run_plan(args, sources, printer)
+        }),
         Command::Pin(args) => pin::run_pin(&args, sources.manifests.as_deref(), printer),
-        Command::Fetch(args) => run_each(&args, printer, |args| fetch::run_fetch(args, sources, printer)),
+        Command::Fetch(args) => run_each(&args, printer, |args| {
+            fetch::run_fetch(args, sources, printer)
+        }),
         Command::Bundle(args) => bundle::run_bundle(&args, sources, printer),
         Command::Doctor(args) => doctor::run_doctor(&args, sources, printer),
         Command::Verify(args) => verify::run_verify(&args, sources, printer),
         Command::Scripts(args) => scripts::run_scripts(&args, sources, printer),
         Command::Store(args) => store::run_store(&args, printer),
-        Command::Lock(args) => run_each(&args, printer, |args| lock::run_lock(args, sources, printer)),
-        Command::Outdated(args) => {
-            run_each(&args, printer, |args| outdated::run_outdated(args, sources, printer))
-        }
+        Command::Lock(args) => run_each(&args, printer, |args| {
+            lock::run_lock(args, sources, printer)
+        }),
+        Command::Outdated(args) => run_each(&args, printer, |args| {
+            outdated::run_outdated(args, sources, printer)
+        }),
         Command::Explain(args) => explain::run_explain(&args, sources, printer),
-        Command::ClusterManifests(args) => cluster_manifests::run_cluster_manifests(&args, sources, printer),
+        Command::ClusterManifests(args) => {
+            cluster_manifests::run_cluster_manifests(&args, sources, printer)
+        }
         Command::Conformance(args) => conformance::run_conformance(&args, sources, printer),
         Command::JoinData(args) => join_data::run_join_data(&args, sources, printer),
         Command::List(args) => list::run_list(&args.what, sources, printer),

@@ -8,19 +8,37 @@ use crate::selection::{Stale, read_definition, read_sources, resolve_locked_defi
 use crate::ui::Printer;
 use crate::updates::{OutdatedOutput, Upstreams};
 
-pub(super) fn run_outdated(args: &OnlineArgs, sources: &SourceArgs, printer: &Printer) -> Result<()> {
+pub(super) fn run_outdated(
+    args: &OnlineArgs,
+    sources: &SourceArgs,
+    printer: &Printer,
+) -> Result<()> {
     let trees = read_sources(sources, Some((&args.selection).into()))?;
     let (definition, lock) = read_definition(&args.selection, &trees)?;
     let stale = Stale::Warn(printer);
-    let (plan, policy) =
-        resolve_locked_definition(&definition, &lock, &args.selection, &args.lock, &trees, stale)?;
+    let (plan, policy) = resolve_locked_definition(
+        &definition,
+        &lock,
+        &args.selection,
+        &args.lock,
+        &trees,
+        stale,
+    )?;
     let fetcher = open_fetcher(&args.network, &policy)?;
     let grants = HeaderGrants::new(&args.network, &policy);
-    let upstreams =
-        Upstreams { plan: &plan, definition: &definition, trees: &trees, fetcher: &fetcher, grants: &grants };
+    let upstreams = Upstreams {
+        plan: &plan,
+        definition: &definition,
+        trees: &trees,
+        fetcher: &fetcher,
+        grants: &grants,
+    };
     let rows = upstreams.check_releases(&upstreams.list_subjects()?, printer)?;
     printer.print_listing(&rows, || {
-        let mut text = format!("{:<28} {:<14} {:<14} {:<14}\n", "", "planned", "newer", "newest");
+        let mut text = format!(
+            "{:<28} {:<14} {:<14} {:<14}\n",
+            "", "planned", "newer", "newest"
+        );
         text.extend(rows.iter().map(format_row));
         text
     })
@@ -34,6 +52,9 @@ fn format_row(row: &OutdatedOutput) -> String {
         (None, None) => String::new(),
     };
     let (newer, newest) = (text(&row.newer), text(&row.newest));
-    let line = format!("{:<28} {:<14} {newer:<14} {newest:<14} {note}", row.name, row.planned);
+    let line = format!(
+        "{:<28} {:<14} {newer:<14} {newest:<14} {note}",
+        row.name, row.planned
+    );
     format!("{}\n", line.trim_end())
 }

@@ -12,7 +12,14 @@ pub(super) fn run_pin(args: &PinArgs, manifests: Option<&Path>, printer: &Printe
     printer.print_result(&added, || {
         added
             .iter()
-            .map(|pin| format!("{} {} {}\n", args.component, pin.version, pin.digest.as_str()))
+            .map(|pin| {
+                format!(
+                    "{} {} {}\n",
+                    args.component,
+                    pin.version,
+                    pin.digest.as_str()
+                )
+            })
             .collect()
     })
 }

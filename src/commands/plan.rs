@@ -16,7 +16,11 @@ pub(super) fn run_plan(args: &PlanArgs, sources: &SourceArgs, printer: &Printer)
         return printer.print_listing(&prediction.machine, || prediction.machine.format_listing());
     }
     printer.print_listing(&PlanOutput::new(&plan, &guest), || {
-        let details = if printer.is_verbose() { format_details(&plan, &guest) } else { String::new() };
+        let details = if printer.is_verbose() {
+            format_details(&plan, &guest)
+        } else {
+            String::new()
+        };
         format_plan(&plan, &guest) + &details
     })
 }

@@ -11,12 +11,16 @@ pub(super) fn run_schema(args: &SchemaArgs, sources: &SourceArgs, printer: &Prin
     let schemas = list_schemas(&read_sources(sources, None)?)?;
     let names: Vec<&str> = schemas.iter().map(|(name, _)| *name).collect();
     let Some(name) = &args.name else {
-        return printer.print_result(&names, || names.iter().map(|name| format!("{name}\n")).collect());
+        return printer.print_result(&names, || {
+            names.iter().map(|name| format!("{name}\n")).collect()
+        });
     };
     let Some((_, schema)) = schemas.iter().find(|(known, _)| known == name) else {
-        return Err(
-            InputError::new(format!("unknown schema `{name}`"), format_suggestion(name, names)).into()
-        );
+        return Err(InputError::new(
+            format!("unknown schema `{name}`"),
+            format_suggestion(name, names),
+        )
+        .into());
     };
     printer.print_result(schema, || crate::model::json::format_json(schema))
 }

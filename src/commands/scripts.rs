@@ -28,7 +28,11 @@ pub struct ScriptsOutput {
     pub files: BTreeMap<String, String>,
 }
 
-pub(super) fn run_scripts(args: &ScriptsArgs, sources: &SourceArgs, printer: &Printer) -> Result<()> {
+pub(super) fn run_scripts(
+    args: &ScriptsArgs,
+    sources: &SourceArgs,
+    printer: &Printer,
+) -> Result<()> {
     let trees = read_sources(sources, None)?;
     match &args.what {
         ScriptsWhat::Export { out } => {
@@ -36,11 +40,19 @@ pub(super) fn run_scripts(args: &ScriptsArgs, sources: &SourceArgs, printer: &Pr
             fs::place_directory(out, &files, &[], &[], false)?;
             print_files(out, files, printer)
         }
-        ScriptsWhat::Sign { folder, key, certificate, passphrase_env, timestamp, root, changed, policy } => {
+        ScriptsWhat::Sign {
+            folder,
+            key,
+            certificate,
+            passphrase_env,
+            timestamp,
+            root,
+            changed,
+            policy,
+        } => {
             if let Some(url) = timestamp.as_ref().filter(|url| url.has_secret()) {
                 let message = format!("--timestamp: `{url}` has a query that may be a secret");
-                let remedy =
-                    "other users of this machine see the arguments of the signer: use a URL without it";
+                let remedy = "other users of this machine see the arguments of the signer: use a URL without it";
                 return Err(InputError::new(message, remedy).into());
             }
             let demanded = read_policy(policy.into())?;
@@ -55,11 +67,15 @@ pub(super) fn run_scripts(args: &ScriptsArgs, sources: &SourceArgs, printer: &Pr
             };
             let at = UnixTime::since_unix_epoch(Duration::from_secs(clock::current_time()));
             let pinned = PinnedRoots::read(trees.catalog.tree())?;
-            let verifier = scripts::build_policy(&key, root.as_deref(), Policy::new(&pinned, at), at)?;
+            let verifier =
+                scripts::build_policy(&key, root.as_deref(), Policy::new(&pinned, at), at)?;
             let signed = scripts::sign_scripts(&exported, &key, &verifier)?;
             if let Some(rule) = &demanded.signed_scripts {
                 let tree = Tree::from_files(folder.display().to_string(), signed.clone());
-                find_signing(&tree, Demand::new(&demanded, rule, &pinned, clock::current_time()))?;
+                find_signing(
+                    &tree,
+                    Demand::new(&demanded, rule, &pinned, clock::current_time()),
+                )?;
             }
             fs::replace_files(folder, &signed)?;
             print_files(folder, signed, printer)
@@ -69,9 +85,18 @@ pub(super) fn run_scripts(args: &ScriptsArgs, sources: &SourceArgs, printer: &Pr
 
 fn print_files(folder: &Path, files: BTreeMap<String, Vec<u8>>, printer: &Printer) -> Result<()> {
     let files = files.into_iter().filter(|(path, _)| path != LIST);
-    let files: BTreeMap<String, String> = files.map(|(path, bytes)| (path, sha256_hex(&bytes))).collect();
-    let output = ScriptsOutput { folder: folder.display().to_string(), files };
+    let files: BTreeMap<String, String> = files
+        .map(|(path, bytes)| (path, sha256_hex(&bytes)))
+        .collect();
+    let output = ScriptsOutput {
+        folder: folder.display().to_string(),
+        files,
+    };
     printer.print_result(&output, || {
-        output.files.iter().map(|(path, digest)| format!("{digest}  {path}\n")).collect()
+        output
+            .files
+            .iter()
+            .map(|(path, digest)| format!("{digest}  {path}\n"))
+            .collect()
     })
 }

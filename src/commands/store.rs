@@ -38,10 +38,16 @@ pub(super) fn run_store(args: &StoreArgs, printer: &Printer) -> Result<()> {
         StoreWhat::Add { files } => {
             let mut added = Vec::new();
             for file in files {
-                added.push((store.insert_file(file)?.1.sha256, file.display().to_string()));
+                added.push((
+                    store.insert_file(file)?.1.sha256,
+                    file.display().to_string(),
+                ));
             }
             printer.print_result(&added, || {
-                added.iter().map(|(sha256, file)| format!("{sha256}  {file}\n")).collect()
+                added
+                    .iter()
+                    .map(|(sha256, file)| format!("{sha256}  {file}\n"))
+                    .collect()
             })
         }
         StoreWhat::Verify => {
@@ -56,8 +62,14 @@ pub(super) fn run_store(args: &StoreArgs, printer: &Printer) -> Result<()> {
                 damaged: damaged.clone(),
                 removed: Vec::new(),
             };
-            printer.print_result(&output, || format!("{files} files, {} damaged\n", damaged.len()))?;
-            if damaged.is_empty() { Ok(()) } else { Err(DamagedStore(damaged).into()) }
+            printer.print_result(&output, || {
+                format!("{files} files, {} damaged\n", damaged.len())
+            })?;
+            if damaged.is_empty() {
+                Ok(())
+            } else {
+                Err(DamagedStore(damaged).into())
+            }
         }
         StoreWhat::Gc { days, lock } => {
             let mut kept = BTreeSet::new();
@@ -67,9 +79,17 @@ pub(super) fn run_store(args: &StoreArgs, printer: &Printer) -> Result<()> {
             }
             let age = Duration::from_secs(u64::from(*days) * 24 * 60 * 60);
             let removed = store.collect_garbage(&|digest| kept.contains(digest), age)?;
-            let removed: Vec<String> = removed.iter().map(|path| path.display().to_string()).collect();
+            let removed: Vec<String> = removed
+                .iter()
+                .map(|path| path.display().to_string())
+                .collect();
             let count = removed.len();
-            let output = StoreOutput { store: root, files: None, damaged: Vec::new(), removed };
+            let output = StoreOutput {
+                store: root,
+                files: None,
+                damaged: Vec::new(),
+                removed,
+            };
             printer.print_result(&output, || format!("{count} files removed\n"))
         }
     }

@@ -26,19 +26,42 @@ pub(super) fn run_verify(args: &VerifyArgs, sources: &SourceArgs, printer: &Prin
 }
 
 fn format_whole(output: &WholeOutput) -> String {
-    let proofs = output.evidence.iter().map(|proof| format_proof(proof) + "\n");
-    let recorded = output.recorded.iter().map(|proof| format!("recorded only: {}\n", format_proof(proof)));
+    let proofs = output
+        .evidence
+        .iter()
+        .map(|proof| format_proof(proof) + "\n");
+    let recorded = output
+        .recorded
+        .iter()
+        .map(|proof| format!("recorded only: {}\n", format_proof(proof)));
     proofs
         .chain(recorded)
-        .chain(output.unasked.iter().map(|line| format!("not asked for: {line}\n")))
-        .chain(output.unpinned.iter().map(|artifact| format!("{:<21} {artifact}\n", "unpinned")))
+        .chain(
+            output
+                .unasked
+                .iter()
+                .map(|line| format!("not asked for: {line}\n")),
+        )
+        .chain(
+            output
+                .unpinned
+                .iter()
+                .map(|artifact| format!("{:<21} {artifact}\n", "unpinned")),
+        )
         .collect()
 }
 
 fn format_file(output: &VerifyOutput) -> String {
-    let mut text = format!("{}  {} bytes\nsha256  {}\n", output.file, output.size, output.sha256);
+    let mut text = format!(
+        "{}  {} bytes\nsha256  {}\n",
+        output.file, output.size, output.sha256
+    );
     for proof in &output.evidence {
-        let code = proof.code.as_ref().map(|code| format!(" [{code}]")).unwrap_or_default();
+        let code = proof
+            .code
+            .as_ref()
+            .map(|code| format!(" [{code}]"))
+            .unwrap_or_default();
         let _ = writeln!(text, "{}{code}", format_proof(proof));
         for (name, value) in &proof.facts {
             let _ = writeln!(text, "    {name}: {value}");

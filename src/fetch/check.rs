@@ -7,15 +7,25 @@ use crate::model::value::FileDigest;
 
 /// What the server announces is held against the request before anything is read.
 pub(super) fn check_announced(request: &Request, answer: &Answer) -> Result<(), FetchFailure> {
-    let Some(found) = answer.size else { return Ok(()) };
+    let Some(found) = answer.size else {
+        return Ok(());
+    };
     if let Some(expected) = request.size
         && expected != found
     {
         let media_type = answer.media_type.clone();
-        return Err(FetchFailure::Size { url: request.url.to_string(), expected, found, media_type });
+        return Err(FetchFailure::Size {
+            url: request.url.to_string(),
+            expected,
+            found,
+            media_type,
+        });
     }
     if found > request.max_size {
-        return Err(FetchFailure::TooLarge { url: request.url.to_string(), limit: request.max_size });
+        return Err(FetchFailure::TooLarge {
+            url: request.url.to_string(),
+            limit: request.max_size,
+        });
     }
     Ok(())
 }
@@ -28,16 +38,25 @@ pub(super) fn check_digests(
 ) -> Result<(), FetchFailure> {
     let has_digest = |digest: &FileDigest| found.digest(digest.algorithm()) == digest.as_str();
     if let Some(expected) = request.digests.iter().find(|digest| !has_digest(digest)) {
-        return Err(match request.superseded.iter().find(|(digest, _)| has_digest(digest)) {
-            Some((_, seen)) => FetchFailure::Drift { url: request.url.to_string(), seen: seen.clone() },
-            None => FetchFailure::Digest {
-                url: request.url.to_string(),
-                expected: expected.to_string(),
-                found: found.digest(expected.algorithm()).to_owned(),
-                media_type: media_type.map(str::to_owned),
-                size: found.size,
+        return Err(
+            match request
+                .superseded
+                .iter()
+                .find(|(digest, _)| has_digest(digest))
+            {
+                Some((_, seen)) => FetchFailure::Drift {
+                    url: request.url.to_string(),
+                    seen: seen.clone(),
+                },
+                None => FetchFailure::Digest {
+                    url: request.url.to_string(),
+                    expected: expected.to_string(),
+                    found: found.digest(expected.algorithm()).to_owned(),
+                    media_type: media_type.map(str::to_owned),
+                    size: found.size,
+                },
             },
-        });
+        );
     }
     match request.size {
         Some(expected) if expected != found.size => Err(FetchFailure::Size {
@@ -46,7 +65,9 @@ pub(super) fn check_digests(
             found: found.size,
             media_type: media_type.map(str::to_owned),
         }),
-        _ if found.size == 0 => Err(FetchFailure::Empty { url: request.url.to_string() }),
+        _ if found.size == 0 => Err(FetchFailure::Empty {
+            url: request.url.to_string(),
+        }),
         _ => Ok(()),
     }
 }

@@ -40,7 +40,15 @@ impl<'a> Download<'a> {
         connections: usize,
     ) -> Self {
         let transfer = downloads.start_transfer(&request.name, request.size);
-        Self { fetcher, request, downloads, transfer, connections, tries: 0, furthest: 0 }
+        Self {
+            fetcher,
+            request,
+            downloads,
+            transfer,
+            connections,
+            tries: 0,
+            furthest: 0,
+        }
     }
 
     pub(super) fn http(&self) -> &crate::io::http::Http {
@@ -59,20 +67,22 @@ impl<'a> Download<'a> {
         self.furthest = part.len()?;
         loop {
             let failure = match self.attempt_download(&mut part).await {
-                Ok(whole) => match check_digests(self.request, &whole.digests, whole.media_type.as_deref()) {
-                    Ok(()) => {
-                        let object = part.commit(&whole.digests)?;
-                        self.transfer.finish_transfer();
-                        return Ok(Fetched::new(self.request, whole.digests, object));
+                Ok(whole) => {
+                    match check_digests(self.request, &whole.digests, whole.media_type.as_deref()) {
+                        Ok(()) => {
+                            let object = part.commit(&whole.digests)?;
+                            self.transfer.finish_transfer();
+                            return Ok(Fetched::new(self.request, whole.digests, object));
+                        }
+                        // The part of an earlier run may have been of another file.
+                        Err(_) if resumed => {
+                            resumed = false;
+                            part.clear()?;
+                            continue;
+                        }
+                        Err(failure) => failure,
                     }
-                    // The part of an earlier run may have been of another file.
-                    Err(_) if resumed => {
-                        resumed = false;
-                        part.clear()?;
-                        continue;
-                    }
-                    Err(failure) => failure,
-                },
+                }
                 Err(failure) => failure,
             };
             let Some(pause) = self.plan_retry(&failure, &mut part)? else {
@@ -92,7 +102,9 @@ impl<'a> Download<'a> {
         failure: &FetchFailure,
         part: &mut Part,
     ) -> Result<Option<Duration>, FetchFailure> {
-        let FetchFailure::Http(error) = failure else { return Ok(None) };
+        let FetchFailure::Http(error) = failure else {
+            return Ok(None);
+        };
         let length = part.len()?;
         if length >= self.furthest + PROGRESS {
             self.furthest = length;
@@ -110,7 +122,8 @@ impl<'a> Download<'a> {
         };
         // Many connections may be what the server does not like.
         self.connections = (self.connections / 2).max(1);
-        self.downloads.print_line(&format!("{}: {error}; trying again", self.request.name));
+        self.downloads
+            .print_line(&format!("{}: {error}; trying again", self.request.name));
         Ok(Some(pause))
     }
 
@@ -120,14 +133,19 @@ impl<'a> Download<'a> {
         let patience = &self.http().patience;
         let doubled = patience.pause.saturating_mul(1 << self.tries.min(16)) / 2;
         let chance = RandomState::new().hash_one(self.tries) % 1000;
-        let jittered = doubled.mul_f64(0.75 + f64::from(u32::try_from(chance).unwrap_or(0)) / 2000.0);
+        let jittered =
+            doubled.mul_f64(0.75 + f64::from(u32::try_from(chance).unwrap_or(0)) / 2000.0);
         said.unwrap_or(jittered).min(patience.longest_pause)
     }
 
     async fn open_part(&self) -> Result<Part, FetchFailure> {
         let mut told = false;
         loop {
-            if let Some(part) = self.fetcher.store.open_part(self.request.url.public_url())? {
+            if let Some(part) = self
+                .fetcher
+                .store
+                .open_part(self.request.url.public_url())?
+            {
                 return Ok(part);
             }
             if !told {
@@ -150,13 +168,23 @@ impl<'a> Download<'a> {
         // A process that died before it could name the file left all of it.
         if there > 0 && request.size == Some(there) && !request.digests.is_empty() {
             part.read_pieces(0, there, |piece| sums.add(piece))?;
-            return Ok(Whole { digests: sums.finish(), media_type: None });
+            return Ok(Whole {
+                digests: sums.finish(),
+                media_type: None,
+            });
         }
         let resume = match part.etag() {
-            Some(etag) if there > 0 => Some(Resume { from: there, length: None, etag }),
+            Some(etag) if there > 0 => Some(Resume {
+                from: there,
+                length: None,
+                etag,
+            }),
             _ => None,
         };
-        let mut answer = self.http().get(request.url.request_url(), &request.headers, resume).await?;
+        let mut answer = self
+            .http()
+            .get(request.url.request_url(), &request.headers, resume)
+            .await?;
         if answer.offset == 0 {
             part.clear()?;
         } else {
@@ -164,19 +192,28 @@ impl<'a> Download<'a> {
             self.transfer.add(answer.offset);
         }
         check_announced(request, &answer)?;
-        answer.size.into_iter().for_each(|size| self.transfer.announce_size(size));
+        answer
+            .size
+            .into_iter()
+            .for_each(|size| self.transfer.announce_size(size));
         part.record_etag(answer.etag.as_deref())?;
         let media_type = answer.media_type.take();
         if let Some((size, etag)) = self.find_split(&answer) {
             drop(answer);
             split_download(self, part, &mut sums, size, &etag).await?;
-            return Ok(Whole { digests: sums.finish(), media_type });
+            return Ok(Whole {
+                digests: sums.finish(),
+                media_type,
+            });
         }
         let limit = request.max_size.min(request.size.unwrap_or(u64::MAX));
         part.seek_end()?;
         while let Some(piece) = answer.body.next_piece().await? {
             if sums.size() + piece.len() as u64 > limit {
-                return Err(FetchFailure::TooLarge { url: request.url.to_string(), limit });
+                return Err(FetchFailure::TooLarge {
+                    url: request.url.to_string(),
+                    limit,
+                });
             }
             part.append(&piece)?;
             sums.add(&piece);
@@ -186,7 +223,10 @@ impl<'a> Download<'a> {
             Some(size) if sums.size() < size => {
                 Err(HttpError::short_body(request.url.public_url(), sums.size(), size).into())
             }
-            _ => Ok(Whole { digests: sums.finish(), media_type }),
+            _ => Ok(Whole {
+                digests: sums.finish(),
+                media_type,
+            }),
         }
     }
 

@@ -18,7 +18,9 @@ impl Classify for FetchError {
             FetchFailure::Interrupted => ErrorClass::Interrupted,
             FetchFailure::File(error) => error.class(),
             FetchFailure::System(_) => ErrorClass::Internal,
-            failure if failure.is_wrong_bytes() || failure.is_forbidden() => ErrorClass::Verification,
+            failure if failure.is_wrong_bytes() || failure.is_forbidden() => {
+                ErrorClass::Verification
+            }
             FetchFailure::Http(error) => error.class(),
             _ => ErrorClass::Fetch,
         }
@@ -37,12 +39,23 @@ pub enum FetchFailure {
     #[error(transparent)]
     File(#[from] FileError),
     #[error("{} has the digest {found}, expected {expected}{}", public(.url), describe_html(.media_type.as_deref(), *.size))]
-    Digest { url: String, expected: String, found: String, media_type: Option<String>, size: u64 },
+    Digest {
+        url: String,
+        expected: String,
+        found: String,
+        media_type: Option<String>,
+        size: u64,
+    },
     /// Bytes that the publisher has replaced since.
     #[error("{} serves a file that its publisher has replaced ({seen})", public(.url))]
     Drift { url: String, seen: String },
     #[error("{} has {found} bytes, expected {expected}{}", public(.url), describe_html(.media_type.as_deref(), *.found))]
-    Size { url: String, expected: u64, found: u64, media_type: Option<String> },
+    Size {
+        url: String,
+        expected: u64,
+        found: u64,
+        media_type: Option<String>,
+    },
     #[error("{} has more than {limit} bytes", public(.url))]
     TooLarge { url: String, limit: u64 },
     #[error("{} is empty", public(.url))]
@@ -66,7 +79,10 @@ fn describe_html(media_type: Option<&str>, size: u64) -> String {
 
 impl FetchError {
     pub(super) fn new(name: &str, failure: FetchFailure) -> Self {
-        Self { name: name.to_owned(), failure: Box::new(failure) }
+        Self {
+            name: name.to_owned(),
+            failure: Box::new(failure),
+        }
     }
 
     /// Whether only the network could tell.
@@ -125,11 +141,15 @@ impl FetchFailure {
             Self::Digest { .. } => {
                 "compare with the publisher's own record; if it was replaced, `imagegen pin` or an override states the new digest"
             }
-            Self::Drift { .. } => "a mirror or cache is out of date: clear it, or fetch from the publisher",
+            Self::Drift { .. } => {
+                "a mirror or cache is out of date: clear it, or fetch from the publisher"
+            }
             Self::Size { .. } => {
                 "a login page or a cut download often has another size: open the URL yourself"
             }
-            Self::Offline(_) => "run `imagegen fetch` with network first, or extract a bundle into the store",
+            Self::Offline(_) => {
+                "run `imagegen fetch` with network first, or extract a bundle into the store"
+            }
             Self::Http(error) => return error.hint(),
             _ => return None,
         })

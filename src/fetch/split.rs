@@ -80,7 +80,9 @@ async fn fetch_in_order(
             next += piece.length;
             under_way.0.push_back(tokio::spawn(piece.fetch()));
         }
-        let Some(first) = under_way.0.front_mut() else { break };
+        let Some(first) = under_way.0.front_mut() else {
+            break;
+        };
         let outcome = first.await;
         under_way.0.pop_front();
         outcome.map_err(|error| FetchFailure::System(error.to_string()))??;
@@ -105,8 +107,15 @@ struct Piece {
 
 impl Piece {
     async fn fetch(self) -> Result<(), FetchFailure> {
-        let resume = Resume { from: self.from, length: Some(self.length), etag: &self.etag };
-        let mut answer = self.http.get(self.url.request_url(), &self.headers, Some(resume)).await?;
+        let resume = Resume {
+            from: self.from,
+            length: Some(self.length),
+            etag: &self.etag,
+        };
+        let mut answer = self
+            .http
+            .get(self.url.request_url(), &self.headers, Some(resume))
+            .await?;
         // The file is another one by now, or the server no longer knows ranges.
         let other = || HttpError::wrong_part(self.url.public_url());
         if answer.offset != self.from {

@@ -12,24 +12,40 @@ const END: &str = "-----END CERTIFICATE-----";
 /// # Errors
 /// The content is no certificate, or several.
 pub(super) fn complete_certificate(properties: &mut Map<String, Value>) -> Result<(), String> {
-    let Some(content) = properties.get("content").and_then(Value::as_str) else { return Ok(()) };
-    let base64 = if content.contains("-----BEGIN") { strip_armor(content)? } else { content.to_owned() };
-    let der = STANDARD.decode(&base64).map_err(|error| format!("`content` is not base64: {error}"))?;
+    let Some(content) = properties.get("content").and_then(Value::as_str) else {
+        return Ok(());
+    };
+    let base64 = if content.contains("-----BEGIN") {
+        strip_armor(content)?
+    } else {
+        content.to_owned()
+    };
+    let der = STANDARD
+        .decode(&base64)
+        .map_err(|error| format!("`content` is not base64: {error}"))?;
     // A certificate is a SEQUENCE (RFC 5280, section 4.1).
     if der.first() != Some(&0x30) {
         return Err("`content` is not a certificate in PEM or DER".to_owned());
     }
-    properties.entry("sha256").or_insert_with(|| Value::String(sha256_hex(&der)));
+    properties
+        .entry("sha256")
+        .or_insert_with(|| Value::String(sha256_hex(&der)));
     properties.insert("content".to_owned(), Value::String(base64));
     Ok(())
 }
 
 /// The base64 of the only certificate in a PEM text.
 fn strip_armor(pem: &str) -> Result<String, String> {
-    let (_, rest) = pem.split_once(BEGIN).ok_or("`content` contains no certificate")?;
-    let (body, after) = rest.split_once(END).ok_or("the certificate in `content` is truncated")?;
+    let (_, rest) = pem
+        .split_once(BEGIN)
+        .ok_or("`content` contains no certificate")?;
+    let (body, after) = rest
+        .split_once(END)
+        .ok_or("the certificate in `content` is truncated")?;
     if after.contains(BEGIN) {
-        return Err("`content` contains several certificates; write a resource for each".to_owned());
+        return Err(
+            "`content` contains several certificates; write a resource for each".to_owned(),
+        );
     }
     Ok(body.split_whitespace().collect())
 }
@@ -41,7 +57,10 @@ mod tests {
     use super::*;
 
     fn complete(content: &str) -> Result<Map<String, Value>, String> {
-        let mut properties = json!({ "content": content }).as_object().cloned().unwrap_or_default();
+        let mut properties = json!({ "content": content })
+            .as_object()
+            .cloned()
+            .unwrap_or_default();
         complete_certificate(&mut properties).map(|()| properties)
     }
 

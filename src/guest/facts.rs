@@ -37,7 +37,11 @@ pub fn collect_facts(
     paths: Value,
     sddl: Value,
 ) -> Result<Value, GuestError> {
-    let cache = paths.get("cache").and_then(Value::as_str).unwrap_or(r"C:\imagegen\cache").to_owned();
+    let cache = paths
+        .get("cache")
+        .and_then(Value::as_str)
+        .unwrap_or(r"C:\imagegen\cache")
+        .to_owned();
     let mut facts = Map::new();
     let mut fact = |name: &str, value: Value| facts.insert(name.to_owned(), value);
     fact("target", plan.target.facts());
@@ -50,7 +54,10 @@ pub fn collect_facts(
             "kubeadmApi": plan.line.kubeadm_api.last(),
         }),
     );
-    fact("runtime", collect_runtime(plan.runtime, &plan.runtime_version, situation));
+    fact(
+        "runtime",
+        collect_runtime(plan.runtime, &plan.runtime_version, situation),
+    );
     fact("cni", network_side(plan, situation));
     fact("hostAccess", json!(plan.host_access));
     fact("delivery", json!(plan.delivery));
@@ -58,8 +65,14 @@ pub fn collect_facts(
     fact("paths", paths);
     fact("sddl", sddl);
     fact("components", collect_components(situation));
-    fact("downloads", collect_groups(plan, |group| collect_downloads(group, &cache)));
-    fact("archives", collect_groups(plan, |group| collect_archives(group, &cache)));
+    fact(
+        "downloads",
+        collect_groups(plan, |group| collect_downloads(group, &cache)),
+    );
+    fact(
+        "archives",
+        collect_groups(plan, |group| collect_archives(group, &cache)),
+    );
     fact("images", json!(plan.images));
     fact("pull", json!(plan.delivery != Delivery::Media));
     fact("proxy", collect_proxy(&plan.proxy));
@@ -70,8 +83,14 @@ pub fn collect_facts(
     fact("features", json!(situation.features));
     fact("scripts", collect_scripts(plan.signing.as_ref()));
     let log_runner = plan.kubernetes >= Version::from_literal("1.26.0");
-    fact("kubelet", json!({ "arguments": [], "logRunner": log_runner }));
-    fact("kubeProxy", json!({ "arguments": [], "logRunner": log_runner }));
+    fact(
+        "kubelet",
+        json!({ "arguments": [], "logRunner": log_runner }),
+    );
+    fact(
+        "kubeProxy",
+        json!({ "arguments": [], "logRunner": log_runner }),
+    );
     let mut facts = Value::Object(facts);
     // Flags are expressions over the facts themselves.
     let empty = Tree::from_files(String::new(), BTreeMap::new());
@@ -86,8 +105,18 @@ pub fn collect_facts(
 
 /// The pod network: its name, and what the join does for it.
 fn network_side(plan: &Plan, situation: &Situation) -> Value {
-    let PodNetwork { name, overlay, agent, hns_network, node, .. } = &plan.network;
-    let configuration = node.configuration.as_ref().filter(|_| situation.holds(&node.when));
+    let PodNetwork {
+        name,
+        overlay,
+        agent,
+        hns_network,
+        node,
+        ..
+    } = &plan.network;
+    let configuration = node
+        .configuration
+        .as_ref()
+        .filter(|_| situation.holds(&node.when));
     json!({
         "name": name,
         "overlay": overlay,
@@ -128,7 +157,11 @@ fn collect_windows(plan: &Plan) -> Value {
 fn list_refused_editions(plan: &Plan) -> Vec<&'static str> {
     let is_asked = plan.variables.get(EVALUATION) == Some(&Value::Bool(true));
     let takes_media = plan.target.find_variable(EVALUATION).is_some();
-    if takes_media && !is_asked { vec!["Eval"] } else { Vec::new() }
+    if takes_media && !is_asked {
+        vec!["Eval"]
+    } else {
+        Vec::new()
+    }
 }
 
 fn collect_runtime(runtime: Runtime, version: &Version, situation: &Situation) -> Value {
@@ -177,7 +210,11 @@ fn collect_updates(plan: &Plan, cache: &str) -> Value {
             })
         })
         .collect();
-    let categories: Vec<&str> = updates.categories.iter().map(|category| category.id()).collect();
+    let categories: Vec<&str> = updates
+        .categories
+        .iter()
+        .map(|category| category.id())
+        .collect();
     let search = json!({ "kbs": updates.kbs, "categories": categories });
     let searches = !updates.kbs.is_empty() || !updates.categories.is_empty();
     json!({ "files": files, "searches": if searches { json!([search]) } else { json!([]) } })
@@ -186,7 +223,9 @@ fn collect_updates(plan: &Plan, cache: &str) -> Value {
 /// Folders of volume plugins, and their files with the folder of each.
 fn collect_volume_plugins(plan: &Plan) -> Value {
     let plugins = &plan.selection.volume_plugins;
-    let named = plugins.iter().flat_map(|(plugin, files)| files.iter().map(move |file| (plugin, file)));
+    let named = plugins
+        .iter()
+        .flat_map(|(plugin, files)| files.iter().map(move |file| (plugin, file)));
     let files: Vec<Value> = named
         .map(|(plugin, file)| {
             let url = resolve_mirror(&plan.selection.overrides, &file.url);
@@ -201,7 +240,11 @@ fn collect_volume_plugins(plan: &Plan) -> Value {
 
 /// How the guest's own scripts are started, and what must be trusted for it.
 fn collect_scripts(signing: Option<&Signing>) -> Value {
-    let policy = if signing.is_some() { "AllSigned" } else { "Bypass" };
+    let policy = if signing.is_some() {
+        "AllSigned"
+    } else {
+        "Bypass"
+    };
     let certificates: Vec<Value> = signing
         .iter()
         .flat_map(|signing| &signing.certificates)
@@ -245,18 +288,30 @@ fn collect_mirrors(plan: &Plan) -> Value {
 fn collect_proxy(proxy: &Proxy) -> Value {
     let (http, https) = (proxy.http.as_deref(), proxy.https.as_deref());
     let no_proxy = proxy.no_proxy.as_deref();
-    let set: Vec<(&str, &str)> = [("HTTP_PROXY", http), ("HTTPS_PROXY", https), ("NO_PROXY", no_proxy)]
-        .into_iter()
-        .filter_map(|(name, value)| Some((name, value?)))
+    let set: Vec<(&str, &str)> = [
+        ("HTTP_PROXY", http),
+        ("HTTPS_PROXY", https),
+        ("NO_PROXY", no_proxy),
+    ]
+    .into_iter()
+    .filter_map(|(name, value)| Some((name, value?)))
+    .collect();
+    let variables: Vec<Value> = set
+        .iter()
+        .map(|(name, value)| json!({ "name": name, "value": value }))
         .collect();
-    let variables: Vec<Value> =
-        set.iter().map(|(name, value)| json!({ "name": name, "value": value })).collect();
-    let environment: Vec<String> = set.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    let environment: Vec<String> = set
+        .iter()
+        .map(|(name, value)| format!("{name}={value}"))
+        .collect();
     // Without protocol and with semicolons, as Windows writes them.
     let winhttp: Vec<Value> = https
         .or(http)
         .map(|url| {
-            let host = url.split_once("://").map_or(url, |(_, host)| host).trim_end_matches('/');
+            let host = url
+                .split_once("://")
+                .map_or(url, |(_, host)| host)
+                .trim_end_matches('/');
             json!({ "server": host, "bypass": format_winhttp_bypass(no_proxy.unwrap_or_default()) })
         })
         .into_iter()
@@ -272,15 +327,23 @@ fn collect_proxy(proxy: &Proxy) -> Value {
 /// `NO_PROXY` as the bypass list of WinHTTP, which knows names and wildcards: no network and no suffix
 /// with a leading dot (`netsh winhttp set proxy`). IPv6 networks have no form there and are left out.
 fn format_winhttp_bypass(no_proxy: &str) -> String {
-    let entries = no_proxy.split(',').map(str::trim).filter(|entry| !entry.is_empty());
-    entries.flat_map(list_bypass_entries).collect::<Vec<_>>().join(";")
+    let entries = no_proxy
+        .split(',')
+        .map(str::trim)
+        .filter(|entry| !entry.is_empty());
+    entries
+        .flat_map(list_bypass_entries)
+        .collect::<Vec<_>>()
+        .join(";")
 }
 
 fn list_bypass_entries(entry: &str) -> Vec<String> {
     if let Some(suffix) = entry.strip_prefix('.') {
         return vec![format!("*.{suffix}")];
     }
-    let Some((network, length)) = entry.split_once('/') else { return vec![entry.to_owned()] };
+    let Some((network, length)) = entry.split_once('/') else {
+        return vec![entry.to_owned()];
+    };
     match (network.parse::<std::net::Ipv4Addr>(), length.parse::<u32>()) {
         (Ok(network), Ok(length @ 1..=32)) => list_octet_wildcards(network.octets(), length),
         _ => Vec::new(),
@@ -292,9 +355,14 @@ fn list_octet_wildcards(octets: [u8; 4], length: u32) -> Vec<String> {
     let whole = ((length - 1) / 8) as usize;
     let count = 1_u16 << ((8 - length % 8) % 8);
     let first = u16::from(octets[whole]) / count * count;
-    let head: String = octets[..whole].iter().map(|octet| format!("{octet}.")).collect();
+    let head: String = octets[..whole]
+        .iter()
+        .map(|octet| format!("{octet}."))
+        .collect();
     let tail = if whole == 3 { "" } else { ".*" };
-    (first..first + count).map(|value| format!("{head}{value}{tail}")).collect()
+    (first..first + count)
+        .map(|value| format!("{head}{value}{tail}"))
+        .collect()
 }
 
 fn collect_components(situation: &Situation) -> Value {
@@ -308,8 +376,11 @@ fn collect_components(situation: &Situation) -> Value {
 
 /// A list for every known name, empty where the plan has no such group.
 fn collect_groups(plan: &Plan, list: impl Fn(&PlannedGroup) -> Vec<Value>) -> Value {
-    let mut lists: Map<String, Value> =
-        plan.known.iter().map(|name| (name.clone(), Value::Array(Vec::new()))).collect();
+    let mut lists: Map<String, Value> = plan
+        .known
+        .iter()
+        .map(|name| (name.clone(), Value::Array(Vec::new())))
+        .collect();
     for group in &plan.groups {
         lists.insert(group.name.clone(), Value::Array(list(group)));
     }

@@ -34,7 +34,11 @@ pub fn select_flags(
         {
             continue;
         }
-        let value = rule.value.as_ref().map(|value| renderer.render_text(value, None)).transpose();
+        let value = rule
+            .value
+            .as_ref()
+            .map(|value| renderer.render_text(value, None))
+            .transpose();
         applied.push(AppliedFlag {
             flag: rule.flag.clone(),
             value: value.map_err(|message| GuestError::Value {
@@ -58,7 +62,11 @@ fn render_gates(table: &FlagTable, program: &str, situation: &Situation) -> Opti
     };
     let rules: Vec<&GateRule> = table.feature_gates.iter().filter(applies).collect();
     let join = |text: fn(&GateRule) -> String, separator: &str| {
-        rules.iter().map(|rule| text(rule)).collect::<Vec<_>>().join(separator)
+        rules
+            .iter()
+            .map(|rule| text(rule))
+            .collect::<Vec<_>>()
+            .join(separator)
     };
     (!rules.is_empty()).then(|| AppliedFlag {
         flag: "--feature-gates".to_owned(),

@@ -25,7 +25,11 @@ pub struct Renderer<'a> {
 
 impl<'a> Renderer<'a> {
     pub fn new(facts: &'a Value, provisioners: &'a Tree) -> Self {
-        Self { facts, provisioners, tera: OnceCell::new() }
+        Self {
+            facts,
+            provisioners,
+            tera: OnceCell::new(),
+        }
     }
 
     /// Replaces every special form in a property's value.
@@ -35,10 +39,18 @@ impl<'a> Renderer<'a> {
     pub fn render_value(&self, value: &mut Value, item: Option<&Value>) -> Result<(), String> {
         match value {
             Value::String(text) if is_template(text) => *text = self.render_text(text, item)?,
-            Value::Array(items) => return items.iter_mut().try_for_each(|it| self.render_value(it, item)),
+            Value::Array(items) => {
+                return items
+                    .iter_mut()
+                    .try_for_each(|it| self.render_value(it, item));
+            }
             Value::Object(object) => match self.render_form(object, item)? {
                 Some(rendered) => *value = rendered,
-                None => return object.values_mut().try_for_each(|it| self.render_value(it, item)),
+                None => {
+                    return object
+                        .values_mut()
+                        .try_for_each(|it| self.render_value(it, item));
+                }
             },
             Value::String(_) | Value::Null | Value::Bool(_) | Value::Number(_) => {}
         }
@@ -59,16 +71,23 @@ impl<'a> Renderer<'a> {
             return self.find_fact(path, item).map(Some);
         }
         if let (Some(name), 1) = (text("template"), object.len()) {
-            return self.render_template(name, item).map(|text| Some(Value::String(text)));
+            return self
+                .render_template(name, item)
+                .map(|text| Some(Value::String(text)));
         }
         if let (Some(name), 1) = (text("file"), object.len()) {
             let text = String::from_utf8(self.read_own_file(name)?.to_vec());
-            let text =
-                text.map_err(|_| format!("{name} is not UTF-8 text; use `{{\"base64\": \"{name}\"}}`"))?;
-            return Ok(Some(Value::String(text.trim_start_matches('\u{feff}').to_owned())));
+            let text = text.map_err(|_| {
+                format!("{name} is not UTF-8 text; use `{{\"base64\": \"{name}\"}}`")
+            })?;
+            return Ok(Some(Value::String(
+                text.trim_start_matches('\u{feff}').to_owned(),
+            )));
         }
         if let (Some(name), 1) = (text("base64"), object.len()) {
-            return Ok(Some(Value::String(STANDARD.encode(self.read_own_file(name)?))));
+            return Ok(Some(Value::String(
+                STANDARD.encode(self.read_own_file(name)?),
+            )));
         }
         if let (Some(path), Some(into), 2) = (text("membersOf"), text("into"), object.len()) {
             return self.place_members(path, into, item).map(Some);
@@ -90,7 +109,8 @@ impl<'a> Renderer<'a> {
         if let Some(text) = self.insert_facts(text, item) {
             return Ok(text);
         }
-        self.render_source(text, item).map_err(|error| format_report(&error))
+        self.render_source(text, item)
+            .map_err(|error| format_report(&error))
     }
 
     /// Fast path without Tera, which compiles each template: inserts facts that are strings or integers. Returns
@@ -134,9 +154,13 @@ impl<'a> Renderer<'a> {
 
     fn render_template(&self, name: &str, item: Option<&Value>) -> Result<String, String> {
         let path = format!("templates/{name}");
-        let bytes = self.provisioners.get(&path).ok_or_else(|| format!("no provisioners/{path}"))?;
+        let bytes = self
+            .provisioners
+            .get(&path)
+            .ok_or_else(|| format!("no provisioners/{path}"))?;
         let source = std::str::from_utf8(bytes).map_err(|error| format!("{path}: {error}"))?;
-        self.render_source(source, item).map_err(|error| format!("{path}: {}", format_report(&error)))
+        self.render_source(source, item)
+            .map_err(|error| format!("{path}: {}", format_report(&error)))
     }
 
     /// A file beside the step files of the user.
@@ -147,7 +171,9 @@ impl<'a> Renderer<'a> {
 
     fn render_source(&self, source: &str, item: Option<&Value>) -> Result<String, String> {
         check_bounds(source)?;
-        let (tera, context) = self.tera.get_or_init(|| (create_engine(), RefCell::default()));
+        let (tera, context) = self
+            .tera
+            .get_or_init(|| (create_engine(), RefCell::default()));
         let mut context = context.borrow_mut();
         let render = |context: &Context| match item {
             None => render_bounded(tera, source, context),
@@ -182,16 +208,21 @@ impl<'a> Renderer<'a> {
         let mut parts = path.split('.');
         let mut value = match (parts.next(), item) {
             (Some("item"), Some(item)) => item,
-            (Some(first), _) => self.facts.get(first).ok_or_else(|| format!("no fact `{path}`"))?,
+            (Some(first), _) => self
+                .facts
+                .get(first)
+                .ok_or_else(|| format!("no fact `{path}`"))?,
             (None, _) => return Err("the path of the fact is empty".to_owned()),
         };
         // Names of components may hold dots (`hns.psm1`): the longest key that fits is taken.
         let rest: Vec<&str> = parts.collect();
         let mut start = 0;
         while start < rest.len() {
-            let found = (start + 1..=rest.len())
-                .rev()
-                .find_map(|end| value.get(rest[start..end].join(".")).map(|found| (end, found)));
+            let found = (start + 1..=rest.len()).rev().find_map(|end| {
+                value
+                    .get(rest[start..end].join("."))
+                    .map(|found| (end, found))
+            });
             (start, value) = found.ok_or_else(|| format!("no fact `{path}`"))?;
         }
         Ok(value.clone())
@@ -204,15 +235,21 @@ impl<'a> Renderer<'a> {
         };
         members
             .iter()
-            .map(|member| match (member.get("member"), member.get("file").and_then(Value::as_str)) {
-                (Some(name), Some(file)) => {
-                    let mut placed = json!({ "member": name, "path": format!("{folder}\\{file}") });
-                    if let Some(digest) = member.get("sha256") {
-                        placed["sha256"] = digest.clone();
+            .map(|member| {
+                match (
+                    member.get("member"),
+                    member.get("file").and_then(Value::as_str),
+                ) {
+                    (Some(name), Some(file)) => {
+                        let mut placed =
+                            json!({ "member": name, "path": format!("{folder}\\{file}") });
+                        if let Some(digest) = member.get("sha256") {
+                            placed["sha256"] = digest.clone();
+                        }
+                        Ok(placed)
                     }
-                    Ok(placed)
+                    _ => Err(format!("`{path}.members` is not a list of members")),
                 }
-                _ => Err(format!("`{path}.members` is not a list of members")),
             })
             .collect::<Result<_, _>>()
             .map(Value::Array)
@@ -233,12 +270,22 @@ impl<'a> Renderer<'a> {
 
 fn is_template(text: &str) -> bool {
     // Most texts have no brace, and one character is found faster than two.
-    text.contains('{') && text.as_bytes().windows(2).any(|pair| pair == b"{{" || pair == b"{%")
+    text.contains('{')
+        && text
+            .as_bytes()
+            .windows(2)
+            .any(|pair| pair == b"{{" || pair == b"{%")
 }
 
 /// The first line of the engine's report and the name it points at.
 fn format_report(report: &str) -> String {
-    report.lines().map(str::trim).filter(|line| !line.is_empty()).take(4).collect::<Vec<_>>().join(" ")
+    report
+        .lines()
+        .map(str::trim)
+        .filter(|line| !line.is_empty())
+        .take(4)
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 #[cfg(test)]
@@ -247,9 +294,11 @@ mod tests {
 
     #[test]
     fn facts_are_inserted_as_tera_does() {
-        let facts =
-            json!({ "paths": { "k": r"C:\k", "port": 10250, "ratio": 0.5 }, "on": true, "text": "a{{b" });
-        let (item, tree) = (json!({ "url": "https://a.example/x" }), Tree::embedded_provisioners());
+        let facts = json!({ "paths": { "k": r"C:\k", "port": 10250, "ratio": 0.5 }, "on": true, "text": "a{{b" });
+        let (item, tree) = (
+            json!({ "url": "https://a.example/x" }),
+            Tree::embedded_provisioners(),
+        );
         let renderer = Renderer::new(&facts, &tree);
         for (text, inserted) in [
             ("{{ paths.k }}\\x", true),

@@ -13,8 +13,9 @@ const DEEPEST_LOOP: usize = 2;
 /// Longest result of `range`.
 const LONGEST_RANGE: i64 = 256;
 /// Filters whose result is not longer than what they are given.
-const SHRINKING: &[&str] =
-    &["default", "first", "int", "last", "length", "lower", "nth", "split", "trim", "upper"];
+const SHRINKING: &[&str] = &[
+    "default", "first", "int", "last", "length", "lower", "nth", "split", "trim", "upper",
+];
 
 pub(super) fn create_engine() -> Tera {
     let mut tera = Tera::new();
@@ -28,14 +29,19 @@ pub(super) fn create_engine() -> Tera {
 /// (language specification 2.3.5.2).
 fn quote_literal(text: &str, _: Kwargs, _: &State) -> String {
     let quotes = ['\'', '\u{2018}', '\u{2019}', '\u{201a}', '\u{201b}'];
-    let inner = text.chars().flat_map(|c| std::iter::repeat_n(c, if quotes.contains(&c) { 2 } else { 1 }));
+    let inner = text
+        .chars()
+        .flat_map(|c| std::iter::repeat_n(c, if quotes.contains(&c) { 2 } else { 1 }));
     format!("'{}'", inner.collect::<String>())
 }
 
 /// As the engine's own filter, for texts that stay small.
 #[expect(clippy::needless_pass_by_value, reason = "the engine's signature")]
 fn replace_text(text: &str, arguments: Kwargs, _: &State) -> TeraResult<String> {
-    let (from, to) = (arguments.must_get::<&str>("from")?, arguments.must_get::<&str>("to")?);
+    let (from, to) = (
+        arguments.must_get::<&str>("from")?,
+        arguments.must_get::<&str>("to")?,
+    );
     if text.len() + text.matches(from).count().saturating_mul(to.len()) > LONGEST_TEXT {
         return Err(Error::message(report_length()));
     }
@@ -50,7 +56,8 @@ fn list_range(arguments: Kwargs, _: &State) -> TeraResult<Vec<i64>> {
     let step = arguments.get::<usize>("step_by")?.unwrap_or(1);
     let length = end.saturating_sub(start);
     if step == 0 || !(0..=LONGEST_RANGE).contains(&length) {
-        let message = format!("`range` counts up by at most {LONGEST_RANGE}, in steps of at least 1");
+        let message =
+            format!("`range` counts up by at most {LONGEST_RANGE}, in steps of at least 1");
         return Err(Error::message(message));
     }
     Ok((start..end).step_by(step).collect())
@@ -70,7 +77,11 @@ struct BoundedText {
 impl Write for BoundedText {
     fn write(&mut self, piece: &[u8]) -> io::Result<usize> {
         self.is_full |= self.text.len() + piece.len() > LONGEST_TEXT;
-        if self.is_full { Err(io::ErrorKind::FileTooLarge.into()) } else { self.text.write(piece) }
+        if self.is_full {
+            Err(io::ErrorKind::FileTooLarge.into())
+        } else {
+            self.text.write(piece)
+        }
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -79,18 +90,31 @@ impl Write for BoundedText {
 }
 
 /// What the engine renders, up to [`LONGEST_TEXT`].
-pub(super) fn render_bounded(tera: &Tera, source: &str, context: &Context) -> Result<String, String> {
+pub(super) fn render_bounded(
+    tera: &Tera,
+    source: &str,
+    context: &Context,
+) -> Result<String, String> {
     let mut rendered = BoundedText::default();
     let outcome = tera.render_str_to(source, context, false, &mut rendered);
     // The engine does not say why a text cannot be written.
-    outcome.map_err(|error| if rendered.is_full { report_length() } else { error.to_string() })?;
+    outcome.map_err(|error| {
+        if rendered.is_full {
+            report_length()
+        } else {
+            error.to_string()
+        }
+    })?;
     String::from_utf8(rendered.text).map_err(|error| error.to_string())
 }
 
 /// Refuses a template whose work has no bound.
 pub(super) fn check_bounds(source: &str) -> Result<(), String> {
     if source.len() > LONGEST_SOURCE {
-        return Err(format!("a template has at most {} KiB", LONGEST_SOURCE >> 10));
+        return Err(format!(
+            "a template has at most {} KiB",
+            LONGEST_SOURCE >> 10
+        ));
     }
     let mut depth = 0_usize;
     for behind in source.split("{%").skip(1) {
@@ -120,9 +144,14 @@ fn check_assignment(text: &str) -> Result<(), String> {
     let bare = remove_literals(value);
     let filters = bare.split('|').skip(1).map(|rest| {
         let rest = rest.trim_start();
-        rest.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').next().unwrap_or_default()
+        rest.split(|c: char| !c.is_ascii_alphanumeric() && c != '_')
+            .next()
+            .unwrap_or_default()
     });
-    if let Some(filter) = filters.into_iter().find(|filter| !SHRINKING.contains(filter)) {
+    if let Some(filter) = filters
+        .into_iter()
+        .find(|filter| !SHRINKING.contains(filter))
+    {
         return Err(format!("the filter `{filter}` is not available in `set`"));
     }
     if bare.contains(['~', '{']) || holds_names(&bare) {
@@ -148,8 +177,8 @@ fn remove_literals(text: &str) -> String {
 /// Whether a list that is written out holds more than literals. An index is no list.
 fn holds_names(text: &str) -> bool {
     text.match_indices('[').any(|(at, _)| {
-        let is_index =
-            text[..at].ends_with(|c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | ']' | ')'));
+        let is_index = text[..at]
+            .ends_with(|c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | ']' | ')'));
         let inner = text[at + 1..].split(']').next().unwrap_or_default();
         !is_index && inner.contains(|c: char| c.is_ascii_alphabetic() || c == '[')
     })
@@ -166,15 +195,24 @@ mod tests {
                 "{% for a in x %}{%- for b in x -%}{% for c in x %}{% endfor %}{% endfor %}{% endfor %}",
                 "nested",
             ),
-            ("{% for a in x %}{% set b = a %}{% endfor %}", "inside a loop"),
+            (
+                "{% for a in x %}{% set b = a %}{% endfor %}",
+                "inside a loop",
+            ),
             ("{% set a = b ~ b %}", "does not join"),
             ("{% set a = [b, b] %}", "does not join"),
             ("{% set a = [[1], [1]] %}", "does not join"),
             ("{% set a = {\"k\": b} %}", "does not join"),
             ("{% set a = b | join(sep='|') %}", "the filter `join`"),
-            ("{%- set a = b|replace(from='a', to='aa') -%}", "the filter `replace`"),
+            (
+                "{%- set a = b|replace(from='a', to='aa') -%}",
+                "the filter `replace`",
+            ),
             ("{% set a %}b{% endset %}", "`set` takes a value"),
-            ("{% set_global a = 1 %}", "`{% set_global %}` is not available"),
+            (
+                "{% set_global a = 1 %}",
+                "`{% set_global %}` is not available",
+            ),
             ("{% include 'a' %}", "`{% include %}` is not available"),
             ("{% component a() %}{% endcomponent %}", "is not available"),
         ] {
@@ -195,16 +233,27 @@ mod tests {
     #[test]
     fn what_is_rendered_has_an_end() {
         let render = |source: &str| render_bounded(&create_engine(), source, &Context::new());
-        assert_eq!(render("{% for a in range(end=3) %}{{ a }}{% endfor %}").as_deref(), Ok("012"));
+        assert_eq!(
+            render("{% for a in range(end=3) %}{{ a }}{% endfor %}").as_deref(),
+            Ok("012")
+        );
         assert_eq!(
             render("{% for a in range(start=1, end=6, step_by=2) %}{{ a }}{% endfor %}").as_deref(),
             Ok("135")
         );
-        assert_eq!(render("{{ 'a.b' | replace(from='.', to='[.]') }}").as_deref(), Ok("a[.]b"));
-        for source in ["{{ range(end=257) }}", "{{ range(start=2, end=1) }}", "{{ range(end=3, step_by=0) }}"]
-        {
+        assert_eq!(
+            render("{{ 'a.b' | replace(from='.', to='[.]') }}").as_deref(),
+            Ok("a[.]b")
+        );
+        for source in [
+            "{{ range(end=257) }}",
+            "{{ range(start=2, end=1) }}",
+            "{{ range(end=3, step_by=0) }}",
+        ] {
             assert!(
-                render(source).expect_err(source).contains("`range` counts up by at most 256"),
+                render(source)
+                    .expect_err(source)
+                    .contains("`range` counts up by at most 256"),
                 "{source}"
             );
         }
@@ -212,8 +261,19 @@ mod tests {
         let long = format!(
             "{{% for a in range(end=256) %}}{{% for b in range(end=256) %}}{body}{{% endfor %}}{{% endfor %}}"
         );
-        assert!(render(&long).expect_err("too long").contains("it renders more than 4 MiB"));
-        let grown = format!("{{{{ '{body}' {} }}}}", "| replace(from='a', to='aaaaaaaaaa') ".repeat(6));
-        assert!(render(&grown).expect_err("too long").contains("it renders more than 4 MiB"));
+        assert!(
+            render(&long)
+                .expect_err("too long")
+                .contains("it renders more than 4 MiB")
+        );
+        let grown = format!(
+            "{{{{ '{body}' {} }}}}",
+            "| replace(from='a', to='aaaaaaaaaa') ".repeat(6)
+        );
+        assert!(
+            render(&grown)
+                .expect_err("too long")
+                .contains("it renders more than 4 MiB")
+        );
     }
 }

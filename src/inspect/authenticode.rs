@@ -19,7 +19,10 @@ use super::Job;
 impl Job<'_> {
     fn policy(&self) -> Result<Policy> {
         let pinned = PinnedRoots::read(self.manifests)?;
-        let mut policy = Policy::new(&pinned, UnixTime::since_unix_epoch(Duration::from_secs(self.now())));
+        let mut policy = Policy::new(
+            &pinned,
+            UnixTime::since_unix_epoch(Duration::from_secs(self.now())),
+        );
         if let Some(publisher) = &self.args.publisher {
             policy.publisher = Some(publisher.parse().map_err(|error| {
                 InputError::new(
@@ -39,12 +42,21 @@ impl Job<'_> {
     pub(super) fn authenticode(&self, found: &mut Vec<Evidence>) -> Result<()> {
         let policy = self.policy()?;
         if self.args.member.is_empty() {
-            let outcome = authenticode::verify_source(&self.name(), &mut fs::open_file(self.path)?, &policy);
-            found.push(record_evidence(ProofKind::Authenticode, &self.name(), None, outcome));
+            let outcome =
+                authenticode::verify_source(&self.name(), &mut fs::open_file(self.path)?, &policy);
+            found.push(record_evidence(
+                ProofKind::Authenticode,
+                &self.name(),
+                None,
+                outcome,
+            ));
             return Ok(());
         }
-        let format =
-            if fs::read_head(self.path, 2)? == b"PK" { ArchiveFormat::Zip } else { ArchiveFormat::TarGz };
+        let format = if fs::read_head(self.path, 2)? == b"PK" {
+            ArchiveFormat::Zip
+        } else {
+            ArchiveFormat::TarGz
+        };
         let wanted = Wanted::from_globs(&self.args.member);
         let mut members = Vec::new();
         let walked = archive::read_members(
@@ -53,8 +65,8 @@ impl Job<'_> {
             &wanted,
             &Limits::default(),
             &mut |entry, content| {
-                let mut member =
-                    fs::spool_stream(content).map_err(|error| archive::unreadable_error(entry, &error))?;
+                let mut member = fs::spool_stream(content)
+                    .map_err(|error| archive::unreadable_error(entry, &error))?;
                 let subject = format!("{}!{}", self.name(), entry.name);
                 members.push(record_evidence(
                     ProofKind::Authenticode,
@@ -67,7 +79,12 @@ impl Job<'_> {
         );
         found.append(&mut members);
         if let Err(error) = walked {
-            found.push(record_evidence(ProofKind::Authenticode, &self.name(), None, Err(error)));
+            found.push(record_evidence(
+                ProofKind::Authenticode,
+                &self.name(),
+                None,
+                Err(error),
+            ));
         }
         Ok(())
     }
@@ -75,7 +92,9 @@ impl Job<'_> {
     /// What the file itself says of its signatures, unproven.
     pub(super) fn list_offers(&self) -> Result<Vec<String>> {
         let head = fs::read_head(self.path, 8)?;
-        let Some(kind) = FileKind::detect(&self.name(), &head) else { return Ok(Vec::new()) };
+        let Some(kind) = FileKind::detect(&self.name(), &head) else {
+            return Ok(Vec::new());
+        };
         let mut file = fs::open_file(self.path)?;
         Ok(match authenticode::describe_signatures(kind, &mut file) {
             Ok(offers) => offers

@@ -50,13 +50,17 @@ impl Review<'_> {
             return Ok(None);
         }
         let images = opened.index.images.iter();
-        let images: Vec<Subject<'_>> =
-            images.map(|image| Subject::from_image(&image.name, &plan.selection.mirrors)).collect();
+        let images: Vec<Subject<'_>> = images
+            .map(|image| Subject::from_image(&image.name, &plan.selection.mirrors))
+            .collect();
         check_subjects(&policy, &images, true, &trees.catalog)?;
         if let Some(rule) = &policy.signed_scripts {
             let carried = Tree::from_files("the bundle".to_owned(), opened.scripts.clone());
             let roots = PinnedRoots::read(trees.catalog.tree())?;
-            find_signing(&carried, Demand::new(&policy, rule, &roots, clock::current_time()))?;
+            find_signing(
+                &carried,
+                Demand::new(&policy, rule, &roots, clock::current_time()),
+            )?;
         }
         Ok(Some((plan, policy)))
     }
@@ -82,6 +86,10 @@ fn warn_unchecked(lock: &Lock, trees: &Trees, printer: &Printer) -> Result<()> {
 
 /// Artifacts whose digest neither the catalog nor the selection states.
 pub(super) fn find_lock_pins(lock: &Lock, trees: &Trees) -> Result<Vec<String>> {
-    let plan = crate::selection::resolve_updated_plan(&lock.selection, trees, lock.updated.clone())?;
-    Ok(plan.unpinned_artifacts().map(crate::model::plan::PlannedArtifact::title).collect())
+    let plan =
+        crate::selection::resolve_updated_plan(&lock.selection, trees, lock.updated.clone())?;
+    Ok(plan
+        .unpinned_artifacts()
+        .map(crate::model::plan::PlannedArtifact::title)
+        .collect())
 }

@@ -55,12 +55,21 @@ impl WholeOutput {
     /// A proof failed, none was made, or an artifact is not pinned.
     pub fn require_proofs(&self) -> Result<(), NotProven> {
         let unpinned = self.unpinned.len();
-        let failed = self.evidence.iter().filter(|proof| proof.verdict == Verdict::Failed).count() + unpinned;
+        let failed = self
+            .evidence
+            .iter()
+            .filter(|proof| proof.verdict == Verdict::Failed)
+            .count()
+            + unpinned;
         let proofs = self.evidence.len() + unpinned;
         if failed == 0 && proofs > 0 {
             Ok(())
         } else {
-            Err(NotProven { file: self.name.clone(), failed, proofs })
+            Err(NotProven {
+                file: self.name.clone(),
+                failed,
+                proofs,
+            })
         }
     }
 }
@@ -92,12 +101,17 @@ pub(super) fn inspect_whole(
 
 /// A zip archive that holds an index of ours.
 fn is_bundle(path: &Path) -> Result<bool> {
-    let entries = archive::list_entries(fs::open_file(path)?, ArchiveFormat::Zip, &Limits::default());
+    let entries =
+        archive::list_entries(fs::open_file(path)?, ArchiveFormat::Zip, &Limits::default());
     Ok(entries.is_ok_and(|entries| entries.iter().any(|entry| entry.name == "bundle.json")))
 }
 
 /// A workspace is what its lock makes: it is rendered again, and every file is compared.
-pub(super) fn inspect_workspace(folder: &Path, review: Review<'_>, trees: &Trees) -> Result<WholeOutput> {
+pub(super) fn inspect_workspace(
+    folder: &Path,
+    review: Review<'_>,
+    trees: &Trees,
+) -> Result<WholeOutput> {
     let name = folder.display().to_string();
     let file = format!("{name}/{LOCK}");
     let bytes = fs::read_text(&folder.join(LOCK))?;
@@ -107,18 +121,33 @@ pub(super) fn inspect_workspace(folder: &Path, review: Review<'_>, trees: &Trees
     read_policy(review.policy)?;
     let mut found = Vec::new();
     let mut record = |subject: &str, outcome: Result<&str, ProofError>| {
-        found.push(record_evidence(ProofKind::Pin, subject, None, outcome.map(proven)));
+        found.push(record_evidence(
+            ProofKind::Pin,
+            subject,
+            None,
+            outcome.map(proven),
+        ));
     };
     if let Some(path) = review.lock {
         let same = read_lock(path)?.encode().as_bytes() == bytes;
-        record(LOCK, compare(same, "it is the reviewed lockfile", "it is not the reviewed lockfile"));
+        record(
+            LOCK,
+            compare(
+                same,
+                "it is the reviewed lockfile",
+                "it is not the reviewed lockfile",
+            ),
+        );
     } else if let Some(title) = find_lock_pins(&lock, trees)?.first() {
         record(LOCK, Err(unreviewed_error(title)));
     }
     let values = read_values(folder)?;
     let writer = find_other_writer(&values);
     match render_again(folder, &values, &file, &lock, review.policy, trees) {
-        Err(error) => record(LOCK, Err(ProofError::new("lock-refused", error.to_string()))),
+        Err(error) => record(
+            LOCK,
+            Err(ProofError::new("lock-refused", error.to_string())),
+        ),
         Ok((rendered, archive)) => {
             for (path, bytes) in &rendered.files {
                 let there = fs::read_if_exists(&folder.join(path))?;
@@ -131,7 +160,10 @@ pub(super) fn inspect_workspace(folder: &Path, review: Review<'_>, trees: &Trees
                     (Some(_), None) => "it differs from what the lockfile renders",
                     (Some(_), Some(writer)) => writer,
                 };
-                record(path, compare(same, "the lockfile renders the same bytes", other));
+                record(
+                    path,
+                    compare(same, "the lockfile renders the same bytes", other),
+                );
             }
             if let Some(outcome) = check_archive(folder, &archive, &rendered, &lock)? {
                 record(&archive[0], outcome);
@@ -144,7 +176,13 @@ pub(super) fn inspect_workspace(folder: &Path, review: Review<'_>, trees: &Trees
     }
     let unpinned = lock.unpinned_artifacts();
     let unasked = format_unasked(lock.artifacts.iter());
-    Ok(WholeOutput { name, evidence: found, recorded: Vec::new(), unpinned, unasked })
+    Ok(WholeOutput {
+        name,
+        evidence: found,
+        recorded: Vec::new(),
+        unpinned,
+        unasked,
+    })
 }
 
 const LOCK: &str = "imagegen.lock.json";
@@ -157,7 +195,11 @@ fn unreviewed_error(title: &str) -> ProofError {
 }
 
 fn compare<'a>(same: bool, good: &'a str, bad: &str) -> Result<&'a str, ProofError> {
-    if same { Ok(good) } else { Err(ProofError::new("file-differs", bad)) }
+    if same {
+        Ok(good)
+    } else {
+        Err(ProofError::new("file-differs", bad))
+    }
 }
 
 /// The workspace as the lock, the catalog and the policy make it now, and the names of its archive. Scripts are the
@@ -170,18 +212,29 @@ fn render_again(
     policy: NamedPolicy<'_>,
     trees: &Trees,
 ) -> Result<(Workspace, Vec<String>)> {
-    let unreviewed = Lock { not_admitted: None, ..lock.clone() };
+    let unreviewed = Lock {
+        not_admitted: None,
+        ..lock.clone()
+    };
     let build = environment::BuildEnvironment::read(folder, values)?;
     let values = build.complete_values(values, lock, trees)?;
     let required = PolicyOfLock::Required;
-    let (mut plan, policy) = resolve_lock_of_build(file, &unreviewed, &values, policy, required, trees)?;
+    let (mut plan, policy) =
+        resolve_lock_of_build(file, &unreviewed, &values, policy, required, trees)?;
     let preview = Lock::for_preview(&plan).not_admitted;
     if lock.not_admitted.is_some() && lock.not_admitted != preview {
-        return Err(ProofError::new("lock-edited", "`notAdmitted` is not the text of a preview").into());
+        return Err(
+            ProofError::new("lock-edited", "`notAdmitted` is not the text of a preview").into(),
+        );
     }
     let scripts = read_scripts(folder)?;
     let label = folder.display().to_string();
-    let provisioners = accept_scripts(&label, scripts, &trees.provisioners, &plan.selection.overrides)?;
+    let provisioners = accept_scripts(
+        &label,
+        scripts,
+        &trees.provisioners,
+        &plan.selection.overrides,
+    )?;
     if let Some(rule) = &policy.signed_scripts {
         let roots = PinnedRoots::read(trees.catalog.tree())?;
         let demand = Demand::new(&policy, rule, &roots, clock::current_time());
@@ -192,14 +245,20 @@ fn render_again(
     build.restore(&mut plan);
     let guest = render_guest(&plan, &trees.catalog.load_flags()?, &provisioners)?;
     let archive = render::archive_names(&plan).to_vec();
-    Ok((render::render_workspace(&plan, lock, &guest, &trees.packer, &provisioners)?, archive))
+    Ok((
+        render::render_workspace(&plan, lock, &guest, &trees.packer, &provisioners)?,
+        archive,
+    ))
 }
 
 /// What the tags of a workspace say of the program that wrote it, if it is another one than this.
 fn find_other_writer(values: &BTreeMap<String, Value>) -> Option<String> {
     let this = ProgramVersion::current();
     let tags = values.get("image_tags")?;
-    let (version, catalog) = (tags["imagegen-version"].as_str()?, tags["imagegen-catalog"].as_str()?);
+    let (version, catalog) = (
+        tags["imagegen-version"].as_str()?,
+        tags["imagegen-catalog"].as_str()?,
+    );
     if version == this.version && catalog == this.catalog {
         return None;
     }
@@ -213,7 +272,9 @@ fn find_other_writer(values: &BTreeMap<String, Value>) -> Option<String> {
 /// Values of the workspace's variables. Those of build-time variables are the user's: no lockfile has them.
 fn read_values(folder: &Path) -> Result<BTreeMap<String, Value>> {
     let name = "imagegen.auto.pkrvars.json";
-    let Some(bytes) = fs::read_if_exists(&folder.join(name))? else { return Ok(BTreeMap::new()) };
+    let Some(bytes) = fs::read_if_exists(&folder.join(name))? else {
+        return Ok(BTreeMap::new());
+    };
     Ok(json::parse_json(name, &bytes)?)
 }
 
@@ -230,24 +291,37 @@ fn read_scripts(folder: &Path) -> Result<BTreeMap<String, Vec<u8>>> {
             &wanted,
             &Limits::default(),
             &mut |entry, content| {
-                scripts.insert(entry.name.clone(), archive::read_member_bytes(entry, content)?);
+                scripts.insert(
+                    entry.name.clone(),
+                    archive::read_member_bytes(entry, content)?,
+                );
                 Ok(())
             },
         )?;
         scripts.remove("guest-plan.json");
-        let install = Tree::embedded_provisioners().get(INSTALL).map(<[u8]>::to_vec);
+        let install = Tree::embedded_provisioners()
+            .get(INSTALL)
+            .map(<[u8]>::to_vec);
         scripts.extend(install.map(|bytes| (INSTALL.to_owned(), bytes)));
         return Ok(scripts);
     }
     for path in collect_scripts(&Tree::embedded_provisioners()).into_keys() {
-        let place = if path == INSTALL { "Install.ps1" } else { &path };
+        let place = if path == INSTALL {
+            "Install.ps1"
+        } else {
+            &path
+        };
         if let Some(bytes) = fs::read_if_exists(&folder.join(place))? {
             scripts.insert(path, bytes);
         }
     }
     // A preview holds no installer.
-    let install = Tree::embedded_provisioners().get(INSTALL).map(<[u8]>::to_vec);
-    scripts.entry(INSTALL.to_owned()).or_insert_with(|| install.unwrap_or_default());
+    let install = Tree::embedded_provisioners()
+        .get(INSTALL)
+        .map(<[u8]>::to_vec);
+    scripts
+        .entry(INSTALL.to_owned())
+        .or_insert_with(|| install.unwrap_or_default());
     Ok(scripts)
 }
 
@@ -262,38 +336,69 @@ fn check_archive(
     if path.symlink_metadata().is_err() {
         return Ok(None);
     }
-    let mut pins: BTreeSet<&str> = lock.selection.user_files().map(|file| file.sha256.as_str()).collect();
-    pins.extend(lock.artifacts.iter().flat_map(|it| &it.digests).map(|pin| pin.digest.as_str()));
+    let mut pins: BTreeSet<&str> = lock
+        .selection
+        .user_files()
+        .map(|file| file.sha256.as_str())
+        .collect();
+    pins.extend(
+        lock.artifacts
+            .iter()
+            .flat_map(|it| &it.digests)
+            .map(|pin| pin.digest.as_str()),
+    );
     let mut rest: BTreeMap<&String, &Vec<u8>> = rendered.files.iter().collect();
     let differs = |name: &str| {
-        ProofError::new("file-differs", format!("`{name}` differs from what the lockfile renders"))
+        ProofError::new(
+            "file-differs",
+            format!("`{name}` differs from what the lockfile renders"),
+        )
     };
     let read = archive::read_members(
         fs::open_file(&path)?,
         ArchiveFormat::Zip,
         &Wanted::all_files(),
-        &Limits { entry: MAX_SIZE, total: 16 * MAX_SIZE, ..Limits::default() },
+        &Limits {
+            entry: MAX_SIZE,
+            total: 16 * MAX_SIZE,
+            ..Limits::default()
+        },
         &mut |entry, content| {
             let sums = digest_stream(content, DigestSet::Both, |_| Ok(()))
                 .map_err(|error| archive::unreadable_error(entry, &error))?;
-            let same = match (rest.remove(&entry.name), entry.name.strip_prefix("artifacts/")) {
+            let same = match (
+                rest.remove(&entry.name),
+                entry.name.strip_prefix("artifacts/"),
+            ) {
                 (Some(bytes), _) => sha256_hex(bytes) == sums.sha256,
                 (None, Some(pin)) => {
-                    pins.contains(pin) && (pin == sums.sha256 || Some(pin) == sums.sha512.as_deref())
+                    pins.contains(pin)
+                        && (pin == sums.sha256 || Some(pin) == sums.sha512.as_deref())
                 }
                 (None, None) => false,
             };
-            if same { Ok(()) } else { Err(differs(&entry.name)) }
+            if same {
+                Ok(())
+            } else {
+                Err(differs(&entry.name))
+            }
         },
     );
     let outcome = read.and_then(|_| match rest.keys().next() {
-        Some(name) => Err(ProofError::new("file-differs", format!("`{name}` is missing in it"))),
+        Some(name) => Err(ProofError::new(
+            "file-differs",
+            format!("`{name}` is missing in it"),
+        )),
         None => Ok("the lockfile renders the same files"),
     });
     let stated = fs::read_if_exists(&folder.join(&names[1]))?;
     let line = format!("{}  {}\n", fs::digest_file(&path)?.sha256, names[0]);
     let listed = stated.is_none_or(|stated| stated == line.as_bytes());
-    Ok(Some(if listed { outcome } else { outcome.and(Err(differs(&names[1]))) }))
+    Ok(Some(if listed {
+        outcome
+    } else {
+        outcome.and(Err(differs(&names[1])))
+    }))
 }
 
 /// Files that neither the lock makes nor imagegen or the user puts beside them.
@@ -304,7 +409,10 @@ fn find_added(folder: &Path, rendered: &Workspace, archive: &[String]) -> Result
             || bake::RESULTS.contains(&path)
             || archive.iter().any(|name| name == path)
     };
-    Ok(fs::list_entries(folder)?.into_iter().filter(|path| !ours(path)).collect())
+    Ok(fs::list_entries(folder)?
+        .into_iter()
+        .filter(|path| !ours(path))
+        .collect())
 }
 
 /// A lock says what was proven when it was written; what was kept of it is proven again.
@@ -316,12 +424,23 @@ fn inspect_lock(
     trees: &Trees,
 ) -> Result<WholeOutput> {
     let keys = || Keys::read(trees.catalog.tree());
-    let kept = bundles.map(|folder| keys().map(|keys| (folder, keys))).transpose()?;
+    let kept = bundles
+        .map(|folder| keys().map(|keys| (folder, keys)))
+        .transpose()?;
     let (mut found, mut recorded): (Vec<Evidence>, Vec<Evidence>) = (Vec::new(), Vec::new());
     if let Some(path) = review.lock {
         let same = read_lock(path)?.encode() == lock.encode();
-        let outcome = compare(same, "it is the reviewed lockfile", "it is not the reviewed lockfile");
-        found.push(record_evidence(ProofKind::Pin, name, None, outcome.map(proven)));
+        let outcome = compare(
+            same,
+            "it is the reviewed lockfile",
+            "it is not the reviewed lockfile",
+        );
+        found.push(record_evidence(
+            ProofKind::Pin,
+            name,
+            None,
+            outcome.map(proven),
+        ));
     }
     if review.policy.file.is_some() {
         resolve_lock(name, lock, review.policy, PolicyOfLock::Required, trees)?;
@@ -358,5 +477,11 @@ fn inspect_lock(
     }
     let unpinned = lock.unpinned_artifacts();
     let unasked = format_unasked(lock.artifacts.iter());
-    Ok(WholeOutput { name: name.to_owned(), evidence: found, recorded, unpinned, unasked })
+    Ok(WholeOutput {
+        name: name.to_owned(),
+        evidence: found,
+        recorded,
+        unpinned,
+        unasked,
+    })
 }

@@ -6,5 +6,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Seconds since 1970, in UTC.
 pub fn current_time() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
+    SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .map_or(0, |since| since.as_secs())
 }

@@ -1,6 +1,9 @@
 //! Child processes: lines as they come, and interrupts handed on so that the child can clean up.
 
-#![expect(clippy::disallowed_methods, reason = "the one owner of process spawning")]
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the one owner of process spawning"
+)]
 
 use crate::diagnostic::classify;
 use crate::model::secret::Secret;
@@ -72,7 +75,10 @@ enum Event {
 /// # Errors
 /// The program cannot be started.
 pub fn run_program(run: &Run, mut on_line: impl FnMut(Stream, &str)) -> Result<Outcome, ExecError> {
-    let failed = |source| ExecError { program: run.program.clone(), source };
+    let failed = |source| ExecError {
+        program: run.program.clone(),
+        source,
+    };
     let (sender, events) = mpsc::sync_channel(MOST_WAITING);
     let signals = signals::forward(&sender).map_err(failed)?;
     let mut child = spawn_child(run).map_err(failed)?;
@@ -102,7 +108,11 @@ pub fn run_program(run: &Run, mut on_line: impl FnMut(Stream, &str)) -> Result<O
 }
 
 fn exit_outcome(status: ExitStatus, interrupted: bool) -> Outcome {
-    Outcome { success: status.success(), code: status.code(), interrupted }
+    Outcome {
+        success: status.success(),
+        code: status.code(),
+        interrupted,
+    }
 }
 
 fn spawn_child(run: &Run) -> io::Result<Child> {
@@ -129,13 +139,22 @@ fn spawn_child(run: &Run) -> io::Result<Child> {
     command.spawn()
 }
 
-fn read_lines(stream: Stream, pipe: Option<impl Read + Send + 'static>, sender: &SyncSender<Event>) -> u32 {
+fn read_lines(
+    stream: Stream,
+    pipe: Option<impl Read + Send + 'static>,
+    sender: &SyncSender<Event>,
+) -> u32 {
     let Some(pipe) = pipe else { return 0 };
     let sender = sender.clone();
     thread::spawn(move || {
         let mut reader = BufReader::new(pipe);
         let mut line = Vec::new();
-        while reader.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut line).is_ok_and(|read| read > 0) {
+        while reader
+            .by_ref()
+            .take(LONGEST_LINE)
+            .read_until(b'\n', &mut line)
+            .is_ok_and(|read| read > 0)
+        {
             let text = String::from_utf8_lossy(&line).trim_end().to_owned();
             line.clear();
             if sender.send(Event::Line(stream, text)).is_err() {
@@ -184,7 +203,9 @@ mod signals {
     }
 
     pub(super) fn hand_on(child: &mut Child, interrupts: u32, interactive: bool) {
-        let Some(pid) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) else { return };
+        let Some(pid) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) else {
+            return;
+        };
         // A child that is gone already needs no signal: errors are of no interest.
         if interrupts > 1 {
             let _ = if interactive {
@@ -277,7 +298,8 @@ pub fn can_find(program: &Path) -> bool {
 #[cfg(unix)]
 pub fn is_program(path: &Path) -> bool {
     use std::os::unix::fs::PermissionsExt as _;
-    path.metadata().is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
+    path.metadata()
+        .is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
 }
 
 /// Whether the path is a file.

@@ -17,10 +17,14 @@ use std::path::{Component, Path, PathBuf};
 
 use walkdir::WalkDir;
 
-pub use place::{PlaceError, list_entries, place_digested_directory, place_directory, replace_files};
+pub use place::{
+    PlaceError, list_entries, place_digested_directory, place_directory, replace_files,
+};
 pub use scratch::Scratch;
 pub use space::{can_write, free};
-pub use sums::{DigestSet, Digests, Sums, digest_file, digest_file_with, digest_stream, read_pieces};
+pub use sums::{
+    DigestSet, Digests, Sums, digest_file, digest_file_with, digest_stream, read_pieces,
+};
 pub(in crate::io) use write::create_temporary;
 pub use write::{Log, check_overwrite, write_file, write_program_with, write_secret, write_with};
 
@@ -70,15 +74,24 @@ fn shorten_path(path: &Path) -> String {
     format!("{start}…{end} ({length} characters)")
 }
 
-pub(in crate::io) fn file_error(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> FileError {
+pub(in crate::io) fn file_error(
+    action: &'static str,
+    path: &Path,
+) -> impl FnOnce(io::Error) -> FileError {
     let path = path.to_owned();
-    move |source| FileError { action, path, source: strip_temporary_path(source) }
+    move |source| FileError {
+        action,
+        path,
+        source: strip_temporary_path(source),
+    }
 }
 
 /// The system's error alone: `tempfile` adds the path of its file, which says nothing to a reader.
 fn strip_temporary_path(error: io::Error) -> io::Error {
     let inner = error.get_ref().and_then(|outer| outer.source());
-    let code = inner.and_then(|inner| inner.downcast_ref()).and_then(io::Error::raw_os_error);
+    let code = inner
+        .and_then(|inner| inner.downcast_ref())
+        .and_then(io::Error::raw_os_error);
     code.map_or(error, io::Error::from_raw_os_error)
 }
 
@@ -89,7 +102,9 @@ fn strip_temporary_path(error: io::Error) -> io::Error {
 pub fn read_below(folder: &Path, name: &Path, limit: u64) -> Result<Option<Vec<u8>>, FileError> {
     let refused = |reason: &str| file_error("reading", name)(invalid_input(reason));
     let Some((folder, path)) = join_below(folder, name) else {
-        return Err(refused("it must lie below the folder of the file that names it"));
+        return Err(refused(
+            "it must lie below the folder of the file that names it",
+        ));
     };
     let real = match fs::canonicalize(&path) {
         Ok(real) => real,
@@ -97,7 +112,9 @@ pub fn read_below(folder: &Path, name: &Path, limit: u64) -> Result<Option<Vec<u
         Err(error) => return Err(file_error("reading", &path)(error)),
     };
     if !real.starts_with(fs::canonicalize(folder).map_err(file_error("reading", folder))?) {
-        return Err(refused("a link leads out of the folder of the file that names it"));
+        return Err(refused(
+            "a link leads out of the folder of the file that names it",
+        ));
     }
     let found = fs::metadata(&real).map_err(file_error("reading", &real))?;
     if !found.is_file() || found.len() > limit {
@@ -110,7 +127,9 @@ pub fn read_below(folder: &Path, name: &Path, limit: u64) -> Result<Option<Vec<u
 /// by its name.
 #[must_use]
 pub fn is_below(folder: &Path, name: &Path) -> bool {
-    let Some((folder, path)) = join_below(folder, name) else { return false };
+    let Some((folder, path)) = join_below(folder, name) else {
+        return false;
+    };
     match (fs::canonicalize(folder), fs::canonicalize(path)) {
         (Ok(folder), Ok(path)) => path.starts_with(folder),
         _ => true,
@@ -119,8 +138,14 @@ pub fn is_below(folder: &Path, name: &Path) -> bool {
 
 /// A folder, and a path in it by its name alone; none if the name leaves the folder.
 fn join_below<'a>(folder: &'a Path, name: &Path) -> Option<(&'a Path, PathBuf)> {
-    let stays = name.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
-    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    let stays = name
+        .components()
+        .all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
+    let folder = if folder.as_os_str().is_empty() {
+        Path::new(".")
+    } else {
+        folder
+    };
     stays.then(|| (folder, folder.join(name)))
 }
 
@@ -158,7 +183,8 @@ fn read_within(path: &Path, limit: u64) -> Result<Vec<u8>, FileError> {
 /// Whether the path is a regular file and no link.
 #[must_use]
 pub fn is_file(path: &Path) -> bool {
-    path.symlink_metadata().is_ok_and(|metadata| metadata.is_file())
+    path.symlink_metadata()
+        .is_ok_and(|metadata| metadata.is_file())
 }
 
 /// # Errors
@@ -210,7 +236,8 @@ fn read_existing(path: &Path, limit: u64) -> Result<Option<Vec<u8>>, FileError> 
 #[cfg(unix)]
 fn is_pipe(path: &Path) -> bool {
     use std::os::unix::fs::FileTypeExt as _;
-    path.metadata().is_ok_and(|metadata| metadata.file_type().is_fifo())
+    path.metadata()
+        .is_ok_and(|metadata| metadata.file_type().is_fifo())
 }
 
 #[cfg(not(unix))]
@@ -227,7 +254,10 @@ pub fn list_names(folder: &Path) -> Result<Vec<String>, FileError> {
     for entry in fs::read_dir(folder).map_err(file_error("reading", folder))? {
         let path = entry.map_err(file_error("reading", folder))?.path();
         if path.is_file() {
-            names.extend(path.file_name().map(|name| name.to_string_lossy().into_owned()));
+            names.extend(
+                path.file_name()
+                    .map(|name| name.to_string_lossy().into_owned()),
+            );
         }
     }
     names.sort();
@@ -250,10 +280,13 @@ pub fn read_tree(root: &Path) -> Result<BTreeMap<String, Vec<u8>>, FileError> {
         let entry = entry.map_err(|error| FileError {
             action: "reading",
             path: error.path().unwrap_or(root).to_owned(),
-            source: error.into_io_error().unwrap_or_else(|| io::Error::other("a loop of links")),
+            source: error
+                .into_io_error()
+                .unwrap_or_else(|| io::Error::other("a loop of links")),
         })?;
         if entry.path_is_symlink() {
-            let target = fs::canonicalize(entry.path()).map_err(file_error("reading", entry.path()))?;
+            let target =
+                fs::canonicalize(entry.path()).map_err(file_error("reading", entry.path()))?;
             if !target.starts_with(&real) {
                 let reason = "a link leads out of the folder";
                 return Err(file_error("reading", entry.path())(invalid_input(reason)));
@@ -267,12 +300,18 @@ pub fn read_tree(root: &Path) -> Result<BTreeMap<String, Vec<u8>>, FileError> {
             return Err(file_error("reading", entry.path())(invalid_input(reason)));
         }
         let relative = entry.path().strip_prefix(root).unwrap_or(entry.path());
-        let name = relative.iter().map(|part| part.to_string_lossy()).collect::<Vec<_>>().join("/");
+        let name = relative
+            .iter()
+            .map(|part| part.to_string_lossy())
+            .collect::<Vec<_>>()
+            .join("/");
         let content = read_file(entry.path())?;
         total += content.len() as u64;
         if total > LARGEST_READ || files.len() >= MOST_FILES {
-            let reason =
-                format!("it holds more than {} MiB, or more than {MOST_FILES} files", LARGEST_READ >> 20);
+            let reason = format!(
+                "it holds more than {} MiB, or more than {MOST_FILES} files",
+                LARGEST_READ >> 20
+            );
             return Err(file_error("reading", root)(invalid_input(&reason)));
         }
         files.insert(name, content);
@@ -301,9 +340,12 @@ pub fn copy_stream(path: &Path, limit: u64) -> Result<Option<Scratch>, FileError
     }
     let scratch = Scratch::new("stream")?;
     let mut stream = io::Read::take(open_file(path)?, limit + 1);
-    let mut copy = fs::File::create_new(scratch.path().join("file")).map_err(file_error("writing", path))?;
+    let mut copy =
+        fs::File::create_new(scratch.path().join("file")).map_err(file_error("writing", path))?;
     if io::copy(&mut stream, &mut copy).map_err(file_error("reading", path))? > limit {
-        return Err(file_error("reading", path)(io::Error::other(format!("it has more than {limit} bytes"))));
+        return Err(file_error("reading", path)(io::Error::other(format!(
+            "it has more than {limit} bytes"
+        ))));
     }
     Ok(Some(scratch))
 }
@@ -315,7 +357,8 @@ pub fn copy_stream(path: &Path, limit: u64) -> Result<Option<Scratch>, FileError
 pub fn read_stdin(limit: u64) -> Result<Vec<u8>, FileError> {
     let mut bytes = Vec::new();
     let mut input = io::Read::take(io::stdin().lock(), limit);
-    io::Read::read_to_end(&mut input, &mut bytes).map_err(file_error("reading", Path::new("stdin")))?;
+    io::Read::read_to_end(&mut input, &mut bytes)
+        .map_err(file_error("reading", Path::new("stdin")))?;
     Ok(bytes)
 }
 
@@ -323,7 +366,9 @@ pub fn read_stdin(limit: u64) -> Result<Vec<u8>, FileError> {
 /// The file is there and cannot be removed.
 pub fn remove_if_exists(path: &Path) -> Result<(), FileError> {
     match fs::remove_file(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(file_error("removing", path)(error)),
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            Err(file_error("removing", path)(error))
+        }
         _ => Ok(()),
     }
 }

@@ -11,10 +11,12 @@ mod patience;
 use std::path::PathBuf;
 
 use reqwest::header::{
-    ACCEPT_ENCODING, ACCEPT_RANGES, CONTENT_ENCODING, CONTENT_TYPE, ETAG, HeaderMap, HeaderName, HeaderValue,
-    IF_RANGE, LOCATION, RANGE,
+    ACCEPT_ENCODING, ACCEPT_RANGES, CONTENT_ENCODING, CONTENT_TYPE, ETAG, HeaderMap, HeaderName,
+    HeaderValue, IF_RANGE, LOCATION, RANGE,
 };
-use reqwest::{Certificate, Client, ClientBuilder, NoProxy, Proxy, Response, StatusCode, Url, redirect};
+use reqwest::{
+    Certificate, Client, ClientBuilder, NoProxy, Proxy, Response, StatusCode, Url, redirect,
+};
 
 use crate::io::fs;
 use crate::model::policy::AllowedHosts;
@@ -86,7 +88,11 @@ impl Http {
     /// # Errors
     /// A proxy or certificate file that cannot be understood.
     pub fn new(options: Options) -> Result<Self, HttpError> {
-        let client = if options.offline { None } else { Some(create_client(&options)?) };
+        let client = if options.offline {
+            None
+        } else {
+            Some(create_client(&options)?)
+        };
         // A proxy of the environment is for other machines; one that the user names is for every one.
         let direct = match &options.proxy {
             None if !options.offline => Some(build_client(configure_client(&options)?.no_proxy())?),
@@ -124,13 +130,19 @@ impl Http {
             let head = build_headers(url, own, resume)?;
             let answered = tokio::time::timeout(
                 self.patience.head,
-                self.select_client(&at)?.get(at.clone()).headers(head).send(),
+                self.select_client(&at)?
+                    .get(at.clone())
+                    .headers(head)
+                    .send(),
             );
             let response = match answered.await {
                 Err(_) => {
-                    return Err(
-                        HttpError::new("timeout", at.as_str(), "the server does not answer").with_retry()
-                    );
+                    return Err(HttpError::new(
+                        "timeout",
+                        at.as_str(),
+                        "the server does not answer",
+                    )
+                    .with_retry());
                 }
                 Ok(Err(error)) => return Err(HttpError::from_client(at.as_str(), error)),
                 Ok(Ok(response)) => response,
@@ -140,7 +152,11 @@ impl Http {
                 None => return read_answer(&at, response, resume, &self.patience),
             }
         }
-        Err(HttpError::new("too-many-redirects", url, format!("more than {REDIRECTS} redirects")))
+        Err(HttpError::new(
+            "too-many-redirects",
+            url,
+            format!("more than {REDIRECTS} redirects"),
+        ))
     }
 
     /// What a server wants to know before it answers; none where it answers.
@@ -150,18 +166,28 @@ impl Http {
     pub async fn fetch_challenge(&self, url: &str) -> Result<Option<String>, HttpError> {
         let at = self.parse_url(url)?;
         let answered =
-            tokio::time::timeout(self.patience.head, self.select_client(&at)?.head(at).send()).await;
+            tokio::time::timeout(self.patience.head, self.select_client(&at)?.head(at).send())
+                .await;
         let response = match answered {
-            Err(_) => return Err(HttpError::new("timeout", url, "the server does not answer").with_retry()),
+            Err(_) => {
+                return Err(
+                    HttpError::new("timeout", url, "the server does not answer").with_retry()
+                );
+            }
             Ok(Err(error)) => return Err(HttpError::from_client(url, error)),
             Ok(Ok(response)) => response,
         };
         let wanted = response.headers().get(reqwest::header::WWW_AUTHENTICATE);
-        match (response.status(), wanted.and_then(|wanted| wanted.to_str().ok())) {
+        match (
+            response.status(),
+            wanted.and_then(|wanted| wanted.to_str().ok()),
+        ) {
             (StatusCode::UNAUTHORIZED, Some(wanted)) => Ok(Some(wanted.to_owned())),
-            (StatusCode::UNAUTHORIZED, None) => {
-                Err(HttpError::from_status(url, response.status(), response.headers()))
-            }
+            (StatusCode::UNAUTHORIZED, None) => Err(HttpError::from_status(
+                url,
+                response.status(),
+                response.headers(),
+            )),
             // Whatever else it is, the request itself will meet it.
             _ => Ok(None),
         }
@@ -169,7 +195,11 @@ impl Http {
 
     fn select_client(&self, url: &Url) -> Result<&Client, HttpError> {
         let host = url.host_str().unwrap_or_default();
-        let client = if is_loopback(host) { &self.direct } else { &self.client };
+        let client = if is_loopback(host) {
+            &self.direct
+        } else {
+            &self.client
+        };
         client.as_ref().ok_or_else(|| {
             HttpError::new(
                 "offline",
@@ -180,7 +210,8 @@ impl Http {
     }
 
     fn parse_url(&self, url: &str) -> Result<Url, HttpError> {
-        let parsed = Url::parse(url).map_err(|error| HttpError::new("bad-url", url, error.to_string()))?;
+        let parsed =
+            Url::parse(url).map_err(|error| HttpError::new("bad-url", url, error.to_string()))?;
         if !parsed.username().is_empty() || parsed.password().is_some() {
             return Err(HttpError::new(
                 "credentials-in-url",
@@ -195,19 +226,32 @@ impl Http {
     fn check_host(&self, url: &Url) -> Result<(), HttpError> {
         let host = url.host_str().unwrap_or_default();
         if let Some(hosts) = self.hosts.as_ref().filter(|hosts| !hosts.allows_host(host)) {
-            let message = format!("rule `allowedHosts` of policy {} does not allow {host}", hosts.policy);
+            let message = format!(
+                "rule `allowedHosts` of policy {} does not allow {host}",
+                hosts.policy
+            );
             return Err(HttpError::new("host-not-allowed", url.as_str(), message));
         }
-        let named = || self.plain.iter().any(|allowed| allowed.eq_ignore_ascii_case(host));
+        let named = || {
+            self.plain
+                .iter()
+                .any(|allowed| allowed.eq_ignore_ascii_case(host))
+        };
         match url.scheme() {
             "https" => Ok(()),
             "http" if is_loopback(host) || named() => Ok(()),
             "http" => Err(HttpError::new(
                 "plain-http",
                 url.as_str(),
-                format!("plain HTTP is not allowed (`--allow-http {host}` allows it for this host)"),
+                format!(
+                    "plain HTTP is not allowed (`--allow-http {host}` allows it for this host)"
+                ),
             )),
-            other => Err(HttpError::new("bad-url", url.as_str(), format!("`{other}` is not https"))),
+            other => Err(HttpError::new(
+                "bad-url",
+                url.as_str(),
+                format!("`{other}` is not https"),
+            )),
         }
     }
 
@@ -230,10 +274,18 @@ impl Http {
             .and_then(|location| location.to_str().ok())
             .and_then(|location| at.join(location).ok())
             .ok_or_else(|| {
-                HttpError::new("bad-redirect", at.as_str(), "a redirect without a usable target")
+                HttpError::new(
+                    "bad-redirect",
+                    at.as_str(),
+                    "a redirect without a usable target",
+                )
             })?;
         if at.scheme() == "https" && target.scheme() != "https" {
-            return Err(HttpError::new("redirect-to-http", at.as_str(), "redirects to plain HTTP"));
+            return Err(HttpError::new(
+                "redirect-to-http",
+                at.as_str(),
+                "redirects to plain HTTP",
+            ));
         }
         if !target.username().is_empty() || target.password().is_some() {
             return Err(HttpError::new(
@@ -254,7 +306,11 @@ fn create_client(options: &Options) -> Result<Client, HttpError> {
     let mut builder = configure_client(options)?;
     if let Some(proxy) = &options.proxy {
         let proxy = Proxy::all(proxy).map_err(|error| {
-            HttpError::new("bad-proxy", "", format!("the proxy URL cannot be used: {}", error.without_url()))
+            HttpError::new(
+                "bad-proxy",
+                "",
+                format!("the proxy URL cannot be used: {}", error.without_url()),
+            )
         })?;
         // Also with a proxy of one's own, `NO_PROXY` names what is near.
         builder = builder.proxy(proxy.no_proxy(NoProxy::from_env()));
@@ -263,7 +319,9 @@ fn create_client(options: &Options) -> Result<Client, HttpError> {
 }
 
 fn build_client(builder: ClientBuilder) -> Result<Client, HttpError> {
-    builder.build().map_err(|error| HttpError::from_client("", error))
+    builder
+        .build()
+        .map_err(|error| HttpError::from_client("", error))
 }
 
 /// Everything about a client but its proxy.
@@ -279,7 +337,9 @@ fn configure_client(options: &Options) -> Result<ClientBuilder, HttpError> {
         .http1_only();
     let mut certificates = Vec::new();
     for file in &options.ca_files {
-        let bad = |reason: String| HttpError::new("bad-ca-file", "", format!("{}: {reason}", file.display()));
+        let bad = |reason: String| {
+            HttpError::new("bad-ca-file", "", format!("{}: {reason}", file.display()))
+        };
         let bytes = fs::read_file(file).map_err(|error| bad(error.to_string()))?;
         let found = Certificate::from_pem_bundle(&bytes).map_err(|error| bad(error.to_string()))?;
         if found.is_empty() {
@@ -301,17 +361,34 @@ fn build_headers(
     let mut map = HeaderMap::new();
     // Digests are of the bytes as they are published.
     map.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
-    let bad = |name: &str| HttpError::new("bad-header", url, format!("the header `{name}` cannot be sent"));
+    let bad = |name: &str| {
+        HttpError::new(
+            "bad-header",
+            url,
+            format!("the header `{name}` cannot be sent"),
+        )
+    };
     for (name, value) in headers {
         let mut value = HeaderValue::from_bytes(value.reveal()).map_err(|_| bad(name))?;
         value.set_sensitive(true);
-        map.insert(HeaderName::from_bytes(name.as_bytes()).map_err(|_| bad(name))?, value);
+        map.insert(
+            HeaderName::from_bytes(name.as_bytes()).map_err(|_| bad(name))?,
+            value,
+        );
     }
     if let Some(resume) = resume {
-        let last = resume.length.map(|length| (resume.from + length - 1).to_string());
+        let last = resume
+            .length
+            .map(|length| (resume.from + length - 1).to_string());
         let range = format!("bytes={}-{}", resume.from, last.unwrap_or_default());
-        map.insert(RANGE, HeaderValue::from_str(&range).map_err(|_| bad("Range"))?);
-        map.insert(IF_RANGE, HeaderValue::from_str(resume.etag).map_err(|_| bad("If-Range"))?);
+        map.insert(
+            RANGE,
+            HeaderValue::from_str(&range).map_err(|_| bad("Range"))?,
+        );
+        map.insert(
+            IF_RANGE,
+            HeaderValue::from_str(resume.etag).map_err(|_| bad("If-Range"))?,
+        );
     }
     Ok(map)
 }
@@ -324,12 +401,17 @@ fn read_answer(
 ) -> Result<Answer, HttpError> {
     let status = response.status();
     let text = |name: HeaderName| {
-        response.headers().get(name).and_then(|value| value.to_str().ok()).map(str::to_owned)
+        response
+            .headers()
+            .get(name)
+            .and_then(|value| value.to_str().ok())
+            .map(str::to_owned)
     };
     let media_type = text(CONTENT_TYPE);
     let encoding = text(CONTENT_ENCODING).filter(|encoding| encoding != "identity");
     let etag = text(ETAG).filter(|etag| etag.starts_with('"'));
-    let ranges = status == StatusCode::PARTIAL_CONTENT || text(ACCEPT_RANGES).as_deref() == Some("bytes");
+    let ranges =
+        status == StatusCode::PARTIAL_CONTENT || text(ACCEPT_RANGES).as_deref() == Some("bytes");
     let (offset, size) = match (status, resume) {
         (StatusCode::OK, _) => (0, response.content_length()),
         (StatusCode::PARTIAL_CONTENT, Some(resume)) => {
@@ -337,7 +419,9 @@ fn read_answer(
             match range.as_deref().and_then(parse_content_range) {
                 Some((first, last, size))
                     if first == resume.from
-                        && resume.length.is_none_or(|length| last + 1 == first + length)
+                        && resume
+                            .length
+                            .is_none_or(|length| last + 1 == first + length)
                         && etag.as_deref().is_none_or(|etag| etag == resume.etag) =>
                 {
                     (first, size)
@@ -353,7 +437,13 @@ fn read_answer(
             )
             .with_fresh_retry());
         }
-        _ => return Err(HttpError::from_status(url.as_str(), status, response.headers())),
+        _ => {
+            return Err(HttpError::from_status(
+                url.as_str(),
+                status,
+                response.headers(),
+            ));
+        }
     };
     if let Some(encoding) = encoding {
         return Err(HttpError::new(
@@ -362,7 +452,14 @@ fn read_answer(
             format!("the server sent the unrequested encoding `{encoding}`"),
         ));
     }
-    Ok(Answer { body: Body::new(url.as_str(), response, patience), offset, size, etag, ranges, media_type })
+    Ok(Answer {
+        body: Body::new(url.as_str(), response, patience),
+        offset,
+        size,
+        etag,
+        ranges,
+        media_type,
+    })
 }
 
 /// `bytes 100-199/200` → first and last byte and size of the whole.
@@ -380,17 +477,33 @@ mod tests {
 
     #[test]
     fn ranges_are_read() {
-        assert_eq!(parse_content_range("bytes 100-199/200"), Some((100, 199, Some(200))));
-        assert_eq!(parse_content_range("bytes 100-199/*"), Some((100, 199, None)));
-        for text in ["bytes */200", "bytes 2-1/3", "bytes 1-/3", "items 1-2/3", "bytes 1/2", ""] {
+        assert_eq!(
+            parse_content_range("bytes 100-199/200"),
+            Some((100, 199, Some(200)))
+        );
+        assert_eq!(
+            parse_content_range("bytes 100-199/*"),
+            Some((100, 199, None))
+        );
+        for text in [
+            "bytes */200",
+            "bytes 2-1/3",
+            "bytes 1-/3",
+            "items 1-2/3",
+            "bytes 1/2",
+            "",
+        ] {
             assert_eq!(parse_content_range(text), None, "{text}");
         }
     }
 
     #[test]
     fn only_https_loopback_and_named_hosts_are_asked() {
-        let http = Http::new(Options { allow_http: vec!["mirror.example".to_owned()], ..Options::default() })
-            .expect("client");
+        let http = Http::new(Options {
+            allow_http: vec!["mirror.example".to_owned()],
+            ..Options::default()
+        })
+        .expect("client");
         for (url, code) in [
             ("https://dl.k8s.io/x", None),
             ("http://127.0.0.1:8080/x", None),
@@ -402,7 +515,10 @@ mod tests {
             ("ftp://dl.k8s.io/x", Some("bad-url")),
             ("file:///etc/passwd", Some("bad-url")),
             ("kubelet.exe", Some("bad-url")),
-            ("https://user:secret@dl.k8s.io/x", Some("credentials-in-url")),
+            (
+                "https://user:secret@dl.k8s.io/x",
+                Some("credentials-in-url"),
+            ),
         ] {
             let error = http.parse_url(url).err();
             assert_eq!(error.as_ref().map(|error| error.code), code, "{url}");

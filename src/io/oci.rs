@@ -25,12 +25,14 @@ impl Reference {
     /// # Errors
     /// Not of this form: a tag alone says nothing about bytes.
     pub fn parse(text: &str) -> Result<Self, String> {
-        let (named, digest) = text
-            .split_once('@')
-            .ok_or_else(|| format!("`{text}` has no digest: write it as registry/name@sha256:<64 digits>"))?;
+        let (named, digest) = text.split_once('@').ok_or_else(|| {
+            format!("`{text}` has no digest: write it as registry/name@sha256:<64 digits>")
+        })?;
         let hex = digest.strip_prefix("sha256:").unwrap_or_default();
         if !is_digest(hex, 64) {
-            return Err(format!("`{digest}` is not a digest: expected sha256:<64 digits>"));
+            return Err(format!(
+                "`{digest}` is not a digest: expected sha256:<64 digits>"
+            ));
         }
         let (registry, name) = named
             .split_once('/')
@@ -39,18 +41,33 @@ impl Reference {
         // A tag beside a digest is for people.
         let name = name.rsplit_once(':').map_or(name, |(name, _)| name);
         let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "._-/".contains(c);
-        let parts = name.split('/').all(|part| !part.is_empty() && !part.starts_with('.'));
-        let host = registry.chars().all(|c| c.is_ascii_alphanumeric() || ".-:[]".contains(c));
+        let parts = name
+            .split('/')
+            .all(|part| !part.is_empty() && !part.starts_with('.'));
+        let host = registry
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || ".-:[]".contains(c));
         if !name.chars().all(plain) || !parts || !host {
             return Err(format!("`{named}` is not the name of an image"));
         }
-        Ok(Self { registry: registry.to_owned(), name: name.to_owned(), digest: digest.to_owned() })
+        Ok(Self {
+            registry: registry.to_owned(),
+            name: name.to_owned(),
+            digest: digest.to_owned(),
+        })
     }
 
     fn base_url(&self) -> String {
-        let host = self.registry.rsplit_once(':').map_or(self.registry.as_str(), |(host, _)| host);
+        let host = self
+            .registry
+            .rsplit_once(':')
+            .map_or(self.registry.as_str(), |(host, _)| host);
         let loopback = matches!(host, "localhost" | "127.0.0.1" | "[::1]");
-        format!("{}://{}/v2/", if loopback { "http" } else { "https" }, self.registry)
+        format!(
+            "{}://{}/v2/",
+            if loopback { "http" } else { "https" },
+            self.registry
+        )
     }
 
     #[must_use]
@@ -68,16 +85,23 @@ impl Reference {
 ///
 /// # Errors
 /// The registry cannot be reached, or wants more than a token.
-pub async fn authorize_image(http: &Http, image: &Reference) -> Result<Vec<(String, Secret)>, HttpError> {
+pub async fn authorize_image(
+    http: &Http,
+    image: &Reference,
+) -> Result<Vec<(String, Secret)>, HttpError> {
     let url = image.manifest_url(&image.digest);
-    let Some(challenge) = http.fetch_challenge(&url).await? else { return Ok(Vec::new()) };
+    let Some(challenge) = http.fetch_challenge(&url).await? else {
+        return Ok(Vec::new());
+    };
     let refused = |why: &str| HttpError::new("registry-login", &url, why.to_owned());
     let asked = Challenge::parse(&challenge)
         .ok_or_else(|| refused("the registry requires another login than a token"))?;
-    let mut token_url =
-        reqwest::Url::parse(&asked.realm).map_err(|_| refused("the registry's token server has no URL"))?;
+    let mut token_url = reqwest::Url::parse(&asked.realm)
+        .map_err(|_| refused("the registry's token server has no URL"))?;
     let scope = format!("repository:{}:pull", image.name);
-    token_url.query_pairs_mut().append_pair("scope", asked.scope.as_deref().unwrap_or(&scope));
+    token_url
+        .query_pairs_mut()
+        .append_pair("scope", asked.scope.as_deref().unwrap_or(&scope));
     if let Some(service) = &asked.service {
         token_url.query_pairs_mut().append_pair("service", service);
     }
@@ -89,13 +113,16 @@ pub async fn authorize_image(http: &Http, image: &Reference) -> Result<Vec<(Stri
             return Err(refused("the registry's token is larger than a mebibyte"));
         }
     }
-    let token: Token =
-        serde_json::from_slice(&bytes).map_err(|_| refused("the token server's answer cannot be parsed"))?;
+    let token: Token = serde_json::from_slice(&bytes)
+        .map_err(|_| refused("the token server's answer cannot be parsed"))?;
     let token = token
         .token
         .or(token.access_token)
         .ok_or_else(|| refused("the token server's answer has no token"))?;
-    Ok(vec![("Authorization".to_owned(), Secret::new(format!("Bearer {token}")))])
+    Ok(vec![(
+        "Authorization".to_owned(),
+        Secret::new(format!("Bearer {token}")),
+    )])
 }
 
 /// Servers name it in either way.
@@ -117,7 +144,10 @@ impl Challenge {
     /// None for another scheme, or a text that is no such header.
     #[must_use]
     pub fn parse(header: &str) -> Option<Self> {
-        let mut rest = header.strip_prefix("Bearer ").or_else(|| header.strip_prefix("bearer "))?.trim();
+        let mut rest = header
+            .strip_prefix("Bearer ")
+            .or_else(|| header.strip_prefix("bearer "))?
+            .trim();
         let (mut realm, mut service, mut scope) = (None, None, None);
         while !rest.is_empty() {
             let (name, value) = rest.split_once("=\"")?;
@@ -130,7 +160,11 @@ impl Challenge {
             }
             rest = behind.trim_start_matches([',', ' ']);
         }
-        Some(Self { realm: realm?, service, scope })
+        Some(Self {
+            realm: realm?,
+            service,
+            scope,
+        })
     }
 }
 
@@ -141,17 +175,32 @@ mod tests {
     #[test]
     fn references_have_registry_name_and_digest() {
         let digest = format!("sha256:{}", "0a".repeat(32));
-        let good =
-            Reference::parse(&format!("mcr.microsoft.com/oss/kubernetes/pause:3.9@{digest}")).expect("good");
-        assert_eq!(good.manifest_url("x"), "https://mcr.microsoft.com/v2/oss/kubernetes/pause/manifests/x");
+        let good = Reference::parse(&format!(
+            "mcr.microsoft.com/oss/kubernetes/pause:3.9@{digest}"
+        ))
+        .expect("good");
+        assert_eq!(
+            good.manifest_url("x"),
+            "https://mcr.microsoft.com/v2/oss/kubernetes/pause/manifests/x"
+        );
         let local = Reference::parse(&format!("127.0.0.1:5000/a@{digest}")).expect("good");
         assert_eq!(local.blob_url("x"), "http://127.0.0.1:5000/v2/a/blobs/x");
-        for bad in ["a.example/b:1", "b@sha256:00", "a.example/../b@", "a.example/b@md5:00"] {
+        for bad in [
+            "a.example/b:1",
+            "b@sha256:00",
+            "a.example/../b@",
+            "a.example/b@md5:00",
+        ] {
             Reference::parse(bad).expect_err(bad);
         }
-        for name in
-            ["pause", "a.example/../../x", "a.example/A", "a.example/b?c", "a.example/", "us er@a.example/b"]
-        {
+        for name in [
+            "pause",
+            "a.example/../../x",
+            "a.example/A",
+            "a.example/b?c",
+            "a.example/",
+            "us er@a.example/b",
+        ] {
             Reference::parse(&format!("{name}@{digest}")).expect_err(name);
         }
     }
@@ -167,7 +216,12 @@ mod tests {
             ("https://a.example/token", Some("a.example"))
         );
         assert_eq!(found.scope.as_deref(), Some("repository:b:pull,push"));
-        for bad in ["Basic realm=\"x\"", "Bearer", "Bearer realm=x", "Bearer service=\"x\""] {
+        for bad in [
+            "Basic realm=\"x\"",
+            "Bearer",
+            "Bearer realm=x",
+            "Bearer service=\"x\"",
+        ] {
             assert_eq!(Challenge::parse(bad), None, "{bad}");
         }
     }

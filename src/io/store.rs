@@ -11,7 +11,10 @@
 //! rebuilt. A process holds the lock of the part that it writes; if it is killed, the next process resumes the part.
 //! URLs are stored without their query, which may be a signature.
 
-#![expect(clippy::disallowed_methods, reason = "an owner of file access: objects appear whole")]
+#![expect(
+    clippy::disallowed_methods,
+    reason = "an owner of file access: objects appear whole"
+)]
 
 mod absorb;
 mod part;
@@ -26,8 +29,8 @@ use serde::{Deserialize, Serialize};
 use tempfile::NamedTempFile;
 
 use super::fs::{
-    DigestSet, Digests, FileError, Sums, create_temporary, digest_file_with, digest_stream, file_error,
-    remove_if_exists,
+    DigestSet, Digests, FileError, Sums, create_temporary, digest_file_with, digest_stream,
+    file_error, remove_if_exists,
 };
 use super::http::public;
 use crate::diagnostic::{Classify, ErrorClass};
@@ -101,7 +104,13 @@ impl Store {
     #[must_use]
     pub fn default_path() -> Option<PathBuf> {
         use etcetera::BaseStrategy as _;
-        Some(etcetera::choose_base_strategy().ok()?.cache_dir().join("imagegen").join("store"))
+        Some(
+            etcetera::choose_base_strategy()
+                .ok()?
+                .cache_dir()
+                .join("imagegen")
+                .join("store"),
+        )
     }
 
     #[must_use]
@@ -110,7 +119,10 @@ impl Store {
     }
 
     fn object_path(&self, sha256: &str) -> PathBuf {
-        self.root.join("objects/sha256").join(&sha256[..2]).join(sha256)
+        self.root
+            .join("objects/sha256")
+            .join(&sha256[..2])
+            .join(sha256)
     }
 
     fn origin_path(&self, url: &str) -> PathBuf {
@@ -134,7 +146,10 @@ impl Store {
 
     fn find_sha256(&self, sha256: &str) -> Option<Object> {
         let path = is_digest(sha256, 64).then(|| self.object_path(sha256))?;
-        path.is_file().then_some(Object { sha256: sha256.to_owned(), path })
+        path.is_file().then_some(Object {
+            sha256: sha256.to_owned(),
+            path,
+        })
     }
 
     /// The file that last came from this URL.
@@ -149,7 +164,9 @@ impl Store {
     /// # Errors
     /// It cannot be read or removed.
     pub fn read_object(&self, object: &Object) -> Result<Option<Vec<u8>>, FileError> {
-        let Some(bytes) = ignore_missing(super::fs::read_file(&object.path))? else { return Ok(None) };
+        let Some(bytes) = ignore_missing(super::fs::read_file(&object.path))? else {
+            return Ok(None);
+        };
         if sha256_hex(&bytes) == object.sha256 {
             return Ok(Some(bytes));
         }
@@ -161,8 +178,14 @@ impl Store {
     ///
     /// # Errors
     /// It cannot be read or removed.
-    pub fn digest_object(&self, object: &Object, set: DigestSet) -> Result<Option<Digests>, FileError> {
-        let Some(found) = ignore_missing(digest_file_with(&object.path, set))? else { return Ok(None) };
+    pub fn digest_object(
+        &self,
+        object: &Object,
+        set: DigestSet,
+    ) -> Result<Option<Digests>, FileError> {
+        let Some(found) = ignore_missing(digest_file_with(&object.path, set))? else {
+            return Ok(None);
+        };
         if found.sha256 == object.sha256 {
             return Ok(Some(found));
         }
@@ -186,7 +209,8 @@ impl Store {
         let mut sums = Sums::new(DigestSet::Both);
         sums.add(bytes);
         let mut copy = self.create_copy()?;
-        copy.write_all(bytes).map_err(file_error("writing", copy.path()))?;
+        copy.write_all(bytes)
+            .map_err(file_error("writing", copy.path()))?;
         let object = self.place_object(&copy.into_temp_path(), &sums.finish())?;
         self.record_origin(url, &object.sha256)?;
         Ok(object)
@@ -213,18 +237,26 @@ impl Store {
         failed: impl FnOnce(io::Error) -> FileError,
     ) -> Result<(NamedTempFile, Digests), FileError> {
         let mut copy = self.create_copy()?;
-        let found = digest_stream(reader, DigestSet::Both, |piece| copy.as_file_mut().write_all(piece));
+        let found = digest_stream(reader, DigestSet::Both, |piece| {
+            copy.as_file_mut().write_all(piece)
+        });
         Ok((copy, found.map_err(failed)?))
     }
 
     fn place_object(&self, file: &Path, found: &Digests) -> Result<Object, FileError> {
         let path = self.object_path(&found.sha256);
         create_folder(path.parent().unwrap_or(&path))?;
-        let opened = OpenOptions::new().write(true).open(file).map_err(file_error("writing", file))?;
+        let opened = OpenOptions::new()
+            .write(true)
+            .open(file)
+            .map_err(file_error("writing", file))?;
         opened.sync_all().map_err(file_error("writing", file))?;
         fs::rename(file, &path).map_err(file_error("writing", &path))?;
         self.record_sha512(found)?;
-        Ok(Object { sha256: found.sha256.clone(), path })
+        Ok(Object {
+            sha256: found.sha256.clone(),
+            path,
+        })
     }
 
     /// Notes the SHA-512 of a file, if it was computed: the file can then be found by it.
@@ -232,7 +264,9 @@ impl Store {
     /// # Errors
     /// The store cannot be written.
     pub fn record_sha512(&self, found: &Digests) -> Result<(), FileError> {
-        let Some(sha512) = &found.sha512 else { return Ok(()) };
+        let Some(sha512) = &found.sha512 else {
+            return Ok(());
+        };
         replace_file(&self.sha512_path(sha512), found.sha256.as_bytes())
     }
 
@@ -241,8 +275,14 @@ impl Store {
     /// # Errors
     /// The store cannot be written.
     pub fn record_origin(&self, url: &str, sha256: &str) -> Result<(), FileError> {
-        let origin = Origin { url: public(url), sha256: sha256.to_owned() };
-        replace_file(&self.origin_path(url), json::format_json(&origin).as_bytes())
+        let origin = Origin {
+            url: public(url),
+            sha256: sha256.to_owned(),
+        };
+        replace_file(
+            &self.origin_path(url),
+            json::format_json(&origin).as_bytes(),
+        )
     }
 
     /// Notes that a file is in use, so that [`Store::collect_garbage`] leaves it.
@@ -255,7 +295,10 @@ impl Store {
 }
 
 fn path_name(path: &Path) -> String {
-    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+    path.file_name()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned()
 }
 
 /// What was read of a file that another reader may take out of the store, after it was found and before it is read.
@@ -271,8 +314,12 @@ fn replace_file(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
     let folder = path.parent().unwrap_or(path);
     create_folder(folder)?;
     let mut partial = create_temporary(folder, &path_name(path), 0o600)?;
-    partial.write_all(bytes).map_err(file_error("writing", path))?;
-    partial.persist(path).map_err(|error| file_error("writing", path)(error.error))?;
+    partial
+        .write_all(bytes)
+        .map_err(file_error("writing", path))?;
+    partial
+        .persist(path)
+        .map_err(|error| file_error("writing", path)(error.error))?;
     Ok(())
 }
 
@@ -289,7 +336,9 @@ fn create_folder(path: &Path) -> Result<(), FileError> {
 #[cfg(unix)]
 fn check_owner(root: &Path) -> Result<(), FileError> {
     use std::os::unix::fs::MetadataExt as _;
-    let metadata = root.symlink_metadata().map_err(file_error("reading", root))?;
+    let metadata = root
+        .symlink_metadata()
+        .map_err(file_error("reading", root))?;
     let reason = if !metadata.is_dir() {
         "a folder of the store is a link or not a folder: choose another store with `--store DIR`"
     } else if metadata.uid() != rustix::process::geteuid().as_raw() {
@@ -299,7 +348,10 @@ fn check_owner(root: &Path) -> Result<(), FileError> {
     } else {
         return Ok(());
     };
-    Err(file_error("using", root)(io::Error::new(io::ErrorKind::PermissionDenied, reason)))
+    Err(file_error("using", root)(io::Error::new(
+        io::ErrorKind::PermissionDenied,
+        reason,
+    )))
 }
 
 #[cfg(not(unix))]

@@ -26,13 +26,23 @@ pub(super) fn check_sources(input: &JoinInput, secrets: &Secrets) -> Result<(), 
         ("--token-env", secrets.token.is_some()),
         ("--name", input.name.is_some()),
     ];
-    let names: Vec<&str> = given.iter().filter(|(_, given)| *given).map(|(name, _)| *name).collect();
+    let names: Vec<&str> = given
+        .iter()
+        .filter(|(_, given)| *given)
+        .map(|(name, _)| *name)
+        .collect();
     if names.is_empty() {
         return Ok(());
     }
-    let message =
-        format!("Cluster API gives each machine its cluster, its token and its name: {}", names.join(", "));
-    Err(Finding::new("capi-discovery", message, "leave them out with `--as capi`"))
+    let message = format!(
+        "Cluster API gives each machine its cluster, its token and its name: {}",
+        names.join(", ")
+    );
+    Err(Finding::new(
+        "capi-discovery",
+        message,
+        "leave them out with `--as capi`",
+    ))
 }
 
 pub(super) fn template(

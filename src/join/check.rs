@@ -58,11 +58,13 @@ pub(super) fn check_node(
     }
     for text in &input.labels {
         match parse_label(text) {
-            Ok(label) if node.labels.iter().any(|(key, _)| *key == label.0) => keep(Err(Finding::new(
-                "label-twice",
-                format!("the label `{}` is given twice", label.0),
-                "give it once",
-            ))),
+            Ok(label) if node.labels.iter().any(|(key, _)| *key == label.0) => {
+                keep(Err(Finding::new(
+                    "label-twice",
+                    format!("the label `{}` is given twice", label.0),
+                    "give it once",
+                )))
+            }
             Ok(label) => node.labels.push(label),
             Err(problem) => keep(Err(problem)),
         }
@@ -88,7 +90,8 @@ fn check_discovery(input: &JoinInput, secrets: &Secrets) -> Result<(), Finding> 
     if let Some(file) = &secrets.kubeconfig {
         if input.endpoint.is_some() || !input.ca_cert_hashes.is_empty() {
             let message = "a discovery kubeconfig names endpoint and CA itself";
-            let remedy = "give either `--discovery-kubeconfig`, or `--endpoint` with `--ca-cert-hash`";
+            let remedy =
+                "give either `--discovery-kubeconfig`, or `--endpoint` with `--ca-cert-hash`";
             return Err(Finding::new("discovery-twice", message, remedy));
         }
         return check_kubeconfig(file);
@@ -101,11 +104,18 @@ fn check_discovery(input: &JoinInput, secrets: &Secrets) -> Result<(), Finding> 
             "add `--ca-cert-hash sha256:…` or `--ca-cert FILE`; without it, the node would trust any server that answers",
         )
     } else if secrets.token.is_none() {
-        ("the bootstrap token", "add `--token-env NAME` or `--token-file PATH` (`-` is stdin)")
+        (
+            "the bootstrap token",
+            "add `--token-env NAME` or `--token-file PATH` (`-` is stdin)",
+        )
     } else {
         return Ok(());
     };
-    Err(Finding::new("discovery-incomplete", format!("{what} is missing"), instead))
+    Err(Finding::new(
+        "discovery-incomplete",
+        format!("{what} is missing"),
+        instead,
+    ))
 }
 
 /// What is wrong with an API server's `HOST:PORT`.
@@ -117,16 +127,25 @@ pub fn find_endpoint_problem(text: &str) -> Option<Finding> {
 fn check_endpoint(text: &str) -> Result<(), Finding> {
     let refuse = |why: &str| {
         let remedy = "write it as HOST:PORT, such as `api.example.com:6443` or `[fd00::1]:6443`";
-        Err(Finding::new("endpoint-format", format!("the endpoint `{text}` {why}"), remedy))
+        Err(Finding::new(
+            "endpoint-format",
+            format!("the endpoint `{text}` {why}"),
+            remedy,
+        ))
     };
     if text.contains("://") || text.contains('/') {
         return refuse("is a URL");
     }
-    let Some((host, port)) = text.rsplit_once(':') else { return refuse("has no port") };
+    let Some((host, port)) = text.rsplit_once(':') else {
+        return refuse("has no port");
+    };
     if !matches!(port.parse::<u16>(), Ok(1..)) || port.starts_with(['+', '0']) {
         return refuse("has no port between 1 and 65535");
     }
-    if let Some(address) = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')) {
+    if let Some(address) = host
+        .strip_prefix('[')
+        .and_then(|host| host.strip_suffix(']'))
+    {
         return match address.parse::<std::net::Ipv6Addr>() {
             Ok(_) => Ok(()),
             Err(_) => refuse("has no IPv6 address in the brackets"),
@@ -136,8 +155,16 @@ fn check_endpoint(text: &str) -> Result<(), Finding> {
         return refuse("has an IPv6 address without brackets");
     }
     let all_digits = host.bytes().all(|b| b.is_ascii_digit() || b == b'.');
-    let good = if all_digits { host.parse::<std::net::Ipv4Addr>().is_ok() } else { is_subdomain(host, 253) };
-    if good { Ok(()) } else { refuse("has a host that is neither a DNS name nor an address") }
+    let good = if all_digits {
+        host.parse::<std::net::Ipv4Addr>().is_ok()
+    } else {
+        is_subdomain(host, 253)
+    };
+    if good {
+        Ok(())
+    } else {
+        refuse("has a host that is neither a DNS name nor an address")
+    }
 }
 
 fn check_hash(text: &str, lower: &str) -> Result<(), Finding> {
@@ -146,7 +173,11 @@ fn check_hash(text: &str, lower: &str) -> Result<(), Finding> {
         return Ok(());
     }
     let message = format!("the CA hash `{text}` is not `sha256:` and 64 hexadecimal digits");
-    Err(Finding::new("hash-format", message, "add `--ca-cert FILE`; imagegen computes the hash"))
+    Err(Finding::new(
+        "hash-format",
+        message,
+        "add `--ca-cert FILE`; imagegen computes the hash",
+    ))
 }
 
 /// The node's name is the value of its label `kubernetes.io/hostname` too, which ends at 63.
@@ -156,7 +187,11 @@ fn check_name(name: &str) -> Result<(), Finding> {
     if is_subdomain(name, 63) {
         return Ok(());
     }
-    Err(Finding::new("name-format", format!("the node name `{name}` is not a DNS-1123 name"), instead))
+    Err(Finding::new(
+        "name-format",
+        format!("the node name `{name}` is not a DNS-1123 name"),
+        instead,
+    ))
 }
 
 fn is_name_part(text: &str) -> bool {
@@ -177,9 +212,15 @@ fn is_qualified(key: &str) -> bool {
 fn parse_label(text: &str) -> Result<(String, String), Finding> {
     let refuse = |why: &str| {
         let remedy = "write it as KEY=VALUE with the characters that Kubernetes allows";
-        Err(Finding::new("label-format", format!("the label `{text}` {why}"), remedy))
+        Err(Finding::new(
+            "label-format",
+            format!("the label `{text}` {why}"),
+            remedy,
+        ))
     };
-    let Some((key, value)) = text.split_once('=') else { return refuse("has no value") };
+    let Some((key, value)) = text.split_once('=') else {
+        return refuse("has no value");
+    };
     if !is_qualified(key) {
         return refuse("has no valid key");
     }
@@ -211,10 +252,14 @@ fn is_restricted_label(key: &str) -> bool {
         "topology.kubernetes.io/zone",
         "topology.kubernetes.io/region",
     ];
-    let Some((prefix, _)) = key.split_once('/') else { return false };
+    let Some((prefix, _)) = key.split_once('/') else {
+        return false;
+    };
     let below = |domain: &str| prefix == domain || prefix.ends_with(&format!(".{domain}"));
     let own = below("kubernetes.io") || below("k8s.io");
-    own && !ALLOWED.contains(&key) && !below("kubelet.kubernetes.io") && !below("node.kubernetes.io")
+    own && !ALLOWED.contains(&key)
+        && !below("kubelet.kubernetes.io")
+        && !below("node.kubernetes.io")
 }
 
 fn parse_taint(text: &str) -> Result<Taint, Finding> {
@@ -223,7 +268,11 @@ fn parse_taint(text: &str) -> Result<Taint, Finding> {
         let good = is_qualified(key)
             && (value.is_empty() || is_name_part(value))
             && ["NoSchedule", "PreferNoSchedule", "NoExecute"].contains(&effect);
-        good.then(|| Taint { key: key.to_owned(), value: value.to_owned(), effect: effect.to_owned() })
+        good.then(|| Taint {
+            key: key.to_owned(),
+            value: value.to_owned(),
+            effect: effect.to_owned(),
+        })
     });
     parsed.ok_or_else(|| {
         Finding::new(
@@ -236,19 +285,34 @@ fn parse_taint(text: &str) -> Result<Taint, Finding> {
 }
 
 fn check_preflight(check: &str) -> Result<(), Finding> {
-    let good = !check.is_empty() && check.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-');
+    let good = !check.is_empty()
+        && check
+            .bytes()
+            .all(|b| b.is_ascii_alphanumeric() || b == b'-');
     if good && !check.eq_ignore_ascii_case("all") {
         return Ok(());
     }
     let remedy = "name each check that may fail, as kubeadm prints it in brackets";
-    Err(Finding::new("preflight-format", format!("`{check}` is not the name of a check of kubeadm"), remedy))
+    Err(Finding::new(
+        "preflight-format",
+        format!("`{check}` is not the name of a check of kubeadm"),
+        remedy,
+    ))
 }
 
 fn check_timeout(timeout: &str) -> Result<(), Finding> {
     let mut rest = timeout;
     let mut parts = 0;
-    while let Some(end) = rest.find(|c: char| !c.is_ascii_digit()).filter(|end| *end > 0) {
-        let Some(unit) = ["h", "m", "s"].iter().find(|unit| rest[end..].starts_with(**unit)) else { break };
+    while let Some(end) = rest
+        .find(|c: char| !c.is_ascii_digit())
+        .filter(|end| *end > 0)
+    {
+        let Some(unit) = ["h", "m", "s"]
+            .iter()
+            .find(|unit| rest[end..].starts_with(**unit))
+        else {
+            break;
+        };
         rest = &rest[end + unit.len()..];
         parts += 1;
     }
@@ -256,11 +320,17 @@ fn check_timeout(timeout: &str) -> Result<(), Finding> {
         return Ok(());
     }
     let message = format!("the discovery timeout `{timeout}` is not a duration");
-    Err(Finding::new("timeout-format", message, "write it as `5m0s` or `90s`"))
+    Err(Finding::new(
+        "timeout-format",
+        message,
+        "write it as `5m0s` or `90s`",
+    ))
 }
 
 pub(super) fn list_warnings(node: &Node) -> Vec<String> {
-    let Some(name) = node.name.as_deref() else { return Vec::new() };
+    let Some(name) = node.name.as_deref() else {
+        return Vec::new();
+    };
     let machine = name.split('.').next().unwrap_or(name);
     let mut warnings = Vec::new();
     if machine.len() > NETBIOS {
@@ -271,7 +341,9 @@ pub(super) fn list_warnings(node: &Node) -> Vec<String> {
         ));
     }
     if machine.bytes().all(|b| b.is_ascii_digit()) {
-        warnings.push(format!("Windows does not accept machine names of digits only, such as `{machine}`"));
+        warnings.push(format!(
+            "Windows does not accept machine names of digits only, such as `{machine}`"
+        ));
     }
     warnings
 }

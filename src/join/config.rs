@@ -39,7 +39,10 @@ pub(super) fn build_document(
     let mut document = Map::new();
     document.insert("apiVersion".to_owned(), json!(format!("{GROUP}/{api}")));
     document.insert("kind".to_owned(), json!("JoinConfiguration"));
-    document.insert("nodeRegistration".to_owned(), build_registration(node, arguments, plan.runtime, lists));
+    document.insert(
+        "nodeRegistration".to_owned(),
+        build_registration(node, arguments, plan.runtime, lists),
+    );
     if let (Some(timeout), true) = (&node.timeout, lists) {
         document.insert("timeouts".to_owned(), json!({ "discovery": timeout }));
     }
@@ -48,7 +51,10 @@ pub(super) fn build_document(
         discovery.insert("timeout".to_owned(), json!(timeout));
     }
     let secret_key = if by_file {
-        discovery.insert("file".to_owned(), json!({ "kubeConfigPath": places.discovery }));
+        discovery.insert(
+            "file".to_owned(),
+            json!({ "kubeConfigPath": places.discovery }),
+        );
         "  tlsBootstrapToken: "
     } else {
         discovery.insert(
@@ -58,7 +64,10 @@ pub(super) fn build_document(
         "    token: "
     };
     document.insert("discovery".to_owned(), discovery.into());
-    Document { text: yaml::format_document(&document.into()), secret_key }
+    Document {
+        text: yaml::format_document(&document.into()),
+        secret_key,
+    }
 }
 
 pub(super) fn build_registration(
@@ -81,14 +90,24 @@ pub(super) fn build_registration(
     }
     let mut all = arguments.to_vec();
     if !node.labels.is_empty() {
-        let labels: Vec<String> = node.labels.iter().map(|(key, value)| format!("{key}={value}")).collect();
+        let labels: Vec<String> = node
+            .labels
+            .iter()
+            .map(|(key, value)| format!("{key}={value}"))
+            .collect();
         all.push(("node-labels".to_owned(), labels.join(",")));
     }
     if !all.is_empty() {
         let value: Value = if lists {
-            all.iter().map(|(name, value)| json!({ "name": name, "value": value })).collect()
+            all.iter()
+                .map(|(name, value)| json!({ "name": name, "value": value }))
+                .collect()
         } else {
-            Value::Object(all.into_iter().map(|(name, value)| (name, Value::String(value))).collect())
+            Value::Object(
+                all.into_iter()
+                    .map(|(name, value)| (name, Value::String(value)))
+                    .collect(),
+            )
         };
         fields.insert("kubeletExtraArgs".to_owned(), value);
     }

@@ -27,11 +27,14 @@ pub fn check_kubeconfig(file: &Secret) -> Result<(), Finding> {
     clusters.iter().try_for_each(check_cluster)
 }
 
-const WRITE: &str =
-    "write it with `kubectl -n kube-public get configmap cluster-info -o jsonpath={.data.kubeconfig}`";
+const WRITE: &str = "write it with `kubectl -n kube-public get configmap cluster-info -o jsonpath={.data.kubeconfig}`";
 
 fn refuse(message: &str, remedy: &str) -> Finding {
-    Finding::new("discovery-kubeconfig", format!("the discovery kubeconfig {message}"), remedy)
+    Finding::new(
+        "discovery-kubeconfig",
+        format!("the discovery kubeconfig {message}"),
+        remedy,
+    )
 }
 
 fn check_cluster(fields: &Fields) -> Result<(), Finding> {
@@ -45,17 +48,32 @@ fn check_cluster(fields: &Fields) -> Result<(), Finding> {
     match values("server")[..] {
         [] => return Err(refuse("has a cluster without `server`", WRITE)),
         [server] if server.starts_with("https://") => {}
-        [_] => return Err(refuse("has a `server` without https: the node would join any cluster", WRITE)),
+        [_] => {
+            return Err(refuse(
+                "has a `server` without https: the node would join any cluster",
+                WRITE,
+            ));
+        }
         _ => return Err(refuse("has a cluster with several `server`", WRITE)),
     }
-    if values("insecure-skip-tls-verify").iter().any(|value| *value != "false") {
-        return Err(refuse("has `insecure-skip-tls-verify`: the node would join any cluster", WRITE));
+    if values("insecure-skip-tls-verify")
+        .iter()
+        .any(|value| *value != "false")
+    {
+        return Err(refuse(
+            "has `insecure-skip-tls-verify`: the node would join any cluster",
+            WRITE,
+        ));
     }
     match values("certificate-authority-data")[..] {
         [authority] if is_base64(authority) => Ok(()),
         _ => {
-            let message = "has no `certificate-authority-data`: a file that it names is not on the node";
-            Err(refuse(message, "write it with `kubectl config view --raw --flatten --minify`"))
+            let message =
+                "has no `certificate-authority-data`: a file that it names is not on the node";
+            Err(refuse(
+                message,
+                "write it with `kubectl config view --raw --flatten --minify`",
+            ))
         }
     }
 }
@@ -75,14 +93,23 @@ fn read_clusters(text: &str) -> Result<Vec<Fields>, String> {
 
 fn read_json(text: &str) -> Result<Vec<Fields>, String> {
     let file: Value = json::parse_json("the file", text.as_bytes()).map_err(|error| {
-        format!("is no JSON that every program reads alike: line {}, column {}", error.line, error.column)
+        format!(
+            "is no JSON that every program reads alike: line {}, column {}",
+            error.line, error.column
+        )
     })?;
-    let describe = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    let describe = |value: &Value| {
+        value
+            .as_str()
+            .map_or_else(|| value.to_string(), str::to_owned)
+    };
     let clusters = file["clusters"].as_array().into_iter().flatten();
     Ok(clusters
         .map(|cluster| {
             let fields = cluster["cluster"].as_object().into_iter().flatten();
-            fields.map(|(name, value)| (name.clone(), describe(value))).collect()
+            fields
+                .map(|(name, value)| (name.clone(), describe(value)))
+                .collect()
         })
         .collect())
 }
@@ -92,15 +119,26 @@ fn read_block(text: &str) -> Result<Vec<Fields>, String> {
     let mut items: Vec<Fields> = vec![Vec::new()];
     // Where the dashes of the outermost list stand: lists inside of an item are part of it.
     let mut outermost = None;
-    for (at, line) in text.lines().enumerate().filter(|(at, line)| *at > 0 || *line != "---") {
+    for (at, line) in text
+        .lines()
+        .enumerate()
+        .filter(|(at, line)| *at > 0 || *line != "---")
+    {
         let bare = line.trim_start_matches(' ');
         let indent = line.len() - bare.len();
         if bare.is_empty() || bare.starts_with('#') && !bare.contains(is_control) {
             continue;
         }
-        let item = bare.strip_prefix("- ").map(|rest| rest.trim_start_matches(' '));
-        let field = if bare.contains(is_control) { None } else { parse_line(bare, item) };
-        let field = field.ok_or_else(|| format!("has more than `name: value` in line {}", at + 1))?;
+        let item = bare
+            .strip_prefix("- ")
+            .map(|rest| rest.trim_start_matches(' '));
+        let field = if bare.contains(is_control) {
+            None
+        } else {
+            parse_line(bare, item)
+        };
+        let field =
+            field.ok_or_else(|| format!("has more than `name: value` in line {}", at + 1))?;
         if item.is_some() && outermost.is_none_or(|outer| indent <= outer) {
             outermost = Some(indent);
             items.push(Vec::new());
@@ -108,11 +146,16 @@ fn read_block(text: &str) -> Result<Vec<Fields>, String> {
             outermost = None;
             items.push(Vec::new());
         }
-        items.last_mut().into_iter().for_each(|fields| fields.push(field.clone()));
+        items
+            .last_mut()
+            .into_iter()
+            .for_each(|fields| fields.push(field.clone()));
     }
     // A context has a `cluster`, too: its name.
     let has = |fields: &Fields, name: &str| fields.iter().any(|(field, _)| field == name);
-    items.retain(|fields| has(fields, "server") || has(fields, "cluster") && !has(fields, "context"));
+    items.retain(|fields| {
+        has(fields, "server") || has(fields, "cluster") && !has(fields, "context")
+    });
     Ok(items)
 }
 
@@ -132,7 +175,9 @@ fn parse_line(line: &str, item: Option<&str>) -> Option<(String, String)> {
 /// A text in quotes without quotes and escapes in it, or one that YAML takes as it stands.
 fn parse_scalar(text: &str) -> Option<String> {
     let text = text.split(" #").next().unwrap_or(text).trim();
-    let quoted = ['"', '\''].iter().find_map(|quote| text.strip_prefix(*quote)?.strip_suffix(*quote));
+    let quoted = ['"', '\'']
+        .iter()
+        .find_map(|quote| text.strip_prefix(*quote)?.strip_suffix(*quote));
     let is_plain = text.is_empty()
         || ["[]", "{}"].contains(&text)
         || text.starts_with(|c: char| c.is_ascii_alphanumeric() || "/-.=_+".contains(c))
@@ -158,7 +203,8 @@ mod tests {
     fn discovery_trusts_a_named_authority() {
         check(GOOD).unwrap();
         check("{\n\"clusters\": [{\"cluster\": {\n\"certificate-authority-data\": \"TFMwdA==\",\n\"server\": \"https://a.example:6443\"\n}}]\n}").unwrap();
-        let nested = "    extensions:\n    - extension:\n        version: v1\n      name: x\n    server:";
+        let nested =
+            "    extensions:\n    - extension:\n        version: v1\n      name: x\n    server:";
         check(&GOOD.replace("    server:", nested)).unwrap();
         check(&format!("---\r\n{}", GOOD.replace('\n', "\r\n"))).unwrap();
         check(&GOOD.replace("kind:", "contexts:\n- context:\n    cluster: \"\"\n    user: a\nusers:\n- name: a\n  user:\n    exec:\n      args:\n      - --x=1\nkind:")).unwrap();
@@ -174,23 +220,50 @@ mod tests {
         for (from, to) in [
             ("https://", "http://"),
             ("    server: https://a.example:6443\n", ""),
-            ("certificate-authority-data: TFMwdA==", "insecure-skip-tls-verify: true"),
-            ("certificate-authority-data: TFMwdA==", "certificate-authority: /etc/kubernetes/pki/ca.crt"),
-            ("certificate-authority-data: TFMwdA==", "certificate-authority-data: \"\""),
-            ("    server:", "    insecure-skip-tls-verify: yes\n    server:"),
-            ("kind: Config\n", "- cluster:\n    server: https://b.example\n"),
-            ("kind: Config\n", "- {cluster: {server: 'http://b.example'}, name: b}\n"),
+            (
+                "certificate-authority-data: TFMwdA==",
+                "insecure-skip-tls-verify: true",
+            ),
+            (
+                "certificate-authority-data: TFMwdA==",
+                "certificate-authority: /etc/kubernetes/pki/ca.crt",
+            ),
+            (
+                "certificate-authority-data: TFMwdA==",
+                "certificate-authority-data: \"\"",
+            ),
+            (
+                "    server:",
+                "    insecure-skip-tls-verify: yes\n    server:",
+            ),
+            (
+                "kind: Config\n",
+                "- cluster:\n    server: https://b.example\n",
+            ),
+            (
+                "kind: Config\n",
+                "- {cluster: {server: 'http://b.example'}, name: b}\n",
+            ),
             (
                 "kind: Config\n",
                 "- {cluster: {server: 'https://b.example', insecure-skip-tls-verify: true}}\n",
             ),
-            ("kind: Config\n", "- cluster: {}\n  cluster:\n    server: http://b.example\n"),
+            (
+                "kind: Config\n",
+                "- cluster: {}\n  cluster:\n    server: http://b.example\n",
+            ),
             (
                 "kind: Config\n",
                 "- cluster:\n    certificate-authority-data: eA==\n    \"ser\\u0076er\": http://b.example\n",
             ),
-            ("kind: Config\n", "- cluster: &a\n    server: https://b.example\n"),
-            ("kind: Config\n", "- cluster:\n    <<: *a\n    server: https://b.example\n"),
+            (
+                "kind: Config\n",
+                "- cluster: &a\n    server: https://b.example\n",
+            ),
+            (
+                "kind: Config\n",
+                "- cluster:\n    <<: *a\n    server: https://b.example\n",
+            ),
             (
                 "kind: Config\n",
                 "- cluster:\n    certificate-authority-data: eA==\n    certificate-authority-data: eA==\n    server: https://b.example\n",
@@ -199,16 +272,34 @@ mod tests {
                 "kind: Config\n",
                 "users:\n- certificate-authority-data: eA==\nclusters:\n- cluster:\n    server: https://b.example\n",
             ),
-            ("kind: Config\n", "# a\u{2028}clusters: [{cluster: {server: 'http://b.example'}}]\n"),
-            ("kind: Config\n", "# a\rclusters: [{cluster: {server: 'http://b.example'}}]\n"),
+            (
+                "kind: Config\n",
+                "# a\u{2028}clusters: [{cluster: {server: 'http://b.example'}}]\n",
+            ),
+            (
+                "kind: Config\n",
+                "# a\rclusters: [{cluster: {server: 'http://b.example'}}]\n",
+            ),
             ("kind: Config\n", "? clusters\n: - cluster\n"),
             ("kind: Config\n", "---\nkind: Config\n"),
             (":6443", ":6443\n      /other"),
             ("server: https", "server: !!str https"),
-            ("server: https://a.example:6443", "server: https://a.example\n    server: http://b.example"),
-            ("server: https://a.example:6443", "server:\n      http://b.example"),
-            ("certificate-authority-data: TFMwdA==", "certificate-authority-data: ~"),
-            ("certificate-authority-data: TFMwdA==", "certificate-authority-data: null"),
+            (
+                "server: https://a.example:6443",
+                "server: https://a.example\n    server: http://b.example",
+            ),
+            (
+                "server: https://a.example:6443",
+                "server:\n      http://b.example",
+            ),
+            (
+                "certificate-authority-data: TFMwdA==",
+                "certificate-authority-data: ~",
+            ),
+            (
+                "certificate-authority-data: TFMwdA==",
+                "certificate-authority-data: null",
+            ),
         ] {
             let changed = GOOD.replace(from, to);
             assert_ne!(changed, GOOD);

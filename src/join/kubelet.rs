@@ -40,7 +40,9 @@ pub(super) fn collect_arguments(
 fn list_fixed_flags(plan: &Plan, catalog: &Catalog) -> Result<Vec<FlagRule>> {
     let situation = plan.situation();
     let rules = catalog.load_flags()?.flags.into_iter().filter(|rule| {
-        rule.program == "kubelet" && rule.versions.contains(&plan.kubernetes) && situation.holds(&rule.when)
+        rule.program == "kubelet"
+            && rule.versions.contains(&plan.kubernetes)
+            && situation.holds(&rule.when)
     });
     Ok(rules.collect())
 }
@@ -48,7 +50,12 @@ fn list_fixed_flags(plan: &Plan, catalog: &Catalog) -> Result<Vec<FlagRule>> {
 /// The image's own flag wins: what the user can do about it.
 fn refuse_fixed_flag(name: &str, rule: &FlagRule) -> Finding {
     let message = format!("the image's kubelet service starts with `--{name}` already");
-    let features = rule.when.feature.iter().flatten().filter_map(|feature| feature.strip_prefix('!'));
+    let features = rule
+        .when
+        .feature
+        .iter()
+        .flatten()
+        .filter_map(|feature| feature.strip_prefix('!'));
     let instead = match { features }.next() {
         Some(feature) => format!(
             "remove it, or build the image with `--feature {feature}`, which leaves `--{name}` to the join"
@@ -66,24 +73,44 @@ fn parse_argument(
 ) -> Result<Result<(String, String), Finding>> {
     let Some((name, value)) = text.split_once('=').filter(|(name, _)| !name.is_empty()) else {
         let message = format!("the kubelet argument `{text}` has no value");
-        return Ok(Err(Finding::new("argument-format", message, "write it as NAME=VALUE, without dashes")));
+        return Ok(Err(Finding::new(
+            "argument-format",
+            message,
+            "write it as NAME=VALUE, without dashes",
+        )));
     };
     if names_variable(value) {
-        let message = format!("the kubelet argument `{name}` holds a variable, which Windows replaces");
-        return Ok(Err(Finding::new("argument-format", message, "write its value out")));
+        let message =
+            format!("the kubelet argument `{name}` holds a variable, which Windows replaces");
+        return Ok(Err(Finding::new(
+            "argument-format",
+            message,
+            "write its value out",
+        )));
     }
     // kubeadm joins arguments by blanks, and the service's command line is split at them again.
-    if name.starts_with('-') || !value.bytes().all(|b| (b'!'..=b'~').contains(&b) && b != b'"') {
+    if name.starts_with('-')
+        || !value
+            .bytes()
+            .all(|b| (b'!'..=b'~').contains(&b) && b != b'"')
+    {
         let message = format!(
             "the kubelet argument `{name}` has leading dashes, or a blank, a quotation mark or a special character in its value"
         );
-        return Ok(Err(Finding::new("argument-format", message, "write it as NAME=VALUE, without dashes")));
+        return Ok(Err(Finding::new(
+            "argument-format",
+            message,
+            "write it as NAME=VALUE, without dashes",
+        )));
     }
     if let Some((_, instead)) = ELSEWHERE.iter().find(|(known, _)| *known == name) {
         let message = format!("the kubelet argument `{name}` is set by another flag");
         return Ok(Err(Finding::new("argument-elsewhere", message, *instead)));
     }
-    if let Some(rule) = fixed.iter().find(|rule| rule.flag.trim_start_matches('-') == name) {
+    if let Some(rule) = fixed
+        .iter()
+        .find(|rule| rule.flag.trim_start_matches('-') == name)
+    {
         return Ok(Err(refuse_fixed_flag(name, rule)));
     }
     let table = catalog.load_programs()?;
@@ -103,17 +130,26 @@ fn parse_argument(
 
 /// The line's kubelet. For a line that is not surveyed, the one of the nearest surveyed line before.
 fn find_kubelet(plan: &Plan, table: &ProgramTable<'_>) -> Option<Program> {
-    table.list_programs(table.surveyed.find_nearest(plan.line.minor)?.minor).remove("kubelet")
+    table
+        .list_programs(table.surveyed.find_nearest(plan.line.minor)?.minor)
+        .remove("kubelet")
 }
 
 fn refuse_flag(name: &str, plan: &Plan, table: &ProgramTable<'_>, program: &Program) -> Finding {
     let known = table.flags.get("kubelet").into_iter().flatten();
-    let last = known.filter(|flags| flags.has_name(name)).max_by_key(|flags| flags.since);
-    let instead = match last.and_then(|flags| Some((flags.since, flags.until.or(table.surveyed.newest())?))) {
+    let last = known
+        .filter(|flags| flags.has_name(name))
+        .max_by_key(|flags| flags.since);
+    let instead = match last
+        .and_then(|flags| Some((flags.since, flags.until.or(table.surveyed.newest())?)))
+    {
         Some((first, last)) => format!("remove it: only kubelets from {first} to {last} have it"),
         None => format_suggestion(name, program.flags.iter().map(String::as_str)),
     };
-    let message = format!("the kubelet of Kubernetes {} has no flag `--{name}`", plan.line.minor);
+    let message = format!(
+        "the kubelet of Kubernetes {} has no flag `--{name}`",
+        plan.line.minor
+    );
     Finding::new("argument-unknown", message, instead)
 }
 
@@ -123,12 +159,22 @@ fn check_gates(value: &str, plan: &Plan, program: &Program) -> Option<Finding> {
         let (gate, state) = pair.split_once('=').unwrap_or((pair, ""));
         if !["true", "false"].contains(&state) {
             let message = format!("the feature gate `{pair}` is set to neither true nor false");
-            return Some(Finding::new("gate-format", message, "write it as GATE=true or GATE=false"));
+            return Some(Finding::new(
+                "gate-format",
+                message,
+                "write it as GATE=true or GATE=false",
+            ));
         }
         if !known().any(|known| known == gate) {
-            let message =
-                format!("the kubelet of Kubernetes {} has no feature gate `{gate}`", plan.line.minor);
-            return Some(Finding::new("gate-unknown", message, format_suggestion(gate, known())));
+            let message = format!(
+                "the kubelet of Kubernetes {} has no feature gate `{gate}`",
+                plan.line.minor
+            );
+            return Some(Finding::new(
+                "gate-unknown",
+                message,
+                format_suggestion(gate, known()),
+            ));
         }
     }
     None
@@ -139,7 +185,9 @@ fn names_variable(text: &str) -> bool {
     let between: Vec<&str> = text.split('%').collect();
     let is_name = |part: &&str| {
         part.starts_with(|first: char| first.is_ascii_alphabetic())
-            && part.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_()".contains(&byte))
+            && part
+                .bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || b"_()".contains(&byte))
     };
     between.len() > 2 && between[1..between.len() - 1].iter().any(is_name)
 }

@@ -15,7 +15,10 @@ impl Token {
     pub fn parse(text: &str) -> Result<Self, Finding> {
         let text = text.trim();
         let good = |part: &str, length: usize| {
-            part.len() == length && part.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit())
+            part.len() == length
+                && part
+                    .bytes()
+                    .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit())
         };
         match text.split_once('.') {
             Some((id, secret)) if good(id, 6) && good(secret, 16) => Ok(Self(Secret::new(text))),
@@ -41,10 +44,19 @@ mod tests {
         let good = Token::parse(" abcdef.0123456789abcdef\r\n").expect("token");
         assert_eq!(good.reveal(), "abcdef.0123456789abcdef");
         assert_eq!(format!("{good:?}"), "Token(***)");
-        for bad in ["", "abcdef", "abcdef.0123", "ABCDEF.0123456789abcdef", "abcdef.0123456789abcdef0", "a b"]
-        {
+        for bad in [
+            "",
+            "abcdef",
+            "abcdef.0123",
+            "ABCDEF.0123456789abcdef",
+            "abcdef.0123456789abcdef0",
+            "a b",
+        ] {
             let problem = Token::parse(bad).expect_err(bad);
-            assert!(bad.is_empty() || !problem.message.contains(bad), "{problem:?}");
+            assert!(
+                bad.is_empty() || !problem.message.contains(bad),
+                "{problem:?}"
+            );
         }
     }
 }

@@ -56,14 +56,21 @@ pub(super) fn check_size(content: &str) -> Option<String> {
     })
 }
 
-pub(super) fn render_user_data(form: Form, config: &Document, secrets: &Secrets, places: &Places) -> String {
+pub(super) fn render_user_data(
+    form: Form,
+    config: &Document,
+    secrets: &Secrets,
+    places: &Places,
+) -> String {
     let whole = match &secrets.token {
         Some(token) => config.text.clone() + &config.render_secret_line(token.reveal()),
         None => config.text.clone(),
     };
     match form {
         Form::Kubeadm | Form::Capi => whole,
-        Form::CloudConfig => render_cloud_config(&render_files(&whole, secrets, places), Some(places)),
+        Form::CloudConfig => {
+            render_cloud_config(&render_files(&whole, secrets, places), Some(places))
+        }
         Form::Ps1 => render_script(&whole, secrets, places),
         Form::Mime => render_mime(config, secrets, places),
     }
@@ -71,7 +78,12 @@ pub(super) fn render_user_data(form: Form, config: &Document, secrets: &Secrets,
 
 fn render_files(config: &str, secrets: &Secrets, places: &Places) -> Vec<Value> {
     let mut files = vec![render_file(&places.config, config)];
-    files.extend(secrets.kubeconfig.as_ref().map(|bytes| render_kubeconfig(bytes, places)));
+    files.extend(
+        secrets
+            .kubeconfig
+            .as_ref()
+            .map(|bytes| render_kubeconfig(bytes, places)),
+    );
     files
 }
 
@@ -136,18 +148,31 @@ fn render_mime(config: &Document, secrets: &Secrets, places: &Places) -> String 
         line["append"] = json!(true);
         secret.push(line);
     }
-    secret.extend(secrets.kubeconfig.as_ref().map(|bytes| render_kubeconfig(bytes, places)));
+    secret.extend(
+        secrets
+            .kubeconfig
+            .as_ref()
+            .map(|bytes| render_kubeconfig(bytes, places)),
+    );
     let public = render_cloud_config(&[render_file(&places.config, &config.text)], None);
     // Computed from public data: the boundary must not depend on the token.
     let boundary = format!("imagegen-{}", &sha256_hex(public.as_bytes())[..32]);
-    let mut text = format!("Content-Type: multipart/mixed; boundary=\"{boundary}\"\nMIME-Version: 1.0\n\n");
+    let mut text =
+        format!("Content-Type: multipart/mixed; boundary=\"{boundary}\"\nMIME-Version: 1.0\n\n");
     for (kind, name, body) in [
         ("text/cloud-config", "join-config.yaml", public),
-        ("text/cloud-config", "join-secret.yaml", render_cloud_config(&secret, None)),
+        (
+            "text/cloud-config",
+            "join-secret.yaml",
+            render_cloud_config(&secret, None),
+        ),
         (
             "text/x-shellscript",
             "join.ps1",
-            format!("$ErrorActionPreference = 'Stop'\n{}", render_command(places)),
+            format!(
+                "$ErrorActionPreference = 'Stop'\n{}",
+                render_command(places)
+            ),
         ),
     ] {
         let (encoding, body) = encode_body(body);

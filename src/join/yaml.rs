@@ -44,7 +44,11 @@ fn write_value(value: &Value, indent: usize, text: &mut String) {
         Value::String(lines) if is_block(lines) => {
             text.push_str(" |\n");
             for line in lines.lines() {
-                let pad = if line.is_empty() { String::new() } else { "  ".repeat(indent + 1) };
+                let pad = if line.is_empty() {
+                    String::new()
+                } else {
+                    "  ".repeat(indent + 1)
+                };
                 let _ = writeln!(text, "{pad}{line}");
             }
         }

@@ -12,14 +12,20 @@ use super::Lock;
 /// Fields that differ, as a reader finds them. What was proven is a record that the digests stand for; a size
 /// that nobody states beforehand comes with it. The program that wrote a lock is a record, too.
 pub(super) fn list_differences(locked: &Lock, fresh: &Lock) -> Vec<String> {
-    let (locked, fresh) = (without_records(locked, fresh, fresh), without_records(fresh, fresh, locked));
+    let (locked, fresh) = (
+        without_records(locked, fresh, fresh),
+        without_records(fresh, fresh, locked),
+    );
     let mut found = Vec::new();
     compare("", &locked, &fresh, &mut found);
     found
 }
 
 /// Fields of the selection that differ.
-pub(super) fn list_selection_changes(locked: &ImageDefinition, fresh: &ImageDefinition) -> Vec<String> {
+pub(super) fn list_selection_changes(
+    locked: &ImageDefinition,
+    fresh: &ImageDefinition,
+) -> Vec<String> {
     let value = |definition: &ImageDefinition| serde_json::to_value(definition).unwrap_or_default();
     let mut found = Vec::new();
     compare("", &value(locked), &value(fresh), &mut found);
@@ -27,19 +33,36 @@ pub(super) fn list_selection_changes(locked: &ImageDefinition, fresh: &ImageDefi
 }
 
 fn without_records(lock: &Lock, fresh: &Lock, other: &Lock) -> Value {
-    let mut lock = Lock { written_by: None, ..lock.clone() };
+    let mut lock = Lock {
+        written_by: None,
+        ..lock.clone()
+    };
     for artifact in &mut lock.artifacts {
         artifact.evidence.clear();
-        let same = fresh.artifacts.iter().find(|it| it.component == artifact.component);
+        let same = fresh
+            .artifacts
+            .iter()
+            .find(|it| it.component == artifact.component);
         if same.is_some_and(|it| it.size.is_none()) {
             artifact.size = None;
         }
         // A member's digest follows from its archive's: it is there where the archive was read.
-        let other = other.artifacts.iter().find(|it| it.component == artifact.component);
+        let other = other
+            .artifacts
+            .iter()
+            .find(|it| it.component == artifact.component);
         let known = |name: &MemberName| {
-            other.is_some_and(|it| it.members.iter().any(|it| it.member == *name && it.sha256.is_some()))
+            other.is_some_and(|it| {
+                it.members
+                    .iter()
+                    .any(|it| it.member == *name && it.sha256.is_some())
+            })
         };
-        for member in artifact.members.iter_mut().filter(|member| !known(&member.member)) {
+        for member in artifact
+            .members
+            .iter_mut()
+            .filter(|member| !known(&member.member))
+        {
             member.sha256 = None;
         }
     }
@@ -48,17 +71,25 @@ fn without_records(lock: &Lock, fresh: &Lock, other: &Lock) -> Value {
 
 fn compare(path: &str, locked: &Value, fresh: &Value, found: &mut Vec<String>) {
     match (locked, fresh) {
-        (Value::Object(locked), Value::Object(fresh)) => compare_objects(path, locked, fresh, found),
+        (Value::Object(locked), Value::Object(fresh)) => {
+            compare_objects(path, locked, fresh, found)
+        }
         (Value::Object(locked), Value::Null) => compare_objects(path, locked, &Map::new(), found),
         (Value::Null, Value::Object(fresh)) => compare_objects(path, &Map::new(), fresh, found),
         (Value::Array(locked), Value::Array(fresh)) if locked.len() == fresh.len() => {
             for (at, (locked, fresh)) in locked.iter().zip(fresh).enumerate() {
-                let name = locked["component"].as_str().map_or_else(|| at.to_string(), str::to_owned);
+                let name = locked["component"]
+                    .as_str()
+                    .map_or_else(|| at.to_string(), str::to_owned);
                 compare(&format!("{path}[{name}]"), locked, fresh, found);
             }
         }
         _ if locked != fresh => {
-            found.push(format!("`{path}` was {} and is {}", shorten(locked), shorten(fresh)));
+            found.push(format!(
+                "`{path}` was {} and is {}",
+                shorten(locked),
+                shorten(fresh)
+            ));
         }
         _ => {}
     }
@@ -74,7 +105,11 @@ fn compare_objects(
     names.sort();
     names.dedup();
     for name in names {
-        let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
+        let path = if path.is_empty() {
+            name.clone()
+        } else {
+            format!("{path}.{name}")
+        };
         let value = |fields: &Map<String, Value>| fields.get(name).cloned().unwrap_or_default();
         compare(&path, &value(locked), &value(fresh), found);
     }
@@ -87,21 +122,34 @@ fn shorten(value: &Value) -> String {
         Value::Array(items) => format!("a list of {}", items.len()),
         other => other.to_string(),
     };
-    if text.chars().count() <= 90 { text } else { text.chars().take(90).chain("...".chars()).collect() }
+    if text.chars().count() <= 90 {
+        text
+    } else {
+        text.chars().take(90).chain("...".chars()).collect()
+    }
 }
 
 /// A digest that the artifact's own evidence contradicts, or two of one kind: such a record pins nothing.
 pub(super) fn find_contradiction(artifact: &PlannedArtifact) -> Option<String> {
     let says = |digest: &str| {
         let pins = artifact.digests.iter().map(|pin| pin.digest.as_str());
-        pins.into_iter().find(|pin| pin.len() == digest.len() && *pin != digest)
+        pins.into_iter()
+            .find(|pin| pin.len() == digest.len() && *pin != digest)
     };
-    let evidence = artifact.evidence.iter().filter(|proof| proof.verdict.holds());
+    let evidence = artifact
+        .evidence
+        .iter()
+        .filter(|proof| proof.verdict.holds());
     let stated = evidence
         .filter(|proof| matches!(proof.proof, ProofKind::Pin | ProofKind::ChecksumFile))
         .filter_map(|proof| proof.facts.get("digest"))
         .map(String::as_str);
     let own = artifact.digests.iter().map(|pin| pin.digest.as_str());
-    let (one, other) = stated.chain(own).find_map(|digest| Some((digest, says(digest)?)))?;
-    Some(format!("`artifacts[{}].digests` contains both {other} and {one}", artifact.component))
+    let (one, other) = stated
+        .chain(own)
+        .find_map(|digest| Some((digest, says(digest)?)))?;
+    Some(format!(
+        "`artifacts[{}].digests` contains both {other} and {one}",
+        artifact.component
+    ))
 }

@@ -17,9 +17,15 @@ impl<'a> Command<'a> {
         let arguments = &service.arguments;
         let is_option = |argument: &&String| argument.starts_with('-') && argument.contains('=');
         let options = arguments.iter().take_while(is_option).count();
-        let launched = arguments.get(options).filter(|argument| is_program(argument)).map(|_| options);
+        let launched = arguments
+            .get(options)
+            .filter(|argument| is_program(argument))
+            .map(|_| options);
         Some(match launched {
-            Some(at) => Self { program: &arguments[at], arguments: &arguments[at + 1..] },
+            Some(at) => Self {
+                program: &arguments[at],
+                arguments: &arguments[at + 1..],
+            },
             None => Self { program, arguments },
         })
     }
@@ -34,7 +40,9 @@ impl<'a> Command<'a> {
         let mut flags = Vec::new();
         let mut words = self.arguments.iter().map(String::as_str).peekable();
         while let Some(word) = words.next() {
-            let Some(name) = flag_name(word) else { continue };
+            let Some(name) = flag_name(word) else {
+                continue;
+            };
             flags.push(match name.split_once('=') {
                 Some((name, value)) => (name, Some(value)),
                 None => (name, words.next_if(|next| flag_name(next).is_none())),
@@ -44,7 +52,10 @@ impl<'a> Command<'a> {
     }
 
     pub(super) fn flag_value(&self, flag: &str) -> Option<&'a str> {
-        self.flags().into_iter().find(|(name, _)| *name == flag).and_then(|(_, value)| value)
+        self.flags()
+            .into_iter()
+            .find(|(name, _)| *name == flag)
+            .and_then(|(_, value)| value)
     }
 }
 
@@ -74,7 +85,12 @@ pub(super) fn list_argument_paths(service: &ServiceSettings) -> Vec<(&str, &str)
         let opens = argument.starts_with('-') && !argument.contains('=');
         flag = if opens { argument } else { "" };
     }
-    named.extend(service.arguments_file.iter().map(|file| ("argumentsFile", file.path.as_str())));
+    named.extend(
+        service
+            .arguments_file
+            .iter()
+            .map(|file| ("argumentsFile", file.path.as_str())),
+    );
     named
 }
 
@@ -83,7 +99,10 @@ mod tests {
     use super::*;
 
     fn service(program: &str, arguments: &[&str]) -> ServiceSettings {
-        let arguments = arguments.iter().map(|&argument| argument.to_owned()).collect();
+        let arguments = arguments
+            .iter()
+            .map(|&argument| argument.to_owned())
+            .collect();
         ServiceSettings {
             program: Some(program.parse().expect("a path")),
             arguments,
@@ -95,21 +114,39 @@ mod tests {
     fn finds_the_launched_program() {
         let service = service(
             r"C:\k\kube-log-runner.exe",
-            &[r"--log-file=C:\log\k.log", r"C:\k\kubelet.exe", "--windows-service", "--v=2"],
+            &[
+                r"--log-file=C:\log\k.log",
+                r"C:\k\kubelet.exe",
+                "--windows-service",
+                "--v=2",
+            ],
         );
         let command = Command::from_service(&service).expect("a command");
         assert_eq!(command.program_stem(), "kubelet");
-        assert_eq!(command.flags(), [("windows-service", None), ("v", Some("2"))]);
-        assert_eq!(list_argument_paths(&service), [("--log-file", r"C:\log\k.log")]);
+        assert_eq!(
+            command.flags(),
+            [("windows-service", None), ("v", Some("2"))]
+        );
+        assert_eq!(
+            list_argument_paths(&service),
+            [("--log-file", r"C:\log\k.log")]
+        );
     }
 
     #[test]
     fn parses_both_spellings_of_a_flag() {
-        let service = service(r"C:\c.exe", &["--run-service", "--log-file", r"C:\c.log", "-a=b=c"]);
+        let service = service(
+            r"C:\c.exe",
+            &["--run-service", "--log-file", r"C:\c.log", "-a=b=c"],
+        );
         let command = Command::from_service(&service).expect("a command");
         assert_eq!(
             command.flags(),
-            [("run-service", None), ("log-file", Some(r"C:\c.log")), ("a", Some("b=c"))]
+            [
+                ("run-service", None),
+                ("log-file", Some(r"C:\c.log")),
+                ("a", Some("b=c"))
+            ]
         );
         assert_eq!(list_argument_paths(&service), [("--log-file", r"C:\c.log")]);
     }

@@ -39,7 +39,11 @@ pub struct Expectations<'a> {
 impl fmt::Debug for Expectations<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (target, windows) = (&self.target, &self.windows);
-        write!(formatter, "Expectations of {target} on Windows {windows} (build {})", self.build)
+        write!(
+            formatter,
+            "Expectations of {target} on Windows {windows} (build {})",
+            self.build
+        )
     }
 }
 
@@ -59,7 +63,8 @@ impl LaterFile {
         let key = paths::normalize_key(path);
         match self.path.strip_suffix(r"\*") {
             Some(above) => {
-                key == paths::normalize_key(above) || paths::is_below(&key, &paths::normalize_key(above))
+                key == paths::normalize_key(above)
+                    || paths::is_below(&key, &paths::normalize_key(above))
             }
             None => paths::normalize_key(&self.path) == key,
         }

@@ -5,8 +5,8 @@
 
 use crate::model::paths;
 use crate::model::resource::{
-    Directory, DirectoryState, Effect, Ensure, EnsureUser, Identity, LocalUser, Resource, ResourceKind,
-    Scope, WinrmListener,
+    Directory, DirectoryState, Effect, Ensure, EnsureUser, Identity, LocalUser, Resource,
+    ResourceKind, Scope, WinrmListener,
 };
 use crate::model::step::Phase;
 
@@ -36,11 +36,17 @@ pub fn start_machine(expectations: &Expectations<'_>) -> Machine {
         platform: expectations.platform.clone(),
         ..Machine::default()
     };
-    let listener = expectations
-        .winrm
-        .map(|transport| ResourceKind::WinrmListener(WinrmListener { transport, ensure: Ensure::Present }));
+    let listener = expectations.winrm.map(|transport| {
+        ResourceKind::WinrmListener(WinrmListener {
+            transport,
+            ensure: Ensure::Present,
+        })
+    });
     let user = expectations.build_user.map(|name| {
-        ResourceKind::LocalUser(LocalUser { user_name: name.clone(), ensure: EnsureUser::Present })
+        ResourceKind::LocalUser(LocalUser {
+            user_name: name.clone(),
+            ensure: EnsureUser::Present,
+        })
     });
     let origin = Origin {
         resource: format!("target/{}", expectations.target),
@@ -69,7 +75,9 @@ pub fn fold_resources(
             machine.apply_effect(&effect, &origin);
         }
     }
-    let making = resources.iter().filter(|resource| resource.phase <= Phase::Seal);
+    let making = resources
+        .iter()
+        .filter(|resource| resource.phase <= Phase::Seal);
     let restarts = making.map(|resource| restarts_before(resource.phase)).max();
     machine.restarts = machine.restarts.max(restarts.unwrap_or_default());
     machine.ports = ports::list_used_ports(&machine, expectations);
@@ -82,8 +90,9 @@ impl Machine {
         if let ResourceKind::Directory(it) = &*effect.kind
             && it.clears_content()
         {
-            self.resources
-                .retain(|known, placed| !known.is_below(&identity) || placed.kind.properties().is_absent());
+            self.resources.retain(|known, placed| {
+                !known.is_below(&identity) || placed.kind.properties().is_absent()
+            });
         }
         if effect.creates_parents {
             for above in paths::list_ancestors(identity.name()) {
@@ -98,11 +107,18 @@ impl Machine {
     fn put_directory(&mut self, path: &str, origin: &Origin) {
         let identity = Identity::from_path(&["path"], path);
         // Nearly all are there: putting them again would change nothing.
-        if self.resources.get(&identity).is_some_and(|known| is_standing_directory(known, origin)) {
+        if self
+            .resources
+            .get(&identity)
+            .is_some_and(|known| is_standing_directory(known, origin))
+        {
             return;
         }
         let path = path.parse().expect("what lies above a path is a path");
-        let directory = Directory { path, state: DirectoryState::Present { sddl: None } };
+        let directory = Directory {
+            path,
+            state: DirectoryState::Present { sddl: None },
+        };
         self.put_resource(identity, &ResourceKind::Directory(directory), origin);
     }
 
@@ -117,15 +133,24 @@ impl Machine {
                     // The image never has it, whatever the resource's own scope.
                     origin.scope = Scope::Image;
                 }
-                Placed { kind: kind.clone(), origin, owner: None }
+                Placed {
+                    kind: kind.clone(),
+                    origin,
+                    owner: None,
+                }
             }
         };
         self.resources.insert(identity, placed);
     }
 
     fn order_path(&mut self, kind: &ResourceKind, identity: &Identity) {
-        let ResourceKind::PathEntry(it) = kind else { return };
-        let known = self.path.iter().position(|entry| paths::normalize_key(entry) == identity.key());
+        let ResourceKind::PathEntry(it) = kind else {
+            return;
+        };
+        let known = self
+            .path
+            .iter()
+            .position(|entry| paths::normalize_key(entry) == identity.key());
         match (known, it.ensure) {
             (None, Ensure::Present) => self.path.push(identity.name().to_owned()),
             (Some(at), Ensure::Absent) => drop(self.path.remove(at)),
@@ -139,15 +164,20 @@ fn is_standing_directory(known: &Placed, origin: &Origin) -> bool {
     let is_adopted = known.origin.scope == Scope::Build && origin.scope != Scope::Build;
     let is_present = matches!(
         &known.kind,
-        ResourceKind::Directory(Directory { state: DirectoryState::Present { .. }, .. })
+        ResourceKind::Directory(Directory {
+            state: DirectoryState::Present { .. },
+            ..
+        })
     );
     is_present && !is_adopted
 }
 
 /// Whether a resource changes a thing that is there instead of replacing it.
 fn is_adjusted(kind: &ResourceKind) -> bool {
-    let adjusts =
-        matches!(kind, ResourceKind::Directory(_) | ResourceKind::Service(_) | ResourceKind::PathEntry(_));
+    let adjusts = matches!(
+        kind,
+        ResourceKind::Directory(_) | ResourceKind::Service(_) | ResourceKind::PathEntry(_)
+    );
     adjusts && !kind.properties().is_absent()
 }
 
@@ -169,7 +199,11 @@ fn adjust_resource(known: Placed, kind: &ResourceKind, origin: &Origin) -> Place
     } else {
         (known.owner.unwrap_or_else(|| origin.clone()), None)
     };
-    Placed { kind: adjusted, origin, owner }
+    Placed {
+        kind: adjusted,
+        origin,
+        owner,
+    }
 }
 
 fn has_program(kind: &ResourceKind) -> bool {

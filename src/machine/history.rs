@@ -27,12 +27,21 @@ impl Act<'_> {
 /// What every resource does, in order: computed once, for the history and all rules.
 pub(super) fn list_acts(resources: &[Resource]) -> Vec<Act<'_>> {
     let effects = resources.iter().enumerate().flat_map(|(index, resource)| {
-        resource.kind.effects().into_iter().map(move |effect| (index, resource, effect))
+        resource
+            .kind
+            .effects()
+            .into_iter()
+            .map(move |effect| (index, resource, effect))
     });
     effects
         .map(|(index, resource, effect)| {
             let identity = effect.kind.properties().identity();
-            Act { index, resource, effect, identity }
+            Act {
+                index,
+                resource,
+                effect,
+                identity,
+            }
         })
         .collect()
 }
@@ -45,7 +54,10 @@ pub(super) struct History {
 
 impl History {
     pub(super) fn from_acts(acts: &[Act<'_>], platform: &Platform) -> Self {
-        let mut history = Self { events: BTreeMap::new(), platform: platform.clone() };
+        let mut history = Self {
+            events: BTreeMap::new(),
+            platform: platform.clone(),
+        };
         for act in acts.iter().filter(|act| act.identity.is_path()) {
             history.add_act(act);
         }
@@ -53,7 +65,12 @@ impl History {
     }
 
     fn add_act(&mut self, act: &Act<'_>) {
-        let Act { index, effect, identity, .. } = act;
+        let Act {
+            index,
+            effect,
+            identity,
+            ..
+        } = act;
         let index = *index;
         if let ResourceKind::Directory(it) = &*effect.kind
             && it.clears_content()
@@ -77,14 +94,21 @@ impl History {
     }
 
     fn push_event(&mut self, key: &str, index: usize, is_there: bool) {
-        self.events.entry(key.to_owned()).or_default().push((index, is_there));
+        self.events
+            .entry(key.to_owned())
+            .or_default()
+            .push((index, is_there));
     }
 
     /// Whether the path is there when the resource at `index` begins.
     pub(super) fn exists_before(&self, path: &str, index: usize) -> bool {
         let key = paths::normalize_key(path);
         let last = self.events.get(&key).and_then(|events| {
-            events.iter().rev().find(|(at, _)| *at < index).map(|(_, is_there)| *is_there)
+            events
+                .iter()
+                .rev()
+                .find(|(at, _)| *at < index)
+                .map(|(_, is_there)| *is_there)
         });
         last.unwrap_or_else(|| self.is_inbox(&key))
     }
@@ -96,7 +120,10 @@ impl History {
     /// The first resource that makes the path.
     pub(super) fn find_maker(&self, path: &str) -> Option<usize> {
         let events = self.events.get(&paths::normalize_key(path))?;
-        events.iter().find(|(_, is_there)| *is_there).map(|(at, _)| *at)
+        events
+            .iter()
+            .find(|(_, is_there)| *is_there)
+            .map(|(at, _)| *at)
     }
 
     fn is_inbox(&self, key: &str) -> bool {

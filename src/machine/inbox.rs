@@ -26,19 +26,28 @@ const DIRECTORIES: [(&str, Children); 24] = [
     (r"c:\windows", Children::Guarded),
     (r"c:\windows\system32", Children::Guarded),
     (r"c:\windows\system32\config", Children::Guarded),
-    (r"c:\windows\system32\config\systemprofile", Children::Guarded),
+    (
+        r"c:\windows\system32\config\systemprofile",
+        Children::Guarded,
+    ),
     (r"c:\windows\system32\drivers", Children::Guarded),
     (r"c:\windows\system32\drivers\etc", Children::Guarded),
     (r"c:\windows\system32\sysprep", Children::Guarded),
     (r"c:\windows\system32\sysprep\panther", Children::Guarded),
     (r"c:\windows\system32\wbem", Children::Guarded),
     (r"c:\windows\system32\windowspowershell", Children::Guarded),
-    (r"c:\windows\system32\windowspowershell\v1.0", Children::Guarded),
+    (
+        r"c:\windows\system32\windowspowershell\v1.0",
+        Children::Guarded,
+    ),
     (r"c:\windows\logs", Children::Guarded),
     (r"c:\windows\panther", Children::Guarded),
     (r"c:\windows\setup", Children::Guarded),
     (r"c:\windows\softwaredistribution", Children::Guarded),
-    (r"c:\windows\softwaredistribution\download", Children::Guarded),
+    (
+        r"c:\windows\softwaredistribution\download",
+        Children::Guarded,
+    ),
     (r"c:\windows\temp", Children::Open),
     (r"c:\program files", Children::Guarded),
     (r"c:\program files (x86)", Children::Guarded),
@@ -110,11 +119,23 @@ const SERVICES: [(&str, From); 22] = [
 /// What new things in this inbox directory get, by the directory's key.
 pub(super) fn find_directory(key: &str, platform: &Platform) -> Option<Children> {
     let of_platform = platform.directories.iter().map(|directory| {
-        let children = if directory.writable { Children::Open } else { Children::Guarded };
+        let children = if directory.writable {
+            Children::Open
+        } else {
+            Children::Guarded
+        };
         (paths::normalize_key(&directory.path), children)
     });
-    let of_windows = DIRECTORIES.iter().find(|(path, _)| *path == key).map(|(_, children)| *children);
-    of_windows.or_else(|| of_platform.into_iter().find(|(path, _)| path == key).map(|(_, children)| children))
+    let of_windows = DIRECTORIES
+        .iter()
+        .find(|(path, _)| *path == key)
+        .map(|(_, children)| *children);
+    of_windows.or_else(|| {
+        of_platform
+            .into_iter()
+            .find(|(path, _)| path == key)
+            .map(|(_, children)| children)
+    })
 }
 
 pub(super) fn is_file(key: &str) -> bool {
@@ -123,11 +144,18 @@ pub(super) fn is_file(key: &str) -> bool {
 
 /// Where the service comes from, whether or not it is on this machine.
 pub(super) fn find_service_origin(name: &str, platform: &Platform) -> Option<From> {
-    if platform.services.iter().any(|known| known.eq_ignore_ascii_case(name)) {
+    if platform
+        .services
+        .iter()
+        .any(|known| known.eq_ignore_ascii_case(name))
+    {
         return Some(From::Platform);
     }
     let name = name.to_lowercase();
-    SERVICES.iter().find(|(known, _)| *known == name).map(|(_, from)| *from)
+    SERVICES
+        .iter()
+        .find(|(known, _)| *known == name)
+        .map(|(_, from)| *from)
 }
 
 #[cfg(test)]
@@ -143,7 +171,10 @@ mod tests {
         for path in FILES {
             assert_eq!(paths::normalize_key(path), path);
             let above = paths::parent_path(path).expect("a file lies somewhere");
-            assert!(find_directory(&above, &Platform::default()).is_some(), "{above}");
+            assert!(
+                find_directory(&above, &Platform::default()).is_some(),
+                "{above}"
+            );
         }
         for (name, _) in SERVICES {
             assert_eq!(name.to_lowercase(), *name);
@@ -153,12 +184,18 @@ mod tests {
     #[test]
     fn the_platform_adds_its_own() {
         let platform = Platform {
-            directories: vec![PlatformDirectory { path: r"C:\Agent".to_owned(), writable: true }],
+            directories: vec![PlatformDirectory {
+                path: r"C:\Agent".to_owned(),
+                writable: true,
+            }],
             services: vec!["CloudAgent".parse().expect("a name")],
             ..Platform::default()
         };
         for (platform, is_there) in [(&platform, true), (&Platform::default(), false)] {
-            assert_eq!(find_service_origin("cloudagent", platform).is_some(), is_there);
+            assert_eq!(
+                find_service_origin("cloudagent", platform).is_some(),
+                is_there
+            );
             assert_eq!(find_directory(r"c:\agent", platform).is_some(), is_there);
         }
     }

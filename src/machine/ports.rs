@@ -8,7 +8,10 @@ use super::state::{Machine, Port};
 
 /// The ports of the programs that are on the machine, by program.
 pub(super) fn list_used_ports(machine: &Machine, expectations: &Expectations<'_>) -> Vec<Port> {
-    let used = expectations.ports.iter().filter(|port| is_installed(machine, &port.program));
+    let used = expectations
+        .ports
+        .iter()
+        .filter(|port| is_installed(machine, &port.program));
     let mut ports: Vec<Port> = used.map(|port| add_rule(port, machine)).collect();
     ports.sort_by(|a, b| (&a.program, a.protocol, &a.port).cmp(&(&b.program, b.protocol, &b.port)));
     ports
@@ -17,7 +20,9 @@ pub(super) fn list_used_ports(machine: &Machine, expectations: &Expectations<'_>
 /// Whether a service or a file goes by that name.
 pub(super) fn is_installed(machine: &Machine, program: &str) -> bool {
     machine.find_service(program).is_some()
-        || machine.present_files().any(|file| paths::file_name(file.path).eq_ignore_ascii_case(program))
+        || machine
+            .present_files()
+            .any(|file| paths::file_name(file.path).eq_ignore_ascii_case(program))
 }
 
 fn add_rule(port: &PortUse, machine: &Machine) -> Port {
@@ -36,7 +41,10 @@ fn add_rule(port: &PortUse, machine: &Machine) -> Port {
 
 /// Whether the rule is about the port's protocol and every one of its numbers.
 pub(super) fn covers_port(rule: &FirewallSettings, port: &PortUse) -> bool {
-    if rule.protocol.is_some_and(|protocol| protocol != port.protocol) {
+    if rule
+        .protocol
+        .is_some_and(|protocol| protocol != port.protocol)
+    {
         return false;
     }
     let ports = match port.direction {

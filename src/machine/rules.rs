@@ -67,8 +67,17 @@ pub(super) fn find_problems(
 ) -> Vec<Finding> {
     let acts = list_acts(resources);
     let history = History::from_acts(&acts, expectations.platform);
-    let context = Context { resources, acts: &acts, machine, history, expectations };
-    let mut problems = Problems { found: Vec::new(), step_file: expectations.step_file };
+    let context = Context {
+        resources,
+        acts: &acts,
+        machine,
+        history,
+        expectations,
+    };
+    let mut problems = Problems {
+        found: Vec::new(),
+        step_file: expectations.step_file,
+    };
     for check in CHECKS {
         check(&context, &mut problems);
     }
@@ -84,9 +93,14 @@ pub(super) struct Problems<'a> {
 impl Problems<'_> {
     fn add_problem(&mut self, rule: Rule, by: &impl Subject, message: String, remedy: &str) {
         let step = by.step();
-        let step_file = if step.is_empty() { String::new() } else { (self.step_file)(step) };
+        let step_file = if step.is_empty() {
+            String::new()
+        } else {
+            (self.step_file)(step)
+        };
         let finding = Finding::new(rule.to_string(), message, remedy);
-        self.found.push(finding.with_subject(by.resource()).with_file(step_file));
+        self.found
+            .push(finding.with_subject(by.resource()).with_file(step_file));
     }
 }
 
@@ -134,16 +148,24 @@ impl Context<'_> {
 
     /// Whether `later.json` declares that a program creates the path after the image is made.
     fn is_created_later(&self, path: &str) -> bool {
-        self.expectations.later.iter().any(|later| later.covers_path(path))
+        self.expectations
+            .later
+            .iter()
+            .any(|later| later.covers_path(path))
     }
 
     /// Whether the directory is on the machine's PATH.
     fn is_on_path(&self, entry: &str) -> bool {
-        self.machine.path.iter().any(|known| paths::normalize_key(known) == paths::normalize_key(entry))
+        self.machine
+            .path
+            .iter()
+            .any(|known| paths::normalize_key(known) == paths::normalize_key(entry))
     }
 
     /// Where the resource stands in the plan.
     fn index_of(&self, origin: &Origin) -> Option<usize> {
-        self.resources.iter().position(|resource| resource.name == origin.resource)
+        self.resources
+            .iter()
+            .position(|resource| resource.name == origin.resource)
     }
 }

@@ -74,15 +74,26 @@ pub(super) fn parse_sddl(text: &str, object: SecuredObject) -> Result<Access, St
     for pair in entries.windows(2) {
         check_order(&pair[0], &pair[1])?;
     }
-    let opens = |entry: &Entry<'_>| !entry.denies && entry.account.is_ordinary() && entry.mask & CHANGES != 0;
-    Ok(Access { protected, open_to_users: entries.iter().any(opens) })
+    let opens = |entry: &Entry<'_>| {
+        !entry.denies && entry.account.is_ordinary() && entry.mask & CHANGES != 0
+    };
+    Ok(Access {
+        protected,
+        open_to_users: entries.iter().any(opens),
+    })
 }
 
 /// The accounts and their rights, for people: `SYSTEM full`. Empty if the text cannot be parsed.
 pub(super) fn describe_access(text: &str) -> Vec<String> {
-    let Ok((protected, entries)) = parse_parts(text) else { return Vec::new() };
+    let Ok((protected, entries)) = parse_parts(text) else {
+        return Vec::new();
+    };
     let inheritance = protected.then(|| "inheritance disabled".to_owned());
-    entries.iter().map(format_entry).chain(inheritance).collect()
+    entries
+        .iter()
+        .map(format_entry)
+        .chain(inheritance)
+        .collect()
 }
 
 fn format_entry(entry: &Entry<'_>) -> String {
@@ -94,16 +105,26 @@ fn format_entry(entry: &Entry<'_>) -> String {
         0x13_01bf => "change",
         _ => entry.rights,
     };
-    if entry.denies { format!("{account} denied {rights}") } else { format!("{account} {rights}") }
+    if entry.denies {
+        format!("{account} denied {rights}")
+    } else {
+        format!("{account} {rights}")
+    }
 }
 
 /// Whether inheritance is disabled, and the entries.
 fn parse_parts(text: &str) -> Result<(bool, Vec<Entry<'_>>), String> {
-    let rest = text.strip_prefix("O:").ok_or("it must begin with the owner, `O:`")?;
+    let rest = text
+        .strip_prefix("O:")
+        .ok_or("it must begin with the owner, `O:`")?;
     let (_, rest) = parse_account(rest)?;
-    let rest = rest.strip_prefix("G:").ok_or("the group, `G:`, must follow the owner")?;
+    let rest = rest
+        .strip_prefix("G:")
+        .ok_or("the group, `G:`, must follow the owner")?;
     let (_, rest) = parse_account(rest)?;
-    let rest = rest.strip_prefix("D:").ok_or("the access list, `D:`, must follow the group")?;
+    let rest = rest
+        .strip_prefix("D:")
+        .ok_or("the access list, `D:`, must follow the group")?;
     let (flags, entries) = rest.split_at(rest.find('(').unwrap_or(rest.len()));
     let protected = match flags {
         "PAI" => true,
@@ -117,9 +138,12 @@ fn parse_parts(text: &str) -> Result<(bool, Vec<Entry<'_>>), String> {
 fn parse_entries(text: &str) -> Result<Vec<Entry<'_>>, String> {
     let (mut rest, mut entries) = (text, Vec::new());
     while !rest.is_empty() {
-        let inner =
-            rest.strip_prefix('(').ok_or_else(|| format!("`{rest}` after an entry is not expected"))?;
-        let (entry, after) = inner.split_once(')').ok_or("an entry has no closing bracket")?;
+        let inner = rest
+            .strip_prefix('(')
+            .ok_or_else(|| format!("`{rest}` after an entry is not expected"))?;
+        let (entry, after) = inner
+            .split_once(')')
+            .ok_or("an entry has no closing bracket")?;
         entries.push(parse_entry(entry)?);
         rest = after;
     }
@@ -132,7 +156,9 @@ fn parse_entries(text: &str) -> Result<Vec<Entry<'_>>, String> {
 fn parse_entry(entry: &str) -> Result<Entry<'_>, String> {
     let fields: Vec<&str> = entry.split(';').collect();
     let [kind, flags, rights, "", "", sid] = fields.as_slice() else {
-        return Err(format!("`({entry})` is not `(type;flags;rights;;;account)`"));
+        return Err(format!(
+            "`({entry})` is not `(type;flags;rights;;;account)`"
+        ));
     };
     let denies = match *kind {
         "A" => false,
@@ -143,20 +169,35 @@ fn parse_entry(entry: &str) -> Result<Entry<'_>, String> {
     if !rest.is_empty() {
         return Err(format!("`{sid}` is not an account"));
     }
-    Ok(Entry { denies, flags, rights, mask: parse_rights(rights)?, account })
+    Ok(Entry {
+        denies,
+        flags,
+        rights,
+        mask: parse_rights(rights)?,
+        account,
+    })
 }
 
 fn parse_rights(rights: &str) -> Result<u32, String> {
     let mask = match rights.strip_prefix("0x") {
         Some(digits) => u32::from_str_radix(digits, 16).ok(),
         None => split_pairs(rights).iter().try_fold(0, |mask, pair| {
-            let (_, bits) = NAMED_RIGHTS.iter().chain(&BITS).find(|(name, _)| name == pair)?;
+            let (_, bits) = NAMED_RIGHTS
+                .iter()
+                .chain(&BITS)
+                .find(|(name, _)| name == pair)?;
             Some(mask | bits)
         }),
     };
-    let mask = mask.filter(|mask| *mask != 0).ok_or_else(|| format!("`{rights}` are not rights"))?;
+    let mask = mask
+        .filter(|mask| *mask != 0)
+        .ok_or_else(|| format!("`{rights}` are not rights"))?;
     let canonical = format_rights(mask);
-    if canonical == rights { Ok(mask) } else { Err(format!("Windows prints `{rights}` as `{canonical}`")) }
+    if canonical == rights {
+        Ok(mask)
+    } else {
+        Err(format!("Windows prints `{rights}` as `{canonical}`"))
+    }
 }
 
 /// As Windows prints a mask: by one name, else by letters, else in hexadecimal
@@ -169,12 +210,18 @@ fn format_rights(mask: u32) -> String {
     if mask & !lettered != 0 {
         return format!("{mask:#x}");
     }
-    BITS.iter().filter(|(_, bit)| mask & bit != 0).map(|(letters, _)| *letters).collect()
+    BITS.iter()
+        .filter(|(_, bit)| mask & bit != 0)
+        .map(|(letters, _)| *letters)
+        .collect()
 }
 
 /// `OICI` as `OI`, `CI`.
 fn split_pairs(text: &str) -> Vec<&str> {
-    (0..text.len()).step_by(2).map(|at| text.get(at..at + 2).unwrap_or(text)).collect()
+    (0..text.len())
+        .step_by(2)
+        .map(|at| text.get(at..at + 2).unwrap_or(text))
+        .collect()
 }
 
 fn check_flags(entry: &Entry<'_>, object: SecuredObject) -> Result<(), String> {
@@ -183,13 +230,17 @@ fn check_flags(entry: &Entry<'_>, object: SecuredObject) -> Result<(), String> {
         return Ok(());
     }
     if object == SecuredObject::File {
-        return Err(format!("an entry of a file has no inheritance flags, but this one has `{flags}`"));
+        return Err(format!(
+            "an entry of a file has no inheritance flags, but this one has `{flags}`"
+        ));
     }
     let pairs = split_pairs(flags);
     let has = |flag: &str| pairs.contains(&flag);
     let canonical: String = ACE_FLAGS.into_iter().filter(|flag| has(flag)).collect();
     if canonical.len() < flags.len() {
-        return Err(format!("`{flags}` are not flags of an entry that a resource sets"));
+        return Err(format!(
+            "`{flags}` are not flags of an entry that a resource sets"
+        ));
     }
     if canonical != flags {
         return Err(format!("Windows prints `{flags}` as `{canonical}`"));
@@ -205,7 +256,9 @@ fn check_order(first: &Entry<'_>, second: &Entry<'_>) -> Result<(), String> {
     let [before, after] = [first, second].map(|entry| (!entry.denies, entry.account.order()));
     let [name, next] = [first, second].map(|entry| entry.account.text);
     if before == after {
-        return Err(format!("`{name}` has two entries, which .NET merges or reorders"));
+        return Err(format!(
+            "`{name}` has two entries, which .NET merges or reorders"
+        ));
     }
     if before > after {
         return Err(format!(
@@ -225,17 +278,39 @@ mod tests {
     #[test]
     fn finds_who_may_write() {
         for (text, object, protected, open_to_users) in [
-            ("O:BAG:SYD:PAI(A;OICI;FA;;;SY)(A;OICI;FA;;;BA)", DIRECTORY, true, false),
-            ("O:BAG:SYD:PAI(A;OICI;FA;;;SY)(A;OICI;0x1200a9;;;BU)", DIRECTORY, true, false),
+            (
+                "O:BAG:SYD:PAI(A;OICI;FA;;;SY)(A;OICI;FA;;;BA)",
+                DIRECTORY,
+                true,
+                false,
+            ),
+            (
+                "O:BAG:SYD:PAI(A;OICI;FA;;;SY)(A;OICI;0x1200a9;;;BU)",
+                DIRECTORY,
+                true,
+                false,
+            ),
             ("O:BAG:SYD:PAI(A;OICI;0x1301bf;;;AU)", DIRECTORY, true, true),
             ("O:BAG:SYD:AI(A;OICI;FA;;;SY)", DIRECTORY, false, false),
             ("O:BAG:SYD:PAI(A;OICIIO;GA;;;BU)", DIRECTORY, true, true),
             ("O:BAG:SYD:PAI(A;;FA;;;SY)(A;;FA;;;BA)", FILE, true, false),
             ("O:BAG:SYD:PAI(A;;FW;;;WD)", FILE, true, true),
             ("O:BAG:SYD:PAI(D;;FW;;;WD)(A;;FA;;;SY)", FILE, true, false),
-            ("O:SYG:SYD:PAI(A;;FR;;;S-1-5-21-1-2-3-1001)", FILE, true, false),
+            (
+                "O:SYG:SYD:PAI(A;;FR;;;S-1-5-21-1-2-3-1001)",
+                FILE,
+                true,
+                false,
+            ),
         ] {
-            assert_eq!(parse_sddl(text, object), Ok(Access { protected, open_to_users }), "{text}");
+            assert_eq!(
+                parse_sddl(text, object),
+                Ok(Access {
+                    protected,
+                    open_to_users
+                }),
+                "{text}"
+            );
         }
     }
 
@@ -246,7 +321,10 @@ mod tests {
                 "O:BAG:SYD:PAI(A;OICI;FA;;;SY)(A;OICI;0x1200a9;;;BU)",
                 "SYSTEM full, Users read and run, inheritance disabled",
             ),
-            ("O:BAG:SYD:AI(D;;WDWO;;;BG)(A;;FR;;;AU)", "Guests denied WDWO, Authenticated Users read"),
+            (
+                "O:BAG:SYD:AI(D;;WDWO;;;BG)(A;;FR;;;AU)",
+                "Guests denied WDWO, Authenticated Users read",
+            ),
             ("nonsense", ""),
         ] {
             assert_eq!(describe_access(text).join(", "), words);

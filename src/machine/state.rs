@@ -69,7 +69,11 @@ fn is_node(scope: &Scope) -> bool {
 impl From<&Resource> for Origin {
     fn from(resource: &Resource) -> Self {
         let (name, step) = (resource.name.clone(), resource.step.to_string());
-        Self { resource: name, step, scope: resource.scope }
+        Self {
+            resource: name,
+            step,
+            scope: resource.scope,
+        }
     }
 }
 
@@ -107,7 +111,9 @@ impl Machine {
     where
         &'a T: TryFrom<&'a ResourceKind>,
     {
-        self.resources.values().filter_map(|placed| Some(((&placed.kind).try_into().ok()?, &placed.origin)))
+        self.resources
+            .values()
+            .filter_map(|placed| Some(((&placed.kind).try_into().ok()?, &placed.origin)))
     }
 
     /// The things of one type that are on the machine.
@@ -115,13 +121,19 @@ impl Machine {
     where
         &'a T: TryFrom<&'a ResourceKind>,
     {
-        self.resources_of::<T>()
-            .filter_map(|(it, origin)| Some(Present { it, settings: it.desired().present()?, origin }))
+        self.resources_of::<T>().filter_map(|(it, origin)| {
+            Some(Present {
+                it,
+                settings: it.desired().present()?,
+                origin,
+            })
+        })
     }
 
     /// The service of that name.
     pub fn find_service(&self, name: &str) -> Option<Present<'_, Service>> {
-        self.present_resources::<Service>().find(|service| service.it.service_name.eq_ignore_ascii_case(name))
+        self.present_resources::<Service>()
+            .find(|service| service.it.service_name.eq_ignore_ascii_case(name))
     }
 
     /// Every file, whether its content, an artifact, an archive or an installer made it.
@@ -131,13 +143,19 @@ impl Machine {
                 ResourceKind::File(it) => it.content(),
                 _ => None,
             };
-            Some(PresentFile { path: placed.kind.properties().file()?, content, origin: &placed.origin })
+            Some(PresentFile {
+                path: placed.kind.properties().file()?,
+                content,
+                origin: &placed.origin,
+            })
         })
     }
 
     /// What is at a path.
     pub fn find_at_path(&self, path: &str) -> Option<&ResourceKind> {
-        self.resources.get(&Identity::from_path(&[], path)).map(|placed| &placed.kind)
+        self.resources
+            .get(&Identity::from_path(&[], path))
+            .map(|placed| &placed.kind)
     }
 
     /// Whether Sysprep has generalized it.
@@ -147,11 +165,19 @@ impl Machine {
     }
 }
 
-fn write_list<S: Serializer>(map: &BTreeMap<Identity, Placed>, serializer: S) -> Result<S::Ok, S::Error> {
+fn write_list<S: Serializer>(
+    map: &BTreeMap<Identity, Placed>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
     serializer.collect_seq(map.values())
 }
 
-fn read_list<'de, D: Deserializer<'de>>(deserializer: D) -> Result<BTreeMap<Identity, Placed>, D::Error> {
+fn read_list<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<BTreeMap<Identity, Placed>, D::Error> {
     let list = Vec::<Placed>::deserialize(deserializer)?;
-    Ok(list.into_iter().map(|placed| (placed.kind.properties().identity(), placed)).collect())
+    Ok(list
+        .into_iter()
+        .map(|placed| (placed.kind.properties().identity(), placed))
+        .collect())
 }

@@ -9,10 +9,10 @@ use std::fmt::Display;
 use crate::model::command_line;
 use crate::model::paths;
 use crate::model::resource::{
-    ArgumentsFile, Assertion, ContainerImage, DefenderExclusion, Directory, DirectoryState, Download,
-    EnsureUser, EnvironmentVariable, FirewallRule, LocalUser, Msi, PathEntry, PortRange, RegistryValue,
-    ResourceKind, Service, ServiceSettings, Symlink, Sysprep, UNPINNED, WindowsFeature, WinrmListener,
-    WinrmSetting,
+    ArgumentsFile, Assertion, ContainerImage, DefenderExclusion, Directory, DirectoryState,
+    Download, EnsureUser, EnvironmentVariable, FirewallRule, LocalUser, Msi, PathEntry, PortRange,
+    RegistryValue, ResourceKind, Service, ServiceSettings, Symlink, Sysprep, UNPINNED,
+    WindowsFeature, WinrmListener, WinrmSetting,
 };
 
 use super::state::{Machine, Origin, Placed};
@@ -27,22 +27,37 @@ const WIDTH: usize = 100;
 impl Machine {
     /// Plain text, ASCII as far as the values are.
     pub fn format_listing(&self) -> String {
-        let mut out = format!("Windows {} (build {}) for {}", self.windows, self.build, self.target);
-        out.push_str(if self.is_sealed() { ", generalized\n" } else { ", not generalized\n" });
+        let mut out = format!(
+            "Windows {} (build {}) for {}",
+            self.windows, self.build, self.target
+        );
+        out.push_str(if self.is_sealed() {
+            ", generalized\n"
+        } else {
+            ", not generalized\n"
+        });
         let mut listing = Listing { out };
         listing.write_services(self);
         listing.write_directories(self);
         listing.write_files(self);
-        listing.write_section("Links", self.present_resources::<Symlink>(), |listing, link| {
-            listing.write_line(1, &format!("{} -> {}", link.it.path, link.settings.target));
-            listing.write_origin(link.origin);
-        });
-        listing.write_section("Packages", self.resources_of::<Msi>(), |listing, (it, origin)| {
-            listing.write_line(1, &it.creates);
-            listing.write_pin(&it.download);
-            listing.write_list("arguments", &it.arguments);
-            listing.write_origin(origin);
-        });
+        listing.write_section(
+            "Links",
+            self.present_resources::<Symlink>(),
+            |listing, link| {
+                listing.write_line(1, &format!("{} -> {}", link.it.path, link.settings.target));
+                listing.write_origin(link.origin);
+            },
+        );
+        listing.write_section(
+            "Packages",
+            self.resources_of::<Msi>(),
+            |listing, (it, origin)| {
+                listing.write_line(1, &it.creates);
+                listing.write_pin(&it.download);
+                listing.write_list("arguments", &it.arguments);
+                listing.write_origin(origin);
+            },
+        );
         listing.write_section(
             "Container images",
             self.resources_of::<ContainerImage>(),
@@ -110,7 +125,9 @@ impl Listing {
         let (mut line, first) = (String::new(), indent);
         let mut indent = indent;
         for word in words {
-            if !line.is_empty() && 2 * indent + line.chars().count() + 1 + word.chars().count() > WIDTH {
+            if !line.is_empty()
+                && 2 * indent + line.chars().count() + 1 + word.chars().count() > WIDTH
+            {
                 self.write_line(indent, &line);
                 indent = first + 1;
                 line.clear();
@@ -138,35 +155,53 @@ impl Listing {
     }
 
     fn write_services(&mut self, machine: &Machine) {
-        self.write_section("Services", machine.present_resources::<Service>(), |listing, service| {
-            let settings = service.settings;
-            listing.write_line(1, &format_service(&service.it.service_name, settings));
-            if let Some(program) = &settings.program {
-                listing.write_wrapped(2, &command_line::quote_words(program, &settings.arguments));
-            }
-            listing.write_later_arguments(2, settings.arguments_file.as_ref());
-            if let Some(name) = &settings.display_name {
-                listing.write_line(2, &format!("display name: {name}"));
-            }
-            listing.write_list("depends on", settings.depends_on.as_deref().unwrap_or_default());
-            listing.write_failure_actions(settings);
-            listing.write_list("environment", settings.environment.as_deref().unwrap_or_default());
-            listing.write_origin(service.origin);
-        });
+        self.write_section(
+            "Services",
+            machine.present_resources::<Service>(),
+            |listing, service| {
+                let settings = service.settings;
+                listing.write_line(1, &format_service(&service.it.service_name, settings));
+                if let Some(program) = &settings.program {
+                    listing
+                        .write_wrapped(2, &command_line::quote_words(program, &settings.arguments));
+                }
+                listing.write_later_arguments(2, settings.arguments_file.as_ref());
+                if let Some(name) = &settings.display_name {
+                    listing.write_line(2, &format!("display name: {name}"));
+                }
+                listing.write_list(
+                    "depends on",
+                    settings.depends_on.as_deref().unwrap_or_default(),
+                );
+                listing.write_failure_actions(settings);
+                listing.write_list(
+                    "environment",
+                    settings.environment.as_deref().unwrap_or_default(),
+                );
+                listing.write_origin(service.origin);
+            },
+        );
     }
 
     fn write_later_arguments(&mut self, depth: usize, file: Option<&ArgumentsFile>) {
         if let Some(file) = file {
             self.write_line(
                 depth,
-                &format!("followed by {} of {}, when that file exists", file.variable, file.path),
+                &format!(
+                    "followed by {} of {}, when that file exists",
+                    file.variable, file.path
+                ),
             );
         }
     }
 
     fn write_failure_actions(&mut self, service: &ServiceSettings) {
-        let mut actions: Vec<String> =
-            service.failure_actions.iter().flatten().map(format_failure_action).collect();
+        let mut actions: Vec<String> = service
+            .failure_actions
+            .iter()
+            .flatten()
+            .map(format_failure_action)
+            .collect();
         if let Some(seconds) = service.failure_reset_seconds {
             actions.push(format!("count reset after {seconds} s without a failure"));
         }
@@ -177,13 +212,15 @@ impl Listing {
     }
 
     fn write_directories(&mut self, machine: &Machine) {
-        let present =
-            machine.resources_of::<Directory>().filter(|(it, _)| it.state != DirectoryState::Absent {});
+        let present = machine
+            .resources_of::<Directory>()
+            .filter(|(it, _)| it.state != DirectoryState::Absent {});
         self.write_section("Directories", present, |listing, (it, origin)| {
             listing.write_line(1, &paths::normalize_path(&it.path));
             listing.write_access(it.sddl());
             let inherits = it.sddl().is_none()
-                && inbox::find_directory(&paths::normalize_key(&it.path), &machine.platform).is_none();
+                && inbox::find_directory(&paths::normalize_key(&it.path), &machine.platform)
+                    .is_none();
             if let Some(above) = machine.find_access_source(&it.path).filter(|_| inherits) {
                 listing.write_line(2, &format!("access inherited from {above}"));
             }
@@ -223,8 +260,12 @@ impl Listing {
     }
 
     fn write_content(&mut self, placed: &Placed) {
-        let ResourceKind::File(file) = &placed.kind else { return };
-        let Some(file) = file.desired.present() else { return };
+        let ResourceKind::File(file) = &placed.kind else {
+            return;
+        };
+        let Some(file) = file.desired.present() else {
+            return;
+        };
         if file.content.contains('\r') {
             self.write_line(2, "line endings: CRLF");
         }
@@ -256,7 +297,13 @@ impl Listing {
                 self.write_line(1, key);
             }
             let (name, origin) = (&value.it.value_name, &value.origin.resource);
-            self.write_line(2, &format!("{name} = {}  from {origin}", format_data(&value.settings.data)));
+            self.write_line(
+                2,
+                &format!(
+                    "{name} = {}  from {origin}",
+                    format_data(&value.settings.data)
+                ),
+            );
             self.write_later_arguments(3, value.settings.arguments_file.as_ref());
         }
     }
@@ -266,7 +313,11 @@ impl Listing {
             "Windows features",
             machine.resources_of::<WindowsFeature>(),
             |listing, (it, origin)| {
-                let state = if it.installed { "installed" } else { "not installed" };
+                let state = if it.installed {
+                    "installed"
+                } else {
+                    "not installed"
+                };
                 listing.write_line_from(&format!("{} {state}", it.feature), origin);
             },
         );
@@ -280,12 +331,20 @@ impl Listing {
             },
         );
         let entries = machine.path.iter().filter_map(|entry| {
-            let is_it = |it: &PathEntry| paths::normalize_key(&it.entry) == paths::normalize_key(entry);
-            machine.resources_of::<PathEntry>().find(|(it, _)| is_it(it)).map(|(_, origin)| (entry, origin))
+            let is_it =
+                |it: &PathEntry| paths::normalize_key(&it.entry) == paths::normalize_key(entry);
+            machine
+                .resources_of::<PathEntry>()
+                .find(|(it, _)| is_it(it))
+                .map(|(_, origin)| (entry, origin))
         });
-        self.write_section("Added to PATH, in this order", entries, |listing, (entry, origin)| {
-            listing.write_line_from(entry, origin);
-        });
+        self.write_section(
+            "Added to PATH, in this order",
+            entries,
+            |listing, (entry, origin)| {
+                listing.write_line_from(entry, origin);
+            },
+        );
         self.write_section(
             "Defender exclusions",
             machine.resources_of::<DefenderExclusion>(),
@@ -312,60 +371,98 @@ impl Listing {
                         | ResourceKind::Script(_)
                 )
         });
-        self.write_section("Updates, tasks and system settings", things, |listing, (identity, placed)| {
-            let (kind, properties) = placed.kind.to_json();
-            // The resource's name says more than a digest or a script.
-            let is_named =
-                matches!(identity.properties(), [_]) && !matches!(placed.kind, ResourceKind::Script(_));
-            let hidden = |name: &str| name == "ensure" || is_named && identity.properties().contains(&name);
-            let name = if is_named { identity.name() } else { placed.origin.resource.as_str() };
-            listing.write_line(1, &format!("{kind} {name}"));
-            for (name, value) in properties.iter().filter(|(name, _)| !hidden(name)) {
-                let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-                let words: Vec<String> = format!("{name}: {value}").split(' ').map(str::to_owned).collect();
-                listing.write_wrapped(2, &words);
-            }
-            listing.write_origin(&placed.origin);
-        });
+        self.write_section(
+            "Updates, tasks and system settings",
+            things,
+            |listing, (identity, placed)| {
+                let (kind, properties) = placed.kind.to_json();
+                // The resource's name says more than a digest or a script.
+                let is_named = matches!(identity.properties(), [_])
+                    && !matches!(placed.kind, ResourceKind::Script(_));
+                let hidden = |name: &str| {
+                    name == "ensure" || is_named && identity.properties().contains(&name)
+                };
+                let name = if is_named {
+                    identity.name()
+                } else {
+                    placed.origin.resource.as_str()
+                };
+                listing.write_line(1, &format!("{kind} {name}"));
+                for (name, value) in properties.iter().filter(|(name, _)| !hidden(name)) {
+                    let value = value
+                        .as_str()
+                        .map_or_else(|| value.to_string(), str::to_owned);
+                    let words: Vec<String> = format!("{name}: {value}")
+                        .split(' ')
+                        .map(str::to_owned)
+                        .collect();
+                    listing.write_wrapped(2, &words);
+                }
+                listing.write_origin(&placed.origin);
+            },
+        );
     }
 
     fn write_network(&mut self, machine: &Machine) {
-        self.write_section("Firewall", machine.present_resources::<FirewallRule>(), |listing, rule| {
-            let text = format!("{}: {}", rule.it.rule_name, format_rule(rule.settings));
-            listing.write_line_from(&text, rule.origin);
-        });
+        self.write_section(
+            "Firewall",
+            machine.present_resources::<FirewallRule>(),
+            |listing, rule| {
+                let text = format!("{}: {}", rule.it.rule_name, format_rule(rule.settings));
+                listing.write_line_from(&text, rule.origin);
+            },
+        );
         self.write_section("Ports in use", machine.ports.iter(), |listing, port| {
             listing.write_line(1, &format_port(port));
         });
-        self.write_section("Port ranges", machine.resources_of::<PortRange>(), |listing, (it, origin)| {
-            let last = u32::from(it.start) + u32::from(it.count).saturating_sub(1);
-            listing.write_line_from(&format!("{} {} {}-{last}", it.kind, it.protocol, it.start), origin);
-        });
+        self.write_section(
+            "Port ranges",
+            machine.resources_of::<PortRange>(),
+            |listing, (it, origin)| {
+                let last = u32::from(it.start) + u32::from(it.count).saturating_sub(1);
+                listing.write_line_from(
+                    &format!("{} {} {}-{last}", it.kind, it.protocol, it.start),
+                    origin,
+                );
+            },
+        );
     }
 
     fn write_accounts(&mut self, machine: &Machine) {
-        let users = machine.resources_of::<LocalUser>().filter(|(it, _)| it.ensure != EnsureUser::Absent);
+        let users = machine
+            .resources_of::<LocalUser>()
+            .filter(|(it, _)| it.ensure != EnsureUser::Absent);
         self.write_section("Build accounts", users, |listing, (it, origin)| {
             let state = match it.ensure {
                 EnsureUser::Present => "enabled",
-                EnsureUser::Closed => "no way in: absent, disabled, or the platform's built-in administrator",
+                EnsureUser::Closed => {
+                    "no way in: absent, disabled, or the platform's built-in administrator"
+                }
                 EnsureUser::Disabled | EnsureUser::Absent => "disabled",
             };
             listing.write_line_from(&format!("{} {state}", it.user_name), origin);
         });
-        let winrm = machine.resources.values().filter_map(|placed| match &placed.kind {
-            ResourceKind::WinrmListener(WinrmListener { transport, .. })
-                if !placed.kind.properties().is_absent() =>
-            {
-                Some((format!("listener {transport}"), &placed.origin))
-            }
-            ResourceKind::WinrmSetting(WinrmSetting { setting, value }) => {
-                Some((format!("{setting} = {value}"), &placed.origin))
-            }
-            _ => None,
+        let winrm = machine
+            .resources
+            .values()
+            .filter_map(|placed| match &placed.kind {
+                ResourceKind::WinrmListener(WinrmListener { transport, .. })
+                    if !placed.kind.properties().is_absent() =>
+                {
+                    Some((format!("listener {transport}"), &placed.origin))
+                }
+                ResourceKind::WinrmSetting(WinrmSetting { setting, value }) => {
+                    Some((format!("{setting} = {value}"), &placed.origin))
+                }
+                _ => None,
+            });
+        self.write_section("WinRM", winrm, |listing, (text, origin)| {
+            listing.write_line_from(&text, origin)
         });
-        self.write_section("WinRM", winrm, |listing, (text, origin)| listing.write_line_from(&text, origin));
-        let absent = machine.resources.iter().filter(|(_, placed)| placed.kind.properties().is_absent());
+        let absent = machine
+            .resources
+            .iter()
+            .filter(|(_, placed)| placed.kind.properties().is_absent());
         self.write_section("Absent", absent, |listing, (identity, placed)| {
             let text = format!("{} {}", placed.kind.to_json().0, identity.name());
             listing.write_line_from(&text, &placed.origin);
@@ -373,19 +470,31 @@ impl Listing {
     }
 
     fn write_checks(&mut self, machine: &Machine) {
-        self.write_section("Assertions", machine.resources_of::<Assertion>(), |listing, (it, origin)| {
-            listing.write_line(1, &format_assertion(it));
-            listing.write_origin(origin);
-        });
-        self.write_section("Sysprep", machine.resources_of::<Sysprep>(), |listing, (it, origin)| {
-            listing.write_line(1, &format!("image state {}, then {}", it.image_state, it.finish));
-            if it.agents.is_empty() {
-                listing.write_line(2, &format!("answer file: {}", it.unattend));
-            } else {
-                let names: Vec<&str> = it.agents.iter().map(|agent| agent.name.as_str()).collect();
-                listing.write_line(2, &format!("run by {}", names.join(" or ")));
-            }
-            listing.write_origin(origin);
-        });
+        self.write_section(
+            "Assertions",
+            machine.resources_of::<Assertion>(),
+            |listing, (it, origin)| {
+                listing.write_line(1, &format_assertion(it));
+                listing.write_origin(origin);
+            },
+        );
+        self.write_section(
+            "Sysprep",
+            machine.resources_of::<Sysprep>(),
+            |listing, (it, origin)| {
+                listing.write_line(
+                    1,
+                    &format!("image state {}, then {}", it.image_state, it.finish),
+                );
+                if it.agents.is_empty() {
+                    listing.write_line(2, &format!("answer file: {}", it.unattend));
+                } else {
+                    let names: Vec<&str> =
+                        it.agents.iter().map(|agent| agent.name.as_str()).collect();
+                    listing.write_line(2, &format!("run by {}", names.join(" or ")));
+                }
+                listing.write_origin(origin);
+            },
+        );
     }
 }

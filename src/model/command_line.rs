@@ -10,12 +10,18 @@ pub fn command_line(program: &str, arguments: &[String]) -> String {
 /// The same, word by word, for who breaks it into lines.
 pub fn quote_words(program: &str, arguments: &[String]) -> Vec<String> {
     let arguments = arguments.iter().map(|argument| quote_argument(argument));
-    std::iter::once(quote_program(program)).chain(arguments).collect()
+    std::iter::once(quote_program(program))
+        .chain(arguments)
+        .collect()
 }
 
 /// The first word follows other rules: a backslash is never an escape there.
 fn quote_program(program: &str) -> String {
-    if needs_quotes(program) { format!("\"{program}\"") } else { program.to_owned() }
+    if needs_quotes(program) {
+        format!("\"{program}\"")
+    } else {
+        program.to_owned()
+    }
 }
 
 fn needs_quotes(word: &str) -> bool {
@@ -33,7 +39,11 @@ fn quote_argument(argument: &str) -> String {
         if character == '"' {
             line.push_str(&"\\".repeat(backslashes + 1));
         }
-        backslashes = if character == '\\' { backslashes + 1 } else { 0 };
+        backslashes = if character == '\\' {
+            backslashes + 1
+        } else {
+            0
+        };
         line.push(character);
     }
     line.push_str(&"\\".repeat(backslashes));

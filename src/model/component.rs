@@ -13,7 +13,9 @@ use super::resource::ArchiveFormat;
 use super::step::When;
 use super::upstream::Upstream;
 use super::url::HttpUrl;
-use super::value::{ComponentName, FileDigest, PinAlgorithm, ServiceName, Sha1, Sha256, Sha512, ValueError};
+use super::value::{
+    ComponentName, FileDigest, PinAlgorithm, ServiceName, Sha1, Sha256, Sha512, ValueError,
+};
 use super::version::{Version, VersionRange};
 
 /// `manifests/components/<name>.json`
@@ -61,13 +63,16 @@ pub struct OwnContents {
 impl Component {
     /// The default and the allowed range on a Kubernetes line.
     pub fn find_choice(&self, minor: Minor) -> Option<&ComponentChoice> {
-        self.choices.iter().find(|choice| choice.kubernetes.contains(minor))
+        self.choices
+            .iter()
+            .find(|choice| choice.kubernetes.contains(minor))
     }
 
     /// Every known digest of a version.
     #[must_use]
     pub fn find_pins(&self, version: &Version) -> Vec<Pin> {
-        self.pins.filter(version.as_str(), |pin| pin.version == *version)
+        self.pins
+            .filter(version.as_str(), |pin| pin.version == *version)
     }
 }
 
@@ -273,21 +278,59 @@ impl TryFrom<PinRecord> for Pin {
     type Error = ValueError;
 
     fn try_from(record: PinRecord) -> Result<Self, ValueError> {
-        let PinRecord { version, platform, algorithm, digest, size, url, confidence, source, note } = record;
+        let PinRecord {
+            version,
+            platform,
+            algorithm,
+            digest,
+            size,
+            url,
+            confidence,
+            source,
+            note,
+        } = record;
         let digest = match algorithm {
             DigestAlgorithm::Sha1 => PublishedDigest::Sha1(digest.try_into()?),
             DigestAlgorithm::Sha256 => PublishedDigest::Sha256(digest.try_into()?),
             DigestAlgorithm::Sha512 => PublishedDigest::Sha512(digest.try_into()?),
         };
-        Ok(Self { version, platform, digest, size, url, confidence, source, note })
+        Ok(Self {
+            version,
+            platform,
+            digest,
+            size,
+            url,
+            confidence,
+            source,
+            note,
+        })
     }
 }
 
 impl From<Pin> for PinRecord {
     fn from(pin: Pin) -> Self {
-        let Pin { version, platform, digest, size, url, confidence, source, note } = pin;
+        let Pin {
+            version,
+            platform,
+            digest,
+            size,
+            url,
+            confidence,
+            source,
+            note,
+        } = pin;
         let (algorithm, digest) = (digest.algorithm(), digest.as_str().to_owned());
-        Self { version, platform, algorithm, digest, size, url, confidence, source, note }
+        Self {
+            version,
+            platform,
+            algorithm,
+            digest,
+            size,
+            url,
+            confidence,
+            source,
+            note,
+        }
     }
 }
 

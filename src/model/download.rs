@@ -18,11 +18,18 @@ pub struct DownloadSize {
 
 impl DownloadSize {
     pub fn sum(sizes: impl Iterator<Item = Option<u64>>) -> Self {
-        sizes.fold(Self { files: 0, bytes: 0, unknown: 0 }, |sum, size| Self {
-            files: sum.files + 1,
-            bytes: sum.bytes + size.unwrap_or(0),
-            unknown: sum.unknown + usize::from(size.is_none()),
-        })
+        sizes.fold(
+            Self {
+                files: 0,
+                bytes: 0,
+                unknown: 0,
+            },
+            |sum, size| Self {
+                files: sum.files + 1,
+                bytes: sum.bytes + size.unwrap_or(0),
+                unknown: sum.unknown + usize::from(size.is_none()),
+            },
+        )
     }
 }
 

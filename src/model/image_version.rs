@@ -44,7 +44,11 @@ impl ImageVersion {
     /// # Errors
     /// The time has no date with a year of four digits.
     pub fn from_time(seconds: u64) -> Result<Self, ImageVersionError> {
-        if seconds > LAST_SECOND { Err(ImageVersionError::Time) } else { Ok(Self::Time(seconds)) }
+        if seconds > LAST_SECOND {
+            Err(ImageVersionError::Time)
+        } else {
+            Ok(Self::Time(seconds))
+        }
     }
 
     /// End of an image's name: `20261122-025441`. Later builds sort last.
@@ -70,9 +74,14 @@ impl ImageVersion {
                 format!("{release}.{date}.{time}")
             }
             Self::Inputs(digest) => {
-                let number =
-                    |start: usize| u32::from_str_radix(digest.get(start..start + 6).unwrap_or("0"), 16);
-                format!("{release}.{}.{}", number(0).unwrap_or(0), number(6).unwrap_or(0))
+                let number = |start: usize| {
+                    u32::from_str_radix(digest.get(start..start + 6).unwrap_or("0"), 16)
+                };
+                format!(
+                    "{release}.{}.{}",
+                    number(0).unwrap_or(0),
+                    number(6).unwrap_or(0)
+                )
             }
         }
     }
@@ -87,9 +96,17 @@ fn format_release(kubernetes: &Version) -> u64 {
 
 /// Date and time of day as numbers: 20261122 and 25441.
 fn split_time(seconds: u64) -> (u32, u32) {
-    let Ok(time) = der::DateTime::from_unix_duration(Duration::from_secs(seconds)) else { return (0, 0) };
-    let date = u32::from(time.year()) * 10_000 + u32::from(time.month()) * 100 + u32::from(time.day());
-    (date, u32::from(time.hour()) * 10_000 + u32::from(time.minutes()) * 100 + u32::from(time.seconds()))
+    let Ok(time) = der::DateTime::from_unix_duration(Duration::from_secs(seconds)) else {
+        return (0, 0);
+    };
+    let date =
+        u32::from(time.year()) * 10_000 + u32::from(time.month()) * 100 + u32::from(time.day());
+    (
+        date,
+        u32::from(time.hour()) * 10_000
+            + u32::from(time.minutes()) * 100
+            + u32::from(time.seconds()),
+    )
 }
 
 impl FromStr for ImageVersion {

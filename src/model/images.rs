@@ -62,7 +62,8 @@ impl<'de> Visitor<'de> for ImagesVisitor {
     type Value = Images;
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("an object of images such as `{\"node-2022\": {\"windows\": \"2022\"}}`")
+        formatter
+            .write_str("an object of images such as `{\"node-2022\": {\"windows\": \"2022\"}}`")
     }
 
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {

@@ -32,7 +32,11 @@ classify!(JsonError => Selection);
 fn format_path(path: &str) -> String {
     // `?` stands for a key that was not taken.
     let path = path.trim_end_matches(['.', '?']);
-    if path.is_empty() { String::new() } else { format!("`{path}`: ") }
+    if path.is_empty() {
+        String::new()
+    } else {
+        format!("`{path}`: ")
+    }
 }
 
 /// Parses JSON that people write. Unknown keys, repeated keys, arrays in place of objects and control
@@ -40,17 +44,24 @@ fn format_path(path: &str) -> String {
 ///
 /// # Errors
 /// Malformed JSON, a value of the wrong form, or text after the value.
-pub fn parse_json<'a, T: Deserialize<'a> + JsonSchema>(file: &str, bytes: &'a [u8]) -> Result<T, JsonError> {
+pub fn parse_json<'a, T: Deserialize<'a> + JsonSchema>(
+    file: &str,
+    bytes: &'a [u8],
+) -> Result<T, JsonError> {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let mut json = serde_json::Deserializer::from_slice(bytes);
     let mut track = serde_path_to_error::Track::new();
-    let value = T::deserialize(serde_path_to_error::Deserializer::new(Strict::new(&mut json), &mut track));
+    let value = T::deserialize(serde_path_to_error::Deserializer::new(
+        Strict::new(&mut json),
+        &mut track,
+    ));
     let value = value.map_err(|error| {
         let path = track.path();
         let example = example::find_example::<T>(&path);
         json_error(file, bytes, path.to_string(), &error, example.as_deref())
     })?;
-    json.end().map_err(|error| json_error(file, bytes, ".".to_owned(), &error, None))?;
+    json.end()
+        .map_err(|error| json_error(file, bytes, ".".to_owned(), &error, None))?;
     Ok(value)
 }
 
@@ -63,7 +74,9 @@ pub fn parse_embedded<'a, T: Deserialize<'a> + JsonSchema>(
     bytes: &'a [u8],
 ) -> Result<T, JsonError> {
     // As text: a slice is checked for UTF-8 at each string, a file is one.
-    let value = std::str::from_utf8(bytes).ok().and_then(|text| serde_json::from_str(text).ok());
+    let value = std::str::from_utf8(bytes)
+        .ok()
+        .and_then(|text| serde_json::from_str(text).ok());
     value.map_or_else(|| parse_json(file, bytes), Ok)
 }
 

@@ -105,7 +105,9 @@ pub struct SecurityFix {
 impl SecurityFix {
     /// The first fixed release of a line.
     pub fn find_fixed_release(&self, minor: Minor) -> Option<&Version> {
-        self.fixed.iter().find(|fixed| Minor::from_release(fixed) == Some(minor))
+        self.fixed
+            .iter()
+            .find(|fixed| Minor::from_release(fixed) == Some(minor))
     }
 
     /// Whether a release has the flaw.
@@ -205,7 +207,10 @@ impl Surveys {
 
     /// The newest surveyed line that is not newer than `minor`.
     pub fn find_nearest(&self, minor: Minor) -> Option<&Survey> {
-        self.0.iter().filter(|survey| survey.minor <= minor).max_by_key(|survey| survey.minor)
+        self.0
+            .iter()
+            .filter(|survey| survey.minor <= minor)
+            .max_by_key(|survey| survey.minor)
     }
 
     pub fn newest(&self) -> Option<Minor> {
@@ -274,8 +279,16 @@ impl<'a> ProgramTable<'a> {
     /// Gates of the line before count as known: the help hides a gate that graduated, and the
     /// program accepts it until it is removed.
     pub fn list_programs(&self, minor: Minor) -> BTreeMap<String, Program> {
-        let Some(survey) = self.surveyed.find(minor) else { return BTreeMap::new() };
-        let before = self.surveyed.0.iter().map(|survey| survey.minor).filter(|other| *other < minor).max();
+        let Some(survey) = self.surveyed.find(minor) else {
+            return BTreeMap::new();
+        };
+        let before = self
+            .surveyed
+            .0
+            .iter()
+            .map(|survey| survey.minor)
+            .filter(|other| *other < minor)
+            .max();
         let programs = self.flags.iter().map(|(name, flags)| {
             let is_known = |gates: &&NameRange<'_>| {
                 gates.holds(minor) || before.is_some_and(|before| gates.holds(before))
@@ -292,7 +305,10 @@ impl<'a> ProgramTable<'a> {
 }
 
 fn collect_names<'a>(ranges: impl Iterator<Item = &'a NameRange<'a>>) -> Vec<String> {
-    let mut names: Vec<&str> = ranges.flat_map(|range| &range.names).map(|name| &*name.0).collect();
+    let mut names: Vec<&str> = ranges
+        .flat_map(|range| &range.names)
+        .map(|name| &*name.0)
+        .collect();
     names.sort_unstable();
     names.dedup();
     names.into_iter().map(str::to_owned).collect()

@@ -38,7 +38,10 @@ impl Minor {
     /// The line of a release.
     pub fn from_release(release: &Version) -> Option<Self> {
         let (major, minor) = release.line_numbers()?;
-        Some(Self { major: major.try_into().ok()?, minor: minor.try_into().ok()? })
+        Some(Self {
+            major: major.try_into().ok()?,
+            minor: minor.try_into().ok()?,
+        })
     }
 }
 
@@ -48,14 +51,20 @@ impl FromStr for Minor {
     type Err = LineError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let error = || LineError { text: text.to_owned(), expected: "a Kubernetes line such as `1.24`" };
+        let error = || LineError {
+            text: text.to_owned(),
+            expected: "a Kubernetes line such as `1.24`",
+        };
         let number = |digits: &str| {
-            let canonical =
-                digits.bytes().all(|b| b.is_ascii_digit()) && (digits == "0" || !digits.starts_with('0'));
+            let canonical = digits.bytes().all(|b| b.is_ascii_digit())
+                && (digits == "0" || !digits.starts_with('0'));
             digits.parse().ok().filter(|_| canonical).ok_or_else(error)
         };
         let (major, minor) = text.split_once('.').ok_or_else(error)?;
-        Ok(Self { major: number(major)?, minor: number(minor)? })
+        Ok(Self {
+            major: number(major)?,
+            minor: number(minor)?,
+        })
     }
 }
 
@@ -68,7 +77,8 @@ impl fmt::Display for Minor {
 impl LineRange {
     #[must_use]
     pub fn contains(&self, minor: Minor) -> bool {
-        self.since.is_none_or(|since| since <= minor) && self.before.is_none_or(|before| minor < before)
+        self.since.is_none_or(|since| since <= minor)
+            && self.before.is_none_or(|before| minor < before)
     }
 
     /// Whether some line, known or not, is in both ranges.
@@ -87,9 +97,15 @@ impl FromStr for LineRange {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let expected = "a range of Kubernetes lines such as `>=1.21, <1.24`";
-        let error = || LineError { text: text.to_owned(), expected };
+        let error = || LineError {
+            text: text.to_owned(),
+            expected,
+        };
         if text == "*" {
-            return Ok(Self { since: None, before: None });
+            return Ok(Self {
+                since: None,
+                before: None,
+            });
         }
         let (first, second) = match text.split_once(", ") {
             Some((first, second)) => (Some(first), Some(second)),
@@ -97,12 +113,23 @@ impl FromStr for LineRange {
             None => (Some(text), None),
         };
         let bound = |part: Option<&str>, sign: &str| {
-            part.map(|part| part.strip_prefix(sign).ok_or_else(error)?.parse().map_err(|_| error()))
-                .transpose()
+            part.map(|part| {
+                part.strip_prefix(sign)
+                    .ok_or_else(error)?
+                    .parse()
+                    .map_err(|_| error())
+            })
+            .transpose()
         };
-        let range = Self { since: bound(first, ">=")?, before: bound(second, "<")? };
+        let range = Self {
+            since: bound(first, ">=")?,
+            before: bound(second, "<")?,
+        };
         match range {
-            Self { since: Some(since), before: Some(before) } if since >= before => Err(error()),
+            Self {
+                since: Some(since),
+                before: Some(before),
+            } if since >= before => Err(error()),
             range => Ok(range),
         }
     }

@@ -43,34 +43,58 @@ pub const LONGEST_PATH: usize = 259;
 pub fn find_fault(name: &str) -> Option<(&'static str, String)> {
     let fault = |code, why: &str| Some((code, why.to_owned()));
     if name.encode_utf16().count() > LONGEST_PATH {
-        return Some(("archive-name-length", format!("is longer than {LONGEST_PATH} characters")));
+        return Some((
+            "archive-name-length",
+            format!("is longer than {LONGEST_PATH} characters"),
+        ));
     }
     if name.contains('\\') {
-        return fault("archive-name-backslash", "has a backslash, which separates folders on Windows only");
+        return fault(
+            "archive-name-backslash",
+            "has a backslash, which separates folders on Windows only",
+        );
     }
     if name.starts_with('/') {
         return fault("archive-name-absolute", "is absolute");
     }
     if name.contains(':') {
-        return fault("archive-name-colon", "has a colon: a drive or an alternate stream");
+        return fault(
+            "archive-name-colon",
+            "has a colon: a drive or an alternate stream",
+        );
     }
     if let Some(found) = name.chars().find(|found| super::text::is_invisible(*found)) {
         let why = format!("has the invisible character U+{:04X}", u32::from(found));
         return Some(("archive-name-invisible", why));
     }
-    if name.chars().any(|found| found.is_control() || "<>\"|?*".contains(found)) {
-        return fault("archive-name-characters", "has characters that no file of Windows can have");
+    if name
+        .chars()
+        .any(|found| found.is_control() || "<>\"|?*".contains(found))
+    {
+        return fault(
+            "archive-name-characters",
+            "has characters that no file of Windows can have",
+        );
     }
     name.split('/').find_map(find_part_fault)
 }
 
 fn find_part_fault(part: &str) -> Option<(&'static str, String)> {
     let (code, why) = if matches!(part, "" | "." | "..") {
-        ("archive-name-traversal", "leaves its folder, or has an empty or `.` part")
+        (
+            "archive-name-traversal",
+            "leaves its folder, or has an empty or `.` part",
+        )
     } else if part.ends_with(['.', ' ']) {
-        ("archive-name-trailing", "ends in a dot or blank, which Windows drops")
+        (
+            "archive-name-trailing",
+            "ends in a dot or blank, which Windows drops",
+        )
     } else if part.encode_utf16().count() > 255 {
-        ("archive-name-length", "has a part longer than 255 characters")
+        (
+            "archive-name-length",
+            "has a part longer than 255 characters",
+        )
     } else if is_reserved(part) {
         ("archive-name-reserved", "is a device of Windows")
     } else {
@@ -83,18 +107,38 @@ fn find_part_fault(part: &str) -> Option<(&'static str, String)> {
 #[must_use]
 pub fn find_argument_fault(name: &str) -> Option<(&'static str, String)> {
     if name.starts_with(['-', '@']) {
-        return Some(("archive-name-option", "reads as an option of the program that unpacks it".to_owned()));
+        return Some((
+            "archive-name-option",
+            "reads as an option of the program that unpacks it".to_owned(),
+        ));
     }
-    name.contains(['[', ']', '*', '?']).then(|| ("archive-name-wildcard", "has a wildcard".to_owned()))
+    name.contains(['[', ']', '*', '?'])
+        .then(|| ("archive-name-wildcard", "has a wildcard".to_owned()))
 }
 
 /// With an extension a device stays a device; the superscripts one to three count as digits.
 fn is_reserved(part: &str) -> bool {
-    let base = part.split('.').next().unwrap_or(part).trim_end_matches(' ').to_ascii_uppercase();
-    if matches!(base.as_str(), "CON" | "PRN" | "AUX" | "NUL" | "CONIN$" | "CONOUT$") {
+    let base = part
+        .split('.')
+        .next()
+        .unwrap_or(part)
+        .trim_end_matches(' ')
+        .to_ascii_uppercase();
+    if matches!(
+        base.as_str(),
+        "CON" | "PRN" | "AUX" | "NUL" | "CONIN$" | "CONOUT$"
+    ) {
         return true;
     }
-    let Some(digit) = base.strip_prefix("COM").or_else(|| base.strip_prefix("LPT")) else { return false };
+    let Some(digit) = base
+        .strip_prefix("COM")
+        .or_else(|| base.strip_prefix("LPT"))
+    else {
+        return false;
+    };
     let mut digits = digit.chars();
-    matches!((digits.next(), digits.next()), (Some('0'..='9' | '\u{b9}' | '\u{b2}' | '\u{b3}'), None))
+    matches!(
+        (digits.next(), digits.next()),
+        (Some('0'..='9' | '\u{b9}' | '\u{b2}' | '\u{b3}'), None)
+    )
 }

@@ -1,14 +1,22 @@
 //! Finding what a misspelt name may have meant.
 
 /// The known name nearest to `given`, if one is near enough to be meant.
-pub fn find_closest_name<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+pub fn find_closest_name<'a>(
+    given: &str,
+    known: impl IntoIterator<Item = &'a str>,
+) -> Option<&'a str> {
     let lower = given.to_lowercase();
     let most = |name: &str| (name.len().max(lower.len()) / 3).max(1);
     known
         .into_iter()
         // A text of another length is another name; comparing a long one takes long.
         .filter(|name| name.len().abs_diff(lower.len()) <= most(name))
-        .map(|name| (strsim::damerau_levenshtein(&lower, &name.to_lowercase()), name))
+        .map(|name| {
+            (
+                strsim::damerau_levenshtein(&lower, &name.to_lowercase()),
+                name,
+            )
+        })
         .filter(|(distance, name)| *distance <= most(name))
         .min()
         .map(|(_, name)| name)
@@ -22,5 +30,8 @@ pub fn format_suggestion<'a>(given: &str, known: impl IntoIterator<Item = &'a st
         return format!("did you mean `{name}`?");
     }
     let more = if known.len() > SHOWN { ", …" } else { "" };
-    format!("expected one of {}{more}", known[..known.len().min(SHOWN)].join(", "))
+    format!(
+        "expected one of {}{more}",
+        known[..known.len().min(SHOWN)].join(", ")
+    )
 }

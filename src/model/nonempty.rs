@@ -22,7 +22,11 @@ impl<T: Clone> TryFrom<Vec<T>> for NonEmpty<T> {
     type Error = &'static str;
 
     fn try_from(items: Vec<T>) -> Result<Self, Self::Error> {
-        if items.is_empty() { Err("the list must have at least one item") } else { Ok(Self(items)) }
+        if items.is_empty() {
+            Err("the list must have at least one item")
+        } else {
+            Ok(Self(items))
+        }
     }
 }
 

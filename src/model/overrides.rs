@@ -99,7 +99,9 @@ pub fn find_mirror<'a>(
         .filter(|(key, _)| is_prefix(key) && url.public_url().starts_with(key.as_str()))
         .max_by_key(|(key, _)| key.len())?;
     let rest = &url.request_url()[prefix.len()..];
-    let url = format!("{}{rest}", over.url.as_ref()?.request_url()).parse().ok()?;
+    let url = format!("{}{rest}", over.url.as_ref()?.request_url())
+        .parse()
+        .ok()?;
     Some((url, &over.headers))
 }
 
@@ -135,11 +137,14 @@ pub fn set_overrides(overrides: &mut Overrides, texts: &[String]) -> Result<(), 
     for text in texts {
         let error = |message: String| format!("--override {text}: {message}");
         let (component, field, value) = split_override(text).map_err(error)?;
-        let entry = entries.entry(component).or_insert_with(|| to_json(overrides.get(component)));
+        let entry = entries
+            .entry(component)
+            .or_insert_with(|| to_json(overrides.get(component)));
         let value = match field {
-            "size" => {
-                value.parse::<u64>().map_err(|_| error(format!("`{value}` is not a number of bytes")))?.into()
-            }
+            "size" => value
+                .parse::<u64>()
+                .map_err(|_| error(format!("`{value}` is not a number of bytes")))?
+                .into(),
             _ => Value::String(value.to_owned()),
         };
         match field.split_once('.') {
@@ -163,15 +168,27 @@ pub fn set_overrides(overrides: &mut Overrides, texts: &[String]) -> Result<(), 
 
 /// Component, field and value.
 fn split_override(text: &str) -> Result<(&str, &'static str, &str), String> {
-    let form = || format!("write it as COMPONENT.FIELD=VALUE, where FIELD is one of {}", FIELDS.join(", "));
+    let form = || {
+        format!(
+            "write it as COMPONENT.FIELD=VALUE, where FIELD is one of {}",
+            FIELDS.join(", ")
+        )
+    };
     let (path, value) = text.split_once('=').ok_or_else(form)?;
     let field = FIELDS
         .iter()
-        .filter(|field| path.strip_suffix(*field).is_some_and(|rest| rest.ends_with('.')))
+        .filter(|field| {
+            path.strip_suffix(*field)
+                .is_some_and(|rest| rest.ends_with('.'))
+        })
         .max_by_key(|field| field.len())
         .ok_or_else(form)?;
     let component = path[..path.len() - field.len()].trim_end_matches('.');
-    if component.is_empty() { Err(form()) } else { Ok((component, field, value)) }
+    if component.is_empty() {
+        Err(form())
+    } else {
+        Ok((component, field, value))
+    }
 }
 
 /// An override as JSON with the whole queries of its URLs, which serde leaves out.
@@ -187,7 +204,10 @@ fn to_json(over: Option<&Override>) -> Value {
     put("/checksums", over.checksums.as_ref());
     if let Some(signature) = &over.signature {
         put("/signature/url", Some(&signature.url));
-        put("/signature/certificateUrl", signature.certificate_url.as_ref());
+        put(
+            "/signature/certificateUrl",
+            signature.certificate_url.as_ref(),
+        );
     }
     value
 }

@@ -8,7 +8,11 @@ const RESERVED: [&str; 4] = ["con", "prn", "aux", "nul"];
 
 /// Backslashes only, none at the end but a drive's.
 pub fn normalize_path(path: &str) -> String {
-    let path = if path.contains('/') { Cow::Owned(path.replace('/', r"\")) } else { Cow::Borrowed(path) };
+    let path = if path.contains('/') {
+        Cow::Owned(path.replace('/', r"\"))
+    } else {
+        Cow::Borrowed(path)
+    };
     let trimmed = path.trim_end_matches('\\');
     match trimmed.strip_suffix(':') {
         Some(drive) if drive.len() == 1 => format!(r"{trimmed}\"),
@@ -41,7 +45,10 @@ pub fn is_below(path: &str, above: &str) -> bool {
 /// Whether it begins with a drive: `C:\…` or `C:/…`.
 pub fn is_absolute(path: &str) -> bool {
     let bytes = path.as_bytes();
-    bytes.len() >= 3 && bytes[0].is_ascii_alphabetic() && bytes[1] == b':' && matches!(bytes[2], b'\\' | b'/')
+    bytes.len() >= 3
+        && bytes[0].is_ascii_alphabetic()
+        && bytes[1] == b':'
+        && matches!(bytes[2], b'\\' | b'/')
 }
 
 pub fn file_name(path: &str) -> &str {
@@ -51,11 +58,15 @@ pub fn file_name(path: &str) -> &str {
 /// The file's name without suffix, in lower case.
 pub fn file_stem(path: &str) -> String {
     let name = file_name(path);
-    name.rsplit_once('.').map_or(name, |(stem, _)| stem).to_lowercase()
+    name.rsplit_once('.')
+        .map_or(name, |(stem, _)| stem)
+        .to_lowercase()
 }
 
 pub fn has_extension(path: &str) -> bool {
-    file_name(path).rsplit_once('.').is_some_and(|(stem, suffix)| !stem.is_empty() && !suffix.is_empty())
+    file_name(path)
+        .rsplit_once('.')
+        .is_some_and(|(stem, suffix)| !stem.is_empty() && !suffix.is_empty())
 }
 
 /// The reason why Windows, or imagegen, refuses the path.
@@ -66,29 +77,43 @@ pub fn find_fault(path: &str) -> Option<String> {
     if path.encode_utf16().count() > LONGEST {
         return Some(format!("is longer than {LONGEST} characters"));
     }
-    normalize_path(&path[2..]).split('\\').skip(1).find_map(find_name_fault)
+    normalize_path(&path[2..])
+        .split('\\')
+        .skip(1)
+        .find_map(find_name_fault)
 }
 
 fn find_name_fault(name: &str) -> Option<String> {
     if name.contains(':') {
         return Some(format!("names an alternate data stream, `{name}`"));
     }
-    if let Some(bad) = name.chars().find(|c| "<>\"|?*".contains(*c) || c.is_control()) {
+    if let Some(bad) = name
+        .chars()
+        .find(|c| "<>\"|?*".contains(*c) || c.is_control())
+    {
         return Some(format!("has the forbidden character {bad:?} in `{name}`"));
     }
     if name.is_empty() || name == "." || name == ".." {
         return Some("has an empty or relative part".to_owned());
     }
     if name.ends_with(['.', ' ']) || name.starts_with(' ') {
-        return Some(format!("has a part that begins with a blank or ends with a blank or dot, `{name}`"));
+        return Some(format!(
+            "has a part that begins with a blank or ends with a blank or dot, `{name}`"
+        ));
     }
     is_reserved(name).then(|| format!("uses the device name `{name}`"))
 }
 
 fn is_reserved(name: &str) -> bool {
-    let stem = name.split('.').next().unwrap_or(name).trim_end().to_lowercase();
+    let stem = name
+        .split('.')
+        .next()
+        .unwrap_or(name)
+        .trim_end()
+        .to_lowercase();
     let numbered = |device: &str| {
-        stem.strip_prefix(device).is_some_and(|digit| matches!(digit.as_bytes(), [b'1'..=b'9']))
+        stem.strip_prefix(device)
+            .is_some_and(|digit| matches!(digit.as_bytes(), [b'1'..=b'9']))
     };
     RESERVED.contains(&stem.as_str()) || numbered("com") || numbered("lpt")
 }

@@ -22,7 +22,9 @@ use super::signing::Signing;
 use super::situation::Situation;
 use super::target::Target;
 use super::url::{HttpUrl, strip_value};
-use super::value::{ComponentName, FileDigest, HostPattern, ImageReference, PinAlgorithm, ValueError};
+use super::value::{
+    ComponentName, FileDigest, HostPattern, ImageReference, PinAlgorithm, ValueError,
+};
 use super::version::Version;
 use super::windows::WindowsRelease;
 
@@ -97,7 +99,11 @@ impl Plan {
             host_access: self.host_access,
             delivery: self.delivery,
             winrm: self.target.image().map(|image| image.session().0),
-            features: self.features.iter().map(|feature| feature.name.clone()).collect(),
+            features: self
+                .features
+                .iter()
+                .map(|feature| feature.name.clone())
+                .collect(),
             components,
         }
     }
@@ -112,9 +118,18 @@ impl Plan {
         let mut selection = self.selection.clone();
         selection.image_version = None;
         // The files are recorded, not their folders.
-        (selection.steps, selection.targets, selection.component_files) = Default::default();
-        selection.variables.retain(|name, _| !self.target.is_build_time(name));
-        selection.variables.values_mut().for_each(|value| *value = strip_value(value));
+        (
+            selection.steps,
+            selection.targets,
+            selection.component_files,
+        ) = Default::default();
+        selection
+            .variables
+            .retain(|name, _| !self.target.is_build_time(name));
+        selection
+            .variables
+            .values_mut()
+            .for_each(|value| *value = strip_value(value));
         selection
     }
 
@@ -131,9 +146,12 @@ impl Plan {
 
     /// Drops the warnings of artifacts that were pinned since.
     pub fn drop_pin_warnings(&mut self) {
-        let unpinned: Vec<String> =
-            self.unpinned_artifacts().map(|artifact| artifact.component.to_string()).collect();
-        self.warnings.retain(|warning| warning.id != "unpinned" || unpinned.contains(&warning.subject));
+        let unpinned: Vec<String> = self
+            .unpinned_artifacts()
+            .map(|artifact| artifact.component.to_string())
+            .collect();
+        self.warnings
+            .retain(|warning| warning.id != "unpinned" || unpinned.contains(&warning.subject));
     }
 
     /// Components without a digest that could decide which bytes are used.
@@ -209,7 +227,13 @@ pub struct PlannedArtifact {
 /// Declared signatures that nobody asked for, one text for each artifact.
 pub fn format_unasked<'a>(artifacts: impl Iterator<Item = &'a PlannedArtifact>) -> Vec<String> {
     let unasked = artifacts.map(|artifact| (artifact.title(), artifact.list_unasked()));
-    let named = |kinds: &[ProofKind]| kinds.iter().map(|kind| kind.as_str()).collect::<Vec<_>>().join(", ");
+    let named = |kinds: &[ProofKind]| {
+        kinds
+            .iter()
+            .map(|kind| kind.as_str())
+            .collect::<Vec<_>>()
+            .join(", ")
+    };
     unasked
         .filter(|(_, kinds)| !kinds.is_empty())
         .map(|(title, kinds)| format!("{title}: {}", named(&kinds)))
@@ -225,7 +249,10 @@ impl PlannedArtifact {
     /// Signatures that are declared and of which there is no evidence: nobody asked for them. A checksum file beside
     /// a pin is none: it shows no more than the pin.
     pub fn list_unasked(&self) -> Vec<ProofKind> {
-        let signatures = self.signatures.iter().map(|signature| signature.kind.proof_kind());
+        let signatures = self
+            .signatures
+            .iter()
+            .map(|signature| signature.kind.proof_kind());
         let inner = self.authenticode.iter().map(|_| ProofKind::Authenticode);
         let mut kinds: Vec<ProofKind> = signatures.chain(inner).collect();
         kinds.retain(|kind| !self.evidence.iter().any(|proof| proof.proof == *kind));
@@ -239,9 +266,13 @@ impl PlannedArtifact {
     #[must_use]
     pub fn states_version(&self) -> bool {
         let names_version = |text: &str| text.contains(self.version.as_str());
-        let listed = self.checksums.iter().any(|file| file.format == ChecksumFormat::Gnu);
+        let listed = self
+            .checksums
+            .iter()
+            .any(|file| file.format == ChecksumFormat::Gnu);
         self.signatures.iter().any(|signature| {
-            let listed = listed && signature.kind.signs_checksums() && names_version(self.url.file_name());
+            let listed =
+                listed && signature.kind.signs_checksums() && names_version(self.url.file_name());
             listed || signature.identity.as_deref().is_some_and(names_version)
         })
     }
@@ -254,7 +285,9 @@ impl PlannedArtifact {
     /// Digests of members that nothing else states, from a record of the same archive.
     pub fn adopt_member_digests(&mut self, recorded: &[Member]) {
         for member in &mut self.members {
-            let same = recorded.iter().find(|it| it.member == member.member && it.file == member.file);
+            let same = recorded
+                .iter()
+                .find(|it| it.member == member.member && it.file == member.file);
             member.sha256 = member.sha256.take().or_else(|| same?.sha256.clone());
         }
     }
@@ -300,15 +333,29 @@ impl TryFrom<PinnedDigestRecord> for PinnedDigest {
     type Error = ValueError;
 
     fn try_from(record: PinnedDigestRecord) -> Result<Self, ValueError> {
-        let PinnedDigestRecord { algorithm, digest, confidence, source } = record;
-        Ok(Self { digest: FileDigest::new(algorithm, digest)?, confidence, source })
+        let PinnedDigestRecord {
+            algorithm,
+            digest,
+            confidence,
+            source,
+        } = record;
+        Ok(Self {
+            digest: FileDigest::new(algorithm, digest)?,
+            confidence,
+            source,
+        })
     }
 }
 
 impl From<PinnedDigest> for PinnedDigestRecord {
     fn from(pin: PinnedDigest) -> Self {
         let (algorithm, digest) = (pin.digest.algorithm(), pin.digest.to_string());
-        Self { algorithm, digest, confidence: pin.confidence, source: pin.source }
+        Self {
+            algorithm,
+            digest,
+            confidence: pin.confidence,
+            source: pin.source,
+        }
     }
 }
 
@@ -351,7 +398,15 @@ pub struct Warning {
 }
 
 impl Warning {
-    pub fn new(id: impl Into<String>, subject: impl Into<String>, message: impl Into<String>) -> Self {
-        Self { id: id.into(), subject: subject.into(), message: message.into() }
+    pub fn new(
+        id: impl Into<String>,
+        subject: impl Into<String>,
+        message: impl Into<String>,
+    ) -> Self {
+        Self {
+            id: id.into(),
+            subject: subject.into(),
+            message: message.into(),
+        }
     }
 }

@@ -104,6 +104,7 @@ impl PodNetwork {
     /// The HNS network of a cluster whose agents are containers.
     pub fn cluster_hns_network(&self) -> Option<&str> {
         let own = self.cluster.hns_network.as_deref();
-        own.or(self.hns_network.as_deref()).filter(|name| !name.is_empty())
+        own.or(self.hns_network.as_deref())
+            .filter(|name| !name.is_empty())
     }
 }

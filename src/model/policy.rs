@@ -13,7 +13,9 @@ use super::version::VersionRange;
 /// A policy file (`--policy FILE`). Everything that it does not name is allowed.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-#[serde(expecting = "an object such as `{\"name\": \"production\", \"allowedHosts\": [\"dl.k8s.io\"]}`")]
+#[serde(
+    expecting = "an object such as `{\"name\": \"production\", \"allowedHosts\": [\"dl.k8s.io\"]}`"
+)]
 pub struct Policy {
     #[serde(rename = "$schema", default, skip_serializing_if = "Option::is_none")]
     pub schema: Option<String>,
@@ -118,19 +120,30 @@ pub struct Waiver {
 impl Policy {
     /// What holds where no policy is in force: plain HTTP to these hosts.
     pub fn from_hosts(plain_http: &[String]) -> Self {
-        Self { name: "default".to_owned(), plain_http: plain_http.to_vec(), ..Self::default() }
+        Self {
+            name: "default".to_owned(),
+            plain_http: plain_http.to_vec(),
+            ..Self::default()
+        }
     }
 
     /// Whether the URL may be asked: over HTTPS, on this machine itself, or on a host of `--allow-http`.
     #[must_use]
     pub fn allows_transport(&self, url: &HttpUrl) -> bool {
-        url.is_protected() || self.plain_http.iter().any(|host| host.eq_ignore_ascii_case(&url.host()))
+        url.is_protected()
+            || self
+                .plain_http
+                .iter()
+                .any(|host| host.eq_ignore_ascii_case(&url.host()))
     }
 
     /// The hosts that may be asked; none where every host may.
     pub fn hosts(&self) -> Option<AllowedHosts> {
         let patterns = self.allowed_hosts.clone()?;
-        Some(AllowedHosts { policy: self.name.clone(), patterns })
+        Some(AllowedHosts {
+            policy: self.name.clone(),
+            patterns,
+        })
     }
 }
 
@@ -144,7 +157,9 @@ pub struct AllowedHosts {
 impl AllowedHosts {
     #[must_use]
     pub fn allows_host(&self, host: &str) -> bool {
-        self.patterns.iter().any(|pattern| matches_host(pattern, host))
+        self.patterns
+            .iter()
+            .any(|pattern| matches_host(pattern, host))
     }
 }
 
@@ -153,7 +168,9 @@ impl AllowedHosts {
 pub fn matches_host(pattern: &str, host: &str) -> bool {
     let (pattern, host) = (pattern.to_ascii_lowercase(), host.to_ascii_lowercase());
     match pattern.strip_prefix("*.") {
-        Some(domain) => host.strip_suffix(domain).is_some_and(|rest| rest.ends_with('.')),
+        Some(domain) => host
+            .strip_suffix(domain)
+            .is_some_and(|rest| rest.ends_with('.')),
         None => pattern == host,
     }
 }

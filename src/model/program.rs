@@ -35,7 +35,11 @@ impl ProgramVersion {
     /// As `imagegen --version` prints it behind the name.
     pub fn format(&self) -> String {
         let mut text = format!("{}\n", self.version);
-        let commit = if self.commit.is_empty() { "none: a development build" } else { &self.commit };
+        let commit = if self.commit.is_empty() {
+            "none: a development build"
+        } else {
+            &self.commit
+        };
         let _ = writeln!(text, "commit:  {commit}");
         if !self.date.is_empty() {
             let _ = writeln!(text, "date:    {}", self.date);
@@ -50,7 +54,11 @@ impl ProgramVersion {
         let commit = (!self.commit.is_empty()).then(|| format!("commit {}", self.commit));
         let date = (!self.date.is_empty()).then(|| self.date.clone());
         let origin: Vec<String> = commit.into_iter().chain(date).collect();
-        let origin = if origin.is_empty() { "development build".to_owned() } else { origin.join(", ") };
+        let origin = if origin.is_empty() {
+            "development build".to_owned()
+        } else {
+            origin.join(", ")
+        };
         format!("{} ({origin})", self.version)
     }
 }

@@ -45,7 +45,9 @@ pub struct TargetCheck {
 }
 
 /// In ascending order of what they prove.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum CheckStage {
     /// The arguments of the workspace were compared with the names that the plugin declares.
@@ -80,10 +82,15 @@ impl TargetRecord {
     pub fn format_stages(&self) -> String {
         let mut strongest: BTreeMap<Option<&Version>, CheckStage> = BTreeMap::new();
         for check in &self.checks {
-            let stage = strongest.entry(check.plugin.as_ref()).or_insert(check.stage);
+            let stage = strongest
+                .entry(check.plugin.as_ref())
+                .or_insert(check.stage);
             *stage = check.stage.max(*stage);
         }
-        let mut stages: Vec<_> = strongest.into_iter().map(|(plugin, stage)| (stage, plugin)).collect();
+        let mut stages: Vec<_> = strongest
+            .into_iter()
+            .map(|(plugin, stage)| (stage, plugin))
+            .collect();
         stages.sort_by(|a, b| b.cmp(a));
         let format = |(stage, plugin): &(CheckStage, Option<&Version>)| match plugin {
             Some(plugin) => format!("{stage} ({plugin})"),

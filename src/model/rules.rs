@@ -73,7 +73,11 @@ pub struct Group {
 impl Group {
     /// The group of a component that stands alone.
     pub fn of_component(name: &ComponentName, own: &OwnContents) -> Self {
-        let part = Part { component: name.clone(), when: When::default(), follows_kubernetes: false };
+        let part = Part {
+            component: name.clone(),
+            when: When::default(),
+            follows_kubernetes: false,
+        };
         Self {
             name: name.clone(),
             when: own.when.clone(),

@@ -58,7 +58,10 @@ impl fmt::Debug for Secret {
 
 /// Masks a value in every output from now on.
 fn mask_value(value: &[u8]) {
-    KNOWN.write().unwrap_or_else(PoisonError::into_inner).add(value);
+    KNOWN
+        .write()
+        .unwrap_or_else(PoisonError::into_inner)
+        .add(value);
 }
 
 /// Masks what environment variables hold whose names say that they are secret, and the users of URLs such as
@@ -69,7 +72,11 @@ pub fn mask_environment(variables: impl Iterator<Item = (OsString, OsString)>) {
         if let Some(user) = find_url_user(&value) {
             let password = user.split_once(':').map_or(user, |(_, password)| password);
             mask_value(password.as_bytes());
-            mask_value(super::url::decode_path(password).unwrap_or_default().as_bytes());
+            mask_value(
+                super::url::decode_path(password)
+                    .unwrap_or_default()
+                    .as_bytes(),
+            );
         } else if is_secret_name(&name) && !is_ordinary_word(&value) {
             mask_value(value.as_bytes());
         }
@@ -100,12 +107,26 @@ const SECRET_WORDS: &[&str] = &[
 ];
 
 /// Endings of names whose value says where a secret is or whose it is.
-const PUBLIC_ENDINGS: &[&str] = &["file", "path", "dir", "sock", "url", "uri", "accesskeyid", "name", "env"];
+const PUBLIC_ENDINGS: &[&str] = &[
+    "file",
+    "path",
+    "dir",
+    "sock",
+    "url",
+    "uri",
+    "accesskeyid",
+    "name",
+    "env",
+];
 
 /// Whether a name says that its value is a secret: `ARM_CLIENT_SECRET`, `client-key-data`, `private_key`.
 #[must_use]
 pub fn is_secret_name(name: &str) -> bool {
-    let name: String = name.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_lowercase();
+    let name: String = name
+        .chars()
+        .filter(char::is_ascii_alphanumeric)
+        .collect::<String>()
+        .to_lowercase();
     SECRET_WORDS.iter().any(|word| name.contains(word))
         && !PUBLIC_ENDINGS.iter().any(|ending| name.ends_with(ending))
         && name != "googleapplicationcredentials"
@@ -114,6 +135,8 @@ pub fn is_secret_name(name: &str) -> bool {
 /// A word such as `kubernetes` or `true` is not masked because of a variable's name: it would be masked in every
 /// sentence.
 fn is_ordinary_word(value: &str) -> bool {
-    let lower = value.chars().all(|c| c.is_ascii_lowercase() || matches!(c, '-' | '_' | '.'));
+    let lower = value
+        .chars()
+        .all(|c| c.is_ascii_lowercase() || matches!(c, '-' | '_' | '.'));
     value.len() < 8 || lower || value.chars().all(|c| c.is_ascii_digit())
 }

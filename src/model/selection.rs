@@ -12,7 +12,8 @@ use super::images::Images;
 use super::overrides::{Overrides, find_mirror};
 use super::url::{HttpUrl, ProxyUrl, strip_value};
 use super::value::{
-    Cidr, DnsName, FileName, ImageReference, Ipv4Address, KbId, NoProxy, Registry, Sha256, VolumePlugin,
+    Cidr, DnsName, FileName, ImageReference, Ipv4Address, KbId, NoProxy, Registry, Sha256,
+    VolumePlugin,
 };
 use super::version::Version;
 
@@ -92,7 +93,11 @@ pub struct ImageDefinition {
     #[schemars(example = serde_json::json!({"containerd": "2.3.4"}))]
     pub components: BTreeMap<String, Version>,
     /// The target's variables. Secrets do not belong here: they come from the environment.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty", serialize_with = "strip_variables")]
+    #[serde(
+        default,
+        skip_serializing_if = "BTreeMap::is_empty",
+        serialize_with = "strip_variables"
+    )]
     #[schemars(example = serde_json::json!({"location": "westeurope"}))]
     pub variables: BTreeMap<String, Value>,
     /// Version of the image, part of its name; no part of the lock. Without it, the time of the build.
@@ -108,7 +113,10 @@ pub struct ImageDefinition {
 
 /// Comments in a definition.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(untagged, expecting = "a text, or an object with a text for each field")]
+#[serde(
+    untagged,
+    expecting = "a text, or an object with a text for each field"
+)]
 pub enum Note {
     Text(String),
     Fields(BTreeMap<String, String>),
@@ -169,7 +177,9 @@ pub struct Updates {
 /// An update as a file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-#[serde(expecting = "an object such as `{\"kb\": \"KB5058411\", \"url\": \"https://…\", \"sha256\": \"…\"}`")]
+#[serde(
+    expecting = "an object such as `{\"kb\": \"KB5058411\", \"url\": \"https://…\", \"sha256\": \"…\"}`"
+)]
 pub struct UpdateFile {
     /// `KB5058411`
     pub kb: KbId,
@@ -181,7 +191,9 @@ pub struct UpdateFile {
 /// A file of a volume plugin: a provider's own, so its digest is the provider's to state.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-#[serde(expecting = "an object such as `{\"file\": \"smb.cmd\", \"url\": \"https://…\", \"sha256\": \"…\"}`")]
+#[serde(
+    expecting = "an object such as `{\"file\": \"smb.cmd\", \"url\": \"https://…\", \"sha256\": \"…\"}`"
+)]
 pub struct PluginFile {
     /// `smb.cmd`
     pub file: FileName,
@@ -220,7 +232,9 @@ impl ImageDefinition {
         let updates = self.updates.iter().flat_map(|updates| &updates.files);
         let updates = updates.map(|file| (file.kb.to_string(), &file.url, &file.sha256));
         let plugins = self.volume_plugins.iter().flat_map(|(plugin, files)| {
-            files.iter().map(move |file| (format!("{plugin}/{}", file.file), &file.url, &file.sha256))
+            files
+                .iter()
+                .map(move |file| (format!("{plugin}/{}", file.file), &file.url, &file.sha256))
         });
         updates.chain(plugins).map(|(name, url, sha256)| {
             let moved = find_mirror(&self.overrides, url);
@@ -228,7 +242,10 @@ impl ImageDefinition {
                 name,
                 sha256,
                 moved: moved.is_some(),
-                headers: moved.as_ref().map(|(_, names)| (*names).clone()).unwrap_or_default(),
+                headers: moved
+                    .as_ref()
+                    .map(|(_, names)| (*names).clone())
+                    .unwrap_or_default(),
                 url: moved.map_or_else(|| url.clone(), |(url, _)| url),
             }
         })
@@ -261,7 +278,11 @@ impl ImageDefinition {
             features: join_lists(base.features, self.features),
             network: self.network.or(base.network),
             mirrors: merge_maps(base.mirrors, self.mirrors),
-            container_images: containers.into_iter().chain(own_containers).flatten().collect(),
+            container_images: containers
+                .into_iter()
+                .chain(own_containers)
+                .flatten()
+                .collect(),
             images: Images::default(),
             steps: [base.steps, self.steps].concat(),
             targets: [base.targets, self.targets].concat(),
@@ -281,7 +302,11 @@ fn strip_variables<S: Serializer>(
     variables: &BTreeMap<String, Value>,
     serializer: S,
 ) -> Result<S::Ok, S::Error> {
-    serializer.collect_map(variables.iter().map(|(name, value)| (name, strip_value(value))))
+    serializer.collect_map(
+        variables
+            .iter()
+            .map(|(name, value)| (name, strip_value(value))),
+    )
 }
 
 fn join_lists(mut base: Vec<String>, more: Vec<String>) -> Vec<String> {

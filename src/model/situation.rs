@@ -45,23 +45,34 @@ impl Situation {
             && when.overlay.is_none_or(|overlay| overlay == self.overlay)
             && is_listed(when.host_access.as_ref(), self.host_access.as_str())
             && is_listed(when.delivery.as_ref(), self.delivery.as_str())
-            && when.winrm.is_none_or(|transport| self.winrm == Some(transport))
+            && when
+                .winrm
+                .is_none_or(|transport| self.winrm == Some(transport))
             && match_names(when.feature.as_ref(), |name| self.features.contains(name))
-            && match_names(when.component.as_ref(), |name| self.components.contains_key(name))
+            && match_names(when.component.as_ref(), |name| {
+                self.components.contains_key(name)
+            })
     }
 }
 
 /// Whether every name is there, and none of those with a leading `!`. Of names joined by `|`, one is enough.
 fn match_names(names: Option<&Vec<String>>, is_there: impl Fn(&str) -> bool) -> bool {
-    names.into_iter().flatten().all(|name| match name.strip_prefix('!') {
-        Some(name) => !is_there(name),
-        None => name.split('|').any(&is_there),
-    })
+    names
+        .into_iter()
+        .flatten()
+        .all(|name| match name.strip_prefix('!') {
+            Some(name) => !is_there(name),
+            None => name.split('|').any(&is_there),
+        })
 }
 
 fn is_listed(names: Option<&Vec<String>>, name: &str) -> bool {
     names.is_none_or(|names| {
-        names.iter().any(|known| known.strip_prefix('!').map_or(known == name, |other| other != name))
+        names.iter().any(|known| {
+            known
+                .strip_prefix('!')
+                .map_or(known == name, |other| other != name)
+        })
     })
 }
 

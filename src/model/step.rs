@@ -9,7 +9,9 @@ use super::value::StepId;
 use super::version::VersionRange;
 
 /// When a resource is applied. The order here is the order in the guest.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "camelCase")]
 pub enum Phase {
     /// What the following phases and restarts need.

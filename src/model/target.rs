@@ -106,7 +106,11 @@ pub struct Plugin {
 
 /// What a build starts from.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
+#[serde(
+    rename_all = "camelCase",
+    rename_all_fields = "camelCase",
+    deny_unknown_fields
+)]
 pub enum Start {
     /// An image with Windows installed, named by variables.
     SourceImage {
@@ -184,7 +188,10 @@ pub enum Output {
     /// The platform keeps the image; `kinds` are its names for it.
     CloudImage { kinds: Vec<String> },
     /// Files in a folder of the workspace.
-    Files { folder: String, formats: Vec<String> },
+    Files {
+        folder: String,
+        formats: Vec<String>,
+    },
 }
 
 /// What the platform brings to the machine and does to its clones.
@@ -288,7 +295,10 @@ impl Target {
 
     /// Facts for expressions of the guest's steps, as `target`. Every name is always defined.
     pub fn facts(&self) -> Value {
-        let platform = self.image().map(|image| image.platform.clone()).unwrap_or_default();
+        let platform = self
+            .image()
+            .map(|image| image.platform.clone())
+            .unwrap_or_default();
         let session = self.image().map(ImageTarget::session);
         json!({
             "name": self.name,
@@ -311,8 +321,12 @@ impl Target {
     /// Whether the name is that of a variable or selector that the lock does not record.
     #[must_use]
     pub fn is_build_time(&self, name: &str) -> bool {
-        self.find_variable(name).is_some_and(|variable| variable.build_time)
-            || self.selectors.iter().any(|selector| selector.name == name && selector.build_time)
+        self.find_variable(name)
+            .is_some_and(|variable| variable.build_time)
+            || self
+                .selectors
+                .iter()
+                .any(|selector| selector.name == name && selector.build_time)
     }
 
     /// The chosen values of the selectors.
@@ -328,13 +342,17 @@ impl Target {
 
     /// Packer's source type under the chosen selectors; empty where no image is built.
     pub fn builder<'a>(&'a self, selectors: &'a BTreeMap<String, String>) -> &'a str {
-        let own = self.chosen_values(selectors).find_map(|value| value.builder.as_deref());
+        let own = self
+            .chosen_values(selectors)
+            .find_map(|value| value.builder.as_deref());
         own.unwrap_or_else(|| self.image().map_or("", |image| &image.builder))
     }
 
     /// The folder of the workspace that holds the image under the chosen selectors, where the image is files.
     pub fn output_folder<'a>(&'a self, selectors: &'a BTreeMap<String, String>) -> Option<&'a str> {
-        let own = self.chosen_values(selectors).find_map(|value| value.output_folder.as_deref());
+        let own = self
+            .chosen_values(selectors)
+            .find_map(|value| value.output_folder.as_deref());
         own.or_else(|| match &self.image()?.output {
             Output::CloudImage { .. } => None,
             Output::Files { folder, .. } => Some(folder),
@@ -342,15 +360,22 @@ impl Target {
     }
 
     /// The further file that the chosen selectors ask for.
-    pub fn conversion<'a>(&'a self, selectors: &'a BTreeMap<String, String>) -> Option<&'a Conversion> {
-        self.chosen_values(selectors).find_map(|value| value.convert.as_ref())
+    pub fn conversion<'a>(
+        &'a self,
+        selectors: &'a BTreeMap<String, String>,
+    ) -> Option<&'a Conversion> {
+        self.chosen_values(selectors)
+            .find_map(|value| value.convert.as_ref())
     }
 
     /// Every source type of Packer that a selection can choose.
     pub fn builders(&self) -> impl Iterator<Item = &str> {
         let values = self.selectors.iter().flat_map(|selector| &selector.values);
         let chosen = values.filter_map(|value| value.builder.as_deref());
-        self.image().map(|image| image.builder.as_str()).into_iter().chain(chosen)
+        self.image()
+            .map(|image| image.builder.as_str())
+            .into_iter()
+            .chain(chosen)
     }
 
     pub fn find_variable(&self, name: &str) -> Option<&Variable> {

@@ -22,25 +22,34 @@ pub fn is_invisible(c: char) -> bool {
 /// and the joiners and selectors of emoji.
 #[must_use]
 pub fn find_control(text: &str, lines: bool) -> Option<char> {
-    let is_prose =
-        |c: char| matches!(c, '\n' | '\r' | '\t' | '\u{200c}' | '\u{200d}' | '\u{fe0e}' | '\u{fe0f}');
+    let is_prose = |c: char| {
+        matches!(
+            c,
+            '\n' | '\r' | '\t' | '\u{200c}' | '\u{200d}' | '\u{fe0e}' | '\u{fe0f}'
+        )
+    };
     // Most texts are plain ASCII.
     if text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
         return None;
     }
-    text.chars().find(|c| is_control(*c) && !(lines && is_prose(*c)))
+    text.chars()
+        .find(|c| is_control(*c) && !(lines && is_prose(*c)))
 }
 
 /// The text for a terminal: control characters but line ends and tabs as `\u{1b}`.
 #[must_use]
 pub fn escape_controls(text: &str) -> Cow<'_, str> {
-    escape_with(text, |escaped, c| write!(escaped, "\\u{{{:x}}}", u32::from(c)))
+    escape_with(text, |escaped, c| {
+        write!(escaped, "\\u{{{:x}}}", u32::from(c))
+    })
 }
 
 /// The same for JSON, where `\u001b` stands for the character itself.
 #[must_use]
 pub fn escape_json_controls(json: &str) -> Cow<'_, str> {
-    escape_with(json, |escaped, c| write!(escaped, "\\u{:04x}", u32::from(c)))
+    escape_with(json, |escaped, c| {
+        write!(escaped, "\\u{:04x}", u32::from(c))
+    })
 }
 
 fn escape_with(text: &str, write: impl Fn(&mut String, char) -> std::fmt::Result) -> Cow<'_, str> {
@@ -63,8 +72,12 @@ fn escape_with(text: &str, write: impl Fn(&mut String, char) -> std::fmt::Result
 /// Whether bytes begin as a page or as the XML of an error.
 #[must_use]
 pub fn is_web_page(head: &[u8]) -> bool {
-    let head = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head).trim_ascii_start();
+    let head = head
+        .strip_prefix(b"\xef\xbb\xbf")
+        .unwrap_or(head)
+        .trim_ascii_start();
     ["<!doctype", "<html", "<?xml"].iter().any(|start| {
-        head.get(..start.len()).is_some_and(|found| found.eq_ignore_ascii_case(start.as_bytes()))
+        head.get(..start.len())
+            .is_some_and(|found| found.eq_ignore_ascii_case(start.as_bytes()))
     })
 }

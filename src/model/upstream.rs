@@ -55,11 +55,15 @@ impl Upstream {
                 vec![self.parse_version(text).ok_or("it contains no release")?]
             }
             UpstreamKind::GithubReleases => {
-                let list: Value =
-                    serde_json::from_slice(list).map_err(|error| format!("it is not JSON: {error}"))?;
+                let list: Value = serde_json::from_slice(list)
+                    .map_err(|error| format!("it is not JSON: {error}"))?;
                 let releases = list.as_array().ok_or("it is not a list of releases")?;
-                let done = |release: &&Value| release["draft"] != true && release["prerelease"] != true;
-                let names = releases.iter().filter(done).filter_map(|release| release["tag_name"].as_str());
+                let done =
+                    |release: &&Value| release["draft"] != true && release["prerelease"] != true;
+                let names = releases
+                    .iter()
+                    .filter(done)
+                    .filter_map(|release| release["tag_name"].as_str());
                 names.filter_map(|name| self.parse_version(name)).collect()
             }
         };
@@ -70,7 +74,11 @@ impl Upstream {
 
     fn parse_version(&self, name: &str) -> Option<Version> {
         let (before, after) = self.tag.split_once("{version}")?;
-        let version: Version = name.strip_prefix(before)?.strip_suffix(after)?.parse().ok()?;
+        let version: Version = name
+            .strip_prefix(before)?
+            .strip_suffix(after)?
+            .parse()
+            .ok()?;
         // Any word is a version; a release has numbers.
         (version.numbers().len() >= 2).then_some(version)
     }

@@ -31,7 +31,9 @@ pub struct HttpUrl {
 
 /// A text that is not the URL of a download. The text is named without user and query.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{shown}` is not a URL that can be used: {reason}, such as `https://files.example/kubelet.exe`")]
+#[error(
+    "`{shown}` is not a URL that can be used: {reason}, such as `https://files.example/kubelet.exe`"
+)]
 pub struct UrlError {
     shown: String,
     reason: &'static str,
@@ -41,7 +43,9 @@ classify!(UrlError => Selection);
 
 /// Whether the authority of a text is the host as the parser reads it, and perhaps a port.
 fn is_written_host(authority: &str, host: &str) -> bool {
-    let written = authority.get(..host.len()).is_some_and(|written| written.eq_ignore_ascii_case(host));
+    let written = authority
+        .get(..host.len())
+        .is_some_and(|written| written.eq_ignore_ascii_case(host));
     written && matches!(authority.as_bytes().get(host.len()), None | Some(b':'))
 }
 
@@ -82,7 +86,11 @@ impl HttpUrl {
     #[must_use]
     pub fn fill_placeholders(&self, fill: impl Fn(&str) -> String) -> Self {
         let text = fill(&self.text);
-        let public = if self.has_secret() { fill(self.public_url()).len() } else { text.len() };
+        let public = if self.has_secret() {
+            fill(self.public_url()).len()
+        } else {
+            text.len()
+        };
         Self { text, public }
     }
 }
@@ -91,15 +99,29 @@ impl FromStr for HttpUrl {
     type Err = UrlError;
 
     fn from_str(text: &str) -> Result<Self, UrlError> {
-        let public = if is_plain(text) { text.len() } else { find_public_end(text)? };
-        Ok(Self { text: text.to_owned(), public })
+        let public = if is_plain(text) {
+            text.len()
+        } else {
+            find_public_end(text)?
+        };
+        Ok(Self {
+            text: text.to_owned(),
+            public,
+        })
     }
 }
 
 /// Length of the part of a URL without the secret query.
 fn find_public_end(text: &str) -> Result<usize, UrlError> {
-    let refuse = |reason| Err(UrlError { shown: strip_secrets(text), reason });
-    if find_control(text, false).is_some() || text.contains([' ', '\\', '"', '<', '>', '^', '`', '|', '\'']) {
+    let refuse = |reason| {
+        Err(UrlError {
+            shown: strip_secrets(text),
+            reason,
+        })
+    };
+    if find_control(text, false).is_some()
+        || text.contains([' ', '\\', '"', '<', '>', '^', '`', '|', '\''])
+    {
         return refuse("expected percent-encoding of special characters");
     }
     if !text.is_ascii() {
@@ -108,12 +130,15 @@ fn find_public_end(text: &str) -> Result<usize, UrlError> {
     if !text.starts_with("https://") && !text.starts_with("http://") {
         return refuse("expected `https://` and a host");
     }
-    let Ok(url) = Url::parse(text) else { return refuse("expected `https://` and a host") };
+    let Ok(url) = Url::parse(text) else {
+        return refuse("expected `https://` and a host");
+    };
     let host = url.host_str().unwrap_or_default();
     if host.is_empty() || split_authority(text).is_empty() {
         return refuse("expected a host");
     }
-    if !url.username().is_empty() || url.password().is_some() || split_authority(text).contains('@') {
+    if !url.username().is_empty() || url.password().is_some() || split_authority(text).contains('@')
+    {
         return refuse("expected no user and no password");
     }
     if url.fragment().is_some() {
@@ -130,19 +155,25 @@ fn find_public_end(text: &str) -> Result<usize, UrlError> {
 /// Whether a URL is a host of ordinary names and a path of ordinary characters: the parser takes it as it is, and
 /// costs much time in a catalog of some hundred URLs.
 fn is_plain(text: &str) -> bool {
-    let Some(rest) = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://")) else {
+    let Some(rest) = text
+        .strip_prefix("https://")
+        .or_else(|| text.strip_prefix("http://"))
+    else {
         return false;
     };
     let (host, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
     let is_name = |label: &str| {
-        let is_known = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+        let is_known =
+            |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
         !label.is_empty() && !label.starts_with("xn--") && label.bytes().all(is_known)
     };
     // A last label with a digit at its start may be part of an address.
     let last = host.rsplit('.').next().unwrap_or(host);
     last.starts_with(|first: char| first.is_ascii_lowercase())
         && host.split('.').all(is_name)
-        && path.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"/-._~{}%+:@!=,".contains(&byte))
+        && path
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || b"/-._~{}%+:@!=,".contains(&byte))
 }
 
 serde_as_text!(HttpUrl);
@@ -206,14 +237,20 @@ pub fn strip_value(value: &serde_json::Value) -> serde_json::Value {
 
 /// Host of a URL, without port, as the HTTP client reads it. Empty for a text that is not a URL.
 pub fn parse_host(url: &str) -> String {
-    Url::parse(url).ok().and_then(|url| url.host_str().map(str::to_owned)).unwrap_or_default()
+    Url::parse(url)
+        .ok()
+        .and_then(|url| url.host_str().map(str::to_owned))
+        .unwrap_or_default()
 }
 
 /// Whether a host is this machine.
 #[must_use]
 pub fn is_loopback(host: &str) -> bool {
     let address = host.trim_start_matches('[').trim_end_matches(']');
-    host == "localhost" || address.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+    host == "localhost"
+        || address
+            .parse::<IpAddr>()
+            .is_ok_and(|address| address.is_loopback())
 }
 
 fn split_authority(url: &str) -> &str {
@@ -250,13 +287,22 @@ mod tests {
 
     #[test]
     fn the_parser_takes_plain_urls_as_they_are() {
-        let plain =
-            ["https://dl.k8s.io/v1/kubelet.exe", "http://localhost", "https://a-b.c1/{version}/x@y:z"];
+        let plain = [
+            "https://dl.k8s.io/v1/kubelet.exe",
+            "http://localhost",
+            "https://a-b.c1/{version}/x@y:z",
+        ];
         for url in plain {
             let parsed = Url::parse(url).expect(url);
             let host = url.split('/').nth(2);
-            assert!(is_plain(url) && parsed.host_str() == host && parsed.port().is_none(), "{url}");
-            assert!(parsed.username().is_empty() && parsed.password().is_none(), "{url}");
+            assert!(
+                is_plain(url) && parsed.host_str() == host && parsed.port().is_none(),
+                "{url}"
+            );
+            assert!(
+                parsed.username().is_empty() && parsed.password().is_none(),
+                "{url}"
+            );
         }
         for url in [
             "https://1.2.3.4/x",

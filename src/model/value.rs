@@ -34,14 +34,24 @@ classify!(ValueError => Selection);
 impl ValueError {
     /// A user and a query of a URL are left out.
     pub fn new(text: &str, expected: &'static str) -> Self {
-        let text = if text.contains("://") { strip_secrets(text) } else { text.to_owned() };
-        Self { text, expected, fault: None }
+        let text = if text.contains("://") {
+            strip_secrets(text)
+        } else {
+            text.to_owned()
+        };
+        Self {
+            text,
+            expected,
+            fault: None,
+        }
     }
 }
 
 /// Adds the example that the description of an expected value names.
 pub fn add_example(schema: &mut schemars::Schema, expected: &str) {
-    let quoted = expected.split_once("such as ").and_then(|(_, rest)| rest.split('`').nth(1));
+    let quoted = expected
+        .split_once("such as ")
+        .and_then(|(_, rest)| rest.split('`').nth(1));
     if let Some(example) = quoted {
         schema.insert("examples".to_owned(), serde_json::json!([example]));
     }
@@ -256,7 +266,10 @@ impl ImageReference {
     /// # Panics
     /// Never: the text was parsed when the value was made.
     pub fn digest(&self) -> Sha256 {
-        let digest = self.0.rsplit_once("@sha256:").and_then(|(_, digest)| digest.parse().ok());
+        let digest = self
+            .0
+            .rsplit_once("@sha256:")
+            .and_then(|(_, digest)| digest.parse().ok());
         digest.expect("an `ImageReference` ends in a digest")
     }
 }
@@ -292,7 +305,9 @@ fn parse_network(text: &str) -> Option<Ipv4Net> {
 pub fn is_subdomain(text: &str, longest: usize) -> bool {
     let is_label = |label: &str| {
         (1..=63).contains(&label.len())
-            && label.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
+            && label
+                .bytes()
+                .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
             && !label.starts_with('-')
             && !label.ends_with('-')
     };
@@ -307,12 +322,19 @@ fn is_id(text: &str) -> bool {
     let is_known = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
     text.starts_with(|c: char| c.is_ascii_alphanumeric())
         && !text.ends_with(['.', '-'])
-        && text.bytes().all(|byte| is_known(byte) || byte == b'-' || byte == b'.')
+        && text
+            .bytes()
+            .all(|byte| is_known(byte) || byte == b'-' || byte == b'.')
 }
 
 fn is_host_pattern(text: &str) -> bool {
-    if let Some(address) = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
-        return address.parse::<Ipv6Addr>().is_ok_and(|parsed| parsed.to_string() == address);
+    if let Some(address) = text
+        .strip_prefix('[')
+        .and_then(|rest| rest.strip_suffix(']'))
+    {
+        return address
+            .parse::<Ipv6Addr>()
+            .is_ok_and(|parsed| parsed.to_string() == address);
     }
     let name = text.strip_prefix("*.").unwrap_or(text).to_ascii_lowercase();
     // `127.1` is read as 127.0.0.1: as a pattern it would fit no URL.

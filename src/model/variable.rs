@@ -83,7 +83,10 @@ pub struct PluginSupport {
 }
 
 /// An input variable of the workspace.
-#[expect(clippy::struct_excessive_bools, reason = "each is a key of its own in the file")]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a key of its own in the file"
+)]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Variable {
@@ -200,7 +203,10 @@ impl DefaultFrom {
     /// Whether the default is another one in each build.
     #[must_use]
     pub fn names_image(self) -> bool {
-        matches!(self, Self::ImageName | Self::ImageNameLabel | Self::ImageVersion)
+        matches!(
+            self,
+            Self::ImageName | Self::ImageNameLabel | Self::ImageVersion
+        )
     }
 }
 
@@ -208,13 +214,18 @@ impl Variable {
     /// Whether the variable applies under the chosen selectors.
     #[must_use]
     pub fn applies(&self, selectors: &BTreeMap<String, String>) -> bool {
-        self.when.iter().all(|(name, values)| is_selected(selectors, name, values))
+        self.when
+            .iter()
+            .all(|(name, values)| is_selected(selectors, name, values))
     }
 
     /// Whether its default counts under the chosen selectors.
     #[must_use]
     pub fn has_default(&self, selectors: &BTreeMap<String, String>) -> bool {
-        !self.default_unless.iter().any(|(name, values)| is_selected(selectors, name, values))
+        !self
+            .default_unless
+            .iter()
+            .any(|(name, values)| is_selected(selectors, name, values))
     }
 
     /// Packer's own environment variable for it.
@@ -232,7 +243,9 @@ impl Variable {
 impl Selector {
     /// Environment variables that Packer does not get under this value.
     pub fn list_withheld(&self, chosen: Option<&SelectorValue>) -> impl Iterator<Item = &String> {
-        let kept = chosen.map(|value| value.environment.as_slice()).unwrap_or_default();
+        let kept = chosen
+            .map(|value| value.environment.as_slice())
+            .unwrap_or_default();
         self.environment.iter().filter(|name| !kept.contains(name))
     }
 
@@ -251,5 +264,7 @@ fn packer_name(name: &str) -> String {
 }
 
 fn is_selected(selectors: &BTreeMap<String, String>, name: &str, values: &[String]) -> bool {
-    selectors.get(name).is_some_and(|value| values.contains(value))
+    selectors
+        .get(name)
+        .is_some_and(|value| values.contains(value))
 }

@@ -38,7 +38,8 @@ impl Version {
     /// # Panics
     /// If it is none, which a test of the caller would see.
     pub fn from_literal(text: &'static str) -> Self {
-        text.parse().expect("a version in the program's text is one")
+        text.parse()
+            .expect("a version in the program's text is one")
     }
 
     /// The dotted numbers at the start.
@@ -54,7 +55,10 @@ impl Version {
 
     /// `1.20` of `1.20.0`.
     pub fn minor(&self) -> String {
-        self.line_numbers().map_or_else(|| self.0.clone(), |(major, minor)| format!("{major}.{minor}"))
+        self.line_numbers().map_or_else(
+            || self.0.clone(),
+            |(major, minor)| format!("{major}.{minor}"),
+        )
     }
 
     #[must_use]
@@ -63,29 +67,42 @@ impl Version {
     }
 
     fn split_numbers(&self) -> (impl Iterator<Item = u64>, &str) {
-        let end = self.0.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(self.0.len());
+        let end = self
+            .0
+            .find(|c: char| !c.is_ascii_digit() && c != '.')
+            .unwrap_or(self.0.len());
         let (head, rest) = self.0.split_at(end);
         (head.split('.').filter_map(|part| part.parse().ok()), rest)
     }
 }
 
 fn is_prerelease(rest: &str) -> bool {
-    ["-alpha", "-beta", "-rc", "-pre"].iter().any(|marker| rest.starts_with(marker))
+    ["-alpha", "-beta", "-rc", "-pre"]
+        .iter()
+        .any(|marker| rest.starts_with(marker))
 }
 
 impl FromStr for Version {
     type Err = VersionError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let error = |reason| VersionError { text: text.to_owned(), reason };
+        let error = |reason| VersionError {
+            text: text.to_owned(),
+            reason,
+        };
         if text.is_empty() {
             return Err(error("it is empty"));
         }
         if text.starts_with(['v', 'V']) {
             return Err(error("leave out the leading `v`"));
         }
-        if !text.bytes().all(|b| b.is_ascii_alphanumeric() || b".-+_".contains(&b)) {
-            return Err(error("only letters, digits, `.`, `-`, `+` and `_` are used in versions"));
+        if !text
+            .bytes()
+            .all(|b| b.is_ascii_alphanumeric() || b".-+_".contains(&b))
+        {
+            return Err(error(
+                "only letters, digits, `.`, `-`, `+` and `_` are used in versions",
+            ));
         }
         if text.contains("..") || text.ends_with('.') || text.starts_with('.') {
             return Err(error("a number is missing beside a dot"));
@@ -103,7 +120,9 @@ impl fmt::Display for Version {
 impl Ord for Version {
     fn cmp(&self, other: &Self) -> Ordering {
         let ((a, a_rest), (b, b_rest)) = (self.split_numbers(), other.split_numbers());
-        compare_numbers(a, b).then_with(|| compare_rest(a_rest, b_rest)).then_with(|| self.0.cmp(&other.0))
+        compare_numbers(a, b)
+            .then_with(|| compare_rest(a_rest, b_rest))
+            .then_with(|| self.0.cmp(&other.0))
     }
 }
 
@@ -130,7 +149,9 @@ fn compare_rest(a: &str, b: &str) -> Ordering {
         rest if is_prerelease(rest) => 0,
         _ => 2,
     };
-    rank(a).cmp(&rank(b)).then_with(|| split_chunks(a).cmp(&split_chunks(b)))
+    rank(a)
+        .cmp(&rank(b))
+        .then_with(|| split_chunks(a).cmp(&split_chunks(b)))
 }
 
 /// Runs of digits as numbers, everything else as text, so that `flannel10` follows `flannel9`.
@@ -138,12 +159,16 @@ fn split_chunks(text: &str) -> Vec<(u64, &str)> {
     let mut result = Vec::new();
     let mut rest = text;
     while !rest.is_empty() {
-        let digits = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
+        let digits = rest
+            .find(|c: char| !c.is_ascii_digit())
+            .unwrap_or(rest.len());
         if digits > 0 {
             result.push((rest[..digits].parse().unwrap_or(u64::MAX), ""));
             rest = &rest[digits..];
         } else {
-            let end = rest.find(|c: char| c.is_ascii_digit()).unwrap_or(rest.len());
+            let end = rest
+                .find(|c: char| c.is_ascii_digit())
+                .unwrap_or(rest.len());
             result.push((0, &rest[..end]));
             rest = &rest[end..];
         }
@@ -180,8 +205,11 @@ impl VersionRange {
         let release = strip_prerelease(version);
         self.alternatives.iter().any(|all| {
             all.iter().all(|(operator, bound)| {
-                let order =
-                    if bound.is_prerelease() { version.cmp(bound) } else { release.as_ref().cmp(bound) };
+                let order = if bound.is_prerelease() {
+                    version.cmp(bound)
+                } else {
+                    release.as_ref().cmp(bound)
+                };
                 match operator {
                     Operator::Equal => order.is_eq(),
                     Operator::Less => order.is_lt(),
@@ -196,17 +224,31 @@ impl VersionRange {
     /// Whether some version may lie in both, judged at and around every bound of the two.
     #[must_use]
     pub fn overlaps(&self, other: &Self) -> bool {
-        let bounds = || self.alternatives.iter().chain(&other.alternatives).flatten();
+        let bounds = || {
+            self.alternatives
+                .iter()
+                .chain(&other.alternatives)
+                .flatten()
+        };
         let mut probes: Vec<Version> = bounds().map(|(_, bound)| bound.clone()).collect();
         // Just above a bound lies its `.0.0.0.1`; below every bound lies 0.
-        probes.extend(bounds().map(|(_, bound)| Version(format!("{}.0.0.0.1", format_numbers(bound)))));
+        probes.extend(
+            bounds().map(|(_, bound)| Version(format!("{}.0.0.0.1", format_numbers(bound)))),
+        );
         probes.push(Version("0".to_owned()));
-        probes.iter().any(|probe| self.contains(probe) && other.contains(probe))
+        probes
+            .iter()
+            .any(|probe| self.contains(probe) && other.contains(probe))
     }
 }
 
 fn format_numbers(version: &Version) -> String {
-    version.numbers().iter().map(u64::to_string).collect::<Vec<_>>().join(".")
+    version
+        .numbers()
+        .iter()
+        .map(u64::to_string)
+        .collect::<Vec<_>>()
+        .join(".")
 }
 
 fn strip_prerelease(version: &Version) -> Cow<'_, Version> {
@@ -221,8 +263,14 @@ impl FromStr for VersionRange {
     type Err = VersionError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let alternatives = text.split("||").map(parse_comparators).collect::<Result<Vec<_>, _>>()?;
-        Ok(Self { text: text.to_owned(), alternatives })
+        let alternatives = text
+            .split("||")
+            .map(parse_comparators)
+            .collect::<Result<Vec<_>, _>>()?;
+        Ok(Self {
+            text: text.to_owned(),
+            alternatives,
+        })
     }
 }
 
@@ -230,7 +278,9 @@ fn parse_comparators(text: &str) -> Result<Vec<(Operator, Version)>, VersionErro
     if text.trim() == "*" {
         return Ok(Vec::new());
     }
-    text.split(',').map(|part| parse_comparator(part.trim())).collect()
+    text.split(',')
+        .map(|part| parse_comparator(part.trim()))
+        .collect()
 }
 
 fn parse_comparator(part: &str) -> Result<(Operator, Version), VersionError> {
@@ -243,7 +293,10 @@ fn parse_comparator(part: &str) -> Result<(Operator, Version), VersionError> {
     ]
     .into_iter()
     .find_map(|(sign, operator)| part.strip_prefix(sign).map(|rest| (operator, rest)))
-    .ok_or_else(|| VersionError { text: part.to_owned(), reason: "a range starts with >=, >, <=, < or =" })?;
+    .ok_or_else(|| VersionError {
+        text: part.to_owned(),
+        reason: "a range starts with >=, >, <=, < or =",
+    })?;
     Ok((operator, rest.trim().parse()?))
 }
 

@@ -74,7 +74,9 @@ pub struct WindowsSupport {
     pub kubernetes: Vec<KubernetesSupport>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum Channel {
     /// Long-term servicing.
@@ -126,7 +128,10 @@ impl WindowsRelease {
     /// The update that reads a setting: its article, or its month where the article is not known.
     pub fn find_update<'a>(&'a self, setting: &'a RegistrySetting) -> Option<&'a str> {
         let month = setting.since.as_deref()?;
-        let article = self.updates.as_ref().and_then(|updates| updates.months.get(month));
+        let article = self
+            .updates
+            .as_ref()
+            .and_then(|updates| updates.months.get(month));
         Some(article.map_or(month, KbId::as_str))
     }
 
@@ -135,7 +140,11 @@ impl WindowsRelease {
     pub fn name_setting(&self, setting: &RegistrySetting) -> String {
         let is_number = setting.name.bytes().all(|byte| byte.is_ascii_digit());
         let kind = is_number.then_some("fix");
-        let parts = self.find_update(setting).into_iter().chain(kind).chain([setting.name.as_str()]);
+        let parts = self
+            .find_update(setting)
+            .into_iter()
+            .chain(kind)
+            .chain([setting.name.as_str()]);
         parts.collect::<Vec<_>>().join("-")
     }
 }

@@ -18,7 +18,10 @@ use super::{LOCKFILE, RenderError, Workspace, build_context, hcl, offline, paylo
 
 /// Names of a bundle's archive and of the file with its checksum.
 pub fn archive_names(plan: &Plan) -> [String; 2] {
-    let name = format!("imagegen-{}-{}-k8s-{}.zip", plan.target.name, plan.windows.release, plan.kubernetes);
+    let name = format!(
+        "imagegen-{}-{}-k8s-{}.zip",
+        plan.target.name, plan.windows.release, plan.kubernetes
+    );
     let checksum = format!("{name}.sha256");
     [name, checksum]
 }
@@ -35,7 +38,9 @@ pub(super) fn render_bundle(
         .into_iter()
         .map(|(name, bytes)| (name, bytes.to_vec()))
         .collect();
-    let script = provisioners.get(INSTALL).ok_or_else(|| RenderError::Missing(INSTALL.to_owned()))?;
+    let script = provisioners
+        .get(INSTALL)
+        .ok_or_else(|| RenderError::Missing(INSTALL.to_owned()))?;
     // The preview of a policy installs nothing: neither by the script nor by the plan's name.
     if lock.not_admitted.is_none() {
         files.insert("Install.ps1".to_owned(), script.to_vec());
@@ -43,14 +48,21 @@ pub(super) fn render_bundle(
         files.insert("guest-plan.not-admitted.json".to_owned(), preview);
     }
     // Whoever runs a bundle trusts its signer before it starts: nothing of it runs otherwise.
-    for certificate in plan.signing.iter().flat_map(|signing| &signing.certificates) {
+    for certificate in plan
+        .signing
+        .iter()
+        .flat_map(|signing| &signing.certificates)
+    {
         let store = match certificate.store {
             CertificateStore::Root => "Root",
             CertificateStore::Authority => "CA",
             CertificateStore::TrustedPublisher => "TrustedPublisher",
         };
         let name = format!("certificates/{store}-{}.cer", &certificate.sha256[..16]);
-        files.insert(name, STANDARD.decode(&certificate.content).unwrap_or_default());
+        files.insert(
+            name,
+            STANDARD.decode(&certificate.content).unwrap_or_default(),
+        );
     }
     if let TargetKind::Machine(machine) = &plan.target.kind {
         for name in &machine.files {
@@ -60,15 +72,23 @@ pub(super) fn render_bundle(
         }
         if machine.offline_policies {
             let policies = offline::format_policies(&guest.plan).into_iter();
-            files.extend(policies.map(|(name, text)| (format!("registry/{name}"), text.into_bytes())));
+            files.extend(
+                policies.map(|(name, text)| (format!("registry/{name}"), text.into_bytes())),
+            );
         }
     }
     files.insert(
         "README.md".to_owned(),
-        hcl::Templates::new(packer, &build_context(plan)).render_template("bundle.md")?.into_bytes(),
+        hcl::Templates::new(packer, &build_context(plan))
+            .render_template("bundle.md")?
+            .into_bytes(),
     );
     let lock_text = lock.encode();
     let digest = sha256_hex(lock_text.as_bytes());
     files.insert(LOCKFILE.to_owned(), lock_text.into_bytes());
-    Ok(Workspace { files, payload: sha256_hex(guest_plan.as_bytes()), lock: digest })
+    Ok(Workspace {
+        files,
+        payload: sha256_hex(guest_plan.as_bytes()),
+        lock: digest,
+    })
 }

@@ -40,7 +40,11 @@ impl<'a> Templates<'a> {
         for (name, value) in facts.as_object().into_iter().flatten() {
             context.insert(name.clone(), value);
         }
-        Self { packer, tera: Tera::new(), context }
+        Self {
+            packer,
+            tera: Tera::new(),
+            context,
+        }
     }
 
     pub(super) fn set_fact(&mut self, name: &'static str, value: &impl Serialize) {
@@ -48,10 +52,18 @@ impl<'a> Templates<'a> {
     }
 
     pub(super) fn render_template(&self, path: &str) -> Result<String, RenderError> {
-        let bytes = self.packer.get(path).ok_or_else(|| RenderError::Missing(path.to_owned()))?;
-        let error = |message: String| RenderError::Template { file: path.to_owned(), message };
+        let bytes = self
+            .packer
+            .get(path)
+            .ok_or_else(|| RenderError::Missing(path.to_owned()))?;
+        let error = |message: String| RenderError::Template {
+            file: path.to_owned(),
+            message,
+        };
         let source = std::str::from_utf8(bytes).map_err(|invalid| error(invalid.to_string()))?;
-        let text = self.tera.render_str(&convert_template(source), &self.context, false);
+        let text = self
+            .tera
+            .render_str(&convert_template(source), &self.context, false);
         let text = text.map_err(|invalid| error(invalid.to_string()))?;
         Ok(join_lines(text.lines().map(str::to_owned).collect()))
     }
@@ -82,7 +94,11 @@ fn split_argument(line: &str) -> Option<(&str, &str, &str)> {
     let indent = &line[..line.len() - name.len()];
     let (name, value) = name.split_once('=')?;
     let name = name.trim_end();
-    (!name.is_empty() && name.chars().all(is_name_character)).then_some((indent, name, value.trim_start()))
+    (!name.is_empty() && name.chars().all(is_name_character)).then_some((
+        indent,
+        name,
+        value.trim_start(),
+    ))
 }
 
 fn is_name_character(character: char) -> bool {
@@ -91,9 +107,14 @@ fn is_name_character(character: char) -> bool {
 
 /// Neighbouring arguments on one line each have their `=` in one column.
 fn align_arguments(lines: &mut [String]) {
-    let is_argument = |line: &String| split_argument(line).is_some() && !line.ends_with(['{', '(', '[']);
+    let is_argument =
+        |line: &String| split_argument(line).is_some() && !line.ends_with(['{', '(', '[']);
     for group in lines.chunk_by_mut(|a, b| is_argument(a) && is_argument(b)) {
-        let width = group.iter().filter_map(|line| Some(split_argument(line)?.1.len())).max().unwrap_or(0);
+        let width = group
+            .iter()
+            .filter_map(|line| Some(split_argument(line)?.1.len()))
+            .max()
+            .unwrap_or(0);
         for line in group {
             if let Some((indent, name, value)) = split_argument(line) {
                 *line = format!("{indent}{name:width$} = {value}");
@@ -107,7 +128,11 @@ fn join_lines(lines: Vec<String>) -> String {
     let mut kept: Vec<String> = Vec::new();
     for line in lines {
         let is_blank = |line: &String| line.trim().is_empty();
-        if is_blank(&line) && kept.last().is_none_or(|last| is_blank(last) || last.ends_with('{')) {
+        if is_blank(&line)
+            && kept
+                .last()
+                .is_none_or(|last| is_blank(last) || last.ends_with('{'))
+        {
             continue;
         }
         if line.trim() == "}" && kept.last().is_some_and(is_blank) {
@@ -120,7 +145,10 @@ fn join_lines(lines: Vec<String>) -> String {
 
 /// `variables.pkr.hcl`
 pub(super) fn render_variables(declared: &[&Variable]) -> String {
-    let blocks: Vec<String> = declared.iter().map(|variable| render_variable(variable)).collect();
+    let blocks: Vec<String> = declared
+        .iter()
+        .map(|variable| render_variable(variable))
+        .collect();
     blocks.join("\n")
 }
 
@@ -167,19 +195,31 @@ fn list_validations(variable: &Variable) -> Vec<(String, String)> {
         );
     }
     if let Some(min) = variable.min {
-        add(format!("{name} >= {min}"), format!("must be at least {min}"));
+        add(
+            format!("{name} >= {min}"),
+            format!("must be at least {min}"),
+        );
     }
     if let Some(max) = variable.max {
         add(format!("{name} <= {max}"), format!("must be at most {max}"));
     }
     if variable.integer {
-        add(format!("floor({name}) == {name}"), "must be a whole number".to_owned());
+        add(
+            format!("floor({name}) == {name}"),
+            "must be a whole number".to_owned(),
+        );
     }
     if let Some(min) = variable.min_items {
-        add(format!("length({name}) >= {min}"), format!("must have at least {min} item(s)"));
+        add(
+            format!("length({name}) >= {min}"),
+            format!("must have at least {min} item(s)"),
+        );
     }
     if let Some(max) = variable.max_items {
-        add(format!("length({name}) <= {max}"), format!("must have at most {max} items"));
+        add(
+            format!("length({name}) <= {max}"),
+            format!("must have at most {max} items"),
+        );
     }
     conditions
 }
@@ -216,7 +256,9 @@ mod tests {
         let render = |x: bool| {
             let mut context = Context::new();
             context.insert("x", &x);
-            let text = Tera::new().render_str(&convert_template(source), &context, false).expect("rendered");
+            let text = Tera::new()
+                .render_str(&convert_template(source), &context, false)
+                .expect("rendered");
             join_lines(text.lines().map(str::to_owned).collect())
         };
         assert_eq!(render(true), "a {\n  b = 1\n}\n");
@@ -246,7 +288,16 @@ mod tests {
 
     #[test]
     fn literals_interpolate_nothing() {
-        for text in ["plain", "a \"b\"", r"C:\k", "${env(\"HOME\")}", "%{ if true }", "$%{", "$", "ä\tb\n"] {
+        for text in [
+            "plain",
+            "a \"b\"",
+            r"C:\k",
+            "${env(\"HOME\")}",
+            "%{ if true }",
+            "$%{",
+            "$",
+            "ä\tb\n",
+        ] {
             let hcl = format!("x = {}\n", quote_string(text));
             let body: hcl_edit::structure::Body = hcl.parse().expect(text);
             let attribute = body.get_attribute("x").expect("attribute");

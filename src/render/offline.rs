@@ -11,9 +11,15 @@ use crate::model::resource::{
 pub(super) fn format_policies(plan: &GuestPlan) -> BTreeMap<String, String> {
     let mut keys: BTreeMap<(&str, String), String> = BTreeMap::new();
     for resource in &plan.resources {
-        let ResourceKind::RegistryValue(value) = &resource.kind else { continue };
-        let Desired::Present(content) = &value.desired else { continue };
-        let Some((hive, key)) = place_policy(value) else { continue };
+        let ResourceKind::RegistryValue(value) = &resource.kind else {
+            continue;
+        };
+        let Desired::Present(content) = &value.desired else {
+            continue;
+        };
+        let Some((hive, key)) = place_policy(value) else {
+            continue;
+        };
         if content.arguments_file.is_some() {
             continue;
         }
@@ -37,8 +43,12 @@ pub(super) fn format_policies(plan: &GuestPlan) -> BTreeMap<String, String> {
 fn place_policy(value: &RegistryValue) -> Option<(&'static str, String)> {
     let path = value.key.strip_prefix(r"HKLM:\")?;
     let (hive, key) = path.split_once('\\')?;
-    let hive = ["SOFTWARE", "SYSTEM"].into_iter().find(|known| known.eq_ignore_ascii_case(hive))?;
-    let is_policy = key.split('\\').any(|part| part.eq_ignore_ascii_case("Policies"));
+    let hive = ["SOFTWARE", "SYSTEM"]
+        .into_iter()
+        .find(|known| known.eq_ignore_ascii_case(hive))?;
+    let is_policy = key
+        .split('\\')
+        .any(|part| part.eq_ignore_ascii_case("Policies"));
     let key = match key.split_once('\\') {
         Some((first, rest)) if first.eq_ignore_ascii_case("CurrentControlSet") => {
             format!(r"ControlSet001\{rest}")
@@ -61,15 +71,25 @@ fn format_value(name: &str, content: &RegistryContent) -> String {
 
 /// Number of the type, and its bytes.
 fn encode_data(data: &RegistryData) -> (u8, Vec<u8>) {
-    let text = |text: &str| text.encode_utf16().chain([0]).flat_map(u16::to_le_bytes).collect::<Vec<u8>>();
+    let text = |text: &str| {
+        text.encode_utf16()
+            .chain([0])
+            .flat_map(u16::to_le_bytes)
+            .collect::<Vec<u8>>()
+    };
     match data {
         RegistryData::String(value) => (1, text(value)),
         RegistryData::ExpandString(value) => (2, text(value)),
         RegistryData::Binary(value) => (3, decode_hex(value)),
         RegistryData::DWord(value) => (4, value.to_le_bytes().to_vec()),
-        RegistryData::MultiString(values) => {
-            (7, values.iter().flat_map(|value| text(value)).chain([0, 0]).collect())
-        }
+        RegistryData::MultiString(values) => (
+            7,
+            values
+                .iter()
+                .flat_map(|value| text(value))
+                .chain([0, 0])
+                .collect(),
+        ),
         RegistryData::QWord(value) => (11, value.to_le_bytes().to_vec()),
     }
 }
@@ -77,7 +97,9 @@ fn encode_data(data: &RegistryData) -> (u8, Vec<u8>) {
 /// The type of the value has refused what is no whole number of bytes.
 fn decode_hex(digits: &str) -> Vec<u8> {
     let pairs = (0..digits.len() / 2).filter_map(|at| digits.get(2 * at..2 * at + 2));
-    pairs.filter_map(|pair| u8::from_str_radix(pair, 16).ok()).collect()
+    pairs
+        .filter_map(|pair| u8::from_str_radix(pair, 16).ok())
+        .collect()
 }
 
 #[cfg(test)]
@@ -89,19 +111,32 @@ mod tests {
         RegistryValue {
             key: key.parse::<RegistryKey>().expect("a key"),
             value_name: name.to_owned(),
-            desired: Desired::Present(RegistryContent { data, arguments_file: None }),
+            desired: Desired::Present(RegistryContent {
+                data,
+                arguments_file: None,
+            }),
         }
     }
 
     #[test]
     fn policies_alone_are_placed() {
         for (key, placed) in [
-            (r"HKLM:\SOFTWARE\Policies\A", Some(("SOFTWARE", r"Policies\A"))),
-            (r"HKLM:\SYSTEM\CurrentControlSet\Policies\A", Some(("SYSTEM", r"ControlSet001\Policies\A"))),
+            (
+                r"HKLM:\SOFTWARE\Policies\A",
+                Some(("SOFTWARE", r"Policies\A")),
+            ),
+            (
+                r"HKLM:\SYSTEM\CurrentControlSet\Policies\A",
+                Some(("SYSTEM", r"ControlSet001\Policies\A")),
+            ),
             (r"HKLM:\SYSTEM\CurrentControlSet\Services\hns\State", None),
         ] {
             let found = place_policy(&value(key, "n", RegistryData::DWord(1)));
-            assert_eq!(found, placed.map(|(hive, key)| (hive, key.to_owned())), "{key}");
+            assert_eq!(
+                found,
+                placed.map(|(hive, key)| (hive, key.to_owned())),
+                "{key}"
+            );
         }
     }
 
@@ -109,14 +144,29 @@ mod tests {
     fn data_are_their_bytes() {
         for (data, text) in [
             (RegistryData::DWord(1), "hex(4):01,00,00,00"),
-            (RegistryData::Binary("00FF".parse().expect("digits")), "hex(3):00,ff"),
+            (
+                RegistryData::Binary("00FF".parse().expect("digits")),
+                "hex(3):00,ff",
+            ),
             (RegistryData::QWord(258), "hex(b):02,01,00,00,00,00,00,00"),
             (RegistryData::String("a".to_owned()), "hex(1):61,00,00,00"),
-            (RegistryData::ExpandString("%".to_owned()), "hex(2):25,00,00,00"),
-            (RegistryData::MultiString(vec!["a".to_owned()]), "hex(7):61,00,00,00,00,00"),
+            (
+                RegistryData::ExpandString("%".to_owned()),
+                "hex(2):25,00,00,00",
+            ),
+            (
+                RegistryData::MultiString(vec!["a".to_owned()]),
+                "hex(7):61,00,00,00,00,00",
+            ),
         ] {
-            let content = RegistryContent { data, arguments_file: None };
-            assert_eq!(format_value(r#"a"\b"#, &content), format!("\"a\\\"\\\\b\"={text}\n"));
+            let content = RegistryContent {
+                data,
+                arguments_file: None,
+            };
+            assert_eq!(
+                format_value(r#"a"\b"#, &content),
+                format!("\"a\\\"\\\\b\"={text}\n")
+            );
             assert_eq!(format_value("", &content), format!("@={text}\n"));
         }
     }

@@ -11,7 +11,10 @@ use crate::embedded::{SCRIPTS_ZIP, Tree};
 use crate::guest::list_script_files;
 
 /// What goes into a guest, by its path below `C:\imagegen`.
-pub(super) fn list_files<'a>(guest_plan: &'a str, provisioners: &'a Tree) -> BTreeMap<String, &'a [u8]> {
+pub(super) fn list_files<'a>(
+    guest_plan: &'a str,
+    provisioners: &'a Tree,
+) -> BTreeMap<String, &'a [u8]> {
     let mut files = list_script_files(provisioners);
     files.insert("guest-plan.json".to_owned(), guest_plan.as_bytes());
     files

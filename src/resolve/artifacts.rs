@@ -36,7 +36,9 @@ impl Platform {
 
     fn fill(self, text: &str) -> String {
         let exe = if self.os == "windows" { ".exe" } else { "" };
-        text.replace("{os}", self.os).replace("{arch}", self.arch).replace("{exe}", exe)
+        text.replace("{os}", self.os)
+            .replace("{arch}", self.arch)
+            .replace("{exe}", exe)
     }
 }
 
@@ -62,7 +64,10 @@ pub fn plan_tool(
         }
     }
     let (artifact, _) = plan_artifact(&own, version, overrides)?;
-    Ok(PlannedArtifact { role: ArtifactRole::BuildTool, ..artifact })
+    Ok(PlannedArtifact {
+        role: ArtifactRole::BuildTool,
+        ..artifact
+    })
 }
 
 /// The published file of a version, as overrides have it, and what is worth knowing of that.
@@ -82,24 +87,33 @@ pub fn plan_artifact(
 fn plan_release(component: &Component, version: &Version) -> Result<PlannedArtifact, Finding> {
     let mut pins = component.find_pins(version);
     pins.retain(Pin::is_usable);
-    let release = component.releases.iter().find(|release| release.versions.contains(version));
+    let release = component
+        .releases
+        .iter()
+        .find(|release| release.versions.contains(version));
     let Some(release) = release else {
         let message = format!("no release of {} has the version {version}", component.name);
-        return Err(Finding::new("version-unknown", message, suggest_version(component))
-            .with_subject(&component.name)
-            .with_source(format!("manifests/components/{}.json", component.name)));
+        return Err(
+            Finding::new("version-unknown", message, suggest_version(component))
+                .with_subject(&component.name)
+                .with_source(format!("manifests/components/{}.json", component.name)),
+        );
     };
     let pattern = fill_url(&release.url, version);
     // Prefer pinned bytes of another URL to bytes without a pin.
     let url = if pins.iter().any(|pin| pin.url.is_none()) {
         pattern
     } else {
-        pins.iter().find_map(|pin| pin.url.clone()).unwrap_or(pattern)
+        pins.iter()
+            .find_map(|pin| pin.url.clone())
+            .unwrap_or(pattern)
     };
     let at_url: Vec<&Pin> = pins
         .iter()
         .filter(|pin| {
-            pin.url.as_ref().map_or_else(|| fill_url(&release.url, version) == url, |own| *own == url)
+            pin.url
+                .as_ref()
+                .map_or_else(|| fill_url(&release.url, version) == url, |own| *own == url)
         })
         .collect();
     Ok(PlannedArtifact {
@@ -123,9 +137,18 @@ fn plan_release(component: &Component, version: &Version) -> Result<PlannedArtif
 }
 
 fn suggest_version(component: &Component) -> String {
-    match component.pins.iter().filter(|pin| pin.is_usable()).map(|pin| &pin.version).max() {
+    match component
+        .pins
+        .iter()
+        .filter(|pin| pin.is_usable())
+        .map(|pin| &pin.version)
+        .max()
+    {
         Some(version) => {
-            format!("choose a published version, such as `--component {}={version}`", component.name)
+            format!(
+                "choose a published version, such as `--component {}={version}`",
+                component.name
+            )
         }
         None => format!("see `imagegen list components {}`", component.name),
     }
@@ -135,12 +158,18 @@ fn suggest_version(component: &Component) -> String {
 fn select_digests(pins: &[&Pin]) -> Vec<PinnedDigest> {
     let pinned = |pin: &&Pin| {
         let digest = pin.digest.file_digest()?;
-        Some(PinnedDigest { digest, confidence: pin.confidence, source: pin.source.clone() })
+        Some(PinnedDigest {
+            digest,
+            confidence: pin.confidence,
+            source: pin.source.clone(),
+        })
     };
     let mut digests: Vec<PinnedDigest> = pins.iter().filter_map(pinned).collect();
     // Two records that contradict each other pin nothing.
     let is_contradicted = |pin: &PinnedDigest| {
-        digests.iter().any(|it| it.digest.algorithm() == pin.digest.algorithm() && it.digest != pin.digest)
+        digests
+            .iter()
+            .any(|it| it.digest.algorithm() == pin.digest.algorithm() && it.digest != pin.digest)
     };
     if digests.iter().any(is_contradicted) {
         return Vec::new();
@@ -165,7 +194,10 @@ fn fill_checksums(release: &Release, version: &Version) -> Vec<ChecksumFile> {
     release
         .checksums
         .iter()
-        .map(|checksum| ChecksumFile { url: fill_url(&checksum.url, version), ..checksum.clone() })
+        .map(|checksum| ChecksumFile {
+            url: fill_url(&checksum.url, version),
+            ..checksum.clone()
+        })
         .collect()
 }
 
@@ -173,11 +205,22 @@ fn fill_signatures(release: &Release, version: &Version) -> Vec<Signature> {
     release
         .signatures
         .iter()
-        .filter(|signature| signature.versions.as_ref().is_none_or(|range| range.contains(version)))
+        .filter(|signature| {
+            signature
+                .versions
+                .as_ref()
+                .is_none_or(|range| range.contains(version))
+        })
         .map(|signature| Signature {
             url: fill_url(&signature.url, version),
-            certificate_url: signature.certificate_url.as_ref().map(|url| fill_url(url, version)),
-            identity: signature.identity.as_ref().map(|identity| fill(identity, version)),
+            certificate_url: signature
+                .certificate_url
+                .as_ref()
+                .map(|url| fill_url(url, version)),
+            identity: signature
+                .identity
+                .as_ref()
+                .map(|identity| fill(identity, version)),
             versions: None,
             ..signature.clone()
         })

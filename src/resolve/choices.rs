@@ -26,7 +26,12 @@ pub(super) fn choose_windows(
     let supported: Vec<&str> = line
         .windows
         .iter()
-        .filter(|windows| windows.versions.as_ref().is_none_or(|range| range.contains(kubernetes)))
+        .filter(|windows| {
+            windows
+                .versions
+                .as_ref()
+                .is_none_or(|range| range.contains(kubernetes))
+        })
         .map(|windows| windows.value.as_str())
         .collect();
     let Some(asked) = selection.windows.as_deref() else {
@@ -36,7 +41,10 @@ pub(super) fn choose_windows(
     let windows = catalog.load_windows_release(asked)?;
     if !supported.contains(&asked) {
         let later = refusal::find_lines_with_windows(catalog, asked);
-        let message = format!("Kubernetes {kubernetes} does not support Windows {asked} ({})", windows.title);
+        let message = format!(
+            "Kubernetes {kubernetes} does not support Windows {asked} ({})",
+            windows.title
+        );
         let remedy = match later {
             Some(range) => format!(
                 "choose `--windows {}`, or Kubernetes {range}, which supports Windows {asked}",
@@ -55,13 +63,24 @@ pub(super) fn choose_runtime(
     selection: &ImageDefinition,
     refusals: &mut Vec<Finding>,
 ) -> Runtime {
-    let names: Vec<&str> = line.runtimes.iter().map(|runtime| runtime.name.as_str()).collect();
-    let default = names.first().and_then(|name| name.parse().ok()).unwrap_or(Runtime::Containerd);
+    let names: Vec<&str> = line
+        .runtimes
+        .iter()
+        .map(|runtime| runtime.name.as_str())
+        .collect();
+    let default = names
+        .first()
+        .and_then(|name| name.parse().ok())
+        .unwrap_or(Runtime::Containerd);
     let chosen = selection.runtime.unwrap_or(default);
     // A rule of the catalog says better why, where there is one.
     if !names.contains(&chosen.as_str()) && chosen != Runtime::Docker {
         let message = format!("Kubernetes {} does not run with {chosen}", line.minor);
-        let finding = Finding::new("runtime-unsupported", message, format!("choose `--runtime {default}`"));
+        let finding = Finding::new(
+            "runtime-unsupported",
+            message,
+            format!("choose `--runtime {default}`"),
+        );
         refusals.push(finding.with_subject("runtime").with_source(&line.source));
     }
     chosen
@@ -74,25 +93,35 @@ pub(super) fn choose_host_access(
     selection: &ImageDefinition,
     refusals: &mut Vec<Finding>,
 ) -> Result<HostAccess> {
-    let fits = |name: &str| !(runtime == Runtime::Docker && name == HostAccess::Hostprocess.as_str());
+    let fits =
+        |name: &str| !(runtime == Runtime::Docker && name == HostAccess::Hostprocess.as_str());
     let default = line
         .host_access
         .iter()
         .find(|choice| fits(&choice.name))
         .and_then(|choice| choice.name.parse().ok())
         .unwrap_or(HostAccess::Services);
-    let Some(asked) = selection.host_access else { return Ok(default) };
-    let known = line.host_access.iter().any(|choice| choice.name == asked.as_str());
+    let Some(asked) = selection.host_access else {
+        return Ok(default);
+    };
+    let known = line
+        .host_access
+        .iter()
+        .any(|choice| choice.name == asked.as_str());
     if !known {
         let range = refusal::find_lines_with_host_access(catalog, asked)?;
-        let message = format!("Kubernetes {} does not support host access `{asked}`", line.minor);
+        let message = format!(
+            "Kubernetes {} does not support host access `{asked}`",
+            line.minor
+        );
         let remedy = match range {
             Some(range) => {
                 format!("choose `--host-access {default}`, or Kubernetes {range}, which has it")
             }
             None => format!("choose `--host-access {default}`"),
         };
-        let finding = Finding::new("host-access-unsupported", message, remedy).with_subject("hostAccess");
+        let finding =
+            Finding::new("host-access-unsupported", message, remedy).with_subject("hostAccess");
         refusals.push(finding.with_source(&line.source));
     }
     Ok(asked)
@@ -116,8 +145,10 @@ pub(super) fn choose_pause_image(
         None => default.clone(),
     };
     if !holds(&image) {
-        let message =
-            format!("{image} contains no image for Windows {} (build {})", windows.release, windows.build);
+        let message = format!(
+            "{image} contains no image for Windows {} (build {})",
+            windows.release, windows.build
+        );
         let remedy = match windows.pause.first() {
             Some(first) => format!(
                 "choose `--component pause={}` or newer, or another Windows release",
@@ -141,22 +172,33 @@ pub(super) fn plan_packer(
     let Some(image) = target.image() else {
         if selection.packer.is_some() {
             let message = format!("target {} is built without Packer", target.name);
-            let finding =
-                Finding::new("packer-unused", message, "remove `packer`".to_owned()).with_subject("packer");
-            refusals.push(finding.with_source(format!("packer/targets/{}/target.json", target.name)));
+            let finding = Finding::new("packer-unused", message, "remove `packer`".to_owned())
+                .with_subject("packer");
+            refusals
+                .push(finding.with_source(format!("packer/targets/{}/target.json", target.name)));
         }
         return None;
     };
     let plugins = image.plugins.as_slice();
-    for name in choice.plugins.keys().filter(|name| plugins.iter().all(|plugin| plugin.name != **name)) {
-        let message = format!("target {} does not use the Packer plugin {name}", target.name);
+    for name in choice
+        .plugins
+        .keys()
+        .filter(|name| plugins.iter().all(|plugin| plugin.name != **name))
+    {
+        let message = format!(
+            "target {} does not use the Packer plugin {name}",
+            target.name
+        );
         let remedy = format!("use `{}`, or remove it", image.plugins.first().name);
         let finding = Finding::new("packer-plugin", message, remedy).with_subject("packer");
         refusals.push(finding.with_source(format!("packer/targets/{}/target.json", target.name)));
     }
     Some(PlannedPacker {
         version: choice.version.unwrap_or_else(|| packer.clone()),
-        plugins: plugins.iter().map(|plugin| plan_plugin(plugin, choice.plugins.get(&plugin.name))).collect(),
+        plugins: plugins
+            .iter()
+            .map(|plugin| plan_plugin(plugin, choice.plugins.get(&plugin.name)))
+            .collect(),
     })
 }
 
@@ -180,7 +222,9 @@ pub(super) fn minimum_revision(
     let needed = |need: &str| match need {
         "overlay" => situation.overlay,
         "images" => true,
-        need => features.iter().any(|feature| feature.needs.as_deref() == Some(need)),
+        need => features
+            .iter()
+            .any(|feature| feature.needs.as_deref() == Some(need)),
     };
     let Some(update) = windows
         .minimum_updates
@@ -191,11 +235,16 @@ pub(super) fn minimum_revision(
         return 0;
     };
     let revision = update.revision.unwrap_or(0);
-    let Some(Start::SourceImage { version: Some(version), .. }) = target.image().map(|image| &image.start)
+    let Some(Start::SourceImage {
+        version: Some(version),
+        ..
+    }) = target.image().map(|image| &image.start)
     else {
         return revision;
     };
-    let image = variables.get(&version.variable).and_then(serde_json::Value::as_str);
+    let image = variables
+        .get(&version.variable)
+        .and_then(serde_json::Value::as_str);
     let given = image.and_then(|version| version.split('.').nth(1)?.parse::<u32>().ok());
     if let (Some(given), Some(image)) = (given, image)
         && given < revision
@@ -203,11 +252,22 @@ pub(super) fn minimum_revision(
         let message = format!(
             "source image {image} is Windows {}.{given}, and {} needs {}.{revision}{}",
             windows.build,
-            if update.need == "overlay" { format!("CNI {}", situation.cni) } else { update.need.clone() },
+            if update.need == "overlay" {
+                format!("CNI {}", situation.cni)
+            } else {
+                update.need.clone()
+            },
             windows.build,
-            update.kb.as_ref().map(|kb| format!(" ({kb})")).unwrap_or_default()
+            update
+                .kb
+                .as_ref()
+                .map(|kb| format!(" ({kb})"))
+                .unwrap_or_default()
         );
-        let remedy = format!("choose a newer `{}`, or `{}`", version.variable, version.newest);
+        let remedy = format!(
+            "choose a newer `{}`, or `{}`",
+            version.variable, version.newest
+        );
         let finding = Finding::new("minimum-update", message, remedy).with_subject("windows");
         refusals.push(finding.with_source(&update.source));
     }

@@ -59,7 +59,9 @@ pub(super) fn check_delivery(
                 refusals.push(
                     Finding::new("delivery-mirror", message, remedy)
                         .with_subject("delivery")
-                        .with_source("derived: with delivery `mirror` the machine reaches the mirror alone"),
+                        .with_source(
+                            "derived: with delivery `mirror` the machine reaches the mirror alone",
+                        ),
                 );
             }
         }
@@ -69,20 +71,27 @@ pub(super) fn check_delivery(
         return Vec::new();
     }
     check_secret_urls(selection, groups, refusals);
-    artifacts().filter(|artifact| !artifact.headers.is_empty()).map(warn_dropped_headers).collect()
+    artifacts()
+        .filter(|artifact| !artifact.headers.is_empty())
+        .map(warn_dropped_headers)
+        .collect()
 }
 
 /// The guest reads its plan from a file, and a file holds no signature or token of a URL.
-fn check_secret_urls(selection: &ImageDefinition, groups: &[PlannedGroup], refusals: &mut Vec<Finding>) {
+fn check_secret_urls(
+    selection: &ImageDefinition,
+    groups: &[PlannedGroup],
+    refusals: &mut Vec<Finding>,
+) {
     let artifacts = groups.iter().flat_map(|group| &group.artifacts);
-    let artifacts = artifacts.map(|artifact| (artifact.component.to_string(), artifact.url.clone()));
+    let artifacts =
+        artifacts.map(|artifact| (artifact.component.to_string(), artifact.url.clone()));
     let files = selection.user_files().map(|file| (file.name, file.url));
     for (name, url) in artifacts.chain(files).filter(|(_, url)| url.has_secret()) {
         let message = format!(
             "the URL of {name} ({url}) has a signature or a token, which is not written into the guest's plan"
         );
-        let remedy =
-            "serve the file without it, such as from a mirror of your own, or choose `--delivery media`";
+        let remedy = "serve the file without it, such as from a mirror of your own, or choose `--delivery media`";
         let finding = Finding::new("secret-url", message, remedy).with_subject(name);
         refusals.push(finding.with_source("derived: the guest plan is a file of the workspace"));
     }
@@ -104,7 +113,8 @@ fn check_offline_media(selection: &ImageDefinition, refusals: &mut Vec<Finding>)
     let updates = selection.updates.as_ref();
     if updates.is_some_and(|updates| !updates.kbs.is_empty() || !updates.categories.is_empty()) {
         let message = "a search for updates needs the network, and delivery by media has none";
-        let remedy = "give updates as files with URL and SHA-256 (`updates.files` in imagegen.json)";
+        let remedy =
+            "give updates as files with URL and SHA-256 (`updates.files` in imagegen.json)";
         refusals.push(Finding::new("media-updates", message, remedy).with_subject("updates").with_source(
             "derived: with delivery `media` the machine has no network while the image is built",
         ));
@@ -116,7 +126,10 @@ fn check_disc_images(target: &Target, selection: &ImageDefinition, refusals: &mu
     if target.image().is_none() || selection.container_images.is_empty() {
         return;
     }
-    let message = format!("the disc of target {} contains no container images", target.name);
+    let message = format!(
+        "the disc of target {} contains no container images",
+        target.name
+    );
     let remedy = "remove `--image`: nodes pull the images from a registry";
     refusals.push(
         Finding::new("media-images", message, remedy).with_subject("containerImages").with_source(

@@ -16,11 +16,19 @@ pub(super) fn choose_features(
     let known = catalog.load_features()?;
     for name in &situation.features {
         if !known.iter().any(|feature| feature.name == *name) {
-            let suggestion = format_suggestion(name, known.iter().map(|feature| feature.name.as_str()));
-            return Err(CatalogError::Unknown { what: "feature", name: name.clone(), suggestion }.into());
+            let suggestion =
+                format_suggestion(name, known.iter().map(|feature| feature.name.as_str()));
+            return Err(CatalogError::Unknown {
+                what: "feature",
+                name: name.clone(),
+                suggestion,
+            }
+            .into());
         }
     }
-    let asked = known.into_iter().filter(|feature| situation.features.contains(&feature.name));
+    let asked = known
+        .into_iter()
+        .filter(|feature| situation.features.contains(&feature.name));
     Ok(asked
         .inspect(|feature| {
             if !situation.holds(&feature.when) {
@@ -30,7 +38,11 @@ pub(super) fn choose_features(
                 );
                 let remedy = format!("remove `--feature {}`", feature.name);
                 let finding = Finding::new("feature-unsupported", message, remedy);
-                refusals.push(finding.with_subject(&feature.name).with_source(&feature.source));
+                refusals.push(
+                    finding
+                        .with_subject(&feature.name)
+                        .with_source(&feature.source),
+                );
             }
         })
         .collect())
@@ -40,24 +52,37 @@ pub(super) fn choose_features(
 pub(super) fn check_downloads(selection: &ImageDefinition, refusals: &mut Vec<Finding>) {
     let updates = selection.updates.iter().flat_map(|updates| &updates.files);
     for file in updates.filter(|file| !file.url.file_name().to_lowercase().ends_with(".msu")) {
-        let message = format!("the file of {} is not an update package: {}", file.kb, file.url);
+        let message = format!(
+            "the file of {} is not an update package: {}",
+            file.kb, file.url
+        );
         let finding = Finding::new("update-file", message, "give the URL of a `.msu` file");
-        refusals.push(finding.with_subject("updates").with_source("https://support.microsoft.com/kb/934307"));
+        refusals.push(
+            finding
+                .with_subject("updates")
+                .with_source("https://support.microsoft.com/kb/934307"),
+        );
     }
     for (plugin, files) in &selection.volume_plugins {
         if files.is_empty() {
             let message = format!("the volume plugin {plugin} has no files");
             let remedy = "add `{\"file\": \"smb.cmd\", \"url\": \"https://…\", \"sha256\": \"…\"}`";
-            let finding = Finding::new("volume-plugin", message, remedy).with_subject(plugin.as_str());
+            let finding =
+                Finding::new("volume-plugin", message, remedy).with_subject(plugin.as_str());
             refusals.push(finding.with_source("derived: the kubelet runs the files as SYSTEM"));
         }
     }
     for (registry, _) in selection.mirrors.iter().filter(|(_, urls)| urls.is_empty()) {
         let remedy = format!("write `\"{registry}\": [\"https://mirror.example\"]`, or remove it");
-        let finding = Finding::new("mirror", format!("the registry {registry} has no mirror"), remedy)
-            .with_subject("mirrors");
-        refusals
-            .push(finding.with_source("https://github.com/containerd/containerd/blob/main/docs/hosts.md"));
+        let finding = Finding::new(
+            "mirror",
+            format!("the registry {registry} has no mirror"),
+            remedy,
+        )
+        .with_subject("mirrors");
+        refusals.push(
+            finding.with_source("https://github.com/containerd/containerd/blob/main/docs/hosts.md"),
+        );
     }
 }
 
@@ -67,15 +92,33 @@ pub(super) fn check_packer_versions(
     selection: &ImageDefinition,
     refusals: &mut Vec<Finding>,
 ) -> Result<()> {
-    let Some(choice) = &selection.packer else { return Ok(()) };
-    let packer = choice.version.iter().map(|version| ("packer".to_owned(), version));
-    let plugins = choice.plugins.iter().map(|(name, version)| (format!("packer-plugin-{name}"), version));
+    let Some(choice) = &selection.packer else {
+        return Ok(());
+    };
+    let packer = choice
+        .version
+        .iter()
+        .map(|version| ("packer".to_owned(), version));
+    let plugins = choice
+        .plugins
+        .iter()
+        .map(|(name, version)| (format!("packer-plugin-{name}"), version));
     let names = catalog.component_names();
-    for (name, version) in packer.chain(plugins).filter(|(name, _)| names.contains(name)) {
+    for (name, version) in packer
+        .chain(plugins)
+        .filter(|(name, _)| names.contains(name))
+    {
         let component = catalog.load_component(&name)?;
-        if !component.releases.iter().any(|release| release.versions.contains(version)) {
-            let ranges: Vec<&str> =
-                component.releases.iter().map(|release| release.versions.as_str()).collect();
+        if !component
+            .releases
+            .iter()
+            .any(|release| release.versions.contains(version))
+        {
+            let ranges: Vec<&str> = component
+                .releases
+                .iter()
+                .map(|release| release.versions.as_str())
+                .collect();
             let message = format!("the catalog has no release {version} of {name}");
             let remedy = format!("choose a version in {}", ranges.join(" or "));
             let finding = Finding::new("packer-version", message, remedy).with_subject(&name);

@@ -15,11 +15,17 @@ pub(super) fn warn_floating(
     selectors: &BTreeMap<String, String>,
     values: &BTreeMap<String, Value>,
 ) -> Vec<Warning> {
-    let applying = target.variables.iter().filter(|variable| variable.applies(selectors));
+    let applying = target
+        .variables
+        .iter()
+        .filter(|variable| variable.applies(selectors));
     applying
         .filter_map(|variable| {
             let floating = variable.floating.as_ref()?;
-            let value = values.get(&variable.name).and_then(Value::as_str).unwrap_or_default();
+            let value = values
+                .get(&variable.name)
+                .and_then(Value::as_str)
+                .unwrap_or_default();
             let floats = Regex::new(&floating.pattern).is_ok_and(|regex| regex.is_match(value));
             floats.then(|| describe(variable, floating, value, values))
         })
@@ -34,7 +40,11 @@ fn describe(
 ) -> Warning {
     let name = &variable.name;
     let fixing = floating.variable.as_ref().unwrap_or(name);
-    let state = if value.is_empty() { "has no value".to_owned() } else { format!("is `{value}`") };
+    let state = if value.is_empty() {
+        "has no value".to_owned()
+    } else {
+        format!("is `{value}`")
+    };
     let list = fill_values(&floating.list, values);
     let message = format!(
         "base image: `{name}` {state}: each build starts from the newest image, and the lockfile does not fix it; \

@@ -28,7 +28,12 @@ pub(super) fn component_version(
     let newer = updated.get(name).filter(|version| {
         choice.is_none_or(|choice| **version > choice.default && choice.allowed.contains(version))
     });
-    selection.components.get(name).or(newer).or_else(|| choice.map(|choice| &choice.default)).cloned()
+    selection
+        .components
+        .get(name)
+        .or(newer)
+        .or_else(|| choice.map(|choice| &choice.default))
+        .cloned()
 }
 
 /// What groups are chosen by.
@@ -47,7 +52,13 @@ pub(super) fn choose_groups(
     warnings: &mut Vec<Warning>,
     refusals: &mut Vec<Finding>,
 ) -> Result<Vec<PlannedGroup>> {
-    let Inputs { catalog, situation, network, selection, .. } = inputs;
+    let Inputs {
+        catalog,
+        situation,
+        network,
+        selection,
+        ..
+    } = inputs;
     let contents = catalog.load_contents()?;
     let own = list_own_contents(inputs, &contents.groups)?;
     let mut used = BTreeSet::new();
@@ -61,32 +72,49 @@ pub(super) fn choose_groups(
                 .flatten()
                 .any(|part| selection.components.contains_key(part.component.as_str()))
         };
-        if !situation.holds(&group.when) || (group.by_network && !network.components.contains(&group.name)) {
+        if !situation.holds(&group.when)
+            || (group.by_network && !network.components.contains(&group.name))
+        {
             continue;
         }
         if group.on_request && !named() {
             warnings.extend(warn_of_lack(group));
             continue;
         }
-        used.extend(group.alternatives.iter().flatten().map(|part| part.component.clone()));
+        used.extend(
+            group
+                .alternatives
+                .iter()
+                .flatten()
+                .map(|part| part.component.clone()),
+        );
         if let Some(planned) = choose_group(inputs, group, warnings, refusals)? {
             groups.push(planned);
         }
     }
     let planned = |name: &String| {
-        groups.iter().flat_map(|group| &group.artifacts).any(|artifact| artifact.component == name.as_str())
+        groups
+            .iter()
+            .flat_map(|group| &group.artifacts)
+            .any(|artifact| artifact.component == name.as_str())
     };
     let elsewhere = |key: &str| is_prefix(key) || overrides::is_script(key) || is_tool(key);
     let unused = |key: &&String| !elsewhere(key) && !planned(key);
     for name in selection.overrides.keys().filter(unused) {
         catalog.load_component(name)?;
-        let message = format!("an override names the component {name}, which this image does not use");
-        let remedy =
-            format!("remove the override, or select what needs the component (`imagegen explain {name}`)");
+        let message =
+            format!("an override names the component {name}, which this image does not use");
+        let remedy = format!(
+            "remove the override, or select what needs the component (`imagegen explain {name}`)"
+        );
         let finding = Finding::new("override-unused", message, remedy).with_subject(name);
         refusals.push(finding.with_source("manifests/contents.json"));
     }
-    for name in selection.components.keys().filter(|name| !used.contains(name.as_str()) && *name != "pause") {
+    for name in selection
+        .components
+        .keys()
+        .filter(|name| !used.contains(name.as_str()) && *name != "pause")
+    {
         // Unknown names are the catalog's error, with its suggestion.
         catalog.load_component(name)?;
         let message = format!("this image does not use the component {name}");
@@ -114,13 +142,23 @@ fn list_own_contents(inputs: Inputs<'_>, groups: &[Group]) -> Result<Vec<Group>>
     let of_network = inputs.network.components.iter().map(ComponentName::as_str);
     for name in of_network.chain(inputs.selection.components.keys().map(String::as_str)) {
         let is_in = |group: &Group| {
-            group.name == name || group.alternatives.iter().flatten().any(|part| part.component == name)
+            group.name == name
+                || group
+                    .alternatives
+                    .iter()
+                    .flatten()
+                    .any(|part| part.component == name)
         };
         if name == "pause" || groups.iter().chain(&own).any(is_in) {
             continue;
         }
         let component = inputs.catalog.load_component(name)?;
-        own.extend(component.contents.as_ref().map(|own| Group::of_component(&component.name, own)));
+        own.extend(
+            component
+                .contents
+                .as_ref()
+                .map(|own| Group::of_component(&component.name, own)),
+        );
     }
     Ok(own)
 }
@@ -138,7 +176,14 @@ fn choose_group(
     warnings: &mut Vec<Warning>,
     refusals: &mut Vec<Finding>,
 ) -> Result<Option<PlannedGroup>> {
-    let Inputs { catalog, line, situation, selection, updated, .. } = inputs;
+    let Inputs {
+        catalog,
+        line,
+        situation,
+        selection,
+        updated,
+        ..
+    } = inputs;
     let mut best: Option<Alternative> = None;
     let mut refused = Vec::new();
     for parts in &group.alternatives {
@@ -152,36 +197,59 @@ fn choose_group(
         match planned {
             Some(artifacts) if found.is_empty() => {
                 let overridden = |artifact: &&PlannedArtifact| {
-                    selection.overrides.contains_key(artifact.component.as_str())
+                    selection
+                        .overrides
+                        .contains_key(artifact.component.as_str())
                 };
                 // Nobody can have pinned what an update found: that is no reason to take another layout.
                 let unpinned = |artifact: &&PlannedArtifact| {
-                    !artifact.is_pinned() && !updated.values().any(|version| *version == artifact.version)
+                    !artifact.is_pinned()
+                        && !updated.values().any(|version| *version == artifact.version)
                 };
                 let rank = (
                     std::cmp::Reverse(artifacts.iter().filter(overridden).count()),
                     artifacts.iter().filter(unpinned).count(),
                 );
                 if best.as_ref().is_none_or(|best| rank < best.rank) {
-                    best = Some(Alternative { artifacts, warnings: said, rank });
+                    best = Some(Alternative {
+                        artifacts,
+                        warnings: said,
+                        rank,
+                    });
                 }
             }
             // A version that is named is meant, although another layout does without it.
-            _ if found.iter().any(|finding| finding.code == "component-follows") => {
+            _ if found
+                .iter()
+                .any(|finding| finding.code == "component-follows") =>
+            {
                 refusals.append(&mut found);
                 return Ok(None);
             }
             _ => refused.append(&mut found),
         }
     }
-    let Some(Alternative { artifacts, warnings: said, .. }) = best else {
+    let Some(Alternative {
+        artifacts,
+        warnings: said,
+        ..
+    }) = best
+    else {
         refusals.append(&mut refused);
         return Ok(None);
     };
     warnings.extend(said);
-    let is_component = group.alternatives.iter().flatten().any(|part| part.component == group.name);
-    let component = is_component.then(|| catalog.load_component(&group.name)).transpose()?;
-    let choice = component.as_ref().and_then(|component| component.find_choice(line.minor));
+    let is_component = group
+        .alternatives
+        .iter()
+        .flatten()
+        .any(|part| part.component == group.name);
+    let component = is_component
+        .then(|| catalog.load_component(&group.name))
+        .transpose()?;
+    let choice = component
+        .as_ref()
+        .and_then(|component| component.find_choice(line.minor));
     let chosen = selection.components.contains_key(group.name.as_str());
     Ok(artifacts.first().map(|first| PlannedGroup {
         name: group.name.to_string(),
@@ -208,12 +276,25 @@ fn plan_part(
     warnings: &mut Vec<Warning>,
     refusals: &mut Vec<Finding>,
 ) -> Result<Option<PlannedArtifact>> {
-    let Inputs { catalog, line, situation, selection, updated, .. } = inputs;
+    let Inputs {
+        catalog,
+        line,
+        situation,
+        selection,
+        updated,
+        ..
+    } = inputs;
     let component = catalog.load_component(&part.component)?;
     let choice = component.find_choice(line.minor);
     let asked = selection.components.get(part.component.as_str());
-    if let Some(asked) = asked.filter(|asked| part.follows_kubernetes && **asked != situation.kubernetes) {
-        refusals.push(refuse_other_release(&component, asked, &situation.kubernetes));
+    if let Some(asked) =
+        asked.filter(|asked| part.follows_kubernetes && **asked != situation.kubernetes)
+    {
+        refusals.push(refuse_other_release(
+            &component,
+            asked,
+            &situation.kubernetes,
+        ));
         return Ok(None);
     }
     let version = if part.follows_kubernetes {
@@ -222,10 +303,13 @@ fn plan_part(
         component_version(choice, &part.component, selection, updated)
     };
     let Some(version) = version else {
-        let message =
-            format!("the catalog has no version of {} for Kubernetes {}", part.component, line.minor);
+        let message = format!(
+            "the catalog has no version of {} for Kubernetes {}",
+            part.component, line.minor
+        );
         let remedy = format!("add `--component {}=VERSION`", part.component);
-        let finding = Finding::new("no-default-version", message, remedy).with_subject(&part.component);
+        let finding =
+            Finding::new("no-default-version", message, remedy).with_subject(&part.component);
         refusals.push(finding.with_source(&line.source));
         return Ok(None);
     };
@@ -242,7 +326,8 @@ fn plan_part(
             part.component,
             find_nearest_version(&component, choice, &version)
         );
-        let finding = Finding::new("component-range", message, remedy).with_subject(&part.component);
+        let finding =
+            Finding::new("component-range", message, remedy).with_subject(&part.component);
         refusals.push(finding.with_source(&choice.source));
         return Ok(None);
     }
@@ -262,7 +347,9 @@ fn refuse_other_release(component: &Component, asked: &Version, kubernetes: &Ver
     let name = &component.name;
     Finding::new(
         "component-follows",
-        format!("{name} {asked} is not of the Kubernetes release {kubernetes}, which it belongs to"),
+        format!(
+            "{name} {asked} is not of the Kubernetes release {kubernetes}, which it belongs to"
+        ),
         format!("choose `--k8s {asked}`, or remove `--component {name}=…`"),
     )
     .with_subject(name)
@@ -270,10 +357,24 @@ fn refuse_other_release(component: &Component, asked: &Version, kubernetes: &Ver
 }
 
 /// The pinned version inside the allowed range that is closest to the requested version.
-fn find_nearest_version(component: &Component, choice: &ComponentChoice, asked: &Version) -> Version {
-    let allowed =
-        || component.pins.iter().filter(|pin| pin.is_usable() && choice.allowed.contains(&pin.version));
-    let below = allowed().map(|pin| &pin.version).filter(|version| *version < asked).max();
-    let above = allowed().map(|pin| &pin.version).filter(|version| *version > asked).min();
+fn find_nearest_version(
+    component: &Component,
+    choice: &ComponentChoice,
+    asked: &Version,
+) -> Version {
+    let allowed = || {
+        component
+            .pins
+            .iter()
+            .filter(|pin| pin.is_usable() && choice.allowed.contains(&pin.version))
+    };
+    let below = allowed()
+        .map(|pin| &pin.version)
+        .filter(|version| *version < asked)
+        .max();
+    let above = allowed()
+        .map(|pin| &pin.version)
+        .filter(|version| *version > asked)
+        .min();
     above.or(below).unwrap_or(&choice.default).clone()
 }

@@ -42,14 +42,22 @@ impl ImageNames {
             DefaultFrom::ImageName => Some(self.name.clone()),
             DefaultFrom::ImageNameLabel => Some(format_label(&self.name)),
             DefaultFrom::ImageVersion => Some(self.numbers.clone()),
-            DefaultFrom::WindowsRelease | DefaultFrom::BootMedium | DefaultFrom::ArtifactFolder => None,
+            DefaultFrom::WindowsRelease | DefaultFrom::BootMedium | DefaultFrom::ArtifactFolder => {
+                None
+            }
         }
     }
 }
 
 /// Lower-case letters, digits and `-`, with a letter or digit last.
 fn format_label(name: &str) -> String {
-    let character = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' };
+    let character = |c: char| {
+        if c.is_ascii_alphanumeric() {
+            c.to_ascii_lowercase()
+        } else {
+            '-'
+        }
+    };
     let label: String = name.chars().map(character).take(LABEL).collect();
     label.trim_end_matches('-').to_owned()
 }

@@ -15,22 +15,35 @@ pub(super) fn plan_images(
     warnings: &mut Vec<Warning>,
 ) -> Result<Vec<ImageReference>, CatalogError> {
     let mut images = selection.container_images.clone();
-    if images.iter().any(|image| image.split('@').next() == Some(pause)) {
+    if images
+        .iter()
+        .any(|image| image.split('@').next() == Some(pause))
+    {
         return Ok(images);
     }
     let registry = pause.split('/').next().unwrap_or_default();
-    let is_mirrored = selection.mirrors.keys().any(|mirrored| mirrored.as_str() == registry);
+    let is_mirrored = selection
+        .mirrors
+        .keys()
+        .any(|mirrored| mirrored.as_str() == registry);
     let mut warn = |message: String| {
         warnings.push(Warning::new("pause-image", pause.to_owned(), message));
     };
-    match catalog.load_support()?.pause_digests.iter().find(|known| known.image == pause) {
+    match catalog
+        .load_support()?
+        .pause_digests
+        .iter()
+        .find(|known| known.image == pause)
+    {
         None => warn(format!(
             "{pause} is not pulled during the bake, because no publisher states its digest: a node pulls it for its first pod; `--image {pause}@sha256:…` adds it"
         )),
         Some(_) if delivery == Delivery::Mirror && !is_mirrored => warn(format!(
             "{pause} is not pulled during the bake, because the machine reaches only the mirror: a node pulls it for its first pod; `--registry-mirror {registry}=URL` adds a mirror of its registry"
         )),
-        Some(known) => images.extend(format!("{pause}@sha256:{}", known.sha256).parse::<ImageReference>()),
+        Some(known) => {
+            images.extend(format!("{pause}@sha256:{}", known.sha256).parse::<ImageReference>())
+        }
     }
     Ok(images)
 }

@@ -22,10 +22,16 @@ pub(super) fn choose_kubernetes(
     if asked == "stable" {
         return Ok(choose_latest(find_newest_line(catalog)?, updated));
     }
-    let Some(version) = asked.parse::<Version>().ok().filter(|version| version.numbers().len() >= 2) else {
+    let Some(version) = asked
+        .parse::<Version>()
+        .ok()
+        .filter(|version| version.numbers().len() >= 2)
+    else {
         return Err(refuse_version(catalog, asked));
     };
-    let Some(minor) = Minor::from_release(&version) else { return Err(refuse_version(catalog, asked)) };
+    let Some(minor) = Minor::from_release(&version) else {
+        return Err(refuse_version(catalog, asked));
+    };
     let line = match catalog.load_kubernetes_line(minor) {
         Ok(line) => line,
         Err(CatalogError::Unknown { .. }) => return Err(refuse_version(catalog, asked)),
@@ -56,9 +62,13 @@ pub(super) fn choose_kubernetes(
 }
 
 /// The line's latest release, or a newer one that an update found.
-fn choose_latest(line: KubernetesLine, updated: Option<&Version>) -> (KubernetesLine, Version, Vec<Warning>) {
-    let newer =
-        updated.filter(|version| Minor::from_release(version) == Some(line.minor) && **version > line.latest);
+fn choose_latest(
+    line: KubernetesLine,
+    updated: Option<&Version>,
+) -> (KubernetesLine, Version, Vec<Warning>) {
+    let newer = updated.filter(|version| {
+        Minor::from_release(version) == Some(line.minor) && **version > line.latest
+    });
     let Some(version) = newer.cloned() else {
         let latest = line.latest.clone();
         return (line, latest, Vec::new());
@@ -79,7 +89,11 @@ fn find_newest_line(catalog: &Catalog) -> Result<KubernetesLine> {
 }
 
 fn refuse_version(catalog: &Catalog, asked: &str) -> Error {
-    let minors: Vec<String> = catalog.kubernetes_minors().iter().map(ToString::to_string).collect();
+    let minors: Vec<String> = catalog
+        .kubernetes_minors()
+        .iter()
+        .map(ToString::to_string)
+        .collect();
     // The nearest number is rarely the one that was meant.
     let is_number = asked.starts_with(|first: char| first.is_ascii_digit());
     let names = if is_number { &[] } else { minors.as_slice() };
@@ -91,10 +105,13 @@ fn refuse_version(catalog: &Catalog, asked: &str) -> Error {
         }
         _ => "the catalog has no kubernetes/lines/*.json".to_owned(),
     };
-    let refusal =
-        Finding::new("kubernetes-unknown", format!("unknown Kubernetes version `{asked}`"), instead)
-            .with_subject("kubernetes")
-            .with_source(catalog.file_label("kubernetes"));
+    let refusal = Finding::new(
+        "kubernetes-unknown",
+        format!("unknown Kubernetes version `{asked}`"),
+        instead,
+    )
+    .with_subject("kubernetes")
+    .with_source(catalog.file_label("kubernetes"));
     refuse_image(vec![refusal]).into()
 }
 
@@ -115,7 +132,11 @@ fn check_security_fixes(line: &KubernetesLine, kubernetes: &Version) -> Vec<Warn
         .iter()
         .filter(|fix| fix.affects(kubernetes))
         .map(|fix| {
-            Warning::new("security-floor", fix.cve.clone(), describe_flaw(fix, line.minor, kubernetes))
+            Warning::new(
+                "security-floor",
+                fix.cve.clone(),
+                describe_flaw(fix, line.minor, kubernetes),
+            )
         })
         .collect()
 }
@@ -124,7 +145,9 @@ fn describe_flaw(fix: &SecurityFix, minor: Minor, kubernetes: &Version) -> Strin
     let start = format!("kubelet {kubernetes} has {}", fix.cve);
     match (fix.find_fixed_release(minor), fix.fixed.first()) {
         (Some(fixed), _) => format!("{start}: first fixed in {fixed}"),
-        (None, Some(first)) => format!("{start}: {minor} never got the fix, first fixed in {first}"),
+        (None, Some(first)) => {
+            format!("{start}: {minor} never got the fix, first fixed in {first}")
+        }
         (None, None) => start,
     }
 }
@@ -144,5 +167,9 @@ fn check_survey(catalog: &Catalog, line: &KubernetesLine) -> Result<Option<Warni
              not checked; {newest}",
         line.minor
     );
-    Ok(Some(Warning::new("not-surveyed", line.minor.to_string(), message)))
+    Ok(Some(Warning::new(
+        "not-surveyed",
+        line.minor.to_string(),
+        message,
+    )))
 }

@@ -28,7 +28,12 @@ pub(super) fn plan_media(
         .filter_map(|medium| {
             // The variable's pattern has refused what is no URL and no digest.
             let url: HttpUrl = value(&medium.url)?.parse().ok()?;
-            Some(plan_medium(medium, &version, &url, &value(&medium.sha256)?.parse().ok()?))
+            Some(plan_medium(
+                medium,
+                &version,
+                &url,
+                &value(&medium.sha256)?.parse().ok()?,
+            ))
         })
         .collect();
     (!artifacts.is_empty()).then(|| PlannedGroup {
@@ -50,28 +55,49 @@ pub(super) fn check_evaluation(
     if variables.get(EVALUATION) == Some(&Value::Bool(true)) {
         return;
     }
-    for (name, value) in variables.iter().filter_map(|(name, value)| Some((name, value.as_str()?))) {
-        let known = windows.evaluation_media.iter().find(|medium| medium.sha256 == value);
+    for (name, value) in variables
+        .iter()
+        .filter_map(|(name, value)| Some((name, value.as_str()?)))
+    {
+        let known = windows
+            .evaluation_media
+            .iter()
+            .find(|medium| medium.sha256 == value);
         if known.is_none() && !is_evaluation_url(value) {
             continue;
         }
-        let source = known.map_or("https://www.microsoft.com/evalcenter", |medium| &medium.source);
+        let source = known.map_or("https://www.microsoft.com/evalcenter", |medium| {
+            &medium.source
+        });
         let message = format!(
             "`{name}` is an evaluation medium: its Windows expires after 180 days, and images of it must not be published"
         );
-        let remedy = "use the media of your license, or add `--var evaluation=true` for tests of your own";
-        refusals
-            .push(Finding::new("evaluation-media", message, remedy).with_subject(name).with_source(source));
+        let remedy =
+            "use the media of your license, or add `--var evaluation=true` for tests of your own";
+        refusals.push(
+            Finding::new("evaluation-media", message, remedy)
+                .with_subject(name)
+                .with_source(source),
+        );
     }
 }
 
 /// `…_SERVER_EVAL_x64FRE_en-us.iso`
 fn is_evaluation_url(text: &str) -> bool {
-    let file = text.rsplit('/').next().unwrap_or_default().to_ascii_lowercase();
+    let file = text
+        .rsplit('/')
+        .next()
+        .unwrap_or_default()
+        .to_ascii_lowercase();
     text.contains("://") && file.split(['_', '-', '.']).any(|part| part == "eval")
 }
 
-fn plan_medium(medium: &BootMedium, version: &Version, url: &HttpUrl, sha256: &Sha256) -> PlannedArtifact {
+fn plan_medium(
+    medium: &BootMedium,
+    version: &Version,
+    url: &HttpUrl,
+    sha256: &Sha256,
+) -> PlannedArtifact {
     PlannedArtifact {
         component: medium.name.clone(),
         role: ArtifactRole::BootMedia,
@@ -92,6 +118,9 @@ fn plan_medium(medium: &BootMedium, version: &Version, url: &HttpUrl, sha256: &S
         headers: BTreeMap::new(),
         evidence: Vec::new(),
         license: medium.license.clone(),
-        purl: format!("pkg:generic/{}@{version}?checksum=sha256:{sha256}", medium.name),
+        purl: format!(
+            "pkg:generic/{}@{version}?checksum=sha256:{sha256}",
+            medium.name
+        ),
     }
 }

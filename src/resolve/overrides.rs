@@ -23,9 +23,18 @@ pub(super) fn is_script(key: &str) -> bool {
 /// Checks the overrides independently of the artifacts to which they apply.
 pub(super) fn check_overrides(overrides: &Overrides, refusals: &mut Vec<Finding>) {
     for (key, over) in overrides {
-        if is_script(key) && (Override { sha256: None, ..over.clone() }) != Override::default() {
+        if is_script(key)
+            && (Override {
+                sha256: None,
+                ..over.clone()
+            }) != Override::default()
+        {
             let instead = "give `sha256` alone; the files come from `--scripts DIR`";
-            refusals.push(refuse_override(key, "an override of a guest script takes a digest only", instead));
+            refusals.push(refuse_override(
+                key,
+                "an override of a guest script takes a digest only",
+                instead,
+            ));
         }
         if let Some(header) = over.headers.keys().find(|name| !is_free_header(name)) {
             let instead = "name a header such as `Authorization`";
@@ -33,12 +42,21 @@ pub(super) fn check_overrides(overrides: &Overrides, refusals: &mut Vec<Finding>
             refusals.push(refuse_override(key, reason, instead));
         }
         if is_prefix(key) {
-            let url = over.url.as_ref().map(HttpUrl::public_url).unwrap_or_default();
+            let url = over
+                .url
+                .as_ref()
+                .map(HttpUrl::public_url)
+                .unwrap_or_default();
             if !key.ends_with('/') || !url.ends_with('/') {
                 let reason = "an override of a URL prefix needs another URL prefix";
                 refusals.push(refuse_override(key, reason, "end both with `/`"));
             }
-            if (Override { url: None, headers: BTreeMap::new(), ..over.clone() }) != Override::default() {
+            if (Override {
+                url: None,
+                headers: BTreeMap::new(),
+                ..over.clone()
+            }) != Override::default()
+            {
                 let reason = "a mirror serves the same bytes: it takes only `url` and `headers`";
                 let remedy = "override the component to give your own digests or signatures";
                 refusals.push(refuse_override(key, reason, remedy));
@@ -77,13 +95,20 @@ fn is_free_header(name: &str) -> bool {
 }
 
 fn refuse_override(key: &str, reason: &str, instead: &str) -> Finding {
-    Finding::new("override", format!("override of {key}: {reason}"), instead.to_owned())
-        .with_subject(key)
-        .with_source(SOURCE)
+    Finding::new(
+        "override",
+        format!("override of {key}: {reason}"),
+        instead.to_owned(),
+    )
+    .with_subject(key)
+    .with_source(SOURCE)
 }
 
 /// The artifact as the overrides have it, and what is worth knowing of that.
-pub(super) fn apply_overrides(artifact: &mut PlannedArtifact, overrides: &Overrides) -> Vec<Warning> {
+pub(super) fn apply_overrides(
+    artifact: &mut PlannedArtifact,
+    overrides: &Overrides,
+) -> Vec<Warning> {
     let Some(over) = overrides.get(artifact.component.as_str()) else {
         apply_mirror(artifact, overrides);
         return Vec::new();
@@ -99,7 +124,11 @@ pub(super) fn apply_overrides(artifact: &mut PlannedArtifact, overrides: &Overri
 fn override_artifact(artifact: &mut PlannedArtifact, over: &Override) -> Vec<Warning> {
     let mut warnings = Vec::new();
     let filled = |pattern: &HttpUrl| fill_url(pattern, &artifact.version);
-    let published_elsewhere = over.url.as_ref().map(filled).filter(|url| *url != artifact.url);
+    let published_elsewhere = over
+        .url
+        .as_ref()
+        .map(filled)
+        .filter(|url| *url != artifact.url);
     let own = override_digests(over);
     rename_file(artifact, over, published_elsewhere.as_ref());
     if let Some(url) = published_elsewhere {
@@ -111,10 +140,9 @@ fn override_artifact(artifact: &mut PlannedArtifact, over: &Override) -> Vec<War
         artifact.signatures.clear();
         artifact.authenticode = None;
     } else if let Some(known) = own.iter().find_map(|own| {
-        artifact
-            .digests
-            .iter()
-            .find(|known| known.digest.algorithm() == own.digest.algorithm() && known.digest != own.digest)
+        artifact.digests.iter().find(|known| {
+            known.digest.algorithm() == own.digest.algorithm() && known.digest != own.digest
+        })
     }) {
         let message = format!(
             "the override's digest of {} {} differs from the catalog's digest for {}: {} ({})",
@@ -124,7 +152,11 @@ fn override_artifact(artifact: &mut PlannedArtifact, over: &Override) -> Vec<War
             known.digest,
             known.source.join("; ")
         );
-        warnings.push(Warning::new("override-contradicts-catalog", artifact.component.to_string(), message));
+        warnings.push(Warning::new(
+            "override-contradicts-catalog",
+            artifact.component.to_string(),
+            message,
+        ));
         // Other bytes have another size.
         artifact.size = None;
     }
@@ -136,7 +168,9 @@ fn override_artifact(artifact: &mut PlannedArtifact, over: &Override) -> Vec<War
     if let Some(members) = &over.members {
         artifact.members.clone_from(members);
         for member in &mut artifact.members {
-            member.member = member.member.fill_placeholders(|text| fill(text, &artifact.version));
+            member.member = member
+                .member
+                .fill_placeholders(|text| fill(text, &artifact.version));
         }
     }
     override_proofs(artifact, over);
@@ -170,13 +204,21 @@ pub(super) fn check_known_digests(
     refusals: &mut Vec<Finding>,
 ) -> Result<(), CatalogError> {
     for (name, over) in overrides {
-        let Some(version) = planned.get(name) else { continue };
+        let Some(version) = planned.get(name) else {
+            continue;
+        };
         for own in override_digests(over) {
             let known = catalog.find_pins(own.digest.as_str())?;
-            let is_same = known.iter().any(|(component, known)| component == name && known == *version);
-            let Some((component, other)) = known.first().filter(|_| !is_same) else { continue };
-            let reason = format!("its digest is that of {component} {other}, not of {name} {version}");
-            let instead = format!("give the digest of {name} {version}, or choose the release that you mean");
+            let is_same = known
+                .iter()
+                .any(|(component, known)| component == name && known == *version);
+            let Some((component, other)) = known.first().filter(|_| !is_same) else {
+                continue;
+            };
+            let reason =
+                format!("its digest is that of {component} {other}, not of {name} {version}");
+            let instead =
+                format!("give the digest of {name} {version}, or choose the release that you mean");
             refusals.push(refuse_override(name, &reason, &instead));
         }
     }
@@ -187,10 +229,15 @@ pub(super) fn check_known_digests(
 pub(super) fn check_members(artifact: &PlannedArtifact, refusals: &mut Vec<Finding>) {
     if artifact.kind.archive_format().is_some() && artifact.members.is_empty() {
         let name = &artifact.component;
-        let file = if name.contains('.') { name.to_string() } else { format!("{name}.exe") };
+        let file = if name.contains('.') {
+            name.to_string()
+        } else {
+            format!("{name}.exe")
+        };
         let example = format!(r#"{{"member": "bin/{file}", "file": "{file}"}}"#);
         let reason = "`members` is missing: it lists the files of the archive to install";
-        let remedy = &format!("name them in the overrides file, such as `\"members\": [{example}]`");
+        let remedy =
+            &format!("name them in the overrides file, such as `\"members\": [{example}]`");
         refusals.push(refuse_override(&artifact.component, reason, remedy));
     }
 }
@@ -199,9 +246,16 @@ fn override_proofs(artifact: &mut PlannedArtifact, over: &Override) {
     let version = artifact.version.clone();
     let filled = |pattern: &HttpUrl| fill_url(pattern, &version);
     if let Some(url) = &over.checksums {
-        let algorithm =
-            if url.public_url().contains("512") { PinAlgorithm::Sha512 } else { PinAlgorithm::Sha256 };
-        artifact.checksums = vec![ChecksumFile { url: filled(url), algorithm, format: ChecksumFormat::Gnu }];
+        let algorithm = if url.public_url().contains("512") {
+            PinAlgorithm::Sha512
+        } else {
+            PinAlgorithm::Sha256
+        };
+        artifact.checksums = vec![ChecksumFile {
+            url: filled(url),
+            algorithm,
+            format: ChecksumFormat::Gnu,
+        }];
     }
     if let Some(signature) = &over.signature {
         artifact.signatures = vec![Signature {

@@ -8,15 +8,26 @@ use crate::model::kubernetes::KubernetesLine;
 /// The image of a plan that cannot be built.
 #[must_use]
 pub fn refuse_image(findings: Vec<Finding>) -> Refusal {
-    Refusal { summary: "the image cannot be built", findings }
+    Refusal {
+        summary: "the image cannot be built",
+        findings,
+    }
 }
 
 /// A runtime that the line does not run with has no version for it either: the reason stands alone, because
 /// another version is no remedy.
-pub(super) fn drop_consequences(line: &KubernetesLine, runtime: Runtime, refusals: &mut Vec<Finding>) {
-    let runs = line.runtimes.iter().any(|known| known.name == runtime.as_str());
-    let follows =
-        |finding: &Finding| finding.code == "no-default-version" && finding.subject == runtime.as_str();
+pub(super) fn drop_consequences(
+    line: &KubernetesLine,
+    runtime: Runtime,
+    refusals: &mut Vec<Finding>,
+) {
+    let runs = line
+        .runtimes
+        .iter()
+        .any(|known| known.name == runtime.as_str());
+    let follows = |finding: &Finding| {
+        finding.code == "no-default-version" && finding.subject == runtime.as_str()
+    };
     if !runs && !refusals.iter().all(follows) {
         refusals.retain(|finding| !follows(finding));
     }
@@ -24,9 +35,11 @@ pub(super) fn drop_consequences(line: &KubernetesLine, runtime: Runtime, refusal
 
 /// The span of Kubernetes lines that support a Windows release, as text.
 pub(super) fn find_lines_with_windows(catalog: &Catalog, release: &str) -> Option<String> {
-    format_line_span(catalog, |line| line.windows.iter().any(|windows| windows.value == release))
-        .ok()
-        .flatten()
+    format_line_span(catalog, |line| {
+        line.windows.iter().any(|windows| windows.value == release)
+    })
+    .ok()
+    .flatten()
 }
 
 /// The span of Kubernetes lines that have a kind of host access, as text.
@@ -34,7 +47,11 @@ pub(super) fn find_lines_with_host_access(
     catalog: &Catalog,
     access: HostAccess,
 ) -> Result<Option<String>, CatalogError> {
-    format_line_span(catalog, |line| line.host_access.iter().any(|choice| choice.name == access.as_str()))
+    format_line_span(catalog, |line| {
+        line.host_access
+            .iter()
+            .any(|choice| choice.name == access.as_str())
+    })
 }
 
 fn format_line_span(

@@ -44,20 +44,31 @@ impl Inputs<'_> {
     /// Whether the environment gives a build-time variable.
     fn is_in_environment(&self, variable: &Variable) -> bool {
         let given = &self.surroundings.environment;
-        !given.is_empty() && variable.environment_names().any(|name| given.contains(&name))
+        !given.is_empty()
+            && variable
+                .environment_names()
+                .any(|name| given.contains(&name))
     }
 }
 
 pub(super) fn choose_variables(inputs: &Inputs<'_>, refusals: &mut Vec<Finding>) -> Chosen {
     let mut given = inputs.selection.variables.clone();
     let selectors = choose_selectors(inputs, &mut given, refusals);
-    let mut chosen = Chosen { selectors, ..Chosen::default() };
+    let mut chosen = Chosen {
+        selectors,
+        ..Chosen::default()
+    };
     for (name, value) in &given {
         check_given(inputs, &chosen.selectors, name, value, refusals);
     }
     environment::check_environment(inputs, &chosen.selectors, refusals);
     let images = release_values(inputs, &chosen.selectors);
-    for variable in inputs.target.variables.iter().filter(|variable| variable.applies(&chosen.selectors)) {
+    for variable in inputs
+        .target
+        .variables
+        .iter()
+        .filter(|variable| variable.applies(&chosen.selectors))
+    {
         let from_environment = inputs.is_in_environment(variable);
         let default = || default_value(inputs, variable, &chosen.selectors, images);
         let value = match given.get(&variable.name) {
@@ -75,7 +86,9 @@ pub(super) fn choose_variables(inputs: &Inputs<'_>, refusals: &mut Vec<Finding>)
                 chosen.values.insert(variable.name.clone(), value);
             }
             None if variable.default_from == Some(DefaultFrom::BootMedium) => {}
-            None if variable.required && !from_environment => chosen.missing.push(describe_missing(variable)),
+            None if variable.required && !from_environment => {
+                chosen.missing.push(describe_missing(variable))
+            }
             None => {}
         }
     }
@@ -101,12 +114,23 @@ fn choose_selectors(
     }
     for selector in &inputs.target.selectors {
         let value = &chosen[&selector.name];
-        let Some(described) = selector.values.iter().find(|known| known.value == *value) else { continue };
+        let Some(described) = selector.values.iter().find(|known| known.value == *value) else {
+            continue;
+        };
         for (other, allowed) in &described.requires {
-            if chosen.get(other).is_some_and(|other| !allowed.contains(other)) {
-                let message =
-                    format!("{} `{value}` needs {other} `{}`", selector.name, allowed.join("` or `"));
-                let remedy = format!("add `--var {other}={}`", allowed.first().map_or("", String::as_str));
+            if chosen
+                .get(other)
+                .is_some_and(|other| !allowed.contains(other))
+            {
+                let message = format!(
+                    "{} `{value}` needs {other} `{}`",
+                    selector.name,
+                    allowed.join("` or `")
+                );
+                let remedy = format!(
+                    "add `--var {other}={}`",
+                    allowed.first().map_or("", String::as_str)
+                );
                 let finding = Finding::new("variable-combination", message, remedy);
                 refusals.push(finding.with_source(&selector.source));
             }
@@ -122,22 +146,43 @@ fn choose_selectors(
 }
 
 fn named_value(selector: &Selector, value: &Value, refusals: &mut Vec<Finding>) -> String {
-    let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    let text = value
+        .as_str()
+        .map_or_else(|| value.to_string(), str::to_owned);
     if !selector.values.iter().any(|known| known.value == text) {
-        let remedy = format_suggestion(&text, selector.values.iter().map(|known| known.value.as_str()));
-        let finding = Finding::new("variable-value", format!("`{}` is not `{text}`", selector.name), remedy);
-        refusals.push(finding.with_subject(&selector.name).with_source(&selector.source));
+        let remedy = format_suggestion(
+            &text,
+            selector.values.iter().map(|known| known.value.as_str()),
+        );
+        let finding = Finding::new(
+            "variable-value",
+            format!("`{}` is not `{text}`", selector.name),
+            remedy,
+        );
+        refusals.push(
+            finding
+                .with_subject(&selector.name)
+                .with_source(&selector.source),
+        );
     }
     text
 }
 
-fn implied_value(inputs: &Inputs<'_>, selector: &Selector, given: &BTreeMap<String, Value>) -> String {
+fn implied_value(
+    inputs: &Inputs<'_>,
+    selector: &Selector,
+    given: &BTreeMap<String, Value>,
+) -> String {
     // Packer's own environment variables count like flags; of others, which may be there by chance, secrets do.
     let named = |variable: &&Variable| {
         (given.contains_key(&variable.name) && (selector.build_time || !variable.build_time))
             || (selector.build_time
                 && inputs.is_in_environment(variable)
-                && (variable.sensitive || inputs.surroundings.environment.contains(&variable.packer_name())))
+                && (variable.sensitive
+                    || inputs
+                        .surroundings
+                        .environment
+                        .contains(&variable.packer_name())))
     };
     let demands: Vec<&Vec<String>> = inputs
         .target
@@ -167,22 +212,40 @@ fn check_given(
     refusals: &mut Vec<Finding>,
 ) {
     let Some(variable) = inputs.target.find_variable(name) else {
-        let selectors = inputs.target.selectors.iter().map(|selector| selector.name.as_str());
-        let names = inputs.target.variables.iter().map(|variable| variable.name.as_str()).chain(selectors);
+        let selectors = inputs
+            .target
+            .selectors
+            .iter()
+            .map(|selector| selector.name.as_str());
+        let names = inputs
+            .target
+            .variables
+            .iter()
+            .map(|variable| variable.name.as_str())
+            .chain(selectors);
         let message = format!("target {} has no variable `{name}`", inputs.target.name);
-        let finding =
-            Finding::new("variable-unknown", message, format_suggestion(name, names)).with_subject(name);
-        refusals.push(finding.with_source(format!("packer/targets/{}/target.json", inputs.target.name)));
+        let finding = Finding::new("variable-unknown", message, format_suggestion(name, names))
+            .with_subject(name);
+        refusals.push(
+            finding.with_source(format!("packer/targets/{}/target.json", inputs.target.name)),
+        );
         return;
     };
     let mut refuse = |rule: &str, reason: String, instead: String| {
-        refusals.push(Finding::new(rule, reason, instead).with_subject(name).with_source(&variable.source));
+        refusals.push(
+            Finding::new(rule, reason, instead)
+                .with_subject(name)
+                .with_source(&variable.source),
+        );
     };
     if variable.sensitive {
         refuse(
             "secret-in-selection",
             format!("`{name}` is a secret: other users can read flags and files"),
-            format!("set it in the environment as {}", list_environment(variable)),
+            format!(
+                "set it in the environment as {}",
+                list_environment(variable)
+            ),
         );
         return;
     }
@@ -196,17 +259,33 @@ fn check_given(
     }
     if !variable.applies(selectors) {
         let reason = format!("`{name}` {}", describe_unused(variable, selectors));
-        refuse("variable-unused", reason, "remove it, or change the choice".to_owned());
+        refuse(
+            "variable-unused",
+            reason,
+            "remove it, or change the choice".to_owned(),
+        );
     }
     if let Err(reason) = check_value(variable, value) {
-        let example = variable.example.as_ref().map(|example| format!(", such as `{example}`"));
+        let example = variable
+            .example
+            .as_ref()
+            .map(|example| format!(", such as `{example}`"));
         refuse(
             "variable-value",
             format!("`{name}` {reason}"),
-            format!("{}{}", variable.description.trim_end_matches('.'), example.unwrap_or_default()),
+            format!(
+                "{}{}",
+                variable.description.trim_end_matches('.'),
+                example.unwrap_or_default()
+            ),
         );
     }
-    check_plugin_support(inputs, &format!("`{name}`"), variable.plugin.as_ref(), refusals);
+    check_plugin_support(
+        inputs,
+        &format!("`{name}`"),
+        variable.plugin.as_ref(),
+        refusals,
+    );
 }
 
 /// Why a variable does not apply.
@@ -221,7 +300,11 @@ fn describe_unused(variable: &Variable, selectors: &BTreeMap<String, String>) ->
         .keys()
         .filter_map(|selector| Some(format!("{selector} is `{}`", selectors.get(selector)?)))
         .collect();
-    format!("applies only with {}, and {}", needs.join(" and "), is.join(" and "))
+    format!(
+        "applies only with {}, and {}",
+        needs.join(" and "),
+        is.join(" and ")
+    )
 }
 
 /// `--image-version` must suit the names that it becomes part of.
@@ -234,11 +317,24 @@ fn check_named_image(
     let by_version = variable.default_from.is_some_and(DefaultFrom::names_image)
         && inputs.selection.image_version.is_some()
         && !inputs.selection.variables.contains_key(&variable.name);
-    let Some(value) = value.filter(|_| by_version) else { return };
+    let Some(value) = value.filter(|_| by_version) else {
+        return;
+    };
     if let Err(reason) = check_value(variable, value) {
-        let remedy = format!("choose another `--image-version`, or add `--var {}=…`", variable.name);
-        let finding = Finding::new("variable-value", format!("`{}` {reason}", variable.name), remedy);
-        refusals.push(finding.with_subject("--image-version").with_source(&variable.source));
+        let remedy = format!(
+            "choose another `--image-version`, or add `--var {}=…`",
+            variable.name
+        );
+        let finding = Finding::new(
+            "variable-value",
+            format!("`{}` {reason}", variable.name),
+            remedy,
+        );
+        refusals.push(
+            finding
+                .with_subject("--image-version")
+                .with_source(&variable.source),
+        );
     }
 }
 
@@ -252,10 +348,18 @@ fn check_plugin_support(
     if let (Some(support), Some(plugin)) = (support, plugin)
         && plugin.version <= support.absent_in
     {
-        let message = format!("{what} is not known to the Packer plugin {} {}", plugin.name, plugin.version);
-        let remedy = format!("choose plugin {} or newer, or remove it", support.present_in);
+        let message = format!(
+            "{what} is not known to the Packer plugin {} {}",
+            plugin.name, plugin.version
+        );
+        let remedy = format!(
+            "choose plugin {} or newer, or remove it",
+            support.present_in
+        );
         let finding = Finding::new("plugin-version", message, remedy).with_subject("packer");
-        refusals.push(finding.with_source(format!("packer/targets/{}/target.json", inputs.target.name)));
+        refusals.push(
+            finding.with_source(format!("packer/targets/{}/target.json", inputs.target.name)),
+        );
     }
 }
 
@@ -265,10 +369,18 @@ fn release_values<'a>(
 ) -> Option<&'a BTreeMap<String, String>> {
     let variant = inputs.target.selectors.iter().find_map(|selector| {
         let value = selectors.get(&selector.name)?;
-        selector.values.iter().find(|known| known.value == *value)?.source_image.as_ref()
+        selector
+            .values
+            .iter()
+            .find(|known| known.value == *value)?
+            .source_image
+            .as_ref()
     });
     let sources = inputs.target.releases.get(&inputs.windows.release)?;
-    sources.iter().find(|source| source.variant.as_ref() == variant).map(|source| &source.variables)
+    sources
+        .iter()
+        .find(|source| source.variant.as_ref() == variant)
+        .map(|source| &source.variables)
 }
 
 fn default_value(
@@ -292,7 +404,10 @@ fn describe_missing(variable: &Variable) -> MissingVariable {
     if !variable.sensitive {
         let example = variable.example.as_deref().unwrap_or("…");
         from.push(format!("--var {}={example}", variable.name));
-        from.push(format!("\"variables\": {{\"{}\": …}} in the image definition", variable.name));
+        from.push(format!(
+            "\"variables\": {{\"{}\": …}} in the image definition",
+            variable.name
+        ));
     }
     if variable.build_time {
         from.push(format!("environment: {}", list_environment(variable)));
@@ -306,20 +421,43 @@ fn describe_missing(variable: &Variable) -> MissingVariable {
 }
 
 fn list_environment(variable: &Variable) -> String {
-    variable.environment_names().collect::<Vec<_>>().join(" or ")
+    variable
+        .environment_names()
+        .collect::<Vec<_>>()
+        .join(" or ")
 }
 
 fn check_relations(target: &Target, chosen: &Chosen, refusals: &mut Vec<Finding>) {
     let given: BTreeSet<&str> = chosen.declared.iter().map(String::as_str).collect();
-    for variable in target.variables.iter().filter(|variable| given.contains(variable.name.as_str())) {
-        for needed in variable.requires.iter().filter(|needed| !given.contains(needed.as_str())) {
+    for variable in target
+        .variables
+        .iter()
+        .filter(|variable| given.contains(variable.name.as_str()))
+    {
+        for needed in variable
+            .requires
+            .iter()
+            .filter(|needed| !given.contains(needed.as_str()))
+        {
             let message = format!("`{}` needs `{needed}`", variable.name);
-            let finding = Finding::new("variable-combination", message, format!("add `--var {needed}=…`"));
+            let finding = Finding::new(
+                "variable-combination",
+                message,
+                format!("add `--var {needed}=…`"),
+            );
             refusals.push(finding.with_source(&variable.source));
         }
-        for other in variable.conflicts.iter().filter(|other| given.contains(other.as_str())) {
+        for other in variable
+            .conflicts
+            .iter()
+            .filter(|other| given.contains(other.as_str()))
+        {
             let message = format!("`{}` and `{other}` exclude each other", variable.name);
-            let finding = Finding::new("variable-combination", message, "remove one of them".to_owned());
+            let finding = Finding::new(
+                "variable-combination",
+                message,
+                "remove one of them".to_owned(),
+            );
             refusals.push(finding.with_source(&variable.source));
         }
     }

@@ -19,7 +19,9 @@ pub(super) fn add_names(schema: &mut Schema, trees: &Trees) -> Result<()> {
     let mut root = schema.clone().to_value();
     names.constrain(&mut root);
     if let Some(definitions) = root.get_mut("$defs").and_then(Value::as_object_mut) {
-        definitions.values_mut().for_each(|definition| names.constrain(definition));
+        definitions
+            .values_mut()
+            .for_each(|definition| names.constrain(definition));
     }
     if let Ok(changed) = Schema::try_from(root) {
         *schema = changed;
@@ -39,12 +41,18 @@ impl Names {
     fn read(trees: &Trees) -> Result<Self> {
         let catalog = &trees.catalog;
         let targets = trees.packer.list_folders("targets");
-        let targets: std::result::Result<Vec<_>, _> =
-            targets.iter().map(|name| render::load_target(&trees.packer, name)).collect();
+        let targets: std::result::Result<Vec<_>, _> = targets
+            .iter()
+            .map(|name| render::load_target(&trees.packer, name))
+            .collect();
         Ok(Self {
             windows: catalog.windows_names(),
             networks: catalog.network_names(),
-            features: catalog.load_features()?.into_iter().map(|feature| feature.name).collect(),
+            features: catalog
+                .load_features()?
+                .into_iter()
+                .map(|feature| feature.name)
+                .collect(),
             components: catalog.component_names(),
             targets: targets?,
         })
@@ -53,12 +61,18 @@ impl Names {
     /// Changes an object that has the properties of an image definition.
     fn constrain(&self, object: &mut Value) {
         let is_definition = |object: &Value| {
-            ["target", "hostAccess", "variables"].iter().all(|name| !object["properties"][name].is_null())
+            ["target", "hostAccess", "variables"]
+                .iter()
+                .all(|name| !object["properties"][name].is_null())
         };
         if !is_definition(object) {
             return;
         }
-        let targets: Vec<&str> = self.targets.iter().map(|target| target.name.as_str()).collect();
+        let targets: Vec<&str> = self
+            .targets
+            .iter()
+            .map(|target| target.name.as_str())
+            .collect();
         let properties = &mut object["properties"];
         properties["target"]["enum"] = nullable(&targets);
         properties["windows"]["enum"] = nullable(&self.windows);
@@ -73,19 +87,31 @@ impl Names {
 }
 
 fn nullable<T: AsRef<str>>(names: &[T]) -> Value {
-    names.iter().map(|name| json!(name.as_ref())).chain([Value::Null]).collect()
+    names
+        .iter()
+        .map(|name| json!(name.as_ref()))
+        .chain([Value::Null])
+        .collect()
 }
 
 /// The variables of a target, where a definition names it.
 fn describe_variables(target: &Target) -> Value {
     let mut properties = Map::new();
     for selector in &target.selectors {
-        let values: Vec<&str> = selector.values.iter().map(|value| value.value.as_str()).collect();
+        let values: Vec<&str> = selector
+            .values
+            .iter()
+            .map(|value| value.value.as_str())
+            .collect();
         let schema = json!({ "description": selector.description, "enum": values });
         properties.insert(selector.name.clone(), schema);
     }
     // Secrets come from the environment alone.
-    for variable in target.variables.iter().filter(|variable| !variable.sensitive) {
+    for variable in target
+        .variables
+        .iter()
+        .filter(|variable| !variable.sensitive)
+    {
         properties.insert(variable.name.clone(), describe_variable(variable));
     }
     json!({

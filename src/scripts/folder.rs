@@ -22,18 +22,28 @@ use crate::catalog::Trees;
 pub fn read_exported(folder: &Path) -> Result<BTreeMap<String, Vec<u8>>> {
     let path = folder.join(LIST);
     let Some(bytes) = fs::read_if_exists(&path)? else {
-        let remedy = format!("`imagegen scripts export --out {}` writes it", folder.display());
+        let remedy = format!(
+            "`imagegen scripts export --out {}` writes it",
+            folder.display()
+        );
         return Err(InputError::new(format!("{} is not there", path.display()), remedy).into());
     };
     let list: ScriptList = json::parse_json(&path.display().to_string(), &bytes)?;
     let mut files = BTreeMap::new();
     for path in list.files.into_keys() {
-        let inside =
-            Path::new(&path).components().all(|part| matches!(part, std::path::Component::Normal(_)));
+        let inside = Path::new(&path)
+            .components()
+            .all(|part| matches!(part, std::path::Component::Normal(_)));
         if !inside {
-            let message =
-                format!("{}: `{path}` is not a path inside the folder", folder.join(LIST).display());
-            return Err(InputError { message, remedy: None }.into());
+            let message = format!(
+                "{}: `{path}` is not a path inside the folder",
+                folder.join(LIST).display()
+            );
+            return Err(InputError {
+                message,
+                remedy: None,
+            }
+            .into());
         }
         let bytes = fs::read_file(&folder.join(&path))?;
         files.insert(path, bytes);
@@ -54,12 +64,15 @@ pub fn read_passphrase(key: &Path, name: Option<&str>) -> Result<Option<Secret>>
         let remedy = "name the environment variable with its passphrase: `--passphrase-env NAME`";
         return Err(InputError::new(format!("{} is encrypted", key.display()), remedy).into());
     };
-    let value = std::env::var(name).ok().filter(|value| !value.is_empty()).ok_or_else(|| {
-        InputError::new(
-            format!("the environment variable {name} is not set"),
-            "it holds the passphrase of the key",
-        )
-    })?;
+    let value = std::env::var(name)
+        .ok()
+        .filter(|value| !value.is_empty())
+        .ok_or_else(|| {
+            InputError::new(
+                format!("the environment variable {name} is not set"),
+                "it holds the passphrase of the key",
+            )
+        })?;
     Ok(Some(Secret::new(value)))
 }
 
@@ -67,9 +80,16 @@ pub fn read_passphrase(key: &Path, name: Option<&str>) -> Result<Option<Secret>>
 ///
 /// # Errors
 /// The folder does not contain the guest scripts, or they are not signed as the policy requires.
-pub fn use_scripts(args: &OwnScriptsArgs, plan: &mut Plan, policy: &Policy, trees: &mut Trees) -> Result<()> {
+pub fn use_scripts(
+    args: &OwnScriptsArgs,
+    plan: &mut Plan,
+    policy: &Policy,
+    trees: &mut Trees,
+) -> Result<()> {
     replace_scripts(args, &plan.selection.overrides, trees)?;
-    let Some(rule) = &policy.signed_scripts else { return Ok(()) };
+    let Some(rule) = &policy.signed_scripts else {
+        return Ok(());
+    };
     let roots = PinnedRoots::read(trees.catalog.tree())?;
     let demand = Demand::new(policy, rule, &roots, clock::current_time());
     let (signing, warnings) = super::find_signing(&trees.provisioners, demand)?;
@@ -87,12 +107,14 @@ fn replace_scripts(args: &OwnScriptsArgs, overrides: &Overrides, trees: &mut Tre
         Some(folder) => {
             let own = fs::read_tree(folder)?;
             let label = folder.display().to_string();
-            trees.provisioners = super::accept_scripts(&label, own, &trees.provisioners, overrides)?;
+            trees.provisioners =
+                super::accept_scripts(&label, own, &trees.provisioners, overrides)?;
         }
         None => {
             if let Some(key) = overrides.keys().find(|key| key.starts_with(SCRIPTS)) {
                 let message = format!("an override names {key}, and there is no `--scripts DIR`");
-                let remedy = "add `--scripts DIR` with the folder of the script, or remove the override";
+                let remedy =
+                    "add `--scripts DIR` with the folder of the script, or remove the override";
                 return Err(InputError::new(message, remedy).into());
             }
         }

@@ -86,13 +86,19 @@ pub fn sign_scripts(
     let scratch = Scratch::new("sign")?;
     let mut result = BTreeMap::new();
     for (path, bytes) in files {
-        let proof = |error| SignError::Proof { file: path.clone(), error };
+        let proof = |error| SignError::Proof {
+            file: path.clone(),
+            error,
+        };
         let bare = end_lines_with_crlf(&unsigned_script(bytes).map_err(proof)?);
         let made = sign_script(&program, path, &bare, key, scratch.path())?;
         // Neither a signer that failed in silence nor one that touched the script goes on from here.
         verify_signer(path, made.clone(), policy).map_err(proof)?;
         if unsigned_script(&made).map_err(proof)? != bare {
-            return Err(proof(ProofError::new("script-changed", "the signer changed the script itself")));
+            return Err(proof(ProofError::new(
+                "script-changed",
+                "the signer changed the script itself",
+            )));
         }
         result.insert(path.clone(), made);
     }
@@ -107,7 +113,10 @@ fn sign_script(
     folder: &Path,
 ) -> Result<Vec<u8>, SignError> {
     let end = path.rsplit_once('.').map_or("ps1", |(_, end)| end);
-    let (input, output) = (folder.join(format!("in.{end}")), folder.join(format!("out.{end}")));
+    let (input, output) = (
+        folder.join(format!("in.{end}")),
+        folder.join(format!("out.{end}")),
+    );
     fs::write_file(&input, bare)?;
     fs::remove_if_exists(&output)?;
     let run = Run {
@@ -128,17 +137,25 @@ fn sign_script(
     }
     match fs::read_if_exists(&output)? {
         Some(made) if outcome.success => Ok(made),
-        _ => Err(SignError::Failed { file: path.to_owned(), last }),
+        _ => Err(SignError::Failed {
+            file: path.to_owned(),
+            last,
+        }),
     }
 }
 
 fn build_arguments(key: &Key, input: &Path, output: &Path) -> Vec<OsString> {
-    let mut arguments: Vec<OsString> = ["sign", "-h", "sha256", "-certs"].map(OsString::from).into();
+    let mut arguments: Vec<OsString> = ["sign", "-h", "sha256", "-certs"]
+        .map(OsString::from)
+        .into();
     arguments.push(key.certificates.clone().into());
     arguments.extend(["-key".into(), key.key.clone().into()]);
     if key.passphrase.is_some() {
         // By its path every version reads it from the pipe; `-` is newer.
-        arguments.extend(["-readpass".into(), if cfg!(unix) { "/dev/stdin" } else { "-" }.into()]);
+        arguments.extend([
+            "-readpass".into(),
+            if cfg!(unix) { "/dev/stdin" } else { "-" }.into(),
+        ]);
     }
     if let Some(url) = &key.timestamp {
         arguments.extend(["-ts".into(), url.into()]);
@@ -152,9 +169,17 @@ fn build_arguments(key: &Key, input: &Path, output: &Path) -> Vec<OsString> {
 ///
 /// # Errors
 /// A file contains no certificates.
-pub fn build_policy(key: &Key, own: Option<&Path>, mut policy: Policy, at: UnixTime) -> Result<Policy> {
+pub fn build_policy(
+    key: &Key,
+    own: Option<&Path>,
+    mut policy: Policy,
+    at: UnixTime,
+) -> Result<Policy> {
     let given = crate::verify::chain::parse_roots(&fs::read_file(&key.certificates)?)?;
-    let leaf = given.first().map(|leaf| leaf.sha256.clone()).unwrap_or_default();
+    let leaf = given
+        .first()
+        .map(|leaf| leaf.sha256.clone())
+        .unwrap_or_default();
     policy.at = at;
     policy.certificates = vec![leaf];
     policy.roots.extend(given);

@@ -35,14 +35,26 @@ pub struct Demand<'a> {
 }
 
 impl<'a> Demand<'a> {
-    pub fn new(policy: &'a model::Policy, rule: &'a SignedScripts, roots: &'a PinnedRoots, now: u64) -> Self {
+    pub fn new(
+        policy: &'a model::Policy,
+        rule: &'a SignedScripts,
+        roots: &'a PinnedRoots,
+        now: u64,
+    ) -> Self {
         let allowed_roots = policy.allowed_roots.as_deref();
-        Self { policy: &policy.name, rule, roots, allowed_roots, now }
+        Self {
+            policy: &policy.name,
+            rule,
+            roots,
+            allowed_roots,
+            now,
+        }
     }
 
     fn allows_root(&self, root: &[u8]) -> bool {
         let digest = sha256_hex(root);
-        self.allowed_roots.is_none_or(|roots| roots.iter().any(|own| own.as_str() == digest))
+        self.allowed_roots
+            .is_none_or(|roots| roots.iter().any(|own| own.as_str() == digest))
     }
 }
 
@@ -50,8 +62,14 @@ impl<'a> Demand<'a> {
 ///
 /// # Errors
 /// A script is not signed as the rule demands: all of these at once, by reason.
-pub fn find_signing(provisioners: &Tree, demand: Demand<'_>) -> Result<(Signing, Vec<Warning>), PolicyError> {
-    let refused = |findings| PolicyError::Proof { policy: demand.policy.to_owned(), findings };
+pub fn find_signing(
+    provisioners: &Tree,
+    demand: Demand<'_>,
+) -> Result<(Signing, Vec<Warning>), PolicyError> {
+    let refused = |findings| PolicyError::Proof {
+        policy: demand.policy.to_owned(),
+        findings,
+    };
     let policies = build_policies(&demand).map_err(|finding| refused(vec![finding]))?;
     let mut found = Vec::new();
     let mut failed: BTreeMap<(&'static str, String), Vec<String>> = BTreeMap::new();
@@ -59,18 +77,29 @@ pub fn find_signing(provisioners: &Tree, demand: Demand<'_>) -> Result<(Signing,
         match verify_script(&path, &bytes, &policies) {
             Ok(signer) if demand.allows_root(&signer.root) => found.push(signer),
             Ok(signer) => {
-                let message =
-                    format!("its chain ends in {}, which is not in `allowedRoots`", sha256_hex(&signer.root));
-                failed.entry(("untrusted-root", message)).or_default().push(path);
+                let message = format!(
+                    "its chain ends in {}, which is not in `allowedRoots`",
+                    sha256_hex(&signer.root)
+                );
+                failed
+                    .entry(("untrusted-root", message))
+                    .or_default()
+                    .push(path);
             }
-            Err(error) => failed.entry((error.code, error.message)).or_default().push(path),
+            Err(error) => failed
+                .entry((error.code, error.message))
+                .or_default()
+                .push(path),
         }
     }
     if failed.is_empty() {
         return Ok((collect_trust(&found), warn_expiry(&found)));
     }
     Err(refused(
-        failed.into_iter().map(|((code, message), paths)| build_finding(code, &message, &paths)).collect(),
+        failed
+            .into_iter()
+            .map(|((code, message), paths)| build_finding(code, &message, &paths))
+            .collect(),
     ))
 }
 
@@ -90,8 +119,12 @@ fn build_finding(code: &str, message: &str, paths: &[String]) -> Finding {
         "timestamp-missing" => "sign them with `--timestamp URL`",
         _ => "export the scripts of this release and sign them again",
     };
-    Finding::new("signedScripts".to_owned(), format!("{message} [{code}]"), remedy.to_owned())
-        .with_subject(subject)
+    Finding::new(
+        "signedScripts".to_owned(),
+        format!("{message} [{code}]"),
+        remedy.to_owned(),
+    )
+    .with_subject(subject)
 }
 
 /// One for each publisher that is allowed.
@@ -105,14 +138,20 @@ fn build_policies(demand: &Demand<'_>) -> Result<Vec<Policy>, Finding> {
         .with_subject("the policy".to_owned())
     };
     let rule = demand.rule;
-    let mut policy = Policy::new(demand.roots, UnixTime::since_unix_epoch(Duration::from_secs(demand.now)));
+    let mut policy = Policy::new(
+        demand.roots,
+        UnixTime::since_unix_epoch(Duration::from_secs(demand.now)),
+    );
     policy.require_timestamp = rule.require_timestamp;
     if let Some(pem) = &rule.roots {
-        let own = parse_roots(pem.as_bytes()).map_err(|error| wrong(format!("its `roots`: {error}")))?;
+        let own =
+            parse_roots(pem.as_bytes()).map_err(|error| wrong(format!("its `roots`: {error}")))?;
         policy.timestamp_roots.extend(own.iter().cloned());
         policy.roots = own;
     } else if rule.publishers.is_empty() {
-        return Err(wrong("it has neither publishers nor roots, so any signer would be accepted".to_owned()));
+        return Err(wrong(
+            "it has neither publishers nor roots, so any signer would be accepted".to_owned(),
+        ));
     }
     if rule.publishers.is_empty() {
         return Ok(vec![policy]);
@@ -121,7 +160,10 @@ fn build_policies(demand: &Demand<'_>) -> Result<Vec<Policy>, Finding> {
         .iter()
         .map(|text| {
             let publisher: Publisher = text.parse().map_err(|error| wrong(format!("{error}")))?;
-            Ok(Policy { publisher: Some(publisher), ..policy.clone() })
+            Ok(Policy {
+                publisher: Some(publisher),
+                ..policy.clone()
+            })
         })
         .collect()
 }
@@ -142,7 +184,10 @@ fn collect_trust(found: &[SignedBy]) -> Signing {
     let mut signers = BTreeSet::new();
     let mut certificates = BTreeSet::new();
     for signed in found {
-        signers.insert(Signer { subject: signed.subject.clone(), sha256: digest_certificate(&signed.leaf) });
+        signers.insert(Signer {
+            subject: signed.subject.clone(),
+            sha256: digest_certificate(&signed.leaf),
+        });
         let mut trust = |store, der: &[u8]| {
             certificates.insert(TrustedCertificate {
                 store,
@@ -156,7 +201,10 @@ fn collect_trust(found: &[SignedBy]) -> Signing {
             trust(CertificateStore::Authority, authority);
         }
     }
-    Signing { signers: signers.into_iter().collect(), certificates: certificates.into_iter().collect() }
+    Signing {
+        signers: signers.into_iter().collect(),
+        certificates: certificates.into_iter().collect(),
+    }
 }
 
 fn digest_certificate(der: &[u8]) -> Sha256 {
@@ -164,7 +212,10 @@ fn digest_certificate(der: &[u8]) -> Sha256 {
 }
 
 fn warn_expiry(found: &[SignedBy]) -> Vec<Warning> {
-    let end = found.iter().filter(|signed| signed.timestamp.is_none()).min_by_key(|signed| signed.not_after);
+    let end = found
+        .iter()
+        .filter(|signed| signed.timestamp.is_none())
+        .min_by_key(|signed| signed.not_after);
     end.map(|signed| Warning::new("scripts-expire", signed.subject.clone(), format!(
             "guest scripts are signed without timestamp: nodes refuse them from {} on, when the certificate of `{}` expires",
             format_time(UnixTime::since_unix_epoch(Duration::from_secs(signed.not_after))),

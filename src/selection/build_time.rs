@@ -15,14 +15,25 @@ pub(super) fn list_environment(target: &Target) -> BTreeSet<String> {
         variable.environment_names().chain(locked)
     });
     let selectors = target.selectors.iter().map(Selector::packer_name);
-    variables.chain(selectors).filter(|name| read_variable(name).is_some()).collect()
+    variables
+        .chain(selectors)
+        .filter(|name| read_variable(name).is_some())
+        .collect()
 }
 
 /// Values of build-time selectors, which are no secrets.
 pub(super) fn read_selectors(target: &Target) -> BTreeMap<String, String> {
-    let selectors = target.selectors.iter().filter(|selector| selector.build_time);
+    let selectors = target
+        .selectors
+        .iter()
+        .filter(|selector| selector.build_time);
     selectors
-        .filter_map(|selector| Some((selector.name.clone(), read_variable(&selector.packer_name())?)))
+        .filter_map(|selector| {
+            Some((
+                selector.name.clone(),
+                read_variable(&selector.packer_name())?,
+            ))
+        })
         .collect()
 }
 
@@ -31,11 +42,18 @@ pub(super) fn read_selectors(target: &Target) -> BTreeMap<String, String> {
 /// # Errors
 /// `SOURCE_DATE_EPOCH` is no number of seconds.
 pub(super) fn read_source_date() -> Result<Option<ImageVersion>> {
-    let Some(text) = read_variable("SOURCE_DATE_EPOCH") else { return Ok(None) };
-    let time = text.parse().ok().and_then(|seconds| ImageVersion::from_time(seconds).ok());
+    let Some(text) = read_variable("SOURCE_DATE_EPOCH") else {
+        return Ok(None);
+    };
+    let time = text
+        .parse()
+        .ok()
+        .and_then(|seconds| ImageVersion::from_time(seconds).ok());
     let message = || format!("SOURCE_DATE_EPOCH: expected seconds since 1970, found `{text}`");
     let remedy = "set it to the output of `date +%s`, or unset it";
-    Ok(Some(time.ok_or_else(|| InputError::new(message(), remedy))?))
+    Ok(Some(
+        time.ok_or_else(|| InputError::new(message(), remedy))?,
+    ))
 }
 
 fn read_variable(name: &str) -> Option<String> {

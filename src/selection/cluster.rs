@@ -51,5 +51,8 @@ pub fn cluster_input(args: &ClusterArgs) -> ClusterInput {
 /// # Errors
 /// The file is no JSON.
 pub fn read_paths(trees: &Trees) -> Result<Value> {
-    Ok(trees.provisioners.read_json("paths.json")?.unwrap_or_default())
+    Ok(trees
+        .provisioners
+        .read_json("paths.json")?
+        .unwrap_or_default())
 }

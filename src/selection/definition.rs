@@ -25,19 +25,28 @@ pub struct DefinitionName<'a> {
 
 impl<'a> From<&'a SelectionArgs> for DefinitionName<'a> {
     fn from(args: &'a SelectionArgs) -> Self {
-        Self { config: args.config.as_deref(), image: args.name.as_deref() }
+        Self {
+            config: args.config.as_deref(),
+            image: args.name.as_deref(),
+        }
     }
 }
 
 impl<'a> From<&'a ClusterArgs> for DefinitionName<'a> {
     fn from(args: &'a ClusterArgs) -> Self {
-        Self { config: args.config.as_deref(), image: None }
+        Self {
+            config: args.config.as_deref(),
+            image: None,
+        }
     }
 }
 
 impl<'a> From<&'a JoinDataArgs> for DefinitionName<'a> {
     fn from(args: &'a JoinDataArgs) -> Self {
-        Self { config: args.config.as_deref(), image: None }
+        Self {
+            config: args.config.as_deref(),
+            image: None,
+        }
     }
 }
 
@@ -55,7 +64,12 @@ pub struct DefinedImage {
 impl DefinedImage {
     fn empty() -> Self {
         let definition = ImageDefinition::default();
-        Self { name: "imagegen".to_owned(), definition, path: PathBuf::from(DEFAULT), several: false }
+        Self {
+            name: "imagegen".to_owned(),
+            definition,
+            path: PathBuf::from(DEFAULT),
+            several: false,
+        }
     }
 
     /// The lockfile beside the definition: `imagegen.lock.json`, or `imagegen.NAME.lock.json` for one of several.
@@ -69,7 +83,11 @@ impl DefinedImage {
     /// What `--config` names it by.
     pub fn config(&self) -> String {
         let path = self.path.display();
-        if self.several { format!("{path}#{}", self.name) } else { path.to_string() }
+        if self.several {
+            format!("{path}#{}", self.name)
+        } else {
+            path.to_string()
+        }
     }
 
     /// The folder to which paths in the definition are relative.
@@ -113,8 +131,12 @@ pub fn list_images(config: Option<&Path>) -> Result<Vec<DefinedImage>> {
     }
     images.sort_by(|one, other| one.name.cmp(&other.name));
     if let Some(twice) = images.windows(2).find(|pair| pair[0].name == pair[1].name) {
-        let message =
-            format!("`{}` is in {} and {}", twice[0].name, twice[0].path.display(), twice[1].path.display());
+        let message = format!(
+            "`{}` is in {} and {}",
+            twice[0].name,
+            twice[0].path.display(),
+            twice[1].path.display()
+        );
         return Err(InputError::new(message, "give each image a name of its own").into());
     }
     Ok(images)
@@ -124,7 +146,9 @@ pub fn list_images(config: Option<&Path>) -> Result<Vec<DefinedImage>> {
 fn split_config(config: Option<&Path>) -> (Option<&Path>, Option<&str>) {
     let text = config.and_then(Path::to_str);
     match text.and_then(|text| text.rsplit_once('#')) {
-        Some((file, name)) if !config.is_some_and(Path::exists) => (Some(Path::new(file)), Some(name)),
+        Some((file, name)) if !config.is_some_and(Path::exists) => {
+            (Some(Path::new(file)), Some(name))
+        }
         _ => (config, None),
     }
 }
@@ -138,7 +162,10 @@ fn refuse_several(config: Option<&Path>, images: &[DefinedImage]) -> crate::diag
     let file = show_config(config);
     InputError::new(
         format!("{file} defines several images: {}", names.join(", ")),
-        format!("name images after the verb, add `--all`, or use `--config {file}#{}`", names[0]),
+        format!(
+            "name images after the verb, add `--all`, or use `--config {file}#{}`",
+            names[0]
+        ),
     )
     .into()
 }
@@ -154,8 +181,13 @@ fn read_definitions(config: Option<&Path>) -> Result<Vec<(PathBuf, Vec<u8>)>> {
             let stem = |name: &String| name.strip_suffix(".json").map(str::to_owned);
             let is_definition =
                 |name: &String| stem(name).is_some_and(|stem| stem.strip_suffix(".lock").is_none());
-            let paths = names.into_iter().filter(is_definition).map(|name| folder.join(name));
-            paths.map(|path| Ok((path.clone(), read_input("--config", &path)?))).collect()
+            let paths = names
+                .into_iter()
+                .filter(is_definition)
+                .map(|name| folder.join(name));
+            paths
+                .map(|path| Ok((path.clone(), read_input("--config", &path)?)))
+                .collect()
         }
         Some(file) => Ok(vec![(file.to_owned(), read_input("--config", file)?)]),
     }
@@ -168,17 +200,35 @@ fn split_images(mut definition: ImageDefinition, path: &Path) -> Result<Vec<Defi
     let Some(named) = named.named() else {
         definition.images = named;
         load_keys(&mut definition.overrides, folder)?;
-        let name = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
-        return Ok(vec![DefinedImage { name, definition, path: path.to_owned(), several: false }]);
+        let name = path
+            .file_stem()
+            .map(|stem| stem.to_string_lossy().into_owned())
+            .unwrap_or_default();
+        return Ok(vec![DefinedImage {
+            name,
+            definition,
+            path: path.to_owned(),
+            several: false,
+        }]);
     };
     let defined = named.iter().map(|(name, own)| {
         if own.images.named().is_some() {
-            let message = format!("{}: `images.{name}.images`: an image has no images", path.display());
-            return Err(InputError::new(message, "write each image directly below `images`").into());
+            let message = format!(
+                "{}: `images.{name}.images`: an image has no images",
+                path.display()
+            );
+            return Err(
+                InputError::new(message, "write each image directly below `images`").into(),
+            );
         }
         let mut merged = own.clone().merge_over(definition.clone());
         load_keys(&mut merged.overrides, folder)?;
-        Ok(DefinedImage { name: name.to_string(), definition: merged, path: path.to_owned(), several: true })
+        Ok(DefinedImage {
+            name: name.to_string(),
+            definition: merged,
+            path: path.to_owned(),
+            several: true,
+        })
     });
     defined.collect()
 }

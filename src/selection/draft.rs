@@ -16,11 +16,23 @@ use super::resolve_plan;
 
 /// What each field decides, for people who edit the file.
 const NOTES: &[(&str, &str)] = &[
-    ("target", "where the image is built: `imagegen list targets`"),
-    ("kubernetes", "a line (`1.36`), a release (`1.36.4`) or `stable`: `imagegen list kubernetes`"),
+    (
+        "target",
+        "where the image is built: `imagegen list targets`",
+    ),
+    (
+        "kubernetes",
+        "a line (`1.36`), a release (`1.36.4`) or `stable`: `imagegen list kubernetes`",
+    ),
     ("windows", "`imagegen list windows`"),
-    ("cni", "pod network whose programs are in the image: `imagegen list networks`"),
-    ("hostAccess", "how agents reach the host: `hostprocess`, `wins` or `services`"),
+    (
+        "cni",
+        "pod network whose programs are in the image: `imagegen list networks`",
+    ),
+    (
+        "hostAccess",
+        "how agents reach the host: `hostprocess`, `wins` or `services`",
+    ),
 ];
 
 /// A definition with every answer written out, and its plan. Without a terminal, defaults stand for answers.
@@ -39,22 +51,41 @@ pub fn draft_definition(
         None if asks => ask_target(&targets, trees, printer)?,
         None => {
             let message = "there is no terminal to ask for the target";
-            return Err(
-                InputError::new(message, format!("add `--target NAME`: {}", targets.join(", "))).into()
-            );
+            return Err(InputError::new(
+                message,
+                format!("add `--target NAME`: {}", targets.join(", ")),
+            )
+            .into());
         }
     };
     let question = |name: &str, given: Option<&str>, default: &str| match given {
         Some(given) => given.to_owned(),
-        None if asks => ask::ask_line(&format!("{name} [{default}]: ")).unwrap_or_else(|| default.to_owned()),
+        None if asks => {
+            ask::ask_line(&format!("{name} [{default}]: ")).unwrap_or_else(|| default.to_owned())
+        }
         None => default.to_owned(),
     };
-    let mut draft = ImageDefinition { target: Some(target), ..ImageDefinition::default() };
-    draft.kubernetes = Some(question("Kubernetes version", args.k8s.as_deref(), "stable"));
+    let mut draft = ImageDefinition {
+        target: Some(target),
+        ..ImageDefinition::default()
+    };
+    draft.kubernetes = Some(question(
+        "Kubernetes version",
+        args.k8s.as_deref(),
+        "stable",
+    ));
     // Defaults of what follows depend on the line.
     let chosen = resolve_plan(&draft, trees)?;
-    draft.windows = Some(question("Windows release", args.windows.as_deref(), &chosen.windows.release));
-    draft.cni = Some(question("pod network", args.cni.as_deref(), &chosen.network.name));
+    draft.windows = Some(question(
+        "Windows release",
+        args.windows.as_deref(),
+        &chosen.windows.release,
+    ));
+    draft.cni = Some(question(
+        "pod network",
+        args.cni.as_deref(),
+        &chosen.network.name,
+    ));
     draft.host_access = args.host_access;
     let plan = resolve_plan(&draft, trees)?;
     draft.host_access = Some(plan.host_access);
@@ -67,11 +98,15 @@ pub fn draft_definition(
 
 fn ask_target(targets: &[String], trees: &Trees, printer: &Printer) -> Result<String> {
     for name in targets {
-        printer.print_note(&format!("{name:<12} {}", load_target(&trees.packer, name)?.title));
+        printer.print_note(&format!(
+            "{name:<12} {}",
+            load_target(&trees.packer, name)?.title
+        ));
     }
     let default = targets.first().map_or("", String::as_str);
     loop {
-        let answer = ask::ask_line(&format!("target [{default}]: ")).unwrap_or_else(|| default.to_owned());
+        let answer =
+            ask::ask_line(&format!("target [{default}]: ")).unwrap_or_else(|| default.to_owned());
         if targets.contains(&answer) {
             return Ok(answer);
         }
@@ -81,11 +116,20 @@ fn ask_target(targets: &[String], trees: &Trees, printer: &Printer) -> Result<St
 }
 
 fn write_notes(plan: &Plan) -> BTreeMap<String, String> {
-    let mut notes: BTreeMap<String, String> =
-        NOTES.iter().map(|(field, note)| ((*field).to_owned(), (*note).to_owned())).collect();
-    let missing: Vec<String> = plan.missing.iter().map(|missing| missing.names.join(" or ")).collect();
-    let needs =
-        if missing.is_empty() { String::new() } else { format!("; a bake needs {}", missing.join(", ")) };
+    let mut notes: BTreeMap<String, String> = NOTES
+        .iter()
+        .map(|(field, note)| ((*field).to_owned(), (*note).to_owned()))
+        .collect();
+    let missing: Vec<String> = plan
+        .missing
+        .iter()
+        .map(|missing| missing.names.join(" or "))
+        .collect();
+    let needs = if missing.is_empty() {
+        String::new()
+    } else {
+        format!("; a bake needs {}", missing.join(", "))
+    };
     notes.insert(
         "variables".to_owned(),
         format!("values of the target, never secrets: `imagegen explain NAME`{needs}"),

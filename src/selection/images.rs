@@ -33,7 +33,11 @@ pub fn choose_images(fields: &ImageFields<'_>) -> Result<Vec<String>> {
     check_names(&names, &defined)?;
     if names.len() > 1 && fields.lock.is_some() {
         let message = "`--lock` names one lockfile, and each image has its own";
-        return Err(InputError::new(message, "leave it out: the lockfiles are beside the definition").into());
+        return Err(InputError::new(
+            message,
+            "leave it out: the lockfiles are beside the definition",
+        )
+        .into());
     }
     Ok(names)
 }
@@ -48,7 +52,11 @@ fn check_names(names: &[String], defined: &[DefinedImage]) -> Result<()> {
         None => Ok(()),
         Some(name) => {
             let names = defined.iter().map(|image| image.name.as_str());
-            Err(InputError::new(format!("unknown image `{name}`"), format_suggestion(name, names)).into())
+            Err(InputError::new(
+                format!("unknown image `{name}`"),
+                format_suggestion(name, names),
+            )
+            .into())
         }
     }
 }
@@ -82,7 +90,11 @@ impl SeveralFailed {
     /// # Errors
     /// An image failed.
     pub fn into_result(self, count: usize) -> std::result::Result<(), Self> {
-        if self.names.is_empty() { Ok(()) } else { Err(Self { count, ..self }) }
+        if self.names.is_empty() {
+            Ok(())
+        } else {
+            Err(Self { count, ..self })
+        }
     }
 }
 

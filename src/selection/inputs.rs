@@ -22,8 +22,8 @@ use crate::model::policy::{Policy, PolicyUsed, Waiver};
 use crate::model::url::HttpUrl;
 use crate::model::value::StepId;
 use crate::trust::{
-    Subject, check_addresses, check_plan, check_policy, check_steps, check_subjects, find_idle_waiver,
-    warn_own_anchors,
+    Subject, check_addresses, check_plan, check_policy, check_steps, check_subjects,
+    find_idle_waiver, warn_own_anchors,
 };
 
 /// An input file that the user names by a flag.
@@ -32,9 +32,14 @@ use crate::trust::{
 /// The file cannot be read.
 pub fn read_input(flag: &str, path: &Path) -> Result<Vec<u8>> {
     // A device such as /dev/zero has no end.
-    let bytes = fs::read_head(path, LARGEST_TEXT + 1).map_err(|error| unreadable_input(flag, &error))?;
+    let bytes =
+        fs::read_head(path, LARGEST_TEXT + 1).map_err(|error| unreadable_input(flag, &error))?;
     if bytes.len() as u64 > LARGEST_TEXT {
-        let message = format!("{flag}: {} is larger than {} MiB", path.display(), LARGEST_TEXT >> 20);
+        let message = format!(
+            "{flag}: {} is larger than {} MiB",
+            path.display(),
+            LARGEST_TEXT >> 20
+        );
         return Err(InputError::new(message, format!("check the path after `{flag}`")).into());
     }
     Ok(bytes)
@@ -57,7 +62,10 @@ pub fn read_input_names(flag: &str, path: &Path) -> Result<Vec<String>> {
 }
 
 fn unreadable_input(flag: &str, error: &FileError) -> InputError {
-    InputError::new(format!("{flag}: {error}"), format!("check the path after `{flag}`"))
+    InputError::new(
+        format!("{flag}: {error}"),
+        format!("check the path after `{flag}`"),
+    )
 }
 
 /// `--mirror`, `--overrides` and `--override` over each other, in this order.
@@ -67,13 +75,17 @@ fn unreadable_input(flag: &str, error: &FileError) -> InputError {
 pub fn read_overrides(args: &SelectionArgs) -> Result<Overrides> {
     let mut overrides = mirror_overrides(args.mirror.as_ref())?;
     if let Some(path) = &args.overrides {
-        let mut given: Overrides =
-            json::parse_json(&path.display().to_string(), &read_input("--overrides", path)?)?;
+        let mut given: Overrides = json::parse_json(
+            &path.display().to_string(),
+            &read_input("--overrides", path)?,
+        )?;
         load_keys(&mut given, path.parent().unwrap_or(Path::new("")))?;
         overrides.extend(given);
     }
-    set_overrides(&mut overrides, &args.override_fields)
-        .map_err(|message| InputError { message, remedy: None })?;
+    set_overrides(&mut overrides, &args.override_fields).map_err(|message| InputError {
+        message,
+        remedy: None,
+    })?;
     load_keys(&mut overrides, Path::new(""))?;
     Ok(overrides)
 }
@@ -83,14 +95,28 @@ pub fn read_overrides(args: &SelectionArgs) -> Result<Overrides> {
 /// # Errors
 /// The URL has a query.
 pub fn mirror_overrides(url: Option<&HttpUrl>) -> Result<Overrides> {
-    let Some(url) = url else { return Ok(Overrides::new()) };
+    let Some(url) = url else {
+        return Ok(Overrides::new());
+    };
     if url.request_url().contains('?') {
         let message = format!("--mirror {url}: expected the beginning of a URL, without query");
         return Err(InputError::new(message, "give tokens as `headers` of an override").into());
     }
-    let url =
-        url.fill_placeholders(|text| if text.ends_with('/') { text.to_owned() } else { format!("{text}/") });
-    Ok([("https://".to_owned(), Override { url: Some(url), ..Override::default() })].into())
+    let url = url.fill_placeholders(|text| {
+        if text.ends_with('/') {
+            text.to_owned()
+        } else {
+            format!("{text}/")
+        }
+    });
+    Ok([(
+        "https://".to_owned(),
+        Override {
+            url: Some(url),
+            ..Override::default()
+        },
+    )]
+    .into())
 }
 
 /// Replaces names of key and certificate files by their contents, so that lockfile and workspace are complete.
@@ -129,9 +155,11 @@ fn inline_key(field: &str, value: &mut String, folder: &Path) -> Result<()> {
     }
     if !key::is_public(&text) {
         let remedy = "give a public key or certificates in PEM, OpenPGP armor or minisign's form";
-        return Err(
-            InputError::new(format!("{field} is neither a public key nor a certificate"), remedy).into()
-        );
+        return Err(InputError::new(
+            format!("{field} is neither a public key nor a certificate"),
+            remedy,
+        )
+        .into());
     }
     *value = text;
     Ok(())
@@ -151,12 +179,24 @@ pub fn apply_policy(named: NamedPolicy<'_>, plan: &mut Plan, trees: &Trees) -> R
         return Ok(policy);
     }
     let sha256 = sha256_hex(json::format_json(&policy).as_bytes());
-    plan.policy = Some(PolicyUsed { name: policy.name.clone(), sha256 });
+    plan.policy = Some(PolicyUsed {
+        name: policy.name.clone(),
+        sha256,
+    });
     plan.allowed_hosts.clone_from(&policy.allowed_hosts);
     check_policy(&policy, &list_names(&trees.catalog)?)?;
-    let catalog = trees.own_catalog.iter().map(|sha256| ("--manifests", sha256.as_str()));
-    let own = trees.own_files.iter().map(|(path, sha256)| (path.as_str(), sha256.as_str())).chain(catalog);
-    let own: Vec<Subject<'_>> = own.map(|(path, sha256)| Subject::from_own_file(path, sha256)).collect();
+    let catalog = trees
+        .own_catalog
+        .iter()
+        .map(|sha256| ("--manifests", sha256.as_str()));
+    let own = trees
+        .own_files
+        .iter()
+        .map(|(path, sha256)| (path.as_str(), sha256.as_str()))
+        .chain(catalog);
+    let own: Vec<Subject<'_>> = own
+        .map(|(path, sha256)| Subject::from_own_file(path, sha256))
+        .collect();
     check_subjects(&policy, &own, true, &trees.catalog)?;
     check_plan(&policy, plan, &trees.catalog)?;
     check_steps(&policy, &list_applied_steps(plan, trees)?)?;
@@ -170,18 +210,30 @@ fn check_waivers(waivers: &[Waiver], plan: &Plan, catalog: &Catalog) -> Result<(
         return Ok(());
     }
     let names = list_names(catalog)?;
-    if let Some(Waiver { component, proof, .. }) =
-        waivers.iter().find(|waiver| !names.contains(&waiver.component))
+    if let Some(Waiver {
+        component, proof, ..
+    }) = waivers
+        .iter()
+        .find(|waiver| !names.contains(&waiver.component))
     {
-        let message = format!("--waive {component}={}: no component is named `{component}`", proof.as_str());
+        let message = format!(
+            "--waive {component}={}: no component is named `{component}`",
+            proof.as_str()
+        );
         let close = format_suggestion(component, names.iter().map(String::as_str));
         return Err(InputError::new(message, close).into());
     }
     match find_idle_waiver(waivers, plan, catalog) {
         None => Ok(()),
-        Some(Waiver { component, proof, .. }) => {
-            let message = format!("--waive {component}={0}: {component} declares no {0}", proof.as_str());
-            let remedy = "remove it, or name a proof that `imagegen plan` or `[proof-missing]` names";
+        Some(Waiver {
+            component, proof, ..
+        }) => {
+            let message = format!(
+                "--waive {component}={0}: {component} declares no {0}",
+                proof.as_str()
+            );
+            let remedy =
+                "remove it, or name a proof that `imagegen plan` or `[proof-missing]` names";
             Err(InputError::new(message, remedy).into())
         }
     }
@@ -190,8 +242,13 @@ fn check_waivers(waivers: &[Waiver], plan: &Plan, catalog: &Catalog) -> Result<(
 /// Ids of the steps that are part of a plan.
 fn list_applied_steps(plan: &Plan, trees: &Trees) -> Result<Vec<StepId>> {
     let situation = plan.situation();
-    let steps = read_steps(&trees.provisioners)?.into_iter().map(|(_, step)| step);
-    Ok(steps.filter(|step| situation.holds(&step.when)).map(|step| step.id).collect())
+    let steps = read_steps(&trees.provisioners)?
+        .into_iter()
+        .map(|(_, step)| step);
+    Ok(steps
+        .filter(|step| situation.holds(&step.when))
+        .map(|step| step.id)
+        .collect())
 }
 
 /// What the command line says of the policy.
@@ -205,13 +262,21 @@ pub struct NamedPolicy<'a> {
 
 impl<'a> From<&'a SelectionArgs> for NamedPolicy<'a> {
     fn from(args: &'a SelectionArgs) -> Self {
-        Self { file: args.policy.as_deref(), waivers: &args.waive, plain_http: &args.allow_http }
+        Self {
+            file: args.policy.as_deref(),
+            waivers: &args.waive,
+            plain_http: &args.allow_http,
+        }
     }
 }
 
 impl<'a> From<&'a PolicyArgs> for NamedPolicy<'a> {
     fn from(args: &'a PolicyArgs) -> Self {
-        Self { file: args.policy.as_deref(), waivers: &[], plain_http: &args.allow_http }
+        Self {
+            file: args.policy.as_deref(),
+            waivers: &[],
+            plain_http: &args.allow_http,
+        }
     }
 }
 
@@ -219,25 +284,48 @@ impl<'a> From<&'a PolicyArgs> for NamedPolicy<'a> {
 fn refuse_empty(path: &Path, bytes: &[u8]) -> Result<()> {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let policy: Value = serde_json::from_slice(bytes).unwrap_or_default();
-    let Some((field, what)) = find_empty("", &policy) else { return Ok(()) };
-    let message = format!("{}: `{field}` is {what}, which demands nothing", path.display());
+    let Some((field, what)) = find_empty("", &policy) else {
+        return Ok(());
+    };
+    let message = format!(
+        "{}: `{field}` is {what}, which demands nothing",
+        path.display()
+    );
     Err(InputError::new(message, "give it a value, or remove the field").into())
 }
 
 /// Path of the first value that is `null` or an empty list. Lists that allow are judged by the gate.
 fn find_empty(path: &str, value: &Value) -> Option<(String, &'static str)> {
-    let judged = ["allowedHosts", "allowedPublishers", "allowedRoots", "anyOf", "hosts", "publishers"];
+    let judged = [
+        "allowedHosts",
+        "allowedPublishers",
+        "allowedRoots",
+        "anyOf",
+        "hosts",
+        "publishers",
+    ];
     match value {
         Value::Null => Some((path.to_owned(), "`null`")),
-        Value::Array(items) if items.is_empty() && !judged.iter().any(|name| path.ends_with(name)) => {
+        Value::Array(items)
+            if items.is_empty() && !judged.iter().any(|name| path.ends_with(name)) =>
+        {
             Some((path.to_owned(), "an empty list"))
         }
-        Value::Array(items) => {
-            items.iter().enumerate().find_map(|(at, item)| find_empty(&format!("{path}[{at}]"), item))
-        }
+        Value::Array(items) => items
+            .iter()
+            .enumerate()
+            .find_map(|(at, item)| find_empty(&format!("{path}[{at}]"), item)),
         Value::Object(fields) => {
-            let join = |name: &str| if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") };
-            fields.iter().find_map(|(name, value)| find_empty(&join(name), value))
+            let join = |name: &str| {
+                if path.is_empty() {
+                    name.to_owned()
+                } else {
+                    format!("{path}.{name}")
+                }
+            };
+            fields
+                .iter()
+                .find_map(|(name, value)| find_empty(&join(name), value))
         }
         _ => None,
     }
@@ -248,7 +336,10 @@ fn list_names(catalog: &Catalog) -> Result<Vec<String>> {
     let mut names = catalog.component_names();
     for component in catalog.component_names() {
         for release in &catalog.load_component(&component)?.releases {
-            let files = release.members.iter().map(|member| member.file.to_ascii_lowercase());
+            let files = release
+                .members
+                .iter()
+                .map(|member| member.file.to_ascii_lowercase());
             names.extend(files.flat_map(|file| [file.trim_end_matches(".exe").to_owned(), file]));
         }
     }

@@ -26,9 +26,13 @@ const KUBECONFIG_LIMIT: u64 = 256 << 10;
 /// # Errors
 /// The provisioners name no paths for the join.
 pub fn read_places(trees: &Trees, signed: bool) -> Result<Places> {
-    let paths: Value = trees.provisioners.read_json("paths.json")?.unwrap_or_default();
-    Places::from_paths(&paths, signed)
-        .ok_or_else(|| InternalError("provisioners/paths.json has no path for the join".to_owned()).into())
+    let paths: Value = trees
+        .provisioners
+        .read_json("paths.json")?
+        .unwrap_or_default();
+    Places::from_paths(&paths, signed).ok_or_else(|| {
+        InternalError("provisioners/paths.json has no path for the join".to_owned()).into()
+    })
 }
 
 /// # Errors
@@ -38,9 +42,14 @@ pub fn read_join_input(args: &JoinDataArgs) -> Result<JoinInput> {
         Some(path) => {
             let bytes = fs::read_text(path)?;
             let file = path.display().to_string();
-            if json::parse_json::<Value>(&file, &bytes)?.get("token").is_some() {
-                let message = format!("{file} contains a `token`: secrets do not belong in the input file");
-                let remedy = "remove it, and give the token with `--token-env NAME` or `--token-file PATH`";
+            if json::parse_json::<Value>(&file, &bytes)?
+                .get("token")
+                .is_some()
+            {
+                let message =
+                    format!("{file} contains a `token`: secrets do not belong in the input file");
+                let remedy =
+                    "remove it, and give the token with `--token-env NAME` or `--token-file PATH`";
                 return Err(InputError::new(message, remedy).into());
             }
             json::parse_json(&file, &bytes)?
@@ -76,7 +85,10 @@ fn hash_public_key(path: &Path) -> Result<String> {
     let certificate =
         Certificate::from_pem(fs::read_text(path)?).map_err(|error| wrong(error.to_string()))?;
     let key = certificate.tbs_certificate.subject_public_key_info.to_der();
-    Ok(format!("sha256:{}", sha256_hex(&key.map_err(|error| wrong(error.to_string()))?)))
+    Ok(format!(
+        "sha256:{}",
+        sha256_hex(&key.map_err(|error| wrong(error.to_string()))?)
+    ))
 }
 
 /// # Errors
@@ -100,14 +112,22 @@ pub fn read_secrets(args: &JoinDataArgs) -> Result<Secrets> {
         .map(|bytes| Token::parse(&String::from_utf8_lossy(&bytes)))
         .transpose()
         .map_err(|problem| refuse_input(vec![problem]))?;
-    let kubeconfig = args.discovery_kubeconfig.as_deref().map(read_kubeconfig).transpose()?;
+    let kubeconfig = args
+        .discovery_kubeconfig
+        .as_deref()
+        .map(read_kubeconfig)
+        .transpose()?;
     Ok(Secrets { token, kubeconfig })
 }
 
 fn read_kubeconfig(path: &Path) -> Result<Secret> {
     let bytes = fs::read_head(path, KUBECONFIG_LIMIT + 1)?;
     if bytes.len() as u64 > KUBECONFIG_LIMIT {
-        let message = format!("{} is larger than {} KiB", path.display(), KUBECONFIG_LIMIT >> 10);
+        let message = format!(
+            "{} is larger than {} KiB",
+            path.display(),
+            KUBECONFIG_LIMIT >> 10
+        );
         return Err(InputError::new(message, "give the kubeconfig of `cluster-info`").into());
     }
     Ok(Secret::new(bytes))

@@ -31,7 +31,10 @@ pub enum Stale<'a> {
 /// # Errors
 /// The file cannot be read or is no lock.
 pub fn read_lock(path: &Path) -> Result<Lock> {
-    Ok(Lock::decode(&path.display().to_string(), &read_input("--lock", path)?)?)
+    Ok(Lock::decode(
+        &path.display().to_string(),
+        &read_input("--lock", path)?,
+    )?)
 }
 
 /// Writes a lockfile where there is none, or over one.
@@ -50,7 +53,10 @@ pub fn write_lockfile(path: &Path, lock: &Lock) -> Result<()> {
 pub fn check_lock_path(path: &Path) -> Result<()> {
     let there = fs::read_text_if_exists(path)?.unwrap_or_default();
     if !there.is_empty() && !lock::is_lock(&there) {
-        let message = format!("{} is not a lockfile: it is not overwritten", path.display());
+        let message = format!(
+            "{} is not a lockfile: it is not overwritten",
+            path.display()
+        );
         return Err(InputError::new(message, "choose another path for the lockfile").into());
     }
     Ok(())
@@ -85,7 +91,14 @@ pub fn resolve_viewed_plan(
     printer: &Printer,
 ) -> Result<(Plan, Policy)> {
     let (definition, default) = read_definition(selection, trees)?;
-    resolve_locked_definition(&definition, &default, selection, lock, trees, Stale::Warn(printer))
+    resolve_locked_definition(
+        &definition,
+        &default,
+        selection,
+        lock,
+        trees,
+        Stale::Warn(printer),
+    )
 }
 
 /// The same for a bake: the image has the time of the build as its version, unless the user names another.
@@ -118,9 +131,17 @@ pub fn resolve_locked_definition(
 ) -> Result<(Plan, Policy)> {
     let path = lock_path(lock.lock.as_ref(), default);
     let file = path.display().to_string();
-    let bytes = if lock.ignore_lock { None } else { fs::read_text_if_exists(&path)? };
+    let bytes = if lock.ignore_lock {
+        None
+    } else {
+        fs::read_text_if_exists(&path)?
+    };
     let locked = bytes.map(|bytes| Lock::decode(&file, &bytes)).transpose()?;
-    let flag = if lock.locked { Some("--locked") } else { lock.lock.as_ref().map(|_| "--lock") };
+    let flag = if lock.locked {
+        Some("--locked")
+    } else {
+        lock.lock.as_ref().map(|_| "--lock")
+    };
     if let (None, Some(flag), false) = (&locked, flag, lock.ignore_lock) {
         return Err(LockError::Absent { file, flag }.into());
     }
@@ -133,13 +154,18 @@ pub fn resolve_locked_definition(
         let policy = apply_policy(selection.into(), &mut plan, trees)?;
         Ok((plan, policy))
     };
-    let Some(locked) = locked else { return resolve(BTreeMap::new()) };
+    let Some(locked) = locked else {
+        return resolve(BTreeMap::new());
+    };
     let (mut plan, policy) = resolve(locked.updated.clone())?;
     match (check_lock(&file, &locked, &plan), stale) {
         (Ok(()), _) => locked.apply_pins(&mut plan),
         (Err(error), Stale::Warn(printer)) if flag.is_none() => {
             printer.print_warning(&format!("the lockfile is not used: {error}"));
-            error.remedies().iter().for_each(|remedy| printer.print_hint(remedy));
+            error
+                .remedies()
+                .iter()
+                .for_each(|remedy| printer.print_hint(remedy));
             return resolve(BTreeMap::new());
         }
         (Err(error), _) => return Err(error.into()),
@@ -158,9 +184,17 @@ pub fn complete_for_lock(
     path: &Path,
 ) -> Result<ImageDefinition> {
     let used = old.and_then(|lock| lock.policy.as_ref());
-    if let Some(used) = used.filter(|_| definition.target.is_none() && args.selection.policy.is_none()) {
-        let message = format!("{} was written under the policy `{}`", path.display(), used.name);
-        return Err(InputError::new(message, "add `--policy FILE`, or select the image by flags").into());
+    if let Some(used) =
+        used.filter(|_| definition.target.is_none() && args.selection.policy.is_none())
+    {
+        let message = format!(
+            "{} was written under the policy `{}`",
+            path.display(),
+            used.name
+        );
+        return Err(
+            InputError::new(message, "add `--policy FILE`, or select the image by flags").into(),
+        );
     }
     Ok(complete_from_lock(definition, old))
 }
@@ -168,7 +202,9 @@ pub fn complete_for_lock(
 /// The selection of the lockfile, where neither flags nor an image definition name a target.
 fn complete_from_lock(definition: ImageDefinition, locked: Option<&Lock>) -> ImageDefinition {
     match locked {
-        Some(locked) if definition.target.is_none() => definition.merge_over(locked.selection.clone()),
+        Some(locked) if definition.target.is_none() => {
+            definition.merge_over(locked.selection.clone())
+        }
         _ => definition,
     }
 }

@@ -54,7 +54,9 @@ pub fn resolve_lock_of_build(
     if let Some(name) = definition.target.as_deref().filter(|_| !values.is_empty()) {
         let target = load_target(&trees.packer, name)?;
         let values = values.iter().filter(|(name, _)| target.is_build_time(name));
-        definition.variables.extend(values.map(|(name, value)| (name.clone(), value.clone())));
+        definition
+            .variables
+            .extend(values.map(|(name, value)| (name.clone(), value.clone())));
     }
     let mut plan = resolve_updated_plan(&definition, trees, locked.updated.clone())?;
     let policy = apply_policy(named, &mut plan, trees)?;
@@ -75,11 +77,25 @@ pub fn resolve_lock_of_build(
 ///
 /// # Errors
 /// Every difference.
-pub(super) fn check_lock(file: &str, locked: &Lock, plan: &Plan) -> std::result::Result<(), LockError> {
+pub(super) fn check_lock(
+    file: &str,
+    locked: &Lock,
+    plan: &Plan,
+) -> std::result::Result<(), LockError> {
     locked.check_fresh(file, plan)?;
     let alone = plan.unpinned_artifacts().filter_map(|artifact| {
-        locked.artifacts.iter().find(|it| it.component == artifact.component && it.is_pinned())
+        locked
+            .artifacts
+            .iter()
+            .find(|it| it.component == artifact.component && it.is_pinned())
     });
     let moved: Vec<String> = alone.filter_map(find_unfounded_pins).collect();
-    if moved.is_empty() { Ok(()) } else { Err(LockError::Stale { file: file.to_owned(), moved }) }
+    if moved.is_empty() {
+        Ok(())
+    } else {
+        Err(LockError::Stale {
+            file: file.to_owned(),
+            moved,
+        })
+    }
 }

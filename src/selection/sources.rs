@@ -43,8 +43,10 @@ fn list_folders(
                     "{}: the folder `{name}` does not lie below the folder of the definition",
                     image.path.display()
                 );
-                let remedy =
-                    format!("move it there, or name it on the command line: `{flag} {}`", path.display());
+                let remedy = format!(
+                    "move it there, or name it on the command line: `{flag} {}`",
+                    path.display()
+                );
                 return Err(InputError::new(message, remedy).into());
             }
             paths.push(path);
@@ -53,7 +55,10 @@ fn list_folders(
     paths.extend(given.iter().cloned());
     let mut seen = BTreeSet::new();
     paths.retain(|path| seen.insert(path.clone()));
-    Ok(paths.into_iter().map(|path| Folder { flag, path }).collect())
+    Ok(paths
+        .into_iter()
+        .map(|path| Folder { flag, path })
+        .collect())
 }
 
 /// The named image. A verb that is about no image in particular gets what all of them bring.
@@ -80,9 +85,12 @@ pub fn read_sources(sources: &SourceArgs, image: Option<DefinitionName<'_>>) -> 
     for folder in list_folders("--steps", &images, |it| &it.steps, &sources.steps)? {
         trees.provisioners = steps::lay_steps(trees.provisioners, &folder)?;
     }
-    for folder in
-        list_folders("--component-files", &images, |it| &it.component_files, &sources.component_files)?
-    {
+    for folder in list_folders(
+        "--component-files",
+        &images,
+        |it| &it.component_files,
+        &sources.component_files,
+    )? {
         trees.catalog = trees.catalog.with_components(read_components(&folder)?);
     }
     let own = [&trees.packer, &trees.provisioners, trees.catalog.tree()].map(list_digests);
@@ -91,21 +99,37 @@ pub fn read_sources(sources: &SourceArgs, image: Option<DefinitionName<'_>>) -> 
 }
 
 fn list_digests(tree: &Tree) -> BTreeMap<String, String> {
-    tree.own_files().iter().map(|(path, own)| (path.clone(), sha256_hex(&own.bytes))).collect()
+    tree.own_files()
+        .iter()
+        .map(|(path, own)| (path.clone(), sha256_hex(&own.bytes)))
+        .collect()
 }
 
 /// Files of a folder by their path in it. Hidden files and a README are nobody's business.
 fn read_own_files(folder: &Folder) -> Result<OwnFiles> {
     let files = read_input_tree(folder.flag, &folder.path)?.into_iter();
-    let own =
-        files.filter(|(path, _)| !path.split('/').any(|part| part.starts_with('.')) && path != "README.md");
+    let own = files.filter(|(path, _)| {
+        !path.split('/').any(|part| part.starts_with('.')) && path != "README.md"
+    });
     let label = |path: &str| folder.path.join(path).display().to_string();
-    Ok(own.map(|(path, bytes)| (path.clone(), OwnFile { label: label(&path), bytes })).collect())
+    Ok(own
+        .map(|(path, bytes)| {
+            (
+                path.clone(),
+                OwnFile {
+                    label: label(&path),
+                    bytes,
+                },
+            )
+        })
+        .collect())
 }
 
 /// `targets/<name>` of a path below it.
 fn folder_of(path: &str) -> Option<&str> {
-    path.strip_prefix("targets/")?.split_once('/').map(|(name, _)| name)
+    path.strip_prefix("targets/")?
+        .split_once('/')
+        .map(|(name, _)| name)
 }
 
 fn has_folder(files: &OwnFiles, name: &str) -> bool {
@@ -114,7 +138,10 @@ fn has_folder(files: &OwnFiles, name: &str) -> bool {
 
 fn read_targets(folder: &Folder) -> Result<OwnFiles> {
     let files = read_own_files(folder)?;
-    let files: OwnFiles = files.into_iter().map(|(path, own)| (format!("targets/{path}"), own)).collect();
+    let files: OwnFiles = files
+        .into_iter()
+        .map(|(path, own)| (format!("targets/{path}"), own))
+        .collect();
     let is_target = |path: &str| folder_of(path).is_some_and(|name| has_folder(&files, name));
     match files.keys().find(|path| !is_target(path)) {
         None => Ok(files),
@@ -130,7 +157,11 @@ fn read_components(folder: &Folder) -> Result<OwnFiles> {
     let files = read_own_files(folder)?;
     let place = |(path, own): (String, OwnFile)| {
         if path.contains('/') || path.strip_suffix(".json").is_none() {
-            return Err(refuse_file(folder, &path, "name component files as in `monitoring-agent.json`"));
+            return Err(refuse_file(
+                folder,
+                &path,
+                "name component files as in `monitoring-agent.json`",
+            ));
         }
         check_component_name(&path, &own)?;
         Ok((format!("components/{path}"), own))
@@ -144,8 +175,10 @@ fn check_component_name(path: &str, own: &OwnFile) -> Result<()> {
     let stem = path.trim_end_matches(".json");
     match content["name"].as_str() {
         Some(name) if name != stem => {
-            let message =
-                format!("{}: `name` is `{name}`, and must be that of the file, `{stem}`", own.label);
+            let message = format!(
+                "{}: `name` is `{name}`, and must be that of the file, `{stem}`",
+                own.label
+            );
             Err(InputError::new(message, "rename the file, or the component").into())
         }
         // Reading the component says what else is wrong.
@@ -154,6 +187,10 @@ fn check_component_name(path: &str, own: &OwnFile) -> Result<()> {
 }
 
 fn refuse_file(folder: &Folder, path: &str, remedy: &str) -> Error {
-    let message = format!("{} {}: `{path}` does not belong there", folder.flag, folder.path.display());
+    let message = format!(
+        "{} {}: `{path}` does not belong there",
+        folder.flag,
+        folder.path.display()
+    );
     InputError::new(message, remedy).into()
 }

@@ -52,9 +52,10 @@ impl Anchor {
     fn policy_entry(&self) -> (&'static str, String) {
         match self {
             Self::Key(text) | Self::OpenPgpKey(text) => ("trustedKeys", format!("\"{text}\"")),
-            Self::Identity { identity, issuer } => {
-                ("trustedIdentities", format!(r#"{{"identity": "{identity}", "issuer": "{issuer}"}}"#))
-            }
+            Self::Identity { identity, issuer } => (
+                "trustedIdentities",
+                format!(r#"{{"identity": "{identity}", "issuer": "{issuer}"}}"#),
+            ),
             Self::Root(sha256) => ("allowedRoots", format!("\"{sha256}\"")),
             Self::Publisher(publisher) => ("allowedPublishers", format!("\"{publisher}\"")),
         }
@@ -62,14 +63,18 @@ impl Anchor {
 
     /// Whether the policy names it. A publisher's name without the roots that vouch for it is no anchor.
     fn is_trusted(&self, policy: &Policy) -> bool {
-        let contains = |list: &[String], text: &str| list.iter().any(|own| own.eq_ignore_ascii_case(text));
+        let contains =
+            |list: &[String], text: &str| list.iter().any(|own| own.eq_ignore_ascii_case(text));
         let roots = policy.allowed_roots.as_deref();
         match self {
             Self::Key(text) | Self::OpenPgpKey(text) => contains(&policy.trusted_keys, text),
-            Self::Identity { identity, issuer } => {
-                policy.trusted_identities.iter().any(|own| own.identity == *identity && own.issuer == *issuer)
+            Self::Identity { identity, issuer } => policy
+                .trusted_identities
+                .iter()
+                .any(|own| own.identity == *identity && own.issuer == *issuer),
+            Self::Root(sha256) => {
+                roots.is_some_and(|roots| roots.iter().any(|own| own.as_str() == sha256))
             }
-            Self::Root(sha256) => roots.is_some_and(|roots| roots.iter().any(|own| own.as_str() == sha256)),
             Self::Publisher(publisher) => {
                 let named = policy.allowed_publishers.as_ref();
                 roots.is_some() && named.is_some_and(|named| named.contains(publisher))
@@ -90,7 +95,9 @@ fn plan_published(artifact: &PlannedArtifact, catalog: &Catalog) -> Option<Plann
 
 fn plan_component(artifact: &PlannedArtifact, catalog: &Catalog) -> Option<PlannedArtifact> {
     let component = catalog.load_component(&artifact.component).ok()?;
-    plan_artifact(&component, &artifact.version, &Overrides::new()).ok().map(|(published, _)| published)
+    plan_artifact(&component, &artifact.version, &Overrides::new())
+        .ok()
+        .map(|(published, _)| published)
 }
 
 /// Anchors of an artifact that its component in the catalog does not name.
@@ -101,7 +108,9 @@ pub fn list_own_anchors(artifact: &PlannedArtifact, catalog: &Catalog) -> Vec<An
         return Vec::new();
     }
     let published = plan_published(artifact, catalog);
-    let known = published.map(|published| list_anchors(&published, catalog.tree())).unwrap_or_default();
+    let known = published
+        .map(|published| list_anchors(&published, catalog.tree()))
+        .unwrap_or_default();
     anchors.difference(&known).cloned().collect()
 }
 
@@ -109,29 +118,54 @@ pub fn list_own_anchors(artifact: &PlannedArtifact, catalog: &Catalog) -> Vec<An
 #[must_use]
 pub fn declares_own_proof(artifact: &PlannedArtifact, catalog: &Catalog) -> bool {
     let published = plan_published(artifact, catalog);
-    let known = published.map(|published| published.checksums).unwrap_or_default();
+    let known = published
+        .map(|published| published.checksums)
+        .unwrap_or_default();
     // A mirror keeps the names of its files.
-    let is_known = |url: &HttpUrl| known.iter().any(|file| file.url.file_name() == url.file_name());
+    let is_known = |url: &HttpUrl| {
+        known
+            .iter()
+            .any(|file| file.url.file_name() == url.file_name())
+    };
     artifact.checksums.iter().any(|file| !is_known(&file.url))
         || !list_own_anchors(artifact, catalog).is_empty()
 }
 
 fn list_anchors(artifact: &PlannedArtifact, tree: &Tree) -> BTreeSet<Anchor> {
-    let signatures = artifact.signatures.iter().flat_map(|signature| list_signers(signature, tree));
-    signatures.chain(artifact.authenticode.iter().flat_map(list_roots)).collect()
+    let signatures = artifact
+        .signatures
+        .iter()
+        .flat_map(|signature| list_signers(signature, tree));
+    signatures
+        .chain(artifact.authenticode.iter().flat_map(list_roots))
+        .collect()
 }
 
 fn list_signers(signature: &Signature, tree: &Tree) -> Vec<Anchor> {
     let text = |value: &Option<String>| value.clone().unwrap_or_default();
-    let keys = || digest_keys(&text(&signature.key), tree).into_iter().map(Anchor::Key).collect();
+    let keys = || {
+        digest_keys(&text(&signature.key), tree)
+            .into_iter()
+            .map(Anchor::Key)
+            .collect()
+    };
     match signature.kind {
         SignatureKind::Openpgp | SignatureKind::OpenpgpOverChecksums => {
             let fingerprint = text(&signature.identity).to_ascii_lowercase();
             vec![Anchor::OpenPgpKey(fingerprint.replace([' ', ':'], ""))]
         }
-        SignatureKind::SigstoreBundle if signature.key.is_some() && signature.identity.is_none() => keys(),
-        SignatureKind::CosignKeyless | SignatureKind::GithubAttestation | SignatureKind::SigstoreBundle => {
-            vec![Anchor::Identity { identity: text(&signature.identity), issuer: text(&signature.issuer) }]
+        SignatureKind::SigstoreBundle
+            if signature.key.is_some() && signature.identity.is_none() =>
+        {
+            keys()
+        }
+        SignatureKind::CosignKeyless
+        | SignatureKind::GithubAttestation
+        | SignatureKind::SigstoreBundle => {
+            vec![Anchor::Identity {
+                identity: text(&signature.identity),
+                issuer: text(&signature.issuer),
+            }]
         }
         SignatureKind::CosignKey
         | SignatureKind::CosignKeyOverChecksums
@@ -143,7 +177,9 @@ fn list_signers(signature: &Signature, tree: &Tree) -> Vec<Anchor> {
 fn list_roots(authenticode: &Authenticode) -> Vec<Anchor> {
     let roots = authenticode.roots.iter().flat_map(|pem| decode_pem(pem));
     let roots = roots.map(|der| Anchor::Root(sha256_hex(&der)));
-    roots.chain([Anchor::Publisher(authenticode.publisher.clone())]).collect()
+    roots
+        .chain([Anchor::Publisher(authenticode.publisher.clone())])
+        .collect()
 }
 
 /// SHA-256 of each key of a text, or of the catalog's key of this name.
@@ -154,8 +190,15 @@ fn digest_keys(text: &str, tree: &Tree) -> Vec<String> {
     if !keys.is_empty() {
         return keys.iter().map(|key| sha256_hex(key)).collect();
     }
-    let minisign = text.lines().rev().find_map(|line| STANDARD.decode(line.trim()).ok());
-    vec![sha256_hex(&minisign.filter(|key| key.len() == 42).unwrap_or_else(|| text.as_bytes().to_vec()))]
+    let minisign = text
+        .lines()
+        .rev()
+        .find_map(|line| STANDARD.decode(line.trim()).ok());
+    vec![sha256_hex(
+        &minisign
+            .filter(|key| key.len() == 42)
+            .unwrap_or_else(|| text.as_bytes().to_vec()),
+    )]
 }
 
 fn find_named_key(name: &str, tree: &Tree) -> Option<String> {
@@ -167,7 +210,10 @@ fn find_named_key(name: &str, tree: &Tree) -> Option<String> {
 
 /// Content of each PEM block.
 fn decode_pem(text: &str) -> Vec<Vec<u8>> {
-    let blocks = text.split("-----BEGIN ").skip(1).filter_map(|block| block.split_once("-----"));
+    let blocks = text
+        .split("-----BEGIN ")
+        .skip(1)
+        .filter_map(|block| block.split_once("-----"));
     let bodies = blocks.filter_map(|(_, rest)| rest.split_once("-----END ").map(|(body, _)| body));
     bodies
         .filter_map(|body| {
@@ -178,13 +224,25 @@ fn decode_pem(text: &str) -> Vec<Vec<u8>> {
 }
 
 /// Anchors that neither the catalog nor the policy names.
-pub(super) fn check_anchors(policy: &Policy, artifact: &PlannedArtifact, catalog: &Catalog) -> Vec<Finding> {
+pub(super) fn check_anchors(
+    policy: &Policy,
+    artifact: &PlannedArtifact,
+    catalog: &Catalog,
+) -> Vec<Finding> {
     // The policy names the file of a component of the user's own, and so what stands in it.
     let file = format!("components/{}.json", artifact.component);
     let vetted = catalog.tree().own_files().contains_key(&file);
-    let known = if vetted { plan_component(artifact, catalog) } else { None };
-    let known = known.map(|known| list_anchors(&known, catalog.tree())).unwrap_or_default();
-    let own = list_own_anchors(artifact, catalog).into_iter().filter(|anchor| !known.contains(anchor));
+    let known = if vetted {
+        plan_component(artifact, catalog)
+    } else {
+        None
+    };
+    let known = known
+        .map(|known| list_anchors(&known, catalog.tree()))
+        .unwrap_or_default();
+    let own = list_own_anchors(artifact, catalog)
+        .into_iter()
+        .filter(|anchor| !known.contains(anchor));
     let refused = own.filter(|anchor| !anchor.is_trusted(policy));
     refused
         .map(|anchor| {
@@ -216,7 +274,9 @@ pub fn warn_own_anchors(plan: &Plan, catalog: &Catalog) -> Vec<Warning> {
     };
     plan.artifacts()
         .flat_map(|artifact| {
-            list_own_anchors(artifact, catalog).into_iter().map(move |anchor| warn(artifact, anchor))
+            list_own_anchors(artifact, catalog)
+                .into_iter()
+                .map(move |anchor| warn(artifact, anchor))
         })
         .collect()
 }
@@ -232,10 +292,20 @@ mod tests {
         let wide = pem.replace("MFkw\nEwYH", "MFkwEwYH").replace('\n', "\r\n");
         assert_eq!(digest_keys(pem, &tree), digest_keys(&wide, &tree));
         let two = format!("{pem}{}", pem.replace("MFkw", "MFkx"));
-        assert_eq!(digest_keys(&two, &tree).len(), 2, "each key of a file is an anchor");
+        assert_eq!(
+            digest_keys(&two, &tree).len(),
+            2,
+            "each key of a file is an anchor"
+        );
         let minisign = format!("RW{}", "A".repeat(54));
         let commented = format!("untrusted comment: one\n{minisign}\n");
-        assert_eq!(digest_keys(&minisign, &tree), digest_keys(&commented, &tree));
-        assert_ne!(digest_keys("hashicorp", &tree), digest_keys("hashicorp2", &tree));
+        assert_eq!(
+            digest_keys(&minisign, &tree),
+            digest_keys(&commented, &tree)
+        );
+        assert_ne!(
+            digest_keys("hashicorp", &tree),
+            digest_keys("hashicorp2", &tree)
+        );
     }
 }

@@ -24,16 +24,26 @@ pub(super) fn check_tool_bytes(
     let component = catalog.load_component(&artifact.component).ok();
     let is_known = |digest: &str| {
         let pins = component.iter().flat_map(|component| &component.pins);
-        pins.filter(|pin| pin.is_usable()).any(|pin| pin.digest.as_str() == digest)
+        pins.filter(|pin| pin.is_usable())
+            .any(|pin| pin.digest.as_str() == digest)
             || is_trusted_digest(policy, digest)
     };
-    if artifact.digests.is_empty() && artifact.signatures.is_empty() && !is_published(artifact, catalog) {
+    if artifact.digests.is_empty()
+        && artifact.signatures.is_empty()
+        && !is_published(artifact, catalog)
+    {
         let message = "an override brings a program that runs on the building machine, and neither a digest nor a \
                        signature attests it";
-        let remedy = "give its digest in the override, and add it to the policy: `\"trustedDigests\": […]`";
-        return Some(Finding::new("trustedDigests", message, remedy).with_subject(artifact.title()));
+        let remedy =
+            "give its digest in the override, and add it to the policy: `\"trustedDigests\": […]`";
+        return Some(
+            Finding::new("trustedDigests", message, remedy).with_subject(artifact.title()),
+        );
     }
-    let own = artifact.digests.iter().find(|pin| !is_known(pin.digest.as_str()))?;
+    let own = artifact
+        .digests
+        .iter()
+        .find(|pin| !is_known(pin.digest.as_str()))?;
     Some(report_untrusted(
         &artifact.title(),
         "an override brings a program that runs on the building machine",
@@ -43,9 +53,18 @@ pub(super) fn check_tool_bytes(
 
 /// Whether a tool comes from where its publisher has it, with the checksum files that the catalog names.
 fn is_published(artifact: &PlannedArtifact, catalog: &Catalog) -> bool {
-    let Ok(component) = catalog.load_component(&artifact.component) else { return false };
-    plan_tool(&component, &artifact.version, Platform::host(), &Overrides::new())
-        .is_ok_and(|published| published.url == artifact.url && published.checksums == artifact.checksums)
+    let Ok(component) = catalog.load_component(&artifact.component) else {
+        return false;
+    };
+    plan_tool(
+        &component,
+        &artifact.version,
+        Platform::host(),
+        &Overrides::new(),
+    )
+    .is_ok_and(|published| {
+        published.url == artifact.url && published.checksums == artifact.checksums
+    })
 }
 
 /// Scripts and files of the user's own run as administrator in the guest, or on the building machine.
@@ -54,12 +73,20 @@ pub(super) fn check_own_code(policy: &Policy, subject: &Subject<'_>) -> Option<F
     if signed || !matches!(subject.role, Role::GuestScript | Role::OwnFile) {
         return None;
     }
-    let digest = subject.digests.iter().find(|it| !is_trusted_digest(policy, it.as_str()))?;
-    Some(report_untrusted(&subject.title, "its code is not imagegen's", digest.as_str()))
+    let digest = subject
+        .digests
+        .iter()
+        .find(|it| !is_trusted_digest(policy, it.as_str()))?;
+    Some(report_untrusted(
+        &subject.title,
+        "its code is not imagegen's",
+        digest.as_str(),
+    ))
 }
 
 fn report_untrusted(title: &str, reason: &str, digest: &str) -> Finding {
-    let remedy = format!("verify it and add it to the policy: `\"trustedDigests\": [\"{digest}\"]`");
+    let remedy =
+        format!("verify it and add it to the policy: `\"trustedDigests\": [\"{digest}\"]`");
     let message = format!("{reason} (SHA-256 {digest}), and the policy does not trust it");
     Finding::new("trustedDigests", message, remedy).with_subject(title)
 }

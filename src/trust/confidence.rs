@@ -32,10 +32,15 @@ pub fn rate_confidence(artifact: &PlannedArtifact, found: &[Evidence]) -> Confid
     };
     // A signature inside an archive attests its member alone.
     let covers = |proof: &Evidence, member: &str| {
-        proof.subject.strip_prefix(&artifact.file).and_then(|rest| rest.strip_prefix('!')) == Some(member)
+        proof
+            .subject
+            .strip_prefix(&artifact.file)
+            .and_then(|rest| rest.strip_prefix('!'))
+            == Some(member)
     };
     let is_covered = |member: &str| held().any(|proof| covers(proof, member));
-    let members = !artifact.members.is_empty() && artifact.members.iter().all(|it| is_covered(&it.member));
+    let members =
+        !artifact.members.is_empty() && artifact.members.iter().all(|it| is_covered(&it.member));
     let whole = held().any(|proof| proof.proof.is_signature() && !proof.subject.contains('!'));
     if whole || members {
         Confidence::Authoritative
@@ -62,32 +67,55 @@ pub fn pin_digests(
             None => proof.proof.as_str().to_owned(),
         })
         .collect();
-    digests.into_iter().map(|digest| PinnedDigest { digest, confidence, source: source.clone() }).collect()
+    digests
+        .into_iter()
+        .map(|digest| PinnedDigest {
+            digest,
+            confidence,
+            source: source.clone(),
+        })
+        .collect()
 }
 
 /// What is wrong with the record of an artifact that only its publisher's proofs have pinned: such a record has both
 /// digests, and follows from the evidence beside it.
 #[must_use]
 pub fn find_unfounded_pins(locked: &PlannedArtifact) -> Option<String> {
-    let digests: Vec<FileDigest> = locked.digests.iter().map(|pin| pin.digest.clone()).collect();
+    let digests: Vec<FileDigest> = locked
+        .digests
+        .iter()
+        .map(|pin| pin.digest.clone())
+        .collect();
     let algorithms: Vec<PinAlgorithm> = digests.iter().map(FileDigest::algorithm).collect();
     let held = || locked.evidence.iter().filter(|proof| proof.verdict.holds());
     let mut stated = held()
         .filter(|proof| proof.proof == ProofKind::ChecksumFile)
-        .map(|proof| proof.facts.get("digest").map(String::as_str).unwrap_or_default());
+        .map(|proof| {
+            proof
+                .facts
+                .get("digest")
+                .map(String::as_str)
+                .unwrap_or_default()
+        });
     let founded = algorithms == [PinAlgorithm::Sha256, PinAlgorithm::Sha512]
         && held().next().is_some()
         && stated.all(|stated| digests.iter().any(|digest| digest.as_str() == stated))
         && held().all(|proof| proof.source.is_some())
         && pin_digests(locked, digests.clone(), &locked.evidence) == locked.digests;
     (!founded).then(|| {
-        format!("`artifacts[{}].digests` does not follow from the evidence beside it", locked.component)
+        format!(
+            "`artifacts[{}].digests` does not follow from the evidence beside it",
+            locked.component
+        )
     })
 }
 
 /// Whether the policy names these bytes.
 pub(super) fn is_trusted_digest(policy: &Policy, digest: &str) -> bool {
-    policy.trusted_digests.iter().any(|own| own.eq_ignore_ascii_case(digest))
+    policy
+        .trusted_digests
+        .iter()
+        .any(|own| own.eq_ignore_ascii_case(digest))
 }
 
 /// What catalog and policy say of a digest; a digest that neither names is stated by the definition or the
@@ -102,13 +130,22 @@ fn rate_digest(
         return Confidence::Authoritative;
     }
     let component = catalog.load_component(&artifact.component).ok();
-    let pins = component.iter().flat_map(|component| component.find_pins(&artifact.version));
+    let pins = component
+        .iter()
+        .flat_map(|component| component.find_pins(&artifact.version));
     let known = pins.filter(|known| known.digest.as_str() == pin.digest.as_str());
-    known.map(|known| known.confidence).max().unwrap_or(Confidence::Low)
+    known
+        .map(|known| known.confidence)
+        .max()
+        .unwrap_or(Confidence::Low)
 }
 
 fn rate_pins(policy: &Policy, artifact: &PlannedArtifact, catalog: &Catalog) -> Option<Confidence> {
-    artifact.digests.iter().map(|pin| rate_digest(policy, artifact, pin, catalog)).max()
+    artifact
+        .digests
+        .iter()
+        .map(|pin| rate_digest(policy, artifact, pin, catalog))
+        .max()
 }
 
 /// Before anything is fetched: an artifact without a signature that could attest more.
@@ -130,12 +167,18 @@ pub(super) fn check_proven_confidence(
     catalog: &Catalog,
 ) -> Option<Finding> {
     let pinned = rate_pins(policy, artifact, catalog).unwrap_or(Confidence::Low);
-    report_low(policy, artifact, pinned.max(rate_confidence(artifact, evidence)))
+    report_low(
+        policy,
+        artifact,
+        pinned.max(rate_confidence(artifact, evidence)),
+    )
 }
 
 /// Files and images of the definition: it alone states their digests.
 pub(super) fn check_stated_digest(policy: &Policy, subject: &Subject<'_>) -> Option<Finding> {
-    let minimum = policy.minimum_confidence.filter(|minimum| *minimum > Confidence::Low)?;
+    let minimum = policy
+        .minimum_confidence
+        .filter(|minimum| *minimum > Confidence::Low)?;
     if subject.outside {
         // The catalog states it, with its source.
         return None;
@@ -146,21 +189,42 @@ pub(super) fn check_stated_digest(policy: &Policy, subject: &Subject<'_>) -> Opt
             Role::Update => "give updates as files with their digests (`updates.files`)",
             _ => "give its digest",
         };
-        return Some(Finding::new("minimumConfidence", message, remedy).with_subject(&subject.title));
+        return Some(
+            Finding::new("minimumConfidence", message, remedy).with_subject(&subject.title),
+        );
     };
-    if subject.digests.iter().any(|digest| is_trusted_digest(policy, digest.as_str())) {
+    if subject
+        .digests
+        .iter()
+        .any(|digest| is_trusted_digest(policy, digest.as_str()))
+    {
         return None;
     }
-    let message = format!("the image definition alone states its digest, below `{}`", minimum.as_str());
-    let remedy = format!("verify it and add it to the policy: `\"trustedDigests\": [\"{digest}\"]`");
+    let message = format!(
+        "the image definition alone states its digest, below `{}`",
+        minimum.as_str()
+    );
+    let remedy =
+        format!("verify it and add it to the policy: `\"trustedDigests\": [\"{digest}\"]`");
     Some(Finding::new("minimumConfidence", message, remedy).with_subject(&subject.title))
 }
 
 fn report_low(policy: &Policy, artifact: &PlannedArtifact, best: Confidence) -> Option<Finding> {
-    let minimum = policy.minimum_confidence.filter(|minimum| best < *minimum)?;
-    let digest = artifact.digests.iter().find(|pin| pin.digest.algorithm() == PinAlgorithm::Sha256);
-    let digest = digest.or(artifact.digest()).map_or("…", |pin| pin.digest.as_str());
-    let message = format!("its digest is attested `{}`, below `{}`", best.as_str(), minimum.as_str());
+    let minimum = policy
+        .minimum_confidence
+        .filter(|minimum| best < *minimum)?;
+    let digest = artifact
+        .digests
+        .iter()
+        .find(|pin| pin.digest.algorithm() == PinAlgorithm::Sha256);
+    let digest = digest
+        .or(artifact.digest())
+        .map_or("…", |pin| pin.digest.as_str());
+    let message = format!(
+        "its digest is attested `{}`, below `{}`",
+        best.as_str(),
+        minimum.as_str()
+    );
     let remedy = format!(
         "verify the file and add it to the policy (`\"trustedDigests\": [\"{digest}\"]`), or override {} \
          with a build that is signed",

@@ -20,22 +20,33 @@ use super::subject::{Origin, Subject, list_mirrors, list_subjects};
 pub enum PolicyError {
     /// The policy demands what it cannot mean.
     #[error("policy {policy} is wrong:{}", format_findings(.findings))]
-    Malformed { policy: String, findings: Vec<Finding> },
+    Malformed {
+        policy: String,
+        findings: Vec<Finding>,
+    },
     /// The selection itself is not allowed.
     #[error("policy {policy} refuses this image:{}", format_findings(.findings))]
-    Selection { policy: String, findings: Vec<Finding> },
+    Selection {
+        policy: String,
+        findings: Vec<Finding>,
+    },
     /// Somebody on the way could change what is downloaded.
     #[error("an address is not protected:{}", format_findings(.findings))]
     Address { findings: Vec<Finding> },
     /// Something is not proven as the policy demands.
     #[error("policy {policy} is not satisfied:{}", format_findings(.findings))]
-    Proof { policy: String, findings: Vec<Finding> },
+    Proof {
+        policy: String,
+        findings: Vec<Finding>,
+    },
 }
 
 impl Classify for PolicyError {
     fn class(&self) -> ErrorClass {
         match self {
-            Self::Selection { .. } | Self::Malformed { .. } | Self::Address { .. } => ErrorClass::Selection,
+            Self::Selection { .. } | Self::Malformed { .. } | Self::Address { .. } => {
+                ErrorClass::Selection
+            }
             Self::Proof { .. } => ErrorClass::Verification,
         }
     }
@@ -70,7 +81,11 @@ impl Admitted {
 ///
 /// # Errors
 /// All violations at once.
-pub fn admit(pinned: PinnedPlan, policy: &Policy, catalog: &Catalog) -> Result<Admitted, PolicyError> {
+pub fn admit(
+    pinned: PinnedPlan,
+    policy: &Policy,
+    catalog: &Catalog,
+) -> Result<Admitted, PolicyError> {
     check_addresses(policy, pinned.plan())?;
     check_plan(policy, pinned.plan(), catalog)?;
     Ok(Admitted(pinned))
@@ -92,12 +107,17 @@ fn check_transport(policy: &Policy, subjects: &[Subject<'_>]) -> Result<(), Poli
         .filter(|(_, url)| !policy.allows_transport(url))
         .map(|(subject, url)| report_plain_http(subject, &url))
         .collect();
-    if findings.is_empty() { Ok(()) } else { Err(PolicyError::Address { findings }) }
+    if findings.is_empty() {
+        Ok(())
+    } else {
+        Err(PolicyError::Address { findings })
+    }
 }
 
 fn report_plain_http(subject: &Subject<'_>, url: &HttpUrl) -> Finding {
     let host = url.host();
-    let remedy = format!("give an address with `https://`, or accept plain HTTP: `--allow-http {host}`");
+    let remedy =
+        format!("give an address with `https://`, or accept plain HTTP: `--allow-http {host}`");
     Finding::new("plain-http", format!("{url} is plain HTTP"), remedy).with_subject(&subject.title)
 }
 
@@ -110,9 +130,16 @@ pub fn check_plan(policy: &Policy, plan: &Plan, catalog: &Catalog) -> Result<(),
         .iter()
         .flat_map(|subject| check_subject(policy, subject, plan.policy.is_some(), catalog))
         .collect();
-    findings.extend(list_mirrors(plan).iter().flat_map(|mirror| check_hosts(policy, mirror)));
+    findings.extend(
+        list_mirrors(plan)
+            .iter()
+            .flat_map(|mirror| check_hosts(policy, mirror)),
+    );
     if policy.refuse_below_security_floor {
-        let below = plan.warnings.iter().filter(|warning| warning.id == "security-floor");
+        let below = plan
+            .warnings
+            .iter()
+            .filter(|warning| warning.id == "security-floor");
         findings.extend(below.map(|warning| {
             let remedy = "choose a Kubernetes release that has the fix";
             Finding::new("refuseBelowSecurityFloor", warning.message.clone(), remedy)
@@ -120,7 +147,10 @@ pub fn check_plan(policy: &Policy, plan: &Plan, catalog: &Catalog) -> Result<(),
         }));
     }
     if policy.refuse_floating_base_image {
-        let floating = plan.warnings.iter().filter(|warning| warning.id == "floating-base-image");
+        let floating = plan
+            .warnings
+            .iter()
+            .filter(|warning| warning.id == "floating-base-image");
         findings.extend(floating.map(|warning| {
             let remedy = format!("pin the base image: `--var {}=…`", warning.subject);
             Finding::new("refuseFloatingBaseImage", warning.message.clone(), remedy)
@@ -135,9 +165,13 @@ pub fn check_plan(policy: &Policy, plan: &Plan, catalog: &Catalog) -> Result<(),
 /// # Errors
 /// A step that the policy requires is not among them.
 pub fn check_steps(policy: &Policy, applied: &[StepId]) -> Result<(), PolicyError> {
-    let absent = policy.required_steps.iter().filter(|id| !applied.contains(id));
+    let absent = policy
+        .required_steps
+        .iter()
+        .filter(|id| !applied.contains(id));
     let findings = absent.map(|id| {
-        let remedy = format!("add the step `{id}` with `--steps DIR`, or select what it applies to");
+        let remedy =
+            format!("add the step `{id}` with `--steps DIR`, or select what it applies to");
         Finding::new("requiredSteps", "no step of the plan has this id", remedy).with_subject(id)
     });
     refuse_findings(policy, findings.collect())
@@ -147,7 +181,10 @@ pub(super) fn refuse_findings(policy: &Policy, findings: Vec<Finding>) -> Result
     if findings.is_empty() {
         return Ok(());
     }
-    Err(PolicyError::Selection { policy: policy.name.clone(), findings })
+    Err(PolicyError::Selection {
+        policy: policy.name.clone(),
+        findings,
+    })
 }
 
 /// Checks subjects that are not in a plan: build tools, the user's files, images of manifests and bundles.
@@ -166,7 +203,12 @@ pub fn check_subjects(
 }
 
 /// `governed`: the user named the policy. Without one, whatever is pinned is allowed.
-fn check_subject(policy: &Policy, subject: &Subject<'_>, governed: bool, catalog: &Catalog) -> Vec<Finding> {
+fn check_subject(
+    policy: &Policy,
+    subject: &Subject<'_>,
+    governed: bool,
+    catalog: &Catalog,
+) -> Vec<Finding> {
     let mut findings = check_hosts(policy, subject);
     findings.extend(check_forbidden(policy, subject, catalog));
     if subject.role == Role::BuildTool && subject.artifact.is_none() {
@@ -180,8 +222,10 @@ fn check_subject(policy: &Policy, subject: &Subject<'_>, governed: bool, catalog
             findings.extend(check_anchors(policy, artifact, catalog));
             findings.extend(check_tool_bytes(policy, artifact, catalog));
         }
-    } else if matches!(subject.role, Role::Update | Role::VolumePlugin | Role::ContainerImage | Role::Medium)
-    {
+    } else if matches!(
+        subject.role,
+        Role::Update | Role::VolumePlugin | Role::ContainerImage | Role::Medium
+    ) {
         findings.extend(check_stated_digest(policy, subject));
     } else if governed {
         findings.extend(check_own_code(policy, subject));
@@ -209,10 +253,19 @@ pub fn check_evidence(
                 .iter()
                 .filter(|proof| rule.any_of.contains(&proof.proof))
                 .map(|proof| {
-                    format!("{} of {} is {}", proof.proof.as_str(), proof.subject, proof.verdict.as_str())
+                    format!(
+                        "{} of {} is {}",
+                        proof.proof.as_str(),
+                        proof.subject,
+                        proof.verdict.as_str()
+                    )
                 })
                 .collect();
-            let found = if found.is_empty() { "it is missing".to_owned() } else { found.join(", ") };
+            let found = if found.is_empty() {
+                "it is missing".to_owned()
+            } else {
+                found.join(", ")
+            };
             report_unmet(rule, &subject, &found)
         })
         .collect();
@@ -241,30 +294,54 @@ fn is_met(
     artifact: &PlannedArtifact,
     evidence: &[Evidence],
 ) -> bool {
-    let minimum = policy.minimum_verdict.unwrap_or(Verdict::SignedTimeUnproven);
+    let minimum = policy
+        .minimum_verdict
+        .unwrap_or(Verdict::SignedTimeUnproven);
     let holds = |proof: &Evidence| rule.any_of.contains(&proof.proof) && proof.verdict >= minimum;
-    let is_inner = |proof: &Evidence| proof.proof == ProofKind::Authenticode && proof.subject.contains('!');
-    if evidence.iter().any(|proof| holds(proof) && !is_inner(proof)) {
+    let is_inner =
+        |proof: &Evidence| proof.proof == ProofKind::Authenticode && proof.subject.contains('!');
+    if evidence
+        .iter()
+        .any(|proof| holds(proof) && !is_inner(proof))
+    {
         return true;
     }
-    let mut used: Vec<&str> = rule.components.iter().flat_map(|pattern| subject.brings(pattern)).collect();
+    let mut used: Vec<&str> = rule
+        .components
+        .iter()
+        .flat_map(|pattern| subject.brings(pattern))
+        .collect();
     let whole = rule.roles.contains(&subject.role)
         || !rule.hosts.is_empty()
-        || rule.components.iter().any(|pattern| subject.is_called(pattern));
+        || rule
+            .components
+            .iter()
+            .any(|pattern| subject.is_called(pattern));
     if whole {
         used.clone_from(&subject.programs);
     }
     let covered = |program: &&str| {
-        let members = artifact.members.iter().filter(|member| *member.file == **program);
+        let members = artifact
+            .members
+            .iter()
+            .filter(|member| *member.file == **program);
         let mut names = members.map(|member| format!("{}!{}", artifact.file, member.member));
-        names.any(|name| evidence.iter().any(|proof| holds(proof) && proof.subject == name))
+        names.any(|name| {
+            evidence
+                .iter()
+                .any(|proof| holds(proof) && proof.subject == name)
+        })
     };
     !used.is_empty() && used.iter().all(covered)
 }
 
 fn check_roots(policy: &Policy, artifact: &PlannedArtifact, evidence: &[Evidence]) -> Vec<Finding> {
-    let Some(allowed) = &policy.allowed_roots else { return Vec::new() };
-    let signed = evidence.iter().filter(|proof| proof.proof == ProofKind::Authenticode);
+    let Some(allowed) = &policy.allowed_roots else {
+        return Vec::new();
+    };
+    let signed = evidence
+        .iter()
+        .filter(|proof| proof.proof == ProofKind::Authenticode);
     let roots = signed.filter_map(|proof| proof.facts.get("rootSha256"));
     let refused = roots.filter(|root| !allowed.iter().any(|ok| ok.as_str() == root.as_str()));
     refused
@@ -273,14 +350,24 @@ fn check_roots(policy: &Policy, artifact: &PlannedArtifact, evidence: &[Evidence
                 "add the root to the policy, or override {} with a build of your own",
                 artifact.component
             );
-            Finding::new("allowedRoots", format!("its Authenticode chain ends in {root}"), remedy)
-                .with_subject(artifact.title())
+            Finding::new(
+                "allowedRoots",
+                format!("its Authenticode chain ends in {root}"),
+                remedy,
+            )
+            .with_subject(artifact.title())
         })
         .collect()
 }
 
-fn requirements<'a>(policy: &'a Policy, subject: &'a Subject<'_>) -> impl Iterator<Item = &'a Requirement> {
-    policy.require.iter().filter(|rule| subject.is_selected(rule))
+fn requirements<'a>(
+    policy: &'a Policy,
+    subject: &'a Subject<'_>,
+) -> impl Iterator<Item = &'a Requirement> {
+    policy
+        .require
+        .iter()
+        .filter(|rule| subject.is_selected(rule))
 }
 
 /// Whether a declared proof may be missing.
@@ -296,7 +383,10 @@ fn report_unmet(rule: &Requirement, subject: &Subject<'_>, found: &str) -> Findi
     let proofs: Vec<&str> = rule.any_of.iter().map(|proof| proof.as_str()).collect();
     let proofs = proofs.join(" or ");
     let remedy = match subject.role {
-        Role::Artifact => format!("override {} with a build that offers {proofs}", subject.name),
+        Role::Artifact => format!(
+            "override {} with a build that offers {proofs}",
+            subject.name
+        ),
         Role::Update => "give updates as files with their digests (`updates.files`)".to_owned(),
         _ => "choose an image without it, or change what the rule selects".to_owned(),
     };
@@ -319,43 +409,64 @@ fn offers(subject: &Subject<'_>, proof: ProofKind) -> bool {
         ProofKind::Size => artifact.size.is_some(),
         ProofKind::ChecksumFile => !artifact.checksums.is_empty(),
         ProofKind::Authenticode => artifact.authenticode.is_some(),
-        _ => artifact.signatures.iter().any(|signature| signature.kind.proof_kind() == proof),
+        _ => artifact
+            .signatures
+            .iter()
+            .any(|signature| signature.kind.proof_kind() == proof),
     }
 }
 
 fn check_forbidden(policy: &Policy, subject: &Subject<'_>, catalog: &Catalog) -> Option<Finding> {
     let remedy = match subject.name.as_str() {
         "wins" => "choose `--host-access services` or `hostprocess`".to_owned(),
-        name => format!("choose an image without it (`imagegen explain {name}` shows what needs it)"),
+        name => {
+            format!("choose an image without it (`imagegen explain {name}` shows what needs it)")
+        }
     };
     let forbidden = &policy.forbidden_components;
     // A file of the definition's may be a component's, whatever it is called.
     let known: Vec<String> = match subject.role {
         Role::Update | Role::VolumePlugin if !forbidden.is_empty() => {
-            let pins = subject.digests.iter().filter_map(|digest| catalog.find_pins(digest.as_str()).ok());
+            let pins = subject
+                .digests
+                .iter()
+                .filter_map(|digest| catalog.find_pins(digest.as_str()).ok());
             pins.flatten().map(|(component, _)| component).collect()
         }
         _ => Vec::new(),
     };
     let is_known = |pattern: &str| known.iter().any(|name| matches_pattern(pattern, name));
-    forbidden.iter().any(|pattern| subject.is_named(pattern) || is_known(pattern)).then(|| {
-        Finding::new("forbiddenComponents", "the component is forbidden", remedy).with_subject(&subject.title)
-    })
+    forbidden
+        .iter()
+        .any(|pattern| subject.is_named(pattern) || is_known(pattern))
+        .then(|| {
+            Finding::new("forbiddenComponents", "the component is forbidden", remedy)
+                .with_subject(&subject.title)
+        })
 }
 
 fn check_hosts(policy: &Policy, subject: &Subject<'_>) -> Vec<Finding> {
-    let Some(allowed) = policy.hosts() else { return Vec::new() };
+    let Some(allowed) = policy.hosts() else {
+        return Vec::new();
+    };
     if subject.role == Role::Update && matches!(subject.origin, Origin::Platform(_)) {
         let remedy = "give updates as files with their digests (`updates.files`)";
         let message = "Windows Update decides which hosts they come from";
         return vec![Finding::new("allowedHosts", message, remedy).with_subject(&subject.title)];
     }
     let finding = |host: String| {
-        let remedy =
-            format!("serve it from your own host: an override of `https://{host}/`, or `--mirror URL`");
-        Finding::new("allowedHosts", format!("it comes from {host}"), remedy).with_subject(&subject.title)
+        let remedy = format!(
+            "serve it from your own host: an override of `https://{host}/`, or `--mirror URL`"
+        );
+        Finding::new("allowedHosts", format!("it comes from {host}"), remedy)
+            .with_subject(&subject.title)
     };
-    subject.hosts().into_iter().filter(|host| !allowed.allows_host(host)).map(finding).collect()
+    subject
+        .hosts()
+        .into_iter()
+        .filter(|host| !allowed.allows_host(host))
+        .map(finding)
+        .collect()
 }
 
 fn check_publisher(policy: &Policy, artifact: &PlannedArtifact) -> Option<Finding> {
@@ -365,7 +476,8 @@ fn check_publisher(policy: &Policy, artifact: &PlannedArtifact) -> Option<Findin
         Finding::new(
             "allowedPublishers",
             format!("it is signed by `{publisher}`"),
-            "add the publisher to the policy, or override the component with a build of your own".to_owned(),
+            "add the publisher to the policy, or override the component with a build of your own"
+                .to_owned(),
         )
         .with_subject(artifact.title())
     })

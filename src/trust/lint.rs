@@ -20,10 +20,18 @@ pub fn check_policy(policy: &Policy, names: &[String]) -> Result<(), PolicyError
         let field = format!("require {}", rule.id);
         findings.extend(find_unknown(&field, &rule.components, names));
         if rule.id.trim().is_empty() {
-            findings.push(report("require", "a rule has no id", "name it: errors say which rule is not met"));
+            findings.push(report(
+                "require",
+                "a rule has no id",
+                "name it: errors say which rule is not met",
+            ));
         }
         if rule.any_of.is_empty() {
-            findings.push(report(&field, "`anyOf` names no proof", "name at least one proof"));
+            findings.push(report(
+                &field,
+                "`anyOf` names no proof",
+                "name at least one proof",
+            ));
         }
         if rule.components.is_empty() && rule.roles.is_empty() && rule.hosts.is_empty() {
             let remedy = "name `components`, `roles` or `hosts`";
@@ -38,59 +46,124 @@ pub fn check_policy(policy: &Policy, names: &[String]) -> Result<(), PolicyError
         ));
     }
     findings.extend(find_repeated(policy));
-    findings.extend(find_unknown("forbiddenComponents", &policy.forbidden_components, names));
-    let waived = policy.waivers.iter().filter(|waiver| !names.contains(&waiver.component));
+    findings.extend(find_unknown(
+        "forbiddenComponents",
+        &policy.forbidden_components,
+        names,
+    ));
+    let waived = policy
+        .waivers
+        .iter()
+        .filter(|waiver| !names.contains(&waiver.component));
     findings.extend(waived.map(|waiver| {
-        let close =
-            crate::model::names::format_suggestion(&waiver.component, names.iter().map(String::as_str));
-        report("waivers", &format!("no component is named `{}`", waiver.component), &close)
+        let close = crate::model::names::format_suggestion(
+            &waiver.component,
+            names.iter().map(String::as_str),
+        );
+        report(
+            "waivers",
+            &format!("no component is named `{}`", waiver.component),
+            &close,
+        )
     }));
-    let inner = policy.waivers.iter().filter(|waiver| !waiver.proof.is_beside());
+    let inner = policy
+        .waivers
+        .iter()
+        .filter(|waiver| !waiver.proof.is_beside());
     findings.extend(inner.map(|waiver| {
-        let message =
-            format!("{} of {} is no file that can be missing", waiver.proof.as_str(), waiver.component);
-        report("waivers", &message, "name a checksum file or a detached signature")
+        let message = format!(
+            "{} of {} is no file that can be missing",
+            waiver.proof.as_str(),
+            waiver.component
+        );
+        report(
+            "waivers",
+            &message,
+            "name a checksum file or a detached signature",
+        )
     }));
     let lists = [
-        ("allowedHosts", policy.allowed_hosts.as_ref().is_some_and(Vec::is_empty)),
-        ("allowedPublishers", policy.allowed_publishers.as_ref().is_some_and(Vec::is_empty)),
-        ("allowedRoots", policy.allowed_roots.as_ref().is_some_and(Vec::is_empty)),
+        (
+            "allowedHosts",
+            policy.allowed_hosts.as_ref().is_some_and(Vec::is_empty),
+        ),
+        (
+            "allowedPublishers",
+            policy
+                .allowed_publishers
+                .as_ref()
+                .is_some_and(Vec::is_empty),
+        ),
+        (
+            "allowedRoots",
+            policy.allowed_roots.as_ref().is_some_and(Vec::is_empty),
+        ),
     ];
     for (field, is_empty) in lists {
         if is_empty {
-            findings.push(report(field, "the list is empty", "add a member, or remove the list"));
+            findings.push(report(
+                field,
+                "the list is empty",
+                "add a member, or remove the list",
+            ));
         }
     }
     findings.extend(find_malformed_trust(policy));
     findings.extend(find_low_minimums(policy));
     let is_publisher = |text: &str| {
-        text.split_once('=').is_some_and(|(key, value)| !key.trim().is_empty() && !value.trim().is_empty())
+        text.split_once('=')
+            .is_some_and(|(key, value)| !key.trim().is_empty() && !value.trim().is_empty())
     };
-    let publishers = policy.allowed_publishers.iter().flatten().filter(|text| !is_publisher(text));
+    let publishers = policy
+        .allowed_publishers
+        .iter()
+        .flatten()
+        .filter(|text| !is_publisher(text));
     findings.extend(publishers.map(|text| {
-        let remedy = "write attributes of the certificate's subject, such as `O=Example Inc,CN=Example Inc`";
-        report("allowedPublishers", &format!("`{text}` is not a publisher"), remedy)
+        let remedy =
+            "write attributes of the certificate's subject, such as `O=Example Inc,CN=Example Inc`";
+        report(
+            "allowedPublishers",
+            &format!("`{text}` is not a publisher"),
+            remedy,
+        )
     }));
     if findings.is_empty() {
         return Ok(());
     }
-    Err(PolicyError::Malformed { policy: policy.name.clone(), findings })
+    Err(PolicyError::Malformed {
+        policy: policy.name.clone(),
+        findings,
+    })
 }
 
 /// A waiver of the command line that accepts nothing: no such component declares such a proof.
 #[must_use]
-pub fn find_idle_waiver<'a>(waivers: &'a [Waiver], plan: &Plan, catalog: &Catalog) -> Option<&'a Waiver> {
+pub fn find_idle_waiver<'a>(
+    waivers: &'a [Waiver],
+    plan: &Plan,
+    catalog: &Catalog,
+) -> Option<&'a Waiver> {
     let is_declared = |checksums: &[ChecksumFile], signatures: &[Signature], proof: ProofKind| {
         let kinds = checksums.iter().map(|_| ProofKind::ChecksumFile);
-        kinds.chain(signatures.iter().map(|one| one.kind.proof_kind())).any(|kind| kind == proof)
+        kinds
+            .chain(signatures.iter().map(|one| one.kind.proof_kind()))
+            .any(|kind| kind == proof)
     };
-    waivers.iter().find(|Waiver { component, proof, .. }| {
-        let mut planned = plan.artifacts().filter(|artifact| artifact.component == component.as_str());
-        let known = catalog.load_component(component).ok();
-        let mut releases = known.iter().flat_map(|component| &component.releases);
-        !planned.any(|artifact| is_declared(&artifact.checksums, &artifact.signatures, *proof))
-            && !releases.any(|release| is_declared(&release.checksums, &release.signatures, *proof))
-    })
+    waivers.iter().find(
+        |Waiver {
+             component, proof, ..
+         }| {
+            let mut planned = plan
+                .artifacts()
+                .filter(|artifact| artifact.component == component.as_str());
+            let known = catalog.load_component(component).ok();
+            let mut releases = known.iter().flat_map(|component| &component.releases);
+            !planned.any(|artifact| is_declared(&artifact.checksums, &artifact.signatures, *proof))
+                && !releases
+                    .any(|release| is_declared(&release.checksums, &release.signatures, *proof))
+        },
+    )
 }
 
 /// Patterns without members. Files and images of a definition have names of their own: `KB…`,
@@ -98,18 +171,25 @@ pub fn find_idle_waiver<'a>(waivers: &'a [Waiver], plan: &Plan, catalog: &Catalo
 fn find_unknown(field: &str, patterns: &[String], names: &[String]) -> Vec<Finding> {
     let is_update = |pattern: &str| match pattern.strip_suffix('*') {
         Some(start) => start.strip_prefix("KB").is_some_and(|digits| {
-            digits.len() <= 7 && !digits.starts_with('0') && digits.bytes().all(|byte| byte.is_ascii_digit())
+            digits.len() <= 7
+                && !digits.starts_with('0')
+                && digits.bytes().all(|byte| byte.is_ascii_digit())
         }),
         None => pattern.parse::<KbId>().is_ok(),
     };
     let is_own = |pattern: &str| pattern.contains(['~', '/']) || is_update(pattern);
-    let unknown = patterns
-        .iter()
-        .filter(|pattern| !is_own(pattern) && !names.iter().any(|name| matches_pattern(pattern, name)));
+    let unknown = patterns.iter().filter(|pattern| {
+        !is_own(pattern) && !names.iter().any(|name| matches_pattern(pattern, name))
+    });
     unknown
         .map(|pattern| {
-            let close = crate::model::names::format_suggestion(pattern, names.iter().map(String::as_str));
-            report(field, &format!("no component or program is named `{pattern}`"), &close)
+            let close =
+                crate::model::names::format_suggestion(pattern, names.iter().map(String::as_str));
+            report(
+                field,
+                &format!("no component or program is named `{pattern}`"),
+                &close,
+            )
         })
         .collect()
 }
@@ -119,32 +199,58 @@ fn find_malformed_trust(policy: &Policy) -> Vec<Finding> {
     let is_hex = |text: &str, lengths: &[usize]| {
         lengths.contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_hexdigit())
     };
-    let keys = policy.trusted_keys.iter().filter(|key| !is_hex(key, &[40, 64]));
+    let keys = policy
+        .trusted_keys
+        .iter()
+        .filter(|key| !is_hex(key, &[40, 64]));
     let keys = keys.map(|key| {
-        let remedy = "write the 64 hexadecimal digits of a SHA-256, or the 40 of an OpenPGP fingerprint";
-        report("trustedKeys", &format!("`{key}` is not the digest of a key"), remedy)
+        let remedy =
+            "write the 64 hexadecimal digits of a SHA-256, or the 40 of an OpenPGP fingerprint";
+        report(
+            "trustedKeys",
+            &format!("`{key}` is not the digest of a key"),
+            remedy,
+        )
     });
     // The digest of an empty file is what a broken download leaves.
     let is_file = |digest: &str| {
         let digest = digest.to_ascii_lowercase();
         digest.parse::<Sha256>().is_ok() || digest.parse::<Sha512>().is_ok()
     };
-    let digests = policy.trusted_digests.iter().filter(|digest| !is_file(digest));
+    let digests = policy
+        .trusted_digests
+        .iter()
+        .filter(|digest| !is_file(digest));
     let digests = digests.map(|digest| {
         let remedy = "write the 64 hexadecimal digits of a SHA-256, or the 128 of a SHA-512";
-        report("trustedDigests", &format!("`{digest}` is not the digest of a file"), remedy)
+        report(
+            "trustedDigests",
+            &format!("`{digest}` is not the digest of a file"),
+            remedy,
+        )
     });
-    let signers =
-        policy.trusted_identities.iter().filter(|it| it.identity.is_empty() || it.issuer.is_empty());
+    let signers = policy
+        .trusted_identities
+        .iter()
+        .filter(|it| it.identity.is_empty() || it.issuer.is_empty());
     let signers = signers.map(|it| {
         let message = format!("`{}` of `{}` is not a signer", it.identity, it.issuer);
-        report("trustedIdentities", &message, "name both identity and issuer")
+        report(
+            "trustedIdentities",
+            &message,
+            "name both identity and issuer",
+        )
     });
     let mut findings: Vec<Finding> = keys.chain(digests).chain(signers).collect();
     for grant in &policy.header_grants {
-        if grant.environment.is_empty() || grant.environment.contains('=') || grant.hosts.is_empty() {
+        if grant.environment.is_empty() || grant.environment.contains('=') || grant.hosts.is_empty()
+        {
             let remedy = "name the environment variable and the hosts that receive it";
-            findings.push(report("headerGrants", "a grant has no variable or no hosts", remedy));
+            findings.push(report(
+                "headerGrants",
+                "a grant has no variable or no hosts",
+                remedy,
+            ));
         }
     }
     findings
@@ -154,24 +260,46 @@ fn find_malformed_trust(policy: &Policy) -> Vec<Finding> {
 fn find_low_minimums(policy: &Policy) -> Vec<Finding> {
     let verdict = policy.minimum_verdict.filter(|verdict| !verdict.holds());
     let verdict = verdict.map(|verdict| {
-        let message = format!("`{}` is not the verdict of a proof that holds", verdict.as_str());
-        report("minimumVerdict", &message, "write `verified` or `signed-time-unproven`")
+        let message = format!(
+            "`{}` is not the verdict of a proof that holds",
+            verdict.as_str()
+        );
+        report(
+            "minimumVerdict",
+            &message,
+            "write `verified` or `signed-time-unproven`",
+        )
     });
-    let confidence = policy.minimum_confidence.filter(|confidence| *confidence < Confidence::Low);
+    let confidence = policy
+        .minimum_confidence
+        .filter(|confidence| *confidence < Confidence::Low);
     let confidence = confidence.map(|confidence| {
-        let message = format!("digests that are `{}` never pin anything", confidence.as_str());
-        report("minimumConfidence", &message, "write `low`, `medium`, `high` or `authoritative`")
+        let message = format!(
+            "digests that are `{}` never pin anything",
+            confidence.as_str()
+        );
+        report(
+            "minimumConfidence",
+            &message,
+            "write `low`, `medium`, `high` or `authoritative`",
+        )
     });
     verdict.into_iter().chain(confidence).collect()
 }
 
 fn find_repeated(policy: &Policy) -> Vec<Finding> {
     let rules = &policy.require;
-    let repeated =
-        rules.iter().enumerate().filter(|(at, rule)| rules[..*at].iter().any(|other| other.id == rule.id));
+    let repeated = rules
+        .iter()
+        .enumerate()
+        .filter(|(at, rule)| rules[..*at].iter().any(|other| other.id == rule.id));
     repeated
         .map(|(_, rule)| {
-            report(&format!("require {}", rule.id), "two rules have this id", "give each its own")
+            report(
+                &format!("require {}", rule.id),
+                "two rules have this id",
+                "give each its own",
+            )
         })
         .collect()
 }

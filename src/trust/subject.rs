@@ -68,7 +68,10 @@ impl<'a> Subject<'a> {
     #[must_use]
     pub fn from_artifact(artifact: &'a PlannedArtifact) -> Self {
         let members = artifact.members.iter().map(|member| member.file.as_str());
-        let own = artifact.members.is_empty().then_some(artifact.file.as_str());
+        let own = artifact
+            .members
+            .is_empty()
+            .then_some(artifact.file.as_str());
         let role = match artifact.role {
             ArtifactRole::Guest => Role::Artifact,
             ArtifactRole::BootMedia => Role::Medium,
@@ -77,9 +80,17 @@ impl<'a> Subject<'a> {
         Self {
             title: artifact.title(),
             programs: members.chain(own).collect(),
-            digests: artifact.digests.iter().map(|pin| pin.digest.clone()).collect(),
+            digests: artifact
+                .digests
+                .iter()
+                .map(|pin| pin.digest.clone())
+                .collect(),
             artifact: Some(artifact),
-            ..Self::new(role, &artifact.component, Origin::Url(artifact.url.to_string()))
+            ..Self::new(
+                role,
+                &artifact.component,
+                Origin::Url(artifact.url.to_string()),
+            )
         }
     }
 
@@ -87,7 +98,10 @@ impl<'a> Subject<'a> {
     #[must_use]
     pub fn from_own_file(path: &str, sha256: &str) -> Self {
         let digest = sha256.parse().ok().map(FileDigest::Sha256);
-        Self { digests: digest.into_iter().collect(), ..Self::new(Role::OwnFile, path, Origin::Given) }
+        Self {
+            digests: digest.into_iter().collect(),
+            ..Self::new(Role::OwnFile, path, Origin::Given)
+        }
     }
 
     /// A container image that manifests or a bundle name.
@@ -101,7 +115,11 @@ impl<'a> Subject<'a> {
                 .into_iter()
                 .collect(),
             registries: list_registries(mirrors, image),
-            ..Self::new(Role::ContainerImage, image, Origin::Registry(image.to_owned()))
+            ..Self::new(
+                Role::ContainerImage,
+                image,
+                Origin::Registry(image.to_owned()),
+            )
         }
     }
 
@@ -129,14 +147,16 @@ impl<'a> Subject<'a> {
         match self.role {
             // Windows tells no case apart; the folder of a plugin means each of its files.
             Role::VolumePlugin => {
-                let (pattern, name) = (pattern.to_ascii_lowercase(), self.name.to_ascii_lowercase());
+                let (pattern, name) =
+                    (pattern.to_ascii_lowercase(), self.name.to_ascii_lowercase());
                 let folder = name.split('/').next().unwrap_or_default();
                 matches_pattern(&pattern, &name) || matches_pattern(&pattern, folder)
             }
             Role::ContainerImage => matches_image(pattern, &self.name),
             // A search by category may find any update.
             Role::Update => {
-                matches_pattern(pattern, &self.name) || self.name == SEARCH && pattern.starts_with("KB")
+                matches_pattern(pattern, &self.name)
+                    || self.name == SEARCH && pattern.starts_with("KB")
             }
             _ => matches_pattern(pattern, &self.name),
         }
@@ -151,20 +171,31 @@ impl<'a> Subject<'a> {
             matches_pattern(&pattern, &program) || matches_pattern(&pattern, stem)
         };
         let members = self.artifact.map_or(&[][..], |artifact| &artifact.members);
-        let comes_as =
-            move |program: &str| members.iter().any(|it| *it.file == *program && fits(file_name(&it.member)));
-        self.programs.iter().copied().filter(move |program| fits(program) || comes_as(program))
+        let comes_as = move |program: &str| {
+            members
+                .iter()
+                .any(|it| *it.file == *program && fits(file_name(&it.member)))
+        };
+        self.programs
+            .iter()
+            .copied()
+            .filter(move |program| fits(program) || comes_as(program))
     }
 
     /// Whether a requirement of a policy is about it.
     #[must_use]
     pub fn is_selected(&self, rule: &Requirement) -> bool {
         let versions = |artifact: &PlannedArtifact| {
-            rule.versions.as_ref().is_none_or(|range| range.contains(&artifact.version))
+            rule.versions
+                .as_ref()
+                .is_none_or(|range| range.contains(&artifact.version))
         };
         let selected = rule.roles.contains(&self.role)
             || rule.components.iter().any(|pattern| self.is_named(pattern))
-            || self.hosts().iter().any(|host| rule.hosts.iter().any(|pattern| matches_host(pattern, host)));
+            || self
+                .hosts()
+                .iter()
+                .any(|host| rule.hosts.iter().any(|pattern| matches_host(pattern, host)));
         selected && self.artifact.is_none_or(versions)
     }
 
@@ -182,11 +213,18 @@ impl<'a> Subject<'a> {
     pub fn urls(&self) -> Vec<&str> {
         let mut urls = match &self.origin {
             Origin::Url(url) => vec![url.as_str()],
-            Origin::Registry(_) | Origin::Platform(_) | Origin::Given | Origin::Catalog => Vec::new(),
+            Origin::Registry(_) | Origin::Platform(_) | Origin::Given | Origin::Catalog => {
+                Vec::new()
+            }
         };
         urls.extend(self.registries.iter().map(String::as_str));
         if let Some(artifact) = self.artifact {
-            urls.extend(artifact.checksums.iter().map(|checksum| checksum.url.public_url()));
+            urls.extend(
+                artifact
+                    .checksums
+                    .iter()
+                    .map(|checksum| checksum.url.public_url()),
+            );
             for signature in &artifact.signatures {
                 urls.push(signature.url.public_url());
                 urls.extend(signature.certificate_url.as_ref().map(HttpUrl::public_url));
@@ -202,54 +240,116 @@ pub fn list_subjects(plan: &Plan) -> Vec<Subject<'_>> {
     let mut subjects: Vec<Subject<'_>> = plan.artifacts().map(Subject::from_artifact).collect();
     subjects.extend(plan.selection.user_files().map(|file| {
         // A plugin's file is `VENDOR~DRIVER/FILE`, an update is `KB…`.
-        let role = if file.name.contains('~') { Role::VolumePlugin } else { Role::Update };
+        let role = if file.name.contains('~') {
+            Role::VolumePlugin
+        } else {
+            Role::Update
+        };
         Subject {
             digests: vec![FileDigest::Sha256(file.sha256.clone())],
             ..Subject::new(role, file.name, Origin::Url(file.url.to_string()))
         }
     }));
     let updates = plan.selection.updates.iter();
-    let found = |name: &str| Subject::new(Role::Update, name, Origin::Platform("Windows Update".to_owned()));
-    subjects.extend(updates.clone().flat_map(|updates| &updates.kbs).map(|kb| found(kb)));
-    if updates.flat_map(|updates| &updates.categories).next().is_some() {
+    let found = |name: &str| {
+        Subject::new(
+            Role::Update,
+            name,
+            Origin::Platform("Windows Update".to_owned()),
+        )
+    };
+    subjects.extend(
+        updates
+            .clone()
+            .flat_map(|updates| &updates.kbs)
+            .map(|kb| found(kb)),
+    );
+    if updates
+        .flat_map(|updates| &updates.categories)
+        .next()
+        .is_some()
+    {
         subjects.push(found(SEARCH));
     }
     let mirrors = &plan.selection.mirrors;
     subjects.extend(plan.images.iter().map(|image| {
         let outside = !plan.selection.container_images.contains(image);
-        Subject { outside, ..Subject::from_image(image, mirrors) }
+        Subject {
+            outside,
+            ..Subject::from_image(image, mirrors)
+        }
     }));
     // The node pulls it by its tag, unless the image holds it by a digest.
     let carried = format!("{}@", plan.pause);
     if !plan.images.iter().any(|image| image.starts_with(&carried)) {
         let title = format!("pause image {}", plan.pause);
-        subjects.push(Subject { title, outside: true, ..Subject::from_image(&plan.pause, mirrors) });
+        subjects.push(Subject {
+            title,
+            outside: true,
+            ..Subject::from_image(&plan.pause, mirrors)
+        });
     }
-    let scripts = plan.selection.overrides.iter().filter(|(key, _)| key.starts_with(SCRIPTS));
+    let scripts = plan
+        .selection
+        .overrides
+        .iter()
+        .filter(|(key, _)| key.starts_with(SCRIPTS));
     subjects.extend(scripts.filter_map(|(key, over)| {
         let digest = FileDigest::Sha256(over.sha256.clone()?);
-        Some(Subject { digests: vec![digest], ..Subject::new(Role::GuestScript, key, Origin::Given) })
+        Some(Subject {
+            digests: vec![digest],
+            ..Subject::new(Role::GuestScript, key, Origin::Given)
+        })
     }));
-    let certificates = plan.signing.iter().flat_map(|signing| &signing.certificates);
+    let certificates = plan
+        .signing
+        .iter()
+        .flat_map(|signing| &signing.certificates);
     subjects.extend(certificates.map(|certificate| Subject {
         digests: vec![FileDigest::Sha256(certificate.sha256.clone())],
-        ..Subject::new(Role::Certificate, certificate.sha256.as_str(), Origin::Given)
+        ..Subject::new(
+            Role::Certificate,
+            certificate.sha256.as_str(),
+            Origin::Given,
+        )
     }));
-    let variables = plan.target.variables.iter().filter(|variable| variable.base_image);
+    let variables = plan
+        .target
+        .variables
+        .iter()
+        .filter(|variable| variable.base_image);
     subjects.extend(variables.filter_map(|variable| {
         let value = plan.variables.get(&variable.name)?;
-        let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        let text = value
+            .as_str()
+            .map_or_else(|| value.to_string(), str::to_owned);
         let is_url = text.starts_with("http://") || text.starts_with("https://");
-        let origin = if is_url { Origin::Url(text) } else { Origin::Platform(text) };
+        let origin = if is_url {
+            Origin::Url(text)
+        } else {
+            Origin::Platform(text)
+        };
         Some(Subject::new(Role::BaseImage, &variable.name, origin))
     }));
-    subjects.extend(plan.target.variables.iter().filter_map(|variable| list_downloaded(plan, variable)));
+    subjects.extend(
+        plan.target
+            .variables
+            .iter()
+            .filter_map(|variable| list_downloaded(plan, variable)),
+    );
     if let Some(packer) = &plan.packer {
         let title = format!("packer {}", packer.version);
-        subjects.push(Subject { title, ..Subject::new(Role::BuildTool, "packer", Origin::Catalog) });
+        subjects.push(Subject {
+            title,
+            ..Subject::new(Role::BuildTool, "packer", Origin::Catalog)
+        });
         subjects.extend(packer.plugins.iter().map(|plugin| Subject {
             title: format!("packer-plugin-{} {}", plugin.name, plugin.version),
-            ..Subject::new(Role::BuildTool, format!("packer-plugin-{}", plugin.name), Origin::Catalog)
+            ..Subject::new(
+                Role::BuildTool,
+                format!("packer-plugin-{}", plugin.name),
+                Origin::Catalog,
+            )
         }));
     }
     subjects
@@ -262,7 +362,10 @@ fn list_downloaded<'a>(plan: &Plan, variable: &Variable) -> Option<Subject<'a>> 
     let url: HttpUrl = text(&variable.name)?.parse().ok()?;
     let origin = Origin::Url(url.public_url().to_owned());
     let digests = sha256.map(FileDigest::Sha256).into_iter().collect();
-    Some(Subject { digests, ..Subject::new(Role::Medium, &variable.name, origin) })
+    Some(Subject {
+        digests,
+        ..Subject::new(Role::Medium, &variable.name, origin)
+    })
 }
 
 /// Mirrors of registries that no image of the plan comes from: nodes ask them for what they pull later.
@@ -270,13 +373,21 @@ fn list_downloaded<'a>(plan: &Plan, variable: &Variable) -> Option<Subject<'a>> 
 pub fn list_mirrors(plan: &Plan) -> Vec<Subject<'_>> {
     let images = plan.images.iter().map(|image| find_registry(image));
     let used: BTreeSet<&str> = images.chain([find_registry(&plan.pause)]).collect();
-    let others = plan.selection.mirrors.iter().map(|(registry, urls)| (registry.to_string(), urls));
+    let others = plan
+        .selection
+        .mirrors
+        .iter()
+        .map(|(registry, urls)| (registry.to_string(), urls));
     others
         .filter(|(registry, _)| !used.contains(registry.as_str()))
         .map(|(registry, urls)| {
             let name = format!("mirror of {registry}");
             let registries = urls.iter().map(HttpUrl::to_string).collect();
-            Subject { registries, outside: true, ..Subject::new(Role::ContainerImage, name, Origin::Given) }
+            Subject {
+                registries,
+                outside: true,
+                ..Subject::new(Role::ContainerImage, name, Origin::Given)
+            }
         })
         .collect()
 }
@@ -288,18 +399,33 @@ const SEARCH: &str = "updates that Windows Update finds";
 /// runtime fills in; a pattern without port means every port.
 fn matches_image(pattern: &str, image: &str) -> bool {
     let has_port = find_registry(pattern).contains(':');
-    let (image, pattern) = (complete_image(image, has_port), complete_image(pattern, has_port));
+    let (image, pattern) = (
+        complete_image(image, has_port),
+        complete_image(pattern, has_port),
+    );
     let short = image.replacen("docker.io/library/", "docker.io/", 1);
-    [&image, &short].into_iter().any(|name| matches_pattern(&pattern, name))
+    [&image, &short]
+        .into_iter()
+        .any(|name| matches_pattern(&pattern, name))
 }
 
 /// An image, or the beginning of one, with its registry.
 fn complete_image(image: &str, with_port: bool) -> String {
     let registry = find_registry(image);
-    let named = image.strip_prefix(registry).and_then(|rest| rest.strip_prefix('/'));
+    let named = image
+        .strip_prefix(registry)
+        .and_then(|rest| rest.strip_prefix('/'));
     let host = registry.strip_suffix(":443").unwrap_or(registry);
-    let host = host.split(':').next().filter(|_| !with_port).unwrap_or(host);
-    let host = if matches!(host, "index.docker.io" | "registry-1.docker.io") { "docker.io" } else { host };
+    let host = host
+        .split(':')
+        .next()
+        .filter(|_| !with_port)
+        .unwrap_or(host);
+    let host = if matches!(host, "index.docker.io" | "registry-1.docker.io") {
+        "docker.io"
+    } else {
+        host
+    };
     let name = named.unwrap_or(image);
     let library = if host == "docker.io" && !name.contains('/') && !name.is_empty() && name != "*" {
         "library/"
@@ -321,5 +447,7 @@ fn list_registries(mirrors: &BTreeMap<Registry, Vec<HttpUrl>>, image: &str) -> V
     let registry = find_registry(image);
     let mirrors = mirrors.iter().filter(|(name, _)| name.as_str() == registry);
     let mirrors = mirrors.flat_map(|(_, urls)| urls).map(HttpUrl::to_string);
-    std::iter::once(format!("https://{registry}/")).chain(mirrors).collect()
+    std::iter::once(format!("https://{registry}/"))
+        .chain(mirrors)
+        .collect()
 }

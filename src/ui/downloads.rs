@@ -35,8 +35,13 @@ struct Counts {
 #[derive(Debug)]
 enum Shown {
     Silent,
-    Bars { all: MultiProgress, overall: ProgressBar },
-    Lines { last: Mutex<Instant> },
+    Bars {
+        all: MultiProgress,
+        overall: ProgressBar,
+    },
+    Lines {
+        last: Mutex<Instant>,
+    },
 }
 
 /// One download.
@@ -78,10 +83,16 @@ impl Counts {
     fn format(&self, elapsed: Duration) -> String {
         let bytes = self.bytes.load(Ordering::Relaxed);
         let done = self.done.load(Ordering::Relaxed);
-        let total = self.total().map_or_else(String::new, |total| format!(" of {}", HumanBytes(total)));
+        let total = self
+            .total()
+            .map_or_else(String::new, |total| format!(" of {}", HumanBytes(total)));
         let speed = bytes.checked_div(elapsed.as_secs());
         let speed = speed.map_or_else(String::new, |speed| format!(", {}/s", HumanBytes(speed)));
-        format!("{done} of {} files, {}{total}{speed}", self.files, HumanBytes(bytes))
+        format!(
+            "{done} of {} files, {}{total}{speed}",
+            self.files,
+            HumanBytes(bytes)
+        )
     }
 }
 
@@ -97,16 +108,28 @@ impl Downloads {
             overall.set_style(parse_style("{wide_msg}"));
             Shown::Bars { all, overall }
         } else {
-            Shown::Lines { last: Mutex::new(Instant::now()) }
+            Shown::Lines {
+                last: Mutex::new(Instant::now()),
+            }
         };
         let verbose = printer.verbosity == Verbosity::Verbose;
-        Self { shown, verbose, counts: Counts::new(sizes), start: Instant::now() }
+        Self {
+            shown,
+            verbose,
+            counts: Counts::new(sizes),
+            start: Instant::now(),
+        }
     }
 
     /// Nothing is shown.
     pub fn new_silent() -> Self {
         let counts = Counts::default();
-        Self { shown: Shown::Silent, verbose: false, counts, start: Instant::now() }
+        Self {
+            shown: Shown::Silent,
+            verbose: false,
+            counts,
+            start: Instant::now(),
+        }
     }
 
     /// A file that is there already.
@@ -126,7 +149,13 @@ impl Downloads {
             }
             _ => None,
         };
-        Transfer { downloads: self, bar, name: escape_controls(name).into_owned(), counted: 0, size }
+        Transfer {
+            downloads: self,
+            bar,
+            name: escape_controls(name).into_owned(),
+            counted: 0,
+            size,
+        }
     }
 
     /// Something worth a line.
@@ -156,12 +185,19 @@ impl Downloads {
         self.counts.bytes.fetch_add(bytes, Ordering::Relaxed);
         match &self.shown {
             Shown::Silent => {}
-            Shown::Bars { overall, .. } => overall.set_message(self.counts.format(self.start.elapsed())),
+            Shown::Bars { overall, .. } => {
+                overall.set_message(self.counts.format(self.start.elapsed()))
+            }
             Shown::Lines { last } => {
-                let Ok(mut last) = last.try_lock() else { return };
+                let Ok(mut last) = last.try_lock() else {
+                    return;
+                };
                 if last.elapsed() >= BETWEEN_LINES {
                     *last = Instant::now();
-                    Printer::print_line(&format!("fetched {}", self.counts.format(self.start.elapsed())));
+                    Printer::print_line(&format!(
+                        "fetched {}",
+                        self.counts.format(self.start.elapsed())
+                    ));
                 }
             }
         }
@@ -175,27 +211,38 @@ fn parse_style(template: &str) -> ProgressStyle {
 impl Transfer<'_> {
     /// The server says how large the file is.
     pub fn announce_size(&mut self, size: u64) {
-        self.downloads.counts.learn_size(self.size.replace(size), size);
+        self.downloads
+            .counts
+            .learn_size(self.size.replace(size), size);
     }
 
     pub fn add(&mut self, bytes: u64) {
         self.counted += bytes;
         self.downloads.add_bytes(bytes);
         if let Some(bar) = &self.bar {
-            let size = self.size.map_or_else(String::new, |size| format!(" of {}", HumanBytes(size)));
+            let size = self
+                .size
+                .map_or_else(String::new, |size| format!(" of {}", HumanBytes(size)));
             bar.set_message(format!("{}: {}{size}", self.name, HumanBytes(self.counted)));
         }
     }
 
     /// The file begins anew.
     pub fn restart(&mut self) {
-        self.downloads.counts.bytes.fetch_sub(self.counted, Ordering::Relaxed);
+        self.downloads
+            .counts
+            .bytes
+            .fetch_sub(self.counted, Ordering::Relaxed);
         self.counted = 0;
     }
 
     pub fn finish_transfer(self) {
         self.downloads.counts.done.fetch_add(1, Ordering::Relaxed);
-        self.downloads.print_detail(&format!("{}: downloaded, {}", self.name, HumanBytes(self.counted)));
+        self.downloads.print_detail(&format!(
+            "{}: downloaded, {}",
+            self.name,
+            HumanBytes(self.counted)
+        ));
         if let Some(bar) = self.bar {
             bar.finish_and_clear();
         }
@@ -213,11 +260,17 @@ mod tests {
         counts.bytes.fetch_add(3 << 20, Ordering::Relaxed);
         assert_eq!(counts.format(Duration::ZERO), "0 of 2 files, 3.00 MiB");
         counts.learn_size(None, 4 << 20);
-        assert_eq!(counts.format(Duration::ZERO), "0 of 2 files, 3.00 MiB of 5.00 MiB");
+        assert_eq!(
+            counts.format(Duration::ZERO),
+            "0 of 2 files, 3.00 MiB of 5.00 MiB"
+        );
         // The server knows better, and a file of the store is no part of the download.
         counts.learn_size(Some(4 << 20), 8 << 20);
         assert_eq!(counts.total(), Some(9 << 20));
         counts.learn_size(Some(1 << 20), 0);
-        assert_eq!(counts.format(Duration::from_secs(3)), "0 of 2 files, 3.00 MiB of 8.00 MiB, 1.00 MiB/s");
+        assert_eq!(
+            counts.format(Duration::from_secs(3)),
+            "0 of 2 files, 3.00 MiB of 8.00 MiB, 1.00 MiB/s"
+        );
     }
 }

@@ -2,7 +2,10 @@
 
 /// Breaks every line that is longer than `width`.
 pub(super) fn wrap_text(text: &str, width: usize) -> String {
-    let lines: Vec<String> = text.split('\n').map(|line| wrap_line(line, width)).collect();
+    let lines: Vec<String> = text
+        .split('\n')
+        .map(|line| wrap_line(line, width))
+        .collect();
     lines.join("\n")
 }
 
@@ -30,8 +33,12 @@ fn wrap_line(line: &str, width: usize) -> String {
 /// Where the continued text begins: below the last column of a table, or a little further in than the line.
 fn find_text_column(line: &str, width: usize) -> usize {
     let start = line.len() - line.trim_start().len();
-    let column = line[start..].rfind("  ").map(|at| line[..start + at + 2].chars().count());
-    column.filter(|column| *column <= width / 2).unwrap_or(start + 2)
+    let column = line[start..]
+        .rfind("  ")
+        .map(|at| line[..start + at + 2].chars().count());
+    column
+        .filter(|column| *column <= width / 2)
+        .unwrap_or(start + 2)
 }
 
 #[cfg(test)]
@@ -44,8 +51,16 @@ mod tests {
             ("short\n", 10, "short\n"),
             ("one two three\nfour", 9, "one two\n  three\nfour"),
             ("  id  one two three", 13, "  id  one two\n      three"),
-            ("hint: https://a.example/very/long", 12, "hint:\n  https://a.example/very/long"),
-            ("name                    one two three", 30, "name                    one\n  two three"),
+            (
+                "hint: https://a.example/very/long",
+                12,
+                "hint:\n  https://a.example/very/long",
+            ),
+            (
+                "name                    one two three",
+                30,
+                "name                    one\n  two three",
+            ),
             ("äöü äöü äöü", 7, "äöü äöü\n  äöü"),
         ] {
             assert_eq!(wrap_text(text, width), expected, "{text}");

@@ -33,7 +33,8 @@ use super::plannable;
 /// The catalog is the built-in one, the digest cannot be had or proven, or the pin breaks a rule of the catalog.
 pub fn pin_digest(args: &PinArgs, manifests: Option<&Path>, printer: &Printer) -> Result<Vec<Pin>> {
     let Some(folder) = manifests else {
-        let remedy = "write it to a folder with `imagegen catalog export --out DIR`, then `--manifests DIR`";
+        let remedy =
+            "write it to a folder with `imagegen catalog export --out DIR`, then `--manifests DIR`";
         return Err(UsageError::new("the built-in catalog cannot be changed", remedy).into());
     };
     let mut files = fs::read_tree(folder)?;
@@ -46,10 +47,13 @@ pub fn pin_digest(args: &PinArgs, manifests: Option<&Path>, printer: &Printer) -
     let text = insert_pins(&path, &files[&name], &added)?;
     let known = lint_catalog(&trees.catalog);
     files.insert(name, text.clone().into_bytes());
-    let found: Vec<_> = lint_catalog(&Catalog::new(Tree::from_files(folder.display().to_string(), files)))
-        .into_iter()
-        .filter(|finding| !known.contains(finding))
-        .collect();
+    let found: Vec<_> = lint_catalog(&Catalog::new(Tree::from_files(
+        folder.display().to_string(),
+        files,
+    )))
+    .into_iter()
+    .filter(|finding| !known.contains(finding))
+    .collect();
     if let Some(first) = found.first() {
         return Err(Error::from(CatalogError::Lint {
             catalog: folder.display().to_string(),
@@ -72,16 +76,31 @@ struct KnownDigests {
 
 impl KnownDigests {
     fn new(digests: Vec<FileDigest>, size: u64) -> Self {
-        let digests = digests.into_iter().map(|digest| (digest.algorithm(), digest)).collect();
-        Self { digests, size: Some(size), ..Self::default() }
+        let digests = digests
+            .into_iter()
+            .map(|digest| (digest.algorithm(), digest))
+            .collect();
+        Self {
+            digests,
+            size: Some(size),
+            ..Self::default()
+        }
     }
 }
 
 /// What is to be added: the digests that were given, or those of a file.
-fn collect_pins(args: &PinArgs, component: &Component, trees: &Trees, printer: &Printer) -> Result<Vec<Pin>> {
+fn collect_pins(
+    args: &PinArgs,
+    component: &Component,
+    trees: &Trees,
+    printer: &Printer,
+) -> Result<Vec<Pin>> {
     plannable::check_version(&trees.catalog, component, &args.version)?;
     let mut known = match args.from.as_deref() {
-        None => KnownDigests { size: args.size, ..KnownDigests::default() },
+        None => KnownDigests {
+            size: args.size,
+            ..KnownDigests::default()
+        },
         Some("publisher") => digest_published(args, component, trees, printer)?,
         Some(url) if url.contains("://") => digest_download(args, url)?,
         Some(file) => {
@@ -108,7 +127,10 @@ fn collect_pins(args: &PinArgs, component: &Component, trees: &Trees, printer: &
         let remedy = "add `--source TEXT`; `--from publisher` sets it";
         return Err(UsageError::new("the source of the file is missing", remedy).into());
     }
-    let confidence = args.confidence.or(known.confidence).unwrap_or(Confidence::Medium);
+    let confidence = args
+        .confidence
+        .or(known.confidence)
+        .unwrap_or(Confidence::Medium);
     Ok(known
         .digests
         .into_values()
@@ -131,13 +153,20 @@ fn refuse_web_page(name: &str, path: &Path) -> Result<()> {
         return Ok(());
     }
     let message = format!("{} is a web page", crate::io::http::public(name));
-    Err(InputError::new(message, "download the file itself, and open it before you pin it").into())
+    Err(InputError::new(
+        message,
+        "download the file itself, and open it before you pin it",
+    )
+    .into())
 }
 
 /// A file behind a URL of the user's.
 fn digest_download(args: &PinArgs, url: &str) -> Result<KnownDigests> {
-    let request =
-        Request::without_digest(&format!("{} {}", args.component, args.version), &url.parse()?, MAX_SIZE);
+    let request = Request::without_digest(
+        &format!("{} {}", args.component, args.version),
+        &url.parse()?,
+        MAX_SIZE,
+    );
     let fetched = open_fetcher(&args.network, &Policy::from_hosts(&args.allow_http))?
         .fetch_all(&[request], 1, &Downloads::new_silent())
         .swap_remove(0)?;
@@ -152,18 +181,33 @@ fn digest_published(
     trees: &Trees,
     printer: &Printer,
 ) -> Result<KnownDigests> {
-    let (mut artifact, _) = plan_artifact(component, &args.version, &mirror_overrides(args.mirror.as_ref())?)
-        .map_err(|refusal| refuse_image(vec![refusal]))?;
+    let (mut artifact, _) = plan_artifact(
+        component,
+        &args.version,
+        &mirror_overrides(args.mirror.as_ref())?,
+    )
+    .map_err(|refusal| refuse_image(vec![refusal]))?;
     // It is asked what it is, not whether it is what the catalog says.
     artifact.digests.clear();
     artifact.size = None;
     let policy = Policy::from_hosts(&args.allow_http);
     let network = open_fetcher(&args.network, &policy)?;
-    let acquirer = Acquirer { trees, policy: &policy, fetcher: &network, network: &args.network, printer };
-    let verified = acquirer.prove_artifacts(&[&artifact], ProofScope::Publisher)?.swap_remove(0);
+    let acquirer = Acquirer {
+        trees,
+        policy: &policy,
+        fetcher: &network,
+        network: &args.network,
+        printer,
+    };
+    let verified = acquirer
+        .prove_artifacts(&[&artifact], ProofScope::Publisher)?
+        .swap_remove(0);
     let fetched = verified.fetched();
-    let proven =
-        verified.artifact().evidence.iter().filter(|proof| proof.verdict >= Verdict::SignedTimeUnproven);
+    let proven = verified
+        .artifact()
+        .evidence
+        .iter()
+        .filter(|proof| proof.verdict >= Verdict::SignedTimeUnproven);
     let source = proven
         .map(|proof| match &proof.source {
             Some(source) => format!("{source} ({})", proof.proof.as_str()),
@@ -172,7 +216,11 @@ fn digest_published(
         .collect();
     Ok(KnownDigests {
         source,
-        confidence: verified.artifact().digests.first().map(|pin| pin.confidence),
+        confidence: verified
+            .artifact()
+            .digests
+            .first()
+            .map(|pin| pin.confidence),
         ..KnownDigests::new(fetched.file_digests()?, fetched.size())
     })
 }
@@ -191,11 +239,20 @@ fn insert_pins(path: &Path, bytes: &[u8], added: &[Pin]) -> Result<String> {
         ));
     }
     for pin in added {
-        if pins.iter().any(|(known, _)| (&known.version, &known.digest) == (&pin.version, &pin.digest)) {
+        if pins
+            .iter()
+            .any(|(known, _)| (&known.version, &known.digest) == (&pin.version, &pin.digest))
+        {
             continue;
         }
-        let place = pins.iter().rposition(|(known, _)| known.version <= pin.version).map_or(0, |at| at + 1);
-        pins.insert(place, (pin.clone(), serde_json::to_value(pin).unwrap_or_default()));
+        let place = pins
+            .iter()
+            .rposition(|(known, _)| known.version <= pin.version)
+            .map_or(0, |at| at + 1);
+        pins.insert(
+            place,
+            (pin.clone(), serde_json::to_value(pin).unwrap_or_default()),
+        );
     }
     whole["pins"] = pins.into_iter().map(|(_, value)| value).collect();
     Ok(json::format_json(&whole))

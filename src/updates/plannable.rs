@@ -9,23 +9,52 @@ use crate::model::version::Version;
 
 /// # Errors
 /// No plan of this catalog chooses the version.
-pub(super) fn check_version(catalog: &Catalog, component: &Component, version: &Version) -> Result<()> {
+pub(super) fn check_version(
+    catalog: &Catalog,
+    component: &Component,
+    version: &Version,
+) -> Result<()> {
     let name = &component.name;
-    if !component.releases.iter().any(|release| release.versions.contains(version)) {
+    if !component
+        .releases
+        .iter()
+        .any(|release| release.versions.contains(version))
+    {
         let remedy = format!("add a range to `releases` in components/{name}.json first");
-        return Err(InputError::new(format!("no release of {name} has the version {version}"), remedy).into());
+        return Err(InputError::new(
+            format!("no release of {name} has the version {version}"),
+            remedy,
+        )
+        .into());
     }
     let contents = catalog.load_contents()?;
-    let parts = || contents.groups.iter().flat_map(|group| group.alternatives.iter().flatten());
+    let parts = || {
+        contents
+            .groups
+            .iter()
+            .flat_map(|group| group.alternatives.iter().flatten())
+    };
     if parts().any(|part| part.component == *name && part.follows_kubernetes) {
         return check_kubernetes(catalog, name, version);
     }
-    let allowed: Vec<String> = component.choices.iter().map(|choice| choice.allowed.to_string()).collect();
-    if !allowed.is_empty() && !component.choices.iter().any(|choice| choice.allowed.contains(version)) {
+    let allowed: Vec<String> = component
+        .choices
+        .iter()
+        .map(|choice| choice.allowed.to_string())
+        .collect();
+    if !allowed.is_empty()
+        && !component
+            .choices
+            .iter()
+            .any(|choice| choice.allowed.contains(version))
+    {
         let mut ranges = allowed;
         ranges.dedup();
         return Err(InputError::new(
-            format!("no Kubernetes line works with {name} {version}: allowed are {}", ranges.join(" or ")),
+            format!(
+                "no Kubernetes line works with {name} {version}: allowed are {}",
+                ranges.join(" or ")
+            ),
             format!("widen `allowed` in components/{name}.json first"),
         )
         .into());
@@ -55,7 +84,10 @@ fn check_kubernetes(catalog: &Catalog, name: &str, version: &Version) -> Result<
         "{name} {version}: the latest release of Kubernetes {} in this catalog is {}",
         line.minor, line.latest
     );
-    let remedy = format!("add `\"{version}\"` to `patches` in kubernetes/lines/{}.json first", line.minor);
+    let remedy = format!(
+        "add `\"{version}\"` to `patches` in kubernetes/lines/{}.json first",
+        line.minor
+    );
     Err(InputError::new(message, remedy).into())
 }
 
@@ -72,15 +104,29 @@ pub(super) fn check_contradiction(component: &Component, added: &[Pin]) -> Resul
         known.digest.algorithm() == pin.digest.algorithm() && known.digest != pin.digest
     };
     for pin in added {
-        let mut known = component.pins.iter().filter(|known| is_same_file(known, pin));
+        let mut known = component
+            .pins
+            .iter()
+            .filter(|known| is_same_file(known, pin));
         let other = known.find(|known| {
-            differs(known, pin) || known.size.is_some_and(|size| pin.size.is_some_and(|given| given != size))
+            differs(known, pin)
+                || known
+                    .size
+                    .is_some_and(|size| pin.size.is_some_and(|given| given != size))
         });
         let Some(other) = other else { continue };
         let recorded = if differs(other, pin) {
-            format!("the digest {}, not {}", other.digest.as_str(), pin.digest.as_str())
+            format!(
+                "the digest {}, not {}",
+                other.digest.as_str(),
+                pin.digest.as_str()
+            )
         } else {
-            format!("{} bytes, not {}", other.size.unwrap_or_default(), pin.size.unwrap_or_default())
+            format!(
+                "{} bytes, not {}",
+                other.size.unwrap_or_default(),
+                pin.size.unwrap_or_default()
+            )
         };
         let message = format!(
             "{} {}: the catalog records {recorded} (source: {})",

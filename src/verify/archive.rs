@@ -36,7 +36,13 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { entries: 20_000, entry: 4 << 30, total: 8 << 30, ratio: 250, path: LONGEST_PATH }
+        Self {
+            entries: 20_000,
+            entry: 4 << 30,
+            total: 8 << 30,
+            ratio: 250,
+            path: LONGEST_PATH,
+        }
     }
 }
 
@@ -66,14 +72,19 @@ pub type Visit<'a> = dyn FnMut(&Entry, &mut dyn Read) -> Result<(), ProofError> 
 /// The member cannot be read.
 pub fn read_member_bytes(entry: &Entry, content: &mut dyn Read) -> Result<Vec<u8>, ProofError> {
     let mut bytes = Vec::new();
-    content.read_to_end(&mut bytes).map_err(|error| unreadable_error(entry, &error))?;
+    content
+        .read_to_end(&mut bytes)
+        .map_err(|error| unreadable_error(entry, &error))?;
     Ok(bytes)
 }
 
 /// A member that cannot be read, or not be kept.
 #[must_use]
 pub fn unreadable_error(entry: &Entry, error: &std::io::Error) -> ProofError {
-    ProofError::new("archive-unreadable", format!("`{}` cannot be read: {error}", entry.name))
+    ProofError::new(
+        "archive-unreadable",
+        format!("`{}` cannot be read: {error}", entry.name),
+    )
 }
 
 /// Reads the wanted members in the archive's order; what `visit` leaves unread is read after it.
@@ -100,7 +111,12 @@ pub fn list_entries<R: Read + Seek>(
     format: ArchiveFormat,
     limits: &Limits,
 ) -> Result<Vec<Entry>, ProofError> {
-    Ok(walk_archive(reader, format, &Wanted::default(), limits, &mut |_, _| Ok(()))?.entries)
+    Ok(
+        walk_archive(reader, format, &Wanted::default(), limits, &mut |_, _| {
+            Ok(())
+        })?
+        .entries,
+    )
 }
 
 /// Refuses paths that no file can have on every system, and those that would be one file.
@@ -111,7 +127,11 @@ pub fn check_names<'a>(paths: impl IntoIterator<Item = &'a str>) -> Result<(), P
     let mut entries = Vec::new();
     for path in paths {
         names::check_name(path, &Limits::default())?;
-        entries.push(Entry { name: path.to_owned(), size: 0, directory: false });
+        entries.push(Entry {
+            name: path.to_owned(),
+            size: 0,
+            directory: false,
+        });
     }
     names::check_collisions(&entries)
 }
@@ -129,12 +149,28 @@ fn walk_archive<R: Read + Seek>(
     visit: &mut Visit<'_>,
 ) -> Result<Walked, ProofError> {
     let mut magic = Vec::new();
-    reader.seek(SeekFrom::Start(0)).map_err(|error| read::to_proof_error(&error))?;
-    reader.by_ref().take(4).read_to_end(&mut magic).map_err(|error| read::to_proof_error(&error))?;
-    reader.seek(SeekFrom::Start(0)).map_err(|error| read::to_proof_error(&error))?;
+    reader
+        .seek(SeekFrom::Start(0))
+        .map_err(|error| read::to_proof_error(&error))?;
+    reader
+        .by_ref()
+        .take(4)
+        .read_to_end(&mut magic)
+        .map_err(|error| read::to_proof_error(&error))?;
+    reader
+        .seek(SeekFrom::Start(0))
+        .map_err(|error| read::to_proof_error(&error))?;
     let (own, other, said) = match format {
-        ArchiveFormat::Zip => (&b"PK"[..], &b"\x1f\x8b"[..], "expected a zip archive, found a gzip file"),
-        ArchiveFormat::TarGz => (&b"\x1f\x8b"[..], &b"PK"[..], "expected a tar.gz archive, found a zip file"),
+        ArchiveFormat::Zip => (
+            &b"PK"[..],
+            &b"\x1f\x8b"[..],
+            "expected a zip archive, found a gzip file",
+        ),
+        ArchiveFormat::TarGz => (
+            &b"\x1f\x8b"[..],
+            &b"PK"[..],
+            "expected a tar.gz archive, found a zip file",
+        ),
     };
     if magic.starts_with(other) {
         return Err(ProofError::new("archive-format", said));

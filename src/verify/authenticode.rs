@@ -46,7 +46,9 @@ use timestamp::Stamp;
 
 use crate::embedded::encode_hex;
 use crate::model::evidence::Verdict;
-use crate::verify::chain::{self, Certificate, PinnedRoots, Purpose, Question, Root, format_time, oid};
+use crate::verify::chain::{
+    self, Certificate, PinnedRoots, Purpose, Question, Root, format_time, oid,
+};
 use crate::verify::{ProofError, Proven};
 
 /// Kinds of files that carry a signature in themselves.
@@ -75,7 +77,10 @@ impl FileKind {
 
     /// By a file's first eight bytes, and by its name where they do not tell.
     pub fn detect(name: &str, head: &[u8]) -> Option<Self> {
-        let end = name.rsplit_once('.').map_or("", |(_, end)| end).to_ascii_lowercase();
+        let end = name
+            .rsplit_once('.')
+            .map_or("", |(_, end)| end)
+            .to_ascii_lowercase();
         match end.as_str() {
             "ps1" | "psm1" | "psd1" => return Some(Self::PowerShell),
             "cat" if head.first() == Some(&tlv::SEQUENCE) => return Some(Self::Cat),
@@ -144,7 +149,11 @@ pub fn verify_signature(
 ///
 /// # Errors
 /// As [`verify_signature`]; a file of any other kind is unsigned.
-pub fn verify_source(name: &str, source: &mut dyn Source, policy: &Policy) -> Result<Proven, ProofError> {
+pub fn verify_source(
+    name: &str,
+    source: &mut dyn Source,
+    policy: &Policy,
+) -> Result<Proven, ProofError> {
     let head = source::read_at(source, 0, 8)?;
     verify_signature(detect_kind(name, &head)?, source, policy)
 }
@@ -155,9 +164,12 @@ pub fn verify_source(name: &str, source: &mut dyn Source, policy: &Policy) -> Re
 /// As [`verify_source`].
 pub fn verify_signer(name: &str, bytes: Vec<u8>, policy: &Policy) -> Result<SignedBy, ProofError> {
     let kind = detect_kind(name, &bytes)?;
-    Ok(verify_file(kind, &mut std::io::Cursor::new(bytes), policy, |shown, _| {
-        SignedBy::from_signature(shown)
-    })?)
+    Ok(verify_file(
+        kind,
+        &mut std::io::Cursor::new(bytes),
+        policy,
+        |shown, _| SignedBy::from_signature(shown),
+    )?)
 }
 
 /// A PowerShell script as it was before it was signed; itself where it is unsigned. Nothing of the
@@ -171,8 +183,12 @@ pub fn unsigned_script(bytes: &[u8]) -> Result<Vec<u8>, ProofError> {
 }
 
 fn detect_kind(name: &str, bytes: &[u8]) -> Result<FileKind, ProofError> {
-    FileKind::detect(name, bytes.get(..8).unwrap_or(bytes))
-        .ok_or_else(|| ProofError::new("unsigned", "files of this kind have no Authenticode signature"))
+    FileKind::detect(name, bytes.get(..8).unwrap_or(bytes)).ok_or_else(|| {
+        ProofError::new(
+            "unsigned",
+            "files of this kind have no Authenticode signature",
+        )
+    })
 }
 
 /// A signed file, read as far as its signature.
@@ -206,7 +222,11 @@ impl SignedFile {
     }
 
     /// The digest that a signature is over; a catalog's is in the signature alone.
-    fn digest(&self, source: &mut dyn Source, algorithm: Algorithm) -> Result<Option<Vec<u8>>, Fault> {
+    fn digest(
+        &self,
+        source: &mut dyn Source,
+        algorithm: Algorithm,
+    ) -> Result<Option<Vec<u8>>, Fault> {
         match self {
             Self::Pe(image) => image.digest(source, algorithm).map(Some),
             Self::Msi(package) => package.digest(source, algorithm).map(Some),
@@ -241,14 +261,22 @@ fn verify_file<T>(
     let nested = data.signer.unsigned_values(oid::NESTED_SIGNATURE);
     if nested.len() > MOST_NESTED {
         let count = nested.len();
-        return Err(Code::SeveralSignatures.with_message(format!("{count} signatures are nested in one")));
+        return Err(
+            Code::SeveralSignatures.with_message(format!("{count} signatures are nested in one"))
+        );
     }
     let shown = signature(kind, source, &file, &data, policy)?;
     for (number, nested) in nested.iter().enumerate() {
         let of_nested = |fault: Fault| fault.for_nested(number + 1);
         let data = SignedData::parse(nested.whole).map_err(of_nested)?;
-        if !data.signer.unsigned_values(oid::NESTED_SIGNATURE).is_empty() {
-            return Err(of_nested(Code::SeveralSignatures.with_message("it has nested signatures itself")));
+        if !data
+            .signer
+            .unsigned_values(oid::NESTED_SIGNATURE)
+            .is_empty()
+        {
+            return Err(of_nested(
+                Code::SeveralSignatures.with_message("it has nested signatures itself"),
+            ));
         }
         signature(kind, source, &file, &data, policy).map_err(of_nested)?;
     }
@@ -265,11 +293,12 @@ fn signature<'a>(
 ) -> Result<Shown<'a>, Fault> {
     let algorithm = check_digest(kind, source, file, data)?;
     let leaf = data.leaf()?;
-    data.signer.verify_content(data.content_type, data.content.body, &leaf)?;
+    data.signer
+        .verify_content(data.content_type, data.content.body, &leaf)?;
     if [algorithm, data.signer.digest].contains(&Algorithm::Sha1) && !policy.allow_sha1 {
-        return Err(
-            Code::Sha1.with_message("the signature is over a SHA-1 digest, which the policy does not allow")
-        );
+        return Err(Code::Sha1.with_message(
+            "the signature is over a SHA-1 digest, which the policy does not allow",
+        ));
     }
     let stamp = timestamp::prove_time(data, policy)?;
     if stamp.is_none() && policy.require_timestamp {
@@ -279,10 +308,27 @@ fn signature<'a>(
     if let Some(publisher) = &policy.publisher {
         publisher.check_certificate(&leaf)?;
     }
-    let known = [oid::TIMESTAMP_TOKEN, oid::COUNTERSIGNATURE, oid::NESTED_SIGNATURE];
-    let unsigned = data.signer.unsigned.iter().filter(|attribute| !known.contains(&attribute.kind));
-    let unsigned = unsigned.map(|attribute| attribute.kind.to_string()).collect();
-    Ok(Shown { leaf, authorities, root, algorithm, stamp, unsigned })
+    let known = [
+        oid::TIMESTAMP_TOKEN,
+        oid::COUNTERSIGNATURE,
+        oid::NESTED_SIGNATURE,
+    ];
+    let unsigned = data
+        .signer
+        .unsigned
+        .iter()
+        .filter(|attribute| !known.contains(&attribute.kind));
+    let unsigned = unsigned
+        .map(|attribute| attribute.kind.to_string())
+        .collect();
+    Ok(Shown {
+        leaf,
+        authorities,
+        root,
+        algorithm,
+        stamp,
+        unsigned,
+    })
 }
 
 /// That the signature is over this file: the digest it is over, by which algorithm.
@@ -292,10 +338,15 @@ fn check_digest(
     file: &SignedFile,
     data: &SignedData<'_>,
 ) -> Result<Algorithm, Fault> {
-    let expected = if kind == FileKind::Cat { oid::TRUST_LIST } else { oid::INDIRECT_DATA };
+    let expected = if kind == FileKind::Cat {
+        oid::TRUST_LIST
+    } else {
+        oid::INDIRECT_DATA
+    };
     if data.content_type != expected {
         let found = data.content_type;
-        return Err(Code::WrongContent.with_message(format!("the signature is over content of type {found}")));
+        return Err(Code::WrongContent
+            .with_message(format!("the signature is over content of type {found}")));
     }
     if kind == FileKind::Cat {
         // The signed digest is over what is inside of this sequence: no digest covers its tag.
@@ -327,16 +378,38 @@ fn find_trusted_root(
 ) -> Result<(Root, Vec<Vec<u8>>), Fault> {
     let at = stamp.map_or(policy.at, |stamp| stamp.at);
     let purpose = Purpose::CodeSigning;
-    let question = Question { roots: &policy.roots, purpose, at, allow_sha1: policy.allow_sha1 };
+    let question = Question {
+        roots: &policy.roots,
+        purpose,
+        at,
+        allow_sha1: policy.allow_sha1,
+    };
     let chain = chain::build_chain(leaf, &data.certificates, question)?;
-    let for_life = leaf.purposes()?.is_some_and(|purposes| purposes.contains(&oid::LIFETIME_SIGNING));
+    let for_life = leaf
+        .purposes()?
+        .is_some_and(|purposes| purposes.contains(&oid::LIFETIME_SIGNING));
     if for_life && at != policy.at {
         // Such a signature ends with its certificate, whatever its timestamp says.
-        chain::build_chain(leaf, &data.certificates, Question { at: policy.at, ..question })?;
+        chain::build_chain(
+            leaf,
+            &data.certificates,
+            Question {
+                at: policy.at,
+                ..question
+            },
+        )?;
     }
-    let authorities = chain.authorities.iter().map(|der| crate::embedded::sha256_hex(der));
+    let authorities = chain
+        .authorities
+        .iter()
+        .map(|der| crate::embedded::sha256_hex(der));
     let mut own = std::iter::once(leaf.sha256()).chain(authorities);
-    let pinned = |found: String| policy.certificates.iter().any(|pin| pin.eq_ignore_ascii_case(&found));
+    let pinned = |found: String| {
+        policy
+            .certificates
+            .iter()
+            .any(|pin| pin.eq_ignore_ascii_case(&found))
+    };
     if !policy.certificates.is_empty() && !own.any(pinned) {
         let (subject, sha256) = (leaf.subject(), leaf.sha256());
         return Err(Code::CertificatePin.with_message(format!(
@@ -355,7 +428,10 @@ fn summarize_proof(shown: &Shown<'_>, nested: usize) -> Proven {
         ("leafSha256".to_owned(), shown.leaf.sha256()),
         ("root".to_owned(), shown.root.subject.clone()),
         ("rootSha256".to_owned(), shown.root.sha256.clone()),
-        ("digestAlgorithm".to_owned(), shown.algorithm.as_str().to_owned()),
+        (
+            "digestAlgorithm".to_owned(),
+            shown.algorithm.as_str().to_owned(),
+        ),
         ("time".to_owned(), time.clone()),
         ("nested".to_owned(), nested.to_string()),
         ("revocation".to_owned(), "not checked".to_owned()),
@@ -369,5 +445,9 @@ fn summarize_proof(shown: &Shown<'_>, nested: usize) -> Proven {
         facts.insert("timestampForm".to_owned(), stamp.form.to_owned());
         detail = format!("{detail} at {time}");
     }
-    Proven { verdict: Verdict::Verified, detail, facts }
+    Proven {
+        verdict: Verdict::Verified,
+        detail,
+        facts,
+    }
 }

@@ -13,8 +13,8 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use der::oid::ObjectIdentifier;
 use rustls_pki_types::{
-    AlgorithmIdentifier, CertificateDer, InvalidSignature, SignatureVerificationAlgorithm, TrustAnchor,
-    UnixTime, alg_id,
+    AlgorithmIdentifier, CertificateDer, InvalidSignature, SignatureVerificationAlgorithm,
+    TrustAnchor, UnixTime, alg_id,
 };
 use serde::Deserialize;
 use webpki::{ALL_VERIFICATION_ALGS, EndEntityCert, Error, KeyUsage, anchor_from_trusted_cert};
@@ -33,15 +33,37 @@ pub const LEAST_RSA_BITS: usize = 2048;
 pub enum ChainError {
     #[error("a certificate cannot be read")]
     Malformed,
-    #[error("the certificate `{subject}` expired on {after}, before the time of the signature ({at})")]
-    Expired { subject: String, after: String, at: String },
-    #[error("the certificate `{subject}` is valid from {before}, after the time of the signature ({at})")]
-    NotYetValid { subject: String, before: String, at: String },
+    #[error(
+        "the certificate `{subject}` expired on {after}, before the time of the signature ({at})"
+    )]
+    Expired {
+        subject: String,
+        after: String,
+        at: String,
+    },
+    #[error(
+        "the certificate `{subject}` is valid from {before}, after the time of the signature ({at})"
+    )]
+    NotYetValid {
+        subject: String,
+        before: String,
+        at: String,
+    },
     #[error("`{subject}`, issued by `{issuer}`, does not chain to a pinned root for {purpose}")]
-    UntrustedRoot { subject: String, issuer: String, purpose: &'static str },
+    UntrustedRoot {
+        subject: String,
+        issuer: String,
+        purpose: &'static str,
+    },
     #[error("the certificate `{subject}` is not for {purpose} ({why})")]
-    Usage { subject: String, purpose: &'static str, why: &'static str },
-    #[error("the certificate `{subject}` has an RSA key of {bits} bits, fewer than {LEAST_RSA_BITS}")]
+    Usage {
+        subject: String,
+        purpose: &'static str,
+        why: &'static str,
+    },
+    #[error(
+        "the certificate `{subject}` has an RSA key of {bits} bits, fewer than {LEAST_RSA_BITS}"
+    )]
     WeakKey { subject: String, bits: usize },
     #[error("the certificate chain of `{subject}` is signed with SHA-1")]
     Sha1 { subject: String },
@@ -156,7 +178,11 @@ pub fn parse_roots(pem: &[u8]) -> Result<Vec<Root>, RootError> {
         let der = STANDARD.decode(base64).map_err(|_| unreadable())?;
         found.push(Root::from_der(&der).map_err(|_| unreadable())?);
     }
-    if found.is_empty() { Err(RootError::Empty) } else { Ok(found) }
+    if found.is_empty() {
+        Err(RootError::Empty)
+    } else {
+        Ok(found)
+    }
 }
 
 /// The roots that the program carries, by use.
@@ -194,21 +220,28 @@ impl PinnedRoots {
     ///
     /// The list cannot be read, or a file is not the certificate whose digest the list holds.
     pub fn read(manifests: &Tree) -> Result<Self, RootError> {
-        let list =
-            manifests.get("trust/roots.json").ok_or_else(|| RootError::List("is absent".to_owned()))?;
+        let list = manifests
+            .get("trust/roots.json")
+            .ok_or_else(|| RootError::List("is absent".to_owned()))?;
         let list: RootList =
             serde_json::from_slice(list).map_err(|error| RootError::List(error.to_string()))?;
-        let mut pinned = Self { code_signing: Vec::new(), timestamping: Vec::new() };
+        let mut pinned = Self {
+            code_signing: Vec::new(),
+            timestamping: Vec::new(),
+        };
         for listed in list.roots {
             let file = listed.file;
             let pem = manifests
                 .get(&format!("trust/{file}"))
                 .ok_or_else(|| RootError::List(format!("trust/{file} is missing")))?;
-            let [root] = parse_roots(pem)?
-                .try_into()
-                .map_err(|_| RootError::List(format!("trust/{file} contains several certificates")))?;
+            let [root] = parse_roots(pem)?.try_into().map_err(|_| {
+                RootError::List(format!("trust/{file} contains several certificates"))
+            })?;
             if root.sha256 != listed.sha256 {
-                return Err(RootError::Differs { file, found: root.sha256 });
+                return Err(RootError::Differs {
+                    file,
+                    found: root.sha256,
+                });
             }
             if listed.r#use.contains(&Purpose::Timestamping) {
                 pinned.timestamping.push(root.clone());
@@ -249,14 +282,25 @@ pub fn build_chain<'a>(
     question: Question<'a>,
 ) -> Result<Chain<'a>, ChainError> {
     check_leaf(leaf, question.purpose)?;
-    let roots: Vec<&Root> = question.roots.iter().filter(|root| root.is_valid_at(question.at)).collect();
-    let roots_der: Vec<CertificateDer<'_>> =
-        roots.iter().map(|root| CertificateDer::from(root.der.as_slice())).collect();
+    let roots: Vec<&Root> = question
+        .roots
+        .iter()
+        .filter(|root| root.is_valid_at(question.at))
+        .collect();
+    let roots_der: Vec<CertificateDer<'_>> = roots
+        .iter()
+        .map(|root| CertificateDer::from(root.der.as_slice()))
+        .collect();
     let mut anchors: Vec<TrustAnchor<'_>> = Vec::new();
     for der in &roots_der {
-        anchors.push(anchor_from_trusted_cert(der).map_err(|error| invalid_chain_error(leaf, &error))?);
+        anchors.push(
+            anchor_from_trusted_cert(der).map_err(|error| invalid_chain_error(leaf, &error))?,
+        );
     }
-    let others: Vec<CertificateDer<'_>> = others.iter().map(|der| CertificateDer::from(*der)).collect();
+    let others: Vec<CertificateDer<'_>> = others
+        .iter()
+        .map(|der| CertificateDer::from(*der))
+        .collect();
     let end = CertificateDer::from(leaf.der);
     let end = EndEntityCert::try_from(&end).map_err(|error| invalid_chain_error(leaf, &error))?;
     let mut algorithms = ALL_VERIFICATION_ALGS.to_vec();
@@ -265,7 +309,15 @@ pub fn build_chain<'a>(
     }
     let usage = question.purpose.key_usage();
     let path = end
-        .verify_for_usage(&algorithms, &anchors, &others, question.at, usage, None, None)
+        .verify_for_usage(
+            &algorithms,
+            &anchors,
+            &others,
+            question.at,
+            usage,
+            None,
+            None,
+        )
         .map_err(|error| explain_error(leaf, &others, question, error))?;
     let place = anchors.iter().position(|anchor| {
         anchor.subject == path.anchor().subject
@@ -274,14 +326,23 @@ pub fn build_chain<'a>(
     let root = place
         .and_then(|place| roots.get(place))
         .ok_or_else(|| untrusted_root_error(leaf, question.purpose))?;
-    let authorities = path.intermediate_certificates().map(|authority| authority.der().to_vec()).collect();
+    let authorities = path
+        .intermediate_certificates()
+        .map(|authority| authority.der().to_vec())
+        .collect();
     Ok(Chain { root, authorities })
 }
 
 /// What path validation leaves out: a leaf that does not say what it is for, and its key.
 fn check_leaf(leaf: &Certificate<'_>, purpose: Purpose) -> Result<(), ChainError> {
-    let refused = |why| ChainError::Usage { subject: leaf.subject(), purpose: purpose.as_str(), why };
-    let purposes = leaf.purposes()?.ok_or_else(|| refused("it has no extended key usage"))?;
+    let refused = |why| ChainError::Usage {
+        subject: leaf.subject(),
+        purpose: purpose.as_str(),
+        why,
+    };
+    let purposes = leaf
+        .purposes()?
+        .ok_or_else(|| refused("it has no extended key usage"))?;
     if !purposes.contains(&purpose.oid()) {
         return Err(refused("it has another extended key usage"));
     }
@@ -295,7 +356,10 @@ fn check_leaf(leaf: &Certificate<'_>, purpose: Purpose) -> Result<(), ChainError
         return Err(refused("it is the certificate of an authority"));
     }
     match leaf.rsa_bits() {
-        Some(bits) if bits < LEAST_RSA_BITS => Err(ChainError::WeakKey { subject: leaf.subject(), bits }),
+        Some(bits) if bits < LEAST_RSA_BITS => Err(ChainError::WeakKey {
+            subject: leaf.subject(),
+            bits,
+        }),
         _ => Ok(()),
     }
 }
@@ -310,32 +374,46 @@ fn explain_error(
     let at = format_time(question.at);
     // Path validation names the time, not the certificate: the first one outside its dates it is.
     let all = || {
-        let others = others.iter().filter_map(|der| Certificate::from_der(der).ok());
+        let others = others
+            .iter()
+            .filter_map(|der| Certificate::from_der(der).ok());
         std::iter::once(leaf.clone()).chain(others)
     };
     let blamed = |time: UnixTime| {
-        let ends =
-            |found: &Certificate<'_>| [found.not_before(), found.not_after()].contains(&time.as_secs());
-        all().find(ends).map_or_else(|| leaf.subject(), |found| found.subject())
+        let ends = |found: &Certificate<'_>| {
+            [found.not_before(), found.not_after()].contains(&time.as_secs())
+        };
+        all()
+            .find(ends)
+            .map_or_else(|| leaf.subject(), |found| found.subject())
     };
     match error {
-        Error::CertExpired { not_after, .. } => {
-            ChainError::Expired { subject: blamed(not_after), after: format_time(not_after), at }
-        }
-        Error::CertNotValidYet { not_before, .. } => {
-            ChainError::NotYetValid { subject: blamed(not_before), before: format_time(not_before), at }
-        }
+        Error::CertExpired { not_after, .. } => ChainError::Expired {
+            subject: blamed(not_after),
+            after: format_time(not_after),
+            at,
+        },
+        Error::CertNotValidYet { not_before, .. } => ChainError::NotYetValid {
+            subject: blamed(not_before),
+            before: format_time(not_before),
+            at,
+        },
         Error::UnknownIssuer => untrusted_root_error(leaf, question.purpose),
         Error::UnsupportedSignatureAlgorithmContext(_)
             if all().any(|found| {
                 [oid::SHA1_WITH_RSA, oid::ECDSA_WITH_SHA1].contains(&found.signature_algorithm())
             }) =>
         {
-            ChainError::Sha1 { subject: leaf.subject() }
+            ChainError::Sha1 {
+                subject: leaf.subject(),
+            }
         }
         Error::InvalidSignatureForPublicKey => {
             let weak = all().find_map(|found| {
-                found.rsa_bits().filter(|bits| *bits < LEAST_RSA_BITS).map(|bits| (found.subject(), bits))
+                found
+                    .rsa_bits()
+                    .filter(|bits| *bits < LEAST_RSA_BITS)
+                    .map(|bits| (found.subject(), bits))
             });
             weak.map_or_else(
                 || invalid_chain_error(leaf, &error),
@@ -352,7 +430,11 @@ fn explain_error(
 }
 
 fn untrusted_root_error(leaf: &Certificate<'_>, purpose: Purpose) -> ChainError {
-    ChainError::UntrustedRoot { subject: leaf.subject(), issuer: leaf.issuer(), purpose: purpose.as_str() }
+    ChainError::UntrustedRoot {
+        subject: leaf.subject(),
+        issuer: leaf.issuer(),
+        purpose: purpose.as_str(),
+    }
 }
 
 fn invalid_chain_error(leaf: &Certificate<'_>, error: &Error) -> ChainError {
@@ -362,15 +444,25 @@ fn invalid_chain_error(leaf: &Certificate<'_>, error: &Error) -> ChainError {
         Error::NameConstraintViolation => "a name is outside what an authority may issue",
         Error::PathLenConstraintViolated => "the chain is longer than an authority allows",
         Error::EndEntityUsedAsCa => "a certificate that is not an authority has issued another one",
-        other => return ChainError::Invalid { subject: leaf.subject(), why: other.to_string() },
+        other => {
+            return ChainError::Invalid {
+                subject: leaf.subject(),
+                why: other.to_string(),
+            };
+        }
     };
-    ChainError::Invalid { subject: leaf.subject(), why: why.to_owned() }
+    ChainError::Invalid {
+        subject: leaf.subject(),
+        why: why.to_owned(),
+    }
 }
 
 /// Seconds since 1970 as people and JSON write a time.
 pub fn format_time(time: UnixTime) -> String {
-    der::DateTime::from_unix_duration(Duration::from_secs(time.as_secs()))
-        .map_or_else(|_| format!("{} s after 1970", time.as_secs()), |time| time.to_string())
+    der::DateTime::from_unix_duration(Duration::from_secs(time.as_secs())).map_or_else(
+        |_| format!("{} s after 1970", time.as_secs()),
+        |time| time.to_string(),
+    )
 }
 
 /// RSA with SHA-1, for chains of old files where a policy allows it.
@@ -388,7 +480,12 @@ impl SignatureVerificationAlgorithm for RsaSha1 {
         AlgorithmIdentifier::from_slice(SHA1_WITH_RSA)
     }
 
-    fn verify_signature(&self, key: &[u8], message: &[u8], signature: &[u8]) -> Result<(), InvalidSignature> {
+    fn verify_signature(
+        &self,
+        key: &[u8],
+        message: &[u8],
+        signature: &[u8],
+    ) -> Result<(), InvalidSignature> {
         UnparsedPublicKey::new(&RSA_PKCS1_2048_8192_SHA1_FOR_LEGACY_USE_ONLY, key)
             .verify(message, signature)
             .map_err(|_| InvalidSignature)

@@ -33,19 +33,29 @@ struct Entry {
 ///
 /// # Errors
 /// No entry, several that differ, one of another algorithm, or no checksum file at all.
-pub fn find_checksum(bytes: &[u8], name: &str, algorithm: PinAlgorithm) -> Result<String, ProofError> {
+pub fn find_checksum(
+    bytes: &[u8],
+    name: &str,
+    algorithm: PinAlgorithm,
+) -> Result<String, ProofError> {
     if bytes.len() > MAX_SIZE {
         let message = format!("{} bytes are too large for a checksum file", bytes.len());
         return Err(ProofError::new("checksum-too-large", message));
     }
     let text = decode_text(bytes)?;
     if text.trim_start().starts_with('<') {
-        return Err(ProofError::new("checksum-web-page", "the checksum file is a web page"));
+        return Err(ProofError::new(
+            "checksum-web-page",
+            "the checksum file is a web page",
+        ));
     }
     let entries = parse_entries(&text)?;
     let found = choose_entry(&entries, name, algorithm)?;
     if EMPTY.contains(&found.digest.as_str()) {
-        return Err(ProofError::new("checksum-empty-file", "the digest is that of an empty file"));
+        return Err(ProofError::new(
+            "checksum-empty-file",
+            "the digest is that of an empty file",
+        ));
     }
     Ok(found.digest.clone())
 }
@@ -62,7 +72,10 @@ fn decode_text(bytes: &[u8]) -> Result<String, ProofError> {
         if bytes.len() % 2 == 1 {
             return Err(malformed());
         }
-        let units: Vec<u16> = bytes.chunks_exact(2).map(|pair| unit([pair[0], pair[1]])).collect();
+        let units: Vec<u16> = bytes
+            .chunks_exact(2)
+            .map(|pair| unit([pair[0], pair[1]]))
+            .collect();
         String::from_utf16(&units).map_err(|_| malformed())
     };
     match bytes {
@@ -82,8 +95,9 @@ fn choose_entry<'a>(
         [only] if only.name.is_none() => vec![only],
         _ => find_named(entries, name)?,
     };
-    let (fitting, others): (Vec<_>, Vec<_>) =
-        fitting.into_iter().partition(|entry| has_algorithm(entry, algorithm));
+    let (fitting, others): (Vec<_>, Vec<_>) = fitting
+        .into_iter()
+        .partition(|entry| has_algorithm(entry, algorithm));
     let Some(first) = fitting.first() else {
         return Err(other_algorithm_error(&others, algorithm));
     };
@@ -100,7 +114,12 @@ fn find_named<'a>(entries: &'a [Entry], name: &str) -> Result<Vec<&'a Entry>, Pr
     let named = |fits: &dyn Fn(&str) -> bool| -> Vec<&'a Entry> {
         entries
             .iter()
-            .filter(|entry| entry.name.as_deref().is_some_and(|own| fits(&normalize_path(own))))
+            .filter(|entry| {
+                entry
+                    .name
+                    .as_deref()
+                    .is_some_and(|own| fits(&normalize_path(own)))
+            })
             .collect()
     };
     let mut fitting = named(&|own| own == wanted);
@@ -108,13 +127,20 @@ fn find_named<'a>(entries: &'a [Entry], name: &str) -> Result<Vec<&'a Entry>, Pr
         fitting = named(&|own| own.rsplit('/').next() == Some(&wanted));
     }
     if fitting.is_empty() {
-        let known: Vec<&str> = entries.iter().filter_map(|entry| entry.name.as_deref()).take(5).collect();
+        let known: Vec<&str> = entries
+            .iter()
+            .filter_map(|entry| entry.name.as_deref())
+            .take(5)
+            .collect();
         let listed = if known.is_empty() {
             String::new()
         } else {
             format!("; it names {}", shorten_text(&known.join(", ")))
         };
-        return Err(ProofError::new("checksum-absent", format!("it has no entry for {name}{listed}")));
+        return Err(ProofError::new(
+            "checksum-absent",
+            format!("it has no entry for {name}{listed}"),
+        ));
     }
     Ok(fitting)
 }
@@ -142,10 +168,17 @@ fn algorithm_label(algorithm: PinAlgorithm) -> (&'static str, usize) {
 fn other_algorithm_error(others: &[&Entry], algorithm: PinAlgorithm) -> ProofError {
     let (label, length) = algorithm_label(algorithm);
     let found = others.first().map_or_else(String::new, |entry| {
-        let said = entry.algorithm.as_ref().map(|own| format!(" and says {own}")).unwrap_or_default();
+        let said = entry
+            .algorithm
+            .as_ref()
+            .map(|own| format!(" and says {own}"))
+            .unwrap_or_default();
         format!("the entry is of {} digits{said}, ", entry.digest.len())
     });
-    ProofError::new("checksum-algorithm", shorten_text(&format!("{found}{label} has {length}")))
+    ProofError::new(
+        "checksum-algorithm",
+        shorten_text(&format!("{found}{label} has {length}")),
+    )
 }
 
 /// A relative path with `/` between its parts and no `./` before them.
@@ -155,7 +188,10 @@ fn normalize_path(name: &str) -> String {
 }
 
 fn parse_entries(text: &str) -> Result<Vec<Entry>, ProofError> {
-    let lines: Vec<&str> = text.lines().map(|line| line.trim_end_matches(['\r', '\0'])).collect();
+    let lines: Vec<&str> = text
+        .lines()
+        .map(|line| line.trim_end_matches(['\r', '\0']))
+        .collect();
     if let Some(entries) = parse_certutil(&lines)
         .or_else(|| parse_powershell_list(&lines))
         .or_else(|| parse_powershell_table(&lines))
@@ -173,20 +209,30 @@ fn parse_entries(text: &str) -> Result<Vec<Entry>, ProofError> {
     if let [line] = said[..]
         && is_hex(line.trim())
     {
-        return Ok(vec![Entry { algorithm: None, digest: line.trim().to_lowercase(), name: None }]);
+        return Ok(vec![Entry {
+            algorithm: None,
+            digest: line.trim().to_lowercase(),
+            name: None,
+        }]);
     }
     said.into_iter()
         .map(|line| {
-            parse_bsd_line(line).or_else(|| parse_gnu_line(line)).ok_or_else(|| {
-                let shown: String = line.chars().take(60).filter(|c| !c.is_control()).collect();
-                ProofError::new("checksum-malformed", format!("`{shown}` is not a line of a checksum file"))
-            })
+            parse_bsd_line(line)
+                .or_else(|| parse_gnu_line(line))
+                .ok_or_else(|| {
+                    let shown: String = line.chars().take(60).filter(|c| !c.is_control()).collect();
+                    ProofError::new(
+                        "checksum-malformed",
+                        format!("`{shown}` is not a line of a checksum file"),
+                    )
+                })
         })
         .collect()
 }
 
 fn is_hex(text: &str) -> bool {
-    matches!(text.len(), 32 | 40 | 56 | 64 | 96 | 128) && text.bytes().all(|byte| byte.is_ascii_hexdigit())
+    matches!(text.len(), 32 | 40 | 56 | 64 | 96 | 128)
+        && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
 fn parse_gnu_line(line: &str) -> Option<Entry> {
@@ -199,9 +245,20 @@ fn parse_gnu_line(line: &str) -> Option<Entry> {
         return None;
     }
     // Two blanks, or a blank and the mark of binary files; some tools write tabs.
-    let name = rest.strip_prefix("  ").or_else(|| rest.strip_prefix(" *")).unwrap_or(rest.trim_start());
-    let name = if escaped { unescape_name(name)? } else { name.to_owned() };
-    (!name.is_empty()).then(|| Entry { algorithm: None, digest: digest.to_lowercase(), name: Some(name) })
+    let name = rest
+        .strip_prefix("  ")
+        .or_else(|| rest.strip_prefix(" *"))
+        .unwrap_or(rest.trim_start());
+    let name = if escaped {
+        unescape_name(name)?
+    } else {
+        name.to_owned()
+    };
+    (!name.is_empty()).then(|| Entry {
+        algorithm: None,
+        digest: digest.to_lowercase(),
+        name: Some(name),
+    })
 }
 
 fn unescape_name(name: &str) -> Option<String> {
@@ -223,10 +280,14 @@ fn unescape_name(name: &str) -> Option<String> {
 
 fn parse_bsd_line(line: &str) -> Option<Entry> {
     let (algorithm, rest) = line.split_once('(')?;
-    let (name, digest) = rest.rsplit_once(") = ").or_else(|| rest.rsplit_once(")= "))?;
+    let (name, digest) = rest
+        .rsplit_once(") = ")
+        .or_else(|| rest.rsplit_once(")= "))?;
     let (algorithm, digest) = (algorithm.trim_end(), digest.trim());
     let known = !algorithm.is_empty()
-        && algorithm.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'/'));
+        && algorithm
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'/'));
     (known && !name.is_empty() && is_hex(digest)).then(|| Entry {
         algorithm: Some(algorithm.to_owned()),
         digest: digest.to_lowercase(),
@@ -238,8 +299,14 @@ fn parse_bsd_line(line: &str) -> Option<Entry> {
 fn parse_certutil(lines: &[&str]) -> Option<Vec<Entry>> {
     let mut entries = Vec::new();
     for pair in lines.windows(2) {
-        let Some((algorithm, rest)) = pair[0].split_once(" hash of ") else { continue };
-        let name = rest.trim_end().trim_end_matches(':').trim_start_matches("file ").trim();
+        let Some((algorithm, rest)) = pair[0].split_once(" hash of ") else {
+            continue;
+        };
+        let name = rest
+            .trim_end()
+            .trim_end_matches(':')
+            .trim_start_matches("file ")
+            .trim();
         let digest: String = pair[1].chars().filter(|c| !c.is_whitespace()).collect();
         if is_hex(&digest) {
             entries.push(Entry {
@@ -253,7 +320,9 @@ fn parse_certutil(lines: &[&str]) -> Option<Vec<Entry>> {
 }
 
 fn parse_powershell_table(lines: &[&str]) -> Option<Vec<Entry>> {
-    let head = lines.iter().position(|line| line.split_whitespace().eq(["Algorithm", "Hash", "Path"]))?;
+    let head = lines
+        .iter()
+        .position(|line| line.split_whitespace().eq(["Algorithm", "Hash", "Path"]))?;
     let entries: Vec<Entry> = lines[head + 1..]
         .iter()
         .filter_map(|line| {

@@ -17,7 +17,8 @@ use super::{ProofError, Proven};
 use crate::embedded::sha256_hex;
 use crate::model::evidence::Verdict;
 
-const P256: der::asn1::ObjectIdentifier = der::asn1::ObjectIdentifier::new_unwrap("1.2.840.10045.3.1.7");
+const P256: der::asn1::ObjectIdentifier =
+    der::asn1::ObjectIdentifier::new_unwrap("1.2.840.10045.3.1.7");
 
 /// Verifies a signature over a file of which the SHA-256 is known.
 ///
@@ -31,9 +32,15 @@ pub fn verify_key(digest: &[u8; 32], signature: &[u8], key: &str) -> Result<Prov
         verdict: Verdict::Verified,
         detail: "signed by the expected key".to_owned(),
         facts: BTreeMap::from([
-            ("signer".to_owned(), format!("the key with the SHA-256 {fingerprint}")),
+            (
+                "signer".to_owned(),
+                format!("the key with the SHA-256 {fingerprint}"),
+            ),
             ("keySha256".to_owned(), fingerprint),
-            ("algorithm".to_owned(), "ECDSA P-256 with SHA-256".to_owned()),
+            (
+                "algorithm".to_owned(),
+                "ECDSA P-256 with SHA-256".to_owned(),
+            ),
         ]),
     })
 }
@@ -50,10 +57,16 @@ pub(super) fn parse_public_key(pem: &str) -> Result<(Vec<u8>, String), ProofErro
         .and_then(|rest| rest.strip_suffix("-----END PUBLIC KEY-----"))
         .ok_or_else(|| wrong("it is not a public key in PEM"))?;
     let body: String = body.split_whitespace().collect();
-    let der = STANDARD.decode(body).map_err(|_| wrong("it is not a public key in PEM"))?;
-    let info = SubjectPublicKeyInfoRef::from_der(&der).map_err(|_| wrong("it is not a public key"))?;
-    let curve =
-        info.algorithm.parameters.as_ref().and_then(|parameters: &AnyRef<'_>| parameters.decode_as().ok());
+    let der = STANDARD
+        .decode(body)
+        .map_err(|_| wrong("it is not a public key in PEM"))?;
+    let info =
+        SubjectPublicKeyInfoRef::from_der(&der).map_err(|_| wrong("it is not a public key"))?;
+    let curve = info
+        .algorithm
+        .parameters
+        .as_ref()
+        .and_then(|parameters: &AnyRef<'_>| parameters.decode_as().ok());
     if curve != Some(P256) {
         return Err(wrong("its curve is not P-256, which cosign's keys have"));
     }
@@ -70,7 +83,9 @@ pub(super) fn decode_signature(bytes: &[u8]) -> Result<Vec<u8>, ProofError> {
     let der = match std::str::from_utf8(bytes) {
         Ok(text) => {
             let text: String = text.split_whitespace().collect();
-            STANDARD.decode(text).map_err(|_| malformed("the signature is neither DER nor base64"))?
+            STANDARD
+                .decode(text)
+                .map_err(|_| malformed("the signature is neither DER nor base64"))?
         }
         Err(_) => bytes.to_vec(),
     };
@@ -93,12 +108,19 @@ fn parse_integers(der: &[u8]) -> der::Result<(UintRef<'_>, UintRef<'_>)> {
     Ok((numbers.r, numbers.s))
 }
 
-pub(super) fn check_signature(digest: &[u8; 32], signature: &[u8], spki: &[u8]) -> Result<(), ProofError> {
+pub(super) fn check_signature(
+    digest: &[u8; 32],
+    signature: &[u8],
+    spki: &[u8],
+) -> Result<(), ProofError> {
     let key = ParsedPublicKey::new(&ECDSA_P256_SHA256_ASN1, spki)
         .map_err(|_| ProofError::new("cosign-key", "the key cannot be used"))?;
     let digest = Digest::import_less_safe(digest, &SHA256)
         .map_err(|_| ProofError::new("cosign-malformed", "the digest is not a SHA-256"))?;
     key.verify_digest_sig(&digest, signature).map_err(|_| {
-        ProofError::new("cosign-bad-signature", "the signature was not made by this key over these bytes")
+        ProofError::new(
+            "cosign-bad-signature",
+            "the signature was not made by this key over these bytes",
+        )
     })
 }

@@ -53,7 +53,13 @@ pub fn verify_signature(
     signer: Signer<'_>,
     root: Option<&str>,
 ) -> Result<Proven, ProofError> {
-    verify_pair(digest, signature, &decode_certificate(certificate)?, signer, root)
+    verify_pair(
+        digest,
+        signature,
+        &decode_certificate(certificate)?,
+        signer,
+        root,
+    )
 }
 
 /// Signature and certificate as a sigstore bundle without log entry. [`sigstore::verify_bundle`] refuses it, because
@@ -61,7 +67,11 @@ pub fn verify_signature(
 ///
 /// # Errors
 /// Signature or certificate cannot be parsed.
-pub fn build_bundle(digest: &[u8; 32], signature: &[u8], certificate: &[u8]) -> Result<String, ProofError> {
+pub fn build_bundle(
+    digest: &[u8; 32],
+    signature: &[u8],
+    certificate: &[u8],
+) -> Result<String, ProofError> {
     let certificate = STANDARD.encode(decode_certificate(certificate)?);
     let signature = STANDARD.encode(cosign::decode_signature(signature)?);
     let digest = json!({"algorithm": "SHA2_256", "digest": STANDARD.encode(digest)});
@@ -88,7 +98,9 @@ pub fn verify_bundle(
     let material = &bundle.verification_material;
     let timestamps = &material.timestamp_verification_data.rfc3161_timestamps;
     if !material.tlog_entries.is_empty() || !timestamps.is_empty() {
-        return Err(other("the bundle says when it was signed: verify it as a bundle"));
+        return Err(other(
+            "the bundle says when it was signed: verify it as a bundle",
+        ));
     }
     let SignatureContent::MessageSignature(message) = &bundle.content else {
         return Err(other("the bundle is not over a file"));
@@ -96,7 +108,13 @@ pub fn verify_bundle(
     let VerificationMaterialContent::Certificate(certificate) = &material.content else {
         return Err(other("the bundle contains no certificate"));
     };
-    verify_pair(digest, message.signature.as_bytes(), certificate.raw_bytes.as_bytes(), signer, root)
+    verify_pair(
+        digest,
+        message.signature.as_bytes(),
+        certificate.raw_bytes.as_bytes(),
+        signer,
+        root,
+    )
 }
 
 fn verify_pair(
@@ -106,51 +124,72 @@ fn verify_pair(
     signer: Signer<'_>,
     root: Option<&str>,
 ) -> Result<Proven, ProofError> {
-    let parsed = Certificate::from_der(der).map_err(|error| certificate_error(&error.to_string()))?;
+    let parsed =
+        Certificate::from_der(der).map_err(|error| certificate_error(&error.to_string()))?;
     let info = &parsed.tbs_certificate;
-    let root =
-        sigstore::load_trusted_root(root).map_err(|error| ProofError::new("keyless-root", error.message))?;
+    let root = sigstore::load_trusted_root(root)
+        .map_err(|error| ProofError::new("keyless-root", error.message))?;
     let begins = info.validity.not_before.to_unix_duration();
     let issuer = verify_chain(der, begins, &root)?;
     let logged = sct::verify_sct(&parsed, &issuer, &root)?;
-    sigstore::check_signer(signer).map_err(|error| ProofError::new("keyless-identity", error.message))?;
+    sigstore::check_signer(signer)
+        .map_err(|error| ProofError::new("keyless-identity", error.message))?;
     check_identity(&parsed, signer)?;
-    let key = info.subject_public_key_info.to_der().map_err(|error| certificate_error(&error.to_string()))?;
+    let key = info
+        .subject_public_key_info
+        .to_der()
+        .map_err(|error| certificate_error(&error.to_string()))?;
     cosign::check_signature(digest, &cosign::decode_signature(signature)?, &key)?;
     let time = |time| format_time(UnixTime::since_unix_epoch(time));
     let mut facts = BTreeMap::from([
         ("signer".to_owned(), signer.identity.to_owned()),
         ("issuer".to_owned(), signer.issuer.to_owned()),
-        ("certificateSha256".to_owned(), crate::embedded::sha256_hex(der)),
+        (
+            "certificateSha256".to_owned(),
+            crate::embedded::sha256_hex(der),
+        ),
         ("certificateFrom".to_owned(), time(begins)),
-        ("certificateTo".to_owned(), time(info.validity.not_after.to_unix_duration())),
+        (
+            "certificateTo".to_owned(),
+            time(info.validity.not_after.to_unix_duration()),
+        ),
     ]);
     if let Some(logged) = logged {
         facts.insert("certificateLogged".to_owned(), time(logged));
     }
     Ok(Proven {
         verdict: Verdict::SignedTimeUnproven,
-        detail: "signed by the expected identity; the time of the signature is not proven".to_owned(),
+        detail: "signed by the expected identity; the time of the signature is not proven"
+            .to_owned(),
         facts,
     })
 }
 
 fn certificate_error(reason: &str) -> ProofError {
-    ProofError::new("keyless-certificate", format!("the certificate beside the signature: {reason}"))
+    ProofError::new(
+        "keyless-certificate",
+        format!("the certificate beside the signature: {reason}"),
+    )
 }
 
 /// PEM, or base64 of PEM.
 fn decode_certificate(bytes: &[u8]) -> Result<Vec<u8>, ProofError> {
-    let text = std::str::from_utf8(bytes).map_err(|_| certificate_error("is not text"))?.trim();
+    let text = std::str::from_utf8(bytes)
+        .map_err(|_| certificate_error("is not text"))?
+        .trim();
     let pem = if text.starts_with("-----BEGIN") {
         text.as_bytes().to_vec()
     } else {
         let joined: String = text.split_whitespace().collect();
-        STANDARD.decode(joined).map_err(|_| certificate_error("is neither PEM nor base64 of PEM"))?
+        STANDARD
+            .decode(joined)
+            .map_err(|_| certificate_error("is neither PEM nor base64 of PEM"))?
     };
-    let certificate =
-        Certificate::from_pem(pem.trim_ascii()).map_err(|error| certificate_error(&error.to_string()))?;
-    certificate.to_der().map_err(|error| certificate_error(&error.to_string()))
+    let certificate = Certificate::from_pem(pem.trim_ascii())
+        .map_err(|error| certificate_error(&error.to_string()))?;
+    certificate
+        .to_der()
+        .map_err(|error| certificate_error(&error.to_string()))
 }
 
 /// Leads the certificate to an authority that the root trusts at that time; the key of its issuer.
@@ -161,16 +200,20 @@ fn verify_chain(leaf: &[u8], at: Duration, root: &TrustedRoot) -> Result<Vec<u8>
         .iter()
         .filter(|authority| {
             authority.valid_for.is_none_or(|range| {
-                range.start.as_second() <= seconds && range.end.is_none_or(|end| seconds <= end.as_second())
+                range.start.as_second() <= seconds
+                    && range.end.is_none_or(|end| seconds <= end.as_second())
             })
         })
         .flat_map(|authority| &authority.cert_chain.certificates)
         .map(|entry| CertificateDer::from(entry.raw_bytes.as_bytes().to_vec()))
         .collect();
-    let anchors: Vec<_> =
-        authorities.iter().filter_map(|certificate| anchor_from_trusted_cert(certificate).ok()).collect();
+    let anchors: Vec<_> = authorities
+        .iter()
+        .filter_map(|certificate| anchor_from_trusted_cert(certificate).ok())
+        .collect();
     let leaf = CertificateDer::from(leaf);
-    let end = EndEntityCert::try_from(&leaf).map_err(|error| certificate_error(&error.to_string()))?;
+    let end =
+        EndEntityCert::try_from(&leaf).map_err(|error| certificate_error(&error.to_string()))?;
     let path = end
         .verify_for_usage(
             ALL_VERIFICATION_ALGS,
@@ -181,18 +224,27 @@ fn verify_chain(leaf: &[u8], at: Duration, root: &TrustedRoot) -> Result<Vec<u8>
             None,
             None,
         )
-        .map_err(|error| certificate_error(&format!("does not chain to the trusted root: {error}")))?;
+        .map_err(|error| {
+            certificate_error(&format!("does not chain to the trusted root: {error}"))
+        })?;
     if let Some(issuer) = path.intermediate_certificates().next() {
         return Ok(issuer.subject_public_key_info().to_vec());
     }
     // An anchor keeps the content of its key's sequence only.
-    AnyRef::new(Tag::Sequence, path.anchor().subject_public_key_info.as_ref())
-        .and_then(|key| key.to_der())
-        .map_err(|error| certificate_error(&error.to_string()))
+    AnyRef::new(
+        Tag::Sequence,
+        path.anchor().subject_public_key_info.as_ref(),
+    )
+    .and_then(|key| key.to_der())
+    .map_err(|error| certificate_error(&error.to_string()))
 }
 
 fn check_identity(certificate: &Certificate, signer: Signer<'_>) -> Result<(), ProofError> {
-    let extensions = certificate.tbs_certificate.extensions.as_deref().unwrap_or_default();
+    let extensions = certificate
+        .tbs_certificate
+        .extensions
+        .as_deref()
+        .unwrap_or_default();
     let value = |oid: ObjectIdentifier| {
         extensions
             .iter()
@@ -204,24 +256,44 @@ fn check_identity(certificate: &Certificate, signer: Signer<'_>) -> Result<(), P
         .iter()
         .flat_map(|names| &names.0)
         .map(|name| match name {
-            GeneralName::Rfc822Name(name) | GeneralName::UniformResourceIdentifier(name) => name.to_string(),
+            GeneralName::Rfc822Name(name) | GeneralName::UniformResourceIdentifier(name) => {
+                name.to_string()
+            }
             _ => "a name of another kind".to_owned(),
         })
         .collect();
     if found != [signer.identity] {
-        let message = format!("it is signed by `{}`, not by `{}`", found.join(", "), signer.identity);
-        return Err(ProofError::new("keyless-identity", sigstore::flatten_text(&message)));
+        let message = format!(
+            "it is signed by `{}`, not by `{}`",
+            found.join(", "),
+            signer.identity
+        );
+        return Err(ProofError::new(
+            "keyless-identity",
+            sigstore::flatten_text(&message),
+        ));
     }
     let issuers: Vec<String> = [
-        value(ISSUER).and_then(|der| Utf8StringRef::from_der(der).ok().map(|text| text.as_str().to_owned())),
+        value(ISSUER).and_then(|der| {
+            Utf8StringRef::from_der(der)
+                .ok()
+                .map(|text| text.as_str().to_owned())
+        }),
         value(ISSUER_OLD).and_then(|bytes| std::str::from_utf8(bytes).ok().map(str::to_owned)),
     ]
     .into_iter()
     .flatten()
     .collect();
     if issuers.is_empty() || issuers.iter().any(|issuer| issuer != signer.issuer) {
-        let message = format!("its issuer is `{}`, not `{}`", issuers.join(", "), signer.issuer);
-        return Err(ProofError::new("keyless-identity", sigstore::flatten_text(&message)));
+        let message = format!(
+            "its issuer is `{}`, not `{}`",
+            issuers.join(", "),
+            signer.issuer
+        );
+        return Err(ProofError::new(
+            "keyless-identity",
+            sigstore::flatten_text(&message),
+        ));
     }
     Ok(())
 }

@@ -26,14 +26,23 @@ pub fn verify_minisign<E: From<ProofError>>(
 ) -> Result<Proven, E> {
     let (public, id) = parse_public_key(key)?;
     let signature = parse_signature(signature)?;
-    let mut stream = public.verify_stream(&signature).map_err(|error| explain_error(&error))?;
+    let mut stream = public
+        .verify_stream(&signature)
+        .map_err(|error| explain_error(&error))?;
     each(&mut |piece| stream.update(piece))?;
     stream.finalize().map_err(|error| explain_error(&error))?;
-    let comment = signature.trusted_comment().chars().filter(|c| !c.is_control()).collect();
+    let comment = signature
+        .trusted_comment()
+        .chars()
+        .filter(|c| !c.is_control())
+        .collect();
     Ok(Proven {
         verdict: Verdict::Verified,
         detail: "signed by the expected minisign key".to_owned(),
-        facts: BTreeMap::from([("signer".to_owned(), id), ("trustedComment".to_owned(), comment)]),
+        facts: BTreeMap::from([
+            ("signer".to_owned(), id),
+            ("trustedComment".to_owned(), comment),
+        ]),
     })
 }
 
@@ -44,7 +53,10 @@ fn minisign_error(code: &'static str, reason: &str) -> ProofError {
 /// The key, and its id as minisign prints it.
 fn parse_public_key(text: &str) -> Result<(PublicKey, String), ProofError> {
     if text.contains("secret key") {
-        return Err(minisign_error("minisign-key", "it is a secret key; give the public key"));
+        return Err(minisign_error(
+            "minisign-key",
+            "it is a secret key; give the public key",
+        ));
     }
     let no_key = || minisign_error("minisign-key", "it is not a minisign public key");
     let line = match text.trim().lines().collect::<Vec<_>>()[..] {
@@ -54,7 +66,10 @@ fn parse_public_key(text: &str) -> Result<(PublicKey, String), ProofError> {
     let public = PublicKey::from_base64(line).map_err(|_| no_key())?;
     let bytes = STANDARD.decode(line).map_err(|_| no_key())?;
     let id = bytes.get(2..10).unwrap_or_default();
-    Ok((public, id.iter().rev().map(|byte| format!("{byte:02X}")).collect()))
+    Ok((
+        public,
+        id.iter().rev().map(|byte| format!("{byte:02X}")).collect(),
+    ))
 }
 
 fn parse_signature(bytes: &[u8]) -> Result<Signature, ProofError> {
@@ -68,11 +83,15 @@ fn parse_signature(bytes: &[u8]) -> Result<Signature, ProofError> {
 
 fn explain_error(error: &Error) -> ProofError {
     match error {
-        Error::UnexpectedKeyId => {
-            minisign_error("minisign-other-key", "the signature was made by another key")
-        }
+        Error::UnexpectedKeyId => minisign_error(
+            "minisign-other-key",
+            "the signature was made by another key",
+        ),
         Error::UnsupportedLegacyMode | Error::UnexpectedAlgorithm | Error::UnsupportedAlgorithm => {
-            minisign_error("minisign-legacy", "the signature has the legacy form without prehash")
+            minisign_error(
+                "minisign-legacy",
+                "the signature has the legacy form without prehash",
+            )
         }
         _ => minisign_error(
             "minisign-bad-signature",

@@ -52,7 +52,9 @@ pub fn verify_detached<E: From<ProofError>>(
     let validity = Validity::from_certificate(certificate, now)?;
     let mut facts = None;
     for signature in &signatures {
-        let Some(signer) = validity.find_signer(certificate, signature, now)? else { continue };
+        let Some(signer) = validity.find_signer(certificate, signature, now)? else {
+            continue;
+        };
         let created = check_signature(signature, &signer, &validity, now)?;
         if !signature.is_signed_by(signer.key, &each)? {
             let message = "the signature is not over these bytes";
@@ -61,19 +63,31 @@ pub fn verify_detached<E: From<ProofError>>(
         facts.get_or_insert_with(|| collect_facts(certificate, &signer, signature, created));
     }
     let facts = facts.ok_or_else(|| {
-        ProofError::new("openpgp-no-signature", format!("no signature was made by the key {fingerprint}"))
+        ProofError::new(
+            "openpgp-no-signature",
+            format!("no signature was made by the key {fingerprint}"),
+        )
     })?;
-    Ok(Proven { verdict: Verdict::Verified, detail: "signed by the expected OpenPGP key".to_owned(), facts })
+    Ok(Proven {
+        verdict: Verdict::Verified,
+        detail: "signed by the expected OpenPGP key".to_owned(),
+        facts,
+    })
 }
 
 /// Short key ids can be made at will, so they name nobody.
 fn parse_fingerprint(text: &str) -> Result<String, ProofError> {
-    let digits: String = text.chars().filter(|c| !c.is_whitespace()).collect::<String>().to_lowercase();
+    let digits: String = text
+        .chars()
+        .filter(|c| !c.is_whitespace())
+        .collect::<String>()
+        .to_lowercase();
     let digits = digits.strip_prefix("0x").unwrap_or(&digits).to_owned();
     if digits.len() == 40 && digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
         return Ok(digits);
     }
-    let message = format!("`{text}` is not a whole fingerprint; give all 40 digits of the primary key");
+    let message =
+        format!("`{text}` is not a whole fingerprint; give all 40 digits of the primary key");
     Err(ProofError::new("openpgp-key", message))
 }
 
@@ -83,15 +97,25 @@ fn collect_facts(
     signature: &Signature,
     created: u64,
 ) -> BTreeMap<String, String> {
-    let time = |seconds| format_time(UnixTime::since_unix_epoch(std::time::Duration::from_secs(seconds)));
+    let time = |seconds| {
+        format_time(UnixTime::since_unix_epoch(std::time::Duration::from_secs(
+            seconds,
+        )))
+    };
     let mut facts = BTreeMap::from([
         ("signer".to_owned(), certificate.primary.fingerprint.clone()),
         ("signingKey".to_owned(), signer.key.fingerprint.clone()),
-        ("algorithm".to_owned(), signer.key.algorithm_name().to_owned()),
+        (
+            "algorithm".to_owned(),
+            signer.key.algorithm_name().to_owned(),
+        ),
         ("digest".to_owned(), signature.digest_name()),
         ("time".to_owned(), time(created)),
     ]);
-    let user = certificate.users.first().and_then(|(user, _)| std::str::from_utf8(user).ok());
+    let user = certificate
+        .users
+        .first()
+        .and_then(|(user, _)| std::str::from_utf8(user).ok());
     if let Some(user) = user {
         facts.insert("user".to_owned(), super::sigstore::flatten_text(user));
     }
@@ -106,7 +130,9 @@ fn find_certificate<'a>(
     certificates: &'a [Certificate],
     fingerprint: &str,
 ) -> Result<&'a Certificate, ProofError> {
-    let mut fitting = certificates.iter().filter(|it| it.primary.fingerprint == fingerprint);
+    let mut fitting = certificates
+        .iter()
+        .filter(|it| it.primary.fingerprint == fingerprint);
     let message = match (fitting.next(), fitting.next()) {
         (Some(only), None) => return Ok(only),
         (None, _) => format!("the keyring has no key {fingerprint}"),
@@ -123,11 +149,15 @@ fn check_signature(
     now: u64,
 ) -> Result<u64, ProofError> {
     if signature.kind != signature::kind::BINARY {
-        return Err(packets::malformed_error("the signature is not a signature of a file"));
+        return Err(packets::malformed_error(
+            "the signature is not a signature of a file",
+        ));
     }
     key::check_digest(signature, "the signature's")?;
     let wrong = |reason: &str| ProofError::new("openpgp-time", reason.to_owned());
-    let created = signature.created.ok_or_else(|| wrong("the signature has no creation time"))?;
+    let created = signature
+        .created
+        .ok_or_else(|| wrong("the signature has no creation time"))?;
     if created > now {
         return Err(wrong("the signature is from the future"));
     }

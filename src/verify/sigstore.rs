@@ -14,8 +14,8 @@ use serde::Deserialize;
 use sigstore_verify::trust_root::{SIGSTORE_PRODUCTION_TRUSTED_ROOT, TrustedRoot};
 use sigstore_verify::types::{Bundle, DerPublicKey, Sha256Hash, SignatureContent};
 use sigstore_verify::{
-    CertificateError, Error, Policy, PublicKeyVerificationPolicy, TransparencyLogError, VerificationPolicy,
-    VerificationResult, verify as check,
+    CertificateError, Error, Policy, PublicKeyVerificationPolicy, TransparencyLogError,
+    VerificationPolicy, VerificationResult, verify as check,
 };
 
 use super::{ProofError, Proven, cosign};
@@ -38,7 +38,10 @@ enum Expected<'a> {
 }
 
 /// What a provenance statement may be called.
-const PROVENANCE: &[&str] = &["https://slsa.dev/provenance/v1", "https://slsa.dev/provenance/v0.2"];
+const PROVENANCE: &[&str] = &[
+    "https://slsa.dev/provenance/v1",
+    "https://slsa.dev/provenance/v0.2",
+];
 
 /// What cosign calls a bare signature in the form of a statement.
 const SIGNED: &str = "https://sigstore.dev/cosign/sign/v1";
@@ -83,7 +86,14 @@ fn verify_expected(
         let allowed = [PROVENANCE, &[SIGNED]].concat();
         check_statement(envelope.payload.as_bytes(), digest, &allowed, &mut facts)?;
     }
-    prove_bundle(digest, &bundle, by, root, facts, "the signature in the sigstore bundle is valid")
+    prove_bundle(
+        digest,
+        &bundle,
+        by,
+        root,
+        facts,
+        "the signature in the sigstore bundle is valid",
+    )
 }
 
 /// Verifies that a provenance statement names a file with this SHA-256. The file may contain several
@@ -100,7 +110,10 @@ pub fn verify_attestation(
     let lines: Vec<&[u8]> = if serde_json::from_slice::<serde_json::Value>(bundles).is_ok() {
         vec![bundles]
     } else {
-        bundles.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty()).collect()
+        bundles
+            .split(|byte| *byte == b'\n')
+            .filter(|line| !line.trim_ascii().is_empty())
+            .collect()
     };
     let mut why = None;
     for line in lines {
@@ -122,17 +135,30 @@ fn verify_attestation_bundle(
 ) -> Result<Proven, ProofError> {
     let bundle = parse_bundle(bundle)?;
     let SignatureContent::DsseEnvelope(envelope) = &bundle.content else {
-        return Err(ProofError::new("sigstore-malformed", "the bundle contains no in-toto statement"));
+        return Err(ProofError::new(
+            "sigstore-malformed",
+            "the bundle contains no in-toto statement",
+        ));
     };
     let mut facts = BTreeMap::new();
     check_statement(envelope.payload.as_bytes(), digest, PROVENANCE, &mut facts)?;
     let by = Expected::Signer(signer);
-    prove_bundle(digest, &bundle, &by, root, facts, "a signed provenance statement names the file")
+    prove_bundle(
+        digest,
+        &bundle,
+        &by,
+        root,
+        facts,
+        "a signed provenance statement names the file",
+    )
 }
 
 pub(super) fn parse_bundle(bytes: &[u8]) -> Result<Bundle, ProofError> {
     let malformed = |error: &dyn std::fmt::Display| {
-        ProofError::new("sigstore-malformed", flatten_text(&format!("it is not a sigstore bundle: {error}")))
+        ProofError::new(
+            "sigstore-malformed",
+            flatten_text(&format!("it is not a sigstore bundle: {error}")),
+        )
     };
     let text = std::str::from_utf8(bytes).map_err(|error| malformed(&error))?;
     Bundle::from_json(text).map_err(|error| malformed(&error))
@@ -140,13 +166,19 @@ pub(super) fn parse_bundle(bytes: &[u8]) -> Result<Bundle, ProofError> {
 
 /// One line, whatever a bundle has put into an error.
 pub(super) fn flatten_text(text: &str) -> String {
-    let text: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    let text: String = text
+        .chars()
+        .map(|c| if c.is_control() { ' ' } else { c })
+        .collect();
     text.trim_end_matches(['.', ' ']).to_owned()
 }
 
 pub(super) fn load_trusted_root(json: Option<&str>) -> Result<TrustedRoot, ProofError> {
     TrustedRoot::from_json(json.unwrap_or(SIGSTORE_PRODUCTION_TRUSTED_ROOT)).map_err(|error| {
-        ProofError::new("sigstore-root", flatten_text(&format!("the trusted root cannot be read: {error}")))
+        ProofError::new(
+            "sigstore-root",
+            flatten_text(&format!("the trusted root cannot be read: {error}")),
+        )
     })
 }
 
@@ -158,7 +190,8 @@ pub(super) fn check_signer(signer: Signer<'_>) -> Result<(), ProofError> {
     }
     for text in [signer.identity, signer.issuer] {
         if text.contains(['*', '^', '$', '\\', '|', '(', '[']) {
-            let message = format!("`{text}` looks like a pattern; signer and issuer are compared whole");
+            let message =
+                format!("`{text}` looks like a pattern; signer and issuer are compared whole");
             return Err(ProofError::new("sigstore-identity", flatten_text(&message)));
         }
     }
@@ -169,10 +202,23 @@ pub(super) fn check_signer(signer: Signer<'_>) -> Result<(), ProofError> {
 fn find_newest_key_time(root: &TrustedRoot) -> Option<String> {
     let logs = root.tlogs.iter().map(|log| log.public_key.valid_for);
     let certificate_logs = root.ctlogs.iter().map(|log| log.public_key.valid_for);
-    let authorities = root.certificate_authorities.iter().map(|authority| authority.valid_for);
-    let clocks = root.timestamp_authorities.iter().map(|authority| authority.valid_for);
-    let starts = logs.chain(certificate_logs).chain(authorities).chain(clocks);
-    starts.flatten().map(|range| range.start).max().map(|start| start.to_string())
+    let authorities = root
+        .certificate_authorities
+        .iter()
+        .map(|authority| authority.valid_for);
+    let clocks = root
+        .timestamp_authorities
+        .iter()
+        .map(|authority| authority.valid_for);
+    let starts = logs
+        .chain(certificate_logs)
+        .chain(authorities)
+        .chain(clocks);
+    starts
+        .flatten()
+        .map(|range| range.start)
+        .max()
+        .map(|start| start.to_string())
 }
 
 fn prove_bundle(
@@ -188,13 +234,19 @@ fn prove_bundle(
             check_signer(*signer)?;
             Box::new(VerificationPolicy::new(signer.identity, signer.issuer))
         }
-        Expected::Key(der, _) => Box::new(PublicKeyVerificationPolicy::new(DerPublicKey::new(der.clone()))),
+        Expected::Key(der, _) => Box::new(PublicKeyVerificationPolicy::new(DerPublicKey::new(
+            der.clone(),
+        ))),
     };
     let trusted = load_trusted_root(root)?;
     check_known_logs(bundle, &trusted)?;
     let result = check(Sha256Hash::new(*digest), bundle, policy.as_ref(), &trusted)
         .map_err(|error| explain_error(&error, &trusted))?;
-    let kind = if root.is_some() { "given" } else { "public good instance, built in" };
+    let kind = if root.is_some() {
+        "given"
+    } else {
+        "public good instance, built in"
+    };
     facts.insert("root".to_owned(), kind.to_owned());
     facts.insert(
         "rootSha256".to_owned(),
@@ -204,16 +256,26 @@ fn prove_bundle(
         facts.insert("rootNewestKey".to_owned(), newest);
     }
     collect_facts(&result, bundle, by, &mut facts);
-    Ok(Proven { verdict: Verdict::Verified, detail: detail.to_owned(), facts })
+    Ok(Proven {
+        verdict: Verdict::Verified,
+        detail: detail.to_owned(),
+        facts,
+    })
 }
 
 /// A log that the root does not know may be one that came after it.
 fn check_known_logs(bundle: &Bundle, root: &TrustedRoot) -> Result<(), ProofError> {
     let entries = &bundle.verification_material.tlog_entries;
-    let unknown =
-        entries.iter().find(|entry| root.tlogs.iter().all(|log| log.log_id.key_id != entry.log_id.key_id));
+    let unknown = entries.iter().find(|entry| {
+        root.tlogs
+            .iter()
+            .all(|log| log.log_id.key_id != entry.log_id.key_id)
+    });
     match unknown {
-        Some(entry) => Err(stale_root_error(&format!("the log {} is unknown", entry.log_id.key_id), root)),
+        Some(entry) => Err(stale_root_error(
+            &format!("the log {} is unknown", entry.log_id.key_id),
+            root,
+        )),
         None => Ok(()),
     }
 }
@@ -236,7 +298,10 @@ fn collect_facts(
             facts.insert("issuer".to_owned(), signer.issuer.to_owned());
         }
         Expected::Key(_, fingerprint) => {
-            facts.insert("signer".to_owned(), format!("the key with the SHA-256 {fingerprint}"));
+            facts.insert(
+                "signer".to_owned(),
+                format!("the key with the SHA-256 {fingerprint}"),
+            );
             facts.insert("keySha256".to_owned(), fingerprint.clone());
         }
     }
@@ -246,7 +311,12 @@ fn collect_facts(
     if let Some(entry) = bundle.verification_material.tlog_entries.first() {
         facts.insert("logIndex".to_owned(), entry.log_index.to_string());
     }
-    let Some(claims) = result.certificate().map(|certificate| &certificate.ci_claims) else { return };
+    let Some(claims) = result
+        .certificate()
+        .map(|certificate| &certificate.ci_claims)
+    else {
+        return;
+    };
     for (name, claim) in [
         ("sourceRepository", &claims.source_repository_uri),
         ("sourceDigest", &claims.source_repository_digest),
@@ -306,24 +376,36 @@ fn check_statement(
     allowed: &[&str],
     facts: &mut BTreeMap<String, String>,
 ) -> Result<(), ProofError> {
-    let malformed = || ProofError::new("sigstore-malformed", "the bundle contains no in-toto statement");
+    let malformed = || {
+        ProofError::new(
+            "sigstore-malformed",
+            "the bundle contains no in-toto statement",
+        )
+    };
     let statement: Statement = serde_json::from_slice(payload).map_err(|_| malformed())?;
-    if !["https://in-toto.io/Statement/v1", "https://in-toto.io/Statement/v0.1"]
-        .contains(&statement.kind.as_str())
+    if ![
+        "https://in-toto.io/Statement/v1",
+        "https://in-toto.io/Statement/v0.1",
+    ]
+    .contains(&statement.kind.as_str())
     {
         return Err(malformed());
     }
     let wanted = crate::embedded::encode_hex(digest);
-    let named =
-        statement.subject.iter().find(|subject| subject.digest.get("sha256") == Some(&wanted)).ok_or_else(
-            || {
-                let message = format!("the statement does not name a file with the digest {wanted}");
-                ProofError::new("sigstore-subject", message)
-            },
-        )?;
+    let named = statement
+        .subject
+        .iter()
+        .find(|subject| subject.digest.get("sha256") == Some(&wanted))
+        .ok_or_else(|| {
+            let message = format!("the statement does not name a file with the digest {wanted}");
+            ProofError::new("sigstore-subject", message)
+        })?;
     if !allowed.contains(&statement.predicate.as_str()) {
         let message = format!("the statement is `{}`, not provenance", statement.predicate);
-        return Err(ProofError::new("sigstore-predicate", flatten_text(&message)));
+        return Err(ProofError::new(
+            "sigstore-predicate",
+            flatten_text(&message),
+        ));
     }
     facts.insert("predicate".to_owned(), statement.predicate);
     if !named.name.is_empty() {

@@ -91,9 +91,16 @@ impl Index {
         let known = self.0.keys().map(String::as_str);
         let suggestion = match find_closest_name(&normalize_name(name), known) {
             Some(near) => format!("did you mean `{near}`?"),
-            None => "`imagegen list` shows components, features, variables, steps and rules".to_owned(),
+            None => {
+                "`imagegen list` shows components, features, variables, steps and rules".to_owned()
+            }
         };
-        CatalogError::Unknown { what: "name", name: name.to_owned(), suggestion }.into()
+        CatalogError::Unknown {
+            what: "name",
+            name: name.to_owned(),
+            suggestion,
+        }
+        .into()
     }
 
     fn add(&mut self, kind: &'static str, name: &str, lines: Vec<String>, source: &str) {
@@ -101,8 +108,20 @@ impl Index {
     }
 
     /// Adds an explanation under another name than its own. An explanation stands once under a name.
-    fn add_as(&mut self, key: &str, kind: &'static str, name: &str, lines: Vec<String>, source: &str) {
-        let item = Explanation { kind, name: name.to_owned(), lines, source: source.to_owned() };
+    fn add_as(
+        &mut self,
+        key: &str,
+        kind: &'static str,
+        name: &str,
+        lines: Vec<String>,
+        source: &str,
+    ) {
+        let item = Explanation {
+            kind,
+            name: name.to_owned(),
+            lines,
+            source: source.to_owned(),
+        };
         let items = self.0.entry(normalize_name(key)).or_default();
         if !items.contains(&item) {
             items.push(item);
@@ -112,7 +131,10 @@ impl Index {
     fn add_components(&mut self, plan: &Plan, trees: &Trees) -> Result<()> {
         for name in trees.catalog.component_names() {
             let component = trees.catalog.load_component(&name)?;
-            let mut lines = vec![component.summary.clone(), format!("license: {}", component.license)];
+            let mut lines = vec![
+                component.summary.clone(),
+                format!("license: {}", component.license),
+            ];
             let choice = component.find_choice(plan.line.minor);
             if let Some(choice) = choice {
                 lines.push(format!(
@@ -122,13 +144,22 @@ impl Index {
                 lines.push(format!("allowed: {}", choice.allowed));
             }
             for group in &plan.groups {
-                for artifact in group.artifacts.iter().filter(|artifact| artifact.component == name.as_str())
+                for artifact in group
+                    .artifacts
+                    .iter()
+                    .filter(|artifact| artifact.component == name.as_str())
                 {
-                    lines.push(format!("in this plan: {} ({})", artifact.version, group.reason));
+                    lines.push(format!(
+                        "in this plan: {} ({})",
+                        artifact.version, group.reason
+                    ));
                     lines.push(format!("from {}", artifact.url));
                     lines.push(artifact.format_pin_state());
                     lines.extend(
-                        artifact.checksums.iter().map(|checksum| format!("checksum file: {}", checksum.url)),
+                        artifact
+                            .checksums
+                            .iter()
+                            .map(|checksum| format!("checksum file: {}", checksum.url)),
                     );
                     lines.extend(artifact.signatures.iter().map(|signature| {
                         format!(
@@ -140,7 +171,13 @@ impl Index {
                 }
             }
             let source = choice.map_or_else(
-                || component.releases.first().map(|release| release.source.clone()).unwrap_or_default(),
+                || {
+                    component
+                        .releases
+                        .first()
+                        .map(|release| release.source.clone())
+                        .unwrap_or_default()
+                },
                 |choice| choice.source.clone(),
             );
             self.add("component", &name, lines, &source);
@@ -161,16 +198,25 @@ impl Index {
                     rule.value.as_deref().unwrap_or("none")
                 ),
                 rule.reason.clone(),
-                format!("in this plan: {}", if applies { "given" } else { "not given" }),
+                format!(
+                    "in this plan: {}",
+                    if applies { "given" } else { "not given" }
+                ),
             ];
             self.add("flag", &rule.flag, lines, &rule.source);
         }
         for rule in &table.feature_gates {
             let applies = rule.versions.contains(&plan.kubernetes) && situation.holds(&rule.when);
             let lines = vec![
-                format!("{}: versions {}, set to {}", rule.program, rule.versions, rule.value),
+                format!(
+                    "{}: versions {}, set to {}",
+                    rule.program, rule.versions, rule.value
+                ),
                 rule.reason.clone(),
-                format!("in this plan: {}", if applies { "given" } else { "not given" }),
+                format!(
+                    "in this plan: {}",
+                    if applies { "given" } else { "not given" }
+                ),
             ];
             self.add("gate", &rule.gate, lines, &rule.source);
         }
@@ -181,7 +227,13 @@ impl Index {
         let (guest, prediction) = predict_machine(plan, trees)?;
         self.add_machine(&prediction.machine);
         for (path, step) in read_steps(&trees.provisioners)? {
-            let of_step = || guest.plan.resources.iter().filter(|resource| resource.step == step.id);
+            let of_step = || {
+                guest
+                    .plan
+                    .resources
+                    .iter()
+                    .filter(|resource| resource.step == step.id)
+            };
             let mut lines = vec![step.summary.clone()];
             lines.push(match of_step().count() {
                 0 => "not part of this plan".to_owned(),
@@ -189,7 +241,9 @@ impl Index {
             });
             lines.extend(of_step().map(|resource| resource.name.clone()));
             self.add("step", &step.id, lines, &path);
-            step.resources.iter().for_each(|resource| self.add_step_resource(&step, resource));
+            step.resources
+                .iter()
+                .for_each(|resource| self.add_step_resource(&step, resource));
         }
         for resource in &guest.plan.resources {
             let source = guest.sources.get(&resource.name).map_or("", String::as_str);
@@ -201,7 +255,9 @@ impl Index {
     fn add_rules(&mut self, trees: &Trees) -> Result<()> {
         let rules = trees.catalog.load_rules()?;
         let refusals = rules.refusals.into_iter().map(|rule| ("refused", rule));
-        for (verdict, rule) in refusals.chain(rules.warnings.into_iter().map(|rule| ("warning", rule))) {
+        for (verdict, rule) in
+            refusals.chain(rules.warnings.into_iter().map(|rule| ("warning", rule)))
+        {
             let lines = vec![format!("{verdict}: {}", rule.reason), rule.instead];
             self.add("rule", &rule.id, lines, &rule.source);
         }
@@ -215,7 +271,12 @@ impl Index {
             if !network.components.is_empty() {
                 lines.push(format!("components: {}", network.components.join(", ")));
             }
-            lines.extend(network.hns_network.as_ref().map(|hns| format!("HNS network: {hns}")));
+            lines.extend(
+                network
+                    .hns_network
+                    .as_ref()
+                    .map(|hns| format!("HNS network: {hns}")),
+            );
             self.add("pod network", &name, lines, &network.source);
         }
         Ok(())
@@ -233,7 +294,10 @@ impl Index {
                     format!("default: {}", selector.default),
                 ];
                 lines.extend(
-                    selector.values.iter().map(|value| format!("{}: {}", value.value, value.description)),
+                    selector
+                        .values
+                        .iter()
+                        .map(|value| format!("{}: {}", value.value, value.description)),
                 );
                 let names = selector.build_time.then(|| selector.packer_name());
                 lines.push(describe_environment(&names.into_iter().collect::<Vec<_>>()));
@@ -248,12 +312,17 @@ impl Index {
             format!("target {}: {}", target.name, variable.description),
             format!("type: {}", variable.kind.as_str()),
         ];
-        let value = plan.variables.get(&variable.name).filter(|_| plan.target.name == target.name);
+        let value = plan
+            .variables
+            .get(&variable.name)
+            .filter(|_| plan.target.name == target.name);
         lines.extend(value.map(|value| format!("in this plan: {value}")));
         for (selector, values) in &variable.when {
             lines.push(format!("only with {selector} `{}`", values.join("` or `")));
         }
-        lines.push(describe_environment(&variable.environment_names().collect::<Vec<_>>()));
+        lines.push(describe_environment(
+            &variable.environment_names().collect::<Vec<_>>(),
+        ));
         self.add("variable", &variable.name, lines, &variable.source);
     }
 }

@@ -57,7 +57,11 @@ fn list_targets(trees: &Trees) -> Result<Rows> {
                 format!("{builders}, plugin {} {}", plugin.name, plugin.version)
             },
         );
-        let line = format!("{name:<12} {} ({how}): {}", target.title, target.record.format_stages());
+        let line = format!(
+            "{name:<12} {} ({how}): {}",
+            target.title,
+            target.record.format_stages()
+        );
         rows.push((value, line));
     }
     Ok(rows)
@@ -70,9 +74,21 @@ fn list_kubernetes(catalog: &Catalog) -> Result<Rows> {
     for minor in catalog.kubernetes_minors() {
         let line = catalog.load_kubernetes_line(minor)?;
         let surveyed = surveys.find(minor).map(|survey| &survey.release);
-        let windows: Vec<&str> = line.windows.iter().map(|windows| windows.value.as_str()).collect();
-        let runtimes: Vec<&str> = line.runtimes.iter().map(|runtime| runtime.name.as_str()).collect();
-        let access: Vec<&str> = line.host_access.iter().map(|access| access.name.as_str()).collect();
+        let windows: Vec<&str> = line
+            .windows
+            .iter()
+            .map(|windows| windows.value.as_str())
+            .collect();
+        let runtimes: Vec<&str> = line
+            .runtimes
+            .iter()
+            .map(|runtime| runtime.name.as_str())
+            .collect();
+        let access: Vec<&str> = line
+            .host_access
+            .iter()
+            .map(|access| access.name.as_str())
+            .collect();
         let value = json!({
             "minor": minor, "latest": line.latest, "patches": line.patches, "windows": windows,
             "runtimes": runtimes, "hostAccess": access,
@@ -84,7 +100,11 @@ fn list_kubernetes(catalog: &Catalog) -> Result<Rows> {
             windows.join(","),
             runtimes.join(","),
             access.join(","),
-            if surveyed.is_none() { " (programs not surveyed)" } else { "" }
+            if surveyed.is_none() {
+                " (programs not surveyed)"
+            } else {
+                ""
+            }
         );
         rows.push((value, text));
     }
@@ -131,8 +151,14 @@ fn list_variables(trees: &Trees) -> Result<Rows> {
     for name in trees.packer.list_folders("targets") {
         let target = render::load_target(&trees.packer, &name)?;
         for selector in &target.selectors {
-            let line = format!("{name:<10} {:<36} choice   {}", selector.name, selector.description);
-            rows.push((json!({ "target": name, "name": selector.name, "selector": selector }), line));
+            let line = format!(
+                "{name:<10} {:<36} choice   {}",
+                selector.name, selector.description
+            );
+            rows.push((
+                json!({ "target": name, "name": selector.name, "selector": selector }),
+                line,
+            ));
         }
         for variable in &target.variables {
             let need = if variable.sensitive {
@@ -142,21 +168,29 @@ fn list_variables(trees: &Trees) -> Result<Rows> {
             } else {
                 ""
             };
-            let line = format!("{name:<10} {:<36} {need:<8} {}", variable.name, variable.description);
-            rows.push((json!({ "target": name, "name": variable.name, "variable": variable }), line));
+            let line = format!(
+                "{name:<10} {:<36} {need:<8} {}",
+                variable.name, variable.description
+            );
+            rows.push((
+                json!({ "target": name, "name": variable.name, "variable": variable }),
+                line,
+            ));
         }
     }
     Ok(rows)
 }
 
 fn list_steps(trees: &Trees) -> Result<Rows> {
-    let rows = read_steps(&trees.provisioners)?.into_iter().map(|(path, step)| {
-        let value = json!({
-            "name": step.id, "phase": step.phase, "summary": step.summary, "file": path,
-            "when": step.when, "resources": step.resources.len(),
+    let rows = read_steps(&trees.provisioners)?
+        .into_iter()
+        .map(|(path, step)| {
+            let value = json!({
+                "name": step.id, "phase": step.phase, "summary": step.summary, "file": path,
+                "when": step.when, "resources": step.resources.len(),
+            });
+            (value, format!("{:<20} {}", step.id, step.summary))
         });
-        (value, format!("{:<20} {}", step.id, step.summary))
-    });
     Ok(rows.collect())
 }
 
@@ -165,7 +199,10 @@ fn list_defined_images(config: Option<&Path>) -> Result<Rows> {
     let images = list_images(config)?;
     // A pipeline whose matrix is empty would build nothing, and succeed.
     if images.is_empty() {
-        let place = config.map_or_else(|| "imagegen.json".to_owned(), |path| path.display().to_string());
+        let place = config.map_or_else(
+            || "imagegen.json".to_owned(),
+            |path| path.display().to_string(),
+        );
         let message = format!("no image is defined: {place} is missing or has no image definition");
         return Err(InputError::new(message, "run `imagegen init`, or add `--config FILE`").into());
     }
@@ -179,7 +216,14 @@ fn list_defined_images(config: Option<&Path>) -> Result<Rows> {
         });
         let text = |field: &Option<String>| field.clone().unwrap_or_else(|| "-".to_owned());
         let (target, windows) = (text(&definition.target), text(&definition.windows));
-        (value, format!("{:<28} {target:<12} {windows:<8} {}", image.name, text(&definition.kubernetes)))
+        (
+            value,
+            format!(
+                "{:<28} {target:<12} {windows:<8} {}",
+                image.name,
+                text(&definition.kubernetes)
+            ),
+        )
     });
     Ok(rows.collect())
 }
@@ -187,14 +231,27 @@ fn list_defined_images(config: Option<&Path>) -> Result<Rows> {
 /// Rules of the catalog, then the codes of errors and warnings, and the rules of the machine model.
 fn list_rules(trees: &Trees) -> Result<Rows> {
     let row = |kind: &str, name: &str, text: &str| {
-        (json!({ "name": name, "kind": kind, "text": text }), format!("{name:<28} {text}"))
+        (
+            json!({ "name": name, "kind": kind, "text": text }),
+            format!("{name:<28} {text}"),
+        )
     };
     let rules = trees.catalog.load_rules()?;
     let of_catalog = rules.refusals.into_iter().chain(rules.warnings);
-    let mut rows: Rows = of_catalog.map(|rule| row("rule", &rule.id, &rule.reason)).collect();
-    let is_rule = |kind: &str| ["error", "refusal", "warning", "rule"].iter().any(|word| kind.contains(word));
+    let mut rows: Rows = of_catalog
+        .map(|rule| row("rule", &rule.id, &rule.reason))
+        .collect();
+    let is_rule = |kind: &str| {
+        ["error", "refusal", "warning", "rule"]
+            .iter()
+            .any(|word| kind.contains(word))
+    };
     for (kind, names) in read_words().into_iter().filter(|(kind, _)| is_rule(kind)) {
-        rows.extend(names.iter().map(|(name, meaning)| row(&kind, name, meaning)));
+        rows.extend(
+            names
+                .iter()
+                .map(|(name, meaning)| row(&kind, name, meaning)),
+        );
     }
     Ok(rows)
 }
@@ -218,7 +275,11 @@ fn list_components(catalog: &Catalog) -> Result<Rows> {
 
 /// One usable pin per version, ascending.
 fn usable_pins(component: &Component) -> Vec<&Pin> {
-    let mut pins: Vec<&Pin> = component.pins.iter().filter(|pin| pin.is_usable()).collect();
+    let mut pins: Vec<&Pin> = component
+        .pins
+        .iter()
+        .filter(|pin| pin.is_usable())
+        .collect();
     pins.sort_by(|a, b| a.version.cmp(&b.version).then(a.digest.cmp(&b.digest)));
     pins.dedup_by(|a, b| a.version == b.version);
     pins
@@ -232,7 +293,14 @@ fn list_versions(catalog: &Catalog, name: &str) -> Result<Rows> {
             let value = serde_json::to_value(pin).unwrap_or_default();
             let algorithm = pin.digest.algorithm().as_str();
             let confidence = pin.confidence.as_str();
-            (value, format!("{:<22} {algorithm}:{} {confidence}", pin.version, pin.digest.as_str()))
+            (
+                value,
+                format!(
+                    "{:<22} {algorithm}:{} {confidence}",
+                    pin.version,
+                    pin.digest.as_str()
+                ),
+            )
         })
         .collect())
 }

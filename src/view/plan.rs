@@ -7,7 +7,9 @@ use serde::Serialize;
 use crate::guest::{AppliedStep, Guest};
 use crate::lock::Lock;
 use crate::model::download::{DownloadSize, format_megabytes};
-use crate::model::plan::{MissingVariable, Plan, PlannedGroup, PlannedPacker, Warning, format_unasked};
+use crate::model::plan::{
+    MissingVariable, Plan, PlannedGroup, PlannedPacker, Warning, format_unasked,
+};
 use crate::model::selection::ImageDefinition;
 use crate::model::url::strip_value;
 
@@ -61,15 +63,27 @@ pub fn format_plan(plan: &Plan, guest: &Guest) -> String {
         plan.delivery,
         plan.pause,
     );
-    for (packer, plugin) in plan.packer.iter().flat_map(|it| it.plugins.iter().map(move |one| (it, one))) {
-        let _ = writeln!(text, "Packer {}, plugin {} {}", packer.version, plugin.name, plugin.version);
+    for (packer, plugin) in plan
+        .packer
+        .iter()
+        .flat_map(|it| it.plugins.iter().map(move |one| (it, one)))
+    {
+        let _ = writeln!(
+            text,
+            "Packer {}, plugin {} {}",
+            packer.version, plugin.name, plugin.version
+        );
     }
     format_components(&mut text, plan);
     format_unproven(&mut text, plan);
     format_variables(&mut text, plan);
     text.push_str("\nSteps\n");
     for step in guest.steps.iter().filter(|step| step.resources > 0) {
-        let _ = writeln!(text, "  {:<18} {:>3}  {}", step.id, step.resources, step.summary);
+        let _ = writeln!(
+            text,
+            "  {:<18} {:>3}  {}",
+            step.id, step.resources, step.summary
+        );
     }
     if !plan.warnings.is_empty() {
         text.push_str("\nWarnings\n");
@@ -84,9 +98,18 @@ pub fn format_plan(plan: &Plan, guest: &Guest) -> String {
 pub fn format_details(plan: &Plan, guest: &Guest) -> String {
     let mut text = "\nArtifacts\n".to_owned();
     for artifact in plan.artifacts() {
-        let _ = writeln!(text, "  {} {}\n    {}", artifact.component, artifact.version, artifact.url);
+        let _ = writeln!(
+            text,
+            "  {} {}\n    {}",
+            artifact.component, artifact.version, artifact.url
+        );
         for pin in &artifact.digests {
-            let _ = writeln!(text, "    {}\n    source: {}", pin.digest, pin.source.join("; "));
+            let _ = writeln!(
+                text,
+                "    {}\n    source: {}",
+                pin.digest,
+                pin.source.join("; ")
+            );
         }
     }
     text.push_str("\nResources\n");
@@ -117,15 +140,24 @@ fn format_components(text: &mut String, plan: &Plan) {
 
 /// What `imagegen lock` says of the file that it wrote.
 pub fn format_lock(file: &str, lock: &Lock) -> String {
-    let pinned = lock.artifacts.iter().filter(|artifact| artifact.is_pinned()).count();
+    let pinned = lock
+        .artifacts
+        .iter()
+        .filter(|artifact| artifact.is_pinned())
+        .count();
     let unasked = format_unasked(lock.artifacts.iter());
     let hint = if unasked.is_empty() {
         ""
     } else {
         "; `--prove` verifies these declared signatures, and so does each download:"
     };
-    let first = format!("{file}: {pinned} of {} artifacts pinned{hint}\n", lock.artifacts.len());
-    std::iter::once(first).chain(unasked.iter().map(|line| format!("  {line}\n"))).collect()
+    let first = format!(
+        "{file}: {pinned} of {} artifacts pinned{hint}\n",
+        lock.artifacts.len()
+    );
+    std::iter::once(first)
+        .chain(unasked.iter().map(|line| format!("  {line}\n")))
+        .collect()
 }
 
 /// A digest pins these artifacts; signatures that their publishers declare beside it were not asked for.
@@ -135,7 +167,9 @@ fn format_unproven(text: &mut String, plan: &Plan) {
     if unasked.is_empty() {
         return;
     }
-    text.push_str("\nDeclared signatures, verified by `imagegen lock --prove` and by each download\n");
+    text.push_str(
+        "\nDeclared signatures, verified by `imagegen lock --prove` and by each download\n",
+    );
     for line in unasked {
         let _ = writeln!(text, "  {line}");
     }
@@ -148,13 +182,20 @@ fn format_variables(text: &mut String, plan: &Plan) {
     }
     for (name, value) in &plan.variables {
         let value = strip_value(value);
-        let shown = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        let shown = value
+            .as_str()
+            .map_or_else(|| value.to_string(), str::to_owned);
         let _ = writeln!(text, "  {name:<28} {shown}");
     }
     if !plan.missing.is_empty() {
         text.push_str("\nMissing: a bake needs these\n");
         for missing in &plan.missing {
-            let _ = writeln!(text, "  {:<28} {}", missing.names.join(" or "), missing.description);
+            let _ = writeln!(
+                text,
+                "  {:<28} {}",
+                missing.names.join(" or "),
+                missing.description
+            );
             for from in &missing.from {
                 let _ = writeln!(text, "    {from}");
             }

@@ -39,15 +39,26 @@ impl Part {
     }
 
     pub(crate) fn folder(name: &str) -> Self {
-        Self { kind: b'5', mode: 0o040_755, ..Self::new(name, b"") }
+        Self {
+            kind: b'5',
+            mode: 0o040_755,
+            ..Self::new(name, b"")
+        }
     }
 
     pub(crate) fn link(name: &str, target: &str) -> Self {
-        Self { kind: b'2', mode: 0o120_777, target: target.into(), ..Self::new(name, b"") }
+        Self {
+            kind: b'2',
+            mode: 0o120_777,
+            target: target.into(),
+            ..Self::new(name, b"")
+        }
     }
 
     fn header(&self, stored: &[u8]) -> Vec<u8> {
-        let size = self.size.unwrap_or(u32::try_from(self.content.len()).expect("small"));
+        let size = self
+            .size
+            .unwrap_or(u32::try_from(self.content.len()).expect("small"));
         let mut head = Vec::new();
         head.extend(20_u16.to_le_bytes());
         head.extend(self.flags.to_le_bytes());
@@ -57,7 +68,11 @@ impl Part {
         head.extend(u32::try_from(stored.len()).expect("small").to_le_bytes());
         head.extend(size.to_le_bytes());
         head.extend(u16::try_from(self.name.len()).expect("short").to_le_bytes());
-        head.extend(u16::try_from(self.extra.len()).expect("short").to_le_bytes());
+        head.extend(
+            u16::try_from(self.extra.len())
+                .expect("short")
+                .to_le_bytes(),
+        );
         head
     }
 }
@@ -65,7 +80,11 @@ impl Part {
 pub(crate) fn zip(parts: &[Part]) -> Vec<u8> {
     let (mut bytes, mut directory) = (Vec::new(), Vec::new());
     for part in parts {
-        let stored = if part.method == 8 { deflated(&part.content) } else { part.content.clone() };
+        let stored = if part.method == 8 {
+            deflated(&part.content)
+        } else {
+            part.content.clone()
+        };
         let head = part.header(&stored);
         directory.extend(b"PK\x01\x02\x14\x03");
         directory.extend(&head);
@@ -123,12 +142,19 @@ pub(crate) fn tar_gz(parts: &[Part]) -> Vec<u8> {
 
 /// Replaces the first place of `old`, which is there.
 pub(crate) fn edit(bytes: &[u8], old: &[u8], new: &[u8]) -> Vec<u8> {
-    let at = bytes.windows(old.len()).position(|window| window == old).expect("the bytes to edit");
+    let at = bytes
+        .windows(old.len())
+        .position(|window| window == old)
+        .expect("the bytes to edit");
     [&bytes[..at], new, &bytes[at + old.len()..]].concat()
 }
 
 /// Changes bytes at an offset from the first place of `mark`.
 pub(crate) fn patch(bytes: &[u8], mark: &[u8], offset: usize, new: &[u8]) -> Vec<u8> {
-    let at = bytes.windows(mark.len()).position(|window| window == mark).expect("the mark") + offset;
+    let at = bytes
+        .windows(mark.len())
+        .position(|window| window == mark)
+        .expect("the mark")
+        + offset;
     [&bytes[..at], new, &bytes[at + new.len()..]].concat()
 }

@@ -10,11 +10,19 @@ pub struct Node {
 
 impl Node {
     pub fn new(tag: u8, body: &[u8]) -> Self {
-        Self { tag, body: body.to_vec(), parts: Vec::new() }
+        Self {
+            tag,
+            body: body.to_vec(),
+            parts: Vec::new(),
+        }
     }
 
     pub fn group(tag: u8, parts: Vec<Self>) -> Self {
-        Self { tag, body: Vec::new(), parts }
+        Self {
+            tag,
+            body: Vec::new(),
+            parts,
+        }
     }
 
     pub fn sequence(parts: Vec<Self>) -> Self {
@@ -48,7 +56,12 @@ impl Node {
             (short, 2)
         } else {
             let count = short - 128;
-            (bytes[2..2 + count].iter().fold(0, |sum, byte| sum << 8 | usize::from(*byte)), 2 + count)
+            (
+                bytes[2..2 + count]
+                    .iter()
+                    .fold(0, |sum, byte| sum << 8 | usize::from(*byte)),
+                2 + count,
+            )
         };
         let (body, rest) = (&bytes[start..start + length], &bytes[start + length..]);
         if tag & 0x20 == 0 {
@@ -88,7 +101,8 @@ impl Node {
     }
 
     pub fn at_mut(&mut self, path: &[usize]) -> &mut Self {
-        path.iter().fold(self, |node, place| &mut node.parts[*place])
+        path.iter()
+            .fold(self, |node, place| &mut node.parts[*place])
     }
 
     /// The part with this tag.
@@ -110,6 +124,11 @@ impl Node {
     pub fn attribute(&mut self, side: u8, kind: &str) -> &mut Self {
         let kind = Self::oid(kind).body;
         let attributes = self.signer().tagged(side);
-        attributes.parts.iter_mut().find(|part| part.parts[0].body == kind).unwrap().at_mut(&[1])
+        attributes
+            .parts
+            .iter_mut()
+            .find(|part| part.parts[0].body == kind)
+            .unwrap()
+            .at_mut(&[1])
     }
 }

@@ -26,16 +26,36 @@ const FLIPS: [u8; 3] = [0x01, 0x80, 0xff];
 fn signed_files(workshop: &Workshop) -> Vec<(&'static str, FileKind, Vec<u8>)> {
     let script = b"param($a)\r\nif ($a) {\r\n  'text'\r\n}\r\n";
     vec![
-        ("m.msi", FileKind::Msi, workshop.sign("m.msi", &workshop.msi(), "leaf", &[])),
-        ("e.msi", FileKind::Msi, workshop.sign("e.msi", &workshop.msi(), "leaf", &["-add-msi-dse"])),
-        ("m.ps1", FileKind::PowerShell, workshop.stamped("m.ps1", script, "leaf", "tsa", workshop::THEN)),
+        (
+            "m.msi",
+            FileKind::Msi,
+            workshop.sign("m.msi", &workshop.msi(), "leaf", &[]),
+        ),
+        (
+            "e.msi",
+            FileKind::Msi,
+            workshop.sign("e.msi", &workshop.msi(), "leaf", &["-add-msi-dse"]),
+        ),
+        (
+            "m.ps1",
+            FileKind::PowerShell,
+            workshop.stamped("m.ps1", script, "leaf", "tsa", workshop::THEN),
+        ),
         (
             "m.exe",
             FileKind::Pe,
             workshop.stamped("m.exe", &workshop::pe(true), "leaf", "tsa", workshop::THEN),
         ),
-        ("m.cab", FileKind::Cab, workshop.sign("m.cab", &workshop.cab(), "leaf", &[])),
-        ("m.cat", FileKind::Cat, workshop.sign("m.cat", &workshop::catalog(), "leaf", &[])),
+        (
+            "m.cab",
+            FileKind::Cab,
+            workshop.sign("m.cab", &workshop.cab(), "leaf", &[]),
+        ),
+        (
+            "m.cat",
+            FileKind::Cat,
+            workshop.sign("m.cat", &workshop::catalog(), "leaf", &[]),
+        ),
     ]
 }
 
@@ -48,7 +68,9 @@ fn choose_mutants(length: usize) -> Vec<(usize, u8)> {
     // A multiplicative congruential generator: a tenth of all, spread over the file.
     let mut state = 0x2545_f491_4f6c_dd1d_u64;
     all.filter(|_| {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
         (state >> 33).is_multiple_of(10)
     })
     .collect()
@@ -59,7 +81,8 @@ fn known_places(name: &str, bytes: &[u8]) -> Vec<usize> {
     let mut places = Vec::new();
     if name.ends_with("msi") {
         // Directory, FAT, mini FAT and DIFAT counts; name and time of the root, times of the second entry.
-        let directory = 512 * (1 + u32::from_le_bytes(bytes[0x30..0x34].try_into().unwrap()) as usize);
+        let directory =
+            512 * (1 + u32::from_le_bytes(bytes[0x30..0x34].try_into().unwrap()) as usize);
         places.extend([
             0x28,
             0x2d,
@@ -102,9 +125,14 @@ fn what_osslsigncode_refuses_is_refused() {
             accepted += 1;
             let (other, said) = workshop.accepts(&format!("mutant-{name}"), &changed, "root", NOW);
             if !other {
-                let why = said.lines().filter(|line| line.contains("rror") || line.contains("MISMATCH"));
-                let _ =
-                    writeln!(failures, "{name} {at:#x} ^ {flip:#x}: {}", why.collect::<Vec<_>>().join("; "));
+                let why = said
+                    .lines()
+                    .filter(|line| line.contains("rror") || line.contains("MISMATCH"));
+                let _ = writeln!(
+                    failures,
+                    "{name} {at:#x} ^ {flip:#x}: {}",
+                    why.collect::<Vec<_>>().join("; ")
+                );
             }
         }
         println!("{name}: {tried} mutants, {accepted} accepted by both");

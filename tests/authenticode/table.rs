@@ -52,7 +52,13 @@ struct Table<'a> {
 }
 
 impl Table<'_> {
-    fn row(&mut self, name: &str, kind: FileKind, bytes: Vec<u8>, expected: &'static str) -> &mut Row {
+    fn row(
+        &mut self,
+        name: &str,
+        kind: FileKind,
+        bytes: Vec<u8>,
+        expected: &'static str,
+    ) -> &mut Row {
         let policy = policy(self.workshop, "root");
         let (name, root) = (name.to_owned(), "root");
         self.rows.push(Row {
@@ -79,11 +85,22 @@ impl Table<'_> {
     }
 
     /// A signed image whose signature was changed.
-    fn changed(&mut self, name: &str, expected: &'static str, change: impl FnOnce(&mut Node)) -> &mut Row {
-        let bytes = self.workshop.stamped("s.exe", &pe(true), "leaf", "tsa", THEN);
+    fn changed(
+        &mut self,
+        name: &str,
+        expected: &'static str,
+        change: impl FnOnce(&mut Node),
+    ) -> &mut Row {
+        let bytes = self
+            .workshop
+            .stamped("s.exe", &pe(true), "leaf", "tsa", THEN);
         let mut signature = signature(&bytes);
         change(&mut signature);
-        self.pe(name, with_signature(&pe(true), &signature.bytes()), expected)
+        self.pe(
+            name,
+            with_signature(&pe(true), &signature.bytes()),
+            expected,
+        )
     }
 }
 
@@ -111,7 +128,10 @@ impl Row {
 }
 
 pub fn rows(workshop: &Workshop) -> Vec<Row> {
-    let mut table = Table { workshop, rows: Vec::new() };
+    let mut table = Table {
+        workshop,
+        rows: Vec::new(),
+    };
     good(&mut table);
     leaves(&mut table);
     publishers(&mut table);
@@ -146,10 +166,16 @@ fn good(table: &mut Table<'_>) {
     table.signed_by("leaf-ec", "ok");
     table.pe("unsigned", pe(true), "unsigned");
     let bytes = workshop.sign("s.exe", &pe(true), "leaf", &["-h", "sha1"]);
-    table.pe("SHA-1", bytes.clone(), "sha1").stricter("SHA-1 proves nothing unless a policy allows it");
+    table
+        .pe("SHA-1", bytes.clone(), "sha1")
+        .stricter("SHA-1 proves nothing unless a policy allows it");
     table.pe("SHA-1, allowed", bytes, "ok").policy.allow_sha1 = true;
     let bytes = workshop.sign("s.exe", &pe(true), "leaf", &["-h", "md5"]);
-    table.pe("MD5", bytes, "algorithm").stricter("MD5 is broken").policy.allow_sha1 = true;
+    table
+        .pe("MD5", bytes, "algorithm")
+        .stricter("MD5 is broken")
+        .policy
+        .allow_sha1 = true;
 }
 
 fn leaves(table: &mut Table<'_>) {
@@ -159,11 +185,19 @@ fn leaves(table: &mut Table<'_>) {
         .signed_by("leaf-no-eku", "wrong-usage")
         .stricter("a certificate that does not say what it is for is for nothing");
     table.signed_by("leaf-server", "wrong-usage");
-    table.signed_by("leaf-authority", "wrong-usage").stricter("an authority does not sign code");
-    table.signed_by("leaf-no-sign", "wrong-usage").stricter("the key may not sign data");
-    table.signed_by("leaf-1024", "weak-key").stricter("RSA of 1024 bits is too short");
+    table
+        .signed_by("leaf-authority", "wrong-usage")
+        .stricter("an authority does not sign code");
+    table
+        .signed_by("leaf-no-sign", "wrong-usage")
+        .stricter("the key may not sign data");
+    table
+        .signed_by("leaf-1024", "weak-key")
+        .stricter("RSA of 1024 bits is too short");
     table.signed_by("leaf-other-root", "untrusted-root");
-    table.signed_by("leaf-sha1", "sha1").stricter("a SHA-1 certificate needs a policy that allows it");
+    table
+        .signed_by("leaf-sha1", "sha1")
+        .stricter("a SHA-1 certificate needs a policy that allows it");
     let row = table.signed_by("leaf-sha1", "ok");
     row.policy.allow_sha1 = true;
     row.name += ", allowed";
@@ -173,9 +207,12 @@ fn publishers(table: &mut Table<'_>) {
     const NO_RULE: &str = "osslsigncode has no rule for names";
     let workshop = table.workshop;
     let full = "CN=Harness Publisher,O=Harness\\, Inc.,L=Timisoara,C=RO";
-    for text in
-        [full, "O=\"Harness, Inc.\"", "O=Harness\\, Inc., CN=Harness Publisher", "cn=Harness Publisher"]
-    {
+    for text in [
+        full,
+        "O=\"Harness, Inc.\"",
+        "O=Harness\\, Inc., CN=Harness Publisher",
+        "cn=Harness Publisher",
+    ] {
         table.signed_by("leaf", "ok").publisher(text).name = format!("publisher {text}");
     }
     for text in [
@@ -186,24 +223,43 @@ fn publishers(table: &mut Table<'_>) {
         "OU=Harness\\, Inc.",
         "CN=Harness Publisher,O=Harness\\, Inc.,L=Cluj",
     ] {
-        let row = table.signed_by("leaf", "publisher").publisher(text).stricter(NO_RULE);
+        let row = table
+            .signed_by("leaf", "publisher")
+            .publisher(text)
+            .stricter(NO_RULE);
         row.name = format!("publisher {text}");
     }
-    table.signed_by("leaf-longer", "publisher").publisher("O=Harness\\, Inc.").stricter(NO_RULE);
-    table.signed_by("leaf-two-names", "publisher").publisher("O=Harness\\, Inc.").stricter(NO_RULE);
+    table
+        .signed_by("leaf-longer", "publisher")
+        .publisher("O=Harness\\, Inc.")
+        .stricter(NO_RULE);
+    table
+        .signed_by("leaf-two-names", "publisher")
+        .publisher("O=Harness\\, Inc.")
+        .stricter(NO_RULE);
     // The right name from another authority of the same name.
-    table.signed_by("leaf-other-root", "untrusted-root").publisher(full).named("right name, other root");
+    table
+        .signed_by("leaf-other-root", "untrusted-root")
+        .publisher(full)
+        .named("right name, other root");
     table
         .signed_by("leaf-twin", "chain-invalid")
         .publisher(full)
         .named("right name, other root of the same name");
-    let pin = |name: &str| parse_roots(&workshop.read(&format!("{name}.pem"))).unwrap().remove(0).sha256;
+    let pin = |name: &str| {
+        parse_roots(&workshop.read(&format!("{name}.pem")))
+            .unwrap()
+            .remove(0)
+            .sha256
+    };
     for name in ["leaf", "authority"] {
         let row = table.signed_by("leaf", "ok");
         row.policy.certificates = vec![pin("leaf-ec"), pin(name).to_uppercase()];
         row.name = format!("pinned {name}");
     }
-    let row = table.signed_by("leaf", "certificate-pin").stricter("no such rule was given to osslsigncode");
+    let row = table
+        .signed_by("leaf", "certificate-pin")
+        .stricter("no such rule was given to osslsigncode");
     row.policy.certificates = vec![pin("leaf-ec")];
 }
 
@@ -269,33 +325,101 @@ fn tables(table: &mut Table<'_>) {
     let der = signature(&signed).bytes();
     let image = signed[..start].to_vec();
     let rebuilt = with_signature(&image, &der);
-    assert_eq!(rebuilt[start..], signed[start..], "the table is made as osslsigncode makes it");
+    assert_eq!(
+        rebuilt[start..],
+        signed[start..],
+        "the table is made as osslsigncode makes it"
+    );
 
-    table.pe("a flipped byte", changed(&|bytes| bytes[0x210] ^= 1), "file-digest");
-    table.pe("another time stamp in the header", changed(&|bytes| bytes[0x48] ^= 1), "file-digest");
-    table.pe("another checksum", changed(&|bytes| bytes[0x40 + 24 + 64] ^= 1), "ok");
-    table.pe("appended bytes", changed(&|bytes| bytes.extend([0; 8])), "certificate-table");
-    table.pe("cut off", changed(&|bytes| bytes.truncate(start + size - 8)), "certificate-table");
+    table.pe(
+        "a flipped byte",
+        changed(&|bytes| bytes[0x210] ^= 1),
+        "file-digest",
+    );
+    table.pe(
+        "another time stamp in the header",
+        changed(&|bytes| bytes[0x48] ^= 1),
+        "file-digest",
+    );
+    table.pe(
+        "another checksum",
+        changed(&|bytes| bytes[0x40 + 24 + 64] ^= 1),
+        "ok",
+    );
+    table.pe(
+        "appended bytes",
+        changed(&|bytes| bytes.extend([0; 8])),
+        "certificate-table",
+    );
+    table.pe(
+        "cut off",
+        changed(&|bytes| bytes.truncate(start + size - 8)),
+        "certificate-table",
+    );
     table.pe(
         "cut off in the table's header",
         changed(&|bytes| bytes.truncate(start + 4)),
         "certificate-table",
     );
-    table.pe("cut off in the headers", changed(&|bytes| bytes.truncate(0x60)), "file-malformed");
-    table.pe("cut off in the DOS header", changed(&|bytes| bytes.truncate(0x3d)), "file-malformed");
-    table.pe("offset over the end", changed(&|bytes| set(bytes, DIRECTORY, u32::MAX)), "certificate-table");
-    table.pe("size over the end", changed(&|bytes| set(bytes, DIRECTORY + 4, u32::MAX)), "certificate-table");
-    table.pe("size 0", changed(&|bytes| set(bytes, DIRECTORY + 4, 0)), "certificate-table");
-    table.pe("offset in the headers", changed(&|bytes| set(bytes, DIRECTORY, 8)), "certificate-table");
+    table.pe(
+        "cut off in the headers",
+        changed(&|bytes| bytes.truncate(0x60)),
+        "file-malformed",
+    );
+    table.pe(
+        "cut off in the DOS header",
+        changed(&|bytes| bytes.truncate(0x3d)),
+        "file-malformed",
+    );
+    table.pe(
+        "offset over the end",
+        changed(&|bytes| set(bytes, DIRECTORY, u32::MAX)),
+        "certificate-table",
+    );
+    table.pe(
+        "size over the end",
+        changed(&|bytes| set(bytes, DIRECTORY + 4, u32::MAX)),
+        "certificate-table",
+    );
+    table.pe(
+        "size 0",
+        changed(&|bytes| set(bytes, DIRECTORY + 4, 0)),
+        "certificate-table",
+    );
+    table.pe(
+        "offset in the headers",
+        changed(&|bytes| set(bytes, DIRECTORY, 8)),
+        "certificate-table",
+    );
     for length in [0, 4, 8, number(size) + 8, u32::MAX] {
         let bytes = changed(&|bytes| set(bytes, start, length));
-        table.pe(&format!("entry of length {length}"), bytes, "certificate-table");
+        table.pe(
+            &format!("entry of length {length}"),
+            bytes,
+            "certificate-table",
+        );
     }
-    table.pe("PE header beyond the end", changed(&|bytes| set(bytes, 0x3c, u32::MAX)), "file-malformed");
+    table.pe(
+        "PE header beyond the end",
+        changed(&|bytes| set(bytes, 0x3c, u32::MAX)),
+        "file-malformed",
+    );
     table.pe("no MZ", changed(&|bytes| bytes[0] = b'X'), "file-malformed");
-    table.pe("other magic", changed(&|bytes| bytes[0x40 + 24] = 7), "file-malformed");
-    table.pe("type 1", changed(&|bytes| bytes[start + 6] = 1), "certificate-table");
-    table.pe("revision 1", changed(&|bytes| bytes[start + 5] = 1), "certificate-table");
+    table.pe(
+        "other magic",
+        changed(&|bytes| bytes[0x40 + 24] = 7),
+        "file-malformed",
+    );
+    table.pe(
+        "type 1",
+        changed(&|bytes| bytes[start + 6] = 1),
+        "certificate-table",
+    );
+    table.pe(
+        "revision 1",
+        changed(&|bytes| bytes[start + 5] = 1),
+        "certificate-table",
+    );
     let fewer = changed(&|bytes| set(bytes, 0x40 + 24 + 108, 4));
     table.pe("no directory for a table", fewer, "unsigned");
     let middle = changed(&|bytes| {
@@ -310,16 +434,41 @@ fn tables(table: &mut Table<'_>) {
 fn payloads(table: &mut Table<'_>, image: &[u8], der: &[u8]) {
     const HOLE: &str = "CVE-2013-3900: bytes beside the signature that nothing covers";
     let payload = [padded(der.to_vec()), vec![0x90; 64]].concat();
-    table.pe("64 bytes behind the signature", with_table(image, &entry(&payload)), "padding").stricter(HOLE);
+    table
+        .pe(
+            "64 bytes behind the signature",
+            with_table(image, &entry(&payload)),
+            "padding",
+        )
+        .stricter(HOLE);
     let zeros = [padded(der.to_vec()), vec![0; 8]].concat();
-    table.pe("eight more zeros", with_table(image, &entry(&zeros)), "padding").stricter(HOLE);
+    table
+        .pe(
+            "eight more zeros",
+            with_table(image, &entry(&zeros)),
+            "padding",
+        )
+        .stricter(HOLE);
     let mut full = der.to_vec();
-    full.resize(der.len().div_ceil(8) * 8 + if der.len().is_multiple_of(8) { 4 } else { 0 }, 0x41);
+    full.resize(
+        der.len().div_ceil(8) * 8 + if der.len().is_multiple_of(8) { 4 } else { 0 },
+        0x41,
+    );
     let bytes = with_table(image, &padded(entry(&full)));
-    table.pe("padding of letters", bytes, "padding").stricter(HOLE);
+    table
+        .pe("padding of letters", bytes, "padding")
+        .stricter(HOLE);
     let twice = [entry(&padded(der.to_vec())), entry(&padded(der.to_vec()))].concat();
-    table.pe("two entries", with_table(image, &twice), "several-signatures");
-    table.pe("no DER", with_table(image, &entry(&[0; 64])), "cms-malformed");
+    table.pe(
+        "two entries",
+        with_table(image, &twice),
+        "several-signatures",
+    );
+    table.pe(
+        "no DER",
+        with_table(image, &entry(&[0; 64])),
+        "cms-malformed",
+    );
     table.pe(
         "DER cut off",
         with_table(image, &entry(&padded(der[..der.len() / 2].to_vec()))),
@@ -333,19 +482,32 @@ fn signatures(table: &mut Table<'_>) {
         der.signed_data().parts.retain(|part| part.tag != 0xa0);
     });
     let row = table.changed("an attribute certificate beside", "ok", |der| {
-        der.signed_data().tagged(0xa0).parts.push(Node::group(0xa1, vec![Node::oid("1.2.3")]));
+        der.signed_data()
+            .tagged(0xa0)
+            .parts
+            .push(Node::group(0xa1, vec![Node::oid("1.2.3")]));
     });
     row.looser = Some("CMS has them, and Microsoft's timestamps; nothing is taken from them");
     table.changed("two signers", "several-signers", |der| {
         let signer = der.signer().clone();
-        der.signed_data().parts.last_mut().unwrap().parts.push(signer);
+        der.signed_data()
+            .parts
+            .last_mut()
+            .unwrap()
+            .parts
+            .push(signer);
     });
     table.changed("no signer", "several-signers", |der| {
         der.signed_data().parts.last_mut().unwrap().parts.clear();
     });
     table
         .changed("signature flipped", "signature-invalid", |der| {
-            der.signer().parts.iter_mut().find(|part| part.tag == 4).unwrap().body[9] ^= 1;
+            der.signer()
+                .parts
+                .iter_mut()
+                .find(|part| part.tag == 4)
+                .unwrap()
+                .body[9] ^= 1;
         })
         .stricter = None;
     table.changed("other digest in the content", "file-digest", |der| {
@@ -360,7 +522,10 @@ fn signatures(table: &mut Table<'_>) {
     });
     table.changed("no signed digest", "signed-attributes", |der| {
         let kind = Node::oid(DIGEST).body;
-        der.signer().tagged(0xa0).parts.retain(|part| part.parts[0].body != kind);
+        der.signer()
+            .tagged(0xa0)
+            .parts
+            .retain(|part| part.parts[0].body != kind);
     });
     table.changed("two signed digests", "signed-attributes", |der| {
         let digest = der.attribute(0xa0, DIGEST);
@@ -370,9 +535,13 @@ fn signatures(table: &mut Table<'_>) {
     table.changed("other signed content type", "signed-attributes", |der| {
         der.attribute(0xa0, CONTENT).parts[0] = Node::oid("1.2.840.113549.1.7.1");
     });
-    table.changed("nothing signed but the content", "signed-attributes", |der| {
-        der.signer().parts.retain(|part| part.tag != 0xa0);
-    });
+    table.changed(
+        "nothing signed but the content",
+        "signed-attributes",
+        |der| {
+            der.signer().parts.retain(|part| part.tag != 0xa0);
+        },
+    );
     table.changed("content of another type", "wrong-content", |der| {
         der.at_mut(&[1, 0, 2, 0]).body = Node::oid("1.2.840.113549.1.7.1").body;
     });
@@ -388,34 +557,93 @@ fn signatures(table: &mut Table<'_>) {
         .filter_map(|line| line.strip_prefix("# "))
         .collect();
     let der = base64::Engine::decode(&base64::engine::general_purpose::STANDARD, base64).unwrap();
-    table.pe("signature of a script", with_signature(&pe(true), &der), "wrong-content");
+    table.pe(
+        "signature of a script",
+        with_signature(&pe(true), &der),
+        "wrong-content",
+    );
 }
 
 fn timestamps(table: &mut Table<'_>) {
     const BAD_STAMP: &str = "a timestamp that does not hold is not taken for none";
     let workshop = table.workshop;
-    let mut stamped = |name: &str, leaf: &str, tsa: &str, at: u64, expected: &'static str| -> usize {
-        let bytes = workshop.stamped("s.exe", &pe(true), leaf, tsa, at);
-        table.pe(name, bytes, expected);
-        table.rows.len() - 1
-    };
+    let mut stamped =
+        |name: &str, leaf: &str, tsa: &str, at: u64, expected: &'static str| -> usize {
+            let bytes = workshop.stamped("s.exe", &pe(true), leaf, tsa, at);
+            table.pe(name, bytes, expected);
+            table.rows.len() - 1
+        };
     stamped("timestamp", "leaf", "tsa", THEN, "ok");
-    stamped("expired since the timestamp", "leaf-expired", "tsa", THEN, "ok");
-    stamped("expired before the timestamp", "leaf-expired", "tsa", AFTER, "certificate-expired");
-    stamped("timestamp before the certificate", "leaf", "tsa", 1_590_969_600, "certificate-not-yet-valid");
-    let old = stamped("timestamp's certificate expired", "leaf", "tsa-expired", THEN, "timestamp-chain");
-    let before = stamped("timestamp before all", "leaf", "tsa", BEFORE, "timestamp-chain");
-    let other = stamped("timestamp under another root", "leaf", "tsa-other-root", THEN, "timestamp-chain");
-    let future = stamped("timestamp after now", "leaf", "tsa", NOW + 86_400, "timestamp-future");
-    let lifetime = stamped("lifetime signing", "leaf-lifetime", "tsa", THEN, "certificate-expired");
+    stamped(
+        "expired since the timestamp",
+        "leaf-expired",
+        "tsa",
+        THEN,
+        "ok",
+    );
+    stamped(
+        "expired before the timestamp",
+        "leaf-expired",
+        "tsa",
+        AFTER,
+        "certificate-expired",
+    );
+    stamped(
+        "timestamp before the certificate",
+        "leaf",
+        "tsa",
+        1_590_969_600,
+        "certificate-not-yet-valid",
+    );
+    let old = stamped(
+        "timestamp's certificate expired",
+        "leaf",
+        "tsa-expired",
+        THEN,
+        "timestamp-chain",
+    );
+    let before = stamped(
+        "timestamp before all",
+        "leaf",
+        "tsa",
+        BEFORE,
+        "timestamp-chain",
+    );
+    let other = stamped(
+        "timestamp under another root",
+        "leaf",
+        "tsa-other-root",
+        THEN,
+        "timestamp-chain",
+    );
+    let future = stamped(
+        "timestamp after now",
+        "leaf",
+        "tsa",
+        NOW + 86_400,
+        "timestamp-future",
+    );
+    let lifetime = stamped(
+        "lifetime signing",
+        "leaf-lifetime",
+        "tsa",
+        THEN,
+        "certificate-expired",
+    );
     for row in [old, before, other] {
         table.rows[row].stricter = Some(BAD_STAMP);
     }
     table.rows[future].stricter = Some("nobody signs tomorrow");
     table.rows[lifetime].stricter = Some("the certificate says that its signatures end with it");
     let bytes = workshop.sign("s.exe", &pe(true), "leaf", &[]);
-    let row = table.pe("no timestamp where one is demanded", bytes, "timestamp-missing");
-    row.stricter("osslsigncode has no such rule").policy.require_timestamp = true;
+    let row = table.pe(
+        "no timestamp where one is demanded",
+        bytes,
+        "timestamp-missing",
+    );
+    row.stricter("osslsigncode has no such rule")
+        .policy
+        .require_timestamp = true;
     let both = [workshop.read("root.pem"), workshop.read("young-root.pem")].concat();
     workshop.write("both-roots.pem", &both);
     let bytes = workshop.stamped("s.exe", &pe(true), "leaf-young", "tsa", THEN);
@@ -431,9 +659,13 @@ fn changed_stamps(table: &mut Table<'_>, why: &'static str) {
     let mut other = signature(&workshop.stamped("s.exe", &pe(true), "leaf-ec", "tsa", THEN));
     let stamp = other.attribute(0xa1, STAMP).parts[0].clone();
     table
-        .changed("timestamp of another signature", "timestamp-imprint", |der| {
-            der.attribute(0xa1, STAMP).parts[0] = stamp;
-        })
+        .changed(
+            "timestamp of another signature",
+            "timestamp-imprint",
+            |der| {
+                der.attribute(0xa1, STAMP).parts[0] = stamp;
+            },
+        )
         .stricter(why);
     table
         .changed("two timestamps", "timestamp-several", |der| {
@@ -443,14 +675,26 @@ fn changed_stamps(table: &mut Table<'_>, why: &'static str) {
         })
         .stricter("which of the two counts is not said");
     table
-        .changed("timestamp's signature flipped", "timestamp-signature", |der| {
-            let stamp = &mut der.attribute(0xa1, STAMP).parts[0];
-            stamp.signer().parts.iter_mut().find(|part| part.tag == 4).unwrap().body[9] ^= 1;
-        })
+        .changed(
+            "timestamp's signature flipped",
+            "timestamp-signature",
+            |der| {
+                let stamp = &mut der.attribute(0xa1, STAMP).parts[0];
+                stamp
+                    .signer()
+                    .parts
+                    .iter_mut()
+                    .find(|part| part.tag == 4)
+                    .unwrap()
+                    .body[9] ^= 1;
+            },
+        )
         .stricter(why);
     table
         .changed("timestamp's time changed", "timestamp-signature", |der| {
-            let info = &mut der.attribute(0xa1, STAMP).parts[0].signed_data().parts[2].parts[1].parts[0].body;
+            let info = &mut der.attribute(0xa1, STAMP).parts[0].signed_data().parts[2].parts[1]
+                .parts[0]
+                .body;
             let place = info.windows(6).position(|part| part == b"202206").unwrap();
             info[place + 3] = b'3';
         })
@@ -461,10 +705,14 @@ fn changed_stamps(table: &mut Table<'_>, why: &'static str) {
         })
         .stricter(why);
     table
-        .changed("timestamp without certificates", "timestamp-signature", |der| {
-            let stamp = &mut der.attribute(0xa1, STAMP).parts[0];
-            stamp.signed_data().parts.retain(|part| part.tag != 0xa0);
-        })
+        .changed(
+            "timestamp without certificates",
+            "timestamp-signature",
+            |der| {
+                let stamp = &mut der.attribute(0xa1, STAMP).parts[0];
+                stamp.signed_data().parts.retain(|part| part.tag != 0xa0);
+            },
+        )
         .stricter(why);
 }
 
@@ -476,12 +724,22 @@ fn countersignatures(table: &mut Table<'_>) {
     // osslsigncode's own authority refuses to stamp with these.
     for tsa in ["tsa-wrong", "tsa-both"] {
         let bytes = workshop.countersigned("s.exe", &pe(true), tsa);
-        let row = table.pe(&format!("countersignature by {tsa}"), bytes, "timestamp-usage");
-        row.at(now).stricter("a timestamp that does not hold is not taken for none");
+        let row = table.pe(
+            &format!("countersignature by {tsa}"),
+            bytes,
+            "timestamp-usage",
+        );
+        row.at(now)
+            .stricter("a timestamp that does not hold is not taken for none");
     }
     let mut flipped = signature(&bytes);
     let counter = &mut flipped.attribute(0xa1, COUNTER).parts[0];
-    counter.parts.iter_mut().find(|part| part.tag == 4).unwrap().body[9] ^= 1;
+    counter
+        .parts
+        .iter_mut()
+        .find(|part| part.tag == 4)
+        .unwrap()
+        .body[9] ^= 1;
     let flipped = with_signature(&pe(true), &flipped.bytes());
     table
         .pe("countersignature flipped", flipped, "timestamp-signature")
@@ -495,7 +753,11 @@ fn countersignatures(table: &mut Table<'_>) {
     moved.signed_data().tagged(0xa0).parts.extend(certificates);
     let moved = with_signature(&pe(true), &moved.bytes());
     table
-        .pe("countersignature of another signature", moved, "timestamp-imprint")
+        .pe(
+            "countersignature of another signature",
+            moved,
+            "timestamp-imprint",
+        )
         .at(now)
         .stricter("a timestamp that does not hold is not taken for none");
 }
@@ -506,8 +768,20 @@ fn nested(table: &mut Table<'_>) {
     let outer = workshop.sign("s.exe", &pe(true), "leaf", &[]);
     let two = |leaf: &str| workshop.sign("n.exe", &outer, leaf, &["-nest", "-h", "sha512"]);
     table.pe("nested", two("leaf-ec"), "ok");
-    table.pe("nested, expired", two("leaf-expired"), "certificate-expired").stricter(ANY);
-    table.pe("nested, other root", two("leaf-other-root"), "untrusted-root").stricter(ANY);
+    table
+        .pe(
+            "nested, expired",
+            two("leaf-expired"),
+            "certificate-expired",
+        )
+        .stricter(ANY);
+    table
+        .pe(
+            "nested, other root",
+            two("leaf-other-root"),
+            "untrusted-root",
+        )
+        .stricter(ANY);
     table
         .pe("nested, other publisher", two("leaf-longer"), "publisher")
         .publisher("O=Harness\\, Inc.")
@@ -516,13 +790,21 @@ fn nested(table: &mut Table<'_>) {
     let inner = &mut spoiled.attribute(0xa1, NESTED).parts[0];
     inner.at_mut(&[1, 0, 2, 1, 0, 1, 1]).body[3] ^= 1;
     table
-        .pe("nested, of another file", with_signature(&pe(true), &spoiled.bytes()), "file-digest")
+        .pe(
+            "nested, of another file",
+            with_signature(&pe(true), &spoiled.bytes()),
+            "file-digest",
+        )
         .stricter(ANY);
     let mut deep = signature(&two("leaf-ec"));
     let inner = deep.clone();
     deep.attribute(0xa1, NESTED).parts[0] = inner;
     table
-        .pe("nested in nested", with_signature(&pe(true), &deep.bytes()), "several-signatures")
+        .pe(
+            "nested in nested",
+            with_signature(&pe(true), &deep.bytes()),
+            "several-signatures",
+        )
         .stricter("real signatures nest once");
 }
 
@@ -544,17 +826,36 @@ fn scripts(table: &mut Table<'_>) {
     ];
     for (name, bytes) in forms {
         let signed = workshop.sign("s.ps1", bytes, "leaf", &[]);
-        table.row(&format!("script, {name}"), FileKind::PowerShell, signed, "ok");
+        table.row(
+            &format!("script, {name}"),
+            FileKind::PowerShell,
+            signed,
+            "ok",
+        );
     }
-    let signed = String::from_utf8(workshop.stamped("s.ps1", text.as_bytes(), "leaf", "tsa", THEN)).unwrap();
+    let signed =
+        String::from_utf8(workshop.stamped("s.ps1", text.as_bytes(), "leaf", "tsa", THEN)).unwrap();
     let mut script = |name: &str, bytes: String, expected: &'static str| -> usize {
-        table.row(&format!("script, {name}"), FileKind::PowerShell, bytes.into_bytes(), expected);
+        table.row(
+            &format!("script, {name}"),
+            FileKind::PowerShell,
+            bytes.into_bytes(),
+            expected,
+        );
         table.rows.len() - 1
     };
     script("timestamp", signed.clone(), "ok");
     script("unsigned", text.to_owned(), "unsigned");
-    script("blanks after the block", format!("{signed} \t\r\n\r\n"), "ok");
-    script("changed", signed.replace("param($A)", "param($B)"), "file-digest");
+    script(
+        "blanks after the block",
+        format!("{signed} \t\r\n\r\n"),
+        "ok",
+    );
+    script(
+        "changed",
+        signed.replace("param($A)", "param($B)"),
+        "file-digest",
+    );
     script("line before", format!("'x'\r\n{signed}"), "file-digest");
     script(
         "line before the block",
@@ -562,12 +863,31 @@ fn scripts(table: &mut Table<'_>) {
         "file-digest",
     );
     script("mark added", format!("\u{feff}{signed}"), "file-digest");
-    script("LF instead of CRLF", signed.replace('\r', ""), "signature-block");
-    script("no end", signed.replace("# SIG # End signature block", ""), "signature-block");
-    script("end alone", format!("{text}# SIG # End signature block\r\n"), "signature-block");
-    script("cut off", signed[..signed.len() / 2].to_owned(), "signature-block");
-    let code_after =
-        script("line after the block", format!("{signed}Remove-Item x\r\n"), "text-after-signature");
+    script(
+        "LF instead of CRLF",
+        signed.replace('\r', ""),
+        "signature-block",
+    );
+    script(
+        "no end",
+        signed.replace("# SIG # End signature block", ""),
+        "signature-block",
+    );
+    script(
+        "end alone",
+        format!("{text}# SIG # End signature block\r\n"),
+        "signature-block",
+    );
+    script(
+        "cut off",
+        signed[..signed.len() / 2].to_owned(),
+        "signature-block",
+    );
+    let code_after = script(
+        "line after the block",
+        format!("{signed}Remove-Item x\r\n"),
+        "text-after-signature",
+    );
     let same_line = script(
         "text after the end marker",
         format!("{}; 'x'\r\n", signed.trim_end()),
@@ -584,7 +904,11 @@ fn scripts(table: &mut Table<'_>) {
         "signature-block",
     );
     let block = signed[signed.find("\r\n# SIG # Begin").unwrap()..].to_owned();
-    let twice = script("two blocks", format!("{}{block}", signed.trim_end()), "several-signatures");
+    let twice = script(
+        "two blocks",
+        format!("{}{block}", signed.trim_end()),
+        "several-signatures",
+    );
     let comment = script(
         "comment in the block",
         signed.replacen("# SIG # End", "# a b\r\n# SIG # End", 1),
@@ -598,12 +922,25 @@ fn scripts(table: &mut Table<'_>) {
     table.rows[twice].stricter = Some("which of the two counts is not said");
     let latin = [b"'\xe4'\r\n", signed.as_bytes()].concat();
     table.row("script, Latin-1", FileKind::PowerShell, latin, "encoding");
-    let big: Vec<u8> = format!("\u{feff}{signed}").encode_utf16().flat_map(u16::to_be_bytes).collect();
-    table.row("script, UTF-16 big-endian", FileKind::PowerShell, big, "encoding");
+    let big: Vec<u8> = format!("\u{feff}{signed}")
+        .encode_utf16()
+        .flat_map(u16::to_be_bytes)
+        .collect();
+    table.row(
+        "script, UTF-16 big-endian",
+        FileKind::PowerShell,
+        big,
+        "encoding",
+    );
     let mut half = workshop.sign("s.ps1", &utf16("\u{feff}'a'\r\n"), "leaf", &[]);
     half.push(32);
     table
-        .row("script, half a letter", FileKind::PowerShell, half, "encoding")
+        .row(
+            "script, half a letter",
+            FileKind::PowerShell,
+            half,
+            "encoding",
+        )
         .stricter("what reads it may see something else");
 }
 
@@ -617,40 +954,78 @@ fn packages(table: &mut Table<'_>) {
     };
     msi("signed", plain.clone(), "ok");
     msi("signed with its metadata", full.clone(), "ok");
-    msi("timestamp", workshop.stamped("s.msi", &workshop.msi(), "leaf-expired", "tsa", THEN), "ok");
+    msi(
+        "timestamp",
+        workshop.stamped("s.msi", &workshop.msi(), "leaf-expired", "tsa", THEN),
+        "ok",
+    );
     msi("unsigned", workshop.msi(), "unsigned");
-    msi("stream added", edited(&plain, |file| write(file, "/added", b"more")), "file-digest");
-    msi("stream changed", edited(&plain, |file| write(file, icon(file), b"AN ICON")), "file-digest");
-    msi("stream removed", edited(&plain, |file| file.remove_stream(icon(file)).unwrap()), "file-digest");
-    msi("storage added", edited(&plain, |file| file.create_storage("/more").unwrap()), "file-digest");
+    msi(
+        "stream added",
+        edited(&plain, |file| write(file, "/added", b"more")),
+        "file-digest",
+    );
+    msi(
+        "stream changed",
+        edited(&plain, |file| write(file, icon(file), b"AN ICON")),
+        "file-digest",
+    );
+    msi(
+        "stream removed",
+        edited(&plain, |file| file.remove_stream(icon(file)).unwrap()),
+        "file-digest",
+    );
+    msi(
+        "storage added",
+        edited(&plain, |file| file.create_storage("/more").unwrap()),
+        "file-digest",
+    );
     let class_changed = |file: &mut Compound| {
         let none = *file.entry(icon(file)).unwrap().clsid();
         file.set_storage_clsid("/", none).unwrap();
     };
-    msi("class id changed", edited(&plain, class_changed), "file-digest");
+    msi(
+        "class id changed",
+        edited(&plain, class_changed),
+        "file-digest",
+    );
     let renamed = |file: &mut Compound| {
         file.remove_stream(icon(file)).unwrap();
         write(file, "/renamed", b"an icon");
     };
-    msi("stream renamed, its name unsigned", edited(&plain, renamed), "ok");
+    msi(
+        "stream renamed, its name unsigned",
+        edited(&plain, renamed),
+        "ok",
+    );
     msi("stream renamed", edited(&full, renamed), "msi-metadata");
     let metadata = msi(
         "metadata's digest changed",
-        edited(&full, |file| write(file, "/\u{5}MsiDigitalSignatureEx", &[7; 32])),
+        edited(&full, |file| {
+            write(file, "/\u{5}MsiDigitalSignatureEx", &[7; 32])
+        }),
         "msi-metadata",
     );
     msi(
         "metadata's digest removed",
-        edited(&full, |file| file.remove_stream("/\u{5}MsiDigitalSignatureEx").unwrap()),
+        edited(&full, |file| {
+            file.remove_stream("/\u{5}MsiDigitalSignatureEx").unwrap()
+        }),
         "file-digest",
     );
     msi(
         "metadata's digest added",
-        edited(&plain, |file| write(file, "/\u{5}MsiDigitalSignatureEx", &[7; 32])),
+        edited(&plain, |file| {
+            write(file, "/\u{5}MsiDigitalSignatureEx", &[7; 32])
+        }),
         "msi-metadata",
     );
     // In no digest of the format: only a pin of the whole file sees it.
-    msi("appended bytes", [plain.clone(), vec![0x90; 512]].concat(), "ok");
+    msi(
+        "appended bytes",
+        [plain.clone(), vec![0x90; 512]].concat(),
+        "ok",
+    );
     let mut cut = plain.clone();
     cut.truncate(plain.len() / 2);
     msi("cut off", cut, "file-malformed");
@@ -670,7 +1045,9 @@ fn edited<T>(bytes: &[u8], edit: impl FnOnce(&mut Compound) -> T) -> Vec<u8> {
 
 /// The stream that was put in; MSI writes names in letters of its own.
 fn icon(file: &Compound) -> PathBuf {
-    let mut entries = file.walk().filter(|entry| entry.is_stream() && entry.len() == 7);
+    let mut entries = file
+        .walk()
+        .filter(|entry| entry.is_stream() && entry.len() == 7);
     entries.next().unwrap().path().to_path_buf()
 }
 
@@ -692,22 +1069,58 @@ fn cabinets(table: &mut Table<'_>) {
         table.rows.len() - 1
     };
     cab("signed", signed.clone(), "ok");
-    cab("timestamp", workshop.stamped("s.cab", &workshop.cab(), "leaf-expired", "tsa", THEN), "ok");
+    cab(
+        "timestamp",
+        workshop.stamped("s.cab", &workshop.cab(), "leaf-expired", "tsa", THEN),
+        "ok",
+    );
     cab("unsigned", workshop.cab(), "unsigned");
-    cab("a flipped byte", changed(&|bytes| bytes[start - 1] ^= 1), "file-digest");
-    cab("appended bytes", changed(&|bytes| bytes.extend([0; 8])), "certificate-table");
-    cab("offset over the end", changed(&|bytes| set(bytes, 44, u32::MAX)), "certificate-table");
-    cab("size over the end", changed(&|bytes| set(bytes, 48, u32::MAX)), "certificate-table");
-    cab("cut off", changed(&|bytes| bytes.truncate(40)), "certificate-table");
-    cab("of a set", changed(&|bytes| bytes[30] |= 1), "file-malformed");
+    cab(
+        "a flipped byte",
+        changed(&|bytes| bytes[start - 1] ^= 1),
+        "file-digest",
+    );
+    cab(
+        "appended bytes",
+        changed(&|bytes| bytes.extend([0; 8])),
+        "certificate-table",
+    );
+    cab(
+        "offset over the end",
+        changed(&|bytes| set(bytes, 44, u32::MAX)),
+        "certificate-table",
+    );
+    cab(
+        "size over the end",
+        changed(&|bytes| set(bytes, 48, u32::MAX)),
+        "certificate-table",
+    );
+    cab(
+        "cut off",
+        changed(&|bytes| bytes.truncate(40)),
+        "certificate-table",
+    );
+    cab(
+        "of a set",
+        changed(&|bytes| bytes[30] |= 1),
+        "file-malformed",
+    );
     cab("no cabinet", b"MSCG".to_vec(), "file-malformed");
     let size = u32::from_le_bytes(signed[48..52].try_into().unwrap());
     let hole = changed(&|bytes| {
         bytes.extend([0x90; 64]);
         set(bytes, 48, size + 64);
     });
-    let number = cab("number in a set", changed(&|bytes| bytes[34] = 1), "certificate-table");
-    let reserved = cab("reserved bytes", changed(&|bytes| bytes[53] = 1), "certificate-table");
+    let number = cab(
+        "number in a set",
+        changed(&|bytes| bytes[34] = 1),
+        "certificate-table",
+    );
+    let reserved = cab(
+        "reserved bytes",
+        changed(&|bytes| bytes[53] = 1),
+        "certificate-table",
+    );
     let payload = cab("64 bytes behind the signature", hole, "padding");
     for row in [number, reserved, payload] {
         table.rows[row].stricter = Some("bytes that nothing covers");
@@ -720,17 +1133,42 @@ fn catalogs(table: &mut Table<'_>) {
     let stamped = workshop.stamped("s.cat", &catalog(), "leaf-expired", "tsa", THEN);
     table.row("catalog, signed", FileKind::Cat, signed.clone(), "ok");
     table.row("catalog, timestamp", FileKind::Cat, stamped, "ok");
-    table.row("catalog, unsigned", FileKind::Cat, catalog(), "several-signers");
+    table.row(
+        "catalog, unsigned",
+        FileKind::Cat,
+        catalog(),
+        "several-signers",
+    );
     let mut changed = Node::parse(&signed);
     changed.at_mut(&[1, 0, 2, 1, 0, 1]).body[0] ^= 1;
-    table.row("catalog, changed", FileKind::Cat, changed.bytes(), "message-digest");
+    table.row(
+        "catalog, changed",
+        FileKind::Cat,
+        changed.bytes(),
+        "message-digest",
+    );
     let more = [signed.clone(), vec![0; 8]].concat();
     table
-        .row("catalog, appended bytes", FileKind::Cat, more, "cms-malformed")
+        .row(
+            "catalog, appended bytes",
+            FileKind::Cat,
+            more,
+            "cms-malformed",
+        )
         .stricter("bytes that nothing covers");
-    table.row("catalog, cut off", FileKind::Cat, signed[..signed.len() / 2].to_vec(), "cms-malformed");
+    table.row(
+        "catalog, cut off",
+        FileKind::Cat,
+        signed[..signed.len() / 2].to_vec(),
+        "cms-malformed",
+    );
     let image = signature(&workshop.sign("s.exe", &pe(true), "leaf", &[])).bytes();
     table
-        .row("catalog, signature of an image", FileKind::Cat, image, "wrong-content")
+        .row(
+            "catalog, signature of an image",
+            FileKind::Cat,
+            image,
+            "wrong-content",
+        )
         .stricter("it is no list of files");
 }

@@ -48,7 +48,8 @@ pub fn cached(file: &str, digest: &str, command: impl FnOnce(&Path) -> Command) 
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
     let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     let folder = |name: &str| std::env::var_os(name).map(PathBuf::from);
-    let platform = || folder("XDG_CACHE_HOME").unwrap_or_else(|| folder("HOME").unwrap().join(".cache"));
+    let platform =
+        || folder("XDG_CACHE_HOME").unwrap_or_else(|| folder("HOME").unwrap().join(".cache"));
     let cache = folder("IMAGEGEN_TEST_CACHE").unwrap_or_else(|| platform().join("imagegen-test"));
     std::fs::create_dir_all(&cache).unwrap();
     let wanted = cache.join(file);
@@ -56,7 +57,10 @@ pub fn cached(file: &str, digest: &str, command: impl FnOnce(&Path) -> Command) 
         let folder = cache.join(format!("{file}-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
         let got = command(&folder).output();
-        let made = std::fs::read_dir(&folder).unwrap().next().map(|entry| entry.unwrap().path());
+        let made = std::fs::read_dir(&folder)
+            .unwrap()
+            .next()
+            .map(|entry| entry.unwrap().path());
         if let Some(made) = &made {
             std::fs::rename(made, &wanted).unwrap();
         }
@@ -91,11 +95,28 @@ pub fn wheel(wheel: &Wheel, ends: &[&str]) -> Option<Vec<(String, Vec<u8>)>> {
 
 /// A wheel itself. `None` where the registry cannot be reached, which was said.
 pub fn whole(wheel: &Wheel) -> Option<Vec<u8>> {
-    let Wheel { package, version, digest } = wheel;
+    let Wheel {
+        package,
+        version,
+        digest,
+    } = wheel;
     cached(&format!("{package}-{version}.whl"), digest, |folder| {
         let mut pip = Command::new("python3");
-        pip.args(["-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:", "--retries=1"]);
-        pip.args(["--platform=win_amd64", "--python-version=3.12", "--disable-pip-version-check", "-d"]);
+        pip.args([
+            "-m",
+            "pip",
+            "download",
+            "--quiet",
+            "--no-deps",
+            "--only-binary=:all:",
+            "--retries=1",
+        ]);
+        pip.args([
+            "--platform=win_amd64",
+            "--python-version=3.12",
+            "--disable-pip-version-check",
+            "-d",
+        ]);
         pip.arg(folder).arg(format!("{package}=={version}"));
         pip
     })

@@ -27,29 +27,116 @@ pub struct Workshop {
 }
 
 /// Certificate profiles: name, issuer, subject, key, from, to, extensions.
-type Profile =
-    (&'static str, &'static str, &'static str, &'static str, &'static str, &'static str, &'static str);
+type Profile = (
+    &'static str,
+    &'static str,
+    &'static str,
+    &'static str,
+    &'static str,
+    &'static str,
+    &'static str,
+);
 
-const AUTHORITY: &str = "basicConstraints=critical,CA:TRUE\nkeyUsage=critical,keyCertSign,cRLSign\n";
+const AUTHORITY: &str =
+    "basicConstraints=critical,CA:TRUE\nkeyUsage=critical,keyCertSign,cRLSign\n";
 const SIGNER: &str =
     "basicConstraints=CA:FALSE\nkeyUsage=critical,digitalSignature\nextendedKeyUsage=codeSigning\n";
-const STAMPER: &str =
-    "basicConstraints=CA:FALSE\nkeyUsage=critical,digitalSignature\nextendedKeyUsage=critical,timeStamping\n";
+const STAMPER: &str = "basicConstraints=CA:FALSE\nkeyUsage=critical,digitalSignature\nextendedKeyUsage=critical,timeStamping\n";
 const RSA: &str = "rsa:2048";
 const PUBLISHER: &str = "/C=RO/L=Timisoara/O=Harness, Inc./CN=Harness Publisher";
 
 const PROFILES: &[Profile] = &[
-    ("root", "root", "/CN=Harness Root", RSA, "2020", "2045", AUTHORITY),
-    ("twin-root", "twin-root", "/CN=Harness Root", RSA, "2020", "2045", AUTHORITY),
-    ("other-root", "other-root", "/CN=Other Root", RSA, "2020", "2045", AUTHORITY),
-    ("young-root", "young-root", "/CN=Young Root", RSA, "2025", "2045", AUTHORITY),
-    ("authority", "root", "/CN=Harness Authority", RSA, "2020", "2044", AUTHORITY),
+    (
+        "root",
+        "root",
+        "/CN=Harness Root",
+        RSA,
+        "2020",
+        "2045",
+        AUTHORITY,
+    ),
+    (
+        "twin-root",
+        "twin-root",
+        "/CN=Harness Root",
+        RSA,
+        "2020",
+        "2045",
+        AUTHORITY,
+    ),
+    (
+        "other-root",
+        "other-root",
+        "/CN=Other Root",
+        RSA,
+        "2020",
+        "2045",
+        AUTHORITY,
+    ),
+    (
+        "young-root",
+        "young-root",
+        "/CN=Young Root",
+        RSA,
+        "2025",
+        "2045",
+        AUTHORITY,
+    ),
+    (
+        "authority",
+        "root",
+        "/CN=Harness Authority",
+        RSA,
+        "2020",
+        "2044",
+        AUTHORITY,
+    ),
     ("leaf", "authority", PUBLISHER, RSA, "2021", "2043", SIGNER),
-    ("leaf-ec", "authority", PUBLISHER, "ec", "2021", "2043", SIGNER),
-    ("leaf-expired", "authority", PUBLISHER, RSA, "2021", "2023", SIGNER),
-    ("leaf-future", "authority", PUBLISHER, RSA, "2030", "2043", SIGNER),
-    ("leaf-no-eku", "authority", PUBLISHER, RSA, "2021", "2043", "basicConstraints=CA:FALSE\n"),
-    ("leaf-server", "authority", PUBLISHER, RSA, "2021", "2043", "extendedKeyUsage=serverAuth\n"),
+    (
+        "leaf-ec",
+        "authority",
+        PUBLISHER,
+        "ec",
+        "2021",
+        "2043",
+        SIGNER,
+    ),
+    (
+        "leaf-expired",
+        "authority",
+        PUBLISHER,
+        RSA,
+        "2021",
+        "2023",
+        SIGNER,
+    ),
+    (
+        "leaf-future",
+        "authority",
+        PUBLISHER,
+        RSA,
+        "2030",
+        "2043",
+        SIGNER,
+    ),
+    (
+        "leaf-no-eku",
+        "authority",
+        PUBLISHER,
+        RSA,
+        "2021",
+        "2043",
+        "basicConstraints=CA:FALSE\n",
+    ),
+    (
+        "leaf-server",
+        "authority",
+        PUBLISHER,
+        RSA,
+        "2021",
+        "2043",
+        "extendedKeyUsage=serverAuth\n",
+    ),
     (
         "leaf-authority",
         "authority",
@@ -77,10 +164,42 @@ const PROFILES: &[Profile] = &[
         "2023",
         "keyUsage=critical,digitalSignature\nextendedKeyUsage=codeSigning,1.3.6.1.4.1.311.10.3.13\n",
     ),
-    ("leaf-1024", "authority", PUBLISHER, "rsa:1024", "2021", "2043", SIGNER),
-    ("leaf-other-root", "other-root", PUBLISHER, RSA, "2021", "2043", SIGNER),
-    ("leaf-twin", "twin-root", PUBLISHER, RSA, "2021", "2043", SIGNER),
-    ("leaf-young", "young-root", PUBLISHER, RSA, "2021", "2043", SIGNER),
+    (
+        "leaf-1024",
+        "authority",
+        PUBLISHER,
+        "rsa:1024",
+        "2021",
+        "2043",
+        SIGNER,
+    ),
+    (
+        "leaf-other-root",
+        "other-root",
+        PUBLISHER,
+        RSA,
+        "2021",
+        "2043",
+        SIGNER,
+    ),
+    (
+        "leaf-twin",
+        "twin-root",
+        PUBLISHER,
+        RSA,
+        "2021",
+        "2043",
+        SIGNER,
+    ),
+    (
+        "leaf-young",
+        "young-root",
+        PUBLISHER,
+        RSA,
+        "2021",
+        "2043",
+        SIGNER,
+    ),
     (
         "leaf-longer",
         "authority",
@@ -99,9 +218,33 @@ const PROFILES: &[Profile] = &[
         "2043",
         SIGNER,
     ),
-    ("leaf-sha1", "authority", PUBLISHER, RSA, "2021", "2043", SIGNER),
-    ("tsa", "authority", "/O=Clock/CN=Harness Time", RSA, "2020", "2043", STAMPER),
-    ("tsa-expired", "authority", "/O=Clock/CN=Old Time", RSA, "2020", "2021", STAMPER),
+    (
+        "leaf-sha1",
+        "authority",
+        PUBLISHER,
+        RSA,
+        "2021",
+        "2043",
+        SIGNER,
+    ),
+    (
+        "tsa",
+        "authority",
+        "/O=Clock/CN=Harness Time",
+        RSA,
+        "2020",
+        "2043",
+        STAMPER,
+    ),
+    (
+        "tsa-expired",
+        "authority",
+        "/O=Clock/CN=Old Time",
+        RSA,
+        "2020",
+        "2021",
+        STAMPER,
+    ),
     (
         "tsa-wrong",
         "authority",
@@ -120,18 +263,31 @@ const PROFILES: &[Profile] = &[
         "2043",
         "keyUsage=critical,digitalSignature\nextendedKeyUsage=timeStamping,codeSigning\n",
     ),
-    ("tsa-other-root", "other-root", "/O=Clock/CN=Harness Time", RSA, "2020", "2043", STAMPER),
+    (
+        "tsa-other-root",
+        "other-root",
+        "/O=Clock/CN=Harness Time",
+        RSA,
+        "2020",
+        "2043",
+        STAMPER,
+    ),
 ];
 
 /// Made once for the tests that run at a time; `None` where a tool is absent, which was said.
 pub fn workshop() -> Option<Arc<Workshop>> {
     static SHARED: Mutex<Weak<Workshop>> = Mutex::new(Weak::new());
-    if !["openssl", "osslsigncode", "msibuild", "gcab"].iter().all(|tool| runs(tool)) {
+    if !["openssl", "osslsigncode", "msibuild", "gcab"]
+        .iter()
+        .all(|tool| runs(tool))
+    {
         println!("skipped: needs openssl, osslsigncode, msibuild and gcab");
         return None;
     }
     let mut shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
-    let made = shared.upgrade().unwrap_or_else(|| Arc::new(Workshop::new()));
+    let made = shared
+        .upgrade()
+        .unwrap_or_else(|| Arc::new(Workshop::new()));
     *shared = Arc::downgrade(&made);
     Some(made)
 }
@@ -142,7 +298,8 @@ fn runs(tool: &str) -> bool {
 
 impl Workshop {
     fn new() -> Self {
-        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("signing-{}", std::process::id()));
+        let folder =
+            Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("signing-{}", std::process::id()));
         fs::create_dir_all(&folder).unwrap();
         let workshop = Self { folder };
         let config = "[ca]\ndefault_ca=d\n[d]\ndatabase=index\nnew_certs_dir=.\nrand_serial=yes\nunique_subject=no\n\
@@ -160,7 +317,8 @@ impl Workshop {
         let (request, key_file) = (format!("{name}.csr"), format!("{name}.key"));
         let mut make = self.command("openssl");
         make.args([
-            "req", "-config", "ca.cnf", "-nodes", "-subj", subject, "-keyout", &key_file, "-out", &request,
+            "req", "-config", "ca.cnf", "-nodes", "-subj", subject, "-keyout", &key_file, "-out",
+            &request,
         ]);
         let make = if key == "ec" {
             make.args(["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256"])
@@ -169,11 +327,36 @@ impl Workshop {
         };
         succeeded(&make.output().unwrap());
         self.write("extensions", extensions.as_bytes());
-        let digest = if name.ends_with("sha1") { "sha1" } else { "sha256" };
+        let digest = if name.ends_with("sha1") {
+            "sha1"
+        } else {
+            "sha256"
+        };
         let mut sign = self.command("openssl");
-        sign.args(["ca", "-batch", "-config", "ca.cnf", "-preserveDN", "-notext", "-md", digest]);
-        sign.args(["-in", &request, "-out", &format!("{name}.pem"), "-extfile", "extensions"]);
-        sign.args(["-startdate", &format!("{from}0101000000Z"), "-enddate", &format!("{to}0101000000Z")]);
+        sign.args([
+            "ca",
+            "-batch",
+            "-config",
+            "ca.cnf",
+            "-preserveDN",
+            "-notext",
+            "-md",
+            digest,
+        ]);
+        sign.args([
+            "-in",
+            &request,
+            "-out",
+            &format!("{name}.pem"),
+            "-extfile",
+            "extensions",
+        ]);
+        sign.args([
+            "-startdate",
+            &format!("{from}0101000000Z"),
+            "-enddate",
+            &format!("{to}0101000000Z"),
+        ]);
         sign.args(["-keyfile", &format!("{issuer}.key")]);
         if name == issuer {
             sign.arg("-selfsign");
@@ -208,20 +391,41 @@ impl Workshop {
     pub fn sign(&self, name: &str, bytes: &[u8], leaf: &str, more: &[&str]) -> Vec<u8> {
         self.write(&format!("in-{name}"), bytes);
         let mut command = self.command("osslsigncode");
-        command.args(["sign", "-certs", &format!("{leaf}.chain"), "-key", &format!("{leaf}.key")]);
+        command.args([
+            "sign",
+            "-certs",
+            &format!("{leaf}.chain"),
+            "-key",
+            &format!("{leaf}.key"),
+        ]);
         if !more.contains(&"-h") {
             command.args(["-h", "sha256"]);
         }
         let _ = fs::remove_file(self.folder.join(name));
-        command.args(more).args(["-in", &format!("in-{name}"), "-out", name]);
+        command
+            .args(more)
+            .args(["-in", &format!("in-{name}"), "-out", name]);
         succeeded(&command.output().unwrap());
         self.read(name)
     }
 
     /// Signs with a timestamp of osslsigncode's own authority.
     pub fn stamped(&self, name: &str, bytes: &[u8], leaf: &str, tsa: &str, at: u64) -> Vec<u8> {
-        let (certificates, key, at) = (format!("{tsa}.chain"), format!("{tsa}.key"), at.to_string());
-        self.sign(name, bytes, leaf, &["-TSA-certs", &certificates, "-TSA-key", &key, "-TSA-time", &at])
+        let (certificates, key, at) =
+            (format!("{tsa}.chain"), format!("{tsa}.key"), at.to_string());
+        self.sign(
+            name,
+            bytes,
+            leaf,
+            &[
+                "-TSA-certs",
+                &certificates,
+                "-TSA-key",
+                &key,
+                "-TSA-time",
+                &at,
+            ],
+        )
     }
 
     /// Signs with an old countersignature, from a server that speaks that protocol.
@@ -244,10 +448,13 @@ impl Workshop {
             assert!(count > 0, "the request ends early");
             request.extend_from_slice(&buffer[..count]);
             let text = String::from_utf8_lossy(&request).to_string();
-            let Some((head, body)) = text.split_once("\r\n\r\n") else { continue };
+            let Some((head, body)) = text.split_once("\r\n\r\n") else {
+                continue;
+            };
             let length = head.lines().find_map(|line| {
                 let (name, value) = line.split_once(':')?;
-                name.eq_ignore_ascii_case("content-length").then(|| value.trim().parse::<usize>().unwrap())
+                name.eq_ignore_ascii_case("content-length")
+                    .then(|| value.trim().parse::<usize>().unwrap())
             });
             if body.len() >= length.unwrap() {
                 break body.split_ascii_whitespace().collect::<String>();
@@ -268,15 +475,29 @@ impl Workshop {
             "-md",
             "sha256",
         ]);
-        command.args(["-in", "imprint", "-out", "answer", "-signer", &format!("{tsa}.pem")]);
-        command.args(["-inkey", &format!("{tsa}.key"), "-certfile", "authority.pem"]);
+        command.args([
+            "-in",
+            "imprint",
+            "-out",
+            "answer",
+            "-signer",
+            &format!("{tsa}.pem"),
+        ]);
+        command.args([
+            "-inkey",
+            &format!("{tsa}.key"),
+            "-certfile",
+            "authority.pem",
+        ]);
         succeeded(&command.output().unwrap());
         let answer = STANDARD.encode(self.read("answer"));
         let length = answer.len();
         let head = format!(
             "HTTP/1.1 200 OK\r\nContent-Type: application/octet-stream\r\nContent-Length: {length}\r\n"
         );
-        client.write_all(format!("{head}Connection: close\r\n\r\n{answer}").as_bytes()).unwrap();
+        client
+            .write_all(format!("{head}Connection: close\r\n\r\n{answer}").as_bytes())
+            .unwrap();
     }
 
     /// What osslsigncode says of a file.
@@ -297,7 +518,10 @@ impl Workshop {
             name,
         ]);
         let output = command.output().unwrap();
-        (output.status.success(), String::from_utf8_lossy(&output.stdout).to_string())
+        (
+            output.status.success(),
+            String::from_utf8_lossy(&output.stdout).to_string(),
+        )
     }
 
     /// A package with a table and a stream.
@@ -316,15 +540,32 @@ impl Workshop {
             "{12345678-1234-1234-1234-123456789012}",
         ]);
         succeeded(&command.output().unwrap());
-        succeeded(&self.command("msibuild").args(["made.msi", "-q", query, row]).output().unwrap());
-        succeeded(&self.command("msibuild").args(["made.msi", "-a", "Icon.x", "icon.bin"]).output().unwrap());
+        succeeded(
+            &self
+                .command("msibuild")
+                .args(["made.msi", "-q", query, row])
+                .output()
+                .unwrap(),
+        );
+        succeeded(
+            &self
+                .command("msibuild")
+                .args(["made.msi", "-a", "Icon.x", "icon.bin"])
+                .output()
+                .unwrap(),
+        );
         self.read("made.msi")
     }
 
     pub fn cab(&self) -> Vec<u8> {
         self.write("inside.txt", b"text in a cabinet\n");
         let mut command = self.command("gcab");
-        succeeded(&command.args(["-c", "-n", "made.cab", "inside.txt"]).output().unwrap());
+        succeeded(
+            &command
+                .args(["-c", "-n", "made.cab", "inside.txt"])
+                .output()
+                .unwrap(),
+        );
         self.read("made.cab")
     }
 }
@@ -338,7 +579,11 @@ impl Drop for Workshop {
 #[track_caller]
 fn succeeded(output: &Output) {
     let said = [output.stdout.as_slice(), &output.stderr].concat();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&said));
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&said)
+    );
 }
 
 /// The smallest image that has all headers and a section: PE32+, or PE32.
@@ -384,10 +629,18 @@ pub fn catalog() -> Vec<u8> {
         Node::oid("1.3.6.1.4.1.311.2.1.15"),
         Node::sequence(vec![Node::new(3, b"\0"), file]),
     ]);
-    let indirect = Node::sequence(vec![data, Node::sequence(vec![sha256, Node::new(4, &digest)])]);
-    let attribute =
-        Node::sequence(vec![Node::oid("1.3.6.1.4.1.311.2.1.4"), Node::group(0x31, vec![indirect])]);
-    let member = Node::sequence(vec![Node::new(4, &name), Node::group(0x31, vec![attribute])]);
+    let indirect = Node::sequence(vec![
+        data,
+        Node::sequence(vec![sha256, Node::new(4, &digest)]),
+    ]);
+    let attribute = Node::sequence(vec![
+        Node::oid("1.3.6.1.4.1.311.2.1.4"),
+        Node::group(0x31, vec![indirect]),
+    ]);
+    let member = Node::sequence(vec![
+        Node::new(4, &name),
+        Node::group(0x31, vec![attribute]),
+    ]);
     let list = Node::sequence(vec![
         Node::sequence(vec![Node::oid("1.3.6.1.4.1.311.12.1.1")]),
         Node::new(4, &[9; 16]),
@@ -395,12 +648,19 @@ pub fn catalog() -> Vec<u8> {
         Node::sequence(vec![Node::oid("1.3.6.1.4.1.311.12.1.3"), Node::new(5, b"")]),
         Node::sequence(vec![member]),
     ]);
-    let content = Node::sequence(vec![Node::oid("1.3.6.1.4.1.311.10.1"), Node::group(0xa0, vec![list])]);
+    let content = Node::sequence(vec![
+        Node::oid("1.3.6.1.4.1.311.10.1"),
+        Node::group(0xa0, vec![list]),
+    ]);
     let data = Node::sequence(vec![
         Node::new(2, b"\x01"),
         Node::group(0x31, vec![]),
         content,
         Node::group(0x31, vec![]),
     ]);
-    Node::sequence(vec![Node::oid("1.2.840.113549.1.7.2"), Node::group(0xa0, vec![data])]).bytes()
+    Node::sequence(vec![
+        Node::oid("1.2.840.113549.1.7.2"),
+        Node::group(0xa0, vec![data]),
+    ])
+    .bytes()
 }

@@ -13,7 +13,10 @@ fn milestones_are_kept_and_chatter_is_not() {
             "    imagegen.builder.node: imagegen: [3/48] changed x/y (12 ms)",
             Some("imagegen: [3/48] changed x/y (12 ms)"),
         ),
-        ("    imagegen.builder.node:  -> ResourceGroupName : 'x'", None),
+        (
+            "    imagegen.builder.node:  -> ResourceGroupName : 'x'",
+            None,
+        ),
         ("Error: something", Some("Error: something")),
         ("", None),
         (

@@ -21,7 +21,10 @@ const TOKEN: &str = "fake-access-token-9f2c";
 
 /// The file of a service account with a key that is made here.
 fn service_account() -> (String, String) {
-    let made = Command::new("openssl").args(["genrsa", "2048"]).output().expect("openssl starts");
+    let made = Command::new("openssl")
+        .args(["genrsa", "2048"])
+        .output()
+        .expect("openssl starts");
     let key = String::from_utf8(made.stdout).expect("PEM");
     let account = json!({
         "type": "service_account", "project_id": "example-project", "private_key_id": "1", "private_key": key,
@@ -46,14 +49,23 @@ fn the_real_packer_bakes_an_image() {
         .line(r#"--var gcp_labels={"team":"nodes"} --var network_tags=["build"]"#);
     let file = test.folder.join("account.json").display().to_string();
     let variable = format!("credentials_file={file}");
-    let test = test.args(["--var", &variable, "--packer", packer.to_str().expect("path")]);
+    let test = test.args([
+        "--var",
+        &variable,
+        "--packer",
+        packer.to_str().expect("path"),
+    ]);
     let records = test.folder.join("records");
     let report = test.folder.join("report.json");
     let options = ["--cloud", "gcp", "--report", report.to_str().expect("path")];
     let output = simulated_command(&test.command(), &test.folder, &records, &options);
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     let log = fs::read(test.folder.join("o/packer.log")).unwrap_or_default();
-    assert!(output.status.success(), "{said}\n{}", String::from_utf8_lossy(&log));
+    assert!(
+        output.status.success(),
+        "{said}\n{}",
+        String::from_utf8_lossy(&log)
+    );
 
     let image: Value = serde_json::from_str(&test.text("o/image.json")).expect("JSON");
     let id = image["artifacts"][0]["id"].as_str().expect("id");
@@ -69,12 +81,23 @@ fn check_requests(image: &str, log: &Path) {
     let requests = read_requests(log);
     let find = |method: &str, end: &str| {
         let is_it = |request: &&Value| {
-            let path = request["path"].as_str().unwrap_or_default().split('?').next().unwrap_or_default();
+            let path = request["path"]
+                .as_str()
+                .unwrap_or_default()
+                .split('?')
+                .next()
+                .unwrap_or_default();
             request["method"] == method && path.ends_with(end)
         };
-        requests.iter().find(is_it).unwrap_or_else(|| panic!("no {method} of {end}"))
+        requests
+            .iter()
+            .find(is_it)
+            .unwrap_or_else(|| panic!("no {method} of {end}"))
     };
-    find("GET", "/projects/windows-cloud/global/images/family/windows-2022-core");
+    find(
+        "GET",
+        "/projects/windows-cloud/global/images/family/windows-2022-core",
+    );
     let machine = &find("POST", "/zones/europe-west3-a/instances")["body"];
     let shielded = &machine["shieldedInstanceConfig"];
     assert_eq!(
@@ -82,9 +105,15 @@ fn check_requests(image: &str, log: &Path) {
         &json!({"enableIntegrityMonitoring": true, "enableSecureBoot": true, "enableVtpm": true})
     );
     assert_eq!(machine["tags"]["items"], json!(["build"]));
-    assert!(!machine["serviceAccounts"].to_string().contains("email"), "{machine}");
+    assert!(
+        !machine["serviceAccounts"].to_string().contains("email"),
+        "{machine}"
+    );
     assert_eq!(machine["labels"]["imagegen-kubernetes"], "1-36-4");
-    assert!(!machine.to_string().contains("windows-keys"), "the key comes when the machine runs");
+    assert!(
+        !machine.to_string().contains("windows-keys"),
+        "the key comes when the machine runs"
+    );
 
     let made = &find("POST", "/projects/example-project/global/images")["body"];
     assert_eq!(made["name"], image);
@@ -94,10 +123,20 @@ fn check_requests(image: &str, log: &Path) {
     assert_eq!(lock.len(), 63, "{lock}");
     let position = |method: &str, part: &str| {
         let is_it = |request: &Value| {
-            request["method"] == method && request["path"].as_str().is_some_and(|it| it.contains(part))
+            request["method"] == method
+                && request["path"].as_str().is_some_and(|it| it.contains(part))
         };
-        requests.iter().position(is_it).unwrap_or_else(|| panic!("no {method} {part}"))
+        requests
+            .iter()
+            .position(is_it)
+            .unwrap_or_else(|| panic!("no {method} {part}"))
     };
-    assert!(position("DELETE", "/instances/") < position("POST", "/global/images"), "the disk is free");
-    assert!(position("POST", "/global/images") < position("DELETE", "/disks/"), "the disk goes at the end");
+    assert!(
+        position("DELETE", "/instances/") < position("POST", "/global/images"),
+        "the disk is free"
+    );
+    assert!(
+        position("POST", "/global/images") < position("DELETE", "/disks/"),
+        "the disk goes at the end"
+    );
 }

@@ -19,8 +19,12 @@ const REPORT: &str = r#"{"schema": "imagegen.dev/check-report/v1", "passed": tru
 
 /// A build of a selection with the versions of the target's record, its artifacts and these media in the store.
 pub fn build_with_media(target: &str, selection: &str, media: &[(&str, &str)]) -> Test {
-    let mut test = Test::new().file("imagegen.json", &executed_versions(target)).file("report.json", REPORT);
-    test = test.line(&format!("build --out o {selection}")).stocked(&format!("plan {selection}"));
+    let mut test = Test::new()
+        .file("imagegen.json", &executed_versions(target))
+        .file("report.json", REPORT);
+    test = test
+        .line(&format!("build --out o {selection}"))
+        .stocked(&format!("plan {selection}"));
     for (name, content) in media {
         test = test.file(&format!("{name}.iso"), content);
         let added = Command::new(env!("CARGO_BIN_EXE_imagegen"))
@@ -33,7 +37,9 @@ pub fn build_with_media(target: &str, selection: &str, media: &[(&str, &str)]) -
         let digest = sha256_hex(content.as_bytes());
         assert!(said.contains(&format!("{digest}  {name}.iso")), "{said}");
         let url = format!("https://media.example.com/{name}.iso");
-        test = test.line(&format!("--var {name}_iso_url={url} --var {name}_iso_sha256={digest}"));
+        test = test.line(&format!(
+            "--var {name}_iso_url={url} --var {name}_iso_sha256={digest}"
+        ));
     }
     test
 }
@@ -59,8 +65,14 @@ pub fn run_on_stage(test: &Test, services: &[String]) -> Output {
     for service in services {
         command.args(["--service", service]);
     }
-    command.arg("--").arg(inner.get_program()).args(inner.get_args());
-    for (name, value) in inner.get_envs().filter_map(|(name, value)| Some((name, value?))) {
+    command
+        .arg("--")
+        .arg(inner.get_program())
+        .args(inner.get_args());
+    for (name, value) in inner
+        .get_envs()
+        .filter_map(|(name, value)| Some((name, value?)))
+    {
         command.env(name, value);
     }
     if let Some(plugins) = std::env::var_os("PACKER_PLUGIN_PATH") {
@@ -68,8 +80,15 @@ pub fn run_on_stage(test: &Test, services: &[String]) -> Output {
     }
     command.env("PATH", "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin");
     let started = Instant::now();
-    let output = command.current_dir(&test.folder).output().expect("python3 starts");
-    note_build(&inner, started, &test.folder.join("machine/winrm/summary.json"));
+    let output = command
+        .current_dir(&test.folder)
+        .output()
+        .expect("python3 starts");
+    note_build(
+        &inner,
+        started,
+        &test.folder.join("machine/winrm/summary.json"),
+    );
     output
 }
 
@@ -77,7 +96,11 @@ pub fn run_on_stage(test: &Test, services: &[String]) -> Output {
 #[track_caller]
 pub fn expect_success(test: &Test, output: &Output) -> String {
     let log = fs::read(test.folder.join("o/packer.log")).unwrap_or_default();
-    let said = format!("{}\n{}", String::from_utf8_lossy(&output.stderr), String::from_utf8_lossy(&log));
+    let said = format!(
+        "{}\n{}",
+        String::from_utf8_lossy(&output.stderr),
+        String::from_utf8_lossy(&log)
+    );
     assert!(output.status.success(), "{said}");
     said
 }
@@ -125,7 +148,10 @@ pub fn check_session(machine: &Path) {
 pub fn check_secret(test: &Test, said: &str, secret: &str) {
     for (name, bytes) in files(&test.folder) {
         let is_disc = name.starts_with("machine/disc-");
-        assert!(is_disc || !String::from_utf8_lossy(&bytes).contains(secret), "{name} has a secret");
+        assert!(
+            is_disc || !String::from_utf8_lossy(&bytes).contains(secret),
+            "{name} has a secret"
+        );
     }
     assert!(!said.contains(secret), "{said}");
 }
@@ -143,11 +169,22 @@ pub fn check_artifacts(test: &Test, disc: &Path) {
     // Without Rock Ridge names, as Windows reads it: Joliet.
     let folder = test.folder.join("disc");
     let output = Command::new("xorriso")
-        .args(["-read_fs", "norock", "-indev", disc.to_str().expect("path"), "-osirrox", "on"])
+        .args([
+            "-read_fs",
+            "norock",
+            "-indev",
+            disc.to_str().expect("path"),
+            "-osirrox",
+            "on",
+        ])
         .args(["-extract", "/", folder.to_str().expect("path")])
         .output()
         .expect("xorriso starts");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
     for digest in &digests {
         let name = folder.join("artifacts").join(&digest[..32]);
         let bytes = fs::read(&name).unwrap_or_else(|error| panic!("{}: {error}", name.display()));

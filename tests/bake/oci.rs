@@ -40,17 +40,29 @@ fn the_real_packer_bakes_a_custom_image() {
         .expect("openssl starts");
     assert!(made.status.success());
     let variable = format!("key_file={}", key.display());
-    let test = test.args(["--var", &variable, "--packer", packer.to_str().expect("path")]);
+    let test = test.args([
+        "--var",
+        &variable,
+        "--packer",
+        packer.to_str().expect("path"),
+    ]);
     let records = test.folder.join("records");
     let report = test.folder.join("report.json");
     let options = ["--cloud", "oci", "--report", report.to_str().expect("path")];
     let output = simulated_command(&test.command(), &test.folder, &records, &options);
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     let log = fs::read(test.folder.join("o/packer.log")).unwrap_or_default();
-    assert!(output.status.success(), "{said}\n{}", String::from_utf8_lossy(&log));
+    assert!(
+        output.status.success(),
+        "{said}\n{}",
+        String::from_utf8_lossy(&log)
+    );
 
     let image: Value = serde_json::from_str(&test.text("o/image.json")).expect("JSON");
-    assert_eq!(image["artifacts"][0]["id"], "ocid1.image.oc1.eu-frankfurt-1.made", "{image}");
+    assert_eq!(
+        image["artifacts"][0]["id"], "ocid1.image.oc1.eu-frankfurt-1.made",
+        "{image}"
+    );
     check_requests(&test, &read_requests(&records.join("oci.jsonl")));
     guest(&test, &records);
     let key = fs::read_to_string(&key).expect("key");
@@ -62,15 +74,26 @@ fn the_real_packer_bakes_a_custom_image() {
 fn check_requests(test: &Test, requests: &[Value]) {
     let find = |method: &str, part: &str| {
         let is_it = |request: &&Value| {
-            request["method"] == method && request["path"].as_str().is_some_and(|path| path.contains(part))
+            request["method"] == method
+                && request["path"]
+                    .as_str()
+                    .is_some_and(|path| path.contains(part))
         };
-        requests.iter().find(is_it).unwrap_or_else(|| panic!("no {method} {part}"))
+        requests
+            .iter()
+            .find(is_it)
+            .unwrap_or_else(|| panic!("no {method} {part}"))
     };
     find("GET", "/images?");
     let machine = &find("POST", "/instances")["body"];
-    assert_eq!(machine["sourceDetails"]["imageId"], "ocid1.image.oc1.eu-frankfurt-1.2022");
+    assert_eq!(
+        machine["sourceDetails"]["imageId"],
+        "ocid1.image.oc1.eu-frankfurt-1.2022"
+    );
     assert_eq!(machine["freeformTags"]["imagegen-kubernetes"], "1.36.4");
-    let data = machine["metadata"]["user_data"].as_str().expect("user-data");
+    let data = machine["metadata"]["user_data"]
+        .as_str()
+        .expect("user-data");
     let data = String::from_utf8(STANDARD.decode(data).expect("base64")).expect("UTF-8");
     let scripts = test.text("o/winrm.ps1") + &test.text("o/account.ps1");
     assert_eq!(data, format!("#ps1_sysnative\n{scripts}"));

@@ -35,31 +35,53 @@ fn the_real_packer_bakes_a_glance_image() {
         .env("OS_APPLICATION_CREDENTIAL_SECRET", SECRET);
     let records = test.folder.join("records");
     let report = test.folder.join("report.json");
-    let options = ["--cloud", "openstack", "--report", report.to_str().expect("path")];
+    let options = [
+        "--cloud",
+        "openstack",
+        "--report",
+        report.to_str().expect("path"),
+    ];
     let output = simulated_command(&test.command(), &test.folder, &records, &options);
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     let log = fs::read(test.folder.join("o/packer.log")).unwrap_or_default();
-    assert!(output.status.success(), "{said}\n{}", String::from_utf8_lossy(&log));
+    assert!(
+        output.status.success(),
+        "{said}\n{}",
+        String::from_utf8_lossy(&log)
+    );
 
     let image: Value = serde_json::from_str(&test.text("o/image.json")).expect("JSON");
-    assert_eq!(image["artifacts"][0]["id"], "33333333-3333-3333-3333-333333333333", "{image}");
+    assert_eq!(
+        image["artifacts"][0]["id"], "33333333-3333-3333-3333-333333333333",
+        "{image}"
+    );
     check_requests(&read_requests(&records.join("openstack.jsonl")));
     guest(&test, &records);
-    for secret in [PASSWORD, SECRET, "fake-keystone-token-9f2c", "fake-password-of-another-cloud"] {
+    for secret in [
+        PASSWORD,
+        SECRET,
+        "fake-keystone-token-9f2c",
+        "fake-password-of-another-cloud",
+    ] {
         assert_absent(secret, &test, &said);
     }
 }
 
 fn check_requests(requests: &[Value]) {
     let body = |key: &str| {
-        let found = requests.iter().find(|request| request["body"].get(key).is_some());
+        let found = requests
+            .iter()
+            .find(|request| request["body"].get(key).is_some());
         &found.unwrap_or_else(|| panic!("no {key}"))["body"][key]
     };
     let server = body("server");
     assert_eq!(server["imageRef"], "11111111-1111-1111-1111-111111111111");
     assert_eq!(server["config_drive"], true);
     assert_eq!(server["security_groups"][0]["name"], "build");
-    assert_eq!(server["user_data"], "", "cloudbase-init of the source image opens WinRM");
+    assert_eq!(
+        server["user_data"], "",
+        "cloudbase-init of the source image opens WinRM"
+    );
     let made = body("createImage");
     for (name, value) in [
         ("os_type", "windows"),
@@ -69,8 +91,18 @@ fn check_requests(requests: &[Value]) {
     ] {
         assert_eq!(made["metadata"][name], value, "{made}");
     }
-    let position = |key: &str| requests.iter().position(|request| request["body"].get(key).is_some());
-    assert!(position("os-stop") < position("createImage"), "the machine is off when its image is made");
-    let deleted = requests.iter().filter(|request| request["method"] == "DELETE").count();
+    let position = |key: &str| {
+        requests
+            .iter()
+            .position(|request| request["body"].get(key).is_some())
+    };
+    assert!(
+        position("os-stop") < position("createImage"),
+        "the machine is off when its image is made"
+    );
+    let deleted = requests
+        .iter()
+        .filter(|request| request["method"] == "DELETE")
+        .count();
     assert!(deleted >= 2, "server and key pair");
 }

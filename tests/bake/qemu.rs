@@ -11,8 +11,8 @@ use serde_json::Value;
 use crate::support::{Test, root};
 
 use super::media::{
-    DRIVERS, WINDOWS, build_with_media, check_artifacts, check_secret, check_session, expect_success,
-    read_answers, read_json,
+    DRIVERS, WINDOWS, build_with_media, check_artifacts, check_secret, check_session,
+    expect_success, read_answers, read_json,
 };
 use super::{note_build, simulation};
 
@@ -26,24 +26,46 @@ fn run_with_simulated_qemu(test: &Test) -> Output {
     let fakes = root().join("tests/support/fakes").display().to_string();
     let started = Instant::now();
     let output = Command::new("unshare")
-        .args(["--user", "--map-root-user", "--net", "timeout", "--kill-after=5", "120", "sh", "-c"])
+        .args([
+            "--user",
+            "--map-root-user",
+            "--net",
+            "timeout",
+            "--kill-after=5",
+            "120",
+            "sh",
+            "-c",
+        ])
         .args(["ip link set lo up && exec \"$@\"", "sh"])
         .arg(inner.get_program())
         .args(inner.get_args())
         .current_dir(&test.folder)
         .env("HOME", &test.folder)
-        .env("PATH", format!("{fakes}:/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"))
+        .env(
+            "PATH",
+            format!("{fakes}:/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"),
+        )
         .env("FAKE_QEMU_DIR", test.folder.join("machine"))
-        .env("FAKE_QEMU_GUEST", format!("--download C:/imagegen/check-report.json={report}"))
+        .env(
+            "FAKE_QEMU_GUEST",
+            format!("--download C:/imagegen/check-report.json={report}"),
+        )
         .output()
         .expect("unshare starts");
-    note_build(&inner, started, &test.folder.join("machine/winrm/summary.json"));
+    note_build(
+        &inner,
+        started,
+        &test.folder.join("machine/winrm/summary.json"),
+    );
     output
 }
 
 fn has_qemu_img() -> bool {
     let is_there = Command::new("qemu-img").arg("--version").output().is_ok();
-    assert!(is_there || std::env::var_os("CI").is_none(), "CI installs qemu-img");
+    assert!(
+        is_there || std::env::var_os("CI").is_none(),
+        "CI installs qemu-img"
+    );
     if !is_there {
         println!("skipped: needs qemu-img");
     }
@@ -63,10 +85,16 @@ fn build_image(selection: &str) -> Option<(Test, String, String)> {
     let said = expect_success(&test, &output);
     let machine = test.folder.join("machine");
     let (answers, password) = read_answers(&machine.join("disc-1"));
-    assert!(answers.contains(r"<Path>F:\viostor\2k22\amd64</Path>"), "no driver path");
+    assert!(
+        answers.contains(r"<Path>F:\viostor\2k22\amd64</Path>"),
+        "no driver path"
+    );
     assert!(!answers.contains("ProductKey"), "no key was given");
     for (disc, content) in [("disc-0", WINDOWS), ("disc-2", DRIVERS)] {
-        assert_eq!(fs::read(machine.join(disc)).expect("disc"), content.as_bytes());
+        assert_eq!(
+            fs::read(machine.join(disc)).expect("disc"),
+            content.as_bytes()
+        );
     }
     check_session(&machine);
     check_secret(&test, &said, &password);
@@ -83,14 +111,19 @@ fn built_file(test: &Test) -> (Value, Vec<u8>) {
 
 #[test]
 fn the_real_packer_installs_windows_from_media_into_a_file() {
-    let Some((test, ..)) = build_image(&format!("{FIRST} --var further=vhd")) else { return };
+    let Some((test, ..)) = build_image(&format!("{FIRST} --var further=vhd")) else {
+        return;
+    };
     let (file, disk) = built_file(&test);
     assert_eq!(file["path"], "image/windows-2022-k8s-1.36.4-1.2.3.qcow2");
     assert!(disk.starts_with(b"QFI\xfb"), "qcow2");
     // Azure takes a VHD whose disk is whole MiB before the footer of 512 bytes.
     let image = read_json(&test.folder.join("o/image.json"));
     let file = &image["artifacts"][0]["files"][1];
-    assert_eq!(file["path"], "image/windows-2022-k8s-1.36.4-1.2.3.vhd", "{image}");
+    assert_eq!(
+        file["path"], "image/windows-2022-k8s-1.36.4-1.2.3.vhd",
+        "{image}"
+    );
     let size = file["size"].as_u64().expect("size");
     assert_eq!((size - 512) % (1 << 20), 0, "{size}");
 }
@@ -100,11 +133,17 @@ fn the_real_packer_installs_windows_from_media_into_a_file() {
 #[test]
 fn the_disk_is_converted_for_other_platforms() {
     for (value, extension, format) in [("vhdx", "vhdx", "vhdx"), ("vmdk", "vmdk", "vmdk")] {
-        let Some((test, ..)) = build_image(&format!("{FIRST} --var further={value}")) else { return };
+        let Some((test, ..)) = build_image(&format!("{FIRST} --var further={value}")) else {
+            return;
+        };
         let image = read_json(&test.folder.join("o/image.json"));
         let file = &image["artifacts"][0]["files"][1];
         let path = file["path"].as_str().expect("a path");
-        assert_eq!(path, format!("image/windows-2022-k8s-1.36.4-1.2.3.{extension}"), "{image}");
+        assert_eq!(
+            path,
+            format!("image/windows-2022-k8s-1.36.4-1.2.3.{extension}"),
+            "{image}"
+        );
         let read = |name: &str| {
             let output = Command::new("qemu-img")
                 .args(["info", "--output=json", name])
@@ -113,33 +152,51 @@ fn the_disk_is_converted_for_other_platforms() {
                 .expect("qemu-img");
             serde_json::from_slice::<Value>(&output.stdout).expect("JSON")
         };
-        let (made, disk) = (read(path), read("image/windows-2022-k8s-1.36.4-1.2.3.qcow2"));
-        assert_eq!((&made["format"], &disk["format"]), (&Value::from(format), &Value::from("qcow2")));
+        let (made, disk) = (
+            read(path),
+            read("image/windows-2022-k8s-1.36.4-1.2.3.qcow2"),
+        );
+        assert_eq!(
+            (&made["format"], &disk["format"]),
+            (&Value::from(format), &Value::from("qcow2"))
+        );
         assert_eq!(made["virtual-size"], disk["virtual-size"], "{made}");
         let same = Command::new("qemu-img")
             .args(["compare", path, "image/windows-2022-k8s-1.36.4-1.2.3.qcow2"])
             .current_dir(test.folder.join("o"))
             .output()
             .expect("qemu-img");
-        assert!(same.status.success(), "{}", String::from_utf8_lossy(&same.stdout));
+        assert!(
+            same.status.success(),
+            "{}",
+            String::from_utf8_lossy(&same.stdout)
+        );
         let containers = test.text("o/Containerfile");
-        assert!(containers.contains("FROM scratch\nARG DISK\nADD --chown=107:107 ${DISK} /disk/\n"));
+        assert!(
+            containers.contains("FROM scratch\nARG DISK\nADD --chown=107:107 ${DISK} /disk/\n")
+        );
     }
 }
 
 /// The guest finds every artifact on the disc with the answer file, and needs no network.
 #[test]
 fn the_disc_with_the_answer_file_brings_every_artifact() {
-    let Some((test, ..)) = build_image(&format!("{FIRST} --delivery media")) else { return };
+    let Some((test, ..)) = build_image(&format!("{FIRST} --delivery media")) else {
+        return;
+    };
     check_artifacts(&test, &test.folder.join("machine/disc-1"));
-    assert!(!Path::new(&test.folder.join("o/artifacts")).exists(), "artifacts stay in the store");
+    assert!(
+        !Path::new(&test.folder.join("o/artifacts")).exists(),
+        "artifacts stay in the store"
+    );
 }
 
 /// Bytes other than the pinned ones never reach Packer.
 #[test]
 fn media_that_differ_from_their_digest_are_refused() {
-    let test = build_with_media("qemu", FIRST, MEDIA)
-        .line("--var windows_iso_sha256=0000000000000000000000000000000000000000000000000000000000000000");
+    let test = build_with_media("qemu", FIRST, MEDIA).line(
+        "--var windows_iso_sha256=0000000000000000000000000000000000000000000000000000000000000000",
+    );
     test.fails(4, &["windows-iso 2022"]);
     assert!(!test.exists("o/packer.log"));
 }
@@ -157,11 +214,20 @@ fn windows_is_installed_under_uefi_with_secure_boot() {
     fs::remove_file(&firmware).expect("the firmware goes");
     let Some((test, ..)) = built else { return };
     let arguments = fs::read_to_string(test.folder.join("machine/argv.json")).expect("arguments");
-    for part in ["q35,smm=on", "if=pflash", "driver=cfi.pflash01,property=secure,value=on"] {
+    for part in [
+        "q35,smm=on",
+        "if=pflash",
+        "driver=cfi.pflash01,property=secure,value=on",
+    ] {
         assert!(arguments.contains(part), "no {part} in {arguments}");
     }
     let (answers, _) = read_answers(&test.folder.join("machine/disc-1"));
-    assert!(answers.contains("<Type>EFI</Type>") && answers.contains("<PartitionID>3</PartitionID>"));
+    assert!(
+        answers.contains("<Type>EFI</Type>") && answers.contains("<PartitionID>3</PartitionID>")
+    );
     let image = read_json(&test.folder.join("o/image.json"));
-    assert_eq!(image["artifacts"][0]["id"], "image/windows-2022-k8s-1.36.4-1.2.3.qcow2", "{image}");
+    assert_eq!(
+        image["artifacts"][0]["id"], "image/windows-2022-k8s-1.36.4-1.2.3.qcow2",
+        "{image}"
+    );
 }

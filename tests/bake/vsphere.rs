@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 use crate::support::{Test, needs};
 
 use super::media::{
-    WINDOWS, build_with_media, check_artifacts, check_secret, check_session, expect_success, guest_service,
-    read_answers, read_json, run_on_stage,
+    WINDOWS, build_with_media, check_artifacts, check_secret, check_session, expect_success,
+    guest_service, read_answers, read_json, run_on_stage,
 };
 use super::simulation;
 
@@ -19,42 +19,73 @@ const PASSWORD: &str = "invented-vcenter-password";
 const FIRST: &str = "--target vsphere --k8s 1.36.4 --windows 2025 --image-version 1.2.3";
 
 fn simulated_vcenter() -> Option<(PathBuf, PathBuf)> {
-    Some((simulation()?, needs("IMAGEGEN_TEST_VCSIM", "govmomi's simulator")?))
+    Some((
+        simulation()?,
+        needs("IMAGEGEN_TEST_VCSIM", "govmomi's simulator")?,
+    ))
 }
 
 fn run_with_vcenter(test: &Test, vcsim: &std::path::Path) -> Output {
     let machine = test.folder.join("machine");
-    let vcenter = format!("{} -listen 127.0.0.1:8989 -out {}", vcsim.display(), machine.display());
+    let vcenter = format!(
+        "{} -listen 127.0.0.1:8989 -out {}",
+        vcsim.display(),
+        machine.display()
+    );
     let shutdown = format!("kill -USR1 $(cat {}/service-0.pid)", machine.display());
     run_on_stage(test, &[vcenter, guest_service(test, 5985, &shutdown)])
 }
 
 fn devices(machine: &Value) -> Vec<&str> {
-    machine["devices"].as_array().expect("devices").iter().filter_map(Value::as_str).collect()
+    machine["devices"]
+        .as_array()
+        .expect("devices")
+        .iter()
+        .filter_map(Value::as_str)
+        .collect()
 }
 
 fn find_machine(test: &Test, name: &str) -> Value {
     let machines = read_json(&test.folder.join("machine/machines.json"));
-    let found = machines.as_array().expect("machines").iter().find(|machine| machine["name"] == name);
-    found.unwrap_or_else(|| panic!("no {name} in {machines}")).clone()
+    let found = machines
+        .as_array()
+        .expect("machines")
+        .iter()
+        .find(|machine| machine["name"] == name);
+    found
+        .unwrap_or_else(|| panic!("no {name} in {machines}"))
+        .clone()
 }
 
 /// Windows from media, artifacts from the disc beside the answer file, a template as the result.
 #[test]
 fn the_real_packer_installs_windows_and_makes_a_template() {
-    let Some((packer, vcsim)) = simulated_vcenter() else { return };
+    let Some((packer, vcsim)) = simulated_vcenter() else {
+        return;
+    };
     let selection = format!("{FIRST} --delivery media {VCENTER} --var boot_wait=1s");
     let test = build_with_media("vsphere", &selection, &[("windows", WINDOWS)])
         .env("VSPHERE_PASSWORD", PASSWORD)
-        .args(["--var", "network=VM Network", "--packer", packer.to_str().expect("path")]);
+        .args([
+            "--var",
+            "network=VM Network",
+            "--packer",
+            packer.to_str().expect("path"),
+        ]);
     let output = run_with_vcenter(&test, &vcsim);
     let said = expect_success(&test, &output);
 
     let machine = test.folder.join("machine");
     let started = read_json(&machine.join("powered-on.json"));
     assert_eq!(started["guestId"], "windows2022srvNext_64Guest");
-    assert_eq!((&started["firmware"], &started["secureBoot"]), (&json!("efi"), &json!(true)));
-    assert_eq!((&started["cpus"], &started["memory"]), (&json!(4), &json!(8192)));
+    assert_eq!(
+        (&started["firmware"], &started["secureBoot"]),
+        (&json!("efi"), &json!(true))
+    );
+    assert_eq!(
+        (&started["cpus"], &started["memory"]),
+        (&json!(4), &json!(8192))
+    );
     let found = devices(&started);
     for device in ["ParaVirtualSCSIController", "VirtualVmxnet3", "VirtualDisk"] {
         assert!(found.contains(&device), "no {device} in {found:?}");
@@ -62,7 +93,10 @@ fn the_real_packer_installs_windows_and_makes_a_template() {
     let discs = started["discs"].as_array().expect("discs");
     assert_eq!(discs.len(), 3, "{discs:?}");
     assert_eq!(discs[1], "[] /vmimages/tools-isoimages/windows.iso");
-    assert_eq!(std::fs::read(machine.join("disc-0")).expect("disc"), WINDOWS.as_bytes());
+    assert_eq!(
+        std::fs::read(machine.join("disc-0")).expect("disc"),
+        WINDOWS.as_bytes()
+    );
     let (answers, password) = read_answers(&machine.join("disc-2"));
     for part in [
         r"<Path>E:\Program Files\VMware\VMware Tools\Drivers\pvscsi\Win8\amd64</Path>",
@@ -75,15 +109,33 @@ fn the_real_packer_installs_windows_and_makes_a_template() {
     }
     check_artifacts(&test, &machine.join("disc-2"));
     check_session(&machine);
-    assert!(read_json(&machine.join("keys.json")).as_u64() >= Some(4), "keys for the prompt of the disc");
+    assert!(
+        read_json(&machine.join("keys.json")).as_u64() >= Some(4),
+        "keys for the prompt of the disc"
+    );
 
     let made = find_machine(&test, "windows-2025-k8s-1.36.4-1.2.3");
-    assert_eq!((&made["template"], &made["power"]), (&json!(true), &json!("poweredOff")));
-    assert!(made["notes"].as_str().expect("notes").contains(r#""imagegen-kubernetes":"1.36.4""#), "{made}");
-    assert!(!devices(&made).contains(&"VirtualCdrom"), "the discs are gone: {made}");
+    assert_eq!(
+        (&made["template"], &made["power"]),
+        (&json!(true), &json!("poweredOff"))
+    );
+    assert!(
+        made["notes"]
+            .as_str()
+            .expect("notes")
+            .contains(r#""imagegen-kubernetes":"1.36.4""#),
+        "{made}"
+    );
+    assert!(
+        !devices(&made).contains(&"VirtualCdrom"),
+        "the discs are gone: {made}"
+    );
     let image = read_json(&test.folder.join("o/image.json"));
     assert_eq!(image["artifacts"][0]["id"], "windows-2025-k8s-1.36.4-1.2.3");
-    assert!(said.contains("Removing [LocalDS_0] packer_cache/"), "the disc with the password stays:\n{said}");
+    assert!(
+        said.contains("Removing [LocalDS_0] packer_cache/"),
+        "the disc with the password stays:\n{said}"
+    );
     for secret in [&*password, PASSWORD] {
         check_secret(&test, &said, secret);
     }
@@ -92,14 +144,24 @@ fn the_real_packer_installs_windows_and_makes_a_template() {
 /// A template of the user's own: no answer file, no password of ours.
 #[test]
 fn the_real_packer_clones_a_template_into_a_content_library() {
-    let Some((packer, vcsim)) = simulated_vcenter() else { return };
+    let Some((packer, vcsim)) = simulated_vcenter() else {
+        return;
+    };
     let selection = format!(
         "{FIRST} {VCENTER} --var template=DC0_H0_VM0 --var output=content_library --var content_library=images"
     );
     let test = build_with_media("vsphere", &selection, &[])
         .env("VSPHERE_PASSWORD", PASSWORD)
-        .env("PKR_VAR_template_password", "invented-password-of-the-template")
-        .args(["--var", "network=VM Network", "--packer", packer.to_str().expect("path")]);
+        .env(
+            "PKR_VAR_template_password",
+            "invented-password-of-the-template",
+        )
+        .args([
+            "--var",
+            "network=VM Network",
+            "--packer",
+            packer.to_str().expect("path"),
+        ]);
     let output = run_with_vcenter(&test, &vcsim);
     let said = expect_success(&test, &output);
     let started = read_json(&test.folder.join("machine/powered-on.json"));

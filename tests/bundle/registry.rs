@@ -42,7 +42,11 @@ impl Registry {
                 });
             }
         });
-        Self { address, state, thread: Some(thread) }
+        Self {
+            address,
+            state,
+            thread: Some(thread),
+        }
     }
 
     pub(crate) fn address(&self) -> String {
@@ -54,7 +58,11 @@ impl Registry {
     }
 
     pub(crate) fn serve(&self, path: &str, bytes: &[u8]) {
-        self.state.files.lock().expect("files").insert(path.to_owned(), bytes.to_vec());
+        self.state
+            .files
+            .lock()
+            .expect("files")
+            .insert(path.to_owned(), bytes.to_vec());
     }
 
     /// From now on `/v2/` wants this token.
@@ -91,20 +99,28 @@ fn answer(stream: &TcpStream, state: &State, address: SocketAddr) -> std::io::Re
         }
     }
     let mut words = line.split_whitespace();
-    let (method, target) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
+    let (method, target) = (
+        words.next().unwrap_or_default(),
+        words.next().unwrap_or_default(),
+    );
     let path = target.split('?').next().unwrap_or_default();
     let token = state.token.lock().expect("token").clone();
-    let allowed = token.as_ref().is_none_or(|token| authorization == Some(format!("Bearer {token}")));
+    let allowed = token
+        .as_ref()
+        .is_none_or(|token| authorization == Some(format!("Bearer {token}")));
     let found = state.files.lock().expect("files").get(path).cloned();
     let (status, extra, body) = match found {
         _ if path.starts_with("/v2/") && !allowed => {
-            let realm =
-                format!("WWW-Authenticate: Bearer realm=\"http://{address}/token\",service=\"test\"\r\n");
+            let realm = format!(
+                "WWW-Authenticate: Bearer realm=\"http://{address}/token\",service=\"test\"\r\n"
+            );
             ("401 Unauthorized", realm, Vec::new())
         }
-        _ if path == "/token" && target.contains("scope=repository%3A") => {
-            ("200 OK", String::new(), json!({"token": token}).to_string().into_bytes())
-        }
+        _ if path == "/token" && target.contains("scope=repository%3A") => (
+            "200 OK",
+            String::new(),
+            json!({"token": token}).to_string().into_bytes(),
+        ),
         Some(body) => ("200 OK", String::new(), body),
         None => ("404 Not Found", String::new(), Vec::new()),
     };
@@ -122,7 +138,11 @@ fn answer(stream: &TcpStream, state: &State, address: SocketAddr) -> std::io::Re
 
 /// An image of several Windows builds, and of Linux. Digests of the list, of the first manifest and
 /// of the last but one.
-pub(crate) fn image(registry: &Registry, name: &str, versions: &[&str]) -> (String, String, String) {
+pub(crate) fn image(
+    registry: &Registry,
+    name: &str,
+    versions: &[&str],
+) -> (String, String, String) {
     let mut manifests = Vec::new();
     let platforms = versions
         .iter()
@@ -132,12 +152,16 @@ pub(crate) fn image(registry: &Registry, name: &str, versions: &[&str]) -> (Stri
             registry.serve(&format!("/v2/{name}/blobs/sha256:{}", digest(bytes)), bytes);
             json!({"mediaType": media_type, "digest": format!("sha256:{}", digest(bytes)), "size": bytes.len()})
         };
-        let config = blob("application/vnd.oci.image.config.v1+json", platform.to_string().as_bytes());
-        let layer =
-            blob("application/vnd.oci.image.layer.v1.tar+gzip", format!("layer of {platform}").as_bytes());
+        let config = blob(
+            "application/vnd.oci.image.config.v1+json",
+            platform.to_string().as_bytes(),
+        );
+        let layer = blob(
+            "application/vnd.oci.image.layer.v1.tar+gzip",
+            format!("layer of {platform}").as_bytes(),
+        );
         let media_type = "application/vnd.oci.image.manifest.v1+json";
-        let manifest =
-            json!({"schemaVersion": 2, "mediaType": media_type, "config": config, "layers": [layer]});
+        let manifest = json!({"schemaVersion": 2, "mediaType": media_type, "config": config, "layers": [layer]});
         let bytes = manifest.to_string().into_bytes();
         let found = format!("sha256:{}", digest(&bytes));
         registry.serve(&format!("/v2/{name}/manifests/{found}"), &bytes);
@@ -146,7 +170,11 @@ pub(crate) fn image(registry: &Registry, name: &str, versions: &[&str]) -> (Stri
         );
     }
     let hex = |at: usize| {
-        manifests[at]["digest"].as_str().expect("digest").trim_start_matches("sha256:").to_owned()
+        manifests[at]["digest"]
+            .as_str()
+            .expect("digest")
+            .trim_start_matches("sha256:")
+            .to_owned()
     };
     let (old, new) = (hex(0), hex(versions.len().saturating_sub(2)));
     let list = json!({
@@ -155,6 +183,9 @@ pub(crate) fn image(registry: &Registry, name: &str, versions: &[&str]) -> (Stri
         "manifests": manifests,
     });
     let bytes = list.to_string().into_bytes();
-    registry.serve(&format!("/v2/{name}/manifests/sha256:{}", digest(&bytes)), &bytes);
+    registry.serve(
+        &format!("/v2/{name}/manifests/sha256:{}", digest(&bytes)),
+        &bytes,
+    );
     (digest(&bytes), old, new)
 }

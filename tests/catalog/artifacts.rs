@@ -53,14 +53,24 @@ fn only_usable_records_pin() {
 #[test]
 fn patterns_are_filled_and_sha256_stands_first() {
     let artifact = planned("1.1.0");
-    assert_eq!(artifact.url.public_url(), "https://x.example/v1.1.0/t-1_1_0.zip");
+    assert_eq!(
+        artifact.url.public_url(),
+        "https://x.example/v1.1.0/t-1_1_0.zip"
+    );
     assert_eq!(artifact.file, "t-1_1_0.zip");
     assert_eq!(artifact.members[0].member.as_str(), "t-1.1.0/t.exe");
     assert_eq!(artifact.size, Some(7));
-    let lengths: Vec<usize> = artifact.digests.iter().map(|digest| digest.digest.as_str().len()).collect();
+    let lengths: Vec<usize> = artifact
+        .digests
+        .iter()
+        .map(|digest| digest.digest.as_str().len())
+        .collect();
     assert_eq!(lengths, [64, 128]);
     assert!(artifact.signatures.is_empty());
-    assert_eq!(planned("1.6.0").url.public_url(), "https://mirror.example/t.zip");
+    assert_eq!(
+        planned("1.6.0").url.public_url(),
+        "https://mirror.example/t.zip"
+    );
     assert_eq!(planned("1.6.0").signatures.len(), 1);
 }
 
@@ -68,7 +78,10 @@ fn patterns_are_filled_and_sha256_stands_first() {
 fn records_that_contradict_each_other_pin_nothing() {
     let mut own = component();
     let pins: Vec<&Pin> = own.pins.iter().collect();
-    let other = Pin { digest: pins[5].digest.clone(), ..pins[2].clone() };
+    let other = Pin {
+        digest: pins[5].digest.clone(),
+        ..pins[2].clone()
+    };
     own.pins = own.pins.iter().cloned().chain([other]).collect();
     let artifact = plan(&own, "1.1.0").expect("planned");
     assert!(!artifact.is_pinned(), "{:?}", artifact.digests);
@@ -79,5 +92,8 @@ fn records_that_contradict_each_other_pin_nothing() {
 fn versions_outside_every_release_are_refused() {
     let refusal = plan(&component(), "2.0.0").expect_err("refused");
     assert_eq!(refusal.message, "no release of thing has the version 2.0.0");
-    assert_eq!(refusal.remedy, "choose a published version, such as `--component thing=1.6.0`");
+    assert_eq!(
+        refusal.remedy,
+        "choose a published version, such as `--component thing=1.6.0`"
+    );
 }

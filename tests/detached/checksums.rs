@@ -32,7 +32,9 @@ const HEX512: &str = "01234567";
 
 #[test]
 fn files_of_the_tools_are_read() {
-    let Some(bench) = bench(&["sha256sum", "openssl"]) else { return };
+    let Some(bench) = bench(&["sha256sum", "openssl"]) else {
+        return;
+    };
     std::fs::create_dir_all(bench.path("bin/windows/amd64")).unwrap();
     bench.write(PATH, b"ours");
     bench.write("odd\nname.exe", b"ours");
@@ -41,14 +43,46 @@ fn files_of_the_tools_are_read() {
     let read = |text: Vec<u8>, name: &str| found(&text, name, PinAlgorithm::Sha256);
     let sums = |arguments: &[&str]| bench.run("sha256sum", arguments.iter().copied());
     agree([
-        ("text", read(sums(&["--text", PATH, "another.exe"]), PATH), "ok"),
-        ("binary", read(sums(&["--binary", "another.exe", PATH]), PATH), "ok"),
-        ("by its name alone", read(sums(&["another.exe", PATH]), NAME), "ok"),
-        ("tagged", read(sums(&["--tag", PATH, "another.exe"]), PATH), "ok"),
-        ("name with a line end", read(sums(&["odd\nname.exe"]), "odd\nname.exe"), "ok"),
-        ("name with blanks", read(sums(&["another.exe", "with blanks.exe"]), "with blanks.exe"), "ok"),
-        ("openssl", read(bench.run("openssl", ["dgst", "-sha256", PATH]), PATH), "ok"),
-        ("openssl, as coreutils", read(bench.run("openssl", ["dgst", "-sha256", "-r", PATH]), PATH), "ok"),
+        (
+            "text",
+            read(sums(&["--text", PATH, "another.exe"]), PATH),
+            "ok",
+        ),
+        (
+            "binary",
+            read(sums(&["--binary", "another.exe", PATH]), PATH),
+            "ok",
+        ),
+        (
+            "by its name alone",
+            read(sums(&["another.exe", PATH]), NAME),
+            "ok",
+        ),
+        (
+            "tagged",
+            read(sums(&["--tag", PATH, "another.exe"]), PATH),
+            "ok",
+        ),
+        (
+            "name with a line end",
+            read(sums(&["odd\nname.exe"]), "odd\nname.exe"),
+            "ok",
+        ),
+        (
+            "name with blanks",
+            read(sums(&["another.exe", "with blanks.exe"]), "with blanks.exe"),
+            "ok",
+        ),
+        (
+            "openssl",
+            read(bench.run("openssl", ["dgst", "-sha256", PATH]), PATH),
+            "ok",
+        ),
+        (
+            "openssl, as coreutils",
+            read(bench.run("openssl", ["dgst", "-sha256", "-r", PATH]), PATH),
+            "ok",
+        ),
         (
             "openssl, SHA-512",
             read(bench.run("openssl", ["dgst", "-sha512", PATH]), PATH),
@@ -59,14 +93,26 @@ fn files_of_the_tools_are_read() {
             read(bench.run("openssl", ["dgst", "-sha3-256", PATH]), PATH),
             "checksum-algorithm",
         ),
-        ("BLAKE2", read(bench.run("b2sum", ["--length", "256", PATH]), PATH), "another file's"),
+        (
+            "BLAKE2",
+            read(bench.run("b2sum", ["--length", "256", PATH]), PATH),
+            "another file's",
+        ),
         (
             "BLAKE2, tagged",
             read(bench.run("b2sum", ["--length", "256", "--tag", PATH]), PATH),
             "checksum-algorithm",
         ),
-        ("MD5", read(bench.run("md5sum", [PATH]), PATH), "checksum-algorithm"),
-        ("of another file", read(sums(&["another.exe"]), NAME), "checksum-absent"),
+        (
+            "MD5",
+            read(bench.run("md5sum", [PATH]), PATH),
+            "checksum-algorithm",
+        ),
+        (
+            "of another file",
+            read(sums(&["another.exe"]), NAME),
+            "checksum-absent",
+        ),
     ]);
 }
 
@@ -78,49 +124,117 @@ fn names_are_matched_exactly() {
     let both = format!("{other}  bin/linux/amd64/kubelet.exe\n{ours}  {PATH}\n");
     agree([
         ("whole path", read(both.clone(), PATH), "ok"),
-        ("path with ./ asked for", read(both.clone(), "./bin/windows/amd64/kubelet.exe"), "ok"),
-        ("path with backslashes", read(format!("{ours}  bin\\windows\\amd64\\kubelet.exe\n"), PATH), "ok"),
-        ("name of two paths", read(both.clone(), NAME), "checksum-ambiguous"),
-        ("name of two paths, one digest", read(both.replace(&other, &ours), NAME), "ok"),
-        ("another path", read(both.clone(), "bin/windows/arm64/kubelet.exe"), "checksum-absent"),
-        ("part of a path", read(both, "windows/amd64/kubelet.exe"), "checksum-absent"),
+        (
+            "path with ./ asked for",
+            read(both.clone(), "./bin/windows/amd64/kubelet.exe"),
+            "ok",
+        ),
+        (
+            "path with backslashes",
+            read(format!("{ours}  bin\\windows\\amd64\\kubelet.exe\n"), PATH),
+            "ok",
+        ),
+        (
+            "name of two paths",
+            read(both.clone(), NAME),
+            "checksum-ambiguous",
+        ),
+        (
+            "name of two paths, one digest",
+            read(both.replace(&other, &ours), NAME),
+            "ok",
+        ),
+        (
+            "another path",
+            read(both.clone(), "bin/windows/arm64/kubelet.exe"),
+            "checksum-absent",
+        ),
+        (
+            "part of a path",
+            read(both, "windows/amd64/kubelet.exe"),
+            "checksum-absent",
+        ),
         (
             "name at the top before one below",
             read(format!("{other}  a/{NAME}\n{ours}  {NAME}\n"), NAME),
             "ok",
         ),
-        ("name for a path", read(format!("{ours}  {NAME}\n"), PATH), "checksum-absent"),
+        (
+            "name for a path",
+            read(format!("{ours}  {NAME}\n"), PATH),
+            "checksum-absent",
+        ),
         (
             "directory part of script-built releases",
             read(format!("{ours}  release-v1.5.0/{NAME}\n"), NAME),
             "ok",
         ),
-        ("other case", read(format!("{ours}  Kubelet.exe\n"), NAME), "checksum-absent"),
-        ("longer name", read(format!("{ours}  {NAME}.sig\n"), NAME), "checksum-absent"),
-        ("end of a name", read(format!("{ours}  my-{NAME}\n"), NAME), "checksum-absent"),
-        ("blank behind the name", read(format!("{ours}  {NAME} \n"), NAME), "checksum-absent"),
-        ("three blanks", read(format!("{ours}   {NAME}\n"), NAME), "checksum-absent"),
-        ("escaped backslash", read(format!("\\{ours}  a\\\\b.exe\n"), "a\\b.exe"), "ok"),
-        ("escape that is none", read(format!("\\{ours}  a\\x.exe\n"), NAME), "checksum-malformed"),
-        ("file that lists itself too", read(format!("{other}  SHA256SUMS\n{ours}  {NAME}\n"), NAME), "ok"),
+        (
+            "other case",
+            read(format!("{ours}  Kubelet.exe\n"), NAME),
+            "checksum-absent",
+        ),
+        (
+            "longer name",
+            read(format!("{ours}  {NAME}.sig\n"), NAME),
+            "checksum-absent",
+        ),
+        (
+            "end of a name",
+            read(format!("{ours}  my-{NAME}\n"), NAME),
+            "checksum-absent",
+        ),
+        (
+            "blank behind the name",
+            read(format!("{ours}  {NAME} \n"), NAME),
+            "checksum-absent",
+        ),
+        (
+            "three blanks",
+            read(format!("{ours}   {NAME}\n"), NAME),
+            "checksum-absent",
+        ),
+        (
+            "escaped backslash",
+            read(format!("\\{ours}  a\\\\b.exe\n"), "a\\b.exe"),
+            "ok",
+        ),
+        (
+            "escape that is none",
+            read(format!("\\{ours}  a\\x.exe\n"), NAME),
+            "checksum-malformed",
+        ),
+        (
+            "file that lists itself too",
+            read(format!("{other}  SHA256SUMS\n{ours}  {NAME}\n"), NAME),
+            "ok",
+        ),
     ]);
 }
 
 #[test]
 fn layouts_of_windows_are_read() {
     let ours = sha256(b"ours").to_uppercase();
-    let pairs: Vec<&str> = ours.as_bytes().chunks(2).map(|pair| std::str::from_utf8(pair).unwrap()).collect();
+    let pairs: Vec<&str> = ours
+        .as_bytes()
+        .chunks(2)
+        .map(|pair| std::str::from_utf8(pair).unwrap())
+        .collect();
     let spaced = pairs.join(" ").to_lowercase();
     let wide = HEX512.repeat(16);
     let (first, second) = wide.split_at(106);
     let utf16 = |text: &str| -> Vec<u8> {
-        std::iter::once(0xfeff).chain(text.encode_utf16()).flat_map(u16::to_le_bytes).collect()
+        std::iter::once(0xfeff)
+            .chain(text.encode_utf16())
+            .flat_map(u16::to_le_bytes)
+            .collect()
     };
     let table = format!(
         "\r\nAlgorithm       Hash                                 Path\r\n---------       ----                                 ----\r\nSHA256          {ours}       C:\\a b\\{NAME}\r\n\r\n\r\n"
     );
-    let list =
-        format!("\r\n\r\nAlgorithm : SHA256\r\nHash      : {ours}\r\nPath      : C:\\out\\{NAME}\r\n\r\n");
+    let list = format!(
+        "\r\n\r\nAlgorithm : SHA256\r\nHash      : {ours}\r\nPath      : C:\\out\\{NAME}\r\n\r\n"
+    );
     let wrapped = format!(
         "Algorithm : SHA512\r\nHash      : {first}\r\n            {second}\r\nPath      : C:\\out\\{NAME}\r\n"
     );
@@ -134,25 +248,65 @@ fn layouts_of_windows_are_read() {
     agree([
         ("table", read(table.as_bytes()), "ok"),
         ("table in UTF-16", read(&utf16(&table)), "ok"),
-        ("table of SHA-1", read(table.replace("SHA256", "SHA1").as_bytes()), "checksum-algorithm"),
-        ("table with its digest cut", read(cut.as_bytes()), "checksum-malformed"),
-        ("table of another file", read(table.replace(NAME, "kubeadm.exe").as_bytes()), "checksum-absent"),
+        (
+            "table of SHA-1",
+            read(table.replace("SHA256", "SHA1").as_bytes()),
+            "checksum-algorithm",
+        ),
+        (
+            "table with its digest cut",
+            read(cut.as_bytes()),
+            "checksum-malformed",
+        ),
+        (
+            "table of another file",
+            read(table.replace(NAME, "kubeadm.exe").as_bytes()),
+            "checksum-absent",
+        ),
         ("list", read(list.as_bytes()), "ok"),
         ("list in UTF-16", read(&utf16(&list)), "ok"),
-        ("list of MD5", read(list.replace("SHA256", "MD5").as_bytes()), "checksum-algorithm"),
-        ("wide digest", found(wrapped.as_bytes(), NAME, PinAlgorithm::Sha512), "ok"),
-        ("wide digest for SHA-256", read(wrapped.as_bytes()), "checksum-algorithm"),
+        (
+            "list of MD5",
+            read(list.replace("SHA256", "MD5").as_bytes()),
+            "checksum-algorithm",
+        ),
+        (
+            "wide digest",
+            found(wrapped.as_bytes(), NAME, PinAlgorithm::Sha512),
+            "ok",
+        ),
+        (
+            "wide digest for SHA-256",
+            read(wrapped.as_bytes()),
+            "checksum-algorithm",
+        ),
         ("certutil", read(certutil(&ours).as_bytes()), "ok"),
-        ("certutil with blanks", read(certutil(&spaced).as_bytes()), "ok"),
-        ("certutil, old", read(certutil(&spaced).replace("of ", "of file ").as_bytes()), "ok"),
+        (
+            "certutil with blanks",
+            read(certutil(&spaced).as_bytes()),
+            "ok",
+        ),
+        (
+            "certutil, old",
+            read(certutil(&spaced).replace("of ", "of file ").as_bytes()),
+            "ok",
+        ),
         (
             "certutil of SHA-1",
             read(certutil(&ours).replace("SHA256", "SHA1").as_bytes()),
             "checksum-algorithm",
         ),
         ("bare in UTF-16", read(&utf16(&format!("{ours}\r\n"))), "ok"),
-        ("UTF-16 cut in a character", read(&utf16(&list)[..41]), "checksum-malformed"),
-        ("UTF-8 with BOM", read(format!("\u{feff}{ours}  {NAME}\r\n").as_bytes()), "ok"),
+        (
+            "UTF-16 cut in a character",
+            read(&utf16(&list)[..41]),
+            "checksum-malformed",
+        ),
+        (
+            "UTF-8 with BOM",
+            read(format!("\u{feff}{ours}  {NAME}\r\n").as_bytes()),
+            "ok",
+        ),
     ]);
 }
 
@@ -161,35 +315,110 @@ fn files_that_prove_nothing_are_refused() {
     let (ours, other) = (sha256(b"ours"), sha256(b"other"));
     let read = |text: &str| found(text.as_bytes(), NAME, PinAlgorithm::Sha256);
     let large = format!("{ours}  {NAME}\n{}", "#".repeat(MAX_SIZE));
-    let both = format!("SHA512 ({NAME}) = {}\nSHA256 ({NAME}) = {ours}\n", HEX512.repeat(16));
+    let both = format!(
+        "SHA512 ({NAME}) = {}\nSHA256 ({NAME}) = {ours}\n",
+        HEX512.repeat(16)
+    );
     agree([
         ("bare", read(&ours), "ok"),
-        ("bare, upper case, CRLF", read(&format!("{}\r\n", ours.to_uppercase())), "ok"),
+        (
+            "bare, upper case, CRLF",
+            read(&format!("{}\r\n", ours.to_uppercase())),
+            "ok",
+        ),
         ("entry for each algorithm", read(&both), "ok"),
-        ("comments and blank lines", read(&format!("# kubelet\n\n; more\n{ours}  {NAME}\n\n")), "ok"),
+        (
+            "comments and blank lines",
+            read(&format!("# kubelet\n\n; more\n{ours}  {NAME}\n\n")),
+            "ok",
+        ),
         ("tab", read(&format!("{ours}\t{NAME}\n")), "ok"),
-        ("twice the same", read(&format!("{ours}  {NAME}\n{ours} *{NAME}\n")), "ok"),
-        ("twice, different", read(&format!("{ours}  {NAME}\n{other} *{NAME}\n")), "checksum-ambiguous"),
-        ("two bare digests", read(&format!("{ours}\n{other}\n")), "checksum-malformed"),
-        ("bare digest among entries", read(&format!("{ours}\n{other}  {NAME}\n")), "checksum-malformed"),
-        ("SHA-512 bare", read(&HEX512.repeat(16)), "checksum-algorithm"),
+        (
+            "twice the same",
+            read(&format!("{ours}  {NAME}\n{ours} *{NAME}\n")),
+            "ok",
+        ),
+        (
+            "twice, different",
+            read(&format!("{ours}  {NAME}\n{other} *{NAME}\n")),
+            "checksum-ambiguous",
+        ),
+        (
+            "two bare digests",
+            read(&format!("{ours}\n{other}\n")),
+            "checksum-malformed",
+        ),
+        (
+            "bare digest among entries",
+            read(&format!("{ours}\n{other}  {NAME}\n")),
+            "checksum-malformed",
+        ),
+        (
+            "SHA-512 bare",
+            read(&HEX512.repeat(16)),
+            "checksum-algorithm",
+        ),
         ("SHA-1 bare", read(&"a".repeat(40)), "checksum-algorithm"),
-        ("another algorithm by its tag", read(&format!("SHA3-256 ({NAME}) = {ours}")), "checksum-algorithm"),
+        (
+            "another algorithm by its tag",
+            read(&format!("SHA3-256 ({NAME}) = {ours}")),
+            "checksum-algorithm",
+        ),
         ("one digit short", read(&ours[1..]), "checksum-malformed"),
-        ("no hexadecimal", read(&ours.replace(&ours[..1], "g")), "checksum-malformed"),
-        ("prefix", read(&format!("sha256:{ours}")), "checksum-malformed"),
+        (
+            "no hexadecimal",
+            read(&ours.replace(&ours[..1], "g")),
+            "checksum-malformed",
+        ),
+        (
+            "prefix",
+            read(&format!("sha256:{ours}")),
+            "checksum-malformed",
+        ),
         ("empty", read(""), "checksum-malformed"),
         ("blank", read("\r\n \r\n"), "checksum-malformed"),
         ("only a comment", read("# nothing\n"), "checksum-malformed"),
-        ("text behind the digest", read(&format!("{ours}{ours}x")), "checksum-malformed"),
+        (
+            "text behind the digest",
+            read(&format!("{ours}{ours}x")),
+            "checksum-malformed",
+        ),
         ("prose", read("Not Found"), "checksum-malformed"),
-        ("JSON", read(r#"{"message":"Not Found"}"#), "checksum-malformed"),
-        ("web page", read(&format!("\n<!DOCTYPE html>\n<pre>{ours}  {NAME}</pre>")), "checksum-web-page"),
-        ("XML", read("<?xml version=\"1.0\"?><Error><Code>AccessDenied</Code></Error>"), "checksum-web-page"),
-        ("of an empty file", read(&sha256(b"")), "checksum-empty-file"),
-        ("entry of an empty file", read(&format!("{}  {NAME}\n", sha256(b""))), "checksum-empty-file"),
+        (
+            "JSON",
+            read(r#"{"message":"Not Found"}"#),
+            "checksum-malformed",
+        ),
+        (
+            "web page",
+            read(&format!("\n<!DOCTYPE html>\n<pre>{ours}  {NAME}</pre>")),
+            "checksum-web-page",
+        ),
+        (
+            "XML",
+            read("<?xml version=\"1.0\"?><Error><Code>AccessDenied</Code></Error>"),
+            "checksum-web-page",
+        ),
+        (
+            "of an empty file",
+            read(&sha256(b"")),
+            "checksum-empty-file",
+        ),
+        (
+            "entry of an empty file",
+            read(&format!("{}  {NAME}\n", sha256(b""))),
+            "checksum-empty-file",
+        ),
         ("too large", read(&large), "checksum-too-large"),
-        ("no text", found(b"MZ\x90\0\x03\xff", NAME, PinAlgorithm::Sha256), "checksum-malformed"),
-        ("names that would move the cursor", read(&format!("{ours}  \u{1b}[2Jx.exe\n")), "checksum-absent"),
+        (
+            "no text",
+            found(b"MZ\x90\0\x03\xff", NAME, PinAlgorithm::Sha256),
+            "checksum-malformed",
+        ),
+        (
+            "names that would move the cursor",
+            read(&format!("{ours}  \u{1b}[2Jx.exe\n")),
+            "checksum-absent",
+        ),
     ]);
 }

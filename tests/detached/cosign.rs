@@ -9,12 +9,15 @@ use super::{agree, code};
 
 /// Order of P-256.
 const ORDER: [u8; 32] = [
-    0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xbc, 0xe6, 0xfa,
-    0xad, 0xa7, 0x17, 0x9e, 0x84, 0xf3, 0xb9, 0xca, 0xc2, 0xfc, 0x63, 0x25, 0x51,
+    0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xbc, 0xe6,
+    0xfa, 0xad, 0xa7, 0x17, 0x9e, 0x84, 0xf3, 0xb9, 0xca, 0xc2, 0xfc, 0x63, 0x25, 0x51,
 ];
 
 fn sha256(bytes: &[u8]) -> [u8; 32] {
-    aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA256, bytes).as_ref().try_into().unwrap()
+    aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA256, bytes)
+        .as_ref()
+        .try_into()
+        .unwrap()
 }
 
 /// Both numbers of a DER signature, 32 bytes each.
@@ -27,7 +30,10 @@ fn numbers(der: &[u8]) -> ([u8; 32], [u8; 32]) {
     };
     let first = usize::from(der[3]);
     let second = usize::from(der[5 + first]);
-    (wide(&der[4..4 + first]), wide(&der[6 + first..6 + first + second]))
+    (
+        wide(&der[4..4 + first]),
+        wide(&der[6 + first..6 + first + second]),
+    )
 }
 
 fn der(r: &[u8; 32], s: &[u8; 32]) -> Vec<u8> {
@@ -57,7 +63,9 @@ fn mirrored(s: &[u8; 32]) -> [u8; 32] {
 
 #[test]
 fn signatures_are_by_the_key_and_over_the_file() {
-    let Some(bench) = bench(&["openssl"]) else { return };
+    let Some(bench) = bench(&["openssl"]) else {
+        return;
+    };
     let file = b"MZ kubelet.exe";
     bench.write("file", file);
     let made = |name: &str, algorithm: &[&str]| {
@@ -66,13 +74,28 @@ fn signatures_are_by_the_key_and_over_the_file() {
         bench.run("openssl", arguments);
         String::from_utf8(bench.run("openssl", ["pkey", "-in", &private, "-pubout"])).unwrap()
     };
-    let key = made("p256", &["-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256"]);
-    let other = made("other", &["-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256"]);
-    let p384 = made("p384", &["-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-384"]);
+    let key = made(
+        "p256",
+        &["-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256"],
+    );
+    let other = made(
+        "other",
+        &["-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256"],
+    );
+    let p384 = made(
+        "p384",
+        &["-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-384"],
+    );
     let ed25519 = made("ed25519", &["-algorithm", "ED25519"]);
-    let rsa = made("rsa", &["-algorithm", "RSA", "-pkeyopt", "rsa_keygen_bits:2048"]);
+    let rsa = made(
+        "rsa",
+        &["-algorithm", "RSA", "-pkeyopt", "rsa_keygen_bits:2048"],
+    );
     let private = String::from_utf8(bench.read("p256.key")).unwrap();
-    let encrypted = bench.run("openssl", ["pkcs8", "-topk8", "-in", "p256.key", "-passout", "pass:x"]);
+    let encrypted = bench.run(
+        "openssl",
+        ["pkcs8", "-topk8", "-in", "p256.key", "-passout", "pass:x"],
+    );
     let encrypted = String::from_utf8(encrypted).unwrap();
     let traditional = String::from_utf8(bench.run("openssl", ["ec", "-in", "p256.key"])).unwrap();
     let cosign = "-----BEGIN ENCRYPTED SIGSTORE PRIVATE KEY-----\nAAAA\n-----END ENCRYPTED SIGSTORE PRIVATE KEY-----\n";
@@ -93,42 +116,106 @@ fn signatures_are_by_the_key_and_over_the_file() {
         ("key with CRLF", text.as_bytes(), &crlf, "ok"),
         ("low s", &der(&r, &low), &key, "ok"),
         ("high s", &der(&r, &high), &key, "ok"),
-        ("another key", text.as_bytes(), &other, "cosign-bad-signature"),
+        (
+            "another key",
+            text.as_bytes(),
+            &other,
+            "cosign-bad-signature",
+        ),
         ("over SHA-512", &by_sha512, &key, "cosign-bad-signature"),
         ("s of nothing", &zero, &key, "cosign-bad-signature"),
-        ("numbers changed over", &der(&s, &r), &key, "cosign-bad-signature"),
+        (
+            "numbers changed over",
+            &der(&s, &r),
+            &key,
+            "cosign-bad-signature",
+        ),
         ("empty", b"", &key, "cosign-malformed"),
         ("blank", b" \n", &key, "cosign-malformed"),
         ("web page", b"<html>no</html>", &key, "cosign-malformed"),
         ("cut", &good[..good.len() - 1], &key, "cosign-malformed"),
-        ("base64 and cut", &text.as_bytes()[..40], &key, "cosign-malformed"),
+        (
+            "base64 and cut",
+            &text.as_bytes()[..40],
+            &key,
+            "cosign-malformed",
+        ),
         ("raw numbers", raw.as_bytes(), &key, "cosign-malformed"),
-        ("byte behind it", behind.as_bytes(), &key, "cosign-malformed"),
-        ("twice", &[&good[..], &good].concat(), &key, "cosign-malformed"),
+        (
+            "byte behind it",
+            behind.as_bytes(),
+            &key,
+            "cosign-malformed",
+        ),
+        (
+            "twice",
+            &[&good[..], &good].concat(),
+            &key,
+            "cosign-malformed",
+        ),
         ("P-384", text.as_bytes(), &p384, "cosign-key"),
         ("Ed25519", text.as_bytes(), &ed25519, "cosign-key"),
         ("RSA", text.as_bytes(), &rsa, "cosign-key"),
         ("private key", text.as_bytes(), &private, "cosign-key"),
-        ("encrypted private key", text.as_bytes(), &encrypted, "cosign-key"),
-        ("private key of the old form", text.as_bytes(), &traditional, "cosign-key"),
-        ("cosign's private key", text.as_bytes(), cosign, "cosign-key"),
+        (
+            "encrypted private key",
+            text.as_bytes(),
+            &encrypted,
+            "cosign-key",
+        ),
+        (
+            "private key of the old form",
+            text.as_bytes(),
+            &traditional,
+            "cosign-key",
+        ),
+        (
+            "cosign's private key",
+            text.as_bytes(),
+            cosign,
+            "cosign-key",
+        ),
         ("no key", text.as_bytes(), "", "cosign-key"),
         ("key cut", text.as_bytes(), &key[..60], "cosign-key"),
-        ("two keys", text.as_bytes(), &format!("{key}{other}"), "cosign-key"),
+        (
+            "two keys",
+            text.as_bytes(),
+            &format!("{key}{other}"),
+            "cosign-key",
+        ),
     ];
     agree(rows.iter().map(|&(title, signature, key, wanted)| {
-        (title, code(verify_key(&sha256(file), signature, key)), wanted)
+        (
+            title,
+            code(verify_key(&sha256(file), signature, key)),
+            wanted,
+        )
     }));
-    assert_eq!(code(verify_key(&sha256(b"another file"), &good, &key)), "cosign-bad-signature");
+    assert_eq!(
+        code(verify_key(&sha256(b"another file"), &good, &key)),
+        "cosign-bad-signature"
+    );
     for at in 0..good.len() {
         let mut altered = good.clone();
         altered[at] ^= 1;
-        assert!(verify_key(&sha256(file), &altered, &key).is_err(), "byte {at}");
+        assert!(
+            verify_key(&sha256(file), &altered, &key).is_err(),
+            "byte {at}"
+        );
     }
     let error = verify_key(&sha256(file), &good, &private).unwrap_err();
     assert!(error.message.contains("private key"), "{error}");
-    assert!(!private.lines().any(|line| error.message.contains(line)), "the key is told");
+    assert!(
+        !private.lines().any(|line| error.message.contains(line)),
+        "the key is told"
+    );
     let proven = verify_key(&sha256(file), &good, &key).unwrap();
-    let der = bench.run("openssl", ["pkey", "-in", "p256.key", "-pubout", "-outform", "DER"]);
-    assert_eq!(proven.facts["keySha256"], imagegen::embedded::sha256_hex(&der));
+    let der = bench.run(
+        "openssl",
+        ["pkey", "-in", "p256.key", "-pubout", "-outform", "DER"],
+    );
+    assert_eq!(
+        proven.facts["keySha256"],
+        imagegen::embedded::sha256_hex(&der)
+    );
 }

@@ -10,7 +10,10 @@ use proptest::prelude::*;
 use crate::support::root;
 
 const NOW: u64 = 1_795_132_800;
-const SIGNER: Signer<'_> = Signer { identity: "a@example.com", issuer: "https://issuer.example.com" };
+const SIGNER: Signer<'_> = Signer {
+    identity: "a@example.com",
+    issuer: "https://issuer.example.com",
+};
 const FINGERPRINT: &str = "C874011F0AB405110D02105534365D9472D7468F";
 const MINISIGN: &str = "RWQf6LRCGA9i53mlYecO4IzT51TGPpvWucNSCh1CBM0QTaLn73Y7GFO3";
 
@@ -21,7 +24,10 @@ fn all(bytes: &[u8]) -> Vec<bool> {
         each(b"file");
         Ok(())
     };
-    let ring = Tree::embedded_manifests().get("trust/hashicorp.asc").unwrap().to_vec();
+    let ring = Tree::embedded_manifests()
+        .get("trust/hashicorp.asc")
+        .unwrap()
+        .to_vec();
     vec![
         cosign::verify_key(&digest, bytes, &text).is_ok(),
         keyless::verify_signature(&digest, bytes, bytes, SIGNER, None).is_ok(),
@@ -68,8 +74,11 @@ fn sums() -> Vec<Vec<u8>> {
 
 /// Bytes of a seed, some of them changed, cut off or put in.
 fn mutated(seeds: Vec<Vec<u8>>) -> impl Strategy<Value = Vec<u8>> {
-    (prop::sample::select(seeds), vec((any::<prop::sample::Index>(), any::<u8>(), 0..3_u8), 1..8)).prop_map(
-        |(mut bytes, changes)| {
+    (
+        prop::sample::select(seeds),
+        vec((any::<prop::sample::Index>(), any::<u8>(), 0..3_u8), 1..8),
+    )
+        .prop_map(|(mut bytes, changes)| {
             for (at, value, kind) in changes {
                 let at = at.index(bytes.len() + 1);
                 match kind {
@@ -80,8 +89,7 @@ fn mutated(seeds: Vec<Vec<u8>>) -> impl Strategy<Value = Vec<u8>> {
                 }
             }
             bytes
-        },
-    )
+        })
 }
 
 proptest! {

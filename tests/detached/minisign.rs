@@ -25,14 +25,27 @@ fn signed(bench: &Bench, name: &str, kind: &str) -> String {
     bench.write("file", FILE);
     bench.run(
         "minisign",
-        ["-S", kind, "-s", &format!("{name}.key"), "-m", "file", "-t", "file:containerd", "-x", "sig"],
+        [
+            "-S",
+            kind,
+            "-s",
+            &format!("{name}.key"),
+            "-m",
+            "file",
+            "-t",
+            "file:containerd",
+            "-x",
+            "sig",
+        ],
     );
     String::from_utf8(bench.read("sig")).unwrap()
 }
 
 #[test]
 fn signatures_are_by_the_key_and_over_the_file() {
-    let Some(bench) = bench(&["minisign"]) else { return };
+    let Some(bench) = bench(&["minisign"]) else {
+        return;
+    };
     let (ours, other) = (key(&bench, "ours"), key(&bench, "other"));
     let secret = String::from_utf8(bench.read("ours.key")).unwrap();
     let good = signed(&bench, "ours", "-H");
@@ -41,7 +54,14 @@ fn signatures_are_by_the_key_and_over_the_file() {
     let comment = good.replace("file:containerd", "file:kubelet");
     let lines: Vec<&str> = good.lines().collect();
     let mut damaged = lines[1].to_owned();
-    damaged.replace_range(30..31, if damaged.as_bytes()[30] == b'A' { "B" } else { "A" });
+    damaged.replace_range(
+        30..31,
+        if damaged.as_bytes()[30] == b'A' {
+            "B"
+        } else {
+            "A"
+        },
+    );
     let damaged = good.replace(lines[1], &damaged);
     let crlf = good.replace('\n', "\r\n");
     let rows: &[(&str, &str, &str, &'static str)] = &[
@@ -53,9 +73,19 @@ fn signatures_are_by_the_key_and_over_the_file() {
         ("comment altered", &comment, &ours, "minisign-bad-signature"),
         ("one bit off", &damaged, &ours, "minisign-bad-signature"),
         ("empty", "", &ours, "minisign-malformed"),
-        ("web page", "<html>\n<body>\n</body>\n</html>\n", &ours, "minisign-malformed"),
+        (
+            "web page",
+            "<html>\n<body>\n</body>\n</html>\n",
+            &ours,
+            "minisign-malformed",
+        ),
         ("cut", &good[..good.len() / 2], &ours, "minisign-malformed"),
-        ("text behind it", &format!("{good}more\n"), &ours, "minisign-malformed"),
+        (
+            "text behind it",
+            &format!("{good}more\n"),
+            &ours,
+            "minisign-malformed",
+        ),
         ("no key", &good, "", "minisign-key"),
         ("secret key", &good, &secret, "minisign-key"),
         ("cut key", &good, &line[..20], "minisign-key"),
@@ -63,11 +93,21 @@ fn signatures_are_by_the_key_and_over_the_file() {
     agree(rows.iter().map(|&(title, signature, key, wanted)| {
         (title, code(check(FILE, signature.as_bytes(), key)), wanted)
     }));
-    assert_eq!(code(check(b"another file", good.as_bytes(), &ours)), "minisign-bad-signature");
+    assert_eq!(
+        code(check(b"another file", good.as_bytes(), &ours)),
+        "minisign-bad-signature"
+    );
     assert_eq!(code(check(FILE, b"\xff\xfe", &ours)), "minisign-malformed");
     let error = check(FILE, good.as_bytes(), &secret).unwrap_err();
-    assert!(!secret.lines().any(|line| error.message.contains(line)), "the key is told");
+    assert!(
+        !secret.lines().any(|line| error.message.contains(line)),
+        "the key is told"
+    );
     let proven = check(FILE, good.as_bytes(), &ours).unwrap();
     assert_eq!(proven.facts["trustedComment"], "file:containerd");
-    assert!(ours.contains(&proven.facts["signer"]), "{:?} is not in {ours}", proven.facts);
+    assert!(
+        ours.contains(&proven.facts["signer"]),
+        "{:?} is not in {ours}",
+        proven.facts
+    );
 }

@@ -22,18 +22,43 @@ fn gpg(bench: &Bench, time: &str, arguments: &[&str]) -> Vec<u8> {
 
 fn gpg_told(bench: &Bench, time: &str, arguments: &[&str], told: &str) -> Vec<u8> {
     let time = format!("{time}!");
-    let always =
-        ["--batch", "--yes", "--quiet", "--no-tty", "--pinentry-mode", "loopback", "--passphrase", ""];
-    let always = always.into_iter().chain(["--faked-system-time", &time, "--ignore-time-conflict"]);
-    bench.fed("gpg", always.chain(arguments.iter().copied()), told.as_bytes())
+    let always = [
+        "--batch",
+        "--yes",
+        "--quiet",
+        "--no-tty",
+        "--pinentry-mode",
+        "loopback",
+        "--passphrase",
+        "",
+    ];
+    let always = always
+        .into_iter()
+        .chain(["--faked-system-time", &time, "--ignore-time-conflict"]);
+    bench.fed(
+        "gpg",
+        always.chain(arguments.iter().copied()),
+        told.as_bytes(),
+    )
 }
 
 /// The fingerprint of a new key.
 fn key(bench: &Bench, name: &str, algorithm: &str, usage: &str) -> String {
-    gpg(bench, BORN, &["--quick-gen-key", name, algorithm, usage, "never"]);
-    let listing = gpg(bench, BORN, &["--with-colons", "--list-keys", &format!("={name}")]);
+    gpg(
+        bench,
+        BORN,
+        &["--quick-gen-key", name, algorithm, usage, "never"],
+    );
+    let listing = gpg(
+        bench,
+        BORN,
+        &["--with-colons", "--list-keys", &format!("={name}")],
+    );
     let listing = String::from_utf8(listing).unwrap();
-    let line = listing.lines().find(|line| line.starts_with("fpr:")).unwrap();
+    let line = listing
+        .lines()
+        .find(|line| line.starts_with("fpr:"))
+        .unwrap();
     line.split(':').nth(9).unwrap().to_owned()
 }
 
@@ -50,7 +75,12 @@ fn signed(bench: &Bench, time: &str, name: &str, more: &[&str]) -> Vec<u8> {
     gpg(bench, time, &arguments)
 }
 
-fn check(message: &[u8], signature: &[u8], keyring: &[u8], fingerprint: &str) -> Result<Proven, ProofError> {
+fn check(
+    message: &[u8],
+    signature: &[u8],
+    keyring: &[u8],
+    fingerprint: &str,
+) -> Result<Proven, ProofError> {
     let pieces = |each: &mut dyn FnMut(&[u8])| {
         message.chunks(7).for_each(each);
         Ok(())
@@ -60,7 +90,10 @@ fn check(message: &[u8], signature: &[u8], keyring: &[u8], fingerprint: &str) ->
 
 fn workplace() -> Option<Bench> {
     let bench = bench(&["gpg"])?;
-    fs::DirBuilder::new().mode(0o700).create(bench.path("gnupg")).unwrap();
+    fs::DirBuilder::new()
+        .mode(0o700)
+        .create(bench.path("gnupg"))
+        .unwrap();
     Some(bench)
 }
 
@@ -87,8 +120,18 @@ fn signatures_are_held_against_the_key_that_is_expected() {
     let armored = signed(&bench, SIGNED, "plain", &["--armor"]);
     let by_other = signed(&bench, SIGNED, "other", &[]);
     bench.write("another", b"another file\n");
-    let over_another =
-        gpg(&bench, SIGNED, &["--local-user", "=plain", "--output", "-", "--detach-sign", "another"]);
+    let over_another = gpg(
+        &bench,
+        SIGNED,
+        &[
+            "--local-user",
+            "=plain",
+            "--output",
+            "-",
+            "--detach-sign",
+            "another",
+        ],
+    );
     let mut damaged = good.clone();
     *damaged.last_mut().unwrap() ^= 1;
     // Version, kind, algorithm and digest are the first bytes behind a header of two.
@@ -107,23 +150,80 @@ fn signatures_are_held_against_the_key_that_is_expected() {
         fingerprint: fingerprint.to_owned(),
         code,
     };
-    let spaced: String =
-        plain.as_bytes().chunks(4).map(|part| format!("{} ", std::str::from_utf8(part).unwrap())).collect();
+    let spaced: String = plain
+        .as_bytes()
+        .chunks(4)
+        .map(|part| format!("{} ", std::str::from_utf8(part).unwrap()))
+        .collect();
     let mut rows = vec![
         row("binary", &good, &plain_key, &plain, "ok"),
         row("armored", &armored, &armored_key, &plain, "ok"),
-        row("armored, CRLF", text.replace('\n', "\r\n").as_bytes(), &armored_key, &plain, "ok"),
+        row(
+            "armored, CRLF",
+            text.replace('\n', "\r\n").as_bytes(),
+            &armored_key,
+            &plain,
+            "ok",
+        ),
         row("two keys in the ring", &good, &both, &plain, "ok"),
-        row("fingerprint with blanks, small letters", &good, &both, &spaced.to_lowercase(), "ok"),
-        row("two signatures", &[by_other.clone(), good.clone()].concat(), &both, &plain, "ok"),
-        row("two armored signatures", format!("{text}\n{text}").as_bytes(), &both, &plain, "ok"),
+        row(
+            "fingerprint with blanks, small letters",
+            &good,
+            &both,
+            &spaced.to_lowercase(),
+            "ok",
+        ),
+        row(
+            "two signatures",
+            &[by_other.clone(), good.clone()].concat(),
+            &both,
+            &plain,
+            "ok",
+        ),
+        row(
+            "two armored signatures",
+            format!("{text}\n{text}").as_bytes(),
+            &both,
+            &plain,
+            "ok",
+        ),
         row("empty", b"", &plain_key, &plain, "openpgp-malformed"),
         row("blank", b"\n \n", &plain_key, &plain, "openpgp-malformed"),
-        row("web page", b"<!DOCTYPE html>", &plain_key, &plain, "openpgp-malformed"),
-        row("cut", &good[..good.len() - 9], &plain_key, &plain, "openpgp-malformed"),
-        row("cut to a header", &good[..1], &plain_key, &plain, "openpgp-malformed"),
-        row("armored and cut", &armored[..armored.len() / 2], &plain_key, &plain, "openpgp-malformed"),
-        row("bytes behind it", &[&good[..], b"\0"].concat(), &plain_key, &plain, "openpgp-malformed"),
+        row(
+            "web page",
+            b"<!DOCTYPE html>",
+            &plain_key,
+            &plain,
+            "openpgp-malformed",
+        ),
+        row(
+            "cut",
+            &good[..good.len() - 9],
+            &plain_key,
+            &plain,
+            "openpgp-malformed",
+        ),
+        row(
+            "cut to a header",
+            &good[..1],
+            &plain_key,
+            &plain,
+            "openpgp-malformed",
+        ),
+        row(
+            "armored and cut",
+            &armored[..armored.len() / 2],
+            &plain_key,
+            &plain,
+            "openpgp-malformed",
+        ),
+        row(
+            "bytes behind it",
+            &[&good[..], b"\0"].concat(),
+            &plain_key,
+            &plain,
+            "openpgp-malformed",
+        ),
         row(
             "cut packet behind it",
             &[&good[..], &good[..7]].concat(),
@@ -131,7 +231,13 @@ fn signatures_are_held_against_the_key_that_is_expected() {
             &plain,
             "openpgp-malformed",
         ),
-        row("key behind it", &[&good[..], &plain_key].concat(), &plain_key, &plain, "openpgp-malformed"),
+        row(
+            "key behind it",
+            &[&good[..], &plain_key].concat(),
+            &plain_key,
+            &plain,
+            "openpgp-malformed",
+        ),
         row(
             "text behind it",
             format!("{text}trust me\n").as_bytes(),
@@ -139,10 +245,34 @@ fn signatures_are_held_against_the_key_that_is_expected() {
             &plain,
             "openpgp-malformed",
         ),
-        row("a key in its place", &plain_key, &plain_key, &plain, "openpgp-malformed"),
-        row("an armored key in its place", &armored_key, &plain_key, &plain, "openpgp-malformed"),
-        row("one bit off", &damaged, &plain_key, &plain, "openpgp-bad-signature"),
-        row("over another file", &over_another, &plain_key, &plain, "openpgp-bad-signature"),
+        row(
+            "a key in its place",
+            &plain_key,
+            &plain_key,
+            &plain,
+            "openpgp-malformed",
+        ),
+        row(
+            "an armored key in its place",
+            &armored_key,
+            &plain_key,
+            &plain,
+            "openpgp-malformed",
+        ),
+        row(
+            "one bit off",
+            &damaged,
+            &plain_key,
+            &plain,
+            "openpgp-bad-signature",
+        ),
+        row(
+            "over another file",
+            &over_another,
+            &plain_key,
+            &plain,
+            "openpgp-bad-signature",
+        ),
         row(
             "bad, then good",
             &[over_another.clone(), good.clone()].concat(),
@@ -150,36 +280,123 @@ fn signatures_are_held_against_the_key_that_is_expected() {
             &plain,
             "openpgp-bad-signature",
         ),
-        row("good, then bad", &[good.clone(), over_another].concat(), &both, &plain, "openpgp-bad-signature"),
-        row("by another key", &by_other, &both, &plain, "openpgp-no-signature"),
-        row("key not in the ring", &good, &other_key, &plain, "openpgp-key"),
-        row("another fingerprint", &good, &plain_key, &other, "openpgp-key"),
-        row("short key id", &good, &plain_key, &plain[24..], "openpgp-key"),
+        row(
+            "good, then bad",
+            &[good.clone(), over_another].concat(),
+            &both,
+            &plain,
+            "openpgp-bad-signature",
+        ),
+        row(
+            "by another key",
+            &by_other,
+            &both,
+            &plain,
+            "openpgp-no-signature",
+        ),
+        row(
+            "key not in the ring",
+            &good,
+            &other_key,
+            &plain,
+            "openpgp-key",
+        ),
+        row(
+            "another fingerprint",
+            &good,
+            &plain_key,
+            &other,
+            "openpgp-key",
+        ),
+        row(
+            "short key id",
+            &good,
+            &plain_key,
+            &plain[24..],
+            "openpgp-key",
+        ),
         row("no fingerprint", &good, &plain_key, "", "openpgp-key"),
-        row("key twice", &good, &[&plain_key[..], &plain_key].concat(), &plain, "openpgp-key"),
+        row(
+            "key twice",
+            &good,
+            &[&plain_key[..], &plain_key].concat(),
+            &plain,
+            "openpgp-key",
+        ),
         row("private key", &good, &secret, &plain, "openpgp-key"),
         row("no keyring", &good, b"", &plain, "openpgp-key"),
-        row("signature for a keyring", &good, &armored, &plain, "openpgp-malformed"),
-        row("cleartext", b"-----BEGIN PGP SIGNED MESSAGE-----\n", &plain_key, &plain, "openpgp-malformed"),
+        row(
+            "signature for a keyring",
+            &good,
+            &armored,
+            &plain,
+            "openpgp-malformed",
+        ),
+        row(
+            "cleartext",
+            b"-----BEGIN PGP SIGNED MESSAGE-----\n",
+            &plain_key,
+            &plain,
+            "openpgp-malformed",
+        ),
     ];
     rows.extend([
-        row("unknown version", &patched(0, 9), &plain_key, &plain, "openpgp-no-signature"),
-        row("another kind", &patched(1, 0x10), &plain_key, &plain, "openpgp-malformed"),
-        row("unknown algorithm", &patched(2, 99), &plain_key, &plain, "openpgp-bad-signature"),
+        row(
+            "unknown version",
+            &patched(0, 9),
+            &plain_key,
+            &plain,
+            "openpgp-no-signature",
+        ),
+        row(
+            "another kind",
+            &patched(1, 0x10),
+            &plain_key,
+            &plain,
+            "openpgp-malformed",
+        ),
+        row(
+            "unknown algorithm",
+            &patched(2, 99),
+            &plain_key,
+            &plain,
+            "openpgp-bad-signature",
+        ),
         row("MD5", &patched(3, 1), &plain_key, &plain, "openpgp-weak"),
-        row("unknown digest", &patched(3, 99), &plain_key, &plain, "openpgp-weak"),
-        row("another digest", &patched(3, 9), &plain_key, &plain, "openpgp-bad-signature"),
+        row(
+            "unknown digest",
+            &patched(3, 99),
+            &plain_key,
+            &plain,
+            "openpgp-weak",
+        ),
+        row(
+            "another digest",
+            &patched(3, 9),
+            &plain_key,
+            &plain,
+            "openpgp-bad-signature",
+        ),
     ]);
     rows.push(Row {
         message: b"another file\n".to_vec(),
-        ..row("right key, wrong file", &good, &plain_key, &plain, "openpgp-bad-signature")
+        ..row(
+            "right key, wrong file",
+            &good,
+            &plain_key,
+            &plain,
+            "openpgp-bad-signature",
+        )
     });
     judge(&rows);
     let proven = check(MESSAGE, &good, &plain_key, &plain).unwrap();
     assert_eq!(proven.facts["signer"], plain.to_lowercase());
     assert_eq!(proven.facts["time"], "2024-06-01T00:00:00Z");
     let error = check(MESSAGE, &good, &secret, &plain).unwrap_err();
-    assert!(error.message.contains("private key") && !error.message.contains("BEGIN"), "{error}");
+    assert!(
+        error.message.contains("private key") && !error.message.contains("BEGIN"),
+        "{error}"
+    );
 }
 
 /// Of a signature only the part that says who might have made it is not signed, and how many bits
@@ -190,7 +407,10 @@ fn no_altered_byte_is_taken_for_good() {
     let plain = key(&bench, "plain", "ed25519", "sign,cert");
     let ring = exported(&bench, "plain");
     let good = signed(&bench, SIGNED, "plain", &[]);
-    let hint = good.windows(4).position(|bytes| bytes == [0, 10, 9, 16]).unwrap();
+    let hint = good
+        .windows(4)
+        .position(|bytes| bytes == [0, 10, 9, 16])
+        .unwrap();
     let first = hint + 14;
     let bits = usize::from(good[first]) << 8 | usize::from(good[first + 1]);
     let second = first + 2 + bits.div_ceil(8);
@@ -198,7 +418,10 @@ fn no_altered_byte_is_taken_for_good() {
     for at in (0..good.len()).filter(|at| !free.iter().any(|range| range.contains(at))) {
         let mut altered = good.clone();
         altered[at] ^= 1 << (at % 8);
-        assert!(check(MESSAGE, &altered, &ring, &plain).is_err(), "byte {at}");
+        assert!(
+            check(MESSAGE, &altered, &ring, &plain).is_err(),
+            "byte {at}"
+        );
     }
     let mut refused = 0;
     for at in 0..ring.len() {
@@ -225,37 +448,104 @@ fn keys_and_times_have_a_policy() {
     let mut rows = Vec::new();
     let mut row = |title, (signature, keyring): (Vec<u8>, Vec<u8>), fingerprint: &str, code| {
         let fingerprint = fingerprint.to_owned();
-        rows.push(Row { title, message: MESSAGE.to_vec(), signature, keyring, fingerprint, code });
+        rows.push(Row {
+            title,
+            message: MESSAGE.to_vec(),
+            signature,
+            keyring,
+            fingerprint,
+            code,
+        });
     };
 
     let rsa = key(&bench, "rsa", "rsa2048", "sign,cert");
     let ring = || exported(&bench, "rsa");
     let by = |time, more: &[&str]| (signed(&bench, time, "rsa", more), ring());
     row("RSA 2048", by(SIGNED, &[]), &rsa, "ok");
-    row("SHA-512", by(SIGNED, &["--digest-algo", "SHA512"]), &rsa, "ok");
-    row("SHA-1", by(SIGNED, &["--digest-algo", "SHA1"]), &rsa, "openpgp-weak");
-    row("RIPEMD-160", by(SIGNED, &["--digest-algo", "RIPEMD160"]), &rsa, "openpgp-weak");
-    row("over text", by(SIGNED, &["--textmode"]), &rsa, "openpgp-malformed");
-    row("from the future", by("20270101T000000", &[]), &rsa, "openpgp-time");
-    row("older than the key", by("20231231T000000", &[]), &rsa, "openpgp-time");
+    row(
+        "SHA-512",
+        by(SIGNED, &["--digest-algo", "SHA512"]),
+        &rsa,
+        "ok",
+    );
+    row(
+        "SHA-1",
+        by(SIGNED, &["--digest-algo", "SHA1"]),
+        &rsa,
+        "openpgp-weak",
+    );
+    row(
+        "RIPEMD-160",
+        by(SIGNED, &["--digest-algo", "RIPEMD160"]),
+        &rsa,
+        "openpgp-weak",
+    );
+    row(
+        "over text",
+        by(SIGNED, &["--textmode"]),
+        &rsa,
+        "openpgp-malformed",
+    );
+    row(
+        "from the future",
+        by("20270101T000000", &[]),
+        &rsa,
+        "openpgp-time",
+    );
+    row(
+        "older than the key",
+        by("20231231T000000", &[]),
+        &rsa,
+        "openpgp-time",
+    );
     row("of today", by("20261119T000000", &[]), &rsa, "ok");
-    row("expired", by(SIGNED, &["--default-sig-expire", "30d"]), &rsa, "openpgp-time");
-    row("lasts", by(SIGNED, &["--default-sig-expire", "10y"]), &rsa, "ok");
+    row(
+        "expired",
+        by(SIGNED, &["--default-sig-expire", "30d"]),
+        &rsa,
+        "openpgp-time",
+    );
+    row(
+        "lasts",
+        by(SIGNED, &["--default-sig-expire", "10y"]),
+        &rsa,
+        "ok",
+    );
 
     let short = key(&bench, "short", "rsa1024", "sign,cert");
     row(
         "RSA 1024",
-        (signed(&bench, SIGNED, "short", &[]), exported(&bench, "short")),
+        (
+            signed(&bench, SIGNED, "short", &[]),
+            exported(&bench, "short"),
+        ),
         &short,
         "openpgp-weak",
     );
     let dsa = key(&bench, "dsa", "dsa2048", "sign,cert");
-    row("DSA", (signed(&bench, SIGNED, "dsa", &[]), exported(&bench, "dsa")), &dsa, "openpgp-weak");
-    let weak = ["--cert-digest-algo", "SHA1", "--quick-gen-key", "old", "rsa2048", "sign,cert", "never"];
+    row(
+        "DSA",
+        (signed(&bench, SIGNED, "dsa", &[]), exported(&bench, "dsa")),
+        &dsa,
+        "openpgp-weak",
+    );
+    let weak = [
+        "--cert-digest-algo",
+        "SHA1",
+        "--quick-gen-key",
+        "old",
+        "rsa2048",
+        "sign,cert",
+        "never",
+    ];
     gpg(&bench, BORN, &weak);
-    let listing = String::from_utf8(gpg(&bench, BORN, &["--with-colons", "--list-keys", "=old"])).unwrap();
-    let old =
-        listing.lines().find_map(|line| line.strip_prefix("fpr:::::::::")).unwrap().trim_end_matches(':');
+    let listing =
+        String::from_utf8(gpg(&bench, BORN, &["--with-colons", "--list-keys", "=old"])).unwrap();
+    let old = listing
+        .lines()
+        .find_map(|line| line.strip_prefix("fpr:::::::::"))
+        .unwrap()
+        .trim_end_matches(':');
     row(
         "key that SHA-1 vouches for",
         (signed(&bench, SIGNED, "old", &[]), exported(&bench, "old")),
@@ -264,40 +554,110 @@ fn keys_and_times_have_a_policy() {
     );
 
     let dies = key(&bench, "dies", "ed25519", "sign,cert");
-    let (before, after) = (signed(&bench, SIGNED, "dies", &[]), signed(&bench, LATER, "dies", &[]));
-    row("key does not expire", (after.clone(), exported(&bench, "dies")), &dies, "ok");
-    gpg(&bench, "20240201T000000", &["--quick-set-expire", &dies, "2025-01-01"]);
+    let (before, after) = (
+        signed(&bench, SIGNED, "dies", &[]),
+        signed(&bench, LATER, "dies", &[]),
+    );
+    row(
+        "key does not expire",
+        (after.clone(), exported(&bench, "dies")),
+        &dies,
+        "ok",
+    );
+    gpg(
+        &bench,
+        "20240201T000000",
+        &["--quick-set-expire", &dies, "2025-01-01"],
+    );
     let ring = exported(&bench, "dies");
-    row("key expired before it signed", (after.clone(), ring.clone()), &dies, "openpgp-time");
+    row(
+        "key expired before it signed",
+        (after.clone(), ring.clone()),
+        &dies,
+        "openpgp-time",
+    );
     row("key expired after it signed", (before, ring), &dies, "ok");
-    gpg(&bench, "20240301T000000", &["--quick-set-expire", &dies, "2028-01-01"]);
-    row("key was renewed", (after, exported(&bench, "dies")), &dies, "ok");
+    gpg(
+        &bench,
+        "20240301T000000",
+        &["--quick-set-expire", &dies, "2028-01-01"],
+    );
+    row(
+        "key was renewed",
+        (after, exported(&bench, "dies")),
+        &dies,
+        "ok",
+    );
 
     let subs = key(&bench, "subs", "ed25519", "cert");
-    gpg(&bench, BORN, &["--quick-add-key", &subs, "ed25519", "sign", "never"]);
+    gpg(
+        &bench,
+        BORN,
+        &["--quick-add-key", &subs, "ed25519", "sign", "never"],
+    );
     let by_subkey = signed(&bench, SIGNED, "subs", &[]);
-    row("by a subkey", (by_subkey.clone(), exported(&bench, "subs")), &subs, "ok");
-    let listing = String::from_utf8(gpg(&bench, BORN, &["--with-colons", "--list-keys", "=subs"])).unwrap();
-    let subkey = listing.lines().filter_map(|line| line.strip_prefix("fpr:::::::::")).nth(1).unwrap();
+    row(
+        "by a subkey",
+        (by_subkey.clone(), exported(&bench, "subs")),
+        &subs,
+        "ok",
+    );
+    let listing = String::from_utf8(gpg(
+        &bench,
+        BORN,
+        &["--with-colons", "--list-keys", "=subs"],
+    ))
+    .unwrap();
+    let subkey = listing
+        .lines()
+        .filter_map(|line| line.strip_prefix("fpr:::::::::"))
+        .nth(1)
+        .unwrap();
     let subkey = subkey.trim_end_matches(':').to_owned();
-    row("the subkey's fingerprint", (by_subkey.clone(), exported(&bench, "subs")), &subkey, "openpgp-key");
-    gpg(&bench, "20240201T000000", &["--quick-set-expire", &subs, "2024-05-01", &subkey]);
+    row(
+        "the subkey's fingerprint",
+        (by_subkey.clone(), exported(&bench, "subs")),
+        &subkey,
+        "openpgp-key",
+    );
+    gpg(
+        &bench,
+        "20240201T000000",
+        &["--quick-set-expire", &subs, "2024-05-01", &subkey],
+    );
     row(
         "subkey expired before it signed",
         (by_subkey.clone(), exported(&bench, "subs")),
         &subs,
         "openpgp-time",
     );
-    gpg(&bench, "20240202T000000", &["--quick-set-expire", &subs, "2028-05-01", &subkey]);
-    gpg(&bench, "20240202T000000", &["--quick-set-expire", &subs, "2024-05-01"]);
+    gpg(
+        &bench,
+        "20240202T000000",
+        &["--quick-set-expire", &subs, "2028-05-01", &subkey],
+    );
+    gpg(
+        &bench,
+        "20240202T000000",
+        &["--quick-set-expire", &subs, "2024-05-01"],
+    );
     row(
         "primary key expired before its subkey signed",
         (by_subkey.clone(), exported(&bench, "subs")),
         &subs,
         "openpgp-time",
     );
-    gpg(&bench, "20240203T000000", &["--quick-set-expire", &subs, "2028-05-01"]);
-    row("both renewed", (by_subkey.clone(), exported(&bench, "subs")), &subs, "ok");
+    gpg(
+        &bench,
+        "20240203T000000",
+        &["--quick-set-expire", &subs, "2028-05-01"],
+    );
+    row(
+        "both renewed",
+        (by_subkey.clone(), exported(&bench, "subs")),
+        &subs,
+        "ok",
+    );
     row(
         "subkey that does not confirm it",
         (by_subkey.clone(), unconfirmed(&exported(&bench, "subs"))),
@@ -305,17 +665,39 @@ fn keys_and_times_have_a_policy() {
         "openpgp-key",
     );
     let told = "key 1\nrevkey\ny\n2\n\ny\nsave\n";
-    gpg_told(&bench, LATER, &["--command-fd", "0", "--edit-key", &subs], told);
-    row("subkey revoked", (by_subkey, exported(&bench, "subs")), &subs, "openpgp-revoked");
+    gpg_told(
+        &bench,
+        LATER,
+        &["--command-fd", "0", "--edit-key", &subs],
+        told,
+    );
+    row(
+        "subkey revoked",
+        (by_subkey, exported(&bench, "subs")),
+        &subs,
+        "openpgp-revoked",
+    );
 
     let gone = key(&bench, "gone", "ed25519", "sign,cert");
     let by_gone = signed(&bench, SIGNED, "gone", &[]);
-    row("not revoked yet", (by_gone.clone(), exported(&bench, "gone")), &gone, "ok");
+    row(
+        "not revoked yet",
+        (by_gone.clone(), exported(&bench, "gone")),
+        &gone,
+        "ok",
+    );
     let certificate = bench.read(&format!("gnupg/openpgp-revocs.d/{gone}.rev"));
-    let certificate = String::from_utf8(certificate).unwrap().replace(":-----BEGIN", "-----BEGIN");
+    let certificate = String::from_utf8(certificate)
+        .unwrap()
+        .replace(":-----BEGIN", "-----BEGIN");
     bench.write("revocation", certificate.as_bytes());
     gpg(&bench, LATER, &["--import", "revocation"]);
-    row("revoked", (by_gone, exported(&bench, "gone")), &gone, "openpgp-revoked");
+    row(
+        "revoked",
+        (by_gone, exported(&bench, "gone")),
+        &gone,
+        "openpgp-revoked",
+    );
 
     assert!(rows.len() >= 24, "{}", rows.len());
     judge(&rows);
@@ -327,7 +709,9 @@ fn unconfirmed(key: &[u8]) -> Vec<u8> {
     let mut key = key.to_vec();
     // Embedded signature, version 4, over a primary key.
     let embedded = [32, 4, 0x19];
-    let places: Vec<usize> = (0..key.len()).filter(|at| key[*at..].starts_with(&embedded)).collect();
+    let places: Vec<usize> = (0..key.len())
+        .filter(|at| key[*at..].starts_with(&embedded))
+        .collect();
     assert!(!places.is_empty());
     for at in places {
         key[at] = 100;

@@ -13,13 +13,18 @@ use crate::support::root;
 
 const GITHUB: &str = "https://token.actions.githubusercontent.com";
 const BEACON: &str = "https://github.com/sigstore-conformance/extremely-dangerous-public-oidc-beacon/.github/workflows/extremely-dangerous-oidc-beacon.yml@refs/heads/main";
-const BEACON_SIGNER: Signer<'_> = Signer { identity: BEACON, issuer: GITHUB };
+const BEACON_SIGNER: Signer<'_> = Signer {
+    identity: BEACON,
+    issuer: GITHUB,
+};
 const WHEEL_SIGNER: Signer<'_> = Signer {
     identity: "https://github.com/trailofbits/rfc8785.py/.github/workflows/release.yml@refs/tags/v0.1.2",
     issuer: GITHUB,
 };
-const BLOB_SIGNER: Signer<'_> =
-    Signer { identity: "w.vollprecht@gmail.com", issuer: "https://github.com/login/oauth" };
+const BLOB_SIGNER: Signer<'_> = Signer {
+    identity: "w.vollprecht@gmail.com",
+    issuer: "https://github.com/login/oauth",
+};
 
 fn fixture(name: &str) -> Vec<u8> {
     std::fs::read(root().join("tests/fixtures/sigstore").join(name)).unwrap()
@@ -39,10 +44,15 @@ fn digest(name: &str) -> [u8; 32] {
     if let Some(digest) = bundle["messageSignature"]["messageDigest"]["digest"].as_str() {
         return STANDARD.decode(digest).unwrap().try_into().unwrap();
     }
-    let statement: Value = serde_json::from_slice(&bytes(&bundle["dsseEnvelope"]["payload"])).unwrap();
-    let hex = statement["subject"][0]["digest"]["sha256"].as_str().unwrap();
-    let bytes: Vec<u8> =
-        (0..hex.len()).step_by(2).map(|at| u8::from_str_radix(&hex[at..at + 2], 16).unwrap()).collect();
+    let statement: Value =
+        serde_json::from_slice(&bytes(&bundle["dsseEnvelope"]["payload"])).unwrap();
+    let hex = statement["subject"][0]["digest"]["sha256"]
+        .as_str()
+        .unwrap();
+    let bytes: Vec<u8> = (0..hex.len())
+        .step_by(2)
+        .map(|at| u8::from_str_radix(&hex[at..at + 2], 16).unwrap())
+        .collect();
     bytes.try_into().unwrap()
 }
 
@@ -81,17 +91,22 @@ fn bundles_of_every_version_hold_without_network() {
         assert_eq!(proven.facts["time"], time, "{name}");
         assert_eq!(
             proven.facts["logIndex"],
-            json(name).pointer(ENTRY).unwrap()["logIndex"].as_str().unwrap()
+            json(name).pointer(ENTRY).unwrap()["logIndex"]
+                .as_str()
+                .unwrap()
         );
         assert!(
-            proven.facts["root"].contains("built in") && proven.facts["rootNewestKey"].starts_with("202")
+            proven.facts["root"].contains("built in")
+                && proven.facts["rootNewestKey"].starts_with("202")
         );
     }
     let name = "provenance-v0.3.json";
     let proven = verify_attestation(&digest(name), &fixture(name), BEACON_SIGNER, None).unwrap();
     assert_eq!(proven.facts["predicate"], "https://slsa.dev/provenance/v1");
     assert_eq!(proven.facts["subject"], "a.txt");
-    assert!(proven.facts["sourceRepository"].starts_with("https://github.com/sigstore-conformance/"));
+    assert!(
+        proven.facts["sourceRepository"].starts_with("https://github.com/sigstore-conformance/")
+    );
 }
 
 #[test]
@@ -104,31 +119,79 @@ fn bundles_that_prove_something_else_are_refused() {
     let (mail, login) = (BLOB_SIGNER.identity, BLOB_SIGNER.issuer);
     let own = |name: &str, identity| {
         let issuer = "https://accounts.google.com";
-        code(verify_bundle(&digest(name), &fixture(name), Signer { identity, issuer }, None))
+        code(verify_bundle(
+            &digest(name),
+            &fixture(name),
+            Signer { identity, issuer },
+            None,
+        ))
     };
     let mut other = digest(GOOD);
     other[31] ^= 1;
-    let staging = Signer { identity: BEACON, issuer: GITHUB };
+    let staging = Signer {
+        identity: BEACON,
+        issuer: GITHUB,
+    };
     agree([
         ("as it is", bundle(BLOB_SIGNER, &fixture(GOOD)), "ok"),
         ("empty", bundle(BLOB_SIGNER, b""), "sigstore-malformed"),
-        ("web page", bundle(BLOB_SIGNER, b"<!DOCTYPE html>"), "sigstore-malformed"),
-        ("cut", bundle(BLOB_SIGNER, &fixture(GOOD)[..3000]), "sigstore-malformed"),
-        ("other identity", signer("w.vollprecht@gmail.co", login), "sigstore-identity"),
-        ("identity with other case", signer("W.vollprecht@gmail.com", login), "sigstore-identity"),
-        ("end of the identity", signer("vollprecht@gmail.com", login), "sigstore-identity"),
-        ("other issuer", signer(mail, "https://accounts.google.com"), "sigstore-identity"),
+        (
+            "web page",
+            bundle(BLOB_SIGNER, b"<!DOCTYPE html>"),
+            "sigstore-malformed",
+        ),
+        (
+            "cut",
+            bundle(BLOB_SIGNER, &fixture(GOOD)[..3000]),
+            "sigstore-malformed",
+        ),
+        (
+            "other identity",
+            signer("w.vollprecht@gmail.co", login),
+            "sigstore-identity",
+        ),
+        (
+            "identity with other case",
+            signer("W.vollprecht@gmail.com", login),
+            "sigstore-identity",
+        ),
+        (
+            "end of the identity",
+            signer("vollprecht@gmail.com", login),
+            "sigstore-identity",
+        ),
+        (
+            "other issuer",
+            signer(mail, "https://accounts.google.com"),
+            "sigstore-identity",
+        ),
         ("no identity", signer("", login), "sigstore-identity"),
         ("no issuer", signer(mail, ""), "sigstore-identity"),
-        ("pattern for the identity", signer(".*", login), "sigstore-identity"),
-        ("anchored pattern", signer("^w.vollprecht@gmail.com$", login), "sigstore-identity"),
-        ("pattern for the issuer", signer(mail, "https://*"), "sigstore-identity"),
+        (
+            "pattern for the identity",
+            signer(".*", login),
+            "sigstore-identity",
+        ),
+        (
+            "anchored pattern",
+            signer("^w.vollprecht@gmail.com$", login),
+            "sigstore-identity",
+        ),
+        (
+            "pattern for the issuer",
+            signer(mail, "https://*"),
+            "sigstore-identity",
+        ),
         (
             "other artifact",
             code(verify_bundle(&other, &fixture(GOOD), BLOB_SIGNER, None)),
             "sigstore-subject",
         ),
-        ("signature altered", blob(&|b| altered(at(b, "/messageSignature/signature"))), "sigstore-time"),
+        (
+            "signature altered",
+            blob(&|b| altered(at(b, "/messageSignature/signature"))),
+            "sigstore-time",
+        ),
         (
             "certificate altered",
             blob(&|b| altered(at(b, "/verificationMaterial/certificate/rawBytes"))),
@@ -142,7 +205,10 @@ fn bundles_that_prove_something_else_are_refused() {
         (
             "no inclusion proof",
             blob(&|b| {
-                at(b, ENTRY).as_object_mut().unwrap().remove("inclusionProof");
+                at(b, ENTRY)
+                    .as_object_mut()
+                    .unwrap()
+                    .remove("inclusionProof");
             }),
             "sigstore-malformed",
         ),
@@ -163,7 +229,12 @@ fn bundles_that_prove_something_else_are_refused() {
         ),
         (
             "promise altered",
-            blob(&|b| altered(at(b, &format!("{ENTRY}/inclusionPromise/signedEntryTimestamp")))),
+            blob(&|b| {
+                altered(at(
+                    b,
+                    &format!("{ENTRY}/inclusionPromise/signedEntryTimestamp"),
+                ))
+            }),
             "sigstore-log",
         ),
         (
@@ -194,15 +265,23 @@ fn bundles_that_prove_something_else_are_refused() {
         (
             "no checkpoint",
             blob(&|b| {
-                at(b, &format!("{ENTRY}/inclusionProof")).as_object_mut().unwrap().remove("checkpoint");
+                at(b, &format!("{ENTRY}/inclusionProof"))
+                    .as_object_mut()
+                    .unwrap()
+                    .remove("checkpoint");
             }),
             "sigstore-malformed",
         ),
-        ("no signed time", own("no-signed-time.json", "william@yossarian.net"), "sigstore-time"),
+        (
+            "no signed time",
+            own("no-signed-time.json", "william@yossarian.net"),
+            "sigstore-time",
+        ),
         (
             "body of another entry",
             blob(&|b| {
-                let body = json("message-v0.2.json").pointer(ENTRY).unwrap()["canonicalizedBody"].clone();
+                let body =
+                    json("message-v0.2.json").pointer(ENTRY).unwrap()["canonicalizedBody"].clone();
                 *at(b, &format!("{ENTRY}/canonicalizedBody")) = body;
             }),
             "sigstore-log",
@@ -217,25 +296,52 @@ fn bundles_that_prove_something_else_are_refused() {
             ),
             "sigstore-certificate",
         ),
-        ("no certificate", own("no-certificate.json", "william@yossarian.net"), "sigstore-malformed"),
-        ("unknown version", own("unknown-version.json", "william@yossarian.net"), "sigstore-malformed"),
-        ("by a key", own("by-key.json", "william@yossarian.net"), "sigstore-malformed"),
+        (
+            "no certificate",
+            own("no-certificate.json", "william@yossarian.net"),
+            "sigstore-malformed",
+        ),
+        (
+            "unknown version",
+            own("unknown-version.json", "william@yossarian.net"),
+            "sigstore-malformed",
+        ),
+        (
+            "by a key",
+            own("by-key.json", "william@yossarian.net"),
+            "sigstore-malformed",
+        ),
         (
             "two signatures",
-            code(verify_bundle(&other, &fixture("two-signatures.json"), BLOB_SIGNER, None)),
+            code(verify_bundle(
+                &other,
+                &fixture("two-signatures.json"),
+                BLOB_SIGNER,
+                None,
+            )),
             "sigstore-malformed",
         ),
         (
             "statement of another kind",
             {
                 let name = "other-predicate.json";
-                code(verify_bundle(&digest(name), &fixture(name), BLOB_SIGNER, None))
+                code(verify_bundle(
+                    &digest(name),
+                    &fixture(name),
+                    BLOB_SIGNER,
+                    None,
+                ))
             },
             "sigstore-predicate",
         ),
         (
             "of the staging instance",
-            code(verify_bundle(&digest("staging.json"), &fixture("staging.json"), staging, None)),
+            code(verify_bundle(
+                &digest("staging.json"),
+                &fixture("staging.json"),
+                staging,
+                None,
+            )),
             "sigstore-root",
         ),
     ]);
@@ -244,17 +350,36 @@ fn bundles_that_prove_something_else_are_refused() {
 #[test]
 fn bundles_by_a_key_are_held_against_it() {
     const GOOD: &str = "by-key.json";
-    let Some(bench) = bench(&["openssl"]) else { return };
+    let Some(bench) = bench(&["openssl"]) else {
+        return;
+    };
     let key = String::from_utf8(fixture("by-key.pub")).unwrap();
-    bench.run("openssl", ["ecparam", "-name", "prime256v1", "-genkey", "-noout", "-out", "other.key"]);
-    let other = String::from_utf8(bench.run("openssl", ["ec", "-in", "other.key", "-pubout"])).unwrap();
+    bench.run(
+        "openssl",
+        [
+            "ecparam",
+            "-name",
+            "prime256v1",
+            "-genkey",
+            "-noout",
+            "-out",
+            "other.key",
+        ],
+    );
+    let other =
+        String::from_utf8(bench.run("openssl", ["ec", "-in", "other.key", "-pubout"])).unwrap();
     let private = String::from_utf8(bench.read("other.key")).unwrap();
-    let check = |bundle: &[u8], key: &str| code(verify_bundle_by_key(&digest(GOOD), bundle, key, None));
+    let check =
+        |bundle: &[u8], key: &str| code(verify_bundle_by_key(&digest(GOOD), bundle, key, None));
     let mut another = digest(GOOD);
     another[3] ^= 1;
     agree([
         ("as it is", check(&fixture(GOOD), &key), "ok"),
-        ("another key", check(&fixture(GOOD), &other), "sigstore-bad-signature"),
+        (
+            "another key",
+            check(&fixture(GOOD), &other),
+            "sigstore-bad-signature",
+        ),
         ("private key", check(&fixture(GOOD), &private), "cosign-key"),
         ("no key", check(&fixture(GOOD), ""), "cosign-key"),
         (
@@ -266,13 +391,20 @@ fn bundles_by_a_key_are_held_against_it() {
             "promise altered",
             check(
                 &tampered(GOOD, |b| {
-                    altered(at(b, &format!("{ENTRY}/inclusionPromise/signedEntryTimestamp")));
+                    altered(at(
+                        b,
+                        &format!("{ENTRY}/inclusionPromise/signedEntryTimestamp"),
+                    ));
                 }),
                 &key,
             ),
             "sigstore-log",
         ),
-        ("by a certificate", check(&fixture("message-v0.3.json"), &key), "sigstore-malformed"),
+        (
+            "by a certificate",
+            check(&fixture("message-v0.3.json"), &key),
+            "sigstore-malformed",
+        ),
     ]);
     let proven = verify_bundle_by_key(&digest(GOOD), &fixture(GOOD), &key, None).unwrap();
     assert_eq!(proven.facts["keySha256"].len(), 64);
@@ -282,7 +414,8 @@ fn bundles_by_a_key_are_held_against_it() {
 #[test]
 fn another_trusted_root_is_taken_for_what_it_is() {
     const GOOD: &str = "message-v0.1.json";
-    let check = |root: &str| verify_bundle(&digest(GOOD), &fixture(GOOD), BEACON_SIGNER, Some(root));
+    let check =
+        |root: &str| verify_bundle(&digest(GOOD), &fixture(GOOD), BEACON_SIGNER, Some(root));
     let foreign = String::from_utf8(fixture("root-of-another-certificate-log.json")).unwrap();
     assert_eq!(code(check(&foreign)), "sigstore-certificate");
     assert_eq!(code(check("{}")), "sigstore-root");
@@ -291,13 +424,25 @@ fn another_trusted_root_is_taken_for_what_it_is() {
     old["tlogs"] = Value::Array(vec![]);
     let error = check(&old.to_string()).unwrap_err();
     assert_eq!(error.code, "sigstore-root");
-    assert!(error.message.contains("the newest key of the trusted root is of 2023-04-14"), "{error}");
+    assert!(
+        error
+            .message
+            .contains("the newest key of the trusted root is of 2023-04-14"),
+        "{error}"
+    );
 }
 
 #[test]
 fn attestations_name_the_file_and_are_provenance() {
     const GOOD: &str = "provenance-v0.3.json";
-    let check = |bundles: &[u8]| code(verify_attestation(&digest(GOOD), bundles, BEACON_SIGNER, None));
+    let check = |bundles: &[u8]| {
+        code(verify_attestation(
+            &digest(GOOD),
+            bundles,
+            BEACON_SIGNER,
+            None,
+        ))
+    };
     let good = fixture(GOOD);
     let line = tampered(GOOD, |_| ());
     let conda = tampered("other-predicate.json", |_| ());
@@ -311,23 +456,50 @@ fn attestations_name_the_file_and_are_provenance() {
     };
     let mut other = digest(GOOD);
     other[0] ^= 1;
-    let stranger = Signer { identity: "https://github.com/another/repository", issuer: GITHUB };
+    let stranger = Signer {
+        identity: "https://github.com/another/repository",
+        issuer: GITHUB,
+    };
     agree([
         ("one bundle", check(&good), "ok"),
         ("a line", check(&line), "ok"),
-        ("lines, ours last", check(&[&conda[..], b"\n", &line, b"\n"].concat()), "ok"),
-        ("lines, ours first", check(&[&line[..], b"\r\n\n", &conda].concat()), "ok"),
+        (
+            "lines, ours last",
+            check(&[&conda[..], b"\n", &line, b"\n"].concat()),
+            "ok",
+        ),
+        (
+            "lines, ours first",
+            check(&[&line[..], b"\r\n\n", &conda].concat()),
+            "ok",
+        ),
         ("empty", check(b""), "sigstore-malformed"),
         ("blank lines", check(b"\n\n"), "sigstore-malformed"),
-        ("a signature over a file", check(&fixture("message-v0.3.json")), "sigstore-malformed"),
-        ("two signatures", check(&fixture("two-signatures.json")), "sigstore-malformed"),
+        (
+            "a signature over a file",
+            check(&fixture("message-v0.3.json")),
+            "sigstore-malformed",
+        ),
+        (
+            "two signatures",
+            check(&fixture("two-signatures.json")),
+            "sigstore-malformed",
+        ),
         (
             "names another file",
             code(verify_attestation(&other, &good, BEACON_SIGNER, None)),
             "sigstore-subject",
         ),
-        ("names files by SHA-512 alone", check(&fixture("provenance-sha512-v0.1.json")), "sigstore-subject"),
-        ("of another file, among lines", check(&conda), "sigstore-subject"),
+        (
+            "names files by SHA-512 alone",
+            check(&fixture("provenance-sha512-v0.1.json")),
+            "sigstore-subject",
+        ),
+        (
+            "of another file, among lines",
+            check(&conda),
+            "sigstore-subject",
+        ),
         (
             "unexpected predicate",
             {
@@ -336,7 +508,12 @@ fn attestations_name_the_file_and_are_provenance() {
                     identity: "https://github.com/prefix-dev/sigstore-example/.github/workflows/action.yaml@refs/heads/main",
                     issuer: GITHUB,
                 };
-                code(verify_attestation(&digest(name), &fixture(name), signer, None))
+                code(verify_attestation(
+                    &digest(name),
+                    &fixture(name),
+                    signer,
+                    None,
+                ))
             },
             "sigstore-predicate",
         ),
@@ -345,7 +522,11 @@ fn attestations_name_the_file_and_are_provenance() {
             code(verify_attestation(&digest(GOOD), &good, stranger, None)),
             "sigstore-identity",
         ),
-        ("statement altered", unsigned(&|s| s["predicate"] = Value::Null), "sigstore-bad-signature"),
+        (
+            "statement altered",
+            unsigned(&|s| s["predicate"] = Value::Null),
+            "sigstore-bad-signature",
+        ),
         (
             "subject added",
             unsigned(&|s| {
@@ -354,7 +535,11 @@ fn attestations_name_the_file_and_are_provenance() {
             }),
             "sigstore-bad-signature",
         ),
-        ("no subject", unsigned(&|s| s["subject"] = Value::Array(vec![])), "sigstore-subject"),
+        (
+            "no subject",
+            unsigned(&|s| s["subject"] = Value::Array(vec![])),
+            "sigstore-subject",
+        ),
         (
             "subject without digest",
             unsigned(&|s| {
@@ -362,7 +547,11 @@ fn attestations_name_the_file_and_are_provenance() {
             }),
             "sigstore-subject",
         ),
-        ("no statement", unsigned(&|s| *s = Value::Array(vec![])), "sigstore-malformed"),
+        (
+            "no statement",
+            unsigned(&|s| *s = Value::Array(vec![])),
+            "sigstore-malformed",
+        ),
         (
             "statement of unknown form",
             unsigned(&|s| s["_type"] = "https://in-toto.io/Statement/v9".into()),
@@ -370,7 +559,9 @@ fn attestations_name_the_file_and_are_provenance() {
         ),
         (
             "payload of another type",
-            check(&tampered(GOOD, |b| b["dsseEnvelope"]["payloadType"] = "text/plain".into())),
+            check(&tampered(GOOD, |b| {
+                b["dsseEnvelope"]["payloadType"] = "text/plain".into()
+            })),
             "sigstore-malformed",
         ),
     ]);
@@ -385,12 +576,22 @@ pub fn pair(name: &str) -> (Vec<u8>, Vec<u8>) {
         .or_else(|| material["x509CertificateChain"]["certificates"][0]["rawBytes"].as_str())
         .unwrap();
     let signature = bundle["messageSignature"]["signature"].as_str().unwrap();
-    (signature.as_bytes().to_vec(), STANDARD.encode(pem(certificate)).into_bytes())
+    (
+        signature.as_bytes().to_vec(),
+        STANDARD.encode(pem(certificate)).into_bytes(),
+    )
 }
 
 fn pem(der: &str) -> String {
-    let lines: Vec<&str> = der.as_bytes().chunks(64).map(|line| std::str::from_utf8(line).unwrap()).collect();
-    format!("-----BEGIN CERTIFICATE-----\n{}\n-----END CERTIFICATE-----\n", lines.join("\n"))
+    let lines: Vec<&str> = der
+        .as_bytes()
+        .chunks(64)
+        .map(|line| std::str::from_utf8(line).unwrap())
+        .collect();
+    format!(
+        "-----BEGIN CERTIFICATE-----\n{}\n-----END CERTIFICATE-----\n",
+        lines.join("\n")
+    )
 }
 
 #[test]
@@ -398,15 +599,28 @@ fn a_pair_without_bundle_proves_the_signer_and_not_the_time() {
     const GOOD: &str = "message-v0.3.json";
     let (signature, certificate) = pair(GOOD);
     let proven =
-        keyless::verify_signature(&digest(GOOD), &signature, &certificate, BLOB_SIGNER, None).unwrap();
+        keyless::verify_signature(&digest(GOOD), &signature, &certificate, BLOB_SIGNER, None)
+            .unwrap();
     assert_eq!(code(Ok(proven.clone())), "ok, time unproven");
     assert_eq!(proven.facts["certificateFrom"], "2025-12-03T18:36:42Z");
     assert_eq!(proven.facts["certificateTo"], "2025-12-03T18:46:42Z");
-    assert!(proven.facts["certificateLogged"].starts_with("2025-12-03T18:36:"), "{:?}", proven.facts);
-    for (name, signer) in [("message-v0.1.json", BEACON_SIGNER), ("message-v0.2.json", WHEEL_SIGNER)] {
+    assert!(
+        proven.facts["certificateLogged"].starts_with("2025-12-03T18:36:"),
+        "{:?}",
+        proven.facts
+    );
+    for (name, signer) in [
+        ("message-v0.1.json", BEACON_SIGNER),
+        ("message-v0.2.json", WHEEL_SIGNER),
+    ] {
         let (signature, certificate) = pair(name);
-        let outcome = keyless::verify_signature(&digest(name), &signature, &certificate, signer, None);
-        assert_eq!(code(outcome.clone()), "ok, time unproven", "{name}: {outcome:?}");
+        let outcome =
+            keyless::verify_signature(&digest(name), &signature, &certificate, signer, None);
+        assert_eq!(
+            code(outcome.clone()),
+            "ok, time unproven",
+            "{name}: {outcome:?}"
+        );
     }
 }
 
@@ -416,9 +630,16 @@ fn pairs_that_do_not_hold_are_refused() {
     let (signature, certificate) = pair(GOOD);
     let (other_signature, other_certificate) = pair("message-v0.2.json");
     let check = |signature: &[u8], certificate: &[u8], signer, root: Option<&str>| {
-        code(keyless::verify_signature(&digest(GOOD), signature, certificate, signer, root))
+        code(keyless::verify_signature(
+            &digest(GOOD),
+            signature,
+            certificate,
+            signer,
+            root,
+        ))
     };
-    let ours = |signature: &[u8], certificate: &[u8]| check(signature, certificate, BLOB_SIGNER, None);
+    let ours =
+        |signature: &[u8], certificate: &[u8]| check(signature, certificate, BLOB_SIGNER, None);
     let by = |identity, issuer| check(&signature, &certificate, Signer { identity, issuer }, None);
     let text = STANDARD.decode(&certificate).unwrap();
     let mut changed = json(GOOD)["verificationMaterial"]["certificate"]["rawBytes"].clone();
@@ -427,31 +648,100 @@ fn pairs_that_do_not_hold_are_refused() {
     let raw = STANDARD.encode([7; 64]);
     let empty = r#"{"mediaType":"application/vnd.dev.sigstore.trustedroot+json;version=0.1","tlogs":[],"certificateAuthorities":[],"ctlogs":[],"timestampAuthorities":[]}"#;
     let foreign = String::from_utf8(fixture("root-of-another-certificate-log.json")).unwrap();
-    let wrapped: Vec<u8> = certificate.chunks(76).flat_map(|line| [line, b"\n"].concat()).collect();
+    let wrapped: Vec<u8> = certificate
+        .chunks(76)
+        .flat_map(|line| [line, b"\n"].concat())
+        .collect();
     let mut other = digest(GOOD);
     other[7] ^= 1;
     agree([
-        ("as published", ours(&signature, &certificate), "ok, time unproven"),
-        ("certificate in PEM", ours(&signature, &text), "ok, time unproven"),
-        ("with line ends", ours(&[&signature[..], b"\n"].concat(), &wrapped), "ok, time unproven"),
-        ("signature in DER", ours(&STANDARD.decode(&signature).unwrap(), &certificate), "ok, time unproven"),
+        (
+            "as published",
+            ours(&signature, &certificate),
+            "ok, time unproven",
+        ),
+        (
+            "certificate in PEM",
+            ours(&signature, &text),
+            "ok, time unproven",
+        ),
+        (
+            "with line ends",
+            ours(&[&signature[..], b"\n"].concat(), &wrapped),
+            "ok, time unproven",
+        ),
+        (
+            "signature in DER",
+            ours(&STANDARD.decode(&signature).unwrap(), &certificate),
+            "ok, time unproven",
+        ),
         (
             "other artifact",
-            code(keyless::verify_signature(&other, &signature, &certificate, BLOB_SIGNER, None)),
+            code(keyless::verify_signature(
+                &other,
+                &signature,
+                &certificate,
+                BLOB_SIGNER,
+                None,
+            )),
             "cosign-bad-signature",
         ),
-        ("signature by another", ours(&other_signature, &certificate), "cosign-bad-signature"),
-        ("certificate of another", ours(&signature, &other_certificate), "keyless-identity"),
-        ("identity", by("someone@example.com", BLOB_SIGNER.issuer), "keyless-identity"),
-        ("issuer", by(BLOB_SIGNER.identity, "https://accounts.google.com"), "keyless-identity"),
+        (
+            "signature by another",
+            ours(&other_signature, &certificate),
+            "cosign-bad-signature",
+        ),
+        (
+            "certificate of another",
+            ours(&signature, &other_certificate),
+            "keyless-identity",
+        ),
+        (
+            "identity",
+            by("someone@example.com", BLOB_SIGNER.issuer),
+            "keyless-identity",
+        ),
+        (
+            "issuer",
+            by(BLOB_SIGNER.identity, "https://accounts.google.com"),
+            "keyless-identity",
+        ),
         ("empty identity", by("", ""), "keyless-identity"),
-        ("pattern", by(".*@gmail.com", BLOB_SIGNER.issuer), "keyless-identity"),
-        ("empty signature", ours(b"", &certificate), "cosign-malformed"),
-        ("raw numbers", ours(raw.as_bytes(), &certificate), "cosign-malformed"),
-        ("no certificate", ours(&signature, b""), "keyless-certificate"),
-        ("web page for certificate", ours(&signature, b"<html>"), "keyless-certificate"),
-        ("certificate cut", ours(&signature, &certificate[..800]), "keyless-certificate"),
-        ("certificate altered", ours(&signature, changed.as_bytes()), "keyless-certificate"),
+        (
+            "pattern",
+            by(".*@gmail.com", BLOB_SIGNER.issuer),
+            "keyless-identity",
+        ),
+        (
+            "empty signature",
+            ours(b"", &certificate),
+            "cosign-malformed",
+        ),
+        (
+            "raw numbers",
+            ours(raw.as_bytes(), &certificate),
+            "cosign-malformed",
+        ),
+        (
+            "no certificate",
+            ours(&signature, b""),
+            "keyless-certificate",
+        ),
+        (
+            "web page for certificate",
+            ours(&signature, b"<html>"),
+            "keyless-certificate",
+        ),
+        (
+            "certificate cut",
+            ours(&signature, &certificate[..800]),
+            "keyless-certificate",
+        ),
+        (
+            "certificate altered",
+            ours(&signature, changed.as_bytes()),
+            "keyless-certificate",
+        ),
         (
             "root without authorities",
             check(&signature, &certificate, BLOB_SIGNER, Some(empty)),
@@ -462,22 +752,53 @@ fn pairs_that_do_not_hold_are_refused() {
             check(&signature, &certificate, BLOB_SIGNER, Some(&foreign)),
             "keyless-log",
         ),
-        ("root unreadable", check(&signature, &certificate, BLOB_SIGNER, Some("{")), "keyless-root"),
+        (
+            "root unreadable",
+            check(&signature, &certificate, BLOB_SIGNER, Some("{")),
+            "keyless-root",
+        ),
     ]);
 }
 
 /// A private authority by openssl: what the public one does not issue.
 #[test]
 fn certificates_of_a_private_authority_keep_to_the_same_rules() {
-    let Some(bench) = bench(&["openssl"]) else { return };
+    let Some(bench) = bench(&["openssl"]) else {
+        return;
+    };
     let file = b"kubelet";
-    let digest: [u8; 32] =
-        aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA256, file).as_ref().try_into().unwrap();
+    let digest: [u8; 32] = aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA256, file)
+        .as_ref()
+        .try_into()
+        .unwrap();
     bench.write("file", file);
-    bench.run("openssl", ["ecparam", "-name", "prime256v1", "-genkey", "-noout", "-out", "ca.key"]);
     bench.run(
         "openssl",
-        ["req", "-x509", "-new", "-key", "ca.key", "-subj", "/CN=Fulcio", "-days", "30", "-out", "ca.pem"],
+        [
+            "ecparam",
+            "-name",
+            "prime256v1",
+            "-genkey",
+            "-noout",
+            "-out",
+            "ca.key",
+        ],
+    );
+    bench.run(
+        "openssl",
+        [
+            "req",
+            "-x509",
+            "-new",
+            "-key",
+            "ca.key",
+            "-subj",
+            "/CN=Fulcio",
+            "-days",
+            "30",
+            "-out",
+            "ca.pem",
+        ],
     );
     let authority = bench.run("openssl", ["x509", "-in", "ca.pem", "-outform", "DER"]);
     let trusted = |from: &str| {
@@ -493,7 +814,10 @@ fn certificates_of_a_private_authority_keep_to_the_same_rules() {
         })
         .to_string()
     };
-    let signer = Signer { identity: "release@example.com", issuer: "https://issuer.example.com" };
+    let signer = Signer {
+        identity: "release@example.com",
+        issuer: "https://issuer.example.com",
+    };
     let old = "1.3.6.1.4.1.57264.1.1=DER:68:74:74:70:73:3a:2f:2f:69:73:73:75:65:72:2e:65:78:61:6d:70:6c:65:2e:63:6f:6d\n";
     let new = "1.3.6.1.4.1.57264.1.8=ASN1:UTF8String:https://issuer.example.com\n";
     let odd = "1.3.6.1.4.1.57264.1.8=ASN1:UTF8String:https://elsewhere.example.com\n";
@@ -506,12 +830,48 @@ fn certificates_of_a_private_authority_keep_to_the_same_rules() {
     let root = trusted("2020-01-01T00:00:00Z");
     let p256 = "prime256v1";
     let rows = [
-        ("issuer in the old form", p256, format!("{san}{eku}{old}"), &root, "ok, time unproven"),
-        ("issuer in the new form", p256, format!("{san}{eku}{new}"), &root, "ok, time unproven"),
-        ("in both", p256, format!("{san}{eku}{old}{new}"), &root, "ok, time unproven"),
-        ("forms that disagree", p256, format!("{san}{eku}{old}{odd}"), &root, "keyless-identity"),
-        ("no issuer", p256, format!("{san}{eku}"), &root, "keyless-identity"),
-        ("no name", p256, format!("{eku}{new}"), &root, "keyless-identity"),
+        (
+            "issuer in the old form",
+            p256,
+            format!("{san}{eku}{old}"),
+            &root,
+            "ok, time unproven",
+        ),
+        (
+            "issuer in the new form",
+            p256,
+            format!("{san}{eku}{new}"),
+            &root,
+            "ok, time unproven",
+        ),
+        (
+            "in both",
+            p256,
+            format!("{san}{eku}{old}{new}"),
+            &root,
+            "ok, time unproven",
+        ),
+        (
+            "forms that disagree",
+            p256,
+            format!("{san}{eku}{old}{odd}"),
+            &root,
+            "keyless-identity",
+        ),
+        (
+            "no issuer",
+            p256,
+            format!("{san}{eku}"),
+            &root,
+            "keyless-identity",
+        ),
+        (
+            "no name",
+            p256,
+            format!("{eku}{new}"),
+            &root,
+            "keyless-identity",
+        ),
         (
             "two names",
             p256,
@@ -526,8 +886,20 @@ fn certificates_of_a_private_authority_keep_to_the_same_rules() {
             &root,
             "keyless-certificate",
         ),
-        ("for nothing in particular", p256, format!("{san}{new}"), &root, "keyless-certificate"),
-        ("key of another curve", "secp384r1", format!("{san}{eku}{new}"), &root, "cosign-key"),
+        (
+            "for nothing in particular",
+            p256,
+            format!("{san}{new}"),
+            &root,
+            "keyless-certificate",
+        ),
+        (
+            "key of another curve",
+            "secp384r1",
+            format!("{san}{eku}{new}"),
+            &root,
+            "cosign-key",
+        ),
         (
             "authority not yet trusted",
             p256,
@@ -544,8 +916,18 @@ fn certificates_of_a_private_authority_keep_to_the_same_rules() {
 /// Signature and certificate of a new key.
 fn leaf(bench: &Bench, curve: &str, extensions: &str) -> (Vec<u8>, Vec<u8>) {
     bench.write("extensions", extensions.as_bytes());
-    bench.run("openssl", ["ecparam", "-name", curve, "-genkey", "-noout", "-out", "leaf.key"]);
-    bench.run("openssl", ["req", "-new", "-key", "leaf.key", "-subj", "/", "-out", "leaf.csr"]);
+    bench.run(
+        "openssl",
+        [
+            "ecparam", "-name", curve, "-genkey", "-noout", "-out", "leaf.key",
+        ],
+    );
+    bench.run(
+        "openssl",
+        [
+            "req", "-new", "-key", "leaf.key", "-subj", "/", "-out", "leaf.csr",
+        ],
+    );
     bench.run(
         "openssl",
         [
@@ -567,5 +949,8 @@ fn leaf(bench: &Bench, curve: &str, extensions: &str) -> (Vec<u8>, Vec<u8>) {
         ],
     );
     let signature = bench.run("openssl", ["dgst", "-sha256", "-sign", "leaf.key", "file"]);
-    (STANDARD.encode(signature).into_bytes(), bench.read("leaf.pem"))
+    (
+        STANDARD.encode(signature).into_bytes(),
+        bench.read("leaf.pem"),
+    )
 }

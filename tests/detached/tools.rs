@@ -64,7 +64,11 @@ impl Bench {
             .stdin(fs::File::open(self.path("input")).unwrap())
             .output()
             .unwrap();
-        assert!(output.status.success(), "{program}: {}", String::from_utf8_lossy(&output.stderr));
+        assert!(
+            output.status.success(),
+            "{program}: {}",
+            String::from_utf8_lossy(&output.stderr)
+        );
         output.stdout
     }
 }
@@ -80,5 +84,8 @@ impl Drop for Bench {
 }
 
 fn stop_agent(home: &Path) {
-    let _ = Command::new("gpgconf").args(["--kill", "all"]).env("GNUPGHOME", home).output();
+    let _ = Command::new("gpgconf")
+        .args(["--kill", "all"])
+        .env("GNUPGHOME", home)
+        .output();
 }

@@ -21,7 +21,10 @@ pub fn killed_after(mut child: Child, while_: Duration) -> bool {
     let _ = moment.recv_timeout(while_.max(Duration::from_millis(1)));
     child.kill().expect("kill");
     let status = child.wait().expect("end");
-    assert!(status.code().is_none() || status.success(), "{status} after {while_:?}");
+    assert!(
+        status.code().is_none() || status.success(),
+        "{status} after {while_:?}"
+    );
     status.success()
 }
 
@@ -50,7 +53,12 @@ fn a_process_killed_at_any_point_leaves_a_sound_store() {
         if store.join("objects").exists() && sound(&store) == 4 {
             std::fs::remove_dir_all(&store).expect("store");
         }
-        let child = test.command().stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("start");
+        let child = test
+            .command()
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("start");
         if killed_after(child, whole.mul_f64(chance.next())) {
             done += 1;
             assert_eq!(sound(&store), 4);

@@ -21,7 +21,11 @@ fn planned() -> &'static [Value] {
         let plan = Test::new().line("plan --target azure --k8s 1.36.0 --format json");
         let plan: Value = serde_json::from_str(&plan.succeeds().stdout).expect("JSON");
         let groups = plan["components"].as_array().expect("components");
-        groups.iter().flat_map(|group| group["artifacts"].as_array().expect("artifacts")).cloned().collect()
+        groups
+            .iter()
+            .flat_map(|group| group["artifacts"].as_array().expect("artifacts"))
+            .cloned()
+            .collect()
     })
 }
 
@@ -29,9 +33,16 @@ fn planned() -> &'static [Value] {
 pub fn bytes_of(path: &str, size: usize) -> Vec<u8> {
     let mut bytes = path.as_bytes().to_vec();
     bytes.extend(content(size));
-    let is_there = |artifact: &&Value| artifact["url"].as_str().is_some_and(|url| url.ends_with(path));
+    let is_there = |artifact: &&Value| {
+        artifact["url"]
+            .as_str()
+            .is_some_and(|url| url.ends_with(path))
+    };
     let artifact = planned().iter().find(is_there);
-    let members = artifact.and_then(|artifact| artifact["members"].as_array()).into_iter().flatten();
+    let members = artifact
+        .and_then(|artifact| artifact["members"].as_array())
+        .into_iter()
+        .flatten();
     let names = members.map(|member| member["member"].as_str().expect("member").to_owned());
     let files: Vec<(String, &[u8])> = names
         .enumerate()
@@ -45,10 +56,14 @@ pub fn bytes_of(path: &str, size: usize) -> Vec<u8> {
 }
 
 fn serve(asked: &Asked, size: usize) -> Vec<Step> {
-    let known = COMPONENTS
-        .iter()
-        .any(|name| asked.path.contains(name.trim_end_matches("-node")) || asked.path.contains("Cloudbase"));
-    if known { ranged(&bytes_of(&asked.path, size), "\"a\"", asked) } else { status("404 Not Found", &[]) }
+    let known = COMPONENTS.iter().any(|name| {
+        asked.path.contains(name.trim_end_matches("-node")) || asked.path.contains("Cloudbase")
+    });
+    if known {
+        ranged(&bytes_of(&asked.path, size), "\"a\"", asked)
+    } else {
+        status("404 Not Found", &[])
+    }
 }
 
 /// `imagegen VERB` with everything overridden by bytes of our own at this address.
@@ -57,7 +72,10 @@ pub fn mirrored(mirror: &str, verb: &str, size: usize) -> Test {
     for artifact in planned() {
         let name = artifact["component"].as_str().expect("component");
         assert!(COMPONENTS.contains(&name), "{name}");
-        let path = artifact["url"].as_str().expect("url").replace("https://", "/");
+        let path = artifact["url"]
+            .as_str()
+            .expect("url")
+            .replace("https://", "/");
         let pin = format!("{name}.sha256={}", digest(&bytes_of(&path, size)));
         let url = format!("{name}.url={mirror}{path}");
         test = test.args(["--override", url.as_str(), "--override", pin.as_str()]);
@@ -67,7 +85,12 @@ pub fn mirrored(mirror: &str, verb: &str, size: usize) -> Test {
 }
 
 fn started(test: &Test) -> Child {
-    test.command().stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("start")
+    test.command()
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("start")
 }
 
 #[test]
@@ -80,11 +103,20 @@ fn everything_that_is_planned_is_fetched_once() {
     }
     assert_eq!(server.asked().len(), COMPONENTS.len());
     test.succeeds();
-    assert_eq!(server.asked().len(), COMPONENTS.len(), "the store has everything");
+    assert_eq!(
+        server.asked().len(),
+        COMPONENTS.len(),
+        "the store has everything"
+    );
     // Without network the same, and nobody is asked.
     let offline = mirrored(&server.url(""), "fetch --offline", 1000);
-    offline
-        .fails(4, &["is not in the store, and `--offline` disables downloads [offline]", "imagegen fetch"]);
+    offline.fails(
+        4,
+        &[
+            "is not in the store, and `--offline` disables downloads [offline]",
+            "imagegen fetch",
+        ],
+    );
     let store = test.folder.join("store").display().to_string();
     offline.env("IMAGEGEN_STORE", &store).succeeds();
     assert_eq!(server.asked().len(), COMPONENTS.len());
@@ -93,30 +125,49 @@ fn everything_that_is_planned_is_fetched_once() {
 #[test]
 fn failures_have_their_exit_codes() {
     let missing = Server::new(|_| status("404 Not Found", &[]));
-    mirrored(&missing.url(""), "fetch", 10).fails(4, &["[not-found]", "hint: an override or `--mirror URL`"]);
+    mirrored(&missing.url(""), "fetch", 10)
+        .fails(4, &["[not-found]", "hint: an override or `--mirror URL`"]);
     let wrong = Server::new(|asked| serve(asked, 11));
     let test = mirrored(&wrong.url(""), "fetch", 10);
     test.fails(5, &["[digest-mismatch]"]);
     assert_eq!(sound(&test.folder.join("store")), 0);
-    assert!(files(&test.folder.join("store/partial")).is_empty(), "wrong bytes are not kept");
+    assert!(
+        files(&test.folder.join("store/partial")).is_empty(),
+        "wrong bytes are not kept"
+    );
     // `--quiet` says nothing but the error.
     let quiet = mirrored(&wrong.url(""), "fetch --quiet", 10).fails(5, &["[digest-mismatch]"]);
     assert!(!quiet.stderr.contains("fetched"), "{}", quiet.stderr);
-    let plain = Test::new().line("fetch --target azure --k8s 1.36.0 --mirror http://mirror.example");
+    let plain =
+        Test::new().line("fetch --target azure --k8s 1.36.0 --mirror http://mirror.example");
     plain.fails(3, &["--allow-http mirror.example", "[plain-http]"]);
-    let file = Test::new().file("file", "").line("store verify --store file/store");
-    file.fails(1, &["file/store/objects/sha256: Not a directory (os error 20)\n"]);
+    let file = Test::new()
+        .file("file", "")
+        .line("store verify --store file/store");
+    file.fails(
+        1,
+        &["file/store/objects/sha256: Not a directory (os error 20)\n"],
+    );
 }
 
 /// A proxy that cannot be used is a wrong value: asking again does not help.
 #[test]
 fn a_proxy_of_another_scheme_is_refused_at_once() {
-    for (name, proxy) in
-        [("HTTPS_PROXY", "socks5://proxy.example:1080"), ("ALL_PROXY", "socks4a://proxy.example:1080")]
-    {
-        let test = Test::new().env(name, proxy).line("fetch --target host --k8s 1.36.0 --store s");
-        let ran =
-            test.fails(3, &["has the scheme `socks", "[bad-proxy]", "hint: name an HTTP or HTTPS proxy"]);
+    for (name, proxy) in [
+        ("HTTPS_PROXY", "socks5://proxy.example:1080"),
+        ("ALL_PROXY", "socks4a://proxy.example:1080"),
+    ] {
+        let test = Test::new()
+            .env(name, proxy)
+            .line("fetch --target host --k8s 1.36.0 --store s");
+        let ran = test.fails(
+            3,
+            &[
+                "has the scheme `socks",
+                "[bad-proxy]",
+                "hint: name an HTTP or HTTPS proxy",
+            ],
+        );
         assert!(!ran.stderr.contains("trying again"), "{}", ran.stderr);
     }
 }
@@ -125,15 +176,27 @@ fn a_proxy_of_another_scheme_is_refused_at_once() {
 #[test]
 fn redirects_lead_to_hosts_of_the_policy_alone() {
     let server = Server::new(|asked| {
-        let port = asked.header("host").and_then(|host| host.split_once(':')).map_or("", |(_, port)| port);
+        let port = asked
+            .header("host")
+            .and_then(|host| host.split_once(':'))
+            .map_or("", |(_, port)| port);
         let to = |host: &str, path: &str| {
-            status("302 Found", &[&format!("Location: http://{host}:{port}{path}?sig=s3cret")])
+            status(
+                "302 Found",
+                &[&format!("Location: http://{host}:{port}{path}?sig=s3cret")],
+            )
         };
         let path = asked.path.split('?').next().expect("path");
         match path.strip_prefix("/hop") {
             Some(path) => to("localhost", &format!("/end{path}")),
             None => match path.strip_prefix("/end") {
-                Some(path) => serve(&Asked { path: path.to_owned(), ..asked.clone() }, 1000),
+                Some(path) => serve(
+                    &Asked {
+                        path: path.to_owned(),
+                        ..asked.clone()
+                    },
+                    1000,
+                ),
                 // The first redirect stays where it is.
                 None => to("127.0.0.1", &format!("/hop{path}")),
             },
@@ -154,14 +217,21 @@ fn redirects_lead_to_hosts_of_the_policy_alone() {
     ];
     let ran = test.fails(5, &said);
     assert!(!ran.stderr.contains("s3cret"), "{}", ran.stderr);
-    assert!(!server.asked().iter().any(|asked| asked.path.starts_with("/end")), "localhost was asked");
+    assert!(
+        !server
+            .asked()
+            .iter()
+            .any(|asked| asked.path.starts_with("/end")),
+        "localhost was asked"
+    );
     assert_eq!(sound(&test.folder.join("store")), 0);
     let test = test.file("policy.json", &policy(r#""127.0.0.1", "LocalHost""#));
     test.succeeds();
     assert_eq!(sound(&test.folder.join("store")), COMPONENTS.len());
     // What is in the store came by a way that was allowed, or is what the pins say: nobody is asked.
     let asked = server.asked().len();
-    test.file("policy.json", &policy(r#""127.0.0.1""#)).succeeds();
+    test.file("policy.json", &policy(r#""127.0.0.1""#))
+        .succeeds();
     assert_eq!(server.asked().len(), asked);
 }
 
@@ -170,21 +240,54 @@ fn the_environment_names_proxies_and_what_is_near() {
     let server = Server::new(|asked| serve(asked, 10));
     let url = server.url("");
     let proxy = Server::new(move |asked| {
-        let path = asked.path.strip_prefix(&url).or(asked.path.strip_prefix("http://mirror.example"));
+        let path = asked
+            .path
+            .strip_prefix(&url)
+            .or(asked.path.strip_prefix("http://mirror.example"));
         let path = path.expect("the whole URL").to_owned();
-        serve(&Asked { path, ..asked.clone() }, 10)
+        serve(
+            &Asked {
+                path,
+                ..asked.clone()
+            },
+            10,
+        )
     });
-    let proxied = mirrored("http://mirror.example", "fetch --allow-http mirror.example", 10);
+    let proxied = mirrored(
+        "http://mirror.example",
+        "fetch --allow-http mirror.example",
+        10,
+    );
     proxied.env("http_proxy", &proxy.url("/")).succeeds();
-    assert_eq!((server.asked().len(), proxy.asked().len()), (0, COMPONENTS.len()));
+    assert_eq!(
+        (server.asked().len(), proxy.asked().len()),
+        (0, COMPONENTS.len())
+    );
     // This machine is asked without proxy: there, its address would be the proxy's own.
-    mirrored(&server.url(""), "fetch", 10).env("http_proxy", &proxy.url("/")).succeeds();
-    assert_eq!((server.asked().len(), proxy.asked().len()), (COMPONENTS.len(), COMPONENTS.len()));
-    let own = mirrored(&server.url(""), &format!("fetch --proxy {}", proxy.url("/")), 10);
+    mirrored(&server.url(""), "fetch", 10)
+        .env("http_proxy", &proxy.url("/"))
+        .succeeds();
+    assert_eq!(
+        (server.asked().len(), proxy.asked().len()),
+        (COMPONENTS.len(), COMPONENTS.len())
+    );
+    let own = mirrored(
+        &server.url(""),
+        &format!("fetch --proxy {}", proxy.url("/")),
+        10,
+    );
     own.succeeds();
-    assert_eq!((server.asked().len(), proxy.asked().len()), (COMPONENTS.len(), 2 * COMPONENTS.len()));
-    own.env("no_proxy", "127.0.0.1").line("--store other").succeeds();
-    assert_eq!((server.asked().len(), proxy.asked().len()), (2 * COMPONENTS.len(), 2 * COMPONENTS.len()));
+    assert_eq!(
+        (server.asked().len(), proxy.asked().len()),
+        (COMPONENTS.len(), 2 * COMPONENTS.len())
+    );
+    own.env("no_proxy", "127.0.0.1")
+        .line("--store other")
+        .succeeds();
+    assert_eq!(
+        (server.asked().len(), proxy.asked().len()),
+        (2 * COMPONENTS.len(), 2 * COMPONENTS.len())
+    );
 }
 
 #[test]
@@ -214,7 +317,11 @@ fn two_processes_fetch_one_file_once() {
     lines.read_to_string(&mut rest).expect("stderr");
     assert!(first.wait().expect("first").success());
     assert!(second.wait().expect("second").success(), "{said}{rest}");
-    assert_eq!(server.asked().len(), COMPONENTS.len(), "each file is asked for once");
+    assert_eq!(
+        server.asked().len(),
+        COMPONENTS.len(),
+        "each file is asked for once"
+    );
     assert_eq!(sound(&test.folder.join("store")), COMPONENTS.len());
 }
 
@@ -236,23 +343,39 @@ fn an_interrupt_leaves_parts_for_the_next_run() {
     let test = mirrored(&server.url(""), "fetch", 100_000);
     let mut child = started(&test);
     let part = || {
-        let folder = test.folder.join("store/partial").read_dir().into_iter().flatten();
+        let folder = test
+            .folder
+            .join("store/partial")
+            .read_dir()
+            .into_iter()
+            .flatten();
         let size = |entry: std::fs::DirEntry| entry.metadata().map_or(0, |metadata| metadata.len());
         folder.flatten().any(|entry| size(entry) > 40_000)
     };
     while !part() {
         std::thread::yield_now();
     }
-    let killed = Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill");
+    let killed = Command::new("kill")
+        .args(["-INT", &child.id().to_string()])
+        .status()
+        .expect("kill");
     assert!(killed.success());
     let mut said = String::new();
-    child.stderr.take().expect("stderr").read_to_string(&mut said).expect("text");
+    child
+        .stderr
+        .take()
+        .expect("stderr")
+        .read_to_string(&mut said)
+        .expect("text");
     assert_eq!(child.wait().expect("end").code(), Some(130), "{said}");
     assert!(said.contains("the next run resumes"), "{said}");
     assert_eq!(sound(&test.folder.join("store")), 0);
     *gate.lock().expect("gate") = false;
     test.succeeds();
-    assert!(server.asked().iter().any(|asked| asked.range().is_some()), "the part was continued");
+    assert!(
+        server.asked().iter().any(|asked| asked.range().is_some()),
+        "the part was continued"
+    );
 }
 
 #[test]
@@ -273,7 +396,11 @@ mount -o remount,size=20m "$IMAGEGEN_STORE"; "$0" "$@" >/dev/null; echo "exit $?
         .args(inner.get_args())
         .current_dir(&test.folder)
         .env_clear()
-        .envs(inner.get_envs().filter_map(|(name, value)| Some((name, value?))))
+        .envs(
+            inner
+                .get_envs()
+                .filter_map(|(name, value)| Some((name, value?))),
+        )
         .output()
         .expect("unshare");
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -283,8 +410,14 @@ mount -o remount,size=20m "$IMAGEGEN_STORE"; "$0" "$@" >/dev/null; echo "exit $?
     }
     let out = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(said.contains("No space left on device"), "{said}");
-    assert!(out.contains("exit 1\n") && out.ends_with("exit 0\n"), "{out}{said}");
-    assert!(!out.contains(".part\n"), "a part that fills the disk is removed: {out}");
+    assert!(
+        out.contains("exit 1\n") && out.ends_with("exit 0\n"),
+        "{out}{said}"
+    );
+    assert!(
+        !out.contains(".part\n"),
+        "a part that fills the disk is removed: {out}"
+    );
 }
 
 #[test]
@@ -296,20 +429,36 @@ fn the_store_is_verified_and_swept() {
     let store = folder.display().to_string();
     let run = |line: &str| Test::new().line(line).env("IMAGEGEN_STORE", &store);
     assert_eq!(run("store path").succeeds().stdout, format!("{store}\n"));
-    assert_eq!(run("store verify").succeeds().stdout, "4 files, 0 damaged\n");
+    assert_eq!(
+        run("store verify").succeeds().stdout,
+        "4 files, 0 damaged\n"
+    );
     let objects: Vec<String> = files(&folder.join("objects")).into_keys().collect();
     std::fs::write(folder.join("objects").join(&objects[0]), "other").expect("write");
     // What killed processes left is no damage.
-    let left = folder.join("objects").join(&objects[0]).with_file_name(".x.1-1.partial");
+    let left = folder
+        .join("objects")
+        .join(&objects[0])
+        .with_file_name(".x.1-1.partial");
     std::fs::write(&left, "half").expect("write");
     let part = folder.join("partial").join("0".repeat(64));
     std::fs::write(part.with_extension("part"), "half").expect("write");
     std::fs::write(part.with_extension("json"), "{}").expect("write");
     run("store verify").fails(5, &["1 damaged files were taken out of the store"]);
-    assert_eq!(run("store verify").succeeds().stdout, "3 files, 0 damaged\n");
-    assert_eq!(run("store gc").succeeds().stdout, "0 files removed\n", "all is young");
+    assert_eq!(
+        run("store verify").succeeds().stdout,
+        "3 files, 0 damaged\n"
+    );
+    assert_eq!(
+        run("store gc").succeeds().stdout,
+        "0 files removed\n",
+        "all is young"
+    );
     assert!(left.exists());
-    assert_eq!(run("store gc --days 0").succeeds().stdout, "5 files removed\n");
+    assert_eq!(
+        run("store gc --days 0").succeeds().stdout,
+        "5 files removed\n"
+    );
     let rest: Vec<String> = files(&folder).into_keys().collect();
     assert!(rest.is_empty(), "{rest:?}");
     // What a lock names is kept.

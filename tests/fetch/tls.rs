@@ -14,23 +14,37 @@ use crate::support::program;
 use crate::support::server::{Server, Step};
 
 fn openssl(folder: &Path, arguments: &str) {
-    let output =
-        Command::new("openssl").args(arguments.split(' ')).current_dir(folder).output().expect("openssl");
-    assert!(output.status.success(), "openssl {arguments}: {}", String::from_utf8_lossy(&output.stderr));
+    let output = Command::new("openssl")
+        .args(arguments.split(' '))
+        .current_dir(folder)
+        .output()
+        .expect("openssl");
+    assert!(
+        output.status.success(),
+        "openssl {arguments}: {}",
+        String::from_utf8_lossy(&output.stderr)
+    );
 }
 
 const KEY: &str = "-newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes";
 
 /// A certificate authority `ca.pem`, and servers' certificates by name.
 pub fn certificates(folder: &Path) {
-    openssl(folder, &format!("req -x509 {KEY} -keyout ca.key -out ca.pem -days 2 -subj /CN=Test"));
-    for (name, host, days) in
-        [("good", "IP:127.0.0.1", 2), ("expired", "IP:127.0.0.1", -1), ("other", "DNS:other.example", 2)]
-    {
+    openssl(
+        folder,
+        &format!("req -x509 {KEY} -keyout ca.key -out ca.pem -days 2 -subj /CN=Test"),
+    );
+    for (name, host, days) in [
+        ("good", "IP:127.0.0.1", 2),
+        ("expired", "IP:127.0.0.1", -1),
+        ("other", "DNS:other.example", 2),
+    ] {
         let host = format!("subjectAltName={host}");
         openssl(
             folder,
-            &format!("req {KEY} -keyout {name}.key -out {name}.csr -subj /CN={name} -addext {host}"),
+            &format!(
+                "req {KEY} -keyout {name}.key -out {name}.csr -subj /CN={name} -addext {host}"
+            ),
         );
         openssl(
             folder,
@@ -51,7 +65,8 @@ pub fn certificates(folder: &Path) {
 
 pub fn config(folder: &Path, name: &str) -> ServerConfig {
     let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
-    let certificate = CertificateDer::from_pem_file(folder.join(format!("{name}.pem"))).expect("certificate");
+    let certificate =
+        CertificateDer::from_pem_file(folder.join(format!("{name}.pem"))).expect("certificate");
     let key = PrivateKeyDer::from_pem_file(folder.join(format!("{name}.key"))).expect("key");
     ServerConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
@@ -82,24 +97,44 @@ fn servers_prove_who_they_are() {
     ] {
         let server = Server::tls(config(&test.folder, name), plain);
         let store = Test::new();
-        let outcome = one(&fetcher(&store, options(ca)), &request(&server.url("/x"), &file()));
+        let outcome = one(
+            &fetcher(&store, options(ca)),
+            &request(&server.url("/x"), &file()),
+        );
         let found = outcome.as_ref().err().map(|error| error.failure.code());
         assert_eq!(found, code, "{name}: {outcome:?}");
         if let Err(error) = outcome {
-            assert!(error.failure.hint().is_some_and(|hint| hint.contains("--ca-file")), "{error}");
+            assert!(
+                error
+                    .failure
+                    .hint()
+                    .is_some_and(|hint| hint.contains("--ca-file")),
+                "{error}"
+            );
         }
     }
     // From HTTPS there is no way back, not even to loopback.
     let insecure = Server::new(plain);
     let url = insecure.url("/x");
     let server = Server::tls(config(&test.folder, "good"), move |_| to(&url));
-    let error = one(&fetcher(&Test::new(), options(true)), &request(&server.url("/x"), &file())).unwrap_err();
+    let error = one(
+        &fetcher(&Test::new(), options(true)),
+        &request(&server.url("/x"), &file()),
+    )
+    .unwrap_err();
     assert_eq!(error.failure.code(), "redirect-to-http", "{error}");
     assert_eq!(insecure.asked().len(), 0);
     // A server that speaks no TLS.
     let url = insecure.url("/x").replace("http:", "https:");
-    let error = one(&fetcher(&Test::new(), options(true)), &request(&url, &file())).unwrap_err();
-    assert!(["tls", "connect"].contains(&error.failure.code()), "{error}");
+    let error = one(
+        &fetcher(&Test::new(), options(true)),
+        &request(&url, &file()),
+    )
+    .unwrap_err();
+    assert!(
+        ["tls", "connect"].contains(&error.failure.code()),
+        "{error}"
+    );
 }
 
 #[test]
@@ -112,7 +147,10 @@ fn a_proxy_is_asked_for_a_tunnel() {
     let server = Server::tls(config(&test.folder, "good"), plain);
     let address = server.address;
     let proxy = Server::new(move |_| {
-        vec![Step::Send(b"HTTP/1.1 200 Connected\r\n\r\n".to_vec()), Step::Tunnel(address)]
+        vec![
+            Step::Send(b"HTTP/1.1 200 Connected\r\n\r\n".to_vec()),
+            Step::Tunnel(address),
+        ]
     });
     let options = Options {
         ca_files: vec![test.folder.join("ca.pem")],
@@ -120,20 +158,42 @@ fn a_proxy_is_asked_for_a_tunnel() {
         patience: patience(),
         ..Options::default()
     };
-    one(&fetcher(&Test::new(), options), &request(&server.url("/x"), &file())).unwrap();
+    one(
+        &fetcher(&Test::new(), options),
+        &request(&server.url("/x"), &file()),
+    )
+    .unwrap();
     let asked = &proxy.asked()[0];
-    assert_eq!((asked.method.as_str(), asked.path.as_str()), ("CONNECT", address.to_string().as_str()));
-    assert_eq!(asked.header("proxy-authorization"), Some("Basic dXNlcjpzM2NyZXQ="));
+    assert_eq!(
+        (asked.method.as_str(), asked.path.as_str()),
+        ("CONNECT", address.to_string().as_str())
+    );
+    assert_eq!(
+        asked.header("proxy-authorization"),
+        Some("Basic dXNlcjpzM2NyZXQ=")
+    );
     assert_eq!(server.asked()[0].header("proxy-authorization"), None);
 
     // A proxy that refuses, and one that is none.
-    let refusing = Server::new(|_| crate::support::server::status("407 Proxy Authentication Required", &[]));
+    let refusing =
+        Server::new(|_| crate::support::server::status("407 Proxy Authentication Required", &[]));
     for (proxy, codes) in [
         (refusing.url(""), ["connect", "connection"]),
-        ("http://u:s3cret@127.0.0.1:1".to_owned(), ["connect", "connection"]),
+        (
+            "http://u:s3cret@127.0.0.1:1".to_owned(),
+            ["connect", "connection"],
+        ),
     ] {
-        let options = Options { proxy: Some(proxy), patience: patience(), ..Options::default() };
-        let error = one(&fetcher(&Test::new(), options), &request(&server.url("/x"), &file())).unwrap_err();
+        let options = Options {
+            proxy: Some(proxy),
+            patience: patience(),
+            ..Options::default()
+        };
+        let error = one(
+            &fetcher(&Test::new(), options),
+            &request(&server.url("/x"), &file()),
+        )
+        .unwrap_err();
         assert!(codes.contains(&error.failure.code()), "{error}");
         assert!(!error.to_string().contains("s3cret"), "{error}");
     }

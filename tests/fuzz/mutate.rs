@@ -57,7 +57,10 @@ const PIECES: &[&[u8]] = &[
 
 impl Mutator {
     pub fn new(seed: u64, seeds: Vec<Vec<u8>>) -> Self {
-        Self { state: seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1, seeds }
+        Self {
+            state: seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1,
+            seeds,
+        }
     }
 
     /// A number below `limit`, by xorshift.

@@ -46,7 +46,10 @@ pub struct Parser {
     pub parse: fn(&[u8]),
 }
 
-const SIGNER: Signer<'_> = Signer { identity: "a@example.com", issuer: "https://issuer.example.com" };
+const SIGNER: Signer<'_> = Signer {
+    identity: "a@example.com",
+    issuer: "https://issuer.example.com",
+};
 
 fn read(path: &str) -> Vec<u8> {
     std::fs::read(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
@@ -70,7 +73,11 @@ fn lock() -> Vec<u8> {
 fn bundle() -> Vec<u8> {
     let test = Test::new().line("bundle create --out b.zip --target host --k8s 1.36.0");
     let test = test.stocked("plan --target host --k8s 1.36.0");
-    if test.run().code == Some(0) { test.read("b.zip") } else { zip(&[("index.json".to_owned(), b"{}")]) }
+    if test.run().code == Some(0) {
+        test.read("b.zip")
+    } else {
+        zip(&[("index.json".to_owned(), b"{}")])
+    }
 }
 
 fn parse_bundle(bytes: &[u8]) {
@@ -83,7 +90,10 @@ fn parse_bundle(bytes: &[u8]) {
 fn certificates() -> Vec<Vec<u8>> {
     ["root-2010", "root-2011"]
         .map(|name| {
-            Tree::embedded_manifests().get(&format!("trust/roots/microsoft-{name}.pem")).unwrap().to_vec()
+            Tree::embedded_manifests()
+                .get(&format!("trust/roots/microsoft-{name}.pem"))
+                .unwrap()
+                .to_vec()
         })
         .to_vec()
 }
@@ -91,7 +101,9 @@ fn certificates() -> Vec<Vec<u8>> {
 fn certificate_of_sigstore() -> Vec<u8> {
     let bundle: Value =
         serde_json::from_slice(&read("tests/fixtures/sigstore/message-v0.3.json")).expect("JSON");
-    let text = bundle["verificationMaterial"]["certificate"]["rawBytes"].as_str().expect("certificate");
+    let text = bundle["verificationMaterial"]["certificate"]["rawBytes"]
+        .as_str()
+        .expect("certificate");
     STANDARD.decode(text).expect("base64")
 }
 
@@ -99,15 +111,36 @@ fn certificate_of_sigstore() -> Vec<u8> {
 fn promises() -> Vec<Vec<u8>> {
     let der = certificate_of_sigstore();
     let oid = [0x2b, 0x06, 0x01, 0x04, 0x01, 0xd6, 0x79, 0x02, 0x04, 0x02];
-    let at = der.windows(oid.len()).position(|found| found == oid).expect("the extension") + oid.len();
+    let at = der
+        .windows(oid.len())
+        .position(|found| found == oid)
+        .expect("the extension")
+        + oid.len();
     // OCTET STRING of the extension's value, with a length of one or two bytes.
-    let skip = if der[at + 1] < 0x80 { 2 } else { 2 + usize::from(der[at + 1] & 0x7f) };
-    vec![der[at + skip..(at + skip + 130).min(der.len())].to_vec(), vec![4, 4, 0, 2, 0, 0]]
+    let skip = if der[at + 1] < 0x80 {
+        2
+    } else {
+        2 + usize::from(der[at + 1] & 0x7f)
+    };
+    vec![
+        der[at + skip..(at + skip + 130).min(der.len())].to_vec(),
+        vec![4, 4, 0, 2, 0, 0],
+    ]
 }
 
 fn parse_archive(format: ArchiveFormat, bytes: &[u8]) {
-    let limits = Limits { total: 1 << 20, entry: 1 << 20, ..Limits::default() };
-    let _ = read_members(Cursor::new(bytes), format, &Wanted::all_files(), &limits, &mut |_, _| Ok(()));
+    let limits = Limits {
+        total: 1 << 20,
+        entry: 1 << 20,
+        ..Limits::default()
+    };
+    let _ = read_members(
+        Cursor::new(bytes),
+        format,
+        &Wanted::all_files(),
+        &limits,
+        &mut |_, _| Ok(()),
+    );
 }
 
 fn files() -> Vec<(String, &'static [u8])> {
@@ -132,7 +165,12 @@ pub const PARSERS: &[Parser] = &[
     },
     Parser {
         name: "definition",
-        files: &["src/model/value.rs", "src/model/value/", "src/model/line.rs", "src/model/image_version.rs"],
+        files: &[
+            "src/model/value.rs",
+            "src/model/value/",
+            "src/model/line.rs",
+            "src/model/image_version.rs",
+        ],
         least: 300,
         seeds: || {
             texts(&[
@@ -167,14 +205,22 @@ pub const PARSERS: &[Parser] = &[
     },
     Parser {
         name: "manifests",
-        files: &["src/model/version.rs", "src/model/upstream.rs", "src/model/resource/desired.rs"],
+        files: &[
+            "src/model/version.rs",
+            "src/model/upstream.rs",
+            "src/model/resource/desired.rs",
+        ],
         least: 60,
         seeds: || {
-            ["components/containerd.json", "windows/2022.json", "../packer/targets/azure/target.json"]
-                .map(|name| read(&format!("manifests/{name}")))
-                .into_iter()
-                .chain([read("provisioners/steps/040-containerd.json")])
-                .collect()
+            [
+                "components/containerd.json",
+                "windows/2022.json",
+                "../packer/targets/azure/target.json",
+            ]
+            .map(|name| read(&format!("manifests/{name}")))
+            .into_iter()
+            .chain([read("provisioners/steps/040-containerd.json")])
+            .collect()
         },
         parse: |bytes| {
             drop(parse_json::<Component>("component", bytes));
@@ -220,11 +266,17 @@ pub const PARSERS: &[Parser] = &[
         files: &[],
         least: 300,
         seeds: || {
-            texts(&["==> a.b: \\u0041 %41 &#x41; x\n    a.b: ''\n", "https://u:p@a.example/?token=abc\r\n"])
+            texts(&[
+                "==> a.b: \\u0041 %41 &#x41; x\n    a.b: ''\n",
+                "https://u:p@a.example/?token=abc\r\n",
+            ])
         },
         parse: |bytes| {
             let text = text(bytes);
-            assert_eq!(mask_text(&text).matches('\n').count(), text.matches('\n').count());
+            assert_eq!(
+                mask_text(&text).matches('\n').count(),
+                text.matches('\n').count()
+            );
         },
     },
     Parser {
@@ -340,7 +392,11 @@ pub const PARSERS: &[Parser] = &[
     },
     Parser {
         name: "join-input",
-        files: &["src/join/check.rs", "src/join/kubelet.rs", "src/join/token.rs"],
+        files: &[
+            "src/join/check.rs",
+            "src/join/kubelet.rs",
+            "src/join/token.rs",
+        ],
         least: 300,
         seeds: || {
             texts(&[
@@ -437,7 +493,12 @@ pub const PARSERS: &[Parser] = &[
                 "-----BEGIN PUBLIC KEY-----\nMFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAE\n-----END PUBLIC KEY-----\n",
                 "untrusted comment: x\nRWQf6LRCGA9i53mlYecO4IzT51TGPpvWucNSCh1CBM0QTaLn73Y7GFO3\n",
             ]);
-            seeds.push(Tree::embedded_manifests().get("trust/hashicorp.asc").unwrap().to_vec());
+            seeds.push(
+                Tree::embedded_manifests()
+                    .get("trust/hashicorp.asc")
+                    .unwrap()
+                    .to_vec(),
+            );
             seeds
         },
         parse: |bytes| {

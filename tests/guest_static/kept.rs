@@ -19,10 +19,26 @@ const KEPT: [(&str, &str, &str); 14] = [
         "[Console]::InputEncoding",
         "code page 65001 puts a byte order mark before the input",
     ),
-    ("engine/Windows.ps1", "LogonType = 'ServiceAccount'", "a task of SYSTEM waits for somebody to sign in"),
-    ("engine/Update.ps1", "$outcome.ResultCode -eq 3", "an update that needs its restart counts as failed"),
-    ("engine/Downloads.ps1", "$Code -in 22, 37", "a connection that was refused or reset is not tried again"),
-    ("host/Install.ps1", r"$Destination.TrimEnd('\', '/')", "a trailing backslash escapes a quote"),
+    (
+        "engine/Windows.ps1",
+        "LogonType = 'ServiceAccount'",
+        "a task of SYSTEM waits for somebody to sign in",
+    ),
+    (
+        "engine/Update.ps1",
+        "$outcome.ResultCode -eq 3",
+        "an update that needs its restart counts as failed",
+    ),
+    (
+        "engine/Downloads.ps1",
+        "$Code -in 22, 37",
+        "a connection that was refused or reset is not tried again",
+    ),
+    (
+        "host/Install.ps1",
+        r"$Destination.TrimEnd('\', '/')",
+        "a trailing backslash escapes a quote",
+    ),
     (
         "node/Payload.ps1",
         "[IO.File]::Copy((Resolve-NativePath -Path $Payload), $copy)",
@@ -33,10 +49,26 @@ const KEPT: [(&str, &str, &str); 14] = [
         "    [IO.File]::Delete(\"$native.partial\")\n    \"$native.partial\"",
         "a program keeps the access that a user gave to the file where it grew",
     ),
-    ("node/Network.ps1", "-cmatch 'NotFound'", "a Node that is not there yet ends the join"),
-    ("node/Upgrade-Node.ps1", "-Phase 'node' -Platform", "an upgrade applies what only a build needs"),
-    ("templates/setup-complete.cmd", "if not %errorlevel%==0", "a negative exit code counts as success"),
-    ("steps/900-seal.json", "accounts /maxpwage:unlimited", "the first boot waits for a new password"),
+    (
+        "node/Network.ps1",
+        "-cmatch 'NotFound'",
+        "a Node that is not there yet ends the join",
+    ),
+    (
+        "node/Upgrade-Node.ps1",
+        "-Phase 'node' -Platform",
+        "an upgrade applies what only a build needs",
+    ),
+    (
+        "templates/setup-complete.cmd",
+        "if not %errorlevel%==0",
+        "a negative exit code counts as success",
+    ),
+    (
+        "steps/900-seal.json",
+        "accounts /maxpwage:unlimited",
+        "the first boot waits for a new password",
+    ),
     (
         "steps/150-cloudbase-init.json",
         "RUN_SERVICE_AS_LOCAL_SYSTEM=1",
@@ -47,9 +79,13 @@ const KEPT: [(&str, &str, &str); 14] = [
 #[test]
 fn what_windows_asks_of_the_scripts_is_kept() {
     let folder = root().join("provisioners");
-    let lost = KEPT
-        .iter()
-        .filter(|(file, text, _)| !std::fs::read_to_string(folder.join(file)).expect(file).contains(text));
-    let lost: Vec<String> = lost.map(|(file, text, why)| format!("{file}: no `{text}`: {why}")).collect();
+    let lost = KEPT.iter().filter(|(file, text, _)| {
+        !std::fs::read_to_string(folder.join(file))
+            .expect(file)
+            .contains(text)
+    });
+    let lost: Vec<String> = lost
+        .map(|(file, text, why)| format!("{file}: no `{text}`: {why}"))
+        .collect();
     assert!(lost.is_empty(), "{}", lost.join("\n"));
 }

@@ -24,19 +24,33 @@ struct Line {
 impl Line {
     /// With `{}` in place of every variable.
     fn form(&self) -> String {
-        Regex::new(r"\{[^{}]*\}").unwrap().replace_all(&self.words.join(" "), "{}").into_owned()
+        Regex::new(r"\{[^{}]*\}")
+            .unwrap()
+            .replace_all(&self.words.join(" "), "{}")
+            .into_owned()
     }
 }
 
 /// Text between double quotes with its variables as `{name}`.
 fn expandable(text: &str) -> String {
     let inner = text.strip_prefix('"').unwrap_or(text);
-    let inner = inner.strip_suffix('"').unwrap_or(inner).replace("`\"", "\"").replace("`$", "$");
+    let inner = inner
+        .strip_suffix('"')
+        .unwrap_or(inner)
+        .replace("`\"", "\"")
+        .replace("`$", "$");
     let variable = Regex::new(r"\$\([^()]*(?:\([^()]*\)[^()]*)*\)|\$[A-Za-z_:]+").unwrap();
     variable
         .replace_all(&inner, |found: &regex_lite::Captures| {
             let name = found[0].trim_start_matches('$');
-            format!("{{{}}}", if name.starts_with('(') { "expression" } else { name })
+            format!(
+                "{{{}}}",
+                if name.starts_with('(') {
+                    "expression"
+                } else {
+                    name
+                }
+            )
         })
         .into_owned()
 }
@@ -44,11 +58,17 @@ fn expandable(text: &str) -> String {
 /// The words of `@('a', $b) + $c`; what a variable holds is put in its place.
 fn words(text: &str, known: &BTreeMap<String, Vec<String>>) -> Vec<String> {
     let token =
-        Regex::new(r#"'[^']*'|"(?:[^"`]|`.)*"|\((?:[^()]|\([^()]*\))*-join[^()]*\)|\$[A-Za-z_]+"#).unwrap();
+        Regex::new(r#"'[^']*'|"(?:[^"`]|`.)*"|\((?:[^()]|\([^()]*\))*-join[^()]*\)|\$[A-Za-z_]+"#)
+            .unwrap();
     let mut found = Vec::new();
     for token in token.find_iter(text).map(|token| token.as_str()) {
         if let Some(name) = token.strip_prefix('$') {
-            found.extend(known.get(name).cloned().unwrap_or_else(|| vec![format!("{{{name}}}")]));
+            found.extend(
+                known
+                    .get(name)
+                    .cloned()
+                    .unwrap_or_else(|| vec![format!("{{{name}}}")]),
+            );
         } else if token.starts_with('(') {
             found.push("{expression}".to_owned());
         } else if token.starts_with('\'') {
@@ -64,7 +84,8 @@ fn words(text: &str, known: &BTreeMap<String, Vec<String>>) -> Vec<String> {
 fn lines_of(function: &str, text: &str) -> Vec<Line> {
     let assignment = Regex::new(r#"^\$([A-Za-z]+) (\+?)= ((?:@\(|["']).*)$"#).unwrap();
     let executable = Regex::new(r#""[^"]*\\([A-Za-z]+\.exe)""#).unwrap();
-    let passed = Regex::new(r"(?:-Arguments|-ArgumentLine|arguments =) (@\([^)]*\)|\$[A-Za-z]+)").unwrap();
+    let passed =
+        Regex::new(r"(?:-Arguments|-ArgumentLine|arguments =) (@\([^)]*\)|\$[A-Za-z]+)").unwrap();
     let mut known: BTreeMap<String, Vec<String>> = BTreeMap::new();
     let (mut waiting, mut found): (Option<String>, _) = (None, Vec::new());
     let line = |program: &str, words: Vec<String>| Line {
@@ -73,8 +94,13 @@ fn lines_of(function: &str, text: &str) -> Vec<Line> {
         words,
     };
     for statement in text.lines().map(str::trim) {
-        let named = executable.captures(statement).map(|found| found[1].to_owned());
-        if let Some(parts) = assignment.captures(statement).filter(|parts| !parts[3].contains(".exe")) {
+        let named = executable
+            .captures(statement)
+            .map(|found| found[1].to_owned());
+        if let Some(parts) = assignment
+            .captures(statement)
+            .filter(|parts| !parts[3].contains(".exe"))
+        {
             let mut value = words(&parts[3], &known);
             if &parts[2] == "+" {
                 value = [known.get(&parts[1]).cloned().unwrap_or_default(), value].concat();
@@ -95,7 +121,10 @@ fn lines_of(function: &str, text: &str) -> Vec<Line> {
 fn platform_lines() -> Vec<Line> {
     let scripts = scripts_below("provisioners");
     let windows = scripts.iter().find(|script| script.is_platform()).unwrap();
-    functions(windows).into_iter().flat_map(|(name, node)| lines_of(&name, windows.of(node))).collect()
+    functions(windows)
+        .into_iter()
+        .flat_map(|(name, node)| lines_of(&name, windows.of(node)))
+        .collect()
 }
 
 /// `& "…\program.exe" word word` in the texts of the steps.
@@ -104,12 +133,27 @@ fn step_lines(texts: &[(String, String)]) -> Vec<Line> {
     let list = Regex::new(r#"\$set \+?= (?:@\()?"([^"]*)"\)?"#).unwrap();
     let mut found = Vec::new();
     for (name, text) in texts {
-        let more: Vec<String> = list.captures_iter(text).map(|word| expandable(&word[1])).collect();
+        let more: Vec<String> = list
+            .captures_iter(text)
+            .map(|word| expandable(&word[1]))
+            .collect();
         for parts in call.captures_iter(text) {
-            let words = parts[2].split_whitespace().map(str::to_owned).collect::<Vec<_>>();
-            let words =
-                words.into_iter().flat_map(|word| if word == "@set" { more.clone() } else { vec![word] });
-            let line = Line { function: name.clone(), program: parts[1].to_owned(), words: words.collect() };
+            let words = parts[2]
+                .split_whitespace()
+                .map(str::to_owned)
+                .collect::<Vec<_>>();
+            let words = words.into_iter().flat_map(|word| {
+                if word == "@set" {
+                    more.clone()
+                } else {
+                    vec![word]
+                }
+            });
+            let line = Line {
+                function: name.clone(),
+                program: parts[1].to_owned(),
+                words: words.collect(),
+            };
             found.push(line);
         }
     }
@@ -121,18 +165,29 @@ fn unknown_lines(lines: &[Line], grammar: &Value) -> Vec<String> {
     let allowed = |line: &Line| {
         let forms = grammar[&line.program]["lines"].as_array();
         let (given, literal) = (line.form(), line.words.join(" "));
-        forms.into_iter().flatten().filter_map(Value::as_str).any(|form| {
-            let pattern =
-                format!("^{}$", regex_lite::escape(form).replace(r"\{\}", r"(?:\{\}|[A-Za-z0-9.]+)"));
-            given == form || Regex::new(&pattern).unwrap().is_match(&literal)
-        })
+        forms
+            .into_iter()
+            .flatten()
+            .filter_map(Value::as_str)
+            .any(|form| {
+                let pattern = format!(
+                    "^{}$",
+                    regex_lite::escape(form).replace(r"\{\}", r"(?:\{\}|[A-Za-z0-9.]+)")
+                );
+                given == form || Regex::new(&pattern).unwrap().is_match(&literal)
+            })
     };
     let unknown = lines.iter().filter(|line| !allowed(line));
-    unknown.map(|line| format!("{}: {} {}", line.function, line.program, line.form())).collect()
+    unknown
+        .map(|line| format!("{}: {} {}", line.function, line.program, line.form()))
+        .collect()
 }
 
 fn grammar() -> Value {
-    serde_json::from_str(&std::fs::read_to_string(root().join("tests/guest/programs.json")).unwrap()).unwrap()
+    serde_json::from_str(
+        &std::fs::read_to_string(root().join("tests/guest/programs.json")).unwrap(),
+    )
+    .unwrap()
 }
 
 #[test]
@@ -142,7 +197,10 @@ fn programs_of_windows_get_arguments_that_they_document() {
     assert!(lines.len() >= 18, "{lines:#?}");
     assert_none(&unknown_lines(&lines, &grammar()));
     for program in grammar().as_object().unwrap().keys() {
-        assert!(lines.iter().any(|line| line.program == *program), "no script runs {program}");
+        assert!(
+            lines.iter().any(|line| line.program == *program),
+            "no script runs {program}"
+        );
     }
 }
 
@@ -172,7 +230,9 @@ pub(super) fn filled(function: &str, values: &[(&str, &str)]) -> Vec<String> {
     let lines = platform_lines();
     let line = lines.iter().find(|line| line.function == function).unwrap();
     let fill = |word: &String| {
-        values.iter().fold(word.clone(), |word, (name, value)| word.replace(&format!("{{{name}}}"), value))
+        values.iter().fold(word.clone(), |word, (name, value)| {
+            word.replace(&format!("{{{name}}}"), value)
+        })
     };
     line.words.iter().map(fill).collect()
 }
@@ -186,7 +246,11 @@ pub(super) fn capture_program(name: &str, arguments: &[String]) -> Option<(i32, 
         .output()
         .unwrap();
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    Some((output.status.code().unwrap(), text(&output.stdout), text(&output.stderr)))
+    Some((
+        output.status.code().unwrap(),
+        text(&output.stdout),
+        text(&output.stderr),
+    ))
 }
 
 fn run_program(name: &str, arguments: &[String]) -> Option<(i32, String)> {
@@ -195,7 +259,10 @@ fn run_program(name: &str, arguments: &[String]) -> Option<(i32, String)> {
 
 pub(super) fn download_arguments(url: &str, protocol: &str, path: &Path) -> Vec<String> {
     let path = path.to_str().unwrap();
-    filled("Get-DownloadCommand", &[("protocol", protocol), ("Path", path), ("Url", url)])
+    filled(
+        "Get-DownloadCommand",
+        &[("protocol", protocol), ("Path", path), ("Url", url)],
+    )
 }
 
 /// The protocols that `Get-DownloadCommand` allows for a scheme.
@@ -224,10 +291,15 @@ fn curl_downloads_with_the_arguments_of_the_engine() {
     for (url, scheme, code, content) in table {
         drop(std::fs::remove_file(&target));
         let arguments = download_arguments(&url, &protocol(scheme), &target);
-        let Some((found, said)) = run_program("curl", &arguments) else { return };
+        let Some((found, said)) = run_program("curl", &arguments) else {
+            return;
+        };
         assert_eq!(found, code, "{url}: {said}");
         assert_eq!(
-            std::fs::read_to_string(&target).ok().filter(|text| !text.is_empty()).as_deref(),
+            std::fs::read_to_string(&target)
+                .ok()
+                .filter(|text| !text.is_empty())
+                .as_deref(),
             content,
             "{url}"
         );
@@ -239,14 +311,22 @@ fn curl_downloads_with_the_arguments_of_the_engine() {
 /// 2 is curl's code for options that it does not know.
 #[test]
 fn curl_refuses_options_that_are_misspelt() {
-    let values = [("protocol", "=file"), ("Path", "/dev/null"), ("Url", "file:///dev/null")];
+    let values = [
+        ("protocol", "=file"),
+        ("Path", "/dev/null"),
+        ("Url", "file:///dev/null"),
+    ];
     let right = filled("Get-DownloadCommand", &values);
-    let options: Vec<usize> = (0..right.len()).filter(|at| right[*at].starts_with("--")).collect();
+    let options: Vec<usize> = (0..right.len())
+        .filter(|at| right[*at].starts_with("--"))
+        .collect();
     assert!(options.len() >= 9, "{right:?}");
     for at in options {
         let mut wrong = right.clone();
         wrong[at].insert(3, 'q');
-        let Some((code, said)) = run_program("curl", &wrong) else { return };
+        let Some((code, said)) = run_program("curl", &wrong) else {
+            return;
+        };
         assert_eq!(code, 2, "{wrong:?}: {said}");
     }
 }
@@ -271,11 +351,20 @@ fn curl_of_server_2019_knows_every_option() {
         ("--max-time", "4.0"),
         ("--noproxy", "7.19.4"),
     ]);
-    let parts = |version: &str| version.split('.').map(|part| part.parse().unwrap()).collect::<Vec<u32>>();
-    for line in platform_lines().iter().filter(|line| line.program == "curl.exe") {
+    let parts = |version: &str| {
+        version
+            .split('.')
+            .map(|part| part.parse().unwrap())
+            .collect::<Vec<u32>>()
+    };
+    for line in platform_lines()
+        .iter()
+        .filter(|line| line.program == "curl.exe")
+    {
         for option in line.words.iter().filter(|word| word.starts_with("--")) {
-            let version =
-                added.get(option.as_str()).unwrap_or_else(|| panic!("{option}: since which version?"));
+            let version = added
+                .get(option.as_str())
+                .unwrap_or_else(|| panic!("{option}: since which version?"));
             assert!(parts(version) <= parts("7.55.1"), "{option}");
         }
     }
@@ -291,20 +380,41 @@ fn tar_takes_members_out_with_the_arguments_of_the_engine() {
         std::fs::write(path(name), name).unwrap();
     }
     let archive = path("a.tar.gz");
-    let make = ["-czf", &archive, "-C", &path("in"), "--", "bin/containerd.exe", "bin/ctr.exe", "--version"]
-        .map(str::to_owned);
+    let make = [
+        "-czf",
+        &archive,
+        "-C",
+        &path("in"),
+        "--",
+        "bin/containerd.exe",
+        "bin/ctr.exe",
+        "--version",
+    ]
+    .map(str::to_owned);
     if run_program("bsdtar", &make).is_none() {
         return;
     }
     let take = |member: &str| {
         let destination = path("out");
-        let values = [("Archive", archive.as_str()), ("Destination", &destination), ("Members", member)];
-        run_program("bsdtar", &filled("Expand-TarMember", &values)).unwrap().0
+        let values = [
+            ("Archive", archive.as_str()),
+            ("Destination", &destination),
+            ("Members", member),
+        ];
+        run_program("bsdtar", &filled("Expand-TarMember", &values))
+            .unwrap()
+            .0
     };
     assert_eq!(take("bin/ctr.exe"), 0);
-    assert_eq!(std::fs::read_to_string(path("out/bin/ctr.exe")).unwrap(), "in/bin/ctr.exe");
+    assert_eq!(
+        std::fs::read_to_string(path("out/bin/ctr.exe")).unwrap(),
+        "in/bin/ctr.exe"
+    );
     assert!(!Path::new(&path("out/bin/containerd.exe")).exists());
     assert_ne!(take("bin/missing.exe"), 0);
     assert_eq!(take("--version"), 0);
-    assert!(Path::new(&path("out/--version")).exists(), "a member is no option");
+    assert!(
+        Path::new(&path("out/--version")).exists(),
+        "a member is no option"
+    );
 }

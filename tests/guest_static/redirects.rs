@@ -48,8 +48,9 @@ fn start_server() -> Server {
 fn redirect(asked: &Asked, code: &str, target: &str) -> Vec<Step> {
     let here = format!("http://{}", asked.header("host").unwrap_or_default());
     let location = target.replace("{here}", &here);
-    let head =
-        format!("HTTP/1.1 {code}\r\nLocation: {location}\r\nContent-Length: 5\r\nConnection: close\r\n\r\n");
+    let head = format!(
+        "HTTP/1.1 {code}\r\nLocation: {location}\r\nContent-Length: 5\r\nConnection: close\r\n\r\n"
+    );
     vec![Step::Send(format!("{head}moved").into_bytes()), Step::Close]
 }
 
@@ -85,9 +86,19 @@ fn curl_tells_where_a_redirect_leads_and_asks_nobody_there() {
         ("/hop1", 0, "{here}/folder/file"),
     ] {
         let server = start_server();
-        let Some(found) = ask(&server.url(path), &target) else { return };
-        assert_eq!(found, (code, expected.replace("{here}", &server.url(""))), "{path}");
-        assert!(server.asked().iter().all(|asked| asked.path == path), "{path}: {:?}", server.asked());
+        let Some(found) = ask(&server.url(path), &target) else {
+            return;
+        };
+        assert_eq!(
+            found,
+            (code, expected.replace("{here}", &server.url(""))),
+            "{path}"
+        );
+        assert!(
+            server.asked().iter().all(|asked| asked.path == path),
+            "{path}: {:?}",
+            server.asked()
+        );
     }
 }
 
@@ -107,9 +118,15 @@ fn the_file_at_the_end_of_redirects_replaces_their_answers() {
         let server = start_server();
         let (mut url, mut ended) = (server.url(path), None);
         while ended.is_none() {
-            let Some((code, printed)) = ask(&url, &target) else { return };
+            let Some((code, printed)) = ask(&url, &target) else {
+                return;
+            };
             assert!(server.asked().len() <= asked, "{path}");
-            if printed.is_empty() { ended = Some(code) } else { url = printed }
+            if printed.is_empty() {
+                ended = Some(code)
+            } else {
+                url = printed
+            }
         }
         assert_eq!((ended, server.asked().len()), (Some(code), asked), "{path}");
         assert_eq!(std::fs::read_to_string(&target).unwrap(), content, "{path}");
@@ -119,7 +136,11 @@ fn the_file_at_the_end_of_redirects_replaces_their_answers() {
 /// The form of a URL in `Split-DownloadUrl`.
 fn read_form() -> Regex {
     let text = std::fs::read_to_string(root().join("provisioners/engine/Downloads.ps1")).unwrap();
-    let form = text.split("$form = '").nth(1).and_then(|rest| rest.split('\'').next()).unwrap();
+    let form = text
+        .split("$form = '")
+        .nth(1)
+        .and_then(|rest| rest.split('\'').next())
+        .unwrap();
     Regex::new(form).unwrap()
 }
 
@@ -131,10 +152,22 @@ fn hosts_are_read_as_the_program_reads_them() {
     for (url, expected) in [
         ("https://files.example/a", Some("files.example")),
         ("https://Files.Example:8443/a?b=@c#d", Some("Files.Example")),
-        ("https://files.example?x@evil.example/", Some("files.example")),
-        ("https://files.example#@evil.example/", Some("files.example")),
-        ("https://a_b.files.example/{a,b}[1-3]|^", Some("a_b.files.example")),
-        ("https://xn--bcher-kva.example", Some("xn--bcher-kva.example")),
+        (
+            "https://files.example?x@evil.example/",
+            Some("files.example"),
+        ),
+        (
+            "https://files.example#@evil.example/",
+            Some("files.example"),
+        ),
+        (
+            "https://a_b.files.example/{a,b}[1-3]|^",
+            Some("a_b.files.example"),
+        ),
+        (
+            "https://xn--bcher-kva.example",
+            Some("xn--bcher-kva.example"),
+        ),
         ("https://files.example./a", Some("files.example.")),
         ("https://[::1]:8443/a", Some("[::1]")),
         ("http://127.0.0.1/a", Some("127.0.0.1")),
@@ -163,11 +196,18 @@ fn hosts_are_read_as_the_program_reads_them() {
         ("files.example/a", None),
         ("", None),
     ] {
-        let found = form.captures(url).map(|found| found.get(2).unwrap().as_str());
+        let found = form
+            .captures(url)
+            .map(|found| found.get(2).unwrap().as_str());
         assert_eq!(found, expected, "{url:?}");
-        let Some(found) = found.map(str::to_ascii_lowercase) else { continue };
+        let Some(found) = found.map(str::to_ascii_lowercase) else {
+            continue;
+        };
         let read = Url::parse(url).unwrap();
-        assert!(read.username().is_empty() && read.password().is_none(), "{url}");
+        assert!(
+            read.username().is_empty() && read.password().is_none(),
+            "{url}"
+        );
         let is_same = read.host_str() == Some(found.as_str());
         let fits_none = found.parse::<HostPattern>().is_err();
         assert!(is_same || fits_none, "{url}: {:?}", read.host_str());
@@ -178,7 +218,11 @@ fn hosts_are_read_as_the_program_reads_them() {
 #[test]
 fn the_engine_takes_the_hosts_of_a_policy() {
     let text = std::fs::read_to_string(root().join("provisioners/engine/Selection.ps1")).unwrap();
-    let form = text.split("$form = '").nth(1).and_then(|rest| rest.split('\'').next()).unwrap();
+    let form = text
+        .split("$form = '")
+        .nth(1)
+        .and_then(|rest| rest.split('\'').next())
+        .unwrap();
     let form = Regex::new(form).unwrap();
     for pattern in [
         "dl.k8s.io",
@@ -189,7 +233,10 @@ fn the_engine_takes_the_hosts_of_a_policy() {
         "[2001:db8::a]",
         "xn--a-0ga.example",
     ] {
-        assert!(form.is_match(pattern) && pattern.parse::<HostPattern>().is_ok(), "{pattern}");
+        assert!(
+            form.is_match(pattern) && pattern.parse::<HostPattern>().is_ok(),
+            "{pattern}"
+        );
     }
     for text in [
         "*",
@@ -202,6 +249,9 @@ fn the_engine_takes_the_hosts_of_a_policy() {
         "a.example.",
         "",
     ] {
-        assert!(!form.is_match(text) && text.parse::<HostPattern>().is_err(), "{text}");
+        assert!(
+            !form.is_match(text) && text.parse::<HostPattern>().is_err(),
+            "{text}"
+        );
     }
 }

@@ -9,8 +9,12 @@ use tree_sitter::Node;
 use super::script::{Known, Parameter, Script, child, functions, parameters};
 
 pub(super) fn syntax(script: &Script) -> Vec<String> {
-    let bad = script.nodes().into_iter().filter(|node| node.is_error() || node.is_missing());
-    bad.map(|node| script.finding(node, "does not parse")).collect()
+    let bad = script
+        .nodes()
+        .into_iter()
+        .filter(|node| node.is_error() || node.is_missing());
+    bad.map(|node| script.finding(node, "does not parse"))
+        .collect()
 }
 
 pub(super) fn layout(script: &Script) -> Vec<String> {
@@ -41,8 +45,13 @@ pub(super) fn forms(script: &Script) -> Vec<String> {
             "pipeline_chain_tail" => "`&&` and `||` are not in 5.1",
             "variable" if script.of(node) == "$?" => "`$?` is no way to learn of a failure",
             "variable"
-                if ["$iswindows", "$islinux", "$iscoreclr", "$psnativecommanduseerroractionpreference"]
-                    .contains(&script.of(node).to_lowercase().as_str()) =>
+                if [
+                    "$iswindows",
+                    "$islinux",
+                    "$iscoreclr",
+                    "$psnativecommanduseerroractionpreference",
+                ]
+                .contains(&script.of(node).to_lowercase().as_str()) =>
             {
                 "a variable that is not in 5.1"
             }
@@ -54,7 +63,8 @@ pub(super) fn forms(script: &Script) -> Vec<String> {
                 "an empty catch hides the failure"
             }
             "function_statement"
-                if !parameters(script, node).is_empty() && !script.of(node).contains("[CmdletBinding()]") =>
+                if !parameters(script, node).is_empty()
+                    && !script.of(node).contains("[CmdletBinding()]") =>
             {
                 "without CmdletBinding an unknown parameter is ignored"
             }
@@ -121,10 +131,18 @@ pub(super) fn commands(script: &Script, known: &Known) -> Vec<String> {
         if FORBIDDEN.contains(&lower.as_str()) {
             findings.push(script.finding(node, &format!("{name} is not used here")));
         }
-        match known.functions.get(&lower).or_else(|| known.commands.get(&lower)) {
-            Some(declared) => findings.extend(arguments(script, node, name, declared, &known.common)),
-            None => findings
-                .push(script.finding(node, &format!("{name} is no command of 5.1 and no function here"))),
+        match known
+            .functions
+            .get(&lower)
+            .or_else(|| known.commands.get(&lower))
+        {
+            Some(declared) => {
+                findings.extend(arguments(script, node, name, declared, &known.common))
+            }
+            None => findings.push(script.finding(
+                node,
+                &format!("{name} is no command of 5.1 and no function here"),
+            )),
         }
     }
     for (name, node) in functions(script) {
@@ -145,9 +163,13 @@ fn arguments(
 ) -> Vec<String> {
     let mut findings = Vec::new();
     let (mut wants_value, mut splatted, mut given) = (false, false, BTreeSet::new());
-    let block_is_enough = ["where-object", "foreach-object"].contains(&name.to_lowercase().as_str());
+    let block_is_enough =
+        ["where-object", "foreach-object"].contains(&name.to_lowercase().as_str());
     let elements = child(node, "command_elements");
-    for element in elements.iter().flat_map(|found| found.children(&mut found.walk()).collect::<Vec<_>>()) {
+    for element in elements
+        .iter()
+        .flat_map(|found| found.children(&mut found.walk()).collect::<Vec<_>>())
+    {
         let text = script.of(element);
         match element.kind() {
             "redirection" => {}
@@ -155,10 +177,16 @@ fn arguments(
             "command_parameter" => {
                 let spelled = text.trim_start_matches('-').to_lowercase();
                 given.insert(spelled.clone());
-                match declared.iter().chain(common).find(|one| one.name.to_lowercase() == spelled) {
+                match declared
+                    .iter()
+                    .chain(common)
+                    .find(|one| one.name.to_lowercase() == spelled)
+                {
                     Some(one) => wants_value = !one.switch,
                     None => {
-                        findings.push(script.finding(element, &format!("{name} has no parameter {text}")));
+                        findings.push(
+                            script.finding(element, &format!("{name} has no parameter {text}")),
+                        );
                     }
                 }
             }
@@ -167,18 +195,24 @@ fn arguments(
             }
             _ if wants_value => wants_value = false,
             _ if block_is_enough && text.starts_with('{') => {}
-            _ => findings.push(script.finding(element, &format!("positional argument {text} of {name}"))),
+            _ => findings
+                .push(script.finding(element, &format!("positional argument {text} of {name}"))),
         }
     }
-    let missing =
-        declared.iter().filter(|one| one.mandatory && !splatted && !given.contains(&one.name.to_lowercase()));
-    findings.extend(missing.map(|one| script.finding(node, &format!("{name} needs -{}", one.name))));
+    let missing = declared
+        .iter()
+        .filter(|one| one.mandatory && !splatted && !given.contains(&one.name.to_lowercase()));
+    findings
+        .extend(missing.map(|one| script.finding(node, &format!("{name} needs -{}", one.name))));
     findings
 }
 
 /// Modules that PowerShell 7 has on every system, without their commands that only Windows has.
-const NEUTRAL: [&str; 3] =
-    ["Microsoft.PowerShell.Core", "Microsoft.PowerShell.Management", "Microsoft.PowerShell.Utility"];
+const NEUTRAL: [&str; 3] = [
+    "Microsoft.PowerShell.Core",
+    "Microsoft.PowerShell.Management",
+    "Microsoft.PowerShell.Utility",
+];
 const WINDOWS_NOUNS: [&str; 11] = [
     "-Service",
     "-Computer",
@@ -192,7 +226,15 @@ const WINDOWS_NOUNS: [&str; 11] = [
     "-ControlPanelItem",
     "-PSSessionConfiguration",
 ];
-const WINDOWS_TEXTS: [&str; 7] = ["hklm:", "hkcu:", "wsman:", "cert:", "win32_", ".exe", "registry::"];
+const WINDOWS_TEXTS: [&str; 7] = [
+    "hklm:",
+    "hkcu:",
+    "wsman:",
+    "cert:",
+    "win32_",
+    ".exe",
+    "registry::",
+];
 
 /// What must be asked before any other script may be loaded, the platform's among them.
 const BEFORE_LOADING: [&str; 2] = ["Get-AuthenticodeSignature", "Get-ExecutionPolicy"];
@@ -207,8 +249,12 @@ pub(super) fn windows_only(script: &Script, known: &Known) -> Vec<String> {
         if script.name.ends_with("/Invoke-Plan.ps1") && BEFORE_LOADING.contains(&name) {
             continue;
         }
-        let Some(module) = known.modules.get(&name.to_lowercase()) else { continue };
-        if !NEUTRAL.contains(&module.as_str()) || WINDOWS_NOUNS.iter().any(|noun| name.ends_with(noun)) {
+        let Some(module) = known.modules.get(&name.to_lowercase()) else {
+            continue;
+        };
+        if !NEUTRAL.contains(&module.as_str())
+            || WINDOWS_NOUNS.iter().any(|noun| name.ends_with(noun))
+        {
             findings.push(script.finding(node, &format!("{name} is for engine/Windows.ps1")));
         }
     }
@@ -225,16 +271,31 @@ pub(super) fn windows_only(script: &Script, known: &Known) -> Vec<String> {
 pub(super) fn called(scripts: &[Script]) -> BTreeSet<String> {
     scripts
         .iter()
-        .flat_map(|script| script.kind("command_name").map(|node| script.of(node).to_owned()))
+        .flat_map(|script| {
+            script
+                .kind("command_name")
+                .map(|node| script.of(node).to_owned())
+        })
         .collect()
 }
 
 /// The abilities are short, and the simulation has the same ones. What no other script calls is the
 /// platform's own.
-pub(super) fn platforms(windows: &Script, simulated: &Script, called: &BTreeSet<String>) -> Vec<String> {
+pub(super) fn platforms(
+    windows: &Script,
+    simulated: &Script,
+    called: &BTreeSet<String>,
+) -> Vec<String> {
     let declared = |script: &Script| -> BTreeMap<String, Vec<String>> {
-        let texts = |node| parameters(script, node).into_iter().map(|one| one.text).collect();
-        let all = functions(script).into_iter().filter(|(name, _)| !name.ends_with("-Simulation"));
+        let texts = |node| {
+            parameters(script, node)
+                .into_iter()
+                .map(|one| one.text)
+                .collect()
+        };
+        let all = functions(script)
+            .into_iter()
+            .filter(|(name, _)| !name.ends_with("-Simulation"));
         all.map(|(name, node)| (name, texts(node))).collect()
     };
     let (real, played) = (declared(windows), declared(simulated));
@@ -242,7 +303,13 @@ pub(super) fn platforms(windows: &Script, simulated: &Script, called: &BTreeSet<
     let mut findings = names
         .into_iter()
         .filter(|name| called.contains(*name) && real.get(*name) != played.get(*name))
-        .map(|name| format!("{name}: {:?} on Windows, {:?} simulated", real.get(name), played.get(name)))
+        .map(|name| {
+            format!(
+                "{name}: {:?} on Windows, {:?} simulated",
+                real.get(name),
+                played.get(name)
+            )
+        })
         .collect::<Vec<_>>();
     for (name, node) in functions(windows) {
         // Header, CmdletBinding, param and closing brace are not counted.
@@ -259,10 +326,19 @@ pub(super) fn model() -> BTreeMap<String, BTreeSet<String>> {
     let schema = schemars::schema_for!(ResourceKind).to_value();
     let mut types = BTreeMap::new();
     for variant in schema["oneOf"].as_array().unwrap() {
-        let name = variant["properties"]["type"]["const"].as_str().unwrap().to_owned();
-        let target = variant["properties"]["properties"]["$ref"].as_str().unwrap();
+        let name = variant["properties"]["type"]["const"]
+            .as_str()
+            .unwrap()
+            .to_owned();
+        let target = variant["properties"]["properties"]["$ref"]
+            .as_str()
+            .unwrap();
         let mut fields = BTreeSet::new();
-        collect_fields(&schema, schema.pointer(target.trim_start_matches('#')).unwrap(), &mut fields);
+        collect_fields(
+            &schema,
+            schema.pointer(target.trim_start_matches('#')).unwrap(),
+            &mut fields,
+        );
         // Rust joins the two to what Windows stores.
         if name == "service" {
             assert!(fields.remove("program") && fields.remove("arguments"));
@@ -278,23 +354,44 @@ pub(super) fn model() -> BTreeMap<String, BTreeSet<String>> {
 /// The fields of an object in all its forms: those of an absent thing, and those that its kind decides.
 fn collect_fields(schema: &Value, object: &Value, fields: &mut BTreeSet<String>) {
     fields.extend(
-        object["properties"].as_object().into_iter().flat_map(|properties| properties.keys().cloned()),
+        object["properties"]
+            .as_object()
+            .into_iter()
+            .flat_map(|properties| properties.keys().cloned()),
     );
-    let forms = ["oneOf", "anyOf", "allOf"].into_iter().filter_map(|form| object[form].as_array()).flatten();
+    let forms = ["oneOf", "anyOf", "allOf"]
+        .into_iter()
+        .filter_map(|form| object[form].as_array())
+        .flatten();
     for form in forms {
         collect_fields(schema, form, fields);
     }
     if let Some(target) = object["$ref"].as_str() {
-        collect_fields(schema, schema.pointer(target.trim_start_matches('#')).unwrap(), fields);
+        collect_fields(
+            schema,
+            schema.pointer(target.trim_start_matches('#')).unwrap(),
+            fields,
+        );
     }
 }
 
 /// One file per type, with exactly its Get and Set; Set takes the type's fields, Get some of them.
-pub(super) fn resources(scripts: &[Script], types: &BTreeMap<String, BTreeSet<String>>) -> Vec<String> {
+pub(super) fn resources(
+    scripts: &[Script],
+    types: &BTreeMap<String, BTreeSet<String>>,
+) -> Vec<String> {
     let mut findings = Vec::new();
     let mut files = BTreeSet::new();
-    for script in scripts.iter().filter(|script| script.name.contains("/resources/")) {
-        let name = script.name.rsplit('/').next().unwrap().trim_end_matches(".ps1");
+    for script in scripts
+        .iter()
+        .filter(|script| script.name.contains("/resources/"))
+    {
+        let name = script
+            .name
+            .rsplit('/')
+            .next()
+            .unwrap()
+            .trim_end_matches(".ps1");
         files.insert(name.to_owned());
         let Some(fields) = types.get(name) else {
             findings.push(format!("{}: no such resource type", script.name));
@@ -305,17 +402,26 @@ pub(super) fn resources(scripts: &[Script], types: &BTreeMap<String, BTreeSet<St
             let wanted = format!("{verb}-{name}Resource");
             let function = found.iter().find(|(name, _)| *name == wanted);
             function.map(|(_, node)| {
-                parameters(script, *node).into_iter().map(|one| one.name).collect::<BTreeSet<_>>()
+                parameters(script, *node)
+                    .into_iter()
+                    .map(|one| one.name)
+                    .collect::<BTreeSet<_>>()
             })
         };
         match of("Get") {
             Some(inputs) if inputs.is_subset(fields) => {}
-            inputs => findings.push(format!("{}: Get takes {inputs:?} of {fields:?}", script.name)),
+            inputs => findings.push(format!(
+                "{}: Get takes {inputs:?} of {fields:?}",
+                script.name
+            )),
         }
         match of("Set") {
             Some(inputs) if inputs == *fields => {}
             inputs => {
-                findings.push(format!("{}: Set takes {inputs:?}, the type has {fields:?}", script.name));
+                findings.push(format!(
+                    "{}: Set takes {inputs:?}, the type has {fields:?}",
+                    script.name
+                ));
             }
         }
         if script.text.lines().count() > 60 {
@@ -323,7 +429,10 @@ pub(super) fn resources(scripts: &[Script], types: &BTreeMap<String, BTreeSet<St
         }
     }
     findings.extend(
-        types.keys().filter(|name| !files.contains(*name)).map(|name| format!("{name}: no resource file")),
+        types
+            .keys()
+            .filter(|name| !files.contains(*name))
+            .map(|name| format!("{name}: no resource file")),
     );
     findings
 }

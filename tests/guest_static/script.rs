@@ -16,9 +16,15 @@ pub(super) struct Script {
 impl Script {
     pub(super) fn new(name: &str, text: String) -> Self {
         let mut parser = Parser::new();
-        parser.set_language(&tree_sitter_powershell::LANGUAGE.into()).unwrap();
+        parser
+            .set_language(&tree_sitter_powershell::LANGUAGE.into())
+            .unwrap();
         let tree = parser.parse(&text, None).unwrap();
-        Self { name: name.to_owned(), text, tree }
+        Self {
+            name: name.to_owned(),
+            text,
+            tree,
+        }
     }
 
     pub(super) fn is_platform(&self) -> bool {
@@ -26,7 +32,9 @@ impl Script {
     }
 
     pub(super) fn is_module(&self) -> bool {
-        self.name.rsplit_once('.').is_some_and(|(_, suffix)| suffix == "psm1")
+        self.name
+            .rsplit_once('.')
+            .is_some_and(|(_, suffix)| suffix == "psm1")
     }
 
     pub(super) fn of(&self, node: Node) -> &str {
@@ -50,7 +58,9 @@ impl Script {
     }
 
     pub(super) fn kind<'a>(&'a self, kind: &'static str) -> impl Iterator<Item = Node<'a>> {
-        self.nodes().into_iter().filter(move |node| node.kind() == kind)
+        self.nodes()
+            .into_iter()
+            .filter(move |node| node.kind() == kind)
     }
 }
 
@@ -80,8 +90,18 @@ pub(super) fn scripts_below(folder: &str) -> Vec<Script> {
     let files = WalkDir::new(&top).follow_links(true).sort_by_file_name();
     let mut scripts = Vec::new();
     for file in files.into_iter().map(Result::unwrap) {
-        if file.path().extension().is_some_and(|suffix| suffix == "ps1" || suffix == "psm1") {
-            let inner = file.path().strip_prefix(&top).unwrap().to_str().unwrap().replace('\\', "/");
+        if file
+            .path()
+            .extension()
+            .is_some_and(|suffix| suffix == "ps1" || suffix == "psm1")
+        {
+            let inner = file
+                .path()
+                .strip_prefix(&top)
+                .unwrap()
+                .to_str()
+                .unwrap()
+                .replace('\\', "/");
             let text = std::fs::read_to_string(file.path()).unwrap();
             scripts.push(Script::new(&format!("{folder}/{inner}"), text));
         }
@@ -91,7 +111,8 @@ pub(super) fn scripts_below(folder: &str) -> Vec<Script> {
 }
 
 pub(super) fn child<'a>(node: Node<'a>, kind: &str) -> Option<Node<'a>> {
-    node.children(&mut node.walk()).find(|child| child.kind() == kind)
+    node.children(&mut node.walk())
+        .find(|child| child.kind() == kind)
 }
 
 pub(super) fn parameters(script: &Script, function: Node) -> Vec<Parameter> {
@@ -99,12 +120,17 @@ pub(super) fn parameters(script: &Script, function: Node) -> Vec<Parameter> {
         .and_then(|block| child(block, "param_block"))
         .and_then(|block| child(block, "parameter_list"));
     let Some(list) = list else { return Vec::new() };
-    let declared =
-        list.children(&mut list.walk()).filter(|node| node.kind() == "script_parameter").collect::<Vec<_>>();
+    let declared = list
+        .children(&mut list.walk())
+        .filter(|node| node.kind() == "script_parameter")
+        .collect::<Vec<_>>();
     let read = |node: &Node| {
         let attributes = child(*node, "attribute_list").map_or("", |found| script.of(found));
         Parameter {
-            name: script.of(child(*node, "variable").unwrap()).trim_start_matches('$').to_owned(),
+            name: script
+                .of(child(*node, "variable").unwrap())
+                .trim_start_matches('$')
+                .to_owned(),
             text: script.of(*node).to_owned(),
             switch: attributes.contains("[switch]"),
             mandatory: attributes.contains("Mandatory"),
@@ -114,19 +140,27 @@ pub(super) fn parameters(script: &Script, function: Node) -> Vec<Parameter> {
 }
 
 pub(super) fn functions(script: &Script) -> Vec<(String, Node<'_>)> {
-    let named = |node| (script.of(child(node, "function_name").unwrap()).to_owned(), node);
+    let named = |node| {
+        (
+            script.of(child(node, "function_name").unwrap()).to_owned(),
+            node,
+        )
+    };
     script.kind("function_statement").map(named).collect()
 }
 
 pub(super) fn signatures(scripts: &[Script]) -> Signatures {
     let each = scripts.iter().flat_map(|script| {
-        functions(script).into_iter().map(|(name, node)| (name.to_lowercase(), parameters(script, node)))
+        functions(script)
+            .into_iter()
+            .map(|(name, node)| (name.to_lowercase(), parameters(script, node)))
     });
     each.collect()
 }
 
 pub(super) fn known(scripts: &[Script]) -> Known {
-    let text = std::fs::read_to_string(root().join("tests/fixtures/powershell-5.1-commands.json")).unwrap();
+    let text = std::fs::read_to_string(root().join("tests/fixtures/powershell-5.1-commands.json"))
+        .unwrap();
     let data: Value = serde_json::from_str(&text).unwrap();
     let read = |names: &Value| {
         let one = |name: &str| Parameter {
@@ -135,7 +169,12 @@ pub(super) fn known(scripts: &[Script]) -> Known {
             switch: name.ends_with('?'),
             mandatory: false,
         };
-        names.as_str().unwrap().split_whitespace().map(one).collect::<Vec<_>>()
+        names
+            .as_str()
+            .unwrap()
+            .split_whitespace()
+            .map(one)
+            .collect::<Vec<_>>()
     };
     let (mut commands, mut modules) = (Signatures::new(), BTreeMap::new());
     for (module, entries) in data["modules"].as_object().unwrap() {
@@ -144,5 +183,10 @@ pub(super) fn known(scripts: &[Script]) -> Known {
             modules.insert(name.to_lowercase(), module.clone());
         }
     }
-    Known { functions: signatures(scripts), commands, modules, common: read(&data["commonParameters"]) }
+    Known {
+        functions: signatures(scripts),
+        commands,
+        modules,
+        common: read(&data["commonParameters"]),
+    }
 }

@@ -14,23 +14,44 @@ use crate::support::Test;
 const FOLDERS: [&str; 4] = ["provisioners", "tests/guest", "manifests/cluster", "packer"];
 
 fn all_scripts() -> Vec<Script> {
-    FOLDERS.iter().flat_map(|folder| scripts_below(folder)).collect()
+    FOLDERS
+        .iter()
+        .flat_map(|folder| scripts_below(folder))
+        .collect()
 }
 
 /// Files of the repository with one of the suffixes, below the folders that hold PowerShell as text.
 fn files(suffixes: &[&str]) -> Vec<(String, String)> {
     let folders = ["packer", "provisioners", "manifests", "ci/pipelines"];
-    let mut found =
-        vec![("README.md".to_owned(), std::fs::read_to_string(root().join("README.md")).unwrap())];
-    for entry in folders.iter().flat_map(|folder| WalkDir::new(root().join(folder))) {
+    let mut found = vec![(
+        "README.md".to_owned(),
+        std::fs::read_to_string(root().join("README.md")).unwrap(),
+    )];
+    for entry in folders
+        .iter()
+        .flat_map(|folder| WalkDir::new(root().join(folder)))
+    {
         let entry = entry.unwrap();
-        let suffix = entry.path().extension().and_then(|it| it.to_str()).unwrap_or_default();
+        let suffix = entry
+            .path()
+            .extension()
+            .and_then(|it| it.to_str())
+            .unwrap_or_default();
         if entry.file_type().is_file() && suffixes.contains(&suffix) {
-            let name = entry.path().strip_prefix(root()).unwrap().to_string_lossy().replace('\\', "/");
+            let name = entry
+                .path()
+                .strip_prefix(root())
+                .unwrap()
+                .to_string_lossy()
+                .replace('\\', "/");
             found.push((name, std::fs::read_to_string(entry.path()).unwrap()));
         }
     }
-    found.retain(|(name, _)| suffixes.iter().any(|suffix| name.ends_with(&format!(".{suffix}"))));
+    found.retain(|(name, _)| {
+        suffixes
+            .iter()
+            .any(|suffix| name.ends_with(&format!(".{suffix}")))
+    });
     found
 }
 
@@ -58,16 +79,29 @@ fn yaml_blocks(text: &str) -> Vec<String> {
     let lines: Vec<&str> = text.lines().collect();
     let indent = |line: &str| line.len() - line.trim_start().len();
     let mut found = Vec::new();
-    for (number, line) in lines.iter().enumerate().filter(|(_, line)| line.ends_with('|')) {
-        let inner = lines[number + 1..].iter().take_while(|it| it.is_empty() || indent(it) > indent(line));
+    for (number, line) in lines
+        .iter()
+        .enumerate()
+        .filter(|(_, line)| line.ends_with('|'))
+    {
+        let inner = lines[number + 1..]
+            .iter()
+            .take_while(|it| it.is_empty() || indent(it) > indent(line));
         let block: Vec<&str> = inner.map(|line| line.trim_start()).collect();
-        let before = lines[..number].iter().rev().take(12).any(|line| line.contains("powershell"));
+        let before = lines[..number]
+            .iter()
+            .rev()
+            .take(12)
+            .any(|line| line.contains("powershell"));
         let shell = lines[..number]
             .iter()
             .rev()
             .take(3)
             .any(|line| line.trim() == "shell: pwsh" || line.trim() == "shell: powershell");
-        let named = line.trim_start().trim_start_matches("- ").starts_with("pwsh:")
+        let named = line
+            .trim_start()
+            .trim_start_matches("- ")
+            .starts_with("pwsh:")
             || shell
             || line.contains(".ps1:");
         if named || (before && !line.contains("run:") && !line.contains("script:")) {
@@ -82,16 +116,24 @@ fn texts() -> Vec<Script> {
     let mut found = Vec::new();
     for (name, text) in files(&["hcl"]) {
         found.extend(
-            pieces(&text, "<<-SCRIPT", "SCRIPT").into_iter().map(|it| Script::new(&name, it.to_owned())),
+            pieces(&text, "<<-SCRIPT", "SCRIPT")
+                .into_iter()
+                .map(|it| Script::new(&name, it.to_owned())),
         );
     }
     for (name, text) in files(&["md"]) {
         found.extend(
-            pieces(&text, "```powershell", "```").into_iter().map(|it| Script::new(&name, it.to_owned())),
+            pieces(&text, "```powershell", "```")
+                .into_iter()
+                .map(|it| Script::new(&name, it.to_owned())),
         );
     }
     for (name, text) in files(&["yml", "yaml"]) {
-        found.extend(yaml_blocks(&text).into_iter().map(|it| Script::new(&name, it)));
+        found.extend(
+            yaml_blocks(&text)
+                .into_iter()
+                .map(|it| Script::new(&name, it)),
+        );
     }
     for (name, text) in steps() {
         found.push(Script::new(&name, text));
@@ -102,11 +144,17 @@ fn texts() -> Vec<Script> {
 /// Texts of the steps' resources of type `script`.
 pub(super) fn steps() -> Vec<(String, String)> {
     let mut found = Vec::new();
-    for (name, text) in
-        files(&["json"]).into_iter().filter(|(name, _)| name.starts_with("provisioners/steps/"))
+    for (name, text) in files(&["json"])
+        .into_iter()
+        .filter(|(name, _)| name.starts_with("provisioners/steps/"))
     {
         let step: Value = serde_json::from_str(&text).unwrap();
-        for resource in step["resources"].as_array().unwrap().iter().filter(|it| it["type"] == "script") {
+        for resource in step["resources"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .filter(|it| it["type"] == "script")
+        {
             for property in ["test", "set"] {
                 let text = resource["properties"][property].as_str().unwrap();
                 found.push((format!("{name}#{}", resource["name"]), format!("{text}\n")));
@@ -122,8 +170,18 @@ fn no_script_has_a_trap_of_5_1() {
     let known = known(&scripts);
     let check = |script: &Script| {
         let loaded = loads(script, &scripts);
-        let all = [drives(script), defaults(script), collisions(script, &loaded)];
-        [all.concat(), members(script), preferences(script, &known), leaks(script, &known)].concat()
+        let all = [
+            drives(script),
+            defaults(script),
+            collisions(script, &loaded),
+        ];
+        [
+            all.concat(),
+            members(script),
+            preferences(script, &known),
+            leaks(script, &known),
+        ]
+        .concat()
     };
     assert_none(&scripts.iter().flat_map(check).collect::<Vec<_>>());
 }
@@ -141,10 +199,16 @@ fn every_function_is_defined_where_it_is_called() {
 fn user_data() -> Vec<Script> {
     let said = |form: &str| {
         let test = Test::new().env("T", "abcdef.0123456789abcdef");
-        let test =
-            test.line("join-data --k8s 1.36.4 --endpoint api.example.com:6443 --token-env T --ca-cert-hash");
+        let test = test.line(
+            "join-data --k8s 1.36.4 --endpoint api.example.com:6443 --token-env T --ca-cert-hash",
+        );
         let hash = format!("sha256:{}", "a".repeat(64));
-        test.args([hash.as_str()]).line("--as").args([form]).line("--signed-scripts").succeeds().stdout
+        test.args([hash.as_str()])
+            .line("--as")
+            .args([form])
+            .line("--signed-scripts")
+            .succeeds()
+            .stdout
     };
     let script = said("ps1");
     let (head, script) = script.split_once('\n').unwrap();
@@ -161,8 +225,16 @@ fn user_data() -> Vec<Script> {
 #[test]
 fn user_data_stops_at_its_first_error() {
     for script in user_data() {
-        assert!(script.text.starts_with("$ErrorActionPreference = 'Stop'\n"), "{}", script.text);
-        assert!(script.text.ends_with("exit $LASTEXITCODE\n"), "{}", script.text);
+        assert!(
+            script.text.starts_with("$ErrorActionPreference = 'Stop'\n"),
+            "{}",
+            script.text
+        );
+        assert!(
+            script.text.ends_with("exit $LASTEXITCODE\n"),
+            "{}",
+            script.text
+        );
     }
 }
 
@@ -172,17 +244,31 @@ fn no_text_of_powershell_has_a_trap_of_5_1() {
     let texts: Vec<Script> = texts().into_iter().chain(user_data()).collect();
     let kinds = [".hcl", ".md", ".yml", ".json", ".ps1", ".mime"];
     for kind in kinds {
-        assert!(texts.iter().any(|script| script.name.contains(kind)), "no text in {kind}");
+        assert!(
+            texts.iter().any(|script| script.name.contains(kind)),
+            "no text in {kind}"
+        );
     }
     let check = |script: &Script| {
-        [syntax(script), drives(script), members(script), preferences(script, &known)].concat()
+        [
+            syntax(script),
+            drives(script),
+            members(script),
+            preferences(script, &known),
+        ]
+        .concat()
     };
     assert_none(&texts.iter().flat_map(check).collect::<Vec<_>>());
 }
 
 #[test]
 fn no_value_of_a_plan_stands_in_quotes_of_a_script() {
-    assert_none(&steps().iter().flat_map(|(name, text)| quoted_values(name, text)).collect::<Vec<_>>());
+    assert_none(
+        &steps()
+            .iter()
+            .flat_map(|(name, text)| quoted_values(name, text))
+            .collect::<Vec<_>>(),
+    );
 }
 
 /// Each rule finds its defect, and only that one, in a script that is good without it.
@@ -196,15 +282,33 @@ fn each_trap_is_found() {
         ("$x = (Get-Thing | Sort-Object).Name\n", "may give nothing"),
         ("$x = (Get-Thing)[0]\n", "may give nothing"),
         ("(Get-Thing).Start()\n", "may give nothing"),
-        ("$x = Get-NetFirewallRule -Name 'x'\n", "needs -ErrorAction Stop"),
-        ("Register-ScheduledTask -TaskName 'x' -ErrorAction SilentlyContinue\n", "needs -ErrorAction Stop"),
-        ("$x = Get-FileHash -LiteralPath 'x'\n", "needs -ErrorAction Stop"),
+        (
+            "$x = Get-NetFirewallRule -Name 'x'\n",
+            "needs -ErrorAction Stop",
+        ),
+        (
+            "Register-ScheduledTask -TaskName 'x' -ErrorAction SilentlyContinue\n",
+            "needs -ErrorAction Stop",
+        ),
+        (
+            "$x = Get-FileHash -LiteralPath 'x'\n",
+            "needs -ErrorAction Stop",
+        ),
         ("$x = Get-HnsNetwork\n", "needs -ErrorAction Stop"),
         ("$Task = 1\n", "at script level"),
         ("foreach ($task in 1, 2) { $task }\n", "at script level"),
-        ("function Get-Two {\n    $all.Add(1)\n    $all\n}\n", "Add gives something"),
-        ("function Get-Two {\n    [IO.Directory]::CreateDirectory('x')\n    2\n}\n", "gives something"),
-        ("function Get-Two {\n    New-Item -Path 'x'\n    2\n}\n", "New-Item gives something"),
+        (
+            "function Get-Two {\n    $all.Add(1)\n    $all\n}\n",
+            "Add gives something",
+        ),
+        (
+            "function Get-Two {\n    [IO.Directory]::CreateDirectory('x')\n    2\n}\n",
+            "gives something",
+        ),
+        (
+            "function Get-Two {\n    New-Item -Path 'x'\n    2\n}\n",
+            "New-Item gives something",
+        ),
         (
             "function Get-Two {\n    if ($a) {\n        $p.WaitForExit(1)\n        2\n    }\n}\n",
             "WaitForExit gives",
@@ -216,17 +320,35 @@ fn each_trap_is_found() {
     let known = known(&[]);
     let check = |text: &str| {
         let script = Script::new("planted.ps1", text.to_owned());
-        let all = [drives(&script), collisions(&script, &[&script]), members(&script)];
-        [all.concat(), defaults(&script), preferences(&script, &known), leaks(&script, &known)].concat()
+        let all = [
+            drives(&script),
+            collisions(&script, &[&script]),
+            members(&script),
+        ];
+        [
+            all.concat(),
+            defaults(&script),
+            preferences(&script, &known),
+            leaks(&script, &known),
+        ]
+        .concat()
     };
     assert_none(&check(good));
     for (defect, expected) in table {
         let found = check(&format!("{good}{defect}"));
-        assert!(found.len() == 1 && found[0].contains(expected), "{defect:?} gave {found:?}");
+        assert!(
+            found.len() == 1 && found[0].contains(expected),
+            "{defect:?} gave {found:?}"
+        );
     }
     for name in ["$PSScriptRoot", "$PSCommandPath", "$MyInvocation"] {
-        let found = check(&format!("[CmdletBinding()]\nparam([string] $A = \"{name}/x\")\n{good}"));
-        assert!(found.len() == 1 && found[0].contains("empty under -File"), "{name}: {found:?}");
+        let found = check(&format!(
+            "[CmdletBinding()]\nparam([string] $A = \"{name}/x\")\n{good}"
+        ));
+        assert!(
+            found.len() == 1 && found[0].contains("empty under -File"),
+            "{name}: {found:?}"
+        );
     }
 }
 
@@ -236,21 +358,32 @@ fn functions_that_are_not_visible_are_found() {
     let import = "Import-Module -Name \"$PSScriptRoot/M.psm1\"\n";
     let scripts = |exported: &str, caller: &str| {
         let text = format!("{module}Export-ModuleMember -Function @('{exported}')\n");
-        [Script::new("a/M.psm1", text), Script::new("a/run.ps1", caller.to_owned())]
+        [
+            Script::new("a/M.psm1", text),
+            Script::new("a/run.ps1", caller.to_owned()),
+        ]
     };
-    assert_none(&visibility(&scripts("Get-One", &format!("{import}Get-One\n"))));
+    assert_none(&visibility(&scripts(
+        "Get-One",
+        &format!("{import}Get-One\n"),
+    )));
     for caller in [format!("{import}Get-Two\n"), "Get-One\n".to_owned()] {
         let found = visibility(&scripts("Get-One", &caller));
-        assert!(found.len() == 1 && found[0].contains("not visible in a/run.ps1"), "{caller}: {found:?}");
+        assert!(
+            found.len() == 1 && found[0].contains("not visible in a/run.ps1"),
+            "{caller}: {found:?}"
+        );
     }
 }
 
 #[test]
 fn values_in_quotes_are_found() {
     assert_none(&quoted_values("x", "$a = {{ item.server | literal }}\n"));
-    for text in
-        ["$a = '{{ item.server }}'\n", "$a = \"x{{ item.server | literal }}\"\n", "$a = {{ item.x }}\n"]
-    {
+    for text in [
+        "$a = '{{ item.server }}'\n",
+        "$a = \"x{{ item.server | literal }}\"\n",
+        "$a = {{ item.x }}\n",
+    ] {
         assert!(!quoted_values("x", text).is_empty(), "{text}");
     }
 }
@@ -260,19 +393,35 @@ fn values_in_quotes_are_found() {
 fn the_suite_for_a_real_windows_uses_commands_of_5_1() {
     let scripts = scripts_below("tests/guest");
     let known = known(&scripts);
-    let real = scripts.iter().find(|script| script.name.ends_with("/real.ps1")).unwrap();
+    let real = scripts
+        .iter()
+        .find(|script| script.name.ends_with("/real.ps1"))
+        .unwrap();
     let wrong = |it: &String| it.contains("no command of 5.1") || it.contains("has no parameter");
-    assert_none(&super::rules::commands(real, &known).into_iter().filter(wrong).collect::<Vec<_>>());
+    assert_none(
+        &super::rules::commands(real, &known)
+            .into_iter()
+            .filter(wrong)
+            .collect::<Vec<_>>(),
+    );
 }
 
 /// Facts of a node that a script reads and no template writes; under strict mode a missing one is an error.
 fn unknown_facts(script: &Script, template: &str) -> Vec<String> {
-    let known: Vec<&str> = template.lines().filter_map(|line| Some(line.split_once('=')?.0)).collect();
+    let known: Vec<&str> = template
+        .lines()
+        .filter_map(|line| Some(line.split_once('=')?.0))
+        .collect();
     let mut findings = Vec::new();
     for node in script.kind("member_access") {
         let text = script.of(node);
-        let Some((table, fact)) = text.split_once('.') else { continue };
-        if table.eq_ignore_ascii_case("$facts") && !fact.starts_with("Contains") && !known.contains(&fact) {
+        let Some((table, fact)) = text.split_once('.') else {
+            continue;
+        };
+        if table.eq_ignore_ascii_case("$facts")
+            && !fact.starts_with("Contains")
+            && !known.contains(&fact)
+        {
             findings.push(script.finding(node, &format!("node.conf has no {fact}")));
         }
     }
@@ -281,13 +430,23 @@ fn unknown_facts(script: &Script, template: &str) -> Vec<String> {
 
 #[test]
 fn every_fact_that_a_node_reads_is_one_of_node_conf() {
-    let template = std::fs::read_to_string(root().join("provisioners/templates/node.conf")).unwrap();
+    let template =
+        std::fs::read_to_string(root().join("provisioners/templates/node.conf")).unwrap();
     let scripts = scripts_below("provisioners/node");
-    assert_none(&scripts.iter().flat_map(|script| unknown_facts(script, &template)).collect::<Vec<_>>());
-    let read =
-        |script: &Script| script.text.matches("$Facts.").count() + script.text.matches("$facts.").count();
+    assert_none(
+        &scripts
+            .iter()
+            .flat_map(|script| unknown_facts(script, &template))
+            .collect::<Vec<_>>(),
+    );
+    let read = |script: &Script| {
+        script.text.matches("$Facts.").count() + script.text.matches("$facts.").count()
+    };
     assert!(scripts.iter().map(read).sum::<usize>() > 40);
-    let planted = Script::new("planted.ps1", "$x = \"$($Facts.config)\"\n$y = $facts.kubelt\n".to_owned());
+    let planted = Script::new(
+        "planted.ps1",
+        "$x = \"$($Facts.config)\"\n$y = $facts.kubelt\n".to_owned(),
+    );
     assert_eq!(unknown_facts(&planted, &template).len(), 2);
 }
 
@@ -301,9 +460,20 @@ fn every_fact_of_the_simulation_has_a_source_and_a_case() {
     let facts: Value = serde_json::from_str(&guest_text("facts.json")).unwrap();
     let cases = guest_text("matrix.ps1");
     for fact in facts.as_array().unwrap() {
-        let text = |name: &str| fact[name].as_str().unwrap_or_else(|| panic!("{fact}: {name}"));
-        assert!(text("fact").len() > 20 && text("source").contains('/'), "{fact}");
-        assert_eq!(cases.matches(&format!("-Name '{}'", text("case"))).count(), 1, "{fact}");
+        let text = |name: &str| {
+            fact[name]
+                .as_str()
+                .unwrap_or_else(|| panic!("{fact}: {name}"))
+        };
+        assert!(
+            text("fact").len() > 20 && text("source").contains('/'),
+            "{fact}"
+        );
+        assert_eq!(
+            cases.matches(&format!("-Name '{}'", text("case"))).count(),
+            1,
+            "{fact}"
+        );
     }
     assert!(facts.as_array().unwrap().len() >= 15);
 }
@@ -317,16 +487,23 @@ fn every_type_of_resource_is_broken() {
     let elsewhere = ["assertion", "sysprep"];
     let resources = plan["resources"].as_array().unwrap();
     let broken = |kind: &str| {
-        let mut names =
-            resources.iter().filter(|it| it["type"] == kind).map(|it| it["name"].as_str().unwrap());
+        let mut names = resources
+            .iter()
+            .filter(|it| it["type"] == kind)
+            .map(|it| it["name"].as_str().unwrap());
         names.any(|name| matrix.contains(&format!("@{{ name = '{name}'; ")))
     };
     let cases: Vec<&str> = matrix.split("    @{ name = '").skip(1).collect();
-    for kind in super::rules::model().into_keys().filter(|kind| !elsewhere.contains(&kind.as_str())) {
+    for kind in super::rules::model()
+        .into_keys()
+        .filter(|kind| !elsewhere.contains(&kind.as_str()))
+    {
         assert!(broken(&kind), "{kind}");
         let own = cases.iter().filter(|case| {
             let name = case.split('\'').next().unwrap();
-            resources.iter().any(|it| it["name"] == name && it["type"] == kind.as_str())
+            resources
+                .iter()
+                .any(|it| it["name"] == name && it["type"] == kind.as_str())
         });
         let own: Vec<&str> = own.copied().collect();
         for way in ["ability = '", "absent = ", "drift = ", "kind = "] {

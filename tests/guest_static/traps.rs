@@ -8,21 +8,39 @@ use tree_sitter::Node;
 use super::script::{Known, Script, child, functions};
 
 /// Words before a colon that are a scope or a drive of variables; about_Scopes and about_Variables.
-const SCOPES: [&str; 8] = ["env", "script", "global", "local", "private", "using", "function", "variable"];
+const SCOPES: [&str; 8] = [
+    "env", "script", "global", "local", "private", "using", "function", "variable",
+];
 
 /// `"$name: text"` is a variable of the drive `name`, and a parse error. tree-sitter's grammar takes it.
 pub(super) fn drives(script: &Script) -> Vec<String> {
-    let strings = ["expandable_string_literal", "expandable_here_string_literal"];
+    let strings = [
+        "expandable_string_literal",
+        "expandable_here_string_literal",
+    ];
     let mut findings = Vec::new();
-    for node in script.nodes().into_iter().filter(|node| strings.contains(&node.kind())) {
+    for node in script
+        .nodes()
+        .into_iter()
+        .filter(|node| strings.contains(&node.kind()))
+    {
         for (start, _) in script.of(node).match_indices('$') {
             let text = &script.of(node)[start + 1..];
-            let name = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').next().unwrap();
-            let after = text[name.len()..].strip_prefix(':').filter(|after| !after.starts_with(':'));
-            let named = after.is_some_and(|after| after.starts_with(|c: char| c.is_ascii_alphanumeric()));
+            let name = text
+                .split(|c: char| !c.is_ascii_alphanumeric() && c != '_')
+                .next()
+                .unwrap();
+            let after = text[name.len()..]
+                .strip_prefix(':')
+                .filter(|after| !after.starts_with(':'));
+            let named =
+                after.is_some_and(|after| after.starts_with(|c: char| c.is_ascii_alphanumeric()));
             let scope = named && SCOPES.contains(&name.to_lowercase().as_str());
             if !name.is_empty() && after.is_some() && !scope {
-                findings.push(script.finding(node, &format!("`${name}:` is a drive, write `${{{name}}}:`")));
+                findings.push(script.finding(
+                    node,
+                    &format!("`${name}:` is a drive, write `${{{name}}}:`"),
+                ));
             }
         }
     }
@@ -31,26 +49,38 @@ pub(super) fn drives(script: &Script) -> Vec<String> {
 
 /// Empty while defaults of a script that `-File` starts are evaluated: PowerShell#4688.
 pub(super) fn defaults(script: &Script) -> Vec<String> {
-    let Some(block) = child(script.tree.root_node(), "param_block") else { return Vec::new() };
+    let Some(block) = child(script.tree.root_node(), "param_block") else {
+        return Vec::new();
+    };
     let names = ["$PSScriptRoot", "$PSCommandPath", "$MyInvocation"];
     let used = names.iter().filter(|name| script.of(block).contains(*name));
-    used.map(|name| script.finding(block, &format!("{name} in param is empty under -File"))).collect()
+    used.map(|name| script.finding(block, &format!("{name} in param is empty under -File")))
+        .collect()
 }
 
 /// Whether a node stands in a function, not in the body of the script.
 fn in_function(node: Node) -> bool {
-    std::iter::successors(node.parent(), Node::parent).any(|parent| parent.kind() == "function_statement")
+    std::iter::successors(node.parent(), Node::parent)
+        .any(|parent| parent.kind() == "function_statement")
 }
 
 /// At script level `$x` and `$script:X` are one variable.
 pub(super) fn collisions(script: &Script, loaded: &[&Script]) -> Vec<String> {
     let shared: BTreeSet<String> = loaded
         .iter()
-        .flat_map(|script| script.kind("variable").map(|node| script.of(node).to_lowercase()))
+        .flat_map(|script| {
+            script
+                .kind("variable")
+                .map(|node| script.of(node).to_lowercase())
+        })
         .filter_map(|name| name.strip_prefix("$script:").map(|name| format!("${name}")))
         .collect();
     let mut findings = Vec::new();
-    for node in script.nodes().into_iter().filter(|node| !in_function(*node)) {
+    for node in script
+        .nodes()
+        .into_iter()
+        .filter(|node| !in_function(*node))
+    {
         let target = match node.kind() {
             "assignment_expression" => child(node, "left_assignment_expression"),
             "foreach_statement" => child(node, "variable"),
@@ -59,7 +89,10 @@ pub(super) fn collisions(script: &Script, loaded: &[&Script]) -> Vec<String> {
         let Some(target) = target else { continue };
         let name = script.of(target);
         if shared.contains(&name.to_lowercase()) {
-            findings.push(script.finding(node, &format!("{name} at script level is a $script: variable")));
+            findings.push(script.finding(
+                node,
+                &format!("{name} at script level is a $script: variable"),
+            ));
         }
     }
     findings
@@ -95,7 +128,10 @@ const GIVES: [&str; 23] = [
 /// The last command of a pipeline in parentheses, `(Get-X | Select-Y)`.
 fn last_command<'a>(script: &'a Script, node: Node<'a>) -> Option<&'a str> {
     let chain = child(child(node, "pipeline")?, "pipeline_chain")?;
-    let last = chain.children(&mut chain.walk()).filter(|node| node.kind() == "command").last()?;
+    let last = chain
+        .children(&mut chain.walk())
+        .filter(|node| node.kind() == "command")
+        .last()?;
     child(last, "command_name").map(|name| script.of(name))
 }
 
@@ -107,9 +143,14 @@ pub(super) fn members(script: &Script) -> Vec<String> {
             ["member_access", "invokation_expression", "element_access"].contains(&parent.kind())
                 && parent.child(0) == Some(node)
         });
-        let Some(name) = read.and_then(|_| last_command(script, node)) else { continue };
+        let Some(name) = read.and_then(|_| last_command(script, node)) else {
+            continue;
+        };
         if !GIVES.contains(&name.to_lowercase().as_str()) {
-            findings.push(script.finding(node, &format!("{name} may give nothing: assign and ask first")));
+            findings.push(script.finding(
+                node,
+                &format!("{name} may give nothing: assign and ask first"),
+            ));
         }
     }
     findings
@@ -149,7 +190,9 @@ const FUNCTIONS: [&str; 6] = [
 pub(super) fn preferences(script: &Script, known: &Known) -> Vec<String> {
     let mut findings = Vec::new();
     for node in script.kind("command") {
-        let Some(name) = child(node, "command_name").map(|name| script.of(name)) else { continue };
+        let Some(name) = child(node, "command_name").map(|name| script.of(name)) else {
+            continue;
+        };
         let lower = name.to_lowercase();
         let module = known.modules.get(&lower).map_or("", String::as_str);
         let hns = lower.contains("-hns");
@@ -213,14 +256,19 @@ pub(super) fn leaks(script: &Script, known: &Known) -> Vec<String> {
             }
             _ => !VOID.contains(name),
         };
-        let Some(name) = name.filter(gives) else { continue };
+        let Some(name) = name.filter(gives) else {
+            continue;
+        };
         let mut whole = node;
         while let Some(parent) = whole.parent().filter(|parent| same(*parent, node)) {
             whole = parent;
         }
-        let within = whole.parent().is_some_and(|parent| parent.kind() == "statement_list");
+        let within = whole
+            .parent()
+            .is_some_and(|parent| parent.kind() == "statement_list");
         if within && whole.next_named_sibling().is_some() {
-            findings.push(script.finding(node, &format!("{name} gives something that nobody takes")));
+            findings
+                .push(script.finding(node, &format!("{name} gives something that nobody takes")));
         }
     }
     findings
@@ -232,9 +280,11 @@ pub(super) fn loads<'a>(script: &'a Script, scripts: &'a [Script]) -> Vec<&'a Sc
     let mut next = 0;
     while next < found.len() {
         for node in found[next].kind("command") {
-            let dotted =
-                child(node, "command_invokation_operator").is_some_and(|it| found[next].of(it) == ".");
-            let Some(called) = child(node, "command_name_expr").filter(|_| dotted) else { continue };
+            let dotted = child(node, "command_invokation_operator")
+                .is_some_and(|it| found[next].of(it) == ".");
+            let Some(called) = child(node, "command_name_expr").filter(|_| dotted) else {
+                continue;
+            };
             let called = found[next].of(called).trim_matches('"');
             let suffix = called.rsplit('/').next().unwrap();
             let wanted = |script: &Script| match called {
@@ -256,34 +306,55 @@ pub(super) fn loads<'a>(script: &'a Script, scripts: &'a [Script]) -> Vec<&'a Sc
 /// Names that a module exports.
 fn exports(module: &Script) -> BTreeSet<String> {
     let export = |node: &Node| module.of(*node).starts_with("Export-ModuleMember");
-    let lists = module.kind("command").filter(export).map(|node| module.of(node).to_owned());
+    let lists = module
+        .kind("command")
+        .filter(export)
+        .map(|node| module.of(node).to_owned());
     lists
-        .flat_map(|text| text.split('\'').skip(1).step_by(2).map(str::to_lowercase).collect::<Vec<_>>())
+        .flat_map(|text| {
+            text.split('\'')
+                .skip(1)
+                .step_by(2)
+                .map(str::to_lowercase)
+                .collect::<Vec<_>>()
+        })
         .collect()
 }
 
 /// Every function of ours that a script calls is one that it defined, loaded, or imported.
 pub(super) fn visibility(scripts: &[Script]) -> Vec<String> {
-    let names =
-        |script: &Script| functions(script).into_iter().map(|(name, _)| name.to_lowercase()).collect();
-    let all: BTreeMap<&str, BTreeSet<String>> =
-        scripts.iter().map(|script| (script.name.as_str(), names(script))).collect();
+    let names = |script: &Script| {
+        functions(script)
+            .into_iter()
+            .map(|(name, _)| name.to_lowercase())
+            .collect()
+    };
+    let all: BTreeMap<&str, BTreeSet<String>> = scripts
+        .iter()
+        .map(|script| (script.name.as_str(), names(script)))
+        .collect();
     let own: BTreeSet<&String> = all.values().flatten().collect();
-    let parts: BTreeMap<&str, Vec<&Script>> =
-        scripts.iter().map(|script| (script.name.as_str(), loads(script, scripts))).collect();
+    let parts: BTreeMap<&str, Vec<&Script>> = scripts
+        .iter()
+        .map(|script| (script.name.as_str(), loads(script, scripts)))
+        .collect();
     let loaded_by = |name: &str| {
-        parts.iter().any(|(root, parts)| *root != name && parts.iter().any(|part| part.name == name))
+        parts
+            .iter()
+            .any(|(root, parts)| *root != name && parts.iter().any(|part| part.name == name))
     };
     let mut findings = Vec::new();
     for (_, parts) in parts.iter().filter(|(root, _)| !loaded_by(root)) {
-        let mut visible: BTreeSet<String> =
-            parts.iter().flat_map(|part| all[part.name.as_str()].clone()).collect();
+        let mut visible: BTreeSet<String> = parts
+            .iter()
+            .flat_map(|part| all[part.name.as_str()].clone())
+            .collect();
         for module in scripts.iter().filter(|module| module.is_module()) {
             let file = module.name.rsplit('/').next().unwrap();
-            if parts
-                .iter()
-                .any(|part| part.text.contains(&format!("Import-Module -Name \"$PSScriptRoot/{file}")))
-            {
+            if parts.iter().any(|part| {
+                part.text
+                    .contains(&format!("Import-Module -Name \"$PSScriptRoot/{file}"))
+            }) {
                 visible.extend(exports(module));
             }
         }
@@ -292,7 +363,9 @@ pub(super) fn visibility(scripts: &[Script]) -> Vec<String> {
                 let name = part.of(node).to_lowercase();
                 if own.contains(&name) && !visible.contains(&name) {
                     let root = &parts[0].name;
-                    findings.push(part.finding(node, &format!("{} is not visible in {root}", part.of(node))));
+                    findings.push(
+                        part.finding(node, &format!("{} is not visible in {root}", part.of(node))),
+                    );
                 }
             }
         }
@@ -303,15 +376,23 @@ pub(super) fn visibility(scripts: &[Script]) -> Vec<String> {
 /// A value of the plan between quotes could end them: it is a literal of its own, `{{ value | literal }}`.
 pub(super) fn quoted_values(name: &str, text: &str) -> Vec<String> {
     let script = Script::new(name, text.to_owned());
-    let kinds = ["string_literal", "expandable_string_literal", "verbatim_string_characters"];
-    let quoted = script.nodes().into_iter().filter(|node| kinds.contains(&node.kind()));
+    let kinds = [
+        "string_literal",
+        "expandable_string_literal",
+        "verbatim_string_characters",
+    ];
+    let quoted = script
+        .nodes()
+        .into_iter()
+        .filter(|node| kinds.contains(&node.kind()));
     let found = quoted.filter(|node| script.of(*node).contains("{{"));
     let bare = text.match_indices("{{").filter(|(start, _)| {
         let value = text[*start..].split("}}").next().unwrap();
         !value.contains("| literal")
     });
-    let mut findings: Vec<_> =
-        found.map(|node| script.finding(node, "a value of the plan inside quotes")).collect();
+    let mut findings: Vec<_> = found
+        .map(|node| script.finding(node, "a value of the plan inside quotes"))
+        .collect();
     findings.extend(bare.map(|(start, _)| format!("{name}: value at {start} without `| literal`")));
     findings
 }

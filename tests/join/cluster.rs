@@ -81,10 +81,18 @@ imageGCHighThresholdPercent: 100
             names.push("super-admin");
         }
         for name in names {
-            self.kubeadm(&["kubeconfig", name, "--config", "kubeadm.yaml", "--kubeconfig-dir", "kc"]);
+            self.kubeadm(&[
+                "kubeconfig",
+                name,
+                "--config",
+                "kubeadm.yaml",
+                "--kubeconfig-dir",
+                "kc",
+            ]);
             let file = self.folder.join(format!("kc/{name}.conf"));
-            let text =
-                fs::read_to_string(&file).unwrap().replace("https://192.0.2.10:", "https://127.0.0.1:");
+            let text = fs::read_to_string(&file)
+                .unwrap()
+                .replace("https://192.0.2.10:", "https://127.0.0.1:");
             fs::write(file, text).unwrap();
         }
     }
@@ -94,7 +102,8 @@ imageGCHighThresholdPercent: 100
         let arguments = [
             "--advertise-address=127.0.0.1 --bind-address=127.0.0.1 --secure-port=6443".to_owned(),
             "--etcd-servers=http://127.0.0.1:12379 --authorization-mode=Node,RBAC".to_owned(),
-            "--enable-admission-plugins=NodeRestriction --enable-bootstrap-token-auth=true".to_owned(),
+            "--enable-admission-plugins=NodeRestriction --enable-bootstrap-token-auth=true"
+                .to_owned(),
             "--allow-privileged=true --service-cluster-ip-range=10.96.0.0/12".to_owned(),
             "--service-account-issuer=https://kubernetes.default.svc.cluster.local".to_owned(),
             "--kubelet-preferred-address-types=InternalIP,Hostname".to_owned(),
@@ -104,8 +113,14 @@ imageGCHighThresholdPercent: 100
                 pki("apiserver.crt"),
                 pki("apiserver.key")
             ),
-            format!("--kubelet-client-certificate={}", pki("apiserver-kubelet-client.crt")),
-            format!("--kubelet-client-key={}", pki("apiserver-kubelet-client.key")),
+            format!(
+                "--kubelet-client-certificate={}",
+                pki("apiserver-kubelet-client.crt")
+            ),
+            format!(
+                "--kubelet-client-key={}",
+                pki("apiserver-kubelet-client.key")
+            ),
             format!("--service-account-key-file={}", pki("sa.pub")),
             format!("--service-account-signing-key-file={}", pki("sa.key")),
         ]
@@ -131,14 +146,24 @@ imageGCHighThresholdPercent: 100
             &self.programs.join("etcd"),
             "--data-dir etcd --listen-client-urls http://127.0.0.1:12379 --advertise-client-urls http://127.0.0.1:12379 --listen-peer-urls http://127.0.0.1:12380 --unsafe-no-fsync",
         );
-        self.daemons.start(&control.join("kube-apiserver"), &arguments);
+        self.daemons
+            .start(&control.join("kube-apiserver"), &arguments);
         let answer = Command::new("curl")
-            .args(["-sk", "--fail", "--retry", "90", "--retry-delay", "1", "--retry-all-errors"])
+            .args([
+                "-sk",
+                "--fail",
+                "--retry",
+                "90",
+                "--retry-delay",
+                "1",
+                "--retry-all-errors",
+            ])
             .arg("https://127.0.0.1:6443/readyz")
             .output()
             .unwrap();
         assert_eq!(super::text(&answer), "ok", "{}", self.log("kube-apiserver"));
-        self.daemons.start(&control.join("kube-controller-manager"), &manager);
+        self.daemons
+            .start(&control.join("kube-controller-manager"), &manager);
     }
 
     fn log(&self, name: &str) -> String {
@@ -188,7 +213,15 @@ imageGCHighThresholdPercent: 100
 
     /// Other text in the kubelet's configuration that the cluster gives to nodes.
     pub fn change_kubelet(&self, right: &str, wrong: &str) {
-        let text = self.kubectl(&["-n", "kube-system", "get", "cm", "kubelet-config", "-o", "json"]);
+        let text = self.kubectl(&[
+            "-n",
+            "kube-system",
+            "get",
+            "cm",
+            "kubelet-config",
+            "-o",
+            "json",
+        ]);
         assert!(text.contains(right), "{text}");
         let file = self.folder.join("kubelet-config.json");
         fs::write(&file, text.replace(right, wrong)).unwrap();
@@ -197,7 +230,11 @@ imageGCHighThresholdPercent: 100
 
     pub fn admin(&self) -> PathBuf {
         let most = self.folder.join("kc/super-admin.conf");
-        if most.exists() { most } else { self.folder.join("kc/admin.conf") }
+        if most.exists() {
+            most
+        } else {
+            self.folder.join("kc/admin.conf")
+        }
     }
 
     fn kubeadm(&self, arguments: &[&str]) {
@@ -207,12 +244,20 @@ imageGCHighThresholdPercent: 100
             .current_dir(&self.folder)
             .output()
             .unwrap();
-        assert!(output.status.success(), "{arguments:?}: {}", super::text(&output));
+        assert!(
+            output.status.success(),
+            "{arguments:?}: {}",
+            super::text(&output)
+        );
     }
 
     pub fn kubectl(&self, arguments: &[&str]) -> String {
         let output = self.try_kubectl(arguments);
-        assert!(output.status.success(), "{arguments:?}: {}", super::text(&output));
+        assert!(
+            output.status.success(),
+            "{arguments:?}: {}",
+            super::text(&output)
+        );
         String::from_utf8(output.stdout).unwrap()
     }
 

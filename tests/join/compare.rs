@@ -16,25 +16,43 @@ pub fn machine(wine: &Wine, before: &[String], laid: &Laid, predicted: &Value) {
     for entry in list("file") {
         let path = text(entry, "path");
         expected.insert(path.to_lowercase());
-        assert_eq!(fs::read_to_string(wine.path(path)).unwrap_or_default(), text(entry, "content"), "{path}");
+        assert_eq!(
+            fs::read_to_string(wine.path(path)).unwrap_or_default(),
+            text(entry, "content"),
+            "{path}"
+        );
     }
-    expected.extend(list("artifact").iter().map(|entry| text(entry, "path").to_lowercase()));
+    expected.extend(
+        list("artifact")
+            .iter()
+            .map(|entry| text(entry, "path").to_lowercase()),
+    );
     for archive in list("archive") {
         let members = archive["members"].as_array().unwrap().iter();
         expected.extend(members.map(|member| text(member, "path").to_lowercase()));
     }
-    expected.extend(list("msi").iter().map(|entry| text(entry, "creates").to_lowercase()));
+    expected.extend(
+        list("msi")
+            .iter()
+            .map(|entry| text(entry, "creates").to_lowercase()),
+    );
     for entry in list("symlink") {
         expected.insert(text(entry, "path").to_lowercase());
         let target = fs::read_link(wine.path(text(entry, "path"))).unwrap();
         assert_eq!(target, wine.path(text(entry, "target")));
     }
-    let mut folders: BTreeSet<String> =
-        list("directory").iter().map(|entry| format!("{}\\", text(entry, "path").to_lowercase())).collect();
+    let mut folders: BTreeSet<String> = list("directory")
+        .iter()
+        .map(|entry| format!("{}\\", text(entry, "path").to_lowercase()))
+        .collect();
     let before: BTreeSet<&String> = before.iter().collect();
     folders.retain(|folder| !before.contains(folder));
     let after = wine.snapshot();
-    let new: BTreeSet<String> = after.iter().filter(|path| !before.contains(path)).cloned().collect();
+    let new: BTreeSet<String> = after
+        .iter()
+        .filter(|path| !before.contains(path))
+        .cloned()
+        .collect();
     // Folders above what is predicted come with it.
     for path in expected.clone().iter().chain(folders.clone().iter()) {
         for (at, _) in path.match_indices('\\').skip(1) {
@@ -47,11 +65,17 @@ pub fn machine(wine: &Wine, before: &[String], laid: &Laid, predicted: &Value) {
     let wanted: BTreeSet<String> = expected.into_iter().chain(folders).collect();
     let missing: Vec<&String> = wanted.difference(&new).collect();
     let surplus: Vec<&String> = new.difference(&wanted).collect();
-    assert!(missing.is_empty() && surplus.is_empty(), "missing: {missing:#?}\nsurplus: {surplus:#?}");
+    assert!(
+        missing.is_empty() && surplus.is_empty(),
+        "missing: {missing:#?}\nsurplus: {surplus:#?}"
+    );
     for entry in predicted["resources"].as_array().unwrap() {
         let is_path = ["file", "directory"].contains(&text(entry, "type"));
         if is_path && entry["properties"]["ensure"] == "absent" {
-            assert!(!wine.path(text(&entry["properties"], "path")).exists(), "{entry}");
+            assert!(
+                !wine.path(text(&entry["properties"], "path")).exists(),
+                "{entry}"
+            );
         }
     }
     dependencies(wine, predicted);
@@ -74,14 +98,22 @@ pub fn lines(wine: &Wine, predicted: &Value) -> BTreeSet<String> {
 
 /// What the file of a predicted command line has to say by now, with a blank before it.
 pub fn behind(wine: &Wine, owner: &Value) -> String {
-    let Some(file) = owner["argumentsFile"].as_object() else { return String::new() };
+    let Some(file) = owner["argumentsFile"].as_object() else {
+        return String::new();
+    };
     let Ok(line) = fs::read_to_string(wine.path(file["path"].as_str().unwrap())) else {
         return String::new();
     };
-    let value = line.strip_prefix(&format!("{}=", file["variable"].as_str().unwrap())).unwrap();
+    let value = line
+        .strip_prefix(&format!("{}=", file["variable"].as_str().unwrap()))
+        .unwrap();
     // What kubeadm writes is a text of Go's, and JSON's where nothing special is in it.
     let value: String = serde_json::from_str(value).unwrap();
-    if value.is_empty() { value } else { format!(" {value}") }
+    if value.is_empty() {
+        value
+    } else {
+        format!(" {value}")
+    }
 }
 
 /// The command line of a service. Wine's service manager writes it as the other kind than what the plan laid.
@@ -94,18 +126,29 @@ pub fn command_line(wine: &Wine, name: &str) -> String {
 pub fn folders_of_the_kubelet(log: &str, plan: &Value) -> BTreeSet<String> {
     let set: BTreeSet<String> = log
         .lines()
-        .filter_map(|line| line.split_once("\"Setting new DACL for path\" path=")?.1.split_once(" dacl="))
+        .filter_map(|line| {
+            line.split_once("\"Setting new DACL for path\" path=")?
+                .1
+                .split_once(" dacl=")
+        })
         .map(|(path, _)| {
             let path: String = serde_json::from_str(path).unwrap();
             let path = path.replace('/', "\\").to_lowercase();
             // The kubelet's own names have no drive.
-            if path.starts_with('\\') { format!("c:{path}") } else { path }
+            if path.starts_with('\\') {
+                format!("c:{path}")
+            } else {
+                path
+            }
         })
         .collect();
     let resources = plan["resources"].as_array().unwrap().iter();
-    let folders = resources.filter(|it| it["type"] == "directory" && it["properties"]["sddl"].is_string());
+    let folders =
+        resources.filter(|it| it["type"] == "directory" && it["properties"]["sddl"].is_string());
     let paths = folders.map(|it| text(&it["properties"], "path").to_owned());
-    paths.filter(|path| set.contains(&path.to_lowercase())).collect()
+    paths
+        .filter(|path| set.contains(&path.to_lowercase()))
+        .collect()
 }
 
 /// What `Test-Node.ps1` compares: each resource of scope `node`, without its volatile properties.
@@ -115,20 +158,39 @@ pub fn node(wine: &Wine, plan: &Value) {
         if resource.get("scope").is_some_and(|scope| scope != "node") {
             continue;
         }
-        let volatile: Vec<&str> =
-            resource["volatile"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+        let volatile: Vec<&str> = resource["volatile"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter_map(Value::as_str)
+            .collect();
         let is_compared = |name: &str| !volatile.contains(&name);
         let wanted = &resource["properties"];
         if compare_resource(wine, text(resource, "type"), wanted, &is_compared) {
             compared.insert(text(resource, "type"));
         }
     }
-    let kinds = ["archive", "directory", "environmentVariable", "file", "registryValue", "service"];
-    assert!(kinds.iter().all(|kind| compared.contains(kind)), "{compared:?}");
+    let kinds = [
+        "archive",
+        "directory",
+        "environmentVariable",
+        "file",
+        "registryValue",
+        "service",
+    ];
+    assert!(
+        kinds.iter().all(|kind| compared.contains(kind)),
+        "{compared:?}"
+    );
 }
 
 /// Whether Wine has something of this type.
-fn compare_resource(wine: &Wine, kind: &str, wanted: &Value, is_compared: &dyn Fn(&str) -> bool) -> bool {
+fn compare_resource(
+    wine: &Wine,
+    kind: &str,
+    wanted: &Value,
+    is_compared: &dyn Fn(&str) -> bool,
+) -> bool {
     let present = wanted["ensure"] != "absent";
     match kind {
         "directory" | "file" | "symlink" => {
@@ -164,7 +226,10 @@ fn compare_value(wine: &Wine, wanted: &Value, is_compared: &dyn Fn(&str) -> bool
         return;
     }
     let data = registry_data(wine, wanted);
-    assert!(!is_compared("data") || found == Some(&data), "{wanted}: {found:?}");
+    assert!(
+        !is_compared("data") || found == Some(&data),
+        "{wanted}: {found:?}"
+    );
 }
 
 /// Kind and data of a registry value as Wine prints them.
@@ -173,7 +238,11 @@ fn registry_data(wine: &Wine, wanted: &Value) -> String {
         "DWord" => format!("REG_DWORD 0x{:x}", wanted["data"].as_u64().unwrap()),
         "String" => format!("REG_SZ {}", wanted["data"].as_str().unwrap()),
         "ExpandString" => {
-            format!("REG_EXPAND_SZ {}{}", wanted["data"].as_str().unwrap(), behind(wine, wanted))
+            format!(
+                "REG_EXPAND_SZ {}{}",
+                wanted["data"].as_str().unwrap(),
+                behind(wine, wanted)
+            )
         }
         other => panic!("{other}: nobody compares it ({wanted})"),
     }
@@ -181,14 +250,20 @@ fn registry_data(wine: &Wine, wanted: &Value) -> String {
 
 fn compare_service(wine: &Wine, wanted: &Value, is_compared: &dyn Fn(&str) -> bool) {
     let name = text(wanted, "serviceName");
-    let Some(line) = wanted["commandLine"].as_str() else { return };
+    let Some(line) = wanted["commandLine"].as_str() else {
+        return;
+    };
     let found = command_line(wine, name);
     if is_compared("commandLine") && found != WRAPPER {
         assert_eq!(found, format!("{line}{}", behind(wine, wanted)), "{name}");
     }
     if !wanted["startType"].is_null() && is_compared("startType") {
         let values = wine.values(&format!("{SERVICES}\\{name}"));
-        assert_eq!(values["Start"], format!("REG_DWORD 0x{:x}", start(&wanted["startType"])), "{name}");
+        assert_eq!(
+            values["Start"],
+            format!("REG_DWORD 0x{:x}", start(&wanted["startType"])),
+            "{name}"
+        );
     }
 }
 
@@ -196,16 +271,31 @@ fn registry(wine: &Wine, predicted: &Value) {
     let mut seen = BTreeMap::new();
     for entry in present(predicted, "registryValue") {
         let key = text(entry, "key");
-        let values = seen.entry(key.to_owned()).or_insert_with(|| wine.values(key));
-        assert_eq!(values.get(text(entry, "valueName")), Some(&registry_data(wine, entry)), "{entry}");
+        let values = seen
+            .entry(key.to_owned())
+            .or_insert_with(|| wine.values(key));
+        assert_eq!(
+            values.get(text(entry, "valueName")),
+            Some(&registry_data(wine, entry)),
+            "{entry}"
+        );
     }
     let values = wine.values(ENVIRONMENT);
     for entry in present(predicted, "environmentVariable") {
-        assert_eq!(values[text(entry, "variable")], format!("REG_SZ {}", text(entry, "value")));
+        assert_eq!(
+            values[text(entry, "variable")],
+            format!("REG_SZ {}", text(entry, "value"))
+        );
     }
-    let path: Vec<&str> =
-        predicted["path"].as_array().unwrap().iter().map(|entry| entry.as_str().unwrap()).collect();
-    let rest = values["PATH"].strip_prefix(&format!("REG_EXPAND_SZ {PATH};")).unwrap();
+    let path: Vec<&str> = predicted["path"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|entry| entry.as_str().unwrap())
+        .collect();
+    let rest = values["PATH"]
+        .strip_prefix(&format!("REG_EXPAND_SZ {PATH};"))
+        .unwrap();
     let mut laid: Vec<&str> = rest.split(';').collect();
     laid.sort_unstable();
     let mut path = path;
@@ -217,14 +307,22 @@ fn services(wine: &Wine, predicted: &Value) -> BTreeSet<String> {
     let mut own = BTreeSet::new();
     for service in present(predicted, "service") {
         let name = text(service, "serviceName");
-        let Some(program) = service["program"].as_str() else { continue };
+        let Some(program) = service["program"].as_str() else {
+            continue;
+        };
         own.insert(name.to_owned());
         let mut words = vec![program.to_owned()];
         let arguments = service["arguments"].as_array().into_iter().flatten();
         words.extend(arguments.map(|word| word.as_str().unwrap().to_owned()));
         let line: Vec<String> = words
             .iter()
-            .map(|word| if word.contains(' ') { format!("\"{word}\"") } else { word.clone() })
+            .map(|word| {
+                if word.contains(' ') {
+                    format!("\"{word}\"")
+                } else {
+                    word.clone()
+                }
+            })
             .collect();
         let values = wine.values(&format!("{SERVICES}\\{name}"));
         let line = line.join(" ") + &behind(wine, service);
@@ -233,7 +331,11 @@ fn services(wine: &Wine, predicted: &Value) -> BTreeSet<String> {
             continue;
         }
         assert_eq!(found, line, "{name}");
-        assert_eq!(values["Start"], format!("REG_DWORD 0x{:x}", start(&service["startType"])), "{name}");
+        assert_eq!(
+            values["Start"],
+            format!("REG_DWORD 0x{:x}", start(&service["startType"])),
+            "{name}"
+        );
     }
     own
 }
@@ -246,12 +348,23 @@ fn dependencies(wine: &Wine, predicted: &Value) {
             continue;
         }
         let values = wine.values(&format!("{SERVICES}\\{name}"));
-        let depends: Vec<&str> =
-            service["dependsOn"].as_array().into_iter().flatten().map(|one| one.as_str().unwrap()).collect();
+        let depends: Vec<&str> = service["dependsOn"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .map(|one| one.as_str().unwrap())
+            .collect();
         let found = values
             .get("DependOnService")
             .map(|text| text.trim_start_matches("REG_MULTI_SZ "))
             .unwrap_or_default();
-        assert_eq!(found.split("\\0").filter(|part| !part.is_empty()).collect::<Vec<_>>(), depends, "{name}");
+        assert_eq!(
+            found
+                .split("\\0")
+                .filter(|part| !part.is_empty())
+                .collect::<Vec<_>>(),
+            depends,
+            "{name}"
+        );
     }
 }

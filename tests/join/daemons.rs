@@ -12,7 +12,10 @@ pub struct Daemons {
 impl Daemons {
     /// They run in this folder and write their logs there.
     pub fn new(folder: &Path) -> Self {
-        Self { folder: folder.to_owned(), children: Vec::new() }
+        Self {
+            folder: folder.to_owned(),
+            children: Vec::new(),
+        }
     }
 
     pub fn start(&mut self, program: &Path, arguments: &str) {

@@ -17,8 +17,7 @@ use super::wine::Wine;
 pub const SERVICES: &str = r"HKLM:\SYSTEM\CurrentControlSet\Services";
 pub const ENVIRONMENT: &str = r"HKLM:\SYSTEM\CurrentControlSet\Control\Session Manager\Environment";
 /// Windows' own PATH, which the plan adds to.
-pub const PATH: &str =
-    r"C:\windows\system32;C:\windows;C:\windows\system32\wbem;C:\windows\system32\WindowsPowerShell\v1.0";
+pub const PATH: &str = r"C:\windows\system32;C:\windows;C:\windows\system32\wbem;C:\windows\system32\WindowsPowerShell\v1.0";
 pub const WRAPPER: &str = r"C:\windows\svcwrap.exe";
 /// Types of which Wine has nothing to set.
 const RECORDED: &[&str] = &[
@@ -49,14 +48,21 @@ pub struct Laid {
 /// Lays what arrived where a machine unpacks it, and gives the plan that is in it.
 pub fn unpack(wine: &Wine, payload: &Path) -> Value {
     let folder = wine.path(r"C:\imagegen");
-    let done =
-        Command::new("python3").args(["-m", "zipfile", "-e"]).args([payload, &folder]).status().unwrap();
+    let done = Command::new("python3")
+        .args(["-m", "zipfile", "-e"])
+        .args([payload, &folder])
+        .status()
+        .unwrap();
     assert!(done.success());
     serde_json::from_slice(&fs::read(folder.join("guest-plan.json")).unwrap()).unwrap()
 }
 
 pub fn lay(wine: &Wine, plan: &Value) -> Laid {
-    let mut laid = Laid { services: BTreeMap::new(), registry: BTreeMap::new(), path: Vec::new() };
+    let mut laid = Laid {
+        services: BTreeMap::new(),
+        registry: BTreeMap::new(),
+        path: Vec::new(),
+    };
     for resource in plan["resources"].as_array().unwrap() {
         let properties = &resource["properties"];
         let kind = resource["type"].as_str().unwrap();
@@ -79,7 +85,9 @@ pub fn lay(wine: &Wine, plan: &Value) -> Laid {
 }
 
 pub fn text<'a>(properties: &'a Value, name: &str) -> &'a str {
-    properties[name].as_str().unwrap_or_else(|| panic!("no {name} in {properties}"))
+    properties[name]
+        .as_str()
+        .unwrap_or_else(|| panic!("no {name} in {properties}"))
 }
 
 fn directory(wine: &Wine, properties: &Value) {
@@ -114,8 +122,16 @@ fn symlink(wine: &Wine, properties: &Value) {
 
 /// The bytes behind the plan's URL, which are those that the plan pins.
 fn download(properties: &Value) -> Vec<u8> {
-    let output = Command::new("curl").args(["-s", "--fail", text(properties, "url")]).output().unwrap();
-    assert!(output.status.success(), "{}: {}", properties["url"], output.status);
+    let output = Command::new("curl")
+        .args(["-s", "--fail", text(properties, "url")])
+        .output()
+        .unwrap();
+    assert!(
+        output.status.success(),
+        "{}: {}",
+        properties["url"],
+        output.status
+    );
     assert_eq!(properties["algorithm"], "sha256");
     assert_eq!(
         imagegen::embedded::sha256_hex(&output.stdout),
@@ -152,7 +168,10 @@ fn archive(wine: &Wine, properties: &Value) {
             }
             other => panic!("{other}: nobody unpacks it"),
         };
-        let done = command.stdout(fs::File::create(&path).unwrap()).status().unwrap();
+        let done = command
+            .stdout(fs::File::create(&path).unwrap())
+            .status()
+            .unwrap();
         assert!(done.success(), "{member}");
     }
 }
@@ -171,18 +190,30 @@ fn msi(wine: &Wine, properties: &Value) {
 
 impl Laid {
     fn value(&mut self, properties: &Value) {
-        let place = (text(properties, "key").to_owned(), text(properties, "valueName").to_owned());
+        let place = (
+            text(properties, "key").to_owned(),
+            text(properties, "valueName").to_owned(),
+        );
         if properties["ensure"] == "absent" {
             self.registry.remove(&place);
         } else {
-            self.registry.insert(place, (text(properties, "kind").to_owned(), properties["data"].clone()));
+            self.registry.insert(
+                place,
+                (
+                    text(properties, "kind").to_owned(),
+                    properties["data"].clone(),
+                ),
+            );
         }
     }
 
     fn variable(&mut self, properties: &Value) {
         assert_eq!(properties["ensure"], "present");
         self.registry.insert(
-            (ENVIRONMENT.to_owned(), text(properties, "variable").to_owned()),
+            (
+                ENVIRONMENT.to_owned(),
+                text(properties, "variable").to_owned(),
+            ),
             ("String".to_owned(), properties["value"].clone()),
         );
     }
@@ -244,12 +275,19 @@ fn registry_file(values: &BTreeMap<(String, String), (String, Value)>) -> String
     let mut last = "";
     for ((key, name), (kind, data)) in values {
         if key != last {
-            let _infallible = write!(file, "\n[{}]\n", key.replace("HKLM:\\", "HKEY_LOCAL_MACHINE\\"));
+            let _infallible = write!(
+                file,
+                "\n[{}]\n",
+                key.replace("HKLM:\\", "HKEY_LOCAL_MACHINE\\")
+            );
             last = key;
         }
         let wide = |text: &str| -> String {
-            let bytes: Vec<String> =
-                text.encode_utf16().flat_map(u16::to_le_bytes).map(|byte| format!("{byte:02x}")).collect();
+            let bytes: Vec<String> = text
+                .encode_utf16()
+                .flat_map(u16::to_le_bytes)
+                .map(|byte| format!("{byte:02x}"))
+                .collect();
             bytes.join(",")
         };
         let quoted = |text: &str| text.replace('\\', "\\\\").replace('"', "\\\"");
@@ -287,7 +325,10 @@ pub fn run_plainly(wine: &Wine, laid: &Laid, name: &str, as_service: &str) {
     }
     let key = format!("{SERVICES}\\{name}");
     let value = |key: &str, name: &str, kind: &str, data: &str| {
-        ((key.to_owned(), name.to_owned()), (kind.to_owned(), Value::from(data)))
+        (
+            (key.to_owned(), name.to_owned()),
+            (kind.to_owned(), Value::from(data)),
+        )
     };
     let parameters = format!("{key}\\Parameters");
     let plain = arguments.replace(as_service, "");
@@ -295,17 +336,33 @@ pub fn run_plainly(wine: &Wine, laid: &Laid, name: &str, as_service: &str) {
         value(&key, "ImagePath", "ExpandString", WRAPPER),
         value(&parameters, "Application", "String", program),
         value(&parameters, "AppParameters", "String", plain.trim()),
-        value(&parameters, "AppStdout", "String", &format!(r"C:\var\log\{name}\said.log")),
+        value(
+            &parameters,
+            "AppStdout",
+            "String",
+            &format!(r"C:\var\log\{name}\said.log"),
+        ),
     ])));
 }
 
 /// What the cluster's network add-on writes: containerd reads it, and without it no node is Ready.
 pub fn network(wine: &Wine) {
     let config = fs::read_to_string(wine.path(r"C:\Program Files\containerd\config.toml")).unwrap();
-    let line = config.lines().find(|line| line.trim_start().starts_with("conf_dir")).unwrap();
-    let folder = line.split(['"', '\'']).nth(1).unwrap().replace('/', "\\").replace("\\\\", "\\");
+    let line = config
+        .lines()
+        .find(|line| line.trim_start().starts_with("conf_dir"))
+        .unwrap();
+    let folder = line
+        .split(['"', '\''])
+        .nth(1)
+        .unwrap()
+        .replace('/', "\\")
+        .replace("\\\\", "\\");
     let folder = wine.path(&folder);
     fs::create_dir_all(&folder).unwrap();
-    fs::write(folder.join("10-test.conf"), r#"{"cniVersion":"0.3.1","name":"test","type":"sdnbridge"}"#)
-        .unwrap();
+    fs::write(
+        folder.join("10-test.conf"),
+        r#"{"cniVersion":"0.3.1","name":"test","type":"sdnbridge"}"#,
+    )
+    .unwrap();
 }

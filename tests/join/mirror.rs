@@ -28,7 +28,10 @@ impl Mirror {
         while TcpStream::connect(("127.0.0.1", PORT)).is_err() {
             std::thread::yield_now();
         }
-        Self { folder: folder.to_owned(), server }
+        Self {
+            folder: folder.to_owned(),
+            server,
+        }
     }
 
     /// Puts a file of the same layout here and into a store for each artifact of the plan, and writes the overrides
@@ -37,7 +40,9 @@ impl Mirror {
         let mut given = Map::new();
         for resource in plan["resources"].as_array().unwrap() {
             let properties = &resource["properties"];
-            let Some(url) = properties["url"].as_str() else { continue };
+            let Some(url) = properties["url"].as_str() else {
+                continue;
+            };
             let component = component(url);
             let name = url.rsplit('/').next().unwrap();
             if properties["members"].is_array() {
@@ -45,7 +50,13 @@ impl Mirror {
                 for member in properties["members"].as_array().unwrap() {
                     let member = tree.join(member["member"].as_str().unwrap());
                     fs::create_dir_all(member.parent().unwrap()).unwrap();
-                    program(programs, plan["kubernetes"].as_str().unwrap(), real, name, &member);
+                    program(
+                        programs,
+                        plan["kubernetes"].as_str().unwrap(),
+                        real,
+                        name,
+                        &member,
+                    );
                 }
                 pack(&tree, &self.folder.join(name));
                 fs::remove_dir_all(&tree).unwrap();
@@ -61,7 +72,11 @@ impl Mirror {
                 json!({"url": format!("http://127.0.0.1:{PORT}/{name}"), "sha256": digest}),
             );
         }
-        fs::write(folder.join("overrides.json"), Value::Object(given).to_string()).unwrap();
+        fs::write(
+            folder.join("overrides.json"),
+            Value::Object(given).to_string(),
+        )
+        .unwrap();
     }
 }
 
@@ -78,11 +93,18 @@ fn pack(folder: &Path, archive: &Path) {
     let mut command = if archive.extension().is_some_and(|end| end == "zip") {
         let mut command = Command::new("python3");
         command.args(["-m", "zipfile", "-c"]).arg(archive);
-        command.args(fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name()));
+        command.args(
+            fs::read_dir(folder)
+                .unwrap()
+                .map(|entry| entry.unwrap().file_name()),
+        );
         command
     } else {
         let mut command = Command::new("tar");
-        command.args(["--use-compress-program=gzip -1", "-cf"]).arg(archive).arg(".");
+        command
+            .args(["--use-compress-program=gzip -1", "-cf"])
+            .arg(archive)
+            .arg(".");
         command
     };
     assert!(command.current_dir(folder).status().unwrap().success());
@@ -117,7 +139,13 @@ fn program(programs: &Path, kubernetes: &str, real: bool, archive: &str, member:
         fs::copy(&built, member).unwrap();
     } else {
         assert!(
-            ["ctr.exe", "containerd-shim-runhcs-v1.exe", "kubectl.exe", "kube-proxy.exe"].contains(&name),
+            [
+                "ctr.exe",
+                "containerd-shim-runhcs-v1.exe",
+                "kubectl.exe",
+                "kube-proxy.exe"
+            ]
+            .contains(&name),
             "{} is not built",
             built.display()
         );

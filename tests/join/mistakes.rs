@@ -22,15 +22,28 @@ pub struct Mistake {
 
 pub enum Made {
     /// In a file below `provisioners/`: this text in the place of that.
-    Step { file: &'static str, right: &'static str, wrong: &'static str },
+    Step {
+        file: &'static str,
+        right: &'static str,
+        wrong: &'static str,
+    },
     /// A version that the user asks for.
-    Component { name: &'static str, version: &'static str },
+    Component {
+        name: &'static str,
+        version: &'static str,
+    },
     /// An argument of `imagegen join-data`.
     JoinData(&'static str),
     /// In what `imagegen join-data` wrote.
-    Configuration { right: &'static str, wrong: &'static str },
+    Configuration {
+        right: &'static str,
+        wrong: &'static str,
+    },
     /// In the kubelet's configuration that the cluster gives to nodes.
-    Cluster { right: &'static str, wrong: &'static str },
+    Cluster {
+        right: &'static str,
+        wrong: &'static str,
+    },
     /// The pod network's add-on writes no configuration.
     NoNetwork,
     /// Plain `kubeadm join`, without what `Join-Node.ps1` does around it.
@@ -55,7 +68,11 @@ pub const MISTAKES: &[Mistake] = &[
     Mistake {
         name: "an unknown flag in a step",
         kubernetes: "1.36.0",
-        made: Made::Step { file: KUBERNETES, right: BEHIND, wrong: r#"kubelet.exe", "--no-such-flag=1"],"# },
+        made: Made::Step {
+            file: KUBERNETES,
+            right: BEHIND,
+            wrong: r#"kubelet.exe", "--no-such-flag=1"],"#,
+        },
         found: Found::Refused("[unknown-flag]"),
     },
     Mistake {
@@ -113,13 +130,19 @@ pub const MISTAKES: &[Mistake] = &[
     Mistake {
         name: "a runtime that is too old",
         kubernetes: "1.36.0",
-        made: Made::Component { name: "containerd", version: "1.6.36" },
+        made: Made::Component {
+            name: "containerd",
+            version: "1.6.36",
+        },
         found: Found::Refused("component-range"),
     },
     Mistake {
         name: "another CRI socket",
         kubernetes: "1.36.0",
-        made: Made::Configuration { right: "/pipe/containerd-containerd", wrong: "/pipe/dockershim" },
+        made: Made::Configuration {
+            right: "/pipe/containerd-containerd",
+            wrong: "/pipe/dockershim",
+        },
         found: Found::Fails("//./pipe/dockershim"),
     },
     Mistake {
@@ -142,11 +165,19 @@ pub const MISTAKES: &[Mistake] = &[
         },
         found: Found::Fails("Couldn't detect a kubelet service"),
     },
-    Mistake { name: "kubeadm alone", kubernetes: "1.36.0", made: Made::Bare, found: Found::Drifts },
+    Mistake {
+        name: "kubeadm alone",
+        kubernetes: "1.36.0",
+        made: Made::Bare,
+        found: Found::Drifts,
+    },
     Mistake {
         name: "another client CA",
         kubernetes: "1.36.0",
-        made: Made::Cluster { right: "/pki/ca.crt", wrong: "/pki/other.crt" },
+        made: Made::Cluster {
+            right: "/pki/ca.crt",
+            wrong: "/pki/other.crt",
+        },
         found: Found::Fails(r"pki\\other.crt: File not found"),
     },
     Mistake {
@@ -221,7 +252,8 @@ fn each_mistake_is_refused_or_is_one_for_the_join() {
         if let (Made::JoinData(line), Found::Refused(said)) = (&mistake.made, &mistake.found) {
             let data = format!("join-data --endpoint 10.0.0.1:6443 {hash} --token-env JOIN_TOKEN");
             let test = Test::new().env("JOIN_TOKEN", super::TOKEN).line(&data);
-            test.line(&format!("--k8s {} {line}", mistake.kubernetes)).fails(3, &[said]);
+            test.line(&format!("--k8s {} {line}", mistake.kubernetes))
+                .fails(3, &[said]);
             continue;
         }
         match (guest_plan(mistake, &json!({})), &mistake.found) {

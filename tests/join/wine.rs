@@ -40,13 +40,19 @@ const STAND_INS: &[(&str, &str)] = &[
     ("pdh.dll", r"C:\windows\system32"),
     ("vmcompute.dll", r"C:\windows\system32"),
     ("wmic.exe", r"C:\windows\system32\wbem"),
-    ("powershell.exe", r"C:\windows\system32\WindowsPowerShell\v1.0"),
+    (
+        "powershell.exe",
+        r"C:\windows\system32\WindowsPowerShell\v1.0",
+    ),
 ];
 
 impl Wine {
     pub fn new(prefix: &Path, programs: &Path) -> Self {
         fs::create_dir_all(prefix.join("drive_c")).unwrap();
-        let wine = Self { prefix: prefix.to_owned(), programs: programs.to_owned() };
+        let wine = Self {
+            prefix: prefix.to_owned(),
+            programs: programs.to_owned(),
+        };
         wine.succeeds(&["cmd", "/c", "ver"]);
         for (name, folder) in STAND_INS {
             let folder = wine.path(folder);
@@ -68,7 +74,10 @@ impl Wine {
 
     /// A path of Windows as the host has it, whatever its case.
     pub fn path(&self, path: &str) -> PathBuf {
-        let relative = path.strip_prefix("C:\\").or_else(|| path.strip_prefix("c:\\")).unwrap_or(path);
+        let relative = path
+            .strip_prefix("C:\\")
+            .or_else(|| path.strip_prefix("c:\\"))
+            .unwrap_or(path);
         let mut folder = self.prefix.join("drive_c");
         for part in relative.split(['\\', '/']).filter(|part| !part.is_empty()) {
             let found = fs::read_dir(&folder).ok().and_then(|entries| {
@@ -114,12 +123,20 @@ impl Wine {
             .stderr(file)
             .status()
             .unwrap();
-        Output { status, stdout: fs::read(said).unwrap(), stderr: Vec::new() }
+        Output {
+            status,
+            stdout: fs::read(said).unwrap(),
+            stderr: Vec::new(),
+        }
     }
 
     fn succeeds(&self, arguments: &[&str]) -> Output {
         let output = self.run(120, arguments);
-        assert!(output.status.success(), "{arguments:?}: {}", super::text(&output));
+        assert!(
+            output.status.success(),
+            "{arguments:?}: {}",
+            super::text(&output)
+        );
         output
     }
 
@@ -134,12 +151,19 @@ impl Wine {
             .flat_map(u16::to_le_bytes)
             .collect();
         fs::write(&file, bytes).unwrap();
-        self.succeeds(&["reg", "import", &format!("Z:{}", file.to_str().unwrap().replace('/', "\\"))]);
+        self.succeeds(&[
+            "reg",
+            "import",
+            &format!("Z:{}", file.to_str().unwrap().replace('/', "\\")),
+        ]);
     }
 
     /// Values below a key by name, as `reg.exe` writes them: `TYPE DATA`. Wine's gives no answer now and then.
     pub fn values(&self, key: &str) -> BTreeMap<String, String> {
-        (0..5).map(|_| self.asked(key)).find(|values| !values.is_empty()).unwrap_or_default()
+        (0..5)
+            .map(|_| self.asked(key))
+            .find(|values| !values.is_empty())
+            .unwrap_or_default()
     }
 
     fn asked(&self, key: &str) -> BTreeMap<String, String> {
@@ -150,7 +174,14 @@ impl Wine {
             .filter_map(|line| {
                 let mut parts = line.strip_prefix("    ")?.splitn(3, "    ");
                 let name = parts.next()?.to_owned();
-                Some((name, format!("{} {}", parts.next()?, parts.next().unwrap_or_default().trim_end())))
+                Some((
+                    name,
+                    format!(
+                        "{} {}",
+                        parts.next()?,
+                        parts.next().unwrap_or_default().trim_end()
+                    ),
+                ))
             })
             .collect()
     }
@@ -163,7 +194,13 @@ impl Wine {
             .into_iter()
             .map(|entry| {
                 let entry = entry.unwrap();
-                let path = entry.path().strip_prefix(&drive).unwrap().to_str().unwrap().replace('/', "\\");
+                let path = entry
+                    .path()
+                    .strip_prefix(&drive)
+                    .unwrap()
+                    .to_str()
+                    .unwrap()
+                    .replace('/', "\\");
                 let end = if entry.file_type().is_dir() { "\\" } else { "" };
                 format!("c:\\{path}{end}").to_lowercase()
             })
@@ -183,7 +220,8 @@ impl Wine {
                 return;
             }
         }
-        let log = fs::read_to_string(self.path(r"C:\var\log\containerd\containerd.log")).unwrap_or_default();
+        let log = fs::read_to_string(self.path(r"C:\var\log\containerd\containerd.log"))
+            .unwrap_or_default();
         panic!("containerd does not run:\n{log}");
     }
 

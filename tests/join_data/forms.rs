@@ -19,16 +19,30 @@ impl Node {
         let trees = read_sources(&SourceArgs::default(), None).expect("trees");
         let (plan, _) = resolve_node_plan(&SelectionArgs::default(), &trees).expect("plan");
         let places = read_places(&trees, false).expect("places");
-        Self { trees, plan, places }
+        Self {
+            trees,
+            plan,
+            places,
+        }
     }
 
     fn build(&self, input: &JoinInput, secrets: &Secrets) -> Result<JoinData> {
-        build_join_data(input, secrets, Form::Kubeadm, &self.plan, &self.trees.catalog, &self.places)
+        build_join_data(
+            input,
+            secrets,
+            Form::Kubeadm,
+            &self.plan,
+            &self.trees.catalog,
+            &self.places,
+        )
     }
 }
 
 fn token() -> Secrets {
-    Secrets { token: Token::parse("abcdef.0123456789abcdef").ok(), kubeconfig: None }
+    Secrets {
+        token: Token::parse("abcdef.0123456789abcdef").ok(),
+        kubeconfig: None,
+    }
 }
 
 fn good() -> JoinInput {
@@ -41,8 +55,15 @@ fn good() -> JoinInput {
 
 /// Codes of findings, which end each of them.
 fn codes(outcome: Result<JoinData, Error>) -> Vec<String> {
-    let text = outcome.err().map(|error| error.to_string()).unwrap_or_default();
-    let ends = text.lines().filter_map(|line| line.strip_suffix(']')?.rsplit_once('[').map(|(_, code)| code));
+    let text = outcome
+        .err()
+        .map(|error| error.to_string())
+        .unwrap_or_default();
+    let ends = text.lines().filter_map(|line| {
+        line.strip_suffix(']')?
+            .rsplit_once('[')
+            .map(|(_, code)| code)
+    });
     ends.map(str::to_owned).collect()
 }
 
@@ -53,11 +74,19 @@ fn forms_of_every_field() {
         ("endpoint", "10.0.0.1:6443", None),
         ("endpoint", "[fd00::1]:6443", None),
         ("endpoint", "fd00::1:6443", Some("endpoint-format")),
-        ("endpoint", "https://api.example.com:6443", Some("endpoint-format")),
+        (
+            "endpoint",
+            "https://api.example.com:6443",
+            Some("endpoint-format"),
+        ),
         ("endpoint", "api.example.com", Some("endpoint-format")),
         ("endpoint", "api.example.com:0", Some("endpoint-format")),
         ("endpoint", "api.example.com:65536", Some("endpoint-format")),
-        ("endpoint", "api_1.example.com:6443", Some("endpoint-format")),
+        (
+            "endpoint",
+            "api_1.example.com:6443",
+            Some("endpoint-format"),
+        ),
         ("endpoint", "10.0.0.256:6443", Some("endpoint-format")),
         ("endpoint", ":6443", Some("endpoint-format")),
         ("hash", "sha256:abc", Some("hash-format")),
@@ -74,7 +103,11 @@ fn forms_of_every_field() {
         ("label", "team", Some("label-format")),
         ("label", "te am=x", Some("label-format")),
         ("label", "team=a,b=c", Some("label-format")),
-        ("label", "node-role.kubernetes.io/windows=", Some("label-restricted")),
+        (
+            "label",
+            "node-role.kubernetes.io/windows=",
+            Some("label-restricted"),
+        ),
         ("label", "foo.k8s.io/x=y", Some("label-restricted")),
         ("taint", "os=windows:NoSchedule", None),
         ("taint", "os:NoExecute", None),
@@ -100,30 +133,60 @@ fn forms_of_every_field() {
             _ => input.discovery_timeout = Some(value),
         }
         let expected: Vec<&str> = expected.iter().copied().collect();
-        assert_eq!(codes(node.build(&input, &token())), expected, "{field} {text}");
+        assert_eq!(
+            codes(node.build(&input, &token())),
+            expected,
+            "{field} {text}"
+        );
     }
 }
 
 #[test]
 fn discovery_is_whole_and_one() {
     let node = Node::new();
-    let kubeconfig = Secrets { token: None, kubeconfig: Some(Secret::from_constant("x")) };
-    assert_eq!(codes(node.build(&JoinInput::default(), &kubeconfig)), ["discovery-kubeconfig"]);
+    let kubeconfig = Secrets {
+        token: None,
+        kubeconfig: Some(Secret::from_constant("x")),
+    };
+    assert_eq!(
+        codes(node.build(&JoinInput::default(), &kubeconfig)),
+        ["discovery-kubeconfig"]
+    );
     assert_eq!(codes(node.build(&good(), &kubeconfig)), ["discovery-twice"]);
-    let error = node.build(&good(), &Secrets::default()).expect_err("no token").to_string();
+    let error = node
+        .build(&good(), &Secrets::default())
+        .expect_err("no token")
+        .to_string();
     assert!(error.contains("the bootstrap token is missing"), "{error}");
-    let hashless = JoinInput { ca_cert_hashes: Vec::new(), ..good() };
-    let remedies = node.build(&hashless, &Secrets::default()).expect_err("no hash").remedies();
-    assert!(remedies.iter().any(|remedy| remedy.contains("trust any server")), "{remedies:?}");
+    let hashless = JoinInput {
+        ca_cert_hashes: Vec::new(),
+        ..good()
+    };
+    let remedies = node
+        .build(&hashless, &Secrets::default())
+        .expect_err("no hash")
+        .remedies();
+    assert!(
+        remedies
+            .iter()
+            .any(|remedy| remedy.contains("trust any server")),
+        "{remedies:?}"
+    );
 }
 
 #[test]
 fn long_names_are_warned_of() {
     let node = Node::new();
     let warned = |name: &str| {
-        let input = JoinInput { name: Some(name.to_owned()), ..good() };
+        let input = JoinInput {
+            name: Some(name.to_owned()),
+            ..good()
+        };
         let warnings = node.build(&input, &token()).expect(name).warnings;
-        warnings.iter().filter(|warning| warning.starts_with("Windows ")).count()
+        warnings
+            .iter()
+            .filter(|warning| warning.starts_with("Windows "))
+            .count()
     };
     assert_eq!(warned("win-node-1.a-long-domain.example.com"), 0);
     assert_eq!(warned("a-name-of-16-chr"), 1);

@@ -49,20 +49,26 @@ pub(super) fn find_plugin_changes(life: &Life, node: &Node) -> Vec<String> {
             found.push(format!("plugin: nobody says what {name} changes"));
             continue;
         };
-        let Some(changes) = &plugin.changes else { continue };
+        let Some(changes) = &plugin.changes else {
+            continue;
+        };
         let same = |resource: &Value| {
             changes.identity.iter().all(|(name, value)| {
                 *value == json!("*") || text(resource, name) == value.as_str().unwrap_or_default()
             })
         };
         let compared = node.resources.iter().filter(|it| {
-            let volatile =
-                it["volatile"].as_array().is_some_and(|all| all.contains(&json!(changes.property)));
+            let volatile = it["volatile"]
+                .as_array()
+                .is_some_and(|all| all.contains(&json!(changes.property)));
             let lasts = it.get("scope").is_none_or(|scope| scope == "node");
             it["type"] == changes.kind.as_str() && same(it) && lasts && !volatile
         });
         found.extend(compared.map(|it| {
-            format!("plugin: {} `{}`, set by {name} ({})", it["name"], changes.property, plugin.source)
+            format!(
+                "plugin: {} `{}`, set by {name} ({})",
+                it["name"], changes.property, plugin.source
+            )
         }));
     }
     found
@@ -84,6 +90,8 @@ fn each_target_says_what_it_does_to_a_clone() {
         );
     }
     let targets = life.changes.iter().flat_map(|change| &change.targets);
-    let unknown: Vec<&String> = targets.filter(|target| !names.contains(target.as_str())).collect();
+    let unknown: Vec<&String> = targets
+        .filter(|target| !names.contains(target.as_str()))
+        .collect();
     assert!(unknown.is_empty(), "{unknown:?}");
 }

@@ -14,10 +14,14 @@ use crate::support::golden;
 type Break = (Rule, fn(&mut Plan));
 
 const BREAKS: &[Break] = &[
-    (Rule::AnswerFileMissing, |plan| plan.remove("cloudbase/answers")),
+    (Rule::AnswerFileMissing, |plan| {
+        plan.remove("cloudbase/answers")
+    }),
     (Rule::BuildLeftover, |plan| plan.remove("seal/cache")),
     (Rule::BuildLeftover, |plan| plan.remove("firstboot/user")),
-    (Rule::BuildLeftover, |plan| plan.remove("firstboot/listener")),
+    (Rule::BuildLeftover, |plan| {
+        plan.remove("firstboot/listener")
+    }),
     (Rule::BuildLeftover, |plan| plan.remove("seal/winrm")),
     (Rule::BuildLeftover, |plan| {
         plan.winrm = None;
@@ -27,15 +31,20 @@ const BREAKS: &[Break] = &[
         let properties = json!({"setting": r"Service\Auth\Basic", "value": "true"});
         plan.add("bootstrap/basic", "bootstrap", "winrmSetting", properties);
     }),
-    (Rule::BuildLeftover, |plan| plan.set("network/kubelet", "localPort", json!(["10250", "5000-6000"]))),
+    (Rule::BuildLeftover, |plan| {
+        plan.set(
+            "network/kubelet",
+            "localPort",
+            json!(["10250", "5000-6000"]),
+        )
+    }),
     (Rule::BuildLeftover, |plan| {
         let properties =
             json!({"path": r"C:\Windows\Panther\unattend.xml", "ensure": "present", "content": ""});
         plan.add("x/answers", "install", "file", properties);
     }),
     (Rule::BuildLeftover, |plan| {
-        let properties =
-            json!({"variable": "SCRATCH", "value": r"C:\Windows\Temp\scratch", "ensure": "present"});
+        let properties = json!({"variable": "SCRATCH", "value": r"C:\Windows\Temp\scratch", "ensure": "present"});
         plan.add("x/scratch", "install", "environmentVariable", properties);
     }),
     (Rule::CriEndpoint, |plan| {
@@ -43,50 +52,106 @@ const BREAKS: &[Break] = &[
         plan.set("crictl/config", "content", content);
     }),
     (Rule::CriEndpoint, |plan| {
-        argument(plan, "npipe:////./pipe/containerd-containerd", "npipe:////./pipe/containerd");
+        argument(
+            plan,
+            "npipe:////./pipe/containerd-containerd",
+            "npipe:////./pipe/containerd",
+        );
     }),
-    (Rule::CriEndpoint, |plan| plan.set("containerd/config", "content", served(r#""\\\\.\\pipe\\other""#))),
-    (Rule::DependencyCycle, |plan| plan.set("containerd/service", "dependsOn", json!(["KUBELET"]))),
-    (Rule::DependencyMissing, |plan| plan.set("kubelet/service", "dependsOn", json!(["containred"]))),
-    (Rule::DependencyStart, |plan| plan.set("containerd/service", "startType", "disabled")),
-    (Rule::DuplicateResource, |plan| plan.of("network/ports")["name"] = "network/kubelet".into()),
-    (Rule::EnvironmentNamesMissingFile, |plan| plan.set("crictl/environment", "value", r"C:\k\crictl.yml")),
+    (Rule::CriEndpoint, |plan| {
+        plan.set(
+            "containerd/config",
+            "content",
+            served(r#""\\\\.\\pipe\\other""#),
+        )
+    }),
+    (Rule::DependencyCycle, |plan| {
+        plan.set("containerd/service", "dependsOn", json!(["KUBELET"]))
+    }),
+    (Rule::DependencyMissing, |plan| {
+        plan.set("kubelet/service", "dependsOn", json!(["containred"]))
+    }),
+    (Rule::DependencyStart, |plan| {
+        plan.set("containerd/service", "startType", "disabled")
+    }),
+    (Rule::DuplicateResource, |plan| {
+        plan.of("network/ports")["name"] = "network/kubelet".into()
+    }),
     (Rule::EnvironmentNamesMissingFile, |plan| {
-        plan.set("kubelet/service", "environment", json!([r"KUBECONFIG=C:\k\config.yaml"]));
+        plan.set("crictl/environment", "value", r"C:\k\crictl.yml")
+    }),
+    (Rule::EnvironmentNamesMissingFile, |plan| {
+        plan.set(
+            "kubelet/service",
+            "environment",
+            json!([r"KUBECONFIG=C:\k\config.yaml"]),
+        );
     }),
     (Rule::FeatureBeforeRestart, |plan| {
         let feature = plan.of("features/containers").clone();
         plan.remove("features/containers");
-        plan.add("features/containers", "install", "windowsFeature", feature["properties"].clone());
+        plan.add(
+            "features/containers",
+            "install",
+            "windowsFeature",
+            feature["properties"].clone(),
+        );
     }),
     (Rule::FeatureMissing, |plan| {
-        for using in ["features/containers", "containerd/pause", "checks/containerd"] {
+        for using in [
+            "features/containers",
+            "containerd/pause",
+            "checks/containerd",
+        ] {
             plan.remove(using);
         }
     }),
-    (Rule::FlagFileMissing, |plan| argument(plan, r"kubelet\config.yaml", r"kubelet\konfig.yaml")),
-    (Rule::FlagFileMissing, |plan| plan.remove("containerd/config")),
-    (Rule::FlagFileMissing, |plan| plan.set("kubelet/service", "argumentsFile", more(r"C:\k\flags.env"))),
-    (Rule::FlagFileMissing, |plan| wrapped(plan, "ExpandString", r"C:\k\flags.env")),
+    (Rule::FlagFileMissing, |plan| {
+        argument(plan, r"kubelet\config.yaml", r"kubelet\konfig.yaml")
+    }),
+    (Rule::FlagFileMissing, |plan| {
+        plan.remove("containerd/config")
+    }),
+    (Rule::FlagFileMissing, |plan| {
+        plan.set("kubelet/service", "argumentsFile", more(r"C:\k\flags.env"))
+    }),
+    (Rule::FlagFileMissing, |plan| {
+        wrapped(plan, "ExpandString", r"C:\k\flags.env")
+    }),
     (Rule::InsecureProgram, |plan| plan.unset("layout/k", "sddl")),
     (Rule::InsecureProgram, |plan| {
-        plan.set("layout/k", "sddl", "O:BAG:SYD:PAI(A;OICI;FA;;;SY)(A;OICI;0x1301bf;;;BU)");
+        plan.set(
+            "layout/k",
+            "sddl",
+            "O:BAG:SYD:PAI(A;OICI;FA;;;SY)(A;OICI;0x1301bf;;;BU)",
+        );
     }),
     (Rule::InsecureProgram, |plan| {
         let properties = json!({"path": r"C:\opt\tools", "ensure": "present", "sddl": RESTRICTED});
         plan.add("x/tools", "install", "directory", properties);
-        plan.add("x/path", "install", "pathEntry", json!({"entry": r"C:\opt\tools", "ensure": "present"}));
+        plan.add(
+            "x/path",
+            "install",
+            "pathEntry",
+            json!({"entry": r"C:\opt\tools", "ensure": "present"}),
+        );
     }),
     (Rule::InsecureProgram, |plan| {
-        plan.add("x/cni", "install", "directory", json!({"path": r"C:\opt\cni\bin", "ensure": "present"}));
+        plan.add(
+            "x/cni",
+            "install",
+            "directory",
+            json!({"path": r"C:\opt\cni\bin", "ensure": "present"}),
+        );
         let mut plugin = plan.of("kubernetes/kubelet")["properties"].clone();
         plugin["path"] = r"C:\opt\cni\bin\flannel.exe".into();
         plan.add("x/plugin", "install", "artifact", plugin);
     }),
-    (Rule::LinkTargetMissing, |plan| plan.set("layout/pki", "target", r"C:\etc\kubernetes\pkj")),
+    (Rule::LinkTargetMissing, |plan| {
+        plan.set("layout/pki", "target", r"C:\etc\kubernetes\pkj")
+    }),
     (Rule::NameConflict, |plan| {
-        let properties =
-            json!({"variable": "cri_config_file", "value": r"C:\k\kubelet.exe", "ensure": "present"});
+        let properties = json!({"variable": "cri_config_file", "value": r"C:\k\kubelet.exe", "ensure": "present"});
         plan.add("x/variable", "install", "environmentVariable", properties);
     }),
     (Rule::NameConflict, |plan| {
@@ -94,7 +159,9 @@ const BREAKS: &[Break] = &[
         let properties = json!({"key": key, "valueName": "KeepAliveTime", "ensure": "present", "kind": "DWord", "data": 1});
         plan.add("x/value", "install", "registryValue", properties);
     }),
-    (Rule::ParentDirectoryMissing, |plan| plan.set("crictl/config", "path", r"C:\etc\crictl\crictl.json")),
+    (Rule::ParentDirectoryMissing, |plan| {
+        plan.set("crictl/config", "path", r"C:\etc\crictl\crictl.json")
+    }),
     (Rule::ParentDirectoryMissing, |plan| {
         let directory = plan.of("containerd/directory")["properties"].clone();
         plan.remove("containerd/directory");
@@ -112,9 +179,16 @@ const BREAKS: &[Break] = &[
             json!({"path": r"C:\k\kubelet.exe", "ensure": "present"}),
         );
     }),
-    (Rule::PathConflict, |plan| plan.set("seal/cache", "path", r"C:\imagegen")),
     (Rule::PathConflict, |plan| {
-        plan.add("late/logs", "test", "directory", json!({"path": r"C:\var", "ensure": "empty"}));
+        plan.set("seal/cache", "path", r"C:\imagegen")
+    }),
+    (Rule::PathConflict, |plan| {
+        plan.add(
+            "late/logs",
+            "test",
+            "directory",
+            json!({"path": r"C:\var", "ensure": "empty"}),
+        );
     }),
     (Rule::PathConflict, |plan| {
         let mut other = plan.of("kubernetes/kubelet")["properties"].clone();
@@ -131,8 +205,12 @@ const BREAKS: &[Break] = &[
             json!({"entry": r"C:\Program Files\x", "ensure": "present"}),
         );
     }),
-    (Rule::PortMalformed, |plan| plan.set("network/ports", "count", 31537)),
-    (Rule::PortWithoutRule, |plan| plan.set("network/kubelet", "protocol", "UDP")),
+    (Rule::PortMalformed, |plan| {
+        plan.set("network/ports", "count", 31537)
+    }),
+    (Rule::PortWithoutRule, |plan| {
+        plan.set("network/kubelet", "protocol", "UDP")
+    }),
     (Rule::PortWithoutRule, |plan| {
         let properties = json!({
             "ruleName": "block", "ensure": "present", "direction": "outbound", "action": "block",
@@ -140,36 +218,68 @@ const BREAKS: &[Break] = &[
         });
         plan.add("x/block", "install", "firewallRule", properties);
     }),
-    (Rule::PropertyMissing, |plan| plan.set("cloudbase/service", "argumentsFile", more(FLAGS))),
+    (Rule::PropertyMissing, |plan| {
+        plan.set("cloudbase/service", "argumentsFile", more(FLAGS))
+    }),
     (Rule::RegistryKind, |plan| wrapped(plan, "DWord", FLAGS)),
-    (Rule::SddlInvalid, |plan| plan.set("layout/etc", "sddl", "D:P(A;;FA;;;SY)")),
+    (Rule::SddlInvalid, |plan| {
+        plan.set("layout/etc", "sddl", "D:P(A;;FA;;;SY)")
+    }),
     // A directory's descriptor on a file: .NET prints it without the inheritance flags.
-    (Rule::SddlInvalid, |plan| plan.set("crictl/config", "sddl", RESTRICTED)),
+    (Rule::SddlInvalid, |plan| {
+        plan.set("crictl/config", "sddl", RESTRICTED)
+    }),
     (Rule::ServiceProgramLater, |plan| {
         let kubelet = plan.of("kubernetes/kubelet")["properties"].clone();
         plan.remove("kubernetes/kubelet");
         plan.add("kubernetes/kubelet", "install", "artifact", kubelet);
     }),
-    (Rule::ServiceProgramMissing, |plan| plan.remove("kubernetes/log-runner")),
-    (Rule::ServiceProgramMissing, |plan| plan.remove("kubernetes/kubelet")),
-    (Rule::ServiceStartsTooEarly, |plan| plan.set("kubelet/service", "startType", "auto")),
+    (Rule::ServiceProgramMissing, |plan| {
+        plan.remove("kubernetes/log-runner")
+    }),
+    (Rule::ServiceProgramMissing, |plan| {
+        plan.remove("kubernetes/kubelet")
+    }),
+    (Rule::ServiceStartsTooEarly, |plan| {
+        plan.set("kubelet/service", "startType", "auto")
+    }),
     (Rule::ServiceUnknown, |plan| {
-        let properties = json!({"serviceName": "csiproxy", "ensure": "present", "startType": "auto"});
+        let properties =
+            json!({"serviceName": "csiproxy", "ensure": "present", "startType": "auto"});
         plan.add("x/service", "install", "service", properties);
     }),
-    (Rule::ServiceUnknown, |plan| plan.set("checks/containerd", "serviceName", "containred")),
-    (Rule::ServiceUnknown, |plan| plan.set("cloudbase/package", "url", "https://dl.example/other.msi")),
-    (Rule::SessionCut, |plan| {
-        plan.add("x/listener", "seal", "winrmListener", json!({"transport": "HTTPS", "ensure": "absent"}));
+    (Rule::ServiceUnknown, |plan| {
+        plan.set("checks/containerd", "serviceName", "containred")
+    }),
+    (Rule::ServiceUnknown, |plan| {
+        plan.set("cloudbase/package", "url", "https://dl.example/other.msi")
     }),
     (Rule::SessionCut, |plan| {
-        plan.add("x/user", "seal", "localUser", json!({"userName": "Packer", "ensure": "absent"}));
+        plan.add(
+            "x/listener",
+            "seal",
+            "winrmListener",
+            json!({"transport": "HTTPS", "ensure": "absent"}),
+        );
+    }),
+    (Rule::SessionCut, |plan| {
+        plan.add(
+            "x/user",
+            "seal",
+            "localUser",
+            json!({"userName": "Packer", "ensure": "absent"}),
+        );
     }),
     (Rule::SysprepMissing, |plan| plan.remove("seal/sysprep")),
     (Rule::SysprepMissing, |plan| {
         plan.set("seal/sysprep", "finish", "shutdown");
         plan.winrm = Some(WinrmTransport::Http);
-        plan.add("x/listener", "seal", "winrmListener", json!({"transport": "HTTP", "ensure": "absent"}));
+        plan.add(
+            "x/listener",
+            "seal",
+            "winrmListener",
+            json!({"transport": "HTTP", "ensure": "absent"}),
+        );
     }),
     (Rule::SysprepMissing, |plan| {
         let sysprep = plan.of("seal/sysprep")["properties"].clone();
@@ -177,11 +287,21 @@ const BREAKS: &[Break] = &[
         plan.add("early/sysprep", "install", "sysprep", sysprep);
     }),
     (Rule::ToolMissing, |plan| {
-        plan.set("containerd/pause", "program", r"C:\Program Files\containerd\nerdctl.exe");
+        plan.set(
+            "containerd/pause",
+            "program",
+            r"C:\Program Files\containerd\nerdctl.exe",
+        );
     }),
-    (Rule::UnknownFlag, |plan| argument(plan, "--cert-dir", "--certdir")),
-    (Rule::UnknownGate, |plan| argument(plan, "WinOverlay=true", "WinOverlay=true,WinDSR=true")),
-    (Rule::UnknownGate, |plan| argument(plan, "WinOverlay=true", "WinOverlay=yes")),
+    (Rule::UnknownFlag, |plan| {
+        argument(plan, "--cert-dir", "--certdir")
+    }),
+    (Rule::UnknownGate, |plan| {
+        argument(plan, "WinOverlay=true", "WinOverlay=true,WinDSR=true")
+    }),
+    (Rule::UnknownGate, |plan| {
+        argument(plan, "WinOverlay=true", "WinOverlay=yes")
+    }),
 ];
 
 const FLAGS: &str = r"C:\var\lib\kubelet\kubeadm-flags.env";
@@ -211,7 +331,11 @@ fn argument(plan: &mut Plan, part: &str, by: &str) {
     let escape = |part: &str| part.replace('\\', r"\\");
     assert!(text.contains(&escape(part)), "{part}");
     let text = text.replace(&escape(part), &escape(by));
-    plan.set("kubelet/service", "arguments", serde_json::from_str::<Value>(&text).expect("JSON"));
+    plan.set(
+        "kubelet/service",
+        "arguments",
+        serde_json::from_str::<Value>(&text).expect("JSON"),
+    );
 }
 
 #[test]
@@ -224,7 +348,10 @@ fn a_good_plan_has_no_problem() {
 #[test]
 fn every_rule_is_broken_once() {
     let broken: BTreeSet<Rule> = BREAKS.iter().map(|(rule, _)| *rule).collect();
-    let unbroken: Vec<&Rule> = Rule::ALL.iter().filter(|rule| !broken.contains(rule)).collect();
+    let unbroken: Vec<&Rule> = Rule::ALL
+        .iter()
+        .filter(|rule| !broken.contains(rule))
+        .collect();
     assert_eq!(unbroken, [&Rule::UnknownGate; 0]);
 }
 
@@ -235,10 +362,17 @@ fn each_break_is_reported() {
         let mut plan = Plan::good();
         breaks(&mut plan);
         let problems = plan.predict().problems;
-        assert!(problems.iter().any(|problem| problem.code == rule.to_string()), "{rule}: {problems:?}");
-        report = problems.iter().fold(format!("{report}# {rule}\n"), |report, problem| {
-            format!("{report}{problem}; {}\n", problem.remedy)
-        });
+        assert!(
+            problems
+                .iter()
+                .any(|problem| problem.code == rule.to_string()),
+            "{rule}: {problems:?}"
+        );
+        report = problems
+            .iter()
+            .fold(format!("{report}# {rule}\n"), |report, problem| {
+                format!("{report}{problem}; {}\n", problem.remedy)
+            });
     }
     golden("machine/breaks.txt", &report);
 }
@@ -247,10 +381,28 @@ fn each_break_is_reported() {
 const VARIATIONS: &[fn(&mut Plan)] = &[
     // Windows takes either slash and any case.
     |plan| plan.set("kubernetes/kubelet", "path", "c:/K/Kubelet.exe"),
-    |plan| plan.set("crictl/config", "content", r"runtime-endpoint: 'npipe:\\.\pipe\containerd-containerd'"),
-    |plan| plan.set("containerd/config", "content", served(r"'\\.\pipe\containerd-containerd'")),
+    |plan| {
+        plan.set(
+            "crictl/config",
+            "content",
+            r"runtime-endpoint: 'npipe:\\.\pipe\containerd-containerd'",
+        )
+    },
+    |plan| {
+        plan.set(
+            "containerd/config",
+            "content",
+            served(r"'\\.\pipe\containerd-containerd'"),
+        )
+    },
     // No path, or none that must be there.
-    |plan| plan.set("crictl/environment", "value", "https://proxy.example:3128/x.pac"),
+    |plan| {
+        plan.set(
+            "crictl/environment",
+            "value",
+            "https://proxy.example:3128/x.pac",
+        )
+    },
     |plan| plan.set("crictl/environment", "value", r"C:\anywhere"),
     // Not yet pinned: the preview says so, and a bake refuses it.
     |plan| plan.set("kubernetes/kubelet", "digest", "unpinned"),
@@ -263,7 +415,12 @@ const VARIATIONS: &[fn(&mut Plan)] = &[
     |plan| {
         let tools = json!({"path": r"C:\k\tools", "ensure": "present"});
         plan.add("x/tools", "install", "directory", tools);
-        plan.add("x/path", "install", "pathEntry", json!({"entry": r"C:\k\tools", "ensure": "present"}));
+        plan.add(
+            "x/path",
+            "install",
+            "pathEntry",
+            json!({"entry": r"C:\k\tools", "ensure": "present"}),
+        );
     },
     // A block of some addresses leaves the others.
     |plan| {
@@ -303,13 +460,41 @@ fn variations_of_the_good_plan_are_good() {
 
 /// A resource type, its properties, and what the JSON lacks or has too much of.
 const REFUSED: &[(&str, &str, &str)] = &[
-    ("file", r#"{"path": "C:\\a", "ensure": "present"}"#, "missing field `content`"),
-    ("file", r#"{"path": "C:\\a", "ensure": "absent", "content": ""}"#, "unknown field `content`"),
-    ("file", r#"{"path": "C:\\a", "content": ""}"#, "missing field `ensure`"),
-    ("file", r#"{"path": "C:\\a", "ensure": "present", "content": "", "mode": 1}"#, "unknown field `mode`"),
-    ("symlink", r#"{"path": "C:\\a", "ensure": "present"}"#, "missing field `target`"),
-    ("directory", r#"{"path": "C:\\a", "ensure": "absent", "sddl": "O:BA"}"#, "unknown field `sddl`"),
-    ("environmentVariable", r#"{"variable": "A", "ensure": "present"}"#, "missing field `value`"),
+    (
+        "file",
+        r#"{"path": "C:\\a", "ensure": "present"}"#,
+        "missing field `content`",
+    ),
+    (
+        "file",
+        r#"{"path": "C:\\a", "ensure": "absent", "content": ""}"#,
+        "unknown field `content`",
+    ),
+    (
+        "file",
+        r#"{"path": "C:\\a", "content": ""}"#,
+        "missing field `ensure`",
+    ),
+    (
+        "file",
+        r#"{"path": "C:\\a", "ensure": "present", "content": "", "mode": 1}"#,
+        "unknown field `mode`",
+    ),
+    (
+        "symlink",
+        r#"{"path": "C:\\a", "ensure": "present"}"#,
+        "missing field `target`",
+    ),
+    (
+        "directory",
+        r#"{"path": "C:\\a", "ensure": "absent", "sddl": "O:BA"}"#,
+        "unknown field `sddl`",
+    ),
+    (
+        "environmentVariable",
+        r#"{"variable": "A", "ensure": "present"}"#,
+        "missing field `value`",
+    ),
     (
         "firewallRule",
         r#"{"ruleName": "a", "ensure": "present", "direction": "inbound"}"#,
@@ -320,9 +505,21 @@ const REFUSED: &[(&str, &str, &str)] = &[
         r#"{"ruleName": "a", "ensure": "present", "action": "allow"}"#,
         "missing field `direction`",
     ),
-    ("service", r#"{"serviceName": "a", "ensure": "absent", "state": "stopped"}"#, "unknown field `state`"),
-    ("service", r#"{"serviceName": "a", "ensure": "present", "account": "a"}"#, "unknown field `account`"),
-    ("hnsNetwork", r#"{"networkName": "a", "ensure": "present"}"#, "missing field `kind`"),
+    (
+        "service",
+        r#"{"serviceName": "a", "ensure": "absent", "state": "stopped"}"#,
+        "unknown field `state`",
+    ),
+    (
+        "service",
+        r#"{"serviceName": "a", "ensure": "present", "account": "a"}"#,
+        "unknown field `account`",
+    ),
+    (
+        "hnsNetwork",
+        r#"{"networkName": "a", "ensure": "present"}"#,
+        "missing field `kind`",
+    ),
     (
         "scheduledTask",
         r#"{"taskName": "a", "ensure": "present", "program": "C:\\a"}"#,
@@ -348,13 +545,21 @@ const REFUSED: &[(&str, &str, &str)] = &[
         r#"{"key": "HKLM:\\k", "valueName": "v", "ensure": "present", "kind": "DWord", "data": 1, "more": 1}"#,
         "unknown field `more`",
     ),
-    ("assertion", r#"{"holds": true, "check": "command"}"#, "missing field `program`"),
+    (
+        "assertion",
+        r#"{"holds": true, "check": "command"}"#,
+        "missing field `program`",
+    ),
     (
         "assertion",
         r#"{"holds": true, "check": "osBuild", "build": 1, "program": "a"}"#,
         "unknown field `program`",
     ),
-    ("directory", r#"{"path": "C:\\k\\nul", "ensure": "present"}"#, "it uses the device name `nul`"),
+    (
+        "directory",
+        r#"{"path": "C:\\k\\nul", "ensure": "present"}"#,
+        "it uses the device name `nul`",
+    ),
     (
         "artifact",
         r#"{"path": "C:\\a", "url": "https://a.example/a", "algorithm": "sha256", "digest": "AA"}"#,
@@ -380,7 +585,11 @@ const REFUSED: &[(&str, &str, &str)] = &[
         r#"{"ruleName": "a", "ensure": "present", "action": "allow", "direction": "inbound", "localPort": ["any"]}"#,
         "not a port",
     ),
-    ("localUser", r#"{"userName": "a\\b", "ensure": "absent"}"#, "not the name of a local account"),
+    (
+        "localUser",
+        r#"{"userName": "a\\b", "ensure": "absent"}"#,
+        "not the name of a local account",
+    ),
     (
         "registryValue",
         r#"{"key": "HKCU:\\Software", "valueName": "v", "ensure": "present", "kind": "DWord", "data": 1}"#,
@@ -398,7 +607,9 @@ fn properties_that_do_not_belong_together_are_refused() {
     for (kind, properties, part) in REFUSED {
         let properties: Value = serde_json::from_str(properties).expect("JSON");
         let json = json!({"type": kind, "properties": properties});
-        let error = serde_json::from_value::<ResourceKind>(json).expect_err(part).to_string();
+        let error = serde_json::from_value::<ResourceKind>(json)
+            .expect_err(part)
+            .to_string();
         assert!(error.contains(part), "{kind} {properties}: {error}");
     }
 }

@@ -43,11 +43,19 @@ fn mutations() -> Vec<(&'static str, &'static str, Value)> {
 }
 
 /// Types whose properties are all part of the name: another value is another thing.
-const NAMED_WHOLLY: [&str; 4] = ["defenderExclusion", "pathEntry", "winrmListener", "windowsUpdate"];
+const NAMED_WHOLLY: [&str; 4] = [
+    "defenderExclusion",
+    "pathEntry",
+    "winrmListener",
+    "windowsUpdate",
+];
 
 fn find<'a>(machine: &'a mut Value, kind: &str) -> &'a mut Value {
     let resources = machine["resources"].as_array_mut().expect("resources");
-    resources.iter_mut().find(|it| it["type"] == kind).unwrap_or_else(|| panic!("no {kind}"))
+    resources
+        .iter_mut()
+        .find(|it| it["type"] == kind)
+        .unwrap_or_else(|| panic!("no {kind}"))
 }
 
 fn read(json: Value) -> Machine {
@@ -64,17 +72,35 @@ fn notices_a_mutation_of_every_resource_type() {
         assert_ne!(properties[property], value, "{kind}");
         properties[property] = value.clone();
         let found = compare_machines(&predicted, &read(actual));
-        let [only] = found.as_slice() else { panic!("{kind}: {found:?}") };
+        let [only] = found.as_slice() else {
+            panic!("{kind}: {found:?}")
+        };
         let expected = (kind, property, Some(&value));
-        assert_eq!((only.kind.as_str(), only.property.as_str(), only.actual.as_ref()), expected, "{kind}");
+        assert_eq!(
+            (
+                only.kind.as_str(),
+                only.property.as_str(),
+                only.actual.as_ref()
+            ),
+            expected,
+            "{kind}"
+        );
     }
     for kind in NAMED_WHOLLY {
         let mut actual = json.clone();
         let thing = find(&mut actual, kind).clone();
-        actual["resources"].as_array_mut().expect("resources").retain(|it| *it != thing);
+        actual["resources"]
+            .as_array_mut()
+            .expect("resources")
+            .retain(|it| *it != thing);
         let found = compare_machines(&predicted, &read(actual));
-        let [only] = found.as_slice() else { panic!("{kind}: {found:?}") };
-        assert_eq!((only.kind.as_str(), only.property.as_str(), &only.actual), (kind, "", &None));
+        let [only] = found.as_slice() else {
+            panic!("{kind}: {found:?}")
+        };
+        assert_eq!(
+            (only.kind.as_str(), only.property.as_str(), &only.actual),
+            (kind, "", &None)
+        );
     }
 }
 
@@ -82,12 +108,22 @@ fn notices_a_mutation_of_every_resource_type() {
 fn the_table_has_every_type() {
     let schema = serde_json::to_value(schemars::schema_for!(ResourceKind)).expect("a schema");
     let variants = schema["oneOf"].as_array().expect("variants");
-    let types: BTreeSet<&str> =
-        variants.iter().map(|it| it["properties"]["type"]["const"].as_str().expect("a type")).collect();
-    let mutated: BTreeSet<&str> = mutations().iter().map(|(kind, ..)| *kind).chain(NAMED_WHOLLY).collect();
+    let types: BTreeSet<&str> = variants
+        .iter()
+        .map(|it| it["properties"]["type"]["const"].as_str().expect("a type"))
+        .collect();
+    let mutated: BTreeSet<&str> = mutations()
+        .iter()
+        .map(|(kind, ..)| *kind)
+        .chain(NAMED_WHOLLY)
+        .collect();
     assert_eq!(mutated, types);
     let plan = Plan::good();
-    let planned: BTreeSet<&str> = plan.resources.iter().filter_map(|it| it["type"].as_str()).collect();
+    let planned: BTreeSet<&str> = plan
+        .resources
+        .iter()
+        .filter_map(|it| it["type"].as_str())
+        .collect();
     assert_eq!(planned, types, "the good plan has every type");
 }
 
@@ -98,7 +134,11 @@ fn a_machine_is_like_itself_and_survives_json() {
     assert_eq!(read(json.clone()), machine);
     assert_eq!(compare_machines(&machine, &machine), []);
     json["resources"][0]["origin"]["resource"] = json!("other/resource");
-    assert_eq!(compare_machines(&machine, &read(json)), [], "the resource that made it is no difference");
+    assert_eq!(
+        compare_machines(&machine, &read(json)),
+        [],
+        "the resource that made it is no difference"
+    );
 }
 
 #[test]

@@ -21,11 +21,22 @@ pub struct Difference {
 
 /// All differences: of the machines, then by identity. The origin of a thing is ignored.
 pub fn compare_machines(predicted: &Machine, actual: &Machine) -> Vec<Difference> {
-    let mut differences =
-        compare_properties("machine", "", &collect_properties(predicted), &collect_properties(actual));
-    let identities: BTreeSet<&Identity> = predicted.resources.keys().chain(actual.resources.keys()).collect();
+    let mut differences = compare_properties(
+        "machine",
+        "",
+        &collect_properties(predicted),
+        &collect_properties(actual),
+    );
+    let identities: BTreeSet<&Identity> = predicted
+        .resources
+        .keys()
+        .chain(actual.resources.keys())
+        .collect();
     for identity in identities {
-        let (ours, theirs) = (predicted.resources.get(identity), actual.resources.get(identity));
+        let (ours, theirs) = (
+            predicted.resources.get(identity),
+            actual.resources.get(identity),
+        );
         differences.extend(compare_things(identity, ours, theirs));
     }
     differences
@@ -40,7 +51,11 @@ fn collect_properties(machine: &Machine) -> Map<String, Value> {
     json.as_object().cloned().unwrap_or_default()
 }
 
-fn compare_things(identity: &Identity, ours: Option<&Placed>, theirs: Option<&Placed>) -> Vec<Difference> {
+fn compare_things(
+    identity: &Identity,
+    ours: Option<&Placed>,
+    theirs: Option<&Placed>,
+) -> Vec<Difference> {
     let types = [ours, theirs].map(|placed| placed.map(|placed| placed.kind.to_json().0));
     let kind = types.iter().flatten().next().cloned().unwrap_or_default();
     let facts = |placed: &Placed| placed.kind.facts();
@@ -65,7 +80,9 @@ fn compare_properties(
     theirs: &Map<String, Value>,
 ) -> Vec<Difference> {
     let names: BTreeSet<&String> = ours.keys().chain(theirs.keys()).collect();
-    let differs = names.into_iter().filter(|property| ours.get(*property) != theirs.get(*property));
+    let differs = names
+        .into_iter()
+        .filter(|property| ours.get(*property) != theirs.get(*property));
     differs
         .map(|property| Difference {
             kind: kind.to_owned(),

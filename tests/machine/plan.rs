@@ -10,8 +10,8 @@ use imagegen::model::target::Platform;
 use imagegen::model::value::AccountName;
 
 use imagegen::machine::{
-    Expectations, FeatureNeed, LaterFile, Machine, PackageService, PortUse, Prediction, fold_resources,
-    predict_state,
+    Expectations, FeatureNeed, LaterFile, Machine, PackageService, PortUse, Prediction,
+    fold_resources, predict_state,
 };
 
 use super::windows;
@@ -40,8 +40,10 @@ impl Plan {
             "flags": ["config", "cert-dir", "container-runtime-endpoint", "feature-gates", "v", "windows-service"],
             "featureGates": ["WinOverlay"],
         });
-        let programs =
-            BTreeMap::from([("kubelet".to_owned(), serde_json::from_value(program).expect("a program"))]);
+        let programs = BTreeMap::from([(
+            "kubelet".to_owned(),
+            serde_json::from_value(program).expect("a program"),
+        )]);
         Self {
             resources: resources(),
             later: read(json!([
@@ -75,7 +77,10 @@ impl Plan {
     }
 
     fn position(&self, name: &str) -> usize {
-        self.resources.iter().position(|resource| resource["name"] == name).expect(name)
+        self.resources
+            .iter()
+            .position(|resource| resource["name"] == name)
+            .expect(name)
     }
 
     /// The resource itself, to be changed.
@@ -89,8 +94,13 @@ impl Plan {
     }
 
     pub(super) fn unset(&mut self, name: &str, property: &str) {
-        let properties = self.of(name)["properties"].as_object_mut().expect("properties");
-        assert!(properties.remove(property).is_some(), "{name} has no {property}");
+        let properties = self.of(name)["properties"]
+            .as_object_mut()
+            .expect("properties");
+        assert!(
+            properties.remove(property).is_some(),
+            "{name} has no {property}"
+        );
     }
 
     pub(super) fn remove(&mut self, name: &str) {
@@ -100,12 +110,23 @@ impl Plan {
 
     /// Adds a resource at the end of its phase.
     pub(super) fn add(&mut self, name: &str, phase: &str, kind: &str, properties: Value) {
-        let order = ["bootstrap", "prepare", "install", "test", "seal", "firstboot"];
+        let order = [
+            "bootstrap",
+            "prepare",
+            "install",
+            "test",
+            "seal",
+            "firstboot",
+        ];
         let rank = |phase: &Value| order.iter().position(|known| phase == known);
         let phase = json!(phase);
-        let at = self.resources.iter().position(|other| rank(&other["phase"]) > rank(&phase));
+        let at = self
+            .resources
+            .iter()
+            .position(|other| rank(&other["phase"]) > rank(&phase));
         let resource = resource(name, phase.as_str().expect("text"), kind, properties);
-        self.resources.insert(at.unwrap_or(self.resources.len()), resource);
+        self.resources
+            .insert(at.unwrap_or(self.resources.len()), resource);
     }
 
     pub(super) fn predict(&self) -> Prediction {
@@ -158,7 +179,14 @@ fn resources() -> Vec<Value> {
     all.extend(system());
     all.extend(closing());
     // Windows' own things stand among those of their phase.
-    let order = ["bootstrap", "prepare", "install", "test", "seal", "firstboot"];
+    let order = [
+        "bootstrap",
+        "prepare",
+        "install",
+        "test",
+        "seal",
+        "firstboot",
+    ];
     all.sort_by_key(|it| order.iter().position(|phase| it["phase"] == *phase));
     all
 }
@@ -194,7 +222,12 @@ fn opening() -> Vec<Value> {
 fn layout() -> Vec<Value> {
     let directory = |what: &str, path: &str, sddl: &str| {
         let name = format!("layout/{what}");
-        resource(&name, "install", "directory", json!({"path": path, "ensure": "present", "sddl": sddl}))
+        resource(
+            &name,
+            "install",
+            "directory",
+            json!({"path": path, "ensure": "present", "sddl": sddl}),
+        )
     };
     vec![
         directory("k", r"C:\k", EXECUTABLE),
@@ -417,7 +450,12 @@ fn closing() -> Vec<Value> {
             "directory",
             json!({"path": r"C:\imagegen\cache", "ensure": "absent"}),
         ),
-        resource("seal/temp", "seal", "directory", json!({"path": r"C:\Windows\Temp", "ensure": "empty"})),
+        resource(
+            "seal/temp",
+            "seal",
+            "directory",
+            json!({"path": r"C:\Windows\Temp", "ensure": "empty"}),
+        ),
         resource(
             "seal/sysprep",
             "seal",

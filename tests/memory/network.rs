@@ -28,9 +28,17 @@ fn write_archive(path: &Path, artifact: &Value, size: u64) {
         header.set_size(size);
         header.set_mode(0o755);
         let name = member["member"].as_str().expect("name");
-        builder.append_data(&mut header, name, std::io::repeat(b'a').take(size)).expect("member");
+        builder
+            .append_data(&mut header, name, std::io::repeat(b'a').take(size))
+            .expect("member");
     }
-    builder.into_inner().expect("tar").finish().expect("gzip").flush().expect("file");
+    builder
+        .into_inner()
+        .expect("tar")
+        .finish()
+        .expect("gzip")
+        .flush()
+        .expect("file");
 }
 
 /// Serves the files of a folder, whole or in parts.
@@ -42,9 +50,11 @@ fn serve(folder: &Path) -> Server {
             return crate::support::server::status("404 Not Found", &[]);
         };
         let (status, first, last) = match asked.range() {
-            Some((first, last)) => {
-                ("206 Partial Content", first, last.map_or(size, |last| last + 1).min(size))
-            }
+            Some((first, last)) => (
+                "206 Partial Content",
+                first,
+                last.map_or(size, |last| last + 1).min(size),
+            ),
             None => ("200 OK", 0, size),
         };
         let lines = [
@@ -60,7 +70,11 @@ fn serve(folder: &Path) -> Server {
 
 /// Overrides that name the server for every artifact.
 fn write_overrides(server: &Server, published: &Path, size: u64) -> String {
-    let plan = Test::new().line("plan --format json").line(SELECTION).succeeds().stdout;
+    let plan = Test::new()
+        .line("plan --format json")
+        .line(SELECTION)
+        .succeeds()
+        .stdout;
     let plan: Value = serde_json::from_str(&plan).expect("JSON");
     let groups = plan["components"].as_array().expect("components").iter();
     let mut overrides = serde_json::Map::new();
@@ -73,7 +87,11 @@ fn write_overrides(server: &Server, published: &Path, size: u64) -> String {
             std::fs::write(&path, stand_in(artifact)).expect("file");
         }
         let sha256 = digest_file(&path).expect("digest").sha256;
-        std::fs::write(published.join(format!("{component}.sha256")), format!("{sha256}\n")).expect("file");
+        std::fs::write(
+            published.join(format!("{component}.sha256")),
+            format!("{sha256}\n"),
+        )
+        .expect("file");
         let url = server.url(&format!("/{component}"));
         let over = json!({"url": url, "sha256": sha256, "checksums": format!("{url}.sha256")});
         overrides.insert(component.to_owned(), over);
@@ -89,15 +107,23 @@ fn memory_does_not_grow_with_what_is_downloaded() {
     }
     let published = Test::new();
     let server = serve(&published.folder);
-    let test = Test::new().file("o.json", &write_overrides(&server, &published.folder, large_size()));
+    let test = Test::new().file(
+        "o.json",
+        &write_overrides(&server, &published.folder, large_size()),
+    );
     write_sparse(&published.folder.join("big.bin"), b"", large_size());
     let url = server.url("/big.bin");
-    let sha256 = digest_file(&published.folder.join("big.bin")).expect("digest").sha256;
+    let sha256 = digest_file(&published.folder.join("big.bin"))
+        .expect("digest")
+        .sha256;
     let whole = format!("{SELECTION} --overrides o.json --store s");
     let rows = [
         (format!("verify {url} --sha256 {sha256} --store other"), 0),
         (format!("verify o.json --checksums {url} --store other"), 5),
-        (format!("verify o.json --signature {url} --key {url} --store other"), 5),
+        (
+            format!("verify o.json --signature {url} --key {url} --store other"),
+            5,
+        ),
         ("catalog export --out catalog".to_owned(), 0),
         (
             format!(
@@ -109,12 +135,21 @@ fn memory_does_not_grow_with_what_is_downloaded() {
         (format!("fetch {whole} --locked"), 0),
         (format!("lock {whole} --bundles proofs"), 0),
         (format!("fetch {whole} --locked --jobs 1"), 0),
-        (format!("build {whole} --ignore-lock --delivery media --out media"), 0),
+        (
+            format!("build {whole} --ignore-lock --delivery media --out media"),
+            0,
+        ),
         ("verify media".to_owned(), 0),
         ("bundle create --out node.zip --store s".to_owned(), 0),
-        ("bundle verify node.zip --lock imagegen.lock.json".to_owned(), 0),
+        (
+            "bundle verify node.zip --lock imagegen.lock.json".to_owned(),
+            0,
+        ),
         ("verify node.zip --lock imagegen.lock.json".to_owned(), 0),
-        ("bundle extract node.zip --store out --lock imagegen.lock.json".to_owned(), 0),
+        (
+            "bundle extract node.zip --store out --lock imagegen.lock.json".to_owned(),
+            0,
+        ),
     ];
     measure_rows(&test, &rows);
 }
@@ -122,9 +157,12 @@ fn memory_does_not_grow_with_what_is_downloaded() {
 /// A bundle with its lock and these other files, stored.
 fn write_bundle(path: &Path, lock: &[u8], files: impl Iterator<Item = (String, Vec<u8>)>) {
     let mut zip = zip::ZipWriter::new(File::create(path).expect("file"));
-    let options = zip::write::SimpleFileOptions::default().compression_method(zip::CompressionMethod::Stored);
-    let documents =
-        [("imagegen.lock.json".to_owned(), lock.to_vec()), ("bundle.json".to_owned(), b"{}".to_vec())];
+    let options =
+        zip::write::SimpleFileOptions::default().compression_method(zip::CompressionMethod::Stored);
+    let documents = [
+        ("imagegen.lock.json".to_owned(), lock.to_vec()),
+        ("bundle.json".to_owned(), b"{}".to_vec()),
+    ];
     for (name, bytes) in documents.into_iter().chain(files) {
         zip.start_file(name, options).expect("file");
         zip.write_all(&bytes).expect("bytes");
@@ -150,7 +188,11 @@ fn memory_does_not_grow_with_what_a_bundle_keeps() {
     let manifest = format!(r#"{{"schemaVersion":2,"manifests":[{descriptors}]}}"#).into_bytes();
     let manifests = (0..60).map(|at| (format!("images/blobs/sha256/{at:064}"), manifest.clone()));
     write_bundle(&test.folder.join("manifests.zip"), &lock, manifests);
-    write_bundle(&test.folder.join("lock.zip"), &vec![b' '; 200 << 20], std::iter::empty());
+    write_bundle(
+        &test.folder.join("lock.zip"),
+        &vec![b' '; 200 << 20],
+        std::iter::empty(),
+    );
     measure_rows(
         &test,
         &[

@@ -16,12 +16,13 @@ use crate::support::server::{Server, status, whole};
 /// A web server that knows nothing but a folder.
 fn serving(site: &Site, folder: &str) -> Server {
     let folder = site.home.folder.join(folder);
-    Server::tls(config(&site.home.folder, "good"), move |asked| {
-        match fs::read(folder.join(asked.path.trim_start_matches('/'))) {
+    Server::tls(
+        config(&site.home.folder, "good"),
+        move |asked| match fs::read(folder.join(asked.path.trim_start_matches('/'))) {
             Ok(bytes) => whole(&bytes, &[]),
             Err(_) => status("404 Not Found", &[]),
-        }
-    })
+        },
+    )
 }
 
 /// URL and digest of everything that a guest plan asks for.
@@ -31,32 +32,55 @@ fn asked_for(plan: &Path) -> BTreeSet<(String, String)> {
     let text = |value: &Value| value.as_str().map(str::to_owned);
     resources
         .iter()
-        .filter_map(|one| Some((text(&one["properties"]["url"])?, text(&one["properties"]["digest"])?)))
+        .filter_map(|one| {
+            Some((
+                text(&one["properties"]["url"])?,
+                text(&one["properties"]["digest"])?,
+            ))
+        })
         .collect()
 }
 
 #[test]
 fn a_bundle_is_a_mirror_below_any_web_server() {
     let Some(mut site) = Site::new() else { return };
-    for (selection, locked_alone) in
-        [("--target host --k8s 1.36.4", false), ("--target host --k8s 1.36.0 --cni flannel-overlay", true)]
-    {
+    for (selection, locked_alone) in [
+        ("--target host --k8s 1.36.4", false),
+        ("--target host --k8s 1.36.0 --cni flannel-overlay", true),
+    ] {
         site.afresh();
         site.overrides.clear();
         site.stock(selection);
         site.succeeds(&format!("lock {selection}"));
         // The site has no signatures.
         let waivers = site.list_waivers();
-        site.plain(&format!("bundle create --out node.zip --store store --ca-file ca.pem {waivers}"), 0);
-        let said = site.plain("bundle extract node.zip --as-mirror mirror", 0).stderr;
-        assert!(said.contains("build with `--delivery mirror --mirror"), "{said}");
+        site.plain(
+            &format!("bundle create --out node.zip --store store --ca-file ca.pem {waivers}"),
+            0,
+        );
+        let said = site
+            .plain("bundle extract node.zip --as-mirror mirror", 0)
+            .stderr;
+        assert!(
+            said.contains("build with `--delivery mirror --mirror"),
+            "{said}"
+        );
         if locked_alone {
             // A lock of the publishers' own URLs gives the same folder.
             let offline = "--offline --store store";
-            site.plain(&format!("lock {selection} --overrides overrides.json {offline} --lock own.json"), 0);
-            site.plain(&format!("bundle create --out own.zip --lock own.json {offline}"), 0);
+            site.plain(
+                &format!("lock {selection} --overrides overrides.json {offline} --lock own.json"),
+                0,
+            );
+            site.plain(
+                &format!("bundle create --out own.zip --lock own.json {offline}"),
+                0,
+            );
             site.plain("bundle extract own.zip --as-mirror own", 0);
-            assert_eq!(files(&site.home.folder.join("own")), files(&site.home.folder.join("mirror")));
+            assert_eq!(
+                files(&site.home.folder.join("own")),
+                files(&site.home.folder.join("mirror"))
+            );
         }
         // Nobody else is asked from here on.
         let asked = site.requests();
@@ -68,8 +92,12 @@ fn a_bundle_is_a_mirror_below_any_web_server() {
         // And so the mirror has none.
         site.plain(&format!("lock {with} {waivers} {network}"), 0);
         site.plain(&format!("build {with} --locked --no-bake --out o"), 0);
-        let fetched =
-            site.plain(&format!("fetch {with} --locked --format json {waivers} {network}"), 0).stdout;
+        let fetched = site
+            .plain(
+                &format!("fetch {with} --locked --format json {waivers} {network}"),
+                0,
+            )
+            .stdout;
         let fetched: Value = serde_json::from_str(&fetched).expect("JSON");
         let fetched: BTreeSet<(String, String)> = fetched
             .as_array()
@@ -80,8 +108,17 @@ fn a_bundle_is_a_mirror_below_any_web_server() {
                 (text("url"), text("sha256"))
             })
             .collect();
-        assert_eq!(asked_for(&site.home.folder.join("o/guest-plan.json")), fetched, "{selection}");
-        assert!(fetched.iter().all(|(url, _)| url.starts_with(&server.url("/"))), "{fetched:?}");
+        assert_eq!(
+            asked_for(&site.home.folder.join("o/guest-plan.json")),
+            fetched,
+            "{selection}"
+        );
+        assert!(
+            fetched
+                .iter()
+                .all(|(url, _)| url.starts_with(&server.url("/"))),
+            "{fetched:?}"
+        );
         assert_eq!(site.requests(), asked);
         for name in ["mirror", "o"] {
             fs::remove_dir_all(site.home.folder.join(name)).expect(name);
@@ -96,11 +133,23 @@ fn what_does_not_belong_into_a_mirror_is_not_put_there() {
     site.stock(selection);
     site.succeeds(&format!("lock {selection}"));
     let waivers = site.list_waivers();
-    site.plain(&format!("bundle create --out node.zip --store store --ca-file ca.pem {waivers}"), 0);
-    let said = site.plain("bundle extract node.zip --as-mirror mirror", 0).stderr;
-    assert!(said.contains("overrides give them URLs: cloudbase-init"), "{said}");
+    site.plain(
+        &format!("bundle create --out node.zip --store store --ca-file ca.pem {waivers}"),
+        0,
+    );
+    let said = site
+        .plain("bundle extract node.zip --as-mirror mirror", 0)
+        .stderr;
+    assert!(
+        said.contains("overrides give them URLs: cloudbase-init"),
+        "{said}"
+    );
     let laid = files(&site.home.folder.join("mirror"));
-    assert!(!laid.is_empty() && laid.keys().all(|name| !name.contains("loudbase")), "{:?}", laid.keys());
+    assert!(
+        !laid.is_empty() && laid.keys().all(|name| !name.contains("loudbase")),
+        "{:?}",
+        laid.keys()
+    );
     // The bundle is checked before anything is written.
     let mut bundle = site.home.read("node.zip");
     let middle = bundle.len() / 2;
@@ -109,12 +158,26 @@ fn what_does_not_belong_into_a_mirror_is_not_put_there() {
     site.plain("bundle extract bad.zip --as-mirror bad", 5);
     assert!(!site.home.exists("bad"));
     // A URL that leaves the folder.
-    site.overrides.insert("https://dl.k8s.io/".to_owned(), json!({"url": "https://m.example/a/../../"}));
-    site.write("overrides.json", Value::Object(site.overrides.clone()).to_string().as_bytes());
+    site.overrides.insert(
+        "https://dl.k8s.io/".to_owned(),
+        json!({"url": "https://m.example/a/../../"}),
+    );
+    site.write(
+        "overrides.json",
+        Value::Object(site.overrides.clone()).to_string().as_bytes(),
+    );
     let offline = "--offline --store store";
-    site.plain(&format!("lock {selection} --overrides overrides.json {offline} --lock bad.json"), 0);
-    site.plain(&format!("bundle create --out bad.zip --lock bad.json {offline}"), 0);
-    let said = site.plain("bundle extract bad.zip --as-mirror bad", 5).stderr;
+    site.plain(
+        &format!("lock {selection} --overrides overrides.json {offline} --lock bad.json"),
+        0,
+    );
+    site.plain(
+        &format!("bundle create --out bad.zip --lock bad.json {offline}"),
+        0,
+    );
+    let said = site
+        .plain("bundle extract bad.zip --as-mirror bad", 5)
+        .stderr;
     assert!(said.contains("[archive-name-traversal]"), "{said}");
     assert!(!site.home.exists("bad"));
 }
@@ -127,13 +190,23 @@ fn a_bundle_becomes_media_for_a_machine() {
     site.stock(selection);
     site.succeeds(&format!("lock {selection}"));
     let waivers = site.list_waivers();
-    site.plain(&format!("bundle create --out node.zip --store store --ca-file ca.pem {waivers}"), 0);
+    site.plain(
+        &format!("bundle create --out node.zip --store store --ca-file ca.pem {waivers}"),
+        0,
+    );
     let mirror = site.url("/");
     drop(fs::remove_dir_all(site.home.folder.join("store")));
     let asked = site.requests();
-    site.plain("bundle extract node.zip --store other --write-lock carried.json", 0);
-    let with = format!("{selection} --mirror {mirror} --overrides overrides.json --lock carried.json");
-    site.plain(&format!("build {with} --locked --offline --store other --out o"), 0);
+    site.plain(
+        "bundle extract node.zip --store other --write-lock carried.json",
+        0,
+    );
+    let with =
+        format!("{selection} --mirror {mirror} --overrides overrides.json --lock carried.json");
+    site.plain(
+        &format!("build {with} --locked --offline --store other --out o"),
+        0,
+    );
     assert_eq!(site.requests(), asked);
     let zip = site.home.read("o/imagegen-host-2019-k8s-1.20.0.zip");
     let mut zip = zip::ZipArchive::new(Cursor::new(zip)).expect("zip");
@@ -141,7 +214,10 @@ fn a_bundle_becomes_media_for_a_machine() {
     assert!(wanted.len() > 3, "{wanted:?}");
     for (url, digest) in wanted {
         let mut bytes = Vec::new();
-        zip.by_name(&format!("artifacts/{digest}")).expect(&url).read_to_end(&mut bytes).expect("bytes");
+        zip.by_name(&format!("artifacts/{digest}"))
+            .expect(&url)
+            .read_to_end(&mut bytes)
+            .expect("bytes");
         assert_eq!(sha256_hex(&bytes), digest, "{url}");
     }
 }

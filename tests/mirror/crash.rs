@@ -42,7 +42,11 @@ fn a_killed_lock_leaves_the_old_one_or_the_new_one() {
         let there = fs::read(site.home.folder.join("imagegen.lock.json")).ok();
         let asked = site.requests();
         let mut command = site.command(&line);
-        let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("start");
+        let mut child = command
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("start");
         let wanted = requests * point / POINTS;
         let ended = if point % 2 == 0 {
             while site.requests() - asked < wanted && child.try_wait().expect("state").is_none() {
@@ -54,7 +58,10 @@ fn a_killed_lock_leaves_the_old_one_or_the_new_one() {
         };
         let found = fs::read(site.home.folder.join("imagegen.lock.json")).ok();
         let whole = found.as_ref().is_some_and(|found| news.contains(found));
-        assert!(whole || (found == there && !ended), "point {point}: part of a lock stands under its name");
+        assert!(
+            whole || (found == there && !ended),
+            "point {point}: part of a lock stands under its name"
+        );
         if store.join("objects").exists() {
             sound(&store);
         }
@@ -65,5 +72,8 @@ fn a_killed_lock_leaves_the_old_one_or_the_new_one() {
     site.succeeds(&line);
     assert!(news.contains(&site.home.read("imagegen.lock.json")));
     let mut left = files(&site.home.folder).into_keys();
-    assert!(!left.any(|name| name.starts_with(".imagegen")), "the next run clears away what is half written");
+    assert!(
+        !left.any(|name| name.starts_with(".imagegen")),
+        "the next run clears away what is half written"
+    );
 }

@@ -24,12 +24,15 @@ const SELECTION: &str = "--target host --k8s 1.36.4";
 fn signers_are_proven_again_beside_the_lock_alone() {
     let Some(bytes) = whole(&SIGNED) else { return };
     let Some(mut site) = Site::new() else { return };
-    let text =
-        std::fs::read_to_string(root().join("tests/fixtures/sigstore/message-v0.2.json")).expect("bundle");
+    let text = std::fs::read_to_string(root().join("tests/fixtures/sigstore/message-v0.2.json"))
+        .expect("bundle");
     let bundle: Value = serde_json::from_str(&text).expect("JSON");
     let (signature, certificate) = pair("message-v0.2.json");
     site.stock(SELECTION);
-    for (name, kind) in [("kubelet", "cosign-keyless"), ("kubectl", "sigstore-bundle")] {
+    for (name, kind) in [
+        ("kubelet", "cosign-keyless"),
+        ("kubectl", "sigstore-bundle"),
+    ] {
         let file = format!("/own/{name}.exe");
         site.serve(&file, &bytes);
         site.serve(&format!("{file}.sig"), &signature);
@@ -46,10 +49,15 @@ fn signers_are_proven_again_beside_the_lock_alone() {
         site.overrides.insert(name.to_owned(), over);
     }
     // What only this lockfile states is proven by no bundle of another program.
-    site.succeeds(&format!("lock {SELECTION} --bundles proofs --lock alone.lock.json"));
+    site.succeeds(&format!(
+        "lock {SELECTION} --bundles proofs --lock alone.lock.json"
+    ));
     let alone = "verify alone.lock.json --bundles proofs";
     let said = site.plain(alone, 5).stdout;
-    assert!(said.contains("only this lockfile states the digest of kube-log-runner 1.36.4"), "{said}");
+    assert!(
+        said.contains("only this lockfile states the digest of kube-log-runner 1.36.4"),
+        "{said}"
+    );
     site.plain(&format!("{alone} --lock alone.lock.json"), 0);
     let runner = site.own_build("kube-log-runner", "runner");
     site.serve("/own/kube-log-runner.exe", &runner);
@@ -58,7 +66,10 @@ fn signers_are_proven_again_beside_the_lock_alone() {
     site.succeeds(&format!("lock {SELECTION} --bundles proofs"));
     let folder = site.home.folder.join("proofs");
     let kept: Vec<String> = files(&folder).into_keys().collect();
-    let (pair, published) = ("kubelet-1.36.4.keyless.sigstore.json", "kubectl-1.36.4.sigstore.json");
+    let (pair, published) = (
+        "kubelet-1.36.4.keyless.sigstore.json",
+        "kubectl-1.36.4.sigstore.json",
+    );
     assert_eq!(kept, [published, pair], "nobody else has signed anything");
     assert_eq!(site.home.text(&format!("proofs/{published}")), text);
     let asked = site.requests();
@@ -71,29 +82,59 @@ fn signers_are_proven_again_beside_the_lock_alone() {
         ("verified", "sigstore-bundle", "kubectl.exe:"),
     ] {
         let wanted = |line: &&str| line.split_whitespace().take(3).eq([verdict, proof, file]);
-        assert!(said.lines().any(|line| wanted(&line)), "no {verdict} {proof} {file} in {said}");
+        assert!(
+            said.lines().any(|line| wanted(&line)),
+            "no {verdict} {proof} {file} in {said}"
+        );
     }
 
     // The same file is signature and certificate for the program itself; as a bundle it proves no time.
     site.write("kubelet.exe", &bytes);
     let by = format!("--identity {IDENTITY} --issuer {ISSUER}");
-    let said = site.plain(&format!("verify kubelet.exe --signature proofs/{pair} {by}"), 0).stdout;
-    assert!(said.contains("signed-time-unproven  cosign-keyless"), "{said}");
-    site.plain(&format!("verify kubelet.exe --bundle proofs/{pair} {by}"), 5);
-    let other =
-        format!("verify kubelet.exe --signature proofs/{pair} --identity x@example.com --issuer {ISSUER}");
+    let said = site
+        .plain(
+            &format!("verify kubelet.exe --signature proofs/{pair} {by}"),
+            0,
+        )
+        .stdout;
+    assert!(
+        said.contains("signed-time-unproven  cosign-keyless"),
+        "{said}"
+    );
+    site.plain(
+        &format!("verify kubelet.exe --bundle proofs/{pair} {by}"),
+        5,
+    );
+    let other = format!(
+        "verify kubelet.exe --signature proofs/{pair} --identity x@example.com --issuer {ISSUER}"
+    );
     assert!(site.plain(&other, 5).stdout.contains("[keyless-identity]"));
     site.write("other.exe", b"other bytes");
-    let said = site.plain(&format!("verify other.exe --signature proofs/{pair} {by}"), 5).stdout;
+    let said = site
+        .plain(
+            &format!("verify other.exe --signature proofs/{pair} {by}"),
+            5,
+        )
+        .stdout;
     assert!(said.contains("[cosign-bad-signature]"), "{said}");
     let said = site.plain("verify kubelet.exe --bundles proofs", 2).stderr;
-    assert!(said.contains("`--bundles` applies to lockfiles only"), "{said}");
+    assert!(
+        said.contains("`--bundles` applies to lockfiles only"),
+        "{said}"
+    );
 
     // What was proven and is not there, and what is there and proves it no more.
-    let good =
-        [site.home.read("imagegen.lock.json"), site.home.read(&format!("proofs/{pair}")), text.into_bytes()];
+    let good = [
+        site.home.read("imagegen.lock.json"),
+        site.home.read(&format!("proofs/{pair}")),
+        text.into_bytes(),
+    ];
     let restore = |site: &Site| {
-        let names = ["imagegen.lock.json", &format!("proofs/{pair}"), &format!("proofs/{published}")];
+        let names = [
+            "imagegen.lock.json",
+            &format!("proofs/{pair}"),
+            &format!("proofs/{published}"),
+        ];
         for (name, bytes) in names.iter().zip(&good) {
             site.write(name, bytes);
         }
@@ -101,19 +142,33 @@ fn signers_are_proven_again_beside_the_lock_alone() {
     let fails = |site: &Site, code: &str| {
         let ran = site.plain(check, 5);
         let said = site.plain(&format!("{check} --format json"), 5).stdout;
-        assert!(said.contains(&format!("\"code\": \"{code}\"")), "{said}\n{}", ran.stderr);
+        assert!(
+            said.contains(&format!("\"code\": \"{code}\"")),
+            "{said}\n{}",
+            ran.stderr
+        );
         restore(site);
     };
     std::fs::remove_file(folder.join(pair)).expect("removed");
     fails(&site, "proof-absent");
     let lock = site.home.text("imagegen.lock.json");
-    site.write("imagegen.lock.json", lock.replace(SIGNED.digest, &"ab".repeat(32)).as_bytes());
+    site.write(
+        "imagegen.lock.json",
+        lock.replace(SIGNED.digest, &"ab".repeat(32)).as_bytes(),
+    );
     fails(&site, "cosign-bad-signature");
     let mut stripped = bundle.clone();
     stripped["verificationMaterial"]["tlogEntries"] = json!([]);
-    site.write(&format!("proofs/{published}"), stripped.to_string().as_bytes());
+    site.write(
+        &format!("proofs/{published}"),
+        stripped.to_string().as_bytes(),
+    );
     let ran = site.plain(check, 5);
-    assert!(ran.stdout.contains("failed                sigstore-bundle"), "{}", ran.stdout);
+    assert!(
+        ran.stdout.contains("failed                sigstore-bundle"),
+        "{}",
+        ran.stdout
+    );
     restore(&site);
     site.write(&format!("proofs/{pair}"), &good[2]);
     fails(&site, "keyless-bundle");

@@ -7,7 +7,13 @@ use super::site::{Site, proven};
 use crate::support::Test;
 
 const LINE: &str = "--target azure --k8s 1.36";
-const KUBERNETES: [&str; 5] = ["kubelet", "kubeadm", "kubectl", "kube-proxy", "kube-log-runner"];
+const KUBERNETES: [&str; 5] = [
+    "kubelet",
+    "kubeadm",
+    "kubectl",
+    "kube-proxy",
+    "kube-log-runner",
+];
 const NEWEST: &str = "https://dl.k8s.io/release/stable-1.36.txt";
 
 fn releases(repository: &str) -> String {
@@ -27,7 +33,10 @@ fn listed(site: &mut Site) {
         { "tag_name": "v99.0.0" }, { "tag_name": "v2.3.7" }, { "tag_name": "v2.3.8-rc.1", "prerelease": true },
         { "tag_name": "api/v1.11.0" }, { "tag_name": "v1.7.99" },
     ]);
-    site.serve(&releases("containerd/containerd"), containerd.to_string().as_bytes());
+    site.serve(
+        &releases("containerd/containerd"),
+        containerd.to_string().as_bytes(),
+    );
     for repository in ["kubernetes-sigs/cri-tools", "cloudbase/cloudbase-init"] {
         site.serve(&releases(repository), b"[]");
     }
@@ -38,12 +47,17 @@ fn kubernetes(site: &Site) {
         let url = format!("https://dl.k8s.io/release/v1.36.9/bin/windows/amd64/{name}.exe");
         let bytes = format!("{name} 1.36.9");
         site.serve(&url, bytes.as_bytes());
-        site.serve(&format!("{url}.sha256"), sha256_hex(bytes.as_bytes()).as_bytes());
+        site.serve(
+            &format!("{url}.sha256"),
+            sha256_hex(bytes.as_bytes()).as_bytes(),
+        );
     }
 }
 
 fn rows(site: &Site, line: &str) -> Vec<Value> {
-    let said = site.succeeds(&format!("outdated {line} --format json")).stdout;
+    let said = site
+        .succeeds(&format!("outdated {line} --format json"))
+        .stdout;
     serde_json::from_str(&said).expect("JSON")
 }
 
@@ -68,12 +82,31 @@ fn what_is_newer_is_told_with_its_proof() {
     assert_ne!(it["newer"], "99.0.0");
     // The user's own words hold it.
     let digest = sha256_hex(b"stands for kubelet");
-    site.overrides.insert("kubelet".to_owned(), json!({ "sha256": digest }));
+    site.overrides
+        .insert("kubelet".to_owned(), json!({ "sha256": digest }));
     let found = rows(&site, LINE);
-    assert!(row(&found, "kubernetes")["held"].as_str().expect("held").contains("kubelet"));
-    let found = rows(&site, "--target azure --k8s 1.36.4 --component containerd=2.3.1");
-    assert!(row(&found, "kubernetes")["held"].as_str().expect("held").contains("1.36.4"));
-    assert!(row(&found, "containerd")["held"].as_str().expect("held").contains("selection"));
+    assert!(
+        row(&found, "kubernetes")["held"]
+            .as_str()
+            .expect("held")
+            .contains("kubelet")
+    );
+    let found = rows(
+        &site,
+        "--target azure --k8s 1.36.4 --component containerd=2.3.1",
+    );
+    assert!(
+        row(&found, "kubernetes")["held"]
+            .as_str()
+            .expect("held")
+            .contains("1.36.4")
+    );
+    assert!(
+        row(&found, "containerd")["held"]
+            .as_str()
+            .expect("held")
+            .contains("selection")
+    );
     // What was asked once is known without a network.
     let asked = site.requests();
     rows(&site, &format!("{LINE} --offline"));
@@ -85,8 +118,13 @@ fn an_update_is_locked_and_kept() {
     let Some(mut site) = Site::new() else { return };
     listed(&mut site);
     kubernetes(&site);
-    site.overrides.insert("containerd".to_owned(), json!({ "sha256": sha256_hex(b"stands for containerd") }));
-    let said = site.succeeds(&format!("lock {LINE} --update kubernetes")).stderr;
+    site.overrides.insert(
+        "containerd".to_owned(),
+        json!({ "sha256": sha256_hex(b"stands for containerd") }),
+    );
+    let said = site
+        .succeeds(&format!("lock {LINE} --update kubernetes"))
+        .stderr;
     assert!(said.contains("kubernetes 1.36.4 → 1.36.9"), "{said}");
     assert!(said.contains("newer than 1.36.4"), "{said}");
     let kubelet = site.locked("kubelet");
@@ -94,12 +132,20 @@ fn an_update_is_locked_and_kept() {
     assert!(proven(&kubelet, "checksum-file"), "{kubelet:#}");
     // Every verb that reads the lock goes by it; locking again keeps it.
     site.succeeds(&format!("build {LINE} --locked --no-bake --out o"));
-    assert!(site.home.text("o/guest-plan.json").contains("/release/v1.36.9/"));
+    assert!(
+        site.home
+            .text("o/guest-plan.json")
+            .contains("/release/v1.36.9/")
+    );
     let lock = site.home.text("imagegen.lock.json");
     site.succeeds(&format!("lock {LINE}"));
     assert_eq!(site.home.text("imagegen.lock.json"), lock);
     // Who names a release gets that one, and the lock is another's.
-    site.fails("build --target azure --k8s 1.36.4 --locked --no-bake --out p", 3, &["1.36.9"]);
+    site.fails(
+        "build --target azure --k8s 1.36.4 --locked --no-bake --out p",
+        3,
+        &["1.36.9"],
+    );
     let found = rows(&site, LINE);
     assert_eq!(row(&found, "kubernetes")["newer"], Value::Null);
 }
@@ -109,9 +155,17 @@ fn updates_that_cannot_be_are_refused() {
     let Some(mut site) = Site::new() else { return };
     listed(&mut site);
     for (line, code, said) in [
-        (format!("lock {LINE} --update kubelet"), 3, "`--update kubernetes`"),
+        (
+            format!("lock {LINE} --update kubelet"),
+            3,
+            "`--update kubernetes`",
+        ),
         (format!("lock {LINE} --update cowsay"), 3, "choose one of"),
-        ("lock --target azure --k8s 1.36.4 --update kubernetes".to_owned(), 3, "names 1.36.4"),
+        (
+            "lock --target azure --k8s 1.36.4 --update kubernetes".to_owned(),
+            3,
+            "names 1.36.4",
+        ),
         // Nothing is published for it.
         (format!("lock {LINE} --update kubernetes"), 4, "404"),
     ] {
@@ -123,7 +177,11 @@ fn updates_that_cannot_be_are_refused() {
         site.fails(&format!("outdated {LINE}"), 4, &["containerd", said]);
     }
     site.remove(NEWEST);
-    site.fails(&format!("lock {LINE} --update kubernetes"), 3, &["no list of this line"]);
+    site.fails(
+        &format!("lock {LINE} --update kubernetes"),
+        3,
+        &["no list of this line"],
+    );
 }
 
 #[test]
@@ -136,15 +194,30 @@ fn a_catalog_is_pinned_from_the_publisher() {
     site.serve(&sums, format!("{digest}  wins.exe\n").as_bytes());
     let run = |line: &str, code: i32| {
         let test = Test::new().line(line).args(["--mirror", &site.url("/")]);
-        let output = test.command().current_dir(&site.home.folder).output().expect("the program starts");
-        assert_eq!(output.status.code(), Some(code), "{line}: {}", String::from_utf8_lossy(&output.stderr));
+        let output = test
+            .command()
+            .current_dir(&site.home.folder)
+            .output()
+            .expect("the program starts");
+        assert_eq!(
+            output.status.code(),
+            Some(code),
+            "{line}: {}",
+            String::from_utf8_lossy(&output.stderr)
+        );
         String::from_utf8(output.stderr).expect("UTF-8")
     };
     let export = Test::new().line("catalog export --out catalog");
     export.succeeds();
-    std::fs::rename(export.folder.join("catalog"), site.home.folder.join("catalog")).expect("catalog");
+    std::fs::rename(
+        export.folder.join("catalog"),
+        site.home.folder.join("catalog"),
+    )
+    .expect("catalog");
     let pin = |version: &str, rest: &str| {
-        format!("pin wins {version} --manifests catalog --ca-file ca.pem --store store --from {rest}")
+        format!(
+            "pin wins {version} --manifests catalog --ca-file ca.pem --store store --from {rest}"
+        )
     };
     run(&pin("0.1.3", "publisher"), 0);
     let component: Value =
@@ -152,13 +225,27 @@ fn a_catalog_is_pinned_from_the_publisher() {
     // A checksum file from the origin of the bytes raises no confidence.
     let added = component["pins"].as_array().expect("pins");
     assert_eq!(added.len(), 2);
-    assert_eq!((&added[0]["digest"], &added[0]["confidence"]), (&json!(digest), &json!("low")));
+    assert_eq!(
+        (&added[0]["digest"], &added[0]["confidence"]),
+        (&json!(digest), &json!("low"))
+    );
     assert_eq!(added[0]["size"], 4);
-    assert!(added[0]["source"][0].as_str().expect("source").ends_with(" (checksum-file)"));
+    assert!(
+        added[0]["source"][0]
+            .as_str()
+            .expect("source")
+            .ends_with(" (checksum-file)")
+    );
     // A URL proves nothing: whoever found it says so.
     assert!(
-        run(&pin("0.1.2", &site.url("/github.com/rancher/wins/releases/download/v0.1.3/wins.exe")), 2)
-            .contains("--source")
+        run(
+            &pin(
+                "0.1.2",
+                &site.url("/github.com/rancher/wins/releases/download/v0.1.3/wins.exe")
+            ),
+            2
+        )
+        .contains("--source")
     );
     // Neither does a publisher without proofs, nor one who contradicts himself.
     site.serve(&url.replace("0.1.3", "0.0.4"), b"old");
@@ -174,7 +261,9 @@ fn lists_are_asked_for_on_allowed_hosts_alone() {
     kubernetes(&site);
     site.write(
         "policy.json",
-        json!({ "name": "ours", "allowedHosts": ["mirror.test"] }).to_string().as_bytes(),
+        json!({ "name": "ours", "allowedHosts": ["mirror.test"] })
+            .to_string()
+            .as_bytes(),
     );
     let asked = site.requests();
     site.fails(

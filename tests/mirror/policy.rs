@@ -11,7 +11,9 @@ const OLD: &str = "--target azure --k8s 1.20.0 --host-access services";
 
 #[test]
 fn the_regulated_policy_is_satisfied_by_signed_builds_alone() {
-    let Some(bench) = bench(&["openssl"]) else { return };
+    let Some(bench) = bench(&["openssl"]) else {
+        return;
+    };
     let Some(mut site) = Site::new() else { return };
     site.stock(OLD);
     let policy = std::fs::read(root().join("manifests/policy/regulated.json")).expect("policy");
@@ -22,17 +24,33 @@ fn the_regulated_policy_is_satisfied_by_signed_builds_alone() {
     site.write("policy.json", policy.to_string().as_bytes());
     let lock = format!("lock {OLD} --policy policy.json");
     let unsigned = "crictl 1.20.0: it must be proven by authenticode or cosign-key";
-    site.fails(&lock, 3, &["policy regulated", unsigned, "require signed-programs", "override crictl with"]);
+    site.fails(
+        &lock,
+        3,
+        &[
+            "policy regulated",
+            unsigned,
+            "require signed-programs",
+            "override crictl with",
+        ],
+    );
 
     let programs = ["kubernetes-node", "containerd", "crictl", "cloudbase-init"];
-    for (component, end) in programs.iter().zip([".tar.gz", ".tar.gz", ".tar.gz", ".msi"]) {
+    for (component, end) in programs
+        .iter()
+        .zip([".tar.gz", ".tar.gz", ".tar.gz", ".msi"])
+    {
         signed_by_cosign(&bench, &mut site, component, end);
     }
     // A key that only an override names is no anchor.
     let key = "an override uses the key with SHA-256";
     site.fails(&lock, 3, &["crictl 1.20.0", key, "[trustedKeys]"]);
     let shown = site.run(&lock).stderr;
-    let digest = shown.split(key).nth(1).and_then(|rest| rest.split_whitespace().next()).expect("a digest");
+    let digest = shown
+        .split(key)
+        .nth(1)
+        .and_then(|rest| rest.split_whitespace().next())
+        .expect("a digest");
     policy["trustedKeys"] = json!([digest.trim_end_matches(',')]);
     site.write("policy.json", policy.to_string().as_bytes());
     // The rules hold for bytes too, and not for what is promised about them alone.
@@ -40,19 +58,30 @@ fn the_regulated_policy_is_satisfied_by_signed_builds_alone() {
     site.fails(
         &format!("{lock} --prove"),
         5,
-        &["crictl 1.20.0 failed verification", "cosign-key", "[proof-missing"],
+        &[
+            "crictl 1.20.0 failed verification",
+            "cosign-key",
+            "[proof-missing",
+        ],
     );
     signed_by_cosign(&bench, &mut site, "crictl", ".tar.gz");
     site.succeeds(&format!("{lock} --prove"));
     for component in programs {
         let locked = site.locked(component);
-        assert!(proven(&locked, "pin") && proven(&locked, "cosign-key"), "{locked:#}");
+        assert!(
+            proven(&locked, "pin") && proven(&locked, "cosign-key"),
+            "{locked:#}"
+        );
     }
     site.succeeds(&format!("fetch {OLD} --policy policy.json --locked"));
     site.fails(
         "lock --target azure --k8s 1.20.0 --host-access wins --policy policy.json",
         3,
-        &["wins 0.1.3: the component is forbidden", "forbiddenComponents", "--host-access services"],
+        &[
+            "wins 0.1.3: the component is forbidden",
+            "forbiddenComponents",
+            "--host-access services",
+        ],
     );
     policy["allowedHosts"] = json!(["artifacts.example.com"]);
     site.write("policy.json", policy.to_string().as_bytes());

@@ -37,7 +37,10 @@ struct Programs {
 
 /// `None` where a registry cannot be reached, which was said.
 fn programs() -> Option<Programs> {
-    let mut unsigned: Vec<Vec<u8>> = wheel(&NINJA, &[".exe"])?.into_iter().map(|(_, bytes)| bytes).collect();
+    let mut unsigned: Vec<Vec<u8>> = wheel(&NINJA, &[".exe"])?
+        .into_iter()
+        .map(|(_, bytes)| bytes)
+        .collect();
     unsigned.push(npm()?);
     let mut seen = BTreeSet::new();
     let mut signed = Vec::new();
@@ -49,7 +52,12 @@ fn programs() -> Option<Programs> {
             }
         }
     }
-    assert!(signed.len() >= 15 && unsigned.len() == 2, "{} {}", signed.len(), unsigned.len());
+    assert!(
+        signed.len() >= 15 && unsigned.len() == 2,
+        "{} {}",
+        signed.len(),
+        unsigned.len()
+    );
     for bytes in signed.iter().chain(&unsigned) {
         assert!(bytes.starts_with(b"MZ") && bytes.len() > 10_000);
     }
@@ -61,7 +69,15 @@ fn npm() -> Option<Vec<u8>> {
     let (package, file, digest) = ESBUILD;
     let bytes = cached(file, digest, |folder: &Path| {
         let mut command = Command::new(npm);
-        command.args(["pack", package, "--silent", "--fetch-retries=0", "--pack-destination"]).arg(folder);
+        command
+            .args([
+                "pack",
+                package,
+                "--silent",
+                "--fetch-retries=0",
+                "--pack-destination",
+            ])
+            .arg(folder);
         command
     })?;
     let mut archive = tar::Archive::new(flate2::read::GzDecoder::new(Cursor::new(bytes)));
@@ -80,7 +96,11 @@ impl Programs {
     /// A program of its own for each name; of those that nobody signed, now and then.
     fn pick(&self, name: &str) -> &[u8] {
         let number = usize::from_str_radix(&sha256_hex(name.as_bytes())[..8], 16).expect("digits");
-        let pool = if number.is_multiple_of(5) { &self.unsigned } else { &self.signed };
+        let pool = if number.is_multiple_of(5) {
+            &self.unsigned
+        } else {
+            &self.signed
+        };
         &pool[number / 5 % pool.len()]
     }
 
@@ -93,7 +113,11 @@ impl Programs {
             .enumerate()
             .map(|(number, one)| {
                 let name = one["member"].as_str().expect("member").to_owned();
-                let bytes = if signed_alone { &self.signed[number] } else { self.pick(&name) };
+                let bytes = if signed_alone {
+                    &self.signed[number]
+                } else {
+                    self.pick(&name)
+                };
                 (name, bytes)
             })
             .collect();
@@ -117,17 +141,26 @@ fn real_programs_are_locked_fetched_and_built_with() {
         let Some(mut site) = Site::new() else { return };
         let served = site.stock_with(selection, true, &|artifact| programs.of(artifact, false));
         site.succeeds(&format!("lock {selection} --prove"));
-        let archives = served.iter().filter(|artifact| artifact["members"].is_array()).count();
+        let archives = served
+            .iter()
+            .filter(|artifact| artifact["members"].is_array())
+            .count();
         assert!(archives >= 2, "{selection}: {archives}");
         for artifact in &served {
             let component = artifact["component"].as_str().expect("component");
             let locked = site.locked(component);
             let sums = artifact["checksums"].as_array().map_or(0, Vec::len);
             let evidence = locked["evidence"].as_array().expect("evidence");
-            let stated = evidence.iter().filter(|one| one["proof"] == "checksum-file").count();
+            let stated = evidence
+                .iter()
+                .filter(|one| one["proof"] == "checksum-file")
+                .count();
             let own = locked["url"].as_str().expect("url").contains("/own/");
             assert!(own || stated == sums, "{selection}: {locked:#}");
-            assert!(evidence.iter().all(|one| one["verdict"] != "failed"), "{locked:#}");
+            assert!(
+                evidence.iter().all(|one| one["verdict"] != "failed"),
+                "{locked:#}"
+            );
         }
         site.succeeds(&format!("fetch {selection} --locked"));
         site.succeeds(&format!("fetch {selection} --locked --offline"));
@@ -142,20 +175,35 @@ fn real_signatures_are_demanded_of_programs_and_of_members() {
     let Some(mut site) = Site::new() else { return };
     let selection = "--target host --k8s 1.36.4";
     let served = site.stock_with(selection, true, &|artifact| programs.of(artifact, true));
-    let of = |name: &str| served.iter().find(|one| one["component"] == name).expect("planned");
+    let of = |name: &str| {
+        served
+            .iter()
+            .find(|one| one["component"] == name)
+            .expect("planned")
+    };
     let serve = |site: &mut Site, name: &str, bytes: &[u8], more: Value| {
         site.publish(of(name), bytes, true);
         let mut over = json!({"sha256": sha256_hex(bytes), "publisher": PUBLISHER});
-        over.as_object_mut().expect("object").extend(more.as_object().cloned().unwrap_or_default());
+        over.as_object_mut()
+            .expect("object")
+            .extend(more.as_object().cloned().unwrap_or_default());
         site.overrides.insert(name.to_owned(), over);
     };
     let members = json!({"signedMembers": ["bin/*.exe"]});
     serve(&mut site, "kube-proxy", &programs.signed[0], json!({}));
-    serve(&mut site, "containerd", &programs.of(of("containerd"), true), members.clone());
+    serve(
+        &mut site,
+        "containerd",
+        &programs.of(of("containerd"), true),
+        members.clone(),
+    );
     site.succeeds(&format!("lock {selection}"));
     site.succeeds(&format!("lock {selection} --prove"));
     let locked = site.locked("kube-proxy");
-    assert!(proven(&locked, "pin") && proven(&locked, "authenticode"), "{locked:#}");
+    assert!(
+        proven(&locked, "pin") && proven(&locked, "authenticode"),
+        "{locked:#}"
+    );
     let locked = site.locked("containerd");
     let evidence = locked["evidence"].as_array().expect("evidence");
     let signed: Vec<&str> = evidence
@@ -164,7 +212,14 @@ fn real_signatures_are_demanded_of_programs_and_of_members() {
         .filter_map(|one| one["subject"].as_str()?.split_once('!'))
         .map(|(_, member)| member)
         .collect();
-    assert_eq!(signed, ["bin/containerd.exe", "bin/ctr.exe", "bin/containerd-shim-runhcs-v1.exe"]);
+    assert_eq!(
+        signed,
+        [
+            "bin/containerd.exe",
+            "bin/ctr.exe",
+            "bin/containerd-shim-runhcs-v1.exe"
+        ]
+    );
 
     // One member that nobody signed, one byte, another publisher.
     let archive: Vec<(String, &[u8])> = signed
@@ -175,7 +230,11 @@ fn real_signatures_are_demanded_of_programs_and_of_members() {
     let mut mixed = archive.clone();
     mixed[1].1 = &programs.unsigned[1];
     serve(&mut site, "containerd", &tar_gz(&mixed), members.clone());
-    site.fails(&format!("lock {selection} --prove"), 5, &["!bin/ctr.exe", "[unsigned]"]);
+    site.fails(
+        &format!("lock {selection} --prove"),
+        5,
+        &["!bin/ctr.exe", "[unsigned]"],
+    );
     let mut flipped = programs.signed[2].clone();
     flipped[0x800] ^= 1;
     mixed[1].1 = archive[1].1;
@@ -187,6 +246,15 @@ fn real_signatures_are_demanded_of_programs_and_of_members() {
         &["!bin/containerd-shim-runhcs-v1.exe", "[file-digest]"],
     );
     serve(&mut site, "containerd", &tar_gz(&archive), members);
-    serve(&mut site, "kube-proxy", &programs.signed[0], json!({"publisher": "O=Microsoft"}));
-    site.fails(&format!("lock {selection} --prove"), 5, &["kube-proxy 1.36.4", "[publisher]"]);
+    serve(
+        &mut site,
+        "kube-proxy",
+        &programs.signed[0],
+        json!({"publisher": "O=Microsoft"}),
+    );
+    site.fails(
+        &format!("lock {selection} --prove"),
+        5,
+        &["kube-proxy 1.36.4", "[publisher]"],
+    );
 }

@@ -63,7 +63,11 @@ impl Site {
     /// How often a publisher's URL was asked for.
     pub fn asked(&self, url: &str) -> usize {
         let path = url.strip_prefix("https:/").unwrap_or(url);
-        self.server.asked().iter().filter(|asked| asked.path == path).count()
+        self.server
+            .asked()
+            .iter()
+            .filter(|asked| asked.path == path)
+            .count()
     }
 
     pub fn url(&self, path: &str) -> String {
@@ -73,7 +77,10 @@ impl Site {
     /// Serves this in the place of what the URL's publisher has.
     pub fn serve(&self, url: &str, bytes: &[u8]) {
         let path = url.strip_prefix("https:/").unwrap_or(url).to_owned();
-        self.files.lock().expect("files").insert(path, bytes.to_vec());
+        self.files
+            .lock()
+            .expect("files")
+            .insert(path, bytes.to_vec());
     }
 
     /// What is served for a publisher's URL.
@@ -84,14 +91,21 @@ impl Site {
 
     pub fn remove(&self, url: &str) {
         let path = url.strip_prefix("https:/").unwrap_or(url);
-        assert!(self.files.lock().expect("files").remove(path).is_some(), "{url} was served");
+        assert!(
+            self.files.lock().expect("files").remove(path).is_some(),
+            "{url} was served"
+        );
     }
 
     /// Refuses whoever asks for it, or no more.
     pub fn close(&self, url: &str, closed: bool) {
         let path = url.strip_prefix("https:/").unwrap_or(url).to_owned();
         let mut paths = self.closed.lock().expect("paths");
-        let _ = if closed { paths.insert(path) } else { paths.remove(&path) };
+        let _ = if closed {
+            paths.insert(path)
+        } else {
+            paths.remove(&path)
+        };
     }
 
     /// Puts a file beside the overrides.
@@ -113,7 +127,10 @@ impl Site {
         proofs: bool,
         bytes: &dyn Fn(&Value) -> Vec<u8>,
     ) -> Vec<Value> {
-        let plan = Test::new().line(&format!("plan {selection} --format json")).succeeds().stdout;
+        let plan = Test::new()
+            .line(&format!("plan {selection} --format json"))
+            .succeeds()
+            .stdout;
         let plan: Value = serde_json::from_str(&plan).expect("JSON");
         let groups = plan["components"].as_array().expect("components");
         let artifacts: Vec<Value> = groups
@@ -130,7 +147,10 @@ impl Site {
 
     /// A build of the provider's own: the text, or an archive with the members that are planned.
     pub fn own_build(&self, component: &str, text: &str) -> Vec<u8> {
-        let artifact = self.planned.iter().find(|artifact| artifact["component"] == component);
+        let artifact = self
+            .planned
+            .iter()
+            .find(|artifact| artifact["component"] == component);
         pack_artifact(artifact.unwrap_or(&Value::Null), text)
     }
 
@@ -139,7 +159,11 @@ impl Site {
         let component = artifact["component"].as_str().expect("component");
         let url = artifact["url"].as_str().expect("url");
         self.serve(url, bytes);
-        let has = |list: &str| artifact[list].as_array().is_some_and(|list| !list.is_empty());
+        let has = |list: &str| {
+            artifact[list]
+                .as_array()
+                .is_some_and(|list| !list.is_empty())
+        };
         let pinned = has("digests") || !has("checksums");
         if pinned {
             let mut over = json!({"sha256": sha256_hex(bytes)});
@@ -152,8 +176,12 @@ impl Site {
             self.overrides.insert(component.to_owned(), over);
         }
         for signature in artifact["signatures"].as_array().into_iter().flatten() {
-            let kind = signature["kind"].as_str().expect("kind").trim_end_matches("-over-checksums");
-            self.waivers.insert(format!("{component}={}", proof_name(kind)));
+            let kind = signature["kind"]
+                .as_str()
+                .expect("kind")
+                .trim_end_matches("-over-checksums");
+            self.waivers
+                .insert(format!("{component}={}", proof_name(kind)));
         }
         if pinned && !proofs {
             if has("checksums") {
@@ -164,13 +192,17 @@ impl Site {
         let file = url.rsplit('/').next().expect("file");
         for checksum in artifact["checksums"].as_array().into_iter().flatten() {
             let digest = match checksum["algorithm"].as_str() {
-                Some("sha512") if proofs => {
-                    encode_hex(aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA512, bytes).as_ref())
-                }
+                Some("sha512") if proofs => encode_hex(
+                    aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA512, bytes).as_ref(),
+                ),
                 Some("sha512") => continue,
                 _ => sha256_hex(bytes),
             };
-            let text = if checksum["format"] == "bare" { digest } else { format!("{digest}  {file}\n") };
+            let text = if checksum["format"] == "bare" {
+                digest
+            } else {
+                format!("{digest}  {file}\n")
+            };
             self.serve(checksum["url"].as_str().expect("url"), text.as_bytes());
         }
     }
@@ -181,9 +213,13 @@ impl Site {
     }
 
     pub fn command(&self, line: &str) -> Command {
-        self.write("overrides.json", Value::Object(self.overrides.clone()).to_string().as_bytes());
-        let mut test =
-            Test::new().line(line).line("--ca-file ca.pem --store store --overrides overrides.json");
+        self.write(
+            "overrides.json",
+            Value::Object(self.overrides.clone()).to_string().as_bytes(),
+        );
+        let mut test = Test::new()
+            .line(line)
+            .line("--ca-file ca.pem --store store --overrides overrides.json");
         test = test.args(["--mirror", &self.url("/")]);
         if !line.contains("--policy") {
             for waiver in &self.waivers {
@@ -197,14 +233,28 @@ impl Site {
 
     /// The flags that accept what the site does not have.
     pub fn list_waivers(&self) -> String {
-        self.waivers.iter().map(|waiver| format!("--waive {waiver} ")).collect()
+        self.waivers
+            .iter()
+            .map(|waiver| format!("--waive {waiver} "))
+            .collect()
     }
 
     /// A run in the same folder that is told nothing of the site.
     #[track_caller]
     pub fn plain(&self, line: &str, code: i32) -> Ran {
-        let ran = Self::ran(Test::new().line(line).command().current_dir(&self.home.folder));
-        assert_eq!(ran.code, Some(code), "{line}\n{}\n{}", ran.stdout, ran.stderr);
+        let ran = Self::ran(
+            Test::new()
+                .line(line)
+                .command()
+                .current_dir(&self.home.folder),
+        );
+        assert_eq!(
+            ran.code,
+            Some(code),
+            "{line}\n{}\n{}",
+            ran.stdout,
+            ran.stderr
+        );
         ran
     }
 
@@ -227,18 +277,33 @@ impl Site {
     #[track_caller]
     pub fn fails(&self, line: &str, code: i32, said: &[&str]) {
         let ran = self.run(line);
-        assert_eq!(ran.code, Some(code), "{line}\n{}\n{}", ran.stdout, ran.stderr);
+        assert_eq!(
+            ran.code,
+            Some(code),
+            "{line}\n{}\n{}",
+            ran.stdout,
+            ran.stderr
+        );
         for part in said {
-            assert!(ran.stderr.contains(part), "{line}: no `{part}` in:\n{}", ran.stderr);
+            assert!(
+                ran.stderr.contains(part),
+                "{line}: no `{part}` in:\n{}",
+                ran.stderr
+            );
         }
     }
 
     /// What the lock says of a component.
     #[track_caller]
     pub fn locked(&self, component: &str) -> Value {
-        let lock: Value = serde_json::from_str(&self.home.text("imagegen.lock.json")).expect("JSON");
+        let lock: Value =
+            serde_json::from_str(&self.home.text("imagegen.lock.json")).expect("JSON");
         let artifacts = lock["artifacts"].as_array().expect("artifacts");
-        artifacts.iter().find(|artifact| artifact["component"] == component).expect("locked").clone()
+        artifacts
+            .iter()
+            .find(|artifact| artifact["component"] == component)
+            .expect("locked")
+            .clone()
     }
 
     /// Forgets the lock and what was downloaded.
@@ -257,11 +322,17 @@ impl Site {
 }
 
 fn proof_name(kind: &str) -> &str {
-    if kind == "github-attestation" { "attestation" } else { kind }
+    if kind == "github-attestation" {
+        "attestation"
+    } else {
+        kind
+    }
 }
 
 /// Whether the evidence of a locked artifact has such a proof.
 pub fn proven(artifact: &Value, proof: &str) -> bool {
     let evidence = artifact["evidence"].as_array().expect("evidence");
-    evidence.iter().any(|one| one["proof"] == proof && one["verdict"] == "verified")
+    evidence
+        .iter()
+        .any(|one| one["proof"] == proof && one["verdict"] == "verified")
 }

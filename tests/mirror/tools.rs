@@ -28,7 +28,9 @@ echo '{"schema": "imagegen.dev/check-report/v1", "passed": true, "checked": 7, "
 
 fn zipped(name: &str, bytes: &[u8]) -> Vec<u8> {
     let mut writer = zip::ZipWriter::new(Cursor::new(Vec::new()));
-    writer.start_file(name, zip::write::SimpleFileOptions::default()).expect("entry");
+    writer
+        .start_file(name, zip::write::SimpleFileOptions::default())
+        .expect("entry");
     writer.write_all(bytes).expect("bytes");
     writer.finish().expect("zip").into_inner()
 }
@@ -48,7 +50,10 @@ fn catalog(site: &Site, fingerprint: &str, key: &[u8]) {
             name if name.starts_with("components/packer") => {
                 let text = String::from_utf8(bytes).expect("UTF-8");
                 let other = text.replace("C874011F0AB405110D02105534365D9472D7468F", fingerprint);
-                assert!(other != text || !text.contains("releases.hashicorp.com"), "{name} names its signer");
+                assert!(
+                    other != text || !text.contains("releases.hashicorp.com"),
+                    "{name} names its signer"
+                );
                 other.into_bytes()
             }
             _ => bytes,
@@ -58,13 +63,26 @@ fn catalog(site: &Site, fingerprint: &str, key: &[u8]) {
 }
 
 /// Serves a tool with its signed checksum file, whose address is the result.
-fn publish(bench: &Bench, site: &Site, tool: &str, version: &str, program: &str, bytes: &[u8]) -> String {
+fn publish(
+    bench: &Bench,
+    site: &Site,
+    tool: &str,
+    version: &str,
+    program: &str,
+    bytes: &[u8],
+) -> String {
     let base = format!("https://releases.hashicorp.com/{tool}/{version}/{tool}_{version}");
     let archive = zipped(program, bytes);
-    let sums = format!("{}  {tool}_{version}_linux_amd64.zip\n", sha256_hex(&archive));
+    let sums = format!(
+        "{}  {tool}_{version}_linux_amd64.zip\n",
+        sha256_hex(&archive)
+    );
     site.serve(&format!("{base}_linux_amd64.zip"), &archive);
     site.serve(&format!("{base}_SHA256SUMS"), sums.as_bytes());
-    site.serve(&format!("{base}_SHA256SUMS.sig"), &gpg_sign(bench, sums.as_bytes()));
+    site.serve(
+        &format!("{base}_SHA256SUMS.sig"),
+        &gpg_sign(bench, sums.as_bytes()),
+    );
     format!("{base}_SHA256SUMS")
 }
 
@@ -77,14 +95,34 @@ fn packer_is_proven_kept_and_run_with_plugins_of_its_own() {
     catalog(&site, &fingerprint, &key);
     let member = "packer-plugin-azure_v2.6.3_x5.0_linux_amd64";
     let plugin = b"#!/bin/sh\nexit 0\n";
-    let sums = publish(&bench, &site, "packer", "1.16.0", "packer", PACKER.as_bytes());
-    publish(&bench, &site, "packer-plugin-azure", "2.6.3", member, plugin);
+    let sums = publish(
+        &bench,
+        &site,
+        "packer",
+        "1.16.0",
+        "packer",
+        PACKER.as_bytes(),
+    );
+    publish(
+        &bench,
+        &site,
+        "packer-plugin-azure",
+        "2.6.3",
+        member,
+        plugin,
+    );
 
     // A checksum file that was changed after it was signed: nothing of it runs.
-    let honest =
-        format!("{}  packer_1.16.0_linux_amd64.zip\n", sha256_hex(&zipped("packer", PACKER.as_bytes())));
+    let honest = format!(
+        "{}  packer_1.16.0_linux_amd64.zip\n",
+        sha256_hex(&zipped("packer", PACKER.as_bytes()))
+    );
     site.serve(&sums, format!("{honest}\n").as_bytes());
-    site.fails(&format!("build {SELECTION} {BUILD}"), 5, &["packer 1.16.0", "openpgp"]);
+    site.fails(
+        &format!("build {SELECTION} {BUILD}"),
+        5,
+        &["packer 1.16.0", "openpgp"],
+    );
     assert!(!site.home.exists("o/plugin-path"));
     site.serve(&sums, honest.as_bytes());
 
@@ -103,15 +141,26 @@ fn packer_is_proven_kept_and_run_with_plugins_of_its_own() {
     // Nobody pins these tools: what the signed checksum file states is in the store already.
     let archive = sums.replace("SHA256SUMS", "linux_amd64.zip");
     for name in ["plugin-path", "program-path"] {
-        std::fs::remove_file(site.home.folder.join("o").join(name)).expect("written by the stand-in");
+        std::fs::remove_file(site.home.folder.join("o").join(name))
+            .expect("written by the stand-in");
     }
-    assert_eq!(site.asked(&archive), 1, "the one that was not proven at first is the one that now is");
+    assert_eq!(
+        site.asked(&archive),
+        1,
+        "the one that was not proven at first is the one that now is"
+    );
     site.succeeds(&format!("build {SELECTION} {BUILD} --force"));
     assert_eq!(site.asked(&archive), 1);
-    assert!(site.asked(&sums) > 2, "its publisher is asked what he states now");
+    assert!(
+        site.asked(&sums) > 2,
+        "its publisher is asked what he states now"
+    );
     let checks = site.run(&format!("doctor {SELECTION} --offline")).stdout;
     for tool in ["packer", "packer-plugin-azure"] {
-        let line = checks.lines().find(|line| line.split_whitespace().nth(1) == Some(tool)).expect(tool);
+        let line = checks
+            .lines()
+            .find(|line| line.split_whitespace().nth(1) == Some(tool))
+            .expect(tool);
         assert!(line.contains("is in the store"), "{line}");
     }
 
@@ -119,6 +168,8 @@ fn packer_is_proven_kept_and_run_with_plugins_of_its_own() {
     let asked = site.requests();
     let variables = BUILD.replace("--out o ", "");
     site.succeeds(&format!("lock {SELECTION} {variables}"));
-    site.succeeds(&format!("build {SELECTION} {variables} --out again --locked --offline"));
+    site.succeeds(&format!(
+        "build {SELECTION} {variables} --out again --locked --offline"
+    ));
     assert_eq!(site.requests(), asked);
 }

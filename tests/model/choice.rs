@@ -5,7 +5,10 @@ use imagegen::model::choice::Runtime;
 #[test]
 fn unknown_words_get_the_nearest_known_one() {
     assert_eq!(
-        "contanerd".parse::<Runtime>().expect_err("a typing error").to_string(),
+        "contanerd"
+            .parse::<Runtime>()
+            .expect_err("a typing error")
+            .to_string(),
         "unknown runtime `contanerd`: did you mean `containerd`?"
     );
     assert_eq!(

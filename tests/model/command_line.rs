@@ -25,7 +25,10 @@ fn split_program(characters: &[char]) -> (String, usize) {
     let ends = |c: &char| if quoted { *c == '"' } else { *c == ' ' };
     let length = characters[start..].iter().take_while(|c| !ends(c)).count();
     let word = characters[start..start + length].iter().collect();
-    (word, (start + length + usize::from(quoted)).min(characters.len()))
+    (
+        word,
+        (start + length + usize::from(quoted)).min(characters.len()),
+    )
 }
 
 fn split_argument(characters: &[char], mut at: usize) -> (String, usize) {

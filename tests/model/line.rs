@@ -15,8 +15,18 @@ fn ranges_hold_their_lines() {
         (">=1.21, <1.24", &["1.21", "1.23"], &["1.20", "1.24"]),
     ] {
         assert_eq!(range(text).to_string(), text);
-        assert!(inside.iter().all(|minor| range(text).contains(minor.parse().expect(minor))), "{text}");
-        assert!(!outside.iter().any(|minor| range(text).contains(minor.parse().expect(minor))), "{text}");
+        assert!(
+            inside
+                .iter()
+                .all(|minor| range(text).contains(minor.parse().expect(minor))),
+            "{text}"
+        );
+        assert!(
+            !outside
+                .iter()
+                .any(|minor| range(text).contains(minor.parse().expect(minor))),
+            "{text}"
+        );
     }
 }
 
@@ -48,7 +58,10 @@ fn refuses_other_texts() {
         ">=1.024",
     ] {
         let error = text.parse::<LineRange>().expect_err(text).to_string();
-        assert!(error.contains("a range of Kubernetes lines"), "{text}: {error}");
+        assert!(
+            error.contains("a range of Kubernetes lines"),
+            "{text}: {error}"
+        );
     }
     for text in ["", "1", "1.x", "1.20.0", "v1.20", "1.+2"] {
         assert!(text.parse::<Minor>().is_err(), "{text}");

@@ -22,13 +22,25 @@ fn wide(text: &str) -> Vec<u8> {
 fn encode_url(text: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric();
     text.bytes()
-        .map(|byte| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02x}") })
+        .map(|byte| {
+            if plain(byte) {
+                char::from(byte).to_string()
+            } else {
+                format!("%{byte:02x}")
+            }
+        })
         .collect()
 }
 
 fn encode_html(text: &str) -> String {
     text.chars()
-        .map(|c| if c.is_ascii_alphanumeric() { c.to_string() } else { format!("&#x{:X};", u32::from(c)) })
+        .map(|c| {
+            if c.is_ascii_alphanumeric() {
+                c.to_string()
+            } else {
+                format!("&#x{:X};", u32::from(c))
+            }
+        })
         .collect()
 }
 
@@ -36,11 +48,16 @@ fn encode_base32(bytes: &[u8]) -> String {
     let bits: String = bytes.iter().map(|byte| format!("{byte:08b}")).collect();
     let digit = |five: &[u8]| usize::from_str_radix(std::str::from_utf8(five).unwrap(), 2).unwrap();
     let digits = bits.as_bytes().chunks_exact(5).map(digit);
-    digits.map(|digit| char::from(b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"[digit])).collect()
+    digits
+        .map(|digit| char::from(b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"[digit]))
+        .collect()
 }
 
 fn encode_json(text: &str) -> String {
-    serde_json::to_string(text).unwrap().trim_matches('"').to_owned()
+    serde_json::to_string(text)
+        .unwrap()
+        .trim_matches('"')
+        .to_owned()
 }
 
 /// Every form in which Packer, a cloud's SDK, WinRM and PowerShell repeat a value.
@@ -49,15 +66,31 @@ fn forms(secret: &str) -> Vec<String> {
     let mut forms = vec![
         secret.to_owned(),
         encode_json(secret),
-        encode_json(secret).replace('<', "\\u003c").replace('>', "\\u003E").replace('&', "\\u0026"),
+        encode_json(secret)
+            .replace('<', "\\u003c")
+            .replace('>', "\\u003E")
+            .replace('&', "\\u0026"),
         encode_json(&encode_json(secret)),
         encode_url(secret),
         encode_url(&encode_url(secret)),
         encode_html(secret),
-        secret.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;"),
+        secret
+            .replace('&', "&amp;")
+            .replace('<', "&lt;")
+            .replace('>', "&gt;")
+            .replace('"', "&quot;"),
         secret.replace('\'', "''"),
         secret.replace('\'', "'\\''"),
-        secret.chars().map(|c| if "`\"$".contains(c) { format!("`{c}") } else { c.to_string() }).collect(),
+        secret
+            .chars()
+            .map(|c| {
+                if "`\"$".contains(c) {
+                    format!("`{c}")
+                } else {
+                    c.to_string()
+                }
+            })
+            .collect(),
         bytes.iter().map(|byte| format!("\\{byte:03o}")).collect(),
         hex::encode(bytes),
         hex::encode_upper(bytes),
@@ -82,16 +115,26 @@ fn forms(secret: &str) -> Vec<String> {
 
 /// What remains visible of a form holds no six characters of it in a row.
 fn assert_masked(lines: &[String], form: &str) {
-    let shown = lines.join("").replace(MASK, "\u{1}").split_whitespace().collect::<String>();
+    let shown = lines
+        .join("")
+        .replace(MASK, "\u{1}")
+        .split_whitespace()
+        .collect::<String>();
     let bare: Vec<char> = form.chars().filter(|c| !c.is_whitespace()).collect();
-    assert!(lines.iter().any(|line| line.contains(MASK)), "{form}: {lines:?}");
+    assert!(
+        lines.iter().any(|line| line.contains(MASK)),
+        "{form}: {lines:?}"
+    );
     let middle: String = bare[bare.len() / 3..bare.len() * 2 / 3].iter().collect();
     assert!(!shown.contains(&middle), "{form}: {lines:?}");
 }
 
 fn mask(lines: &[String]) -> Vec<String> {
     let mut masker = Masker::default();
-    let mut shown: Vec<String> = lines.iter().flat_map(|line| masker.push_line(line)).collect();
+    let mut shown: Vec<String> = lines
+        .iter()
+        .flat_map(|line| masker.push_line(line))
+        .collect();
     shown.extend(masker.finish());
     assert_eq!(shown.len(), lines.len());
     shown
@@ -115,12 +158,19 @@ fn secrets_are_masked_over_line_ends() {
             let lines: Vec<String> = form
                 .as_bytes()
                 .chunks(width)
-                .map(|chunk| format!("    imagegen.builder.node: {}", std::str::from_utf8(chunk).unwrap()))
+                .map(|chunk| {
+                    format!(
+                        "    imagegen.builder.node: {}",
+                        std::str::from_utf8(chunk).unwrap()
+                    )
+                })
                 .collect();
             let shown = mask(&lines);
             // Of a few characters in a line, those of the first lines may be out already.
-            let bare: String =
-                shown.iter().map(|line| line.trim_start_matches("    imagegen.builder.node: ")).collect();
+            let bare: String = shown
+                .iter()
+                .map(|line| line.trim_start_matches("    imagegen.builder.node: "))
+                .collect();
             let middle = &form[form.len() / 2..form.len() / 2 + 6];
             assert!(!bare.contains(middle), "{width}: {form}: {shown:?}");
         }
@@ -132,25 +182,36 @@ fn each_line_of_a_secret_is_masked() {
     let _known = known();
     assert_eq!(mask_text("a first-line-Qx1 b"), "a <sensitive> b");
     assert_eq!(mask_text("a second-line-Qx2 b"), "a <sensitive> b");
-    assert_eq!(mask_text("x first-line-Qx1\nsecond-line-Qx2 y"), "x <sensitive>\n<sensitive> y");
+    assert_eq!(
+        mask_text("x first-line-Qx1\nsecond-line-Qx2 y"),
+        "x <sensitive>\n<sensitive> y"
+    );
     let json = "{\"key\": \"first-line-Qx1\\r\\nsecond-line-Qx2\\r\\n\"}";
     assert_eq!(mask_text(json), "{\"key\": \"<sensitive>\\r\\n\"}");
 }
 
 #[test]
 fn fields_of_a_secret_document_are_masked() {
-    let _known = Secret::new(r#"{"type": "service_account", "private_key": "MIIprivate/key+of=test"}"#);
-    let _file = Secret::new("apiVersion: v1\nusers:\n- user:\n    client-key-data: TFMwdExTMUNSVWRKVGlC\n");
-    assert_eq!(mask_text("service_account MIIprivate/key+of=test"), "service_account <sensitive>");
+    let _known =
+        Secret::new(r#"{"type": "service_account", "private_key": "MIIprivate/key+of=test"}"#);
+    let _file =
+        Secret::new("apiVersion: v1\nusers:\n- user:\n    client-key-data: TFMwdExTMUNSVWRKVGlC\n");
+    assert_eq!(
+        mask_text("service_account MIIprivate/key+of=test"),
+        "service_account <sensitive>"
+    );
     assert_eq!(mask_text("x TFMwdExTMUNSVWRKVGlC"), "x <sensitive>");
 }
 
 #[test]
 fn other_text_stays_as_it_is() {
     let _known = known();
-    for text in
-        ["", "\n", "==> imagegen.builder.node: Zq8 plain\n\nfirst\n", "grün — 100 % \\n &amp; \u{1f4a9}"]
-    {
+    for text in [
+        "",
+        "\n",
+        "==> imagegen.builder.node: Zq8 plain\n\nfirst\n",
+        "grün — 100 % \\n &amp; \u{1f4a9}",
+    ] {
         assert_eq!(mask_text(text), text);
     }
     assert_eq!(

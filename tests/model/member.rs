@@ -4,7 +4,12 @@ use imagegen::model::member::{MemberFile, MemberName};
 
 #[test]
 fn names_of_members_are_plain() {
-    for name in ["bin/ctr.exe", "./containerd.exe", "kubernetes-{version}/x.exe", "a b/c+d.dll"] {
+    for name in [
+        "bin/ctr.exe",
+        "./containerd.exe",
+        "kubernetes-{version}/x.exe",
+        "a b/c+d.dll",
+    ] {
         assert!(name.parse::<MemberName>().is_ok(), "{name}");
     }
     for name in [
@@ -42,7 +47,9 @@ fn names_of_members_are_plain() {
     }
     assert!("x".repeat(300).parse::<MemberName>().is_err());
     assert!("ctr.exe".parse::<MemberFile>().is_ok());
-    for file in ["a/b.exe", "..", "con", "x.exe:y", "a'b.exe", "$x.exe", "-x", "a\\b"] {
+    for file in [
+        "a/b.exe", "..", "con", "x.exe:y", "a'b.exe", "$x.exe", "-x", "a\\b",
+    ] {
         assert!(file.parse::<MemberFile>().is_err(), "{file}");
     }
 }

@@ -24,12 +24,18 @@ fn fields_are_set_one_by_one() {
     let kubelet = &overrides["kubelet"];
     assert_eq!(kubelet.size, Some(12));
     let url = kubelet.url.as_ref().expect("url");
-    assert_eq!(url.request_url(), "https://x.example/{version}/kubelet.exe?sig=s3cret");
+    assert_eq!(
+        url.request_url(),
+        "https://x.example/{version}/kubelet.exe?sig=s3cret"
+    );
     assert_eq!(kubelet.kind, Some(PayloadKind::TarGz));
     let signature = kubelet.signature.as_ref().expect("signature");
     assert_eq!(signature.kind, SignatureKind::Minisign);
     assert_eq!(signature.key.as_deref(), Some("cosign.pub"));
-    assert_eq!(overrides["hns.psm1"].url.as_ref().map(HttpUrl::public_url), Some("https://x.example/a=b"));
+    assert_eq!(
+        overrides["hns.psm1"].url.as_ref().map(HttpUrl::public_url),
+        Some("https://x.example/a=b")
+    );
 }
 
 #[test]
@@ -41,9 +47,15 @@ fn other_texts_are_refused() {
         (".url=x", "COMPONENT.FIELD=VALUE"),
         ("kubelet.size=many", "not a number"),
         ("kubelet.kind=rar", "unknown value `rar`"),
-        ("kubelet.url=mirror.example", "expected `https://` and a host"),
+        (
+            "kubelet.url=mirror.example",
+            "expected `https://` and a host",
+        ),
         ("kubelet.sha256=aa", "64 lower-case hexadecimal digits"),
-        ("kubelet.signature.key=cosign.pub", "the key `url` is missing"),
+        (
+            "kubelet.signature.key=cosign.pub",
+            "the key `url` is missing",
+        ),
     ] {
         let error = set_overrides(&mut Overrides::new(), &[text.to_owned()]).expect_err(text);
         assert!(error.contains(part), "{text}: {error}");

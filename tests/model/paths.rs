@@ -4,7 +4,11 @@ use imagegen::model::paths::{find_fault, is_below, list_ancestors, normalize_key
 
 #[test]
 fn spellings_of_one_path_have_one_key() {
-    for spelling in [r"C:\K\kubelet.exe", "c:/k/kubelet.exe", r"C:\k\KUBELET.EXE\"] {
+    for spelling in [
+        r"C:\K\kubelet.exe",
+        "c:/k/kubelet.exe",
+        r"C:\k\KUBELET.EXE\",
+    ] {
         assert_eq!(normalize_key(spelling), r"c:\k\kubelet.exe");
     }
     assert_eq!(normalize_path(r"C:\"), r"C:\");
@@ -45,7 +49,15 @@ fn refuses_what_windows_refuses() {
         let fault = find_fault(path).unwrap_or_default();
         assert!(fault.contains(part), "{path}: {fault}");
     }
-    for path in [r"C:\", r"C:\k", "c:/opt/cni/bin", r"C:\k\.hidden", r"C:\com", r"C:\com10", r"C:\k\"] {
+    for path in [
+        r"C:\",
+        r"C:\k",
+        "c:/opt/cni/bin",
+        r"C:\k\.hidden",
+        r"C:\com",
+        r"C:\com10",
+        r"C:\k\",
+    ] {
         assert_eq!(find_fault(path), None, "{path}");
     }
 }

@@ -14,7 +14,9 @@ fn patterns_end_in_a_star() {
 fn hosts_are_matched_whole() {
     let hosts = AllowedHosts {
         policy: "p".to_owned(),
-        patterns: ["a.example", "*.B.example"].map(|text| text.parse().expect(text)).into(),
+        patterns: ["a.example", "*.B.example"]
+            .map(|text| text.parse().expect(text))
+            .into(),
     };
     for (host, allowed) in [
         ("a.example", true),

@@ -37,10 +37,19 @@ fn environment_is_masked_by_names_and_users_of_urls() {
         [
             pair("SOME_TOKEN", "aQ7-environment"),
             pair("TOKEN_KIND", "kubernetes"),
-            pair("HTTPS_PROXY", "http://someone:pr%40xyW0rd@proxy.example:3128"),
+            pair(
+                "HTTPS_PROXY",
+                "http://someone:pr%40xyW0rd@proxy.example:3128",
+            ),
         ]
         .into_iter(),
     );
-    assert_eq!(mask_text("a aQ7-environment b kubernetes"), "a <sensitive> b kubernetes");
-    assert_eq!(mask_text("x pr@xyW0rd pr%40xyW0rd"), "x <sensitive> <sensitive>");
+    assert_eq!(
+        mask_text("a aQ7-environment b kubernetes"),
+        "a <sensitive> b kubernetes"
+    );
+    assert_eq!(
+        mask_text("x pr@xyW0rd pr%40xyW0rd"),
+        "x <sensitive> <sensitive>"
+    );
 }

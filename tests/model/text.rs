@@ -8,14 +8,23 @@ fn terminals_get_no_control_characters() {
         ("a\n\tb", "a\n\tb"),
         ("\u{1b}[2J\u{9b}2J", "\\u{1b}[2J\\u{9b}2J"),
         ("a\rb\0", "a\\u{d}b\\u{0}"),
-        ("x\u{202e}y\u{2066}z\u{2028}", "x\\u{202e}y\\u{2066}z\\u{2028}"),
-        ("Micro\u{ad}soft\u{200b}\u{e0041}", "Micro\\u{ad}soft\\u{200b}\\u{e0041}"),
+        (
+            "x\u{202e}y\u{2066}z\u{2028}",
+            "x\\u{202e}y\\u{2066}z\\u{2028}",
+        ),
+        (
+            "Micro\u{ad}soft\u{200b}\u{e0041}",
+            "Micro\\u{ad}soft\\u{200b}\\u{e0041}",
+        ),
         ("grün’", "grün’"),
     ] {
         assert_eq!(escape_controls(text), expected);
     }
     let json = escape_json_controls("\"\u{9b}2J\u{202e}\"").into_owned();
-    assert_eq!(serde_json::from_str::<String>(&json).expect("JSON"), "\u{9b}2J\u{202e}");
+    assert_eq!(
+        serde_json::from_str::<String>(&json).expect("JSON"),
+        "\u{9b}2J\u{202e}"
+    );
 }
 
 #[test]

@@ -4,7 +4,12 @@ use imagegen::model::upstream::{Upstream, UpstreamKind};
 
 fn upstream(kind: UpstreamKind, tag: &str) -> Upstream {
     let url = "https://example.test/{minor}".to_owned();
-    Upstream { kind, url, tag: tag.to_owned(), source: String::new() }
+    Upstream {
+        kind,
+        url,
+        tag: tag.to_owned(),
+        source: String::new(),
+    }
 }
 
 fn said(upstream: &Upstream, list: &str) -> Result<Vec<String>, String> {
@@ -18,7 +23,11 @@ fn the_newest_release_of_a_line() {
     assert_eq!(upstream.list_url("1.36"), "https://example.test/1.36");
     assert_eq!(said(&upstream, "v1.36.9\n").unwrap(), ["1.36.9"]);
     for wrong in ["", "<html>", "1.36.9", "v1.36.9 v1.36.8", "vnext"] {
-        assert_eq!(said(&upstream, wrong), Err("it contains no release".to_owned()), "{wrong}");
+        assert_eq!(
+            said(&upstream, wrong),
+            Err("it contains no release".to_owned()),
+            "{wrong}"
+        );
     }
 }
 
@@ -39,6 +48,13 @@ fn releases_of_github_without_drafts_and_other_names() {
 #[test]
 fn what_is_no_list_is_told() {
     let github = upstream(UpstreamKind::GithubReleases, "v{version}");
-    assert_eq!(said(&github, r#"{"message": "rate limit"}"#), Err("it is not a list of releases".to_owned()));
-    assert!(said(&github, "<html>").unwrap_err().starts_with("it is not JSON"));
+    assert_eq!(
+        said(&github, r#"{"message": "rate limit"}"#),
+        Err("it is not a list of releases".to_owned())
+    );
+    assert!(
+        said(&github, "<html>")
+            .unwrap_err()
+            .starts_with("it is not JSON")
+    );
 }

@@ -1,12 +1,17 @@
 //! URLs: what is taken, what is shown, and which parts are secret.
 
-use imagegen::model::url::{HttpUrl, ProxyUrl, decode_path, find_secret_parts, parse_host, strip_secrets};
+use imagegen::model::url::{
+    HttpUrl, ProxyUrl, decode_path, find_secret_parts, parse_host, strip_secrets,
+};
 
 #[test]
 fn hosts_are_read_as_the_client_reads_them() {
     for (url, expected) in [
         ("https://dl.k8s.io/v1/kubelet.exe", "dl.k8s.io"),
-        ("https://user:secret@host.example:8443/x?y#z", "host.example"),
+        (
+            "https://user:secret@host.example:8443/x?y#z",
+            "host.example",
+        ),
         (r"https://evil.example\@dl.k8s.io/x", "evil.example"),
         ("https://[::1]:8443/x", "[::1]"),
         ("https://Host.Example", "host.example"),
@@ -20,9 +25,11 @@ fn hosts_are_read_as_the_client_reads_them() {
 
 #[test]
 fn only_urls_of_downloads_are_taken() {
-    for url in
-        ["https://dl.k8s.io/v{version}/kubelet.exe", "http://127.0.0.1:8080/x?version=1", "https://[::1]/x"]
-    {
+    for url in [
+        "https://dl.k8s.io/v{version}/kubelet.exe",
+        "http://127.0.0.1:8080/x?version=1",
+        "https://[::1]/x",
+    ] {
         assert_eq!(url.parse::<HttpUrl>().expect(url).public_url(), url);
     }
     for url in [
@@ -57,7 +64,10 @@ fn secret_queries_are_for_the_request_alone() {
         let url: HttpUrl = text.parse().expect("url");
         assert_eq!(url.request_url(), text);
         assert!(url.has_secret());
-        let written = format!("{url} {url:?} {}", serde_json::to_string(&url).expect("JSON"));
+        let written = format!(
+            "{url} {url:?} {}",
+            serde_json::to_string(&url).expect("JSON")
+        );
         assert!(!written.contains("s3cret"), "{written}");
     }
     let url: HttpUrl = "https://a.example/x?version=1".parse().expect("url");
@@ -66,7 +76,11 @@ fn secret_queries_are_for_the_request_alone() {
 
 #[test]
 fn proxies_hold_no_other_characters() {
-    for good in ["http://proxy.example:3128", "https://10.0.0.1:8080/", "http://[fd00::1]:3128"] {
+    for good in [
+        "http://proxy.example:3128",
+        "https://10.0.0.1:8080/",
+        "http://[fd00::1]:3128",
+    ] {
         assert!(good.parse::<ProxyUrl>().is_ok(), "{good}");
     }
     for bad in [
@@ -107,9 +121,12 @@ fn queries_are_secret_unless_they_are_plain() {
 
 #[test]
 fn hosts_are_written_as_they_are_read() {
-    for good in
-        ["https://A.example/x", "https://a.example:8443", "https://[::1]:80/x", "http://127.0.0.1?x=1"]
-    {
+    for good in [
+        "https://A.example/x",
+        "https://a.example:8443",
+        "https://[::1]:80/x",
+        "http://127.0.0.1?x=1",
+    ] {
         assert!(good.parse::<HttpUrl>().is_ok(), "{good}");
     }
     for bad in [
@@ -128,7 +145,10 @@ fn hosts_are_written_as_they_are_read() {
 fn texts_are_searched_for_secret_parts() {
     for (text, expected) in [
         ("proxy http://user:pa ss", vec![]),
-        ("GET http://user:pw@proxy.example:3128/x failed", vec!["user:pw"]),
+        (
+            "GET http://user:pw@proxy.example:3128/x failed",
+            vec!["user:pw"],
+        ),
         ("http://user:p/w@proxy.example", vec!["user:p/w"]),
         ("https://a.example:8443/x@sha256:00", vec![]),
         ("https://[::1]:80/x@y", vec![]),
@@ -137,11 +157,17 @@ fn texts_are_searched_for_secret_parts() {
             "https://a.example/x?Client_Secret=s&other=0123456789abcdefABCDEF012345",
             vec!["s", "0123456789abcdefABCDEF012345"],
         ),
-        ("https://a.example/x?version=1.36.4&ref=0123456789abcdefABCDEF012345", vec![]),
+        (
+            "https://a.example/x?version=1.36.4&ref=0123456789abcdefABCDEF012345",
+            vec![],
+        ),
         ("https://a.example/x?a=1;sig=aB%2B;b=2", vec!["aB%2B"]),
         ("is this key=value? no", vec![]),
     ] {
-        let found: Vec<&str> = find_secret_parts(text).into_iter().map(|part| &text[part]).collect();
+        let found: Vec<&str> = find_secret_parts(text)
+            .into_iter()
+            .map(|part| &text[part])
+            .collect();
         assert_eq!(found, expected, "{text}");
     }
 }
@@ -177,7 +203,9 @@ fn paths_are_decoded_as_servers_do() {
 #[test]
 fn texts_of_any_length_are_searched_once() {
     let started = std::time::Instant::now();
-    for piece in ["://", ";", "?", "&a=b", "?a=", "x@://", ":/://x:y", "?sig=", ";a", "://a:b"] {
+    for piece in [
+        "://", ";", "?", "&a=b", "?a=", "x@://", ":/://x:y", "?sig=", ";a", "://a:b",
+    ] {
         let text = piece.repeat(300_000);
         let parts = find_secret_parts(&text);
         assert!(parts.iter().all(|part| part.end <= text.len()), "{piece}");

@@ -15,15 +15,26 @@ fn judge(change: impl FnOnce(&mut BTreeMap<String, Vec<u8>>), overrides: &[&str]
     set_overrides(&mut given, &texts).expect("overrides");
     match accept_scripts("own", files, &provisioners, &given) {
         Ok(_) => Vec::new(),
-        Err(foreign) => foreign.findings.iter().map(|it| format!("{} [{}]", it.subject, it.code)).collect(),
+        Err(foreign) => foreign
+            .findings
+            .iter()
+            .map(|it| format!("{} [{}]", it.subject, it.code))
+            .collect(),
     }
 }
 
 #[test]
 fn what_was_exported_is_accepted_as_it_is() {
     assert!(judge(|_| (), &[]).is_empty());
-    let paths: Vec<String> = collect_scripts(&Tree::embedded_provisioners()).into_keys().collect();
-    for path in ["engine/Engine.psm1", "host/Install.ps1", "node/Node.psm1", "resources/file.ps1"] {
+    let paths: Vec<String> = collect_scripts(&Tree::embedded_provisioners())
+        .into_keys()
+        .collect();
+    for path in [
+        "engine/Engine.psm1",
+        "host/Install.ps1",
+        "node/Node.psm1",
+        "resources/file.ps1",
+    ] {
         assert!(paths.contains(&path.to_owned()), "{path}");
     }
 }
@@ -46,7 +57,10 @@ fn ends_of_lines_are_no_change_and_others_are() {
             .into_bytes()
     };
     assert!(change(with_crlf).is_empty());
-    assert_eq!(change(|text| [text, b"\r"].concat()), ["engine/Tools.ps1 [script-changed]"]);
+    assert_eq!(
+        change(|text| [text, b"\r"].concat()),
+        ["engine/Tools.ps1 [script-changed]"]
+    );
 }
 
 #[test]
@@ -59,10 +73,19 @@ fn what_is_not_the_programs_own_is_named() {
     };
     assert_eq!(judge(changed, &[]), ["engine/Tools.ps1 [script-changed]"]);
     assert!(judge(changed, &[&named]).is_empty());
-    assert_eq!(judge(|_| (), &[&named]), ["engine/Tools.ps1 [script-digest]"]);
+    assert_eq!(
+        judge(|_| (), &[&named]),
+        ["engine/Tools.ps1 [script-digest]"]
+    );
     let other = named.replace("Tools", "Toys");
-    assert_eq!(judge(|_| (), &[&other]), ["engine/Toys.ps1 [script-unknown]"]);
-    assert_eq!(judge(|files| drop(files.remove(body)), &[]), ["engine/Tools.ps1 [script-missing]"]);
+    assert_eq!(
+        judge(|_| (), &[&other]),
+        ["engine/Toys.ps1 [script-unknown]"]
+    );
+    assert_eq!(
+        judge(|files| drop(files.remove(body)), &[]),
+        ["engine/Tools.ps1 [script-missing]"]
+    );
     let extra = |files: &mut BTreeMap<String, Vec<u8>>| {
         files.insert("engine/Extra.ps1".to_owned(), Vec::new());
     };
@@ -80,10 +103,19 @@ fn code_in_a_signature_block_is_found() {
         }
     };
     for (tail, code) in [
-        ("# AAAA\r\n# SIG # End signature block\r\nwhoami\r\n", "text-after-signature"),
-        ("# AAAA\r\nwhoami\r\n# SIG # End signature block\r\n", "signature-block"),
+        (
+            "# AAAA\r\n# SIG # End signature block\r\nwhoami\r\n",
+            "text-after-signature",
+        ),
+        (
+            "# AAAA\r\nwhoami\r\n# SIG # End signature block\r\n",
+            "signature-block",
+        ),
         ("# AAAA\r\n", "signature-block"),
     ] {
-        assert_eq!(judge(hide(tail), &[]), [format!("engine/Tools.ps1 [{code}]")]);
+        assert_eq!(
+            judge(hide(tail), &[]),
+            [format!("engine/Tools.ps1 [{code}]")]
+        );
     }
 }

@@ -33,13 +33,19 @@ pub struct Ran {
 impl Test {
     pub fn new() -> Self {
         let number = COUNT.fetch_add(1, Ordering::Relaxed);
-        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{}-{number}", std::process::id()));
+        let folder =
+            Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{}-{number}", std::process::id()));
         fs::create_dir_all(&folder).expect("test folder");
-        Self { folder, arguments: Vec::new(), environment: BTreeMap::new() }
+        Self {
+            folder,
+            arguments: Vec::new(),
+            environment: BTreeMap::new(),
+        }
     }
 
     pub fn args<'a>(mut self, arguments: impl IntoIterator<Item = &'a str>) -> Self {
-        self.arguments.extend(arguments.into_iter().map(str::to_owned));
+        self.arguments
+            .extend(arguments.into_iter().map(str::to_owned));
         self
     }
 
@@ -50,17 +56,29 @@ impl Test {
         let plan: serde_json::Value = serde_json::from_str(&plan.succeeds().stdout).expect("JSON");
         let groups = plan["components"].as_array().expect("components");
         let mut overrides = serde_json::Map::new();
-        for artifact in groups.iter().flat_map(|group| group["artifacts"].as_array().expect("artifacts")) {
+        for artifact in groups
+            .iter()
+            .flat_map(|group| group["artifacts"].as_array().expect("artifacts"))
+        {
             let component = artifact["component"].as_str().expect("component");
             let file = artifact["file"].as_str().expect("file");
             let content = archives::stand_in(artifact);
             let digest = imagegen::embedded::sha256_hex(&content);
-            self = self.bytes(&format!("store/objects/sha256/{}/{digest}", &digest[..2]), &content);
+            self = self.bytes(
+                &format!("store/objects/sha256/{}/{digest}", &digest[..2]),
+                &content,
+            );
             let url = format!("https://artifacts.example.com/{file}");
-            overrides.insert(component.to_owned(), serde_json::json!({"url": url, "sha256": digest}));
+            overrides.insert(
+                component.to_owned(),
+                serde_json::json!({"url": url, "sha256": digest}),
+            );
         }
-        self.file("overrides.json", &serde_json::Value::Object(overrides).to_string())
-            .line("--offline --store store --overrides overrides.json")
+        self.file(
+            "overrides.json",
+            &serde_json::Value::Object(overrides).to_string(),
+        )
+        .line("--offline --store store --overrides overrides.json")
     }
 
     /// Arguments split at blanks.
@@ -104,7 +122,11 @@ impl Test {
     pub fn run_with(&self, line: &str) -> Ran {
         let mut command = self.command();
         command.args(line.split_whitespace());
-        let Output { status, stdout, stderr } = command.output().expect("the program starts");
+        let Output {
+            status,
+            stdout,
+            stderr,
+        } = command.output().expect("the program starts");
         Ran {
             code: status.code(),
             stdout: String::from_utf8(stdout).expect("stdout is UTF-8"),
@@ -124,8 +146,16 @@ impl Test {
     pub fn prints(&self, line: &str) -> String {
         let mut command = self.command();
         command.args(line.split_whitespace());
-        let Output { status, stdout, stderr } = command.output().expect("the program starts");
-        assert!(status.success(), "{line}: {}", String::from_utf8_lossy(&stderr));
+        let Output {
+            status,
+            stdout,
+            stderr,
+        } = command.output().expect("the program starts");
+        assert!(
+            status.success(),
+            "{line}: {}",
+            String::from_utf8_lossy(&stderr)
+        );
         String::from_utf8(stdout).expect("UTF-8")
     }
 
@@ -171,7 +201,12 @@ pub fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     for entry in walkdir::WalkDir::new(folder).sort_by_file_name() {
         let entry = entry.expect("entry");
         if entry.file_type().is_file() && entry.file_name() != ".imagegen.sha256" {
-            let name = entry.path().strip_prefix(folder).expect("below").to_string_lossy().replace('\\', "/");
+            let name = entry
+                .path()
+                .strip_prefix(folder)
+                .expect("below")
+                .to_string_lossy()
+                .replace('\\', "/");
             files.insert(name, fs::read(entry.path()).expect("file"));
         }
     }
@@ -186,8 +221,12 @@ pub fn root() -> &'static Path {
 /// The properties of each thing of a type that is on the machine of `plan --state --format json`.
 pub fn present<'a>(machine: &'a Value, kind: &str) -> Vec<&'a Value> {
     let resources = machine["resources"].as_array().expect("resources").iter();
-    let of_type = resources.filter(|it| it["type"] == kind).map(|it| &it["properties"]);
-    of_type.filter(|properties| properties["ensure"] != "absent").collect()
+    let of_type = resources
+        .filter(|it| it["type"] == kind)
+        .map(|it| &it["properties"]);
+    of_type
+        .filter(|properties| properties["ensure"] != "absent")
+        .collect()
 }
 
 /// Compares a text with its golden file; `UPDATE_GOLDEN=1` writes it.
@@ -201,7 +240,10 @@ pub fn golden(name: &str, actual: &str) {
     }
     let expected = fs::read_to_string(&path).unwrap_or_default();
     if expected != actual {
-        let line = expected.lines().zip(actual.lines()).position(|(a, b)| a != b);
+        let line = expected
+            .lines()
+            .zip(actual.lines())
+            .position(|(a, b)| a != b);
         let at = line.unwrap_or_else(|| expected.lines().count().min(actual.lines().count()));
         panic!(
             "tests/golden/{name} differs from line {}:\n- {}\n+ {}\n(UPDATE_GOLDEN=1 writes it anew)",
@@ -218,7 +260,10 @@ pub fn needs(variable: &str, what: &str) -> Option<PathBuf> {
     if let Some(path) = std::env::var_os(variable).filter(|path| !path.is_empty()) {
         return Some(PathBuf::from(path));
     }
-    assert!(std::env::var_os("CI").is_none(), "CI installs {what}; {variable} does not name it");
+    assert!(
+        std::env::var_os("CI").is_none(),
+        "CI installs {what}; {variable} does not name it"
+    );
     println!("skipped: needs {what} ({variable})");
     None
 }
@@ -227,7 +272,9 @@ pub fn needs(variable: &str, what: &str) -> Option<PathBuf> {
 #[track_caller]
 pub fn program(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let found = std::env::split_paths(&path).map(|folder| folder.join(name)).find(|file| file.is_file());
+    let found = std::env::split_paths(&path)
+        .map(|folder| folder.join(name))
+        .find(|file| file.is_file());
     if found.is_none() {
         assert!(std::env::var_os("CI").is_none(), "CI installs {name}");
         println!("skipped: needs {name}");
@@ -238,14 +285,18 @@ pub fn program(name: &str) -> Option<PathBuf> {
 /// Exit codes with which an error or finding of this code can end, by the list that `imagegen explain` prints.
 pub fn exit_codes(code: &str) -> Vec<i32> {
     let names: Value =
-        serde_json::from_slice(&fs::read(root().join("src/view/names.json")).expect("names")).expect("JSON");
+        serde_json::from_slice(&fs::read(root().join("src/view/names.json")).expect("names"))
+            .expect("JSON");
     let has = |group: &str| names[group].get(code).is_some();
-    let signed = imagegen::verify::authenticode::Code::ALL.iter().any(|known| known.as_str() == code);
+    let signed = imagegen::verify::authenticode::Code::ALL
+        .iter()
+        .any(|known| known.as_str() == code);
     let mut codes = Vec::new();
     if has("download error") {
         // The bytes are wrong, or the policy forbids the host; the disk; the gate; the rest is the transfer.
         codes.push(match code {
-            "digest-mismatch" | "size-mismatch" | "drift" | "empty" | "too-large" | "host-not-allowed" => 5,
+            "digest-mismatch" | "size-mismatch" | "drift" | "empty" | "too-large"
+            | "host-not-allowed" => 5,
             "file" | "system" => 1,
             "interrupted" => 130,
             "bad-proxy" | "bad-ca-file" => 3,

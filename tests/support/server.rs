@@ -30,7 +30,10 @@ impl Asked {
 
     /// `bytes=100-` → 100 and none.
     pub fn range(&self) -> Option<(u64, Option<u64>)> {
-        let (first, last) = self.header("range")?.strip_prefix("bytes=")?.split_once('-')?;
+        let (first, last) = self
+            .header("range")?
+            .strip_prefix("bytes=")?
+            .split_once('-')?;
         Some((first.parse().ok()?, last.parse().ok()))
     }
 }
@@ -79,8 +82,16 @@ impl Server {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
         let address = listener.local_addr().expect("address");
         let scheme = if tls.is_some() { "https" } else { "http" };
-        let (asked, over) = (Arc::new(Mutex::new(Vec::new())), Arc::new(AtomicBool::new(false)));
-        let server = Self { address, scheme, asked: Arc::clone(&asked), over: Arc::clone(&over) };
+        let (asked, over) = (
+            Arc::new(Mutex::new(Vec::new())),
+            Arc::new(AtomicBool::new(false)),
+        );
+        let server = Self {
+            address,
+            scheme,
+            asked: Arc::clone(&asked),
+            over: Arc::clone(&over),
+        };
         thread::spawn(move || {
             for stream in listener.incoming() {
                 if over.load(Ordering::Relaxed) {
@@ -116,11 +127,17 @@ impl Drop for Server {
 trait Stream: Read + Write {}
 impl<T: Read + Write> Stream for T {}
 
-fn serve(socket: TcpStream, tls: Tls, handler: &Handler, asked: &Mutex<Vec<Asked>>) -> std::io::Result<()> {
+fn serve(
+    socket: TcpStream,
+    tls: Tls,
+    handler: &Handler,
+    asked: &Mutex<Vec<Asked>>,
+) -> std::io::Result<()> {
     let plain = socket.try_clone()?;
     let stream: Box<dyn Stream> = match tls {
         Some(config) => {
-            let connection = rustls::ServerConnection::new(config).map_err(std::io::Error::other)?;
+            let connection =
+                rustls::ServerConnection::new(config).map_err(std::io::Error::other)?;
             Box::new(rustls::StreamOwned::new(connection, socket))
         }
         None => Box::new(socket),
@@ -174,7 +191,10 @@ fn tunnel(client: &TcpStream, to: SocketAddr) -> std::io::Result<()> {
     Ok(())
 }
 
-fn read(stream: &mut impl std::io::BufRead, asked: &Mutex<Vec<Asked>>) -> std::io::Result<Option<Asked>> {
+fn read(
+    stream: &mut impl std::io::BufRead,
+    asked: &Mutex<Vec<Asked>>,
+) -> std::io::Result<Option<Asked>> {
     let mut lines = Vec::new();
     for line in stream.lines() {
         match line?.trim_end() {
@@ -182,14 +202,26 @@ fn read(stream: &mut impl std::io::BufRead, asked: &Mutex<Vec<Asked>>) -> std::i
             line => lines.push(line.to_owned()),
         }
     }
-    let Some((first, rest)) = lines.split_first() else { return Ok(None) };
+    let Some((first, rest)) = lines.split_first() else {
+        return Ok(None);
+    };
     let mut words = first.split(' ').map(str::to_owned);
-    let (method, path) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
+    let (method, path) = (
+        words.next().unwrap_or_default(),
+        words.next().unwrap_or_default(),
+    );
     let headers = rest.iter().filter_map(|line| line.split_once(':'));
-    let headers = headers.map(|(name, value)| (name.to_lowercase(), value.trim().to_owned())).collect();
+    let headers = headers
+        .map(|(name, value)| (name.to_lowercase(), value.trim().to_owned()))
+        .collect();
     let mut asked = asked.lock().expect("requests");
     let before = asked.iter().filter(|earlier| earlier.path == path).count();
-    asked.push(Asked { before, method, path, headers });
+    asked.push(Asked {
+        before,
+        method,
+        path,
+        headers,
+    });
     Ok(asked.last().cloned())
 }
 
@@ -230,10 +262,15 @@ pub fn ranged(bytes: &[u8], etag: &str, asked: &Asked) -> Vec<Step> {
         return whole(bytes, &[&tag, "Accept-Ranges: bytes"]);
     };
     let size = bytes.len();
-    let last = last.map_or(size, |last| usize::try_from(last).expect("size") + 1).min(size);
+    let last = last
+        .map_or(size, |last| usize::try_from(last).expect("size") + 1)
+        .min(size);
     let first = usize::try_from(first).expect("size");
     if first >= last {
-        return status("416 Range Not Satisfiable", &[&format!("Content-Range: bytes */{size}")]);
+        return status(
+            "416 Range Not Satisfiable",
+            &[&format!("Content-Range: bytes */{size}")],
+        );
     }
     let part = &bytes[first..last];
     let headers = [
@@ -241,7 +278,10 @@ pub fn ranged(bytes: &[u8], etag: &str, asked: &Asked) -> Vec<Step> {
         format!("Content-Range: bytes {first}-{}/{size}", last - 1),
         tag,
     ];
-    let mut answer = head("206 Partial Content", &headers.each_ref().map(String::as_str));
+    let mut answer = head(
+        "206 Partial Content",
+        &headers.each_ref().map(String::as_str),
+    );
     answer.extend(part);
     vec![Step::Send(answer)]
 }

@@ -8,18 +8,30 @@ use serde_json::{Map, Value, json};
 
 pub fn all_targets() -> Vec<Target> {
     let packer = Tree::embedded_packer();
-    packer.list_folders("targets").iter().map(|name| load_target(&packer, name).expect("target")).collect()
+    packer
+        .list_folders("targets")
+        .iter()
+        .map(|name| load_target(&packer, name).expect("target"))
+        .collect()
 }
 
 pub fn image_targets() -> Vec<Target> {
-    all_targets().into_iter().filter(|target| target.image().is_some()).collect()
+    all_targets()
+        .into_iter()
+        .filter(|target| target.image().is_some())
+        .collect()
 }
 
 /// An image definition with the versions of a check.
 pub fn write_versions(target: &Target, check: &TargetCheck) -> String {
-    let names = target.image().into_iter().flat_map(|image| image.plugins.as_slice());
-    let plugins: Map<String, Value> =
-        names.zip(&check.plugin).map(|(plugin, version)| (plugin.name.clone(), json!(version))).collect();
+    let names = target
+        .image()
+        .into_iter()
+        .flat_map(|image| image.plugins.as_slice());
+    let plugins: Map<String, Value> = names
+        .zip(&check.plugin)
+        .map(|(plugin, version)| (plugin.name.clone(), json!(version)))
+        .collect();
     json!({"packer": {"version": check.packer, "plugins": plugins}}).to_string()
 }
 
@@ -27,6 +39,10 @@ pub fn write_versions(target: &Target, check: &TargetCheck) -> String {
 #[track_caller]
 pub fn executed_versions(name: &str) -> String {
     let target = load_target(&Tree::embedded_packer(), name).expect("target");
-    let check = target.record.find_checks(CheckStage::Executed).next().expect("an executed build");
+    let check = target
+        .record
+        .find_checks(CheckStage::Executed)
+        .next()
+        .expect("an executed build");
     write_versions(&target, check)
 }

@@ -25,15 +25,34 @@ fn over(fields: Value) -> Value {
 fn list_rows() -> Vec<Row> {
     let url = format!("{PLAIN}x.tar.gz");
     let signature = |mut fields: Value| {
-        fields["url"] = fields["url"].as_str().unwrap_or("https://x.example/s").into();
+        fields["url"] = fields["url"]
+            .as_str()
+            .unwrap_or("https://x.example/s")
+            .into();
         over(json!({"signature": fields}))
     };
     vec![
-        ("override", over(json!({"url": url, "sha256": DIGEST})), HOST),
-        ("mirror of a prefix", json!({"overrides": {"https://github.com/": {"url": PLAIN}}}), HOST),
-        ("mirror of everything", json!({}), "--target host --k8s 1.36.0 --mirror http://plain.example"),
+        (
+            "override",
+            over(json!({"url": url, "sha256": DIGEST})),
+            HOST,
+        ),
+        (
+            "mirror of a prefix",
+            json!({"overrides": {"https://github.com/": {"url": PLAIN}}}),
+            HOST,
+        ),
+        (
+            "mirror of everything",
+            json!({}),
+            "--target host --k8s 1.36.0 --mirror http://plain.example",
+        ),
         ("checksum file", over(json!({"checksums": url})), HOST),
-        ("signature", signature(json!({"kind": "cosign-key", "url": url, "key": PEM})), HOST),
+        (
+            "signature",
+            signature(json!({"kind": "cosign-key", "url": url, "key": PEM})),
+            HOST,
+        ),
         (
             "certificate of a signature",
             signature(
@@ -51,8 +70,16 @@ fn list_rows() -> Vec<Row> {
             json!({"volumePlugins": {"v~d.cmd": [{"file": "d.cmd", "url": url, "sha256": DIGEST}]}}),
             HOST,
         ),
-        ("mirror of the pause image's registry", json!({"mirrors": {"registry.k8s.io": [PLAIN]}}), HOST),
-        ("mirror of a registry that nothing comes from yet", json!({"mirrors": {"quay.io": [PLAIN]}}), HOST),
+        (
+            "mirror of the pause image's registry",
+            json!({"mirrors": {"registry.k8s.io": [PLAIN]}}),
+            HOST,
+        ),
+        (
+            "mirror of a registry that nothing comes from yet",
+            json!({"mirrors": {"quay.io": [PLAIN]}}),
+            HOST,
+        ),
         (
             "own component",
             json!({"components": {"own": "1.0.0"}}),
@@ -80,10 +107,14 @@ pub(super) fn component() -> String {
 }
 
 fn arrange(definition: &Value, gate: &str, flags: &str) -> Test {
-    let step = json!({"id": "own", "phase": "install", "when": {"components": ["own"]}, "resources": []});
+    let step =
+        json!({"id": "own", "phase": "install", "when": {"components": ["own"]}, "resources": []});
     Test::new()
         .file("imagegen.json", &definition.to_string())
-        .file("policy.json", &json!({"name": "ours", "trustedDigests": [DIGEST]}).to_string())
+        .file(
+            "policy.json",
+            &json!({"name": "ours", "trustedDigests": [DIGEST]}).to_string(),
+        )
         .file("components/own.json", &component())
         .file("steps/905-own.json", &step.to_string())
         .line(gate)
@@ -96,12 +127,28 @@ fn plain_http_is_refused_by_every_gate() {
         for gate in GATES {
             let test = arrange(&definition, gate, flags);
             let ran = test.run();
-            assert_eq!(ran.code, Some(3), "{kind} × {gate}: {}{}", ran.stdout, ran.stderr);
-            for part in ["is plain HTTP [plain-http]", "http://plain.example/", "--allow-http plain.example"]
-            {
-                assert!(ran.stderr.contains(part), "{kind} × {gate}: no `{part}` in {}", ran.stderr);
+            assert_eq!(
+                ran.code,
+                Some(3),
+                "{kind} × {gate}: {}{}",
+                ran.stdout,
+                ran.stderr
+            );
+            for part in [
+                "is plain HTTP [plain-http]",
+                "http://plain.example/",
+                "--allow-http plain.example",
+            ] {
+                assert!(
+                    ran.stderr.contains(part),
+                    "{kind} × {gate}: no `{part}` in {}",
+                    ran.stderr
+                );
             }
-            assert!(!test.exists("made") && !test.exists("imagegen.lock.json"), "{kind} × {gate}");
+            assert!(
+                !test.exists("made") && !test.exists("imagegen.lock.json"),
+                "{kind} × {gate}"
+            );
         }
     }
 }
@@ -113,8 +160,14 @@ fn plain_http_is_accepted_by_its_host() {
         let ran = arrange(&definition, "plan --allow-http Plain.example", flags).run();
         assert!(!ran.stderr.contains("plain-http"), "{kind}: {}", ran.stderr);
         let other = arrange(&definition, "plan --allow-http example", flags).run();
-        assert!(other.stderr.contains("[plain-http]"), "{kind}: {}", other.stderr);
-        let text = definition.to_string().replace("plain.example", "127.0.0.1:9");
+        assert!(
+            other.stderr.contains("[plain-http]"),
+            "{kind}: {}",
+            other.stderr
+        );
+        let text = definition
+            .to_string()
+            .replace("plain.example", "127.0.0.1:9");
         let own = arrange(&serde_json::from_str(&text).expect("JSON"), "plan", HOST).run();
         assert!(!own.stderr.contains("plain-http"), "{kind}: {}", own.stderr);
     }
@@ -124,26 +177,38 @@ fn plain_http_is_accepted_by_its_host() {
 #[test]
 fn media_come_over_https() {
     let medium = |url: &str| {
-        let definition = json!({"variables": {"windows_iso_url": url, "windows_iso_sha256": DIGEST}});
+        let definition =
+            json!({"variables": {"windows_iso_url": url, "windows_iso_sha256": DIGEST}});
         arrange(&definition, "plan --target qemu --k8s 1.36.0", "")
     };
-    medium("http://plain.example/w.iso").fails(3, &["[variable-value]", "http://plain.example/w.iso"]);
+    medium("http://plain.example/w.iso")
+        .fails(3, &["[variable-value]", "http://plain.example/w.iso"]);
     medium("https://x.example/w.iso").succeeds();
 }
 
 /// The guest follows redirects, so its plan has the hosts of the policy, in every place that a plan is written to.
 #[test]
 fn the_guest_gets_the_hosts_of_the_policy() {
-    let hosts =
-        ["*.K8s.io", "dl.k8s.io", "github.com", "raw.githubusercontent.com", "releases.hashicorp.com"];
+    let hosts = [
+        "*.K8s.io",
+        "dl.k8s.io",
+        "github.com",
+        "raw.githubusercontent.com",
+        "releases.hashicorp.com",
+    ];
     let policy = json!({"name": "ours", "allowedHosts": hosts}).to_string();
-    let media = format!("--target media --k8s 1.36.0 --windows 2025 --var windows_iso_sha256={DIGEST}");
+    let media =
+        format!("--target media --k8s 1.36.0 --windows 2025 --var windows_iso_sha256={DIGEST}");
     for selection in ["--target azure --k8s 1.36.0", HOST, &media] {
         for (flag, expected) in [("--policy policy.json", json!(hosts)), ("", Value::Null)] {
             let test = Test::new().file("policy.json", &policy);
             test.prints(&format!("render --out made {selection} {flag}"));
             let plans = read_plans(&test.folder.join("made"));
-            assert_eq!(plans.len(), if selection.contains("azure") { 2 } else { 1 }, "{selection}");
+            assert_eq!(
+                plans.len(),
+                if selection.contains("azure") { 2 } else { 1 },
+                "{selection}"
+            );
             for plan in plans {
                 assert_eq!(plan["allowedHosts"], expected, "{selection} {flag}");
                 assert_eq!(plan.get("allowedHosts").is_some(), !flag.is_empty());
@@ -160,21 +225,34 @@ fn the_guest_gets_the_hosts_of_the_policy() {
     std::fs::write(&path, plan.replace("    \"*.K8s.io\",\n", "")).expect("plan");
     let ran = test.run_with(verify);
     assert_eq!(ran.code, Some(5), "{}", ran.stderr);
-    assert!(ran.stdout.contains("guest-plan.not-admitted.json: it differs"), "{}", ran.stdout);
+    assert!(
+        ran.stdout
+            .contains("guest-plan.not-admitted.json: it differs"),
+        "{}",
+        ran.stdout
+    );
 }
 
 /// Guest plans of a workspace, those in its payload among them.
 fn read_plans(folder: &Path) -> Vec<Value> {
     let written = files(folder);
-    let beside = written.iter().filter(|(name, _)| name.starts_with("guest-plan"));
+    let beside = written
+        .iter()
+        .filter(|(name, _)| name.starts_with("guest-plan"));
     let mut texts: Vec<Vec<u8>> = beside.map(|(_, bytes)| bytes.clone()).collect();
     if let Some(payload) = written.get("payload.zip") {
         let mut zip = ZipArchive::new(Cursor::new(payload)).expect("payload");
         let mut text = Vec::new();
-        zip.by_name("guest-plan.json").expect("plan").read_to_end(&mut text).expect("plan");
+        zip.by_name("guest-plan.json")
+            .expect("plan")
+            .read_to_end(&mut text)
+            .expect("plan");
         texts.push(text);
     }
-    texts.iter().map(|text| serde_json::from_slice(text).expect("a plan is JSON")).collect()
+    texts
+        .iter()
+        .map(|text| serde_json::from_slice(text).expect("a plan is JSON"))
+        .collect()
 }
 
 /// A verb that takes an address of its own refuses it, too.

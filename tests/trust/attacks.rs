@@ -51,7 +51,14 @@ fn list_anchors() -> Vec<Attack> {
         signature["url"] = "https://x.example/s".into();
         over("containerd", json!({"signature": signature}))
     };
-    let attack = |name, brings, policy, said| Attack { name, brings, policy, line: HOST, code: 3, said };
+    let attack = |name, brings, policy, said| Attack {
+        name,
+        brings,
+        policy,
+        line: HOST,
+        code: 3,
+        said,
+    };
     vec![
         attack(
             "key",
@@ -67,7 +74,9 @@ fn list_anchors() -> Vec<Attack> {
         ),
         attack(
             "second key behind a trusted one",
-            signed(json!({"kind": "cosign-key", "key": format!("{PEM}{}", PEM.replace("MFkw", "AAAA"))})),
+            signed(
+                json!({"kind": "cosign-key", "key": format!("{PEM}{}", PEM.replace("MFkw", "AAAA"))}),
+            ),
             json!({"name": "ours", "trustedKeys": [imagegen::embedded::sha256_hex(&[0x30, 0x59, 0x30])]}),
             &["[trustedKeys]"],
         ),
@@ -113,19 +122,31 @@ fn list_anchors() -> Vec<Attack> {
         ),
         attack(
             "publisher",
-            over("containerd", json!({"publisher": "O=Evil", "signedMembers": ["*"]})),
+            over(
+                "containerd",
+                json!({"publisher": "O=Evil", "signedMembers": ["*"]}),
+            ),
             ours(),
             &["[allowedPublishers]", "allowedRoots"],
         ),
         attack(
             "named publisher without roots",
-            over("containerd", json!({"publisher": "O=Good", "signedMembers": ["*"]})),
+            over(
+                "containerd",
+                json!({"publisher": "O=Good", "signedMembers": ["*"]}),
+            ),
             json!({"name": "ours", "allowedPublishers": ["O=Good", "O=Cloudbase Solutions Srl,CN=Cloudbase Solutions Srl"]}),
-            &["an override uses the publisher `O=Good`", "[allowedPublishers]"],
+            &[
+                "an override uses the publisher `O=Good`",
+                "[allowedPublishers]",
+            ],
         ),
         attack(
             "named publisher under a root of the attacker's",
-            over("containerd", json!({"publisher": "O=Good", "signedMembers": ["*"], "roots": CERTIFICATE})),
+            over(
+                "containerd",
+                json!({"publisher": "O=Good", "signedMembers": ["*"], "roots": CERTIFICATE}),
+            ),
             json!({"name": "ours", "allowedPublishers": ["O=Good"], "allowedRoots": [DIGEST]}),
             &["an override uses the root", "[allowedRoots]"],
         ),
@@ -141,7 +162,11 @@ fn list_anchors() -> Vec<Attack> {
             policy: ours(),
             line: AZURE,
             code: 3,
-            said: &["packer 1.16.0", "runs on the building machine", "[trustedDigests]"],
+            said: &[
+                "packer 1.16.0",
+                "runs on the building machine",
+                "[trustedDigests]",
+            ],
         },
         Attack {
             name: "Packer plugin from elsewhere",
@@ -188,7 +213,14 @@ fn list_anchors() -> Vec<Attack> {
 /// Policies judge what lands, by whatever name and from whatever host.
 #[expect(clippy::too_many_lines, reason = "a table")]
 fn list_names_and_hosts() -> Vec<Attack> {
-    let attack = |name, brings, policy, said| Attack { name, brings, policy, line: HOST, code: 3, said };
+    let attack = |name, brings, policy, said| Attack {
+        name,
+        brings,
+        policy,
+        line: HOST,
+        code: 3,
+        said,
+    };
     let url = |url: &str| over("containerd", json!({"url": url, "sha256": DIGEST}));
     let file = |url: &str| json!({"updates": {"files": [{"kb": "KB5058411", "url": url, "sha256": DIGEST}]}});
     let rule = |pattern: &str| json!({"name": "ours", "require": [{"id": "r", "components": [pattern], "anyOf": ["minisign"]}]});
@@ -200,7 +232,12 @@ fn list_names_and_hosts() -> Vec<Attack> {
             rule("kubelet"),
             &["kubernetes-node 1.36.0", "[require r]"],
         ),
-        attack("by its file name", json!({}), rule("kubelet.exe"), &["kubernetes-node 1.36.0"]),
+        attack(
+            "by its file name",
+            json!({}),
+            rule("kubelet.exe"),
+            &["kubernetes-node 1.36.0"],
+        ),
         attack(
             "a program that is forbidden",
             json!({}),
@@ -339,7 +376,10 @@ fn list_names_and_hosts() -> Vec<Attack> {
             "a digest that the definition states",
             url("https://github.com/c.tar.gz"),
             json!({"name": "ours", "minimumConfidence": "medium"}),
-            &["containerd 2.3.4: its digest is attested `low`", "trustedDigests"],
+            &[
+                "containerd 2.3.4: its digest is attested `low`",
+                "trustedDigests",
+            ],
         ),
         attack(
             "a digest in the place of the catalog's",
@@ -401,21 +441,51 @@ fn list_names_and_hosts() -> Vec<Attack> {
 /// Secrets go where a file says.
 fn list_headers() -> Vec<Attack> {
     let asks = |url: &str| {
-        over("containerd", json!({"url": url, "sha256": DIGEST, "headers": {"Authorization": "TOKEN"}}))
+        over(
+            "containerd",
+            json!({"url": url, "sha256": DIGEST, "headers": {"Authorization": "TOKEN"}}),
+        )
     };
-    let grant =
-        |host: &str| json!({"name": "ours", "headerGrants": [{"environment": "TOKEN", "hosts": [host]}]});
+    let grant = |host: &str| json!({"name": "ours", "headerGrants": [{"environment": "TOKEN", "hosts": [host]}]});
     let evil = "https://127.0.0.1:9/c.tar.gz";
-    let attack = |name, brings, policy, line, code, said| Attack { name, brings, policy, line, code, said };
+    let attack = |name, brings, policy, line, code, said| Attack {
+        name,
+        brings,
+        policy,
+        line,
+        code,
+        said,
+    };
     let fetch = "fetch --target host --k8s 1.36.0 --store s";
     let said: &[&str] = &[
         "the environment variable TOKEN may not be sent to 127.0.0.1",
         "--allow-header-env TOKEN=127.0.0.1",
     ];
     vec![
-        attack("a variable that nobody granted", asks(evil), ours(), fetch, 3, said),
-        attack("granted for another host", asks(evil), grant("x.example"), fetch, 3, said),
-        attack("granted for hosts below", asks(evil), grant("*.127.0.0.1"), fetch, 3, said),
+        attack(
+            "a variable that nobody granted",
+            asks(evil),
+            ours(),
+            fetch,
+            3,
+            said,
+        ),
+        attack(
+            "granted for another host",
+            asks(evil),
+            grant("x.example"),
+            fetch,
+            3,
+            said,
+        ),
+        attack(
+            "granted for hosts below",
+            asks(evil),
+            grant("*.127.0.0.1"),
+            fetch,
+            3,
+            said,
+        ),
         attack(
             "another variable was granted",
             asks(evil),
@@ -450,14 +520,24 @@ fn list_headers() -> Vec<Attack> {
         ),
         attack(
             "headers of a mirror",
-            over("https://", json!({"url": "https://127.0.0.1:9/", "headers": {"X": "TOKEN"}})),
+            over(
+                "https://",
+                json!({"url": "https://127.0.0.1:9/", "headers": {"X": "TOKEN"}}),
+            ),
             ours(),
             fetch,
             3,
             said,
         ),
         // Granted, it is asked for: nothing listens there.
-        attack("control: granted by the policy", asks(evil), grant("127.0.0.1"), fetch, 4, &["127.0.0.1"]),
+        attack(
+            "control: granted by the policy",
+            asks(evil),
+            grant("127.0.0.1"),
+            fetch,
+            4,
+            &["127.0.0.1"],
+        ),
         attack(
             "control: granted on the command line",
             asks(evil),
@@ -481,7 +561,8 @@ pub(super) fn run_attacks(attacks: Vec<Attack>) {
         if attack.line.contains("--manifests") {
             let export = Test::new().line("catalog export --out catalog");
             export.succeeds();
-            std::fs::rename(export.folder.join("catalog"), test.folder.join("catalog")).expect("catalog");
+            std::fs::rename(export.folder.join("catalog"), test.folder.join("catalog"))
+                .expect("catalog");
         }
         #[cfg(unix)]
         {
@@ -491,11 +572,27 @@ pub(super) fn run_attacks(attacks: Vec<Attack>) {
         }
         test = test.env("HOME", "/nowhere");
         let ran = test.run();
-        assert_eq!(ran.code, Some(attack.code), "{}: {}{}", attack.name, ran.stdout, ran.stderr);
+        assert_eq!(
+            ran.code,
+            Some(attack.code),
+            "{}: {}{}",
+            attack.name,
+            ran.stdout,
+            ran.stderr
+        );
         for part in attack.said {
-            assert!(ran.stderr.contains(part), "{}: no `{part}` in:\n{}", attack.name, ran.stderr);
+            assert!(
+                ran.stderr.contains(part),
+                "{}: no `{part}` in:\n{}",
+                attack.name,
+                ran.stderr
+            );
         }
-        assert!(!(ran.stdout + &ran.stderr).contains("s3cret-value"), "{}: the secret is shown", attack.name);
+        assert!(
+            !(ran.stdout + &ran.stderr).contains("s3cret-value"),
+            "{}: the secret is shown",
+            attack.name
+        );
     }
 }
 
@@ -520,19 +617,29 @@ fn what_the_definition_chooses_is_named() {
     let line = "--target host --k8s 1.36.0";
     let signature = json!({"kind": "cosign-key", "url": "https://x.example/s", "key": PEM});
     let definition = over("containerd", json!({"signature": signature})).to_string();
-    let ran = Test::new().file("imagegen.json", &definition).line("plan").line(line).succeeds();
+    let ran = Test::new()
+        .file("imagegen.json", &definition)
+        .line("plan")
+        .line(line)
+        .succeeds();
     let said = "containerd 2.3.4 is verified by the key with SHA-256";
     assert!((ran.stdout + &ran.stderr).contains(said));
     // Named by the policy, it is admitted.
     let digest = imagegen::embedded::sha256_hex(&[0x30, 0x59, 0x30]);
     Test::new()
         .file("imagegen.json", &definition)
-        .file("policy.json", &json!({"name": "ours", "trustedKeys": [digest]}).to_string())
+        .file(
+            "policy.json",
+            &json!({"name": "ours", "trustedKeys": [digest]}).to_string(),
+        )
         .line("plan --policy policy.json")
         .line(line)
         .succeeds();
     // A declared signature is asked for, although the catalog pins the bytes.
-    let test = Test::new().file("imagegen.json", &definition).line("lock --offline --store s").line(line);
+    let test = Test::new()
+        .file("imagegen.json", &definition)
+        .line("lock --offline --store s")
+        .line(line);
     test.fails(4, &["containerd 2.3.4"]);
     assert!(!test.exists("imagegen.lock.json"));
 }
@@ -549,7 +656,12 @@ fn a_lock_replaces_nothing_else() {
         ("notes.txt", "mine"),
         ("image", "\u{7f}ELF"),
     ] {
-        let test = Test::new().file(name, content).line("lock").line(line).line("--lock").line(name);
+        let test = Test::new()
+            .file(name, content)
+            .line("lock")
+            .line(line)
+            .line("--lock")
+            .line(name);
         test.fails(3, &["is not a lockfile"]);
         assert_eq!(test.text(name), content);
     }
@@ -562,15 +674,22 @@ fn a_lock_replaces_nothing_else() {
 #[test]
 fn a_swept_store_has_what_the_lock_names() {
     let line = "--target host --k8s 1.36.0";
-    let made = Test::new().line("lock").line(line).stocked(&format!("plan {line}"));
+    let made = Test::new()
+        .line("lock")
+        .line(line)
+        .stocked(&format!("plan {line}"));
     let mut overrides: Value = serde_json::from_str(&made.text("overrides.json")).expect("JSON");
     let before = crate::support::files(&made.folder.join("store/objects"));
     // One artifact is pinned by SHA-512 alone, and one file is the definition's own.
     for (_, over) in overrides.as_object_mut().expect("map") {
         let digest = over["sha256"].as_str().expect("digest").to_owned();
-        let (_, bytes) = before.iter().find(|(name, _)| name.ends_with(&digest)).expect("object");
+        let (_, bytes) = before
+            .iter()
+            .find(|(name, _)| name.ends_with(&digest))
+            .expect("object");
         let long = aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA512, bytes);
-        *over = json!({"url": over["url"], "sha512": imagegen::embedded::encode_hex(long.as_ref())});
+        *over =
+            json!({"url": over["url"], "sha512": imagegen::embedded::encode_hex(long.as_ref())});
     }
     let own = imagegen::embedded::sha256_hex(b"an update");
     let kb = json!({"kb": "KB5058411", "url": "https://x.example/a.msu", "sha256": own});
@@ -582,8 +701,17 @@ fn a_swept_store_has_what_the_lock_names() {
         .file("other", "not named");
     test.succeeds();
     let run = |line: &str| {
-        let ran = Test::new().line(line).command().current_dir(&test.folder).output().expect("starts");
-        assert!(ran.status.success(), "{line}: {}", String::from_utf8_lossy(&ran.stderr));
+        let ran = Test::new()
+            .line(line)
+            .command()
+            .current_dir(&test.folder)
+            .output()
+            .expect("starts");
+        assert!(
+            ran.status.success(),
+            "{line}: {}",
+            String::from_utf8_lossy(&ran.stderr)
+        );
     };
     // Adding the files again tells the store their SHA-512.
     for (at, bytes) in before.values().enumerate() {

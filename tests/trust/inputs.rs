@@ -9,7 +9,8 @@ const HOST: &str = "--target host --k8s 1.36.0";
 
 fn write_step(content: &Value) -> String {
     let properties = json!({"path": "C:\\x.txt", "ensure": "present", "content": content});
-    let resource = json!({"name": "f", "type": "file", "source": "derived: x", "properties": properties});
+    let resource =
+        json!({"name": "f", "type": "file", "source": "derived: x", "properties": properties});
     json!({"id": "x", "summary": "s", "phase": "install", "resources": [resource]}).to_string()
 }
 
@@ -18,15 +19,27 @@ fn write_step(content: &Value) -> String {
 #[test]
 fn a_folder_of_steps_reads_no_other_file() {
     use std::os::unix::fs::symlink;
-    let outside =
-        Test::new().file("secret.txt", "T0pS3cret").file("steps/500-x.json", &write_step(&json!("a")));
+    let outside = Test::new()
+        .file("secret.txt", "T0pS3cret")
+        .file("steps/500-x.json", &write_step(&json!("a")));
     let secret = outside.folder.join("secret.txt");
-    let forms = [json!({"file": "l"}), json!({"base64": "l"}), json!({"template": "l"})];
+    let forms = [
+        json!({"file": "l"}),
+        json!({"base64": "l"}),
+        json!({"template": "l"}),
+    ];
     for (place, content) in ["l", "l", "templates/l"].into_iter().zip(&forms) {
-        let test = Test::new().file("steps/500-x.json", &write_step(content)).file("steps/templates/a", "a");
+        let test = Test::new()
+            .file("steps/500-x.json", &write_step(content))
+            .file("steps/templates/a", "a");
         symlink(&secret, test.folder.join("steps").join(place)).expect("link");
-        let test = test.line("build --no-bake --out o --steps steps").line(HOST);
-        let ran = test.fails(3, &["--steps: reading steps/", "a link leads out of the folder"]);
+        let test = test
+            .line("build --no-bake --out o --steps steps")
+            .line(HOST);
+        let ran = test.fails(
+            3,
+            &["--steps: reading steps/", "a link leads out of the folder"],
+        );
         assert!(!test.exists("o") && !ran.stderr.contains("T0pS3cret"));
     }
     // A link inside of the folder is what mounted configuration has.
@@ -46,26 +59,47 @@ fn a_folder_of_steps_reads_no_other_file() {
             let test = test.line("plan --config d/imagegen.json").line(HOST);
             test.fails(
                 3,
-                &["does not lie below the folder of the definition", "name it on the command line"],
+                &[
+                    "does not lie below the folder of the definition",
+                    "name it on the command line",
+                ],
             );
         }
     }
-    Test::new().line(&format!("plan --steps {steps}")).line(HOST).succeeds();
+    Test::new()
+        .line(&format!("plan --steps {steps}"))
+        .line(HOST)
+        .succeeds();
     // A pipe would be waited for.
-    let test =
-        Test::new().file("steps/500-x.json", &write_step(&json!("a"))).line("plan --steps steps").line(HOST);
+    let test = Test::new()
+        .file("steps/500-x.json", &write_step(&json!("a")))
+        .line("plan --steps steps")
+        .line(HOST);
     let pipe = test.folder.join("steps/600-y.json");
-    rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, rustix::fs::Mode::RWXU, 0)
-        .expect("pipe");
+    rustix::fs::mknodat(
+        rustix::fs::CWD,
+        &pipe,
+        rustix::fs::FileType::Fifo,
+        rustix::fs::Mode::RWXU,
+        0,
+    )
+    .expect("pipe");
     test.fails(3, &["not a regular file"]);
 }
 
 #[test]
 fn a_component_is_called_as_its_file() {
-    let example = crate::support::root().join("provisioners/example/components/monitoring-agent.json");
+    let example =
+        crate::support::root().join("provisioners/example/components/monitoring-agent.json");
     let content = std::fs::read_to_string(example).expect("example");
-    let test = Test::new().file("c/kubelet.json", &content).line("plan --component-files c").line(HOST);
-    test.fails(3, &["`name` is `monitoring-agent`, and must be that of the file, `kubelet`"]);
+    let test = Test::new()
+        .file("c/kubelet.json", &content)
+        .line("plan --component-files c")
+        .line(HOST);
+    test.fails(
+        3,
+        &["`name` is `monitoring-agent`, and must be that of the file, `kubelet`"],
+    );
 }
 
 /// What the platform downloads by itself is a subject, too.
@@ -107,8 +141,16 @@ fn media_that_the_platform_downloads_are_judged() {
             json!({"require": [{"id": "r", "roles": ["medium"], "anyOf": ["minisign"]}]}),
             "drivers_iso_url: it must be proven by minisign",
         ),
-        (media("https://joe:s3cretval99@x.example/w.iso", good), json!({}), "no user and no password"),
-        (media("https://x.example/w.iso?sig=s3cretval99", good), json!({}), "a query that may be a secret"),
+        (
+            media("https://joe:s3cretval99@x.example/w.iso", good),
+            json!({}),
+            "no user and no password",
+        ),
+        (
+            media("https://x.example/w.iso?sig=s3cretval99", good),
+            json!({}),
+            "a query that may be a secret",
+        ),
     ];
     for (definition, mut policy, said) in rows {
         policy["name"] = "ours".into();
@@ -121,7 +163,10 @@ fn media_that_the_platform_downloads_are_judged() {
     }
     let control = Test::new()
         .file("imagegen.json", &media(good, good))
-        .file("policy.json", &json!({"name": "ours", "allowedHosts": hosts}).to_string())
+        .file(
+            "policy.json",
+            &json!({"name": "ours", "allowedHosts": hosts}).to_string(),
+        )
         .line(line);
     control.succeeds();
 }
@@ -137,11 +182,19 @@ fn the_query_of_signed_media_is_written_nowhere() {
             variables["drivers_iso_sha256"] = DIGEST.into();
         }
         let definition = json!({ "variables": variables }).to_string();
-        for verb in ["plan", "plan --format json", "build --no-bake --out o", "lock"] {
+        for verb in [
+            "plan",
+            "plan --format json",
+            "build --no-bake --out o",
+            "lock",
+        ] {
             let line = format!("{verb} --target {target} --k8s 1.36.0");
             let ran = Test::new().file("imagegen.json", &definition).line(&line);
             let said = ran.run();
-            assert!(!(said.stdout + &said.stderr).contains("s3cretval99"), "{line}");
+            assert!(
+                !(said.stdout + &said.stderr).contains("s3cretval99"),
+                "{line}"
+            );
             for (name, bytes) in crate::support::files(&ran.folder) {
                 let shown = String::from_utf8_lossy(&bytes).contains("s3cretval99");
                 assert!(!shown || name == "imagegen.json", "{line}: {name}");
@@ -159,10 +212,22 @@ fn a_waiver_names_a_declared_proof() {
         // Several images share flags: the component need not be part of each.
         ("wins=checksum-file", 0, ""),
         ("containerd=openpgp", 3, "containerd declares no openpgp"),
-        ("cloudbase-init=authenticode", 3, "name one of the proofs that can be missing"),
-        ("containerd=pin", 3, "name one of the proofs that can be missing"),
+        (
+            "cloudbase-init=authenticode",
+            3,
+            "name one of the proofs that can be missing",
+        ),
+        (
+            "containerd=pin",
+            3,
+            "name one of the proofs that can be missing",
+        ),
     ] {
-        let ran = Test::new().line("plan").line(HOST).args(["--waive", waiver]).run();
+        let ran = Test::new()
+            .line("plan")
+            .line(HOST)
+            .args(["--waive", waiver])
+            .run();
         assert_eq!(ran.code, Some(code), "{waiver}: {}", ran.stderr);
         assert!(ran.stderr.contains(said), "{waiver}: {}", ran.stderr);
     }
@@ -173,8 +238,14 @@ fn a_waiver_names_a_declared_proof() {
 fn a_policy_says_what_it_can_mean() {
     for (policy, said) in [
         (json!({"name": " "}), "the policy has no name"),
-        (json!({"name": "a", "allowedHosts": null}), "`allowedHosts` is `null`"),
-        (json!({"name": "a", "minimumConfidence": null}), "`minimumConfidence` is `null`"),
+        (
+            json!({"name": "a", "allowedHosts": null}),
+            "`allowedHosts` is `null`",
+        ),
+        (
+            json!({"name": "a", "minimumConfidence": null}),
+            "`minimumConfidence` is `null`",
+        ),
         (
             json!({"name": "a", "waivers": [{"component": "*", "proof": "authenticode"}]}),
             "no component is named `*`",
@@ -187,13 +258,28 @@ fn a_policy_says_what_it_can_mean() {
             json!({"name": "a", "waivers": [{"component": "containerd", "proof": "authenticode"}]}),
             "authenticode of containerd is no file that can be missing",
         ),
-        (json!({"name": "a", "forbiddenComponents": ["KBx"]}), "no component or program is named `KBx`"),
-        (json!({"name": "a", "allowedHosts": ["github.com."]}), "`github.com.` is not"),
-        (json!({"name": "a", "allowedHosts": ["github.com:443"]}), "`github.com:443` is not"),
-        (json!({"name": "a", "allowedHosts": ["127.1"]}), "`127.1` is not"),
+        (
+            json!({"name": "a", "forbiddenComponents": ["KBx"]}),
+            "no component or program is named `KBx`",
+        ),
+        (
+            json!({"name": "a", "allowedHosts": ["github.com."]}),
+            "`github.com.` is not",
+        ),
+        (
+            json!({"name": "a", "allowedHosts": ["github.com:443"]}),
+            "`github.com:443` is not",
+        ),
+        (
+            json!({"name": "a", "allowedHosts": ["127.1"]}),
+            "`127.1` is not",
+        ),
         (json!({"name": "a\u{200b}"}), "control character U+200B"),
     ] {
-        let test = Test::new().file("p.json", &policy.to_string()).line("plan --policy p.json").line(HOST);
+        let test = Test::new()
+            .file("p.json", &policy.to_string())
+            .line("plan --policy p.json")
+            .line(HOST);
         test.fails(3, &[said]);
     }
     let bom = format!("\u{feff}{}", json!({"name": "a", "allowedHosts": null}));
@@ -209,29 +295,59 @@ fn a_policy_says_what_it_can_mean() {
 fn a_definition_means_what_it_shows() {
     let over = |fields: Value| json!({"overrides": {"containerd": fields}});
     let header = |name: &str| {
-        over(json!({"url": "https://x.example/c.tar.gz", "sha256": DIGEST, "headers": {name: "TOKEN"}}))
+        over(
+            json!({"url": "https://x.example/c.tar.gz", "sha256": DIGEST, "headers": {name: "TOKEN"}}),
+        )
     };
     for (definition, said) in [
-        (over(json!({"publisher": "O=Micro\u{ad}soft"})), "control character U+00AD"),
-        (over(json!({"publisher": "O=Microsoft\u{e0041}"})), "control character U+E0041"),
-        (over(json!({"url": "https://github%2ecom/c", "sha256": DIGEST})), "roundabout"),
-        (over(json!({"url": "https://2130706433/c", "sha256": DIGEST})), "roundabout"),
+        (
+            over(json!({"publisher": "O=Micro\u{ad}soft"})),
+            "control character U+00AD",
+        ),
+        (
+            over(json!({"publisher": "O=Microsoft\u{e0041}"})),
+            "control character U+E0041",
+        ),
+        (
+            over(json!({"url": "https://github%2ecom/c", "sha256": DIGEST})),
+            "roundabout",
+        ),
+        (
+            over(json!({"url": "https://2130706433/c", "sha256": DIGEST})),
+            "roundabout",
+        ),
         (header("Host"), "`Host` is not a header for credentials"),
-        (header("transfer-encoding"), "is not a header for credentials"),
+        (
+            header("transfer-encoding"),
+            "is not a header for credentials",
+        ),
         (header("Range"), "is not a header for credentials"),
         (header("X:Y"), "is not a header for credentials"),
         (
             json!({"containerImages": [format!("EVIL.example/x:1@sha256:{DIGEST}")]}),
             "is not an image pinned by its digest",
         ),
-        (json!({"mirrors": {"Registry.K8s.io": ["https://x.example/"]}}), "is not a registry"),
-        (json!({"variables": {"location": "west\u{200b}europe"}}), "control character U+200B"),
+        (
+            json!({"mirrors": {"Registry.K8s.io": ["https://x.example/"]}}),
+            "is not a registry",
+        ),
+        (
+            json!({"variables": {"location": "west\u{200b}europe"}}),
+            "control character U+200B",
+        ),
     ] {
-        let test = Test::new().file("imagegen.json", &definition.to_string()).line("plan").line(HOST);
+        let test = Test::new()
+            .file("imagegen.json", &definition.to_string())
+            .line("plan")
+            .line(HOST);
         test.fails(3, &[said]);
     }
     let prose = json!({"note": "careful \u{26a0}\u{fe0f}\nsecond line"});
-    Test::new().file("imagegen.json", &prose.to_string()).line("plan").line(HOST).succeeds();
+    Test::new()
+        .file("imagegen.json", &prose.to_string())
+        .line("plan")
+        .line(HOST)
+        .succeeds();
 }
 
 /// What a link leads to may be another file by the time that Packer reads it.
@@ -240,15 +356,28 @@ fn a_definition_means_what_it_shows() {
 fn a_workspace_holds_no_links() {
     let test = Test::new().line("build --no-bake --out w --target azure --k8s 1.36.0");
     test.succeeds();
-    for name in ["build.pkr.hcl", "payload.zip", "imagegen.lock.json", "README.md"] {
+    for name in [
+        "build.pkr.hcl",
+        "payload.zip",
+        "imagegen.lock.json",
+        "README.md",
+    ] {
         let (own, moved) = (test.folder.join("w").join(name), test.folder.join("moved"));
         std::fs::rename(&own, &moved).expect("rename");
         std::os::unix::fs::symlink(&moved, &own).expect("link");
-        let command = Test::new().line("verify w --format json").command().current_dir(&test.folder).output();
+        let command = Test::new()
+            .line("verify w --format json")
+            .command()
+            .current_dir(&test.folder)
+            .output();
         let output = command.expect("starts");
-        let said = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
+        let said =
+            String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(5), "{name}: {said}");
-        assert!(said.contains("it is a link or no regular file"), "{name}: {said}");
+        assert!(
+            said.contains("it is a link or no regular file"),
+            "{name}: {said}"
+        );
         std::fs::remove_file(&own).expect("link");
         std::fs::rename(&moved, &own).expect("rename");
     }
@@ -260,15 +389,30 @@ fn an_argument_of_the_kubelet_is_what_it_shows() {
     let run = |argument: &str| {
         let hash = format!("sha256:{DIGEST}");
         Test::new()
-            .line("join-data --k8s 1.36.0 --endpoint a.example:6443 --token-env TOKEN --ca-cert-hash")
+            .line(
+                "join-data --k8s 1.36.0 --endpoint a.example:6443 --token-env TOKEN --ca-cert-hash",
+            )
             .args([hash.as_str(), "--kubelet-arg", argument])
             .env("TOKEN", "abcdef.0123456789abcdef")
     };
     for argument in ["v=%PATH%", "v=2%windir%3", "node-ip=%COMPUTERNAME%"] {
-        run(argument).fails(3, &["holds a variable, which Windows replaces", "[argument-format]"]);
+        run(argument).fails(
+            3,
+            &[
+                "holds a variable, which Windows replaces",
+                "[argument-format]",
+            ],
+        );
     }
-    for argument in ["v=2", "eviction-hard=memory.available<5%,nodefs.available<10%"] {
+    for argument in [
+        "v=2",
+        "eviction-hard=memory.available<5%,nodefs.available<10%",
+    ] {
         let ran = run(argument).run();
-        assert!(!ran.stderr.contains("holds a variable"), "{argument}: {}", ran.stderr);
+        assert!(
+            !ran.stderr.contains("holds a variable"),
+            "{argument}: {}",
+            ran.stderr
+        );
     }
 }

@@ -32,7 +32,11 @@ fn describe(role: Role) -> Option<Cell> {
         said,
     };
     Some(match role {
-        Role::Artifact => cell(json!({}), "--target host", "containerd 2.3.4: it must be proven by minisign"),
+        Role::Artifact => cell(
+            json!({}),
+            "--target host",
+            "containerd 2.3.4: it must be proven by minisign",
+        ),
         Role::Update => cell(
             json!({"updates": {"files": [{"kb": "KB5058411", "url": "https://x.example/a.msu", "sha256": DIGEST}]}}),
             "--target host",
@@ -44,10 +48,16 @@ fn describe(role: Role) -> Option<Cell> {
             "v~d.cmd/d.cmd: it must be proven by minisign",
         ),
         Role::ContainerImage => cell(json!({}), "--target host", "pause"),
-        Role::BaseImage => cell(json!({}), "--target azure", "image_sku: it must be proven by minisign"),
-        Role::BuildTool => {
-            cell(json!({}), "--target azure", "packer-plugin-azure 2.6.3: it must be proven by minisign")
-        }
+        Role::BaseImage => cell(
+            json!({}),
+            "--target azure",
+            "image_sku: it must be proven by minisign",
+        ),
+        Role::BuildTool => cell(
+            json!({}),
+            "--target azure",
+            "packer-plugin-azure 2.6.3: it must be proven by minisign",
+        ),
         Role::Medium => cell(
             json!({"variables": {"windows_iso_url": "https://x.example/w.iso", "windows_iso_sha256": DIGEST}}),
             "--target qemu",
@@ -63,8 +73,15 @@ fn describe(role: Role) -> Option<Cell> {
         },
         Role::OwnFile => Cell {
             policy: json!({"name": "ours"}),
-            files: &[("steps/905-own.json", r#"{"id": "own", "phase": "install", "resources": []}"#)],
-            ..cell(json!({}), "--target host --steps steps", "905-own.json: its code is not imagegen's")
+            files: &[(
+                "steps/905-own.json",
+                r#"{"id": "own", "phase": "install", "resources": []}"#,
+            )],
+            ..cell(
+                json!({}),
+                "--target host --steps steps",
+                "905-own.json: its code is not imagegen's",
+            )
         },
         // Signers' certificates are those of the policy's own rule `signedScripts`.
         Role::Certificate => return None,
@@ -88,7 +105,9 @@ pub(super) const GATES: &[&str] = &[
 fn every_subject_is_refused_by_every_gate() {
     let mut cells = 0;
     for role in Role::ALL {
-        let Some(cell) = describe(*role) else { continue };
+        let Some(cell) = describe(*role) else {
+            continue;
+        };
         for gate in GATES {
             let mut test = Test::new()
                 .file("imagegen.json", &cell.definition.to_string())
@@ -100,7 +119,10 @@ fn every_subject_is_refused_by_every_gate() {
                 test = test.file(name, content);
             }
             let ran = test.fails(3, &["policy ours refuses this image", cell.said]);
-            assert!(!test.exists("made") && !test.exists("imagegen.lock.json"), "{role:?} × {gate}: {ran:?}");
+            assert!(
+                !test.exists("made") && !test.exists("imagegen.lock.json"),
+                "{role:?} × {gate}: {ran:?}"
+            );
             cells += 1;
         }
     }
@@ -111,9 +133,17 @@ fn every_subject_is_refused_by_every_gate() {
 #[test]
 fn every_subject_is_admitted_where_the_policy_has_its_proof() {
     for role in Role::ALL {
-        let Some(cell) = describe(*role) else { continue };
+        let Some(cell) = describe(*role) else {
+            continue;
+        };
         let name = serde_json::to_value(role).expect("role");
-        let anything = ["pin", "authenticode", "cosign-keyless", "openpgp", "checksum-file"];
+        let anything = [
+            "pin",
+            "authenticode",
+            "cosign-keyless",
+            "openpgp",
+            "checksum-file",
+        ];
         let policy = match role {
             // What Azure publishes is pinned by nobody, and neither are Packer and its plugins.
             Role::BaseImage => json!({"name": "ours"}),
@@ -122,7 +152,9 @@ fn every_subject_is_admitted_where_the_policy_has_its_proof() {
                 let digest = imagegen::embedded::sha256_hex(cell.files[0].1.as_bytes());
                 json!({"name": "ours", "trustedDigests": [digest]})
             }
-            _ => json!({"name": "ours", "require": [{"id": "r", "roles": [name], "anyOf": anything}]}),
+            _ => {
+                json!({"name": "ours", "require": [{"id": "r", "roles": [name], "anyOf": anything}]})
+            }
         };
         let mut test = Test::new()
             .file("imagegen.json", &cell.definition.to_string())
@@ -135,6 +167,10 @@ fn every_subject_is_admitted_where_the_policy_has_its_proof() {
         }
         let ran = test.run();
         // The step and the script are stand-ins, which later stages refuse.
-        assert!(!ran.stderr.contains("refuses this image"), "{role:?}: {}", ran.stderr);
+        assert!(
+            !ran.stderr.contains("refuses this image"),
+            "{role:?}: {}",
+            ran.stderr
+        );
     }
 }

@@ -64,7 +64,10 @@ enum Cell {
     /// Refused by every gate.
     Refused(Claim),
     /// A lockfile with one text in the place of another: stale for every gate that reads it.
-    Edited { from: &'static str, to: &'static str },
+    Edited {
+        from: &'static str,
+        to: &'static str,
+    },
     /// Bytes, which another test holds against their digests.
     Tested(&'static str),
     /// The party has no way to speak of the subject.
@@ -78,7 +81,10 @@ const ELSEWHERE: &str = "it comes from evil.example";
 fn define(role: Role, host: &str, digest: &str, build: &str) -> Option<(Value, &'static str)> {
     let url = format!("https://{host}/x.tar.gz");
     Some(match role {
-        Role::Artifact => (json!({"overrides": {"containerd": {"url": url, "sha256": DIGEST}}}), ELSEWHERE),
+        Role::Artifact => (
+            json!({"overrides": {"containerd": {"url": url, "sha256": DIGEST}}}),
+            ELSEWHERE,
+        ),
         Role::Update => {
             let file = json!({"kb": "KB5058411", "url": format!("https://{host}/a.msu"), "sha256": DIGEST});
             (json!({"updates": {"files": [file]}}), ELSEWHERE)
@@ -87,22 +93,33 @@ fn define(role: Role, host: &str, digest: &str, build: &str) -> Option<(Value, &
             let file = json!({"file": "d.cmd", "url": url, "sha256": DIGEST});
             (json!({"volumePlugins": {"v~d.cmd": [file]}}), ELSEWHERE)
         }
-        Role::ContainerImage => {
-            (json!({"containerImages": [format!("{host}/x:1@sha256:{DIGEST}")]}), ELSEWHERE)
-        }
-        Role::BaseImage => (json!({"variables": {"image_version": build}}), "[refuseFloatingBaseImage]"),
-        Role::BuildTool => {
-            (json!({"overrides": {"packer-plugin-azure": {"url": url, "sha256": DIGEST}}}), ELSEWHERE)
-        }
+        Role::ContainerImage => (
+            json!({"containerImages": [format!("{host}/x:1@sha256:{DIGEST}")]}),
+            ELSEWHERE,
+        ),
+        Role::BaseImage => (
+            json!({"variables": {"image_version": build}}),
+            "[refuseFloatingBaseImage]",
+        ),
+        Role::BuildTool => (
+            json!({"overrides": {"packer-plugin-azure": {"url": url, "sha256": DIGEST}}}),
+            ELSEWHERE,
+        ),
         Role::Medium => {
             let iso = format!("https://{host}/w.iso");
-            (json!({"variables": {"windows_iso_url": iso, "windows_iso_sha256": DIGEST}}), ELSEWHERE)
+            (
+                json!({"variables": {"windows_iso_url": iso, "windows_iso_sha256": DIGEST}}),
+                ELSEWHERE,
+            )
         }
         Role::GuestScript => (
             json!({"overrides": {"scripts/engine/Tools.ps1": {"sha256": digest}}}),
             "its code is not imagegen's",
         ),
-        Role::OwnFile => (json!({"steps": ["steps"]}), "905-own.json: its code is not imagegen's"),
+        Role::OwnFile => (
+            json!({"steps": ["steps"]}),
+            "905-own.json: its code is not imagegen's",
+        ),
         // Signers' certificates are those of the policy's own rule `signedScripts`.
         Role::Certificate => return None,
     })
@@ -127,16 +144,24 @@ const FETCHED: &str = "fetch::bodies_are_whole_and_right_or_refused";
 
 fn describe(party: Party, role: Role) -> Cell {
     let hostile = || define(role, "evil.example", OTHER, "latest");
-    let Some((definition, said)) = hostile() else { return Cell::Silent(POLICY_ALONE) };
+    let Some((definition, said)) = hostile() else {
+        return Cell::Silent(POLICY_ALONE);
+    };
     match party {
         Party::Policy => {
             Cell::Tested("trust::matrix::every_subject_is_admitted_where_the_policy_has_its_proof")
         }
-        Party::Definition => Cell::Refused(Claim { definition, said, ..Claim::default() }),
+        Party::Definition => Cell::Refused(Claim {
+            definition,
+            said,
+            ..Claim::default()
+        }),
         Party::Overrides => match definition.get("overrides") {
-            Some(overrides) => {
-                Cell::Refused(Claim { overrides: Some(overrides.clone()), said, ..Claim::default() })
-            }
+            Some(overrides) => Cell::Refused(Claim {
+                overrides: Some(overrides.clone()),
+                said,
+                ..Claim::default()
+            }),
             None => Cell::Silent("overrides name components and guest scripts alone"),
         },
         Party::CommandLine => describe_flags(role, said),
@@ -144,45 +169,66 @@ fn describe(party: Party, role: Role) -> Cell {
         Party::Catalog => match role {
             Role::Artifact | Role::ContainerImage | Role::BuildTool => {
                 let said = "--manifests: its code is not imagegen's";
-                Cell::Refused(Claim { flags: "--manifests CATALOG".to_owned(), said, ..Claim::default() })
+                Cell::Refused(Claim {
+                    flags: "--manifests CATALOG".to_owned(),
+                    said,
+                    ..Claim::default()
+                })
             }
-            Role::Update | Role::VolumePlugin | Role::Medium | Role::OwnFile | Role::GuestScript => {
-                Cell::Silent("the catalog names none: they are the user's own")
-            }
+            Role::Update
+            | Role::VolumePlugin
+            | Role::Medium
+            | Role::OwnFile
+            | Role::GuestScript => Cell::Silent("the catalog names none: they are the user's own"),
             Role::BaseImage | Role::Certificate => Cell::Silent("targets and the policy name it"),
         },
         Party::Lock => match role {
-            Role::BaseImage => Cell::Edited { from: BUILD, to: "20348.1.1" },
+            Role::BaseImage => Cell::Edited {
+                from: BUILD,
+                to: "20348.1.1",
+            },
             // A lockfile with a script's digest is of use with the script alone.
             Role::GuestScript => {
                 Cell::Tested("scripts::a_script_of_ones_own_is_named_by_its_digest_and_signed_too")
             }
-            Role::OwnFile => {
-                Cell::Edited { from: "\"steps/905-own.json\": \"", to: "\"steps/905-own.json\": \"0" }
-            }
+            Role::OwnFile => Cell::Edited {
+                from: "\"steps/905-own.json\": \"",
+                to: "\"steps/905-own.json\": \"0",
+            },
             Role::Artifact
             | Role::Update
             | Role::VolumePlugin
             | Role::ContainerImage
             | Role::BuildTool
             | Role::Medium
-            | Role::Certificate => Cell::Edited { from: "good.example", to: "evil.example" },
+            | Role::Certificate => Cell::Edited {
+                from: "good.example",
+                to: "evil.example",
+            },
         },
         Party::Bundle => match role {
             Role::BaseImage | Role::BuildTool | Role::Medium => {
                 Cell::Silent("a bundle holds what the guest gets")
             }
-            Role::Artifact | Role::Update | Role::VolumePlugin | Role::GuestScript | Role::OwnFile => {
+            Role::Artifact
+            | Role::Update
+            | Role::VolumePlugin
+            | Role::GuestScript
+            | Role::OwnFile => {
                 Cell::Tested("bundle::bundles_that_are_not_as_index_and_lock_say_are_refused")
             }
-            Role::ContainerImage => Cell::Tested("bundle::images_are_carried_for_the_windows_release"),
+            Role::ContainerImage => {
+                Cell::Tested("bundle::images_are_carried_for_the_windows_release")
+            }
             Role::Certificate => Cell::Silent(POLICY_ALONE),
         },
         Party::Store => match role {
             Role::Artifact | Role::Update | Role::VolumePlugin | Role::BuildTool | Role::Medium => {
                 Cell::Tested("fetch::the_store_notices_what_was_changed_on_the_disk")
             }
-            Role::ContainerImage => Cell::Tested("bundle::images_are_carried_for_the_windows_release"),
+            Role::ContainerImage => {
+                Cell::Tested("bundle::images_are_carried_for_the_windows_release")
+            }
             Role::BaseImage | Role::GuestScript | Role::OwnFile | Role::Certificate => {
                 Cell::Silent("the store holds downloads alone")
             }
@@ -196,51 +242,79 @@ fn describe(party: Party, role: Role) -> Cell {
             Role::BuildTool => {
                 Cell::Tested("mirror::tools::packer_is_proven_kept_and_run_with_plugins_of_its_own")
             }
-            Role::ContainerImage => Cell::Tested("bundle::images_are_carried_for_the_windows_release"),
+            Role::ContainerImage => {
+                Cell::Tested("bundle::images_are_carried_for_the_windows_release")
+            }
             Role::BaseImage => Cell::Silent("the platform holds it"),
-            Role::GuestScript | Role::OwnFile | Role::Certificate => Cell::Silent("nobody serves it"),
+            Role::GuestScript | Role::OwnFile | Role::Certificate => {
+                Cell::Silent("nobody serves it")
+            }
         },
     }
 }
 
 fn describe_flags(role: Role, said: &'static str) -> Cell {
     let both = |name: &str| {
-        format!("--override {name}.url=https://evil.example/x.tar.gz --override {name}.sha256={DIGEST}")
+        format!(
+            "--override {name}.url=https://evil.example/x.tar.gz --override {name}.sha256={DIGEST}"
+        )
     };
     let (flags, said) = match role {
         Role::Artifact => (both("containerd"), said),
         Role::BuildTool => (both("packer-plugin-azure"), said),
-        Role::Update => ("--updates SecurityUpdates".to_owned(), "Windows Update decides which hosts"),
+        Role::Update => (
+            "--updates SecurityUpdates".to_owned(),
+            "Windows Update decides which hosts",
+        ),
         Role::ContainerImage => (format!("--image evil.example/x:1@sha256:{DIGEST}"), said),
         Role::BaseImage => ("--var image_version=latest".to_owned(), said),
         Role::Medium => (
-            format!("--var windows_iso_url=https://evil.example/w.iso --var windows_iso_sha256={DIGEST}"),
+            format!(
+                "--var windows_iso_url=https://evil.example/w.iso --var windows_iso_sha256={DIGEST}"
+            ),
             said,
         ),
-        Role::GuestScript => (format!("--override scripts/engine/Tools.ps1.sha256={OTHER}"), said),
+        Role::GuestScript => (
+            format!("--override scripts/engine/Tools.ps1.sha256={OTHER}"),
+            said,
+        ),
         Role::OwnFile => ("--steps steps".to_owned(), said),
         Role::VolumePlugin => return Cell::Silent("no flag names a volume plugin"),
         Role::Certificate => return Cell::Silent(POLICY_ALONE),
     };
-    Cell::Refused(Claim { flags, said, ..Claim::default() })
+    Cell::Refused(Claim {
+        flags,
+        said,
+        ..Claim::default()
+    })
 }
 
 fn describe_environment(role: Role) -> Cell {
     let (environment, said) = match role {
         Role::OwnFile => (("IMAGEGEN_STEPS", "steps"), "its code is not imagegen's"),
-        Role::Artifact => {
-            (("IMAGEGEN_COMPONENT_FILES", "components"), "own.json: its code is not imagegen's")
-        }
+        Role::Artifact => (
+            ("IMAGEGEN_COMPONENT_FILES", "components"),
+            "own.json: its code is not imagegen's",
+        ),
         Role::BaseImage => (("PKR_VAR_image_version", "latest"), "PKR_VAR_image_version"),
-        Role::Medium => {
-            (("PKR_VAR_windows_iso_url", "https://evil.example/w.iso"), "PKR_VAR_windows_iso_url")
-        }
-        Role::Update | Role::VolumePlugin | Role::ContainerImage | Role::BuildTool | Role::GuestScript => {
+        Role::Medium => (
+            ("PKR_VAR_windows_iso_url", "https://evil.example/w.iso"),
+            "PKR_VAR_windows_iso_url",
+        ),
+        Role::Update
+        | Role::VolumePlugin
+        | Role::ContainerImage
+        | Role::BuildTool
+        | Role::GuestScript => {
             return Cell::Silent("no environment variable names it");
         }
         Role::Certificate => return Cell::Silent(POLICY_ALONE),
     };
-    Cell::Refused(Claim { environment: Some(environment), said, ..Claim::default() })
+    Cell::Refused(Claim {
+        environment: Some(environment),
+        said,
+        ..Claim::default()
+    })
 }
 
 /// The policy names the hosts of an unchanged image and of good.example, and one digest.
@@ -282,7 +356,9 @@ fn arrange(role: Role, claim: &Claim, gate: &str, catalog: &str) -> Test {
         test = test.file("imagegen.json", &claim.definition.to_string());
     }
     if let Some(overrides) = &claim.overrides {
-        test = test.file("overrides.json", &overrides.to_string()).line("--overrides overrides.json");
+        test = test
+            .file("overrides.json", &overrides.to_string())
+            .line("--overrides overrides.json");
     }
     match claim.environment {
         Some((name, value)) => test.env(name, value),
@@ -294,8 +370,9 @@ fn arrange(role: Role, claim: &Claim, gate: &str, catalog: &str) -> Test {
 fn make_catalog() -> Test {
     let export = Test::new().line("catalog export --out c");
     export.succeeds();
-    let text =
-        export.text("c/components/containerd.json").replace("https://github.com/", "https://evil.example/");
+    let text = export
+        .text("c/components/containerd.json")
+        .replace("https://github.com/", "https://evil.example/");
     export.file("c/components/containerd.json", &text)
 }
 
@@ -335,14 +412,22 @@ fn check_edit(role: Role, from: &str, to: &str, wrong: &mut Vec<String>) {
     let locked = run("lock");
     locked.succeeds();
     let lock = locked.text("imagegen.lock.json");
-    assert!(lock.contains(from), "{role:?}: the lockfile has no `{from}`: {lock}");
+    assert!(
+        lock.contains(from),
+        "{role:?}: the lockfile has no `{from}`: {lock}"
+    );
     // The control: as it was written, it is fresh.
-    run("plan --locked").file("imagegen.lock.json", &lock).succeeds();
+    run("plan --locked")
+        .file("imagegen.lock.json", &lock)
+        .succeeds();
     for gate in LOCKED {
         let test = run(gate).file("imagegen.lock.json", &lock.replace(from, to));
         let ran = test.run();
         if ran.code != Some(3) || !ran.stderr.contains("is stale") || test.exists("made") {
-            wrong.push(format!("Lock × {role:?} × {gate}: {:?}: {}", ran.code, ran.stderr));
+            wrong.push(format!(
+                "Lock × {role:?} × {gate}: {:?}: {}",
+                ran.code, ran.stderr
+            ));
         }
     }
     // A new lockfile takes nothing over from it.
@@ -356,8 +441,9 @@ fn each_cell_is_refused_or_proven() {
     let catalog = make_catalog();
     let catalog = catalog.folder.join("c").display().to_string();
     let mut wrong = Vec::new();
-    for (party, role) in
-        Party::ALL.into_iter().flat_map(|party| Role::ALL.iter().map(move |role| (party, *role)))
+    for (party, role) in Party::ALL
+        .into_iter()
+        .flat_map(|party| Role::ALL.iter().map(move |role| (party, *role)))
     {
         match describe(party, role) {
             Cell::Refused(claim) => check_claim(party, role, &claim, &catalog, &mut wrong),
@@ -366,7 +452,12 @@ fn each_cell_is_refused_or_proven() {
             Cell::Silent(reason) => assert!(reason.len() > 15, "{party:?} × {role:?}"),
         }
     }
-    assert!(wrong.is_empty(), "{} cells:\n{}", wrong.len(), wrong.join("\n"));
+    assert!(
+        wrong.is_empty(),
+        "{} cells:\n{}",
+        wrong.len(),
+        wrong.join("\n")
+    );
 }
 
 /// The control: without a claim the same lines are admitted.
@@ -382,9 +473,18 @@ fn lines_without_a_claim_are_admitted() {
 fn every_verb_of_a_selection_is_a_gate() {
     let mut command = Cli::command();
     command.build();
-    let takes = |verb: &&clap::Command| verb.get_arguments().any(|argument| argument.get_id() == "overrides");
-    let verbs: BTreeSet<&str> =
-        command.get_subcommands().filter(takes).map(clap::Command::get_name).collect();
-    let gates: BTreeSet<&str> = GATES.iter().filter_map(|gate| gate.split(' ').next()).collect();
+    let takes = |verb: &&clap::Command| {
+        verb.get_arguments()
+            .any(|argument| argument.get_id() == "overrides")
+    };
+    let verbs: BTreeSet<&str> = command
+        .get_subcommands()
+        .filter(takes)
+        .map(clap::Command::get_name)
+        .collect();
+    let gates: BTreeSet<&str> = GATES
+        .iter()
+        .filter_map(|gate| gate.split(' ').next())
+        .collect();
     assert_eq!(gates, verbs);
 }

@@ -22,8 +22,20 @@ fn image(name: &str) -> Value {
     json!({"containerImages": [format!("{name}@sha256:{DIGEST}")]})
 }
 
-fn attack(name: &'static str, brings: Value, policy: Value, said: &'static [&'static str]) -> Attack {
-    Attack { name, brings, policy, line: HOST, code: 3, said }
+fn attack(
+    name: &'static str,
+    brings: Value,
+    policy: Value,
+    said: &'static [&'static str],
+) -> Attack {
+    Attack {
+        name,
+        brings,
+        policy,
+        line: HOST,
+        code: 3,
+        said,
+    }
 }
 
 const FORBIDDEN: &[&str] = &["the component is forbidden [forbiddenComponents]"];
@@ -31,14 +43,54 @@ const FORBIDDEN: &[&str] = &["the component is forbidden [forbiddenComponents]"]
 #[test]
 fn names_are_read_as_windows_and_runtimes_read_them() {
     run_attacks(vec![
-        attack("a plugin in capitals", plugin("V~D", "d.exe"), forbids("v~d/*"), FORBIDDEN),
-        attack("a file of a plugin in capitals", plugin("v~d", "D.EXE"), forbids("v~d/d.exe"), FORBIDDEN),
-        attack("a rule in capitals", plugin("v~d", "d.exe"), forbids("V~D/d.exe"), FORBIDDEN),
-        attack("a plugin by its folder", plugin("v~d", "d.exe"), forbids("v~d"), FORBIDDEN),
-        attack("an image without registry", image("evil/x:1"), forbids("docker.io/evil/*"), FORBIDDEN),
-        attack("an image without folder", image("nginx:1"), forbids("docker.io/library/nginx:*"), FORBIDDEN),
-        attack("a rule without registry", image("docker.io/evil/x:1"), forbids("evil/*"), FORBIDDEN),
-        attack("a rule for the folder", image("docker.io/library/nginx:1"), forbids("library/*"), FORBIDDEN),
+        attack(
+            "a plugin in capitals",
+            plugin("V~D", "d.exe"),
+            forbids("v~d/*"),
+            FORBIDDEN,
+        ),
+        attack(
+            "a file of a plugin in capitals",
+            plugin("v~d", "D.EXE"),
+            forbids("v~d/d.exe"),
+            FORBIDDEN,
+        ),
+        attack(
+            "a rule in capitals",
+            plugin("v~d", "d.exe"),
+            forbids("V~D/d.exe"),
+            FORBIDDEN,
+        ),
+        attack(
+            "a plugin by its folder",
+            plugin("v~d", "d.exe"),
+            forbids("v~d"),
+            FORBIDDEN,
+        ),
+        attack(
+            "an image without registry",
+            image("evil/x:1"),
+            forbids("docker.io/evil/*"),
+            FORBIDDEN,
+        ),
+        attack(
+            "an image without folder",
+            image("nginx:1"),
+            forbids("docker.io/library/nginx:*"),
+            FORBIDDEN,
+        ),
+        attack(
+            "a rule without registry",
+            image("docker.io/evil/x:1"),
+            forbids("evil/*"),
+            FORBIDDEN,
+        ),
+        attack(
+            "a rule for the folder",
+            image("docker.io/library/nginx:1"),
+            forbids("library/*"),
+            FORBIDDEN,
+        ),
         attack(
             "a rule without the folder",
             image("docker.io/library/nginx:1"),
@@ -51,8 +103,18 @@ fn names_are_read_as_windows_and_runtimes_read_them() {
             forbids("docker.io/evil/*"),
             FORBIDDEN,
         ),
-        attack("a port", image("mcr.microsoft.com:443/x:1"), forbids("mcr.microsoft.com/*"), FORBIDDEN),
-        attack("another port", image("x.example:5000/x:1"), forbids("x.example/*"), FORBIDDEN),
+        attack(
+            "a port",
+            image("mcr.microsoft.com:443/x:1"),
+            forbids("mcr.microsoft.com/*"),
+            FORBIDDEN,
+        ),
+        attack(
+            "another port",
+            image("x.example:5000/x:1"),
+            forbids("x.example/*"),
+            FORBIDDEN,
+        ),
         attack(
             "a dot behind the registry",
             image("mcr.microsoft.com./x:1"),
@@ -101,7 +163,15 @@ fn names_are_read_as_windows_and_runtimes_read_them() {
                 &[],
             )
         },
-        Attack { code: 0, ..attack("control: another plugin", plugin("v~d", "d.exe"), forbids("v~e"), &[]) },
+        Attack {
+            code: 0,
+            ..attack(
+                "control: another plugin",
+                plugin("v~d", "d.exe"),
+                forbids("v~e"),
+                &[],
+            )
+        },
     ]);
 }
 
@@ -117,8 +187,18 @@ fn a_renamed_member_is_still_the_program() {
     let brings = json!({"overrides": {"containerd": {"members": members}}});
     let said: &[&str] = &["containerd 2.3.4: the component is forbidden"];
     run_attacks(vec![
-        attack("a member under another name", brings.clone(), forbids("wins"), said),
-        attack("by its new name", brings, forbids("containerd-shim-runhcs-v1"), said),
+        attack(
+            "a member under another name",
+            brings.clone(),
+            forbids("wins"),
+            said,
+        ),
+        attack(
+            "by its new name",
+            brings,
+            forbids("containerd-shim-runhcs-v1"),
+            said,
+        ),
     ]);
 }
 
@@ -129,37 +209,73 @@ fn known_bytes_keep_their_name() {
         let plan = Test::new().line("catalog export --out c");
         plan.succeeds();
         let file: Value =
-            serde_json::from_str(&plan.text(&format!("c/components/{component}.json"))).expect("JSON");
+            serde_json::from_str(&plan.text(&format!("c/components/{component}.json")))
+                .expect("JSON");
         let pins = file["pins"].as_array().expect("pins").clone();
-        let pin = pins.into_iter().find(|pin| pin["version"] == version && pin["algorithm"] == "sha256");
-        pin.expect("pin")["digest"].as_str().expect("digest").to_owned()
+        let pin = pins
+            .into_iter()
+            .find(|pin| pin["version"] == version && pin["algorithm"] == "sha256");
+        pin.expect("pin")["digest"]
+            .as_str()
+            .expect("digest")
+            .to_owned()
     };
-    let crictl =
-        |digest: &str| json!({"overrides": {"crictl": {"url": "https://x.example/c", "sha256": digest}}});
+    let crictl = |digest: &str| json!({"overrides": {"crictl": {"url": "https://x.example/c", "sha256": digest}}});
     let plugin = |digest: &str| json!({"volumePlugins": {"v~d": [{"file": "d.exe", "url": "https://x.example/d", "sha256": digest}]}});
-    let (older, other, same) = (pins("crictl", OLDER_CRICTL), pins("nssm", "2.24"), pins("crictl", "1.36.0"));
+    let (older, other, same) = (
+        pins("crictl", OLDER_CRICTL),
+        pins("nssm", "2.24"),
+        pins("crictl", "1.36.0"),
+    );
     run_attacks(vec![
-        attack("an older release", crictl(&older), json!({"name": "ours"}), &["not of crictl 1.36.0"]),
+        attack(
+            "an older release",
+            crictl(&older),
+            json!({"name": "ours"}),
+            &["not of crictl 1.36.0"],
+        ),
         attack(
             "another program",
             crictl(&other),
             json!({"name": "ours"}),
             &["its digest is that of nssm 2.24"],
         ),
-        attack("a forbidden program as a plugin", plugin(&other), forbids("nssm"), FORBIDDEN),
-        Attack { code: 0, ..attack("control: the same bytes", crictl(&same), json!({"name": "ours"}), &[]) },
+        attack(
+            "a forbidden program as a plugin",
+            plugin(&other),
+            forbids("nssm"),
+            FORBIDDEN,
+        ),
+        Attack {
+            code: 0,
+            ..attack(
+                "control: the same bytes",
+                crictl(&same),
+                json!({"name": "ours"}),
+                &[],
+            )
+        },
     ]);
 }
 
 #[test]
 fn a_tool_needs_more_than_its_own_server() {
     let tool = |name: &str| json!({"overrides": {name: {"url": "https://evil.example/p.zip", "checksums": "https://evil.example/sums"}}});
-    let attack =
-        |name, brings, said| Attack { line: AZURE, ..attack(name, brings, json!({"name": "ours"}), said) };
-    let said: &[&str] = &["neither a digest nor a signature attests it", "[trustedDigests]"];
+    let attack = |name, brings, said| Attack {
+        line: AZURE,
+        ..attack(name, brings, json!({"name": "ours"}), said)
+    };
+    let said: &[&str] = &[
+        "neither a digest nor a signature attests it",
+        "[trustedDigests]",
+    ];
     run_attacks(vec![
         attack("Packer by a checksum file of its own", tool("packer"), said),
-        attack("a plugin by a checksum file of its own", tool("packer-plugin-azure"), said),
+        attack(
+            "a plugin by a checksum file of its own",
+            tool("packer-plugin-azure"),
+            said,
+        ),
     ]);
 }
 
@@ -168,15 +284,27 @@ fn a_tool_needs_more_than_its_own_server() {
 fn what_is_named_and_not_used_is_refused() {
     for (line, code, said) in [
         ("--component kubelet=1.30.0", 3, "choose `--k8s 1.30.0`"),
-        ("--component kube-proxy=1.36.1", 3, "is not of the Kubernetes release 1.36.0"),
-        ("--component kubernetes-node=1.30.0", 3, "choose `--k8s 1.30.0`"),
+        (
+            "--component kube-proxy=1.36.1",
+            3,
+            "is not of the Kubernetes release 1.36.0",
+        ),
+        (
+            "--component kubernetes-node=1.30.0",
+            3,
+            "choose `--k8s 1.30.0`",
+        ),
         ("--component kubelet=1.36.0", 0, ""),
         (
             "--override packer.sha256=DIGEST",
             3,
             "an override names packer, which this target is not built with",
         ),
-        ("--override packer-plugin-azure.sha256=DIGEST", 3, "packer-plugin-azure"),
+        (
+            "--override packer-plugin-azure.sha256=DIGEST",
+            3,
+            "packer-plugin-azure",
+        ),
         ("--waive kubelett=openpgp", 3, "did you mean `kubelet`?"),
         ("--waive kubelet=openpgp", 3, "kubelet declares no openpgp"),
         ("--waive kubelet=cosign-keyless", 0, ""),
@@ -216,19 +344,34 @@ fn a_definition_names_nothing_of_the_building_machine() {
     let said: &[&str] = &["only the operator gives it"];
     let rows = [
         ("qemu", json!({"qemu_binary": "./evil.sh"})),
-        ("azure", json!({"auth": "oidc", "oidc_request_url": "https://evil.example/token"})),
-        ("gcp", json!({"auth": "credentials_file", "credentials_file": "evil.json"})),
+        (
+            "azure",
+            json!({"auth": "oidc", "oidc_request_url": "https://evil.example/token"}),
+        ),
+        (
+            "gcp",
+            json!({"auth": "credentials_file", "credentials_file": "evil.json"}),
+        ),
         ("oci", json!({"access_cfg_file": "evil.conf"})),
         ("openstack", json!({"cacert": "evil.pem"})),
-        ("openstack", json!({"identity_endpoint": "https://evil.example/v3"})),
+        (
+            "openstack",
+            json!({"identity_endpoint": "https://evil.example/v3"}),
+        ),
         ("vsphere", json!({"vcenter_server": "evil.example"})),
-        ("proxmox", json!({"proxmox_url": "https://evil.example/api2/json"})),
+        (
+            "proxmox",
+            json!({"proxmox_url": "https://evil.example/api2/json"}),
+        ),
         ("nutanix", json!({"nutanix_endpoint": "evil.example"})),
     ];
     for (target, variables) in rows {
         let brings = json!({"target": target, "kubernetes": "1.36.0", "variables": variables});
         let line = "plan";
-        run_attacks(vec![Attack { line, ..attack(target, brings, json!({"name": "ours"}), said) }]);
+        run_attacks(vec![Attack {
+            line,
+            ..attack(target, brings, json!({"name": "ours"}), said)
+        }]);
     }
     Test::new()
         .file("policy.json", r#"{"name": "ours"}"#)
@@ -244,25 +387,72 @@ fn a_policy_says_nothing_in_vain() {
     };
     let empty = imagegen::embedded::sha256_hex(b"");
     for (policy, said) in [
-        (r#"{"name": "p", "minimumVerdict": "absent"}"#.to_owned(), "`absent` is not the verdict"),
-        (r#"{"name": "p", "minimumVerdict": "failed"}"#.to_owned(), "`failed` is not the verdict"),
-        (r#"{"name": "p", "minimumConfidence": "superseded"}"#.to_owned(), "never pin anything"),
-        (r#"{"name": "p", "minimumConfidence": "mutable"}"#.to_owned(), "never pin anything"),
-        (r#"{"name": "p", "forbiddenComponents": ["KB05058411"]}"#.to_owned(), "`KB05058411`"),
-        (r#"{"name": "p", "forbiddenComponents": ["KB12345678*"]}"#.to_owned(), "`KB12345678*`"),
-        (r#"{"name": "p", "forbiddenComponents": []}"#.to_owned(), "`forbiddenComponents` is an empty list"),
-        (r#"{"name": "p", "require": []}"#.to_owned(), "`require` is an empty list"),
-        (r#"{"name": "p", "requiredSteps": []}"#.to_owned(), "`requiredSteps` is an empty list"),
-        (r#"{"name": "p", "allowedPublishers": ["Example"]}"#.to_owned(), "`Example` is not a publisher"),
         (
-            r#"{"name": "p", "headerGrants": [{"environment": "A=B", "hosts": ["x.example"]}]}"#.to_owned(),
+            r#"{"name": "p", "minimumVerdict": "absent"}"#.to_owned(),
+            "`absent` is not the verdict",
+        ),
+        (
+            r#"{"name": "p", "minimumVerdict": "failed"}"#.to_owned(),
+            "`failed` is not the verdict",
+        ),
+        (
+            r#"{"name": "p", "minimumConfidence": "superseded"}"#.to_owned(),
+            "never pin anything",
+        ),
+        (
+            r#"{"name": "p", "minimumConfidence": "mutable"}"#.to_owned(),
+            "never pin anything",
+        ),
+        (
+            r#"{"name": "p", "forbiddenComponents": ["KB05058411"]}"#.to_owned(),
+            "`KB05058411`",
+        ),
+        (
+            r#"{"name": "p", "forbiddenComponents": ["KB12345678*"]}"#.to_owned(),
+            "`KB12345678*`",
+        ),
+        (
+            r#"{"name": "p", "forbiddenComponents": []}"#.to_owned(),
+            "`forbiddenComponents` is an empty list",
+        ),
+        (
+            r#"{"name": "p", "require": []}"#.to_owned(),
+            "`require` is an empty list",
+        ),
+        (
+            r#"{"name": "p", "requiredSteps": []}"#.to_owned(),
+            "`requiredSteps` is an empty list",
+        ),
+        (
+            r#"{"name": "p", "allowedPublishers": ["Example"]}"#.to_owned(),
+            "`Example` is not a publisher",
+        ),
+        (
+            r#"{"name": "p", "headerGrants": [{"environment": "A=B", "hosts": ["x.example"]}]}"#
+                .to_owned(),
             "headerGrants",
         ),
-        (rule(r#""components": ["*"], "versions": null"#), "`require[0].versions` is `null`"),
-        (rule(r#""components": ["*"], "roles": []"#), "`require[0].roles` is an empty list"),
-        (rule(r#""components": ["*"]"#).replace(r#""id": "r""#, r#""id": """#), "a rule has no id"),
-        (format!(r#"{{"name": "p", "trustedDigests": ["{empty}"]}}"#), "is not the digest of a file"),
+        (
+            rule(r#""components": ["*"], "versions": null"#),
+            "`require[0].versions` is `null`",
+        ),
+        (
+            rule(r#""components": ["*"], "roles": []"#),
+            "`require[0].roles` is an empty list",
+        ),
+        (
+            rule(r#""components": ["*"]"#).replace(r#""id": "r""#, r#""id": """#),
+            "a rule has no id",
+        ),
+        (
+            format!(r#"{{"name": "p", "trustedDigests": ["{empty}"]}}"#),
+            "is not the digest of a file",
+        ),
     ] {
-        Test::new().file("policy.json", &policy).line(HOST).line("--policy policy.json").fails(3, &[said]);
+        Test::new()
+            .file("policy.json", &policy)
+            .line(HOST)
+            .line("--policy policy.json")
+            .fails(3, &[said]);
     }
 }

@@ -41,7 +41,10 @@ struct Row {
 
 impl Row {
     fn expected(&self) -> &str {
-        self.code.as_deref().or(self.said.as_deref()).unwrap_or_default()
+        self.code
+            .as_deref()
+            .or(self.said.as_deref())
+            .unwrap_or_default()
     }
 }
 
@@ -54,7 +57,8 @@ const KEY: &str = include_str!("../fixtures/sigstore/by-key.pub");
 
 /// Digests of the files that every run has.
 fn fill(text: &str) -> String {
-    let sha512 = encode_hex(aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA512, PROGRAM).as_ref());
+    let sha512 =
+        encode_hex(aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA512, PROGRAM).as_ref());
     let ours = sha256_hex(PROGRAM);
     text.replace("{sha256:kubelet.exe}", &ours)
         .replace("{sha256:kubelet.exe:63}", &ours[1..])
@@ -80,18 +84,28 @@ fn run_row(row: &Row, line: &str) -> Result<(), String> {
         Some(code) => format!("[{code}]"),
         None => row.said.clone().unwrap_or_default(),
     };
-    if ran.code == row.exit && (expected == "ok" || said.contains(&expected)) && !said.contains("panicked") {
+    if ran.code == row.exit
+        && (expected == "ok" || said.contains(&expected))
+        && !said.contains("panicked")
+    {
         return Ok(());
     }
-    Err(format!("{}: exit {:?} instead of {:?} with `{expected}`: {said}", row.attack, ran.code, row.exit))
+    Err(format!(
+        "{}: exit {:?} instead of {:?} with `{expected}`: {said}",
+        row.attack, ran.code, row.exit
+    ))
 }
 
 #[test]
 fn attacks_end_as_the_table_says() {
     let groups = read_table();
     let rows: Vec<&Row> = groups.iter().flat_map(|group| &group.rows).collect();
-    let runs = rows.iter().filter_map(|row| Some((row, row.run.as_deref()?)));
-    let wrong: Vec<String> = runs.filter_map(|(row, line)| run_row(row, line).err()).collect();
+    let runs = rows
+        .iter()
+        .filter_map(|row| Some((row, row.run.as_deref()?)));
+    let wrong: Vec<String> = runs
+        .filter_map(|(row, line)| run_row(row, line).err())
+        .collect();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
@@ -105,7 +119,11 @@ fn read_source(path: &str) -> Option<(String, String)> {
         None => format!("tests/{modules}"),
     };
     let mut source = std::fs::read_to_string(root().join(format!("{file}.rs"))).ok()?;
-    for below in std::fs::read_dir(root().join(file)).into_iter().flatten().flatten() {
+    for below in std::fs::read_dir(root().join(file))
+        .into_iter()
+        .flatten()
+        .flatten()
+    {
         source += &std::fs::read_to_string(below.path()).unwrap_or_default();
     }
     Some((source, function.to_owned()))
@@ -114,8 +132,14 @@ fn read_source(path: &str) -> Option<(String, String)> {
 /// Whether a path names a test: its source.
 pub(super) fn check_test(path: &str) -> Result<String, String> {
     let (source, function) = read_source(path).ok_or_else(|| format!("there is no {path}"))?;
-    let at = source.find(&format!("fn {function}(")).ok_or_else(|| format!("{path} is gone"))?;
-    if source[..at].rsplit("#[test]").next().is_none_or(|between| between.len() > 400) {
+    let at = source
+        .find(&format!("fn {function}("))
+        .ok_or_else(|| format!("{path} is gone"))?;
+    if source[..at]
+        .rsplit("#[test]")
+        .next()
+        .is_none_or(|between| between.len() > 400)
+    {
         return Err(format!("{path} is no test"));
     }
     Ok(source)
@@ -123,7 +147,13 @@ pub(super) fn check_test(path: &str) -> Result<String, String> {
 
 fn check_reference(row: &Row, path: &str) -> Result<(), String> {
     let source = check_test(path)?;
-    for part in row.case.iter().map(String::as_str).chain([row.expected()]).filter(|part| *part != "ok") {
+    for part in row
+        .case
+        .iter()
+        .map(String::as_str)
+        .chain([row.expected()])
+        .filter(|part| *part != "ok")
+    {
         if !source.contains(part) {
             return Err(format!("{path} does not say `{part}`"));
         }
@@ -143,9 +173,10 @@ fn check_row(row: &Row) -> Result<(), String> {
         return Err("what is said is missing, or `ok` with exit code 0".to_owned());
     }
     match &row.code {
-        Some(code) if !exit_codes(code).contains(&exit) => {
-            Err(format!("{code} ends with {:?}, not with {exit}", exit_codes(code)))
-        }
+        Some(code) if !exit_codes(code).contains(&exit) => Err(format!(
+            "{code} ends with {:?}, not with {exit}",
+            exit_codes(code)
+        )),
         _ => Ok(()),
     }
 }
@@ -163,10 +194,17 @@ fn every_attack_has_a_test() {
         }
         let names: std::collections::BTreeSet<&str> =
             group.rows.iter().map(|row| row.attack.as_str()).collect();
-        assert_eq!(names.len(), group.rows.len(), "{}: two rows have one name", group.group);
+        assert_eq!(
+            names.len(),
+            group.rows.len(),
+            "{}: two rows have one name",
+            group.group
+        );
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    let roads = groups.iter().filter(|group| group.group.starts_with("Roads: "));
+    let roads = groups
+        .iter()
+        .filter(|group| group.group.starts_with("Roads: "));
     assert_eq!(roads.count(), 12);
     assert!(groups.iter().map(|group| group.rows.len()).sum::<usize>() >= 340);
 }

@@ -29,41 +29,83 @@ const VERBS: &[(&str, Gate)] = &[
     ("render", Refuses("--target host --k8s 1.36.0 --out made")),
     ("plan", Refuses("--target host --k8s 1.36.0")),
     ("lock", Refuses("--target host --k8s 1.36.0 --lock made")),
-    ("outdated", Refuses("--target host --k8s 1.36.0 --offline --ignore-lock")),
-    ("fetch", Refuses("--target host --k8s 1.36.0 --offline --store made --ignore-lock")),
+    (
+        "outdated",
+        Refuses("--target host --k8s 1.36.0 --offline --ignore-lock"),
+    ),
+    (
+        "fetch",
+        Refuses("--target host --k8s 1.36.0 --offline --store made --ignore-lock"),
+    ),
     ("verify", Refuses("imagegen.lock.json")),
     ("doctor", Refuses("--target host --k8s 1.36.0 --offline")),
     ("explain", Refuses("containerd --k8s 1.36.0")),
-    ("bundle create", Refuses("--out made --offline --store made")),
+    (
+        "bundle create",
+        Refuses("--out made --offline --store made"),
+    ),
     ("bundle verify", Refuses("node.zip")),
     ("bundle extract", Refuses("node.zip --store made")),
     ("join-data", Refuses(JOIN)),
-    ("cluster-manifests", Refuses("--k8s 1.36.0 --endpoint a.example:6443 --out made")),
+    (
+        "cluster-manifests",
+        Refuses("--k8s 1.36.0 --endpoint a.example:6443 --out made"),
+    ),
     ("conformance", Refuses("--k8s 1.36.0")),
-    ("scripts sign", Tested("scripts::signing_by_a_stranger_is_refused_under_a_policy")),
-    ("scripts export", Free("the program's own scripts, which `build` compares")),
-    ("store add", Free("a cache by digest: a file counts where a digest names it")),
+    (
+        "scripts sign",
+        Tested("scripts::signing_by_a_stranger_is_refused_under_a_policy"),
+    ),
+    (
+        "scripts export",
+        Free("the program's own scripts, which `build` compares"),
+    ),
+    (
+        "store add",
+        Free("a cache by digest: a file counts where a digest names it"),
+    ),
     ("store verify", Free("it removes damaged files alone")),
     ("store gc", Free("it removes files alone")),
     ("store path", Free("it prints a path")),
     ("catalog lint", Free("it prints findings")),
-    ("catalog export", Free("the program's own catalog; under a policy `--manifests` needs its digest")),
-    ("pin", Free("it writes a catalog; under a policy `--manifests` needs its digest")),
+    (
+        "catalog export",
+        Free("the program's own catalog; under a policy `--manifests` needs its digest"),
+    ),
+    (
+        "pin",
+        Free("it writes a catalog; under a policy `--manifests` needs its digest"),
+    ),
     ("schema", Free("it prints a schema")),
-    ("init", Free("it writes an image definition, which is judged where it is used")),
-    ("completions", Free("it prints a script for the user's own shell")),
+    (
+        "init",
+        Free("it writes an image definition, which is judged where it is used"),
+    ),
+    (
+        "completions",
+        Free("it prints a script for the user's own shell"),
+    ),
     ("man", Free("it writes manual pages")),
 ];
 
 /// Paths of all verbs that do something.
 fn list_verbs(command: &clap::Command, path: &str, found: &mut BTreeMap<String, bool>) {
-    let inner: Vec<&clap::Command> = command.get_subcommands().filter(|it| it.get_name() != "help").collect();
+    let inner: Vec<&clap::Command> = command
+        .get_subcommands()
+        .filter(|it| it.get_name() != "help")
+        .collect();
     if inner.is_empty() {
-        let takes_policy = command.get_arguments().any(|argument| argument.get_id() == "policy");
+        let takes_policy = command
+            .get_arguments()
+            .any(|argument| argument.get_id() == "policy");
         found.insert(path.to_owned(), takes_policy);
     }
     for command in inner {
-        list_verbs(command, format!("{path} {}", command.get_name()).trim(), found);
+        list_verbs(
+            command,
+            format!("{path} {}", command.get_name()).trim(),
+            found,
+        );
     }
 }
 
@@ -78,7 +120,8 @@ fn every_verb_has_a_row_and_takes_the_policy_that_it_needs() {
     assert!(verbs.len() > 20, "{verbs:?}");
     for (verb, takes_policy) in verbs {
         let row = VERBS.iter().find(|(name, _)| *name == verb);
-        let (_, gate) = row.unwrap_or_else(|| panic!("`{verb}` has no row: how does a policy hold for it?"));
+        let (_, gate) =
+            row.unwrap_or_else(|| panic!("`{verb}` has no row: how does a policy hold for it?"));
         let free = matches!(gate, Free(_));
         assert_ne!(free, takes_policy, "`{verb}`");
         if let Free(reason) | Tested(reason) = gate {
@@ -90,7 +133,10 @@ fn every_verb_has_a_row_and_takes_the_policy_that_it_needs() {
 #[test]
 fn a_policy_refuses_whatever_the_verb_is() {
     let line = "--target host --k8s 1.36.0";
-    let made = Test::new().line("lock").line(line).stocked(&format!("plan {line}"));
+    let made = Test::new()
+        .line("lock")
+        .line(line)
+        .stocked(&format!("plan {line}"));
     made.succeeds();
     let bundle = Test::new().line("bundle create --out node.zip --offline --store store");
     for name in ["store", "imagegen.lock.json"] {
@@ -112,10 +158,24 @@ fn a_policy_refuses_whatever_the_verb_is() {
                 .line("--policy policy.json")
         };
         let refused = run(&forbids);
-        refused.fails(3, &["containerd", "the component is forbidden", "[forbiddenComponents]"]);
-        assert!(!refused.exists("made") && !refused.exists("imagegen-out"), "{verb} wrote something");
+        refused.fails(
+            3,
+            &[
+                "containerd",
+                "the component is forbidden",
+                "[forbiddenComponents]",
+            ],
+        );
+        assert!(
+            !refused.exists("made") && !refused.exists("imagegen-out"),
+            "{verb} wrote something"
+        );
         // The same line under a policy that allows it is refused for no component.
         let allowed = run(&allows).run();
-        assert!(!allowed.stderr.contains("forbiddenComponents"), "{verb}: {}", allowed.stderr);
+        assert!(
+            !allowed.stderr.contains("forbiddenComponents"),
+            "{verb}: {}",
+            allowed.stderr
+        );
     }
 }

@@ -7,9 +7,14 @@ use imagegen::guest::Renderer;
 use serde_json::{Value, json};
 
 fn tree() -> Tree {
-    let files = [("templates/a.toml", "v = '{{ paths.k }}'\n"), ("templates/bad.toml", "{{ nothing }}")];
-    let files: BTreeMap<_, _> =
-        files.into_iter().map(|(path, text)| (path.to_owned(), text.as_bytes().to_vec())).collect();
+    let files = [
+        ("templates/a.toml", "v = '{{ paths.k }}'\n"),
+        ("templates/bad.toml", "{{ nothing }}"),
+    ];
+    let files: BTreeMap<_, _> = files
+        .into_iter()
+        .map(|(path, text)| (path.to_owned(), text.as_bytes().to_vec()))
+        .collect();
     Tree::from_files("provisioners".to_owned(), files)
 }
 
@@ -29,19 +34,30 @@ fn values_are_replaced_and_stay_values() {
         (json!("{{ paths.k }}\\x"), json!("C:\\k\\x")),
         (json!("plain"), json!("plain")),
         (json!("$k = {{ paths.k | literal }}"), json!("$k = 'C:\\k'")),
-        (json!("{{ quoted | literal }}"), json!("'a''b\u{2019}\u{2019}'")),
+        (
+            json!("{{ quoted | literal }}"),
+            json!("'a''b\u{2019}\u{2019}'"),
+        ),
         (json!(5), json!(5)),
         (json!({ "fact": "yes" }), json!(true)),
-        (json!({ "fact": "archives.hns.psm1" }), facts["archives"]["hns.psm1"].clone()),
+        (
+            json!({ "fact": "archives.hns.psm1" }),
+            facts["archives"]["hns.psm1"].clone(),
+        ),
         (json!({ "template": "a.toml" }), json!("v = 'C:\\k'\n")),
-        (json!({ "concat": [["x"], { "fact": "list" }] }), json!(["x", "a", "b"])),
+        (
+            json!({ "concat": [["x"], { "fact": "list" }] }),
+            json!(["x", "a", "b"]),
+        ),
         (
             json!({ "membersOf": "item", "into": "{{ paths.k }}" }),
             json!([{ "member": "x/a.exe", "path": "C:\\k\\a.exe" }]),
         ),
     ] {
         let mut value = given.clone();
-        renderer.render_value(&mut value, Some(&item)).unwrap_or_else(|error| panic!("{given}: {error}"));
+        renderer
+            .render_value(&mut value, Some(&item))
+            .unwrap_or_else(|error| panic!("{given}: {error}"));
         assert_eq!(value, expected, "{given}");
     }
 }
@@ -53,9 +69,15 @@ fn unknown_names_are_errors() {
     for (given, part) in [
         (json!("{{ nothing }}"), "nothing"),
         (json!("{{ paths.nothing }}"), "nothing"),
-        (json!({ "fact": "paths.nothing" }), "no fact `paths.nothing`"),
+        (
+            json!({ "fact": "paths.nothing" }),
+            "no fact `paths.nothing`",
+        ),
         (json!({ "fact": "item.x" }), "no fact `item.x`"),
-        (json!({ "template": "none" }), "no provisioners/templates/none"),
+        (
+            json!({ "template": "none" }),
+            "no provisioners/templates/none",
+        ),
         (json!({ "template": "bad.toml" }), "templates/bad.toml"),
         (json!({ "concat": ["x"] }), "expects lists"),
     ] {

@@ -34,7 +34,10 @@ fn file_name(artifact: &PlannedArtifact, kind: SignatureKind) -> Option<String> 
 
 /// Whether something of this kind was proven when the artifact was locked.
 fn was_proven(artifact: &PlannedArtifact, kind: ProofKind) -> bool {
-    artifact.evidence.iter().any(|one| one.proof == kind && one.verdict.holds())
+    artifact
+        .evidence
+        .iter()
+        .any(|one| one.proof == kind && one.verdict.holds())
 }
 
 /// The proofs of an artifact that was just proven, out of the store, each proven once more.
@@ -50,24 +53,32 @@ fn collect_proofs(
     let digest = parse_digest(verified.fetched().sha256())?;
     let stored = |url: &HttpUrl| -> Result<Vec<u8>, ProveError> {
         let object = store.find_url(url.public_url());
-        let content = object.map(|object| store.read_object(&object)).transpose()?;
+        let content = object
+            .map(|object| store.read_object(&object))
+            .transpose()?;
         let gone = || {
             ProofError::new(
                 "proof-gone",
-                format!("the store does not contain {} any more", strip_url_secrets(url)),
+                format!(
+                    "the store does not contain {} any more",
+                    strip_url_secrets(url)
+                ),
             )
         };
         Ok(content.flatten().ok_or_else(gone)?)
     };
     let mut files = BTreeMap::new();
     for signature in &artifact.signatures {
-        let Some(name) = file_name(artifact, signature.kind) else { continue };
+        let Some(name) = file_name(artifact, signature.kind) else {
+            continue;
+        };
         if !was_proven(artifact, signature.kind.proof_kind()) {
             continue;
         }
         let bytes = match &signature.certificate_url {
             Some(url) if signature.kind == SignatureKind::CosignKeyless => {
-                keyless::build_bundle(&digest, &stored(&signature.url)?, &stored(url)?)?.into_bytes()
+                keyless::build_bundle(&digest, &stored(&signature.url)?, &stored(url)?)?
+                    .into_bytes()
             }
             _ => stored(&signature.url)?,
         };
@@ -106,21 +117,37 @@ pub fn reprove_artifact(
 ) -> Result<Vec<Evidence>, ProveError> {
     let mut found = Vec::new();
     for signature in &artifact.signatures {
-        let Some(name) = file_name(artifact, signature.kind) else { continue };
+        let Some(name) = file_name(artifact, signature.kind) else {
+            continue;
+        };
         let path = folder.join(name);
         let kind = signature.kind.proof_kind();
         let bytes = fs::read_if_exists(&path)?;
         if bytes.is_none() && !was_proven(artifact, kind) {
             continue;
         }
-        let pin = artifact.digests.iter().find(|pin| pin.digest.algorithm() == PinAlgorithm::Sha256);
+        let pin = artifact
+            .digests
+            .iter()
+            .find(|pin| pin.digest.algorithm() == PinAlgorithm::Sha256);
         let outcome = match (bytes, pin) {
-            (None, _) => Err(ProofError::new("proof-absent", "the lockfile records this file as the proof")),
-            (_, None) => Err(ProofError::new("proof-digest", "the lock has no SHA-256 of the artifact")),
+            (None, _) => Err(ProofError::new(
+                "proof-absent",
+                "the lockfile records this file as the proof",
+            )),
+            (_, None) => Err(ProofError::new(
+                "proof-digest",
+                "the lock has no SHA-256 of the artifact",
+            )),
             (Some(bytes), Some(pin)) => parse_digest(pin.digest.as_str())
                 .and_then(|digest| verify_proof(signature, &digest, &bytes, keys)),
         };
-        found.push(record_evidence(kind, &artifact.file, Some(&path.display().to_string()), outcome));
+        found.push(record_evidence(
+            kind,
+            &artifact.file,
+            Some(&path.display().to_string()),
+            outcome,
+        ));
     }
     Ok(found)
 }
@@ -138,13 +165,18 @@ fn verify_proof(
     let text = |value: &Option<String>| value.clone().unwrap_or_default();
     let (identity, issuer) = (text(&signature.identity), text(&signature.issuer));
     // An empty signer is refused by whoever is asked.
-    let signer = Signer { identity: &identity, issuer: &issuer };
+    let signer = Signer {
+        identity: &identity,
+        issuer: &issuer,
+    };
     match (signature.kind, &signature.key) {
         (SignatureKind::CosignKeyless, _) => keyless::verify_bundle(digest, bytes, signer, None),
         (SignatureKind::SigstoreBundle, Some(key)) if signature.identity.is_none() => {
             sigstore::verify_bundle_by_key(digest, bytes, &keys.find_key(key), None)
         }
-        (SignatureKind::GithubAttestation, _) => sigstore::verify_attestation(digest, bytes, signer, None),
+        (SignatureKind::GithubAttestation, _) => {
+            sigstore::verify_attestation(digest, bytes, signer, None)
+        }
         _ => sigstore::verify_bundle(digest, bytes, signer, None),
     }
 }

@@ -53,7 +53,9 @@ impl Classify for ProveError {
 /// Failed proofs as findings.
 pub(super) fn failed_proofs(component: &str, evidence: &[Evidence]) -> Vec<Finding> {
     let is_pinned = evidence.iter().any(|proof| proof.proof == ProofKind::Pin);
-    let failed = evidence.iter().filter(|proof| proof.verdict == Verdict::Failed);
+    let failed = evidence
+        .iter()
+        .filter(|proof| proof.verdict == Verdict::Failed);
     failed
         .map(|proof| {
             let remedy = if proof.code.as_deref() == Some("proof-missing") {

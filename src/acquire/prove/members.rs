@@ -14,21 +14,47 @@ use super::ProveError;
 ///
 /// # Errors
 /// The archive is damaged, ambiguous or hostile, lacks a member, or a member has another digest than its record.
-pub(super) fn digest_members(artifact: &mut PlannedArtifact, fetched: &Fetched) -> Result<(), ProveError> {
-    let Some(format) = artifact.kind.archive_format().filter(|_| !artifact.members.is_empty()) else {
+pub(super) fn digest_members(
+    artifact: &mut PlannedArtifact,
+    fetched: &Fetched,
+) -> Result<(), ProveError> {
+    let Some(format) = artifact
+        .kind
+        .archive_format()
+        .filter(|_| !artifact.members.is_empty())
+    else {
         return Ok(());
     };
     let name = artifact.title();
-    let named = |error| ProveError::Archive { name: name.clone(), error };
+    let named = |error| ProveError::Archive {
+        name: name.clone(),
+        error,
+    };
     let wanted = Wanted::from_names(artifact.members.iter().map(|member| member.member.as_str()));
     let file = fs::open_file(fetched.path())?;
-    let digests = archive::read_members(file, format, &wanted, &Limits::default(), &mut |_, _| Ok(()))
+    let digests =
+        archive::read_members(
+            file,
+            format,
+            &wanted,
+            &Limits::default(),
+            &mut |_, _| Ok(()),
+        )
         .map_err(named)?;
     for member in &mut artifact.members {
         let own = member.member.trim_start_matches("./");
-        let Some(found) = digests.iter().find(|digest| digest.name == own) else { continue };
-        let found: Sha256 = found.sha256.parse().map_err(|_| named(empty_member_error(own)))?;
-        if let Some(stated) = member.sha256.replace(found.clone()).filter(|stated| *stated != found) {
+        let Some(found) = digests.iter().find(|digest| digest.name == own) else {
+            continue;
+        };
+        let found: Sha256 = found
+            .sha256
+            .parse()
+            .map_err(|_| named(empty_member_error(own)))?;
+        if let Some(stated) = member
+            .sha256
+            .replace(found.clone())
+            .filter(|stated| *stated != found)
+        {
             let message = format!("the member `{own}` has the digest {found}, expected {stated}");
             return Err(named(ProofError::new("member-digest", message)));
         }
@@ -37,5 +63,8 @@ pub(super) fn digest_members(artifact: &mut PlannedArtifact, fetched: &Fetched) 
 }
 
 fn empty_member_error(name: &str) -> ProofError {
-    ProofError::new("archive-member-empty", format!("the member `{name}` is empty"))
+    ProofError::new(
+        "archive-member-empty",
+        format!("the member `{name}` is empty"),
+    )
 }

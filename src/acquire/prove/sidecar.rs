@@ -32,15 +32,26 @@ pub(super) fn fetch_sidecar(
     url: &HttpUrl,
     fetcher: &Fetcher,
 ) -> Result<Option<Sidecar>, ProveError> {
-    let headers =
-        if parse_origin(url.public_url()) == parse_origin(artifact.url.public_url()) { headers } else { &[] };
+    let headers = if parse_origin(url.public_url()) == parse_origin(artifact.url.public_url()) {
+        headers
+    } else {
+        &[]
+    };
     match fetcher.fetch_small(&artifact.title(), url, SIDECAR, headers) {
-        Ok(bytes) => Ok(Some(Sidecar { bytes, carried: false })),
+        Ok(bytes) => Ok(Some(Sidecar {
+            bytes,
+            carried: false,
+        })),
         Err(error) if error.is_absent() => Ok(None),
-        Err(error) if error.is_offline() => match read_stored(&carried_name(url.public_url()), fetcher)? {
-            Some(bytes) => Ok(Some(Sidecar { bytes, carried: true })),
-            None => Err(error.into()),
-        },
+        Err(error) if error.is_offline() => {
+            match read_stored(&carried_name(url.public_url()), fetcher)? {
+                Some(bytes) => Ok(Some(Sidecar {
+                    bytes,
+                    carried: true,
+                })),
+                None => Err(error.into()),
+            }
+        }
         Err(error) => Err(error.into()),
     }
 }
@@ -51,17 +62,27 @@ pub(super) fn fetch_sidecar(
 /// The store cannot be read.
 pub fn find_sidecar(url: &HttpUrl, fetcher: &Fetcher) -> Result<Option<Vec<u8>>, FileError> {
     let stored = read_stored(url.public_url(), fetcher)?;
-    if stored.is_some() { Ok(stored) } else { read_stored(&carried_name(url.public_url()), fetcher) }
+    if stored.is_some() {
+        Ok(stored)
+    } else {
+        read_stored(&carried_name(url.public_url()), fetcher)
+    }
 }
 
 /// Whether [`find_sidecar`] finds something.
 pub(super) fn is_stored(url: &HttpUrl, fetcher: &Fetcher) -> bool {
     let (store, url) = (fetcher.store(), url.public_url());
-    store.find_url(url).or_else(|| store.find_url(&carried_name(url))).is_some()
+    store
+        .find_url(url)
+        .or_else(|| store.find_url(&carried_name(url)))
+        .is_some()
 }
 
 fn read_stored(url: &str, fetcher: &Fetcher) -> Result<Option<Vec<u8>>, FileError> {
     let store = fetcher.store();
     let object = store.find_url(url);
-    Ok(object.map(|object| store.read_object(&object)).transpose()?.flatten())
+    Ok(object
+        .map(|object| store.read_object(&object))
+        .transpose()?
+        .flatten())
 }

@@ -8,7 +8,9 @@ use crate::model::evidence::Evidence;
 use crate::model::plan::PlannedArtifact;
 use crate::model::url::HttpUrl;
 use crate::verify::sigstore::Signer;
-use crate::verify::{ProofError, Proven, cosign, keyless, minisign, openpgp, record_evidence, sigstore};
+use crate::verify::{
+    ProofError, Proven, cosign, keyless, minisign, openpgp, record_evidence, sigstore,
+};
 
 use super::{ProveError, Sums, Trust, fetch_sidecar, record_missing, strip_url_secrets};
 
@@ -73,26 +75,34 @@ pub(super) fn check_signatures(
                 continue;
             }
         }
-        let outcome = match verify_signature(signature, &subject, &bytes, certificate.as_deref(), trust) {
-            Ok(proven) => Ok(proven),
-            Err(ProveError::Proof(error)) => Err(error),
-            Err(other) => return Err(other),
-        };
+        let outcome =
+            match verify_signature(signature, &subject, &bytes, certificate.as_deref(), trust) {
+                Ok(proven) => Ok(proven),
+                Err(ProveError::Proof(error)) => Err(error),
+                Err(other) => return Err(other),
+            };
         let name = match &subject {
             Subject::Artifact(_) => artifact.file.clone(),
             Subject::Sums(sums) => sums.url.rsplit('/').next().unwrap_or_default().to_owned(),
         };
-        found.push(record_evidence(kind, &name, Some(&strip_url_secrets(&signature.url)), outcome));
+        found.push(record_evidence(
+            kind,
+            &name,
+            Some(&strip_url_secrets(&signature.url)),
+            outcome,
+        ));
     }
     Ok(())
 }
 
 /// The checksum file that a signature's URL names, or the only one there is.
 fn find_signed_sums<'a>(sums: &'a [Sums], url: &str) -> Option<&'a Sums> {
-    sums.iter().find(|sums| url.starts_with(&sums.url)).or(match sums {
-        [only] => Some(only),
-        _ => None,
-    })
+    sums.iter()
+        .find(|sums| url.starts_with(&sums.url))
+        .or(match sums {
+            [only] => Some(only),
+            _ => None,
+        })
 }
 
 fn verify_signature(
@@ -103,7 +113,9 @@ fn verify_signature(
     trust: Trust<'_>,
 ) -> Result<Proven, ProveError> {
     let wanted = |value: &Option<String>, what: &str| {
-        value.clone().ok_or_else(|| ProofError::new("no-signer", format!("the signature names no {what}")))
+        value
+            .clone()
+            .ok_or_else(|| ProofError::new("no-signer", format!("the signature names no {what}")))
     };
     let key = || wanted(&signature.key, "key").map(|key| trust.keys.find_key(&key));
     let identity = wanted(&signature.identity, "identity");
@@ -122,21 +134,35 @@ fn verify_signature(
             &identity?,
             trust.now,
         )?,
-        SignatureKind::SigstoreBundle if signature.key.is_some() && signature.identity.is_none() => {
+        SignatureKind::SigstoreBundle
+            if signature.key.is_some() && signature.identity.is_none() =>
+        {
             sigstore::verify_bundle_by_key(&subject.sha256()?, bytes, &key()?, None)?
         }
         SignatureKind::SigstoreBundle => {
-            let signer = Signer { identity: &identity?, issuer: &issuer? };
+            let signer = Signer {
+                identity: &identity?,
+                issuer: &issuer?,
+            };
             sigstore::verify_bundle(&subject.sha256()?, bytes, signer, None)?
         }
         SignatureKind::GithubAttestation => {
-            let signer = Signer { identity: &identity?, issuer: &issuer? };
+            let signer = Signer {
+                identity: &identity?,
+                issuer: &issuer?,
+            };
             sigstore::verify_attestation(&subject.sha256()?, bytes, signer, None)?
         }
         SignatureKind::CosignKeyless => {
-            let signer = Signer { identity: &identity?, issuer: &issuer? };
+            let signer = Signer {
+                identity: &identity?,
+                issuer: &issuer?,
+            };
             let certificate = certificate.ok_or_else(|| {
-                ProofError::new("no-certificate", "the publisher has no certificate beside the signature")
+                ProofError::new(
+                    "no-certificate",
+                    "the publisher has no certificate beside the signature",
+                )
             })?;
             keyless::verify_signature(&subject.sha256()?, bytes, certificate, signer, None)?
         }

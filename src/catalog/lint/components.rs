@@ -17,15 +17,20 @@ pub(super) fn lint_component(report: &mut Report<'_>, path: &str, component: &Co
     for release in &component.releases {
         for signature in &release.signatures {
             if let Some(missing) = find_missing_part(signature, release) {
-                let message =
-                    format!("{}: the signature {} lacks {missing}", release.versions, signature.url);
+                let message = format!(
+                    "{}: the signature {} lacks {missing}",
+                    release.versions, signature.url
+                );
                 report.add_error("signature-incomplete", path, message);
             }
         }
     }
     lint_choices(report, path, component);
     for pin in &component.pins {
-        let published = component.releases.iter().any(|release| release.versions.contains(&pin.version));
+        let published = component
+            .releases
+            .iter()
+            .any(|release| release.versions.contains(&pin.version));
         if !published && pin.url.is_none() {
             let message = format!("no entry of `releases` contains {}", pin.version);
             report.add_error("dangling-reference", path, message);
@@ -35,7 +40,10 @@ pub(super) fn lint_component(report: &mut Report<'_>, path: &str, component: &Co
 
 fn lint_pin(report: &mut Report<'_>, path: &str, index: usize, pin: &Pin) {
     if pin.source.iter().all(|source| source.trim().is_empty()) {
-        let message = format!("pins[{index}] ({}): the digest has no source; add `source`", pin.version);
+        let message = format!(
+            "pins[{index}] ({}): the digest has no source; add `source`",
+            pin.version
+        );
         report.add_error("pin-without-source", path, message);
     }
 }
@@ -44,7 +52,11 @@ fn lint_pin(report: &mut Report<'_>, path: &str, index: usize, pin: &Pin) {
 /// tell only drift are known to be wrong somewhere and stay.
 fn lint_shared_digests(report: &mut Report<'_>, path: &str, component: &Component) {
     let mut seen: BTreeMap<&str, &Pin> = BTreeMap::new();
-    for pin in component.pins.iter().filter(|pin| pin.confidence > Confidence::Mutable) {
+    for pin in component
+        .pins
+        .iter()
+        .filter(|pin| pin.confidence > Confidence::Mutable)
+    {
         match seen.get(pin.digest.as_str()) {
             Some(first) if first.version != pin.version && pin.note.is_none() => {
                 let message = format!(
@@ -66,8 +78,14 @@ fn lint_shared_digests(report: &mut Report<'_>, path: &str, component: &Componen
 fn lint_invented_digests(report: &mut Report<'_>, path: &str, component: &Component) {
     for pin in &component.pins {
         let digits = pin.digest.as_str();
-        if digits.bytes().all(|digit| digits.starts_with(char::from(digit))) {
-            let message = format!("{}: a repeated digit is not the digest of a file", pin.version);
+        if digits
+            .bytes()
+            .all(|digit| digits.starts_with(char::from(digit)))
+        {
+            let message = format!(
+                "{}: a repeated digit is not the digest of a file",
+                pin.version
+            );
             report.add_error("invented-digest", path, message);
         }
         for weaker in &component.pins {
@@ -88,7 +106,9 @@ fn lint_invented_digests(report: &mut Report<'_>, path: &str, component: &Compon
 
 /// What a declared signature needs, so that it can hold: each download asks for it.
 fn find_missing_part(signature: &Signature, release: &Release) -> Option<&'static str> {
-    use SignatureKind::{CosignKey, CosignKeyOverChecksums, CosignKeyless, GithubAttestation, Minisign};
+    use SignatureKind::{
+        CosignKey, CosignKeyOverChecksums, CosignKeyless, GithubAttestation, Minisign,
+    };
     use SignatureKind::{MinisignOverChecksums, Openpgp, OpenpgpOverChecksums, SigstoreBundle};
     let identity = signature.identity.as_deref().unwrap_or_default();
     let signed = !identity.is_empty() && signature.issuer.is_some();
@@ -98,10 +118,14 @@ fn find_missing_part(signature: &Signature, release: &Release) -> Option<&'stati
     match signature.kind {
         CosignKeyless if signature.certificate_url.is_none() => Some("`certificateUrl`"),
         CosignKeyless | GithubAttestation if !signed => Some("`identity` and `issuer`"),
-        SigstoreBundle if !signed && signature.key.is_none() => Some("`identity` and `issuer`, or `key`"),
+        SigstoreBundle if !signed && signature.key.is_none() => {
+            Some("`identity` and `issuer`, or `key`")
+        }
         // The tag is what says the version.
         GithubAttestation if !identity.contains("{version}") => Some("`{version}` in `identity`"),
-        Openpgp | OpenpgpOverChecksums if identity.is_empty() => Some("`identity`, the key's fingerprint"),
+        Openpgp | OpenpgpOverChecksums if identity.is_empty() => {
+            Some("`identity`, the key's fingerprint")
+        }
         Openpgp
         | OpenpgpOverChecksums
         | CosignKey
@@ -120,7 +144,10 @@ fn lint_overlapping_releases(report: &mut Report<'_>, path: &str, releases: &[Re
     for (index, release) in releases.iter().enumerate() {
         for later in &releases[index + 1..] {
             if release.versions.overlaps(&later.versions) {
-                let message = format!("releases `{}` and `{}` overlap", release.versions, later.versions);
+                let message = format!(
+                    "releases `{}` and `{}` overlap",
+                    release.versions, later.versions
+                );
                 report.add_error("overlapping-ranges", path, message);
             }
         }
@@ -128,16 +155,29 @@ fn lint_overlapping_releases(report: &mut Report<'_>, path: &str, releases: &[Re
 }
 
 fn lint_choices(report: &mut Report<'_>, path: &str, component: &Component) {
-    let ranges: Vec<_> =
-        component.choices.iter().map(|choice| (component.name.as_str(), choice.kubernetes)).collect();
+    let ranges: Vec<_> = component
+        .choices
+        .iter()
+        .map(|choice| (component.name.as_str(), choice.kubernetes))
+        .collect();
     check_ranges(report, path, "choices", &ranges);
     for choice in &component.choices {
         if !choice.allowed.contains(&choice.default) {
-            let message = format!("the default {} is outside `{}`", choice.default, choice.allowed);
+            let message = format!(
+                "the default {} is outside `{}`",
+                choice.default, choice.allowed
+            );
             report.add_error("unreachable-default", path, message);
         }
-        if !component.releases.iter().any(|release| release.versions.contains(&choice.default)) {
-            let message = format!("no entry of `releases` contains the default {}", choice.default);
+        if !component
+            .releases
+            .iter()
+            .any(|release| release.versions.contains(&choice.default))
+        {
+            let message = format!(
+                "no entry of `releases` contains the default {}",
+                choice.default
+            );
             report.add_error("unreachable-default", path, message);
         }
     }

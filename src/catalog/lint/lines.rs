@@ -32,9 +32,17 @@ pub(super) fn lint_lines(report: &mut Report<'_>) {
 
 fn lint_line(report: &mut Report<'_>, path: &str, line: &LineFile) {
     if line.patches.is_empty() {
-        report.add_error("unreachable-default", path, "no patch release is known".to_owned());
+        report.add_error(
+            "unreachable-default",
+            path,
+            "no patch release is known".to_owned(),
+        );
     }
-    if line.patches.iter().any(|patch| Minor::from_release(patch) != Some(line.minor)) {
+    if line
+        .patches
+        .iter()
+        .any(|patch| Minor::from_release(patch) != Some(line.minor))
+    {
         report.add_error(
             "dangling-reference",
             path,
@@ -47,15 +55,25 @@ fn lint_line(report: &mut Report<'_>, path: &str, line: &LineFile) {
 }
 
 fn lint_support(report: &mut Report<'_>, support: &Support) {
-    let runtimes: Vec<_> =
-        support.runtimes.iter().map(|entry| (entry.name.as_str(), entry.kubernetes)).collect();
+    let runtimes: Vec<_> = support
+        .runtimes
+        .iter()
+        .map(|entry| (entry.name.as_str(), entry.kubernetes))
+        .collect();
     check_table(report, "runtimes", &runtimes);
-    let access: Vec<_> =
-        support.host_access.iter().map(|entry| (entry.name.as_str(), entry.kubernetes)).collect();
+    let access: Vec<_> = support
+        .host_access
+        .iter()
+        .map(|entry| (entry.name.as_str(), entry.kubernetes))
+        .collect();
     check_table(report, "hostAccess", &access);
     check_table(report, "cri", &list_api_ranges(&support.cri));
     check_table(report, "kubeadmApi", &list_api_ranges(&support.kubeadm_api));
-    let pause: Vec<_> = support.pause.iter().map(|entry| ("pause image", entry.kubernetes)).collect();
+    let pause: Vec<_> = support
+        .pause
+        .iter()
+        .map(|entry| ("pause image", entry.kubernetes))
+        .collect();
     check_table(report, "pause", &pause);
     for fix in &support.security {
         lint_fix(report, fix);
@@ -64,7 +82,10 @@ fn lint_support(report: &mut Report<'_>, support: &Support) {
 }
 
 fn list_api_ranges(entries: &[ApiVersion]) -> Vec<(&str, LineRange)> {
-    entries.iter().map(|entry| (entry.api.as_str(), entry.kubernetes)).collect()
+    entries
+        .iter()
+        .map(|entry| (entry.api.as_str(), entry.kubernetes))
+        .collect()
 }
 
 /// Every known line has an entry, besides the rules of [`check_ranges`].
@@ -82,10 +103,16 @@ fn check_table(report: &mut Report<'_>, table: &str, ranges: &[(&str, LineRange)
 }
 
 /// Ranges of one name do not overlap, and no known line between the first and the last is missing.
-pub(super) fn check_ranges(report: &mut Report<'_>, path: &str, table: &str, ranges: &[(&str, LineRange)]) {
+pub(super) fn check_ranges(
+    report: &mut Report<'_>,
+    path: &str,
+    table: &str,
+    ranges: &[(&str, LineRange)],
+) {
     for (index, (name, range)) in ranges.iter().enumerate() {
-        for (_, later) in
-            ranges[index + 1..].iter().filter(|(other, later)| other == name && range.overlaps(later))
+        for (_, later) in ranges[index + 1..]
+            .iter()
+            .filter(|(other, later)| other == name && range.overlaps(later))
         {
             let message = format!("`{table}`: {name}: `{range}` and `{later}` overlap");
             report.add_error("overlapping-ranges", path, message);
@@ -96,12 +123,24 @@ pub(super) fn check_ranges(report: &mut Report<'_>, path: &str, table: &str, ran
         let minors = report.catalog.kubernetes_minors();
         let held: Vec<bool> = minors
             .iter()
-            .map(|minor| ranges.iter().any(|(other, range)| *other == name && range.contains(*minor)))
+            .map(|minor| {
+                ranges
+                    .iter()
+                    .any(|(other, range)| *other == name && range.contains(*minor))
+            })
             .collect();
-        let bounds = held.iter().position(|held| *held).zip(held.iter().rposition(|held| *held));
-        let Some((first, last)) = bounds else { continue };
+        let bounds = held
+            .iter()
+            .position(|held| *held)
+            .zip(held.iter().rposition(|held| *held));
+        let Some((first, last)) = bounds else {
+            continue;
+        };
         for index in (first..last).filter(|index| !held[*index]) {
-            let message = format!("`{table}`: {name}: no entry for Kubernetes {}", minors[index]);
+            let message = format!(
+                "`{table}`: {name}: no entry for Kubernetes {}",
+                minors[index]
+            );
             report.add_error("missing-range", path, message);
         }
     }
@@ -110,7 +149,10 @@ pub(super) fn check_ranges(report: &mut Report<'_>, path: &str, table: &str, ran
 fn lint_fix(report: &mut Report<'_>, fix: &SecurityFix) {
     let lines: Vec<Option<Minor>> = fix.fixed.iter().map(Minor::from_release).collect();
     if lines.is_empty() || !lines.is_sorted_by(|a, b| a < b) {
-        let message = format!("{}: `fixed` names one release of each line, ascending", fix.cve);
+        let message = format!(
+            "{}: `fixed` names one release of each line, ascending",
+            fix.cve
+        );
         report.add_error("order", SUPPORT, message);
     }
     let known = report.catalog.kubernetes_minors();
@@ -131,11 +173,20 @@ fn lint_fix(report: &mut Report<'_>, fix: &SecurityFix) {
 fn check_runtime_versions(report: &mut Report<'_>, support: &Support) {
     for entry in &support.runtimes {
         check_reference(report, SUPPORT, "runtimes", &entry.name);
-        let Ok(component) = report.catalog.load_component(&entry.name) else { continue };
+        let Ok(component) = report.catalog.load_component(&entry.name) else {
+            continue;
+        };
         for minor in report.catalog.kubernetes_minors() {
             if entry.kubernetes.contains(minor) && component.find_choice(minor).is_none() {
-                let message = format!("runtime {} has no version for Kubernetes {minor}", entry.name);
-                report.add_error("missing-range", &format!("components/{}.json", entry.name), message);
+                let message = format!(
+                    "runtime {} has no version for Kubernetes {minor}",
+                    entry.name
+                );
+                report.add_error(
+                    "missing-range",
+                    &format!("components/{}.json", entry.name),
+                    message,
+                );
             }
         }
     }
@@ -163,32 +214,51 @@ fn read_windows(report: &mut Report<'_>) -> Option<Vec<WindowsRelease>> {
 
 fn lint_windows(report: &mut Report<'_>, path: &str, release: &WindowsRelease) {
     for (index, entry) in release.kubernetes.iter().enumerate() {
-        for later in
-            release.kubernetes[index + 1..].iter().filter(|later| entry.versions.overlaps(&later.versions))
+        for later in release.kubernetes[index + 1..]
+            .iter()
+            .filter(|later| entry.versions.overlaps(&later.versions))
         {
-            let message = format!("`kubernetes`: `{}` and `{}` overlap", entry.versions, later.versions);
+            let message = format!(
+                "`kubernetes`: `{}` and `{}` overlap",
+                entry.versions, later.versions
+            );
             report.add_error("overlapping-ranges", path, message);
         }
     }
     if !release.kubernetes.is_empty() && release.pause.is_empty() {
-        let message = "no pause image contains this build, but Kubernetes lines support it".to_owned();
+        let message =
+            "no pause image contains this build, but Kubernetes lines support it".to_owned();
         report.add_error("unreachable-default", path, message);
     }
 }
 
 /// Each patch release of a line has the same default Windows release, and only one.
 fn check_windows_default(report: &mut Report<'_>, minor: Minor, releases: &[WindowsRelease]) {
-    let Ok(line) = report.catalog.load_line_file(minor) else { return };
+    let Ok(line) = report.catalog.load_line_file(minor) else {
+        return;
+    };
     for patch in &line.patches {
         let is_default = |release: &&WindowsRelease| {
-            release.kubernetes.iter().any(|entry| entry.default && entry.versions.contains(patch))
+            release
+                .kubernetes
+                .iter()
+                .any(|entry| entry.default && entry.versions.contains(patch))
         };
-        let names: Vec<&str> =
-            releases.iter().filter(is_default).map(|release| release.release.as_str()).collect();
+        let names: Vec<&str> = releases
+            .iter()
+            .filter(is_default)
+            .map(|release| release.release.as_str())
+            .collect();
         let (rule, message) = match names.as_slice() {
             [_] => continue,
-            [] => ("missing-range", format!("no Windows release is the default of Kubernetes {patch}")),
-            _ => ("overlapping-ranges", format!("Kubernetes {patch} has the defaults {}", names.join(", "))),
+            [] => (
+                "missing-range",
+                format!("no Windows release is the default of Kubernetes {patch}"),
+            ),
+            _ => (
+                "overlapping-ranges",
+                format!("Kubernetes {patch} has the defaults {}", names.join(", ")),
+            ),
         };
         report.add_error(rule, "windows", message);
         return;

@@ -18,16 +18,27 @@ pub(super) fn lint_programs(report: &mut Report<'_>) {
 fn lint_table(report: &mut Report<'_>, table: &ProgramTable<'_>) {
     let known = report.catalog.kubernetes_minors();
     for survey in &table.surveyed.0 {
-        if Minor::from_release(&survey.release) != Some(survey.minor) || !known.contains(&survey.minor) {
-            let message =
-                format!("surveyed: {} is not a release of a known line {}", survey.release, survey.minor);
+        if Minor::from_release(&survey.release) != Some(survey.minor)
+            || !known.contains(&survey.minor)
+        {
+            let message = format!(
+                "surveyed: {} is not a release of a known line {}",
+                survey.release, survey.minor
+            );
             report.add_error("dangling-reference", PROGRAMS, message);
         }
     }
     if !table.surveyed.0.is_sorted_by(|a, b| a.minor < b.minor) {
-        report.add_error("order", PROGRAMS, "surveyed lines are not ascending".to_owned());
+        report.add_error(
+            "order",
+            PROGRAMS,
+            "surveyed lines are not ascending".to_owned(),
+        );
     }
-    for minor in known.iter().filter(|minor| table.surveyed.find(**minor).is_none()) {
+    for minor in known
+        .iter()
+        .filter(|minor| table.surveyed.find(**minor).is_none())
+    {
         let message = format!(
             "the programs of Kubernetes {minor} are not surveyed: their flags, feature gates and configuration \
              fields are not checked"
@@ -35,8 +46,18 @@ fn lint_table(report: &mut Report<'_>, table: &ProgramTable<'_>) {
         report.add_warning("not-surveyed", PROGRAMS, message);
     }
     for (name, flags) in &table.flags {
-        lint_ranges(report, table, &format!("{name} flags"), flags.iter().collect());
-        lint_ranges(report, table, &format!("{name} feature gates"), table.list_gates(name).collect());
+        lint_ranges(
+            report,
+            table,
+            &format!("{name} flags"),
+            flags.iter().collect(),
+        );
+        lint_ranges(
+            report,
+            table,
+            &format!("{name} feature gates"),
+            table.list_gates(name).collect(),
+        );
     }
     for (name, fields) in &table.configuration {
         lint_ranges(report, table, name, fields.iter().collect());
@@ -59,8 +80,13 @@ fn lint_ranges(
     for range in &ranges {
         let label = format!("{list} since {}", range.since);
         let bounds = [Some(range.since), range.until];
-        if bounds.iter().flatten().any(|minor| table.surveyed.find(*minor).is_none()) {
-            let message = format!("{label}: the range starts or ends with a line that is not surveyed");
+        if bounds
+            .iter()
+            .flatten()
+            .any(|minor| table.surveyed.find(*minor).is_none())
+        {
+            let message =
+                format!("{label}: the range starts or ends with a line that is not surveyed");
             report.add_error("dangling-reference", PROGRAMS, message);
         }
         if range.until.is_some_and(|until| until < range.since) {
@@ -77,7 +103,8 @@ fn lint_ranges(
     for range in ranges {
         for name in &range.names {
             let earlier = before.insert(&name.0, range);
-            if earlier.is_some_and(|earlier| earlier.until.is_none_or(|until| until >= range.since)) {
+            if earlier.is_some_and(|earlier| earlier.until.is_none_or(|until| until >= range.since))
+            {
                 let message = format!("{list}: {}: ranges overlap", name.0);
                 report.add_error("overlapping-ranges", PROGRAMS, message);
             }

@@ -49,7 +49,11 @@ fn check_value(value: &Value, at: &str, is_source: bool, problems: &mut Vec<Stri
     match value {
         Value::Object(fields) => {
             for (name, value) in fields {
-                let inner = if at.is_empty() { name.clone() } else { format!("{at}.{name}") };
+                let inner = if at.is_empty() {
+                    name.clone()
+                } else {
+                    format!("{at}.{name}")
+                };
                 check_value(value, &inner, name == "source", problems);
             }
         }
@@ -59,7 +63,11 @@ fn check_value(value: &Value, at: &str, is_source: bool, problems: &mut Vec<Stri
             }
         }
         Value::String(text) => {
-            let flaw = if is_source { find_flaw(text) } else { names_notes(text).then_some(NAMES_NOTES) };
+            let flaw = if is_source {
+                find_flaw(text)
+            } else {
+                names_notes(text).then_some(NAMES_NOTES)
+            };
             problems.extend(flaw.map(|flaw| format!("{at}: `{text}` {flaw}")));
         }
         _ => {}
@@ -71,9 +79,15 @@ const NAMES_NOTES: &str = "names notes that readers cannot open";
 /// Whether a text names research notes. A folder of an address is none.
 #[must_use]
 pub fn names_notes(text: &str) -> bool {
-    let starts_word =
-        |at: usize| text[..at].chars().next_back().is_none_or(|before| " \n(`\"'".contains(before));
-    NOTES.iter().any(|note| text.match_indices(note).any(|(at, _)| starts_word(at)))
+    let starts_word = |at: usize| {
+        text[..at]
+            .chars()
+            .next_back()
+            .is_none_or(|before| " \n(`\"'".contains(before))
+    };
+    NOTES
+        .iter()
+        .any(|note| text.match_indices(note).any(|(at, _)| starts_word(at)))
 }
 
 /// The source of a resource that is made for each item of a list.
@@ -93,7 +107,10 @@ fn find_flaw(source: &str) -> Option<&'static str> {
             if reason.contains("; https://") {
                 return Some("has a source after `derived: why`, which must be the last one");
             }
-            return reason.trim().is_empty().then_some("has `derived:` without a reason");
+            return reason
+                .trim()
+                .is_empty()
+                .then_some("has `derived:` without a reason");
         }
         let (part, more) = split_part(rest);
         if !is_url(part) && !is_repository_file(part) {
@@ -119,28 +136,45 @@ fn split_part(text: &str) -> (&str, Option<&str>) {
         }
     }
     let part = &text[..end];
-    let bare = part.strip_suffix(')').and_then(|head| head.split_once(" (")).map_or(part, |(head, _)| head);
+    let bare = part
+        .strip_suffix(')')
+        .and_then(|head| head.split_once(" ("))
+        .map_or(part, |(head, _)| head);
     (bare, text.get(end + 2..))
 }
 
 fn is_url(part: &str) -> bool {
-    let host = part.strip_prefix("https://").and_then(|rest| rest.split(['/', '#', '?']).next());
+    let host = part
+        .strip_prefix("https://")
+        .and_then(|rest| rest.split(['/', '#', '?']).next());
     host.is_some_and(|host| host.contains('.') && !host.starts_with('.'))
-        && part.bytes().all(|b| b.is_ascii_graphic() && !b"\"<>\\`;".contains(&b))
+        && part
+            .bytes()
+            .all(|b| b.is_ascii_graphic() && !b"\"<>\\`;".contains(&b))
 }
 
 fn is_repository_file(part: &str) -> bool {
-    let Some((reference, path)) = part.split_once(' ') else { return false };
-    let Some((repository, tag)) = reference.split_once('@') else { return false };
+    let Some((reference, path)) = part.split_once(' ') else {
+        return false;
+    };
+    let Some((repository, tag)) = reference.split_once('@') else {
+        return false;
+    };
     let is_name = |text: &str| {
-        !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"._-".contains(&b))
+        !text.is_empty()
+            && text
+                .bytes()
+                .all(|b| b.is_ascii_alphanumeric() || b"._-".contains(&b))
     };
     let names: Vec<&str> = repository.split('/').collect();
     matches!(names.as_slice(), [owner, name] if is_name(owner) && is_name(name))
         && tag.split('/').all(is_name)
         && !path.is_empty()
         && !path.contains("  ")
-        && path.split(' ').next().is_some_and(|file| file.contains(['.', '/']) || is_name(file))
+        && path
+            .split(' ')
+            .next()
+            .is_some_and(|file| file.contains(['.', '/']) || is_name(file))
 }
 
 #[cfg(test)]

@@ -12,7 +12,9 @@ pub fn lint_targets(packer: &Tree) -> Vec<Finding> {
     for name in packer.list_folders("targets") {
         let path = format!("targets/{name}/target.json");
         let mut add = |rule: &str, message: String| {
-            findings.push(Finding::new(rule, message, "").with_subject(format!("{}/{path}", packer.label)));
+            findings.push(
+                Finding::new(rule, message, "").with_subject(format!("{}/{path}", packer.label)),
+            );
         };
         match packer.read_json::<Target>(&path) {
             Ok(Some(target)) => lint_target(&target, &mut add),
@@ -38,15 +40,25 @@ fn lint_target(target: &Target, add: &mut impl FnMut(&str, String)) {
 }
 
 fn find_selector_flaw(selector: &Selector) -> Option<&'static str> {
-    let chooses_image = selector.values.iter().any(|value| value.source_image.is_some());
-    (selector.build_time && chooses_image).then_some("chooses the base image, so it is not `buildTime`")
+    let chooses_image = selector
+        .values
+        .iter()
+        .any(|value| value.source_image.is_some());
+    (selector.build_time && chooses_image)
+        .then_some("chooses the base image, so it is not `buildTime`")
 }
 
 fn find_variable_flaw(target: &Target, variable: &Variable) -> Option<&'static str> {
     if let Some(floating) = &variable.floating {
-        let named = floating.list.split('{').skip(1).filter_map(|part| Some(part.split_once('}')?.0));
+        let named = floating
+            .list
+            .split('{')
+            .skip(1)
+            .filter_map(|part| Some(part.split_once('}')?.0));
         if variable.build_time || named.into_iter().any(|name| target.is_build_time(name)) {
-            return Some("chooses the base image: neither it nor the variables of `list` are `buildTime`");
+            return Some(
+                "chooses the base image: neither it nor the variables of `list` are `buildTime`",
+            );
         }
     }
     if variable.build_time {
@@ -56,14 +68,28 @@ fn find_variable_flaw(target: &Target, variable: &Variable) -> Option<&'static s
     if variable.sensitive || !variable.environment.is_empty() {
         return Some("comes from the environment, so it must be `buildTime`");
     }
-    let is_url = variable.pattern.as_ref().is_some_and(|pattern| pattern.starts_with("^http"));
+    let is_url = variable
+        .pattern
+        .as_ref()
+        .is_some_and(|pattern| pattern.starts_with("^http"));
     if is_url && !variable.lock_only && variable.sha256.is_none() {
-        return Some("names what the platform downloads, so `sha256` must name the variable with its digest");
+        return Some(
+            "names what the platform downloads, so `sha256` must name the variable with its digest",
+        );
     }
     if variable.default_from.is_some_and(DefaultFrom::names_image) {
         return Some("names the image, so it must be `buildTime`");
     }
-    let is_build_time = |name: &String| target.selectors.iter().any(|it| it.name == *name && it.build_time);
-    let depends = variable.when.keys().chain(variable.default_unless.keys()).any(is_build_time);
+    let is_build_time = |name: &String| {
+        target
+            .selectors
+            .iter()
+            .any(|it| it.name == *name && it.build_time)
+    };
+    let depends = variable
+        .when
+        .keys()
+        .chain(variable.default_unless.keys())
+        .any(is_build_time);
     depends.then_some("depends on a `buildTime` selector, so it must be `buildTime`")
 }

@@ -32,12 +32,22 @@ impl BuildEnvironment {
             Ok(String::from_utf8_lossy(&bytes).into_owned())
         };
         let find = |text: &str, start: &str, end: &str| -> BTreeSet<String> {
-            let names = text.lines().filter_map(|line| line.trim().strip_prefix(start)?.strip_suffix(end));
+            let names = text
+                .lines()
+                .filter_map(|line| line.trim().strip_prefix(start)?.strip_suffix(end));
             names.map(str::to_owned).collect()
         };
         let declared = find(&read("variables.pkr.hcl")?, "variable \"", "\" {");
-        let open = declared.iter().filter(|name| !values.contains_key(*name)).cloned().collect();
-        Ok(Self { open, declared, missing: find(&read("README.md")?, "- `", "`") })
+        let open = declared
+            .iter()
+            .filter(|name| !values.contains_key(*name))
+            .cloned()
+            .collect();
+        Ok(Self {
+            open,
+            declared,
+            missing: find(&read("README.md")?, "- `", "`"),
+        })
     }
 
     /// The values with those of build-time selectors, which the workspace shows by what it declares.
@@ -48,9 +58,15 @@ impl BuildEnvironment {
         trees: &Trees,
     ) -> Result<BTreeMap<String, Value>> {
         let mut values = values.clone();
-        let Some(name) = &lock.selection.target else { return Ok(values) };
+        let Some(name) = &lock.selection.target else {
+            return Ok(values);
+        };
         let target = load_target(&trees.packer, name)?;
-        for selector in target.selectors.iter().filter(|selector| selector.build_time) {
+        for selector in target
+            .selectors
+            .iter()
+            .filter(|selector| selector.build_time)
+        {
             if let Some(value) = self.find_selected(selector, &target) {
                 values.insert(selector.name.clone(), value.into());
             }
@@ -60,30 +76,48 @@ impl BuildEnvironment {
 
     /// The default, or the first value that the declared variables allow.
     fn find_selected(&self, selector: &Selector, target: &Target) -> Option<String> {
-        let declared = target.variables.iter().filter(|variable| self.declared.contains(&variable.name));
-        let demands: Vec<&Vec<String>> =
-            declared.filter_map(|variable| variable.when.get(&selector.name)).collect();
+        let declared = target
+            .variables
+            .iter()
+            .filter(|variable| self.declared.contains(&variable.name));
+        let demands: Vec<&Vec<String>> = declared
+            .filter_map(|variable| variable.when.get(&selector.name))
+            .collect();
         let fits = |value: &&String| demands.iter().all(|demand| demand.contains(value));
         let values = selector.values.iter().map(|known| &known.value);
-        std::iter::once(&selector.default).chain(values).find(fits).cloned()
+        std::iter::once(&selector.default)
+            .chain(values)
+            .find(fits)
+            .cloned()
     }
 
     /// Gives the plan the variables that the workspace has: declared, open and missing.
     pub(super) fn restore(&self, plan: &mut Plan) {
         let (variables, target) = (&mut plan.variables, &plan.target);
         variables.retain(|name, _| !(self.open.contains(name) && target.is_build_time(name)));
-        let known = target.variables.iter().filter(|variable| !variable.lock_only);
+        let known = target
+            .variables
+            .iter()
+            .filter(|variable| !variable.lock_only);
         // What decides the content of the image is never taken from the workspace.
         let is_declared = |name: &String, build_time: bool| {
-            if build_time { self.declared.contains(name) } else { plan.declared.contains(name) }
+            if build_time {
+                self.declared.contains(name)
+            } else {
+                plan.declared.contains(name)
+            }
         };
         let kept = known.filter(|it| is_declared(&it.name, it.build_time));
         plan.declared = kept.map(|variable| variable.name.clone()).collect();
-        let missing = target.variables.iter().filter(|it| it.build_time && self.open.contains(&it.name));
+        let missing = target
+            .variables
+            .iter()
+            .filter(|it| it.build_time && self.open.contains(&it.name));
         let listed = missing.filter(|variable| self.missing.contains(&variable.name));
         let locked = std::mem::take(&mut plan.missing).into_iter();
-        let mut all: Vec<MissingVariable> =
-            locked.filter(|it| !it.names.iter().any(|name| target.is_build_time(name))).collect();
+        let mut all: Vec<MissingVariable> = locked
+            .filter(|it| !it.names.iter().any(|name| target.is_build_time(name)))
+            .collect();
         all.extend(listed.map(|variable| MissingVariable {
             names: vec![variable.name.clone()],
             description: variable.description.clone(),
@@ -91,7 +125,10 @@ impl BuildEnvironment {
             from: Vec::new(),
         }));
         let order = |missing: &MissingVariable| {
-            target.variables.iter().position(|variable| missing.names.contains(&variable.name))
+            target
+                .variables
+                .iter()
+                .position(|variable| missing.names.contains(&variable.name))
         };
         all.sort_by_key(order);
         plan.missing = all;

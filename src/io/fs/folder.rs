@@ -51,7 +51,12 @@ impl Folder {
     pub(super) fn create_temporary(&self, prefix: &str, mode: u32) -> io::Result<Temporary<'_>> {
         let name = choose_temporary_name(prefix)?;
         let file = self.create_file(&name, mode)?;
-        Ok(Temporary { folder: self, name, file, persisted: false })
+        Ok(Temporary {
+            folder: self,
+            name,
+            file,
+            persisted: false,
+        })
     }
 
     /// A folder that was not there before.
@@ -59,7 +64,12 @@ impl Folder {
         let name = choose_temporary_name(prefix)?;
         self.create_folder(&name)?;
         let folder = self.open_folder(&name)?;
-        Ok(TemporaryFolder { parent: self, name, folder, persisted: false })
+        Ok(TemporaryFolder {
+            parent: self,
+            name,
+            folder,
+            persisted: false,
+        })
     }
 
     /// A new file at a path below, with `/` between its parts, in folders that are made where they are not there.
@@ -83,7 +93,10 @@ impl Folder {
     }
 
     /// Everything below by its path, sorted, links as links. Where `enters` says no, a folder is not looked into.
-    pub(super) fn list_tree(&self, enters: &dyn Fn(&str) -> bool) -> io::Result<Vec<(String, Kind)>> {
+    pub(super) fn list_tree(
+        &self,
+        enters: &dyn Fn(&str) -> bool,
+    ) -> io::Result<Vec<(String, Kind)>> {
         let mut found = Vec::new();
         self.collect_entries("", enters, &mut found)?;
         Ok(found)
@@ -102,7 +115,8 @@ impl Folder {
             let path = format!("{above}{}", name.to_string_lossy());
             found.push((path.clone(), kind));
             if kind == Kind::Folder && enters(&path) {
-                self.open_folder(&name)?.collect_entries(&format!("{path}/"), enters, found)?;
+                self.open_folder(&name)?
+                    .collect_entries(&format!("{path}/"), enters, found)?;
             }
         }
         Ok(())
@@ -114,7 +128,10 @@ impl Folder {
             Kind::Nothing => Ok(()),
             Kind::Folder => {
                 let inner = self.open_folder(name)?;
-                inner.list_names()?.iter().try_for_each(|name| inner.remove_tree(name))?;
+                inner
+                    .list_names()?
+                    .iter()
+                    .try_for_each(|name| inner.remove_tree(name))?;
                 self.remove_folder(name)
             }
             Kind::File | Kind::Link | Kind::Device => self.remove_file(name),
@@ -126,7 +143,10 @@ fn choose_temporary_name(prefix: &str) -> io::Result<OsString> {
     let mut random = [0; 12];
     // Not by the library of the digests: it first fills an entropy pool, which takes longer than a whole preview.
     getrandom::fill(&mut random).map_err(io::Error::other)?;
-    Ok(OsString::from(format!("{prefix}{}.partial", encode_hex(&random))))
+    Ok(OsString::from(format!(
+        "{prefix}{}.partial",
+        encode_hex(&random)
+    )))
 }
 
 impl TemporaryFolder<'_> {
@@ -154,8 +174,7 @@ impl TemporaryFolder<'_> {
         self.persisted = true;
         // Only what was looked at is removed.
         if !self.parent.is_entry(&moved, old)? {
-            let message =
-                "another process replaced the folder in the meantime; what it put there is kept beside it as";
+            let message = "another process replaced the folder in the meantime; what it put there is kept beside it as";
             return Err(io::Error::other(format!("{message} {}", moved.display())));
         }
         self.parent.remove_tree(&moved)
@@ -201,8 +220,11 @@ mod tests {
     #[test]
     fn a_folder_stays_where_it_was_opened() {
         let above = tempfile::tempdir().unwrap();
-        let (own, moved, other) =
-            (above.path().join("own"), above.path().join("moved"), above.path().join("other"));
+        let (own, moved, other) = (
+            above.path().join("own"),
+            above.path().join("moved"),
+            above.path().join("other"),
+        );
         fs::create_dir_all(own.join("out")).unwrap();
         fs::write(own.join("out/old"), "old").unwrap();
         fs::create_dir_all(other.join("out")).unwrap();
@@ -212,12 +234,21 @@ mod tests {
         let partial = place.create_temporary_folder(".out.1-").unwrap();
         fs::rename(&own, &moved).unwrap();
         symlink(&other, &own).unwrap();
-        partial.folder.create_below("a/b/new", 0o666).unwrap().write_all(b"new").unwrap();
+        partial
+            .folder
+            .create_below("a/b/new", 0o666)
+            .unwrap()
+            .write_all(b"new")
+            .unwrap();
         partial.replace(OsStr::new("out"), &old).unwrap();
         assert_eq!(fs::read(moved.join("out/a/b/new")).unwrap(), b"new");
         assert!(!moved.join("out/old").exists() && other.join("out/precious").exists());
         for path in [&moved, &other] {
-            assert_eq!(fs::read_dir(path).unwrap().count(), 1, "nothing temporary stays");
+            assert_eq!(
+                fs::read_dir(path).unwrap().count(),
+                1,
+                "nothing temporary stays"
+            );
         }
     }
 
@@ -233,9 +264,17 @@ mod tests {
         fs::create_dir(above.path().join("out")).unwrap();
         fs::write(above.path().join("out/precious"), "").unwrap();
         let error = partial.replace(OsStr::new("out"), &old).unwrap_err();
-        assert!(error.to_string().contains("replaced the folder in the meantime"), "{error}");
+        assert!(
+            error
+                .to_string()
+                .contains("replaced the folder in the meantime"),
+            "{error}"
+        );
         let kept = place.list_tree(&|_| true).unwrap();
-        assert!(kept.iter().any(|(path, _)| path.ends_with("/precious")), "{kept:?}");
+        assert!(
+            kept.iter().any(|(path, _)| path.ends_with("/precious")),
+            "{kept:?}"
+        );
     }
 
     #[test]
@@ -248,7 +287,12 @@ mod tests {
         let place = Folder::open(above.path()).unwrap();
         assert!(place.create_below("folder/new", 0o666).is_err());
         assert!(place.open_below("folder/secret").is_err() && place.open_below("file").is_err());
-        let kinds: Vec<_> = place.list_tree(&|_| true).unwrap().into_iter().map(|(_, kind)| kind).collect();
+        let kinds: Vec<_> = place
+            .list_tree(&|_| true)
+            .unwrap()
+            .into_iter()
+            .map(|(_, kind)| kind)
+            .collect();
         assert_eq!(kinds, [Kind::Link, Kind::Link]);
         place.remove_tree(OsStr::new("folder")).unwrap();
         assert!(elsewhere.path().join("secret").exists());

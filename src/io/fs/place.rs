@@ -40,7 +40,9 @@ impl Classify for PlaceError {
             Self::Foreign { found, .. } | Self::Changed { found, .. } => {
                 format!("choose another `--out`, or move `{found}` away: imagegen never removes it")
             }
-            Self::Result { .. } => "choose another `--out`, or replace it with `--force`".to_owned(),
+            Self::Result { .. } => {
+                "choose another `--out`, or replace it with `--force`".to_owned()
+            }
             Self::NotADirectory { .. } => "choose another `--out`".to_owned(),
             Self::File(_) => return Vec::new(),
         }]
@@ -58,7 +60,10 @@ pub fn place_directory(
     results: &[&str],
     force: bool,
 ) -> Result<BTreeMap<String, String>, PlaceError> {
-    let digests = files.iter().map(|(name, bytes)| (name.clone(), sha256_hex(bytes))).collect();
+    let digests = files
+        .iter()
+        .map(|(name, bytes)| (name.clone(), sha256_hex(bytes)))
+        .collect();
     place_digested_directory(path, files, &digests, traces, results, force)?;
     Ok(digests)
 }
@@ -81,30 +86,46 @@ pub fn place_digested_directory(
     let failed = |action| file_error(action, path);
     let (parent, name) = split_path(path)?;
     let Some(own_name) = path.file_name() else {
-        return Err(
-            failed("writing")(io::Error::other("name the directory itself: it is replaced whole")).into()
-        );
+        return Err(failed("writing")(io::Error::other(
+            "name the directory itself: it is replaced whole",
+        ))
+        .into());
     };
     let place = Folder::open(parent).map_err(failed("creating"))?;
     let old = match place.find_kind(own_name).map_err(failed("reading"))? {
         Kind::Folder => Some(place.open_folder(own_name).map_err(failed("reading"))?),
         Kind::Nothing => None,
-        _ => return Err(PlaceError::NotADirectory { path: path.to_owned() }),
+        _ => {
+            return Err(PlaceError::NotADirectory {
+                path: path.to_owned(),
+            });
+        }
     };
-    let replaceable = if force { [traces, results].concat() } else { traces.to_vec() };
+    let replaceable = if force {
+        [traces, results].concat()
+    } else {
+        traces.to_vec()
+    };
     let kept = match &old {
         Some(old) => find_kept_files(path, old, files, &replaceable, results)?,
         None => Vec::new(),
     };
     // Leftovers of other processes are no reason not to write.
     let _ = remove_leftovers(&place, &name);
-    let partial = place.create_temporary_folder(&temporary_prefix(&name)).map_err(failed("creating"))?;
+    let partial = place
+        .create_temporary_folder(&temporary_prefix(&name))
+        .map_err(failed("creating"))?;
     write_files(path, &partial.folder, files, digests)?;
-    let Some(old) = old else { return Ok(partial.persist(own_name).map_err(failed("writing"))?) };
+    let Some(old) = old else {
+        return Ok(partial.persist(own_name).map_err(failed("writing"))?);
+    };
     for name in kept {
-        copy_file(&old, &partial.folder, &name).map_err(file_error("copying", &path.join(&name)))?;
+        copy_file(&old, &partial.folder, &name)
+            .map_err(file_error("copying", &path.join(&name)))?;
     }
-    Ok(partial.replace(own_name, &old).map_err(failed("replacing"))?)
+    Ok(partial
+        .replace(own_name, &old)
+        .map_err(failed("replacing"))?)
 }
 
 /// A copy with the rights of the file.
@@ -120,7 +141,11 @@ fn copy_file(from: &Folder, to: &Folder, name: &str) -> io::Result<()> {
 /// # Errors
 /// A file cannot be written.
 pub fn replace_files(path: &Path, files: &BTreeMap<String, Vec<u8>>) -> Result<(), FileError> {
-    let list = if path.is_dir() { read_if_exists(&path.join(WRITTEN))? } else { None };
+    let list = if path.is_dir() {
+        read_if_exists(&path.join(WRITTEN))?
+    } else {
+        None
+    };
     let mut written = parse_written(&list.unwrap_or_default());
     for (name, bytes) in files {
         super::write_file(&path.join(name), bytes)?;
@@ -131,7 +156,10 @@ pub fn replace_files(path: &Path, files: &BTreeMap<String, Vec<u8>>) -> Result<(
     if written.is_empty() {
         return Ok(());
     }
-    let list: String = written.iter().map(|(name, digest)| format!("{digest}  {name}\n")).collect();
+    let list: String = written
+        .iter()
+        .map(|(name, digest)| format!("{digest}  {name}\n"))
+        .collect();
     super::write_file(&path.join(WRITTEN), list.as_bytes())
 }
 
@@ -148,9 +176,12 @@ fn find_kept_files(
     let folders = collect_parent_folders(written.keys().chain(files.keys()));
     let mut kept = Vec::new();
     // What lies in a folder of somebody else's is not looked at.
-    let entries = folder.list_tree(&|name| folders.contains(name)).map_err(reading())?;
+    let entries = folder
+        .list_tree(&|name| folders.contains(name))
+        .map_err(reading())?;
     for (name, kind) in entries {
-        let error = |kind: fn(PathBuf, String) -> PlaceError| Err(kind(path.to_owned(), name.clone()));
+        let error =
+            |kind: fn(PathBuf, String) -> PlaceError| Err(kind(path.to_owned(), name.clone()));
         if kind == Kind::Folder {
             if !folders.contains(&name) {
                 return error(|path, found| PlaceError::Foreign { path, found });
@@ -159,7 +190,8 @@ fn find_kept_files(
         } else if results.contains(&name.as_str()) {
             return error(|path, found| PlaceError::Result { path, found });
         } else if let Some(digest) = written.get(&name) {
-            let found = || digest_below(folder, &name).map_err(file_error("reading", &path.join(&name)));
+            let found =
+                || digest_below(folder, &name).map_err(file_error("reading", &path.join(&name)));
             if kind != Kind::File || found()? != *digest {
                 return error(|path, found| PlaceError::Changed { path, found });
             }
@@ -174,7 +206,8 @@ fn find_kept_files(
 
 /// Packer reads these by itself, and imagegen tells the user to write them.
 fn is_user_values(name: &str) -> bool {
-    !name.contains('/') && (name.ends_with(".auto.pkrvars.json") || name.ends_with(".auto.pkrvars.hcl"))
+    !name.contains('/')
+        && (name.ends_with(".auto.pkrvars.json") || name.ends_with(".auto.pkrvars.hcl"))
 }
 
 /// Every folder that one of these paths lies in.
@@ -195,7 +228,10 @@ fn digest_below(folder: &Folder, name: &str) -> io::Result<String> {
 fn read_list(folder: &Folder) -> io::Result<Vec<u8>> {
     let mut list = Vec::new();
     if folder.find_kind(OsStr::new(WRITTEN))? == Kind::File {
-        folder.open_below(WRITTEN)?.take(LARGEST_READ).read_to_end(&mut list)?;
+        folder
+            .open_below(WRITTEN)?
+            .take(LARGEST_READ)
+            .read_to_end(&mut list)?;
     }
     Ok(list)
 }
@@ -204,7 +240,9 @@ fn read_list(folder: &Folder) -> io::Result<Vec<u8>> {
 fn parse_written(list: &[u8]) -> BTreeMap<String, String> {
     let list = String::from_utf8_lossy(list);
     let lines = list.lines().filter_map(|line| line.split_once("  "));
-    lines.map(|(digest, name)| (name.to_owned(), digest.to_owned())).collect()
+    lines
+        .map(|(digest, name)| (name.to_owned(), digest.to_owned()))
+        .collect()
 }
 
 /// Everything below a directory that is no directory, links too, without the list of what imagegen wrote.
@@ -226,7 +264,10 @@ fn write_files(
     files: &BTreeMap<String, Vec<u8>>,
     digests: &BTreeMap<String, String>,
 ) -> Result<(), FileError> {
-    let list = digests.iter().map(|(name, digest)| format!("{digest}  {name}\n")).collect::<String>();
+    let list = digests
+        .iter()
+        .map(|(name, digest)| format!("{digest}  {name}\n"))
+        .collect::<String>();
     let written = (WRITTEN.to_owned(), list.into_bytes());
     let all: Vec<(&String, &Vec<u8>)> = files.iter().chain([(&written.0, &written.1)]).collect();
     // Together: the first file makes the file system write what the others need too. A process has few open files.
@@ -237,10 +278,14 @@ fn write_files(
                 file.write_all(bytes)?;
                 Ok(file)
             });
-            open.push((name, created.map_err(file_error("writing", &path.join(name)))?));
+            open.push((
+                name,
+                created.map_err(file_error("writing", &path.join(name)))?,
+            ));
         }
         for (name, file) in open {
-            file.sync_all().map_err(file_error("writing", &path.join(name)))?;
+            file.sync_all()
+                .map_err(file_error("writing", &path.join(name)))?;
         }
     }
     Ok(())

@@ -20,7 +20,10 @@ impl Scratch {
         let mut builder = Builder::new();
         builder.prefix(&prefix);
         set_mode(&mut builder, 0o700);
-        builder.tempdir().map(Self).map_err(file_error("creating", &std::env::temp_dir().join(&prefix)))
+        builder
+            .tempdir()
+            .map(Self)
+            .map_err(file_error("creating", &std::env::temp_dir().join(&prefix)))
     }
 
     /// # Errors

@@ -4,7 +4,9 @@ use std::path::Path;
 
 /// The path itself, or the nearest folder above it that is there.
 fn find_nearest_existing(path: &Path) -> Option<&Path> {
-    let there = path.ancestors().find(|part| part.symlink_metadata().is_ok());
+    let there = path
+        .ancestors()
+        .find(|part| part.symlink_metadata().is_ok());
     there.or_else(|| path.is_relative().then(|| Path::new(".")))
 }
 
@@ -21,7 +23,9 @@ fn allowed(folder: &Path) -> bool {
 
 #[cfg(not(unix))]
 fn allowed(folder: &Path) -> bool {
-    folder.metadata().is_ok_and(|metadata| !metadata.permissions().readonly())
+    folder
+        .metadata()
+        .is_ok_and(|metadata| !metadata.permissions().readonly())
 }
 
 /// Bytes that this user may still write there; none where the system does not say.

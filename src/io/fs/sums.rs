@@ -51,7 +51,10 @@ impl Digests {
     /// The file is empty: digests of the empty file pin nothing.
     pub fn file_digests(&self) -> Result<Vec<FileDigest>, ValueError> {
         let sha256 = FileDigest::new(PinAlgorithm::Sha256, self.sha256.clone());
-        let sha512 = self.sha512.clone().map(|digest| FileDigest::new(PinAlgorithm::Sha512, digest));
+        let sha512 = self
+            .sha512
+            .clone()
+            .map(|digest| FileDigest::new(PinAlgorithm::Sha512, digest));
         std::iter::once(sha256).chain(sha512).collect()
     }
 }
@@ -90,7 +93,11 @@ impl Sums {
     #[must_use]
     pub fn new(set: DigestSet) -> Self {
         let sha512 = (set == DigestSet::Both).then(|| Context::new(&SHA512));
-        Self { sha256: Context::new(&SHA256), sha512, size: 0 }
+        Self {
+            sha256: Context::new(&SHA256),
+            sha512,
+            size: 0,
+        }
     }
 
     pub fn add(&mut self, piece: &[u8]) {
@@ -151,11 +158,16 @@ pub fn digest_stream(
 }
 
 /// SHA-512 is slower than all else, so a second thread computes it.
-fn digest_both(reader: &mut dyn Read, each: impl FnMut(&[u8]) -> io::Result<()>) -> io::Result<Digests> {
+fn digest_both(
+    reader: &mut dyn Read,
+    each: impl FnMut(&[u8]) -> io::Result<()>,
+) -> io::Result<Digests> {
     let (filled, pieces) = sync_channel::<Vec<u8>>(BUFFERS);
     let (emptied, buffers) = channel();
     for _ in 0..BUFFERS {
-        emptied.send(Vec::with_capacity(PIECE)).map_err(io::Error::other)?;
+        emptied
+            .send(Vec::with_capacity(PIECE))
+            .map_err(io::Error::other)?;
     }
     std::thread::scope(|scope| {
         let other = scope.spawn(move || {
@@ -168,8 +180,13 @@ fn digest_both(reader: &mut dyn Read, each: impl FnMut(&[u8]) -> io::Result<()>)
             encode_hex(hash.finish().as_ref())
         });
         let digests = feed_pieces(reader, each, filled, &buffers);
-        let sha512 = other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-        Ok(Digests { sha512: Some(sha512), ..digests? })
+        let sha512 = other
+            .join()
+            .unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        Ok(Digests {
+            sha512: Some(sha512),
+            ..digests?
+        })
     })
 }
 

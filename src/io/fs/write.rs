@@ -37,13 +37,27 @@ impl Classify for OverwriteError {
 ///
 /// # Errors
 /// Something else lies there.
-pub fn check_overwrite(path: &Path, what: &'static str, beginnings: &[&str]) -> Result<(), OverwriteError> {
-    let there =
-        if super::is_file(path) { super::read_head(path, 64).unwrap_or_default() } else { Vec::new() };
-    if there.is_empty() || beginnings.iter().any(|beginning| there.starts_with(beginning.as_bytes())) {
+pub fn check_overwrite(
+    path: &Path,
+    what: &'static str,
+    beginnings: &[&str],
+) -> Result<(), OverwriteError> {
+    let there = if super::is_file(path) {
+        super::read_head(path, 64).unwrap_or_default()
+    } else {
+        Vec::new()
+    };
+    if there.is_empty()
+        || beginnings
+            .iter()
+            .any(|beginning| there.starts_with(beginning.as_bytes()))
+    {
         return Ok(());
     }
-    Err(OverwriteError { path: path.to_owned(), what })
+    Err(OverwriteError {
+        path: path.to_owned(),
+        what,
+    })
 }
 
 /// Writes a file whole or not at all.
@@ -51,7 +65,9 @@ pub fn check_overwrite(path: &Path, what: &'static str, beginnings: &[&str]) -> 
 /// # Errors
 /// The folder cannot be written, or something else than a regular file is there.
 pub fn write_file(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
-    write_with(path, |file| file.write_all(bytes).map_err(file_error("writing", path)))
+    write_with(path, |file| {
+        file.write_all(bytes).map_err(file_error("writing", path))
+    })
 }
 
 /// The same for what is too large to be held: `fill` writes it.
@@ -70,7 +86,9 @@ pub fn write_with<E: From<FileError>>(
 /// # Errors
 /// As [`write_file()`].
 pub fn write_secret(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
-    write_as(path, 0o600, |file| file.write_all(bytes).map_err(file_error("writing", path)))
+    write_as(path, 0o600, |file| {
+        file.write_all(bytes).map_err(file_error("writing", path))
+    })
 }
 
 /// As [`write_with()`], for a program.
@@ -97,7 +115,9 @@ fn write_as<E: From<FileError>>(
     check_kind(path, folder.find_kind(final_name).map_err(failed())?)?;
     // Leftovers of other processes are no reason not to write.
     let _ = remove_leftovers(&folder, &name);
-    let mut temporary = folder.create_temporary(&temporary_prefix(&name), mode).map_err(failed())?;
+    let mut temporary = folder
+        .create_temporary(&temporary_prefix(&name), mode)
+        .map_err(failed())?;
     fill(&mut temporary.file)?;
     temporary.file.sync_all().map_err(failed())?;
     temporary.persist(final_name).map_err(failed())?;
@@ -123,10 +143,18 @@ pub(super) fn split_path(path: &Path) -> Result<(&Path, String), FileError> {
     };
     fs::create_dir_all(folder).map_err(|error| match error.kind() {
         // The file that stands in the way is named by the path, and by what it is.
-        io::ErrorKind::AlreadyExists => file_error("writing", path)(io::ErrorKind::NotADirectory.into()),
+        io::ErrorKind::AlreadyExists => {
+            file_error("writing", path)(io::ErrorKind::NotADirectory.into())
+        }
         _ => file_error("creating", folder)(error),
     })?;
-    Ok((folder, path.file_name().unwrap_or_default().to_string_lossy().into_owned()))
+    Ok((
+        folder,
+        path.file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned(),
+    ))
 }
 
 /// A file that is removed unless it is persisted. Its name says which process writes it.
@@ -139,7 +167,9 @@ pub(in crate::io) fn create_temporary(
     let mut builder = Builder::new();
     builder.prefix(&prefix).suffix(".partial").rand_bytes(12);
     set_mode(&mut builder, mode);
-    builder.tempfile_in(folder).map_err(file_error("writing", &folder.join(name)))
+    builder
+        .tempfile_in(folder)
+        .map_err(file_error("writing", &folder.join(name)))
 }
 
 pub(super) fn temporary_prefix(name: &str) -> String {
@@ -200,11 +230,13 @@ impl Log {
     /// The file cannot be made.
     pub fn create(path: &Path) -> Result<Self, FileError> {
         let (parent, _) = split_path(path)?;
-        let found =
-            Folder::open(parent).and_then(|folder| folder.find_kind(path.file_name().unwrap_or_default()));
+        let found = Folder::open(parent)
+            .and_then(|folder| folder.find_kind(path.file_name().unwrap_or_default()));
         check_kind(path, found.map_err(file_error("writing", path))?)?;
         remove_if_exists(path)?;
-        create_private(path).map(Self).map_err(file_error("writing", path))
+        create_private(path)
+            .map(Self)
+            .map_err(file_error("writing", path))
     }
 
     /// A log that cannot be written must not end the build that it tells of.
@@ -223,7 +255,9 @@ mod tests {
         let path = folder.path().join("file");
         write_file(&path, b"old").unwrap();
         assert!(write_file(&path.join("below"), b"new").is_err());
-        let failed = write_with(&path, |_| Err(file_error("writing", &path)(io::Error::other("full"))));
+        let failed = write_with(&path, |_| {
+            Err(file_error("writing", &path)(io::Error::other("full")))
+        });
         assert!(failed.is_err());
         assert_eq!(fs::read(&path).unwrap(), b"old");
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
@@ -238,12 +272,22 @@ mod tests {
         fs::write(&file, "old").unwrap();
         symlink(&file, &link).unwrap();
         let pipe = folder.path().join("pipe");
-        rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, rustix::fs::Mode::RWXU, 0)
-            .unwrap();
+        rustix::fs::mknodat(
+            rustix::fs::CWD,
+            &pipe,
+            rustix::fs::FileType::Fifo,
+            rustix::fs::Mode::RWXU,
+            0,
+        )
+        .unwrap();
         for path in [link.as_path(), &pipe, folder.path(), Path::new("/dev/full")] {
             assert!(write_file(path, b"new").is_err(), "{}", path.display());
             assert!(write_secret(path, b"new").is_err(), "{}", path.display());
-            assert!(write_program_with::<FileError>(path, |_| Ok(())).is_err(), "{}", path.display());
+            assert!(
+                write_program_with::<FileError>(path, |_| Ok(())).is_err(),
+                "{}",
+                path.display()
+            );
             assert!(Log::create(path).is_err(), "{}", path.display());
         }
         assert_eq!(fs::read(&file).unwrap(), b"old");
@@ -256,8 +300,11 @@ mod tests {
     #[test]
     fn a_folder_that_is_exchanged_gets_nothing() {
         let folder = tempfile::tempdir().unwrap();
-        let (own, moved, other) =
-            (folder.path().join("own"), folder.path().join("moved"), folder.path().join("other"));
+        let (own, moved, other) = (
+            folder.path().join("own"),
+            folder.path().join("moved"),
+            folder.path().join("other"),
+        );
         for path in [&own, &other] {
             fs::create_dir(path).unwrap();
             fs::write(path.join("file"), "old").unwrap();
@@ -274,7 +321,11 @@ mod tests {
         assert_eq!(fs::read(other.join("file")).unwrap(), b"old");
         assert_eq!(fs::read(moved.join("file")).unwrap(), b"new");
         for path in [&moved, &other] {
-            assert_eq!(fs::read_dir(path).unwrap().count(), 1, "no temporary file stays");
+            assert_eq!(
+                fs::read_dir(path).unwrap().count(),
+                1,
+                "no temporary file stays"
+            );
         }
         // A write that fails leaves none either.
         fs::remove_file(&own).unwrap();
@@ -297,7 +348,12 @@ mod tests {
         let other = folder.path().join(".other.2147483600-x.partial");
         fs::write(&other, "").unwrap();
         let names: Vec<_> = (0..2)
-            .map(|_| create_temporary(folder.path(), "file", 0o666).unwrap().path().to_owned())
+            .map(|_| {
+                create_temporary(folder.path(), "file", 0o666)
+                    .unwrap()
+                    .path()
+                    .to_owned()
+            })
             .collect();
         assert_ne!(names[0], names[1]);
         write_file(&folder.path().join("file"), b"new").unwrap();

@@ -49,8 +49,11 @@ impl Body {
                 Ok(Err(error)) => return Err(HttpError::from_client(&self.url, error)),
                 // Slow is: a whole window in which less came than must.
                 Err(_) if self.came < self.least => {
-                    let message =
-                        format!("received only {} bytes in {} s", self.came, self.window.as_secs_f32());
+                    let message = format!(
+                        "received only {} bytes in {} s",
+                        self.came,
+                        self.window.as_secs_f32()
+                    );
                     return Err(HttpError::new("too-slow", &self.url, message).with_retry());
                 }
                 Err(_) => {

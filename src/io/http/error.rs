@@ -47,24 +47,40 @@ impl Classify for HttpError {
 
 impl HttpError {
     pub(crate) fn new(code: &'static str, url: &str, message: impl Into<String>) -> Self {
-        Self { code, url: public(url), message: message.into(), retry: Retry::Never }
+        Self {
+            code,
+            url: public(url),
+            message: message.into(),
+            retry: Retry::Never,
+        }
     }
 
     /// A body that ended early.
     pub(crate) fn short_body(url: &str, came: u64, size: u64) -> Self {
-        Self::new("short-body", url, format!("the connection ended after {came} of {size} bytes"))
-            .with_retry()
+        Self::new(
+            "short-body",
+            url,
+            format!("the connection ended after {came} of {size} bytes"),
+        )
+        .with_retry()
     }
 
     /// Not the part that was asked for.
     pub(crate) fn wrong_part(url: &str) -> Self {
-        Self::new("bad-range", url, "the server sent a different range than requested").with_fresh_retry()
+        Self::new(
+            "bad-range",
+            url,
+            "the server sent a different range than requested",
+        )
+        .with_fresh_retry()
     }
 
     #[must_use]
     pub fn hint(&self) -> Option<&'static str> {
         Some(match self.code {
-            "tls" => "`--ca-file FILE` trusts a mirror or proxy with a certificate authority of its own",
+            "tls" => {
+                "`--ca-file FILE` trusts a mirror or proxy with a certificate authority of its own"
+            }
             "dns" | "connect" | "timeout" => {
                 "behind a proxy, set HTTPS_PROXY or `--proxy URL`; `--mirror URL` asks a mirror"
             }
@@ -76,7 +92,9 @@ impl HttpError {
                 "try again later, or send a token, which has a higher limit: `headers` of an override for this host, \
                  and `--allow-header-env`"
             }
-            "bad-proxy" => "name an HTTP or HTTPS proxy: `HTTPS_PROXY=http://HOST:PORT`, or `--proxy URL`",
+            "bad-proxy" => {
+                "name an HTTP or HTTPS proxy: `HTTPS_PROXY=http://HOST:PORT`, or `--proxy URL`"
+            }
             "host-not-allowed" => {
                 "add the host to the policy, or serve the file from your own host: `--mirror URL` or an override"
             }
@@ -86,11 +104,17 @@ impl HttpError {
     }
 
     pub(crate) fn with_retry(self) -> Self {
-        Self { retry: Retry::After(None), ..self }
+        Self {
+            retry: Retry::After(None),
+            ..self
+        }
     }
 
     pub(crate) fn with_fresh_retry(self) -> Self {
-        Self { retry: Retry::Afresh, ..self }
+        Self {
+            retry: Retry::Afresh,
+            ..self
+        }
     }
 
     pub(super) fn from_client(url: &str, error: reqwest::Error) -> Self {
@@ -105,16 +129,28 @@ impl HttpError {
         let told = causes.last().cloned().unwrap_or_else(|| error.to_string());
         let all = causes.join(": ").to_lowercase();
         // A connection that breaks within TLS is like any other that breaks.
-        if all.contains("certificate") || all.contains("fatal alert") || all.contains("corrupt message") {
-            return Self::new("tls", url, format!("the server's certificate is not accepted: {told}"));
+        if all.contains("certificate")
+            || all.contains("fatal alert")
+            || all.contains("corrupt message")
+        {
+            return Self::new(
+                "tls",
+                url,
+                format!("the server's certificate is not accepted: {told}"),
+            );
         }
         if all.contains("dns") || all.contains("lookup address") {
-            return Self::new("dns", url, format!("the host name cannot be resolved: {told}"));
+            return Self::new(
+                "dns",
+                url,
+                format!("the host name cannot be resolved: {told}"),
+            );
         }
         // Only the environment names proxies of other schemes: flags and definitions are checked when they are read.
         if let Some(scheme) = told.strip_prefix("unsupported scheme ") {
-            let message =
-                format!("the proxy of the environment has the scheme `{scheme}`, which is not supported");
+            let message = format!(
+                "the proxy of the environment has the scheme `{scheme}`, which is not supported"
+            );
             return Self::new("bad-proxy", url, message);
         }
         let code = match () {
@@ -128,9 +164,12 @@ impl HttpError {
 
     pub(super) fn from_status(url: &str, status: StatusCode, headers: &HeaderMap) -> Self {
         // GitHub's API says so (https://docs.github.com/en/rest/using-the-rest-api/rate-limits-for-the-rest-api).
-        let left = headers.get("x-ratelimit-remaining").and_then(|left| left.to_str().ok());
+        let left = headers
+            .get("x-ratelimit-remaining")
+            .and_then(|left| left.to_str().ok());
         if matches!(status.as_u16(), 403 | 429) && left.map(str::trim) == Some("0") {
-            let message = format!("the server answers {status}: its limit of requests is reached for now");
+            let message =
+                format!("the server answers {status}: its limit of requests is reached for now");
             return Self::new("rate-limit", url, message);
         }
         let code = match status.as_u16() {
@@ -143,13 +182,19 @@ impl HttpError {
         };
         let error = Self::new(code, url, format!("the server answers {status}"));
         match status.as_u16() {
-            408 | 429 | 500 | 502..=504 => Self { retry: Retry::After(retry_after(headers)), ..error },
+            408 | 429 | 500 | 502..=504 => Self {
+                retry: Retry::After(retry_after(headers)),
+                ..error
+            },
             _ => error,
         }
     }
 }
 
-#[expect(clippy::disallowed_methods, reason = "a date in a header means something only against the clock")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a date in a header means something only against the clock"
+)]
 fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     parse_retry_after(headers.get(RETRY_AFTER)?.to_str().ok()?, SystemTime::now())
 }
@@ -189,9 +234,17 @@ mod tests {
     #[test]
     fn servers_say_when_to_come_again() {
         let mut headers = HeaderMap::new();
-        for (text, expected) in [("7", Some(7)), ("Fri, 21 Nov 2014 00:00:00 GMT", Some(0)), ("soon", None)] {
+        for (text, expected) in [
+            ("7", Some(7)),
+            ("Fri, 21 Nov 2014 00:00:00 GMT", Some(0)),
+            ("soon", None),
+        ] {
             headers.insert(RETRY_AFTER, text.parse().expect("header"));
-            assert_eq!(retry_after(&headers), expected.map(Duration::from_secs), "{text}");
+            assert_eq!(
+                retry_after(&headers),
+                expected.map(Duration::from_secs),
+                "{text}"
+            );
         }
     }
 }

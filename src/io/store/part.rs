@@ -44,16 +44,34 @@ impl Store {
     /// # Errors
     /// The store cannot be written.
     pub fn open_part(&self, url: &str) -> Result<Option<Part>, FileError> {
-        let path = self.root.join("partial").join(format!("{}.part", sha256_hex(url.as_bytes())));
-        let Some(file) = lock_file(&path, true)? else { return Ok(None) };
+        let path = self
+            .root
+            .join("partial")
+            .join(format!("{}.part", sha256_hex(url.as_bytes())));
+        let Some(file) = lock_file(&path, true)? else {
+            return Ok(None);
+        };
         let state_path = path.with_extension("json");
-        let known = fs::read(&state_path).ok().and_then(|bytes| serde_json::from_slice::<State>(&bytes).ok());
-        let state = known.clone().unwrap_or_else(|| State { url: public(url), ..State::default() });
-        let mut part =
-            Part { store: self.clone(), url: url.to_owned(), path, state_path, state, file: Arc::new(file) };
+        let known = fs::read(&state_path)
+            .ok()
+            .and_then(|bytes| serde_json::from_slice::<State>(&bytes).ok());
+        let state = known.clone().unwrap_or_else(|| State {
+            url: public(url),
+            ..State::default()
+        });
+        let mut part = Part {
+            store: self.clone(),
+            url: url.to_owned(),
+            path,
+            state_path,
+            state,
+            file: Arc::new(file),
+        };
         match known {
             None => part.clear()?,
-            Some(State { whole: Some(whole), .. }) => part.truncate(whole)?,
+            Some(State {
+                whole: Some(whole), ..
+            }) => part.truncate(whole)?,
             Some(_) => {}
         }
         Ok(Some(part))
@@ -63,13 +81,17 @@ impl Store {
     pub(super) fn collect_parts(&self, age: Duration) -> Result<Vec<PathBuf>, FileError> {
         let mut removed = Vec::new();
         let files = files_below(&self.root.join("partial"))?.into_iter();
-        let is_part =
-            |path: &PathBuf| path.file_stem().is_some_and(|name| is_digest(&name.to_string_lossy(), 64));
+        let is_part = |path: &PathBuf| {
+            path.file_stem()
+                .is_some_and(|name| is_digest(&name.to_string_lossy(), 64))
+        };
         for path in files.filter(is_part) {
             let is = |kind: &str| path.extension().is_some_and(|extension| extension == kind);
             if is("part") && is_older(&path, age) {
                 // Who waits for the lock sees that the file has lost its name.
-                let Some(_lock) = lock_file(&path, false)? else { continue };
+                let Some(_lock) = lock_file(&path, false)? else {
+                    continue;
+                };
                 remove_if_exists(&path.with_extension("json"))?;
                 remove_if_exists(&path)?;
                 removed.push(path);
@@ -84,7 +106,11 @@ impl Store {
 /// The file with its lock; none while another process has it, or where there is none.
 fn lock_file(path: &Path, create: bool) -> Result<Option<File>, FileError> {
     let mut options = OpenOptions::new();
-    options.create(create).truncate(false).read(true).write(true);
+    options
+        .create(create)
+        .truncate(false)
+        .read(true)
+        .write(true);
     #[cfg(unix)]
     {
         use std::os::unix::fs::OpenOptionsExt as _;
@@ -98,7 +124,9 @@ fn lock_file(path: &Path, create: bool) -> Result<Option<File>, FileError> {
         Err(error) => return Err(file_error("writing", path)(error)),
     };
     if !file.metadata().is_ok_and(|metadata| metadata.is_file()) {
-        return Err(file_error("writing", path)(std::io::Error::other("it is not a regular file")));
+        return Err(file_error("writing", path)(std::io::Error::other(
+            "it is not a regular file",
+        )));
     }
     match file.try_lock() {
         // Whoever held it before may have renamed it: then the name stands for another file now.
@@ -128,7 +156,11 @@ impl Part {
     /// # Errors
     /// The part cannot be read.
     pub fn len(&self) -> Result<u64, FileError> {
-        Ok(self.file.metadata().map_err(file_error("reading", &self.path))?.len())
+        Ok(self
+            .file
+            .metadata()
+            .map_err(file_error("reading", &self.path))?
+            .len())
     }
 
     /// # Errors
@@ -148,7 +180,9 @@ impl Part {
     /// # Errors
     /// The part cannot be written.
     pub fn clear(&mut self) -> Result<(), FileError> {
-        self.file.set_len(0).map_err(file_error("writing", &self.path))?;
+        self.file
+            .set_len(0)
+            .map_err(file_error("writing", &self.path))?;
         self.record_etag(None)
     }
 
@@ -158,9 +192,14 @@ impl Part {
     /// The part cannot be written.
     pub fn truncate(&mut self, length: u64) -> Result<(), FileError> {
         if self.len()? > length {
-            self.file.set_len(length).map_err(file_error("writing", &self.path))?;
+            self.file
+                .set_len(length)
+                .map_err(file_error("writing", &self.path))?;
         }
-        self.save_state(State { whole: None, ..self.state.clone() })
+        self.save_state(State {
+            whole: None,
+            ..self.state.clone()
+        })
     }
 
     /// Remembers which file the part is of.
@@ -168,7 +207,11 @@ impl Part {
     /// # Errors
     /// The part cannot be written.
     pub fn record_etag(&mut self, etag: Option<&str>) -> Result<(), FileError> {
-        self.save_state(State { etag: etag.map(str::to_owned), whole: None, ..self.state.clone() })
+        self.save_state(State {
+            etag: etag.map(str::to_owned),
+            whole: None,
+            ..self.state.clone()
+        })
     }
 
     /// Remembers that behind the first `length` bytes there are gaps.
@@ -176,7 +219,10 @@ impl Part {
     /// # Errors
     /// The part cannot be written.
     pub fn record_prefix(&mut self, length: u64) -> Result<(), FileError> {
-        self.save_state(State { whole: Some(length), ..self.state.clone() })
+        self.save_state(State {
+            whole: Some(length),
+            ..self.state.clone()
+        })
     }
 
     fn save_state(&mut self, state: State) -> Result<(), FileError> {
@@ -192,7 +238,9 @@ impl Part {
     /// # Errors
     /// As the system says, mostly that the disk is full.
     pub fn append(&mut self, piece: &[u8]) -> Result<(), FileError> {
-        (&*self.file).write_all(piece).map_err(file_error("writing", &self.path))
+        (&*self.file)
+            .write_all(piece)
+            .map_err(file_error("writing", &self.path))
     }
 
     /// Goes to the end, where [`Part::append`] writes.
@@ -200,7 +248,9 @@ impl Part {
     /// # Errors
     /// The part cannot be read.
     pub fn seek_end(&mut self) -> Result<(), FileError> {
-        (&*self.file).seek(SeekFrom::End(0)).map_err(file_error("reading", &self.path))?;
+        (&*self.file)
+            .seek(SeekFrom::End(0))
+            .map_err(file_error("reading", &self.path))?;
         Ok(())
     }
 
@@ -209,12 +259,21 @@ impl Part {
     ///
     /// # Errors
     /// The part cannot be read.
-    pub fn read_pieces(&self, first: u64, length: u64, mut each: impl FnMut(&[u8])) -> Result<(), FileError> {
-        (&*self.file).seek(SeekFrom::Start(first)).map_err(file_error("reading", &self.path))?;
+    pub fn read_pieces(
+        &self,
+        first: u64,
+        length: u64,
+        mut each: impl FnMut(&[u8]),
+    ) -> Result<(), FileError> {
+        (&*self.file)
+            .seek(SeekFrom::Start(first))
+            .map_err(file_error("reading", &self.path))?;
         let mut bytes = (&*self.file).take(length);
         let mut piece = vec![0; 1 << 18];
         loop {
-            let read = bytes.read(&mut piece).map_err(file_error("reading", &self.path))?;
+            let read = bytes
+                .read(&mut piece)
+                .map_err(file_error("reading", &self.path))?;
             if read == 0 {
                 return Ok(());
             }
@@ -225,7 +284,10 @@ impl Part {
     /// What writes anywhere in the part, from any thread.
     #[must_use]
     pub fn share_writer(&self) -> Pen {
-        Pen { file: Arc::clone(&self.file), path: self.path.clone() }
+        Pen {
+            file: Arc::clone(&self.file),
+            path: self.path.clone(),
+        }
     }
 
     /// The part as a whole file of the store.

@@ -18,7 +18,9 @@ impl Store {
         let mut damaged = Vec::new();
         let objects = self.list_objects()?;
         for object in &objects {
-            if ignore_missing(digest_file(&object.path))?.is_some_and(|found| found.sha256 != object.sha256) {
+            if ignore_missing(digest_file(&object.path))?
+                .is_some_and(|found| found.sha256 != object.sha256)
+            {
                 damaged.push(object.clone());
             }
         }
@@ -27,9 +29,14 @@ impl Store {
 
     fn list_objects(&self) -> Result<Vec<Object>, FileError> {
         let files = files_below(&self.root.join("objects/sha256"))?.into_iter();
-        let objects = files.map(|path| Object { sha256: path_name(&path), path });
+        let objects = files.map(|path| Object {
+            sha256: path_name(&path),
+            path,
+        });
         Ok(objects
-            .filter(|object| is_digest(&object.sha256, 64) && self.object_path(&object.sha256) == object.path)
+            .filter(|object| {
+                is_digest(&object.sha256, 64) && self.object_path(&object.sha256) == object.path
+            })
             .collect())
     }
 
@@ -52,12 +59,17 @@ impl Store {
         }
         // Nothing is half-written for longer than this.
         let hour = Duration::from_secs(60 * 60).min(age);
-        for folder in
-            ["objects", "sha512", "urls", "partial", "tools", "plugins"].map(|name| self.root.join(name))
+        for folder in ["objects", "sha512", "urls", "partial", "tools", "plugins"]
+            .map(|name| self.root.join(name))
         {
-            let files = if folder.is_dir() { files_below(&folder)? } else { Vec::new() };
-            for path in
-                files.into_iter().filter(|path| is_temporary(&path_name(path)) && is_older(path, hour))
+            let files = if folder.is_dir() {
+                files_below(&folder)?
+            } else {
+                Vec::new()
+            };
+            for path in files
+                .into_iter()
+                .filter(|path| is_temporary(&path_name(path)) && is_older(path, hour))
             {
                 remove_if_exists(&path)?;
                 removed.push(path);
@@ -68,7 +80,8 @@ impl Store {
             let files = files_below(&self.root.join(folder))?.into_iter();
             for path in files.filter(|path| is_digest(&path_name(path), length)) {
                 let text = fs::read_to_string(&path).unwrap_or_default();
-                let digest = serde_json::from_str::<Origin>(&text).map_or(text, |origin| origin.sha256);
+                let digest =
+                    serde_json::from_str::<Origin>(&text).map_or(text, |origin| origin.sha256);
                 if self.find_sha256(&digest).is_none() {
                     remove_if_exists(&path)?;
                 }
@@ -80,7 +93,9 @@ impl Store {
 
 /// `.copy.4711-aB3dE5gH7jK9.partial`: what one of our processes writes.
 fn is_temporary(name: &str) -> bool {
-    let process = name.strip_prefix('.').and_then(|name| name.strip_suffix(".partial"));
+    let process = name
+        .strip_prefix('.')
+        .and_then(|name| name.strip_suffix(".partial"));
     let process = process.and_then(|name| name.rsplit_once('.')?.1.split_once('-'));
     process.is_some_and(|(id, random)| {
         id.parse::<u32>().is_ok() && random.bytes().all(|byte| byte.is_ascii_alphanumeric())
@@ -100,11 +115,20 @@ pub(super) fn files_below(root: &Path) -> Result<Vec<PathBuf>, FileError> {
             Ok(entry) if entry.file_type().is_file() => files.push(entry.into_path()),
             Ok(_) => {}
             // Another process may remove files while this one looks.
-            Err(error) if error.io_error().is_some_and(|error| error.kind() == io::ErrorKind::NotFound) => {}
+            Err(error)
+                if error
+                    .io_error()
+                    .is_some_and(|error| error.kind() == io::ErrorKind::NotFound) => {}
             Err(error) => {
                 let path = error.path().unwrap_or(root).to_owned();
-                let source = error.into_io_error().unwrap_or_else(|| io::Error::other("a loop of links"));
-                return Err(FileError { action: "reading", path, source });
+                let source = error
+                    .into_io_error()
+                    .unwrap_or_else(|| io::Error::other("a loop of links"));
+                return Err(FileError {
+                    action: "reading",
+                    path,
+                    source,
+                });
             }
         }
     }

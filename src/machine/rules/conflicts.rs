@@ -24,7 +24,12 @@ pub(super) fn check_resource_names(context: &Context<'_>, problems: &mut Problem
 pub(super) fn check_claims(context: &Context<'_>, problems: &mut Problems<'_>) {
     let mut standing: BTreeMap<&Identity, Vec<&Act<'_>>> = BTreeMap::new();
     for act in context.acts {
-        let Act { resource, effect, identity, .. } = act;
+        let Act {
+            resource,
+            effect,
+            identity,
+            ..
+        } = act;
         let earlier = standing.entry(identity).or_default();
         if let Some((first, fact)) = find_disagreement(earlier, effect) {
             problems.add_problem(
@@ -39,8 +44,14 @@ pub(super) fn check_claims(context: &Context<'_>, problems: &mut Problems<'_>) {
 }
 
 /// The first fact that an earlier resource states differently. A later one may replace what is part of the build.
-fn find_disagreement<'a>(earlier: &[&'a Act<'_>], later: &Effect<'_>) -> Option<(&'a Resource, String)> {
-    let mut lasting = earlier.iter().filter(|act| act.resource.scope != Scope::Build).peekable();
+fn find_disagreement<'a>(
+    earlier: &[&'a Act<'_>],
+    later: &Effect<'_>,
+) -> Option<(&'a Resource, String)> {
+    let mut lasting = earlier
+        .iter()
+        .filter(|act| act.resource.scope != Scope::Build)
+        .peekable();
     // Most things have one resource: facts are compared only where there are two.
     lasting.peek()?;
     let facts = collect_claims(&later.kind);
@@ -59,24 +70,51 @@ fn collect_claims(kind: &ResourceKind) -> Map<String, Value> {
     if !properties.identity().is_path() {
         return kind.facts();
     }
-    facts.insert("ensure".to_owned(), if properties.is_absent() { "absent" } else { "present" }.into());
+    facts.insert(
+        "ensure".to_owned(),
+        if properties.is_absent() {
+            "absent"
+        } else {
+            "present"
+        }
+        .into(),
+    );
     if properties.is_absent() {
         return facts;
     }
     let (name, mut own) = kind.to_json();
-    let type_name = if properties.file().is_some() { "file" } else { name.as_str() };
+    let type_name = if properties.file().is_some() {
+        "file"
+    } else {
+        name.as_str()
+    };
     facts.insert("type".to_owned(), type_name.into());
-    let stated = ["sddl", "target"].into_iter().filter_map(|name| Some((name, own.shift_remove(name)?)));
-    let bytes = properties.bytes().map(|bytes| ("content", Value::String(bytes)));
-    facts.extend(bytes.into_iter().chain(stated).map(|(name, value)| (name.to_owned(), value)));
+    let stated = ["sddl", "target"]
+        .into_iter()
+        .filter_map(|name| Some((name, own.shift_remove(name)?)));
+    let bytes = properties
+        .bytes()
+        .map(|bytes| ("content", Value::String(bytes)));
+    facts.extend(
+        bytes
+            .into_iter()
+            .chain(stated)
+            .map(|(name, value)| (name.to_owned(), value)),
+    );
     facts
 }
 
 /// A directory that a resource empties or removes loses what an earlier resource put into it.
 pub(super) fn check_removals(context: &Context<'_>, problems: &mut Problems<'_>) {
-    let created: Vec<&Act<'_>> = context.acts.iter().filter(|act| creates_path(act)).collect();
+    let created: Vec<&Act<'_>> = context
+        .acts
+        .iter()
+        .filter(|act| creates_path(act))
+        .collect();
     for (index, resource) in context.resources.iter().enumerate() {
-        let ResourceKind::Directory(it) = &resource.kind else { continue };
+        let ResourceKind::Directory(it) = &resource.kind else {
+            continue;
+        };
         if matches!(it.state, DirectoryState::Present { .. }) {
             continue;
         }

@@ -18,7 +18,9 @@ pub(super) fn check_feature_order(context: &Context<'_>, problems: &mut Problems
         }
     }
     for service in context.machine.present_resources::<Service>() {
-        let Some(command) = Command::from_service(service.settings) else { continue };
+        let Some(command) = Command::from_service(service.settings) else {
+            continue;
+        };
         if let Some(feature) = find_needed_feature(context, command.program)
             && find_installer(context, feature).is_none()
         {
@@ -27,14 +29,21 @@ pub(super) fn check_feature_order(context: &Context<'_>, problems: &mut Problems
     }
 }
 
-fn check_installer(context: &Context<'_>, problems: &mut Problems<'_>, resource: &Resource, feature: &str) {
+fn check_installer(
+    context: &Context<'_>,
+    problems: &mut Problems<'_>,
+    resource: &Resource,
+    feature: &str,
+) {
     match find_installer(context, feature) {
         None => report_missing(problems, resource, feature),
         Some(installer)
             if fold::restarts_before(installer.phase) >= fold::restarts_before(resource.phase) =>
         {
-            let message =
-                format!("needs the feature `{feature}` before the restart that follows `{}`", installer.name);
+            let message = format!(
+                "needs the feature `{feature}` before the restart that follows `{}`",
+                installer.name
+            );
             problems.add_problem(Rule::FeatureBeforeRestart, resource, message, WAIT);
         }
         Some(_) => {}
@@ -47,10 +56,15 @@ fn report_missing(problems: &mut Problems<'_>, by: &impl Subject, feature: &str)
 }
 
 fn find_installer<'a>(context: &Context<'a>, feature: &str) -> Option<&'a Resource> {
-    context.resources.iter().find(|resource| match &resource.kind {
-        ResourceKind::WindowsFeature(it) => it.installed && it.feature.eq_ignore_ascii_case(feature),
-        _ => false,
-    })
+    context
+        .resources
+        .iter()
+        .find(|resource| match &resource.kind {
+            ResourceKind::WindowsFeature(it) => {
+                it.installed && it.feature.eq_ignore_ascii_case(feature)
+            }
+            _ => false,
+        })
 }
 
 /// The feature without which the resource cannot be applied, or cannot hold.
@@ -62,14 +76,17 @@ fn required_feature<'a>(context: &Context<'a>, resource: &Resource) -> Option<&'
             let settings = it.desired.present()?;
             match inbox::find_service_origin(&it.service_name, platform) {
                 Some(inbox::From::Feature(feature)) if settings.program.is_none() => Some(feature),
-                _ if settings.state == Some(ServiceState::Running) => {
-                    find_needed_feature(context, settings.program.as_deref().unwrap_or(&it.service_name))
-                }
+                _ if settings.state == Some(ServiceState::Running) => find_needed_feature(
+                    context,
+                    settings.program.as_deref().unwrap_or(&it.service_name),
+                ),
                 _ => None,
             }
         }
         ResourceKind::Assertion(it) => {
-            let AssertionCheck::Service { service_name, .. } = &it.check else { return None };
+            let AssertionCheck::Service { service_name, .. } = &it.check else {
+                return None;
+            };
             match inbox::find_service_origin(service_name, platform) {
                 Some(inbox::From::Feature(feature)) => Some(feature),
                 _ => find_needed_feature(context, service_name),
@@ -82,5 +99,10 @@ fn required_feature<'a>(context: &Context<'a>, resource: &Resource) -> Option<&'
 /// The feature that a program or service needs.
 fn find_needed_feature<'a>(context: &Context<'a>, name: &str) -> Option<&'a str> {
     let stem = paths::file_stem(name);
-    context.expectations.needs.iter().find(|need| need.program == stem).map(|need| need.feature.as_str())
+    context
+        .expectations
+        .needs
+        .iter()
+        .find(|need| need.program == stem)
+        .map(|need| need.feature.as_str())
 }

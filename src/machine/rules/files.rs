@@ -13,10 +13,13 @@ pub(super) fn check_parent_directories(context: &Context<'_>, problems: &mut Pro
         if !act.identity.is_path() || act.is_absent() || act.effect.creates_parents {
             continue;
         }
-        let Some(parent) = paths::parent_path(name) else { continue };
+        let Some(parent) = paths::parent_path(name) else {
+            continue;
+        };
         if !context.history.exists_before(&parent, act.index) {
             let message = format!("puts {name} into {parent}, which does not exist at that point");
-            let remedy = "add a `directory` resource for it before this one, with its access control";
+            let remedy =
+                "add a `directory` resource for it before this one, with its access control";
             problems.add_problem(Rule::ParentDirectoryMissing, act.resource, message, remedy);
         }
     }
@@ -25,7 +28,10 @@ pub(super) fn check_parent_directories(context: &Context<'_>, problems: &mut Pro
 pub(super) fn check_path_entries(context: &Context<'_>, problems: &mut Problems<'_>) {
     for (it, origin) in context.machine.resources_of::<PathEntry>() {
         if context.is_on_path(&it.entry) && !context.exists(&it.entry) {
-            let message = format!("puts {} on the PATH, but the directory does not exist", it.entry);
+            let message = format!(
+                "puts {} on the PATH, but the directory does not exist",
+                it.entry
+            );
             let remedy = "create the directory, or remove the entry";
             problems.add_problem(Rule::PathEntryWithoutDirectory, origin, message, remedy);
         }
@@ -34,16 +40,31 @@ pub(super) fn check_path_entries(context: &Context<'_>, problems: &mut Problems<
 
 pub(super) fn check_environment(context: &Context<'_>, problems: &mut Problems<'_>) {
     let variables = context.machine.present_resources::<EnvironmentVariable>();
-    let variables = variables.map(|it| (it.it.variable.as_str(), it.settings.value.as_str(), it.origin));
-    let of_services = context.machine.present_resources::<Service>().flat_map(|service| {
-        let pairs = service.settings.environment.iter().flatten().filter_map(|pair| pair.split_once('='));
-        pairs.map(move |(name, value)| (name, value, service.origin))
+    let variables = variables.map(|it| {
+        (
+            it.it.variable.as_str(),
+            it.settings.value.as_str(),
+            it.origin,
+        )
     });
+    let of_services = context
+        .machine
+        .present_resources::<Service>()
+        .flat_map(|service| {
+            let pairs = service
+                .settings
+                .environment
+                .iter()
+                .flatten()
+                .filter_map(|pair| pair.split_once('='));
+            pairs.map(move |(name, value)| (name, value, service.origin))
+        });
     for (name, value, origin) in variables.chain(of_services) {
         let is_file = paths::find_fault(value).is_none() && paths::has_extension(value);
         if is_file && !context.exists(value) && !context.is_created_later(value) {
             let message = format!("sets {name} to {value}, which no resource creates");
-            let remedy = "create the file, or declare in provisioners/later.json which program creates it";
+            let remedy =
+                "create the file, or declare in provisioners/later.json which program creates it";
             problems.add_problem(Rule::EnvironmentNamesMissingFile, origin, message, remedy);
         }
     }
@@ -53,7 +74,10 @@ pub(super) fn check_link_targets(context: &Context<'_>, problems: &mut Problems<
     for link in context.machine.present_resources::<Symlink>() {
         let target = &link.settings.target;
         if !context.exists(target) && !context.is_created_later(target) {
-            let message = format!("links {} to {target}, which no resource creates", link.it.path);
+            let message = format!(
+                "links {} to {target}, which no resource creates",
+                link.it.path
+            );
             let remedy = "add a `directory` resource for the target";
             problems.add_problem(Rule::LinkTargetMissing, link.origin, message, remedy);
         }
@@ -64,7 +88,9 @@ pub(super) fn check_link_targets(context: &Context<'_>, problems: &mut Problems<
 pub(super) fn check_tools(context: &Context<'_>, problems: &mut Problems<'_>) {
     for (index, resource) in context.resources.iter().enumerate() {
         let program = resource.kind.properties().program();
-        let Some(program) = program.filter(|program| paths::is_absolute(program)) else { continue };
+        let Some(program) = program.filter(|program| paths::is_absolute(program)) else {
+            continue;
+        };
         if !context.history.exists_before(program, index) {
             let message = format!("runs {program}, which does not exist at that point");
             let remedy = "put the program on the machine in an earlier resource";

@@ -11,27 +11,43 @@ use super::{Context, Problems};
 
 const CONTAINERD: &str = r"\\.\pipe\containerd-containerd";
 const DOCKERSHIM: &str = r"\\.\pipe\dockershim";
-const DECLARE: &str = "create the file, or declare in provisioners/later.json which program creates it";
+const DECLARE: &str =
+    "create the file, or declare in provisioners/later.json which program creates it";
 const TABLE: &str = "correct the version range in manifests/kubernetes/flags.json";
 
 pub(super) fn check_flags(context: &Context<'_>, problems: &mut Problems<'_>) {
     for service in context.machine.present_resources::<Service>() {
-        let Some(command) = Command::from_service(service.settings) else { continue };
-        let Some(program) = context.expectations.programs.get(&command.program_stem()) else { continue };
+        let Some(command) = Command::from_service(service.settings) else {
+            continue;
+        };
+        let Some(program) = context.expectations.programs.get(&command.program_stem()) else {
+            continue;
+        };
         for (flag, value) in command.flags() {
             if !lists_name(&program.flags, flag) {
-                let message =
-                    format!("`--{flag}` is not a flag of {} {}", command.program_stem(), program.version);
+                let message = format!(
+                    "`--{flag}` is not a flag of {} {}",
+                    command.program_stem(),
+                    program.version
+                );
                 problems.add_problem(Rule::UnknownFlag, service.origin, message, TABLE);
             } else if flag == "feature-gates" {
-                check_gates(program, &command, value.unwrap_or_default(), service.origin, problems);
+                check_gates(
+                    program,
+                    &command,
+                    value.unwrap_or_default(),
+                    service.origin,
+                    problems,
+                );
             }
         }
     }
 }
 
 fn lists_name(known: &[String], name: &str) -> bool {
-    known.iter().any(|known| known.trim_start_matches('-') == name)
+    known
+        .iter()
+        .any(|known| known.trim_start_matches('-') == name)
 }
 
 fn check_gates(
@@ -44,7 +60,11 @@ fn check_gates(
     for pair in value.split(',').filter(|pair| !pair.is_empty()) {
         let (gate, state) = pair.split_once('=').unwrap_or((pair, ""));
         let message = if !lists_name(&program.feature_gates, gate) {
-            format!("`{gate}` is not a feature gate of {} {}", command.program_stem(), program.version)
+            format!(
+                "`{gate}` is not a feature gate of {} {}",
+                command.program_stem(),
+                program.version
+            )
         } else if !matches!(state, "true" | "false") {
             format!("feature gate `{gate}` is set to `{state}`, not to true or false")
         } else {
@@ -65,19 +85,23 @@ pub(super) fn check_flag_paths(context: &Context<'_>, problems: &mut Problems<'_
                 continue;
             }
             if !context.is_created_later(path) {
-                let message = format!("`{flag}` of service `{name}` names {path}, which no resource creates");
+                let message =
+                    format!("`{flag}` of service `{name}` names {path}, which no resource creates");
                 problems.add_problem(Rule::FlagFileMissing, service.origin, message, DECLARE);
             } else if early.is_none() && is_created_by_another(context, &service, path) {
                 early = Some((flag, path));
             }
         }
-        let starts_with_windows =
-            matches!(service.settings.start_type, Some(StartType::Auto | StartType::Delayed));
+        let starts_with_windows = matches!(
+            service.settings.start_type,
+            Some(StartType::Auto | StartType::Delayed)
+        );
         if let Some((flag, path)) = early.filter(|_| starts_with_windows) {
             let message = format!(
                 "service `{name}` starts with Windows, but `{flag}` names {path}, which is created later"
             );
-            let remedy = "set `startType` to `manual`; the program that creates the file starts the service";
+            let remedy =
+                "set `startType` to `manual`; the program that creates the file starts the service";
             problems.add_problem(Rule::ServiceStartsTooEarly, service.origin, message, remedy);
         }
     }
@@ -86,36 +110,51 @@ pub(super) fn check_flag_paths(context: &Context<'_>, problems: &mut Problems<'_
 /// The same for a command line in the registry, which a service wrapper reads.
 pub(super) fn check_argument_files(context: &Context<'_>, problems: &mut Problems<'_>) {
     for value in context.machine.present_resources::<RegistryValue>() {
-        let Some(file) = &value.settings.arguments_file else { continue };
+        let Some(file) = &value.settings.arguments_file else {
+            continue;
+        };
         if !context.exists(&file.path) && !context.is_created_later(&file.path) {
             let name = &value.it.value_name;
-            let message =
-                format!("`argumentsFile` of `{name}` names {}, which no resource creates", file.path);
+            let message = format!(
+                "`argumentsFile` of `{name}` names {}, which no resource creates",
+                file.path
+            );
             problems.add_problem(Rule::FlagFileMissing, value.origin, message, DECLARE);
         }
     }
 }
 
 /// Whether another program than the service itself creates the path: a service writes its own logs.
-fn is_created_by_another(context: &Context<'_>, service: &Present<'_, Service>, path: &str) -> bool {
+fn is_created_by_another(
+    context: &Context<'_>,
+    service: &Present<'_, Service>,
+    path: &str,
+) -> bool {
     let launched = Command::from_service(service.settings).map(|command| command.program_stem());
     let own = service.settings.program.as_deref().map(paths::file_stem);
     let names = [Some(service.it.service_name.to_string()), launched, own];
-    let mut makers = context.expectations.later.iter().filter(|later| later.covers_path(path));
+    let mut makers = context
+        .expectations
+        .later
+        .iter()
+        .filter(|later| later.covers_path(path));
     !makers.any(|later| names.iter().flatten().any(|name| later.is_created_by(name)))
 }
 
 /// The kubelet, and crictl's configuration, must name the pipe that the runtime serves.
 pub(super) fn check_cri_endpoint(context: &Context<'_>, problems: &mut Problems<'_>) {
-    let Some((runtime, served)) = find_served_pipe(context) else { return };
+    let Some((runtime, served)) = find_served_pipe(context) else {
+        return;
+    };
     let remedy = "use the endpoint of the plan's runtime";
     for service in context.machine.present_resources::<Service>() {
-        let command =
-            Command::from_service(service.settings).filter(|command| command.program_stem() == "kubelet");
+        let command = Command::from_service(service.settings)
+            .filter(|command| command.program_stem() == "kubelet");
         let Some(command) = command else { continue };
         for flag in ["container-runtime-endpoint", "image-service-endpoint"] {
-            if let Some(given) =
-                command.flag_value(flag).filter(|given| normalize_pipe(given) != normalize_pipe(&served))
+            if let Some(given) = command
+                .flag_value(flag)
+                .filter(|given| normalize_pipe(given) != normalize_pipe(&served))
             {
                 let message = format!("`--{flag}` is {given}, but {runtime} serves {served}");
                 problems.add_problem(Rule::CriEndpoint, service.origin, message, remedy);
@@ -128,7 +167,10 @@ pub(super) fn check_cri_endpoint(context: &Context<'_>, problems: &mut Problems<
         }
         for (key, given) in file.content.into_iter().flat_map(find_endpoints) {
             if normalize_pipe(given) != normalize_pipe(&served) {
-                let message = format!("`{key}` in {} is {given}, but {runtime} serves {served}", file.path);
+                let message = format!(
+                    "`{key}` in {} is {given}, but {runtime} serves {served}",
+                    file.path
+                );
                 problems.add_problem(Rule::CriEndpoint, file.origin, message, remedy);
             }
         }
@@ -150,7 +192,12 @@ fn find_served_pipe(context: &Context<'_>) -> Option<(&'static str, String)> {
     let containerd = find("containerd")?;
     let address = containerd.flag_value("address").map(str::to_owned);
     let configured = || find_configured_address(context, containerd.flag_value("config")?);
-    Some(("containerd", address.or_else(configured).unwrap_or_else(|| CONTAINERD.to_owned())))
+    Some((
+        "containerd",
+        address
+            .or_else(configured)
+            .unwrap_or_else(|| CONTAINERD.to_owned()),
+    ))
 }
 
 /// The section of containerd's configuration that names the pipe: before its version 4, and since.
@@ -158,11 +205,17 @@ const SECTIONS: [&str; 2] = ["[grpc]", "[plugins.'io.containerd.server.v1.grpc']
 
 /// `address` in containerd's configuration.
 fn find_configured_address(context: &Context<'_>, path: &str) -> Option<String> {
-    let Some(ResourceKind::File(file)) = context.machine.find_at_path(path) else { return None };
+    let Some(ResourceKind::File(file)) = context.machine.find_at_path(path) else {
+        return None;
+    };
     let lines = file.content()?.lines().map(str::trim);
-    let section =
-        lines.skip_while(|line| !SECTIONS.contains(line)).skip(1).take_while(|line| !line.starts_with('['));
-    let values = section.filter_map(|line| line.split_once('=')).filter(|(key, _)| key.trim() == "address");
+    let section = lines
+        .skip_while(|line| !SECTIONS.contains(line))
+        .skip(1)
+        .take_while(|line| !line.starts_with('['));
+    let values = section
+        .filter_map(|line| line.split_once('='))
+        .filter(|(key, _)| key.trim() == "address");
     let value = values.map(|(_, value)| value.trim()).next()?;
     // Between quotation marks, backslashes are doubled; between apostrophes they are not.
     Some(match value.strip_prefix('"') {
@@ -174,7 +227,9 @@ fn find_configured_address(context: &Context<'_>, path: &str) -> Option<String> 
 /// One spelling of `npipe:////./pipe/x`, `npipe:\\.\pipe\x` and `\\.\pipe\x`.
 fn normalize_pipe(endpoint: &str) -> String {
     let path = endpoint.strip_prefix("npipe:").unwrap_or(endpoint);
-    path.replace('/', r"\").trim_start_matches('\\').to_lowercase()
+    path.replace('/', r"\")
+        .trim_start_matches('\\')
+        .to_lowercase()
 }
 
 fn find_endpoints(text: &str) -> impl Iterator<Item = (&str, &str)> {

@@ -64,12 +64,18 @@ pub(super) fn check_build_access(context: &Context<'_>, problems: &mut Problems<
         let opens = OPENINGS.contains(&it.setting.to_lowercase().as_str());
         if opens && it.value.eq_ignore_ascii_case("true") {
             let message = format!("WinRM setting {} is left at true", it.setting);
-            problems.add_problem(Rule::BuildLeftover, origin, message, "set it to false in phase `seal`");
+            problems.add_problem(
+                Rule::BuildLeftover,
+                origin,
+                message,
+                "set it to false in phase `seal`",
+            );
         }
     }
     for rule in machine.present_resources::<FirewallRule>() {
         let settings = rule.settings;
-        let opens = settings.direction == Direction::Inbound && settings.action == FirewallAction::Allow;
+        let opens =
+            settings.direction == Direction::Inbound && settings.action == FirewallAction::Allow;
         let mut opened = settings.local_port.iter().map(Ports::bounds);
         let is_winrm = |(first, last)| WINRM_PORTS.iter().any(|port| (first..=last).contains(port));
         if opens && rule.origin.scope != Scope::Build && opened.any(is_winrm) {
@@ -90,18 +96,29 @@ pub(super) fn check_temporary_paths(context: &Context<'_>, problems: &mut Proble
         }
     }
     let services = machine.present_resources::<Service>().flat_map(|service| {
-        let named = list_argument_paths(service.settings).into_iter().map(|(_, path)| path);
-        named.chain(service.settings.program.as_deref()).map(move |path| (path, service.origin))
+        let named = list_argument_paths(service.settings)
+            .into_iter()
+            .map(|(_, path)| path);
+        named
+            .chain(service.settings.program.as_deref())
+            .map(move |path| (path, service.origin))
     });
     let files = machine.present_files().map(|file| (file.path, file.origin));
     let variables = machine.present_resources::<EnvironmentVariable>();
     let variables = variables.map(|variable| (variable.settings.value.as_str(), variable.origin));
-    let entries = machine.resources_of::<PathEntry>().filter(|(it, _)| it.ensure == Ensure::Present);
+    let entries = machine
+        .resources_of::<PathEntry>()
+        .filter(|(it, _)| it.ensure == Ensure::Present);
     let entries = entries.map(|(it, origin)| (it.entry.as_str(), origin));
     for (path, origin) in services.chain(files).chain(variables).chain(entries) {
         if origin.scope != Scope::Build && is_temporary(path) {
             let message = format!("relies on {path}, which is temporary");
-            problems.add_problem(Rule::BuildLeftover, origin, message, "choose a path that stays");
+            problems.add_problem(
+                Rule::BuildLeftover,
+                origin,
+                message,
+                "choose a path that stays",
+            );
         }
     }
 }

@@ -17,8 +17,15 @@ pub(super) fn check_ports(context: &Context<'_>, problems: &mut Problems<'_>) {
             );
             let remedy = "add a `firewallRule` that allows it inbound";
             match find_program(context, &port.program) {
-                Some(origin) => problems.add_problem(Rule::PortWithoutRule, origin, message, remedy),
-                None => problems.add_problem(Rule::PortWithoutRule, &Target(&port.program), message, remedy),
+                Some(origin) => {
+                    problems.add_problem(Rule::PortWithoutRule, origin, message, remedy)
+                }
+                None => problems.add_problem(
+                    Rule::PortWithoutRule,
+                    &Target(&port.program),
+                    message,
+                    remedy,
+                ),
             }
         }
     }
@@ -31,13 +38,20 @@ fn check_outbound_blocks(context: &Context<'_>, problems: &mut Problems<'_>) {
         port.direction == Direction::Outbound && ports::is_installed(context.machine, &port.program)
     });
     for port in used {
-        let blocks = context.machine.present_resources::<FirewallRule>().find(|rule| {
-            let rule = rule.settings;
-            let is_block = rule.action == FirewallAction::Block && rule.direction == Direction::Outbound;
-            is_block && rule.remote_address.is_empty() && ports::covers_port(rule, port)
-        });
+        let blocks = context
+            .machine
+            .present_resources::<FirewallRule>()
+            .find(|rule| {
+                let rule = rule.settings;
+                let is_block =
+                    rule.action == FirewallAction::Block && rule.direction == Direction::Outbound;
+                is_block && rule.remote_address.is_empty() && ports::covers_port(rule, port)
+            });
         if let Some(rule) = blocks {
-            let message = format!("blocks {} {}, which `{}` needs", port.protocol, port.port, port.program);
+            let message = format!(
+                "blocks {} {}, which `{}` needs",
+                port.protocol, port.port, port.program
+            );
             let remedy = "narrow the rule, by address or port";
             problems.add_problem(Rule::PortWithoutRule, rule.origin, message, remedy);
         }
@@ -46,19 +60,32 @@ fn check_outbound_blocks(context: &Context<'_>, problems: &mut Problems<'_>) {
 
 /// The resource that brings the service or file of that name.
 fn find_program<'a>(context: &Context<'a>, program: &str) -> Option<&'a super::Origin> {
-    context.machine.find_service(program).map(|service| service.origin).or_else(|| {
-        let is_it = |path: &str| paths::file_name(path).eq_ignore_ascii_case(program);
-        context.machine.present_files().find(|file| is_it(file.path)).map(|file| file.origin)
-    })
+    context
+        .machine
+        .find_service(program)
+        .map(|service| service.origin)
+        .or_else(|| {
+            let is_it = |path: &str| paths::file_name(path).eq_ignore_ascii_case(program);
+            context
+                .machine
+                .present_files()
+                .find(|file| is_it(file.path))
+                .map(|file| file.origin)
+        })
 }
 
 fn check_port_ranges(context: &Context<'_>, problems: &mut Problems<'_>) {
     for resource in context.resources {
-        let ResourceKind::PortRange(it) = &resource.kind else { continue };
-        let is_beyond = it.start == 0 || it.count == 0 || u32::from(it.start) + u32::from(it.count) > 65536;
+        let ResourceKind::PortRange(it) = &resource.kind else {
+            continue;
+        };
+        let is_beyond =
+            it.start == 0 || it.count == 0 || u32::from(it.start) + u32::from(it.count) > 65536;
         if is_beyond || !it.protocol.has_ports() {
-            let message =
-                format!("{} {} ports from {} are not a range of ports", it.count, it.protocol, it.start);
+            let message = format!(
+                "{} {} ports from {} are not a range of ports",
+                it.count, it.protocol, it.start
+            );
             let remedy = "choose TCP or UDP, and ports from 1 to 65535";
             problems.add_problem(Rule::PortMalformed, resource, message, remedy);
         }

@@ -15,26 +15,41 @@ pub(super) fn check_sysprep(context: &Context<'_>, problems: &mut Problems<'_>) 
         .peekable();
     if context.expectations.seals && seals.peek().is_none() {
         let target = format!("target/{}", context.expectations.target);
-        let message = "images of this target are generalized, but the plan has no `sysprep`".to_owned();
+        let message =
+            "images of this target are generalized, but the plan has no `sysprep`".to_owned();
         let remedy = "end phase `seal` with a `sysprep` resource";
         problems.add_problem(Rule::SysprepMissing, &Target(&target), message, remedy);
     }
     for (index, resource) in seals {
-        let ResourceKind::Sysprep(it) = &resource.kind else { continue };
+        let ResourceKind::Sysprep(it) = &resource.kind else {
+            continue;
+        };
         if resource.phase != Phase::Seal {
-            let message =
-                format!("generalizes in phase {:?}, before the machine is finished", resource.phase);
-            problems.add_problem(Rule::SysprepMissing, resource, message, "move it to phase `seal`");
+            let message = format!(
+                "generalizes in phase {:?}, before the machine is finished",
+                resource.phase
+            );
+            problems.add_problem(
+                Rule::SysprepMissing,
+                resource,
+                message,
+                "move it to phase `seal`",
+            );
         }
-        let follows = context.resources.get(index + 1).is_some_and(|next| next.phase == Phase::Seal);
+        let follows = context
+            .resources
+            .get(index + 1)
+            .is_some_and(|next| next.phase == Phase::Seal);
         if it.finish == "shutdown" && follows {
             let message = "shuts the machine down, but resources follow".to_owned();
             let remedy = "make it the last resource of the phase";
             problems.add_problem(Rule::SysprepMissing, resource, message, remedy);
         }
         if it.agents.is_empty() && !context.history.exists_before(&it.unattend, index) {
-            let message =
-                format!("gives Sysprep the answer file {}, which does not exist at that point", it.unattend);
+            let message = format!(
+                "gives Sysprep the answer file {}, which does not exist at that point",
+                it.unattend
+            );
             let remedy = "add a `file` resource for it before this one";
             problems.add_problem(Rule::AnswerFileMissing, resource, message, remedy);
         }
@@ -45,7 +60,11 @@ pub(super) fn check_sysprep(context: &Context<'_>, problems: &mut Problems<'_>) 
 /// resource that removes the listener or the account earlier ends the connection, and Packer fails.
 pub(super) fn check_session(context: &Context<'_>, problems: &mut Problems<'_>) {
     let expectations = context.expectations;
-    for resource in context.resources.iter().filter(|resource| resource.phase < Phase::Firstboot) {
+    for resource in context
+        .resources
+        .iter()
+        .filter(|resource| resource.phase < Phase::Firstboot)
+    {
         let change = match &resource.kind {
             ResourceKind::WinrmListener(it) if it.ensure == Ensure::Absent => {
                 (expectations.winrm == Some(it.transport)).then_some("removes the listener")
@@ -53,18 +72,25 @@ pub(super) fn check_session(context: &Context<'_>, problems: &mut Problems<'_>) 
             ResourceKind::WinrmSetting(it)
                 if it.setting == r"Service\AllowUnencrypted" && it.value == "false" =>
             {
-                (expectations.winrm == Some(WinrmTransport::Http)).then_some("closes the unencrypted session")
+                (expectations.winrm == Some(WinrmTransport::Http))
+                    .then_some("closes the unencrypted session")
             }
             ResourceKind::LocalUser(it) if it.ensure != EnsureUser::Present => {
-                let ours =
-                    expectations.build_user.is_some_and(|user| user.eq_ignore_ascii_case(&it.user_name));
+                let ours = expectations
+                    .build_user
+                    .is_some_and(|user| user.eq_ignore_ascii_case(&it.user_name));
                 ours.then_some("closes the account")
             }
             _ => None,
         };
         if let Some(what) = change {
             let message = format!("{what} of the build's own connection");
-            problems.add_problem(Rule::SessionCut, resource, message, "move it to phase `firstboot`");
+            problems.add_problem(
+                Rule::SessionCut,
+                resource,
+                message,
+                "move it to phase `firstboot`",
+            );
         }
     }
 }

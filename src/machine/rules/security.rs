@@ -19,7 +19,13 @@ pub(super) fn check_programs(context: &Context<'_>, problems: &mut Problems<'_>)
     let mut run = BTreeSet::new();
     for service in context.machine.present_resources::<Service>() {
         let launched = Command::from_service(service.settings).map(|command| command.program);
-        for program in service.settings.program.as_deref().into_iter().chain(launched) {
+        for program in service
+            .settings
+            .program
+            .as_deref()
+            .into_iter()
+            .chain(launched)
+        {
             if run.insert(paths::normalize_key(program))
                 && let Some(open) = find_open_path(context, program)
             {
@@ -32,12 +38,17 @@ pub(super) fn check_programs(context: &Context<'_>, problems: &mut Problems<'_>)
         }
     }
     for file in context.machine.present_files() {
-        let is_program = EXECUTABLE.iter().any(|suffix| file.path.to_lowercase().ends_with(suffix));
+        let is_program = EXECUTABLE
+            .iter()
+            .any(|suffix| file.path.to_lowercase().ends_with(suffix));
         if is_program
             && run.insert(paths::normalize_key(file.path))
             && let Some(open) = find_open_path(context, file.path)
         {
-            let message = format!("installs the program {}, but ordinary users can change {open}", file.path);
+            let message = format!(
+                "installs the program {}, but ordinary users can change {open}",
+                file.path
+            );
             problems.add_problem(Rule::InsecureProgram, file.origin, message, REMEDY);
         }
     }
@@ -45,12 +56,17 @@ pub(super) fn check_programs(context: &Context<'_>, problems: &mut Problems<'_>)
 
 /// A user who may write into a directory on the PATH can replace programs that others run by name.
 pub(super) fn check_search_path(context: &Context<'_>, problems: &mut Problems<'_>) {
-    for (it, origin) in
-        context.machine.resources_of::<PathEntry>().filter(|(it, _)| context.is_on_path(&it.entry))
+    for (it, origin) in context
+        .machine
+        .resources_of::<PathEntry>()
+        .filter(|(it, _)| context.is_on_path(&it.entry))
     {
         let inside = format!(r"{}\x", it.entry);
         if let Some(open) = find_open_path(context, &inside) {
-            let message = format!("{} is on the PATH, but ordinary users can change {open}", it.entry);
+            let message = format!(
+                "{} is on the PATH, but ordinary users can change {open}",
+                it.entry
+            );
             problems.add_problem(Rule::InsecureProgram, origin, message, REMEDY);
         }
     }
@@ -65,9 +81,10 @@ fn find_open_path(context: &Context<'_>, file: &str) -> Option<String> {
     let mut inherited = Children::Open;
     for directory in directories {
         let given = find_access(context, &directory, inherited);
-        if let Some(children) =
-            inbox::find_directory(&paths::normalize_key(&directory), context.expectations.platform)
-        {
+        if let Some(children) = inbox::find_directory(
+            &paths::normalize_key(&directory),
+            context.expectations.platform,
+        ) {
             inherited = given.unwrap_or(children);
             continue;
         }
@@ -82,10 +99,16 @@ fn find_open_path(context: &Context<'_>, file: &str) -> Option<String> {
 
 /// What the plan says about the access control at a path, if anything.
 fn find_access(context: &Context<'_>, path: &str, inherited: Children) -> Option<Children> {
-    let (text, object) = context.machine.find_at_path(path).map(ResourceKind::properties)?.descriptor()?;
+    let (text, object) = context
+        .machine
+        .find_at_path(path)
+        .map(ResourceKind::properties)?
+        .descriptor()?;
     // A descriptor that cannot be parsed is a problem of its own, and guards nothing.
     Some(match sddl::parse_sddl(text, object) {
-        Ok(access) if !access.open_to_users && (access.protected || inherited == Children::Guarded) => {
+        Ok(access)
+            if !access.open_to_users && (access.protected || inherited == Children::Guarded) =>
+        {
             Children::Guarded
         }
         _ => Children::Open,

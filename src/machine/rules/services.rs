@@ -17,8 +17,13 @@ pub(super) fn check_programs(context: &Context<'_>, problems: &mut Problems<'_>)
             check_tuned_service(context, &service, problems);
             continue;
         };
-        let mut programs: Vec<&str> =
-            service.settings.program.as_deref().into_iter().chain([command.program]).collect();
+        let mut programs: Vec<&str> = service
+            .settings
+            .program
+            .as_deref()
+            .into_iter()
+            .chain([command.program])
+            .collect();
         programs.dedup();
         for program in programs {
             check_program(context, &service, program, problems);
@@ -26,7 +31,9 @@ pub(super) fn check_programs(context: &Context<'_>, problems: &mut Problems<'_>)
     }
     for resource in context.resources {
         if let ResourceKind::Assertion(it) = &resource.kind
-            && let AssertionCheck::Service { service_name: name, .. } = &it.check
+            && let AssertionCheck::Service {
+                service_name: name, ..
+            } = &it.check
             && !is_known(context, name)
         {
             let message = format!("checks service `{name}`, which no resource creates");
@@ -63,10 +70,15 @@ fn check_program(
     }
 }
 
-fn check_tuned_service(context: &Context<'_>, service: &Present<'_, Service>, problems: &mut Problems<'_>) {
+fn check_tuned_service(
+    context: &Context<'_>,
+    service: &Present<'_, Service>,
+    problems: &mut Problems<'_>,
+) {
     let name = &service.it.service_name;
     if !is_provided(context, name) {
-        let message = format!("configures service `{name}`, which neither Windows nor the plan has");
+        let message =
+            format!("configures service `{name}`, which neither Windows nor the plan has");
         let remedy = "correct the name, or give the service a `program`";
         problems.add_problem(Rule::ServiceUnknown, service.origin, message, remedy);
     }
@@ -121,8 +133,14 @@ fn check_dependency(
         let remedy = "correct the name in `dependsOn`, or create the service";
         problems.add_problem(Rule::DependencyMissing, service.origin, message, remedy);
     }
-    let is_disabled = |it: &Present<'_, Service>| it.settings.start_type == Some(StartType::Disabled);
-    if context.machine.find_service(needed).is_some_and(|it| is_disabled(&it)) && !is_disabled(service) {
+    let is_disabled =
+        |it: &Present<'_, Service>| it.settings.start_type == Some(StartType::Disabled);
+    if context
+        .machine
+        .find_service(needed)
+        .is_some_and(|it| is_disabled(&it))
+        && !is_disabled(service)
+    {
         let message = format!("service `{name}` depends on `{needed}`, which is disabled");
         let remedy = "enable the other service, or disable this one too";
         problems.add_problem(Rule::DependencyStart, service.origin, message, remedy);
@@ -135,8 +153,19 @@ fn find_cycle(context: &Context<'_>, service: &Present<'_, Service>) -> Option<B
     let mut ways = vec![vec![start.clone()]];
     let mut seen = BTreeSet::new();
     while let Some(way) = ways.pop() {
-        let Some(last) = way.last().and_then(|name| context.machine.find_service(name)) else { continue };
-        for needed in last.settings.depends_on.iter().flatten().map(|name| name.to_lowercase()) {
+        let Some(last) = way
+            .last()
+            .and_then(|name| context.machine.find_service(name))
+        else {
+            continue;
+        };
+        for needed in last
+            .settings
+            .depends_on
+            .iter()
+            .flatten()
+            .map(|name| name.to_lowercase())
+        {
             if needed == start {
                 return Some(way.into_iter().collect());
             }

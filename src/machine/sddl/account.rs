@@ -39,7 +39,11 @@ pub(super) type SidOrder = (u64, usize, Vec<u64>);
 
 impl Account<'_> {
     pub(super) fn order(&self) -> SidOrder {
-        let mut numbers = self.sid.split('-').skip(2).filter_map(|part| part.parse().ok());
+        let mut numbers = self
+            .sid
+            .split('-')
+            .skip(2)
+            .filter_map(|part| part.parse().ok());
         let authority = numbers.next().unwrap_or_default();
         let others: Vec<u64> = numbers.collect();
         (authority, others.len(), others)
@@ -50,7 +54,10 @@ impl Account<'_> {
     }
 
     pub(super) fn display_name(&self) -> &str {
-        KNOWN.iter().find(|(letters, ..)| *letters == self.text).map_or(self.text, |(.., name)| name)
+        KNOWN
+            .iter()
+            .find(|(letters, ..)| *letters == self.text)
+            .map_or(self.text, |(.., name)| name)
     }
 }
 
@@ -70,15 +77,25 @@ pub(super) fn parse_account(text: &str) -> Result<(Account<'_>, &str), String> {
         return Err(format!("Windows prints `{account}` as `{letters}`"));
     }
     if !is_sid(account) {
-        return Err(format!("`{account}` is not an account that every Windows has, nor a SID"));
+        return Err(format!(
+            "`{account}` is not an account that every Windows has, nor a SID"
+        ));
     }
-    Ok((Account { text: account, sid: account }, rest))
+    Ok((
+        Account {
+            text: account,
+            sid: account,
+        },
+        rest,
+    ))
 }
 
 fn is_sid(text: &str) -> bool {
     text.strip_prefix("S-1-").is_some_and(|numbers| {
         let parts: Vec<&str> = numbers.split('-').collect();
         parts.len() >= 2
-            && parts.iter().all(|part| part.parse::<u64>().is_ok_and(|it| it.to_string() == *part))
+            && parts
+                .iter()
+                .all(|part| part.parse::<u64>().is_ok_and(|it| it.to_string() == *part))
     })
 }

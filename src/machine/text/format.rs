@@ -2,8 +2,8 @@
 
 use crate::model::command_line;
 use crate::model::resource::{
-    Assertion, AssertionCheck, Direction, FailureAction, FailureActionKind, FirewallAction, FirewallSettings,
-    RegistryData, ServiceSettings, ServiceState, StartType,
+    Assertion, AssertionCheck, Direction, FailureAction, FailureActionKind, FirewallAction,
+    FirewallSettings, RegistryData, ServiceSettings, ServiceState, StartType,
 };
 use crate::model::value::{AccountSid, Ports};
 
@@ -20,7 +20,11 @@ pub(super) fn format_service(name: &str, service: &ServiceSettings) -> String {
     let account = service.program.as_ref().map(|_| "LocalSystem");
     let state = service.state.map(ServiceState::as_str);
     let facts: Vec<&str> = [start, state, account].into_iter().flatten().collect();
-    if facts.is_empty() { name.to_owned() } else { format!("{name}: {}", facts.join(", ")) }
+    if facts.is_empty() {
+        name.to_owned()
+    } else {
+        format!("{name}: {}", facts.join(", "))
+    }
 }
 
 pub(super) fn format_failure_action(action: &FailureAction) -> String {
@@ -48,9 +52,17 @@ pub(super) fn format_rule(rule: &FirewallSettings) -> String {
         FirewallAction::Allow => "allow",
         FirewallAction::Block => "block",
     };
-    let protocol = rule.protocol.map_or_else(|| "any".to_owned(), |protocol| protocol.to_string());
+    let protocol = rule
+        .protocol
+        .map_or_else(|| "any".to_owned(), |protocol| protocol.to_string());
     let mut text = format!("{action} {} {protocol}", format_direction(rule.direction));
-    let ports = |ports: &[Ports]| ports.iter().map(Ports::as_str).collect::<Vec<_>>().join(", ");
+    let ports = |ports: &[Ports]| {
+        ports
+            .iter()
+            .map(Ports::as_str)
+            .collect::<Vec<_>>()
+            .join(", ")
+    };
     let accounts: Vec<&str> = rule.except_account.iter().map(AccountSid::as_str).collect();
     let lists = [
         ("port", ports(&rule.local_port)),
@@ -82,25 +94,46 @@ pub(super) fn format_port(port: &Port) -> String {
         (None, Direction::Inbound) => "not allowed by any rule".to_owned(),
         (None, Direction::Outbound) => "no rule needed".to_owned(),
     };
-    format!("{}: {} {} {}, {rule}", port.program, format_direction(port.direction), port.protocol, port.port)
+    format!(
+        "{}: {} {} {}, {rule}",
+        port.program,
+        format_direction(port.direction),
+        port.protocol,
+        port.port
+    )
 }
 
 pub(super) fn format_assertion(it: &Assertion) -> String {
     let fact = match &it.check {
-        AssertionCheck::Command { program, arguments, pattern } => {
-            let line = command_line::command_line(program, arguments.as_deref().unwrap_or_default());
+        AssertionCheck::Command {
+            program,
+            arguments,
+            pattern,
+        } => {
+            let line =
+                command_line::command_line(program, arguments.as_deref().unwrap_or_default());
             match pattern {
                 Some(pattern) => format!("{line} prints {pattern}"),
                 None => format!("{line} succeeds"),
             }
         }
-        AssertionCheck::Service { service_name, state } => {
-            format!("service {service_name} is {}", state.map_or("there", ServiceState::as_str))
+        AssertionCheck::Service {
+            service_name,
+            state,
+        } => {
+            format!(
+                "service {service_name} is {}",
+                state.map_or("there", ServiceState::as_str)
+            )
         }
         AssertionCheck::OsBuild { build, revision } => {
             let revision = revision.map(|revision| format!(".{revision} or later"));
             format!("build {build}{}", revision.unwrap_or_default())
         }
     };
-    if it.holds { fact } else { format!("not: {fact}") }
+    if it.holds {
+        fact
+    } else {
+        format!("not: {fact}")
+    }
 }

@@ -19,8 +19,15 @@ pub(super) fn find_example<T: JsonSchema>(path: &Path) -> Option<String> {
         place = enter_segment(&root, resolve_reference(&root, place), segment)?;
     }
     let own = place.pointer("/examples/0").cloned();
-    let example = own.or(outer).or_else(|| create_example(&root, place, DEPTH))?;
-    Some(example.to_string().replace("\":", "\": ").replace(",\"", ", \""))
+    let example = own
+        .or(outer)
+        .or_else(|| create_example(&root, place, DEPTH))?;
+    Some(
+        example
+            .to_string()
+            .replace("\":", "\": ")
+            .replace(",\"", ", \""),
+    )
 }
 
 /// The part of an example of the whole that stands at a place like this one.
@@ -40,7 +47,9 @@ fn enter_segment<'a>(root: &'a Value, place: &'a Value, segment: &Segment) -> Op
     match segment {
         Segment::Seq { .. } => place.get("items"),
         Segment::Map { key } => {
-            let own = place.get("properties").and_then(|properties| properties.get(key));
+            let own = place
+                .get("properties")
+                .and_then(|properties| properties.get(key));
             let own = own.or_else(|| find_in_alternatives(root, place, key));
             own.or_else(|| place.get("additionalProperties"))
         }
@@ -50,15 +59,22 @@ fn enter_segment<'a>(root: &'a Value, place: &'a Value, segment: &Segment) -> Op
 }
 
 fn find_in_alternatives<'a>(root: &'a Value, place: &'a Value, key: &str) -> Option<&'a Value> {
-    let alternatives = place.get("oneOf").or_else(|| place.get("anyOf"))?.as_array()?;
-    let mut objects = alternatives.iter().map(|alternative| resolve_reference(root, alternative));
+    let alternatives = place
+        .get("oneOf")
+        .or_else(|| place.get("anyOf"))?
+        .as_array()?;
+    let mut objects = alternatives
+        .iter()
+        .map(|alternative| resolve_reference(root, alternative));
     objects.find_map(|object| object.get("properties")?.get(key))
 }
 
 /// The schema that a reference names, and of an optional value the one that is not null.
 fn resolve_reference<'a>(root: &'a Value, place: &'a Value) -> &'a Value {
     if let Some(name) = place.get("$ref").and_then(Value::as_str) {
-        let target = name.strip_prefix('#').and_then(|pointer| root.pointer(pointer));
+        let target = name
+            .strip_prefix('#')
+            .and_then(|pointer| root.pointer(pointer));
         return target.map_or(place, |target| resolve_reference(root, target));
     }
     let alternatives = place.get("anyOf").and_then(Value::as_array);
@@ -73,14 +89,19 @@ fn create_example(root: &Value, place: &Value, depth: usize) -> Option<Value> {
     let place = resolve_reference(root, place);
     let depth = depth.checked_sub(1)?;
     let first_of = |alternatives: &Value| create_example(root, alternatives.get(0)?, depth);
-    let fixed = ["/examples/0", "/const", "/enum/0"].iter().find_map(|pointer| place.pointer(pointer));
+    let fixed = ["/examples/0", "/const", "/enum/0"]
+        .iter()
+        .find_map(|pointer| place.pointer(pointer));
     if let Some(value) = fixed {
         return Some(value.clone());
     }
     if let Some(alternatives) = place.get("oneOf").or_else(|| place.get("anyOf")) {
         return first_of(alternatives);
     }
-    match place["type"].as_str().or_else(|| place["type"][0].as_str())? {
+    match place["type"]
+        .as_str()
+        .or_else(|| place["type"][0].as_str())?
+    {
         "object" => create_object(root, place, depth),
         "array" => Some(json!([create_example(root, &place["items"], depth)?])),
         "boolean" => Some(json!(true)),
@@ -91,9 +112,15 @@ fn create_example(root: &Value, place: &Value, depth: usize) -> Option<Value> {
 
 /// The required properties, or one entry of a map.
 fn create_object(root: &Value, place: &Value, depth: usize) -> Option<Value> {
-    let example = |schema: &Value| create_example(root, schema, depth).unwrap_or_else(|| json!("…"));
+    let example =
+        |schema: &Value| create_example(root, schema, depth).unwrap_or_else(|| json!("…"));
     let mut object = Map::new();
-    for name in place["required"].as_array().into_iter().flatten().filter_map(Value::as_str) {
+    for name in place["required"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+    {
         object.insert(name.to_owned(), example(&place["properties"][name]));
     }
     match place.get("additionalProperties") {

@@ -27,7 +27,8 @@ impl<T: DeserializeOwned + Clone> LateList<T> {
     /// # Panics
     /// Never: only files of the program are parsed late, and a test parses all of them.
     fn items(&self) -> &[T] {
-        self.items.get_or_init(|| self.late.iter().map(|item| parse(item.get())).collect())
+        self.items
+            .get_or_init(|| self.late.iter().map(|item| parse(item.get())).collect())
     }
 
     pub fn iter(&self) -> std::slice::Iter<'_, T> {
@@ -37,9 +38,17 @@ impl<T: DeserializeOwned + Clone> LateList<T> {
     /// The items for which `is_wanted` holds. All of them have the text in their JSON: others are not parsed.
     pub fn filter(&self, text: &str, is_wanted: impl Fn(&T) -> bool) -> Vec<T> {
         if let Some(items) = self.items.get() {
-            return items.iter().filter(|item| is_wanted(item)).cloned().collect();
+            return items
+                .iter()
+                .filter(|item| is_wanted(item))
+                .cloned()
+                .collect();
         }
-        let late = self.late.iter().map(|item| item.get()).filter(|item| item.contains(text));
+        let late = self
+            .late
+            .iter()
+            .map(|item| item.get())
+            .filter(|item| item.contains(text));
         late.map(parse).filter(is_wanted).collect()
     }
 }
@@ -50,7 +59,10 @@ fn parse<'a, T: Deserialize<'a>>(json: &'a str) -> T {
 
 impl<T> FromIterator<T> for LateList<T> {
     fn from_iter<I: IntoIterator<Item = T>>(items: I) -> Self {
-        Self { late: Vec::new(), items: Vec::from_iter(items).into() }
+        Self {
+            late: Vec::new(),
+            items: Vec::from_iter(items).into(),
+        }
     }
 }
 
@@ -111,7 +123,10 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for ListVisitor<T> {
     }
 
     fn visit_newtype_struct<D: Deserializer<'de>>(self, list: D) -> Result<LateList<T>, D::Error> {
-        Ok(LateList { late: Vec::deserialize(list)?, items: OnceLock::new() })
+        Ok(LateList {
+            late: Vec::deserialize(list)?,
+            items: OnceLock::new(),
+        })
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, items: A) -> Result<LateList<T>, A::Error> {
@@ -129,10 +144,14 @@ mod tests {
         let json = br#"["a", "a\u0000", 7]"#;
         let error = parse_json::<LateList<String>>("f", json).expect_err("a control character");
         assert!(
-            error.to_string().contains("`[1]`: the text contains the control character U+0000"),
+            error
+                .to_string()
+                .contains("`[1]`: the text contains the control character U+0000"),
             "{error}"
         );
-        assert!(parse_embedded::<LateList<String>>("f", json).is_ok_and(|list| list.late.len() == 3));
+        assert!(
+            parse_embedded::<LateList<String>>("f", json).is_ok_and(|list| list.late.len() == 3)
+        );
     }
 
     #[test]
@@ -145,6 +164,9 @@ mod tests {
         assert_eq!(find(&late), find(&early));
         assert_eq!(late, early);
         assert_eq!(find(&late), find(&early), "after all of them were parsed");
-        assert_eq!(serde_json::to_string(&late).expect("JSON"), r#"["abc","b","bc"]"#);
+        assert_eq!(
+            serde_json::to_string(&late).expect("JSON"),
+            r#"["abc","b","bc"]"#
+        );
     }
 }

@@ -5,7 +5,11 @@ use serde_json::error::Category;
 use crate::model::names::format_suggestion;
 
 /// What is wrong, what was expected, and an example where one helps.
-pub(super) fn describe_error(error: &serde_json::Error, bytes: &[u8], example: Option<&str>) -> String {
+pub(super) fn describe_error(
+    error: &serde_json::Error,
+    bytes: &[u8],
+    example: Option<&str>,
+) -> String {
     if let Category::Syntax | Category::Eof = error.classify()
         && let Some(form) = other_format(bytes).or_else(|| find_comment(error, bytes))
     {
@@ -13,7 +17,9 @@ pub(super) fn describe_error(error: &serde_json::Error, bytes: &[u8], example: O
     }
     let text = error.to_string();
     // serde_json ends its messages with the position, which the error names already.
-    let text = text.rsplit_once(" at line ").map_or(text.as_str(), |(head, _)| head);
+    let text = text
+        .rsplit_once(" at line ")
+        .map_or(text.as_str(), |(head, _)| head);
     translate_message(text, example).unwrap_or_else(|| text.to_owned())
 }
 
@@ -25,7 +31,9 @@ fn other_format(bytes: &[u8]) -> Option<&'static str> {
     {
         return Some("the file is UTF-16; save it as UTF-8");
     }
-    let Ok(text) = std::str::from_utf8(bytes) else { return Some("the file is not UTF-8; save it as UTF-8") };
+    let Ok(text) = std::str::from_utf8(bytes) else {
+        return Some("the file is not UTF-8; save it as UTF-8");
+    };
     let text = text.trim_start();
     if text.is_empty() {
         return Some("the file is empty; expected a JSON object such as `{\"target\": \"host\"}`");
@@ -41,13 +49,19 @@ fn other_format(bytes: &[u8]) -> Option<&'static str> {
 }
 
 fn find_comment(error: &serde_json::Error, bytes: &[u8]) -> Option<&'static str> {
-    let line = bytes.split(|b| *b == b'\n').nth(error.line().checked_sub(1)?)?;
+    let line = bytes
+        .split(|b| *b == b'\n')
+        .nth(error.line().checked_sub(1)?)?;
     let rest = line.get(error.column().checked_sub(1)?..)?;
-    (rest.starts_with(b"//") || rest.starts_with(b"/*")).then_some("JSON has no comments; remove them")
+    (rest.starts_with(b"//") || rest.starts_with(b"/*"))
+        .then_some("JSON has no comments; remove them")
 }
 
 fn is_yaml(text: &str) -> bool {
-    starts_with_key(text, ':') || ["---", "# ", "- ", "%YAML"].iter().any(|start| text.starts_with(start))
+    starts_with_key(text, ':')
+        || ["---", "# ", "- ", "%YAML"]
+            .iter()
+            .any(|start| text.starts_with(start))
 }
 
 fn is_toml(text: &str) -> bool {
@@ -56,13 +70,18 @@ fn is_toml(text: &str) -> bool {
 
 /// Whether the first line is a bare key, the separator and a value.
 fn starts_with_key(text: &str, separator: char) -> bool {
-    let line = text.lines().next().and_then(|line| line.split_once(separator));
+    let line = text
+        .lines()
+        .next()
+        .and_then(|line| line.split_once(separator));
     line.is_some_and(|(key, _)| is_key(key.trim_end()))
 }
 
 fn is_key(text: &str) -> bool {
     text.starts_with(|c: char| c.is_ascii_alphabetic() || "_$".contains(c))
-        && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"_-$.".contains(&b))
+        && text
+            .bytes()
+            .all(|b| b.is_ascii_alphanumeric() || b"_-$.".contains(&b))
 }
 
 fn translate_message(text: &str, example: Option<&str>) -> Option<String> {
@@ -70,7 +89,10 @@ fn translate_message(text: &str, example: Option<&str>) -> Option<String> {
     if let Some(rest) = strip("invalid type: ").or_else(|| strip("invalid value: ")) {
         let (found, expected) = rest.rsplit_once(", expected ")?;
         let expected = add_example(describe_expected(expected), example);
-        return Some(format!("expected {expected}, found {}", describe_found(found)));
+        return Some(format!(
+            "expected {expected}, found {}",
+            describe_found(found)
+        ));
     }
     if let Some(rest) = strip("unknown field ") {
         return Some(format!("unknown key {}", suggest_name(rest)?));
@@ -89,7 +111,9 @@ fn translate_message(text: &str, example: Option<&str>) -> Option<String> {
             let example = example.unwrap_or("\"text\"`, `1`, `true` or `[]");
             format!("expected a value such as `{example}`; texts stand in double quotes")
         }
-        "key must be a string" => "expected a key in double quotes, such as `\"target\"`".to_owned(),
+        "key must be a string" => {
+            "expected a key in double quotes, such as `\"target\"`".to_owned()
+        }
         "trailing comma" => "remove the comma before the closing bracket".to_owned(),
         "trailing characters" => "unexpected text after the end of the JSON value".to_owned(),
         _ => return None,
@@ -108,7 +132,10 @@ fn add_example(expected: &str, example: Option<&str>) -> String {
 fn suggest_name(text: &str) -> Option<String> {
     let (name, known) = text.split_once(", ")?;
     let known = known.split('`').skip(1).step_by(2);
-    Some(format!("{name}: {}", format_suggestion(name.trim_matches('`'), known)))
+    Some(format!(
+        "{name}: {}",
+        format_suggestion(name.trim_matches('`'), known)
+    ))
 }
 
 fn describe_end(what: &str) -> &str {
@@ -134,7 +161,9 @@ fn describe_expected(expected: &str) -> &str {
 }
 
 fn describe_found(found: &str) -> String {
-    let number = found.strip_prefix("integer ").or_else(|| found.strip_prefix("floating point "));
+    let number = found
+        .strip_prefix("integer ")
+        .or_else(|| found.strip_prefix("floating point "));
     match (found, number) {
         (_, Some(number)) => format!("the number {number}"),
         ("map", _) => "an object".to_owned(),

@@ -28,11 +28,19 @@ pub(super) struct Strict<T> {
 
 impl<T> Strict<T> {
     pub(super) fn new(inner: T) -> Self {
-        Self { inner, lines: false, object: false }
+        Self {
+            inner,
+            lines: false,
+            object: false,
+        }
     }
 
     fn wrap<U>(&self, inner: U) -> Strict<U> {
-        Strict { inner, lines: self.lines, object: false }
+        Strict {
+            inner,
+            lines: self.lines,
+            object: false,
+        }
     }
 
     fn check_text<E: Error>(&self, text: &str) -> Result<(), E> {
@@ -77,7 +85,11 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for Strict<D> {
         fields: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, D::Error> {
-        let visitor = Strict { inner: visitor, lines: self.lines, object: true };
+        let visitor = Strict {
+            inner: visitor,
+            lines: self.lines,
+            object: true,
+        };
         self.inner.deserialize_struct(name, fields, visitor)
     }
 
@@ -156,7 +168,10 @@ impl<'de, V: Visitor<'de>> Visitor<'de> for Strict<V> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, entries: A) -> Result<V::Value, A::Error> {
-        let entries = Entries { entries: self.wrap(entries), keys: BTreeSet::new() };
+        let entries = Entries {
+            entries: self.wrap(entries),
+            keys: BTreeSet::new(),
+        };
         self.inner.visit_map(entries)
     }
 
@@ -177,7 +192,10 @@ impl<'de, S: DeserializeSeed<'de>> DeserializeSeed<'de> for Strict<S> {
 impl<'de, A: SeqAccess<'de>> SeqAccess<'de> for Strict<A> {
     type Error = A::Error;
 
-    fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>, A::Error> {
+    fn next_element_seed<T: DeserializeSeed<'de>>(
+        &mut self,
+        seed: T,
+    ) -> Result<Option<T::Value>, A::Error> {
         let seed = self.wrap(seed);
         self.inner.next_element_seed(seed)
     }
@@ -192,13 +210,22 @@ struct Entries<A> {
 impl<'de, A: MapAccess<'de>> MapAccess<'de> for Entries<A> {
     type Error = A::Error;
 
-    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, A::Error> {
-        let Some(key) = self.entries.inner.next_key::<String>()? else { return Ok(None) };
+    fn next_key_seed<K: DeserializeSeed<'de>>(
+        &mut self,
+        seed: K,
+    ) -> Result<Option<K::Value>, A::Error> {
+        let Some(key) = self.entries.inner.next_key::<String>()? else {
+            return Ok(None);
+        };
         if find_control(&key, false).is_some() {
-            return Err(A::Error::custom(format!("the key {key:?} contains a control character")));
+            return Err(A::Error::custom(format!(
+                "the key {key:?} contains a control character"
+            )));
         }
         if !self.keys.insert(key.clone()) {
-            return Err(A::Error::custom(format!("the key `{key}` is given twice; keep one of them")));
+            return Err(A::Error::custom(format!(
+                "the key `{key}` is given twice; keep one of them"
+            )));
         }
         self.entries.lines = MULTILINE.contains(&key.as_str());
         seed.deserialize(StringDeserializer::new(key)).map(Some)

@@ -63,7 +63,9 @@ pub struct Certificate {
 }
 
 /// A store of the machine's certificates, by its name in Windows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 pub enum CertificateStore {
     /// Trusted root authorities.
     Root,
@@ -116,7 +118,11 @@ impl ResourceType for WinrmSetting {
 
 impl ResourceType for Certificate {
     fn identity(&self) -> Identity {
-        Identity::new("certificate", &["store", "sha256"], format!("{:?} {}", self.store, self.sha256))
+        Identity::new(
+            "certificate",
+            &["store", "sha256"],
+            format!("{:?} {}", self.store, self.sha256),
+        )
     }
     fn is_absent(&self) -> bool {
         self.ensure == Ensure::Absent

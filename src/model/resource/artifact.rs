@@ -35,8 +35,16 @@ impl TryFrom<DownloadRecord> for Download {
     type Error = ValueError;
 
     fn try_from(record: DownloadRecord) -> Result<Self, ValueError> {
-        let DownloadRecord { url, algorithm, digest } = record;
-        let digest = if digest == UNPINNED { None } else { Some(FileDigest::new(algorithm, digest)?) };
+        let DownloadRecord {
+            url,
+            algorithm,
+            digest,
+        } = record;
+        let digest = if digest == UNPINNED {
+            None
+        } else {
+            Some(FileDigest::new(algorithm, digest)?)
+        };
         Ok(Self { url, digest })
     }
 }
@@ -45,8 +53,16 @@ impl From<Download> for DownloadRecord {
     fn from(download: Download) -> Self {
         let Download { url, digest } = download;
         match digest {
-            Some(digest) => Self { url, algorithm: digest.algorithm(), digest: digest.to_string() },
-            None => Self { url, algorithm: PinAlgorithm::Sha256, digest: UNPINNED.to_owned() },
+            Some(digest) => Self {
+                url,
+                algorithm: digest.algorithm(),
+                digest: digest.to_string(),
+            },
+            None => Self {
+                url,
+                algorithm: PinAlgorithm::Sha256,
+                digest: UNPINNED.to_owned(),
+            },
         }
     }
 }
@@ -54,12 +70,17 @@ impl From<Download> for DownloadRecord {
 impl Download {
     /// What stands for the bytes: without a digest, only the address is known.
     pub fn identify_bytes(&self) -> &str {
-        self.digest.as_ref().map_or_else(|| self.url.public_url(), FileDigest::as_str)
+        self.digest
+            .as_ref()
+            .map_or_else(|| self.url.public_url(), FileDigest::as_str)
     }
 
     /// The file in the cache that a resource is installed from.
     pub fn to_artifact(&self, cache: &WindowsPath) -> Artifact {
-        Artifact { path: cache.clone(), download: self.clone() }
+        Artifact {
+            path: cache.clone(),
+            download: self.clone(),
+        }
     }
 }
 
@@ -135,7 +156,12 @@ impl ResourceType for Artifact {
 impl ResourceType for Archive {
     /// On a machine each member is a thing of its own: see [`ResourceType::parts`].
     fn identity(&self) -> Identity {
-        Identity::from_path(&["cache"], self.members.first().map_or(&self.cache, |member| &member.path))
+        Identity::from_path(
+            &["cache"],
+            self.members
+                .first()
+                .map_or(&self.cache, |member| &member.path),
+        )
     }
     fn paths(&self) -> Vec<&str> {
         let members = self.members.iter().map(|member| member.path.as_str());
@@ -153,7 +179,10 @@ impl ResourceType for Archive {
     }
     fn parts(&self) -> Option<Vec<ResourceKind>> {
         let part = |member: &ArchiveMember| {
-            ResourceKind::Archive(Self { members: vec![member.clone()], ..self.clone() })
+            ResourceKind::Archive(Self {
+                members: vec![member.clone()],
+                ..self.clone()
+            })
         };
         Some(self.members.iter().map(part).collect())
     }

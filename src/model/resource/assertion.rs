@@ -17,7 +17,12 @@ pub struct Assertion {
 
 /// What an assertion looks at.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(tag = "check", deny_unknown_fields, rename_all = "camelCase", rename_all_fields = "camelCase")]
+#[serde(
+    tag = "check",
+    deny_unknown_fields,
+    rename_all = "camelCase",
+    rename_all_fields = "camelCase"
+)]
 pub enum AssertionCheck {
     /// `program` with `arguments` exits 0 and prints text that matches `pattern`.
     Command {
@@ -57,7 +62,16 @@ impl ResourceType for Assertion {
     fn identity(&self) -> Identity {
         Identity::new(
             "assertion",
-            &["check", "program", "arguments", "pattern", "serviceName", "state", "build", "revision"],
+            &[
+                "check",
+                "program",
+                "arguments",
+                "pattern",
+                "serviceName",
+                "state",
+                "build",
+                "revision",
+            ],
             serde_json::to_string(&self.check).expect("a check is plain data"),
         )
     }

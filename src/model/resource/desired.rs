@@ -17,17 +17,26 @@ pub enum Ensure {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "ensure", deny_unknown_fields, rename_all = "camelCase")]
 pub enum Desired<T> {
-    #[serde(deserialize_with = "parse_settings", bound(deserialize = "T: Deserialize<'de>"))]
+    #[serde(
+        deserialize_with = "parse_settings",
+        bound(deserialize = "T: Deserialize<'de>")
+    )]
     Present(T),
     /// A struct variant, because serde ignores unknown fields beside a unit variant.
     Absent {},
 }
 
 /// Names the path of a wrong value, which serde does not follow through flattened fields.
-fn parse_settings<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<T, D::Error> {
+fn parse_settings<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
+    deserializer: D,
+) -> Result<T, D::Error> {
     serde_path_to_error::deserialize(deserializer).map_err(|error| {
         let path = error.path().to_string();
-        let path = if path == "." { String::new() } else { format!("`{path}`: ") };
+        let path = if path == "." {
+            String::new()
+        } else {
+            format!("`{path}`: ")
+        };
         D::Error::custom(format!("{path}{}", error.inner()))
     })
 }

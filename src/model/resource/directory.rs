@@ -51,14 +51,18 @@ impl Directory {
         let sddl = self.sddl().or(earlier.sddl()).map(str::to_owned);
         let state = match (&self.state, &earlier.state) {
             (DirectoryState::Absent {}, _) => DirectoryState::Absent {},
-            (DirectoryState::Present { .. }, DirectoryState::Present { .. } | DirectoryState::Absent {}) => {
-                DirectoryState::Present { sddl }
-            }
+            (
+                DirectoryState::Present { .. },
+                DirectoryState::Present { .. } | DirectoryState::Absent {},
+            ) => DirectoryState::Present { sddl },
             (DirectoryState::Empty { .. }, _) | (_, DirectoryState::Empty { .. }) => {
                 DirectoryState::Empty { sddl }
             }
         };
-        Self { path: earlier.path.clone(), state }
+        Self {
+            path: earlier.path.clone(),
+            state,
+        }
     }
 }
 

@@ -83,9 +83,16 @@ impl ResourceKind {
             is_download: true,
         });
         let creates_parents = properties.creates_parents();
-        let own = |kind| Effect { kind, creates_parents, is_download: false };
+        let own = |kind| Effect {
+            kind,
+            creates_parents,
+            is_download: false,
+        };
         let things = match properties.parts() {
-            Some(parts) => parts.into_iter().map(|part| own(Cow::Owned(part))).collect(),
+            Some(parts) => parts
+                .into_iter()
+                .map(|part| own(Cow::Owned(part)))
+                .collect(),
             None => vec![own(Cow::Borrowed(self))],
         };
         download.into_iter().chain(things).collect()
@@ -115,7 +122,9 @@ impl ResourceKind {
     #[must_use]
     pub fn merge_over(&self, earlier: &Self) -> Self {
         match (self, earlier) {
-            (Self::Directory(it), Self::Directory(earlier)) => Self::Directory(it.merge_over(earlier)),
+            (Self::Directory(it), Self::Directory(earlier)) => {
+                Self::Directory(it.merge_over(earlier))
+            }
             (Self::Service(it), Self::Service(earlier)) => Self::Service(it.merge_over(earlier)),
             _ => self.clone(),
         }

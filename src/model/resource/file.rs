@@ -60,7 +60,10 @@ impl ResourceType for File {
         vec![&self.path]
     }
     fn descriptor(&self) -> Option<(&str, SecuredObject)> {
-        Some((self.desired.present()?.sddl.as_deref()?, SecuredObject::File))
+        Some((
+            self.desired.present()?.sddl.as_deref()?,
+            SecuredObject::File,
+        ))
     }
     fn file(&self) -> Option<&str> {
         self.desired.present().map(|_| self.path.as_str())

@@ -18,9 +18,18 @@ pub struct Identity {
 }
 
 impl Identity {
-    pub fn new(class: &'static str, properties: &'static [&'static str], name: impl Into<String>) -> Self {
+    pub fn new(
+        class: &'static str,
+        properties: &'static [&'static str],
+        name: impl Into<String>,
+    ) -> Self {
         let name = name.into();
-        Self { class, properties, key: name.to_lowercase(), name }
+        Self {
+            class,
+            properties,
+            key: name.to_lowercase(),
+            name,
+        }
     }
 
     /// A file, directory or link: a path holds one thing, of whatever type.
@@ -69,7 +78,9 @@ impl PartialOrd for Identity {
 
 impl Ord for Identity {
     fn cmp(&self, other: &Self) -> Ordering {
-        self.class.cmp(other.class).then_with(|| self.key.cmp(&other.key))
+        self.class
+            .cmp(other.class)
+            .then_with(|| self.key.cmp(&other.key))
     }
 }
 

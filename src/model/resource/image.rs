@@ -28,7 +28,11 @@ pub struct ContainerImage {
 
 impl ResourceType for ContainerImage {
     fn identity(&self) -> Identity {
-        Identity::new("image", &["namespace", "reference"], format!("{} {}", self.namespace, self.reference))
+        Identity::new(
+            "image",
+            &["namespace", "reference"],
+            format!("{} {}", self.namespace, self.reference),
+        )
     }
     fn paths(&self) -> Vec<&str> {
         vec![&self.program, &self.client]

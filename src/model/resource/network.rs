@@ -135,9 +135,11 @@ impl ResourceType for PortRange {
     /// A protocol has one dynamic range and any number of excluded ones.
     fn identity(&self) -> Identity {
         match self.kind {
-            PortRangeKind::Dynamic => {
-                Identity::new("port range", &["kind", "protocol"], format!("dynamic {}", self.protocol))
-            }
+            PortRangeKind::Dynamic => Identity::new(
+                "port range",
+                &["kind", "protocol"],
+                format!("dynamic {}", self.protocol),
+            ),
             PortRangeKind::Excluded => Identity::new(
                 "port range",
                 &["kind", "protocol", "start"],

@@ -64,13 +64,20 @@ pub struct PathEntry {
 
 impl ResourceType for RegistryValue {
     fn identity(&self) -> Identity {
-        Identity::new("registry value", &["key", "valueName"], format!(r"{}\{}", self.key, self.value_name))
+        Identity::new(
+            "registry value",
+            &["key", "valueName"],
+            format!(r"{}\{}", self.key, self.value_name),
+        )
     }
     fn is_absent(&self) -> bool {
         self.desired.is_absent()
     }
     fn paths(&self) -> Vec<&str> {
-        let file = self.desired.present().and_then(|it| it.arguments_file.as_ref());
+        let file = self
+            .desired
+            .present()
+            .and_then(|it| it.arguments_file.as_ref());
         file.map(|file| file.path.as_str()).into_iter().collect()
     }
 }
@@ -86,7 +93,11 @@ impl ResourceType for EnvironmentVariable {
 
 impl ResourceType for PathEntry {
     fn identity(&self) -> Identity {
-        Identity::new("PATH entry", &["entry"], super::super::paths::normalize_path(&self.entry))
+        Identity::new(
+            "PATH entry",
+            &["entry"],
+            super::super::paths::normalize_path(&self.entry),
+        )
     }
     fn is_absent(&self) -> bool {
         self.ensure == Ensure::Absent

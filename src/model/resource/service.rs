@@ -102,30 +102,42 @@ pub enum FailureActionKind {
 impl Service {
     /// Settings that this resource gives replace the earlier ones; a program brings its own arguments.
     pub(super) fn merge_over(&self, earlier: &Self) -> Self {
-        let (Desired::Present(new), Desired::Present(old)) = (&self.desired, &earlier.desired) else {
+        let (Desired::Present(new), Desired::Present(old)) = (&self.desired, &earlier.desired)
+        else {
             return self.clone();
         };
         let command = if new.program.is_some() { new } else { old };
         let settings = ServiceSettings {
-            display_name: new.display_name.clone().or_else(|| old.display_name.clone()),
+            display_name: new
+                .display_name
+                .clone()
+                .or_else(|| old.display_name.clone()),
             program: command.program.clone(),
             arguments: command.arguments.clone(),
             arguments_file: command.arguments_file.clone(),
             start_type: new.start_type.or(old.start_type),
             depends_on: new.depends_on.clone().or_else(|| old.depends_on.clone()),
             failure_reset_seconds: new.failure_reset_seconds.or(old.failure_reset_seconds),
-            failure_actions: new.failure_actions.clone().or_else(|| old.failure_actions.clone()),
+            failure_actions: new
+                .failure_actions
+                .clone()
+                .or_else(|| old.failure_actions.clone()),
             failure_flag: new.failure_flag.or(old.failure_flag),
             environment: new.environment.clone().or_else(|| old.environment.clone()),
             state: new.state.or(old.state),
         };
-        Self { service_name: earlier.service_name.clone(), desired: Desired::Present(settings) }
+        Self {
+            service_name: earlier.service_name.clone(),
+            desired: Desired::Present(settings),
+        }
     }
 
     /// Whether the resource gives the service its program.
     #[must_use]
     pub fn has_program(&self) -> bool {
-        self.desired.present().is_some_and(|it| it.program.is_some())
+        self.desired
+            .present()
+            .is_some_and(|it| it.program.is_some())
     }
 }
 
@@ -137,8 +149,18 @@ impl ResourceType for Service {
         self.desired.is_absent()
     }
     fn paths(&self) -> Vec<&str> {
-        let Some(settings) = self.desired.present() else { return Vec::new() };
-        let more = settings.arguments_file.iter().map(|file| file.path.as_str());
-        settings.program.as_deref().into_iter().chain(more).collect()
+        let Some(settings) = self.desired.present() else {
+            return Vec::new();
+        };
+        let more = settings
+            .arguments_file
+            .iter()
+            .map(|file| file.path.as_str());
+        settings
+            .program
+            .as_deref()
+            .into_iter()
+            .chain(more)
+            .collect()
     }
 }

@@ -125,6 +125,10 @@ impl ResourceType for Sysprep {
         Identity::new("Sysprep", &[], "Windows")
     }
     fn paths(&self) -> Vec<&str> {
-        if self.agents.is_empty() { vec![&self.unattend] } else { Vec::new() }
+        if self.agents.is_empty() {
+            vec![&self.unattend]
+        } else {
+            Vec::new()
+        }
     }
 }

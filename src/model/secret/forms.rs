@@ -20,7 +20,10 @@ pub(super) fn list_forms(value: &[u8]) -> BTreeSet<Vec<u8>> {
         let shortest = if index == 0 { SHORTEST } else { SHORTEST_PART };
         forms.extend(Some(strip_blanks(part)).filter(|form| form.len() >= shortest));
         add_encodings(part, &mut forms);
-        let wide: Vec<u8> = String::from_utf8_lossy(part).encode_utf16().flat_map(u16::to_le_bytes).collect();
+        let wide: Vec<u8> = String::from_utf8_lossy(part)
+            .encode_utf16()
+            .flat_map(u16::to_le_bytes)
+            .collect();
         add_encodings(&wide, &mut forms);
     }
     forms
@@ -30,13 +33,22 @@ pub(super) fn list_forms(value: &[u8]) -> BTreeSet<Vec<u8>> {
 fn list_parts(value: &[u8]) -> Vec<Vec<u8>> {
     let text = String::from_utf8_lossy(value);
     let whole = text.trim();
-    let mut parts = vec![if std::str::from_utf8(value).is_ok() { whole.into() } else { value.to_vec() }];
+    let mut parts = vec![if std::str::from_utf8(value).is_ok() {
+        whole.into()
+    } else {
+        value.to_vec()
+    }];
     if whole.contains('\n') {
         let lines: Vec<&str> = whole.lines().map(str::trim).collect();
         parts.push(lines.join("\n").into_bytes());
         parts.push(lines.join("\r\n").into_bytes());
         parts.extend(lines.iter().map(|line| line.as_bytes().to_vec()));
-        parts.extend(lines.iter().filter_map(|line| find_field(line)).map(|field| field.as_bytes().to_vec()));
+        parts.extend(
+            lines
+                .iter()
+                .filter_map(|line| find_field(line))
+                .map(|field| field.as_bytes().to_vec()),
+        );
     }
     if let Ok(json) = serde_json::from_str::<Value>(whole) {
         collect_fields("", &json, &mut parts);
@@ -54,8 +66,12 @@ fn find_field(line: &str) -> Option<&str> {
 fn collect_fields(name: &str, json: &Value, parts: &mut Vec<Vec<u8>>) {
     match json {
         Value::String(text) if is_secret_name(name) => parts.extend(list_parts(text.as_bytes())),
-        Value::Array(items) => items.iter().for_each(|item| collect_fields(name, item, parts)),
-        Value::Object(fields) => fields.iter().for_each(|(name, item)| collect_fields(name, item, parts)),
+        Value::Array(items) => items
+            .iter()
+            .for_each(|item| collect_fields(name, item, parts)),
+        Value::Object(fields) => fields
+            .iter()
+            .for_each(|(name, item)| collect_fields(name, item, parts)),
         _ => {}
     }
 }
@@ -69,8 +85,9 @@ fn add_encodings(bytes: &[u8], forms: &mut BTreeSet<Vec<u8>>) {
         found.push(encode_inside(&URL_SAFE, bytes, before));
     }
     // Documents in base64 hold values in base64: user-data, secrets of Kubernetes.
-    let twice =
-        found[2..].iter().flat_map(|form| (0..3).map(move |before| encode_inside(&STANDARD, form, before)));
+    let twice = found[2..]
+        .iter()
+        .flat_map(|form| (0..3).map(move |before| encode_inside(&STANDARD, form, before)));
     found.extend(twice.collect::<Vec<_>>());
     found.extend((0..5).map(|before| encode_base32(bytes, before)));
     forms.extend(found.into_iter().filter(|form| form.len() >= SHORTEST_PART));
@@ -80,8 +97,13 @@ fn add_encodings(bytes: &[u8], forms: &mut BTreeSet<Vec<u8>>) {
 fn encode_base32(bytes: &[u8], before: usize) -> Vec<u8> {
     const ALPHABET: &[u8; 32] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
     let (first, last) = ((before * 8).div_ceil(5), (before + bytes.len()) * 8 / 5);
-    let bit = |at: usize| bytes.get(at / 8 - before).is_some_and(|byte| byte >> (7 - at % 8) & 1 == 1);
-    let digit = |at: usize| (5 * at..5 * at + 5).fold(0, |digit, at| 2 * digit + usize::from(bit(at)));
+    let bit = |at: usize| {
+        bytes
+            .get(at / 8 - before)
+            .is_some_and(|byte| byte >> (7 - at % 8) & 1 == 1)
+    };
+    let digit =
+        |at: usize| (5 * at..5 * at + 5).fold(0, |digit, at| 2 * digit + usize::from(bit(at)));
     (first..last).map(|at| ALPHABET[digit(at)]).collect()
 }
 
@@ -94,7 +116,11 @@ fn encode_inside(engine: &impl base64::Engine, bytes: &[u8], before: usize) -> V
 }
 
 pub(super) fn strip_blanks(bytes: &[u8]) -> Vec<u8> {
-    bytes.iter().copied().filter(|byte| !is_blank(*byte)).collect()
+    bytes
+        .iter()
+        .copied()
+        .filter(|byte| !is_blank(*byte))
+        .collect()
 }
 
 /// Programs wrap and indent long lines.

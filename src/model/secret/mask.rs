@@ -56,13 +56,20 @@ impl Masker {
 
     fn release(&mut self, all: bool) -> Vec<String> {
         let known = KNOWN.read().unwrap_or_else(PoisonError::into_inner);
-        let lines: Vec<&str> = self.before.iter().chain(&self.held).map(String::as_str).collect();
+        let lines: Vec<&str> = self
+            .before
+            .iter()
+            .chain(&self.held)
+            .map(String::as_str)
+            .collect();
         let found = find_secrets(&lines, &known);
         let old = self.before.len();
         let open = found.open.filter(|_| !all).map(|line| line.max(old) - old);
         let count = open.unwrap_or(self.held.len());
         let shown = lines.iter().zip(&found.masked).skip(old).take(count);
-        let shown = shown.map(|(line, ranges)| mask_ranges(line, ranges)).collect();
+        let shown = shown
+            .map(|(line, ranges)| mask_ranges(line, ranges))
+            .collect();
         self.before.extend(self.held.drain(..count));
         let first = first_context_line(&self.before);
         self.before.drain(..first);
@@ -84,11 +91,20 @@ fn first_context_line(lines: &[String]) -> usize {
 /// A text with `<sensitive>` in the place of secrets, users of URLs and signatures in their queries.
 #[must_use]
 pub fn mask_text(text: &str) -> Cow<'_, str> {
-    if !text.contains("://") && KNOWN.read().unwrap_or_else(PoisonError::into_inner).0.is_empty() {
+    if !text.contains("://")
+        && KNOWN
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .0
+            .is_empty()
+    {
         return Cow::Borrowed(text);
     }
     let mut masker = Masker::default();
-    let mut lines: Vec<String> = text.split('\n').flat_map(|line| masker.push_line(line)).collect();
+    let mut lines: Vec<String> = text
+        .split('\n')
+        .flat_map(|line| masker.push_line(line))
+        .collect();
     lines.extend(masker.finish());
     Cow::Owned(lines.join("\n"))
 }
@@ -101,7 +117,10 @@ struct Found {
 }
 
 fn find_secrets(lines: &[&str], known: &Known) -> Found {
-    let mut found = Found { masked: lines.iter().map(|line| find_secret_parts(line)).collect(), open: None };
+    let mut found = Found {
+        masked: lines.iter().map(|line| find_secret_parts(line)).collect(),
+        open: None,
+    };
     if known.0.is_empty() {
         return found;
     }
@@ -113,7 +132,11 @@ fn find_secrets(lines: &[&str], known: &Known) -> Found {
 
 fn search_view(view: &View, known: &Known, found: &mut Found) {
     for (at, first) in view.bytes.windows(SHORTEST).enumerate() {
-        let Some(forms) = first.try_into().ok().and_then(|first: [u8; SHORTEST]| known.0.get(&first)) else {
+        let Some(forms) = first
+            .try_into()
+            .ok()
+            .and_then(|first: [u8; SHORTEST]| known.0.get(&first))
+        else {
             continue;
         };
         let rest = &view.bytes[at..];
@@ -130,7 +153,9 @@ fn search_view(view: &View, known: &Known, found: &mut Found) {
 
 fn mark_places(places: &[Place], masked: &mut [Vec<Range<usize>>]) {
     for of_line in places.chunk_by(|one, other| one.line == other.line) {
-        let (Some(first), Some(last)) = (of_line.first(), of_line.last()) else { continue };
+        let (Some(first), Some(last)) = (of_line.first(), of_line.last()) else {
+            continue;
+        };
         masked[first.line].push(first.start..last.end);
     }
 }

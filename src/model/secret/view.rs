@@ -25,13 +25,16 @@ const ESCAPES: &[&[u8]] = &[b"%", b"%+", b"\\", b"&", b"`", b"_'\"", b"%\\&`_'\"
 pub(super) fn list_views(lines: &[&str]) -> Vec<View> {
     let whole = join_lines(lines, false);
     let mut views = Vec::new();
-    let joined = Some(join_lines(lines, true)).filter(|joined| joined.bytes.len() < whole.bytes.len());
+    let joined =
+        Some(join_lines(lines, true)).filter(|joined| joined.bytes.len() < whole.bytes.len());
     for plain in std::iter::once(whole).chain(joined) {
         // `41-42-43` and `41:42:43`
         if plain.bytes.iter().any(|byte| b"-:,".contains(byte)) {
             views.push(plain.filter(|byte| !b"-:,".contains(&byte)));
         }
-        for escapes in ESCAPES.iter().filter(|escapes| plain.bytes.iter().any(|byte| escapes.contains(byte)))
+        for escapes in ESCAPES
+            .iter()
+            .filter(|escapes| plain.bytes.iter().any(|byte| escapes.contains(byte)))
         {
             let once = plain.decode(escapes);
             // JSON inside of JSON, a URL inside of a URL.
@@ -47,9 +50,18 @@ fn join_lines(lines: &[&str], without_names: bool) -> View {
     let mut view = View::default();
     for (line, text) in lines.iter().enumerate() {
         let skipped = if without_names { name_length(text) } else { 0 };
-        for (start, byte) in text.bytes().enumerate().skip(skipped).filter(|(_, byte)| !is_blank(*byte)) {
+        for (start, byte) in text
+            .bytes()
+            .enumerate()
+            .skip(skipped)
+            .filter(|(_, byte)| !is_blank(*byte))
+        {
             view.bytes.push(byte);
-            view.places.push(Place { line, start, end: start + 1 });
+            view.places.push(Place {
+                line,
+                start,
+                end: start + 1,
+            });
         }
     }
     view
@@ -57,21 +69,34 @@ fn join_lines(lines: &[&str], without_names: bool) -> View {
 
 /// Bytes of a line that are no blanks and no name.
 pub(super) fn count_bytes(line: &str) -> usize {
-    line.bytes().skip(name_length(line)).filter(|byte| !is_blank(*byte)).count()
+    line.bytes()
+        .skip(name_length(line))
+        .filter(|byte| !is_blank(*byte))
+        .count()
 }
 
 /// `==> imagegen.builder.node: ` and `    imagegen.builder.node: `
 fn name_length(line: &str) -> usize {
     let rest = line.trim_start_matches(['=', '-', '>', ' ']);
     let name = rest.split(':').next().unwrap_or_default();
-    let is_name =
-        name.contains('.') && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"._-".contains(&b));
-    if is_name && name.len() < rest.len() { line.len() - rest.len() + name.len() + 1 } else { 0 }
+    let is_name = name.contains('.')
+        && name
+            .bytes()
+            .all(|b| b.is_ascii_alphanumeric() || b"._-".contains(&b));
+    if is_name && name.len() < rest.len() {
+        line.len() - rest.len() + name.len() + 1
+    } else {
+        0
+    }
 }
 
 impl View {
     fn filter(&self, keep: impl Fn(u8) -> bool) -> Self {
-        let kept = self.bytes.iter().zip(&self.places).filter(|(byte, _)| keep(**byte));
+        let kept = self
+            .bytes
+            .iter()
+            .zip(&self.places)
+            .filter(|(byte, _)| keep(**byte));
         let (bytes, places) = kept.map(|(byte, place)| (*byte, *place)).unzip();
         Self { bytes, places }
     }
@@ -85,10 +110,18 @@ impl View {
             if escapes.contains(&b'\\') && is_cut_octal(rest) {
                 break;
             }
-            let decoded = if escapes.contains(&rest[0]) { decode_escape(rest) } else { None };
+            let decoded = if escapes.contains(&rest[0]) {
+                decode_escape(rest)
+            } else {
+                None
+            };
             let (length, decoded) = decoded.unwrap_or_else(|| (1, vec![rest[0]]));
             let (first, last) = (self.places[at], self.places[at + length - 1]);
-            let end = if first.line == last.line { last.end } else { first.end };
+            let end = if first.line == last.line {
+                last.end
+            } else {
+                first.end
+            };
             for byte in decoded.into_iter().filter(|byte| !is_blank(*byte)) {
                 view.bytes.push(byte);
                 view.places.push(Place { end, ..first });
@@ -106,7 +139,9 @@ fn decode_escape(rest: &[u8]) -> Option<(usize, Vec<u8>)> {
         [b'%', high, low, ..] => Some((3, vec![u8::try_from(parse_hex(&[*high, *low])?).ok()?])),
         [b'\'', b'\\', b'\'', b'\'', ..] => Some((4, vec![b'\''])),
         [b'\'', b'\'', ..] | [b'"', b'"', ..] => Some((2, vec![rest[0]])),
-        [b'\\', digits @ ..] if parse_octal(digits).is_some() => Some((4, vec![parse_octal(digits)?])),
+        [b'\\', digits @ ..] if parse_octal(digits).is_some() => {
+            Some((4, vec![parse_octal(digits)?]))
+        }
         [b'_', b'x', digits @ ..] if digits.get(4) == Some(&b'_') => {
             Some((7, encode_char(parse_hex(&digits[..4])?)?))
         }
@@ -122,9 +157,14 @@ fn decode_escape(rest: &[u8]) -> Option<(usize, Vec<u8>)> {
 /// `\u0041`, also as a pair of surrogates.
 fn decode_unicode(digits: &[u8]) -> Option<(usize, Vec<u8>)> {
     let first = parse_hex(digits.get(..4)?)?;
-    if let (0xd800..0xdc00, Some(b"\\u"), Some(second)) = (first, digits.get(4..6), digits.get(6..10)) {
+    if let (0xd800..0xdc00, Some(b"\\u"), Some(second)) =
+        (first, digits.get(4..6), digits.get(6..10))
+    {
         let second = parse_hex(second)?.checked_sub(0xdc00)?;
-        return Some((12, encode_char(0x10000 + ((first - 0xd800) << 10) + second)?));
+        return Some((
+            12,
+            encode_char(0x10000 + ((first - 0xd800) << 10) + second)?,
+        ));
     }
     Some((6, encode_char(first)?))
 }
@@ -154,16 +194,28 @@ fn encode_char(code: u32) -> Option<Vec<u8>> {
 
 /// Three digits, as `printf` and C write a byte.
 fn parse_octal(digits: &[u8]) -> Option<u8> {
-    let [high @ b'0'..=b'3', middle @ b'0'..=b'7', low @ b'0'..=b'7', ..] = digits else { return None };
+    let [
+        high @ b'0'..=b'3',
+        middle @ b'0'..=b'7',
+        low @ b'0'..=b'7',
+        ..,
+    ] = digits
+    else {
+        return None;
+    };
     Some(64 * (high - b'0') + 8 * (middle - b'0') + (low - b'0'))
 }
 
 /// An escape whose end is in the next line.
 fn is_cut_octal(rest: &[u8]) -> bool {
-    rest.len() < 4 && rest[0] == b'\\' && rest[1..].iter().all(|digit| (b'0'..=b'7').contains(digit))
+    rest.len() < 4
+        && rest[0] == b'\\'
+        && rest[1..].iter().all(|digit| (b'0'..=b'7').contains(digit))
 }
 
 fn parse_hex(digits: &[u8]) -> Option<u32> {
     let is_hex = digits.iter().all(u8::is_ascii_hexdigit);
-    is_hex.then(|| u32::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()).flatten()
+    is_hex
+        .then(|| u32::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok())
+        .flatten()
 }

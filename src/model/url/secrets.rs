@@ -51,7 +51,9 @@ fn is_secret_parameter(name: &str, value: &str) -> bool {
     let name = name.to_ascii_lowercase();
     let is_random = |value: &str| {
         value.len() >= 24
-            && value.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+/=_-%~".contains(&byte))
+            && value
+                .bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || b"+/=_-%~".contains(&byte))
             && value.bytes().any(|byte| byte.is_ascii_digit())
             && value.bytes().any(|byte| byte.is_ascii_alphabetic())
     };
@@ -79,11 +81,15 @@ pub(super) fn may_hold_secret(query: &str) -> bool {
 fn is_plain_word(text: &str) -> bool {
     let is_plain = |part: &str| {
         let digits = part.bytes().filter(u8::is_ascii_digit).count();
-        let short =
-            digits == 0 && part.len() <= 16 || digits == part.len() && digits <= 12 || part.len() <= 5;
+        let short = digits == 0 && part.len() <= 16
+            || digits == part.len() && digits <= 12
+            || part.len() <= 5;
         short && part.bytes().all(|byte| byte.is_ascii_alphanumeric())
     };
-    text.len() <= 40 && text.split(['-', '_', '.', '+', ' ', '/', '{', '}']).all(is_plain)
+    text.len() <= 40
+        && text
+            .split(['-', '_', '.', '+', ' ', '/', '{', '}'])
+            .all(is_plain)
 }
 
 /// Characters at which a URL in a text ends.
@@ -111,9 +117,13 @@ pub fn find_secret_parts(text: &str) -> Vec<Range<usize>> {
     }
     let mut opened = false;
     for (at, piece) in split_at(text, |c| ends_url(c) || matches!(c, '&' | '#' | ';')) {
-        let piece_end = piece.trim_end_matches(|c| ends_url(c) || matches!(c, '&' | '#' | ';')).len();
+        let piece_end = piece
+            .trim_end_matches(|c| ends_url(c) || matches!(c, '&' | '#' | ';'))
+            .len();
         let first = Some(0).filter(|_| opened);
-        let starts = first.into_iter().chain(piece.match_indices('?').map(|(mark, _)| mark + 1));
+        let starts = first
+            .into_iter()
+            .chain(piece.match_indices('?').map(|(mark, _)| mark + 1));
         for start in starts.filter(|start| *start < piece_end) {
             let value = find_secret_value(&piece[start..piece_end]);
             parts.extend(value.map(|length| at + start + length..at + piece_end));
@@ -128,12 +138,19 @@ fn find_users(text: &str, mut found: impl FnMut(Range<usize>)) {
     let last = text.rfind('@');
     for (at, _) in text.match_indices("://") {
         let start = at + 3;
-        let authority = text[start..].split(['/', '?', '#']).next().unwrap_or_default();
+        let authority = text[start..]
+            .split(['/', '?', '#'])
+            .next()
+            .unwrap_or_default();
         // A password with `/` in it: what looks like a port is no number.
         let is_cut = authority.rsplit_once(':').is_some_and(|(host, port)| {
             !host.contains('[') && port.bytes().any(|byte| !byte.is_ascii_digit())
         });
-        let end = if is_cut { last } else { authority.rfind('@').map(|user| start + user) };
+        let end = if is_cut {
+            last
+        } else {
+            authority.rfind('@').map(|user| start + user)
+        };
         if let Some(end) = end.filter(|end| *end > start) {
             found(start..end);
         }
@@ -144,6 +161,8 @@ fn find_users(text: &str, mut found: impl FnMut(Range<usize>)) {
 fn find_secret_value(parameter: &str) -> Option<usize> {
     let is_known = |b: &u8| b.is_ascii_alphanumeric() || b"._-[]".contains(b);
     let length = parameter.bytes().take_while(is_known).count();
-    let value = parameter[length..].strip_prefix('=').filter(|value| !value.is_empty() && length > 0)?;
+    let value = parameter[length..]
+        .strip_prefix('=')
+        .filter(|value| !value.is_empty() && length > 0)?;
     is_secret_parameter(&parameter[..length], value).then_some(length + 1)
 }

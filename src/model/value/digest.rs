@@ -77,5 +77,8 @@ impl fmt::Display for FileDigest {
 /// Whether a text is a digest of so many digits, in lower-case hexadecimal.
 #[must_use]
 pub fn is_digest(text: &str, digits: usize) -> bool {
-    text.len() == digits && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+    text.len() == digits
+        && text
+            .bytes()
+            .all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
 }

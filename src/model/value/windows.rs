@@ -94,13 +94,22 @@ impl Ports {
 
 /// Sysprep gives a clone another machine identifier, and so its accounts and groups other numbers.
 fn is_lasting_sid(text: &str) -> bool {
-    let mut numbers = text.strip_prefix("S-1-").into_iter().flat_map(|rest| rest.split('-'));
+    let mut numbers = text
+        .strip_prefix("S-1-")
+        .into_iter()
+        .flat_map(|rest| rest.split('-'));
     let form = numbers.clone().count() > 1 && numbers.all(is_digits);
     form && !text.starts_with("S-1-5-21-")
 }
 
 fn parse_ports(text: &str) -> Option<(u16, u16)> {
-    let number = |text: &str| if is_digits(text) { text.parse::<u16>().ok() } else { None };
+    let number = |text: &str| {
+        if is_digits(text) {
+            text.parse::<u16>().ok()
+        } else {
+            None
+        }
+    };
     let (first, last) = text.split_once('-').unwrap_or((text, text));
     let (first, last) = (number(first)?, number(last)?);
     (0 < first && first <= last).then_some((first, last))
@@ -115,7 +124,9 @@ fn is_account_name(text: &str) -> bool {
 
 fn is_service_name(text: &str) -> bool {
     let is_known = |c: char| !c.is_control() && !r"/\".contains(c);
-    (1..=256).contains(&text.encode_utf16().count()) && text.trim() == text && text.chars().all(is_known)
+    (1..=256).contains(&text.encode_utf16().count())
+        && text.trim() == text
+        && text.chars().all(is_known)
 }
 
 /// Keywords that `New-NetFirewallRule` documents for remote addresses.
@@ -137,7 +148,11 @@ fn is_remote_address(text: &str) -> bool {
     if ADDRESS_KEYWORDS.contains(&keyword) {
         return true;
     }
-    let address = |text: &str| text.parse::<IpAddr>().ok().filter(|address| address.to_string() == text);
+    let address = |text: &str| {
+        text.parse::<IpAddr>()
+            .ok()
+            .filter(|address| address.to_string() == text)
+    };
     if let Some((first, last)) = text.split_once('-') {
         return address(first)
             .zip(address(last))
@@ -149,7 +164,7 @@ fn is_remote_address(text: &str) -> bool {
 
 fn is_registry_key(text: &str) -> bool {
     let below = text.strip_prefix(r"HKLM:\").unwrap_or_default();
-    below
-        .split('\\')
-        .all(|name| !name.is_empty() && !name.contains(['/', '*', '?']) && !name.contains(char::is_control))
+    below.split('\\').all(|name| {
+        !name.is_empty() && !name.contains(['/', '*', '?']) && !name.contains(char::is_control)
+    })
 }

@@ -15,7 +15,12 @@ pub(super) fn check_environment(
 ) {
     let is_set = |name: &str| inputs.surroundings.environment.contains(name);
     let is_given = |name: &str| inputs.selection.variables.contains_key(name);
-    for selector in inputs.target.selectors.iter().filter(|selector| !selector.build_time) {
+    for selector in inputs
+        .target
+        .selectors
+        .iter()
+        .filter(|selector| !selector.build_time)
+    {
         let name = selector.packer_name();
         if is_set(&name) && !is_given(&selector.name) {
             refusals.push(refuse_locked(&name, &selector.name).with_source(&selector.source));
@@ -30,10 +35,19 @@ pub(super) fn check_environment(
     }
 }
 
-fn judge_variable(variable: &Variable, name: &str, selectors: &BTreeMap<String, String>) -> Option<Finding> {
+fn judge_variable(
+    variable: &Variable,
+    name: &str,
+    selectors: &BTreeMap<String, String>,
+) -> Option<Finding> {
     if variable.default_from == Some(DefaultFrom::BootMedium) {
-        let reason = format!("imagegen sets `{}` to the path of the verified file", variable.name);
-        return Some(Finding::new("variable-computed", reason, format!("unset {name}")).with_subject(name));
+        let reason = format!(
+            "imagegen sets `{}` to the path of the verified file",
+            variable.name
+        );
+        return Some(
+            Finding::new("variable-computed", reason, format!("unset {name}")).with_subject(name),
+        );
     }
     if !variable.build_time {
         return Some(refuse_locked(name, &variable.name));
@@ -41,10 +55,18 @@ fn judge_variable(variable: &Variable, name: &str, selectors: &BTreeMap<String, 
     if variable.applies(selectors) {
         return None;
     }
-    let reason = format!("`{}` {}", variable.name, describe_unused(variable, selectors));
+    let reason = format!(
+        "`{}` {}",
+        variable.name,
+        describe_unused(variable, selectors)
+    );
     Some(
-        Finding::new("variable-unused", reason, format!("unset {name}, or change the choice"))
-            .with_subject(name),
+        Finding::new(
+            "variable-unused",
+            reason,
+            format!("unset {name}, or change the choice"),
+        )
+        .with_subject(name),
     )
 }
 

@@ -27,9 +27,9 @@ pub(super) fn check_value(variable: &Variable, value: &Value) -> Result<(), Stri
         (VariableType::StringMap, Value::Object(entries)) => {
             check_count(variable, entries.len())?;
             entries.iter().try_for_each(|(key, item)| match item {
-                Value::String(text) => {
-                    [key, text].into_iter().try_for_each(|text| check_characters(variable, text))
-                }
+                Value::String(text) => [key, text]
+                    .into_iter()
+                    .try_for_each(|text| check_characters(variable, text)),
                 other => Err(format!("must be a {kind}, found {other} in it")),
             })
         }
@@ -45,7 +45,10 @@ fn check_text(variable: &Variable, text: &str) -> Result<(), String> {
     if let Some(allowed) = &variable.one_of
         && !allowed.iter().any(|value| value == text)
     {
-        return Err(format!("is `{text}`: {}", format_suggestion(text, allowed.iter().map(String::as_str))));
+        return Err(format!(
+            "is `{text}`: {}",
+            format_suggestion(text, allowed.iter().map(String::as_str))
+        ));
     }
     if let Some(pattern) = &variable.pattern
         && !Regex::new(pattern).is_ok_and(|regex| regex.is_match(text))
@@ -61,7 +64,9 @@ fn check_characters(variable: &Variable, text: &str) -> Result<(), String> {
         return Err("contains a control character".to_owned());
     }
     if text.contains(PACKER_TEMPLATE) {
-        return Err(format!("contains `{PACKER_TEMPLATE}`, which Packer's plugins take for a template"));
+        return Err(format!(
+            "contains `{PACKER_TEMPLATE}`, which Packer's plugins take for a template"
+        ));
     }
     check_url(variable, text)
 }
@@ -73,10 +78,15 @@ fn check_url(variable: &Variable, text: &str) -> Result<(), String> {
         return if find_secret_parts(text).is_empty() {
             Ok(())
         } else {
-            Err("contains a URL with a user or a signature, and the workspace would hold it".to_owned())
+            Err(
+                "contains a URL with a user or a signature, and the workspace would hold it"
+                    .to_owned(),
+            )
         };
     }
-    let url: HttpUrl = text.parse().map_err(|error: UrlError| format!("is a wrong URL: {error}"))?;
+    let url: HttpUrl = text
+        .parse()
+        .map_err(|error: UrlError| format!("is a wrong URL: {error}"))?;
     if url.has_secret() && !variable.lock_only {
         return Err(format!(
             "is `{url}` with a query that may be a secret, and the workspace would hold it; use a URL without it"
@@ -89,15 +99,22 @@ fn check_number(variable: &Variable, number: f64) -> Result<(), String> {
     if variable.integer && number.fract() != 0.0 {
         return Err(format!("is {number}, expected a whole number"));
     }
-    if variable.min.is_some_and(|min| number < min) || variable.max.is_some_and(|max| number > max) {
-        let bound = |bound: Option<f64>| bound.map_or_else(|| "…".to_owned(), |bound| bound.to_string());
-        return Err(format!("is {number}, expected {} to {}", bound(variable.min), bound(variable.max)));
+    if variable.min.is_some_and(|min| number < min) || variable.max.is_some_and(|max| number > max)
+    {
+        let bound =
+            |bound: Option<f64>| bound.map_or_else(|| "…".to_owned(), |bound| bound.to_string());
+        return Err(format!(
+            "is {number}, expected {} to {}",
+            bound(variable.min),
+            bound(variable.max)
+        ));
     }
     Ok(())
 }
 
 fn check_count(variable: &Variable, count: usize) -> Result<(), String> {
-    if variable.min_items.is_some_and(|min| count < min) || variable.max_items.is_some_and(|max| count > max)
+    if variable.min_items.is_some_and(|min| count < min)
+        || variable.max_items.is_some_and(|max| count > max)
     {
         return Err(format!("has {count} items"));
     }

@@ -14,14 +14,21 @@ pub(super) fn is_content(text: &str) -> bool {
 pub(super) fn is_public(text: &str) -> bool {
     let mut open: Option<&str> = None;
     let mut found = false;
-    for line in text.lines().map(str::trim_end).filter(|line| !line.is_empty()) {
+    for line in text
+        .lines()
+        .map(str::trim_end)
+        .filter(|line| !line.is_empty())
+    {
         match open {
             Some(name) if line == format!("-----END {name}-----") => open = None,
             Some(name) if is_inner(line, name) => {}
             None if line.starts_with("untrusted comment: ") && line.len() < 200 => {}
             None if is_minisign(line) => found = true,
             None => {
-                open = BLOCKS.iter().copied().find(|name| line == format!("-----BEGIN {name}-----"));
+                open = BLOCKS
+                    .iter()
+                    .copied()
+                    .find(|name| line == format!("-----BEGIN {name}-----"));
                 if open.is_none() {
                     return false;
                 }
@@ -36,7 +43,8 @@ pub(super) fn is_public(text: &str) -> bool {
 fn is_inner(line: &str, name: &str) -> bool {
     let base64 = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=');
     let header = ["Comment: ", "Version: ", "Hash: ", "Charset: "];
-    line.bytes().all(base64) || name.starts_with("PGP") && header.iter().any(|start| line.starts_with(start))
+    line.bytes().all(base64)
+        || name.starts_with("PGP") && header.iter().any(|start| line.starts_with(start))
 }
 
 fn is_minisign(line: &str) -> bool {
@@ -50,7 +58,10 @@ mod tests {
     #[test]
     fn only_keys_are_keys() {
         let pem = "-----BEGIN PUBLIC KEY-----\nMFkw\n-----END PUBLIC KEY-----\n";
-        let minisign = format!("untrusted comment: minisign public key\nRW{}\n", "a".repeat(54));
+        let minisign = format!(
+            "untrusted comment: minisign public key\nRW{}\n",
+            "a".repeat(54)
+        );
         let pgp = "-----BEGIN PGP PUBLIC KEY BLOCK-----\nComment: x\n\nmQ==\n=aBcD\n-----END PGP PUBLIC KEY BLOCK-----\n";
         for good in [pem, &minisign, pgp, &format!("{pem}{pem}")] {
             assert!(is_public(good), "{good}");

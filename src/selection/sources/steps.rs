@@ -22,7 +22,9 @@ pub(super) fn lay_steps(tree: Tree, folder: &Folder) -> Result<Tree> {
             || step_id(path).is_some_and(|id| ids.contains_key(id))
     }) {
         let other = own.get(path).map(|file| file.label.clone());
-        let other = other.or_else(|| ids.get(step_id(path)?).cloned()).unwrap_or_default();
+        let other = other
+            .or_else(|| ids.get(step_id(path)?).cloned())
+            .unwrap_or_default();
         return Err(refuse_twice(&one.label, &other));
     }
     let is_replaced = |path: &str| step_id(path).is_some_and(|id| ids.contains_key(id));
@@ -31,7 +33,11 @@ pub(super) fn lay_steps(tree: Tree, folder: &Folder) -> Result<Tree> {
 
 fn refuse_twice(one: &str, other: &str) -> Error {
     let message = format!("{one} and {other} are the same step or file");
-    InputError::new(message, "give one of them another name, and a step another id").into()
+    InputError::new(
+        message,
+        "give one of them another name, and a step another id",
+    )
+    .into()
 }
 
 /// Step id → path by which the user knows its file.
@@ -48,7 +54,12 @@ fn collect_ids(own: &OwnFiles) -> Result<BTreeMap<String, String>> {
 
 /// `agent` of `steps/905-agent.json`.
 fn step_id(path: &str) -> Option<&str> {
-    Some(path.strip_prefix("steps/")?.strip_suffix(".json")?.split_once('-')?.1)
+    Some(
+        path.strip_prefix("steps/")?
+            .strip_suffix(".json")?
+            .split_once('-')?
+            .1,
+    )
 }
 
 fn read_steps(folder: &Folder) -> Result<OwnFiles> {
@@ -90,8 +101,9 @@ fn list_named_files(value: &Value) -> Vec<String> {
         Value::Array(items) => items.iter().flat_map(list_named_files).collect(),
         Value::Object(fields) => {
             let named = OWN_FILE_FORMS.iter().filter(|_| fields.len() == 1);
-            let mut files: Vec<String> =
-                named.filter_map(|form| Some(fields.get(*form)?.as_str()?.to_owned())).collect();
+            let mut files: Vec<String> = named
+                .filter_map(|form| Some(fields.get(*form)?.as_str()?.to_owned()))
+                .collect();
             files.extend(fields.values().flat_map(list_named_files));
             files
         }

@@ -11,7 +11,10 @@ pub fn matches_glob(glob: &str, name: &str) -> bool {
     reached[0] = true;
     for part in parts {
         if part == "**" {
-            let first = reached.iter().position(|reached| *reached).unwrap_or(reached.len());
+            let first = reached
+                .iter()
+                .position(|reached| *reached)
+                .unwrap_or(reached.len());
             for (at, reached) in reached.iter_mut().enumerate() {
                 *reached = at >= first;
             }
@@ -31,7 +34,10 @@ fn matches_part(part: &str, name: &str) -> bool {
     reached[0] = true;
     for wild in part.chars() {
         if wild == '*' {
-            let first = reached.iter().position(|reached| *reached).unwrap_or(reached.len());
+            let first = reached
+                .iter()
+                .position(|reached| *reached)
+                .unwrap_or(reached.len());
             for (at, reached) in reached.iter_mut().enumerate() {
                 *reached = at >= first;
             }
@@ -65,7 +71,11 @@ mod tests {
             ("a/**/b", "a/x/y/c", false),
             ("?.exe", "a.exe", true),
             ("?.exe", "ab.exe", false),
-            ("*a*a*a*b", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaac", false),
+            (
+                "*a*a*a*b",
+                "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaac",
+                false,
+            ),
             ("Bin/*", "bin/x", false),
             ("", "x", false),
         ] {

@@ -8,7 +8,11 @@ use crate::model::text::is_invisible;
 /// says that it is a directory.
 pub(super) fn normalize_name(raw: &[u8], limits: &Limits) -> Result<String, ProofError> {
     let Ok(name) = std::str::from_utf8(raw) else {
-        return refuse_entry("archive-name-encoding", &String::from_utf8_lossy(raw), "is not UTF-8");
+        return refuse_entry(
+            "archive-name-encoding",
+            &String::from_utf8_lossy(raw),
+            "is not UTF-8",
+        );
     };
     let mut rest = name;
     while let Some(stripped) = rest.strip_prefix("./") {
@@ -41,7 +45,10 @@ pub(super) fn check_argument(name: &str) -> Result<(), ProofError> {
 }
 
 pub(super) fn refuse_entry<T>(code: &'static str, name: &str, why: &str) -> Result<T, ProofError> {
-    Err(ProofError::new(code, format!("the entry `{}` {why}", escape_name(name))))
+    Err(ProofError::new(
+        code,
+        format!("the entry `{}` {why}", escape_name(name)),
+    ))
 }
 
 /// As it may stand in a message: short, and without what a terminal obeys.
@@ -51,7 +58,11 @@ pub(super) fn escape_name(name: &str) -> String {
         .take(80)
         .flat_map(|found| {
             let plain = !found.is_control() && !is_invisible(found);
-            if plain { vec![found] } else { found.escape_unicode().collect() }
+            if plain {
+                vec![found]
+            } else {
+                found.escape_unicode().collect()
+            }
         })
         .collect();
     if name.chars().count() > 80 {
@@ -64,10 +75,15 @@ pub(super) fn escape_name(name: &str) -> String {
 pub(super) fn check_collisions(entries: &[Entry]) -> Result<(), ProofError> {
     // NUL sorts before all else, so that what lies below a name follows it at once.
     let fold = |name: &str| name.to_uppercase().replace('/', "\0");
-    let mut folded: Vec<(String, &Entry)> = entries.iter().map(|entry| (fold(&entry.name), entry)).collect();
+    let mut folded: Vec<(String, &Entry)> = entries
+        .iter()
+        .map(|entry| (fold(&entry.name), entry))
+        .collect();
     folded.sort_by(|(one, _), (other, _)| one.cmp(other));
     for pair in folded.windows(2) {
-        let [(one, first), (other, second)] = pair else { continue };
+        let [(one, first), (other, second)] = pair else {
+            continue;
+        };
         if one == other && !(first.directory && second.directory) {
             if first.name == second.name {
                 return refuse_entry("archive-duplicate", &first.name, "is there twice");
@@ -75,14 +91,24 @@ pub(super) fn check_collisions(entries: &[Entry]) -> Result<(), ProofError> {
             return refuse_entry(
                 "archive-collision",
                 &first.name,
-                &format!("and `{}` are one file on Windows", escape_name(&second.name)),
+                &format!(
+                    "and `{}` are one file on Windows",
+                    escape_name(&second.name)
+                ),
             );
         }
-        if !first.directory && other.strip_prefix(one.as_str()).is_some_and(|rest| rest.starts_with('\0')) {
+        if !first.directory
+            && other
+                .strip_prefix(one.as_str())
+                .is_some_and(|rest| rest.starts_with('\0'))
+        {
             return refuse_entry(
                 "archive-collision",
                 &first.name,
-                &format!("is a file, and the folder of `{}`", escape_name(&second.name)),
+                &format!(
+                    "is a file, and the folder of `{}`",
+                    escape_name(&second.name)
+                ),
             );
         }
     }

@@ -15,15 +15,24 @@ pub(super) fn into_io_error(error: ProofError) -> io::Error {
 
 /// An error that came out of `Read`, with our own unpacked.
 pub(super) fn to_proof_error(error: &io::Error) -> ProofError {
-    if let Some(own) = error.get_ref().and_then(|inner| inner.downcast_ref::<ProofError>()) {
+    if let Some(own) = error
+        .get_ref()
+        .and_then(|inner| inner.downcast_ref::<ProofError>())
+    {
         return own.clone();
     }
     match error.kind() {
-        io::ErrorKind::UnexpectedEof => ProofError::new("archive-truncated", "the archive ends too early"),
-        io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData => {
-            ProofError::new("archive-corrupt", format!("the archive is damaged: {error}"))
+        io::ErrorKind::UnexpectedEof => {
+            ProofError::new("archive-truncated", "the archive ends too early")
         }
-        _ => ProofError::new("archive-unreadable", format!("the archive cannot be read: {error}")),
+        io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData => ProofError::new(
+            "archive-corrupt",
+            format!("the archive is damaged: {error}"),
+        ),
+        _ => ProofError::new(
+            "archive-unreadable",
+            format!("the archive cannot be read: {error}"),
+        ),
     }
 }
 
@@ -54,7 +63,14 @@ pub(super) struct Checked<R> {
 impl<R: Read> Checked<R> {
     pub(super) fn new(inner: R, declared: u64, with_crc: bool) -> Self {
         let crc = with_crc.then(Crc::new);
-        Self { inner, hash: Context::new(&SHA256), crc, size: 0, declared, failure: None }
+        Self {
+            inner,
+            hash: Context::new(&SHA256),
+            crc,
+            size: 0,
+            declared,
+            failure: None,
+        }
     }
 
     fn fail(&mut self, error: ProofError) -> io::Error {
@@ -76,8 +92,10 @@ impl<R: Read> Read for Checked<R> {
         };
         self.size += count as u64;
         if self.size > self.declared {
-            let message =
-                format!("a member is larger than the {} bytes that its header states", self.declared);
+            let message = format!(
+                "a member is larger than the {} bytes that its header states",
+                self.declared
+            );
             return Err(self.fail(ProofError::new("archive-size", message)));
         }
         self.hash.update(&buffer[..count]);
@@ -111,16 +129,28 @@ pub(super) fn visit_member<R: Read>(
         }
     }
     if reader.size != entry.size {
-        let message = format!("`{}` has {} bytes, its header states {}", entry.name, reader.size, entry.size);
+        let message = format!(
+            "`{}` has {} bytes, its header states {}",
+            entry.name, reader.size, entry.size
+        );
         return Err(ProofError::new("archive-truncated", message));
     }
     if let (Some(found), Some(declared)) = (reader.crc.map(|crc| crc.sum()), crc)
         && found != declared
     {
-        let message =
-            format!("`{}` has the CRC-32 {found:08x}, its header states {declared:08x}", entry.name);
+        let message = format!(
+            "`{}` has the CRC-32 {found:08x}, its header states {declared:08x}",
+            entry.name
+        );
         return Err(ProofError::new("archive-checksum", message));
     }
     let sha256 = encode_hex(reader.hash.finish().as_ref());
-    Ok((MemberDigest { name: entry.name.clone(), size: reader.size, sha256 }, reader.inner))
+    Ok((
+        MemberDigest {
+            name: entry.name.clone(),
+            size: reader.size,
+            sha256,
+        },
+        reader.inner,
+    ))
 }

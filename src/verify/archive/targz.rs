@@ -19,16 +19,26 @@ pub(super) fn walk_tar<R: Read>(
     visit: &mut Visit<'_>,
 ) -> Result<Walked, ProofError> {
     let mut gzip = Gzip::open(reader, limits).map_err(|error| to_proof_error(&error))?;
-    let mut walked = Walked { entries: Vec::new(), digests: Vec::new() };
+    let mut walked = Walked {
+        entries: Vec::new(),
+        digests: Vec::new(),
+    };
     let mut extended = Extended::default();
     let mut headers = 0;
     while let Some(header) = read_header(&mut gzip)? {
         headers += 1;
         // Headers that only describe the next one are work, too.
-        if headers > limits.entries.saturating_mul(3) || walked.entries.len() as u64 >= limits.entries {
-            return Err(ProofError::new("archive-entries", format!("more than {} entries", limits.entries)));
+        if headers > limits.entries.saturating_mul(3)
+            || walked.entries.len() as u64 >= limits.entries
+        {
+            return Err(ProofError::new(
+                "archive-entries",
+                format!("more than {} entries", limits.entries),
+            ));
         }
-        let size = header.entry_size().map_err(|_| corrupt_tar_error("a size"))?;
+        let size = header
+            .entry_size()
+            .map_err(|_| corrupt_tar_error("a size"))?;
         if extended.read_extension(&mut gzip, &header, size)? {
             continue;
         }
@@ -61,11 +71,15 @@ fn compute_padding(size: u64) -> u64 {
 }
 
 fn skip_bytes<R: Read>(reader: &mut R, size: u64) -> Result<(), ProofError> {
-    let copied = io::copy(&mut reader.take(size), &mut io::sink()).map_err(|error| to_proof_error(&error))?;
+    let copied = io::copy(&mut reader.take(size), &mut io::sink())
+        .map_err(|error| to_proof_error(&error))?;
     if copied == size {
         Ok(())
     } else {
-        Err(ProofError::new("archive-truncated", "the tar ends within an entry"))
+        Err(ProofError::new(
+            "archive-truncated",
+            "the tar ends within an entry",
+        ))
     }
 }
 
@@ -75,7 +89,10 @@ fn read_header(gzip: &mut impl Read) -> Result<Option<Header>, ProofError> {
     let mut zeros = 0;
     loop {
         if fill_buffer(gzip, &mut block).map_err(|error| to_proof_error(&error))? < BLOCK {
-            return Err(ProofError::new("archive-truncated", "the tar has no end marker"));
+            return Err(ProofError::new(
+                "archive-truncated",
+                "the tar has no end marker",
+            ));
         }
         if block.iter().any(|byte| *byte != 0) {
             break;
@@ -86,16 +103,28 @@ fn read_header(gzip: &mut impl Read) -> Result<Option<Header>, ProofError> {
         }
     }
     if zeros > 0 {
-        return Err(ProofError::new("archive-trailing-data", "entries follow the tar's end marker"));
+        return Err(ProofError::new(
+            "archive-trailing-data",
+            "entries follow the tar's end marker",
+        ));
     }
     let header = Header::from_byte_slice(&block).clone();
     let sum: u32 = block
         .iter()
         .enumerate()
-        .map(|(at, byte)| if (148..156).contains(&at) { u32::from(b' ') } else { u32::from(*byte) })
+        .map(|(at, byte)| {
+            if (148..156).contains(&at) {
+                u32::from(b' ')
+            } else {
+                u32::from(*byte)
+            }
+        })
         .sum();
     if header.cksum().ok() != Some(sum) {
-        return Err(ProofError::new("archive-checksum", "a tar header's checksum is wrong"));
+        return Err(ProofError::new(
+            "archive-checksum",
+            "a tar header's checksum is wrong",
+        ));
     }
     Ok(Some(header))
 }
@@ -106,14 +135,19 @@ fn build_entry(
     extended: &mut Extended,
     limits: &Limits,
 ) -> Result<Entry, ProofError> {
-    let raw = extended.name.take().unwrap_or_else(|| header.path_bytes().into_owned());
+    let raw = extended
+        .name
+        .take()
+        .unwrap_or_else(|| header.path_bytes().into_owned());
     let declared = std::mem::take(&mut extended.size);
     extended.link = false;
     let name = names::normalize_name(&raw, limits)?;
     let kind = header.entry_type();
     match kind {
         EntryType::Regular | EntryType::Directory => {}
-        EntryType::Link | EntryType::Symlink => return refuse_entry("archive-link", &name, "is a link"),
+        EntryType::Link | EntryType::Symlink => {
+            return refuse_entry("archive-link", &name, "is a link");
+        }
         EntryType::GNUSparse => return refuse_entry("archive-sparse", &name, "is a sparse file"),
         _ => return refuse_entry("archive-special", &name, "is neither file nor directory"),
     }
@@ -122,19 +156,35 @@ fn build_entry(
     }
     let directory = kind.is_dir() || raw.ends_with(b"/");
     if name.is_empty() && !directory {
-        return refuse_entry("archive-name-traversal", &String::from_utf8_lossy(&raw), "is not a file name");
+        return refuse_entry(
+            "archive-name-traversal",
+            &String::from_utf8_lossy(&raw),
+            "is not a file name",
+        );
     }
     if directory && size > 0 {
-        return refuse_entry("archive-header-mismatch", &name, "is a directory with bytes");
+        return refuse_entry(
+            "archive-header-mismatch",
+            &name,
+            "is a directory with bytes",
+        );
     }
     if size > limits.entry {
-        return refuse_entry("archive-size", &name, &format!("has {size} bytes, more than {}", limits.entry));
+        return refuse_entry(
+            "archive-size",
+            &name,
+            &format!("has {size} bytes, more than {}", limits.entry),
+        );
     }
     let mode = header.mode().map_err(|_| corrupt_tar_error("a mode"))?;
     if !directory && mode & 0o6000 != 0 {
         return refuse_entry("archive-setuid", &name, "is setuid or setgid");
     }
-    Ok(Entry { name, size, directory })
+    Ok(Entry {
+        name,
+        size,
+        directory,
+    })
 }
 
 /// What headers of their own say of the next entry.
@@ -162,7 +212,11 @@ impl Extended {
     ) -> Result<bool, ProofError> {
         let kind = header.entry_type();
         let global = kind.is_pax_global_extensions();
-        if !(kind.is_gnu_longname() || kind.is_gnu_longlink() || kind.is_pax_local_extensions() || global) {
+        if !(kind.is_gnu_longname()
+            || kind.is_gnu_longlink()
+            || kind.is_pax_local_extensions()
+            || global)
+        {
             return Ok(false);
         }
         if size > EXTENDED {
@@ -170,15 +224,23 @@ impl Extended {
             return Err(ProofError::new("archive-name-length", message));
         }
         let mut content = Vec::new();
-        gzip.take(size).read_to_end(&mut content).map_err(|error| to_proof_error(&error))?;
+        gzip.take(size)
+            .read_to_end(&mut content)
+            .map_err(|error| to_proof_error(&error))?;
         if content.len() as u64 != size {
-            return Err(ProofError::new("archive-truncated", "the tar ends within a name"));
+            return Err(ProofError::new(
+                "archive-truncated",
+                "the tar ends within a name",
+            ));
         }
         skip_bytes(gzip, compute_padding(size))?;
         if kind.is_gnu_longlink() {
             self.link = true;
         } else if kind.is_gnu_longname() {
-            let end = content.iter().position(|byte| *byte == 0).unwrap_or(content.len());
+            let end = content
+                .iter()
+                .position(|byte| *byte == 0)
+                .unwrap_or(content.len());
             content.truncate(end);
             self.set_name(content)?;
         } else {
@@ -189,7 +251,10 @@ impl Extended {
 
     fn set_name(&mut self, name: Vec<u8>) -> Result<(), ProofError> {
         if self.name.replace(name).is_some() {
-            return Err(ProofError::new("archive-header-mismatch", "an entry has two long names"));
+            return Err(ProofError::new(
+                "archive-header-mismatch",
+                "an entry has two long names",
+            ));
         }
         Ok(())
     }
@@ -198,7 +263,8 @@ impl Extended {
     fn parse_records(&mut self, content: &[u8], global: bool) -> Result<(), ProofError> {
         let mut rest = content;
         while !rest.is_empty() {
-            let (record, behind) = split_record(rest).ok_or_else(|| corrupt_tar_error("PAX records"))?;
+            let (record, behind) =
+                split_record(rest).ok_or_else(|| corrupt_tar_error("PAX records"))?;
             rest = behind;
             let equals = record
                 .iter()
@@ -206,11 +272,17 @@ impl Extended {
                 .ok_or_else(|| corrupt_tar_error("PAX records"))?;
             let (key, value) = (&record[..equals], &record[equals + 1..]);
             if key.starts_with(b"GNU.sparse.") {
-                return Err(ProofError::new("archive-sparse", "an entry is a sparse file"));
+                return Err(ProofError::new(
+                    "archive-sparse",
+                    "an entry is a sparse file",
+                ));
             }
             // star's size of what is unpacked: other readers go by the size in the header.
             if key == b"SCHILY.realsize" {
-                return Err(ProofError::new("archive-ambiguous", "an entry has a second size"));
+                return Err(ProofError::new(
+                    "archive-ambiguous",
+                    "an entry has a second size",
+                ));
             }
             if global && matches!(key, b"path" | b"size" | b"linkpath") {
                 let key = escape_name(&String::from_utf8_lossy(key));
@@ -221,10 +293,15 @@ impl Extended {
                 b"path" => self.set_name(value.to_vec())?,
                 b"linkpath" => self.link = true,
                 b"size" => {
-                    let size = std::str::from_utf8(value).ok().and_then(|text| text.parse().ok());
+                    let size = std::str::from_utf8(value)
+                        .ok()
+                        .and_then(|text| text.parse().ok());
                     let size = size.ok_or_else(|| corrupt_tar_error("a size"))?;
                     if self.size.replace(size).is_some() {
-                        return Err(ProofError::new("archive-header-mismatch", "an entry has two sizes"));
+                        return Err(ProofError::new(
+                            "archive-header-mismatch",
+                            "an entry has two sizes",
+                        ));
                     }
                 }
                 // Times, owners and comments.
@@ -254,7 +331,13 @@ struct Gzip<R: Read> {
 
 impl<R: Read> Gzip<R> {
     fn open(reader: R, limits: &Limits) -> io::Result<Self> {
-        let mut reader = BufReader::with_capacity(64 * 1024, Counted { inner: reader, count: 0 });
+        let mut reader = BufReader::with_capacity(
+            64 * 1024,
+            Counted {
+                inner: reader,
+                count: 0,
+            },
+        );
         let mut head = [0; 10];
         reader.read_exact(&mut head)?;
         let flags = head[3];
@@ -301,7 +384,10 @@ impl<R: Read> Gzip<R> {
         let mut trailer = [0; 8];
         reader.read_exact(&mut trailer)?;
         let (crc, length) = trailer.split_at(4);
-        #[expect(clippy::cast_possible_truncation, reason = "gzip keeps the size modulo 2^32")]
+        #[expect(
+            clippy::cast_possible_truncation,
+            reason = "gzip keeps the size modulo 2^32"
+        )]
         let size = self.produced as u32;
         if crc != self.crc.sum().to_le_bytes() || length != size.to_le_bytes() {
             return Err(into_io_error(ProofError::new(
@@ -362,7 +448,10 @@ impl<R: Read> Read for Gzip<R> {
         }
         let compressed = self.inner.get_ref().get_ref().count;
         if self.produced > 1 << 20 && self.produced / compressed.max(1) > self.ratio {
-            let message = format!("{compressed} bytes unpack to more than {} times as many", self.ratio);
+            let message = format!(
+                "{compressed} bytes unpack to more than {} times as many",
+                self.ratio
+            );
             return Err(into_io_error(ProofError::new("archive-ratio", message)));
         }
         Ok(count)

@@ -15,7 +15,10 @@ impl Wanted {
     /// Exact names; `./` in front means nothing, as in archives.
     pub fn from_names<S: AsRef<str>>(names: impl IntoIterator<Item = S>) -> Self {
         Self {
-            names: names.into_iter().map(|name| strip_dot_prefix(name.as_ref())).collect(),
+            names: names
+                .into_iter()
+                .map(|name| strip_dot_prefix(name.as_ref()))
+                .collect(),
             globs: Vec::new(),
         }
     }
@@ -23,7 +26,10 @@ impl Wanted {
     pub fn from_globs<S: AsRef<str>>(globs: impl IntoIterator<Item = S>) -> Self {
         Self {
             names: Vec::new(),
-            globs: globs.into_iter().map(|glob| strip_dot_prefix(glob.as_ref())).collect(),
+            globs: globs
+                .into_iter()
+                .map(|glob| strip_dot_prefix(glob.as_ref()))
+                .collect(),
         }
     }
 
@@ -35,13 +41,20 @@ impl Wanted {
     /// # Errors
     /// A name that is asked for is a directory.
     pub(super) fn includes_entry(&self, entry: &Entry) -> Result<bool, ProofError> {
-        let named = self.names.iter().any(|name| strip_dot_prefix(name) == entry.name);
+        let named = self
+            .names
+            .iter()
+            .any(|name| strip_dot_prefix(name) == entry.name);
         if named && entry.directory {
             let message = format!("the member `{}` is a directory", escape_name(&entry.name));
             return Err(ProofError::new("archive-member-not-file", message));
         }
         let wanted = !entry.directory
-            && (named || self.globs.iter().any(|glob| matches_glob(&strip_dot_prefix(glob), &entry.name)));
+            && (named
+                || self
+                    .globs
+                    .iter()
+                    .any(|glob| matches_glob(&strip_dot_prefix(glob), &entry.name)));
         if wanted {
             super::names::check_argument(&entry.name)?;
         }
@@ -62,11 +75,17 @@ impl Wanted {
                 return Err(missing_member_error(&name, entries));
             }
         }
-        let fits =
-            |entry: &Entry| self.globs.iter().any(|glob| matches_glob(&strip_dot_prefix(glob), &entry.name));
+        let fits = |entry: &Entry| {
+            self.globs
+                .iter()
+                .any(|glob| matches_glob(&strip_dot_prefix(glob), &entry.name))
+        };
         if !self.globs.is_empty() && !entries.iter().any(|entry| !entry.directory && fits(entry)) {
             let globs = self.globs.join("`, `");
-            return Err(ProofError::new("archive-member-absent", format!("no member matches `{globs}`")));
+            return Err(ProofError::new(
+                "archive-member-absent",
+                format!("no member matches `{globs}`"),
+            ));
         }
         Ok(())
     }
@@ -74,9 +93,16 @@ impl Wanted {
 
 fn missing_member_error(name: &str, entries: &[Entry]) -> ProofError {
     let file = |name: &str| name.rsplit('/').next().unwrap_or(name).to_lowercase();
-    let near = entries.iter().find(|entry| !entry.directory && file(&entry.name) == file(name));
-    let near = near.map(|entry| format!("; it has `{}`", escape_name(&entry.name))).unwrap_or_default();
-    ProofError::new("archive-member-absent", format!("the archive has no member `{name}`{near}"))
+    let near = entries
+        .iter()
+        .find(|entry| !entry.directory && file(&entry.name) == file(name));
+    let near = near
+        .map(|entry| format!("; it has `{}`", escape_name(&entry.name)))
+        .unwrap_or_default();
+    ProofError::new(
+        "archive-member-absent",
+        format!("the archive has no member `{name}`{near}"),
+    )
 }
 
 fn strip_dot_prefix(name: &str) -> String {

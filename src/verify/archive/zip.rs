@@ -20,7 +20,10 @@ pub(super) fn walk_zip<R: Read + Seek>(
     visit: &mut Visit<'_>,
 ) -> Result<Walked, ProofError> {
     let records = directory::read_directory(&mut reader, limits)?;
-    let mut walked = Walked { entries: Vec::new(), digests: Vec::new() };
+    let mut walked = Walked {
+        entries: Vec::new(),
+        digests: Vec::new(),
+    };
     walked.entries = records.iter().map(|record| record.entry.clone()).collect();
     names::check_collisions(&walked.entries)?;
     walked.entries.retain(|entry| !entry.name.is_empty());
@@ -33,7 +36,9 @@ pub(super) fn walk_zip<R: Read + Seek>(
                 let message = format!("more than {} bytes in all", limits.total);
                 return Err(ProofError::new("archive-size", message));
             }
-            walked.digests.push(read_record(&mut reader, record, visit)?);
+            walked
+                .digests
+                .push(read_record(&mut reader, record, visit)?);
         }
     }
     Ok(walked)
@@ -44,13 +49,19 @@ fn read_record<R: Read + Seek>(
     record: &Record,
     visit: &mut Visit<'_>,
 ) -> Result<super::MemberDigest, ProofError> {
-    reader.seek(SeekFrom::Start(record.data)).map_err(|error| to_proof_error(&error))?;
+    reader
+        .seek(SeekFrom::Start(record.data))
+        .map_err(|error| to_proof_error(&error))?;
     let data = BufReader::with_capacity(64 * 1024, reader.take(record.compressed));
     match record.method {
         0 => Ok(visit_member(&record.entry, data, Some(record.crc), visit)?.0),
         8 => {
-            let (digest, decoder) =
-                visit_member(&record.entry, DeflateDecoder::new(data), Some(record.crc), visit)?;
+            let (digest, decoder) = visit_member(
+                &record.entry,
+                DeflateDecoder::new(data),
+                Some(record.crc),
+                visit,
+            )?;
             if decoder.total_in() == record.compressed {
                 return Ok(digest);
             }

@@ -36,14 +36,23 @@ pub(crate) fn read_cabinet(source: &mut dyn Source) -> Result<Cabinet, Fault> {
     if flags & RESERVED == 0 || u32_at(&header, 36) != Some(20) {
         return Err(unsigned());
     }
-    let number =
-        |at| u32_at(&header, at).map(u64::from).ok_or_else(|| header_fault("the file ends inside it"));
+    let number = |at| {
+        u32_at(&header, at)
+            .map(u64::from)
+            .ok_or_else(|| header_fault("the file ends inside it"))
+    };
     let (start, size) = (number(44)?, number(48)?);
     if (start, size) == (0, 0) {
         return Err(unsigned());
     }
-    if number(4)? != 0 || number(40)? != 0x0010_0000 || number(52)? != 0 || u16_at(&header, 34) != Some(0) {
-        return Err(header_fault("a part that the signature does not cover is not empty"));
+    if number(4)? != 0
+        || number(40)? != 0x0010_0000
+        || number(52)? != 0
+        || u16_at(&header, 34) != Some(0)
+    {
+        return Err(header_fault(
+            "a part that the signature does not cover is not empty",
+        ));
     }
     if number(56)? != 0 {
         return Err(header_fault("its last word is not empty"));
@@ -55,7 +64,9 @@ pub(crate) fn read_cabinet(source: &mut dyn Source) -> Result<Cabinet, Fault> {
     }
     if start + size < length {
         let count = length - start - size;
-        return Err(header_fault(&format!("{count} bytes follow the signature, which it does not cover")));
+        return Err(header_fault(&format!(
+            "{count} bytes follow the signature, which it does not cover"
+        )));
     }
     if number(8)? != start {
         return Err(header_fault("the signature does not follow the cabinet"));
@@ -64,11 +75,19 @@ pub(crate) fn read_cabinet(source: &mut dyn Source) -> Result<Cabinet, Fault> {
     let found = cut_signature(&bytes)?;
     check_padding(&bytes[found.len()..])?;
     let signature = found.to_vec();
-    Ok(Cabinet { header, end: start, signature })
+    Ok(Cabinet {
+        header,
+        end: start,
+        signature,
+    })
 }
 
 impl Cabinet {
-    pub(crate) fn digest(&self, source: &mut dyn Source, algorithm: Algorithm) -> Result<Vec<u8>, Fault> {
+    pub(crate) fn digest(
+        &self,
+        source: &mut dyn Source,
+        algorithm: Algorithm,
+    ) -> Result<Vec<u8>, Fault> {
         let mut context = algorithm.new_context();
         for part in [0..4, 8..34, 56..HEADER] {
             context.update(&self.header[part]);

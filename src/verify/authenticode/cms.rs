@@ -51,38 +51,58 @@ impl<'a> SignedData<'a> {
     /// A ContentInfo that holds SignedData and nothing after it.
     pub(crate) fn parse(bytes: &'a [u8]) -> Result<Self, Fault> {
         let mut outer = tlv::parse_single(bytes, tlv::SEQUENCE, "ContentInfo")?.inner();
-        if outer.expect(tlv::OID, "content type")?.parse_oid("content type")? != oid::SIGNED_DATA {
+        if outer
+            .expect(tlv::OID, "content type")?
+            .parse_oid("content type")?
+            != oid::SIGNED_DATA
+        {
             return Err(Code::CmsMalformed.with_message("the signature is not a CMS SignedData"));
         }
         let wrapped = outer.expect(context_tag(0), "SignedData")?;
         outer.finish("ContentInfo")?;
         let mut data = tlv::parse_single(wrapped.body, tlv::SEQUENCE, "SignedData")?.inner();
         data.expect(tlv::INTEGER, "version")?;
-        let digests =
-            data.expect(tlv::SET, "digestAlgorithms")?.inner().collect_elements("digestAlgorithms")?;
-        let (content_type, content) = parse_content(data.expect(tlv::SEQUENCE, "encapContentInfo")?)?;
+        let digests = data
+            .expect(tlv::SET, "digestAlgorithms")?
+            .inner()
+            .collect_elements("digestAlgorithms")?;
+        let (content_type, content) =
+            parse_content(data.expect(tlv::SEQUENCE, "encapContentInfo")?)?;
         let certificates = match data.next_if_tag(context_tag(0), "certificates")? {
             Some(set) => set.inner().collect_elements("certificates")?,
             None => Vec::new(),
         };
         data.next_if_tag(context_tag(1), "crls")?;
-        let signers = data.expect(tlv::SET, "signerInfos")?.inner().collect_elements("signerInfos")?;
+        let signers = data
+            .expect(tlv::SET, "signerInfos")?
+            .inner()
+            .collect_elements("signerInfos")?;
         data.finish("SignedData")?;
         let [signer] = signers.as_slice() else {
             let count = signers.len();
-            return Err(
-                Code::SeveralSigners.with_message(format!("the signature has {count} signers, not one"))
-            );
+            return Err(Code::SeveralSigners
+                .with_message(format!("the signature has {count} signers, not one")));
         };
         let signer = Signer::parse(signer)?;
         // RFC 5652, 5.1: readers that go by this list would not find the signer's digest.
-        if !digests.iter().any(|digest| Algorithm::parse(*digest).is_ok_and(|digest| digest == signer.digest))
+        if !digests
+            .iter()
+            .any(|digest| Algorithm::parse(*digest).is_ok_and(|digest| digest == signer.digest))
         {
-            return Err(Code::CmsMalformed.with_message("digestAlgorithms lacks the signer's algorithm"));
+            return Err(
+                Code::CmsMalformed.with_message("digestAlgorithms lacks the signer's algorithm")
+            );
         }
-        let certificates = certificates.iter().filter(|choice| choice.tag == tlv::SEQUENCE);
+        let certificates = certificates
+            .iter()
+            .filter(|choice| choice.tag == tlv::SEQUENCE);
         let certificates = certificates.map(|choice| choice.whole).collect();
-        Ok(Self { content_type, content, certificates, signer })
+        Ok(Self {
+            content_type,
+            content,
+            certificates,
+            signer,
+        })
     }
 
     /// The signer's certificate.
@@ -93,7 +113,9 @@ impl<'a> SignedData<'a> {
 
 fn parse_content(info: Element<'_>) -> Result<(ObjectIdentifier, Element<'_>), Malformed> {
     let mut info = info.inner();
-    let kind = info.expect(tlv::OID, "eContentType")?.parse_oid("eContentType")?;
+    let kind = info
+        .expect(tlv::OID, "eContentType")?
+        .parse_oid("eContentType")?;
     let wrapped = info.expect(context_tag(0), "eContent")?;
     info.finish("encapContentInfo")?;
     let mut inner = wrapped.inner();
@@ -111,11 +133,15 @@ impl<'a> Signer<'a> {
         info.expect(tlv::INTEGER, "version")?;
         let identity = Identity::parse(info.next("sid")?)?;
         let digest = Algorithm::parse(info.expect(tlv::SEQUENCE, "digestAlgorithm")?)?;
-        let signed = info.next_if_tag(context_tag(0), "signedAttrs")?.ok_or_else(|| {
-            Code::SignedAttributes.with_message("the signer signed the content without signed attributes")
-        })?;
-        let signature_algorithm =
-            info.expect(tlv::SEQUENCE, "signatureAlgorithm")?.parse_algorithm("signatureAlgorithm")?;
+        let signed = info
+            .next_if_tag(context_tag(0), "signedAttrs")?
+            .ok_or_else(|| {
+                Code::SignedAttributes
+                    .with_message("the signer signed the content without signed attributes")
+            })?;
+        let signature_algorithm = info
+            .expect(tlv::SEQUENCE, "signatureAlgorithm")?
+            .parse_algorithm("signatureAlgorithm")?;
         let signature = info.expect(tlv::OCTET_STRING, "signature")?.body;
         let unsigned = match info.next_if_tag(context_tag(1), "unsignedAttrs")? {
             Some(set) => parse_attributes(set.inner())?,
@@ -128,38 +154,63 @@ impl<'a> Signer<'a> {
             *tag = tlv::SET;
         }
         let signed = parse_attributes(signed.inner())?;
-        Ok(Self { identity, digest, signed_bytes, signed, signature_algorithm, signature, unsigned })
+        Ok(Self {
+            identity,
+            digest,
+            signed_bytes,
+            signed,
+            signature_algorithm,
+            signature,
+            unsigned,
+        })
     }
 
     /// The certificate of this signer among others.
-    pub(crate) fn find_certificate(&self, certificates: &[&'a [u8]]) -> Result<Certificate<'a>, Fault> {
-        let readable = certificates.iter().filter_map(|der| Certificate::from_der(der).ok());
+    pub(crate) fn find_certificate(
+        &self,
+        certificates: &[&'a [u8]],
+    ) -> Result<Certificate<'a>, Fault> {
+        let readable = certificates
+            .iter()
+            .filter_map(|der| Certificate::from_der(der).ok());
         let mut own = readable.filter(|certificate| match self.identity {
             Identity::IssuerAndSerial { issuer, serial } => certificate.is_named(issuer, serial),
             Identity::Key(identifier) => certificate.has_key_identifier(identifier),
         });
         own.next().ok_or_else(|| {
-            Code::SignerCertificate.with_message("the signature does not contain its signer's certificate")
+            Code::SignerCertificate
+                .with_message("the signature does not contain its signer's certificate")
         })
     }
 
     /// The only value of a signed attribute.
-    pub(crate) fn signed_value(&self, kind: ObjectIdentifier) -> Result<Option<Element<'a>>, Fault> {
-        let mut found = self.signed.iter().filter(|attribute| attribute.kind == kind);
-        let Some(attribute) = found.next() else { return Ok(None) };
+    pub(crate) fn signed_value(
+        &self,
+        kind: ObjectIdentifier,
+    ) -> Result<Option<Element<'a>>, Fault> {
+        let mut found = self
+            .signed
+            .iter()
+            .filter(|attribute| attribute.kind == kind);
+        let Some(attribute) = found.next() else {
+            return Ok(None);
+        };
         match (attribute.values.as_slice(), found.next()) {
             ([value], None) => Ok(Some(*value)),
-            _ => {
-                Err(Code::SignedAttributes
-                    .with_message(format!("the attribute {kind} is signed several times")))
-            }
+            _ => Err(Code::SignedAttributes
+                .with_message(format!("the attribute {kind} is signed several times"))),
         }
     }
 
     /// Values of an attribute that nobody signed.
     pub(crate) fn unsigned_values(&self, kind: ObjectIdentifier) -> Vec<Element<'a>> {
-        let found = self.unsigned.iter().filter(|attribute| attribute.kind == kind);
-        found.flat_map(|attribute| attribute.values.iter().copied()).collect()
+        let found = self
+            .unsigned
+            .iter()
+            .filter(|attribute| attribute.kind == kind);
+        found
+            .flat_map(|attribute| attribute.values.iter().copied())
+            .collect()
     }
 
     /// That this signer signed these bytes as content of this type.
@@ -169,24 +220,33 @@ impl<'a> Signer<'a> {
         content: &[u8],
         leaf: &Certificate<'_>,
     ) -> Result<(), Fault> {
-        let missing =
-            |what| Code::SignedAttributes.with_message(format!("the signer did not sign the {what}"));
-        let kind = self.signed_value(oid::CONTENT_TYPE)?.ok_or_else(|| missing("content type"))?;
+        let missing = |what| {
+            Code::SignedAttributes.with_message(format!("the signer did not sign the {what}"))
+        };
+        let kind = self
+            .signed_value(oid::CONTENT_TYPE)?
+            .ok_or_else(|| missing("content type"))?;
         if kind.tag != tlv::OID || kind.parse_oid("contentType")? != content_type {
             return Err(Code::SignedAttributes
                 .with_message("the signed content type differs from that of the content"));
         }
-        let digest = self.signed_value(oid::MESSAGE_DIGEST)?.ok_or_else(|| missing("digest"))?;
+        let digest = self
+            .signed_value(oid::MESSAGE_DIGEST)?
+            .ok_or_else(|| missing("digest"))?;
         if digest.tag != tlv::OCTET_STRING || digest.body != self.digest.digest_bytes(content) {
             return Err(Code::MessageDigest
                 .with_message("the signed digest differs from that of the signature's content"));
         }
-        let verification = self.digest.select_verification(self.signature_algorithm, leaf)?;
+        let verification = self
+            .digest
+            .select_verification(self.signature_algorithm, leaf)?;
         aws_lc_rs::signature::UnparsedPublicKey::new(verification, leaf.key())
             .verify(&self.signed_bytes, self.signature)
             .map_err(|_| {
-                Code::SignatureInvalid
-                    .with_message(format!("the signature was not made by the key of `{}`", leaf.subject()))
+                Code::SignatureInvalid.with_message(format!(
+                    "the signature was not made by the key of `{}`",
+                    leaf.subject()
+                ))
             })
     }
 }
@@ -214,9 +274,13 @@ fn parse_attributes(set: Elements<'_>) -> Result<Vec<Attribute<'_>>, Malformed> 
             return Err(Malformed("attribute"));
         }
         let mut inner = attribute.inner();
-        let kind = inner.expect(tlv::OID, "attribute type")?.parse_oid("attribute type")?;
-        let values =
-            inner.expect(tlv::SET, "attribute values")?.inner().collect_elements("attribute values")?;
+        let kind = inner
+            .expect(tlv::OID, "attribute type")?
+            .parse_oid("attribute type")?;
+        let values = inner
+            .expect(tlv::SET, "attribute values")?
+            .inner()
+            .collect_elements("attribute values")?;
         inner.finish("attribute")?;
         found.push(Attribute { kind, values });
     }

@@ -79,7 +79,10 @@ pub(crate) struct Fault {
 
 impl Code {
     pub(crate) fn with_message(self, message: impl Into<String>) -> Fault {
-        Fault { code: self, message: message.into() }
+        Fault {
+            code: self,
+            message: message.into(),
+        }
     }
 }
 
@@ -87,9 +90,10 @@ impl Fault {
     /// The same fault, met inside a timestamp.
     pub(crate) fn for_timestamp(self) -> Self {
         let code = match self.code {
-            Code::CmsMalformed | Code::SeveralSigners | Code::WrongContent | Code::SignedAttributes => {
-                Code::TimestampMalformed
-            }
+            Code::CmsMalformed
+            | Code::SeveralSigners
+            | Code::WrongContent
+            | Code::SignedAttributes => Code::TimestampMalformed,
             Code::MessageDigest | Code::SignatureInvalid | Code::SignerCertificate => {
                 Code::TimestampSignature
             }
@@ -99,11 +103,17 @@ impl Fault {
             }
             other => other,
         };
-        Self { code, message: format!("timestamp: {}", self.message) }
+        Self {
+            code,
+            message: format!("timestamp: {}", self.message),
+        }
     }
 
     pub(crate) fn for_nested(self, number: usize) -> Self {
-        Self { message: format!("nested signature {number}: {}", self.message), ..self }
+        Self {
+            message: format!("nested signature {number}: {}", self.message),
+            ..self
+        }
     }
 }
 

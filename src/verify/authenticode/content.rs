@@ -14,34 +14,42 @@ pub(crate) struct Indirect<'a> {
 }
 
 /// Class ids of the packages that hash an MSI and a PowerShell script, as their bytes stand.
-const MSI_PACKAGE: [u8; 16] = [0xf1, 0x10, 0x0c, 0, 0, 0, 0, 0, 0xc0, 0, 0, 0, 0, 0, 0, 0x46];
-const POWERSHELL_PACKAGE: [u8; 16] =
-    [0x1f, 0xcc, 0x3b, 0x60, 0x59, 0x4b, 0x08, 0x4e, 0xb7, 0x24, 0xd2, 0xc6, 0x29, 0x7e, 0xf3, 0x51];
+const MSI_PACKAGE: [u8; 16] = [
+    0xf1, 0x10, 0x0c, 0, 0, 0, 0, 0, 0xc0, 0, 0, 0, 0, 0, 0, 0x46,
+];
+const POWERSHELL_PACKAGE: [u8; 16] = [
+    0x1f, 0xcc, 0x3b, 0x60, 0x59, 0x4b, 0x08, 0x4e, 0xb7, 0x24, 0xd2, 0xc6, 0x29, 0x7e, 0xf3, 0x51,
+];
 
 impl<'a> Indirect<'a> {
     pub(crate) fn parse(content: Element<'a>, kind: FileKind) -> Result<Self, Fault> {
         if content.tag != tlv::SEQUENCE {
-            return Err(
-                Code::CmsMalformed.with_message("the signed content is not an SpcIndirectDataContent")
-            );
+            return Err(Code::CmsMalformed
+                .with_message("the signed content is not an SpcIndirectDataContent"));
         }
         let mut parts = content.inner();
         let data = parts.expect(tlv::SEQUENCE, "SpcIndirectDataContent.data")?;
-        let mut digest = parts.expect(tlv::SEQUENCE, "SpcIndirectDataContent.messageDigest")?.inner();
+        let mut digest = parts
+            .expect(tlv::SEQUENCE, "SpcIndirectDataContent.messageDigest")?
+            .inner();
         parts.finish("SpcIndirectDataContent")?;
         check_subject(data, kind)?;
         let algorithm = Algorithm::parse(digest.expect(tlv::SEQUENCE, "DigestInfo")?)?;
         let value = digest.expect(tlv::OCTET_STRING, "DigestInfo")?.body;
         digest.finish("DigestInfo")?;
-        Ok(Self { algorithm, digest: value })
+        Ok(Self {
+            algorithm,
+            digest: value,
+        })
     }
 }
 
 /// The signature names the kind of file that it is over, and it is this one.
 fn check_subject(data: Element<'_>, kind: FileKind) -> Result<(), Fault> {
     let mut data = data.inner();
-    let found =
-        data.expect(tlv::OID, "SpcIndirectDataContent.data")?.parse_oid("SpcIndirectDataContent.data")?;
+    let found = data
+        .expect(tlv::OID, "SpcIndirectDataContent.data")?
+        .parse_oid("SpcIndirectDataContent.data")?;
     let package = match kind {
         FileKind::Msi => Some(MSI_PACKAGE),
         FileKind::PowerShell => Some(POWERSHELL_PACKAGE),
@@ -55,11 +63,20 @@ fn check_subject(data: Element<'_>, kind: FileKind) -> Result<(), Fault> {
             info.expect(tlv::OCTET_STRING, "SpcSipInfo")?.body == package
         }
         Some(_) => false,
-        None => found == if kind == FileKind::Cab { oid::CABINET } else { oid::PE_IMAGE },
+        None => {
+            found
+                == if kind == FileKind::Cab {
+                    oid::CABINET
+                } else {
+                    oid::PE_IMAGE
+                }
+        }
     };
     if right {
         return Ok(());
     }
-    Err(Code::WrongContent
-        .with_message(format!("the signature is over another kind of file than {}", kind.as_str())))
+    Err(Code::WrongContent.with_message(format!(
+        "the signature is over another kind of file than {}",
+        kind.as_str()
+    )))
 }

@@ -28,9 +28,8 @@ impl Algorithm {
             oid::SHA256 => Ok(Self::Sha256),
             oid::SHA384 => Ok(Self::Sha384),
             oid::SHA512 => Ok(Self::Sha512),
-            other => {
-                Err(Code::Algorithm.with_message(format!("the digest algorithm {other} is not accepted")))
-            }
+            other => Err(Code::Algorithm
+                .with_message(format!("the digest algorithm {other} is not accepted"))),
         }
     }
 
@@ -76,13 +75,22 @@ impl Algorithm {
         if key.oid == oid::RSA {
             if let Some(bits) = leaf.rsa_bits().filter(|bits| *bits < LEAST_RSA_BITS) {
                 let subject = leaf.subject();
-                return Err(Code::WeakKey.with_message(format!("`{subject}` has an RSA key of {bits} bits")));
+                return Err(Code::WeakKey
+                    .with_message(format!("`{subject}` has an RSA key of {bits} bits")));
             }
             let (own, algorithm) = self.select_rsa();
-            return if [oid::RSA, own].contains(&signature) { Ok(algorithm) } else { Err(refused()) };
+            return if [oid::RSA, own].contains(&signature) {
+                Ok(algorithm)
+            } else {
+                Err(refused())
+            };
         }
-        let curve = key.parameters.as_ref().and_then(|curve| curve.decode_as::<ObjectIdentifier>().ok());
-        let (Some(curve), Some(own)) = (curve.filter(|_| key.oid == oid::EC), self.ecdsa_oid()) else {
+        let curve = key
+            .parameters
+            .as_ref()
+            .and_then(|curve| curve.decode_as::<ObjectIdentifier>().ok());
+        let (Some(curve), Some(own)) = (curve.filter(|_| key.oid == oid::EC), self.ecdsa_oid())
+        else {
             return Err(refused());
         };
         if ![oid::EC, own].contains(&signature) {
@@ -105,7 +113,10 @@ impl Algorithm {
 
     fn select_rsa(self) -> (ObjectIdentifier, &'static dyn check::VerificationAlgorithm) {
         match self {
-            Self::Sha1 => (oid::SHA1_WITH_RSA, &check::RSA_PKCS1_2048_8192_SHA1_FOR_LEGACY_USE_ONLY),
+            Self::Sha1 => (
+                oid::SHA1_WITH_RSA,
+                &check::RSA_PKCS1_2048_8192_SHA1_FOR_LEGACY_USE_ONLY,
+            ),
             Self::Sha256 => (oid::SHA256_WITH_RSA, &check::RSA_PKCS1_2048_8192_SHA256),
             Self::Sha384 => (oid::SHA384_WITH_RSA, &check::RSA_PKCS1_2048_8192_SHA384),
             Self::Sha512 => (oid::SHA512_WITH_RSA, &check::RSA_PKCS1_2048_8192_SHA512),

@@ -36,13 +36,20 @@ pub(crate) fn read_package(source: &mut dyn Source) -> Result<Package, Fault> {
     let mut compound = open_compound(source)?;
     let metadata = read_stream(&mut compound, METADATA)?;
     match read_stream(&mut compound, SIGNATURE)? {
-        Some(signature) => Ok(Package { signature, metadata }),
+        Some(signature) => Ok(Package {
+            signature,
+            metadata,
+        }),
         None => Err(Code::Unsigned.with_message("no embedded signature")),
     }
 }
 
 impl Package {
-    pub(crate) fn digest(&self, source: &mut dyn Source, algorithm: Algorithm) -> Result<Vec<u8>, Fault> {
+    pub(crate) fn digest(
+        &self,
+        source: &mut dyn Source,
+        algorithm: Algorithm,
+    ) -> Result<Vec<u8>, Fault> {
         let mut compound = open_compound(source)?;
         let root = compound.root_entry();
         let mut context = algorithm.new_context();
@@ -50,8 +57,9 @@ impl Package {
             let mut metadata = algorithm.new_context();
             add_metadata(&compound, &root, &mut metadata, 0)?;
             if metadata.finish().as_ref() != signed.as_slice() {
-                return Err(Code::MsiMetadata
-                    .with_message("names, sizes or times in the package differ from the signed ones"));
+                return Err(Code::MsiMetadata.with_message(
+                    "names, sizes or times in the package differ from the signed ones",
+                ));
             }
             context.update(signed);
         }
@@ -76,7 +84,9 @@ fn read_stream(compound: &mut Compound<'_>, name: &str) -> Result<Option<Vec<u8>
     }
     let mut stream = compound.open_stream(&path)?;
     if stream.len() > LIMIT {
-        return Err(Code::TooLarge.with_message("the stream of the signature is larger than the limit"));
+        return Err(
+            Code::TooLarge.with_message("the stream of the signature is larger than the limit")
+        );
     }
     let mut bytes = Vec::new();
     stream.read_to_end(&mut bytes)?;
@@ -84,7 +94,11 @@ fn read_stream(compound: &mut Compound<'_>, name: &str) -> Result<Option<Vec<u8>
 }
 
 /// What a storage holds, in the order of the digest; the signature's own streams are no part.
-fn list_members(compound: &Compound<'_>, storage: &Entry, depth: usize) -> Result<Vec<Entry>, Fault> {
+fn list_members(
+    compound: &Compound<'_>,
+    storage: &Entry,
+    depth: usize,
+) -> Result<Vec<Entry>, Fault> {
     if depth > DEEPEST {
         return Err(compound_fault("storages are nested too deep"));
     }
@@ -174,5 +188,7 @@ fn to_filetime(time: SystemTime) -> [u8; 8] {
     const SECONDS_TO_1970: u64 = 11_644_473_600;
     let start = SystemTime::UNIX_EPOCH - Duration::from_secs(SECONDS_TO_1970);
     let since = time.duration_since(start).unwrap_or_default();
-    u64::try_from(since.as_nanos() / 100).unwrap_or(u64::MAX).to_le_bytes()
+    u64::try_from(since.as_nanos() / 100)
+        .unwrap_or(u64::MAX)
+        .to_le_bytes()
 }

@@ -32,7 +32,10 @@ pub struct Offer {
 /// # Errors
 ///
 /// No signature, or one that cannot be read.
-pub fn describe_signatures(kind: FileKind, source: &mut dyn Source) -> Result<Vec<Offer>, ProofError> {
+pub fn describe_signatures(
+    kind: FileKind,
+    source: &mut dyn Source,
+) -> Result<Vec<Offer>, ProofError> {
     let file = SignedFile::read(kind, source)?;
     let data = SignedData::parse(file.signature())?;
     let mut offers = vec![describe_signature(&data, false)?];

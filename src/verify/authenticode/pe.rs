@@ -28,7 +28,9 @@ const SIGNED_DATA: u16 = 2;
 pub(crate) fn read_image(source: &mut dyn Source) -> Result<Image, Fault> {
     let length = source::measure_length(source)?;
     let (checksum, directory) = locate_fields(source)?;
-    let Some(directory) = directory else { return Err(unsigned_fault()) };
+    let Some(directory) = directory else {
+        return Err(unsigned_fault());
+    };
     let entry = source::read_at(source, directory, 8)?;
     let (Some(table), Some(size)) = (u32_at(&entry, 0), u32_at(&entry, 4)) else {
         return Err(image_fault("it ends inside its headers"));
@@ -44,14 +46,26 @@ pub(crate) fn read_image(source: &mut dyn Source) -> Result<Image, Fault> {
         )));
     }
     if end < length {
-        return Err(table_fault(&format!("{} bytes follow it that no signature covers", length - end)));
+        return Err(table_fault(&format!(
+            "{} bytes follow it that no signature covers",
+            length - end
+        )));
     }
     let bytes = source::read_at(source, table, size)?;
-    Ok(Image { checksum, directory, table, signature: parse_table(&bytes)? })
+    Ok(Image {
+        checksum,
+        directory,
+        table,
+        signature: parse_table(&bytes)?,
+    })
 }
 
 impl Image {
-    pub(crate) fn digest(&self, source: &mut dyn Source, algorithm: Algorithm) -> Result<Vec<u8>, Fault> {
+    pub(crate) fn digest(
+        &self,
+        source: &mut dyn Source,
+        algorithm: Algorithm,
+    ) -> Result<Vec<u8>, Fault> {
         let mut context = algorithm.new_context();
         source::hash_range(source, &mut context, 0, self.checksum)?;
         source::hash_range(source, &mut context, self.checksum + 4, self.directory)?;
@@ -66,7 +80,8 @@ fn locate_fields(source: &mut dyn Source) -> Result<(u64, Option<u64>), Fault> {
     if !dos.starts_with(b"MZ") {
         return Err(image_fault("it does not start with MZ"));
     }
-    let start = u64::from(u32_at(&dos, 0x3c).ok_or_else(|| image_fault("it ends inside its headers"))?);
+    let start =
+        u64::from(u32_at(&dos, 0x3c).ok_or_else(|| image_fault("it ends inside its headers"))?);
     let header = source::read_at(source, start, 4 + 20 + 112)?;
     if !header.starts_with(b"PE\0\0") {
         return Err(image_fault("it has no PE header"));
@@ -78,10 +93,15 @@ fn locate_fields(source: &mut dyn Source) -> Result<(u64, Option<u64>), Fault> {
     let before = match magic {
         0x10b => 96,
         0x20b => 112,
-        other => return Err(image_fault(&format!("its optional header is of type {other:#x}"))),
+        other => {
+            return Err(image_fault(&format!(
+                "its optional header is of type {other:#x}"
+            )));
+        }
     };
     // The count of directories stands right before them.
-    let count = u32_at(&header, 24 + before - 4).ok_or_else(|| image_fault("it ends inside its headers"))?;
+    let count = u32_at(&header, 24 + before - 4)
+        .ok_or_else(|| image_fault("it ends inside its headers"))?;
     let entry = before as u64 + CERTIFICATES * 8;
     let there = u64::from(count) > CERTIFICATES && u64::from(optional_size) >= entry + 8;
     Ok((optional + 64, there.then_some(optional + entry)))
@@ -95,17 +115,21 @@ fn parse_table(table: &[u8]) -> Result<Vec<u8>, Fault> {
     };
     let length = usize::try_from(length).unwrap_or(usize::MAX);
     if length <= ENTRY_HEADER || length > table.len() {
-        return Err(table_fault(&format!("its entry has {length} bytes, of {} that are there", table.len())));
+        return Err(table_fault(&format!(
+            "its entry has {length} bytes, of {} that are there",
+            table.len()
+        )));
     }
     if (revision, kind) != (REVISION, SIGNED_DATA) {
-        return Err(table_fault(&format!("its entry has revision {revision:#06x} and type {kind}")));
+        return Err(table_fault(&format!(
+            "its entry has revision {revision:#06x} and type {kind}"
+        )));
     }
     // Entries start at multiples of eight.
     let next = length.div_ceil(8) * 8;
     if table.len() >= next + ENTRY_HEADER {
-        return Err(
-            Code::SeveralSignatures.with_message("the attribute certificate table has a second entry")
-        );
+        return Err(Code::SeveralSignatures
+            .with_message("the attribute certificate table has a second entry"));
     }
     let inner = &table[ENTRY_HEADER..length];
     let signature = cut_signature(inner)?;
@@ -125,7 +149,9 @@ pub(super) fn cut_signature(bytes: &[u8]) -> Result<&[u8], Fault> {
 pub(super) fn check_padding(bytes: &[u8]) -> Result<(), Fault> {
     if bytes.len() > 7 {
         let count = bytes.len();
-        return Err(Code::Padding.with_message(format!("{count} unsigned bytes follow the signature")));
+        return Err(
+            Code::Padding.with_message(format!("{count} unsigned bytes follow the signature"))
+        );
     }
     if bytes.iter().any(|byte| *byte != 0) {
         return Err(Code::Padding.with_message("the padding after the signature is not zero"));

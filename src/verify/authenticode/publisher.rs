@@ -33,7 +33,10 @@ impl FromStr for Publisher {
     type Err = PublisherError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let error = |why: String| PublisherError { text: text.to_owned(), why };
+        let error = |why: String| PublisherError {
+            text: text.to_owned(),
+            why,
+        };
         let mut wanted: Vec<(String, ObjectIdentifier, Vec<String>)> = Vec::new();
         for (key, value) in parse_parts(text).map_err(|why| error(why.to_owned()))? {
             let oid = find_attribute_type(&key)
@@ -49,7 +52,10 @@ impl FromStr for Publisher {
         for (_, _, values) in &mut wanted {
             values.sort();
         }
-        Ok(Self { text: text.to_owned(), wanted })
+        Ok(Self {
+            text: text.to_owned(),
+            wanted,
+        })
     }
 }
 
@@ -135,15 +141,31 @@ mod tests {
     fn parts_of_a_subject_in_any_order_and_quoting() {
         let read = |text: &str| {
             let publisher: Publisher = text.parse().unwrap();
-            publisher.wanted.into_iter().map(|(key, _, values)| (key, values)).collect::<Vec<_>>()
+            publisher
+                .wanted
+                .into_iter()
+                .map(|(key, _, values)| (key, values))
+                .collect::<Vec<_>>()
         };
         let one = |key: &str, value: &str| (key.to_owned(), vec![value.to_owned()]);
-        assert_eq!(read("O=Microsoft Corporation"), [one("O", "Microsoft Corporation")]);
+        assert_eq!(
+            read("O=Microsoft Corporation"),
+            [one("O", "Microsoft Corporation")]
+        );
         assert_eq!(read(" CN = A B , O=C "), [one("CN", "A B"), one("O", "C")]);
-        assert_eq!(read("O=Foo\\, Inc.,CN=x"), [one("O", "Foo, Inc."), one("CN", "x")]);
-        assert_eq!(read("O=\"Foo, Inc.\", CN=x"), [one("O", "Foo, Inc."), one("CN", "x")]);
+        assert_eq!(
+            read("O=Foo\\, Inc.,CN=x"),
+            [one("O", "Foo, Inc."), one("CN", "x")]
+        );
+        assert_eq!(
+            read("O=\"Foo, Inc.\", CN=x"),
+            [one("O", "Foo, Inc."), one("CN", "x")]
+        );
         assert_eq!(read("O=a\\ "), [one("O", "a ")]);
         assert_eq!(read("2.5.4.10=C"), [one("2.5.4.10", "C")]);
-        assert_eq!(read("OU=b,OU=a"), [("OU".to_owned(), vec!["a".to_owned(), "b".to_owned()])]);
+        assert_eq!(
+            read("OU=b,OU=a"),
+            [("OU".to_owned(), vec!["a".to_owned(), "b".to_owned()])]
+        );
     }
 }

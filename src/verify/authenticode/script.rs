@@ -26,7 +26,10 @@ const END: &str = "# SIG # End signature block";
 pub(crate) fn read_script(source: &mut dyn Source) -> Result<Script, Fault> {
     let text = decode_text(&source::read_all(source)?)?;
     let (signed, signature) = split_signature(&text)?;
-    Ok(Script { text: encode_utf16_le(signed), signature })
+    Ok(Script {
+        text: encode_utf16_le(signed),
+        signature,
+    })
 }
 
 /// The script as it was before it was signed, in the bytes that it had; itself where it is unsigned.
@@ -72,12 +75,18 @@ impl Script {
 /// Places of the lines that start so.
 fn find_lines<'a>(text: &'a str, line: &'a str) -> impl Iterator<Item = usize> + 'a {
     let places = text.match_indices(line).map(|(place, _)| place);
-    places.filter(|place| text[..*place].chars().next_back().is_none_or(|last| matches!(last, '\n' | '\r')))
+    places.filter(|place| {
+        text[..*place]
+            .chars()
+            .next_back()
+            .is_none_or(|last| matches!(last, '\n' | '\r'))
+    })
 }
 
 /// Every encoding in which Windows PowerShell and this program read the same text.
 fn decode_text(bytes: &[u8]) -> Result<String, Fault> {
-    let wrong = |why: &str| Code::Encoding.with_message(format!("the script's text cannot be read: {why}"));
+    let wrong =
+        |why: &str| Code::Encoding.with_message(format!("the script's text cannot be read: {why}"));
     if bytes.starts_with(&[0xfe, 0xff]) {
         return Err(wrong("it is UTF-16BE"));
     }
@@ -89,21 +98,28 @@ fn decode_text(bytes: &[u8]) -> Result<String, Fault> {
     if !bytes.len().is_multiple_of(2) {
         return Err(wrong("it ends inside a UTF-16 character"));
     }
-    let units: Vec<u16> = bytes.chunks_exact(2).map(|pair| u16::from_le_bytes([pair[0], pair[1]])).collect();
+    let units: Vec<u16> = bytes
+        .chunks_exact(2)
+        .map(|pair| u16::from_le_bytes([pair[0], pair[1]]))
+        .collect();
     String::from_utf16(&units).map_err(|_| wrong("it is not valid UTF-16"))
 }
 
 /// The signature in a block, with nothing else in it or after it.
 fn parse_block(text: &str) -> Result<Vec<u8>, Fault> {
     let mut lines = text.split_inclusive('\n');
-    let bare =
-        |line: &str| line.strip_suffix('\n').map(|line| line.strip_suffix('\r').unwrap_or(line).to_owned());
+    let bare = |line: &str| {
+        line.strip_suffix('\n')
+            .map(|line| line.strip_suffix('\r').unwrap_or(line).to_owned())
+    };
     if lines.next().and_then(bare).as_deref() != Some(BEGIN) {
         return Err(block_fault("text follows its first line"));
     }
     let mut base64 = String::new();
     loop {
-        let line = lines.next().ok_or_else(|| block_fault("its end line is missing"))?;
+        let line = lines
+            .next()
+            .ok_or_else(|| block_fault("its end line is missing"))?;
         let content = bare(line).unwrap_or_else(|| line.to_owned());
         if content == END {
             break;
@@ -113,15 +129,22 @@ fn parse_block(text: &str) -> Result<Vec<u8>, Fault> {
         }
         let part = content.strip_prefix("# ").filter(|part| !part.is_empty());
         let part = part.filter(|part| {
-            part.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'='))
+            part.bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'='))
         });
-        base64 += part.ok_or_else(|| block_fault("one of its lines does not belong to a signature"))?;
+        base64 +=
+            part.ok_or_else(|| block_fault("one of its lines does not belong to a signature"))?;
     }
     let rest: String = lines.collect();
-    if !rest.chars().all(|letter| matches!(letter, ' ' | '\t' | '\r' | '\n')) {
+    if !rest
+        .chars()
+        .all(|letter| matches!(letter, ' ' | '\t' | '\r' | '\n'))
+    {
         return Err(trailing_text_fault(&rest));
     }
-    STANDARD.decode(base64).map_err(|_| block_fault("it is not base64"))
+    STANDARD
+        .decode(base64)
+        .map_err(|_| block_fault("it is not base64"))
 }
 
 fn block_fault(why: &str) -> Fault {
@@ -130,5 +153,7 @@ fn block_fault(why: &str) -> Fault {
 
 fn trailing_text_fault(rest: &str) -> Fault {
     let count = rest.trim().chars().count();
-    Code::TextAfterSignature.with_message(format!("{count} unsigned characters follow the signature block"))
+    Code::TextAfterSignature.with_message(format!(
+        "{count} unsigned characters follow the signature block"
+    ))
 }

@@ -27,8 +27,9 @@ pub(crate) fn measure_length(source: &mut dyn Source) -> Result<u64, Fault> {
 /// Bytes at a place; fewer where the file ends.
 pub(crate) fn read_at(source: &mut dyn Source, start: u64, count: u64) -> Result<Vec<u8>, Fault> {
     if count > LIMIT {
-        return Err(Code::TooLarge
-            .with_message(format!("a part of {count} bytes is larger than the limit of {LIMIT}")));
+        return Err(Code::TooLarge.with_message(format!(
+            "a part of {count} bytes is larger than the limit of {LIMIT}"
+        )));
     }
     source.seek(SeekFrom::Start(start))?;
     let mut bytes = Vec::new();
@@ -52,7 +53,9 @@ pub(crate) fn hash_range(
     let mut left = end.saturating_sub(start);
     let mut buffer = vec![0; 1 << 16];
     while left > 0 {
-        let wanted = usize::try_from(left).unwrap_or(usize::MAX).min(buffer.len());
+        let wanted = usize::try_from(left)
+            .unwrap_or(usize::MAX)
+            .min(buffer.len());
         let count = source.read(&mut buffer[..wanted])?;
         if count == 0 {
             return Err(Code::Unreadable.with_message("the file ends early"));
@@ -64,9 +67,13 @@ pub(crate) fn hash_range(
 }
 
 pub(crate) fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
-    Some(u16::from_le_bytes(bytes.get(at..at.checked_add(2)?)?.try_into().ok()?))
+    Some(u16::from_le_bytes(
+        bytes.get(at..at.checked_add(2)?)?.try_into().ok()?,
+    ))
 }
 
 pub(crate) fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
-    Some(u32::from_le_bytes(bytes.get(at..at.checked_add(4)?)?.try_into().ok()?))
+    Some(u32::from_le_bytes(
+        bytes.get(at..at.checked_add(4)?)?.try_into().ok()?,
+    ))
 }

@@ -30,22 +30,31 @@ enum Token<'a> {
 
 /// The only timestamp of a signature.
 fn find_token<'a>(signer: &Signer<'a>) -> Result<Option<Token<'a>>, Fault> {
-    let tokens = signer.unsigned_values(oid::TIMESTAMP_TOKEN).into_iter().map(Token::Rfc3161);
-    let older = signer.unsigned_values(oid::COUNTERSIGNATURE).into_iter().map(Token::Countersignature);
+    let tokens = signer
+        .unsigned_values(oid::TIMESTAMP_TOKEN)
+        .into_iter()
+        .map(Token::Rfc3161);
+    let older = signer
+        .unsigned_values(oid::COUNTERSIGNATURE)
+        .into_iter()
+        .map(Token::Countersignature);
     let all: Vec<Token<'_>> = tokens.chain(older).collect();
     match all.as_slice() {
         [] => Ok(None),
         [token] => Ok(Some(*token)),
         several => {
             let count = several.len();
-            Err(Code::TimestampSeveral.with_message(format!("the signature has {count} timestamps, not one")))
+            Err(Code::TimestampSeveral
+                .with_message(format!("the signature has {count} timestamps, not one")))
         }
     }
 }
 
 /// The time that a signature's timestamp proves.
 pub(crate) fn prove_time(data: &SignedData<'_>, policy: &Policy) -> Result<Option<Stamp>, Fault> {
-    let Some(token) = find_token(&data.signer)? else { return Ok(None) };
+    let Some(token) = find_token(&data.signer)? else {
+        return Ok(None);
+    };
     let stamp = match token {
         Token::Rfc3161(token) => verify_token(token, data.signer.signature, policy),
         Token::Countersignature(signer) => verify_countersignature(signer, data, policy),
@@ -53,8 +62,9 @@ pub(crate) fn prove_time(data: &SignedData<'_>, policy: &Policy) -> Result<Optio
     let stamp = stamp.map_err(Fault::for_timestamp)?;
     if stamp.at > policy.at {
         let (at, now) = (format_time(stamp.at), format_time(policy.at));
-        return Err(Code::TimestampFuture
-            .with_message(format!("the time of the timestamp is {at}, later than now ({now})")));
+        return Err(Code::TimestampFuture.with_message(format!(
+            "the time of the timestamp is {at}, later than now ({now})"
+        )));
     }
     Ok(Some(stamp))
 }
@@ -81,9 +91,14 @@ fn verify_token(token: Element<'_>, signature: &[u8], policy: &Policy) -> Result
         return Err(Code::TimestampImprint.with_message("it belongs to another signature"));
     }
     let leaf = data.leaf()?;
-    data.signer.verify_content(data.content_type, data.content.body, &leaf)?;
+    data.signer
+        .verify_content(data.content_type, data.content.body, &leaf)?;
     check_chain(&data.signer, &leaf, &data.certificates, info.at, policy)?;
-    Ok(Stamp { at: info.at, signer: leaf.subject(), form: "RFC 3161" })
+    Ok(Stamp {
+        at: info.at,
+        signer: leaf.subject(),
+        form: "RFC 3161",
+    })
 }
 
 /// A signer of the signature's bytes, with its certificates beside those of the signature.
@@ -94,13 +109,21 @@ fn verify_countersignature(
 ) -> Result<Stamp, Fault> {
     let signer = Signer::parse(&signer)?;
     let leaf = signer.find_certificate(&data.certificates)?;
-    signer.verify_content(oid::DATA, data.signer.signature, &leaf).map_err(|fault| match fault.code {
-        Code::MessageDigest => Code::TimestampImprint.with_message("it belongs to another signature"),
-        _ => fault,
-    })?;
+    signer
+        .verify_content(oid::DATA, data.signer.signature, &leaf)
+        .map_err(|fault| match fault.code {
+            Code::MessageDigest => {
+                Code::TimestampImprint.with_message("it belongs to another signature")
+            }
+            _ => fault,
+        })?;
     let at = signing_time(&signer)?;
     check_chain(&signer, &leaf, &data.certificates, at, policy)?;
-    Ok(Stamp { at, signer: leaf.subject(), form: "PKCS#9" })
+    Ok(Stamp {
+        at,
+        signer: leaf.subject(),
+        form: "PKCS#9",
+    })
 }
 
 fn check_algorithm(algorithm: Algorithm, policy: &Policy) -> Result<(), Fault> {
@@ -120,7 +143,12 @@ fn check_chain(
 ) -> Result<(), Fault> {
     check_algorithm(signer.digest, policy)?;
     let purpose = Purpose::Timestamping;
-    let question = Question { roots: &policy.timestamp_roots, purpose, at, allow_sha1: policy.allow_sha1 };
+    let question = Question {
+        roots: &policy.timestamp_roots,
+        purpose,
+        at,
+        allow_sha1: policy.allow_sha1,
+    };
     chain::build_chain(leaf, certificates, question)?;
     Ok(())
 }
@@ -145,7 +173,11 @@ impl<'a> Info<'a> {
         imprint.finish("messageImprint")?;
         info.expect(tlv::INTEGER, "TSTInfo serialNumber")?;
         let at = parse_generalized_time(info.expect(tlv::GENERALIZED_TIME, "genTime")?.body)?;
-        Ok(Self { algorithm, imprint: digest, at })
+        Ok(Self {
+            algorithm,
+            imprint: digest,
+            at,
+        })
     }
 }
 
@@ -156,7 +188,11 @@ fn signing_time(signer: &Signer<'_>) -> Result<UnixTime, Fault> {
         tlv::GENERALIZED_TIME => Ok(parse_generalized_time(value.body)?),
         // RFC 5280: years from 50 on are of the last century.
         tlv::UTC_TIME => {
-            let century: &[u8] = if value.body.first() >= Some(&b'5') { b"19" } else { b"20" };
+            let century: &[u8] = if value.body.first() >= Some(&b'5') {
+                b"19"
+            } else {
+                b"20"
+            };
             Ok(parse_generalized_time(&[century, value.body].concat())?)
         }
         _ => Err(Malformed("signingTime").into()),
@@ -166,7 +202,10 @@ fn signing_time(signer: &Signer<'_>) -> Result<UnixTime, Fault> {
 /// `YYYYMMDDhhmmss[.f]Z`. A fraction is cut off.
 fn parse_generalized_time(text: &[u8]) -> Result<UnixTime, Malformed> {
     const WHAT: Malformed = Malformed("its time");
-    let text = std::str::from_utf8(text).map_err(|_| WHAT)?.strip_suffix('Z').ok_or(WHAT)?;
+    let text = std::str::from_utf8(text)
+        .map_err(|_| WHAT)?
+        .strip_suffix('Z')
+        .ok_or(WHAT)?;
     let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));
     let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     if whole.len() != 14 || !digits(whole) || !digits(fraction) {
@@ -174,6 +213,15 @@ fn parse_generalized_time(text: &[u8]) -> Result<UnixTime, Malformed> {
     }
     let part = |from: usize, to: usize| whole[from..to].parse::<u8>().map_err(|_| WHAT);
     let year = whole[..4].parse().map_err(|_| WHAT)?;
-    let time = DateTime::new(year, part(4, 6)?, part(6, 8)?, part(8, 10)?, part(10, 12)?, part(12, 14)?);
-    Ok(UnixTime::since_unix_epoch(time.map_err(|_| WHAT)?.unix_duration()))
+    let time = DateTime::new(
+        year,
+        part(4, 6)?,
+        part(6, 8)?,
+        part(8, 10)?,
+        part(10, 12)?,
+        part(12, 14)?,
+    );
+    Ok(UnixTime::since_unix_epoch(
+        time.map_err(|_| WHAT)?.unix_duration(),
+    ))
 }

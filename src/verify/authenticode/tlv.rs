@@ -38,7 +38,10 @@ impl<'a> Element<'a> {
     }
 
     /// The algorithm of an AlgorithmIdentifier whose parameters are absent or NULL (RFC 5754, section 2).
-    pub(crate) fn parse_algorithm(&self, what: &'static str) -> Result<ObjectIdentifier, Malformed> {
+    pub(crate) fn parse_algorithm(
+        &self,
+        what: &'static str,
+    ) -> Result<ObjectIdentifier, Malformed> {
         let mut inner = self.inner();
         let algorithm = inner.expect(OID, what)?.parse_oid(what)?;
         if let Some(parameters) = inner.next_if_tag(NULL, what)?
@@ -77,7 +80,13 @@ impl<'a> Elements<'a> {
     }
 
     pub(crate) fn expect(&mut self, tag: u8, what: &'static str) -> Result<Element<'a>, Malformed> {
-        self.next(what).and_then(|found| if found.tag == tag { Ok(found) } else { Err(Malformed(what)) })
+        self.next(what).and_then(|found| {
+            if found.tag == tag {
+                Ok(found)
+            } else {
+                Err(Malformed(what))
+            }
+        })
     }
 
     /// The next element where it has this tag.
@@ -86,14 +95,25 @@ impl<'a> Elements<'a> {
         tag: u8,
         what: &'static str,
     ) -> Result<Option<Element<'a>>, Malformed> {
-        if self.rest.first() == Some(&tag) { self.next(what).map(Some) } else { Ok(None) }
+        if self.rest.first() == Some(&tag) {
+            self.next(what).map(Some)
+        } else {
+            Ok(None)
+        }
     }
 
     pub(crate) fn finish(&self, what: &'static str) -> Result<(), Malformed> {
-        if self.rest.is_empty() { Ok(()) } else { Err(Malformed(what)) }
+        if self.rest.is_empty() {
+            Ok(())
+        } else {
+            Err(Malformed(what))
+        }
     }
 
-    pub(crate) fn collect_elements(mut self, what: &'static str) -> Result<Vec<Element<'a>>, Malformed> {
+    pub(crate) fn collect_elements(
+        mut self,
+        what: &'static str,
+    ) -> Result<Vec<Element<'a>>, Malformed> {
         let mut found = Vec::new();
         while !self.is_empty() {
             found.push(self.next(what)?);
@@ -109,7 +129,11 @@ pub(crate) fn parse_first(bytes: &[u8]) -> Option<Element<'_>> {
     let whole = reader.tlv_bytes().ok()?;
     let length = usize::try_from(header.length).ok()?;
     let body = whole.get(whole.len().checked_sub(length)?..)?;
-    Some(Element { tag: header.tag.octet(), whole, body })
+    Some(Element {
+        tag: header.tag.octet(),
+        whole,
+        body,
+    })
 }
 
 /// The only element of the bytes.

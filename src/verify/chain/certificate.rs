@@ -37,7 +37,13 @@ impl<'a> Certificate<'a> {
 
     /// Values of one attribute of the subject.
     pub fn subject_values(&self, kind: ObjectIdentifier) -> Vec<String> {
-        let parts = self.parsed.tbs_certificate.subject.0.iter().flat_map(|part| part.0.iter());
+        let parts = self
+            .parsed
+            .tbs_certificate
+            .subject
+            .0
+            .iter()
+            .flat_map(|part| part.0.iter());
         parts
             .filter(|attribute| attribute.oid == kind)
             .map(|attribute| decode_string(&attribute.value))
@@ -65,11 +71,21 @@ impl<'a> Certificate<'a> {
 
     /// Seconds since 1970.
     pub fn not_before(&self) -> u64 {
-        self.parsed.tbs_certificate.validity.not_before.to_unix_duration().as_secs()
+        self.parsed
+            .tbs_certificate
+            .validity
+            .not_before
+            .to_unix_duration()
+            .as_secs()
     }
 
     pub fn not_after(&self) -> u64 {
-        self.parsed.tbs_certificate.validity.not_after.to_unix_duration().as_secs()
+        self.parsed
+            .tbs_certificate
+            .validity
+            .not_after
+            .to_unix_duration()
+            .as_secs()
     }
 
     /// Extended key usage; `None` where the certificate does not say.
@@ -79,7 +95,9 @@ impl<'a> Certificate<'a> {
     /// The extension cannot be read or stands there twice.
     pub fn purposes(&self) -> Result<Option<Vec<ObjectIdentifier>>, ChainError> {
         let found = self.parsed.tbs_certificate.get::<ExtendedKeyUsage>();
-        Ok(found.map_err(|_| ChainError::Malformed)?.map(|(_, usage)| usage.0))
+        Ok(found
+            .map_err(|_| ChainError::Malformed)?
+            .map(|(_, usage)| usage.0))
     }
 
     /// Whether the key may sign data: it may where the certificate does not say.
@@ -88,7 +106,11 @@ impl<'a> Certificate<'a> {
     ///
     /// The extension cannot be read or stands there twice.
     pub fn may_sign(&self) -> Result<bool, ChainError> {
-        let found = self.parsed.tbs_certificate.get::<KeyUsage>().map_err(|_| ChainError::Malformed)?;
+        let found = self
+            .parsed
+            .tbs_certificate
+            .get::<KeyUsage>()
+            .map_err(|_| ChainError::Malformed)?;
         Ok(found.is_none_or(|(_, usage)| usage.digital_signature()))
     }
 
@@ -98,12 +120,20 @@ impl<'a> Certificate<'a> {
     }
 
     pub fn key_algorithm(&self) -> &AlgorithmIdentifierOwned {
-        &self.parsed.tbs_certificate.subject_public_key_info.algorithm
+        &self
+            .parsed
+            .tbs_certificate
+            .subject_public_key_info
+            .algorithm
     }
 
     /// The key itself, without its algorithm.
     pub fn key(&self) -> &[u8] {
-        self.parsed.tbs_certificate.subject_public_key_info.subject_public_key.raw_bytes()
+        self.parsed
+            .tbs_certificate
+            .subject_public_key_info
+            .subject_public_key
+            .raw_bytes()
     }
 
     /// By which the certificate was signed.
@@ -122,7 +152,9 @@ impl<'a> Certificate<'a> {
             der::asn1::UintRef::decode(reader).map(|_| modulus)
         });
         let bytes = modulus.ok()?.as_bytes();
-        let leading = bytes.first().map_or(8, |byte| byte.leading_zeros() as usize);
+        let leading = bytes
+            .first()
+            .map_or(8, |byte| byte.leading_zeros() as usize);
         Some((bytes.len() * 8).saturating_sub(leading))
     }
 }
@@ -131,7 +163,11 @@ impl<'a> Certificate<'a> {
 fn format_name(name: &Name) -> String {
     let mut parts = Vec::new();
     for attribute in name.0.iter().rev().flat_map(|part| part.0.iter()) {
-        parts.push(format!("{}={}", key(attribute.oid), escape_value(&decode_string(&attribute.value))));
+        parts.push(format!(
+            "{}={}",
+            key(attribute.oid),
+            escape_value(&decode_string(&attribute.value))
+        ));
     }
     parts.join(",")
 }
@@ -176,17 +212,29 @@ fn escape_value(value: &str) -> String {
         if matches!(letter, ',' | '+' | '"' | '\\' | '<' | '>' | ';') || (letter == ' ' && edge) {
             text.push('\\');
         }
-        text.push(if letter.is_control() { '\u{fffd}' } else { letter });
+        text.push(if letter.is_control() {
+            '\u{fffd}'
+        } else {
+            letter
+        });
     }
     text
 }
 
 fn decode_string(value: &der::Any) -> String {
     let known = match value.tag() {
-        Tag::Utf8String => Utf8StringRef::try_from(value).map(|text| text.as_str().to_owned()).ok(),
-        Tag::PrintableString => PrintableStringRef::try_from(value).map(|text| text.as_str().to_owned()).ok(),
-        Tag::Ia5String => Ia5StringRef::try_from(value).map(|text| text.as_str().to_owned()).ok(),
-        Tag::TeletexString => TeletexStringRef::try_from(value).map(|text| text.as_str().to_owned()).ok(),
+        Tag::Utf8String => Utf8StringRef::try_from(value)
+            .map(|text| text.as_str().to_owned())
+            .ok(),
+        Tag::PrintableString => PrintableStringRef::try_from(value)
+            .map(|text| text.as_str().to_owned())
+            .ok(),
+        Tag::Ia5String => Ia5StringRef::try_from(value)
+            .map(|text| text.as_str().to_owned())
+            .ok(),
+        Tag::TeletexString => TeletexStringRef::try_from(value)
+            .map(|text| text.as_str().to_owned())
+            .ok(),
         Tag::BmpString => decode_bmp(value.value()),
         _ => None,
     };
@@ -200,6 +248,9 @@ fn decode_bmp(bytes: &[u8]) -> Option<String> {
     if !bytes.len().is_multiple_of(2) {
         return None;
     }
-    let units: Vec<u16> = bytes.chunks_exact(2).map(|pair| u16::from_be_bytes([pair[0], pair[1]])).collect();
+    let units: Vec<u16> = bytes
+        .chunks_exact(2)
+        .map(|pair| u16::from_be_bytes([pair[0], pair[1]]))
+        .collect();
     String::from_utf16(&units).ok()
 }

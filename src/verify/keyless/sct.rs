@@ -24,7 +24,10 @@ struct Promise<'a> {
 }
 
 fn sct_error(reason: &str) -> ProofError {
-    ProofError::new("keyless-log", format!("the certificate's signed certificate timestamp (SCT): {reason}"))
+    ProofError::new(
+        "keyless-log",
+        format!("the certificate's signed certificate timestamp (SCT): {reason}"),
+    )
 }
 
 /// When the certificate was logged. None where the trusted root names no certificate log.
@@ -36,12 +39,17 @@ pub(super) fn verify_sct(
     if root.ctlogs.is_empty() {
         return Ok(None);
     }
-    let extensions = certificate.tbs_certificate.extensions.as_deref().unwrap_or_default();
+    let extensions = certificate
+        .tbs_certificate
+        .extensions
+        .as_deref()
+        .unwrap_or_default();
     let extension = extensions
         .iter()
         .find(|extension| extension.extn_id == PROMISES)
         .ok_or_else(|| sct_error("it is missing"))?;
-    let promise = parse_sct(extension.extn_value.as_bytes()).ok_or_else(|| sct_error("it cannot be read"))?;
+    let promise =
+        parse_sct(extension.extn_value.as_bytes()).ok_or_else(|| sct_error("it cannot be read"))?;
     let time = Duration::from_millis(promise.time);
     let seconds = i64::try_from(time.as_secs()).unwrap_or(i64::MAX);
     let key = root
@@ -51,7 +59,8 @@ pub(super) fn verify_sct(
         .map(|log| &log.public_key)
         .find(|key| {
             key.valid_for.is_none_or(|range| {
-                range.start.as_second() <= seconds && range.end.is_none_or(|end| seconds <= end.as_second())
+                range.start.as_second() <= seconds
+                    && range.end.is_none_or(|end| seconds <= end.as_second())
             })
         })
         .ok_or_else(|| sct_error("the trusted root does not contain this log for this time"))?;
@@ -59,14 +68,22 @@ pub(super) fn verify_sct(
         .map_err(|_| sct_error("the log's key has an unsupported type"))?;
     let signed = build_signed_data(certificate, issuer, &promise)
         .ok_or_else(|| sct_error("the signed data cannot be computed"))?;
-    key.verify_sig(&signed, promise.signature).map_err(|_| sct_error("it belongs to another certificate"))?;
+    key.verify_sig(&signed, promise.signature)
+        .map_err(|_| sct_error("it belongs to another certificate"))?;
     Ok(Some(time))
 }
 
 /// What the log signed: the certificate without the promise, and its issuer's key.
-fn build_signed_data(certificate: &Certificate, issuer: &[u8], promise: &Promise<'_>) -> Option<Vec<u8>> {
+fn build_signed_data(
+    certificate: &Certificate,
+    issuer: &[u8],
+    promise: &Promise<'_>,
+) -> Option<Vec<u8>> {
     let mut before = certificate.tbs_certificate.clone();
-    before.extensions.as_mut()?.retain(|extension| extension.extn_id != PROMISES);
+    before
+        .extensions
+        .as_mut()?
+        .retain(|extension| extension.extn_id != PROMISES);
     let before = before.to_der().ok()?;
     let mut bytes = vec![0, 0];
     bytes.extend(promise.time.to_be_bytes());
@@ -88,14 +105,20 @@ pub fn parse_promise_time(extension: &[u8]) -> Option<u64> {
 /// Exactly one promise, as Fulcio asks for, with nothing behind it.
 fn parse_sct(extension: &[u8]) -> Option<Promise<'_>> {
     let list = parse_octet_string(extension)?;
-    let (list, []) = split_prefixed(list)? else { return None };
-    let (promise, []) = split_prefixed(list)? else { return None };
+    let (list, []) = split_prefixed(list)? else {
+        return None;
+    };
+    let (promise, []) = split_prefixed(list)? else {
+        return None;
+    };
     let (version, rest) = promise.split_first()?;
     let (log, rest) = rest.split_at_checked(32)?;
     let (time, rest) = rest.split_first_chunk::<8>()?;
     let (extensions, rest) = split_prefixed(rest)?;
     let (algorithm, rest) = rest.split_first_chunk::<2>()?;
-    let (signature, []) = split_prefixed(rest)? else { return None };
+    let (signature, []) = split_prefixed(rest)? else {
+        return None;
+    };
     (*version == 0 && *algorithm == ECDSA_WITH_SHA256).then(|| Promise {
         log,
         time: u64::from_be_bytes(*time),

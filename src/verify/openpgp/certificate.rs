@@ -57,8 +57,14 @@ pub(super) fn parse_keyring(bytes: &[u8]) -> Result<Vec<Certificate>, ProofError
             }
             (PUBLIC_SUBKEY, Some((certificate, subject))) => {
                 let subkey = PublicKey::parse(body)?;
-                *subject = if subkey.is_some() { Subject::Subkey } else { Subject::Other };
-                certificate.subkeys.extend(subkey.map(|subkey| (subkey, Vec::new())));
+                *subject = if subkey.is_some() {
+                    Subject::Subkey
+                } else {
+                    Subject::Other
+                };
+                certificate
+                    .subkeys
+                    .extend(subkey.map(|subkey| (subkey, Vec::new())));
             }
             (_, Some((_, subject))) => *subject = Subject::Other,
         }
@@ -69,7 +75,12 @@ pub(super) fn parse_keyring(bytes: &[u8]) -> Result<Vec<Certificate>, ProofError
 
 impl Certificate {
     fn new(primary: PublicKey) -> Self {
-        Self { primary, signatures: Vec::new(), users: Vec::new(), subkeys: Vec::new() }
+        Self {
+            primary,
+            signatures: Vec::new(),
+            users: Vec::new(),
+            subkeys: Vec::new(),
+        }
     }
 
     fn add_signature(&mut self, signature: Option<Signature>, subject: &Subject) {
@@ -95,7 +106,9 @@ pub(super) fn parse_signatures(bytes: &[u8]) -> Result<Vec<Signature>, ProofErro
     let mut signatures = Vec::new();
     for (kind, body) in packets {
         if kind != SIGNATURE {
-            return Err(malformed_error("the file contains other data beside the signature"));
+            return Err(malformed_error(
+                "the file contains other data beside the signature",
+            ));
         }
         signatures.extend(Signature::parse(body)?);
     }

@@ -24,26 +24,43 @@ pub(super) struct Signer<'a> {
 }
 
 impl Validity {
-    pub(super) fn from_certificate(certificate: &Certificate, now: u64) -> Result<Self, ProofError> {
+    pub(super) fn from_certificate(
+        certificate: &Certificate,
+        now: u64,
+    ) -> Result<Self, ProofError> {
         let primary = &certificate.primary;
         let fingerprint = &primary.fingerprint;
         primary.check_strength()?;
         let own = |wanted: u8| {
             certificate.signatures.iter().filter(move |signature| {
-                signature.kind == wanted && signature.signs_statement(primary, Statement::Key(primary))
+                signature.kind == wanted
+                    && signature.signs_statement(primary, Statement::Key(primary))
             })
         };
         if own(kind::KEY_REVOCATION).next().is_some() {
-            return Err(ProofError::new("openpgp-revoked", format!("the key {fingerprint} is revoked")));
+            return Err(ProofError::new(
+                "openpgp-revoked",
+                format!("the key {fingerprint} is revoked"),
+            ));
         }
-        let by_user = certificate.users.iter().flat_map(|user| list_certifications(primary, user));
+        let by_user = certificate
+            .users
+            .iter()
+            .flat_map(|user| list_certifications(primary, user));
         let word = find_latest(own(kind::DIRECT_KEY).chain(by_user), now).ok_or_else(|| {
-            ProofError::new("openpgp-key", format!("the key {fingerprint} has no valid self-signature"))
+            ProofError::new(
+                "openpgp-key",
+                format!("the key {fingerprint} has no valid self-signature"),
+            )
         })?;
         check_digest(word, "the key's own signature's")?;
         // A key that says nothing about its use may be used for anything.
         let may_sign = word.key_flags.is_none_or(|flags| flags & SIGNS_DATA != 0);
-        Ok(Self { created: primary.created, expires: compute_expiry(word, primary), may_sign })
+        Ok(Self {
+            created: primary.created,
+            expires: compute_expiry(word, primary),
+            may_sign,
+        })
     }
 
     pub(super) fn check_time(&self, time: u64) -> Result<(), ProofError> {
@@ -60,17 +77,29 @@ impl Validity {
         let primary = &certificate.primary;
         if signature.names_key(primary) {
             if !self.may_sign {
-                return Err(ProofError::new("openpgp-key", "the key is not for signing files"));
+                return Err(ProofError::new(
+                    "openpgp-key",
+                    "the key is not for signing files",
+                ));
             }
-            return Ok(Some(Signer { key: primary, expires: self.expires }));
+            return Ok(Some(Signer {
+                key: primary,
+                expires: self.expires,
+            }));
         }
-        let Some((subkey, statements)) = certificate.subkeys.iter().find(|(key, _)| signature.names_key(key))
+        let Some((subkey, statements)) = certificate
+            .subkeys
+            .iter()
+            .find(|(key, _)| signature.names_key(key))
         else {
             return Ok(None);
         };
         subkey.check_strength()?;
         let word = find_binding(primary, subkey, statements, now)?;
-        Ok(Some(Signer { key: subkey, expires: compute_expiry(word, subkey) }))
+        Ok(Some(Signer {
+            key: subkey,
+            expires: compute_expiry(word, subkey),
+        }))
     }
 }
 
@@ -91,12 +120,21 @@ fn list_certifications<'a>(
         .filter(|signature| kind::CERTIFICATION.contains(&signature.kind) || revokes(signature))
         .filter(|signature| signature.signs_statement(primary, Statement::UserId(primary, user)))
         .collect();
-    if own.iter().any(|signature| revokes(signature)) { Vec::new() } else { own }
+    if own.iter().any(|signature| revokes(signature)) {
+        Vec::new()
+    } else {
+        own
+    }
 }
 
-fn find_latest<'a>(statements: impl Iterator<Item = &'a Signature>, now: u64) -> Option<&'a Signature> {
+fn find_latest<'a>(
+    statements: impl Iterator<Item = &'a Signature>,
+    now: u64,
+) -> Option<&'a Signature> {
     statements
-        .filter(|statement| statement.created.is_some_and(|time| time <= now) && !statement.has_expired(now))
+        .filter(|statement| {
+            statement.created.is_some_and(|time| time <= now) && !statement.has_expired(now)
+        })
         .max_by_key(|statement| statement.created)
 }
 
@@ -107,7 +145,8 @@ fn find_binding<'a>(
     statements: &'a [Signature],
     now: u64,
 ) -> Result<&'a Signature, ProofError> {
-    let unbound = |reason: &str| ProofError::new("openpgp-key", format!("the signing subkey {reason}"));
+    let unbound =
+        |reason: &str| ProofError::new("openpgp-key", format!("the signing subkey {reason}"));
     let statement = Statement::Subkey(primary, subkey);
     let own = |wanted: u8| {
         statements.iter().filter(move |signature| {
@@ -115,10 +154,13 @@ fn find_binding<'a>(
         })
     };
     if own(kind::SUBKEY_REVOCATION).next().is_some() {
-        return Err(ProofError::new("openpgp-revoked", "the signing subkey is revoked"));
+        return Err(ProofError::new(
+            "openpgp-revoked",
+            "the signing subkey is revoked",
+        ));
     }
-    let word =
-        find_latest(own(kind::SUBKEY_BINDING), now).ok_or_else(|| unbound("is not bound to the key"))?;
+    let word = find_latest(own(kind::SUBKEY_BINDING), now)
+        .ok_or_else(|| unbound("is not bound to the key"))?;
     check_digest(word, "the subkey's binding's")?;
     if word.key_flags.is_none_or(|flags| flags & SIGNS_DATA == 0) {
         return Err(unbound("is not for signing files"));
@@ -126,7 +168,9 @@ fn find_binding<'a>(
     let back = word
         .embedded
         .as_deref()
-        .filter(|back| back.kind == kind::PRIMARY_KEY_BINDING && back.signs_statement(subkey, statement))
+        .filter(|back| {
+            back.kind == kind::PRIMARY_KEY_BINDING && back.signs_statement(subkey, statement)
+        })
         .ok_or_else(|| unbound("has no valid back signature"))?;
     check_digest(back, "the subkey's own signature's")?;
     Ok(word)
@@ -136,9 +180,17 @@ fn compute_expiry(word: &Signature, key: &PublicKey) -> Option<u64> {
     (word.key_lifetime > 0).then_some(key.created + word.key_lifetime)
 }
 
-fn check_within(what: &str, created: u64, expires: Option<u64>, time: u64) -> Result<(), ProofError> {
+fn check_within(
+    what: &str,
+    created: u64,
+    expires: Option<u64>,
+    time: u64,
+) -> Result<(), ProofError> {
     if time < created {
-        return Err(ProofError::new("openpgp-time", format!("the signature is older than the {what}")));
+        return Err(ProofError::new(
+            "openpgp-time",
+            format!("the signature is older than the {what}"),
+        ));
     }
     if expires.is_some_and(|expires| time >= expires) {
         let message = format!("the {what} had expired when the signature was made");
@@ -153,5 +205,8 @@ pub(super) fn check_digest(signature: &Signature, whose: &str) -> Result<(), Pro
         return Ok(());
     }
     let name = signature.digest_name();
-    Err(ProofError::new("openpgp-weak", format!("{whose} digest is {name}, which is too weak")))
+    Err(ProofError::new(
+        "openpgp-weak",
+        format!("{whose} digest is {name}, which is too weak"),
+    ))
 }

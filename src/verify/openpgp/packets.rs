@@ -13,17 +13,23 @@ pub(super) fn malformed_error(message: &str) -> ProofError {
 
 /// The packets of a detached signature as bytes: nothing else stands around an armored one.
 pub(super) fn dearmor_signature(bytes: &[u8]) -> Result<Vec<u8>, ProofError> {
-    let Some(text) = find_armor(bytes) else { return Ok(bytes.to_vec()) };
+    let Some(text) = find_armor(bytes) else {
+        return Ok(bytes.to_vec());
+    };
     let packets = decode_blocks(text, "SIGNATURE", "signature")?;
     if has_text_outside(text) {
-        return Err(malformed_error("the file contains text around the signature"));
+        return Err(malformed_error(
+            "the file contains text around the signature",
+        ));
     }
     Ok(packets)
 }
 
 /// The packets of public keys as bytes.
 pub(super) fn dearmor_keyring(bytes: &[u8]) -> Result<Vec<u8>, ProofError> {
-    let Some(text) = find_armor(bytes) else { return Ok(bytes.to_vec()) };
+    let Some(text) = find_armor(bytes) else {
+        return Ok(bytes.to_vec());
+    };
     if text.contains("-----BEGIN PGP PRIVATE KEY") {
         return Err(private_key_error());
     }
@@ -35,18 +41,27 @@ pub(super) fn private_key_error() -> ProofError {
 }
 
 fn find_armor(bytes: &[u8]) -> Option<&str> {
-    std::str::from_utf8(bytes).ok().filter(|text| text.contains(BEGIN))
+    std::str::from_utf8(bytes)
+        .ok()
+        .filter(|text| text.contains(BEGIN))
 }
 
 fn decode_blocks(text: &str, label: &str, what: &str) -> Result<Vec<u8>, ProofError> {
     let mut packets = Vec::new();
     for block in text.split(BEGIN).skip(1) {
-        let Some(block) = block.strip_prefix(label).and_then(|block| block.strip_prefix("-----")) else {
-            return Err(malformed_error(&format!("the {what} has no armor of a `PGP {label}`")));
+        let Some(block) = block
+            .strip_prefix(label)
+            .and_then(|block| block.strip_prefix("-----"))
+        else {
+            return Err(malformed_error(&format!(
+                "the {what} has no armor of a `PGP {label}`"
+            )));
         };
         let decoded = decode_block(block, &format!("-----END PGP {label}-----"));
-        packets
-            .extend(decoded.ok_or_else(|| malformed_error(&format!("the {what} is truncated or damaged")))?);
+        packets.extend(
+            decoded
+                .ok_or_else(|| malformed_error(&format!("the {what} is truncated or damaged")))?,
+        );
     }
     Ok(packets)
 }
@@ -60,7 +75,10 @@ fn decode_block(block: &str, end: &str) -> Option<Vec<u8>> {
     if !headers.iter().all(|line| line.contains(": ")) {
         return None;
     }
-    let body = lines.get(blank + 1..)?.iter().filter(|line| !line.starts_with('='));
+    let body = lines
+        .get(blank + 1..)?
+        .iter()
+        .filter(|line| !line.starts_with('='));
     STANDARD.decode(body.copied().collect::<String>()).ok()
 }
 
@@ -95,7 +113,11 @@ impl<'a> Cursor<'a> {
 
     /// A number of `width` bytes, the highest first.
     pub(super) fn read_number(&mut self, width: usize) -> Option<usize> {
-        Some(self.take(width)?.iter().fold(0, |number, byte| number << 8 | usize::from(*byte)))
+        Some(
+            self.take(width)?
+                .iter()
+                .fold(0, |number, byte| number << 8 | usize::from(*byte)),
+        )
     }
 
     pub(super) fn read_byte(&mut self) -> Option<u8> {
@@ -135,7 +157,10 @@ impl<'a> Cursor<'a> {
 }
 
 /// Every packet by its type; none may be cut.
-pub(super) fn split_packets<'a>(bytes: &'a [u8], what: &str) -> Result<Vec<(u8, &'a [u8])>, ProofError> {
+pub(super) fn split_packets<'a>(
+    bytes: &'a [u8],
+    what: &str,
+) -> Result<Vec<(u8, &'a [u8])>, ProofError> {
     let mut cursor = Cursor(bytes);
     let mut packets = Vec::new();
     while !cursor.is_empty() {

@@ -50,7 +50,9 @@ impl PublicKey {
         if body.first() != Some(&4) {
             return Ok(None);
         }
-        Self::parse_body(body).map(Some).ok_or_else(|| malformed_error("a key of the keyring is damaged"))
+        Self::parse_body(body)
+            .map(Some)
+            .ok_or_else(|| malformed_error("a key of the keyring is damaged"))
     }
 
     fn parse_body(body: &[u8]) -> Option<Self> {
@@ -61,7 +63,13 @@ impl PublicKey {
         let mut context = digest::Context::new(&digest::SHA1_FOR_LEGACY_USE_ONLY);
         feed(body, &mut |piece| context.update(piece));
         let fingerprint = encode_hex(context.finish().as_ref());
-        Some(Self { body: body.to_vec(), created, algorithm, material, fingerprint })
+        Some(Self {
+            body: body.to_vec(),
+            created,
+            algorithm,
+            material,
+            fingerprint,
+        })
     }
 
     /// The last eight bytes of the fingerprint.
@@ -87,7 +95,9 @@ impl PublicKey {
     pub(super) fn check_strength(&self) -> Result<(), ProofError> {
         let message = match &self.material {
             Material::Rsa { modulus, .. } => {
-                let zeros = modulus.first().map_or(0, |byte| byte.leading_zeros() as usize);
+                let zeros = modulus
+                    .first()
+                    .map_or(0, |byte| byte.leading_zeros() as usize);
                 let bits = modulus.len() * 8 - zeros;
                 if bits >= LEAST_RSA_BITS {
                     return Ok(());
@@ -101,7 +111,13 @@ impl PublicKey {
     }
 
     /// Whether this key signed a digest. `algorithm` and `hash` are the signature's.
-    pub(super) fn verify_digest(&self, algorithm: u8, hash: u8, digest: &Digest, values: &[u8]) -> bool {
+    pub(super) fn verify_digest(
+        &self,
+        algorithm: u8,
+        hash: u8,
+        digest: &Digest,
+        values: &[u8],
+    ) -> bool {
         algorithm == self.algorithm && self.material.verify_digest(hash, digest, values).is_some()
     }
 }
@@ -125,9 +141,18 @@ impl Material {
                 let curve = cursor.take(length)?;
                 let point = cursor.read_integer()?;
                 match (algorithm, curve, point) {
-                    (19, P256, _) => Self::Ecdsa { curve: Curve::P256, point: point.to_vec() },
-                    (19, P384, _) => Self::Ecdsa { curve: Curve::P384, point: point.to_vec() },
-                    (19, P521, _) => Self::Ecdsa { curve: Curve::P521, point: point.to_vec() },
+                    (19, P256, _) => Self::Ecdsa {
+                        curve: Curve::P256,
+                        point: point.to_vec(),
+                    },
+                    (19, P384, _) => Self::Ecdsa {
+                        curve: Curve::P384,
+                        point: point.to_vec(),
+                    },
+                    (19, P521, _) => Self::Ecdsa {
+                        curve: Curve::P521,
+                        point: point.to_vec(),
+                    },
                     (22, ED25519_LEGACY, [0x40, point @ ..]) => Self::Ed25519(point.to_vec()),
                     _ => Self::Other,
                 }
@@ -163,8 +188,11 @@ impl Material {
                 // Algorithm 27 has 64 bytes, 22 two integers; the integers lose zeros in front.
                 let signature = match values.0.len() {
                     64 => values.take(64)?.to_vec(),
-                    _ => [pad_integer(values.read_integer()?, 32)?, pad_integer(values.read_integer()?, 32)?]
-                        .concat(),
+                    _ => [
+                        pad_integer(values.read_integer()?, 32)?,
+                        pad_integer(values.read_integer()?, 32)?,
+                    ]
+                    .concat(),
                 };
                 let key = ParsedPublicKey::new(&check::ED25519, point).ok()?;
                 key.verify_sig(digest.as_ref(), &signature).ok()?;
@@ -199,11 +227,20 @@ fn encode_integers(first: &[u8], second: &[u8]) -> Option<Vec<u8>> {
         first: UintRef<'a>,
         second: UintRef<'a>,
     }
-    let integers = Integers { first: UintRef::new(first).ok()?, second: UintRef::new(second).ok()? };
+    let integers = Integers {
+        first: UintRef::new(first).ok()?,
+        second: UintRef::new(second).ok()?,
+    };
     integers.to_der().ok()
 }
 
 /// With the zeros in front that an integer loses.
 fn pad_integer(integer: &[u8], length: usize) -> Option<Vec<u8>> {
-    Some([vec![0; length.checked_sub(integer.len())?], integer.to_vec()].concat())
+    Some(
+        [
+            vec![0; length.checked_sub(integer.len())?],
+            integer.to_vec(),
+        ]
+        .concat(),
+    )
 }

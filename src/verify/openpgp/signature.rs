@@ -21,8 +21,9 @@ pub(super) mod kind {
 }
 
 /// Subpackets that are understood or may be passed over though they are critical (RFC 9580, 5.2.3.7).
-const KNOWN: &[u8] =
-    &[2, 3, 4, 5, 6, 7, 9, 11, 12, 16, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34];
+const KNOWN: &[u8] = &[
+    2, 3, 4, 5, 6, 7, 9, 11, 12, 16, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34,
+];
 
 #[derive(Debug)]
 pub(super) struct Signature {
@@ -62,12 +63,18 @@ impl Signature {
         if packet.first() != Some(&4) {
             return Ok(None);
         }
-        Self::parse_body(packet).map(Some).ok_or_else(|| malformed_error("a signature is damaged"))
+        Self::parse_body(packet)
+            .map(Some)
+            .ok_or_else(|| malformed_error("a signature is damaged"))
     }
 
     fn parse_body(packet: &[u8]) -> Option<Self> {
         let mut cursor = Cursor(&packet[1..]);
-        let (kind, algorithm, digest) = (cursor.read_byte()?, cursor.read_byte()?, cursor.read_byte()?);
+        let (kind, algorithm, digest) = (
+            cursor.read_byte()?,
+            cursor.read_byte()?,
+            cursor.read_byte()?,
+        );
         let length = cursor.read_number(2)?;
         let hashed_subpackets = cursor.take(length)?;
         let hashed = packet.get(..6 + length)?.to_vec();
@@ -108,9 +115,13 @@ impl Signature {
                 (3, true) => self.lifetime = subpacket.read_number(4)? as u64,
                 (9, true) => self.key_lifetime = subpacket.read_number(4)? as u64,
                 (27, true) => self.key_flags = Some(subpacket.read_byte().unwrap_or(0)),
-                (16, _) => drop(self.issuer_ids.insert(crate::embedded::encode_hex(subpacket.0))),
+                (16, _) => drop(
+                    self.issuer_ids
+                        .insert(crate::embedded::encode_hex(subpacket.0)),
+                ),
                 (33, _) if subpacket.read_byte()? == 4 => {
-                    self.issuer_fingerprints.insert(crate::embedded::encode_hex(subpacket.0));
+                    self.issuer_fingerprints
+                        .insert(crate::embedded::encode_hex(subpacket.0));
                 }
                 (32, _) => self.embedded = Self::parse(subpacket.0).ok()?.map(Box::new),
                 (known, true) if kind & 0x80 != 0 && !KNOWN.contains(&known) => {
@@ -171,7 +182,11 @@ impl Signature {
         feed(&mut |piece| context.update(piece))?;
         context.update(&self.hashed);
         context.update(&[4, 0xff]);
-        context.update(&u32::try_from(self.hashed.len()).unwrap_or(u32::MAX).to_be_bytes());
+        context.update(
+            &u32::try_from(self.hashed.len())
+                .unwrap_or(u32::MAX)
+                .to_be_bytes(),
+        );
         let digest = context.finish();
         Ok(digest.as_ref().starts_with(&self.left)
             && key.verify_digest(self.algorithm, self.digest, &digest, &self.values))

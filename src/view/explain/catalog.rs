@@ -17,8 +17,19 @@ impl Index {
                 .to_owned(),
             format!("in this plan: {}", plan.pause),
         ];
-        self.add("container image", "pause", lines.clone(), &plan.line.pause.source);
-        self.add_as(&plan.pause, "container image", "pause", lines, &plan.line.pause.source);
+        self.add(
+            "container image",
+            "pause",
+            lines.clone(),
+            &plan.line.pause.source,
+        );
+        self.add_as(
+            &plan.pause,
+            "container image",
+            "pause",
+            lines,
+            &plan.line.pause.source,
+        );
     }
 
     /// Settings of every Windows release.
@@ -45,7 +56,12 @@ impl Index {
         for name in catalog.windows_names() {
             let windows = catalog.load_windows_release(&name)?;
             let mut lines = vec![format!("{} (build {})", windows.title, windows.build)];
-            lines.extend(windows.kubernetes.iter().map(|support| format!("Kubernetes {}", support.versions)));
+            lines.extend(
+                windows
+                    .kubernetes
+                    .iter()
+                    .map(|support| format!("Kubernetes {}", support.versions)),
+            );
             self.add("windows release", &name, lines, &windows.source);
         }
         for feature in catalog.load_features()? {
@@ -60,28 +76,62 @@ impl Index {
             self.add("target", &name, vec![target.title.clone()], &source);
         }
         for group in &catalog.load_contents()?.groups {
-            self.add("group of components", &group.name, vec![group.reason.clone()], &group.source);
+            self.add(
+                "group of components",
+                &group.name,
+                vec![group.reason.clone()],
+                &group.source,
+            );
         }
         for check in catalog.load_cluster_index()?.checks {
-            self.add("conformance check", &check.id, vec![check.title.clone()], &check.source);
+            self.add(
+                "conformance check",
+                &check.id,
+                vec![check.title.clone()],
+                &check.source,
+            );
         }
-        for key in catalog.tree().read_json::<Vec<KnownKey>>("trust/keys.json")?.unwrap_or_default() {
-            self.add("key", &key.name, vec![format!("fingerprint {}", key.fingerprint)], &key.source);
+        for key in catalog
+            .tree()
+            .read_json::<Vec<KnownKey>>("trust/keys.json")?
+            .unwrap_or_default()
+        {
+            self.add(
+                "key",
+                &key.name,
+                vec![format!("fingerprint {}", key.fingerprint)],
+                &key.source,
+            );
         }
         self.add_support(trees)
     }
 
     fn add_line(&mut self, line: &KubernetesLine) {
-        let windows: Vec<&str> = line.windows.iter().map(|windows| windows.value.as_str()).collect();
-        let mut lines =
-            vec![format!("latest release {}", line.latest), format!("windows {}", windows.join(", "))];
+        let windows: Vec<&str> = line
+            .windows
+            .iter()
+            .map(|windows| windows.value.as_str())
+            .collect();
+        let mut lines = vec![
+            format!("latest release {}", line.latest),
+            format!("windows {}", windows.join(", ")),
+        ];
         lines.extend(
-            line.runtimes.iter().map(|runtime| format!("runtime {}: {}", runtime.name, runtime.reason)),
+            line.runtimes
+                .iter()
+                .map(|runtime| format!("runtime {}: {}", runtime.name, runtime.reason)),
         );
         lines.extend(
-            line.host_access.iter().map(|access| format!("host access {}: {}", access.name, access.reason)),
+            line.host_access
+                .iter()
+                .map(|access| format!("host access {}: {}", access.name, access.reason)),
         );
-        self.add("kubernetes line", &line.minor.to_string(), lines.clone(), &line.source);
+        self.add(
+            "kubernetes line",
+            &line.minor.to_string(),
+            lines.clone(),
+            &line.source,
+        );
         for release in &line.patches {
             self.add_as(
                 release.as_str(),
@@ -96,16 +146,25 @@ impl Index {
     fn add_support(&mut self, trees: &Trees) -> Result<()> {
         let support = trees.catalog.load_support()?;
         for runtime in &support.runtimes {
-            let lines = vec![format!("Kubernetes {}: {}", runtime.kubernetes, runtime.reason)];
+            let lines = vec![format!(
+                "Kubernetes {}: {}",
+                runtime.kubernetes, runtime.reason
+            )];
             self.add("runtime", &runtime.name, lines, &runtime.source);
         }
         for access in &support.host_access {
-            let lines = vec![format!("Kubernetes {}: {}", access.kubernetes, access.reason)];
+            let lines = vec![format!(
+                "Kubernetes {}: {}",
+                access.kubernetes, access.reason
+            )];
             self.add("host access", &access.name, lines, &access.source);
         }
         for fix in &support.security {
             let fixed: Vec<String> = fix.fixed.iter().map(ToString::to_string).collect();
-            let lines = vec![format!("vulnerability of the kubelet, fixed in {}", fixed.join(", "))];
+            let lines = vec![format!(
+                "vulnerability of the kubelet, fixed in {}",
+                fixed.join(", ")
+            )];
             self.add("vulnerability", &fix.cve, lines, &fix.source);
         }
         Ok(())
@@ -117,10 +176,21 @@ fn describe_setting(windows: &WindowsRelease, setting: &RegistrySetting) -> Vec<
     let mut lines = vec![format!("{} = {data} in {}", setting.name, setting.key)];
     lines.extend(setting.purpose.clone());
     if let (Some(month), Some(update)) = (&setting.since, windows.find_update(setting)) {
-        let update = if update == month { String::new() } else { format!(" ({update})") };
-        lines.push(format!("read by Windows since the update of {month}{update}"));
+        let update = if update == month {
+            String::new()
+        } else {
+            format!(" ({update})")
+        };
+        lines.push(format!(
+            "read by Windows since the update of {month}{update}"
+        ));
     }
-    lines.extend(setting.conflict.as_ref().map(|conflict| format!("conflict: {conflict}")));
+    lines.extend(
+        setting
+            .conflict
+            .as_ref()
+            .map(|conflict| format!("conflict: {conflict}")),
+    );
     lines
 }
 
@@ -131,8 +201,14 @@ pub(super) fn find_program_name(trees: &Trees, name: &str) -> Result<Option<Vec<
     let name = normalize_name(name);
     let mut found = Vec::new();
     let mut collect = |kind: &'static str, program: &str, range: &NameRange<'_>| {
-        for known in range.names.iter().filter(|known| known.0.to_lowercase() == name) {
-            let until = range.until.map_or_else(String::new, |until| format!(" to {until}"));
+        for known in range
+            .names
+            .iter()
+            .filter(|known| known.0.to_lowercase() == name)
+        {
+            let until = range
+                .until
+                .map_or_else(String::new, |until| format!(" to {until}"));
             found.push(Explanation {
                 kind,
                 name: known.0.to_string(),

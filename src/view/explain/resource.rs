@@ -34,8 +34,18 @@ impl Index {
         let properties = value["properties"].as_object().into_iter().flatten();
         lines.extend(properties.map(|(name, value)| format!("{name}: {}", shorten_value(value))));
         let mut keys = vec![resource.name.clone()];
-        keys.extend(resource.name.split_once('/').map(|(_, short)| short.to_owned()));
-        keys.extend(NAMING.iter().filter_map(|key| value["properties"][key].as_str()).map(str::to_owned));
+        keys.extend(
+            resource
+                .name
+                .split_once('/')
+                .map(|(_, short)| short.to_owned()),
+        );
+        keys.extend(
+            NAMING
+                .iter()
+                .filter_map(|key| value["properties"][key].as_str())
+                .map(str::to_owned),
+        );
         for key in keys {
             self.add_as(&key, "resource", &resource.name, lines.clone(), source);
         }
@@ -46,10 +56,22 @@ impl Index {
     /// A resource that this plan may lack, by the names that are the same in every plan.
     pub(super) fn add_step_resource(&mut self, step: &Step, resource: &StepResource) {
         let property = |key: &&str| resource.properties.get(*key).and_then(Value::as_str);
-        let names = NAMING.iter().filter_map(property).chain([resource.name.as_str()]);
-        let lines = vec![format!("{} of step {}", resource.kind, step.id), step.summary.clone()];
+        let names = NAMING
+            .iter()
+            .filter_map(property)
+            .chain([resource.name.as_str()]);
+        let lines = vec![
+            format!("{} of step {}", resource.kind, step.id),
+            step.summary.clone(),
+        ];
         for name in names.filter(|name| !name.contains("{{")) {
-            self.add_as(name, "step resource", &resource.name, lines.clone(), &resource.source);
+            self.add_as(
+                name,
+                "step resource",
+                &resource.name,
+                lines.clone(),
+                &resource.source,
+            );
         }
     }
 }
@@ -59,7 +81,9 @@ fn collect_paths(value: &Value) -> Vec<&str> {
     match value {
         Value::Object(entries) => {
             let own = entries.get("path").and_then(Value::as_str);
-            own.into_iter().chain(entries.values().flat_map(collect_paths)).collect()
+            own.into_iter()
+                .chain(entries.values().flat_map(collect_paths))
+                .collect()
         }
         Value::Array(items) => items.iter().flat_map(collect_paths).collect(),
         _ => Vec::new(),
@@ -69,10 +93,16 @@ fn collect_paths(value: &Value) -> Vec<&str> {
 /// A value in one line; of a long text the beginning.
 fn shorten_value(value: &Value) -> String {
     const LONGEST: usize = 100;
-    let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    let text = value
+        .as_str()
+        .map_or_else(|| value.to_string(), str::to_owned);
     let line = text.lines().next().unwrap_or_default();
     if line.len() == text.len() && line.chars().count() <= LONGEST {
         return text;
     }
-    format!("{}… ({} characters)", line.chars().take(LONGEST).collect::<String>(), text.chars().count())
+    format!(
+        "{}… ({} characters)",
+        line.chars().take(LONGEST).collect::<String>(),
+        text.chars().count()
+    )
 }

@@ -20,7 +20,12 @@ impl Index {
     pub(super) fn add_words(&mut self) {
         for (kind, names) in read_words() {
             for (name, meaning) in names {
-                self.add(find_kind(&kind), &name, vec![meaning], "derived: defined by imagegen");
+                self.add(
+                    find_kind(&kind),
+                    &name,
+                    vec![meaning],
+                    "derived: defined by imagegen",
+                );
             }
         }
     }
@@ -59,7 +64,10 @@ mod tests {
             assert_ne!(find_kind(kind), "word", "{kind}");
             for (name, meaning) in names.as_object().expect("names") {
                 let meaning = meaning.as_str().expect("text");
-                assert!(meaning.ends_with('.') && meaning.len() < 160, "{name}: {meaning}");
+                assert!(
+                    meaning.ends_with('.') && meaning.len() < 160,
+                    "{name}: {meaning}"
+                );
             }
         }
     }

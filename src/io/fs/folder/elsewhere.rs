@@ -11,7 +11,10 @@ use super::{File, Kind, OsStr, OsString, Path, io};
 pub(in super::super) struct Folder(PathBuf);
 
 impl Folder {
-    #[expect(clippy::unnecessary_wraps, reason = "opening a folder fails on other systems")]
+    #[expect(
+        clippy::unnecessary_wraps,
+        reason = "opening a folder fails on other systems"
+    )]
     pub(in super::super) fn open(path: &Path) -> io::Result<Self> {
         Ok(Self(path.to_owned()))
     }
@@ -35,7 +38,11 @@ impl Folder {
         fs::rename(self.0.join(from), self.0.join(to))
     }
 
-    #[expect(clippy::unnecessary_wraps, clippy::unused_self, reason = "Linux can exchange two names")]
+    #[expect(
+        clippy::unnecessary_wraps,
+        clippy::unused_self,
+        reason = "Linux can exchange two names"
+    )]
     pub(super) fn exchange_entries(&self, _: &OsStr, _: &OsStr) -> io::Result<bool> {
         Ok(false)
     }
@@ -52,7 +59,10 @@ impl Folder {
         fs::create_dir(self.0.join(name))
     }
 
-    #[expect(clippy::unnecessary_wraps, reason = "opening a folder fails on other systems")]
+    #[expect(
+        clippy::unnecessary_wraps,
+        reason = "opening a folder fails on other systems"
+    )]
     pub(in super::super) fn open_folder(&self, name: &OsStr) -> io::Result<Self> {
         Ok(Self(self.0.join(name)))
     }
@@ -62,11 +72,17 @@ impl Folder {
     }
 
     pub(in super::super) fn list_names(&self) -> io::Result<Vec<OsString>> {
-        fs::read_dir(&self.0)?.map(|entry| Ok(entry?.file_name())).collect()
+        fs::read_dir(&self.0)?
+            .map(|entry| Ok(entry?.file_name()))
+            .collect()
     }
 
     /// A path is what it leads to.
-    #[expect(clippy::unnecessary_wraps, clippy::unused_self, reason = "it fails on other systems")]
+    #[expect(
+        clippy::unnecessary_wraps,
+        clippy::unused_self,
+        reason = "it fails on other systems"
+    )]
     pub(super) fn is_entry(&self, _: &OsStr, _: &Self) -> io::Result<bool> {
         Ok(true)
     }

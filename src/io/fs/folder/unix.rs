@@ -36,8 +36,14 @@ impl Folder {
     }
 
     pub(super) fn create_file(&self, name: &OsStr, mode: u32) -> io::Result<File> {
-        let flags = OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::RDWR | OFlags::CLOEXEC;
-        Ok(File::from(fs::openat(&self.0, name, flags, Mode::from_raw_mode(mode))?))
+        let flags =
+            OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::RDWR | OFlags::CLOEXEC;
+        Ok(File::from(fs::openat(
+            &self.0,
+            name,
+            flags,
+            Mode::from_raw_mode(mode),
+        )?))
     }
 
     pub(super) fn rename_entry(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
@@ -55,7 +61,11 @@ impl Folder {
     }
 
     #[cfg(not(target_os = "linux"))]
-    #[expect(clippy::unnecessary_wraps, clippy::unused_self, reason = "Linux can exchange two names")]
+    #[expect(
+        clippy::unnecessary_wraps,
+        clippy::unused_self,
+        reason = "Linux can exchange two names"
+    )]
     pub(super) fn exchange_entries(&self, _: &OsStr, _: &OsStr) -> io::Result<bool> {
         Ok(false)
     }
@@ -98,7 +108,10 @@ impl Folder {
 
     /// Whether the name is that of a folder that was opened.
     pub(super) fn is_entry(&self, name: &OsStr, folder: &Self) -> io::Result<bool> {
-        let (one, other) = (fs::statat(&self.0, name, AtFlags::SYMLINK_NOFOLLOW)?, fs::fstat(&folder.0)?);
+        let (one, other) = (
+            fs::statat(&self.0, name, AtFlags::SYMLINK_NOFOLLOW)?,
+            fs::fstat(&folder.0)?,
+        );
         Ok((one.st_dev, one.st_ino) == (other.st_dev, other.st_ino))
     }
 }

@@ -5,7 +5,9 @@ use std::io::{BufReader, Read, Seek, SeekFrom};
 use super::super::names::{self, refuse_entry};
 use super::super::read::to_proof_error;
 use super::super::{Entry, Limits, ProofError};
-use super::fields::{SATURATED, find_extra_field, u16_at, u32_at, u64_at, widen_sizes, zip64_error};
+use super::fields::{
+    SATURATED, find_extra_field, u16_at, u32_at, u64_at, widen_sizes, zip64_error,
+};
 
 /// An entry whose local header says the same as the directory.
 pub(super) struct Record {
@@ -38,7 +40,9 @@ pub(super) fn read_directory<R: Read + Seek>(
     order.sort_by_key(|at| records[*at].header);
     let mut free = 0;
     for (place, at) in order.iter().enumerate() {
-        let next = order.get(place + 1).map_or(end.directory, |next| records[*next].header);
+        let next = order
+            .get(place + 1)
+            .map_or(end.directory, |next| records[*next].header);
         let record = &mut records[*at];
         if record.header != free {
             return Err(hidden_data_error("bytes that belong to no entry"));
@@ -72,13 +76,19 @@ struct End {
 
 fn read_at<R: Read + Seek>(reader: &mut R, at: u64, length: usize) -> Result<Vec<u8>, ProofError> {
     let mut bytes = vec![0; length];
-    reader.seek(SeekFrom::Start(at)).map_err(|error| to_proof_error(&error))?;
-    reader.read_exact(&mut bytes).map_err(|error| to_proof_error(&error))?;
+    reader
+        .seek(SeekFrom::Start(at))
+        .map_err(|error| to_proof_error(&error))?;
+    reader
+        .read_exact(&mut bytes)
+        .map_err(|error| to_proof_error(&error))?;
     Ok(bytes)
 }
 
 fn read_end_record<R: Read + Seek>(reader: &mut R) -> Result<End, ProofError> {
-    let length = reader.seek(SeekFrom::End(0)).map_err(|error| to_proof_error(&error))?;
+    let length = reader
+        .seek(SeekFrom::End(0))
+        .map_err(|error| to_proof_error(&error))?;
     let tail_length = usize::try_from(length.min(22 + 0xffff)).unwrap_or(22 + 0xffff);
     let tail_start = length - tail_length as u64;
     let tail = read_at(reader, tail_start, tail_length)?;
@@ -86,15 +96,31 @@ fn read_end_record<R: Read + Seek>(reader: &mut R) -> Result<End, ProofError> {
         .filter(|at| tail[*at..].starts_with(b"PK\x05\x06"))
         .map(|at| (at, at + 22 + usize::from(u16_at(&tail, at + 20))))
         .collect();
-    let fitting: Vec<usize> =
-        candidates.iter().filter(|(_, end)| *end == tail.len()).map(|(at, _)| *at).collect();
+    let fitting: Vec<usize> = candidates
+        .iter()
+        .filter(|(_, end)| *end == tail.len())
+        .map(|(at, _)| *at)
+        .collect();
     let at = match (fitting.as_slice(), candidates.as_slice()) {
         ([at], _) => *at,
         ([], candidates) if candidates.iter().any(|(_, end)| *end < tail.len()) => {
-            return Err(ProofError::new("archive-trailing-data", "bytes follow the end of the zip"));
+            return Err(ProofError::new(
+                "archive-trailing-data",
+                "bytes follow the end of the zip",
+            ));
         }
-        ([], _) => return Err(ProofError::new("archive-truncated", "the zip has no end record")),
-        _ => return Err(ProofError::new("archive-ambiguous", "the zip has two end records")),
+        ([], _) => {
+            return Err(ProofError::new(
+                "archive-truncated",
+                "the zip has no end record",
+            ));
+        }
+        _ => {
+            return Err(ProofError::new(
+                "archive-ambiguous",
+                "the zip has two end records",
+            ));
+        }
     };
     let record = &tail[at..];
     let position = tail_start + at as u64;
@@ -106,7 +132,10 @@ fn read_end_record<R: Read + Seek>(reader: &mut R) -> Result<End, ProofError> {
     ];
     let disks = u16_at(record, 4) | u16_at(record, 6);
     if disks != 0 && disks != 0xffff {
-        return Err(ProofError::new("archive-ambiguous", "the zip is a part of a split archive"));
+        return Err(ProofError::new(
+            "archive-ambiguous",
+            "the zip is a part of a split archive",
+        ));
     }
     let (values, position) = match read_zip64_end(reader, position, narrow)? {
         Some(wide) => wide,
@@ -114,12 +143,22 @@ fn read_end_record<R: Read + Seek>(reader: &mut R) -> Result<End, ProofError> {
     };
     let [here, entries, size, directory] = values;
     if here != entries {
-        return Err(ProofError::new("archive-ambiguous", "the zip is a part of a split archive"));
+        return Err(ProofError::new(
+            "archive-ambiguous",
+            "the zip is a part of a split archive",
+        ));
     }
     match directory.checked_add(size) {
-        Some(found) if found == position => Ok(End { entries, directory, size }),
+        Some(found) if found == position => Ok(End {
+            entries,
+            directory,
+            size,
+        }),
         Some(found) if found < position => Err(hidden_data_error("bytes behind the directory")),
-        _ => Err(ProofError::new("archive-truncated", "the zip's directory reaches beyond its end")),
+        _ => Err(ProofError::new(
+            "archive-truncated",
+            "the zip's directory reaches beyond its end",
+        )),
     }
 }
 
@@ -138,7 +177,11 @@ fn read_zip64_end<R: Read + Seek>(
         None => Vec::new(),
     };
     if !locator.starts_with(b"PK\x06\x07") {
-        return if saturated { Err(zip64_error("the zip64 end record is missing")) } else { Ok(None) };
+        return if saturated {
+            Err(zip64_error("the zip64 end record is missing"))
+        } else {
+            Ok(None)
+        };
     }
     let at = u64_at(&locator, 8);
     if at.checked_add(56).is_none_or(|end| end > position - 20) {
@@ -146,10 +189,16 @@ fn read_zip64_end<R: Read + Seek>(
     }
     let record = read_at(reader, at, 56)?;
     let fits = u64_at(&record, 4).checked_add(at + 12) == Some(position - 20);
-    if !record.starts_with(b"PK\x06\x06") || !fits || u32_at(&record, 16) | u32_at(&record, 20) != 0 {
+    if !record.starts_with(b"PK\x06\x06") || !fits || u32_at(&record, 16) | u32_at(&record, 20) != 0
+    {
         return Err(zip64_error("the zip64 end record is damaged"));
     }
-    let wide = [u64_at(&record, 24), u64_at(&record, 32), u64_at(&record, 40), u64_at(&record, 48)];
+    let wide = [
+        u64_at(&record, 24),
+        u64_at(&record, 32),
+        u64_at(&record, 40),
+        u64_at(&record, 48),
+    ];
     let rooms = [0xffff, 0xffff, SATURATED, SATURATED];
     for ((wide, narrow), room) in wide.iter().zip(narrow).zip(rooms) {
         if narrow != room && narrow != *wide {
@@ -164,7 +213,9 @@ fn read_central_directory<R: Read + Seek>(
     end: &End,
     limits: &Limits,
 ) -> Result<Vec<Record>, ProofError> {
-    reader.seek(SeekFrom::Start(end.directory)).map_err(|error| to_proof_error(&error))?;
+    reader
+        .seek(SeekFrom::Start(end.directory))
+        .map_err(|error| to_proof_error(&error))?;
     let mut reader = BufReader::new(reader.take(end.size));
     let mut records = Vec::new();
     for _ in 0..end.entries {
@@ -183,10 +234,17 @@ fn read_central_directory<R: Read + Seek>(
 
 fn read_central_header(reader: &mut impl Read, limits: &Limits) -> Result<Record, ProofError> {
     let mut head = [0; 46];
-    let mut take = |bytes: &mut [u8]| reader.read_exact(bytes).map_err(|error| to_proof_error(&error));
+    let mut take = |bytes: &mut [u8]| {
+        reader
+            .read_exact(bytes)
+            .map_err(|error| to_proof_error(&error))
+    };
     take(&mut head)?;
     if !head.starts_with(b"PK\x01\x02") {
-        return Err(ProofError::new("archive-corrupt", "the zip's directory is damaged"));
+        return Err(ProofError::new(
+            "archive-corrupt",
+            "the zip's directory is damaged",
+        ));
     }
     let mut raw = vec![0; usize::from(u16_at(&head, 28))];
     let mut extra = vec![0; usize::from(u16_at(&head, 30))];
@@ -203,7 +261,11 @@ fn read_central_header(reader: &mut impl Read, limits: &Limits) -> Result<Record
     let directory = raw.ends_with(b"/");
     check_attributes(&name, u16_at(&head, 4), u32_at(&head, 38), directory)?;
     let record = Record {
-        entry: Entry { name, size, directory },
+        entry: Entry {
+            name,
+            size,
+            directory,
+        },
         method,
         crc: u32_at(&head, 16),
         compressed,
@@ -220,7 +282,11 @@ fn parse_name(raw: &[u8], flags: u16, extra: &[u8], limits: &Limits) -> Result<S
     let name = names::normalize_name(raw, limits)?;
     // Without the flag a name is in code page 437, or in whatever its writer used.
     if flags & UTF8 == 0 && !raw.is_ascii() {
-        return refuse_entry("archive-name-encoding", &name, "does not state its encoding");
+        return refuse_entry(
+            "archive-name-encoding",
+            &name,
+            "does not state its encoding",
+        );
     }
     check_second_name(extra, &name)?;
     if name.is_empty() && !raw.ends_with(b"/") {
@@ -232,13 +298,22 @@ fn parse_name(raw: &[u8], flags: u16, extra: &[u8], limits: &Limits) -> Result<S
 /// Info-ZIP's second name (APPNOTE 4.6.9), which some readers use and others do not.
 fn check_second_name(extra: &[u8], name: &str) -> Result<(), ProofError> {
     match find_extra_field(extra, 0x7075)? {
-        Some(_) => refuse_entry("archive-ambiguous", name, "has a second name in an extra field"),
+        Some(_) => refuse_entry(
+            "archive-ambiguous",
+            name,
+            "has a second name in an extra field",
+        ),
         None => Ok(()),
     }
 }
 
 /// What Unix and DOS attributes say, held against the name.
-fn check_attributes(name: &str, made_by: u16, attributes: u32, directory: bool) -> Result<(), ProofError> {
+fn check_attributes(
+    name: &str,
+    made_by: u16,
+    attributes: u32,
+    directory: bool,
+) -> Result<(), ProofError> {
     // 3 is Unix, 19 macOS.
     if matches!(made_by >> 8, 3 | 19) {
         let mode = attributes >> 16;
@@ -273,7 +348,15 @@ fn check_attributes(name: &str, made_by: u16, attributes: u32, directory: bool) 
 }
 
 fn check_limits(record: &Record, limits: &Limits) -> Result<(), ProofError> {
-    let Record { entry: Entry { name, size, directory }, compressed, .. } = record;
+    let Record {
+        entry: Entry {
+            name,
+            size,
+            directory,
+        },
+        compressed,
+        ..
+    } = record;
     if record.flags & ENCRYPTED != 0 || record.method == 99 {
         return refuse_entry("archive-encrypted", name, "is encrypted");
     }
@@ -281,10 +364,18 @@ fn check_limits(record: &Record, limits: &Limits) -> Result<(), ProofError> {
         return refuse_entry("archive-header-mismatch", name, "is a directory with bytes");
     }
     if record.method == 0 && size != compressed {
-        return refuse_entry("archive-header-mismatch", name, "is stored and has two sizes");
+        return refuse_entry(
+            "archive-header-mismatch",
+            name,
+            "is stored and has two sizes",
+        );
     }
     if *size > limits.entry {
-        return refuse_entry("archive-size", name, &format!("has {size} bytes, more than {}", limits.entry));
+        return refuse_entry(
+            "archive-size",
+            name,
+            &format!("has {size} bytes, more than {}", limits.entry),
+        );
     }
     if *size > 1 << 20 && size / (*compressed).max(1) > limits.ratio {
         return refuse_entry(
@@ -312,14 +403,21 @@ fn check_local_header<R: Read + Seek>(
     }
     let (name_length, extra_length) = (u16_at(&head, 26), u16_at(&head, 28));
     record.data = record.header + 30 + u64::from(name_length) + u64::from(extra_length);
-    let behind = record.data.checked_add(record.compressed).filter(|end| *end <= next);
+    let behind = record
+        .data
+        .checked_add(record.compressed)
+        .filter(|end| *end <= next);
     let Some(behind) = behind else {
         return refuse_entry("archive-overlap", &name, "overlaps another entry");
     };
     let mut raw = vec![0; usize::from(name_length)];
     let mut extra = vec![0; usize::from(extra_length)];
-    reader.read_exact(&mut raw).map_err(|error| to_proof_error(&error))?;
-    reader.read_exact(&mut extra).map_err(|error| to_proof_error(&error))?;
+    reader
+        .read_exact(&mut raw)
+        .map_err(|error| to_proof_error(&error))?;
+    reader
+        .read_exact(&mut extra)
+        .map_err(|error| to_proof_error(&error))?;
     if raw != record.raw {
         return refuse_mismatch(&name, "names");
     }
@@ -337,7 +435,11 @@ fn check_local_header<R: Read + Seek>(
     let described = record.flags & DESCRIPTOR != 0;
     // A reader from the front cannot tell where such bytes end.
     if described && record.method == 0 && !record.entry.directory {
-        return refuse_entry("archive-ambiguous", &name, "is stored with its size after its data");
+        return refuse_entry(
+            "archive-ambiguous",
+            &name,
+            "is stored with its size after its data",
+        );
     }
     let same = |local: u64, central: u64| local == central || (described && local == 0);
     if !same(u64::from(crc), u64::from(record.crc)) {
@@ -367,10 +469,17 @@ fn check_data_descriptor<R: Read + Seek>(
     }
     let bytes = read_at(reader, at, usize::try_from(length).unwrap_or(24))?;
     // The signature in front is optional.
-    let values =
-        if length.is_multiple_of(8) { bytes.strip_prefix(b"PK\x07\x08") } else { Some(bytes.as_slice()) };
+    let values = if length.is_multiple_of(8) {
+        bytes.strip_prefix(b"PK\x07\x08")
+    } else {
+        Some(bytes.as_slice())
+    };
     let found = values.map(|values| match values.len() {
-        12 => (u32_at(values, 0), u64::from(u32_at(values, 4)), u64::from(u32_at(values, 8))),
+        12 => (
+            u32_at(values, 0),
+            u64::from(u32_at(values, 4)),
+            u64::from(u32_at(values, 8)),
+        ),
         _ => (u32_at(values, 0), u64_at(values, 4), u64_at(values, 12)),
     });
     if found == Some((record.crc, record.compressed, record.entry.size)) {

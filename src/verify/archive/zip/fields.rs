@@ -25,7 +25,9 @@ pub(super) fn widen_sizes(extra: &[u8], values: &mut [&mut u64]) -> Result<(), P
     let mut field = find_extra_field(extra, 1)?;
     for value in values.iter_mut().filter(|value| ***value == SATURATED) {
         let Some(wide) = field.and_then(|field| field.get(..8)) else {
-            return Err(zip64_error("a size refers to a zip64 field that is missing"));
+            return Err(zip64_error(
+                "a size refers to a zip64 field that is missing",
+            ));
         };
         **value = u64_at(wide, 0);
         field = field.map(|field| &field[8..]);
@@ -41,10 +43,16 @@ pub(super) fn find_extra_field(extra: &[u8], number: u16) -> Result<Option<&[u8]
     while rest.len() >= 4 {
         let length = usize::from(u16_at(rest, 2));
         let Some(content) = rest.get(4..4 + length) else {
-            return Err(ProofError::new("archive-corrupt", "an extra field is longer than its header"));
+            return Err(ProofError::new(
+                "archive-corrupt",
+                "an extra field is longer than its header",
+            ));
         };
         if u16_at(rest, 0) == number && found.replace(content).is_some() {
-            return Err(ProofError::new("archive-header-mismatch", "an extra field is repeated"));
+            return Err(ProofError::new(
+                "archive-header-mismatch",
+                "an extra field is repeated",
+            ));
         }
         rest = &rest[4 + length..];
     }

@@ -41,8 +41,17 @@ pub(super) fn check_layout(source: &mut dyn Source) -> Result<(), Fault> {
     if header.len() < 512 {
         return Err(compound_fault("its header is truncated"));
     }
-    let sector = if u16_at(&header, VERSION) == Some(4) { 4096 } else { 512 };
-    let mut layout = Layout { source, header, sector, fat: Vec::new() };
+    let sector = if u16_at(&header, VERSION) == Some(4) {
+        4096
+    } else {
+        512
+    };
+    let mut layout = Layout {
+        source,
+        header,
+        sector,
+        fat: Vec::new(),
+    };
     layout.check_header()?;
     layout.read_fat()?;
     let directory = layout.follow_chain(layout.word(FIRST_DIRECTORY))?;
@@ -66,7 +75,11 @@ impl Layout<'_> {
 
     fn check_header(&self) -> Result<(), Fault> {
         // The class id and the reserved bytes "MUST be set to all zeroes".
-        if self.header[8..24].iter().chain(&self.header[0x22..0x28]).any(|byte| *byte != 0) {
+        if self.header[8..24]
+            .iter()
+            .chain(&self.header[0x22..0x28])
+            .any(|byte| *byte != 0)
+        {
             return Err(compound_fault("reserved bytes of its header are used"));
         }
         Ok(())
@@ -76,13 +89,24 @@ impl Layout<'_> {
         if usize::try_from(self.word(at)).is_ok_and(|stated| stated == found) {
             return Ok(());
         }
-        Err(compound_fault(&format!("its header states {} sectors of {what}, found {found}", self.word(at))))
+        Err(compound_fault(&format!(
+            "its header states {} sectors of {what}, found {found}",
+            self.word(at)
+        )))
     }
 
     fn read_sector(&mut self, number: u32) -> Result<Vec<u8>, Fault> {
-        let bytes = read_at(self.source, (u64::from(number) + 1) * self.sector, self.sector)?;
+        let bytes = read_at(
+            self.source,
+            (u64::from(number) + 1) * self.sector,
+            self.sector,
+        )?;
         // The last sector of a file may be cut.
-        if bytes.is_empty() { Err(compound_fault("a sector is beyond its end")) } else { Ok(bytes) }
+        if bytes.is_empty() {
+            Err(compound_fault("a sector is beyond its end"))
+        } else {
+            Ok(bytes)
+        }
     }
 
     /// The FAT's sectors stand in the header, then in a chain of their own.
@@ -97,7 +121,10 @@ impl Layout<'_> {
             self.check_size(numbers.len())?;
         }
         self.check_count(DIFAT_SECTORS, sectors, "DIFAT")?;
-        let used = numbers.iter().take_while(|number| **number <= LAST_REGULAR).count();
+        let used = numbers
+            .iter()
+            .take_while(|number| **number <= LAST_REGULAR)
+            .count();
         if numbers[used..].iter().any(|number| *number != FREE) {
             return Err(compound_fault("its list of FAT sectors has gaps"));
         }
@@ -128,13 +155,19 @@ impl Layout<'_> {
             let following = usize::try_from(next).ok().and_then(|at| self.fat.get(at));
             next = *following.ok_or_else(|| compound_fault("a chain of sectors leaves the FAT"))?;
         }
-        if next == END_OF_CHAIN { Ok(chain) } else { Err(compound_fault("a chain of sectors has no end")) }
+        if next == END_OF_CHAIN {
+            Ok(chain)
+        } else {
+            Err(compound_fault("a chain of sectors has no end"))
+        }
     }
 
     fn check_entry(&self, entry: &[u8], is_first: bool) -> Result<(), Fault> {
         let kind = entry[0x42];
         if is_first != (kind == 5) {
-            return Err(compound_fault("its first entry, and no other, must be the root"));
+            return Err(compound_fault(
+                "its first entry, and no other, must be the root",
+            ));
         }
         // Unallocated.
         if kind == 0 {
@@ -144,30 +177,52 @@ impl Layout<'_> {
         if !(2..=64).contains(&length) || length % 2 != 0 || entry[length - 2..length] != [0, 0] {
             return Err(compound_fault("the name of an entry is not terminated"));
         }
-        let root: Vec<u8> = "Root Entry\0".encode_utf16().flat_map(u16::to_le_bytes).collect();
+        let root: Vec<u8> = "Root Entry\0"
+            .encode_utf16()
+            .flat_map(u16::to_le_bytes)
+            .collect();
         if is_first && entry[..length] != root[..] {
-            return Err(compound_fault("its root does not have the name `Root Entry`"));
+            return Err(compound_fault(
+                "its root does not have the name `Root Entry`",
+            ));
         }
         // Creation time of a root; both times of a stream.
         let times = if kind == 2 { 0x64..0x74 } else { 0x64..0x6c };
         if kind != 1 && entry[times].iter().any(|byte| *byte != 0) {
-            return Err(compound_fault("a stream or the root has a time, which the format forbids"));
+            return Err(compound_fault(
+                "a stream or the root has a time, which the format forbids",
+            ));
         }
-        if is_first { self.check_mini_stream(entry) } else { Ok(()) }
+        if is_first {
+            self.check_mini_stream(entry)
+        } else {
+            Ok(())
+        }
     }
 
     /// The root's stream holds the small streams: its chain has its size.
     fn check_mini_stream(&self, root: &[u8]) -> Result<(), Fault> {
         let size = u64::from(u32_at(root, 0x78).unwrap_or_default());
         let first = u32_at(root, 0x74).unwrap_or(END_OF_CHAIN);
-        let chain = if size == 0 && first == 0 { Vec::new() } else { self.follow_chain(first)? };
+        let chain = if size == 0 && first == 0 {
+            Vec::new()
+        } else {
+            self.follow_chain(first)?
+        };
         if size.div_ceil(self.sector) == chain.len() as u64 && size.is_multiple_of(64) {
             return Ok(());
         }
-        Err(compound_fault("the stream of small streams has another size than its sectors"))
+        Err(compound_fault(
+            "the stream of small streams has another size than its sectors",
+        ))
     }
 }
 
 fn words(bytes: &[u8]) -> Vec<u32> {
-    bytes.as_chunks::<4>().0.iter().map(|word| u32::from_le_bytes(*word)).collect()
+    bytes
+        .as_chunks::<4>()
+        .0
+        .iter()
+        .map(|word| u32::from_le_bytes(*word))
+        .collect()
 }
