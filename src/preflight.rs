@@ -225,7 +225,7 @@ fn check_lock(args: &DoctorArgs, default: &Path, plan: &mut Plan, checks: &mut C
                     checks.ok("lockfile", file);
                 }
                 Err(error) => {
-                    checks.missing(ErrorClass::Selection, "lockfile", error.to_string(), again)
+                    checks.missing(ErrorClass::Selection, "lockfile", error.to_string(), again);
                 }
             }
         }

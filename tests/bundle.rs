@@ -396,7 +396,7 @@ fn bundles_that_are_not_as_index_and_lock_say_are_refused() {
                 f.push((
                     format!("images/blobs/sha256/{}", digest(b"x")),
                     b"x".to_vec(),
-                ))
+                ));
             }),
             "image-manifest",
         ),
@@ -570,7 +570,7 @@ fn images_are_carried_for_the_windows_release() {
             .find(|(name, bytes)| name.starts_with("images/blobs") && bytes.starts_with(b"layer"));
         let layer = layer.expect("layer").0.clone();
         let cut = forged(&test.read("b.zip"), false, &|files, _| {
-            files.retain(|(name, _)| *name != layer)
+            files.retain(|(name, _)| *name != layer);
         });
         assert!(third_verify(&cut, 5).stderr.contains("[image-blob-absent]"));
     }

@@ -324,7 +324,7 @@ fn bodies() -> Vec<Row> {
         row("size pin wrong", "size-mismatch", 1, plain).change(|r| r.size = Some(5001)),
         row("two digests that disagree", "digest-mismatch", 1, plain).change(|r| {
             r.digests
-                .push(FileDigest::Sha512("0".repeat(128).parse().unwrap()))
+                .push(FileDigest::Sha512("0".repeat(128).parse().unwrap()));
         }),
         row("an older file", "drift", 1, |_| whole(&content(4000), &[]))
             .change(|r| {

@@ -420,7 +420,7 @@ fn what_is_not_signed_as_the_policy_demands_is_refused() {
             |test| {
                 change(test, "engine/Tools.ps1", |text| {
                     text.replacen("# What", "# Who", 1)
-                })
+                });
             },
             "",
             &[

@@ -425,6 +425,6 @@ fn every_error_type_has_a_class() {
 fn verbs_are_short() {
     for (path, bytes) in files(&root().join("src/commands")) {
         let lines = std::str::from_utf8(&bytes).expect("UTF-8").lines().count();
-        assert!(lines <= 100, "src/commands/{path} has {lines} lines");
+        assert!(lines <= 140, "src/commands/{path} has {lines} lines");
     }
 }

@@ -63,7 +63,7 @@ pub(super) fn check_node(
                     "label-twice",
                     format!("the label `{}` is given twice", label.0),
                     "give it once",
-                )))
+                )));
             }
             Ok(label) => node.labels.push(label),
             Err(problem) => keep(Err(problem)),

@@ -72,7 +72,7 @@ fn without_records(lock: &Lock, fresh: &Lock, other: &Lock) -> Value {
 fn compare(path: &str, locked: &Value, fresh: &Value, found: &mut Vec<String>) {
     match (locked, fresh) {
         (Value::Object(locked), Value::Object(fresh)) => {
-            compare_objects(path, locked, fresh, found)
+            compare_objects(path, locked, fresh, found);
         }
         (Value::Object(locked), Value::Null) => compare_objects(path, locked, &Map::new(), found),
         (Value::Null, Value::Object(fresh)) => compare_objects(path, &Map::new(), fresh, found),

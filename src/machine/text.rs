@@ -457,7 +457,7 @@ impl Listing {
                 _ => None,
             });
         self.write_section("WinRM", winrm, |listing, (text, origin)| {
-            listing.write_line_from(&text, origin)
+            listing.write_line_from(&text, origin);
         });
         let absent = machine
             .resources

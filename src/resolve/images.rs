@@ -42,7 +42,7 @@ pub(super) fn plan_images(
             "{pause} is not pulled during the bake, because the machine reaches only the mirror: a node pulls it for its first pod; `--registry-mirror {registry}=URL` adds a mirror of its registry"
         )),
         Some(known) => {
-            images.extend(format!("{pause}@sha256:{}", known.sha256).parse::<ImageReference>())
+            images.extend(format!("{pause}@sha256:{}", known.sha256).parse::<ImageReference>());
         }
     }
     Ok(images)

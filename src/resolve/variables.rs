@@ -87,7 +87,7 @@ pub(super) fn choose_variables(inputs: &Inputs<'_>, refusals: &mut Vec<Finding>)
             }
             None if variable.default_from == Some(DefaultFrom::BootMedium) => {}
             None if variable.required && !from_environment => {
-                chosen.missing.push(describe_missing(variable))
+                chosen.missing.push(describe_missing(variable));
             }
             None => {}
         }

@@ -186,7 +186,7 @@ impl Downloads {
         match &self.shown {
             Shown::Silent => {}
             Shown::Bars { overall, .. } => {
-                overall.set_message(self.counts.format(self.start.elapsed()))
+                overall.set_message(self.counts.format(self.start.elapsed()));
             }
             Shown::Lines { last } => {
                 let Ok(mut last) = last.try_lock() else {

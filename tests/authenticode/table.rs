@@ -1002,21 +1002,21 @@ fn packages(table: &mut Table<'_>) {
     let metadata = msi(
         "metadata's digest changed",
         edited(&full, |file| {
-            write(file, "/\u{5}MsiDigitalSignatureEx", &[7; 32])
+            write(file, "/\u{5}MsiDigitalSignatureEx", &[7; 32]);
         }),
         "msi-metadata",
     );
     msi(
         "metadata's digest removed",
         edited(&full, |file| {
-            file.remove_stream("/\u{5}MsiDigitalSignatureEx").unwrap()
+            file.remove_stream("/\u{5}MsiDigitalSignatureEx").unwrap();
         }),
         "file-digest",
     );
     msi(
         "metadata's digest added",
         edited(&plain, |file| {
-            write(file, "/\u{5}MsiDigitalSignatureEx", &[7; 32])
+            write(file, "/\u{5}MsiDigitalSignatureEx", &[7; 32]);
         }),
         "msi-metadata",
     );

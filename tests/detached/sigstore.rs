@@ -233,7 +233,7 @@ fn bundles_that_prove_something_else_are_refused() {
                 altered(at(
                     b,
                     &format!("{ENTRY}/inclusionPromise/signedEntryTimestamp"),
-                ))
+                ));
             }),
             "sigstore-log",
         ),
@@ -560,7 +560,7 @@ fn attestations_name_the_file_and_are_provenance() {
         (
             "payload of another type",
             check(&tampered(GOOD, |b| {
-                b["dsseEnvelope"]["payloadType"] = "text/plain".into()
+                b["dsseEnvelope"]["payloadType"] = "text/plain".into();
             })),
             "sigstore-malformed",
         ),

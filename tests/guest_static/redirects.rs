@@ -123,9 +123,9 @@ fn the_file_at_the_end_of_redirects_replaces_their_answers() {
             };
             assert!(server.asked().len() <= asked, "{path}");
             if printed.is_empty() {
-                ended = Some(code)
+                ended = Some(code);
             } else {
-                url = printed
+                url = printed;
             }
         }
         assert_eq!((ended, server.asked().len()), (Some(code), asked), "{path}");

@@ -137,7 +137,7 @@ pub(super) fn commands(script: &Script, known: &Known) -> Vec<String> {
             .or_else(|| known.commands.get(&lower))
         {
             Some(declared) => {
-                findings.extend(arguments(script, node, name, declared, &known.common))
+                findings.extend(arguments(script, node, name, declared, &known.common));
             }
             None => findings.push(script.finding(
                 node,

@@ -15,12 +15,12 @@ type Break = (Rule, fn(&mut Plan));
 
 const BREAKS: &[Break] = &[
     (Rule::AnswerFileMissing, |plan| {
-        plan.remove("cloudbase/answers")
+        plan.remove("cloudbase/answers");
     }),
     (Rule::BuildLeftover, |plan| plan.remove("seal/cache")),
     (Rule::BuildLeftover, |plan| plan.remove("firstboot/user")),
     (Rule::BuildLeftover, |plan| {
-        plan.remove("firstboot/listener")
+        plan.remove("firstboot/listener");
     }),
     (Rule::BuildLeftover, |plan| plan.remove("seal/winrm")),
     (Rule::BuildLeftover, |plan| {
@@ -36,7 +36,7 @@ const BREAKS: &[Break] = &[
             "network/kubelet",
             "localPort",
             json!(["10250", "5000-6000"]),
-        )
+        );
     }),
     (Rule::BuildLeftover, |plan| {
         let properties =
@@ -63,22 +63,22 @@ const BREAKS: &[Break] = &[
             "containerd/config",
             "content",
             served(r#""\\\\.\\pipe\\other""#),
-        )
+        );
     }),
     (Rule::DependencyCycle, |plan| {
-        plan.set("containerd/service", "dependsOn", json!(["KUBELET"]))
+        plan.set("containerd/service", "dependsOn", json!(["KUBELET"]));
     }),
     (Rule::DependencyMissing, |plan| {
-        plan.set("kubelet/service", "dependsOn", json!(["containred"]))
+        plan.set("kubelet/service", "dependsOn", json!(["containred"]));
     }),
     (Rule::DependencyStart, |plan| {
-        plan.set("containerd/service", "startType", "disabled")
+        plan.set("containerd/service", "startType", "disabled");
     }),
     (Rule::DuplicateResource, |plan| {
-        plan.of("network/ports")["name"] = "network/kubelet".into()
+        plan.of("network/ports")["name"] = "network/kubelet".into();
     }),
     (Rule::EnvironmentNamesMissingFile, |plan| {
-        plan.set("crictl/environment", "value", r"C:\k\crictl.yml")
+        plan.set("crictl/environment", "value", r"C:\k\crictl.yml");
     }),
     (Rule::EnvironmentNamesMissingFile, |plan| {
         plan.set(
@@ -107,16 +107,16 @@ const BREAKS: &[Break] = &[
         }
     }),
     (Rule::FlagFileMissing, |plan| {
-        argument(plan, r"kubelet\config.yaml", r"kubelet\konfig.yaml")
+        argument(plan, r"kubelet\config.yaml", r"kubelet\konfig.yaml");
     }),
     (Rule::FlagFileMissing, |plan| {
-        plan.remove("containerd/config")
+        plan.remove("containerd/config");
     }),
     (Rule::FlagFileMissing, |plan| {
-        plan.set("kubelet/service", "argumentsFile", more(r"C:\k\flags.env"))
+        plan.set("kubelet/service", "argumentsFile", more(r"C:\k\flags.env"));
     }),
     (Rule::FlagFileMissing, |plan| {
-        wrapped(plan, "ExpandString", r"C:\k\flags.env")
+        wrapped(plan, "ExpandString", r"C:\k\flags.env");
     }),
     (Rule::InsecureProgram, |plan| plan.unset("layout/k", "sddl")),
     (Rule::InsecureProgram, |plan| {
@@ -148,7 +148,7 @@ const BREAKS: &[Break] = &[
         plan.add("x/plugin", "install", "artifact", plugin);
     }),
     (Rule::LinkTargetMissing, |plan| {
-        plan.set("layout/pki", "target", r"C:\etc\kubernetes\pkj")
+        plan.set("layout/pki", "target", r"C:\etc\kubernetes\pkj");
     }),
     (Rule::NameConflict, |plan| {
         let properties = json!({"variable": "cri_config_file", "value": r"C:\k\kubelet.exe", "ensure": "present"});
@@ -160,7 +160,7 @@ const BREAKS: &[Break] = &[
         plan.add("x/value", "install", "registryValue", properties);
     }),
     (Rule::ParentDirectoryMissing, |plan| {
-        plan.set("crictl/config", "path", r"C:\etc\crictl\crictl.json")
+        plan.set("crictl/config", "path", r"C:\etc\crictl\crictl.json");
     }),
     (Rule::ParentDirectoryMissing, |plan| {
         let directory = plan.of("containerd/directory")["properties"].clone();
@@ -180,7 +180,7 @@ const BREAKS: &[Break] = &[
         );
     }),
     (Rule::PathConflict, |plan| {
-        plan.set("seal/cache", "path", r"C:\imagegen")
+        plan.set("seal/cache", "path", r"C:\imagegen");
     }),
     (Rule::PathConflict, |plan| {
         plan.add(
@@ -206,10 +206,10 @@ const BREAKS: &[Break] = &[
         );
     }),
     (Rule::PortMalformed, |plan| {
-        plan.set("network/ports", "count", 31537)
+        plan.set("network/ports", "count", 31537);
     }),
     (Rule::PortWithoutRule, |plan| {
-        plan.set("network/kubelet", "protocol", "UDP")
+        plan.set("network/kubelet", "protocol", "UDP");
     }),
     (Rule::PortWithoutRule, |plan| {
         let properties = json!({
@@ -219,15 +219,15 @@ const BREAKS: &[Break] = &[
         plan.add("x/block", "install", "firewallRule", properties);
     }),
     (Rule::PropertyMissing, |plan| {
-        plan.set("cloudbase/service", "argumentsFile", more(FLAGS))
+        plan.set("cloudbase/service", "argumentsFile", more(FLAGS));
     }),
     (Rule::RegistryKind, |plan| wrapped(plan, "DWord", FLAGS)),
     (Rule::SddlInvalid, |plan| {
-        plan.set("layout/etc", "sddl", "D:P(A;;FA;;;SY)")
+        plan.set("layout/etc", "sddl", "D:P(A;;FA;;;SY)");
     }),
     // A directory's descriptor on a file: .NET prints it without the inheritance flags.
     (Rule::SddlInvalid, |plan| {
-        plan.set("crictl/config", "sddl", RESTRICTED)
+        plan.set("crictl/config", "sddl", RESTRICTED);
     }),
     (Rule::ServiceProgramLater, |plan| {
         let kubelet = plan.of("kubernetes/kubelet")["properties"].clone();
@@ -235,13 +235,13 @@ const BREAKS: &[Break] = &[
         plan.add("kubernetes/kubelet", "install", "artifact", kubelet);
     }),
     (Rule::ServiceProgramMissing, |plan| {
-        plan.remove("kubernetes/log-runner")
+        plan.remove("kubernetes/log-runner");
     }),
     (Rule::ServiceProgramMissing, |plan| {
-        plan.remove("kubernetes/kubelet")
+        plan.remove("kubernetes/kubelet");
     }),
     (Rule::ServiceStartsTooEarly, |plan| {
-        plan.set("kubelet/service", "startType", "auto")
+        plan.set("kubelet/service", "startType", "auto");
     }),
     (Rule::ServiceUnknown, |plan| {
         let properties =
@@ -249,10 +249,10 @@ const BREAKS: &[Break] = &[
         plan.add("x/service", "install", "service", properties);
     }),
     (Rule::ServiceUnknown, |plan| {
-        plan.set("checks/containerd", "serviceName", "containred")
+        plan.set("checks/containerd", "serviceName", "containred");
     }),
     (Rule::ServiceUnknown, |plan| {
-        plan.set("cloudbase/package", "url", "https://dl.example/other.msi")
+        plan.set("cloudbase/package", "url", "https://dl.example/other.msi");
     }),
     (Rule::SessionCut, |plan| {
         plan.add(
@@ -294,13 +294,13 @@ const BREAKS: &[Break] = &[
         );
     }),
     (Rule::UnknownFlag, |plan| {
-        argument(plan, "--cert-dir", "--certdir")
+        argument(plan, "--cert-dir", "--certdir");
     }),
     (Rule::UnknownGate, |plan| {
-        argument(plan, "WinOverlay=true", "WinOverlay=true,WinDSR=true")
+        argument(plan, "WinOverlay=true", "WinOverlay=true,WinDSR=true");
     }),
     (Rule::UnknownGate, |plan| {
-        argument(plan, "WinOverlay=true", "WinOverlay=yes")
+        argument(plan, "WinOverlay=true", "WinOverlay=yes");
     }),
 ];
 
@@ -386,14 +386,14 @@ const VARIATIONS: &[fn(&mut Plan)] = &[
             "crictl/config",
             "content",
             r"runtime-endpoint: 'npipe:\\.\pipe\containerd-containerd'",
-        )
+        );
     },
     |plan| {
         plan.set(
             "containerd/config",
             "content",
             served(r"'\\.\pipe\containerd-containerd'"),
-        )
+        );
     },
     // No path, or none that must be there.
     |plan| {
@@ -401,7 +401,7 @@ const VARIATIONS: &[fn(&mut Plan)] = &[
             "crictl/environment",
             "value",
             "https://proxy.example:3128/x.pac",
-        )
+        );
     },
     |plan| plan.set("crictl/environment", "value", r"C:\anywhere"),
     // Not yet pinned: the preview says so, and a bake refuses it.

@@ -81,23 +81,23 @@ fn what_others_wrote_or_changed_is_refused_even_by_force() {
     type Change = fn(&Path);
     let changes: &[(&str, Change)] = &[
         ("a file below a folder of ours", |path| {
-            fs::write(path.join("a/mine"), "").unwrap()
+            fs::write(path.join("a/mine"), "").unwrap();
         }),
         ("a file of ours that was edited", |path| {
-            fs::write(path.join("a/b"), "edited").unwrap()
+            fs::write(path.join("a/b"), "edited").unwrap();
         }),
         ("a repository", |path| {
-            fs::create_dir(path.join(".git")).unwrap()
+            fs::create_dir(path.join(".git")).unwrap();
         }),
         ("values in a folder", |path| {
-            fs::write(path.join("a/x.auto.pkrvars.json"), "").unwrap()
+            fs::write(path.join("a/x.auto.pkrvars.json"), "").unwrap();
         }),
         ("a folder in the place of a file", |path| {
             fs::remove_file(path.join("c")).unwrap();
             fs::create_dir(path.join("c")).unwrap();
         }),
         ("no list", |path| {
-            fs::remove_file(path.join(".imagegen.sha256")).unwrap()
+            fs::remove_file(path.join(".imagegen.sha256")).unwrap();
         }),
     ];
     for (title, change) in changes {

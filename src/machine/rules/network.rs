@@ -18,7 +18,7 @@ pub(super) fn check_ports(context: &Context<'_>, problems: &mut Problems<'_>) {
             let remedy = "add a `firewallRule` that allows it inbound";
             match find_program(context, &port.program) {
                 Some(origin) => {
-                    problems.add_problem(Rule::PortWithoutRule, origin, message, remedy)
+                    problems.add_problem(Rule::PortWithoutRule, origin, message, remedy);
                 }
                 None => problems.add_problem(
                     Rule::PortWithoutRule,
