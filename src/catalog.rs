@@ -6,9 +6,8 @@
 mod line;
 mod lint;
 
-use std::cell::{OnceCell, RefCell};
 use std::collections::BTreeMap;
-use std::rc::Rc;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use serde::Deserialize;
 
@@ -67,8 +66,8 @@ pub enum CatalogError {
 
 classify!(CatalogError => Selection);
 
-/// The catalog and the trees that go with it.
-#[derive(Debug)]
+/// The catalog and the trees that go with it. Copies share what was read.
+#[derive(Debug, Clone)]
 pub struct Trees {
     pub catalog: Catalog,
     pub packer: Tree,
@@ -79,25 +78,40 @@ pub struct Trees {
     pub own_catalog: Option<String>,
 }
 
-/// The catalog, over a tree of files.
-#[derive(Debug)]
+/// The catalog, over a tree of files. Copies share what was parsed.
+#[derive(Debug, Clone)]
 pub struct Catalog {
     tree: Tree,
-    components: RefCell<BTreeMap<String, Rc<Component>>>,
-    support: OnceCell<Rc<Support>>,
-    contents: OnceCell<Rc<Contents>>,
+    parsed: Arc<ParsedFiles>,
+}
+
+/// Files of a catalog that were asked for, as values.
+#[derive(Debug, Default)]
+struct ParsedFiles {
+    components: Mutex<BTreeMap<String, Arc<Component>>>,
+    support: OnceLock<Arc<Support>>,
+    contents: OnceLock<Arc<Contents>>,
+}
+
+impl ParsedFiles {
+    /// A thread that panicked meanwhile leaves a map that is whole.
+    fn lock_components(&self) -> MutexGuard<'_, BTreeMap<String, Arc<Component>>> {
+        self.components
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// What was loaded before, or what is loaded now.
 fn keep_once<T>(
-    kept: &OnceCell<Rc<T>>,
+    kept: &OnceLock<Arc<T>>,
     load: impl FnOnce() -> Result<T, CatalogError>,
-) -> Result<Rc<T>, CatalogError> {
+) -> Result<Arc<T>, CatalogError> {
     if let Some(value) = kept.get() {
-        return Ok(Rc::clone(value));
+        return Ok(Arc::clone(value));
     }
     let value = load()?;
-    Ok(Rc::clone(kept.get_or_init(|| Rc::new(value))))
+    Ok(Arc::clone(kept.get_or_init(|| Arc::new(value))))
 }
 
 impl Catalog {
@@ -105,9 +119,7 @@ impl Catalog {
     pub fn new(tree: Tree) -> Self {
         Self {
             tree,
-            components: RefCell::default(),
-            support: OnceCell::new(),
-            contents: OnceCell::new(),
+            parsed: Arc::default(),
         }
     }
 
@@ -153,17 +165,19 @@ impl Catalog {
 
     /// # Errors
     /// No such component, or its file is not a component.
-    pub fn load_component(&self, name: &str) -> Result<Rc<Component>, CatalogError> {
-        if let Some(component) = self.components.borrow().get(name) {
-            return Ok(Rc::clone(component));
+    pub fn load_component(&self, name: &str) -> Result<Arc<Component>, CatalogError> {
+        if let Some(component) = self.parsed.lock_components().get(name) {
+            return Ok(Arc::clone(component));
         }
+
         let path = self.find_path("component", name, "components")?;
         let component: Component = self.read_json(&path)?;
         self.check_name(&path, "name", name, &component.name)?;
-        let component = Rc::new(component);
-        self.components
-            .borrow_mut()
-            .insert(name.to_owned(), Rc::clone(&component));
+
+        let component = Arc::new(component);
+        self.parsed
+            .lock_components()
+            .insert(name.to_owned(), Arc::clone(&component));
         Ok(component)
     }
 
@@ -217,8 +231,8 @@ impl Catalog {
 
     /// # Errors
     /// The file is missing or not a support table.
-    pub fn load_support(&self) -> Result<Rc<Support>, CatalogError> {
-        keep_once(&self.support, || self.read_json(SUPPORT))
+    pub fn load_support(&self) -> Result<Arc<Support>, CatalogError> {
+        keep_once(&self.parsed.support, || self.read_json(SUPPORT))
     }
 
     /// Known lines, ascending.
@@ -307,8 +321,8 @@ impl Catalog {
 
     /// # Errors
     /// The file is missing or not a table of contents.
-    pub fn load_contents(&self) -> Result<Rc<Contents>, CatalogError> {
-        keep_once(&self.contents, || self.read_json(CONTENTS))
+    pub fn load_contents(&self) -> Result<Arc<Contents>, CatalogError> {
+        keep_once(&self.parsed.contents, || self.read_json(CONTENTS))
     }
 
     /// # Errors

@@ -26,7 +26,7 @@ use crate::model::url::strip_secrets;
 pub use cluster::{ClusterArgs, ClusterManifestsArgs, ConformanceArgs};
 pub use doctor::DoctorArgs;
 pub use global::{Global, SourceArgs};
-pub use images::{ImageFields, ImageVerb, ImagesArgs};
+pub use images::ImagesArgs;
 pub use init::{CompletionsArgs, InitArgs, ManArgs};
 pub use join_data::JoinDataArgs;
 pub use network::{NetworkArgs, OnlineArgs, PinArgs, StoreArgs, StoreWhat};

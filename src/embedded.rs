@@ -4,6 +4,7 @@
 //! tell the difference.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use aws_lc_rs::digest;
 use serde::Deserialize;
@@ -53,7 +54,7 @@ pub struct OwnFile {
 #[derive(Debug, Clone)]
 enum Files {
     Embedded(&'static [EmbeddedFile]),
-    Loaded(BTreeMap<String, Vec<u8>>),
+    Loaded(Arc<BTreeMap<String, Vec<u8>>>),
 }
 
 impl Tree {
@@ -74,7 +75,7 @@ impl Tree {
 
     #[must_use]
     pub fn from_files(label: String, files: BTreeMap<String, Vec<u8>>) -> Self {
-        Self::new(label, Files::Loaded(files))
+        Self::new(label, Files::Loaded(Arc::new(files)))
     }
 
     fn new(label: String, files: Files) -> Self {

@@ -16,7 +16,7 @@ use crate::model::plan::{Plan, PlannedArtifact};
 
 use crate::acquire::plan_tools;
 use crate::catalog::Trees;
-use crate::selection::{apply_policy, lock_path, read_definition, resolve_plan};
+use crate::selection::{DefinedImage, apply_policy, lock_path, read_definition, resolve_plan};
 
 /// 2026-01-01: the catalog's records are younger, so a clock before it is wrong.
 const RECORDS_BEGIN: u64 = 1_767_225_600;
@@ -112,8 +112,12 @@ impl Checks {
 
 /// # Errors
 /// The selection cannot be resolved, or the policy refuses it.
-pub fn check_machine(args: &DoctorArgs, trees: &Trees) -> Result<DoctorOutput> {
-    let (definition, default) = read_definition(&args.selection, trees)?;
+pub fn check_machine(
+    args: &DoctorArgs,
+    image: &DefinedImage,
+    trees: &Trees,
+) -> Result<DoctorOutput> {
+    let definition = read_definition(&args.selection, image, trees)?;
     let root = args.network.store.clone().or_else(Store::default_path);
     let store = root.map(Store::open_read_only);
     let mut checks = Checks::default();
@@ -122,7 +126,7 @@ pub fn check_machine(args: &DoctorArgs, trees: &Trees) -> Result<DoctorOutput> {
     } else {
         let mut plan = resolve_plan(&definition, trees)?;
         apply_policy((&args.selection).into(), &mut plan, trees)?;
-        check_lock(args, &default, &mut plan, &mut checks);
+        check_lock(args, &image.lock_path(), &mut plan, &mut checks);
         check_variables(&plan, &mut checks);
         check_artifacts(args, &plan, store.as_ref(), &mut checks);
         check_packer(args, &plan, trees, store.as_ref(), &mut checks);

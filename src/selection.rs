@@ -3,7 +3,7 @@
 
 mod build_time;
 mod cluster;
-mod definition;
+mod definitions;
 mod draft;
 mod images;
 mod inputs;
@@ -13,7 +13,7 @@ mod recompute;
 mod sources;
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde_json::Value;
 
@@ -34,9 +34,9 @@ use crate::model::variable::{Variable, VariableType};
 use crate::model::version::Version;
 use crate::render::{self, RenderError};
 pub use cluster::{cluster_input, read_paths, resolve_cluster_plan};
-pub use definition::{DefinedImage, DefinitionName, list_images, load_image};
+pub use definitions::{DefinedImage, Definitions};
 pub use draft::draft_definition;
-pub use images::{SeveralFailed, choose_images, select_image, workspace_path};
+pub use images::{SeveralFailed, workspace_path};
 pub use inputs::{
     NamedPolicy, apply_policy, mirror_overrides, read_input, read_input_tree, read_policy,
 };
@@ -47,7 +47,7 @@ pub use lockfile::{
     write_lockfile,
 };
 pub use recompute::{PolicyOfLock, resolve_lock, resolve_lock_of_build};
-pub use sources::read_sources;
+pub use sources::{TreeSet, read_sources};
 
 use crate::resolve::{Surroundings, resolve_selection};
 
@@ -78,22 +78,24 @@ pub fn read_trees(manifests: Option<&Path>) -> Result<Trees> {
     })
 }
 
-/// Flags over the image definition, and the lockfile beside it.
+/// Flags over the image definition.
 ///
 /// # Errors
-/// The definition cannot be read, or a flag's value not be understood.
-pub fn read_definition(args: &SelectionArgs, trees: &Trees) -> Result<(ImageDefinition, PathBuf)> {
-    let image = load_image(args.into())?;
-    let lock = image.lock_path();
+/// A flag's value is not understood, or a policy is named and the definition sets an operator's variable.
+pub fn read_definition(
+    args: &SelectionArgs,
+    image: &DefinedImage,
+    trees: &Trees,
+) -> Result<ImageDefinition> {
     if args.policy.is_some() {
         check_operator_variables(args, &image.definition, trees)?;
     }
-    let mut definition =
-        definition_from_flags(args, &image.definition, trees)?.merge_over(image.definition);
+    let flags = definition_from_flags(args, &image.definition, trees)?;
+    let mut definition = flags.merge_over(image.definition.clone());
     if definition.image_version.is_none() {
         definition.image_version = build_time::read_source_date()?;
     }
-    Ok((definition, lock))
+    Ok(definition)
 }
 
 /// Refuses variables of a definition that are the operator's to give.
@@ -277,8 +279,12 @@ pub fn resolve_updated_plan(
 ///
 /// # Errors
 /// As [`resolve_plan`].
-pub fn resolve_node_plan(selection: &SelectionArgs, trees: &Trees) -> Result<(Plan, Policy)> {
-    let (mut definition, _) = read_definition(selection, trees)?;
+pub fn resolve_node_plan(
+    selection: &SelectionArgs,
+    image: &DefinedImage,
+    trees: &Trees,
+) -> Result<(Plan, Policy)> {
+    let mut definition = read_definition(selection, image, trees)?;
     let mut plan = if definition.target.is_some() {
         resolve_plan(&definition, trees)?
     } else {

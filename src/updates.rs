@@ -4,7 +4,7 @@ mod pin;
 mod plannable;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::rc::Rc;
+use std::sync::Arc;
 
 use serde::Serialize;
 
@@ -67,7 +67,7 @@ pub struct Upstreams<'a> {
 pub struct Subject<'a> {
     name: &'a str,
     artifact: &'a PlannedArtifact,
-    component: Rc<Component>,
+    component: Arc<Component>,
 }
 
 impl Upstreams<'_> {

@@ -10,7 +10,6 @@ use crate::acquire::{Acquirer, ProvenPlan};
 use crate::bake;
 use crate::bundle::{Content, ImageSource, Part, write_zip};
 use crate::catalog::Trees;
-use crate::cli::WorkspaceArgs;
 use crate::diagnostic::Result;
 use crate::fetch::Fetched;
 use crate::io::fs;
@@ -90,15 +89,21 @@ pub struct Written {
     pub digests: BTreeMap<String, String>,
 }
 
-/// Where the workspace of a plan is written.
-pub fn workspace_folder(plan: &Plan, workspace: &WorkspaceArgs) -> PathBuf {
-    workspace.out.clone().unwrap_or_else(|| {
-        let name = format!(
-            "{}-{}-k8s-{}",
-            plan.target.name, plan.windows.release, plan.kubernetes
-        );
-        Path::new("imagegen-out").join(name)
-    })
+/// Where a workspace is written.
+#[derive(Debug, Clone)]
+pub struct Place {
+    pub folder: PathBuf,
+    /// Whether the result of an earlier bake may be replaced.
+    pub force: bool,
+}
+
+/// The folder of a workspace that nobody named: `imagegen-out/TARGET-WINDOWS-k8s-VERSION`.
+pub fn name_workspace(plan: &Plan) -> PathBuf {
+    let name = format!(
+        "{}-{}-k8s-{}",
+        plan.target.name, plan.windows.release, plan.kubernetes
+    );
+    Path::new("imagegen-out").join(name)
 }
 
 /// Resolves, predicts and renders the plan, and then writes the workspace.
@@ -108,14 +113,13 @@ pub fn workspace_folder(plan: &Plan, workspace: &WorkspaceArgs) -> PathBuf {
 pub fn write_workspace(
     plan: &Plan,
     lock: &Lock,
-    workspace: &WorkspaceArgs,
+    place: &Place,
     trees: &Trees,
     printer: &Printer,
 ) -> Result<Written> {
     let (guest, _) = predict_machine(plan, trees)?;
     let rendered =
         render::render_workspace(plan, lock, &guest, &trees.packer, &trees.provisioners)?;
-    let folder = workspace_folder(plan, workspace);
     // The same lock gives the same archive, so an older one is no loss.
     let archive = render::archive_names(plan);
     let traces: Vec<&str> = bake::TRACES
@@ -125,18 +129,18 @@ pub fn write_workspace(
         .collect();
     let (digests, results) = (rendered.digest_files(), bake::RESULTS);
     fs::place_digested_directory(
-        &folder,
+        &place.folder,
         &rendered.files,
         &digests,
         &traces,
         results,
-        workspace.force,
+        place.force,
     )?;
     for warning in &plan.warnings {
         printer.print_warning(&warning.message);
     }
     Ok(Written {
-        folder,
+        folder: place.folder.clone(),
         workspace: rendered,
         digests,
     })

@@ -6,7 +6,7 @@ use imagegen::cli::{SelectionArgs, SourceArgs};
 use imagegen::machine::Rule;
 use imagegen::model::choice::{Delivery, HostAccess, Runtime};
 use imagegen::model::evidence::ProofKind;
-use imagegen::selection::read_sources;
+use imagegen::selection::{DefinedImage, read_sources};
 use imagegen::view::{index_names, read_words};
 use regex_lite::Regex;
 use serde_json::Value;
@@ -109,10 +109,14 @@ fn names_of_plan(flags: &str) -> BTreeSet<String> {
 
 #[test]
 fn names_of_plans_are_explained() {
-    let trees = read_sources(&SourceArgs::default(), None).expect("trees");
+    let trees = read_sources(&SourceArgs::default(), &[]).expect("trees");
     for (target, kubernetes, features) in SELECTIONS {
-        let (index, _) =
-            index_names(&selection(target, kubernetes, features), &trees).expect("index");
+        let (index, _) = index_names(
+            &selection(target, kubernetes, features),
+            &DefinedImage::empty(),
+            &trees,
+        )
+        .expect("index");
         let features: Vec<String> = features
             .iter()
             .map(|name| format!("--feature {name}"))
@@ -133,8 +137,9 @@ fn names_of_plans_are_explained() {
 
 #[test]
 fn names_of_lists_and_words_are_explained() {
-    let trees = read_sources(&SourceArgs::default(), None).expect("trees");
-    let (index, _) = index_names(&SelectionArgs::default(), &trees).expect("index");
+    let trees = read_sources(&SourceArgs::default(), &[]).expect("trees");
+    let (index, _) =
+        index_names(&SelectionArgs::default(), &DefinedImage::empty(), &trees).expect("index");
     let mut names = BTreeSet::new();
     for what in [
         "targets",

@@ -153,7 +153,7 @@ fn a_lock_notices_a_changed_step() {
             steps: vec![test.folder.join("steps")],
             ..SourceArgs::default()
         };
-        let trees = read_sources(&sources, None).expect("trees");
+        let trees = read_sources(&sources, &[]).expect("trees");
         let definition = ImageDefinition {
             target: Some("host".to_owned()),
             ..ImageDefinition::default()

@@ -125,6 +125,10 @@ fn names_that_cannot_be_meant_are_refused() {
     );
     refused("plan nwe", &["unknown image `nwe`", "did you mean `new`?"]);
     refused("plan --config imagegen.json#x", &["unknown image `x`"]);
+    refused(
+        "plan --config imagegen.json#old new",
+        &["unknown image `new`"],
+    );
     refused("plan --all --lock l.json", &["`--lock` names one lockfile"]);
     several().line("plan new --all").fails(2, &["--all"]);
     Test::new()
@@ -169,6 +173,39 @@ fn an_image_that_fails_does_not_keep_the_others() {
     );
     assert!(ran.stdout.contains("# old"), "{}", ran.stdout);
     assert!(test.exists("imagegen.old.lock.json") && !test.exists("imagegen.new.lock.json"));
+}
+
+/// `FILE#NAME` is a definition of one image for every verb.
+#[test]
+fn a_named_image_of_a_file_is_a_definition_of_its_own() {
+    let rows = json(
+        &several(),
+        "list images --config imagegen.json#old --format json",
+    );
+    assert_eq!(rows.as_array().map(Vec::len), Some(1), "{rows}");
+    let plans = json(
+        &several(),
+        "plan --all --config imagegen.json#old --format json",
+    );
+    let names: Vec<&String> = plans.as_object().expect("images by name").keys().collect();
+    assert_eq!(names, ["old"]);
+}
+
+/// Images that bring folders of their own get those, and images without get none of them.
+#[test]
+fn images_of_one_run_have_their_own_folders() {
+    let step = r#"{"id": "mark", "summary": "A mark", "phase": "install", "resources": [
+        {"name": "mark", "type": "directory", "source": "derived: a test", "properties": {"path": "{{ paths.kubernetes }}\\mark", "ensure": "present"}}]}"#;
+    let definition = r#"{"target": "host", "kubernetes": "1.36.0", "hostAccess": "services", "images": {
+        "bare": {}, "marked": {"steps": ["own"]}, "too": {"steps": ["own"]}}}"#;
+    let test = Test::new()
+        .file("imagegen.json", definition)
+        .file("own/905-mark.json", step);
+    test.prints("render --all");
+    for (name, is_marked) in [("bare", false), ("marked", true), ("too", true)] {
+        let plan = test.text(&format!("imagegen-out/{name}/guest-plan.json"));
+        assert_eq!(plan.contains("\\mark"), is_marked, "{name}");
+    }
 }
 
 /// Container images were a list under this name once.

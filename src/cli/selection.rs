@@ -22,10 +22,6 @@ pub struct SelectionArgs {
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
 
-    /// Name of one of several images; verbs set it.
-    #[arg(skip)]
-    pub name: Option<String>,
-
     /// Target of the build (`imagegen list targets`).
     #[arg(long)]
     pub target: Option<String>,

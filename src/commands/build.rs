@@ -5,30 +5,32 @@ use crate::acquire::{
     print_unasked, prove_plan,
 };
 use crate::bake::{self, Bake};
-use crate::cli::{BuildArgs, SourceArgs};
+use crate::cli::BuildArgs;
 use crate::diagnostic::Result;
 use crate::lock::{Lock, PinnedPlan};
 use crate::model::choice::Delivery;
 use crate::model::plan::Plan;
 use crate::scripts::use_scripts;
-use crate::selection::{read_sources, resolve_bake_plan, resolve_locked_plan};
+use crate::selection::{resolve_bake_plan, resolve_locked_plan};
 use crate::trust::admit;
-use crate::ui::Printer;
-use crate::workspace::{list_media, workspace_folder, write_workspace};
+use crate::workspace::{list_media, write_workspace};
 
+use super::each::ImageRun;
 use super::render::{print_archive, print_workspace};
 
-pub(super) fn run_build(args: &BuildArgs, sources: &SourceArgs, printer: &Printer) -> Result<()> {
-    let mut trees = read_sources(sources, Some((&args.selection).into()))?;
+pub(super) fn run_build(args: &BuildArgs, run: &ImageRun<'_>) -> Result<()> {
+    let printer = run.printer;
+    let mut trees = run.trees.clone();
     let resolve = if args.no_bake {
         resolve_locked_plan
     } else {
         resolve_bake_plan
     };
-    let (mut plan, policy) = resolve(&args.selection, &args.lock, &trees)?;
+    let (mut plan, policy) = resolve(&args.selection, &args.lock, run.image, &trees)?;
     use_scripts(&args.scripts, &mut plan, &policy, &mut trees)?;
+    let place = run.place_workspace(&args.workspace, &plan);
     if args.no_bake {
-        return print_workspace(&plan, &args.workspace, &trees, printer);
+        return print_workspace(&plan, &place, &trees, printer);
     }
     bake::require_inputs(&plan, args.packer.as_ref())?;
     check_own_packer(args.packer.as_deref(), &plan, &policy)?;
@@ -50,25 +52,15 @@ pub(super) fn run_build(args: &BuildArgs, sources: &SourceArgs, printer: &Printe
     let packs = plan.target.image().is_none();
     let downloads = packs && plan.delivery != Delivery::Media;
     // Nothing that could be installed is written before a policy has seen the bytes.
-    let write = |plan: &Plan| {
-        write_workspace(
-            plan,
-            &Lock::from_plan(plan),
-            &args.workspace,
-            &trees,
-            printer,
-        )
-    };
+    let write =
+        |plan: &Plan| write_workspace(plan, &Lock::from_plan(plan), &place, &trees, printer);
     let needs_bytes = needs_proofs(&plan, PinScope::Needed, &policy, &trees.catalog);
     let early = if plan.policy.is_some() || needs_bytes {
         None
     } else {
         Some(write(&plan)?)
     };
-    printer.print_note(&format!(
-        "workspace: {}",
-        workspace_folder(&plan, &args.workspace).display()
-    ));
+    printer.print_note(&format!("workspace: {}", place.folder.display()));
     let admitted = admit(PinnedPlan::new(plan)?, &policy, &trees.catalog)?;
     if downloads && !needs_bytes {
         // The machine itself downloads, and checks every digest.

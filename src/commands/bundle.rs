@@ -12,7 +12,7 @@ use crate::selection::{NamedPolicy, check_lock_path, read_sources, write_lockfil
 use crate::ui::Printer;
 
 pub(super) fn run_bundle(args: &BundleArgs, sources: &SourceArgs, printer: &Printer) -> Result<()> {
-    let trees = read_sources(sources, None)?;
+    let trees = read_sources(sources, &[])?;
     match &args.what {
         BundleWhat::Create {
             out,

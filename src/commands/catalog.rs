@@ -10,7 +10,7 @@ use crate::model::json::format_json;
 use crate::schemas::list_schemas;
 use crate::ui::Printer;
 
-use crate::selection::{DefinitionName, read_sources};
+use crate::selection::{Definitions, read_sources};
 
 pub(super) fn run_catalog(
     what: &CatalogWhat,
@@ -19,7 +19,7 @@ pub(super) fn run_catalog(
 ) -> Result<()> {
     match what {
         CatalogWhat::Export { out } => {
-            let trees = read_sources(sources, None)?;
+            let trees = read_sources(sources, &[])?;
             let mut files = trees.catalog.files();
             files.extend(referenced_schemas(&files, &trees)?);
             fs::place_directory(out, &files, &[], &[], false)?;
@@ -28,7 +28,7 @@ pub(super) fn run_catalog(
             })
         }
         CatalogWhat::Lint => {
-            let trees = read_sources(sources, Some(DefinitionName::default()))?;
+            let trees = read_sources(sources, Definitions::load(None)?.images())?;
             let mut findings = lint_catalog(&trees.catalog);
             findings.extend(lint_targets(&trees.packer));
             findings.extend(

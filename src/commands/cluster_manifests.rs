@@ -1,6 +1,7 @@
 //! `imagegen cluster-manifests`.
 
 use std::collections::BTreeMap;
+use std::slice;
 
 use crate::cli::{ClusterManifestsArgs, SourceArgs};
 use crate::cluster::{self, Manifest};
@@ -9,15 +10,18 @@ use crate::io::fs;
 use crate::trust::{Subject, check_subjects};
 use crate::ui::Printer;
 
-use crate::selection::{cluster_input, read_paths, read_sources, resolve_cluster_plan};
+use crate::selection::{
+    Definitions, cluster_input, read_paths, read_sources, resolve_cluster_plan,
+};
 
 pub(super) fn run_cluster_manifests(
     args: &ClusterManifestsArgs,
     sources: &SourceArgs,
     printer: &Printer,
 ) -> Result<()> {
-    let trees = read_sources(sources, Some((&args.cluster).into()))?;
-    let (plan, policy) = resolve_cluster_plan(&args.cluster, &trees)?;
+    let image = Definitions::load(args.cluster.config.as_deref())?.require_one()?;
+    let trees = read_sources(sources, slice::from_ref(&image))?;
+    let (plan, policy) = resolve_cluster_plan(&args.cluster, &image, &trees)?;
     let mut input = cluster_input(&args.cluster);
     input.images = args.images.iter().cloned().collect();
     input.metadata_route = args.metadata_route;

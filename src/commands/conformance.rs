@@ -1,12 +1,15 @@
 //! `imagegen conformance`.
 
 use std::fmt::Write as _;
+use std::slice;
 
 use crate::cli::{ConformanceArgs, SourceArgs};
 use crate::cluster;
 use crate::diagnostic::Result;
 use crate::model::cluster::Runner;
-use crate::selection::{cluster_input, read_paths, read_sources, resolve_cluster_plan};
+use crate::selection::{
+    Definitions, cluster_input, read_paths, read_sources, resolve_cluster_plan,
+};
 use crate::ui::Printer;
 
 pub(super) fn run_conformance(
@@ -14,8 +17,9 @@ pub(super) fn run_conformance(
     sources: &SourceArgs,
     printer: &Printer,
 ) -> Result<()> {
-    let trees = read_sources(sources, Some((&args.cluster).into()))?;
-    let (plan, _) = resolve_cluster_plan(&args.cluster, &trees)?;
+    let image = Definitions::load(args.cluster.config.as_deref())?.require_one()?;
+    let trees = read_sources(sources, slice::from_ref(&image))?;
+    let (plan, _) = resolve_cluster_plan(&args.cluster, &image, &trees)?;
     let checks = cluster::plan_conformance(
         &cluster_input(&args.cluster),
         &plan,

@@ -1,18 +1,18 @@
 //! `imagegen doctor`.
 
 use std::env;
+use std::slice;
 
 use crate::cli::{DoctorArgs, SourceArgs};
 use crate::diagnostic::Result;
 use crate::preflight::{CheckState, DoctorCheck, check_machine};
-use crate::selection::read_sources;
+use crate::selection::{Definitions, read_sources};
 use crate::ui::Printer;
 
 pub(super) fn run_doctor(args: &DoctorArgs, sources: &SourceArgs, printer: &Printer) -> Result<()> {
-    let output = check_machine(
-        args,
-        &read_sources(sources, Some((&args.selection).into()))?,
-    )?;
+    let image = Definitions::load(args.selection.config.as_deref())?.require_one()?;
+    let trees = read_sources(sources, slice::from_ref(&image))?;
+    let output = check_machine(args, &image, &trees)?;
     printer.print_listing(&output, || format_table(&output.checks))?;
     Ok(output.require_ready()?)
 }

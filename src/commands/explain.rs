@@ -1,8 +1,10 @@
 //! `imagegen explain`.
 
+use std::slice;
+
 use crate::cli::{ExplainArgs, SourceArgs};
 use crate::diagnostic::Result;
-use crate::selection::read_sources;
+use crate::selection::{Definitions, read_sources};
 use crate::ui::Printer;
 use crate::view::{Explanation, explain_name};
 
@@ -11,10 +13,9 @@ pub(super) fn run_explain(
     sources: &SourceArgs,
     printer: &Printer,
 ) -> Result<()> {
-    let (found, plan) = explain_name(
-        args,
-        &read_sources(sources, Some((&args.selection).into()))?,
-    )?;
+    let image = Definitions::load(args.selection.config.as_deref())?.require_one()?;
+    let trees = read_sources(sources, slice::from_ref(&image))?;
+    let (found, plan) = explain_name(args, &image, &trees)?;
     printer.print_note(&format!(
         "for Kubernetes {}, Windows {}, target {}",
         plan.kubernetes, plan.windows.release, plan.target.name

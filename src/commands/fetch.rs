@@ -3,11 +3,12 @@
 use serde::Serialize;
 
 use crate::acquire::{Acquirer, VerifiedArtifact, acquire_plan, open_fetcher};
-use crate::cli::{OnlineArgs, SourceArgs};
+use crate::cli::OnlineArgs;
 use crate::diagnostic::Result;
 use crate::model::evidence::Evidence;
-use crate::selection::{read_sources, resolve_viewed_plan};
-use crate::ui::Printer;
+use crate::selection::resolve_viewed_plan;
+
+use super::each::ImageRun;
 
 /// `imagegen fetch --format json`: one for each file.
 #[derive(Debug, Serialize, schemars::JsonSchema)]
@@ -23,12 +24,13 @@ pub struct FetchOutput {
     pub evidence: Vec<Evidence>,
 }
 
-pub(super) fn run_fetch(args: &OnlineArgs, sources: &SourceArgs, printer: &Printer) -> Result<()> {
-    let trees = read_sources(sources, Some((&args.selection).into()))?;
-    let (plan, policy) = resolve_viewed_plan(&args.selection, &args.lock, &trees, printer)?;
+pub(super) fn run_fetch(args: &OnlineArgs, run: &ImageRun<'_>) -> Result<()> {
+    let (trees, printer) = (&run.trees, run.printer);
+    let (plan, policy) =
+        resolve_viewed_plan(&args.selection, &args.lock, run.image, trees, printer)?;
     let fetcher = open_fetcher(&args.network, &policy)?;
     let acquirer = Acquirer {
-        trees: &trees,
+        trees,
         policy: &policy,
         fetcher: &fetcher,
         network: &args.network,

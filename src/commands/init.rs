@@ -14,7 +14,7 @@ pub(super) fn run_init(args: &InitArgs, sources: &SourceArgs, printer: &Printer)
             InputError::new(message, "move it away, or choose another `--out FILE`").into(),
         );
     }
-    let trees = read_sources(sources, None)?;
+    let trees = read_sources(sources, &[])?;
     let (definition, plan) = draft_definition(args, &trees, printer)?;
     fs::write_file(&args.out, json::format_json(&definition).as_bytes())?;
     let file = args.out.display();

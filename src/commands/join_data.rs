@@ -1,5 +1,7 @@
 //! `imagegen join-data`.
 
+use std::slice;
+
 use serde::Serialize;
 
 use crate::cli::{JoinDataArgs, SelectionArgs, SourceArgs};
@@ -7,7 +9,7 @@ use crate::diagnostic::Result;
 use crate::io::fs;
 use crate::join::{Form, build_join_data};
 use crate::selection::{
-    read_join_input, read_places, read_secrets, read_sources, resolve_node_plan,
+    Definitions, read_join_input, read_places, read_secrets, read_sources, resolve_node_plan,
 };
 use crate::ui::Printer;
 
@@ -40,17 +42,17 @@ pub(super) fn run_join_data(
     sources: &SourceArgs,
     printer: &Printer,
 ) -> Result<()> {
-    let trees = read_sources(sources, Some(args.into()))?;
+    let image = Definitions::load(args.config.as_deref())?.require_one()?;
+    let trees = read_sources(sources, slice::from_ref(&image))?;
     let secrets = read_secrets(args)?;
     let input = read_join_input(args)?;
     let selection = SelectionArgs {
-        config: args.config.clone(),
         k8s: args.k8s.clone(),
         runtime: args.runtime,
         policy: args.policy.policy.clone(),
         ..SelectionArgs::default()
     };
-    let (plan, policy) = resolve_node_plan(&selection, &trees)?;
+    let (plan, policy) = resolve_node_plan(&selection, &image, &trees)?;
     let data = build_join_data(
         &input,
         &secrets,

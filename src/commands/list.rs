@@ -2,14 +2,14 @@
 
 use crate::cli::{ListWhat, SourceArgs};
 use crate::diagnostic::Result;
-use crate::selection::{DefinitionName, read_sources};
+use crate::selection::{Definitions, read_sources};
 use crate::ui::Printer;
 use crate::view::list_entries;
 
 pub(super) fn run_list(what: &ListWhat, sources: &SourceArgs, printer: &Printer) -> Result<()> {
     let rows = list_entries(
         what,
-        &read_sources(sources, Some(DefinitionName::default()))?,
+        &read_sources(sources, Definitions::load(None)?.images())?,
     )?;
     printer.print_listing(
         &rows.iter().map(|(value, _)| value).collect::<Vec<_>>(),

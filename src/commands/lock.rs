@@ -5,28 +5,30 @@ use std::collections::BTreeMap;
 use crate::acquire::{
     Acquirer, HeaderGrants, Keys, PinScope, needs_proofs, open_fetcher, pin_plan, write_proofs,
 };
-use crate::cli::{LockArgs, SourceArgs};
+use crate::cli::LockArgs;
 use crate::diagnostic::Result;
 use crate::lock::PinnedPlan;
 use crate::model::version::Version;
 use crate::selection::{
     apply_policy, check_lock_path, complete_for_lock, lock_path, predict_machine, read_definition,
-    read_old_lock, read_policy, read_sources, resolve_updated_plan, write_lockfile,
+    read_old_lock, read_policy, resolve_updated_plan, write_lockfile,
 };
 use crate::trust::admit;
 use crate::ui::Printer;
 use crate::updates::Upstreams;
 use crate::view::format_lock;
 
-pub(super) fn run_lock(args: &LockArgs, sources: &SourceArgs, printer: &Printer) -> Result<()> {
-    let trees = read_sources(sources, Some((&args.selection).into()))?;
-    let (definition, default) = read_definition(&args.selection, &trees)?;
-    let path = lock_path(args.lock.as_ref(), &default);
+use super::each::ImageRun;
+
+pub(super) fn run_lock(args: &LockArgs, run: &ImageRun<'_>) -> Result<()> {
+    let (trees, printer) = (&run.trees, run.printer);
+    let definition = read_definition(&args.selection, run.image, trees)?;
+    let path = lock_path(args.lock.as_ref(), &run.image.lock_path());
     check_lock_path(&path)?;
     let old = read_old_lock(&path)?;
     let definition = complete_for_lock(definition, old.as_ref(), args, &path)?;
     let updated = old.map(|lock| lock.updated).unwrap_or_default();
-    let mut plan = resolve_updated_plan(&definition, &trees, updated)?;
+    let mut plan = resolve_updated_plan(&definition, trees, updated)?;
     if let Some(names) = &args.update {
         let policy = read_policy((&args.selection).into())?;
         let fetcher = open_fetcher(&args.network, &policy)?;
@@ -34,16 +36,16 @@ pub(super) fn run_lock(args: &LockArgs, sources: &SourceArgs, printer: &Printer)
         let upstreams = Upstreams {
             plan: &plan,
             definition: &definition,
-            trees: &trees,
+            trees,
             fetcher: &fetcher,
             grants: &grants,
         };
         let updated = find_updates(&upstreams, names, printer)?;
-        plan = resolve_updated_plan(&definition, &trees, updated)?;
+        plan = resolve_updated_plan(&definition, trees, updated)?;
     }
-    let policy = apply_policy((&args.selection).into(), &mut plan, &trees)?;
+    let policy = apply_policy((&args.selection).into(), &mut plan, trees)?;
     // A lock is a promise that the image can be made.
-    predict_machine(&plan, &trees)?;
+    predict_machine(&plan, trees)?;
     let every = args.prove || args.bundles.is_some();
     let scope = if every {
         PinScope::Every
@@ -54,7 +56,7 @@ pub(super) fn run_lock(args: &LockArgs, sources: &SourceArgs, printer: &Printer)
         let fetcher = open_fetcher(&args.network, &policy)?;
         let network = &args.network;
         let acquirer = Acquirer {
-            trees: &trees,
+            trees,
             policy: &policy,
             fetcher: &fetcher,
             network,

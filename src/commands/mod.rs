@@ -27,12 +27,13 @@ mod verify;
 pub use context::run_command;
 
 use std::env;
+use std::path::Path;
 
-use crate::cli::{Cli, Command, Global};
+use crate::cli::{Cli, Command, Global, ImagesArgs, SelectionArgs};
 use crate::diagnostic::Result;
 use crate::ui::{Printer, Verbosity};
 
-use each::run_each;
+use each::{ImageChoice, run_each};
 
 /// How the user wants to be spoken to.
 #[must_use]
@@ -46,33 +47,63 @@ pub fn create_printer(global: &Global) -> Printer {
     Printer::new(global.format, verbosity, no_color)
 }
 
+fn choose<'a>(
+    images: &'a ImagesArgs,
+    selection: &'a SelectionArgs,
+    lock: Option<&'a Path>,
+) -> ImageChoice<'a> {
+    ImageChoice {
+        images,
+        config: selection.config.as_deref(),
+        lock,
+    }
+}
+
 fn run_verb(cli: Cli, printer: &Printer) -> Result<()> {
     let sources = &cli.global.sources;
     match cli.command {
-        Command::Build(args) => run_each(&args, printer, |args| {
-            build::run_build(args, sources, printer)
-        }),
-        Command::Render(args) => run_each(&args, printer, |args| {
-            render::run_render(args, sources, printer)
-        }),
-        Command::Plan(args) => run_each(&args, printer, |args| {
-            plan::run_plan(args, sources, printer)
-        }),
+        Command::Build(args) => run_each(
+            choose(&args.images, &args.selection, args.lock.lock.as_deref()),
+            sources,
+            printer,
+            |run| build::run_build(&args, run),
+        ),
+        Command::Render(args) => run_each(
+            choose(&args.images, &args.selection, args.lock.lock.as_deref()),
+            sources,
+            printer,
+            |run| render::run_render(&args, run),
+        ),
+        Command::Plan(args) => run_each(
+            choose(&args.images, &args.selection, args.lock.lock.as_deref()),
+            sources,
+            printer,
+            |run| plan::run_plan(&args, run),
+        ),
         Command::Pin(args) => pin::run_pin(&args, sources.manifests.as_deref(), printer),
-        Command::Fetch(args) => run_each(&args, printer, |args| {
-            fetch::run_fetch(args, sources, printer)
-        }),
+        Command::Fetch(args) => run_each(
+            choose(&args.images, &args.selection, args.lock.lock.as_deref()),
+            sources,
+            printer,
+            |run| fetch::run_fetch(&args, run),
+        ),
         Command::Bundle(args) => bundle::run_bundle(&args, sources, printer),
         Command::Doctor(args) => doctor::run_doctor(&args, sources, printer),
         Command::Verify(args) => verify::run_verify(&args, sources, printer),
         Command::Scripts(args) => scripts::run_scripts(&args, sources, printer),
         Command::Store(args) => store::run_store(&args, printer),
-        Command::Lock(args) => run_each(&args, printer, |args| {
-            lock::run_lock(args, sources, printer)
-        }),
-        Command::Outdated(args) => run_each(&args, printer, |args| {
-            outdated::run_outdated(args, sources, printer)
-        }),
+        Command::Lock(args) => run_each(
+            choose(&args.images, &args.selection, args.lock.as_deref()),
+            sources,
+            printer,
+            |run| lock::run_lock(&args, run),
+        ),
+        Command::Outdated(args) => run_each(
+            choose(&args.images, &args.selection, args.lock.lock.as_deref()),
+            sources,
+            printer,
+            |run| outdated::run_outdated(&args, run),
+        ),
         Command::Explain(args) => explain::run_explain(&args, sources, printer),
         Command::ClusterManifests(args) => {
             cluster_manifests::run_cluster_manifests(&args, sources, printer)

@@ -1,27 +1,25 @@
 //! `imagegen outdated`.
 
 use crate::acquire::{HeaderGrants, open_fetcher};
-use crate::cli::{OnlineArgs, SourceArgs};
+use crate::cli::OnlineArgs;
 use crate::diagnostic::Result;
 use crate::model::version::Version;
-use crate::selection::{Stale, read_definition, read_sources, resolve_locked_definition};
-use crate::ui::Printer;
+use crate::selection::{Stale, read_definition, resolve_locked_definition};
 use crate::updates::{OutdatedOutput, Upstreams};
 
-pub(super) fn run_outdated(
-    args: &OnlineArgs,
-    sources: &SourceArgs,
-    printer: &Printer,
-) -> Result<()> {
-    let trees = read_sources(sources, Some((&args.selection).into()))?;
-    let (definition, lock) = read_definition(&args.selection, &trees)?;
+use super::each::ImageRun;
+
+pub(super) fn run_outdated(args: &OnlineArgs, run: &ImageRun<'_>) -> Result<()> {
+    let (trees, printer) = (&run.trees, run.printer);
+    let definition = read_definition(&args.selection, run.image, trees)?;
+    let lock = run.image.lock_path();
     let stale = Stale::Warn(printer);
     let (plan, policy) = resolve_locked_definition(
         &definition,
         &lock,
         &args.selection,
         &args.lock,
-        &trees,
+        trees,
         stale,
     )?;
     let fetcher = open_fetcher(&args.network, &policy)?;
@@ -29,7 +27,7 @@ pub(super) fn run_outdated(
     let upstreams = Upstreams {
         plan: &plan,
         definition: &definition,
-        trees: &trees,
+        trees,
         fetcher: &fetcher,
         grants: &grants,
     };

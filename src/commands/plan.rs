@@ -1,15 +1,18 @@
 //! `imagegen plan`.
 
-use crate::cli::{PlanArgs, SourceArgs};
+use crate::cli::PlanArgs;
 use crate::diagnostic::Result;
 use crate::scripts::use_scripts;
-use crate::selection::{predict_machine, read_sources, resolve_viewed_plan};
-use crate::ui::Printer;
+use crate::selection::{predict_machine, resolve_viewed_plan};
 use crate::view::{PlanOutput, format_details, format_plan};
 
-pub(super) fn run_plan(args: &PlanArgs, sources: &SourceArgs, printer: &Printer) -> Result<()> {
-    let mut trees = read_sources(sources, Some((&args.selection).into()))?;
-    let (mut plan, policy) = resolve_viewed_plan(&args.selection, &args.lock, &trees, printer)?;
+use super::each::ImageRun;
+
+pub(super) fn run_plan(args: &PlanArgs, run: &ImageRun<'_>) -> Result<()> {
+    let printer = run.printer;
+    let mut trees = run.trees.clone();
+    let (mut plan, policy) =
+        resolve_viewed_plan(&args.selection, &args.lock, run.image, &trees, printer)?;
     use_scripts(&args.scripts, &mut plan, &policy, &mut trees)?;
     let (guest, prediction) = predict_machine(&plan, &trees)?;
     if args.state {

@@ -1,31 +1,34 @@
 //! `imagegen render`, and what `build --no-bake` does.
 
 use crate::catalog::Trees;
-use crate::cli::{RenderArgs, SourceArgs, WorkspaceArgs};
+use crate::cli::RenderArgs;
 use crate::diagnostic::Result;
 use crate::lock::Lock;
 use crate::model::plan::Plan;
 use crate::scripts::use_scripts;
-use crate::selection::{read_sources, resolve_locked_plan};
+use crate::selection::resolve_locked_plan;
 use crate::ui::Printer;
-use crate::workspace::{BundleOutput, write_workspace};
+use crate::workspace::{BundleOutput, Place, write_workspace};
 
-pub(super) fn run_render(args: &RenderArgs, sources: &SourceArgs, printer: &Printer) -> Result<()> {
-    let mut trees = read_sources(sources, Some((&args.selection).into()))?;
-    let (mut plan, policy) = resolve_locked_plan(&args.selection, &args.lock, &trees)?;
+use super::each::ImageRun;
+
+pub(super) fn run_render(args: &RenderArgs, run: &ImageRun<'_>) -> Result<()> {
+    let mut trees = run.trees.clone();
+    let (mut plan, policy) = resolve_locked_plan(&args.selection, &args.lock, run.image, &trees)?;
     use_scripts(&args.scripts, &mut plan, &policy, &mut trees)?;
-    print_workspace(&plan, &args.workspace, &trees, printer)
+    let place = run.place_workspace(&args.workspace, &plan);
+    print_workspace(&plan, &place, &trees, run.printer)
 }
 
 /// Writes the workspace and prints what it holds.
 pub(super) fn print_workspace(
     plan: &Plan,
-    args: &WorkspaceArgs,
+    place: &Place,
     trees: &Trees,
     printer: &Printer,
 ) -> Result<()> {
     let lock = Lock::for_preview(plan);
-    let written = write_workspace(plan, &lock, args, trees, printer)?;
+    let written = write_workspace(plan, &lock, place, trees, printer)?;
     if let Some(reason) = &lock.not_admitted {
         printer.print_warning(&format!("not admitted: {reason}"));
     }

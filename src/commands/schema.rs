@@ -8,7 +8,7 @@ use crate::selection::read_sources;
 use crate::ui::Printer;
 
 pub(super) fn run_schema(args: &SchemaArgs, sources: &SourceArgs, printer: &Printer) -> Result<()> {
-    let schemas = list_schemas(&read_sources(sources, None)?)?;
+    let schemas = list_schemas(&read_sources(sources, &[])?)?;
     let names: Vec<&str> = schemas.iter().map(|(name, _)| *name).collect();
     let Some(name) = &args.name else {
         return printer.print_result(&names, || {

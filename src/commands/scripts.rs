@@ -33,7 +33,7 @@ pub(super) fn run_scripts(
     sources: &SourceArgs,
     printer: &Printer,
 ) -> Result<()> {
-    let trees = read_sources(sources, None)?;
+    let trees = read_sources(sources, &[])?;
     match &args.what {
         ScriptsWhat::Export { out } => {
             let files = scripts::export_scripts(&trees.provisioners);

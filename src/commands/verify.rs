@@ -9,7 +9,7 @@ use crate::selection::read_sources;
 use crate::ui::Printer;
 
 pub(super) fn run_verify(args: &VerifyArgs, sources: &SourceArgs, printer: &Printer) -> Result<()> {
-    match inspect_file(args, &read_sources(sources, None)?, printer)? {
+    match inspect_file(args, &read_sources(sources, &[])?, printer)? {
         Inspected::File(output) => {
             printer.print_listing(&output, || format_file(&output))?;
             Ok(output.require_proofs()?)

@@ -11,15 +11,18 @@ use crate::diagnostic::Result;
 use crate::model::plan::Plan;
 use crate::model::policy::Policy;
 
-use super::resolve_node_plan;
+use super::{DefinedImage, resolve_node_plan};
 
 /// The plan of the nodes that a cluster is prepared for.
 ///
 /// # Errors
 /// As [`resolve_node_plan`].
-pub fn resolve_cluster_plan(args: &ClusterArgs, trees: &Trees) -> Result<(Plan, Policy)> {
+pub fn resolve_cluster_plan(
+    args: &ClusterArgs,
+    image: &DefinedImage,
+    trees: &Trees,
+) -> Result<(Plan, Policy)> {
     let selection = SelectionArgs {
-        config: args.config.clone(),
         k8s: args.k8s.clone(),
         runtime: args.runtime,
         cni: args.cni.clone(),
@@ -28,7 +31,7 @@ pub fn resolve_cluster_plan(args: &ClusterArgs, trees: &Trees) -> Result<(Plan, 
         policy: args.policy.policy.clone(),
         ..SelectionArgs::default()
     };
-    resolve_node_plan(&selection, trees)
+    resolve_node_plan(&selection, image, trees)
 }
 
 pub fn cluster_input(args: &ClusterArgs) -> ClusterInput {

@@ -1,12 +1,8 @@
-//! Which images of a definition a verb is about.
+//! A verb for several images: where their workspaces lie, and which of them failed.
 
 use std::path::{Path, PathBuf};
 
-use crate::cli::ImageFields;
-use crate::diagnostic::{Classify, ErrorClass, InputError, Result};
-use crate::model::names::format_suggestion;
-
-use super::{DefinedImage, list_images};
+use crate::diagnostic::{Classify, ErrorClass};
 
 /// Folder of workspaces that have no other name.
 const WORKSPACES: &str = "imagegen-out";
@@ -14,61 +10,6 @@ const WORKSPACES: &str = "imagegen-out";
 /// The workspace of a named image.
 pub fn workspace_path(name: &str) -> PathBuf {
     Path::new(WORKSPACES).join(name)
-}
-
-/// Names of the images that the user asks for; none where the definition has one image or the flags describe it.
-///
-/// # Errors
-/// A name is unknown, or one file would be written for several images.
-pub fn choose_images(fields: &ImageFields<'_>) -> Result<Vec<String>> {
-    if fields.images.names.is_empty() && !fields.images.all {
-        return Ok(Vec::new());
-    }
-    let defined = list_images(fields.selection.config.as_deref())?;
-    let names: Vec<String> = if fields.images.all {
-        defined.iter().map(|image| image.name.clone()).collect()
-    } else {
-        fields.images.names.clone()
-    };
-    check_names(&names, &defined)?;
-    if names.len() > 1 && fields.lock.is_some() {
-        let message = "`--lock` names one lockfile, and each image has its own";
-        return Err(InputError::new(
-            message,
-            "leave it out: the lockfiles are beside the definition",
-        )
-        .into());
-    }
-    Ok(names)
-}
-
-fn check_names(names: &[String], defined: &[DefinedImage]) -> Result<()> {
-    if defined.is_empty() {
-        let remedy = "write `\"images\": {…}` into imagegen.json, or add `--config FILE`";
-        return Err(InputError::new("no image is defined", remedy).into());
-    }
-    let known = |name: &String| defined.iter().any(|image| image.name == *name);
-    match names.iter().find(|name| !known(name)) {
-        None => Ok(()),
-        Some(name) => {
-            let names = defined.iter().map(|image| image.name.as_str());
-            Err(InputError::new(
-                format!("unknown image `{name}`"),
-                format_suggestion(name, names),
-            )
-            .into())
-        }
-    }
-}
-
-/// Arguments for one image: its part of the definition and its workspace.
-pub fn select_image(fields: ImageFields<'_>, name: &str, several: bool) {
-    fields.selection.name = Some(name.to_owned());
-    let Some(out) = fields.out else { return };
-    match out.take() {
-        Some(folder) => *out = Some(if several { folder.join(name) } else { folder }),
-        None => *out = Some(workspace_path(name)),
-    }
 }
 
 /// Images whose verb failed.

@@ -15,7 +15,7 @@ use crate::model::selection::ImageDefinition;
 use crate::ui::Printer;
 
 use super::recompute::check_lock;
-use super::{apply_policy, read_definition, read_input, resolve_updated_plan};
+use super::{DefinedImage, apply_policy, read_definition, read_input, resolve_updated_plan};
 
 /// What becomes of a lockfile that was made from something else.
 #[derive(Debug, Clone, Copy)]
@@ -74,9 +74,11 @@ pub fn lock_path(named: Option<&PathBuf>, default: &Path) -> PathBuf {
 pub fn resolve_locked_plan(
     selection: &SelectionArgs,
     lock: &LockUseArgs,
+    image: &DefinedImage,
     trees: &Trees,
 ) -> Result<(Plan, Policy)> {
-    let (definition, default) = read_definition(selection, trees)?;
+    let definition = read_definition(selection, image, trees)?;
+    let default = image.lock_path();
     resolve_locked_definition(&definition, &default, selection, lock, trees, Stale::Refuse)
 }
 
@@ -87,10 +89,12 @@ pub fn resolve_locked_plan(
 pub fn resolve_viewed_plan(
     selection: &SelectionArgs,
     lock: &LockUseArgs,
+    image: &DefinedImage,
     trees: &Trees,
     printer: &Printer,
 ) -> Result<(Plan, Policy)> {
-    let (definition, default) = read_definition(selection, trees)?;
+    let definition = read_definition(selection, image, trees)?;
+    let default = image.lock_path();
     resolve_locked_definition(
         &definition,
         &default,
@@ -108,9 +112,11 @@ pub fn resolve_viewed_plan(
 pub fn resolve_bake_plan(
     selection: &SelectionArgs,
     lock: &LockUseArgs,
+    image: &DefinedImage,
     trees: &Trees,
 ) -> Result<(Plan, Policy)> {
-    let (mut definition, default) = read_definition(selection, trees)?;
+    let mut definition = read_definition(selection, image, trees)?;
+    let default = image.lock_path();
     if definition.image_version.is_none() {
         definition.image_version = Some(ImageVersion::from_time(clock::current_time())?);
     }

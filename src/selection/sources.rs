@@ -14,16 +14,43 @@ use crate::embedded::{OwnFile, Tree, sha256_hex};
 use crate::io::fs;
 use crate::model::selection::ImageDefinition;
 
-use super::{DefinedImage, DefinitionName, list_images, load_image, read_input_tree, read_trees};
+use super::{DefinedImage, read_input_tree, read_trees};
 
 /// Files by their path in a tree.
 type OwnFiles = BTreeMap<String, OwnFile>;
 
 /// A folder that the user brings, and the flag or field that names it.
-#[derive(Debug)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 struct Folder {
     flag: &'static str,
     path: PathBuf,
+}
+
+/// The folders that lie over the built-in trees, each once, in the order in which they are laid.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct OwnFolders {
+    targets: Vec<Folder>,
+    steps: Vec<Folder>,
+    component_files: Vec<Folder>,
+}
+
+impl OwnFolders {
+    /// Those of the definitions, then those of the flags.
+    ///
+    /// # Errors
+    /// A definition names a folder that is not below its own.
+    fn list(sources: &SourceArgs, images: &[DefinedImage]) -> Result<Self> {
+        Ok(Self {
+            targets: list_folders("--targets", images, |it| &it.targets, &sources.targets)?,
+            steps: list_folders("--steps", images, |it| &it.steps, &sources.steps)?,
+            component_files: list_folders(
+                "--component-files",
+                images,
+                |it| &it.component_files,
+                &sources.component_files,
+            )?,
+        })
+    }
 }
 
 /// Folders of one kind: those of the definitions, then those of the flags. Flags are the operator's and may name any
@@ -37,22 +64,11 @@ fn list_folders(
     let mut paths: Vec<PathBuf> = Vec::new();
     for image in images {
         for name in field(&image.definition) {
-            let path = image.folder().join(name);
-            if !fs::is_below(image.folder(), Path::new(name)) {
-                let message = format!(
-                    "{}: the folder `{name}` does not lie below the folder of the definition",
-                    image.path.display()
-                );
-                let remedy = format!(
-                    "move it there, or name it on the command line: `{flag} {}`",
-                    path.display()
-                );
-                return Err(InputError::new(message, remedy).into());
-            }
-            paths.push(path);
+            paths.push(find_own_folder(flag, image, name)?);
         }
     }
     paths.extend(given.iter().cloned());
+
     let mut seen = BTreeSet::new();
     paths.retain(|path| seen.insert(path.clone()));
     Ok(paths
@@ -61,38 +77,81 @@ fn list_folders(
         .collect())
 }
 
-/// The named image. A verb that is about no image in particular gets what all of them bring.
-fn find_images(name: DefinitionName<'_>) -> Result<Vec<DefinedImage>> {
-    if name.image.is_some() || name.config.is_some() {
-        return Ok(vec![load_image(name)?]);
+/// A folder that a definition names.
+fn find_own_folder(flag: &str, image: &DefinedImage, name: &str) -> Result<PathBuf> {
+    let path = image.folder().join(name);
+    if fs::is_below(image.folder(), Path::new(name)) {
+        return Ok(path);
     }
-    list_images(None)
+    let message = format!(
+        "{}: the folder `{name}` does not lie below the folder of the definition",
+        image.path.display()
+    );
+    let remedy = format!(
+        "move it there, or name it on the command line: `{flag} {}`",
+        path.display()
+    );
+    Err(InputError::new(message, remedy).into())
 }
 
-/// The trees with the folders of the flags, and of an image definition if the verb has one.
+/// The trees of several images. The catalog is read once, and images with the same folders share their trees.
+#[derive(Debug)]
+pub struct TreeSet<'a> {
+    sources: &'a SourceArgs,
+    base: Trees,
+    laid: Vec<(OwnFolders, Trees)>,
+}
+
+impl<'a> TreeSet<'a> {
+    /// # Errors
+    /// The directory of `--manifests` cannot be read.
+    pub fn read(sources: &'a SourceArgs) -> Result<Self> {
+        Ok(Self {
+            sources,
+            base: read_trees(sources.manifests.as_deref())?,
+            laid: Vec::new(),
+        })
+    }
+
+    /// The trees with the folders of the flags and of these definitions.
+    ///
+    /// # Errors
+    /// A directory cannot be read, or holds a file that has no place there.
+    pub fn lay_folders(&mut self, images: &[DefinedImage]) -> Result<Trees> {
+        let folders = OwnFolders::list(self.sources, images)?;
+        let known = self.laid.iter().find(|(known, _)| *known == folders);
+        if let Some((_, trees)) = known {
+            return Ok(trees.clone());
+        }
+
+        let trees = lay_folders(self.base.clone(), &folders)?;
+        self.laid.push((folders, trees.clone()));
+        Ok(trees)
+    }
+}
+
+/// The trees with the folders of the flags, and of the image definitions that the verb is about.
 ///
 /// # Errors
 /// A directory cannot be read, or holds a file that has no place there.
-pub fn read_sources(sources: &SourceArgs, image: Option<DefinitionName<'_>>) -> Result<Trees> {
-    let mut trees = read_trees(sources.manifests.as_deref())?;
-    let images = image.map(find_images).transpose()?.unwrap_or_default();
-    for folder in list_folders("--targets", &images, |it| &it.targets, &sources.targets)? {
-        let files = read_targets(&folder)?;
+pub fn read_sources(sources: &SourceArgs, images: &[DefinedImage]) -> Result<Trees> {
+    TreeSet::read(sources)?.lay_folders(images)
+}
+
+fn lay_folders(mut trees: Trees, folders: &OwnFolders) -> Result<Trees> {
+    for folder in &folders.targets {
+        let files = read_targets(folder)?;
         // A target is its whole folder: no file of a built-in one remains.
         let is_replaced = |path: &str| folder_of(path).is_some_and(|name| has_folder(&files, name));
         trees.packer = trees.packer.lay_over(files.clone(), is_replaced);
     }
-    for folder in list_folders("--steps", &images, |it| &it.steps, &sources.steps)? {
-        trees.provisioners = steps::lay_steps(trees.provisioners, &folder)?;
+    for folder in &folders.steps {
+        trees.provisioners = steps::lay_steps(trees.provisioners, folder)?;
     }
-    for folder in list_folders(
-        "--component-files",
-        &images,
-        |it| &it.component_files,
-        &sources.component_files,
-    )? {
-        trees.catalog = trees.catalog.with_components(read_components(&folder)?);
+    for folder in &folders.component_files {
+        trees.catalog = trees.catalog.with_components(read_components(folder)?);
     }
+
     let own = [&trees.packer, &trees.provisioners, trees.catalog.tree()].map(list_digests);
     trees.own_files = own.into_iter().flatten().collect();
     Ok(trees)

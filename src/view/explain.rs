@@ -19,7 +19,7 @@ use crate::model::variable::Variable;
 use crate::render::load_target;
 
 use crate::catalog::Trees;
-use crate::selection::{predict_machine, resolve_node_plan};
+use crate::selection::{DefinedImage, predict_machine, resolve_node_plan};
 
 use catalog::find_program_name;
 pub use words::read_words;
@@ -39,8 +39,12 @@ pub struct Explanation {
 ///
 /// # Errors
 /// The selection cannot be resolved, or the name is unknown.
-pub fn explain_name(args: &ExplainArgs, trees: &Trees) -> Result<(Vec<Explanation>, Plan)> {
-    let (names, plan) = index_names(&args.selection, trees)?;
+pub fn explain_name(
+    args: &ExplainArgs,
+    image: &DefinedImage,
+    trees: &Trees,
+) -> Result<(Vec<Explanation>, Plan)> {
+    let (names, plan) = index_names(&args.selection, image, trees)?;
     let found = names.find(&args.name).map(<[Explanation]>::to_vec);
     let found = match found {
         Some(found) => found,
@@ -53,8 +57,12 @@ pub fn explain_name(args: &ExplainArgs, trees: &Trees) -> Result<(Vec<Explanatio
 ///
 /// # Errors
 /// The selection cannot be resolved, or the catalog cannot be read.
-pub fn index_names(selection: &SelectionArgs, trees: &Trees) -> Result<(Index, Plan)> {
-    let (plan, _) = resolve_node_plan(selection, trees)?;
+pub fn index_names(
+    selection: &SelectionArgs,
+    image: &DefinedImage,
+    trees: &Trees,
+) -> Result<(Index, Plan)> {
+    let (plan, _) = resolve_node_plan(selection, image, trees)?;
     let mut index = Index::default();
     index.add_components(&plan, trees)?;
     index.add_pause(&plan);

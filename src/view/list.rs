@@ -11,7 +11,7 @@ use crate::diagnostic::{InputError, Result};
 use crate::guest::read_steps;
 use crate::model::component::{Component, Pin};
 use crate::render;
-use crate::selection::{list_images, workspace_path};
+use crate::selection::{Definitions, workspace_path};
 
 use crate::catalog::Trees;
 
@@ -196,7 +196,8 @@ fn list_steps(trees: &Trees) -> Result<Rows> {
 
 /// What a pipeline needs to build each image by itself.
 fn list_defined_images(config: Option<&Path>) -> Result<Rows> {
-    let images = list_images(config)?;
+    let definitions = Definitions::load(config)?;
+    let images = definitions.images();
     // A pipeline whose matrix is empty would build nothing, and succeed.
     if images.is_empty() {
         let place = config.map_or_else(
@@ -206,7 +207,7 @@ fn list_defined_images(config: Option<&Path>) -> Result<Rows> {
         let message = format!("no image is defined: {place} is missing or has no image definition");
         return Err(InputError::new(message, "run `imagegen init`, or add `--config FILE`").into());
     }
-    let rows = images.into_iter().map(|image| {
+    let rows = images.iter().map(|image| {
         let definition = &image.definition;
         let value = json!({
             "name": image.name, "config": image.config(), "target": definition.target,

@@ -6,7 +6,7 @@ use imagegen::diagnostic::{Error, Result};
 use imagegen::join::{Form, JoinData, JoinInput, Places, Secrets, Token, build_join_data};
 use imagegen::model::plan::Plan;
 use imagegen::model::secret::Secret;
-use imagegen::selection::{read_places, read_sources, resolve_node_plan};
+use imagegen::selection::{DefinedImage, read_places, read_sources, resolve_node_plan};
 
 struct Node {
     trees: Trees,
@@ -16,8 +16,10 @@ struct Node {
 
 impl Node {
     fn new() -> Self {
-        let trees = read_sources(&SourceArgs::default(), None).expect("trees");
-        let (plan, _) = resolve_node_plan(&SelectionArgs::default(), &trees).expect("plan");
+        let trees = read_sources(&SourceArgs::default(), &[]).expect("trees");
+        let (plan, _) =
+            resolve_node_plan(&SelectionArgs::default(), &DefinedImage::empty(), &trees)
+                .expect("plan");
         let places = read_places(&trees, false).expect("places");
         Self {
             trees,

@@ -2,8 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::cli::{ClusterArgs, JoinDataArgs, SelectionArgs};
-use crate::diagnostic::{InputError, Result};
+use crate::diagnostic::{Error, InputError, Result};
 use crate::io::fs;
 use crate::model::json;
 use crate::model::names::format_suggestion;
@@ -13,42 +12,6 @@ use super::inputs::{load_keys, read_input, read_input_names};
 
 /// Definition in the working folder that is read without a flag.
 const DEFAULT: &str = "imagegen.json";
-
-/// Which image of which definition.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct DefinitionName<'a> {
-    /// `--config`
-    pub config: Option<&'a Path>,
-    /// One of several images.
-    pub image: Option<&'a str>,
-}
-
-impl<'a> From<&'a SelectionArgs> for DefinitionName<'a> {
-    fn from(args: &'a SelectionArgs) -> Self {
-        Self {
-            config: args.config.as_deref(),
-            image: args.name.as_deref(),
-        }
-    }
-}
-
-impl<'a> From<&'a ClusterArgs> for DefinitionName<'a> {
-    fn from(args: &'a ClusterArgs) -> Self {
-        Self {
-            config: args.config.as_deref(),
-            image: None,
-        }
-    }
-}
-
-impl<'a> From<&'a JoinDataArgs> for DefinitionName<'a> {
-    fn from(args: &'a JoinDataArgs) -> Self {
-        Self {
-            config: args.config.as_deref(),
-            image: None,
-        }
-    }
-}
 
 /// An image as a definition has it, with the values that it shares with others.
 #[derive(Debug, Clone)]
@@ -62,7 +25,9 @@ pub struct DefinedImage {
 }
 
 impl DefinedImage {
-    fn empty() -> Self {
+    /// No definition at all: the flags say everything.
+    #[must_use]
+    pub fn empty() -> Self {
         let definition = ImageDefinition::default();
         Self {
             name: "imagegen".to_owned(),
@@ -97,49 +62,129 @@ impl DefinedImage {
     }
 }
 
-/// The named image; without a name, the only one.
-///
-/// # Errors
-/// A definition cannot be read, there is no such image, or there are several.
-pub fn load_image(name: DefinitionName<'_>) -> Result<DefinedImage> {
-    let (config, image) = split_config(name.config);
-    let mut images = list_images(config)?;
-    let Some(wanted) = name.image.or(image) else {
-        return match images.len() {
-            0 => Ok(DefinedImage::empty()),
-            1 => Ok(images.remove(0)),
-            _ => Err(refuse_several(config, &images)),
-        };
-    };
-    if let Some(at) = images.iter().position(|image| image.name == wanted) {
-        return Ok(images.remove(at));
-    }
-    let names = images.iter().map(|image| image.name.as_str());
-    let message = format!("{}: unknown image `{wanted}`", show_config(config));
-    Err(InputError::new(message, format_suggestion(wanted, names)).into())
+/// The images of a definition or of a folder of definitions, by name. Each file is read and parsed once.
+#[derive(Debug, Clone)]
+pub struct Definitions {
+    file: String,
+    images: Vec<DefinedImage>,
 }
 
-/// Every image of a definition or of a folder of definitions, by name.
-///
-/// # Errors
-/// A definition cannot be read, or two images have one name.
-pub fn list_images(config: Option<&Path>) -> Result<Vec<DefinedImage>> {
-    let mut images = Vec::new();
-    for (path, bytes) in read_definitions(config)? {
-        let definition: ImageDefinition = json::parse_json(&path.display().to_string(), &bytes)?;
-        images.extend(split_images(definition, &path)?);
+impl Definitions {
+    /// Reads the definition, the folder of definitions or the one image of several (`FILE#NAME`) that is named;
+    /// without a name, the definition of the working folder if there is one.
+    ///
+    /// # Errors
+    /// A definition cannot be read, two images have one name, or there is no image `NAME`.
+    pub fn load(config: Option<&Path>) -> Result<Self> {
+        let (config, wanted) = split_config(config);
+        let file = config.unwrap_or(Path::new(DEFAULT)).display().to_string();
+        let mut images = Vec::new();
+        for (path, bytes) in read_definitions(config)? {
+            let definition: ImageDefinition =
+                json::parse_json(&path.display().to_string(), &bytes)?;
+            images.extend(split_images(definition, &path)?);
+        }
+
+        images.sort_by(|one, other| one.name.cmp(&other.name));
+        refuse_doubles(&images)?;
+
+        let definitions = Self { file, images };
+        match wanted {
+            None => Ok(definitions),
+            Some(name) => definitions.keep_only(name),
+        }
     }
-    images.sort_by(|one, other| one.name.cmp(&other.name));
-    if let Some(twice) = images.windows(2).find(|pair| pair[0].name == pair[1].name) {
-        let message = format!(
-            "`{}` is in {} and {}",
-            twice[0].name,
-            twice[0].path.display(),
-            twice[1].path.display()
-        );
-        return Err(InputError::new(message, "give each image a name of its own").into());
+
+    #[must_use]
+    pub fn images(&self) -> &[DefinedImage] {
+        &self.images
     }
-    Ok(images)
+
+    /// The only image; an empty definition where nothing is defined, because flags may say everything.
+    ///
+    /// # Errors
+    /// There are several images.
+    pub fn require_one(&self) -> Result<DefinedImage> {
+        match self.images.as_slice() {
+            [] => Ok(DefinedImage::empty()),
+            [image] => Ok(image.clone()),
+            _ => Err(self.refuse_several()),
+        }
+    }
+
+    /// The images with these names, in their order.
+    ///
+    /// # Errors
+    /// Nothing is defined, or a name is unknown.
+    pub fn choose_named(&self, names: &[String]) -> Result<Vec<&DefinedImage>> {
+        self.require_any()?;
+        let mut chosen = Vec::new();
+        for name in names {
+            let Some(image) = self.find(name) else {
+                return Err(self.refuse_name(name, format!("unknown image `{name}`")));
+            };
+            chosen.push(image);
+        }
+        Ok(chosen)
+    }
+
+    /// # Errors
+    /// Nothing is defined.
+    pub fn require_any(&self) -> Result<()> {
+        if !self.images.is_empty() {
+            return Ok(());
+        }
+        let remedy = "write `\"images\": {…}` into imagegen.json, or add `--config FILE`";
+        Err(InputError::new("no image is defined", remedy).into())
+    }
+
+    fn find(&self, name: &str) -> Option<&DefinedImage> {
+        self.images.iter().find(|image| image.name == name)
+    }
+
+    fn keep_only(mut self, name: &str) -> Result<Self> {
+        if self.find(name).is_none() {
+            let message = format!("{}: unknown image `{name}`", self.file);
+            return Err(self.refuse_name(name, message));
+        }
+        self.images.retain(|image| image.name == name);
+        Ok(self)
+    }
+
+    fn refuse_name(&self, name: &str, message: String) -> Error {
+        let names = self.images.iter().map(|image| image.name.as_str());
+        InputError::new(message, format_suggestion(name, names)).into()
+    }
+
+    fn refuse_several(&self) -> Error {
+        let names: Vec<&str> = self
+            .images
+            .iter()
+            .map(|image| image.name.as_str())
+            .collect();
+        let file = &self.file;
+        InputError::new(
+            format!("{file} defines several images: {}", names.join(", ")),
+            format!(
+                "name images after the verb, add `--all`, or use `--config {file}#{}`",
+                names[0]
+            ),
+        )
+        .into()
+    }
+}
+
+fn refuse_doubles(images: &[DefinedImage]) -> Result<()> {
+    let Some(twice) = images.windows(2).find(|pair| pair[0].name == pair[1].name) else {
+        return Ok(());
+    };
+    let message = format!(
+        "`{}` is in {} and {}",
+        twice[0].name,
+        twice[0].path.display(),
+        twice[1].path.display()
+    );
+    Err(InputError::new(message, "give each image a name of its own").into())
 }
 
 /// `FILE#NAME` as file and name. A file whose name holds `#` is itself.
@@ -151,23 +196,6 @@ fn split_config(config: Option<&Path>) -> (Option<&Path>, Option<&str>) {
         }
         _ => (config, None),
     }
-}
-
-fn show_config(config: Option<&Path>) -> String {
-    config.unwrap_or(Path::new(DEFAULT)).display().to_string()
-}
-
-fn refuse_several(config: Option<&Path>, images: &[DefinedImage]) -> crate::diagnostic::Error {
-    let names: Vec<&str> = images.iter().map(|image| image.name.as_str()).collect();
-    let file = show_config(config);
-    InputError::new(
-        format!("{file} defines several images: {}", names.join(", ")),
-        format!(
-            "name images after the verb, add `--all`, or use `--config {file}#{}`",
-            names[0]
-        ),
-    )
-    .into()
 }
 
 fn read_definitions(config: Option<&Path>) -> Result<Vec<(PathBuf, Vec<u8>)>> {
