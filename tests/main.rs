@@ -53,3 +53,4 @@ mod tidy;
 mod trust;
 mod values;
 mod verify;
+mod wine;

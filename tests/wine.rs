@@ -1,0 +1,405 @@
+//! Wine's own programs and calls as a second opinion on what the guest's abilities ask of Windows.
+//!
+//! A case that begins with `differs: ` shows something that Wine is known
+//! to do otherwise than Windows, so that the list of differences stays true.
+
+mod machine;
+mod package;
+mod services;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use imagegen::model::command_line::command_line;
+use regex_lite::{Captures, Regex};
+
+use crate::support::root;
+use machine::Machine;
+use package::make_package;
+use services::SERVICES;
+
+type Case = (&'static str, fn(&Machine));
+
+/// Everything but services. All run on one machine, one after the other, because a prefix takes seconds to make.
+const CASES: &[Case] = &[
+    (
+        "words of a command line come back as they were",
+        split_words,
+    ),
+    ("cmd hands words on as they were", hand_words_to_cmd),
+    ("a negative exit code is not at least 1", end_below_zero),
+    (
+        "differs: what follows || runs after a success, too",
+        go_on_after_success,
+    ),
+    (
+        "setup-complete.cmd starts nothing after a first boot that failed",
+        complete_setup,
+    ),
+    ("differs: IF takes /id for its option /i", read_option_of_if),
+    ("a number of 32 bits has all of them", keep_number),
+    ("an empty list is a value of its own", keep_empty_list),
+    ("a text with variables stays unexpanded", keep_variables),
+    ("the value without a name is one", keep_default),
+    ("a slash in a key's name is no level", keep_slash),
+    ("names of values have no case", ignore_case),
+    (
+        "a value that is not there is removed: 2",
+        remove_absent_value,
+    ),
+    ("a move replaces a file", replace_file),
+    ("a move does not replace a folder", replace_folder),
+    (
+        "a move does not replace a file that is open",
+        replace_open_file,
+    ),
+    ("a copy is read-only like its source", copy_read_only),
+    ("a read-only file is not deleted", delete_read_only),
+    (
+        "differs: a read-only file is replaced and written",
+        replace_read_only,
+    ),
+    (
+        "a package gets its properties and leaves a log",
+        install_package,
+    ),
+    ("a package that is not there fails", install_absent_package),
+    ("a task without encoding is taken", create_plain_task),
+    (
+        "a task that is not there cannot be removed by schtasks",
+        delete_absent_task,
+    ),
+    (
+        "differs: a task whose XML says UTF-8 is taken",
+        create_utf8_task,
+    ),
+    (
+        "differs: icacls, netsh, secedit and shutdown do nothing",
+        call_stubs,
+    ),
+];
+
+#[test]
+fn abilities_do_under_wine_what_the_laws_say() {
+    let Some(machine) = Machine::start() else {
+        return;
+    };
+    let mut failed = Vec::new();
+    for (name, case) in CASES.iter().chain(SERVICES) {
+        if catch_unwind(AssertUnwindSafe(|| case(&machine))).is_err() {
+            failed.push(*name);
+        }
+    }
+    assert!(failed.is_empty(), "{}", failed.join("\n"));
+}
+
+fn guest_script(name: &str) -> String {
+    let path = root().join("provisioners").join(name);
+    std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{name}: {error}"))
+}
+
+/// `Join-Argument` with the patterns that stand in the script.
+fn join_arguments(words: &[&str]) -> String {
+    let script = guest_script("engine/Native.ps1");
+    let body = script.split("function Join-Argument {").nth(1).unwrap();
+    let body = body.split("\n}\n").next().unwrap();
+    let quoted = Regex::new(r"-notmatch '([^']+)'").unwrap();
+    let quoted = Regex::new(&quoted.captures(body).unwrap()[1]).unwrap();
+    let steps: Vec<(Regex, String)> = Regex::new(r"-replace '([^']+)', '([^']+)'")
+        .unwrap()
+        .captures_iter(body)
+        .map(|found| (Regex::new(&found[1]).unwrap(), found[2].to_owned()))
+        .collect();
+    assert_eq!(steps.len(), 2);
+
+    let mut line = Vec::new();
+    for word in words {
+        let mut text = (*word).to_owned();
+        if text.is_empty() || quoted.is_match(&text) {
+            for (pattern, replacement) in &steps {
+                text = pattern.replace_all(&text, replacement).into_owned();
+            }
+            text = format!("\"{text}\"");
+        }
+        line.push(text);
+    }
+    line.join(" ")
+}
+
+const WORDS: [&str; 12] = [
+    "plain",
+    "",
+    "a b",
+    r"C:\Program Files\x\",
+    r"C:\x\",
+    r#"say "hello""#,
+    r#"\" \\" \\\"#,
+    r"\\server\share a\",
+    "--taints=key=value:NoSchedule,other=:NoExecute",
+    "tab\there",
+    "caf\u{e9} \u{4e2d}",
+    "%PATH% & | < > ^",
+];
+
+fn split_words(machine: &Machine) {
+    let owned: Vec<String> = WORDS.iter().map(|word| (*word).to_owned()).collect();
+    let lines = [
+        format!("x.exe {}", join_arguments(&WORDS)),
+        command_line("x.exe", &owned),
+    ];
+    machine.write(r"C:\lines.txt", lines.join("\n"));
+    let expected = WORDS.join("\u{1}");
+    let text = machine.call(&["split", r"C:\lines.txt"]);
+    assert_eq!(text, format!("{expected}\n{expected}"));
+}
+
+fn hand_words_to_cmd(machine: &Machine) {
+    // Inside of quotes cmd changes nothing but variables.
+    let words = ["a b", "c & d", "", r"e f\"];
+    let line = format!(
+        r"cmd.exe /s /c C:\native.exe words {}",
+        join_arguments(&words)
+    );
+    let ran = machine.run_line(&line);
+    assert_eq!(
+        (ran.code, ran.text.trim_end()),
+        (0, words.join("\u{1}").as_str())
+    );
+}
+
+fn end_below_zero(machine: &Machine) {
+    let script = "@echo off\nC:\\native.exe exit -196608\nif errorlevel 1 echo at least 1\n\
+                  if not %errorlevel%==0 echo not 0\n";
+    assert_eq!(machine.run_script(script).text, "not 0\n");
+}
+
+fn go_on_after_success(machine: &Machine) {
+    for code in ["0", "8"] {
+        let script = format!("@echo off\nC:\\native.exe exit {code} || exit /b 1\necho went on\n");
+        assert_eq!(machine.run_script(&script).text, "");
+    }
+}
+
+/// The template with folders of the machine, without the words that Wine's `if` takes for its own.
+fn format_setup_complete() -> String {
+    let template = guest_script("templates/setup-complete.cmd");
+    let tags = Regex::new(r"\{\{ ([a-z]+)\.[A-Za-z]+ \}\}").unwrap();
+    let text = tags.replace_all(&template, |found: &Captures| {
+        if &found[1] == "paths" {
+            r"C:\state"
+        } else {
+            "1"
+        }
+        .to_owned()
+    });
+    assert!(!text.contains("{{"), "{text}");
+    text.replace(" /id 1", "")
+}
+
+fn complete_setup(machine: &Machine) {
+    let text = format_setup_complete();
+    let start = "sc.exe start cloudbase-init";
+    assert!(text.contains(start));
+    let text = text.replace(start, "echo cloudbase-init is started");
+    std::fs::create_dir_all(machine.path(r"C:\state")).unwrap();
+
+    for (code, goes_on) in [("0", true), ("8", false), ("-196608", false)] {
+        machine.write(r"C:\exit-code.txt", code);
+        machine.write(r"C:\state\firstboot.log", "");
+        machine.run_script(&text);
+        let log = machine.read(r"C:\state\firstboot.log");
+        assert_eq!(log.contains("is started"), goes_on, "{code}: {log}");
+    }
+}
+
+fn read_option_of_if(machine: &Machine) {
+    let ran = machine.run_script("@echo off\nif not 1==0 C:\\native.exe words /id & exit /b 1\n");
+    assert!(ran.text.contains("Syntax error"), "{}", ran.text);
+}
+
+const KEY: &str = r"Software\imagegen-wine";
+
+/// Writes a value and gives what is read: the number of its kind and its bytes.
+fn keep_value(machine: &Machine, name: &str, kind: &str, bytes: &str) -> String {
+    let set = machine.call(&["set-value", KEY, name, kind, bytes]);
+    assert_eq!(set, "0");
+    machine.call(&["get-value", KEY, name])
+}
+
+fn query_value(machine: &Machine, arguments: &[&str]) -> String {
+    let key = format!(r"HKLM\{KEY}");
+    let words: Vec<&str> = ["query", &key]
+        .into_iter()
+        .chain(arguments.to_vec())
+        .collect();
+    machine.run("reg", &words).text
+}
+
+fn keep_number(machine: &Machine) {
+    assert_eq!(keep_value(machine, "Number", "4", "ffffffff"), "4 ffffffff");
+    let text = query_value(machine, &["/v", "Number"]);
+    assert!(text.contains("REG_DWORD    0xffffffff"), "{text}");
+}
+
+fn keep_empty_list(machine: &Machine) {
+    assert_eq!(keep_value(machine, "List", "7", "0000"), "7 0000");
+    let text = query_value(machine, &["/v", "List"]);
+    assert!(text.contains("List    REG_MULTI_SZ"), "{text}");
+}
+
+fn keep_variables(machine: &Machine) {
+    let bytes = "25005000250000 00".replace(' ', "");
+    let found = keep_value(machine, "Variables", "2", &bytes);
+    assert_eq!(found, format!("2 {bytes}"));
+    let text = query_value(machine, &["/v", "Variables"]);
+    assert!(text.contains("REG_EXPAND_SZ    %P%"), "{text}");
+}
+
+fn keep_default(machine: &Machine) {
+    assert_eq!(keep_value(machine, "", "1", "41000000"), "1 41000000");
+    let text = query_value(machine, &["/ve"]);
+    assert!(text.contains("REG_SZ    A"), "{text}");
+}
+
+fn keep_slash(machine: &Machine) {
+    let key = format!(r"{KEY}\RC4 128/128");
+    let set = machine.call(&["set-value", &key, "Enabled", "4", "00000000"]);
+    assert_eq!(set, "0");
+    let text = query_value(machine, &["/s"]);
+    assert!(text.contains("\\RC4 128/128\n"), "{text}");
+}
+
+fn ignore_case(machine: &Machine) {
+    keep_value(machine, "Case", "4", "01000000");
+    let found = machine.call(&["get-value", &KEY.to_uppercase(), "cASE"]);
+    assert_eq!(found, "4 01000000");
+}
+
+fn remove_absent_value(machine: &Machine) {
+    keep_value(machine, "There", "4", "01000000");
+    assert_eq!(machine.call(&["delete-value", KEY, "None"]), "2");
+    assert_eq!(machine.call(&["delete-value", KEY, "There"]), "0");
+}
+
+fn replace_file(machine: &Machine) {
+    machine.write(r"C:\old.txt", "old");
+    machine.write(r"C:\old.txt.partial", "new");
+    let moved = machine.call(&["move", r"C:\old.txt.partial", r"C:\old.txt"]);
+    assert_eq!(moved, "0");
+    assert_eq!(machine.read(r"C:\old.txt"), "new");
+    assert!(!machine.path(r"C:\old.txt.partial").exists());
+}
+
+fn replace_folder(machine: &Machine) {
+    machine.write(r"C:\file.txt", "new");
+    std::fs::create_dir_all(machine.path(r"C:\folder")).unwrap();
+    let moved = machine.call(&["move", r"C:\file.txt", r"C:\folder"]);
+    assert_eq!(moved, "5");
+}
+
+fn replace_open_file(machine: &Machine) {
+    machine.write(r"C:\open.txt", "old");
+    machine.write(r"C:\open.txt.partial", "new");
+    let words = ["move-onto-open", r"C:\open.txt.partial", r"C:\open.txt"];
+    assert_eq!(machine.call(&[&words[..], &["read"]].concat()), "5");
+    assert_eq!(machine.read(r"C:\open.txt"), "old");
+}
+
+/// A file with the attribute read-only.
+fn write_read_only(machine: &Machine, path: &str) {
+    machine.write(path, "old");
+    assert_eq!(machine.run("attrib", &["+r", path]).code, 0);
+}
+
+fn copy_read_only(machine: &Machine) {
+    write_read_only(machine, r"C:\source.txt");
+    let copied = machine.call(&["copy", r"C:\source.txt", r"C:\copied.txt"]);
+    assert_eq!(copied, "0");
+    let attributes = machine.call(&["attributes", r"C:\copied.txt"]);
+    assert_eq!(attributes.parse::<u32>().unwrap() & 1, 1);
+}
+
+fn delete_read_only(machine: &Machine) {
+    write_read_only(machine, r"C:\kept.txt");
+    assert_eq!(machine.call(&["delete", r"C:\kept.txt"]), "5");
+}
+
+fn replace_read_only(machine: &Machine) {
+    write_read_only(machine, r"C:\written.txt");
+    machine.write(r"C:\written.txt.partial", "new");
+    // Of a root user: anybody else is refused.
+    if machine.call(&["write", r"C:\written.txt"]) == "0" {
+        let words = ["move", r"C:\written.txt.partial", r"C:\written.txt"];
+        assert_eq!(machine.call(&words), "0");
+    }
+}
+
+fn install_package(machine: &Machine) {
+    let package = machine.path(r"C:\said.msi");
+    make_package(&package);
+    // The line of Install-Msi, whose pattern quotes the value and not the whole word.
+    let script = guest_abilities();
+    assert!(script.contains("/i `\"$Package`\" /qn /norestart /l*v `\"$Log`\""));
+    assert!(script.contains(r#"-replace '^([^=]+)=(.*\s.*)$', '$1="$2"'"#));
+    let line = r#"msiexec.exe /i "C:\said.msi" /qn /norestart /l*v "C:\said.log" SAID="a value""#;
+    assert_eq!(machine.run_line(line).code, 0);
+    let found = machine.run(
+        "reg",
+        &["query", r"HKLM\Software\imagegen-msi", "/v", "said"],
+    );
+    assert!(found.text.contains("REG_SZ    a value"), "{}", found.text);
+    assert!(machine.path(r"C:\said.log").exists());
+}
+
+/// All scripts of the platform as one text.
+fn guest_abilities() -> String {
+    let folder = root().join("provisioners/engine");
+    let files = walkdir::WalkDir::new(folder).sort_by_file_name();
+    let mut text = String::new();
+    for file in files {
+        let file = file.unwrap();
+        if file.file_type().is_file() {
+            text += &std::fs::read_to_string(file.path()).unwrap();
+        }
+    }
+    text
+}
+
+fn install_absent_package(machine: &Machine) {
+    let ran = machine.run_line(r#"msiexec.exe /i "C:\none.msi" /qn /norestart"#);
+    assert_ne!(ran.code, 0);
+}
+
+/// A task in XML with the first line that is given.
+fn create_task(machine: &Machine, declaration: &str) -> i32 {
+    let task = format!(
+        "{declaration}\r\n<Task version=\"1.2\" xmlns=\"http://schemas.microsoft.com/windows/2004/02/mit/task\">\
+         <Triggers><BootTrigger><Enabled>true</Enabled></BootTrigger></Triggers><Actions><Exec>\
+         <Command>C:\\native.exe</Command></Exec></Actions></Task>"
+    );
+    machine.write(r"C:\task.xml", task);
+    let words = ["/create", "/tn", "imagegen", "/xml", r"C:\task.xml", "/f"];
+    machine.run("schtasks", &words).code
+}
+
+fn create_plain_task(machine: &Machine) {
+    assert_eq!(create_task(machine, "<?xml version=\"1.0\"?>"), 0);
+    assert_ne!(create_task(machine, "<?xml version="), 0);
+}
+
+fn delete_absent_task(machine: &Machine) {
+    let words = ["/delete", "/tn", "none", "/f"];
+    assert_eq!(machine.run("schtasks", &words).code, 1);
+}
+
+fn create_utf8_task(machine: &Machine) {
+    let declaration = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>";
+    assert_eq!(create_task(machine, declaration), 0);
+}
+
+fn call_stubs(machine: &Machine) {
+    let nonsense = ["icacls", "netsh", "secedit", "shutdown"];
+    for program in nonsense {
+        let ran = machine.run(program, &["/no-such-option"]);
+        assert_eq!(ran.code, 0, "{program}: {}", ran.text);
+    }
+}
