@@ -5,7 +5,7 @@
     ExcludeRules = @(
         # No person calls these functions: the engine does, and `-Mode test` is its way to change nothing.
         'PSUseShouldProcessForStateChangingFunctions'
-        # A setter declares each field of its resource type, and the simulation each parameter of Windows.ps1;
+        # A setter declares each field of its resource type, and the simulation each parameter of Windows;
         # tests/guest_static/analyzer.rs finds the others.
         'PSReviewUnusedParameter'
         # What functions give is private to the modules that load them.

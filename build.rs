@@ -19,6 +19,9 @@ use zip::{CompressionMethod, DateTime, System, ZipWriter};
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
+/// Folders below `provisioners` whose scripts go into the guest. The crate gets the same list.
+const SCRIPT_FOLDERS: [&str; 4] = ["engine", "engine/windows", "node", "resources"];
+
 fn main() -> Outcome<()> {
     let root =
         PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").ok_or("cargo sets CARGO_MANIFEST_DIR")?);
@@ -46,6 +49,10 @@ fn main() -> Outcome<()> {
         }
         writeln!(source, "];")?;
     }
+    writeln!(
+        source,
+        "pub static SCRIPT_FOLDERS: &[&str] = &{SCRIPT_FOLDERS:?};"
+    )?;
     let (commit, date) = find_commit(&root);
     println!("cargo::rustc-env=IMAGEGEN_COMMIT={commit}");
     println!("cargo::rustc-env=IMAGEGEN_DATE={date}");
@@ -153,8 +160,7 @@ fn pack_scripts(provisioners: &Path) -> Outcome<Vec<u8>> {
     for path in list_files(provisioners)? {
         let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
         let extension = path.rsplit_once('.').map_or("", |(_, extension)| extension);
-        if ["ps1", "psm1"].contains(&extension) && ["engine", "node", "resources"].contains(&folder)
-        {
+        if ["ps1", "psm1"].contains(&extension) && SCRIPT_FOLDERS.contains(&folder) {
             zip.start_file(path.as_str(), options)?;
             zip.write_all(&fs::read(provisioners.join(path))?)?;
         }

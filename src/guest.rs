@@ -17,7 +17,7 @@ use serde::de::value::MapDeserializer;
 use serde_json::{Map, Value, json};
 
 use crate::diagnostic::{Classify, ErrorClass};
-use crate::embedded::{Tree, sha256_hex};
+use crate::embedded::{SCRIPT_FOLDERS, Tree, sha256_hex};
 use crate::machine::{FeatureNeed, LaterFile, PortUse};
 use crate::model::command_line::command_line;
 use crate::model::json::{self, JsonError};
@@ -355,8 +355,8 @@ fn digest_scripts(provisioners: &Tree) -> BTreeMap<String, String> {
 
 /// Scripts that go into the guest, by their path in the payload.
 pub fn list_script_files(provisioners: &Tree) -> BTreeMap<String, &[u8]> {
-    ["engine", "node", "resources"]
-        .into_iter()
+    SCRIPT_FOLDERS
+        .iter()
         .flat_map(|folder| provisioners.list_files(folder))
         .filter(|path| has_suffix(path, "ps1") || has_suffix(path, "psm1"))
         .filter_map(|path| provisioners.get(&path).map(|bytes| (path.clone(), bytes)))

@@ -169,17 +169,11 @@ fn scripts_of_the_cluster_use_commands_of_5_1() {
 #[test]
 fn the_simulation_has_every_ability_of_windows() {
     let (provisioners, guest) = (scripts_below("provisioners"), scripts_below("tests/guest"));
-    let windows = provisioners
-        .iter()
-        .find(|script| script.is_platform())
-        .unwrap();
-    let simulated = guest
-        .iter()
-        .find(|script| script.name.ends_with("/Simulated.ps1"))
-        .unwrap();
-    let mut others = scripts_below("provisioners");
-    others.retain(|script| !script.is_platform());
-    assert_none(&platforms(windows, simulated, &called(&others)));
+    let (windows, others): (Vec<Script>, Vec<Script>) =
+        provisioners.into_iter().partition(Script::is_platform);
+    let simulated: Vec<Script> = guest.into_iter().filter(Script::is_simulation).collect();
+    assert!(windows.len() > 10, "{}", windows.len());
+    assert_none(&platforms(&windows, &simulated, &called(&others)));
 }
 
 #[test]
@@ -350,12 +344,9 @@ fn each_rule_finds_its_defect() {
         ("Invoke-Expression -Command 'x'\n", "not used here"),
         ("Write-Host -Object 'x'\n", "not used here"),
         ("function Get-Item {\n    1\n}\n", "hides a command"),
-        ("$x = Get-Service -Name 'x'\n", "for engine/Windows.ps1"),
-        ("$x = Get-Acl -LiteralPath 'x'\n", "for engine/Windows.ps1"),
-        (
-            "$x = Get-NetFirewallRule -Name 'x'\n",
-            "for engine/Windows.ps1",
-        ),
+        ("$x = Get-Service -Name 'x'\n", "for engine/windows"),
+        ("$x = Get-Acl -LiteralPath 'x'\n", "for engine/windows"),
+        ("$x = Get-NetFirewallRule -Name 'x'\n", "for engine/windows"),
         ("$x = 'HKLM:\\SOFTWARE'\n", "hklm:"),
         ("$x = \"C:\\$a\\sc.exe\"\n", ".exe"),
     ];
@@ -438,10 +429,8 @@ fn resource_and_platform_rules_find_their_defects() {
         );
     }
     let ability = |name: &str, parameter: &str, body: &str| {
-        Script::new(
-            "x/Windows.ps1",
-            format!("function {name} {{\n{head}({parameter})\n{body}}}\n"),
-        )
+        let text = format!("function {name} {{\n{head}({parameter})\n{body}}}\n");
+        [Script::new("x/engine/windows/things.ps1", text)]
     };
     let real = ability("Get-Thing", "[string] $Path", "    $Path\n");
     let used = BTreeSet::from(["Get-Thing".to_owned(), "Get-Other".to_owned()]);
@@ -470,4 +459,7 @@ fn resource_and_platform_rules_find_their_defects() {
         let found = platforms(windows, &simulated, &used).join("\n");
         assert!(found.contains(expected), "{expected}: {found}");
     }
+    let moved = [Script::new("x/simulated/others.ps1", real[0].text.clone())];
+    let found = platforms(&real, &moved, &used).join("\n");
+    assert!(found.contains("others.ps1"), "{found}");
 }

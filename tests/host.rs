@@ -54,6 +54,7 @@ fn a_bundle_is_made_alone_and_is_the_same_every_time() {
         "README.md",
         "guest-plan.json",
         "engine/Windows.ps1",
+        "engine/windows/services.ps1",
         "node/Join-Node.ps1",
     ] {
         assert!(members.contains_key(name), "{name}");

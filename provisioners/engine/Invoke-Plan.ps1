@@ -73,18 +73,27 @@ function Assert-Digest {
     if ($found -cne $wanted.Value) { throw "script $Name is $found, the plan was rendered with $($wanted.Value)" }
 }
 
-# Every script of the plan, and no other beside them.
+# Files below a folder of the payload, by the names that a plan gives them.
+function Get-ScriptName {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [string] $Root, [Parameter(Mandatory)] [string] $Folder)
+    foreach ($item in Get-ChildItem -LiteralPath (Join-Path -Path $Root -ChildPath $Folder) -Force) {
+        $name = "$Folder/$($item.Name)"
+        if ($item.PSIsContainer) { Get-ScriptName -Root $Root -Folder $name } else { $name }
+    }
+}
+
+# Every script of the plan, and no other file in the folders that hold them.
 function Assert-Script {
     [CmdletBinding()]
     param([Parameter(Mandatory)] $Scripts, [Parameter(Mandatory)] [string] $Root)
+    $folders = @{}
     foreach ($script in $Scripts.PSObject.Properties) {
         Assert-Digest -Scripts $Scripts -Root $Root -Name $script.Name
+        $folders[$script.Name.Split('/')[0]] = $true
     }
-    foreach ($folder in 'engine', 'node', 'resources') {
-        foreach ($file in Get-ChildItem -LiteralPath (Join-Path -Path $Root -ChildPath $folder) -Force) {
-            $name = "$folder/$($file.Name)"
-            if ($null -eq $Scripts.PSObject.Properties[$name]) { throw "$name is no script of the plan" }
-        }
+    foreach ($name in $folders.Keys | ForEach-Object { Get-ScriptName -Root $Root -Folder $_ }) {
+        if ($null -eq $Scripts.PSObject.Properties[$name]) { throw "$name is no script of the plan" }
     }
 }
 

@@ -73,13 +73,26 @@ function New-Resource {
     }
 }
 
+# Scripts below a folder of provisioners or of a payload, as a plan names them.
+function Get-ScriptPath {
+    param([string] $Root, [string] $Folder)
+    foreach ($item in Get-ChildItem -LiteralPath "$Root\$Folder") {
+        $name = "$Folder/$($item.Name)"
+        if ($item.PSIsContainer) {
+            Get-ScriptPath -Root $Root -Folder $name
+        } elseif ($item.Extension -in '.ps1', '.psm1') {
+            $name
+        }
+    }
+}
+
 # The plan of some resources beside the engine. Without hosts it allows every host.
 function Write-Plan {
     param([object[]] $Resources, [string[]] $Hosts = @())
     $scripts = [ordered]@{}
     foreach ($folder in 'engine', 'node', 'resources') {
-        foreach ($script in Get-ChildItem -Path "$script:Root\$folder\*.ps*1") {
-            $scripts["$folder/$($script.Name)"] = Get-FileDigest -Path $script.FullName
+        foreach ($name in Get-ScriptPath -Root $script:Root -Folder $folder) {
+            $scripts[$name] = Get-FileDigest -Path "$script:Root\$name"
         }
     }
     $plan = [ordered]@{ schema = 'imagegen.dev/guest-plan/v1'; target = 'host'; windows = 'real' }
@@ -367,8 +380,10 @@ function Test-Start {
 if (Test-Path -LiteralPath $script:Root) { throw "$script:Root is there already: remove it first" }
 try {
     foreach ($folder in 'engine', 'node', 'resources') {
-        $null = [IO.Directory]::CreateDirectory("$script:Root\$folder")
-        Copy-Item -Path "$Provisioners\$folder\*.ps*1" -Destination "$script:Root\$folder"
+        foreach ($name in Get-ScriptPath -Root $Provisioners -Folder $folder) {
+            $null = [IO.Directory]::CreateDirectory([IO.Path]::GetDirectoryName("$script:Root\$name"))
+            Copy-Item -LiteralPath "$Provisioners\$name" -Destination "$script:Root\$name"
+        }
     }
     $cases = @(Get-Case)
     Test-Life -Cases $cases

@@ -244,8 +244,8 @@ function Write-WorldPlan {
     if (@($Content.scripts.PSObject.Properties).Count -eq 0) {
         $scripts = [ordered]@{}
         foreach ($folder in 'engine', 'node', 'resources') {
-            foreach ($script in Get-ChildItem -LiteralPath "$World/C/imagegen/$folder") {
-                $scripts["$folder/$($script.Name)"] = Get-Digest -Path $script.FullName
+            foreach ($name in Get-ScriptPath -Root "$World/C/imagegen" -Folder $folder) {
+                $scripts[$name] = Get-Digest -Path "$World/C/imagegen/$name"
             }
         }
         $Content.scripts = [pscustomobject]$scripts
@@ -254,13 +254,26 @@ function Write-WorldPlan {
     [IO.File]::WriteAllText("$World/C/imagegen/guest-plan.json", $text)
 }
 
+# Scripts below a folder of provisioners or of a payload, as a plan names them.
+function Get-ScriptPath {
+    param([string] $Root, [string] $Folder)
+    foreach ($item in Get-ChildItem -LiteralPath "$Root/$Folder") {
+        $name = "$Folder/$($item.Name)"
+        if ($item.PSIsContainer) {
+            Get-ScriptPath -Root $Root -Folder $name
+        } elseif ($item.Extension -in '.ps1', '.psm1') {
+            $name
+        }
+    }
+}
+
 # What a payload holds of provisioners: scripts, and no other file.
 function Copy-Script {
     param([string] $Destination)
     foreach ($folder in 'engine', 'resources', 'node') {
-        $null = [IO.Directory]::CreateDirectory("$Destination/$folder")
-        foreach ($script in Get-ChildItem -Path "$Provisioners/$folder/*.ps*1" -File) {
-            Copy-Item -LiteralPath $script.FullName -Destination "$Destination/$folder/$($script.Name)"
+        foreach ($name in Get-ScriptPath -Root $Provisioners -Folder $folder) {
+            $null = [IO.Directory]::CreateDirectory([IO.Path]::GetDirectoryName("$Destination/$name"))
+            Copy-Item -LiteralPath "$Provisioners/$name" -Destination "$Destination/$name"
         }
     }
 }

@@ -227,8 +227,8 @@ fn forms(script: &Script) -> Vec<String> {
 }
 
 fn all(script: &Script) -> Vec<String> {
-    // The simulation declares what Windows.ps1 declares, and plays less.
-    let unread = if script.name.ends_with("/Simulated.ps1") {
+    // The simulation declares what the abilities of Windows declare, and plays less.
+    let unread = if script.is_simulation() {
         Vec::new()
     } else {
         unread(script)

@@ -20,7 +20,7 @@ const KEPT: [(&str, &str, &str); 14] = [
         "code page 65001 puts a byte order mark before the input",
     ),
     (
-        "engine/Windows.ps1",
+        "engine/windows/tasks.ps1",
         "LogonType = 'ServiceAccount'",
         "a task of SYSTEM waits for somebody to sign in",
     ),

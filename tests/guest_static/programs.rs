@@ -120,10 +120,14 @@ fn lines_of(function: &str, text: &str) -> Vec<Line> {
 
 fn platform_lines() -> Vec<Line> {
     let scripts = scripts_below("provisioners");
-    let windows = scripts.iter().find(|script| script.is_platform()).unwrap();
-    functions(windows)
+    let windows = scripts.iter().filter(|script| script.is_platform());
+    windows.flat_map(lines_of_script).collect()
+}
+
+fn lines_of_script(script: &Script) -> Vec<Line> {
+    functions(script)
         .into_iter()
-        .flat_map(|(name, node)| lines_of(&name, windows.of(node)))
+        .flat_map(|(name, node)| lines_of(&name, script.of(node)))
         .collect()
 }
 
@@ -206,7 +210,7 @@ fn programs_of_windows_get_arguments_that_they_document() {
 
 #[test]
 fn a_misspelt_argument_is_found() {
-    let text = std::fs::read_to_string(root().join("provisioners/engine/Windows.ps1")).unwrap();
+    let platform = scripts_below("provisioners/engine/windows");
     for (right, wrong) in [
         ("'start=', $mode", "'start=$mode'"),
         ("'--connect-timeout'", "'--conect-timeout'"),
@@ -215,12 +219,9 @@ fn a_misspelt_argument_is_found() {
         ("'/setactive'", "'/setactiv'"),
         ("/PackagePath:", "/PackagePth:"),
     ] {
-        assert!(text.contains(right), "{right}");
-        let script = Script::new("Windows.ps1", text.replacen(right, wrong, 1));
-        let lines: Vec<Line> = functions(&script)
-            .into_iter()
-            .flat_map(|(name, node)| lines_of(&name, script.of(node)))
-            .collect();
+        let holder = platform.iter().find(|script| script.text.contains(right));
+        let text = holder.expect(right).text.replacen(right, wrong, 1);
+        let lines = lines_of_script(&Script::new("misspelt.ps1", text));
         assert!(!unknown_lines(&lines, &grammar()).is_empty(), "{wrong}");
     }
 }
@@ -267,7 +268,8 @@ pub(super) fn download_arguments(url: &str, protocol: &str, path: &Path) -> Vec<
 
 /// The protocols that `Get-DownloadCommand` allows for a scheme.
 pub(super) fn protocol(scheme: &str) -> String {
-    let text = std::fs::read_to_string(root().join("provisioners/engine/Windows.ps1")).unwrap();
+    let path = root().join("provisioners/engine/windows/files.ps1");
+    let text = std::fs::read_to_string(path).unwrap();
     let found = Regex::new(&format!(r"[{{;] {scheme} = '([^']*)'")).unwrap();
     found.captures(&text).unwrap()[1].to_owned()
 }

@@ -255,13 +255,13 @@ pub(super) fn windows_only(script: &Script, known: &Known) -> Vec<String> {
         if !NEUTRAL.contains(&module.as_str())
             || WINDOWS_NOUNS.iter().any(|noun| name.ends_with(noun))
         {
-            findings.push(script.finding(node, &format!("{name} is for engine/Windows.ps1")));
+            findings.push(script.finding(node, &format!("{name} is for engine/windows")));
         }
     }
     for node in script.kind("string_literal") {
         let text = script.of(node).to_lowercase();
         for word in WINDOWS_TEXTS.iter().filter(|word| text.contains(*word)) {
-            findings.push(script.finding(node, &format!("{word} is for engine/Windows.ps1")));
+            findings.push(script.finding(node, &format!("{word} is for engine/windows")));
         }
     }
     findings
@@ -279,26 +279,14 @@ pub(super) fn called(scripts: &[Script]) -> BTreeSet<String> {
         .collect()
 }
 
-/// The abilities are short, and the simulation has the same ones. What no other script calls is the
-/// platform's own.
+/// The abilities are short, and the simulation has the same ones, each in the file of the same name. What no other
+/// script calls is the platform's own.
 pub(super) fn platforms(
-    windows: &Script,
-    simulated: &Script,
+    windows: &[Script],
+    simulated: &[Script],
     called: &BTreeSet<String>,
 ) -> Vec<String> {
-    let declared = |script: &Script| -> BTreeMap<String, Vec<String>> {
-        let texts = |node| {
-            parameters(script, node)
-                .into_iter()
-                .map(|one| one.text)
-                .collect()
-        };
-        let all = functions(script)
-            .into_iter()
-            .filter(|(name, _)| !name.ends_with("-Simulation"));
-        all.map(|(name, node)| (name, texts(node))).collect()
-    };
-    let (real, played) = (declared(windows), declared(simulated));
+    let (real, played) = (abilities(windows), abilities(simulated));
     let names = real.keys().chain(played.keys()).collect::<BTreeSet<_>>();
     let mut findings = names
         .into_iter()
@@ -311,14 +299,34 @@ pub(super) fn platforms(
             )
         })
         .collect::<Vec<_>>();
-    for (name, node) in functions(windows) {
-        // Header, CmdletBinding, param and closing brace are not counted.
-        let lines = node.end_position().row - node.start_position().row - 3;
-        if lines > 15 {
-            findings.push(windows.finding(node, &format!("{name} has {lines} lines")));
+    for script in windows {
+        for (name, node) in functions(script) {
+            // Header, CmdletBinding, param and closing brace are not counted.
+            let lines = node.end_position().row - node.start_position().row - 3;
+            if lines > 15 {
+                findings.push(script.finding(node, &format!("{name} has {lines} lines")));
+            }
         }
     }
     findings
+}
+
+/// Name of each ability with its file and its parameters.
+fn abilities(scripts: &[Script]) -> BTreeMap<String, (String, Vec<String>)> {
+    let mut found = BTreeMap::new();
+    for script in scripts {
+        for (name, node) in functions(script) {
+            if name.ends_with("-Simulation") {
+                continue;
+            }
+            let texts = parameters(script, node)
+                .into_iter()
+                .map(|parameter| parameter.text)
+                .collect();
+            found.insert(name, (script.leaf().to_owned(), texts));
+        }
+    }
+    found
 }
 
 /// The fields of each resource type as the guest plan has them.

@@ -27,8 +27,19 @@ impl Script {
         }
     }
 
+    /// A file of abilities, or the one that loads them.
     pub(super) fn is_platform(&self) -> bool {
-        self.name.ends_with("/Windows.ps1")
+        self.name.contains("/engine/windows/") || self.name.ends_with("/engine/Windows.ps1")
+    }
+
+    /// A file of the simulation's abilities, or the one that loads them.
+    pub(super) fn is_simulation(&self) -> bool {
+        self.name.contains("/guest/simulated/") || self.name.ends_with("/guest/Simulated.ps1")
+    }
+
+    /// Name of the file without its folder.
+    pub(super) fn leaf(&self) -> &str {
+        self.name.rsplit('/').next().unwrap_or(&self.name)
     }
 
     pub(super) fn is_module(&self) -> bool {

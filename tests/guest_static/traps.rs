@@ -279,16 +279,19 @@ pub(super) fn loads<'a>(script: &'a Script, scripts: &'a [Script]) -> Vec<&'a Sc
     let mut found = vec![script];
     let mut next = 0;
     while next < found.len() {
-        for node in found[next].kind("command") {
-            let dotted = child(node, "command_invokation_operator")
-                .is_some_and(|it| found[next].of(it) == ".");
+        let loader = found[next];
+        for node in loader.kind("command") {
+            let dotted =
+                child(node, "command_invokation_operator").is_some_and(|it| loader.of(it) == ".");
             let Some(called) = child(node, "command_name_expr").filter(|_| dotted) else {
                 continue;
             };
-            let called = found[next].of(called).trim_matches('"');
+            let called = loader.of(called).trim_matches('"');
             let suffix = called.rsplit('/').next().unwrap();
             let wanted = |script: &Script| match called {
-                "$Platform" => script.is_platform() || script.name.ends_with("/Simulated.ps1"),
+                "$Platform" => script.is_platform() || script.is_simulation(),
+                "$file.FullName" if loader.is_platform() => script.is_platform(),
+                "$file.FullName" if loader.is_simulation() => script.is_simulation(),
                 "$file.FullName" => script.name.contains("/resources/"),
                 _ => script.name.ends_with(&format!("/{suffix}")),
             };

@@ -1,0 +1,34 @@
+# Local accounts.
+
+function Get-UserState {
+    [CmdletBinding()]
+    param([string] $Name)
+    $user = Get-LocalUser -Name $Name -ErrorAction SilentlyContinue
+    if ($null -eq $user) { return 'absent' }
+    if ($user.Enabled) { 'present' } else { 'disabled' }
+}
+
+# The built-in administrator has the relative id 500, whatever its name: platforms rename it.
+function Test-BuiltInAdministrator {
+    [CmdletBinding()]
+    param([string] $Name)
+    $user = Get-LocalUser -Name $Name -ErrorAction SilentlyContinue
+    $null -ne $user -and "$($user.SID)".EndsWith('-500')
+}
+
+function Set-UserState {
+    [CmdletBinding()]
+    param([string] $Name, [string] $State)
+    switch ($State) {
+        'absent' { Remove-LocalUser -Name $Name }
+        'disabled' { Disable-LocalUser -Name $Name }
+        'present' { Enable-LocalUser -Name $Name }
+    }
+}
+
+function Test-Administrator {
+    [CmdletBinding()]
+    param()
+    $principal = [Security.Principal.WindowsPrincipal][Security.Principal.WindowsIdentity]::GetCurrent()
+    $principal.IsInRole([Security.Principal.WindowsBuiltInRole]::Administrator)
+}

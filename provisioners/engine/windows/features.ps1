@@ -1,0 +1,50 @@
+# Features and capabilities, and the restart that they wait for.
+
+function Test-Feature {
+    [CmdletBinding()]
+    param([string] $Name)
+    $feature = Get-WindowsFeature -Name $Name
+    if ($null -eq $feature) { throw "this Windows has no feature $Name" }
+    [bool]$feature.Installed
+}
+
+# $true when the change waits for a restart.
+function Set-Feature {
+    [CmdletBinding()]
+    param([string] $Name, [bool] $Installed)
+    if ($Installed) {
+        $result = Install-WindowsFeature -Name $Name
+    } else {
+        $result = Uninstall-WindowsFeature -Name $Name
+    }
+    if (-not $result.Success) { throw "feature $Name could not be changed: $($result.ExitCode)" }
+    "$($result.RestartNeeded)" -ne 'No'
+}
+
+# Whether component servicing waits for a restart. Then features and updates refuse to go on.
+function Test-PendingRestart {
+    [CmdletBinding()]
+    param()
+    $key = 'HKLM:\SOFTWARE\Microsoft\Windows\CurrentVersion\Component Based Servicing\RebootPending'
+    $null -ne (Open-RegistryKey -Key $key)
+}
+
+function Test-Capability {
+    [CmdletBinding()]
+    param([string] $Name)
+    $capability = Get-WindowsCapability -Online -Name $Name
+    if ($null -eq $capability) { throw "this Windows has no capability $Name" }
+    "$($capability.State)" -eq 'Installed'
+}
+
+# $true when the change waits for a restart.
+function Set-Capability {
+    [CmdletBinding()]
+    param([string] $Name, [bool] $Installed)
+    if ($Installed) {
+        $result = Add-WindowsCapability -Online -Name $Name
+    } else {
+        $result = Remove-WindowsCapability -Online -Name $Name
+    }
+    [bool]$result.RestartNeeded
+}

@@ -1,0 +1,73 @@
+# Programs, scripts and processes.
+
+# A program with everything that it started.
+function Stop-ProcessTree {
+    [CmdletBinding()]
+    param([Diagnostics.Process] $Process)
+    if ($Process.HasExited) { return }
+    $line = "/PID $($Process.Id) /T /F"
+    $native = Start-Native -Program "$script:System32\taskkill.exe" -ArgumentLine $line
+    if (-not $native.process.WaitForExit(15000)) { $native.process.Kill() }
+    if (-not $Process.WaitForExit(5000)) { $Process.Kill() }
+}
+
+# The package's properties have msiexec's own quoting: NAME="a value".
+function Install-Msi {
+    [CmdletBinding()]
+    param([string] $Package, [string] $Log, [string[]] $Arguments = @())
+    $line = "/i `"$Package`" /qn /norestart /l*v `"$Log`""
+    foreach ($argument in $Arguments) { $line += ' ' + ($argument -replace '^([^=]+)=(.*\s.*)$', '$1="$2"') }
+    (Invoke-Native -Program "$script:System32\msiexec.exe" -ArgumentLine $line -Accept 0, 3010).exitCode -eq 3010
+}
+
+# A program that the plan names: exit code and text.
+function Invoke-Program {
+    [CmdletBinding()]
+    param([string] $Program, [string[]] $Arguments = @(), [scriptblock] $Meanwhile)
+    Invoke-Native -Program $Program -Arguments $Arguments -Accept @() -Meanwhile $Meanwhile
+}
+
+# A program of the pod network: what to do is in its environment, about which network in its input.
+function Invoke-NetworkProgram {
+    [CmdletBinding()]
+    param([string] $Program, [string] $Text, [hashtable] $Environment)
+    Invoke-Native -Program $Program -InputText $Text -Environment $Environment -Accept @()
+}
+
+# A script in a process that outlives the caller's session: WMI's, which no session takes along at its end.
+function Start-Detached {
+    [CmdletBinding()]
+    param([string] $Script, [string[]] $Arguments = @())
+    $words = @((Get-PowerShellPath), '-NoProfile', '-NonInteractive', '-ExecutionPolicy', (Get-ChildPolicy))
+    $line = Join-Argument -Arguments ($words + @('-File', $Script) + $Arguments)
+    $create = @{ ClassName = 'Win32_Process'; MethodName = 'Create'; Arguments = @{ CommandLine = $line } }
+    $code = (Invoke-CimMethod @create).ReturnValue
+    if ($code -ne 0) { throw "Win32_Process.Create returned $code for $Script" }
+}
+
+function Get-PowerShellPath {
+    [CmdletBinding()]
+    param()
+    "$script:System32\WindowsPowerShell\v1.0\powershell.exe"
+}
+
+# PowerShell of the plan, in a process of its own: it can neither see nor change the engine.
+function Invoke-ScriptText {
+    [CmdletBinding()]
+    param([string] $Text)
+    $encoded = [Convert]::ToBase64String([Text.Encoding]::Unicode.GetBytes((Get-ScriptFrame -Text $Text)))
+    $arguments = @('-NoProfile', '-NonInteractive', '-ExecutionPolicy', (Get-ChildPolicy))
+    $arguments += @('-OutputFormat', 'Text', '-EncodedCommand', $encoded)
+    $result = Invoke-Native -Program (Get-PowerShellPath) -Arguments $arguments -Accept @()
+    # Standard output alone: 5.1 writes errors as CLIXML, so the text catches its own and prints them.
+    if ($result.exitCode -ne 0 -and -not $result.stdout.Trim()) { throw "the script failed: $($result.output)" }
+    if ($result.exitCode -ne 0) { throw "the script failed: $($result.stdout.Trim())" }
+    $result.stdout
+}
+
+# The execution policy of processes that this one starts: no weaker one than it runs under itself.
+function Get-ChildPolicy {
+    [CmdletBinding()]
+    param()
+    if ("$(Get-ExecutionPolicy)" -eq 'AllSigned') { 'AllSigned' } else { 'Bypass' }
+}

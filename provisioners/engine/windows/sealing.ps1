@@ -1,0 +1,26 @@
+# Sysprep and the state of the image.
+
+function Get-ImageState {
+    [CmdletBinding()]
+    param()
+    $key = 'HKLM:\SOFTWARE\Microsoft\Windows\CurrentVersion\Setup\State'
+    $value = Get-RegistryValue -Key $key -Name 'ImageState'
+    if ($null -ne $value) { $value.data }
+}
+
+function Invoke-Sysprep {
+    [CmdletBinding()]
+    param([string] $Unattend, [string] $Finish)
+    $program = "$script:System32\Sysprep\Sysprep.exe"
+    $line = "/oobe /generalize /mode:vm /quiet /$Finish /unattend:`"$Unattend`""
+    $null = Invoke-Native -Program $program -ArgumentLine $line
+}
+
+# The last lines of what Sysprep says went wrong.
+function Get-SysprepError {
+    [CmdletBinding()]
+    param()
+    $log = "$script:System32\Sysprep\Panther\setuperr.log"
+    if (-not (Test-Path -LiteralPath $log)) { return "no $log" }
+    @(Get-Content -LiteralPath $log -Tail 20) -join "`n"
+}

@@ -1,0 +1,24 @@
+# Exclusions of Microsoft Defender.
+
+function Test-Defender {
+    [CmdletBinding()]
+    param()
+    $null -eq (Get-Simulation -Area 'os' -Name 'noDefender')
+}
+
+function Get-DefenderExclusion {
+    [CmdletBinding()]
+    param([string] $Kind)
+    if (-not (Test-Defender)) { throw 'Get-MpPreference is not recognized' }
+    $values = Get-Simulation -Area 'defender' -Name $Kind
+    if ($null -ne $values) { $values | ForEach-Object { $_ } }
+}
+
+function Set-DefenderExclusion {
+    [CmdletBinding()]
+    param([string] $Kind, [string] $Value, [bool] $Present)
+    Confirm-Simulation -Ability 'Set-DefenderExclusion'
+    $values = @(Get-DefenderExclusion -Kind $Kind | Where-Object { $_ -ne $Value })
+    if ($Present) { $values += $Value }
+    Set-Simulation -Area 'defender' -Name $Kind -Value $values
+}

@@ -1,0 +1,22 @@
+# Sysprep and the state of the image.
+
+function Get-ImageState {
+    [CmdletBinding()]
+    param()
+    Get-Simulation -Area 'os' -Name 'imageState'
+}
+
+# An answer file that holds `hangs` never gets the image generalised.
+function Invoke-Sysprep {
+    [CmdletBinding()]
+    param([string] $Unattend, [string] $Finish)
+    Confirm-Simulation -Ability 'Invoke-Sysprep'
+    if ([IO.File]::ReadAllText((Resolve-NativePath -Path $Unattend)).Contains('hangs')) { return }
+    Set-Simulation -Area 'os' -Name 'imageState' -Value 'IMAGE_STATE_GENERALIZE_RESEAL_TO_OOBE'
+}
+
+function Get-SysprepError {
+    [CmdletBinding()]
+    param()
+    'last line of setuperr.log'
+}

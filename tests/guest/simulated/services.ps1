@@ -1,0 +1,106 @@
+# Services, through the service manager.
+
+function Get-ServiceKey {
+    [CmdletBinding()]
+    param([string] $Name)
+    "HKLM:\SYSTEM\CurrentControlSet\Services\$Name"
+}
+
+function Get-ServiceConfig {
+    [CmdletBinding()]
+    param([string] $Name)
+    Get-Simulation -Area 'services' -Name $Name
+}
+
+function New-ServiceEntry {
+    [CmdletBinding()]
+    param([string] $Name, [string] $CommandLine)
+    Confirm-Simulation -Ability 'New-ServiceEntry'
+    if ($null -ne (Get-ServiceConfig -Name $Name)) { throw "there is a service $Name already" }
+    $config = @{ startType = 'manual'; dependsOn = @(); displayName = $Name; state = 'stopped'; exitCode = 0 }
+    $config.commandLine = $CommandLine
+    Set-Simulation -Area 'services' -Name $Name -Value $config
+}
+
+function Set-ServiceConfig {
+    [CmdletBinding()]
+    param([string] $Name, [hashtable] $Change)
+    Confirm-Simulation -Ability 'Set-ServiceConfig'
+    $config = Get-Simulation -Area 'services' -Name $Name
+    if ($null -eq $config) { throw "there is no service $Name" }
+    foreach ($property in $Change.Keys) { $config[$property] = $Change[$property] }
+    Set-Simulation -Area 'services' -Name $Name -Value $config
+}
+
+function Set-ServiceStart {
+    [CmdletBinding()]
+    param([string] $Name, [string] $StartType)
+    Confirm-Simulation -Ability 'Set-ServiceStart'
+    Set-ServiceConfig -Name $Name -Change @{ startType = $StartType }
+}
+
+# Writes the registry's own form, which is what the engine reads back.
+function Set-ServiceFailure {
+    [CmdletBinding()]
+    param([string] $Name, [long] $ResetSeconds, [object[]] $Actions = @())
+    Confirm-Simulation -Ability 'Set-ServiceFailure'
+    $kinds = @{ none = 0; restart = 1; reboot = 2 }
+    $words = @([uint32]$ResetSeconds, 0, 0, $Actions.Count, 20)
+    foreach ($action in $Actions) { $words += @($kinds[$action.action], (1000 * $action.delaySeconds)) }
+    $bytes = foreach ($word in $words) { [BitConverter]::GetBytes([uint32]$word) }
+    $hex = [BitConverter]::ToString([byte[]]@($bytes)).Replace('-', '').ToLowerInvariant()
+    Set-RegistryValue -Key (Get-ServiceKey -Name $Name) -Name 'FailureActions' -Kind 'Binary' -Data $hex
+}
+
+function Set-ServiceFailureFlag {
+    [CmdletBinding()]
+    param([string] $Name, [bool] $Flag)
+    Confirm-Simulation -Ability 'Set-ServiceFailureFlag'
+    $value = @{ Kind = 'DWord'; Data = [int]$Flag }
+    Set-RegistryValue -Key (Get-ServiceKey -Name $Name) -Name 'FailureActionsOnNonCrashFailures' @value
+}
+
+# A service with the display name `hangs` stays pending, and one named `dies` ends while it starts; one that is
+# disabled does not start. The end of one with `stopsWithError` is a failure for its recovery actions.
+function Request-ServiceState {
+    [CmdletBinding()]
+    param([string] $Name, [string] $State)
+    Confirm-Simulation -Ability 'Request-ServiceState'
+    $config = Get-Simulation -Area 'services' -Name $Name
+    if ($null -eq $config) { throw "there is no service $Name" }
+    if ($config.state -eq $State) { return }
+    Request-Neighbour -Name $Name -State $State
+    if ($State -eq 'running' -and $config.startType -eq 'disabled') { throw "$Name is disabled" }
+    $end = @{ hangs = "$State pending"; dies = 'stopped' }[$config.displayName]
+    if (-not $end) { $end = $State }
+    Set-ServiceConfig -Name $Name -Change @{ state = $end }
+    if ($end -eq 'running') { Set-Simulation -Area 'recoveries' -Name $Name -Value $null }
+    if ($end -ne 'stopped' -or -not $config['stopsWithError']) { return }
+    $binary = Get-RegistryValue -Key (Get-ServiceKey -Name $Name) -Name 'FailureActions'
+    if ($null -eq $binary) { return }
+    $failure = ConvertFrom-FailureAction -Hex $binary.data
+    $actions = @($failure.actions | ForEach-Object { $_.action })
+    if ($actions -contains 'restart') { Set-Simulation -Area 'recoveries' -Name $Name -Value 'due' }
+}
+
+# A service is started after those that it depends on, and stopped after those that depend on it.
+function Request-Neighbour {
+    [CmdletBinding()]
+    param([string] $Name, [string] $State)
+    $machine = [IO.File]::ReadAllText("$env:IMAGEGEN_SIMULATION/state.json") | ConvertFrom-Json -AsHashtable
+    $all = $machine['services']
+    $own = @($all[$Name.ToLowerInvariant()]['dependsOn'])
+    foreach ($other in @($all.Keys)) {
+        $needed = $State -eq 'running' -and $own -contains $other
+        $needing = $State -eq 'stopped' -and @($all[$other]['dependsOn']) -contains $Name
+        if ($needed -or $needing) { Request-ServiceState -Name $other -State $State }
+    }
+}
+
+function Remove-ServiceEntry {
+    [CmdletBinding()]
+    param([string] $Name)
+    Confirm-Simulation -Ability 'Remove-ServiceEntry'
+    if ($null -eq (Get-ServiceConfig -Name $Name)) { throw "there is no service $Name" }
+    Set-Simulation -Area 'services' -Name $Name -Value $null
+}
