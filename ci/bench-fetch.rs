@@ -5,11 +5,11 @@
 use std::error::Error;
 use std::path::{Path, PathBuf};
 
+use imagegen::base::value::FileDigest;
 use imagegen::fetch::{Fetcher, MAX_SIZE, Request};
 use imagegen::io::fs::{DigestSet, digest_file_with};
 use imagegen::io::http::{Http, Options};
 use imagegen::io::store::Store;
-use imagegen::model::value::FileDigest;
 use imagegen::ui::Downloads;
 
 fn main() -> Result<(), Box<dyn Error>> {

@@ -7,16 +7,16 @@ mod network;
 mod prove;
 mod tools;
 
+use crate::base::value::FileDigest;
 use crate::catalog::{Catalog, Trees};
 use crate::cli::NetworkArgs;
 use crate::diagnostic::{Classify, Error, ErrorClass, Result};
 use crate::fetch::{Fetched, Fetcher, Request};
 use crate::io::clock;
 use crate::lock::{Lock, PinnedPlan};
+use crate::model::definition::ImageDefinition;
 use crate::model::plan::{Plan, PlannedArtifact, format_unasked};
 use crate::model::policy::Policy;
-use crate::model::selection::ImageDefinition;
-use crate::model::value::FileDigest;
 use crate::trust::{Admitted, wants_proof};
 use crate::ui::{Downloads, Printer};
 use crate::verify::chain::PinnedRoots;

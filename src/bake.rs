@@ -12,12 +12,12 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use crate::acquire::{ProvenPlan, Tools};
+use crate::base::choice::OnError;
+use crate::base::secret::{self, Masker, Secret};
 use crate::diagnostic::{Classify, ErrorClass};
 use crate::io::exec::{self, ExecError, Outcome, Run};
 use crate::io::fs::{self, FileError};
-use crate::model::choice::OnError;
 use crate::model::plan::Plan;
-use crate::model::secret::{self, Masker, Secret};
 use crate::model::variable::{PACKER_TEMPLATE, Variable};
 use crate::ui::Printer;
 
@@ -226,7 +226,7 @@ fn read_results(
     let image = results::read_baked_image(proven, folder, &report)?;
     fs::write_file(
         &folder.join("image.json"),
-        crate::model::json::format_json(&image).as_bytes(),
+        crate::base::json::format_json(&image).as_bytes(),
     )?;
     Ok(image)
 }

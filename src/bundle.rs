@@ -25,12 +25,12 @@ use std::path::Path;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::base::url::HttpUrl;
 use crate::diagnostic::{Classify, ErrorClass};
 use crate::io::fs::FileError;
 use crate::lock::Lock;
 use crate::model::evidence::Evidence;
 use crate::model::plan::PlannedArtifact;
-use crate::model::url::HttpUrl;
 use crate::verify::ProofError;
 
 pub use gather::gather_bundle;

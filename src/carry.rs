@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::acquire::{Acquirer, open_fetcher, open_store, prove_plan};
+use crate::base::value::ImageReference;
 use crate::bundle::{self, Index, Mirrored, Opened, gather_bundle};
 use crate::catalog::Trees;
 use crate::cli::{NetworkArgs, OwnScriptsArgs};
@@ -11,7 +12,6 @@ use crate::inspect::Review;
 use crate::lock::PinnedPlan;
 use crate::model::plan::Plan;
 use crate::model::policy::Policy;
-use crate::model::value::ImageReference;
 use crate::scripts::use_scripts;
 use crate::selection::{NamedPolicy, PolicyOfLock, read_lock, resolve_lock};
 use crate::trust::{Subject, admit, check_subjects};

@@ -5,29 +5,31 @@
 
 mod line;
 mod lint;
+mod targets;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use serde::Deserialize;
 
+use crate::base::json::JsonError;
+use crate::base::names::format_suggestion;
+use crate::base::version::Version;
 use crate::diagnostic::classify;
 use crate::embedded::{OwnFile, Tree};
 use crate::model::cluster::ClusterIndex;
 use crate::model::component::Component;
 use crate::model::feature::{Feature, Features};
-use crate::model::json::JsonError;
 use crate::model::kubernetes::{
     FlagTable, KubernetesLine, LineFile, ProgramTable, Support, SurveyList, Surveys,
 };
 use crate::model::line::Minor;
-use crate::model::names::format_suggestion;
 use crate::model::pod_network::PodNetwork;
 use crate::model::rules::{Contents, Rules};
-use crate::model::version::Version;
 use crate::model::windows::{WindowsRelease, WindowsSupport};
 
 pub use lint::{lint_catalog, lint_sources, lint_targets, names_notes};
+pub use targets::load_target;
 
 const LINES: &str = "kubernetes/lines";
 const SUPPORT: &str = "kubernetes/support.json";
@@ -46,6 +48,8 @@ pub enum CatalogError {
     Json(#[from] JsonError),
     #[error("the catalog {catalog} has no file `{path}`")]
     Missing { catalog: String, path: String },
+    #[error("packer has no file `{0}`")]
+    NoDescriptor(String),
     #[error("unknown {what} `{name}`: {suggestion}")]
     Unknown {
         what: &'static str,

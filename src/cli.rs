@@ -17,11 +17,11 @@ use std::path::PathBuf;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, CommandFactory as _, Parser, Subcommand};
 
+use crate::base::choice::OnError;
+use crate::base::program::ProgramVersion;
+use crate::base::text::escape_controls;
+use crate::base::url::strip_secrets;
 use crate::diagnostic::ErrorClass;
-use crate::model::choice::OnError;
-use crate::model::program::ProgramVersion;
-use crate::model::text::escape_controls;
-use crate::model::url::strip_secrets;
 
 pub use cluster::{ClusterArgs, ClusterManifestsArgs, ConformanceArgs};
 pub use doctor::DoctorArgs;

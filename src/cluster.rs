@@ -12,13 +12,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::base::names::format_suggestion;
+use crate::base::value::{Cidr, DnsName, Ipv4Address};
 use crate::catalog::{Catalog, CatalogError};
 use crate::diagnostic::{Classify, ErrorClass, Finding, Refusal};
 use crate::guest::GuestError;
 use crate::model::cluster::{ClusterFile, ClusterIndex, Runner};
-use crate::model::names::format_suggestion;
 use crate::model::plan::Plan;
-use crate::model::value::{Cidr, DnsName, Ipv4Address};
 
 pub use facts::collect_facts;
 pub use render::Renderer;

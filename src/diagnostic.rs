@@ -9,6 +9,12 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::base::choice::UnknownName;
+use crate::base::json::JsonError;
+use crate::base::url::UrlError;
+use crate::base::value::ValueError;
+use crate::base::version::VersionError;
+
 /// What went wrong, as far as a calling script tells it apart. The number is the exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
@@ -88,6 +94,13 @@ macro_rules! classify {
     };
 }
 pub(crate) use classify;
+
+// Values of `base` know no classes.
+classify!(UnknownName => Selection);
+classify!(JsonError => Selection);
+classify!(UrlError => Selection);
+classify!(ValueError => Selection);
+classify!(VersionError => Selection);
 
 /// Any classified error, with what the program was doing.
 #[derive(Debug)]

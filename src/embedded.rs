@@ -6,10 +6,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use aws_lc_rs::digest;
 use serde::Deserialize;
 
-use crate::model::json::{self, JsonError};
+use crate::base::digest::sha256_hex;
+use crate::base::json::{self, JsonError};
 
 /// A file that the program carries.
 #[derive(Debug)]
@@ -235,24 +235,4 @@ fn find_embedded<'a>(files: &'a [EmbeddedFile], path: &str) -> Option<&'a Embedd
         .binary_search_by_key(&path, |file| file.path)
         .ok()
         .map(|index| &files[index])
-}
-
-/// SHA-256 in lower-case hexadecimal.
-#[must_use]
-pub fn sha256_hex(bytes: &[u8]) -> String {
-    encode_hex(digest::digest(&digest::SHA256, bytes).as_ref())
-}
-
-/// The bytes of a SHA-256 that is written in hexadecimal digits.
-#[must_use]
-pub fn parse_sha256(digits: &str) -> Option<[u8; 32]> {
-    let mut digest = [0; 32];
-    hex::decode_to_slice(digits, &mut digest).ok()?;
-    Some(digest)
-}
-
-/// Lower-case hexadecimal digits.
-#[must_use]
-pub fn encode_hex(bytes: &[u8]) -> String {
-    hex::encode(bytes)
 }

@@ -15,13 +15,13 @@ use std::sync::{Mutex, PoisonError};
 use tokio::runtime::{Handle, Runtime};
 use tokio::sync::watch;
 
+use crate::base::secret::Secret;
+use crate::base::url::HttpUrl;
+use crate::base::value::{FileDigest, PinAlgorithm};
 use crate::io::fs::{DigestSet, Digests, digest_file_with};
 use crate::io::http::{Http, HttpError, public};
 use crate::io::oci::{self, Reference};
 use crate::io::store::{Object, Store};
-use crate::model::secret::Secret;
-use crate::model::url::HttpUrl;
-use crate::model::value::{FileDigest, PinAlgorithm};
 use crate::ui::Downloads;
 
 use check::check_digests;

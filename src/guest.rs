@@ -16,17 +16,20 @@ use serde::de::DeserializeOwned;
 use serde::de::value::MapDeserializer;
 use serde_json::{Map, Value, json};
 
+use crate::base::digest::sha256_hex;
+use crate::base::json::{self, JsonError};
+use crate::base::value::{HostPattern, StepId};
 use crate::diagnostic::{Classify, ErrorClass};
-use crate::embedded::{SCRIPT_FOLDERS, Tree, sha256_hex};
+use crate::embedded::{SCRIPT_FOLDERS, Tree};
 use crate::machine::{FeatureNeed, LaterFile, PortUse};
-use crate::model::command_line::command_line;
-use crate::model::json::{self, JsonError};
+use crate::model::guest_plan::GuestPlan;
 use crate::model::kubernetes::FlagTable;
 use crate::model::plan::{ArtifactRole, Plan};
-use crate::model::resource::{Desired, File, GuestPlan, Resource, ResourceKind, Scope};
 use crate::model::signing::Signer;
-use crate::model::step::{Phase, Step, StepResource};
-use crate::model::value::{HostPattern, StepId};
+use crate::model::step::{Step, StepResource};
+use crate::windows::command_line::command_line;
+use crate::windows::resource::Phase;
+use crate::windows::resource::{Desired, File, Resource, ResourceKind, Scope};
 use serde::Deserialize as _;
 
 pub use facts::collect_facts;

@@ -11,18 +11,19 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 use crate::acquire::SIDECAR;
+use crate::base::digest::parse_sha256;
+use crate::base::url::HttpUrl;
+use crate::base::value::PinAlgorithm;
 use crate::bundle::Opened;
 use crate::catalog::Trees;
 use crate::cli::VerifyArgs;
 use crate::diagnostic::{InputError, InternalError, Result, UsageError};
-use crate::embedded::{Tree, parse_sha256};
+use crate::embedded::Tree;
 use crate::fetch::{MAX_SIZE, Request};
 use crate::io::fs::{self, DigestSet, Digests};
 use crate::io::{clock, http};
 use crate::model::evidence::{Evidence, ProofKind, Verdict};
 use crate::model::policy::Policy;
-use crate::model::url::HttpUrl;
-use crate::model::value::PinAlgorithm;
 use crate::ui::{Downloads, Printer};
 use crate::verify::sigstore::Signer;
 use crate::verify::{

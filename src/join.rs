@@ -15,10 +15,10 @@ mod yaml;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::base::secret::Secret;
 use crate::catalog::Catalog;
 use crate::diagnostic::{Finding, Refusal, Result};
 use crate::model::plan::Plan;
-use crate::model::secret::Secret;
 
 pub use check::find_endpoint_problem;
 pub use kubeconfig::check_kubeconfig;

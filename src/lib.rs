@@ -19,7 +19,11 @@
 //! * the same lock gives the same bytes;
 //! * combinations that cannot work are refused before the build starts, with the reason and the remedy.
 
+pub mod base;
+
 pub mod diagnostic;
+
+pub mod windows;
 
 pub mod model;
 

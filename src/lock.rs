@@ -11,16 +11,16 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::base::digest::sha256_hex;
+use crate::base::json::{self, JsonError};
+use crate::base::program::ProgramVersion;
+use crate::base::url::strip_value;
+use crate::base::value::ImageReference;
+use crate::base::version::Version;
 use crate::diagnostic::{Classify, ErrorClass};
-use crate::embedded::sha256_hex;
-use crate::model::json::{self, JsonError};
+use crate::model::definition::ImageDefinition;
 use crate::model::plan::{Plan, PlannedArtifact, PlannedPacker, Warning};
 use crate::model::policy::PolicyUsed;
-use crate::model::program::ProgramVersion;
-use crate::model::selection::ImageDefinition;
-use crate::model::url::strip_value;
-use crate::model::value::ImageReference;
-use crate::model::version::Version;
 
 /// Name of the schema of `imagegen.lock.json`.
 pub const SCHEMA: &str = "imagegen.dev/lock/v1";

@@ -12,7 +12,6 @@ mod inbox;
 mod ports;
 mod rule;
 mod rules;
-mod sddl;
 mod state;
 mod text;
 
@@ -22,7 +21,7 @@ pub use rule::Rule;
 pub use state::{Machine, Origin, Placed, Port, Present, PresentFile, SCHEMA};
 
 use crate::diagnostic::Finding;
-use crate::model::resource::Resource;
+use crate::windows::resource::Resource;
 
 /// A machine and what is wrong with it.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -2,10 +2,10 @@
 
 use std::process::ExitCode;
 
+use imagegen::base::secret::{mask_environment, mask_text};
+use imagegen::base::text::{escape_controls, find_control};
 use imagegen::cli::{classify_parse_error, parse_cli};
 use imagegen::commands;
-use imagegen::model::secret::{mask_environment, mask_text};
-use imagegen::model::text::{escape_controls, find_control};
 
 fn main() -> ExitCode {
     mask_environment(std::env::vars_os());

@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
+use crate::base::download::{DownloadSize, format_megabytes};
 use crate::cli::DoctorArgs;
 use crate::diagnostic::{Classify, ErrorClass, Result};
 use crate::io::store::Store;
 use crate::io::{clock, exec, fs};
 use crate::lock::Lock;
-use crate::model::download::{DownloadSize, format_megabytes};
 use crate::model::plan::{Plan, PlannedArtifact};
 
 use crate::acquire::plan_tools;

@@ -12,15 +12,16 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
+use crate::base::choice::Delivery;
+use crate::base::digest::sha256_hex;
+use crate::base::json::{self, JsonError};
+use crate::base::program::ProgramVersion;
 use crate::diagnostic::{Classify, ErrorClass, Finding, format_findings, list_remedies};
-use crate::embedded::{Tree, sha256_hex};
+use crate::embedded::Tree;
 use crate::guest::{Guest, format_plan};
 use crate::lock::Lock;
-use crate::model::choice::Delivery;
-use crate::model::json::{self, JsonError};
 use crate::model::plan::{Plan, PlannedArtifact};
-use crate::model::program::ProgramVersion;
-use crate::model::target::{ImageTarget, PackerBase, Target, TargetReleases};
+use crate::model::target::{ImageTarget, PackerBase};
 use crate::model::variable::{DefaultFrom, Variable};
 
 pub use bundle::archive_names;
@@ -72,8 +73,6 @@ pub enum RenderError {
     Json(#[from] JsonError),
     #[error("packer has no file `{0}`")]
     Missing(String),
-    #[error("unknown target `{name}`: {suggestion}")]
-    UnknownTarget { name: String, suggestion: String },
     #[error("packer/{file}: {message}")]
     Template { file: String, message: String },
     #[error("payload.zip: {0}")]
@@ -99,33 +98,6 @@ impl Classify for RenderError {
             Vec::new()
         }
     }
-}
-
-/// Reads a target's descriptor and its sources by Windows release.
-///
-/// # Errors
-/// The target does not exist, or one of its files is malformed.
-pub fn load_target(packer: &Tree, name: &str) -> Result<Target, RenderError> {
-    let names = packer.list_folders("targets");
-    if !names.iter().any(|known| known == name) {
-        let suggestion =
-            crate::model::names::format_suggestion(name, names.iter().map(String::as_str));
-        return Err(RenderError::UnknownTarget {
-            name: name.to_owned(),
-            suggestion,
-        });
-    }
-    let path = format!("targets/{name}/target.json");
-    let releases = format!("targets/{name}/windows.json");
-    let digests = [&path, &releases].map(|path| packer.digest(path));
-    let mut target: Target = packer.read_json(&path)?.ok_or(RenderError::Missing(path))?;
-    let file: Option<TargetReleases> = packer.read_json(&releases)?;
-    target.digest = sha256_hex(&json::to_bytes(&digests));
-    target.releases = file.map(|file| file.releases).unwrap_or_default();
-    target.record = packer
-        .read_json(&format!("targets/{name}/record.json"))?
-        .unwrap_or_default();
-    Ok(target)
 }
 
 /// Reads what every target's workspace needs.

@@ -19,18 +19,18 @@ mod variables;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::base::digest::sha256_hex;
+use crate::base::json;
+use crate::base::version::Version;
 use crate::catalog::{Catalog, CatalogError, TABLES};
 use crate::diagnostic::{Finding, Result};
-use crate::embedded::sha256_hex;
-use crate::model::json;
+use crate::model::definition::ImageDefinition;
 use crate::model::kubernetes::KubernetesLine;
 use crate::model::plan::{Plan, PlannedArtifact, PlannedGroup, PlannedPacker, Warning};
 use crate::model::pod_network::PodNetwork;
 use crate::model::rules::Rule;
-use crate::model::selection::ImageDefinition;
 use crate::model::situation::Situation;
 use crate::model::target::Target;
-use crate::model::version::Version;
 use crate::model::windows::WindowsRelease;
 
 pub use artifacts::{Platform, plan_artifact, plan_tool};

@@ -13,10 +13,11 @@ use std::path::Path;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::base::digest::sha256_hex;
+use crate::base::json::format_json;
 use crate::diagnostic::{Classify, ErrorClass, Finding, format_findings, list_remedies};
-use crate::embedded::{Tree, sha256_hex};
+use crate::embedded::Tree;
 use crate::guest::list_script_files;
-use crate::model::json::format_json;
 use crate::model::overrides::{Overrides, SCRIPTS};
 use crate::verify::ProofError;
 use crate::verify::authenticode::unsigned_script;

@@ -17,21 +17,23 @@ use std::path::Path;
 
 use serde_json::Value;
 
+use crate::base::digest::sha256_hex;
+use crate::base::json::parse_json;
+use crate::base::url::HttpUrl;
+use crate::base::value::Registry;
+use crate::base::version::Version;
+use crate::catalog::load_target;
 use crate::catalog::{Catalog, Trees};
 use crate::cli::SelectionArgs;
-use crate::diagnostic::{Error, InputError, Result};
-use crate::embedded::{Tree, sha256_hex};
+use crate::diagnostic::{InputError, Result};
+use crate::embedded::Tree;
 use crate::guest::{Guest, render_guest};
 use crate::machine::{Expectations, PackageService, Prediction, predict_state};
 use crate::model::component::PayloadKind;
-use crate::model::json::parse_json;
+use crate::model::definition::{ImageDefinition, Proxy};
 use crate::model::plan::Plan;
 use crate::model::policy::Policy;
-use crate::model::selection::{ImageDefinition, Proxy};
-use crate::model::url::HttpUrl;
-use crate::model::value::Registry;
 use crate::model::variable::{Variable, VariableType};
-use crate::model::version::Version;
 use crate::render::{self, RenderError};
 pub use cluster::{cluster_input, read_paths, resolve_cluster_plan};
 pub use definitions::{DefinedImage, Definitions};
@@ -112,7 +114,7 @@ fn check_operator_variables(
     else {
         return Ok(());
     };
-    let target = render::load_target(&trees.packer, target).map_err(unknown_target)?;
+    let target = load_target(&trees.packer, target)?;
     let given = |name: &String| args.variables.iter().any(|(given, _)| given == name);
     let refused = target
         .variables
@@ -192,7 +194,7 @@ fn parse_variables(
     if args.variables.is_empty() {
         return Ok(values);
     }
-    let target = render::load_target(&trees.packer, name).map_err(unknown_target)?;
+    let target = load_target(&trees.packer, name)?;
     for (name, text) in &args.variables {
         let kind = target.find_variable(name).map(|variable| variable.kind);
         let value = match kind {
@@ -229,19 +231,6 @@ fn parse_variables(
     Ok(values)
 }
 
-/// An unknown target is a wrong selection, not a rendering that failed.
-fn unknown_target(error: RenderError) -> Error {
-    match error {
-        RenderError::UnknownTarget { name, suggestion } => crate::catalog::CatalogError::Unknown {
-            what: "target",
-            name,
-            suggestion,
-        }
-        .into(),
-        other => other.into(),
-    }
-}
-
 /// # Errors
 /// No target is named, the selection is refused, or the catalog is wrong.
 pub fn resolve_plan(definition: &ImageDefinition, trees: &Trees) -> Result<Plan> {
@@ -264,7 +253,7 @@ pub fn resolve_updated_plan(
             ))
         .into());
     };
-    let target = render::load_target(&trees.packer, name).map_err(unknown_target)?;
+    let target = load_target(&trees.packer, name)?;
     let packer = render::read_packer_base(&trees.packer)?.version;
     let surroundings = Surroundings {
         environment: build_time::list_environment(&target),

@@ -11,11 +11,11 @@ use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
+use crate::base::choice::Format;
+use crate::base::json;
+use crate::base::secret::mask_text;
+use crate::base::text::{escape_controls, escape_json_controls};
 use crate::diagnostic::{InternalError, Result};
-use crate::model::choice::Format;
-use crate::model::json;
-use crate::model::secret::mask_text;
-use crate::model::text::{escape_controls, escape_json_controls};
 
 pub use downloads::{Downloads, Transfer};
 use wrap::wrap_text;

@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use crate::acquire::{Acquirer, ProvenPlan};
 use crate::bake;
+use crate::base::value::ImageReference;
 use crate::bundle::{Content, ImageSource, Part, write_zip};
 use crate::catalog::Trees;
 use crate::diagnostic::Result;
@@ -15,7 +16,6 @@ use crate::fetch::Fetched;
 use crate::io::fs;
 use crate::lock::Lock;
 use crate::model::plan::{MissingVariable, Plan, PlannedArtifact, Warning};
-use crate::model::value::ImageReference;
 use crate::render::{self, Workspace};
 use crate::selection::predict_machine;
 use crate::ui::Printer;

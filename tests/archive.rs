@@ -3,9 +3,9 @@
 use std::io::{Cursor, Write as _};
 
 use flate2::{Compression, Crc, write::DeflateEncoder, write::GzEncoder};
-use imagegen::model::resource::ArchiveFormat::{self, TarGz, Zip};
 use imagegen::verify::ProofError;
 use imagegen::verify::archive::{Limits, MemberDigest, Wanted, list_entries, read_members};
+use imagegen::windows::resource::ArchiveFormat::{self, TarGz, Zip};
 use proptest::prelude::*;
 
 pub mod forge;
@@ -55,7 +55,7 @@ fn wanted_members_come_with_their_digests() {
     ] {
         for name in ["bin/a.exe", "./bin/a.exe"] {
             let found = take(&bytes, format, &[name], &Limits::default()).expect("good");
-            let digest = imagegen::embedded::sha256_hex(b"first");
+            let digest = imagegen::base::digest::sha256_hex(b"first");
             assert_eq!(
                 found,
                 [MemberDigest {
@@ -249,7 +249,7 @@ proptest! {
                 _ => bytes.insert(at, value),
             }
         }
-        let _ = imagegen::model::json::parse_json::<imagegen::model::component::Component>(&name, &bytes);
+        let _ = imagegen::base::json::parse_json::<imagegen::model::component::Component>(&name, &bytes);
         let _ = imagegen::lock::Lock::decode(&name, &bytes);
         let head = b"{\"schema\": \"imagegen.dev/lock/v1\", ";
         let _ = imagegen::lock::Lock::decode(&name, &[head, bytes.get(1..).unwrap_or_default()].concat());

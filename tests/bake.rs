@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
 
-use imagegen::embedded::sha256_hex;
+use imagegen::base::digest::sha256_hex;
 use serde_json::Value;
 
 use crate::scripts;
@@ -659,7 +659,7 @@ pub fn guest(test: &Test, records: &Path) {
         &fs::read_to_string(records.join("winrm/summary.json")).expect("summary"),
     )
     .expect("JSON");
-    let payload = imagegen::embedded::sha256_hex(&test.read("o/payload.zip"));
+    let payload = imagegen::base::digest::sha256_hex(&test.read("o/payload.zip"));
     let events = fs::read_to_string(records.join("winrm/events.jsonl")).expect("events");
     assert!(events.contains(&payload), "the payload arrived whole");
     for phase in ["bootstrap", "prepare", "install", "test", "seal"] {

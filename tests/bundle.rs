@@ -13,7 +13,7 @@ mod registry;
 use registry::{Registry, image};
 
 fn digest(bytes: &[u8]) -> String {
-    imagegen::embedded::sha256_hex(bytes)
+    imagegen::base::digest::sha256_hex(bytes)
 }
 
 /// Bytes that do not get smaller, so that a bundle has the size of its files.
@@ -66,7 +66,7 @@ fn count(lock: &str) -> usize {
 }
 
 fn sha512(bytes: &[u8]) -> String {
-    imagegen::embedded::encode_hex(
+    imagegen::base::digest::encode_hex(
         aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA512, bytes).as_ref(),
     )
 }
@@ -293,7 +293,10 @@ fn bundles_that_are_not_as_index_and_lock_say_are_refused() {
             "object that nobody names, index too",
             false,
             Box::new(|f, _| {
-                let name = format!("objects/sha256/{}", imagegen::embedded::sha256_hex(b"x"));
+                let name = format!(
+                    "objects/sha256/{}",
+                    imagegen::base::digest::sha256_hex(b"x")
+                );
                 f.push((name, b"x".to_vec()));
             }),
             "bundle-file-extra",

@@ -4,9 +4,9 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use imagegen::model::resource::{File, ResourceKind};
-use imagegen::model::selection::ImageDefinition;
+use imagegen::model::definition::ImageDefinition;
 use imagegen::selection::{predict_machine, read_trees, resolve_plan};
+use imagegen::windows::resource::{File, ResourceKind};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 

@@ -7,13 +7,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::sync::LazyLock;
 
-use imagegen::catalog::Catalog;
+use imagegen::base::choice::{HostAccess, Runtime};
+use imagegen::catalog::{Catalog, load_target};
 use imagegen::cluster::{ClusterError, ClusterInput, Manifest, render_manifests};
 use imagegen::embedded::Tree;
-use imagegen::model::choice::{HostAccess, Runtime};
+use imagegen::model::definition::ImageDefinition;
 use imagegen::model::kubernetes::KubernetesLine;
 use imagegen::model::plan::Plan;
-use imagegen::model::selection::ImageDefinition;
 use imagegen::render;
 use imagegen::resolve::{Surroundings, resolve_selection};
 use serde::Deserialize as _;
@@ -88,7 +88,7 @@ fn plan(
         cni: Some(cni.to_owned()),
         ..ImageDefinition::default()
     };
-    let target = render::load_target(&packer, "azure").expect("target");
+    let target = load_target(&packer, "azure").expect("target");
     let version = render::read_packer_base(&packer).expect("packer").version;
     resolve_selection(
         catalog,

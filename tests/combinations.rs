@@ -4,17 +4,17 @@
 
 use std::collections::BTreeSet;
 
+use imagegen::base::choice::{HostAccess, Runtime};
+use imagegen::base::version::Version;
 use imagegen::catalog::Trees;
 use imagegen::guest::Guest;
 use imagegen::machine::Machine;
-use imagegen::model::choice::{HostAccess, Runtime};
-use imagegen::model::resource::{
+use imagegen::model::definition::{ImageDefinition, Network};
+use imagegen::selection::{predict_machine, read_trees, resolve_plan};
+use imagegen::windows::resource::{
     File, FirewallRule, RegistryValue, ResourceKind, ScheduledTask, WindowsUpdate,
 };
-use imagegen::model::selection::{ImageDefinition, Network};
-use imagegen::model::value::{AccountSid, Ports};
-use imagegen::model::version::Version;
-use imagegen::selection::{predict_machine, read_trees, resolve_plan};
+use imagegen::windows::value::{AccountSid, Ports};
 use serde_json::Value;
 
 use crate::support::{Test, root};

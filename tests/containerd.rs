@@ -5,11 +5,11 @@ use std::fmt::Write as _;
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::mpsc::Receiver;
 
+use imagegen::base::choice::Runtime;
 use imagegen::catalog::Trees;
-use imagegen::model::choice::Runtime;
-use imagegen::model::resource::ResourceKind;
-use imagegen::model::selection::ImageDefinition;
+use imagegen::model::definition::ImageDefinition;
 use imagegen::selection::{predict_machine, read_trees, resolve_plan};
+use imagegen::windows::resource::ResourceKind;
 use serde_json::Value;
 
 use crate::join;

@@ -8,14 +8,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use imagegen::catalog::Trees;
 use imagegen::guest::Guest;
 use imagegen::machine::Machine;
-use imagegen::model::resource::{
+use imagegen::model::definition::ImageDefinition;
+use imagegen::model::target::TargetKind;
+use imagegen::selection::{predict_machine, read_trees, resolve_plan};
+use imagegen::windows::resource::Phase;
+use imagegen::windows::resource::{
     ContainerImage, Ensure, EnsureUser, File, LocalUser, RegistryData, RegistryValue, ResourceKind,
     StartType, WinrmListener, WinrmSetting,
 };
-use imagegen::model::selection::ImageDefinition;
-use imagegen::model::step::Phase;
-use imagegen::model::target::TargetKind;
-use imagegen::selection::{predict_machine, read_trees, resolve_plan};
 use serde_json::Value;
 
 use crate::support::targets::image_targets;

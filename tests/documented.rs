@@ -171,7 +171,7 @@ fn prepare_folder() -> Test {
     let hash = format!("sha256:{}", hash.trim());
     let cluster =
         serde_json::json!({"endpoint": "api.example.com:6443", "caCertHashes": [hash]}).to_string();
-    let digest = imagegen::embedded::sha256_hex(b"stand-in");
+    let digest = imagegen::base::digest::sha256_hex(b"stand-in");
     let test = Test::new()
         .file("image.json", definition)
         .file(
@@ -259,7 +259,7 @@ fn run_command(test: &Test, command: &str) -> (i32, String) {
         Some(start) => start.to_owned(),
         None => command.replace("JOIN_TOKEN=…", "JOIN_TOKEN=abcdef.0123456789abcdef"),
     };
-    let digest = imagegen::embedded::sha256_hex(b"stand-in");
+    let digest = imagegen::base::digest::sha256_hex(b"stand-in");
     let command = command
         .replace(
             "windows_iso_sha256=…",

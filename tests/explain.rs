@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use imagegen::base::choice::{Delivery, HostAccess, Runtime};
 use imagegen::cli::{SelectionArgs, SourceArgs};
 use imagegen::machine::Rule;
-use imagegen::model::choice::{Delivery, HostAccess, Runtime};
 use imagegen::model::evidence::ProofKind;
 use imagegen::selection::{DefinedImage, read_sources};
 use imagegen::view::{index_names, read_words};

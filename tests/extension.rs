@@ -5,7 +5,7 @@
 
 use imagegen::cli::SourceArgs;
 use imagegen::embedded::Tree;
-use imagegen::model::selection::ImageDefinition;
+use imagegen::model::definition::ImageDefinition;
 use imagegen::selection::{read_sources, resolve_plan};
 use serde_json::{Value, json};
 

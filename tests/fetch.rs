@@ -7,13 +7,13 @@ pub mod tls;
 use std::sync::Arc;
 use std::time::Duration;
 
+use imagegen::base::secret::Secret;
+use imagegen::base::value::FileDigest;
 use imagegen::diagnostic::Classify as _;
 use imagegen::fetch::{FetchError, Fetched, Fetcher, Request};
 use imagegen::io::fs::{DigestSet, digest_file_with, digest_stream};
 use imagegen::io::http::{Http, Options, Patience};
 use imagegen::io::store::Store;
-use imagegen::model::secret::Secret;
-use imagegen::model::value::FileDigest;
 use imagegen::ui::Downloads;
 
 use crate::support::server::{Asked, Handler, Server, Step, head, ranged, status, whole};
@@ -74,7 +74,7 @@ fn sha512(path: &std::path::Path) -> FileDigest {
 }
 
 pub fn digest(bytes: &[u8]) -> String {
-    imagegen::embedded::sha256_hex(bytes)
+    imagegen::base::digest::sha256_hex(bytes)
 }
 
 /// What is wanted where these bytes are meant.
@@ -816,7 +816,7 @@ fn a_stream_is_digested_while_it_is_copied() {
             );
             let sha512 = (set == DigestSet::Both).then(|| {
                 let digest = aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA512, &bytes);
-                imagegen::embedded::encode_hex(digest.as_ref())
+                imagegen::base::digest::encode_hex(digest.as_ref())
             });
             assert_eq!(found.sha512, sha512, "{size}");
         }

@@ -103,13 +103,19 @@ const OTHERS: &[(&str, &str)] = &[
     ("src/io/store.rs", "records that this user wrote"),
     ("src/io/store/part.rs", "records that this user wrote"),
     ("src/io/store/sweep.rs", "records that this user wrote"),
-    ("src/model/choice.rs", "words of the command line"),
-    ("src/model/json/late.rs", "files of the program itself"),
-    ("src/model/secret/forms.rs", "values of the environment"),
-    ("src/model/secret/view.rs", "fuzzed as `mask`"),
+    ("src/base/choice.rs", "words of the command line"),
+    ("src/base/digest.rs", "digests that the build script wrote"),
+    ("src/base/json/late.rs", "files of the program itself"),
+    ("src/base/secret/forms.rs", "values of the environment"),
+    ("src/base/secret/view.rs", "fuzzed as `mask`"),
     (
         "src/updates/pin.rs",
         "the user's catalog, by the component's parser",
+    ),
+    ("src/windows/sddl.rs", "descriptors of steps"),
+    (
+        "src/windows/sddl/account.rs",
+        "accounts of descriptors of steps",
     ),
 ];
 
@@ -140,7 +146,9 @@ fn every_parser_has_a_row() {
         "src/inspect",
         "src/updates",
         "src/acquire",
+        "src/base",
         "src/model",
+        "src/windows",
         "src/join",
     ] {
         for entry in WalkDir::new(root().join(folder))

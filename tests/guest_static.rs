@@ -16,7 +16,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::process::Command;
 
-use imagegen::model::resource::ResourceKind;
+use imagegen::windows::resource::ResourceKind;
 use rules::{called, commands, forms, layout, model, platforms, resources, syntax, windows_only};
 use script::{Script, known, root, scripts_below};
 use serde_json::Value;

@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{Cursor, Read as _};
 
+use imagegen::base::digest::sha256_hex;
 use imagegen::catalog::Catalog;
-use imagegen::embedded::{Tree, sha256_hex};
+use imagegen::embedded::Tree;
 use serde_json::{Value, json};
 use zip::ZipArchive;
 

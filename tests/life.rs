@@ -3,11 +3,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use imagegen::base::version::{Version, VersionRange};
 use imagegen::catalog::Trees;
 use imagegen::guest::{collect_facts, format_plan};
+use imagegen::model::definition::ImageDefinition;
 use imagegen::model::plan::Plan;
-use imagegen::model::selection::ImageDefinition;
-use imagegen::model::version::{Version, VersionRange};
 use imagegen::selection::{predict_machine, read_trees, resolve_plan};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};

@@ -1,7 +1,8 @@
 //! The lockfile of a folder: what it blocks and what not, and a base image that it does not fix.
 
-use imagegen::embedded::{Tree, sha256_hex};
-use imagegen::model::program::ProgramVersion;
+use imagegen::base::digest::sha256_hex;
+use imagegen::base::program::ProgramVersion;
+use imagegen::embedded::Tree;
 use imagegen::model::target::Target;
 use serde_json::Value;
 

@@ -352,7 +352,7 @@ fn a_policy_demands_and_forbids_steps() {
     let digests: Vec<String> = files(&example.folder)
         .into_iter()
         .filter(|(path, _)| path.starts_with("steps/") || path.starts_with("components/"))
-        .map(|(_, bytes)| imagegen::embedded::sha256_hex(&bytes))
+        .map(|(_, bytes)| imagegen::base::digest::sha256_hex(&bytes))
         .collect();
     let allowed = policy(
         json!({ "requiredSteps": ["corporate-root"], "trustedDigests": digests, "minimumConfidence": "low" }),

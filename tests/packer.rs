@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
 
-use imagegen::model::program::ProgramVersion;
+use imagegen::base::program::ProgramVersion;
 use imagegen::model::record::{CheckStage, TargetCheck};
 use imagegen::model::target::{ImageTarget, Target};
 

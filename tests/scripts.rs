@@ -8,7 +8,7 @@ use std::io::{Cursor, Read as _};
 use std::path::Path;
 use std::process::Command;
 
-use imagegen::embedded::sha256_hex;
+use imagegen::base::digest::sha256_hex;
 use imagegen::verify::authenticode::unsigned_script;
 use proptest::prelude::*;
 use serde_json::{Value, json};

@@ -3,14 +3,14 @@
 use std::collections::BTreeSet;
 use std::fs;
 
+use imagegen::base::choice::Delivery;
+use imagegen::base::version::Version;
 use imagegen::catalog::Trees;
 use imagegen::embedded::Tree;
 use imagegen::lock::Lock;
-use imagegen::model::choice::Delivery;
+use imagegen::model::definition::ImageDefinition;
 use imagegen::model::record::{CheckStage, TargetCheck};
-use imagegen::model::selection::ImageDefinition;
 use imagegen::model::target::Target;
-use imagegen::model::version::Version;
 use imagegen::render::{Workspace, render_workspace};
 use imagegen::selection::{predict_machine, read_trees, resolve_plan};
 use serde_json::Value;

@@ -226,8 +226,8 @@ fn the_version_names_program_system_and_catalog() {
         .expect("digest");
     // The digest can be computed from the files.
     let files = crate::support::files(&root().join("manifests")).into_iter();
-    let lines =
-        files.map(|(path, bytes)| format!("{}  {path}\n", imagegen::embedded::sha256_hex(&bytes)));
+    let lines = files
+        .map(|(path, bytes)| format!("{}  {path}\n", imagegen::base::digest::sha256_hex(&bytes)));
     let text: String = lines.collect();
-    assert_eq!(catalog, imagegen::embedded::sha256_hex(text.as_bytes()));
+    assert_eq!(catalog, imagegen::base::digest::sha256_hex(text.as_bytes()));
 }

@@ -536,7 +536,7 @@ fn a_pin_is_added_in_its_place_and_nothing_else_moves() {
         .lines()
         .filter(|line| !before.contains(line))
         .collect();
-    let digest = imagegen::embedded::sha256_hex(b"MZ of the test");
+    let digest = imagegen::base::digest::sha256_hex(b"MZ of the test");
     assert!(added.iter().any(|line| line.contains(&digest)), "{added:?}");
     let gone: Vec<&str> = before
         .lines()

@@ -25,7 +25,7 @@ fn embedded_files_have_no_repeated_keys_and_no_control_characters() {
     for path in json_files() {
         let bytes = std::fs::read(&path).expect("file");
         let name = path.display().to_string();
-        if let Err(error) = imagegen::model::json::parse_json::<serde_json::Value>(&name, &bytes) {
+        if let Err(error) = imagegen::base::json::parse_json::<serde_json::Value>(&name, &bytes) {
             panic!("{error}");
         }
         files += 1;
@@ -199,7 +199,10 @@ fn flags_of_a_wrong_form_are_usage_errors_with_an_example() {
 
 #[test]
 fn a_definition_of_a_wrong_form_is_named_with_file_and_path() {
-    let empty = format!("\"sha256\": \"{}\"", imagegen::embedded::sha256_hex(b""));
+    let empty = format!(
+        "\"sha256\": \"{}\"",
+        imagegen::base::digest::sha256_hex(b"")
+    );
     let overrides = format!("\"overrides\": {{\"kubelet\": {{{empty}}}}}");
     for (fields, message) in [
         (

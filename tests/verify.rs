@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::support::{Test, program};
 
 fn sha256(text: &str) -> String {
-    imagegen::embedded::sha256_hex(text.as_bytes())
+    imagegen::base::digest::sha256_hex(text.as_bytes())
 }
 
 #[test]
@@ -71,7 +71,7 @@ fn no_named_proof_is_dropped() {
     for file in ["o/imagegen.lock.json", "bundle.zip"] {
         verify(file, &wrong).fails(5, &["1 of 1 proofs failed"]);
         verify(file, "--authenticode").fails(5, &["1 of 1 proofs failed"]);
-        let right = imagegen::embedded::sha256_hex(&std::fs::read(path(file)).expect(file));
+        let right = imagegen::base::digest::sha256_hex(&std::fs::read(path(file)).expect(file));
         verify(file, &format!("--sha256 {right}")).succeeds();
         verify(file, &format!("--sha256 {right} --bundles o")).fails(2, &["`--bundles`"]);
         // Nothing that is named is without meaning.
@@ -100,7 +100,7 @@ fn no_named_proof_is_dropped() {
 #[cfg(unix)]
 #[test]
 fn a_pipe_is_verified_by_what_it_gave() {
-    let digest = imagegen::embedded::sha256_hex(b"content");
+    let digest = imagegen::base::digest::sha256_hex(b"content");
     for (digest, code) in [(digest.as_str(), 0), (&"0".repeat(64), 5)] {
         let test = Test::new().line(&format!("verify /dev/stdin --sha256 {digest}"));
         let mut child = test

@@ -9,7 +9,7 @@ mod services;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use imagegen::model::command_line::command_line;
+use imagegen::windows::command_line::command_line;
 use regex_lite::{Captures, Regex};
 
 use crate::support::root;

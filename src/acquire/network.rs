@@ -3,18 +3,18 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
+use crate::base::secret::Secret;
+use crate::base::url::HttpUrl;
+use crate::base::value::FileDigest;
 use crate::catalog::Trees;
 use crate::cli::NetworkArgs;
 use crate::diagnostic::{InputError, InternalError, Result};
 use crate::fetch::{Fetcher, MAX_MEDIUM_SIZE, MAX_SIZE, Request};
 use crate::io::http::{Http, Options, Patience};
 use crate::io::store::Store;
+use crate::model::definition::ImageDefinition;
 use crate::model::plan::{ArtifactRole, PlannedArtifact};
 use crate::model::policy::{HeaderGrant, Policy};
-use crate::model::secret::Secret;
-use crate::model::selection::ImageDefinition;
-use crate::model::url::HttpUrl;
-use crate::model::value::FileDigest;
 
 /// # Errors
 /// No directory is named and the platform knows none, or it cannot be made.

@@ -12,17 +12,17 @@ mod signatures;
 
 use std::collections::BTreeMap;
 
+use crate::base::json::JsonError;
+use crate::base::secret::Secret;
+use crate::base::url::HttpUrl;
+use crate::base::value::{FileDigest, PinAlgorithm};
 use crate::catalog::Catalog;
 use crate::embedded::Tree;
 use crate::fetch::{Fetched, Fetcher};
 use crate::model::component::ChecksumFile;
 use crate::model::evidence::{Evidence, ProofKind, Verdict};
-use crate::model::json::JsonError;
 use crate::model::plan::PlannedArtifact;
 use crate::model::policy::Policy;
-use crate::model::secret::Secret;
-use crate::model::url::HttpUrl;
-use crate::model::value::{FileDigest, PinAlgorithm};
 use crate::trust::{check_evidence, declares_own_proof, is_waived, pin_digests};
 use crate::verify::chain::PinnedRoots;
 use crate::verify::{ProofError, Proven, checksums, record_evidence};

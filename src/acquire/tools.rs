@@ -4,15 +4,15 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::base::digest::sha256_hex;
+use crate::base::version::Version;
 use crate::catalog::Trees;
 use crate::diagnostic::{Classify, Error, ErrorClass, InternalError, Result};
-use crate::embedded::sha256_hex;
 use crate::io::exec;
 use crate::io::fs::{self, FileError};
 use crate::io::store::Store;
 use crate::model::plan::{Plan, PlannedArtifact, PlannedPlugin};
 use crate::model::policy::Policy;
-use crate::model::version::Version;
 use crate::resolve::{Platform, plan_tool, refuse_image};
 use crate::trust::{Subject, check_own_tool, check_subjects};
 use crate::verify::ProofError;

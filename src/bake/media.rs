@@ -5,8 +5,8 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use crate::acquire::ProvenPlan;
+use crate::base::choice::Delivery;
 use crate::io::fs::Scratch;
-use crate::model::choice::Delivery;
 use crate::model::plan::ArtifactRole;
 use crate::model::target::ImageTarget;
 

@@ -9,12 +9,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::acquire::{ProvenPlan, VerifiedArtifact};
-use crate::embedded::sha256_hex;
+use crate::base::digest::sha256_hex;
+use crate::base::program::ProgramVersion;
 use crate::io::exec::{self, Run};
 use crate::io::fs;
 use crate::model::evidence::Evidence;
 use crate::model::plan::{Plan, PlannedArtifact};
-use crate::model::program::ProgramVersion;
 
 use super::BakeError;
 

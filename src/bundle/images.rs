@@ -9,8 +9,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{BLOBS, CarriedImage, Content, Index, Part};
-use crate::model::json as text;
-use crate::model::value::is_digest;
+use crate::base::json as text;
+use crate::base::value::is_digest;
 use crate::verify::ProofError;
 
 /// The largest manifest that registries take.

@@ -8,10 +8,10 @@ use serde_json::Value;
 use super::images::LARGEST_MANIFEST;
 use super::list_artifact_urls;
 use crate::acquire::carried_name;
+use crate::base::value::{FileDigest, ImageReference, Sha256};
 use crate::io::fs::{self, FileError};
 use crate::io::store::{Object, Store};
 use crate::lock::Lock;
-use crate::model::value::{FileDigest, ImageReference, Sha256};
 
 /// SHA-256 of every object that the lockfile names.
 ///

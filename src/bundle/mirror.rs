@@ -9,12 +9,12 @@ use aws_lc_rs::digest::{Context, SHA256};
 
 use super::read::{proof_error, read_objects};
 use super::{BundleError, Index, OBJECTS, Opened, list_artifact_urls};
-use crate::embedded::encode_hex;
+use crate::base::digest::encode_hex;
+use crate::base::url::{HttpUrl, decode_path};
 use crate::io::fs::{self, FileError};
 use crate::io::http::public;
 use crate::lock::Lock;
 use crate::model::overrides::{Overrides, is_prefix};
-use crate::model::url::{HttpUrl, decode_path};
 use crate::verify::ProofError;
 use crate::verify::archive::check_names;
 

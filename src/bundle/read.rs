@@ -9,15 +9,15 @@ use aws_lc_rs::digest::{Context, SHA512};
 use super::{BLOBS, BundleError, EVIDENCE, INDEX, Index, LOCK, OBJECTS, SCHEMA, SCRIPTS};
 use super::{collect_evidence, collect_urls, images};
 use crate::acquire::carried_name;
-use crate::embedded::encode_hex;
+use crate::base::digest::encode_hex;
+use crate::base::json;
+use crate::base::value::FileDigest;
 use crate::io::fs;
 use crate::io::store::Store;
 use crate::lock::Lock;
-use crate::model::json;
-use crate::model::resource::ArchiveFormat;
-use crate::model::value::FileDigest;
 use crate::verify::ProofError;
 use crate::verify::archive::{Limits, MemberDigest, Wanted, read_members};
+use crate::windows::resource::ArchiveFormat;
 
 /// A bundle holds whole releases of Windows images.
 const LIMITS: Limits = Limits {

@@ -3,12 +3,12 @@
 use super::images::{Descriptor, LARGEST_MANIFEST, Manifest, choose_manifest, hex, manifest_error};
 use super::{IndexedImage, Part};
 use crate::acquire::collect_outcomes;
+use crate::base::secret::Secret;
+use crate::base::value::{FileDigest, ImageReference, Sha256, ValueError};
 use crate::diagnostic::{InputError, Result};
 use crate::fetch::{Fetched, Fetcher, MAX_SIZE, Request};
 use crate::io::fs;
 use crate::io::oci::{MANIFESTS, Reference};
-use crate::model::secret::Secret;
-use crate::model::value::{FileDigest, ImageReference, Sha256, ValueError};
 use crate::ui::{Downloads, Printer};
 
 /// An image with the manifest that was asked for, the one that fits Windows, its configuration and layers.

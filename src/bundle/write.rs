@@ -10,10 +10,10 @@ use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, DateTime, System, ZipWriter};
 
 use super::{BundleError, INDEX, Index, IndexedFile, IndexedImage, LOCK, SCHEMA};
-use crate::embedded::{encode_hex, sha256_hex};
+use crate::base::digest::{encode_hex, sha256_hex};
+use crate::base::json;
 use crate::fetch::Fetched;
 use crate::io::fs;
-use crate::model::json;
 use crate::verify::ProofError;
 
 /// A file of the bundle.

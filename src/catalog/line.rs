@@ -2,9 +2,9 @@
 
 use std::cmp::Reverse;
 
+use crate::base::version::Version;
 use crate::model::kubernetes::{ApiVersion, KubernetesLine, LineFile, Sourced, Support};
 use crate::model::line::Minor;
-use crate::model::version::Version;
 use crate::model::windows::WindowsSupport;
 
 /// None where no pause image is known for the line, or the line has no patch release.

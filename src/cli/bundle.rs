@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
+use crate::base::value::ImageReference;
 use crate::model::policy::Waiver;
-use crate::model::value::ImageReference;
 
 use super::selection::parse_waiver;
 use super::{NetworkArgs, OwnScriptsArgs, PolicyArgs};

@@ -4,9 +4,9 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::model::choice::{HostAccess, Runtime};
-use crate::model::value::{Cidr, DnsName, Ipv4Address};
-use crate::model::version::Version;
+use crate::base::choice::{HostAccess, Runtime};
+use crate::base::value::{Cidr, DnsName, Ipv4Address};
+use crate::base::version::Version;
 
 use super::{PolicyArgs, parse_component, parse_pair};
 

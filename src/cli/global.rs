@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::builder::FalseyValueParser;
 use clap::{ArgAction, Args};
 
-use crate::model::choice::Format;
+use crate::base::choice::Format;
 
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Output and catalog")]

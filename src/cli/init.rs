@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use clap_complete::Shell;
 
-use crate::model::choice::HostAccess;
+use crate::base::choice::HostAccess;
 
 #[derive(Debug, Args)]
 pub struct InitArgs {

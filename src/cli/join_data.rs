@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use crate::base::choice::Runtime;
 use crate::join::Form;
-use crate::model::choice::Runtime;
 
 use super::PolicyArgs;
 

@@ -5,12 +5,12 @@ use std::path::PathBuf;
 use clap::builder::RangedU64ValueParser;
 use clap::{Args, Subcommand};
 
+use crate::base::url::{HttpUrl, ProxyUrl};
+use crate::base::value::ValueError;
+use crate::base::value::{Sha256, Sha512};
+use crate::base::version::Version;
 use crate::model::component::Confidence;
 use crate::model::policy::HeaderGrant;
-use crate::model::url::{HttpUrl, ProxyUrl};
-use crate::model::value::ValueError;
-use crate::model::value::{Sha256, Sha512};
-use crate::model::version::Version;
 
 use super::selection::parse_host;
 use super::{ImagesArgs, LockUseArgs, SelectionArgs};

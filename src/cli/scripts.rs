@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use crate::model::url::HttpUrl;
+use crate::base::url::HttpUrl;
 
 use super::PolicyArgs;
 

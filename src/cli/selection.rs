@@ -4,14 +4,14 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::model::choice::{Delivery, HostAccess, Runtime, UnknownName};
+use crate::base::choice::{Delivery, HostAccess, Runtime, UnknownName};
+use crate::base::url::{HttpUrl, ProxyUrl, UrlError};
+use crate::base::value::{HostPattern, ImageReference, NoProxy, Registry, ValueError};
+use crate::base::version::Version;
+use crate::model::definition::Updates;
 use crate::model::evidence::ProofKind;
 use crate::model::image_version::ImageVersion;
 use crate::model::policy::Waiver;
-use crate::model::selection::Updates;
-use crate::model::url::{HttpUrl, ProxyUrl, UrlError};
-use crate::model::value::{HostPattern, ImageReference, NoProxy, Registry, ValueError};
-use crate::model::version::Version;
 
 /// The selection of an image. Flags override the image definition.
 #[derive(Debug, Clone, Default, Args)]

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::model::value::{Sha256, Sha512};
+use crate::base::value::{Sha256, Sha512};
 
 use super::{NetworkArgs, PolicyArgs};
 

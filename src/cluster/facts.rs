@@ -2,17 +2,17 @@
 
 use serde_json::{Map, Value, json};
 
+use crate::base::choice::{HostAccess, Runtime};
+use crate::base::names::format_suggestion;
+use crate::base::version::Version;
 use crate::catalog::Catalog;
 use crate::diagnostic::Finding;
 use crate::embedded::Tree;
 use crate::guest::{Renderer as Values, format_arguments, select_flags};
-use crate::model::choice::{HostAccess, Runtime};
 use crate::model::cluster::ClusterIndex;
 use crate::model::kubernetes::FlagTable;
-use crate::model::names::format_suggestion;
 use crate::model::plan::Plan;
 use crate::model::pod_network::NetworkAgent;
-use crate::model::version::Version;
 
 use super::{ClusterError, ClusterInput, Renderer, network};
 
@@ -163,7 +163,7 @@ fn render_net_conf(input: &ClusterInput, overlay: bool) -> String {
     } else {
         json!({ "Type": "host-gw" })
     };
-    crate::model::json::format_json(&json!({ "Network": input.pod_subnet, "Backend": backend }))
+    crate::base::json::format_json(&json!({ "Network": input.pod_subnet, "Backend": backend }))
 }
 
 /// Places on the host; the projected volume is always called `config`.
@@ -303,7 +303,7 @@ fn render_proxy_arguments(
         &plan.situation(),
         &Values::new(facts, &none),
     )?;
-    Ok(crate::model::json::format_json(&format_arguments(&applied)))
+    Ok(crate::base::json::format_json(&format_arguments(&applied)))
 }
 
 /// The CNI configuration of the situation, checked to be JSON; empty where the cluster's own agents bring it.
@@ -326,7 +326,7 @@ fn render_cni_configuration(
     let file = catalog.file_label(&path);
     let text = Renderer::new(facts).render_file(&file, catalog.read_text(&path)?)?;
     match serde_json::from_str::<Value>(&text) {
-        Ok(value) => Ok(crate::model::json::format_json(&value)),
+        Ok(value) => Ok(crate::base::json::format_json(&value)),
         Err(error) => Err(ClusterError::Template {
             file,
             message: error.to_string(),

@@ -2,11 +2,11 @@
 
 use std::net::Ipv4Addr;
 
+use crate::base::choice::HostAccess;
+use crate::base::value::{Ipv4Address, is_subdomain};
 use crate::diagnostic::Finding;
 use crate::join::find_endpoint_problem;
-use crate::model::choice::HostAccess;
 use crate::model::plan::Plan;
-use crate::model::value::{Ipv4Address, is_subdomain};
 
 use super::ClusterInput;
 

@@ -5,10 +5,10 @@ use crate::acquire::{
     print_unasked, prove_plan,
 };
 use crate::bake::{self, Bake};
+use crate::base::choice::Delivery;
 use crate::cli::BuildArgs;
 use crate::diagnostic::Result;
 use crate::lock::{Lock, PinnedPlan};
-use crate::model::choice::Delivery;
 use crate::model::plan::Plan;
 use crate::scripts::use_scripts;
 use crate::selection::{resolve_bake_plan, resolve_locked_plan};

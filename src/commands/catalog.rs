@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::base::json::format_json;
 use crate::catalog::{CatalogError, Trees, lint_catalog, lint_sources, lint_targets};
 use crate::cli::{CatalogWhat, SourceArgs};
 use crate::diagnostic::{Finding, Result, Severity};
 use crate::io::fs;
-use crate::model::json::format_json;
 use crate::schemas::list_schemas;
 use crate::ui::Printer;
 

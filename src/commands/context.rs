@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
+use crate::base::program::ProgramVersion;
 use crate::cli::{Cli, Command, SelectionArgs};
 use crate::diagnostic::Result;
-use crate::model::program::ProgramVersion;
 use crate::ui::Printer;
 
 /// # Errors

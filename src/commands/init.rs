@@ -1,9 +1,9 @@
 //! `imagegen init`.
 
+use crate::base::json;
 use crate::cli::{InitArgs, SourceArgs};
 use crate::diagnostic::{InputError, Result};
 use crate::io::fs;
-use crate::model::json;
 use crate::selection::{draft_definition, read_sources};
 use crate::ui::Printer;
 

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use crate::acquire::{
     Acquirer, HeaderGrants, Keys, PinScope, needs_proofs, open_fetcher, pin_plan, write_proofs,
 };
+use crate::base::version::Version;
 use crate::cli::LockArgs;
 use crate::diagnostic::Result;
 use crate::lock::PinnedPlan;
-use crate::model::version::Version;
 use crate::selection::{
     apply_policy, check_lock_path, complete_for_lock, lock_path, predict_machine, read_definition,
     read_old_lock, read_policy, resolve_updated_plan, write_lockfile,

@@ -1,9 +1,9 @@
 //! `imagegen outdated`.
 
 use crate::acquire::{HeaderGrants, open_fetcher};
+use crate::base::version::Version;
 use crate::cli::OnlineArgs;
 use crate::diagnostic::Result;
-use crate::model::version::Version;
 use crate::selection::{Stale, read_definition, resolve_locked_definition};
 use crate::updates::{OutdatedOutput, Upstreams};
 

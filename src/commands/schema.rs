@@ -1,8 +1,8 @@
 //! `imagegen schema`.
 
+use crate::base::names::format_suggestion;
 use crate::cli::{SchemaArgs, SourceArgs};
 use crate::diagnostic::{InputError, Result};
-use crate::model::names::format_suggestion;
 use crate::schemas::list_schemas;
 use crate::selection::read_sources;
 use crate::ui::Printer;
@@ -22,5 +22,5 @@ pub(super) fn run_schema(args: &SchemaArgs, sources: &SourceArgs, printer: &Prin
         )
         .into());
     };
-    printer.print_result(schema, || crate::model::json::format_json(schema))
+    printer.print_result(schema, || crate::base::json::format_json(schema))
 }

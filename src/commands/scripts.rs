@@ -7,9 +7,10 @@ use std::time::Duration;
 use rustls_pki_types::UnixTime;
 use serde::Serialize;
 
+use crate::base::digest::sha256_hex;
 use crate::cli::{ScriptsArgs, ScriptsWhat, SourceArgs};
 use crate::diagnostic::{InputError, Result};
-use crate::embedded::{Tree, sha256_hex};
+use crate::embedded::Tree;
 use crate::io::{clock, fs};
 use crate::scripts::{
     self, Demand, Key, LIST, find_signing, read_exported, read_passphrase, require_own_scripts,

@@ -1,9 +1,9 @@
 //! Whether bytes are the ones that were asked for.
 
 use super::{FetchFailure, Request};
+use crate::base::value::FileDigest;
 use crate::io::fs::Digests;
 use crate::io::http::Answer;
-use crate::model::value::FileDigest;
 
 /// What the server announces is held against the request before anything is read.
 pub(super) fn check_announced(request: &Request, answer: &Answer) -> Result<(), FetchFailure> {

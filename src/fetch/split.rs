@@ -7,11 +7,11 @@ use tokio::task::JoinHandle;
 
 use super::FetchFailure;
 use super::download::Download;
+use crate::base::secret::Secret;
+use crate::base::url::HttpUrl;
 use crate::io::fs::Sums;
 use crate::io::http::{Http, HttpError, Resume};
 use crate::io::store::{Part, Pen};
-use crate::model::secret::Secret;
-use crate::model::url::HttpUrl;
 
 /// Requests under way, the first of the file first. They end with it.
 #[derive(Default)]

@@ -7,20 +7,20 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
+use crate::base::choice::{Delivery, Runtime};
+use crate::base::value::PinAlgorithm;
+use crate::base::value::VolumePlugin;
+use crate::base::version::Version;
 use crate::embedded::Tree;
-use crate::model::choice::{Delivery, Runtime};
+use crate::model::definition::{Network, Proxy};
 use crate::model::kubernetes::FlagTable;
 use crate::model::overrides::resolve_mirror;
 use crate::model::plan::{Plan, PlannedArtifact, PlannedGroup};
 use crate::model::pod_network::PodNetwork;
-use crate::model::resource::UNPINNED;
-use crate::model::selection::{Network, Proxy};
 use crate::model::signing::Signing;
 use crate::model::situation::Situation;
-use crate::model::value::PinAlgorithm;
-use crate::model::value::VolumePlugin;
 use crate::model::variable::EVALUATION;
-use crate::model::version::Version;
+use crate::windows::resource::UNPINNED;
 
 use super::GuestError;
 use super::flags::{format_arguments, select_flags};

@@ -8,11 +8,11 @@ use crate::acquire::SIDECAR;
 use crate::diagnostic::{InputError, Result};
 use crate::io::fs;
 use crate::model::evidence::{Evidence, ProofKind};
-use crate::model::resource::ArchiveFormat;
 use crate::verify::archive::{self, Limits, Wanted};
 use crate::verify::authenticode::{self, FileKind, Policy};
 use crate::verify::chain::{PinnedRoots, format_time, parse_roots};
 use crate::verify::record_evidence;
+use crate::windows::resource::ArchiveFormat;
 
 use super::Job;
 

@@ -9,21 +9,21 @@ use serde_json::Value;
 
 use crate::acquire::{Keys, reprove_artifact};
 use crate::bake;
+use crate::base::digest::sha256_hex;
+use crate::base::json;
+use crate::base::program::ProgramVersion;
 use crate::bundle;
 use crate::catalog::Trees;
 use crate::cli::VerifyArgs;
 use crate::diagnostic::Result;
-use crate::embedded::{Tree, sha256_hex};
+use crate::embedded::Tree;
 use crate::fetch::MAX_SIZE;
 use crate::guest::render_guest;
 use crate::io::fs::{DigestSet, digest_stream};
 use crate::io::{clock, fs};
 use crate::lock::Lock;
 use crate::model::evidence::{Evidence, ProofKind, Verdict};
-use crate::model::json;
 use crate::model::plan::format_unasked;
-use crate::model::program::ProgramVersion;
-use crate::model::resource::ArchiveFormat;
 use crate::render::{self, Workspace};
 use crate::scripts::{Demand, INSTALL, accept_scripts, collect_scripts, find_signing};
 use crate::selection::{
@@ -33,6 +33,7 @@ use crate::ui::Printer;
 use crate::verify::archive::{self, Limits, Wanted};
 use crate::verify::chain::PinnedRoots;
 use crate::verify::{NotProven, ProofError, record_evidence};
+use crate::windows::resource::ArchiveFormat;
 
 use super::review::{Review, find_lock_pins};
 use super::{Inspected, proven};

@@ -5,8 +5,8 @@
     reason = "the one owner of process spawning"
 )]
 
+use crate::base::secret::Secret;
 use crate::diagnostic::classify;
-use crate::model::secret::Secret;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::{self, BufRead as _, BufReader, Read, Write as _};

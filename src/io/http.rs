@@ -18,10 +18,10 @@ use reqwest::{
     Certificate, Client, ClientBuilder, NoProxy, Proxy, Response, StatusCode, Url, redirect,
 };
 
+use crate::base::secret::Secret;
+use crate::base::url::is_loopback;
 use crate::io::fs;
 use crate::model::policy::AllowedHosts;
-use crate::model::secret::Secret;
-use crate::model::url::is_loopback;
 
 pub use body::Body;
 pub use error::{HttpError, Retry, parse_retry_after, public};

@@ -5,8 +5,8 @@
 use serde::Deserialize;
 
 use super::http::{Http, HttpError};
-use crate::model::secret::Secret;
-use crate::model::value::is_digest;
+use crate::base::secret::Secret;
+use crate::base::value::is_digest;
 
 /// `registry/name@sha256:…`
 #[derive(Debug, Clone, PartialEq, Eq)]

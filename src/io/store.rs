@@ -33,11 +33,11 @@ use super::fs::{
     file_error, remove_if_exists,
 };
 use super::http::public;
+use crate::base::digest::sha256_hex;
+use crate::base::json;
+use crate::base::value::FileDigest;
+use crate::base::value::is_digest;
 use crate::diagnostic::{Classify, ErrorClass};
-use crate::embedded::sha256_hex;
-use crate::model::json;
-use crate::model::value::FileDigest;
-use crate::model::value::is_digest;
 
 pub use part::{Part, Pen};
 

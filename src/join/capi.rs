@@ -3,8 +3,8 @@
 
 use serde_json::json;
 
+use crate::base::choice::{HostAccess, Runtime};
 use crate::diagnostic::Finding;
-use crate::model::choice::{HostAccess, Runtime};
 
 use super::check::Node;
 use super::userdata::Places;

@@ -2,8 +2,8 @@
 
 use super::kubeconfig::check_kubeconfig;
 use super::{Form, JoinInput, Secrets, capi};
+use crate::base::value::is_subdomain;
 use crate::diagnostic::Finding;
-use crate::model::value::is_subdomain;
 
 /// Windows knows a machine by this many characters of its name.
 const NETBIOS: usize = 15;

@@ -4,7 +4,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::model::choice::Runtime;
+use crate::base::choice::Runtime;
 use crate::model::plan::Plan;
 
 use super::check::Node;

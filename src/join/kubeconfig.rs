@@ -6,10 +6,10 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 
+use crate::base::json;
+use crate::base::secret::Secret;
+use crate::base::text::is_control;
 use crate::diagnostic::Finding;
-use crate::model::json;
-use crate::model::secret::Secret;
-use crate::model::text::is_control;
 
 /// Fields of a cluster, each with its value as text.
 type Fields = Vec<(String, String)>;

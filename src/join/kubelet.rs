@@ -1,8 +1,8 @@
 //! Arguments of the kubelet that this node alone gets, held against the program of its version.
 
+use crate::base::names::format_suggestion;
 use crate::catalog::Catalog;
 use crate::model::kubernetes::{FlagRule, Program, ProgramTable};
-use crate::model::names::format_suggestion;
 use crate::model::plan::Plan;
 
 use super::JoinInput;

@@ -1,7 +1,7 @@
 //! A bootstrap token: printable by accident nowhere.
 
+use crate::base::secret::Secret;
 use crate::diagnostic::Finding;
-use crate::model::secret::Secret;
 
 /// `abcdef.0123456789abcdef`
 #[derive(Debug, Clone, PartialEq, Eq)]

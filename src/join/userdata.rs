@@ -8,8 +8,8 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
-use crate::embedded::sha256_hex;
-use crate::model::secret::Secret;
+use crate::base::digest::sha256_hex;
+use crate::base::secret::Secret;
 
 use super::config::Document;
 use super::{Form, Secrets, yaml};

@@ -2,10 +2,10 @@
 
 use serde_json::{Map, Value};
 
+use crate::base::member::MemberName;
+use crate::model::definition::ImageDefinition;
 use crate::model::evidence::ProofKind;
-use crate::model::member::MemberName;
 use crate::model::plan::PlannedArtifact;
-use crate::model::selection::ImageDefinition;
 
 use super::Lock;
 

@@ -1,7 +1,7 @@
 //! The program that a service runs, directly or through a launcher, and the paths in its arguments.
 
-use crate::model::paths;
-use crate::model::resource::ServiceSettings;
+use crate::windows::paths;
+use crate::windows::resource::ServiceSettings;
 
 /// A program with its arguments.
 pub(super) struct Command<'a> {

@@ -7,12 +7,12 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use crate::base::url::HttpUrl;
 use crate::model::kubernetes::Program;
-use crate::model::paths;
-use crate::model::resource::{Direction, Protocol, WinrmTransport};
 use crate::model::target::Platform;
-use crate::model::url::HttpUrl;
-use crate::model::value::{AccountName, Ports, ServiceName};
+use crate::windows::paths;
+use crate::windows::resource::{Direction, Protocol, WinrmTransport};
+use crate::windows::value::{AccountName, Ports, ServiceName};
 
 pub struct Expectations<'a> {
     pub build: u32,

@@ -3,12 +3,12 @@
 //! The engine creates missing parent directories only of a `directory` and of its downloads; an installer creates
 //! the parents of its files.
 
-use crate::model::paths;
-use crate::model::resource::{
+use crate::windows::paths;
+use crate::windows::resource::Phase;
+use crate::windows::resource::{
     Directory, DirectoryState, Effect, Ensure, EnsureUser, Identity, LocalUser, Resource,
     ResourceKind, Scope, WinrmListener,
 };
-use crate::model::step::Phase;
 
 use super::expect::Expectations;
 use super::inbox;

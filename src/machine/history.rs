@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use crate::model::paths;
-use crate::model::resource::{Effect, Identity, Resource, ResourceKind};
 use crate::model::target::Platform;
+use crate::windows::paths;
+use crate::windows::resource::{Effect, Identity, Resource, ResourceKind};
 
 use super::inbox;
+use crate::windows::inbox::is_inbox_file;
 
 /// One effect of a resource.
 pub(super) struct Act<'a> {
@@ -127,6 +128,6 @@ impl History {
     }
 
     fn is_inbox(&self, key: &str) -> bool {
-        inbox::is_file(key) || inbox::find_directory(key, &self.platform).is_some()
+        is_inbox_file(key) || inbox::find_directory(key, &self.platform).is_some()
     }
 }

@@ -1,7 +1,7 @@
 //! Ports that programs use, and the firewall rules that allow them.
 
-use crate::model::paths;
-use crate::model::resource::{Direction, FirewallAction, FirewallRule, FirewallSettings};
+use crate::windows::paths;
+use crate::windows::resource::{Direction, FirewallAction, FirewallRule, FirewallSettings};
 
 use super::expect::{Expectations, PortUse};
 use super::state::{Machine, Port};

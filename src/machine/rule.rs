@@ -1,6 +1,6 @@
 //! The rules of the machine model.
 
-use crate::model::choice::words;
+use crate::base::choice::words;
 
 words!(
     /// A rule of the machine model. Its id is the variant in kebab case.

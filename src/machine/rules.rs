@@ -12,8 +12,8 @@ mod security;
 mod services;
 
 use crate::diagnostic::Finding;
-use crate::model::paths;
-use crate::model::resource::Resource;
+use crate::windows::paths;
+use crate::windows::resource::Resource;
 
 use super::expect::Expectations;
 use super::history::{Act, History, list_acts};

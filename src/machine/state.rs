@@ -6,11 +6,11 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::model::resource::{
+use crate::model::target::Platform;
+use crate::windows::resource::{
     Direction, Ensured, Identity, Protocol, Resource, ResourceKind, Scope, Service, Sysprep,
 };
-use crate::model::target::Platform;
-use crate::model::value::Ports;
+use crate::windows::value::Ports;
 
 /// The name of the format, and its version.
 pub const SCHEMA: &str = "imagegen.dev/machine/v2";

@@ -6,17 +6,18 @@ mod format;
 
 use std::fmt::Display;
 
-use crate::model::command_line;
-use crate::model::paths;
-use crate::model::resource::{
+use crate::windows::command_line;
+use crate::windows::paths;
+use crate::windows::resource::{
     ArgumentsFile, Assertion, ContainerImage, DefenderExclusion, Directory, DirectoryState,
     Download, EnsureUser, EnvironmentVariable, FirewallRule, LocalUser, Msi, PathEntry, PortRange,
-    RegistryValue, ResourceKind, Service, ServiceSettings, Symlink, Sysprep, UNPINNED,
+    RegistryValue, ResourceKind, Section, Service, ServiceSettings, Symlink, Sysprep, UNPINNED,
     WindowsFeature, WinrmListener, WinrmSetting,
 };
 
+use super::inbox;
 use super::state::{Machine, Origin, Placed};
-use super::{inbox, sddl};
+use crate::windows::sddl;
 
 use format::{
     format_assertion, format_data, format_failure_action, format_port, format_rule, format_service,
@@ -354,22 +355,10 @@ impl Listing {
         );
     }
 
-    /// Types without a section of their own, with their properties as they are.
+    /// Resources without a form of their own, with their properties as they are.
     fn write_windows(&mut self, machine: &Machine) {
         let things = machine.resources.iter().filter(|(_, placed)| {
-            !placed.kind.properties().is_absent()
-                && matches!(
-                    placed.kind,
-                    ResourceKind::Hotfix(_)
-                        | ResourceKind::WindowsUpdate(_)
-                        | ResourceKind::WindowsCapability(_)
-                        | ResourceKind::ScheduledTask(_)
-                        | ResourceKind::HnsNetwork(_)
-                        | ResourceKind::PowerPlan(_)
-                        | ResourceKind::PageFile(_)
-                        | ResourceKind::Certificate(_)
-                        | ResourceKind::Script(_)
-                )
+            !placed.kind.properties().is_absent() && placed.kind.section() == Section::System
         });
         self.write_section(
             "Updates, tasks and system settings",

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::kubernetes::{FlagRule, GateRule};
 use super::step::When;
-use super::version::VersionRange;
+use crate::base::version::VersionRange;
 
 /// `manifests/cluster/index.json`
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]

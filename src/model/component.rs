@@ -3,20 +3,21 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::choice::words;
 use super::evidence::ProofKind;
-use super::json::LateList;
 use super::kubernetes::ComponentChoice;
 use super::line::Minor;
-use super::member::{MemberFile, MemberName};
-use super::resource::ArchiveFormat;
 use super::step::When;
 use super::upstream::Upstream;
-use super::url::HttpUrl;
-use super::value::{
-    ComponentName, FileDigest, PinAlgorithm, ServiceName, Sha1, Sha256, Sha512, ValueError,
+use crate::base::choice::words;
+use crate::base::json::LateList;
+use crate::base::member::{MemberFile, MemberName};
+use crate::base::url::HttpUrl;
+use crate::base::value::{
+    ComponentName, FileDigest, PinAlgorithm, Sha1, Sha256, Sha512, ValueError,
 };
-use super::version::{Version, VersionRange};
+use crate::base::version::{Version, VersionRange};
+use crate::windows::resource::ArchiveFormat;
+use crate::windows::value::ServiceName;
 
 /// `manifests/components/<name>.json`
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::choice::words;
+use crate::base::choice::words;
 
 words!(
     /// A means of proof.

@@ -11,8 +11,8 @@ use schemars::JsonSchema;
 
 use crate::diagnostic::classify;
 
-use super::value::serde_as_text;
-use super::version::Version;
+use crate::base::value::serde_as_text;
+use crate::base::version::Version;
 
 /// 9999-12-31T23:59:59Z: later dates have no year of four digits.
 const LAST_SECOND: u64 = 253_402_300_799;

@@ -8,8 +8,8 @@ use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
 use serde::de::{MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
-use super::selection::ImageDefinition;
-use super::value::{FileName, ImageReference};
+use crate::base::value::{FileName, ImageReference};
+use crate::model::definition::ImageDefinition;
 
 /// Images by name; or container images, as definitions had them under this key at first.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]

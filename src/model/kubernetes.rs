@@ -10,8 +10,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::line::{LineRange, Minor};
-use super::value::Sha256;
-use super::version::{Version, VersionRange};
+use crate::base::value::Sha256;
+use crate::base::version::{Version, VersionRange};
 
 /// `manifests/kubernetes/lines/<minor>.json`: what is a line's own.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]

@@ -5,8 +5,8 @@ use std::str::FromStr;
 
 use schemars::JsonSchema;
 
-use super::value::serde_as_text;
-use super::version::Version;
+use crate::base::value::serde_as_text;
+use crate::base::version::Version;
 use crate::diagnostic::classify;
 
 /// A Kubernetes line: `1.20`.

@@ -7,9 +7,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::component::{Member, PayloadKind, SignatureKind};
-use super::json;
-use super::url::HttpUrl;
-use super::value::{Sha256, Sha512};
+use crate::base::json;
+use crate::base::url::HttpUrl;
+use crate::base::value::{Sha256, Sha512};
 
 /// Component name, or the beginning of a URL that ends with `/`, → what replaces it. A guest script
 /// is named `scripts/<path>` and takes `sha256` alone.

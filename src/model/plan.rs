@@ -6,27 +6,27 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::choice::{Delivery, HostAccess, Runtime};
 use super::component::{
     Authenticode, ChecksumFile, ChecksumFormat, Confidence, Member, PayloadKind, Signature,
 };
-use super::download::DownloadSize;
 use super::evidence::{Evidence, ProofKind};
 use super::feature::Feature;
 use super::kubernetes::KubernetesLine;
 use super::pod_network::PodNetwork;
 use super::policy::PolicyUsed;
-use super::program::ProgramVersion;
-use super::selection::{ImageDefinition, Proxy};
 use super::signing::Signing;
 use super::situation::Situation;
 use super::target::Target;
-use super::url::{HttpUrl, strip_value};
-use super::value::{
+use super::windows::WindowsRelease;
+use crate::base::choice::{Delivery, HostAccess, Runtime};
+use crate::base::download::DownloadSize;
+use crate::base::program::ProgramVersion;
+use crate::base::url::{HttpUrl, strip_value};
+use crate::base::value::{
     ComponentName, FileDigest, HostPattern, ImageReference, PinAlgorithm, ValueError,
 };
-use super::version::Version;
-use super::windows::WindowsRelease;
+use crate::base::version::Version;
+use crate::model::definition::{ImageDefinition, Proxy};
 
 /// Everything later stages need, resolved. Made by `resolve` alone.
 #[derive(Debug, Clone)]

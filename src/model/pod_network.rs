@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::cluster::ClusterFile;
 use super::step::When;
-use super::value::ComponentName;
+use crate::base::value::ComponentName;
 
 /// A pod network: what a node holds for it, and what the cluster is told of it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

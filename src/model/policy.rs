@@ -3,12 +3,12 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::choice::words;
 use super::component::Confidence;
 use super::evidence::{ProofKind, Verdict};
-use super::url::HttpUrl;
-use super::value::{HostPattern, Sha256, StepId};
-use super::version::VersionRange;
+use crate::base::choice::words;
+use crate::base::url::HttpUrl;
+use crate::base::value::{HostPattern, Sha256, StepId};
+use crate::base::version::VersionRange;
 
 /// A policy file (`--policy FILE`). Everything that it does not name is allowed.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]

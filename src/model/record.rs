@@ -6,7 +6,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::version::Version;
+use crate::base::version::Version;
 
 /// `packer/targets/<name>/record.json`
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]

@@ -7,8 +7,8 @@ use serde::Deserialize;
 
 use super::component::OwnContents;
 use super::step::When;
-use super::value::ComponentName;
-use super::version::VersionRange;
+use crate::base::value::ComponentName;
+use crate::base::version::VersionRange;
 
 /// `manifests/rules.json`: combinations that cannot work, or work with a flaw, and why.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]

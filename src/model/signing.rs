@@ -3,8 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::resource::CertificateStore;
-use super::value::Sha256;
+use crate::base::value::Sha256;
+use crate::windows::resource::CertificateStore;
 
 /// What a policy of signed scripts comes to.
 #[derive(Debug, Clone, PartialEq, Eq)]

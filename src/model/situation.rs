@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::choice::{Delivery, HostAccess, Runtime};
-use super::resource::WinrmTransport;
 use super::step::When;
-use super::version::{Version, VersionRange};
+use crate::base::choice::{Delivery, HostAccess, Runtime};
+use crate::base::version::{Version, VersionRange};
+use crate::windows::resource::WinrmTransport;
 
 /// The choices of a plan, as far as conditions name them.
 #[derive(Debug, Clone, PartialEq, Eq)]

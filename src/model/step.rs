@@ -4,30 +4,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::resource::{Scope, WinrmTransport};
-use super::value::StepId;
-use super::version::VersionRange;
-
-/// When a resource is applied. The order here is the order in the guest.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
-)]
-#[serde(rename_all = "camelCase")]
-pub enum Phase {
-    /// What the following phases and restarts need.
-    Bootstrap,
-    /// Features and updates; a restart follows.
-    Prepare,
-    /// Everything else; a restart follows.
-    Install,
-    /// Nothing is set: assertions that need the restarted machine.
-    Test,
-    /// Takes away what the build needed, then generalises.
-    Seal,
-    /// At the first start of a clone, before its accounts and its join: what could not be taken
-    /// away while the build spoke to the machine through it.
-    Firstboot,
-}
+use crate::base::value::StepId;
+use crate::base::version::VersionRange;
+use crate::windows::resource::{Phase, Scope, WinrmTransport};
 
 /// A step file.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]

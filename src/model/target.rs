@@ -6,13 +6,14 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::choice::Delivery;
-use super::nonempty::NonEmpty;
 use super::record::TargetRecord;
-use super::resource::{BlockedAddress, Protocol, SealAgent, WinrmTransport};
-use super::value::{AccountName, ComponentName, ServiceName};
 use super::variable::{Conversion, Selector, SelectorValue, Variable};
-use super::version::Version;
+use crate::base::choice::Delivery;
+use crate::base::nonempty::NonEmpty;
+use crate::base::value::ComponentName;
+use crate::base::version::Version;
+use crate::windows::resource::{BlockedAddress, Protocol, SealAgent, WinrmTransport};
+use crate::windows::value::{AccountName, ServiceName};
 
 /// `packer/packer.json`: what the workspace of every target needs from Packer.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::version::Version;
+use crate::base::version::Version;
 use crate::diagnostic::classify;
 
 /// A publisher's list of releases. In its `url`, `{minor}` stands for the Kubernetes line.

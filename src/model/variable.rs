@@ -9,8 +9,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::choice::words;
-use super::version::Version;
+use crate::base::choice::words;
+use crate::base::version::Version;
 
 /// The variable that asks for an image of evaluation media.
 pub const EVALUATION: &str = "evaluation";

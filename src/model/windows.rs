@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::resource::RegistryData;
-use super::value::KbId;
-use super::version::VersionRange;
+use crate::base::version::VersionRange;
+use crate::windows::resource::RegistryData;
+use crate::windows::value::KbId;
 
 /// `manifests/windows/<release>.json`
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]

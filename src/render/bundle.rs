@@ -6,13 +6,14 @@ use std::collections::BTreeMap;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-use crate::embedded::{Tree, sha256_hex};
+use crate::base::digest::sha256_hex;
+use crate::embedded::Tree;
 use crate::guest::{Guest, format_plan};
 use crate::lock::Lock;
 use crate::model::plan::Plan;
-use crate::model::resource::CertificateStore;
 use crate::model::target::TargetKind;
 use crate::scripts::INSTALL;
+use crate::windows::resource::CertificateStore;
 
 use super::{LOCKFILE, RenderError, Workspace, build_context, hcl, offline, payload};
 

@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use crate::model::resource::{
-    Desired, GuestPlan, RegistryContent, RegistryData, RegistryValue, ResourceKind,
+use crate::model::guest_plan::GuestPlan;
+use crate::windows::resource::{
+    Desired, RegistryContent, RegistryData, RegistryValue, ResourceKind,
 };
 
 /// Files by hive: `SOFTWARE.reg`, `SYSTEM.reg`. Windows reads policies before the engine can run.
@@ -105,7 +106,7 @@ fn decode_hex(digits: &str) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::value::RegistryKey;
+    use crate::windows::value::RegistryKey;
 
     fn value(key: &str, name: &str, data: RegistryData) -> RegistryValue {
         RegistryValue {

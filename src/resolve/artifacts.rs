@@ -3,12 +3,12 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
+use crate::base::url::HttpUrl;
+use crate::base::version::Version;
 use crate::diagnostic::Finding;
 use crate::model::component::{ChecksumFile, Component, Member, Pin, Release, Signature};
 use crate::model::overrides::Overrides;
 use crate::model::plan::{ArtifactRole, PinnedDigest, PlannedArtifact, Warning};
-use crate::model::url::HttpUrl;
-use crate::model::version::Version;
 
 /// The machine that builds, as publishers name it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,16 +2,16 @@
 
 use std::collections::BTreeMap;
 
+use crate::base::choice::{HostAccess, Runtime};
+use crate::base::version::Version;
 use crate::catalog::Catalog;
 use crate::diagnostic::{Finding, Result};
-use crate::model::choice::{HostAccess, Runtime};
+use crate::model::definition::ImageDefinition;
 use crate::model::feature::Feature;
 use crate::model::kubernetes::KubernetesLine;
 use crate::model::plan::{PlannedPacker, PlannedPlugin};
-use crate::model::selection::ImageDefinition;
 use crate::model::situation::Situation;
 use crate::model::target::{Plugin, Start, Target};
-use crate::model::version::Version;
 use crate::model::windows::WindowsRelease;
 
 use super::refusal;

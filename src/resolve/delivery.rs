@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 
+use crate::base::choice::Delivery;
 use crate::diagnostic::Finding;
-use crate::model::choice::Delivery;
+use crate::model::definition::{ImageDefinition, OwnFile};
 use crate::model::overrides::is_prefix;
 use crate::model::plan::{PlannedArtifact, PlannedGroup, Warning};
-use crate::model::selection::{ImageDefinition, OwnFile};
 use crate::model::target::Target;
 
 pub(super) fn choose_delivery(

@@ -1,10 +1,10 @@
 //! Parts of a selection beside its choices: optional features, files, mirrors, versions of Packer.
 
+use crate::base::names::format_suggestion;
 use crate::catalog::{Catalog, CatalogError};
 use crate::diagnostic::{Finding, Result};
+use crate::model::definition::ImageDefinition;
 use crate::model::feature::Feature;
-use crate::model::names::format_suggestion;
-use crate::model::selection::ImageDefinition;
 use crate::model::situation::Situation;
 
 /// The selected features, in the order of the catalog.

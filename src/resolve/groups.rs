@@ -2,18 +2,18 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::base::value::ComponentName;
+use crate::base::version::Version;
 use crate::catalog::Catalog;
 use crate::diagnostic::{Finding, Result};
 use crate::model::component::Component;
+use crate::model::definition::ImageDefinition;
 use crate::model::kubernetes::{ComponentChoice, KubernetesLine};
 use crate::model::overrides::is_prefix;
 use crate::model::plan::{PlannedArtifact, PlannedGroup, Warning};
 use crate::model::pod_network::PodNetwork;
 use crate::model::rules::{Group, Part};
-use crate::model::selection::ImageDefinition;
 use crate::model::situation::Situation;
-use crate::model::value::ComponentName;
-use crate::model::version::Version;
 
 use super::{artifacts, overrides};
 

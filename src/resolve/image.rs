@@ -1,11 +1,11 @@
 //! Default names of an image.
 
-use crate::embedded::sha256_hex;
+use crate::base::digest::sha256_hex;
+use crate::base::json;
+use crate::base::version::Version;
+use crate::model::definition::ImageDefinition;
 use crate::model::image_version::ImageVersion;
-use crate::model::json;
-use crate::model::selection::ImageDefinition;
 use crate::model::variable::DefaultFrom;
-use crate::model::version::Version;
 use crate::model::windows::WindowsRelease;
 
 /// Longest label of a name service, which names of images are on some clouds (RFC 1035, section 2.3.4).

@@ -1,10 +1,10 @@
 //! Container images that are on the node before its first pod: those of the user, and the pause image.
 
+use crate::base::choice::Delivery;
+use crate::base::value::ImageReference;
 use crate::catalog::{Catalog, CatalogError};
-use crate::model::choice::Delivery;
+use crate::model::definition::ImageDefinition;
 use crate::model::plan::Warning;
-use crate::model::selection::ImageDefinition;
-use crate::model::value::ImageReference;
 
 /// The selected images, and the pause image where its digest is known: without it no pod starts.
 pub(super) fn plan_images(

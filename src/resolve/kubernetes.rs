@@ -1,12 +1,12 @@
 //! Which Kubernetes release a user means, and what is known to be wrong with it.
 
+use crate::base::names::find_closest_name;
+use crate::base::version::Version;
 use crate::catalog::{Catalog, CatalogError};
 use crate::diagnostic::{Error, Finding, Result};
 use crate::model::kubernetes::{KubernetesLine, SecurityFix};
 use crate::model::line::Minor;
-use crate::model::names::find_closest_name;
 use crate::model::plan::Warning;
-use crate::model::version::Version;
 
 use super::refuse_image;
 

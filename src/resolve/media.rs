@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
+use crate::base::url::HttpUrl;
+use crate::base::value::{FileDigest, Sha256};
+use crate::base::version::Version;
 use crate::diagnostic::Finding;
 use crate::model::component::{Confidence, PayloadKind};
 use crate::model::plan::{ArtifactRole, PinnedDigest, PlannedArtifact, PlannedGroup};
 use crate::model::target::{BootMedium, ImageTarget, Target};
-use crate::model::url::HttpUrl;
-use crate::model::value::{FileDigest, Sha256};
 use crate::model::variable::EVALUATION;
-use crate::model::version::Version;
 use crate::model::windows::WindowsRelease;
 
 /// The media whose URL and digest are given. Those that are not are reported as missing variables.

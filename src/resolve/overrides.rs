@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use crate::base::url::HttpUrl;
+use crate::base::value::{FileDigest, PinAlgorithm};
+use crate::base::version::Version;
 use crate::catalog::{Catalog, CatalogError};
 use crate::diagnostic::Finding;
 use crate::model::component::{Authenticode, ChecksumFile, ChecksumFormat, Confidence, Signature};
 use crate::model::overrides::{Override, Overrides, SCRIPTS, find_mirror, is_prefix};
 use crate::model::plan::{PinnedDigest, PlannedArtifact, Warning};
-use crate::model::url::HttpUrl;
-use crate::model::value::{FileDigest, PinAlgorithm};
-use crate::model::version::Version;
 
 use super::artifacts::{fill, fill_url};
 

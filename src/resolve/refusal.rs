@@ -1,8 +1,8 @@
 //! Refusals: what cannot be built, why, and what can.
 
+use crate::base::choice::{HostAccess, Runtime};
 use crate::catalog::{Catalog, CatalogError};
 use crate::diagnostic::{Finding, Refusal};
-use crate::model::choice::{HostAccess, Runtime};
 use crate::model::kubernetes::KubernetesLine;
 
 /// The image of a plan that cannot be built.

@@ -10,10 +10,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
+use crate::base::names::format_suggestion;
 use crate::diagnostic::Finding;
-use crate::model::names::format_suggestion;
+use crate::model::definition::ImageDefinition;
 use crate::model::plan::{MissingVariable, PlannedPacker};
-use crate::model::selection::ImageDefinition;
 use crate::model::target::Target;
 use crate::model::variable::{DefaultFrom, PluginSupport, Selector, Variable};
 use crate::model::windows::WindowsRelease;

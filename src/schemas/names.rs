@@ -4,10 +4,10 @@ use schemars::Schema;
 use serde_json::{Map, Value, json};
 
 use crate::catalog::Trees;
+use crate::catalog::load_target;
 use crate::diagnostic::Result;
 use crate::model::target::Target;
 use crate::model::variable::{Variable, VariableType};
-use crate::render;
 
 /// Adds targets, releases, networks, features, components and variables wherever the schema describes an
 /// image definition.
@@ -43,7 +43,7 @@ impl Names {
         let targets = trees.packer.list_folders("targets");
         let targets: std::result::Result<Vec<_>, _> = targets
             .iter()
-            .map(|name| render::load_target(&trees.packer, name))
+            .map(|name| load_target(&trees.packer, name))
             .collect();
         Ok(Self {
             windows: catalog.windows_names(),

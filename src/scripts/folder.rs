@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::{Demand, LIST, ScriptList};
+use crate::base::json;
+use crate::base::secret::Secret;
 use crate::cli::OwnScriptsArgs;
 use crate::diagnostic::{InputError, Result};
 use crate::io::{clock, fs};
-use crate::model::json;
 use crate::model::overrides::{Overrides, SCRIPTS};
 use crate::model::plan::Plan;
 use crate::model::policy::Policy;
-use crate::model::secret::Secret;
 use crate::verify::chain::PinnedRoots;
 
 use crate::catalog::Trees;

@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use rustls_pki_types::UnixTime;
 
 use super::end_lines_with_crlf;
+use crate::base::secret::Secret;
 use crate::diagnostic::{Classify, ErrorClass, Result};
 use crate::io::exec::{self, ExecError, Run};
 use crate::io::fs::{self, FileError, Scratch};
-use crate::model::secret::Secret;
 use crate::verify::ProofError;
 use crate::verify::authenticode::{Policy, unsigned_script, verify_signer};
 

@@ -7,17 +7,18 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use rustls_pki_types::UnixTime;
 
+use crate::base::digest::sha256_hex;
+use crate::base::value::Sha256;
 use crate::diagnostic::Finding;
-use crate::embedded::{Tree, sha256_hex};
+use crate::embedded::Tree;
 use crate::model::plan::Warning;
 use crate::model::policy::{self as model, SignedScripts};
-use crate::model::resource::CertificateStore;
 use crate::model::signing::{Signer, Signing, TrustedCertificate};
-use crate::model::value::Sha256;
 use crate::trust::PolicyError;
 use crate::verify::ProofError;
 use crate::verify::authenticode::{Policy, Publisher, SignedBy, verify_signer};
 use crate::verify::chain::{PinnedRoots, format_time, parse_roots};
+use crate::windows::resource::CertificateStore;
 
 use super::collect_scripts;
 

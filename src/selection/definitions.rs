@@ -2,11 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::base::json;
+use crate::base::names::format_suggestion;
 use crate::diagnostic::{Error, InputError, Result};
 use crate::io::fs;
-use crate::model::json;
-use crate::model::names::format_suggestion;
-use crate::model::selection::ImageDefinition;
+use crate::model::definition::ImageDefinition;
 
 use super::inputs::{load_keys, read_input, read_input_names};
 

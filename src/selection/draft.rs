@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use crate::base::names::format_suggestion;
 use crate::catalog::Trees;
+use crate::catalog::load_target;
 use crate::cli::InitArgs;
 use crate::diagnostic::{InputError, Result};
 use crate::io::ask;
-use crate::model::names::format_suggestion;
+use crate::model::definition::{ImageDefinition, Note};
 use crate::model::plan::Plan;
-use crate::model::selection::{ImageDefinition, Note};
-use crate::render::load_target;
 use crate::ui::Printer;
 
 use super::resolve_plan;

@@ -8,19 +8,19 @@ use std::path::Path;
 use serde_json::Value;
 
 use crate::acquire::check_tools;
+use crate::base::digest::sha256_hex;
+use crate::base::json;
+use crate::base::names::format_suggestion;
+use crate::base::url::HttpUrl;
+use crate::base::value::StepId;
 use crate::catalog::{Catalog, Trees};
 use crate::cli::{PolicyArgs, SelectionArgs};
 use crate::diagnostic::{InputError, Result};
-use crate::embedded::sha256_hex;
 use crate::guest::read_steps;
 use crate::io::fs::{self, FileError, LARGEST_TEXT};
-use crate::model::json;
-use crate::model::names::format_suggestion;
 use crate::model::overrides::{Override, Overrides, set_overrides};
 use crate::model::plan::Plan;
 use crate::model::policy::{Policy, PolicyUsed, Waiver};
-use crate::model::url::HttpUrl;
-use crate::model::value::StepId;
 use crate::trust::{
     Subject, check_addresses, check_plan, check_policy, check_steps, check_subjects,
     find_idle_waiver, warn_own_anchors,

@@ -7,13 +7,13 @@ use serde_json::Value;
 use x509_cert::Certificate;
 use x509_cert::der::{DecodePem as _, Encode as _};
 
+use crate::base::digest::sha256_hex;
+use crate::base::json;
+use crate::base::secret::Secret;
 use crate::cli::JoinDataArgs;
 use crate::diagnostic::{InputError, InternalError, Result, UsageError};
-use crate::embedded::sha256_hex;
 use crate::io::fs;
 use crate::join::{JoinInput, Places, Secrets, Token, refuse_input};
-use crate::model::json;
-use crate::model::secret::Secret;
 
 use crate::catalog::Trees;
 

@@ -8,10 +8,10 @@ use crate::cli::{LockArgs, LockUseArgs, SelectionArgs};
 use crate::diagnostic::{Classify as _, InputError, Result};
 use crate::io::{clock, fs};
 use crate::lock::{self, Lock, LockError};
+use crate::model::definition::ImageDefinition;
 use crate::model::image_version::ImageVersion;
 use crate::model::plan::Plan;
 use crate::model::policy::Policy;
-use crate::model::selection::ImageDefinition;
 use crate::ui::Printer;
 
 use super::recompute::check_lock;

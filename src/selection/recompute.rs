@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use crate::catalog::Trees;
+use crate::catalog::load_target;
 use crate::diagnostic::Result;
 use crate::lock::{Lock, LockError};
 use crate::model::plan::Plan;
 use crate::model::policy::Policy;
-use crate::render::load_target;
 use crate::trust::find_unfounded_pins;
 
 use super::{NamedPolicy, apply_policy, resolve_updated_plan};

@@ -7,12 +7,13 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
+use crate::base::digest::sha256_hex;
 use crate::catalog::Trees;
 use crate::cli::SourceArgs;
 use crate::diagnostic::{Error, InputError, Result};
-use crate::embedded::{OwnFile, Tree, sha256_hex};
+use crate::embedded::{OwnFile, Tree};
 use crate::io::fs;
-use crate::model::selection::ImageDefinition;
+use crate::model::definition::ImageDefinition;
 
 use super::{DefinedImage, read_input_tree, read_trees};
 

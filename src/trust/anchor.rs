@@ -8,14 +8,15 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 
+use crate::base::digest::sha256_hex;
+use crate::base::url::HttpUrl;
 use crate::catalog::Catalog;
 use crate::diagnostic::Finding;
-use crate::embedded::{Tree, sha256_hex};
+use crate::embedded::Tree;
 use crate::model::component::{Authenticode, Signature, SignatureKind};
 use crate::model::overrides::Overrides;
 use crate::model::plan::{Plan, PlannedArtifact, Warning};
 use crate::model::policy::Policy;
-use crate::model::url::HttpUrl;
 use crate::resolve::plan_artifact;
 
 /// What a signature is held against.

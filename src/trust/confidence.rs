@@ -1,13 +1,13 @@
 //! How well the bytes of an artifact are attested: by records of the catalog and of the policy, and by proofs
 //! that were just made. Neither a definition nor a lock can say it of itself.
 
+use crate::base::value::{FileDigest, PinAlgorithm};
 use crate::catalog::Catalog;
 use crate::diagnostic::Finding;
 use crate::model::component::Confidence;
 use crate::model::evidence::{Evidence, ProofKind};
 use crate::model::plan::{PinnedDigest, PlannedArtifact};
 use crate::model::policy::{Policy, Role};
-use crate::model::value::{FileDigest, PinAlgorithm};
 
 use super::subject::Subject;
 

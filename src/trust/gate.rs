@@ -2,14 +2,14 @@
 //!
 //! A violation names the rule, the subject, and what would satisfy it.
 
+use crate::base::url::HttpUrl;
+use crate::base::value::StepId;
 use crate::catalog::Catalog;
 use crate::diagnostic::{Classify, ErrorClass, Finding, format_findings, list_remedies};
 use crate::lock::PinnedPlan;
 use crate::model::evidence::{Evidence, ProofKind, Verdict};
 use crate::model::plan::{Plan, PlannedArtifact};
 use crate::model::policy::{Policy, Requirement, Role, matches_pattern};
-use crate::model::url::HttpUrl;
-use crate::model::value::StepId;
 
 use super::anchor::{check_anchors, declares_own_proof};
 use super::code::{check_own_code, check_tool_bytes};

@@ -1,12 +1,13 @@
 //! What a policy cannot mean: names that never select anything, lists without members.
 
+use crate::base::value::{Sha256, Sha512};
 use crate::catalog::Catalog;
 use crate::diagnostic::Finding;
 use crate::model::component::{ChecksumFile, Confidence, Signature};
 use crate::model::evidence::ProofKind;
 use crate::model::plan::Plan;
 use crate::model::policy::{Policy, Waiver, matches_pattern};
-use crate::model::value::{KbId, Sha256, Sha512};
+use crate::windows::value::KbId;
 
 use super::PolicyError;
 
@@ -56,7 +57,7 @@ pub fn check_policy(policy: &Policy, names: &[String]) -> Result<(), PolicyError
         .iter()
         .filter(|waiver| !names.contains(&waiver.component));
     findings.extend(waived.map(|waiver| {
-        let close = crate::model::names::format_suggestion(
+        let close = crate::base::names::format_suggestion(
             &waiver.component,
             names.iter().map(String::as_str),
         );
@@ -184,7 +185,7 @@ fn find_unknown(field: &str, patterns: &[String], names: &[String]) -> Vec<Findi
     unknown
         .map(|pattern| {
             let close =
-                crate::model::names::format_suggestion(pattern, names.iter().map(String::as_str));
+                crate::base::names::format_suggestion(pattern, names.iter().map(String::as_str));
             report(
                 field,
                 &format!("no component or program is named `{pattern}`"),

@@ -6,11 +6,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
+use crate::base::url::{HttpUrl, file_name, parse_host};
+use crate::base::value::{FileDigest, Registry};
 use crate::model::overrides::SCRIPTS;
 use crate::model::plan::{ArtifactRole, Plan, PlannedArtifact};
 use crate::model::policy::{Requirement, Role, matches_host, matches_pattern};
-use crate::model::url::{HttpUrl, file_name, parse_host};
-use crate::model::value::{FileDigest, Registry};
 use crate::model::variable::Variable;
 
 /// Where a subject's bytes come from.

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::{HumanBytes, MultiProgress, ProgressBar, ProgressStyle};
 
-use crate::model::text::escape_controls;
+use crate::base::text::escape_controls;
 
 use super::{Printer, Verbosity};
 

@@ -6,6 +6,9 @@ use std::path::Path;
 use serde_json::Value;
 
 use crate::acquire::ProofScope;
+use crate::base::json;
+use crate::base::text::is_web_page;
+use crate::base::value::{FileDigest, PinAlgorithm};
 use crate::catalog::{Catalog, CatalogError, lint_catalog};
 use crate::cli::PinArgs;
 use crate::diagnostic::{Error, InputError, InternalError, Result, UsageError};
@@ -14,10 +17,7 @@ use crate::fetch::{MAX_SIZE, Request};
 use crate::io::fs::{self, DigestSet};
 use crate::model::component::{Component, Confidence, Pin};
 use crate::model::evidence::Verdict;
-use crate::model::json;
 use crate::model::policy::Policy;
-use crate::model::text::is_web_page;
-use crate::model::value::{FileDigest, PinAlgorithm};
 use crate::resolve::{plan_artifact, refuse_image};
 use crate::ui::{Downloads, Printer};
 

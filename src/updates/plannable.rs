@@ -1,11 +1,11 @@
 //! Whether a pin can be used: some plan must be able to choose its version, and no pin that counts may
 //! contradict it.
 
+use crate::base::version::Version;
 use crate::catalog::{Catalog, CatalogError};
 use crate::diagnostic::{InputError, Result};
 use crate::model::component::{Component, Pin};
 use crate::model::line::Minor;
-use crate::model::version::Version;
 
 /// # Errors
 /// No plan of this catalog chooses the version.

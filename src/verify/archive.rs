@@ -14,8 +14,8 @@ mod zip;
 use std::io::{Read, Seek, SeekFrom};
 
 use super::ProofError;
-use crate::model::member::LONGEST_PATH;
-use crate::model::resource::ArchiveFormat;
+use crate::base::member::LONGEST_PATH;
+use crate::windows::resource::ArchiveFormat;
 
 pub use glob::matches_glob;
 pub use wanted::Wanted;

@@ -44,7 +44,7 @@ use content::Indirect;
 use digest::Algorithm;
 use timestamp::Stamp;
 
-use crate::embedded::encode_hex;
+use crate::base::digest::encode_hex;
 use crate::model::evidence::Verdict;
 use crate::verify::chain::{
     self, Certificate, PinnedRoots, Purpose, Question, Root, format_time, oid,
@@ -402,7 +402,7 @@ fn find_trusted_root(
     let authorities = chain
         .authorities
         .iter()
-        .map(|der| crate::embedded::sha256_hex(der));
+        .map(|der| crate::base::digest::sha256_hex(der));
     let mut own = std::iter::once(leaf.sha256()).chain(authorities);
     let pinned = |found: String| {
         policy

@@ -16,7 +16,7 @@
 //! `checksum-malformed`, `checksum-too-large`, `checksum-web-page`.
 
 use super::ProofError;
-use crate::model::value::PinAlgorithm;
+use crate::base::value::PinAlgorithm;
 
 /// A checksum file is text about a release, not a release.
 pub const MAX_SIZE: usize = 4 << 20;

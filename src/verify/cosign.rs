@@ -14,7 +14,7 @@ use der::asn1::{AnyRef, UintRef};
 use x509_cert::spki::SubjectPublicKeyInfoRef;
 
 use super::{ProofError, Proven};
-use crate::embedded::sha256_hex;
+use crate::base::digest::sha256_hex;
 use crate::model::evidence::Verdict;
 
 const P256: der::asn1::ObjectIdentifier =

@@ -32,8 +32,8 @@ use x509_cert::ext::pkix::name::GeneralName;
 use super::chain::format_time;
 use super::sigstore::{self, Signer};
 use super::{ProofError, Proven, cosign};
+use crate::base::json;
 use crate::model::evidence::Verdict;
-use crate::model::json;
 
 const SUBJECT_ALT_NAME: ObjectIdentifier = ObjectIdentifier::new_unwrap("2.5.29.17");
 const CODE_SIGNING: &[u8] = &[0x2b, 6, 1, 5, 5, 7, 3, 3];
@@ -146,7 +146,7 @@ fn verify_pair(
         ("issuer".to_owned(), signer.issuer.to_owned()),
         (
             "certificateSha256".to_owned(),
-            crate::embedded::sha256_hex(der),
+            crate::base::digest::sha256_hex(der),
         ),
         ("certificateFrom".to_owned(), time(begins)),
         (

@@ -250,7 +250,9 @@ fn prove_bundle(
     facts.insert("root".to_owned(), kind.to_owned());
     facts.insert(
         "rootSha256".to_owned(),
-        crate::embedded::sha256_hex(root.unwrap_or(SIGSTORE_PRODUCTION_TRUSTED_ROOT).as_bytes()),
+        crate::base::digest::sha256_hex(
+            root.unwrap_or(SIGSTORE_PRODUCTION_TRUSTED_ROOT).as_bytes(),
+        ),
     );
     if let Some(newest) = find_newest_key_time(&trusted) {
         facts.insert("rootNewestKey".to_owned(), newest);
@@ -391,7 +393,7 @@ fn check_statement(
     {
         return Err(malformed());
     }
-    let wanted = crate::embedded::encode_hex(digest);
+    let wanted = crate::base::digest::encode_hex(digest);
     let named = statement
         .subject
         .iter()

@@ -8,15 +8,15 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use crate::base::names::find_closest_name;
 use crate::catalog::CatalogError;
+use crate::catalog::load_target;
 use crate::cli::{ExplainArgs, SelectionArgs};
 use crate::diagnostic::{Error, Result};
 use crate::guest::read_steps;
-use crate::model::names::find_closest_name;
 use crate::model::plan::Plan;
 use crate::model::target::Target;
 use crate::model::variable::Variable;
-use crate::render::load_target;
 
 use crate::catalog::Trees;
 use crate::selection::{DefinedImage, predict_machine, resolve_node_plan};

@@ -6,11 +6,11 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use crate::catalog::Catalog;
+use crate::catalog::load_target;
 use crate::cli::ListWhat;
 use crate::diagnostic::{InputError, Result};
 use crate::guest::read_steps;
 use crate::model::component::{Component, Pin};
-use crate::render;
 use crate::selection::{Definitions, workspace_path};
 
 use crate::catalog::Trees;
@@ -41,7 +41,7 @@ pub type Rows = Vec<(Value, String)>;
 fn list_targets(trees: &Trees) -> Result<Rows> {
     let mut rows = Rows::new();
     for name in trees.packer.list_folders("targets") {
-        let target = render::load_target(&trees.packer, &name)?;
+        let target = load_target(&trees.packer, &name)?;
         let image = target.image();
         let value = json!({
             "name": name, "title": target.title, "builders": target.builders().collect::<Vec<_>>(),
@@ -149,7 +149,7 @@ fn list_features(catalog: &Catalog) -> Result<Rows> {
 fn list_variables(trees: &Trees) -> Result<Rows> {
     let mut rows = Rows::new();
     for name in trees.packer.list_folders("targets") {
-        let target = render::load_target(&trees.packer, &name)?;
+        let target = load_target(&trees.packer, &name)?;
         for selector in &target.selectors {
             let line = format!(
                 "{name:<10} {:<36} choice   {}",

@@ -4,14 +4,14 @@ use std::fmt::Write as _;
 
 use serde::Serialize;
 
+use crate::base::download::{DownloadSize, format_megabytes};
+use crate::base::url::strip_value;
 use crate::guest::{AppliedStep, Guest};
 use crate::lock::Lock;
-use crate::model::download::{DownloadSize, format_megabytes};
+use crate::model::definition::ImageDefinition;
 use crate::model::plan::{
     MissingVariable, Plan, PlannedGroup, PlannedPacker, Warning, format_unasked,
 };
-use crate::model::selection::ImageDefinition;
-use crate::model::url::strip_value;
 
 /// `imagegen plan --format json`
 #[derive(Debug, Serialize, schemars::JsonSchema)]

@@ -1,7 +1,7 @@
 //! The bad inputs, one row each: what it is, the bytes, what is wanted, the code.
 
-use imagegen::model::resource::ArchiveFormat::{self, TarGz, Zip};
 use imagegen::verify::archive::Limits;
+use imagegen::windows::resource::ArchiveFormat::{self, TarGz, Zip};
 
 use super::forge::{Part, edit, gzip, patch, tar, tar_gz, zip};
 use super::take;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Mutex, PoisonError};
 
-use imagegen::embedded::sha256_hex;
+use imagegen::base::digest::sha256_hex;
 
 pub struct Wheel {
     pub package: &'static str,

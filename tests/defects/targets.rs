@@ -7,14 +7,16 @@ use imagegen::catalog::Trees;
 use imagegen::guest::Guest;
 use imagegen::lock::Lock;
 use imagegen::machine::Machine;
+use imagegen::model::definition::ImageDefinition;
 use imagegen::model::plan::Plan;
 use imagegen::model::record::{CheckStage, TargetCheck};
-use imagegen::model::resource::{Ensure, RegistryData, RegistryValue, ResourceKind, WinrmListener};
-use imagegen::model::selection::ImageDefinition;
-use imagegen::model::step::Phase;
 use imagegen::model::target::{ImageTarget, Start, Target};
 use imagegen::render::render_workspace;
 use imagegen::selection::{predict_machine, read_trees, resolve_plan};
+use imagegen::windows::resource::Phase;
+use imagegen::windows::resource::{
+    Ensure, RegistryData, RegistryValue, ResourceKind, WinrmListener,
+};
 use serde_json::Value;
 
 use super::{azure, file, options};

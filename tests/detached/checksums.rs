@@ -1,7 +1,7 @@
 //! Checksum files, by the real tools where there is one on this machine, and by hand after those
 //! of Windows.
 
-use imagegen::model::value::PinAlgorithm;
+use imagegen::base::value::PinAlgorithm;
 use imagegen::verify::checksums::{MAX_SIZE, find_checksum};
 
 use super::agree;
@@ -11,7 +11,7 @@ const NAME: &str = "kubelet.exe";
 const PATH: &str = "bin/windows/amd64/kubelet.exe";
 
 fn sha256(bytes: &[u8]) -> String {
-    imagegen::embedded::sha256_hex(bytes)
+    imagegen::base::digest::sha256_hex(bytes)
 }
 
 /// "ok", "another file's", or the code.

@@ -216,6 +216,6 @@ fn signatures_are_by_the_key_and_over_the_file() {
     );
     assert_eq!(
         proven.facts["keySha256"],
-        imagegen::embedded::sha256_hex(&der)
+        imagegen::base::digest::sha256_hex(&der)
     );
 }

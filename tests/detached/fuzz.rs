@@ -1,7 +1,7 @@
 //! Whatever bytes come, no parser panics, and nothing but the whole good input is accepted.
 
+use imagegen::base::value::PinAlgorithm;
 use imagegen::embedded::Tree;
-use imagegen::model::value::PinAlgorithm;
 use imagegen::verify::sigstore::{Signer, verify_attestation, verify_bundle};
 use imagegen::verify::{ProofError, checksums, cosign, keyless, minisign, openpgp};
 use proptest::collection::vec;

@@ -6,6 +6,11 @@ use std::time::SystemTime;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use imagegen::bake::{CheckReport, PackerManifest};
+use imagegen::base::json::parse_json;
+use imagegen::base::secret::{Secret, mask_text};
+use imagegen::base::url::{HttpUrl, ProxyUrl, find_secret_parts};
+use imagegen::base::value::{Cidr, ImageReference, NoProxy, PinAlgorithm};
+use imagegen::base::version::{Version, VersionRange};
 use imagegen::bundle::{Index, images, verify_bundle};
 use imagegen::embedded::Tree;
 use imagegen::io::http::{parse_content_range, parse_retry_after};
@@ -13,23 +18,18 @@ use imagegen::io::oci::{Challenge, Reference};
 use imagegen::join::{JoinInput, Token, check_kubeconfig};
 use imagegen::lock::Lock;
 use imagegen::model::component::Component;
-use imagegen::model::json::parse_json;
+use imagegen::model::definition::ImageDefinition;
 use imagegen::model::overrides::{Overrides, set_overrides};
 use imagegen::model::policy::Policy;
-use imagegen::model::resource::ArchiveFormat;
-use imagegen::model::secret::{Secret, mask_text};
-use imagegen::model::selection::ImageDefinition;
 use imagegen::model::step::Step;
 use imagegen::model::target::Target;
-use imagegen::model::url::{HttpUrl, ProxyUrl, find_secret_parts};
-use imagegen::model::value::{Cidr, ImageReference, NoProxy, PinAlgorithm};
-use imagegen::model::version::{Version, VersionRange};
 use imagegen::model::windows::WindowsRelease;
 use imagegen::verify::archive::{Limits, Wanted, read_members};
 use imagegen::verify::authenticode::{FileKind, Publisher, describe_signatures};
 use imagegen::verify::chain::{Root, parse_roots};
 use imagegen::verify::sigstore::{Signer, verify_attestation, verify_bundle as verify_sigstore};
 use imagegen::verify::{ProofError, checksums, cosign, keyless, minisign, openpgp};
+use imagegen::windows::resource::ArchiveFormat;
 use serde_json::Value;
 
 use crate::authenticode::workshop::{catalog, pe};
@@ -158,7 +158,7 @@ fn parse_signed(kind: FileKind, bytes: &[u8]) {
 pub const PARSERS: &[Parser] = &[
     Parser {
         name: "lock",
-        files: &["src/lock.rs", "src/model/json.rs"],
+        files: &["src/lock.rs", "src/base/json.rs"],
         least: 60,
         seeds: || vec![lock()],
         parse: |bytes| drop(Lock::decode("lock", bytes)),
@@ -166,8 +166,9 @@ pub const PARSERS: &[Parser] = &[
     Parser {
         name: "definition",
         files: &[
-            "src/model/value.rs",
-            "src/model/value/",
+            "src/base/value.rs",
+            "src/base/value/",
+            "src/windows/value.rs",
             "src/model/line.rs",
             "src/model/image_version.rs",
         ],
@@ -189,7 +190,7 @@ pub const PARSERS: &[Parser] = &[
     },
     Parser {
         name: "overrides",
-        files: &["src/model/overrides.rs", "src/model/member.rs"],
+        files: &["src/model/overrides.rs", "src/base/member.rs"],
         least: 300,
         seeds: || {
             texts(&[
@@ -206,9 +207,9 @@ pub const PARSERS: &[Parser] = &[
     Parser {
         name: "manifests",
         files: &[
-            "src/model/version.rs",
+            "src/base/version.rs",
             "src/model/upstream.rs",
-            "src/model/resource/desired.rs",
+            "src/windows/resource/desired.rs",
         ],
         least: 60,
         seeds: || {
@@ -233,7 +234,7 @@ pub const PARSERS: &[Parser] = &[
     },
     Parser {
         name: "urls",
-        files: &["src/model/url.rs"],
+        files: &["src/base/url.rs"],
         least: 2000,
         seeds: || {
             texts(&[

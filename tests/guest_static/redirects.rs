@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use imagegen::model::value::HostPattern;
+use imagegen::base::value::HostPattern;
 use regex_lite::Regex;
 use url::Url;
 

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use imagegen::model::resource::ResourceKind;
+use imagegen::windows::resource::ResourceKind;
 use serde_json::Value;
 use tree_sitter::Node;
 

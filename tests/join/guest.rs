@@ -134,7 +134,7 @@ fn download(properties: &Value) -> Vec<u8> {
     );
     assert_eq!(properties["algorithm"], "sha256");
     assert_eq!(
-        imagegen::embedded::sha256_hex(&output.stdout),
+        imagegen::base::digest::sha256_hex(&output.stdout),
         text(properties, "digest"),
         "{}",
         properties["url"]

@@ -63,7 +63,8 @@ impl Mirror {
             } else {
                 fs::write(self.folder.join(name), format!("stands for {name}\n")).unwrap();
             }
-            let digest = imagegen::embedded::sha256_hex(&fs::read(self.folder.join(name)).unwrap());
+            let digest =
+                imagegen::base::digest::sha256_hex(&fs::read(self.folder.join(name)).unwrap());
             let object = folder.join(format!("store/objects/sha256/{}/{digest}", &digest[..2]));
             fs::create_dir_all(object.parent().unwrap()).unwrap();
             fs::hard_link(self.folder.join(name), object).unwrap();

@@ -6,7 +6,7 @@ use std::path::Path;
 use imagegen::catalog::Trees;
 use imagegen::embedded::Tree;
 use imagegen::guest::format_plan;
-use imagegen::model::selection::ImageDefinition;
+use imagegen::model::definition::ImageDefinition;
 use imagegen::selection::{predict_machine, read_trees, resolve_plan};
 use serde_json::{Value, json};
 

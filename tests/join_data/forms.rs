@@ -1,11 +1,11 @@
 //! The forms of names, hashes and addresses in join data.
 
+use imagegen::base::secret::Secret;
 use imagegen::catalog::Trees;
 use imagegen::cli::{SelectionArgs, SourceArgs};
 use imagegen::diagnostic::{Error, Result};
 use imagegen::join::{Form, JoinData, JoinInput, Places, Secrets, Token, build_join_data};
 use imagegen::model::plan::Plan;
-use imagegen::model::secret::Secret;
 use imagegen::selection::{DefinedImage, read_places, read_sources, resolve_node_plan};
 
 struct Node {

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 
 use imagegen::machine::Rule;
-use imagegen::model::resource::{ResourceKind, WinrmTransport};
+use imagegen::windows::resource::{ResourceKind, WinrmTransport};
 
 use super::plan::{Plan, RESTRICTED};
 use crate::support::golden;

@@ -1,7 +1,7 @@
 use std::collections::BTreeSet;
 
 use imagegen::machine::Machine;
-use imagegen::model::resource::ResourceKind;
+use imagegen::windows::resource::ResourceKind;
 use serde_json::{Value, json};
 
 use super::difference::compare_machines;

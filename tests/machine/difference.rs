@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use imagegen::machine::{Machine, Placed};
-use imagegen::model::resource::Identity;
+use imagegen::windows::resource::Identity;
 use serde_json::{Map, Value, json};
 
 /// Something that is not the same on both machines.

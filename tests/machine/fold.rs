@@ -1,5 +1,5 @@
 use imagegen::machine::Machine;
-use imagegen::model::resource::{Directory, DirectoryState, Service};
+use imagegen::windows::resource::{Directory, DirectoryState, Service};
 use serde_json::json;
 
 use super::plan::Plan;

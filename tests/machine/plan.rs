@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use imagegen::model::kubernetes::Program;
-use imagegen::model::resource::{Resource, WinrmTransport};
 use imagegen::model::target::Platform;
-use imagegen::model::value::AccountName;
+use imagegen::windows::resource::{Resource, WinrmTransport};
+use imagegen::windows::value::AccountName;
 
 use imagegen::machine::{
     Expectations, FeatureNeed, LaterFile, Machine, PackageService, PortUse, Prediction,

@@ -5,7 +5,7 @@ use std::fs;
 use std::io::{Cursor, Read as _};
 use std::path::Path;
 
-use imagegen::embedded::sha256_hex;
+use imagegen::base::digest::sha256_hex;
 use serde_json::{Value, json};
 
 use super::site::Site;

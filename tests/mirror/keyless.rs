@@ -1,6 +1,6 @@
 //! What proves a signer is kept beside the lock, and holds without network and without the artifact.
 
-use imagegen::embedded::sha256_hex;
+use imagegen::base::digest::sha256_hex;
 use serde_json::{Value, json};
 
 use super::site::Site;

@@ -1,6 +1,6 @@
 //! Newer releases: what publishers list, what an update moves to, and what it leaves.
 
-use imagegen::embedded::sha256_hex;
+use imagegen::base::digest::sha256_hex;
 use serde_json::{Value, json};
 
 use super::site::{Site, proven};

@@ -6,7 +6,7 @@ use std::io::Cursor;
 use std::path::Path;
 use std::process::Command;
 
-use imagegen::embedded::sha256_hex;
+use imagegen::base::digest::sha256_hex;
 use serde_json::{Value, json};
 
 use super::site::{Site, proven};

@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::fs::DirBuilderExt as _;
 
-use imagegen::embedded::sha256_hex;
+use imagegen::base::digest::sha256_hex;
 use serde_json::{Value, json};
 
 use super::site::{Site, proven};

@@ -5,7 +5,7 @@ use std::fs;
 use std::process::Command;
 use std::sync::{Arc, Mutex};
 
-use imagegen::embedded::{encode_hex, sha256_hex};
+use imagegen::base::digest::{encode_hex, sha256_hex};
 use serde_json::{Map, Value, json};
 
 use crate::fetch::tls::{certificates, config};

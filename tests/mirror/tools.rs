@@ -3,7 +3,7 @@
 use std::io::{Cursor, Write as _};
 use std::path::Path;
 
-use imagegen::embedded::sha256_hex;
+use imagegen::base::digest::sha256_hex;
 use serde_json::json;
 
 use super::signers::{gpg_key, gpg_sign};

@@ -1,6 +1,6 @@
 //! Words of a closed set.
 
-use imagegen::model::choice::Runtime;
+use imagegen::base::choice::Runtime;
 
 #[test]
 fn unknown_words_get_the_nearest_known_one() {

@@ -1,6 +1,6 @@
 //! Command lines of services, split again as Windows does.
 
-use imagegen::model::command_line::command_line;
+use imagegen::windows::command_line::command_line;
 
 /// What `CommandLineToArgvW` does, written from its documentation.
 fn split(line: &str) -> Vec<String> {

@@ -1,6 +1,6 @@
 //! Sizes of downloads.
 
-use imagegen::model::download::DownloadSize;
+use imagegen::base::download::DownloadSize;
 
 #[test]
 fn an_unknown_size_is_never_nothing() {

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use imagegen::model::json::parse_json;
+use imagegen::base::json::parse_json;
+use imagegen::model::definition::ImageDefinition;
 use imagegen::model::policy::Policy;
-use imagegen::model::selection::ImageDefinition;
 use schemars::JsonSchema;
 
 #[derive(Debug, serde::Deserialize, JsonSchema)]

@@ -2,7 +2,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use imagegen::model::secret::{Masker, Secret, mask_text};
+use imagegen::base::secret::{Masker, Secret, mask_text};
 
 const MASK: &str = "<sensitive>";
 

@@ -1,6 +1,6 @@
 //! Names of members of archives.
 
-use imagegen::model::member::{MemberFile, MemberName};
+use imagegen::base::member::{MemberFile, MemberName};
 
 #[test]
 fn names_of_members_are_plain() {

@@ -1,8 +1,8 @@
 //! Overrides on the command line.
 
+use imagegen::base::url::HttpUrl;
 use imagegen::model::component::{PayloadKind, SignatureKind};
 use imagegen::model::overrides::{Overrides, set_overrides};
-use imagegen::model::url::HttpUrl;
 
 #[test]
 fn fields_are_set_one_by_one() {

@@ -1,6 +1,8 @@
 //! Paths of Windows.
 
-use imagegen::model::paths::{find_fault, is_below, list_ancestors, normalize_key, normalize_path};
+use imagegen::windows::paths::{
+    find_fault, is_below, list_ancestors, normalize_key, normalize_path,
+};
 
 #[test]
 fn spellings_of_one_path_have_one_key() {

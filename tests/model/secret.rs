@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-use imagegen::model::secret::{Secret, is_secret_name, mask_environment, mask_text};
+use imagegen::base::secret::{Secret, is_secret_name, mask_environment, mask_text};
 
 #[test]
 fn secrets_do_not_show() {

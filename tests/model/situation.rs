@@ -1,9 +1,9 @@
 //! Conditions of steps.
 
-use imagegen::model::choice::{Delivery, HostAccess, Runtime};
-use imagegen::model::resource::WinrmTransport;
+use imagegen::base::choice::{Delivery, HostAccess, Runtime};
 use imagegen::model::situation::Situation;
 use imagegen::model::step::When;
+use imagegen::windows::resource::WinrmTransport;
 
 fn situation() -> Situation {
     Situation {

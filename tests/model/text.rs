@@ -1,6 +1,6 @@
 //! Control characters in texts.
 
-use imagegen::model::text::{escape_controls, escape_json_controls, find_control};
+use imagegen::base::text::{escape_controls, escape_json_controls, find_control};
 
 #[test]
 fn terminals_get_no_control_characters() {

@@ -1,6 +1,6 @@
 //! URLs: what is taken, what is shown, and which parts are secret.
 
-use imagegen::model::url::{
+use imagegen::base::url::{
     HttpUrl, ProxyUrl, decode_path, find_secret_parts, parse_host, strip_secrets,
 };
 

@@ -3,10 +3,12 @@
 use std::net::Ipv4Addr;
 use std::str::FromStr;
 
-use imagegen::model::value::{
-    AccountName, Cidr, ComponentName, DnsName, HexBytes, HostPattern, ImageReference, Ipv4Address,
-    KbId, NoProxy, Ports, Registry, RegistryKey, RemoteAddress, ServiceName, Sha256, Sha512,
-    StepId, VolumePlugin, WindowsPath,
+use imagegen::base::value::{
+    Cidr, ComponentName, DnsName, HostPattern, ImageReference, Ipv4Address, NoProxy, Registry,
+    Sha256, Sha512, StepId, VolumePlugin,
+};
+use imagegen::windows::value::{
+    AccountName, HexBytes, KbId, Ports, RegistryKey, RemoteAddress, ServiceName, WindowsPath,
 };
 
 #[test]
@@ -40,7 +42,7 @@ fn texts_of_another_form_are_refused() {
         }
     }
     let hex = "0".repeat(64);
-    let empty = imagegen::embedded::sha256_hex(b"");
+    let empty = imagegen::base::digest::sha256_hex(b"");
     refused::<Sha256>(&["", "0", &"G".repeat(64), &empty, &"A".repeat(64)]);
     refused::<Sha512>(&[&hex]);
     refused::<ImageReference>(&[

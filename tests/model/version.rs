@@ -1,6 +1,6 @@
 //! Versions and ranges of them.
 
-use imagegen::model::version::{Version, VersionRange};
+use imagegen::base::version::{Version, VersionRange};
 
 fn version(text: &str) -> Version {
     text.parse().expect(text)

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use imagegen::embedded::{Tree, sha256_hex};
+use imagegen::base::digest::sha256_hex;
+use imagegen::embedded::Tree;
 use imagegen::model::overrides::{Overrides, set_overrides};
 use imagegen::scripts::{accept_scripts, collect_scripts, export_scripts};
 

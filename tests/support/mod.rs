@@ -63,7 +63,7 @@ impl Test {
             let component = artifact["component"].as_str().expect("component");
             let file = artifact["file"].as_str().expect("file");
             let content = archives::stand_in(artifact);
-            let digest = imagegen::embedded::sha256_hex(&content);
+            let digest = imagegen::base::digest::sha256_hex(&content);
             self = self.bytes(
                 &format!("store/objects/sha256/{}/{digest}", &digest[..2]),
                 &content,

@@ -1,9 +1,9 @@
 //! Targets that are built in, and what their records say of them.
 
+use imagegen::catalog::load_target;
 use imagegen::embedded::Tree;
 use imagegen::model::record::{CheckStage, TargetCheck};
 use imagegen::model::target::Target;
-use imagegen::render::load_target;
 use serde_json::{Map, Value, json};
 
 pub fn all_targets() -> Vec<Target> {

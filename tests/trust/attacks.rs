@@ -77,7 +77,7 @@ fn list_anchors() -> Vec<Attack> {
             signed(
                 json!({"kind": "cosign-key", "key": format!("{PEM}{}", PEM.replace("MFkw", "AAAA"))}),
             ),
-            json!({"name": "ours", "trustedKeys": [imagegen::embedded::sha256_hex(&[0x30, 0x59, 0x30])]}),
+            json!({"name": "ours", "trustedKeys": [imagegen::base::digest::sha256_hex(&[0x30, 0x59, 0x30])]}),
             &["[trustedKeys]"],
         ),
         attack(
@@ -625,7 +625,7 @@ fn what_the_definition_chooses_is_named() {
     let said = "containerd 2.3.4 is verified by the key with SHA-256";
     assert!((ran.stdout + &ran.stderr).contains(said));
     // Named by the policy, it is admitted.
-    let digest = imagegen::embedded::sha256_hex(&[0x30, 0x59, 0x30]);
+    let digest = imagegen::base::digest::sha256_hex(&[0x30, 0x59, 0x30]);
     Test::new()
         .file("imagegen.json", &definition)
         .file(
@@ -688,10 +688,9 @@ fn a_swept_store_has_what_the_lock_names() {
             .find(|(name, _)| name.ends_with(&digest))
             .expect("object");
         let long = aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA512, bytes);
-        *over =
-            json!({"url": over["url"], "sha512": imagegen::embedded::encode_hex(long.as_ref())});
+        *over = json!({"url": over["url"], "sha512": imagegen::base::digest::encode_hex(long.as_ref())});
     }
-    let own = imagegen::embedded::sha256_hex(b"an update");
+    let own = imagegen::base::digest::sha256_hex(b"an update");
     let kb = json!({"kb": "KB5058411", "url": "https://x.example/a.msu", "sha256": own});
     let definition = json!({"updates": {"files": [kb]}}).to_string();
     let test = made

@@ -149,7 +149,7 @@ fn every_subject_is_admitted_where_the_policy_has_its_proof() {
             Role::BaseImage => json!({"name": "ours"}),
             Role::GuestScript => json!({"name": "ours", "trustedDigests": [DIGEST]}),
             Role::OwnFile => {
-                let digest = imagegen::embedded::sha256_hex(cell.files[0].1.as_bytes());
+                let digest = imagegen::base::digest::sha256_hex(cell.files[0].1.as_bytes());
                 json!({"name": "ours", "trustedDigests": [digest]})
             }
             _ => {

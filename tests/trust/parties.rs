@@ -400,7 +400,7 @@ const LOCKED: &[&str] = &[
 
 fn check_edit(role: Role, from: &str, to: &str, wrong: &mut Vec<String>) {
     let (definition, _) = define(role, "good.example", DIGEST, BUILD).expect("a subject");
-    let step = imagegen::embedded::sha256_hex(STEP.as_bytes());
+    let step = imagegen::base::digest::sha256_hex(STEP.as_bytes());
     let run = |gate: &str| {
         Test::new()
             .file("policy.json", &policy(&[DIGEST, &step]))

@@ -385,7 +385,7 @@ fn a_policy_says_nothing_in_vain() {
     let rule = |fields: &str| {
         format!(r#"{{"name": "p", "require": [{{"id": "r", {fields}, "anyOf": ["minisign"]}}]}}"#)
     };
-    let empty = imagegen::embedded::sha256_hex(b"");
+    let empty = imagegen::base::digest::sha256_hex(b"");
     for (policy, said) in [
         (
             r#"{"name": "p", "minimumVerdict": "absent"}"#.to_owned(),

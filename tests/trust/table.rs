@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use imagegen::embedded::{encode_hex, sha256_hex};
+use imagegen::base::digest::{encode_hex, sha256_hex};
 use serde::Deserialize;
 
 use crate::support::{Test, exit_codes, root};

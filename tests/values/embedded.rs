@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use imagegen::embedded::{OwnFile, Tree, sha256_hex};
-use imagegen::model::program::ProgramVersion;
+use imagegen::base::digest::sha256_hex;
+use imagegen::base::program::ProgramVersion;
+use imagegen::embedded::{OwnFile, Tree};
 
 /// A catalog's digest: the SHA-256 of one line `SHA256  PATH` for each file, in the order of the paths. The same as
 /// `sha256sum` prints in an exported catalog.

@@ -1,6 +1,6 @@
 //! The service manager: what starting, stopping and deleting answer.
 
-use imagegen::model::command_line::command_line;
+use imagegen::windows::command_line::command_line;
 
 use super::Case;
 use super::machine::Machine;

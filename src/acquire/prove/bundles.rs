@@ -7,14 +7,14 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use crate::embedded::parse_sha256;
+use crate::base::digest::parse_sha256;
+use crate::base::url::HttpUrl;
+use crate::base::value::PinAlgorithm;
 use crate::io::fs;
 use crate::io::store::Store;
 use crate::model::component::{Signature, SignatureKind};
 use crate::model::evidence::{Evidence, ProofKind};
 use crate::model::plan::PlannedArtifact;
-use crate::model::url::HttpUrl;
-use crate::model::value::PinAlgorithm;
 use crate::verify::sigstore::Signer;
 use crate::verify::{ProofError, Proven, keyless, record_evidence, sigstore};
 

@@ -1,10 +1,10 @@
 //! Digests of the members that images use: the guest compares them after unpacking, so that what was verified is
 //! what is unpacked, whatever the program that unpacks makes of the archive.
 
+use crate::base::value::Sha256;
 use crate::fetch::Fetched;
 use crate::io::fs;
 use crate::model::plan::PlannedArtifact;
-use crate::model::value::Sha256;
 use crate::verify::ProofError;
 use crate::verify::archive::{self, Limits, Wanted};
 

@@ -1,10 +1,10 @@
 //! Small files beside an artifact: its publisher's checksum files, signatures and certificates.
 
+use crate::base::secret::Secret;
+use crate::base::url::HttpUrl;
 use crate::fetch::Fetcher;
 use crate::io::fs::FileError;
 use crate::model::plan::PlannedArtifact;
-use crate::model::secret::Secret;
-use crate::model::url::HttpUrl;
 use crate::trust::parse_origin;
 
 use super::ProveError;

@@ -1,12 +1,12 @@
 //! Detached signatures over an artifact or over its checksum file.
 
-use crate::embedded::{parse_sha256, sha256_hex};
+use crate::base::digest::{parse_sha256, sha256_hex};
+use crate::base::url::HttpUrl;
 use crate::fetch::Fetched;
 use crate::io::fs;
 use crate::model::component::{Signature, SignatureKind};
 use crate::model::evidence::Evidence;
 use crate::model::plan::PlannedArtifact;
-use crate::model::url::HttpUrl;
 use crate::verify::sigstore::Signer;
 use crate::verify::{
     ProofError, Proven, cosign, keyless, minisign, openpgp, record_evidence, sigstore,

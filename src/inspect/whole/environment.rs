@@ -7,13 +7,13 @@ use std::path::Path;
 use serde_json::Value;
 
 use crate::catalog::Trees;
+use crate::catalog::load_target;
 use crate::diagnostic::Result;
 use crate::io::fs;
 use crate::lock::Lock;
 use crate::model::plan::{MissingVariable, Plan};
 use crate::model::target::Target;
 use crate::model::variable::Selector;
-use crate::render::load_target;
 
 #[derive(Debug)]
 pub(super) struct BuildEnvironment {

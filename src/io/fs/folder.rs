@@ -11,7 +11,7 @@ use std::fs::File;
 use std::io;
 use std::path::Path;
 
-use crate::embedded::encode_hex;
+use crate::base::digest::encode_hex;
 
 #[cfg(not(unix))]
 pub(super) use elsewhere::Folder;

@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use super::folder::{Folder, Kind};
 use super::write::{remove_leftovers, split_path, temporary_prefix};
 use super::{DigestSet, FileError, LARGEST_READ, digest_stream, file_error, read_if_exists};
+use crate::base::digest::sha256_hex;
 use crate::diagnostic::{Classify, ErrorClass};
-use crate::embedded::sha256_hex;
 
 /// Lists the files that imagegen wrote, in the form that `sha256sum -c` reads.
 pub(super) const WRITTEN: &str = ".imagegen.sha256";

@@ -8,8 +8,8 @@ use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
 use aws_lc_rs::digest::{Context, SHA256, SHA512};
 
 use super::{FileError, file_error};
-use crate::embedded::encode_hex;
-use crate::model::value::{FileDigest, PinAlgorithm, ValueError};
+use crate::base::digest::encode_hex;
+use crate::base::value::{FileDigest, PinAlgorithm, ValueError};
 
 /// Bytes that are read at once.
 const PIECE: usize = 1 << 18;

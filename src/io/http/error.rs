@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 use reqwest::StatusCode;
 use reqwest::header::{HeaderMap, RETRY_AFTER};
 
-pub use crate::model::url::strip_secrets as public;
+pub use crate::base::url::strip_secrets as public;
 
 /// Whether and how to ask again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -10,11 +10,11 @@ use serde::{Deserialize, Serialize};
 
 use super::sweep::{files_below, is_older};
 use super::{Object, Store, replace_file};
-use crate::embedded::sha256_hex;
+use crate::base::digest::sha256_hex;
+use crate::base::json;
+use crate::base::value::is_digest;
 use crate::io::fs::{Digests, FileError, file_error, remove_if_exists};
 use crate::io::http::public;
-use crate::model::json;
-use crate::model::value::is_digest;
 
 /// What is known of a part.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::{Object, Origin, Store, ignore_missing, path_name};
+use crate::base::value::is_digest;
 use crate::io::fs::{FileError, digest_file, remove_if_exists};
-use crate::model::value::is_digest;
 
 impl Store {
     /// Every file whose bytes are not what its name says.

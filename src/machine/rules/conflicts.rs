@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-use crate::model::resource::{DirectoryState, Effect, Identity, Resource, ResourceKind, Scope};
+use crate::windows::resource::{DirectoryState, Effect, Identity, Resource, ResourceKind, Scope};
 
 use super::super::history::Act;
 use super::super::rule::Rule;

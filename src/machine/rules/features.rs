@@ -1,12 +1,14 @@
 //! Features of Windows, which work only after the restart that follows their installation.
 
-use crate::model::paths;
-use crate::model::resource::{AssertionCheck, Resource, ResourceKind, Service, ServiceState};
+use crate::windows::paths;
+use crate::windows::resource::{AssertionCheck, Resource, ResourceKind, Service, ServiceState};
 
 use super::super::command::Command;
+use super::super::fold;
+use super::super::inbox::{ServiceOrigin, find_service_origin};
 use super::super::rule::Rule;
-use super::super::{fold, inbox};
 use super::{Context, Problems, Subject};
+use crate::windows::inbox::InboxOrigin;
 
 const INSTALL: &str = "add a `windowsFeature` resource for it in phase `prepare`";
 const WAIT: &str = "move it to a phase after the restart, or the feature to `prepare`";
@@ -74,8 +76,12 @@ fn required_feature<'a>(context: &Context<'a>, resource: &Resource) -> Option<&'
         ResourceKind::ContainerImage(it) => find_needed_feature(context, &it.program),
         ResourceKind::Service(it) => {
             let settings = it.desired.present()?;
-            match inbox::find_service_origin(&it.service_name, platform) {
-                Some(inbox::From::Feature(feature)) if settings.program.is_none() => Some(feature),
+            match find_service_origin(&it.service_name, platform) {
+                Some(ServiceOrigin::Windows(InboxOrigin::Feature(feature)))
+                    if settings.program.is_none() =>
+                {
+                    Some(feature)
+                }
                 _ if settings.state == Some(ServiceState::Running) => find_needed_feature(
                     context,
                     settings.program.as_deref().unwrap_or(&it.service_name),
@@ -87,8 +93,8 @@ fn required_feature<'a>(context: &Context<'a>, resource: &Resource) -> Option<&'
             let AssertionCheck::Service { service_name, .. } = &it.check else {
                 return None;
             };
-            match inbox::find_service_origin(service_name, platform) {
-                Some(inbox::From::Feature(feature)) => Some(feature),
+            match find_service_origin(service_name, platform) {
+                Some(ServiceOrigin::Windows(InboxOrigin::Feature(feature))) => Some(feature),
                 _ => find_needed_feature(context, service_name),
             }
         }

@@ -1,7 +1,7 @@
 //! Paths that something relies on and no resource creates.
 
-use crate::model::paths;
-use crate::model::resource::{EnvironmentVariable, PathEntry, Service, Symlink};
+use crate::windows::paths;
+use crate::windows::resource::{EnvironmentVariable, PathEntry, Service, Symlink};
 
 use super::super::rule::Rule;
 use super::{Context, Problems};

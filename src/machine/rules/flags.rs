@@ -1,8 +1,8 @@
 //! The command lines of services: flags, feature gates, and the files that flags name.
 
 use crate::model::kubernetes::Program;
-use crate::model::paths;
-use crate::model::resource::{RegistryValue, ResourceKind, Service, StartType};
+use crate::windows::paths;
+use crate::windows::resource::{RegistryValue, ResourceKind, Service, StartType};
 
 use super::super::command::{Command, list_argument_paths};
 use super::super::rule::Rule;

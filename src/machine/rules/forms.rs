@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use crate::model::resource::{RegistryData, ResourceKind};
+use crate::windows::resource::{RegistryData, ResourceKind};
 
 use super::super::rule::Rule;
-use super::super::sddl;
 use super::{Context, Problems};
+use crate::windows::sddl;
 
 pub(super) fn check_descriptors(context: &Context<'_>, problems: &mut Problems<'_>) {
     // Some fifty resources share few descriptors.

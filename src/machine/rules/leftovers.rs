@@ -1,11 +1,11 @@
 //! Things that the build needs and the image must not have.
 
-use crate::model::paths;
-use crate::model::resource::{
+use crate::windows::paths;
+use crate::windows::resource::{
     Direction, Ensure, EnsureUser, EnvironmentVariable, FirewallAction, FirewallRule, PathEntry,
     ResourceKind, Scope, Service, WinrmListener, WinrmSetting,
 };
-use crate::model::value::Ports;
+use crate::windows::value::Ports;
 
 use super::super::command::list_argument_paths;
 use super::super::rule::Rule;

@@ -1,7 +1,7 @@
 //! Ports that programs use, and the firewall.
 
-use crate::model::paths;
-use crate::model::resource::{Direction, FirewallAction, FirewallRule, ResourceKind};
+use crate::windows::paths;
+use crate::windows::resource::{Direction, FirewallAction, FirewallRule, ResourceKind};
 
 use super::super::ports;
 use super::super::rule::Rule;

@@ -1,7 +1,7 @@
 //! The end of the plan: Sysprep seals the machine, and the build keeps its connection until then.
 
-use crate::model::resource::{Ensure, EnsureUser, ResourceKind, WinrmTransport};
-use crate::model::step::Phase;
+use crate::windows::resource::Phase;
+use crate::windows::resource::{Ensure, EnsureUser, ResourceKind, WinrmTransport};
 
 use super::super::rule::Rule;
 use super::{Context, Problems, Target};

@@ -3,14 +3,15 @@
 
 use std::collections::BTreeSet;
 
-use crate::model::paths;
-use crate::model::resource::{PathEntry, ResourceKind, Service};
+use crate::windows::paths;
+use crate::windows::resource::{PathEntry, ResourceKind, Service};
 
 use super::super::command::Command;
-use super::super::inbox::{self, Children};
+use super::super::inbox;
 use super::super::rule::Rule;
-use super::super::sddl;
 use super::{Context, Problems};
+use crate::windows::inbox::Children;
+use crate::windows::sddl;
 
 const EXECUTABLE: [&str; 7] = [".bat", ".cmd", ".dll", ".exe", ".ps1", ".psm1", ".sys"];
 const REMEDY: &str = "give that directory a protected `sddl` that lets users read at most";

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::model::resource::{AssertionCheck, Msi, ResourceKind, Service, StartType};
+use crate::windows::resource::{AssertionCheck, Msi, ResourceKind, Service, StartType};
 
 use super::super::command::Command;
 use super::super::expect::PackageService;

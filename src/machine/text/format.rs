@@ -1,11 +1,11 @@
 //! One line each for what has settings.
 
-use crate::model::command_line;
-use crate::model::resource::{
+use crate::windows::command_line;
+use crate::windows::resource::{
     Assertion, AssertionCheck, Direction, FailureAction, FailureActionKind, FirewallAction,
     FirewallSettings, RegistryData, ServiceSettings, ServiceState, StartType,
 };
-use crate::model::value::{AccountSid, Ports};
+use crate::windows::value::{AccountSid, Ports};
 
 use super::super::state::Port;
 

@@ -3,9 +3,9 @@
 use regex_lite::Regex;
 use serde_json::Value;
 
-use crate::model::names::format_suggestion;
-use crate::model::text::find_control;
-use crate::model::url::{HttpUrl, UrlError, find_secret_parts};
+use crate::base::names::format_suggestion;
+use crate::base::text::find_control;
+use crate::base::url::{HttpUrl, UrlError, find_secret_parts};
 use crate::model::variable::{PACKER_TEMPLATE, Variable, VariableType};
 
 /// The value's type, and every limit that the descriptor gives.

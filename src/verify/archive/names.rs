@@ -1,8 +1,8 @@
-//! Names of entries: those that [`crate::model::member`] refuses, and two that Windows would take for one.
+//! Names of entries: those that [`crate::base::member`] refuses, and two that Windows would take for one.
 
 use super::{Entry, Limits, ProofError};
-use crate::model::member::{find_argument_fault, find_fault};
-use crate::model::text::is_invisible;
+use crate::base::member::{find_argument_fault, find_fault};
+use crate::base::text::is_invisible;
 
 /// The name as it is used: `./` in front is what many tars write and means nothing, `/` behind
 /// says that it is a directory.

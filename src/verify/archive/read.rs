@@ -6,7 +6,7 @@ use aws_lc_rs::digest::{Context, SHA256};
 use flate2::Crc;
 
 use super::{Entry, MemberDigest, ProofError, Visit};
-use crate::embedded::encode_hex;
+use crate::base::digest::encode_hex;
 
 /// An error of ours on its way through `Read`.
 pub(super) fn into_io_error(error: ProofError) -> io::Error {

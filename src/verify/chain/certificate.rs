@@ -8,7 +8,7 @@ use x509_cert::name::Name;
 use x509_cert::spki::AlgorithmIdentifierOwned;
 
 use super::{ChainError, oid};
-use crate::embedded::sha256_hex;
+use crate::base::digest::sha256_hex;
 
 /// A certificate with the bytes it was read from.
 #[derive(Debug, Clone)]
@@ -239,7 +239,7 @@ fn decode_string(value: &der::Any) -> String {
         _ => None,
     };
     known.unwrap_or_else(|| {
-        let hex = crate::embedded::encode_hex(value.value());
+        let hex = crate::base::digest::encode_hex(value.value());
         format!("#{hex}")
     })
 }

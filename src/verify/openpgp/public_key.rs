@@ -7,7 +7,7 @@ use der::Encode as _;
 use der::asn1::UintRef;
 
 use super::packets::{Cursor, malformed_error};
-use crate::embedded::encode_hex;
+use crate::base::digest::encode_hex;
 use crate::verify::ProofError;
 
 const LEAST_RSA_BITS: usize = 2048;

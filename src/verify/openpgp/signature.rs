@@ -117,11 +117,11 @@ impl Signature {
                 (27, true) => self.key_flags = Some(subpacket.read_byte().unwrap_or(0)),
                 (16, _) => drop(
                     self.issuer_ids
-                        .insert(crate::embedded::encode_hex(subpacket.0)),
+                        .insert(crate::base::digest::encode_hex(subpacket.0)),
                 ),
                 (33, _) if subpacket.read_byte()? == 4 => {
                     self.issuer_fingerprints
-                        .insert(crate::embedded::encode_hex(subpacket.0));
+                        .insert(crate::base::digest::encode_hex(subpacket.0));
                 }
                 (32, _) => self.embedded = Self::parse(subpacket.0).ok()?.map(Box::new),
                 (known, true) if kind & 0x80 != 0 && !KNOWN.contains(&known) => {

@@ -2,11 +2,11 @@
 
 use crate::acquire::KnownKey;
 use crate::catalog::Trees;
+use crate::catalog::load_target;
 use crate::diagnostic::Result;
 use crate::model::kubernetes::{KubernetesLine, NameRange};
 use crate::model::plan::Plan;
 use crate::model::windows::{RegistrySetting, WindowsRelease};
-use crate::render::load_target;
 
 use super::{Explanation, Index, normalize_name};
 

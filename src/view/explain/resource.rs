@@ -3,8 +3,8 @@
 use serde_json::Value;
 
 use crate::machine::Machine;
-use crate::model::resource::Resource;
 use crate::model::step::{Step, StepResource};
+use crate::windows::resource::Resource;
 
 use super::Index;
 

@@ -12,7 +12,6 @@ use std::str::FromStr;
 use schemars::JsonSchema;
 
 use super::value::serde_as_text;
-use crate::diagnostic::classify;
 
 /// A version without leading `v`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, JsonSchema)]
@@ -25,8 +24,6 @@ pub struct VersionError {
     text: String,
     reason: &'static str,
 }
-
-classify!(VersionError => Selection);
 
 impl Version {
     pub fn as_str(&self) -> &str {

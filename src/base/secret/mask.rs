@@ -8,7 +8,7 @@ use std::sync::PoisonError;
 use super::KNOWN;
 use super::forms::{SHORTEST, list_forms};
 use super::view::{Place, View, count_bytes, list_views};
-use crate::model::url::find_secret_parts;
+use crate::base::url::find_secret_parts;
 
 const MASK: &str = "<sensitive>";
 

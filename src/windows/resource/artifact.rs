@@ -3,11 +3,12 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::super::choice::words;
-use super::super::member::MemberName;
-use super::super::url::HttpUrl;
-use super::super::value::{FileDigest, PinAlgorithm, Sha256, ValueError, WindowsPath};
+use super::super::value::WindowsPath;
 use super::{Identity, ResourceKind, ResourceType};
+use crate::base::choice::words;
+use crate::base::member::MemberName;
+use crate::base::url::HttpUrl;
+use crate::base::value::{FileDigest, PinAlgorithm, Sha256, ValueError};
 
 /// Stands in previews for a digest that the lockfile does not pin yet.
 pub const UNPINNED: &str = "unpinned";

@@ -9,7 +9,7 @@
 
 mod account;
 
-use crate::model::resource::SecuredObject;
+use crate::windows::resource::SecuredObject;
 
 use account::{Account, parse_account};
 
@@ -50,7 +50,7 @@ const CHANGES: u32 = 0x2 | 0x4 | 0x40 | 0x1_0000 | 0x4_0000 | 0x8_0000 | 0x1000_
 
 /// What the rules need to know of a descriptor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Access {
+pub struct Access {
     /// Whether the object inherits nothing.
     pub protected: bool,
     /// Whether an account without special rights may change the object.
@@ -66,7 +66,7 @@ struct Entry<'a> {
 }
 
 /// Parses the canonical text for the kind of object and refuses every other.
-pub(super) fn parse_sddl(text: &str, object: SecuredObject) -> Result<Access, String> {
+pub fn parse_sddl(text: &str, object: SecuredObject) -> Result<Access, String> {
     let (protected, entries) = parse_parts(text)?;
     for entry in &entries {
         check_flags(entry, object)?;
@@ -84,7 +84,7 @@ pub(super) fn parse_sddl(text: &str, object: SecuredObject) -> Result<Access, St
 }
 
 /// The accounts and their rights, for people: `SYSTEM full`. Empty if the text cannot be parsed.
-pub(super) fn describe_access(text: &str) -> Vec<String> {
+pub fn describe_access(text: &str) -> Vec<String> {
     let Ok((protected, entries)) = parse_parts(text) else {
         return Vec::new();
     };

@@ -11,7 +11,7 @@ use serde::de::{
 use serde::forward_to_deserialize_any;
 
 use super::late::LATE_LIST;
-use crate::model::text::find_control;
+use crate::base::text::find_control;
 
 /// Keys whose values have several lines: keys and certificates in PEM, notes, scripts and files.
 const MULTILINE: &[&str] = &["content", "key", "note", "roots", "set", "test"];

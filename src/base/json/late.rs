@@ -137,7 +137,7 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for ListVisitor<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::json::{parse_embedded, parse_json};
+    use crate::base::json::{parse_embedded, parse_json};
 
     #[test]
     fn files_of_the_user_are_parsed_at_once() {

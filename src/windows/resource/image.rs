@@ -3,9 +3,10 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::super::value::{ImageReference, WindowsPath};
+use super::super::value::WindowsPath;
 use super::{Identity, ResourceType};
-use crate::model::choice::Runtime;
+use crate::base::choice::Runtime;
+use crate::base::value::ImageReference;
 
 /// A container image in the runtime's store, by digest: pulled, or imported where its content came with the plan.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

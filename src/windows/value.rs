@@ -4,9 +4,9 @@ use std::net::IpAddr;
 
 use ipnet::IpNet;
 
-use super::is_digits;
-use crate::model::paths::find_fault;
+use crate::base::value::is_digits;
 use crate::text_value;
+use crate::windows::paths::find_fault;
 
 text_value!(
     /// A Windows update.

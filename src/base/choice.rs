@@ -3,7 +3,6 @@
 use std::str::FromStr;
 
 use super::names::format_suggestion;
-use crate::diagnostic::classify;
 
 /// A word that is none of a closed set.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -13,8 +12,6 @@ pub struct UnknownName {
     pub given: String,
     pub known: Vec<String>,
 }
-
-classify!(UnknownName => Selection);
 
 /// Declares a closed set: its words in JSON and in messages.
 macro_rules! words {

@@ -2,7 +2,6 @@
 
 mod digest;
 mod image;
-mod windows;
 
 use std::fmt::{self, Display};
 use std::marker::PhantomData;
@@ -13,10 +12,8 @@ use ipnet::Ipv4Net;
 use serde::de::Visitor;
 
 use super::url::strip_secrets;
-use crate::diagnostic::classify;
 
 pub use digest::*;
-pub use windows::*;
 
 /// A text that does not have the form of its value.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -28,8 +25,6 @@ pub struct ValueError {
     /// What is wrong with it, as a verb and its object.
     pub fault: Option<String>,
 }
-
-classify!(ValueError => Selection);
 
 impl ValueError {
     /// A user and a query of a URL are left out.
@@ -72,7 +67,7 @@ macro_rules! text_value {
         )]
         #[serde(try_from = "String", into = "String")]
         #[schemars(with = "String", transform = |schema: &mut schemars::Schema| {
-            $crate::model::value::add_example(schema, $expected);
+            $crate::base::value::add_example(schema, $expected);
         })]
         pub struct $name(String);
 
@@ -83,7 +78,7 @@ macro_rules! text_value {
         }
 
         impl std::str::FromStr for $name {
-            type Err = $crate::model::value::ValueError;
+            type Err = $crate::base::value::ValueError;
 
             fn from_str(text: &str) -> Result<Self, Self::Err> {
                 Self::try_from(text.to_owned())
@@ -91,7 +86,7 @@ macro_rules! text_value {
         }
 
         impl TryFrom<String> for $name {
-            type Error = $crate::model::value::ValueError;
+            type Error = $crate::base::value::ValueError;
 
             fn try_from(text: String) -> Result<Self, Self::Error> {
                 let check: fn(&str) -> bool = $check;
@@ -99,8 +94,8 @@ macro_rules! text_value {
                     return Ok(Self(text));
                 }
                 let find_fault: fn(&str) -> Option<String> = $find_fault;
-                let error = $crate::model::value::ValueError::new(&text, $expected);
-                Err($crate::model::value::ValueError { fault: find_fault(&text), ..error })
+                let error = $crate::base::value::ValueError::new(&text, $expected);
+                Err($crate::base::value::ValueError { fault: find_fault(&text), ..error })
             }
         }
 
@@ -151,7 +146,7 @@ macro_rules! text_value {
 }
 
 /// Reads text without keeping a copy of it.
-pub(super) struct Text<T>(pub PhantomData<T>);
+pub(crate) struct Text<T>(pub PhantomData<T>);
 
 impl<T: FromStr<Err: Display>> Visitor<'_> for Text<T> {
     type Value = T;
@@ -176,12 +171,12 @@ macro_rules! serde_as_text {
 
         impl<'de> serde::Deserialize<'de> for $name {
             fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                deserializer.deserialize_str($crate::model::value::Text(std::marker::PhantomData))
+                deserializer.deserialize_str($crate::base::value::Text(std::marker::PhantomData))
             }
         }
     )+};
 }
-pub(super) use serde_as_text;
+pub(crate) use serde_as_text;
 
 text_value!(
     /// An IPv4 network. Windows overlays and kube-proxy's kernel mode take no other.
@@ -314,7 +309,7 @@ pub fn is_subdomain(text: &str, longest: usize) -> bool {
     text.len() <= longest && text.split('.').all(is_label)
 }
 
-fn is_digits(text: &str) -> bool {
+pub(crate) fn is_digits(text: &str) -> bool {
     text.bytes().all(|byte| byte.is_ascii_digit())
 }
 

@@ -6,16 +6,16 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
 
-use super::choice::{Delivery, HostAccess, Runtime, UpdateCategory};
 use super::image_version::ImageVersion;
 use super::images::Images;
 use super::overrides::{Overrides, find_mirror};
-use super::url::{HttpUrl, ProxyUrl, strip_value};
-use super::value::{
-    Cidr, DnsName, FileName, ImageReference, Ipv4Address, KbId, NoProxy, Registry, Sha256,
-    VolumePlugin,
+use crate::base::choice::{Delivery, HostAccess, Runtime, UpdateCategory};
+use crate::base::url::{HttpUrl, ProxyUrl, strip_value};
+use crate::base::value::{
+    Cidr, DnsName, FileName, ImageReference, Ipv4Address, NoProxy, Registry, Sha256, VolumePlugin,
 };
-use super::version::Version;
+use crate::base::version::Version;
+use crate::windows::value::KbId;
 
 /// `imagegen.json`, and equally what the flags say.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]

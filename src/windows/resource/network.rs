@@ -5,10 +5,10 @@ use std::net::Ipv4Addr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::super::choice::words;
-use super::super::nonempty::NonEmpty;
 use super::super::value::{AccountSid, Ports, RemoteAddress};
 use super::{Desired, Identity, ResourceType};
+use crate::base::choice::words;
+use crate::base::nonempty::NonEmpty;
 
 /// A rule of the Windows firewall, for all profiles.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -11,7 +11,6 @@ use url::Url;
 
 use super::text::find_control;
 use super::value::serde_as_text;
-use crate::diagnostic::classify;
 
 pub use secrets::find_secret_parts;
 use secrets::may_hold_secret;
@@ -38,8 +37,6 @@ pub struct UrlError {
     shown: String,
     reason: &'static str,
 }
-
-classify!(UrlError => Selection);
 
 /// Whether the authority of a text is the host as the parser reads it, and perhaps a port.
 fn is_written_host(authority: &str, host: &str) -> bool {

@@ -19,14 +19,10 @@ mod registry;
 mod service;
 mod system;
 
-use std::collections::BTreeMap;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::signing::Signer;
-use super::step::Phase;
-use super::value::{HostPattern, StepId};
+use crate::base::value::StepId;
 
 pub use access::*;
 pub use artifact::*;
@@ -87,6 +83,78 @@ desired::ensured! {
     HnsNetwork: HnsSettings, ScheduledTask: TaskSettings,
 }
 
+/// The section of a machine's listing that shows a resource.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Section {
+    Services,
+    Directories,
+    Files,
+    Links,
+    Packages,
+    ContainerImages,
+    Registry,
+    Settings,
+    Network,
+    Accounts,
+    /// Updates, tasks and settings of the system: shown with their properties as they are.
+    System,
+    Checks,
+}
+
+impl ResourceKind {
+    /// Each type is shown somewhere.
+    pub fn section(&self) -> Section {
+        match self {
+            Self::Service(_) => Section::Services,
+            Self::Directory(_) => Section::Directories,
+            Self::File(_) | Self::Artifact(_) | Self::Archive(_) => Section::Files,
+            Self::Symlink(_) => Section::Links,
+            Self::Msi(_) => Section::Packages,
+            Self::ContainerImage(_) => Section::ContainerImages,
+            Self::RegistryValue(_) => Section::Registry,
+            Self::WindowsFeature(_)
+            | Self::EnvironmentVariable(_)
+            | Self::PathEntry(_)
+            | Self::DefenderExclusion(_) => Section::Settings,
+            Self::FirewallRule(_) | Self::PortRange(_) => Section::Network,
+            Self::LocalUser(_) | Self::WinrmListener(_) | Self::WinrmSetting(_) => {
+                Section::Accounts
+            }
+            Self::Hotfix(_)
+            | Self::WindowsUpdate(_)
+            | Self::WindowsCapability(_)
+            | Self::ScheduledTask(_)
+            | Self::HnsNetwork(_)
+            | Self::PowerPlan(_)
+            | Self::PageFile(_)
+            | Self::Certificate(_)
+            | Self::Script(_) => Section::System,
+            Self::Assertion(_) | Self::Sysprep(_) => Section::Checks,
+        }
+    }
+}
+
+/// When a resource is applied. The order here is the order in the guest.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "camelCase")]
+pub enum Phase {
+    /// What the following phases and restarts need.
+    Bootstrap,
+    /// Features and updates; a restart follows.
+    Prepare,
+    /// Everything else; a restart follows.
+    Install,
+    /// Nothing is set: assertions that need the restarted machine.
+    Test,
+    /// Takes away what the build needed, then generalises.
+    Seal,
+    /// At the first start of a clone, before its accounts and its join: what could not be taken
+    /// away while the build spoke to the machine through it.
+    Firstboot,
+}
+
 /// How long a resource holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -121,24 +189,4 @@ pub struct Resource {
 
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
-}
-
-/// A list of resources that one engine applies, with the digests of its scripts.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub struct GuestPlan {
-    pub schema: String,
-    pub target: String,
-    pub windows: String,
-    pub kubernetes: String,
-    /// Path below the payload → SHA-256 of its bytes.
-    pub scripts: BTreeMap<String, String>,
-    /// If there are any, the engine runs under `AllSigned` alone, and one of them signed each script.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub signers: Vec<Signer>,
-    /// `allowedHosts` of the policy: downloads and their redirects ask no other host. None where every host may be
-    /// asked.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub allowed_hosts: Option<Vec<HostPattern>>,
-    pub resources: Vec<Resource>,
 }

@@ -3,9 +3,10 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::super::choice::words;
-use super::super::value::{AccountName, Sha256};
+use super::super::value::AccountName;
 use super::{Ensure, Identity, ResourceType};
+use crate::base::choice::words;
+use crate::base::value::Sha256;
 
 /// A local account.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -2,7 +2,7 @@
 
 use serde_json::error::Category;
 
-use crate::model::names::format_suggestion;
+use crate::base::names::format_suggestion;
 
 /// What is wrong, what was expected, and an example where one helps.
 pub(super) fn describe_error(

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::model::secret::is_secret_name;
+use crate::base::secret::is_secret_name;
 
 /// Parameters of signed URLs and tokens, in lower case: Microsoft's and Google's shared access, S3's older
 /// signatures and CloudFront, and common names of tokens.

@@ -3,9 +3,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::super::choice::words;
 use super::super::value::{ServiceName, WindowsPath};
 use super::{Desired, Identity, ResourceType};
+use crate::base::choice::words;
 
 /// A Windows service. Without `program` it tunes one that is there already.
 ///

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::ValueError;
-use crate::model::choice::words;
+use crate::base::choice::words;
 use crate::text_value;
 
 text_value!(

@@ -8,8 +8,6 @@ mod strict;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::diagnostic::classify;
-
 use strict::Strict;
 
 pub use late::LateList;
@@ -26,8 +24,6 @@ pub struct JsonError {
     pub path: String,
     pub message: String,
 }
-
-classify!(JsonError => Selection);
 
 fn format_path(path: &str) -> String {
     // `?` stands for a key that was not taken.

@@ -1,0 +1,17 @@
+//! Values and helpers that know nothing of images: texts of a fixed form, versions, URLs, digests, JSON, secrets.
+//!
+//! Nothing here imports a module of the crate.
+
+pub mod choice;
+pub mod digest;
+pub mod download;
+pub mod json;
+pub mod member;
+pub mod names;
+pub mod nonempty;
+pub mod program;
+pub mod secret;
+pub mod text;
+pub mod url;
+pub mod value;
+pub mod version;
