@@ -9,6 +9,7 @@ use imagegen::windows::resource::ArchiveFormat::{self, TarGz, Zip};
 use proptest::prelude::*;
 
 pub mod forge;
+mod readers;
 mod table;
 
 use forge::{Part, gzip, tar, tar_gz, zip};

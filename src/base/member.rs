@@ -76,7 +76,16 @@ pub fn find_fault(name: &str) -> Option<(&'static str, String)> {
             "has characters that no file of Windows can have",
         );
     }
-    name.split('/').find_map(find_part_fault)
+    if let Some(fault) = name.split('/').find_map(find_part_fault) {
+        return Some(fault);
+    }
+    // NFC and NFD, full-width forms, letters such as the Kelvin sign: systems disagree which of them are one name.
+    let found = name.chars().find(|found| !found.is_ascii())?;
+    let why = format!(
+        "has the character U+{:04X}; only ASCII is the same name on every system",
+        u32::from(found)
+    );
+    Some(("archive-name-encoding", why))
 }
 
 fn find_part_fault(part: &str) -> Option<(&'static str, String)> {
@@ -97,6 +106,11 @@ fn find_part_fault(part: &str) -> Option<(&'static str, String)> {
         )
     } else if is_reserved(part) {
         ("archive-name-reserved", "is a device of Windows")
+    } else if is_short_form(part) {
+        (
+            "archive-name-short",
+            "has the form of a short (8.3) name, which Windows may have given to another file",
+        )
     } else {
         return None;
     };
@@ -116,6 +130,17 @@ pub fn find_argument_fault(name: &str) -> Option<(&'static str, String)> {
         .then(|| ("archive-name-wildcard", "has a wildcard".to_owned()))
 }
 
+/// `LONGNA~1.EXE`: the second name that NTFS gives to files with longer ones.
+/// <https://learn.microsoft.com/windows/win32/fileio/naming-a-file#short-vs-long-names>
+fn is_short_form(part: &str) -> bool {
+    let (base, extension) = part.split_once('.').unwrap_or((part, ""));
+    let Some((_, number)) = base.rsplit_once('~') else {
+        return false;
+    };
+    let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
+    is_number && base.len() <= 8 && extension.len() <= 3
+}
+
 /// With an extension a device stays a device; the superscripts one to three count as digits.
 fn is_reserved(part: &str) -> bool {
     let base = part
@@ -126,7 +151,7 @@ fn is_reserved(part: &str) -> bool {
         .to_ascii_uppercase();
     if matches!(
         base.as_str(),
-        "CON" | "PRN" | "AUX" | "NUL" | "CONIN$" | "CONOUT$"
+        "CON" | "PRN" | "AUX" | "NUL" | "CONIN$" | "CONOUT$" | "CLOCK$"
     ) {
         return true;
     }

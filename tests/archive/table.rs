@@ -112,6 +112,20 @@ fn hostile_names() {
             "archive-name-reserved",
         ),
         ("CONIN$", "conin$", "archive-name-reserved"),
+        ("CLOCK$", "clock$.txt", "archive-name-reserved"),
+        ("COM1 and blanks", "com1  .x", "archive-name-reserved"),
+        ("short form", "bin/LONGNA~1.EXE", "archive-name-short"),
+        ("short form of a folder", "progra~2/x", "archive-name-short"),
+        ("sharp s", "bin/\u{df}.exe", "archive-name-encoding"),
+        ("composed", "bin/\u{e9}.exe", "archive-name-encoding"),
+        ("decomposed", "bin/e\u{301}.exe", "archive-name-encoding"),
+        ("Kelvin sign", "bin/\u{212a}.exe", "archive-name-encoding"),
+        (
+            "full-width slash",
+            "bin\u{ff0f}x.exe",
+            "archive-name-encoding",
+        ),
+        ("dot leaders", "\u{2025}/x.exe", "archive-name-encoding"),
         ("trailing dot", "bin/x.", "archive-name-trailing"),
         ("trailing blank", "bin/x ", "archive-name-trailing"),
         ("folder with a dot", "bin./x", "archive-name-trailing"),
@@ -257,7 +271,7 @@ fn links_devices_and_names_that_meet() {
                 good(),
             ]
             .concat(),
-            "archive-collision",
+            "archive-name-encoding",
         ),
         (
             "file for a folder",
@@ -567,7 +581,7 @@ fn damaged_and_ambiguous_zips() {
                 [&bytes[..], &bytes].concat(),
                 Zip,
                 wanted,
-                "archive-hidden-data",
+                "archive-ambiguous",
             ),
             ("stub in front", shifted, Zip, wanted, "archive-format"),
             (
@@ -695,6 +709,54 @@ fn damaged_and_ambiguous_zips() {
             (
                 "one part of many",
                 patch(&bytes, END, 4, &[1]),
+                Zip,
+                wanted,
+                "archive-ambiguous",
+            ),
+            (
+                "disk of an entry",
+                patch(&bytes, CENTRAL, 34, &[1]),
+                Zip,
+                wanted,
+                "archive-ambiguous",
+            ),
+            (
+                "disk of the directory",
+                patch(&bytes, END, 6, &[255, 255]),
+                Zip,
+                wanted,
+                "archive-ambiguous",
+            ),
+            (
+                "another size in a zip64 field that is not asked for",
+                zip(&[Part {
+                    extra: vec![1, 0, 8, 0, 2, 0, 0, 0, 0, 0, 0, 0],
+                    ..Part::new("bin/a.exe", b"x")
+                }]),
+                Zip,
+                wanted,
+                "archive-zip64",
+            ),
+            (
+                "a comment that is no text",
+                [&bytes[..bytes.len() - 2], &[1, 0, 0]].concat(),
+                Zip,
+                wanted,
+                "archive-ambiguous",
+            ),
+            (
+                "a type in an extra field",
+                zip(&[Part {
+                    extra: vec![0x6e, 0x75, 0, 0],
+                    ..Part::new("bin/a.exe", b"x")
+                }]),
+                Zip,
+                wanted,
+                "archive-ambiguous",
+            ),
+            (
+                "version 25.5 of the format",
+                patch(&bytes, CENTRAL, 6, &[255]),
                 Zip,
                 wanted,
                 "archive-ambiguous",

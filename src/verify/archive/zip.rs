@@ -2,6 +2,7 @@
 //! readers of either see the same files. The format is that of APPNOTE.TXT 6.3.10.
 
 mod directory;
+mod end;
 mod fields;
 
 use std::io::{BufReader, Read, Seek, SeekFrom};

@@ -5,9 +5,8 @@ use std::io::{BufReader, Read, Seek, SeekFrom};
 use super::super::names::{self, refuse_entry};
 use super::super::read::to_proof_error;
 use super::super::{Entry, Limits, ProofError};
-use super::fields::{
-    SATURATED, find_extra_field, u16_at, u32_at, u64_at, widen_sizes, zip64_error,
-};
+use super::end::{End, read_end_record};
+use super::fields::{find_second_opinion, u16_at, u32_at, u64_at, widen_sizes};
 
 /// An entry whose local header says the same as the directory.
 pub(super) struct Record {
@@ -25,6 +24,9 @@ pub(super) struct Record {
 const ENCRYPTED: u16 = 1 | (1 << 6) | (1 << 13);
 const DESCRIPTOR: u16 = 1 << 3;
 const UTF8: u16 = 1 << 11;
+const LEVEL: u16 = 3 << 1;
+/// Version 6.3 of the format, in the low byte (APPNOTE 4.4.3).
+const NEWEST: u16 = 63;
 
 pub(super) fn read_directory<R: Read + Seek>(
     reader: &mut R,
@@ -56,7 +58,7 @@ pub(super) fn read_directory<R: Read + Seek>(
     Ok(records)
 }
 
-fn hidden_data_error(what: &str) -> ProofError {
+pub(super) fn hidden_data_error(what: &str) -> ProofError {
     ProofError::new("archive-hidden-data", format!("the zip has {what}"))
 }
 
@@ -68,13 +70,11 @@ fn refuse_mismatch<T>(name: &str, what: &str) -> Result<T, ProofError> {
     )
 }
 
-struct End {
-    entries: u64,
-    directory: u64,
-    size: u64,
-}
-
-fn read_at<R: Read + Seek>(reader: &mut R, at: u64, length: usize) -> Result<Vec<u8>, ProofError> {
+pub(super) fn read_at<R: Read + Seek>(
+    reader: &mut R,
+    at: u64,
+    length: usize,
+) -> Result<Vec<u8>, ProofError> {
     let mut bytes = vec![0; length];
     reader
         .seek(SeekFrom::Start(at))
@@ -83,129 +83,6 @@ fn read_at<R: Read + Seek>(reader: &mut R, at: u64, length: usize) -> Result<Vec
         .read_exact(&mut bytes)
         .map_err(|error| to_proof_error(&error))?;
     Ok(bytes)
-}
-
-fn read_end_record<R: Read + Seek>(reader: &mut R) -> Result<End, ProofError> {
-    let length = reader
-        .seek(SeekFrom::End(0))
-        .map_err(|error| to_proof_error(&error))?;
-    let tail_length = usize::try_from(length.min(22 + 0xffff)).unwrap_or(22 + 0xffff);
-    let tail_start = length - tail_length as u64;
-    let tail = read_at(reader, tail_start, tail_length)?;
-    let candidates: Vec<(usize, usize)> = (0..tail.len().saturating_sub(21))
-        .filter(|at| tail[*at..].starts_with(b"PK\x05\x06"))
-        .map(|at| (at, at + 22 + usize::from(u16_at(&tail, at + 20))))
-        .collect();
-    let fitting: Vec<usize> = candidates
-        .iter()
-        .filter(|(_, end)| *end == tail.len())
-        .map(|(at, _)| *at)
-        .collect();
-    let at = match (fitting.as_slice(), candidates.as_slice()) {
-        ([at], _) => *at,
-        ([], candidates) if candidates.iter().any(|(_, end)| *end < tail.len()) => {
-            return Err(ProofError::new(
-                "archive-trailing-data",
-                "bytes follow the end of the zip",
-            ));
-        }
-        ([], _) => {
-            return Err(ProofError::new(
-                "archive-truncated",
-                "the zip has no end record",
-            ));
-        }
-        _ => {
-            return Err(ProofError::new(
-                "archive-ambiguous",
-                "the zip has two end records",
-            ));
-        }
-    };
-    let record = &tail[at..];
-    let position = tail_start + at as u64;
-    let narrow = [
-        u64::from(u16_at(record, 8)),
-        u64::from(u16_at(record, 10)),
-        u64::from(u32_at(record, 12)),
-        u64::from(u32_at(record, 16)),
-    ];
-    let disks = u16_at(record, 4) | u16_at(record, 6);
-    if disks != 0 && disks != 0xffff {
-        return Err(ProofError::new(
-            "archive-ambiguous",
-            "the zip is a part of a split archive",
-        ));
-    }
-    let (values, position) = match read_zip64_end(reader, position, narrow)? {
-        Some(wide) => wide,
-        None => (narrow, position),
-    };
-    let [here, entries, size, directory] = values;
-    if here != entries {
-        return Err(ProofError::new(
-            "archive-ambiguous",
-            "the zip is a part of a split archive",
-        ));
-    }
-    match directory.checked_add(size) {
-        Some(found) if found == position => Ok(End {
-            entries,
-            directory,
-            size,
-        }),
-        Some(found) if found < position => Err(hidden_data_error("bytes behind the directory")),
-        _ => Err(ProofError::new(
-            "archive-truncated",
-            "the zip's directory reaches beyond its end",
-        )),
-    }
-}
-
-type Wide = ([u64; 4], u64);
-
-/// The zip64 end record, where there is one; it must not contradict the plain one.
-fn read_zip64_end<R: Read + Seek>(
-    reader: &mut R,
-    position: u64,
-    narrow: [u64; 4],
-) -> Result<Option<Wide>, ProofError> {
-    let [_, entries, size, directory] = narrow;
-    let saturated = entries == 0xffff || size == SATURATED || directory == SATURATED;
-    let locator = match position.checked_sub(20) {
-        Some(at) => read_at(reader, at, 20)?,
-        None => Vec::new(),
-    };
-    if !locator.starts_with(b"PK\x06\x07") {
-        return if saturated {
-            Err(zip64_error("the zip64 end record is missing"))
-        } else {
-            Ok(None)
-        };
-    }
-    let at = u64_at(&locator, 8);
-    if at.checked_add(56).is_none_or(|end| end > position - 20) {
-        return Err(zip64_error("the zip64 end record lies beyond the end"));
-    }
-    let record = read_at(reader, at, 56)?;
-    let fits = u64_at(&record, 4).checked_add(at + 12) == Some(position - 20);
-    if !record.starts_with(b"PK\x06\x06") || !fits || u32_at(&record, 16) | u32_at(&record, 20) != 0
-    {
-        return Err(zip64_error("the zip64 end record is damaged"));
-    }
-    let wide = [
-        u64_at(&record, 24),
-        u64_at(&record, 32),
-        u64_at(&record, 40),
-        u64_at(&record, 48),
-    ];
-    let rooms = [0xffff, 0xffff, SATURATED, SATURATED];
-    for ((wide, narrow), room) in wide.iter().zip(narrow).zip(rooms) {
-        if narrow != room && narrow != *wide {
-            return Err(zip64_error("the two end records contradict each other"));
-        }
-    }
-    Ok(Some((wide, at)))
 }
 
 fn read_central_directory<R: Read + Seek>(
@@ -259,7 +136,14 @@ fn read_central_header(reader: &mut impl Read, limits: &Limits) -> Result<Record
     let (flags, method) = (u16_at(&head, 8), u16_at(&head, 10));
     let name = parse_name(&raw, flags, &extra, limits)?;
     let directory = raw.ends_with(b"/");
-    check_attributes(&name, u16_at(&head, 4), u32_at(&head, 38), directory)?;
+    check_attributes(&name, u32_at(&head, 38), directory)?;
+    if u16_at(&head, 34) != 0 {
+        return refuse_entry(
+            "archive-ambiguous",
+            &name,
+            "lies in another part of a split archive",
+        );
+    }
     let record = Record {
         entry: Entry {
             name,
@@ -275,7 +159,21 @@ fn read_central_header(reader: &mut impl Read, limits: &Limits) -> Result<Record
         raw,
     };
     check_limits(&record, limits)?;
+    if u16_at(&head, 6) & 0xff > NEWEST {
+        return refuse_version(&record.entry.name);
+    }
+    if flags & !(ENCRYPTED | DESCRIPTOR | UTF8 | LEVEL) != 0 {
+        return refuse_entry("archive-ambiguous", &record.entry.name, "has unknown flags");
+    }
     Ok(record)
+}
+
+fn refuse_version<T>(name: &str) -> Result<T, ProofError> {
+    refuse_entry(
+        "archive-ambiguous",
+        name,
+        "asks for a version of zip that does not exist",
+    )
 }
 
 fn parse_name(raw: &[u8], flags: u16, extra: &[u8], limits: &Limits) -> Result<String, ProofError> {
@@ -288,56 +186,42 @@ fn parse_name(raw: &[u8], flags: u16, extra: &[u8], limits: &Limits) -> Result<S
             "does not state its encoding",
         );
     }
-    check_second_name(extra, &name)?;
+    check_second_opinion(extra, &name)?;
     if name.is_empty() && !raw.ends_with(b"/") {
         return refuse_entry("archive-name-traversal", &name, "is not a file name");
     }
     Ok(name)
 }
 
-/// Info-ZIP's second name (APPNOTE 4.6.9), which some readers use and others do not.
-fn check_second_name(extra: &[u8], name: &str) -> Result<(), ProofError> {
-    match find_extra_field(extra, 0x7075)? {
-        Some(_) => refuse_entry(
+fn check_second_opinion(extra: &[u8], name: &str) -> Result<(), ProofError> {
+    match find_second_opinion(extra)? {
+        Some(what) => refuse_entry(
             "archive-ambiguous",
             name,
-            "has a second name in an extra field",
+            &format!("has {what} in an extra field"),
         ),
         None => Ok(()),
     }
 }
 
-/// What Unix and DOS attributes say, held against the name.
-fn check_attributes(
-    name: &str,
-    made_by: u16,
-    attributes: u32,
-    directory: bool,
-) -> Result<(), ProofError> {
-    // 3 is Unix, 19 macOS.
-    if matches!(made_by >> 8, 3 | 19) {
-        let mode = attributes >> 16;
-        match mode & 0o170_000 {
-            0o120_000 => return refuse_entry("archive-link", name, "is a link"),
-            0 | 0o100_000 | 0o040_000 => {}
-            _ => return refuse_entry("archive-special", name, "is neither file nor directory"),
-        }
-        if mode & 0o170_000 == 0o040_000 && !directory {
-            return refuse_entry(
-                "archive-header-mismatch",
-                name,
-                "is a directory by its mode and a file by its name",
-            );
-        }
-        if !directory && mode & 0o6000 != 0 {
-            return refuse_entry("archive-setuid", name, "is setuid or setgid");
-        }
+/// What Unix and DOS attributes say, held against the name. Readers differ in which of them they believe of which
+/// system (APPNOTE 4.4.15), so both count, whatever made the entry.
+fn check_attributes(name: &str, attributes: u32, directory: bool) -> Result<(), ProofError> {
+    let mode = attributes >> 16;
+    match mode & 0o170_000 {
+        0o120_000 => return refuse_entry("archive-link", name, "is a link"),
+        0 | 0o100_000 | 0o040_000 => {}
+        _ => return refuse_entry("archive-special", name, "is neither file nor directory"),
     }
-    // 0x400: a reparse point of Windows.
-    if attributes & 0x400 != 0 && matches!(made_by >> 8, 0 | 10) {
+    if !directory && mode & 0o6000 != 0 {
+        return refuse_entry("archive-setuid", name, "is setuid or setgid");
+    }
+    // A reparse point, a folder: FILE_ATTRIBUTE_REPARSE_POINT and FILE_ATTRIBUTE_DIRECTORY.
+    if attributes & 0x400 != 0 {
         return refuse_entry("archive-link", name, "is a link");
     }
-    if attributes & 0x10 != 0 && !directory {
+    let is_called_directory = mode & 0o170_000 == 0o040_000 || attributes & 0x10 != 0;
+    if is_called_directory && !directory {
         return refuse_entry(
             "archive-header-mismatch",
             name,
@@ -424,14 +308,19 @@ fn check_local_header<R: Read + Seek>(
     if u16_at(&head, 8) != record.method {
         return refuse_mismatch(&name, "methods");
     }
-    if (u16_at(&head, 6) ^ record.flags) & (ENCRYPTED | DESCRIPTOR | UTF8) != 0 {
+    // How well it is compressed may be said once.
+    let levels = if record.method == 8 { LEVEL } else { 0 };
+    if (u16_at(&head, 6) ^ record.flags) & !levels != 0 {
         return refuse_mismatch(&name, "flags");
+    }
+    if u16_at(&head, 4) & 0xff > NEWEST {
+        return refuse_version(&name);
     }
     let crc = u32_at(&head, 14);
     let mut size = u64::from(u32_at(&head, 22));
     let mut compressed = u64::from(u32_at(&head, 18));
-    widen_sizes(&extra, &mut [&mut size, &mut compressed])?;
-    check_second_name(&extra, &name)?;
+    let is_wide = widen_sizes(&extra, &mut [&mut size, &mut compressed])?;
+    check_second_opinion(&extra, &name)?;
     let described = record.flags & DESCRIPTOR != 0;
     // A reader from the front cannot tell where such bytes end.
     if described && record.method == 0 && !record.entry.directory {
@@ -449,7 +338,7 @@ fn check_local_header<R: Read + Seek>(
         return refuse_mismatch(&name, "sizes");
     }
     if described {
-        check_data_descriptor(reader, record, behind, next)
+        check_data_descriptor(reader, record, behind..next, is_wide)
     } else if behind == next {
         Ok(())
     } else {
@@ -457,32 +346,34 @@ fn check_local_header<R: Read + Seek>(
     }
 }
 
+/// The sizes behind the data, of eight bytes where the local header has a zip64 field (APPNOTE 4.3.9.2).
 fn check_data_descriptor<R: Read + Seek>(
     reader: &mut R,
     record: &Record,
-    at: u64,
-    next: u64,
+    place: std::ops::Range<u64>,
+    is_wide: bool,
 ) -> Result<(), ProofError> {
-    let length = next - at;
-    if !matches!(length, 12 | 16 | 20 | 24) {
+    let (plain, crc) = (if is_wide { 20 } else { 12 }, record.crc);
+    let length = place.end - place.start;
+    let is_signed = length == plain + 4;
+    if length != plain && !is_signed {
         return Err(hidden_data_error("bytes between two entries"));
     }
-    let bytes = read_at(reader, at, usize::try_from(length).unwrap_or(24))?;
-    // The signature in front is optional.
-    let values = if length.is_multiple_of(8) {
-        bytes.strip_prefix(b"PK\x07\x08")
+    let bytes = read_at(reader, place.start, usize::try_from(length).unwrap_or(24))?;
+
+    let values = if is_signed { &bytes[4..] } else { &bytes };
+    let found = if is_wide {
+        (u32_at(values, 0), u64_at(values, 4), u64_at(values, 12))
     } else {
-        Some(bytes.as_slice())
-    };
-    let found = values.map(|values| match values.len() {
-        12 => (
+        (
             u32_at(values, 0),
             u64::from(u32_at(values, 4)),
             u64::from(u32_at(values, 8)),
-        ),
-        _ => (u32_at(values, 0), u64_at(values, 4), u64_at(values, 12)),
-    });
-    if found == Some((record.crc, record.compressed, record.entry.size)) {
+        )
+    };
+    // The signature in front is optional; a checksum that looks like it would be taken for it.
+    let starts_signed = bytes.starts_with(b"PK\x07\x08");
+    if is_signed == starts_signed && found == (crc, record.compressed, record.entry.size) {
         return Ok(());
     }
     refuse_entry(

@@ -20,19 +20,54 @@ pub(super) fn zip64_error(message: &str) -> ProofError {
     ProofError::new("archive-zip64", message)
 }
 
-/// Sizes and offset as the zip64 field gives them where the header has no room.
-pub(super) fn widen_sizes(extra: &[u8], values: &mut [&mut u64]) -> Result<(), ProofError> {
-    let mut field = find_extra_field(extra, 1)?;
-    for value in values.iter_mut().filter(|value| ***value == SATURATED) {
-        let Some(wide) = field.and_then(|field| field.get(..8)) else {
-            return Err(zip64_error(
+/// Sizes and offset as the zip64 field gives them where the header has no room. The field holds those alone, in that
+/// order (APPNOTE 4.5.3); some readers look up the others, too, so they may only repeat what the header says.
+pub(super) fn widen_sizes(extra: &[u8], values: &mut [&mut u64]) -> Result<bool, ProofError> {
+    let Some(field) = find_extra_field(extra, 1)? else {
+        return if values.iter().any(|value| **value == SATURATED) {
+            Err(zip64_error(
                 "a size refers to a zip64 field that is missing",
-            ));
+            ))
+        } else {
+            Ok(false)
         };
-        **value = u64_at(wide, 0);
-        field = field.map(|field| &field[8..]);
+    };
+    let wide: Vec<u64> = field.chunks_exact(8).map(|wide| u64_at(wide, 0)).collect();
+    let saturated = values.iter().filter(|value| ***value == SATURATED).count();
+
+    if field.len() == 8 * saturated {
+        let narrow = values.iter_mut().filter(|value| ***value == SATURATED);
+        for (value, wide) in narrow.zip(wide) {
+            **value = wide;
+        }
+        return Ok(true);
     }
-    Ok(())
+    let repeats = wide
+        .iter()
+        .zip(values.iter())
+        .all(|(wide, value)| *wide == **value);
+    if saturated == 0 && field.len() <= 8 * values.len() && field.len() % 8 == 0 && repeats {
+        return Ok(true);
+    }
+    Err(zip64_error(
+        "a zip64 field has other values than its header asks for",
+    ))
+}
+
+/// Fields that give an entry a second name, type or mode, which some readers believe and others skip.
+pub(super) fn find_second_opinion(extra: &[u8]) -> Result<Option<&'static str>, ProofError> {
+    for (number, what) in [
+        // APPNOTE 4.6.9, 4.5.7 and 4.6.1 (0x756e); 0x6c78 is libarchive's (archive_read_support_format_zip.c).
+        (0x7075, "a second name"),
+        (0x000d, "a second type"),
+        (0x756e, "a second type"),
+        (0x6c78, "a second header"),
+    ] {
+        if find_extra_field(extra, number)?.is_some() {
+            return Ok(Some(what));
+        }
+    }
+    Ok(None)
 }
 
 /// An extra field by its number. Two of one number would be two answers to one question.
