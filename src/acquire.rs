@@ -25,8 +25,8 @@ pub use network::{
     HeaderGrants, absolute_path, open_fetcher, open_store, request_artifact, request_user_files,
 };
 pub use prove::{
-    Keys, KnownKey, ProofScope, ProveError, SIDECAR, Trust, VerifiedArtifact, carried_name,
-    find_sidecar, reprove_artifact, write_proofs,
+    Keys, KnownKey, ProofScope, ProveError, SIDECAR, SignedFile, SignedMembers, Trust,
+    VerifiedArtifact, carried_name, find_sidecar, reprove_artifact, write_proofs,
 };
 pub use tools::{
     PlannedTools, ToolError, Tools, acquire_tools, check_own_packer, check_tools, plan_tools,

@@ -25,11 +25,9 @@ use crate::io::{clock, http};
 use crate::model::evidence::{Evidence, ProofKind, Verdict};
 use crate::model::policy::Policy;
 use crate::ui::{Downloads, Printer};
+use crate::verify::proof::{ExpectedSignature, SignedContent, require_signer, verify_detached};
 use crate::verify::sigstore::Signer;
-use crate::verify::{
-    NotProven, ProofError, Proven, checksums, cosign, keyless, minisign, openpgp, record_evidence,
-    sigstore,
-};
+use crate::verify::{NotProven, ProofError, Proven, checksums, record_evidence};
 
 use crate::acquire::open_fetcher;
 use whole::{inspect_whole, inspect_workspace};
@@ -209,6 +207,9 @@ impl Source<'_> {
     }
 }
 
+/// The kind of a proof and what became of it.
+type NamedOutcome = (ProofKind, std::result::Result<Proven, ProofError>);
+
 struct Job<'a> {
     args: &'a VerifyArgs,
     source: &'a Source<'a>,
@@ -281,26 +282,34 @@ impl Job<'_> {
             ));
         }
         if self.args.authenticode {
-            self.authenticode(&mut found)?;
+            found.extend(self.authenticode()?);
         }
         Ok(found)
     }
 
-    fn check_bundle(&self, bytes: &[u8]) -> Result<(ProofKind, Result<Proven, ProofError>)> {
-        let digest = self.sha256();
+    fn check_bundle(&self, bytes: &[u8]) -> Result<NamedOutcome> {
         // A statement names the file, a bundle is over it: the content tells which it is.
         if String::from_utf8_lossy(bytes).contains("\"dsseEnvelope\"") {
-            let outcome = sigstore::verify_attestation(&digest, bytes, self.signer()?, None);
-            return Ok((ProofKind::Attestation, outcome));
+            let signer = self.signer()?;
+            let expected = ExpectedSignature::Attestation { signer };
+            return Ok(self.prove(bytes, &expected));
         }
-        let outcome = match &self.args.key {
-            Some(key) if self.args.identity.is_none() => {
+        match &self.args.key {
+            Some(place) if self.args.identity.is_none() => {
                 self.used.borrow_mut().insert("--key");
-                sigstore::verify_bundle_by_key(&digest, bytes, &self.source.read_text(key)?, None)
+                let key = &self.source.read_text(place)?;
+                Ok(self.prove(bytes, &ExpectedSignature::BundleByKey { key }))
             }
-            _ => sigstore::verify_bundle(&digest, bytes, self.signer()?, None),
-        };
-        Ok((ProofKind::SigstoreBundle, outcome))
+            _ => {
+                let signer = self.signer()?;
+                Ok(self.prove(bytes, &ExpectedSignature::BundleBySigner { signer }))
+            }
+        }
+    }
+
+    fn prove(&self, signature: &[u8], expected: &ExpectedSignature<'_>) -> NamedOutcome {
+        let outcome = verify_detached(self, signature, expected);
+        (expected.proof_kind(), outcome)
     }
 
     /// Refuses what was named and has no meaning beside the other proofs: nobody is to believe that it was
@@ -329,11 +338,6 @@ impl Job<'_> {
         }
     }
 
-    fn sha256(&self) -> [u8; 32] {
-        // Digests of files are always written so.
-        parse_sha256(&self.digests.sha256).unwrap_or_default()
-    }
-
     fn check_checksums(&self, bytes: &[u8]) -> Result<Proven, ProofError> {
         let short = checksums::find_checksum(bytes, &self.name(), PinAlgorithm::Sha256);
         let (stated, algorithm) = match short {
@@ -353,63 +357,71 @@ impl Job<'_> {
     }
 
     fn signer(&self) -> Result<Signer<'_>> {
-        let (Some(identity), Some(issuer)) = (&self.args.identity, &self.args.issuer) else {
+        let (identity, issuer) = (self.args.identity.as_deref(), self.args.issuer.as_deref());
+        let Ok(signer) = require_signer(identity, issuer) else {
             let message = "a signature by a certificate proves nothing without an expected signer";
             return Err(UsageError::new(message, "add `--identity` and `--issuer`").into());
         };
         self.used.borrow_mut().extend(["--identity", "--issuer"]);
-        Ok(Signer { identity, issuer })
+        Ok(signer)
     }
 
-    fn check_signature(&self, bytes: &[u8]) -> Result<(ProofKind, Result<Proven, ProofError>)> {
-        if let Some(certificate) = &self.args.certificate {
-            let certificate = self.source.read_proof(certificate)?;
+    fn check_signature(&self, bytes: &[u8]) -> Result<NamedOutcome> {
+        if let Some(place) = &self.args.certificate {
+            let certificate = &self.source.read_proof(place)?;
             self.used.borrow_mut().insert("--certificate");
-            let signer = self.signer()?;
-            let outcome =
-                keyless::verify_signature(&self.sha256(), bytes, &certificate, signer, None);
-            return Ok((ProofKind::CosignKeyless, outcome));
+            let expected = ExpectedSignature::KeylessPair {
+                certificate,
+                signer: self.signer()?,
+            };
+            return Ok(self.prove(bytes, &expected));
         }
         if self.args.key.is_none() && bytes.trim_ascii_start().starts_with(b"{") {
-            let outcome = keyless::verify_bundle(&self.sha256(), bytes, self.signer()?, None);
-            return Ok((ProofKind::CosignKeyless, outcome));
+            let signer = self.signer()?;
+            let expected = ExpectedSignature::KeylessBundle { signer };
+            return Ok(self.prove(bytes, &expected));
         }
-        let Some(key) = &self.args.key else {
+        let Some(place) = &self.args.key else {
             let remedy =
                 "add `--key FILE`, or `--certificate FILE` with `--identity` and `--issuer`";
             return Err(UsageError::new("a signature proves nothing without a key", remedy).into());
         };
         self.used.borrow_mut().insert("--key");
-        let is = |start: &[u8]| bytes.trim_ascii_start().starts_with(start);
-        if is(b"untrusted comment:") {
-            let outcome = minisign::verify_minisign(
-                |each| self.read_pieces(each),
-                bytes,
-                &self.source.read_text(key)?,
-            );
-            return Ok((ProofKind::Minisign, outcome));
+        self.check_key(bytes, &self.source.read_proof(place)?)
+    }
+
+    /// A signature by a key whose form, like that of the signature, its content tells.
+    fn check_key(&self, signature: &[u8], key: &[u8]) -> Result<NamedOutcome> {
+        let text = String::from_utf8_lossy(key);
+        if signature
+            .trim_ascii_start()
+            .starts_with(b"untrusted comment:")
+        {
+            let expected = ExpectedSignature::Minisign { key: &text };
+            return Ok(self.prove(signature, &expected));
         }
-        let key_bytes = self.source.read_proof(key)?;
-        let is_pem =
-            key_bytes.trim_ascii_start().starts_with(b"-----BEGIN") && !is_openpgp(&key_bytes);
-        if is_pem {
-            let outcome =
-                cosign::verify_key(&self.sha256(), bytes, &String::from_utf8_lossy(&key_bytes));
-            return Ok((ProofKind::CosignKey, outcome));
+        if key.trim_ascii_start().starts_with(b"-----BEGIN") && !is_openpgp(key) {
+            let expected = ExpectedSignature::Cosign { key: &text };
+            return Ok(self.prove(signature, &expected));
         }
         let Some(fingerprint) = &self.args.identity else {
             let remedy = "name the key by its whole fingerprint: `--identity FINGERPRINT`";
             return Err(UsageError::new("a keyring holds any number of keys", remedy).into());
         };
         self.used.borrow_mut().insert("--identity");
-        let outcome = openpgp::verify_detached(
-            |each| self.read_pieces(each),
-            bytes,
-            &key_bytes,
+        let expected = ExpectedSignature::Openpgp {
+            keyring: key,
             fingerprint,
-            self.now(),
-        );
-        Ok((ProofKind::Openpgp, outcome))
+            now: self.now(),
+        };
+        Ok(self.prove(signature, &expected))
+    }
+}
+
+impl SignedContent for Job<'_> {
+    fn sha256(&self) -> Result<[u8; 32], ProofError> {
+        parse_sha256(&self.digests.sha256)
+            .ok_or_else(|| ProofError::new("digest", "the digest is not hexadecimal"))
     }
 
     fn read_pieces(&self, each: &mut dyn FnMut(&[u8])) -> Result<(), ProofError> {

@@ -9,6 +9,7 @@ pub mod cosign;
 pub mod keyless;
 pub mod minisign;
 pub mod openpgp;
+pub mod proof;
 pub mod sigstore;
 
 use std::collections::BTreeMap;

@@ -332,6 +332,44 @@ fn roots_are_the_certificates_that_the_list_names() {
     assert!(parse_roots(b"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----").is_err());
 }
 
+/// Who signs with an authority of their own has the time signed by a public one. Own roots decide alone who signed;
+/// times may be by the catalog's roots too, whichever way the own roots were named.
+#[test]
+fn own_roots_replace_those_of_signers_and_join_those_of_times() {
+    let Some(workshop) = workshop() else { return };
+    let stamped = workshop.stamped(
+        "o.exe",
+        &workshop::pe(true),
+        "leaf",
+        "tsa-other-root",
+        workshop::THEN,
+    );
+    let own = workshop.read("root.pem");
+    let policy = policy(&workshop, "other-root").with_own_roots(parse_roots(&own).unwrap());
+    let outcome = check(FileKind::Pe, &stamped, &policy);
+    assert!(outcome.is_ok(), "{outcome:?}");
+
+    let public = workshop.read("other-root.pem");
+    let sha256 = &parse_roots(&public).unwrap()[0].sha256;
+    let list = serde_json::json!({ "roots": [{
+        "file": "roots/public.pem", "sha256": sha256, "subject": "CN=Other", "source": "derived: a test",
+        "use": ["code-signing", "timestamping"],
+    }] });
+    let test = Test::new()
+        .bytes("o.exe", &stamped)
+        .bytes("own.pem", &own)
+        .bytes("catalog/trust/roots/public.pem", &public)
+        .file("catalog/trust/roots.json", &list.to_string());
+    let line = format!(
+        "verify o.exe --authenticode --manifests catalog --at {}",
+        workshop::NOW
+    );
+    test.prints(&format!("{line} --root own.pem"));
+    let ran = test.line(&line).run();
+    assert_eq!(ran.code, Some(5), "{}", ran.stdout);
+    assert!(ran.stdout.contains("[untrusted-root]"), "{}", ran.stdout);
+}
+
 fn support_files() -> std::collections::BTreeMap<String, Vec<u8>> {
     crate::support::files(&crate::support::root().join("manifests"))
 }

@@ -41,7 +41,16 @@ fn digests_and_checksum_files_are_proofs() {
     assert!(ran.stdout.contains("digest-mismatch"), "{}", ran.stdout);
     test("verify kubelet.exe --sha256 00").fails(3, &["`00` is not a SHA-256 of a file"]);
     test("verify kubelet.exe --signature sums").fails(2, &["without a key", "--key"]);
-    test("verify kubelet.exe --bundle sums").fails(2, &["expected signer", "--identity"]);
+    for flags in [
+        "",
+        "--identity me",
+        "--issuer https://issuer.example",
+        "--identity= --issuer https://issuer.example",
+        "--identity me --issuer=",
+    ] {
+        let line = format!("verify kubelet.exe --bundle sums {flags}");
+        test(&line).fails(2, &["expected signer", "--identity"]);
+    }
     test("verify nowhere.exe").fails(3, &["nowhere.exe"]);
     let nothing =
         test("verify kubelet.exe").fails(5, &["kubelet.exe: nothing was verified", "--checksums"]);

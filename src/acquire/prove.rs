@@ -12,6 +12,7 @@ mod signatures;
 
 use std::collections::BTreeMap;
 
+use crate::base::digest::parse_sha256;
 use crate::base::json::JsonError;
 use crate::base::secret::Secret;
 use crate::base::url::HttpUrl;
@@ -19,14 +20,16 @@ use crate::base::value::{FileDigest, PinAlgorithm};
 use crate::catalog::Catalog;
 use crate::embedded::Tree;
 use crate::fetch::{Fetched, Fetcher};
-use crate::model::component::ChecksumFile;
+use crate::model::component::{ChecksumFile, Signature};
 use crate::model::evidence::{Evidence, ProofKind, Verdict};
 use crate::model::plan::PlannedArtifact;
 use crate::model::policy::Policy;
 use crate::trust::{check_evidence, declares_own_proof, is_waived, pin_digests};
 use crate::verify::chain::PinnedRoots;
+use crate::verify::proof::require_named;
 use crate::verify::{ProofError, Proven, checksums, record_evidence};
 
+pub use authenticode::{SignedFile, SignedMembers};
 pub use bundles::{reprove_artifact, write_proofs};
 pub use error::ProveError;
 pub use sidecar::{SIDECAR, carried_name, find_sidecar};
@@ -147,9 +150,13 @@ impl Keys {
         Ok(Self(keys))
     }
 
-    /// The key of this name, or the text itself where it is a key.
-    fn find_key(&self, name: &str) -> String {
-        self.0.get(name).cloned().unwrap_or_else(|| name.to_owned())
+    /// The key that a signature names, or the text itself where it is a key.
+    ///
+    /// # Errors
+    /// `no-signer`: it names none.
+    fn require_key<'a>(&'a self, signature: &'a Signature) -> Result<&'a str, ProofError> {
+        let name = require_named(signature.key.as_deref(), "key")?;
+        Ok(self.0.get(name).map_or(name, String::as_str))
     }
 }
 
@@ -167,7 +174,12 @@ pub fn prove_artifact(
     let asked = select_sidecars(artifact, scope, trust);
     let sums = read_checksum_files(&asked, fetched, trust, &mut found)?;
     signatures::check_signatures(&asked, fetched, &sums, trust, &mut found)?;
-    authenticode::check_authenticode(artifact, fetched, trust.roots, trust.now, &mut found)?;
+    found.extend(authenticode::check_declared(
+        artifact,
+        fetched,
+        trust.roots,
+        trust.now,
+    )?);
     require_evidence(artifact, &found, trust)?;
     let mut artifact = artifact.clone();
     members::digest_members(&mut artifact, fetched)?;
@@ -377,6 +389,10 @@ fn compare_checksum(
         detail: detail.to_owned(),
         facts: BTreeMap::from([("digest".to_owned(), stated)]),
     })
+}
+
+fn parse_digest(hex: &str) -> Result<[u8; 32], ProofError> {
+    parse_sha256(hex).ok_or_else(|| ProofError::new("digest", "the digest is not hexadecimal"))
 }
 
 fn read_sha512(fetched: &Fetched) -> Result<String, ProofError> {

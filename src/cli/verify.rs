@@ -55,7 +55,7 @@ pub struct VerifyArgs {
         help_heading = "Proofs"
     )]
     pub publisher: Option<String>,
-    /// Root certificates in PEM for Authenticode, instead of the built-in roots.
+    /// Root certificates in PEM for Authenticode, instead of the built-in roots; timestamps may be by both.
     #[arg(
         long,
         value_name = "FILE",

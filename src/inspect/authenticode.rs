@@ -4,14 +4,12 @@ use std::time::Duration;
 
 use rustls_pki_types::UnixTime;
 
-use crate::acquire::SIDECAR;
+use crate::acquire::{SIDECAR, SignedFile, SignedMembers};
 use crate::diagnostic::{InputError, Result};
 use crate::io::fs;
-use crate::model::evidence::{Evidence, ProofKind};
-use crate::verify::archive::{self, Limits, Wanted};
+use crate::model::evidence::Evidence;
 use crate::verify::authenticode::{self, FileKind, Policy};
 use crate::verify::chain::{PinnedRoots, format_time, parse_roots};
-use crate::verify::record_evidence;
 use crate::windows::resource::ArchiveFormat;
 
 use super::Job;
@@ -33,60 +31,31 @@ impl Job<'_> {
         }
         if let Some(file) = &self.args.root {
             let own = parse_roots(&fs::read_head(file, SIDECAR)?)?;
-            policy.timestamp_roots.clone_from(&own);
-            policy.roots = own;
+            policy = policy.with_own_roots(own);
         }
         Ok(policy)
     }
 
-    pub(super) fn authenticode(&self, found: &mut Vec<Evidence>) -> Result<()> {
+    pub(super) fn authenticode(&self) -> Result<Vec<Evidence>> {
         let policy = self.policy()?;
-        if self.args.member.is_empty() {
-            let outcome =
-                authenticode::verify_source(&self.name(), &mut fs::open_file(self.path)?, &policy);
-            found.push(record_evidence(
-                ProofKind::Authenticode,
-                &self.name(),
-                None,
-                outcome,
-            ));
-            return Ok(());
-        }
         let format = if fs::read_head(self.path, 2)? == b"PK" {
             ArchiveFormat::Zip
         } else {
             ArchiveFormat::TarGz
         };
-        let wanted = Wanted::from_globs(&self.args.member);
-        let mut members = Vec::new();
-        let walked = archive::read_members(
-            fs::open_file(self.path)?,
+        let signed = &self.args.member;
+        let archive = (!signed.is_empty()).then_some(SignedMembers {
             format,
-            &wanted,
-            &Limits::default(),
-            &mut |entry, content| {
-                let mut member = fs::spool_stream(content)
-                    .map_err(|error| archive::unreadable_error(entry, &error))?;
-                let subject = format!("{}!{}", self.name(), entry.name);
-                members.push(record_evidence(
-                    ProofKind::Authenticode,
-                    &subject,
-                    None,
-                    authenticode::verify_source(&entry.name, &mut member, &policy),
-                ));
-                Ok(())
-            },
-        );
-        found.append(&mut members);
-        if let Err(error) = walked {
-            found.push(record_evidence(
-                ProofKind::Authenticode,
-                &self.name(),
-                None,
-                Err(error),
-            ));
-        }
-        Ok(())
+            signed,
+            unsigned: &[],
+        });
+        let file = SignedFile {
+            path: self.path,
+            name: &self.name(),
+            source: None,
+            archive,
+        };
+        Ok(file.check_authenticode(&policy)?)
     }
 
     /// What the file itself says of its signatures, unproven.

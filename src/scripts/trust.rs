@@ -147,8 +147,7 @@ fn build_policies(demand: &Demand<'_>) -> Result<Vec<Policy>, Finding> {
     if let Some(pem) = &rule.roots {
         let own =
             parse_roots(pem.as_bytes()).map_err(|error| wrong(format!("its `roots`: {error}")))?;
-        policy.timestamp_roots.extend(own.iter().cloned());
-        policy.roots = own;
+        policy = policy.with_own_roots(own);
     } else if rule.publishers.is_empty() {
         return Err(wrong(
             "it has neither publishers nor roots, so any signer would be accepted".to_owned(),

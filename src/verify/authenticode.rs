@@ -127,6 +127,15 @@ impl Policy {
             at,
         }
     }
+
+    /// Signers chain to these roots alone. Times may be by these roots too: whoever signs with an authority of their
+    /// own mostly has the time signed by a public one.
+    #[must_use]
+    pub fn with_own_roots(mut self, own: Vec<Root>) -> Self {
+        self.timestamp_roots.extend(own.iter().cloned());
+        self.roots = own;
+        self
+    }
 }
 
 /// Nested signatures in one file; real ones have one.

@@ -1,95 +1,136 @@
-//! Authenticode of an artifact, or of the members of one.
+//! Authenticode of a file, or of the members of an archive.
 
+use std::path::Path;
 use std::time::Duration;
 
 use rustls_pki_types::UnixTime;
 
 use crate::fetch::Fetched;
-use crate::io::fs;
+use crate::io::fs::{self, FileError};
 use crate::model::component::Authenticode;
 use crate::model::evidence::{Evidence, ProofKind};
 use crate::model::plan::PlannedArtifact;
 use crate::verify::archive::{self, Limits, Wanted};
 use crate::verify::authenticode::{Policy, Publisher, verify_source};
 use crate::verify::chain::{PinnedRoots, parse_roots};
-use crate::verify::{ProofError, record_evidence};
+use crate::verify::{ProofError, Proven, record_evidence};
+use crate::windows::resource::ArchiveFormat;
 
 use super::ProveError;
 
 /// Largest file whose signature is looked at.
 const LARGEST: u64 = 1 << 30;
 
-pub(super) fn check_authenticode(
+/// A file that carries its signature, or an archive whose members do.
+#[derive(Debug, Clone, Copy)]
+pub struct SignedFile<'a> {
+    pub path: &'a Path,
+    /// Name by which evidence calls it.
+    pub name: &'a str,
+    /// Where it came from; none where it was here.
+    pub source: Option<&'a str>,
+    /// None where the file itself is signed.
+    pub archive: Option<SignedMembers<'a>>,
+}
+
+/// Globs over the members of an archive.
+#[derive(Debug, Clone, Copy)]
+pub struct SignedMembers<'a> {
+    pub format: ArchiveFormat,
+    pub signed: &'a [String],
+    /// Members that may be unsigned, and must be.
+    pub unsigned: &'a [String],
+}
+
+impl SignedFile<'_> {
+    /// One piece of evidence for the file, or for each member that is to be signed.
+    ///
+    /// # Errors
+    /// The file cannot be opened.
+    pub fn check_authenticode(&self, policy: &Policy) -> Result<Vec<Evidence>, FileError> {
+        let Some(members) = self.archive else {
+            let outcome = verify_source(self.name, &mut fs::open_file(self.path)?, policy);
+            return Ok(vec![self.record(self.name, outcome)]);
+        };
+        let mut found = Vec::new();
+        let walked = archive::read_members(
+            fs::open_file(self.path)?,
+            members.format,
+            &Wanted::from_globs(members.signed),
+            &Limits {
+                entry: LARGEST,
+                ..Limits::default()
+            },
+            &mut |entry, content| {
+                let mut member = fs::spool_stream(content)
+                    .map_err(|error| archive::unreadable_error(entry, &error))?;
+                let outcome = verify_source(&entry.name, &mut member, policy);
+                if let Some(outcome) = members.judge(&entry.name, outcome) {
+                    let subject = format!("{}!{}", self.name, entry.name);
+                    found.push(self.record(&subject, outcome));
+                }
+                Ok(())
+            },
+        );
+        if let Err(error) = walked {
+            found.push(self.record(self.name, Err(error)));
+        }
+        Ok(found)
+    }
+
+    fn record(&self, subject: &str, outcome: Result<Proven, ProofError>) -> Evidence {
+        record_evidence(ProofKind::Authenticode, subject, self.source, outcome)
+    }
+}
+
+impl SignedMembers<'_> {
+    /// The outcome of a member; none where it is unsigned and may be.
+    fn judge(
+        &self,
+        name: &str,
+        outcome: Result<Proven, ProofError>,
+    ) -> Option<Result<Proven, ProofError>> {
+        let mut exceptions = self.unsigned.iter();
+        if !exceptions.any(|glob| archive::matches_glob(glob, name)) {
+            return Some(outcome);
+        }
+        match outcome {
+            Err(error) if error.code == "unsigned" => None,
+            Err(error) => Some(Err(error)),
+            Ok(_) => {
+                let message = "it is signed; remove it from `unsigned`";
+                Some(Err(ProofError::new("exception-unnecessary", message)))
+            }
+        }
+    }
+}
+
+/// The signatures that an artifact carries, as the catalog declares them.
+pub(super) fn check_declared(
     artifact: &PlannedArtifact,
     fetched: &Fetched,
     pinned: &PinnedRoots,
     now: u64,
-    found: &mut Vec<Evidence>,
-) -> Result<(), ProveError> {
+) -> Result<Vec<Evidence>, ProveError> {
     let Some(wanted) = &artifact.authenticode else {
-        return Ok(());
+        return Ok(Vec::new());
     };
     let policy = build_policy(wanted, pinned, now)?;
-    let Some(format) = artifact
-        .kind
-        .archive_format()
+    let format = artifact.kind.archive_format();
+    let archive = format
         .filter(|_| !wanted.members.is_empty())
-    else {
-        let outcome = verify_source(&artifact.file, &mut fs::open_file(fetched.path())?, &policy);
-        found.push(record_evidence(
-            ProofKind::Authenticode,
-            &artifact.file,
-            Some(fetched.url()),
-            outcome,
-        ));
-        return Ok(());
+        .map(|format| SignedMembers {
+            format,
+            signed: &wanted.members,
+            unsigned: &wanted.unsigned,
+        });
+    let file = SignedFile {
+        path: fetched.path(),
+        name: &artifact.file,
+        source: Some(fetched.url()),
+        archive,
     };
-    let file = fs::open_file(fetched.path())?;
-    let mut all = Vec::new();
-    let members = archive::read_members(
-        file,
-        format,
-        &Wanted::from_globs(&wanted.members),
-        &Limits {
-            entry: LARGEST,
-            ..Limits::default()
-        },
-        &mut |entry, content| {
-            let name = &entry.name;
-            let mut member = fs::spool_stream(content)
-                .map_err(|error| archive::unreadable_error(entry, &error))?;
-            let excepted = wanted
-                .unsigned
-                .iter()
-                .any(|glob| archive::matches_glob(glob, name));
-            let subject = format!("{}!{name}", artifact.file);
-            let outcome = match (verify_source(name, &mut member, &policy), excepted) {
-                (Err(error), true) if error.code == "unsigned" => return Ok(()),
-                (Ok(_), true) => Err(ProofError::new(
-                    "exception-unnecessary",
-                    "it is signed; remove it from `unsigned`",
-                )),
-                (outcome, _) => outcome,
-            };
-            all.push(record_evidence(
-                ProofKind::Authenticode,
-                &subject,
-                Some(fetched.url()),
-                outcome,
-            ));
-            Ok(())
-        },
-    );
-    found.append(&mut all);
-    if let Err(error) = members {
-        found.push(record_evidence(
-            ProofKind::Authenticode,
-            &artifact.file,
-            Some(fetched.url()),
-            Err(error),
-        ));
-    }
-    Ok(())
+    Ok(file.check_authenticode(&policy)?)
 }
 
 fn build_policy(
@@ -106,8 +147,7 @@ fn build_policy(
     if let Some(pem) = &wanted.roots {
         let own = parse_roots(pem.as_bytes())
             .map_err(|error| ProofError::new("roots", error.to_string()))?;
-        policy.timestamp_roots.extend(own.iter().cloned());
-        policy.roots = own;
+        policy = policy.with_own_roots(own);
     }
     Ok(policy)
 }

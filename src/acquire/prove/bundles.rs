@@ -7,7 +7,6 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use crate::base::digest::parse_sha256;
 use crate::base::url::HttpUrl;
 use crate::base::value::PinAlgorithm;
 use crate::io::fs;
@@ -15,10 +14,11 @@ use crate::io::store::Store;
 use crate::model::component::{Signature, SignatureKind};
 use crate::model::evidence::{Evidence, ProofKind};
 use crate::model::plan::PlannedArtifact;
-use crate::verify::sigstore::Signer;
-use crate::verify::{ProofError, Proven, keyless, record_evidence, sigstore};
+use crate::verify::proof::{ExpectedSignature, SignedContent, verify_detached};
+use crate::verify::{ProofError, Proven, keyless, record_evidence};
 
-use super::{Keys, ProveError, VerifiedArtifact, strip_url_secrets};
+use super::signatures::{declared_signer, expect_bundle};
+use super::{Keys, ProveError, VerifiedArtifact, parse_digest, strip_url_secrets};
 
 /// What is kept of a proof, by the name of its file; none for kinds that say nothing of a signer's
 /// certificate.
@@ -82,7 +82,7 @@ fn collect_proofs(
             }
             _ => stored(&signature.url)?,
         };
-        verify_proof(signature, &digest, &bytes, keys)?;
+        verify_stored(signature, digest, &bytes, keys)?;
         files.insert(name, bytes);
     }
     Ok(files)
@@ -140,7 +140,7 @@ pub fn reprove_artifact(
                 "the lock has no SHA-256 of the artifact",
             )),
             (Some(bytes), Some(pin)) => parse_digest(pin.digest.as_str())
-                .and_then(|digest| verify_proof(signature, &digest, &bytes, keys)),
+                .and_then(|digest| verify_stored(signature, digest, &bytes, keys)),
         };
         found.push(record_evidence(
             kind,
@@ -152,31 +152,64 @@ pub fn reprove_artifact(
     Ok(found)
 }
 
-fn parse_digest(hex: &str) -> Result<[u8; 32], ProofError> {
-    parse_sha256(hex).ok_or_else(|| ProofError::new("digest", "the digest is not hexadecimal"))
+/// An artifact of which only the digest is at hand.
+struct LockedContent([u8; 32]);
+
+impl SignedContent for LockedContent {
+    fn sha256(&self) -> Result<[u8; 32], ProofError> {
+        Ok(self.0)
+    }
+
+    fn read_pieces(&self, _: &mut dyn FnMut(&[u8])) -> Result<(), ProofError> {
+        let message = "only the digest of the artifact is here, and this proof is over its bytes";
+        Err(ProofError::new("unreadable", message))
+    }
 }
 
-fn verify_proof(
+/// Proves what [`collect_proofs`] kept: of a signature with its certificate both in one file, of a publisher's bundle
+/// the bundle.
+fn verify_stored(
     signature: &Signature,
-    digest: &[u8; 32],
+    digest: [u8; 32],
     bytes: &[u8],
     keys: &Keys,
 ) -> Result<Proven, ProofError> {
-    let text = |value: &Option<String>| value.clone().unwrap_or_default();
-    let (identity, issuer) = (text(&signature.identity), text(&signature.issuer));
-    // An empty signer is refused by whoever is asked.
-    let signer = Signer {
-        identity: &identity,
-        issuer: &issuer,
+    let expected = if signature.kind == SignatureKind::CosignKeyless {
+        let signer = declared_signer(signature)?;
+        ExpectedSignature::KeylessBundle { signer }
+    } else {
+        expect_bundle(signature, keys)?
     };
-    match (signature.kind, &signature.key) {
-        (SignatureKind::CosignKeyless, _) => keyless::verify_bundle(digest, bytes, signer, None),
-        (SignatureKind::SigstoreBundle, Some(key)) if signature.identity.is_none() => {
-            sigstore::verify_bundle_by_key(digest, bytes, &keys.find_key(key), None)
+    verify_detached(&LockedContent(digest), bytes, &expected)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn code(signature: &serde_json::Value) -> &'static str {
+        let signature: Signature = serde_json::from_value(signature.clone()).expect("a signature");
+        let outcome = verify_stored(&signature, [7; 32], b"{}", &Keys::default());
+        outcome.expect_err("nobody signed it").code
+    }
+
+    /// A definition may leave any of them out, and a lockfile be edited.
+    #[test]
+    fn a_stored_proof_without_a_signer_is_none() {
+        let url = "https://example.com/x";
+        for kind in ["cosign-keyless", "sigstore-bundle", "github-attestation"] {
+            for (identity, issuer) in [
+                (None, None),
+                (Some("me"), None),
+                (None, Some("https://issuer.example")),
+                (Some(""), Some("https://issuer.example")),
+                (Some("me"), Some(" ")),
+            ] {
+                let signature = serde_json::json!({ "kind": kind, "url": url, "identity": identity, "issuer": issuer });
+                assert_eq!(code(&signature), "no-signer", "{signature}");
+            }
         }
-        (SignatureKind::GithubAttestation, _) => {
-            sigstore::verify_attestation(digest, bytes, signer, None)
-        }
-        _ => sigstore::verify_bundle(digest, bytes, signer, None),
+        let by_key = serde_json::json!({ "kind": "sigstore-bundle", "url": url, "key": "" });
+        assert_eq!(code(&by_key), "no-signer");
     }
 }

@@ -1,37 +1,41 @@
 //! Detached signatures over an artifact or over its checksum file.
 
-use crate::base::digest::{parse_sha256, sha256_hex};
+use crate::base::digest::sha256_hex;
 use crate::base::url::HttpUrl;
 use crate::fetch::Fetched;
 use crate::io::fs;
 use crate::model::component::{Signature, SignatureKind};
 use crate::model::evidence::Evidence;
 use crate::model::plan::PlannedArtifact;
+use crate::verify::proof::{
+    ExpectedSignature, SignedContent, require_named, require_signer, verify_detached,
+};
 use crate::verify::sigstore::Signer;
-use crate::verify::{
-    ProofError, Proven, cosign, keyless, minisign, openpgp, record_evidence, sigstore,
+use crate::verify::{ProofError, record_evidence};
+
+use super::{
+    Keys, ProveError, Sums, Trust, fetch_sidecar, parse_digest, record_missing, strip_url_secrets,
 };
 
-use super::{ProveError, Sums, Trust, fetch_sidecar, record_missing, strip_url_secrets};
-
-/// What is signed: the artifact in the store, or the bytes of its checksum file.
+/// The bytes that are signed: the artifact in the store, or its checksum file.
 enum Subject<'a> {
     Artifact(&'a Fetched),
     Sums(&'a Sums),
 }
 
-impl Subject<'_> {
+impl SignedContent for Subject<'_> {
     fn sha256(&self) -> Result<[u8; 32], ProofError> {
         let hex = match self {
             Self::Artifact(fetched) => fetched.sha256().to_owned(),
             Self::Sums(sums) => sha256_hex(&sums.bytes),
         };
-        parse_sha256(&hex).ok_or_else(|| ProofError::new("digest", "the digest is not hexadecimal"))
+        parse_digest(&hex)
     }
 
-    fn read_pieces(&self, each: &mut dyn FnMut(&[u8])) -> Result<(), ProveError> {
+    fn read_pieces(&self, each: &mut dyn FnMut(&[u8])) -> Result<(), ProofError> {
         match self {
-            Self::Artifact(fetched) => Ok(fs::read_pieces(fetched.path(), each)?),
+            Self::Artifact(fetched) => fs::read_pieces(fetched.path(), each)
+                .map_err(|error| ProofError::new("unreadable", error.to_string())),
             Self::Sums(sums) => {
                 each(&sums.bytes);
                 Ok(())
@@ -75,12 +79,8 @@ pub(super) fn check_signatures(
                 continue;
             }
         }
-        let outcome =
-            match verify_signature(signature, &subject, &bytes, certificate.as_deref(), trust) {
-                Ok(proven) => Ok(proven),
-                Err(ProveError::Proof(error)) => Err(error),
-                Err(other) => return Err(other),
-            };
+        let outcome = expect_declared(signature, certificate.as_deref(), trust.keys, trust.now)
+            .and_then(|expected| verify_detached(&subject, &bytes, &expected));
         let name = match &subject {
             Subject::Artifact(_) => artifact.file.clone(),
             Subject::Sums(sums) => sums.url.rsplit('/').next().unwrap_or_default().to_owned(),
@@ -105,66 +105,107 @@ fn find_signed_sums<'a>(sums: &'a [Sums], url: &str) -> Option<&'a Sums> {
         })
 }
 
-fn verify_signature(
-    signature: &Signature,
-    subject: &Subject<'_>,
-    bytes: &[u8],
-    certificate: Option<&[u8]>,
-    trust: Trust<'_>,
-) -> Result<Proven, ProveError> {
-    let wanted = |value: &Option<String>, what: &str| {
-        value
-            .clone()
-            .ok_or_else(|| ProofError::new("no-signer", format!("the signature names no {what}")))
-    };
-    let key = || wanted(&signature.key, "key").map(|key| trust.keys.find_key(&key));
-    let identity = wanted(&signature.identity, "identity");
-    let issuer = wanted(&signature.issuer, "issuer");
-    Ok(match signature.kind {
+/// The signature as the catalog declares it. `certificate` lies beside the signature; `now` is seconds since 1970.
+fn expect_declared<'a>(
+    signature: &'a Signature,
+    certificate: Option<&'a [u8]>,
+    keys: &'a Keys,
+    now: u64,
+) -> Result<ExpectedSignature<'a>, ProofError> {
+    match signature.kind {
         SignatureKind::CosignKey | SignatureKind::CosignKeyOverChecksums => {
-            cosign::verify_key(&subject.sha256()?, bytes, &key()?)?
+            let key = keys.require_key(signature)?;
+            Ok(ExpectedSignature::Cosign { key })
         }
         SignatureKind::Minisign | SignatureKind::MinisignOverChecksums => {
-            minisign::verify_minisign(|each| subject.read_pieces(each), bytes, &key()?)?
+            let key = keys.require_key(signature)?;
+            Ok(ExpectedSignature::Minisign { key })
         }
-        SignatureKind::Openpgp | SignatureKind::OpenpgpOverChecksums => openpgp::verify_detached(
-            |each| subject.read_pieces(each),
-            bytes,
-            key()?.as_bytes(),
-            &identity?,
-            trust.now,
-        )?,
-        SignatureKind::SigstoreBundle
-            if signature.key.is_some() && signature.identity.is_none() =>
-        {
-            sigstore::verify_bundle_by_key(&subject.sha256()?, bytes, &key()?, None)?
-        }
-        SignatureKind::SigstoreBundle => {
-            let signer = Signer {
-                identity: &identity?,
-                issuer: &issuer?,
-            };
-            sigstore::verify_bundle(&subject.sha256()?, bytes, signer, None)?
-        }
-        SignatureKind::GithubAttestation => {
-            let signer = Signer {
-                identity: &identity?,
-                issuer: &issuer?,
-            };
-            sigstore::verify_attestation(&subject.sha256()?, bytes, signer, None)?
+        SignatureKind::Openpgp | SignatureKind::OpenpgpOverChecksums => {
+            Ok(ExpectedSignature::Openpgp {
+                keyring: keys.require_key(signature)?.as_bytes(),
+                fingerprint: require_named(signature.identity.as_deref(), "identity")?,
+                now,
+            })
         }
         SignatureKind::CosignKeyless => {
-            let signer = Signer {
-                identity: &identity?,
-                issuer: &issuer?,
-            };
-            let certificate = certificate.ok_or_else(|| {
-                ProofError::new(
-                    "no-certificate",
-                    "the publisher has no certificate beside the signature",
-                )
-            })?;
-            keyless::verify_signature(&subject.sha256()?, bytes, certificate, signer, None)?
+            let message = "the publisher has no certificate beside the signature";
+            Ok(ExpectedSignature::KeylessPair {
+                signer: declared_signer(signature)?,
+                certificate: certificate
+                    .ok_or_else(|| ProofError::new("no-certificate", message))?,
+            })
         }
-    })
+        SignatureKind::SigstoreBundle | SignatureKind::GithubAttestation => {
+            expect_bundle(signature, keys)
+        }
+    }
+}
+
+/// A bundle that its publisher made, as the catalog declares it.
+///
+/// # Errors
+/// `no-signer`: neither key nor identity with issuer is declared.
+pub(super) fn expect_bundle<'a>(
+    signature: &'a Signature,
+    keys: &'a Keys,
+) -> Result<ExpectedSignature<'a>, ProofError> {
+    if signature.kind == SignatureKind::GithubAttestation {
+        let signer = declared_signer(signature)?;
+        return Ok(ExpectedSignature::Attestation { signer });
+    }
+    if signature.key.is_some() && signature.identity.is_none() {
+        let key = keys.require_key(signature)?;
+        return Ok(ExpectedSignature::BundleByKey { key });
+    }
+    let signer = declared_signer(signature)?;
+    Ok(ExpectedSignature::BundleBySigner { signer })
+}
+
+/// # Errors
+/// `no-signer`: the catalog names no identity or no issuer.
+pub(super) fn declared_signer(signature: &Signature) -> Result<Signer<'_>, ProofError> {
+    require_signer(signature.identity.as_deref(), signature.issuer.as_deref())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn code(signature: serde_json::Value) -> Option<&'static str> {
+        let signature: Signature = serde_json::from_value(signature).expect("a signature");
+        let keys = Keys::default();
+        let expected = expect_declared(&signature, Some(b"pem"), &keys, 0);
+        expected.err().map(|error| error.code)
+    }
+
+    /// Whatever is left out or empty would be met by anybody's signature.
+    #[test]
+    fn a_declared_signature_without_a_signer_is_refused() {
+        let url = "https://example.com/x";
+        for kind in ["cosign-keyless", "sigstore-bundle", "github-attestation"] {
+            let declare = |identity: Option<&str>, issuer: Option<&str>| {
+                let value = serde_json::json!({ "kind": kind, "url": url, "identity": identity, "issuer": issuer });
+                code(value)
+            };
+            assert_eq!(declare(Some("me"), Some("https://issuer.example")), None);
+            assert_eq!(declare(None, None), Some("no-signer"), "{kind}");
+            assert_eq!(declare(Some("me"), None), Some("no-signer"), "{kind}");
+            assert_eq!(declare(Some("me"), Some("")), Some("no-signer"), "{kind}");
+            assert_eq!(
+                declare(None, Some("https://issuer.example")),
+                Some("no-signer"),
+                "{kind}"
+            );
+        }
+        for kind in ["cosign-key", "minisign", "openpgp"] {
+            for key in [None, Some("")] {
+                let value =
+                    serde_json::json!({ "kind": kind, "url": url, "key": key, "identity": "0123" });
+                assert_eq!(code(value), Some("no-signer"), "{kind}");
+            }
+        }
+        let value = serde_json::json!({ "kind": "openpgp", "url": url, "key": "k" });
+        assert_eq!(code(value), Some("no-signer"));
+    }
 }
