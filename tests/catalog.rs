@@ -97,6 +97,7 @@ fn small() -> BTreeMap<String, Value> {
         "runtimes": range("name", "containerd"), "hostAccess": range("name", "services"),
         "cri": api("v1"), "kubeadmApi": api("v1beta3"),
         "pause": [{ "kubernetes": "*", "kubeadm": "p:1", "image": "p:1", "source": SOURCE }],
+        "pauseImages": { "images": [{ "image": "p:1", "builds": [17763] }], "source": SOURCE },
         "security": [{ "cve": "CVE-1", "fixed": ["1.20.1", "1.21.1"], "source": SOURCE }]
     });
     let line = |minor: &str| json!({ "minor": minor, "patches": [format!("{minor}.0"), format!("{minor}.1")], "source": SOURCE });
@@ -115,7 +116,7 @@ fn small() -> BTreeMap<String, Value> {
     let windows = json!({
         "release": "2019", "title": "t", "build": 17763, "channel": "ltsc", "containerTag": "1809",
         "kubernetes": [{ "versions": ">=1.19.0", "default": true, "source": SOURCE }],
-        "runsImagesOf": [17763], "pause": ["p:1"], "minimumUpdates": [], "registry": [], "source": SOURCE
+        "runsImagesOf": [17763], "minimumUpdates": [], "registry": [], "source": SOURCE
     });
     [
         ("components/containerd.json", component("containerd")),
@@ -385,10 +386,16 @@ fn rules_of_lines_find_what_is_wrong() {
             "`kubernetes`: `>=1.19.0` and `>=1.20.1` overlap [overlapping-ranges]",
         ),
         (
+            "kubernetes/support.json",
+            "/pauseImages/images/0/builds",
+            json!([20348]),
+            "no pause image contains a build that it runs",
+        ),
+        (
             "windows/2019.json",
-            "/pause",
-            json!([]),
-            "no pause image contains this build",
+            "/runsImagesOf",
+            json!([20348]),
+            "`runsImagesOf` does not begin with its own build 17763",
         ),
     ]);
 }

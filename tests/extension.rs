@@ -255,6 +255,7 @@ fn a_windows_release_is_its_file_and_a_line_of_each_target() {
     release["release"] = json!("2028");
     release["title"] = json!("Windows Server 2028");
     release["build"] = json!(30000);
+    release["runsImagesOf"] = json!([30000, 26100, 20348]);
     release["kubernetes"] = json!([{ "versions": ">=1.36.0", "source": "https://example.com" }]);
     let test = test.file("catalog/windows/2028.json", &release.to_string());
     lint(&test);

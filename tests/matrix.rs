@@ -173,9 +173,9 @@ fn impossible_combinations_are_refused_with_the_nearest_good_choice() {
             "--runtime containerd",
         ),
         (
-            "--k8s 1.36.4 --windows 2025 --component pause=3.9",
+            "--k8s 1.36.4 --windows 2025 --component pause=3.5",
             "pause-build",
-            "pause=3.10.2",
+            "pause=3.6",
         ),
         (
             "--k8s 1.20.0 --windows 2022",

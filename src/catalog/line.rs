@@ -37,6 +37,7 @@ pub(super) fn assemble_line(
             .iter()
             .find(|entry| entry.kubernetes.contains(minor))?
             .clone(),
+        pause_images: support.pause_images.clone(),
         kubeadm_api: list_api_versions(&support.kubeadm_api, minor),
         security: support
             .security

@@ -41,10 +41,55 @@ pub struct Support {
     /// API versions of kubeadm's configuration, newest last.
     pub kubeadm_api: Vec<ApiVersion>,
     pub pause: Vec<Pause>,
+    pub pause_images: PauseImages,
     /// What the publisher of a pause image states of it. An image that is not listed is not pulled in advance.
     #[serde(default)]
     pub pause_digests: Vec<PauseDigest>,
     pub security: Vec<SecurityFix>,
+}
+
+/// The pause images that hold Windows, oldest first.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct PauseImages {
+    pub images: Vec<PauseImage>,
+    pub source: String,
+}
+
+/// A pause image, and the builds of Windows for which it holds an image.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct PauseImage {
+    /// `registry.k8s.io/pause:3.9`
+    pub image: String,
+    pub builds: Vec<u32>,
+}
+
+impl PauseImages {
+    /// The oldest image that holds one of these builds.
+    pub fn find_oldest(&self, builds: &[u32]) -> Option<&PauseImage> {
+        self.images.iter().find(|image| image.holds_any(builds))
+    }
+
+    /// Whether the image of that tag, of whatever registry, holds one of these builds.
+    #[must_use]
+    pub fn holds(&self, image: &str, builds: &[u32]) -> bool {
+        let tag = select_tag(image);
+        self.images
+            .iter()
+            .any(|known| select_tag(&known.image) == tag && known.holds_any(builds))
+    }
+}
+
+impl PauseImage {
+    fn holds_any(&self, builds: &[u32]) -> bool {
+        self.builds.iter().any(|build| builds.contains(build))
+    }
+}
+
+/// `pause:3.9` of `registry.k8s.io/pause:3.9`
+fn select_tag(image: &str) -> &str {
+    image.rsplit('/').next().unwrap_or(image)
 }
 
 /// The manifest of a pause image, which lists the image of each platform.
@@ -85,7 +130,7 @@ pub struct Pause {
     /// The image that kubeadm of these lines names.
     pub kubeadm: String,
     /// The image that nodes of these lines get, on each Windows release whose build it holds.
-    /// Other releases get the oldest image that holds their build (`pause` of the Windows release).
+    /// Other releases get the oldest image of `pauseImages` that holds a build they run.
     pub image: String,
     pub source: String,
 }
@@ -139,6 +184,7 @@ pub struct KubernetesLine {
     /// CRI API versions that the kubelet speaks.
     pub cri: Vec<String>,
     pub pause: Pause,
+    pub pause_images: PauseImages,
     /// API versions of kubeadm's configuration, newest last.
     pub kubeadm_api: Vec<String>,
     /// Flaws of some releases of this line.

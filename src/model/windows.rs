@@ -25,13 +25,11 @@ pub struct WindowsRelease {
     pub kubernetes: Vec<KubernetesSupport>,
     /// Tag suffix of container images made for this release (`ltsc2022`, `1809`).
     pub container_tag: String,
-    /// Builds whose process-isolated images run here.
+    /// Builds whose process-isolated images run here, its own first.
     pub runs_images_of: Vec<u32>,
     /// Whether answers of services may go straight to the client, at every update level.
     #[serde(default)]
     pub dsr: bool,
-    /// Pause images (`registry/name:tag` without registry: the tag) that hold this build.
-    pub pause: Vec<String>,
     pub minimum_updates: Vec<MinimumUpdate>,
     /// Updates that registry settings name by their month.
     pub updates: Option<MonthlyUpdates>,

@@ -133,33 +133,51 @@ pub(super) fn choose_pause_image(
     selection: &ImageDefinition,
     refusals: &mut Vec<Finding>,
 ) -> String {
-    let tag = |image: &str| image.rsplit('/').next().unwrap_or(image).to_owned();
-    let holds = |image: &str| windows.pause.iter().any(|known| tag(known) == tag(image));
-    let oldest = windows.pause.first().filter(|_| !holds(&line.pause.image));
-    let default = oldest.unwrap_or(&line.pause.image);
+    let known = &line.pause_images;
+    let builds = windows.runs_images_of.as_slice();
+    let default = select_pause_image(line, windows);
     let image = match selection.components.get("pause") {
         Some(version) => match default.rsplit_once(':') {
             Some((name, _)) => format!("{name}:{version}"),
-            None => default.clone(),
+            None => default.to_owned(),
         },
-        None => default.clone(),
+        None => default.to_owned(),
     };
-    if !holds(&image) {
+
+    if !known.holds(&image, builds) {
         let message = format!(
-            "{image} contains no image for Windows {} (build {})",
+            "{image} contains no image that Windows {} (build {}) runs",
             windows.release, windows.build
         );
-        let remedy = match windows.pause.first() {
+        let remedy = match known.find_oldest(builds) {
             Some(first) => format!(
                 "choose `--component pause={}` or newer, or another Windows release",
-                first.rsplit(':').next().unwrap_or(first)
+                first.image.rsplit(':').next().unwrap_or(&first.image)
             ),
             None => "choose another Windows release".to_owned(),
         };
         let finding = Finding::new("pause-build", message, remedy).with_subject("pause");
-        refusals.push(finding.with_source(&windows.source));
+        refusals.push(finding.with_source(&known.source));
     }
     image
+}
+
+/// The line's pause image where it holds the host's own build, else the oldest that does. Of a host without any, the
+/// same by the builds of older releases whose images it runs.
+fn select_pause_image<'a>(line: &'a KubernetesLine, windows: &WindowsRelease) -> &'a str {
+    let known = &line.pause_images;
+    let own = [windows.build];
+    let builds = windows.runs_images_of.as_slice();
+
+    let has_own = known.find_oldest(&own).is_some();
+    let wanted = if has_own { own.as_slice() } else { builds };
+    if known.holds(&line.pause.image, wanted) {
+        return &line.pause.image;
+    }
+    match known.find_oldest(wanted) {
+        Some(oldest) => &oldest.image,
+        None => &line.pause.image,
+    }
 }
 
 pub(super) fn plan_packer(

@@ -225,10 +225,22 @@ fn lint_windows(report: &mut Report<'_>, path: &str, release: &WindowsRelease) {
             report.add_error("overlapping-ranges", path, message);
         }
     }
-    if !release.kubernetes.is_empty() && release.pause.is_empty() {
+    if release.runs_images_of.first() != Some(&release.build) {
+        let message = format!(
+            "`runsImagesOf` does not begin with its own build {}",
+            release.build
+        );
+        report.add_error("order", path, message);
+    }
+    let builds = &release.runs_images_of;
+    let is_without_pause = report
+        .catalog
+        .load_support()
+        .is_ok_and(|support| support.pause_images.find_oldest(builds).is_none());
+    if !release.kubernetes.is_empty() && is_without_pause {
         let message =
-            "no pause image contains this build, but Kubernetes lines support it".to_owned();
-        report.add_error("unreachable-default", path, message);
+            "no pause image contains a build that it runs, but Kubernetes lines support it";
+        report.add_error("unreachable-default", path, message.to_owned());
     }
 }
 
