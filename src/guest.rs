@@ -21,7 +21,7 @@ use crate::base::json::{self, JsonError};
 use crate::base::value::{HostPattern, StepId};
 use crate::diagnostic::{Classify, ErrorClass};
 use crate::embedded::{SCRIPT_FOLDERS, Tree};
-use crate::machine::{FeatureNeed, LaterFile, PortUse};
+use crate::machine::{ArgumentNeed, FeatureNeed, LaterFile, PortUse};
 use crate::model::guest_plan::GuestPlan;
 use crate::model::kubernetes::FlagTable;
 use crate::model::plan::{ArtifactRole, Plan};
@@ -83,6 +83,7 @@ pub struct Guest {
     pub later: Vec<LaterFile>,
     pub ports: Vec<PortUse>,
     pub needs: Vec<FeatureNeed>,
+    pub arguments: Vec<ArgumentNeed>,
 }
 
 /// A step of the plan, for people.
@@ -163,6 +164,7 @@ pub fn render_guest(
         later: read_json(provisioners, "later.json")?,
         ports: read_json(provisioners, "ports.json")?,
         needs: read_json(provisioners, "needs.json")?,
+        arguments: read_json(provisioners, "arguments.json")?,
     })
 }
 

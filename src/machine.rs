@@ -15,7 +15,7 @@ mod rules;
 mod state;
 mod text;
 
-pub use expect::{Expectations, FeatureNeed, LaterFile, PackageService, PortUse};
+pub use expect::{ArgumentNeed, Expectations, FeatureNeed, LaterFile, PackageService, PortUse};
 pub use fold::{fold_resources, start_machine};
 pub use rule::Rule;
 pub use state::{Machine, Origin, Placed, Port, Present, PresentFile, SCHEMA};

@@ -95,6 +95,7 @@ pub fn resolve_selection(
         ),
         cni: network.name.clone(),
         overlay: network.overlay,
+        dsr: windows.dsr,
         host_access,
         delivery,
         winrm: target.image().map(|image| image.session().0),

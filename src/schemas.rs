@@ -12,7 +12,7 @@ use crate::bundle::Index;
 use crate::cluster::PlannedCheck;
 use crate::join::JoinInput;
 use crate::lock::Lock;
-use crate::machine::{FeatureNeed, LaterFile, Machine, PortUse};
+use crate::machine::{ArgumentNeed, FeatureNeed, LaterFile, Machine, PortUse};
 use crate::model::cluster::ClusterIndex;
 use crate::model::component::Component;
 use crate::model::definition::ImageDefinition;
@@ -69,6 +69,7 @@ fn list_types() -> Vec<(&'static str, Schema)> {
         ("machine", schema_for!(Machine)),
         ("overrides", schema_for!(Overrides)),
         ("packer", schema_for!(PackerBase)),
+        ("arguments", schema_for!(Vec<ArgumentNeed>)),
         ("needs", schema_for!(Vec<FeatureNeed>)),
         (
             "network",

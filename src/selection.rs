@@ -352,6 +352,7 @@ pub fn predict_machine(plan: &Plan, trees: &Trees) -> Result<(Guest, Prediction)
             later: &guest.later,
             ports: &guest.ports,
             needs: &guest.needs,
+            arguments: &guest.arguments,
             packages: &packages,
             build_user: image.map(|image| image.session().1),
             winrm: image.map(|image| image.session().0),

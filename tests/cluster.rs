@@ -163,8 +163,6 @@ fn cases() -> Vec<Case> {
         }
     }
     let expected = [
-        (HostAccess::Hostprocess, "sdnoverlay"),
-        (HostAccess::Hostprocess, "ovn-kubernetes"),
         (HostAccess::Wins, "ovn-kubernetes"),
         (HostAccess::Wins, "win-overlay"),
         (HostAccess::Wins, "sdnoverlay"),
@@ -480,9 +478,14 @@ fn arguments_are_known_to_the_programs() {
             }
             checked += 1;
         }
-        let overlay = matches!(
-            case.cni.as_str(),
-            "flannel-overlay" | "win-overlay" | "calico"
+        let overlay = catalog.network(&case.cni).expect("a network").overlay;
+        // The same as the service of an image for the default Windows release.
+        let windows = &case.line.windows.first().expect("a release").value;
+        let release = catalog.load_windows_release(windows).expect("a release");
+        assert_eq!(
+            arguments.contains(&"--enable-dsr=true".to_owned()),
+            overlay && release.dsr,
+            "{at}: direct server return"
         );
         assert_eq!(
             arguments.contains(&"--source-vip=${SOURCE_VIP}".to_owned()),
@@ -544,8 +547,8 @@ fn pod_networks_are_configured() {
         }
         let text = conf.to_string();
         assert!(
-            text.contains(&*case.input.pod_subnet) || case.cni == "win-overlay",
-            "{at}"
+            text.contains(&*case.input.pod_subnet),
+            "{at}: no exception from NAT for pods"
         );
         assert!(text.contains(&*case.input.service_subnet), "{at}");
         if matches!(

@@ -128,7 +128,7 @@ fn check(selection: &ImageDefinition, machine: &Machine) {
     let service = |name: &str| machine.find_service(name);
     assert_eq!(
         service("kube-proxy").is_some(),
-        selection.host_access == Some(HostAccess::Services),
+        selection.host_access == Some(HostAccess::Services) && cni != "none",
         "{selection:?}"
     );
     assert_eq!(
@@ -155,8 +155,8 @@ fn check_join(selection: &ImageDefinition, guest: &Guest, machine: &Machine) {
         .expect("node.conf");
     let lines: Vec<&str> = conf.content().expect("content").lines().collect();
     let told = |start: &str| lines.iter().any(|line| line.starts_with(start));
-    let services = selection.host_access == Some(HostAccess::Services);
     let cni = selection.cni.as_deref().expect("a network");
+    let services = selection.host_access == Some(HostAccess::Services) && cni != "none";
     assert_eq!(
         told("proxyArgument=--hostname-override=@NODE_NAME@"),
         services,

@@ -65,7 +65,9 @@ pub fn collect_facts(
     });
     let images = choose_images(input, index, &facts, problems)?;
     facts["images"] = images;
-    facts["kubeProxy"]["argumentsJson"] = json!(render_proxy_arguments(plan, index, &facts)?);
+    let flags = catalog.load_flags()?;
+    facts["kubeProxy"]["argumentsJson"] =
+        json!(render_proxy_arguments(plan, index, flags, &facts)?);
     facts["cni"]["conf"] = json!(render_cni_configuration(plan, catalog, &facts)?);
     Ok(facts)
 }
@@ -131,7 +133,7 @@ fn choose_hns_network(
     let name = input
         .hns_network
         .as_deref()
-        .or_else(|| plan.network.cluster_hns_network())
+        .or(plan.network.hns_network.as_deref())
         .map(str::to_owned);
     if plan.host_access == HostAccess::Services {
         return (name.unwrap_or_default(), String::new());
@@ -285,17 +287,19 @@ fn is_fixed(reference: &str) -> bool {
             || (digest.is_empty() && tag.is_some_and(|tag| !tag.is_empty() && tag != "latest")))
 }
 
-/// kube-proxy's arguments as a JSON list.
+/// kube-proxy's arguments as a JSON list: those of every kube-proxy, and those of one that is a container.
 fn render_proxy_arguments(
     plan: &Plan,
     index: &ClusterIndex,
+    mut table: FlagTable,
     facts: &Value,
 ) -> Result<String, ClusterError> {
-    let table = FlagTable {
-        schema: None,
-        flags: index.flags.clone(),
-        feature_gates: index.feature_gates.clone(),
-    };
+    table.flags.retain(|rule| rule.when.host_access.is_none());
+    table.flags.extend(index.flags.iter().cloned());
+    table
+        .feature_gates
+        .extend(index.feature_gates.iter().cloned());
+
     let none = Tree::from_files(String::new(), std::collections::BTreeMap::new());
     let applied = select_flags(
         &table,

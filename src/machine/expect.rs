@@ -24,6 +24,7 @@ pub struct Expectations<'a> {
     pub later: &'a [LaterFile],
     pub ports: &'a [PortUse],
     pub needs: &'a [FeatureNeed],
+    pub arguments: &'a [ArgumentNeed],
     /// Services that packages of the plan install.
     pub packages: &'a [PackageService],
     /// The account that the target leaves on the machine for the build.
@@ -93,6 +94,17 @@ pub struct FeatureNeed {
     /// File name without suffix.
     pub program: String,
     pub feature: String,
+    pub source: String,
+}
+
+/// Arguments without which a credential provider of the kubelet ends with an error.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct ArgumentNeed {
+    /// File name without suffix.
+    pub program: String,
+    /// All of them, in order; `FILE` stands for the path of any file.
+    pub arguments: Vec<String>,
     pub source: String,
 }
 

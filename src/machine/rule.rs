@@ -7,6 +7,7 @@ words!(
     Rule {
         AnswerFileMissing = "answer-file-missing",
         BuildLeftover = "build-leftover",
+        CredentialProvider = "credential-provider",
         CriEndpoint = "cri-endpoint",
         DependencyCycle = "dependency-cycle",
         DependencyMissing = "dependency-missing",
@@ -25,6 +26,7 @@ words!(
         PortMalformed = "port-malformed",
         PortWithoutRule = "port-without-rule",
         PropertyMissing = "property-missing",
+        ProxyWithoutNetwork = "proxy-without-network",
         RegistryKind = "registry-kind",
         SddlInvalid = "sddl-invalid",
         ServiceProgramLater = "service-program-later",

@@ -1,6 +1,7 @@
 //! Problems of a plan: one function per rule, and what all of them look at.
 
 mod conflicts;
+mod credentials;
 mod features;
 mod files;
 mod flags;
@@ -31,10 +32,11 @@ pub(super) struct Context<'a> {
 
 type Check = fn(&Context<'_>, &mut Problems<'_>);
 
-const CHECKS: [Check; 26] = [
+const CHECKS: [Check; 28] = [
     conflicts::check_resource_names,
     conflicts::check_claims,
     conflicts::check_removals,
+    credentials::check_providers,
     features::check_feature_order,
     files::check_parent_directories,
     files::check_path_entries,
@@ -52,6 +54,7 @@ const CHECKS: [Check; 26] = [
     leftovers::check_build_access,
     leftovers::check_temporary_paths,
     network::check_ports,
+    network::check_proxy_network,
     sealing::check_sysprep,
     sealing::check_session,
     security::check_programs,

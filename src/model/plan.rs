@@ -96,6 +96,7 @@ impl Plan {
             runtime_version: Some(self.runtime_version.clone()),
             cni: self.network.name.clone(),
             overlay: self.network.overlay,
+            dsr: self.windows.dsr,
             host_access: self.host_access,
             delivery: self.delivery,
             winrm: self.target.image().map(|image| image.session().0),

@@ -71,9 +71,6 @@ pub struct NodeSide {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct ClusterSide {
-    /// The HNS network of the cluster's agents, where it is not the node's; empty where no source names it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub hns_network: Option<String>,
     /// By host access, how kube-proxy gets a source address: `host-local`, or an HNS endpoint's name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub source_vip: BTreeMap<String, String>,
@@ -98,13 +95,4 @@ pub struct CniConfiguration {
     #[serde(default, skip_serializing_if = "When::is_empty")]
     pub when: When,
     pub source: String,
-}
-
-impl PodNetwork {
-    /// The HNS network of a cluster whose agents are containers.
-    pub fn cluster_hns_network(&self) -> Option<&str> {
-        let own = self.cluster.hns_network.as_deref();
-        own.or(self.hns_network.as_deref())
-            .filter(|name| !name.is_empty())
-    }
 }

@@ -21,6 +21,8 @@ pub struct Situation {
     pub cni: String,
     /// Whether that is an overlay.
     pub overlay: bool,
+    /// Whether the Windows release supports direct server return at every update level.
+    pub dsr: bool,
     pub host_access: HostAccess,
     pub delivery: Delivery,
     /// How Packer reaches the machine.
@@ -43,6 +45,7 @@ impl Situation {
             && in_range(when.runtime_version.as_ref(), self.runtime_version.as_ref())
             && is_listed(when.cni.as_ref(), &self.cni)
             && when.overlay.is_none_or(|overlay| overlay == self.overlay)
+            && when.dsr.is_none_or(|dsr| dsr == self.dsr)
             && is_listed(when.host_access.as_ref(), self.host_access.as_str())
             && is_listed(when.delivery.as_ref(), self.delivery.as_str())
             && when

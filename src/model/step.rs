@@ -77,6 +77,9 @@ pub struct When {
     /// Whether the pod network is an overlay.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub overlay: Option<bool>,
+    /// Whether answers of services may go straight to the client (`dsr` of the Windows release).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dsr: Option<bool>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host_access: Option<Vec<String>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -47,6 +47,16 @@ const BREAKS: &[Break] = &[
         let properties = json!({"variable": "SCRATCH", "value": r"C:\Windows\Temp\scratch", "ensure": "present"});
         plan.add("x/scratch", "install", "environmentVariable", properties);
     }),
+    (Rule::CredentialProvider, |plan| {
+        provider(plan, r"    args: [C:\k\provider.json]");
+    }),
+    (Rule::CredentialProvider, |plan| {
+        provider(plan, "    args:\n      - C:\\k\\provider.json");
+    }),
+    (Rule::CredentialProvider, |plan| {
+        provider(plan, "    args:\n      - C:\\k\\kubelet.exe");
+        plan.remove("x/provider");
+    }),
     (Rule::CriEndpoint, |plan| {
         let content = "runtime-endpoint: \"npipe:////./pipe/dockershim\"\n";
         plan.set("crictl/config", "content", content);
@@ -221,6 +231,16 @@ const BREAKS: &[Break] = &[
     (Rule::PropertyMissing, |plan| {
         plan.set("cloudbase/service", "argumentsFile", more(FLAGS));
     }),
+    (Rule::ProxyWithoutNetwork, |plan| {
+        let mut service = plan.of("kubelet/service")["properties"].clone();
+        service["serviceName"] = "kube-proxy".into();
+        service["program"] = r"C:\k\kube-proxy.exe".into();
+        service["arguments"] = json!(["--windows-service"]);
+        let mut program = plan.of("kubernetes/kubelet")["properties"].clone();
+        program["path"] = r"C:\k\kube-proxy.exe".into();
+        plan.add("x/program", "install", "artifact", program);
+        plan.add("x/proxy", "install", "service", service);
+    }),
     (Rule::RegistryKind, |plan| wrapped(plan, "DWord", FLAGS)),
     (Rule::SddlInvalid, |plan| {
         plan.set("layout/etc", "sddl", "D:P(A;;FA;;;SY)");
@@ -326,6 +346,27 @@ fn served(address: &str) -> String {
 }
 
 /// Replaces a part of one of the kubelet's arguments.
+/// A kubelet that asks a credential provider, with these lines of its configuration.
+fn provider(plan: &mut Plan, lines: &str) {
+    for (flag, value) in [
+        ("image-credential-provider-config", r"C:\k\providers.yaml"),
+        ("image-credential-provider-bin-dir", r"C:\k"),
+    ] {
+        let program = plan.programs.get_mut("kubelet").expect("a program");
+        program.flags.push(flag.to_owned());
+        let arguments = &mut plan.of("kubelet/service")["properties"]["arguments"];
+        let arguments = arguments.as_array_mut().expect("arguments");
+        arguments.push(format!("--{flag}={value}").into());
+    }
+
+    let content = format!("providers:\n  - name: provider.exe\n{lines}\n");
+    let file = json!({"path": r"C:\k\providers.yaml", "ensure": "present", "content": content});
+    plan.add("x/providers", "install", "file", file);
+    let mut program = plan.of("kubernetes/kubelet")["properties"].clone();
+    program["path"] = r"C:\k\provider.exe".into();
+    plan.add("x/provider", "install", "artifact", program);
+}
+
 fn argument(plan: &mut Plan, part: &str, by: &str) {
     let text = plan.of("kubelet/service")["properties"]["arguments"].to_string();
     let escape = |part: &str| part.replace('\\', r"\\");

@@ -10,8 +10,8 @@ use imagegen::windows::resource::{Resource, WinrmTransport};
 use imagegen::windows::value::AccountName;
 
 use imagegen::machine::{
-    Expectations, FeatureNeed, LaterFile, Machine, PackageService, PortUse, Prediction,
-    fold_resources, predict_state,
+    ArgumentNeed, Expectations, FeatureNeed, LaterFile, Machine, PackageService, PortUse,
+    Prediction, fold_resources, predict_state,
 };
 
 use super::windows;
@@ -25,6 +25,7 @@ pub(super) struct Plan {
     pub later: Vec<LaterFile>,
     pub ports: Vec<PortUse>,
     needs: Vec<FeatureNeed>,
+    arguments: Vec<ArgumentNeed>,
     packages: Vec<PackageService>,
     pub programs: BTreeMap<String, Program>,
     pub winrm: Option<WinrmTransport>,
@@ -65,6 +66,7 @@ impl Plan {
                 {"program": "dockerd", "feature": "Containers", "source": "test"},
             ]))
             .expect("needs"),
+            arguments: read_arguments(),
             programs,
             winrm: Some(WinrmTransport::Https),
             platform: Platform::default(),
@@ -153,6 +155,7 @@ impl Plan {
             later: &self.later,
             ports: &self.ports,
             needs: &self.needs,
+            arguments: &self.arguments,
             packages: &self.packages,
             build_user: Some(&self.build_user),
             winrm: self.winrm,
@@ -160,6 +163,11 @@ impl Plan {
             step_file: &|step| format!("provisioners/steps/10-{step}.json"),
         }
     }
+}
+
+fn read_arguments() -> Vec<ArgumentNeed> {
+    let needs = json!([{"program": "provider", "arguments": ["FILE"], "source": "test"}]);
+    serde_json::from_value(needs).expect("arguments")
 }
 
 pub(super) fn resource(name: &str, phase: &str, kind: &str, properties: Value) -> Value {

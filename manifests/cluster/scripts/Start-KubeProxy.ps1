@@ -82,6 +82,28 @@ function Get-ReservedAddress {
     $address
 }
 
+# This node's share of the overlay: that of the HNS network, whoever makes it. A container that reaches the host
+# through wins cannot ask for it, and reads flannel's file.
+function Get-PodSubnet {
+    [CmdletBinding()]
+    param()
+    if ($HostRoot) {
+        Wait-File -Path "$HostRoot\run\flannel\subnet.env"
+        $line = Get-Content -LiteralPath "$HostRoot\run\flannel\subnet.env" |
+            Where-Object -FilterScript { $_.StartsWith('FLANNEL_SUBNET=') }
+        return Get-Network -Prefix ($line.Split('=')[1].Trim())
+    }
+    while ($true) {
+        $networks = Get-HnsNetwork -ErrorAction Stop
+        $network = $networks | Where-Object -FilterScript { $_.Name -eq $NetworkName } | Select-Object -First 1
+        if ($network) {
+            return @($network.Subnets)[0].AddressPrefix
+        }
+        Write-Verbose -Message "waiting for the network $NetworkName"
+        Start-Sleep -Seconds 5
+    }
+}
+
 function Get-SourceAddress {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [string] $From)
@@ -96,18 +118,12 @@ function Get-SourceAddress {
             Start-Sleep -Seconds 5
         }
     }
-    $line = Get-Content -LiteralPath "$HostRoot\run\flannel\subnet.env" |
-        Where-Object -FilterScript { $_.StartsWith('FLANNEL_SUBNET=') }
-    $prefix = $line.Split('=')[1].Trim()
-    Get-ReservedAddress -Subnet (Get-Network -Prefix $prefix)
+    Get-ReservedAddress -Subnet (Get-PodSubnet)
 }
 
 Wait-File -Path "$HostRoot\etc\cni\net.d\*.conf*"
 $address = ''
 if ($SourceVip) {
-    if ($SourceVip -eq 'host-local') {
-        Wait-File -Path "$HostRoot\run\flannel\subnet.env"
-    }
     $address = Get-SourceAddress -From $SourceVip
 }
 $list = Get-Content -LiteralPath "$Config\arguments.json" -Raw | ConvertFrom-Json

@@ -1,8 +1,11 @@
 //! Ports that programs use, and the firewall.
 
 use crate::windows::paths;
-use crate::windows::resource::{Direction, FirewallAction, FirewallRule, ResourceKind};
+use crate::windows::resource::{
+    Direction, FirewallAction, FirewallRule, ResourceKind, Service, ServiceSettings,
+};
 
+use super::super::command::Command;
 use super::super::ports;
 use super::super::rule::Rule;
 use super::{Context, Problems, Target};
@@ -90,4 +93,33 @@ fn check_port_ranges(context: &Context<'_>, problems: &mut Problems<'_>) {
             problems.add_problem(Rule::PortMalformed, resource, message, remedy);
         }
     }
+}
+
+/// kube-proxy in kernel mode ends at once unless a flag or its environment names the HNS network of the pods.
+/// Source: kubernetes/kubernetes@v1.37.2 `pkg/proxy/winkernel/proxier.go` (`getNetworkName`).
+pub(super) fn check_proxy_network(context: &Context<'_>, problems: &mut Problems<'_>) {
+    for service in context.machine.present_resources::<Service>() {
+        let Some(command) = Command::from_service(service.settings) else {
+            continue;
+        };
+        let is_told = command.flag_value("network-name").is_some()
+            || command.flag_value("config").is_some()
+            || names_network(service.settings);
+        if command.program_stem() != "kube-proxy" || is_told {
+            continue;
+        }
+
+        let message = format!(
+            "service `{}` runs kube-proxy without the name of the pod network's HNS network",
+            service.it.service_name
+        );
+        let remedy = "add `--network-name`, or leave the service out";
+        problems.add_problem(Rule::ProxyWithoutNetwork, service.origin, message, remedy);
+    }
+}
+
+/// Whether the service's environment names the network.
+fn names_network(service: &ServiceSettings) -> bool {
+    let mut variables = service.environment.iter().flatten();
+    variables.any(|variable| variable.starts_with("KUBE_NETWORK="))
 }

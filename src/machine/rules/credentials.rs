@@ -1,0 +1,122 @@
+//! Programs that get the kubelet a registry's credentials, and the kubelet's configuration of them.
+
+use crate::windows::paths;
+use crate::windows::resource::{ResourceKind, Service};
+
+use super::super::command::Command;
+use super::super::rule::Rule;
+use super::super::state::Origin;
+use super::{Context, Problems};
+
+/// A provider as the kubelet's configuration names it.
+#[derive(Debug, Default)]
+struct Provider<'a> {
+    name: &'a str,
+    arguments: Vec<&'a str>,
+}
+
+/// Each provider that the configuration names is a program of the folder, and gets the arguments that it ends without.
+pub(super) fn check_providers(context: &Context<'_>, problems: &mut Problems<'_>) {
+    for service in context.machine.present_resources::<Service>() {
+        let Some(command) = Command::from_service(service.settings) else {
+            continue;
+        };
+        let folder = command.flag_value("image-credential-provider-bin-dir");
+        let path = command.flag_value("image-credential-provider-config");
+        let (Some(folder), Some(path)) = (folder, path) else {
+            continue;
+        };
+        let Some(ResourceKind::File(file)) = context.machine.find_at_path(path) else {
+            continue;
+        };
+        for provider in list_providers(file.content().unwrap_or_default()) {
+            check_program(context, problems, service.origin, folder, &provider);
+            check_arguments(context, problems, service.origin, &provider);
+        }
+    }
+}
+
+fn check_program(
+    context: &Context<'_>,
+    problems: &mut Problems<'_>,
+    origin: &Origin,
+    folder: &str,
+    provider: &Provider<'_>,
+) {
+    let path = format!(r"{folder}\{}", provider.name);
+    // A kubelet finds NAME.exe by NAME from 1.30 on.
+    if context.exists(&path) || context.exists(&format!("{path}.exe")) {
+        return;
+    }
+    let message = format!(
+        "the credential provider `{}` is not in {folder}",
+        provider.name
+    );
+    let remedy = "install the program under this name, or correct the name";
+    problems.add_problem(Rule::CredentialProvider, origin, message, remedy);
+}
+
+fn check_arguments(
+    context: &Context<'_>,
+    problems: &mut Problems<'_>,
+    origin: &Origin,
+    provider: &Provider<'_>,
+) {
+    let stem = paths::file_stem(provider.name);
+    let needs = context.expectations.arguments;
+    let Some(need) = needs.iter().find(|need| need.program == stem) else {
+        return;
+    };
+    let fits = need.arguments.len() == provider.arguments.len()
+        && need
+            .arguments
+            .iter()
+            .zip(&provider.arguments)
+            .all(|(wanted, given)| wanted == "FILE" || wanted == given);
+    if !fits {
+        let message = format!(
+            "the credential provider `{stem}` takes the arguments {:?}, but gets {:?}",
+            need.arguments, provider.arguments
+        );
+        let remedy = "correct `args` in the kubelet's configuration of credential providers";
+        problems.add_problem(Rule::CredentialProvider, origin, message, remedy);
+    }
+
+    let files = provider
+        .arguments
+        .iter()
+        .filter(|word| paths::is_absolute(word));
+    for file in files.filter(|file| !context.exists(file) && !context.is_created_later(file)) {
+        let message =
+            format!("the credential provider `{stem}` reads {file}, which no resource creates");
+        let remedy =
+            "create the file, or declare in provisioners/later.json which program creates it";
+        problems.add_problem(Rule::CredentialProvider, origin, message, remedy);
+    }
+}
+
+/// The providers of a `CredentialProviderConfig`, whose lists have an item on each line.
+fn list_providers(text: &str) -> Vec<Provider<'_>> {
+    let mut providers: Vec<Provider<'_>> = Vec::new();
+    let mut is_argument = false;
+    for line in text.lines().map(str::trim) {
+        if let Some(name) = line.strip_prefix("- name:") {
+            providers.push(Provider {
+                name: trim_value(name),
+                arguments: Vec::new(),
+            });
+        } else if let Some(item) = line.strip_prefix("- ")
+            && is_argument
+            && let Some(provider) = providers.last_mut()
+        {
+            provider.arguments.push(trim_value(item));
+            continue;
+        }
+        is_argument = line == "args:";
+    }
+    providers
+}
+
+fn trim_value(text: &str) -> &str {
+    text.trim().trim_matches(['"', '\''])
+}
