@@ -2,12 +2,14 @@
 
 mod bundle;
 mod cluster;
+mod diff;
 mod doctor;
 mod global;
 mod images;
 mod init;
 mod join_data;
 mod network;
+mod sbom;
 mod scripts;
 mod selection;
 mod verify;
@@ -24,12 +26,14 @@ use crate::base::url::strip_secrets;
 use crate::diagnostic::ErrorClass;
 
 pub use cluster::{ClusterArgs, ClusterManifestsArgs, ConformanceArgs};
+pub use diff::DiffArgs;
 pub use doctor::DoctorArgs;
 pub use global::{Global, SourceArgs};
 pub use images::ImagesArgs;
 pub use init::{CompletionsArgs, InitArgs, ManArgs};
 pub use join_data::JoinDataArgs;
 pub use network::{NetworkArgs, OnlineArgs, PinArgs, StoreArgs, StoreWhat};
+pub use sbom::SbomArgs;
 pub use scripts::{OwnScriptsArgs, ScriptsArgs, ScriptsWhat};
 pub use selection::{PolicyArgs, SelectionArgs};
 use selection::{parse_component, parse_pair};
@@ -123,6 +127,18 @@ pub enum Command {
   imagegen lock --target host --k8s 1.36 --update            update to compatible releases
   imagegen lock --target host --k8s 1.36 --update containerd")]
     Lock(LockArgs),
+    /// Show what changed from one image to another (`--format markdown` for a pull request)
+    #[command(after_help = "Examples:
+  imagegen diff old.lock.json imagegen.lock.json
+  imagegen diff imagegen.json --base origin/main --format markdown
+  imagegen diff imagegen.lock.json --base HEAD~1 --only components --exit-code")]
+    Diff(DiffArgs),
+    /// Write a software bill of materials: CycloneDX or SPDX
+    #[command(after_help = "Examples:
+  imagegen sbom > image.cdx.json                   of imagegen.lock.json
+  imagegen sbom imagegen-out/node/image.json --as spdx --out image.spdx.json
+  imagegen sbom --out image.cdx.json --scan-command 'grype --fail-on high sbom:{}'")]
+    Sbom(SbomArgs),
     /// List releases that are newer than the plan
     #[command(after_help = "Examples:
   imagegen outdated --target host --k8s 1.36
@@ -219,7 +235,7 @@ pub struct WorkspaceArgs {
     pub force: bool,
 }
 
-#[derive(Debug, Clone, Args)]
+#[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Lock")]
 pub struct LockUseArgs {
     /// Fail if the lockfile is missing or out of date.

@@ -17,7 +17,7 @@ use serde::de::value::MapDeserializer;
 use serde_json::{Map, Value, json};
 
 use crate::base::digest::sha256_hex;
-use crate::base::json::{self, JsonError};
+use crate::base::json::{self, JsonError, parse_json};
 use crate::base::value::{HostPattern, StepId};
 use crate::diagnostic::{Classify, ErrorClass};
 use crate::embedded::{SCRIPT_FOLDERS, Tree};
@@ -27,7 +27,7 @@ use crate::model::kubernetes::FlagTable;
 use crate::model::plan::{ArtifactRole, Plan};
 use crate::model::signing::Signer;
 use crate::model::step::{Step, StepResource};
-use crate::windows::command_line::command_line;
+use crate::windows::command_line::{command_line, split_words};
 use crate::windows::resource::Phase;
 use crate::windows::resource::{Desired, File, Resource, ResourceKind, Scope};
 use serde::Deserialize as _;
@@ -428,6 +428,35 @@ impl<'a> From<&'a Resource> for EngineResource<'a> {
         let mut value = json!(resource);
         join_command_line(&mut value);
         Self::Service(value)
+    }
+}
+
+/// Reads a guest plan that a workspace has.
+///
+/// # Errors
+/// It is no guest plan of this program's form.
+pub fn parse_guest_plan(file: &str, bytes: &[u8]) -> Result<GuestPlan, JsonError> {
+    let mut plan: Value = parse_json(file, bytes)?;
+    for resource in plan["resources"].as_array_mut().into_iter().flatten() {
+        split_command_line(resource);
+    }
+    parse_json(file, &json::to_bytes(&plan))
+}
+
+/// The reverse of [`join_command_line`].
+fn split_command_line(resource: &mut Value) {
+    let is_service = resource["type"] == "service";
+    let Some(properties) = resource
+        .get_mut("properties")
+        .and_then(Value::as_object_mut)
+        .filter(|_| is_service)
+    else {
+        return;
+    };
+    if let Some(Value::String(line)) = properties.shift_remove("commandLine") {
+        let (program, arguments) = split_words(&line);
+        properties.insert("program".to_owned(), json!(program));
+        properties.insert("arguments".to_owned(), json!(arguments));
     }
 }
 

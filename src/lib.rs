@@ -45,6 +45,8 @@ pub mod join;
 
 pub mod cluster;
 
+pub mod attest;
+
 pub mod cli;
 
 pub mod io;
@@ -72,6 +74,8 @@ pub mod updates;
 pub mod bake;
 
 pub mod workspace;
+
+pub mod records;
 
 pub mod inspect;
 

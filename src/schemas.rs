@@ -55,6 +55,7 @@ fn list_types() -> Vec<(&'static str, Schema)> {
         ("component", schema_for!(Component)),
         ("conformance", schema_for!(Vec<PlannedCheck>)),
         ("contents", schema_for!(Contents)),
+        ("diff", schema_for!(crate::attest::diff::ImageDiff)),
         ("doctor", schema_for!(crate::preflight::DoctorOutput)),
         ("explanation", schema_for!(Vec<Explanation>)),
         ("features", schema_for!(Features)),

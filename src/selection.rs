@@ -35,6 +35,7 @@ use crate::model::plan::Plan;
 use crate::model::policy::Policy;
 use crate::model::variable::{Variable, VariableType};
 use crate::render::{self, RenderError};
+pub use build_time::read_source_date;
 pub use cluster::{cluster_input, read_paths, resolve_cluster_plan};
 pub use definitions::{DefinedImage, Definitions};
 pub use draft::draft_definition;

@@ -6,6 +6,7 @@ mod confidence;
 mod gate;
 mod lint;
 mod subject;
+mod subjects;
 
 pub use anchor::{Anchor, declares_own_proof, list_own_anchors, warn_own_anchors};
 pub use code::check_own_tool;
@@ -15,4 +16,5 @@ pub use gate::{
     check_subjects, is_waived, wants_proof,
 };
 pub use lint::{check_policy, find_idle_waiver};
-pub use subject::{Origin, Subject, list_subjects};
+pub use subject::{Origin, Subject};
+pub use subjects::{list_lock_subjects, list_subjects};

@@ -78,7 +78,7 @@ impl Printer {
                 self.lock_images().values.insert(image, value);
                 Ok(())
             }
-            Format::Text => {
+            Format::Text | Format::Markdown => {
                 let text = || format!("# {image}\n{}\n", text());
                 Self::write_result(&mask_text(&self.format_result(value, text)))
             }
@@ -103,7 +103,7 @@ impl Printer {
                 let values = std::mem::take(&mut self.lock_images().values);
                 self.print_result(&values, String::new)
             }
-            Format::Text => Ok(()),
+            Format::Text | Format::Markdown => Ok(()),
         }
     }
 
@@ -147,11 +147,11 @@ impl Printer {
     fn format_result<T: Serialize>(&self, value: &T, text: impl FnOnce() -> String) -> String {
         let output = match self.format {
             Format::Json => json::format_json(value),
-            Format::Text => text(),
+            Format::Text | Format::Markdown => text(),
         };
         match self.format {
             Format::Json => escape_json_controls(&output).into_owned(),
-            Format::Text => escape_controls(&output).into_owned(),
+            Format::Text | Format::Markdown => escape_controls(&output).into_owned(),
         }
     }
 
@@ -179,6 +179,13 @@ impl Printer {
     /// A line that `-v` adds.
     pub fn print_detail(&self, text: &str) {
         if self.verbosity >= Verbosity::Verbose {
+            Self::print_line(text);
+        }
+    }
+
+    /// A line of another program, as it is.
+    pub fn print_foreign_line(&self, text: &str) {
+        if self.verbosity >= Verbosity::Normal {
             Self::print_line(text);
         }
     }

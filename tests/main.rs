@@ -24,6 +24,7 @@ mod defects;
 mod detached;
 mod doctor;
 mod documented;
+mod evidence;
 mod exit_codes;
 mod explain;
 mod extension;

@@ -123,7 +123,26 @@ impl UpdateCategory {
 
 choice!(
     /// How results are printed.
-    Format, "format", { Text = "text", Json = "json" }
+    Format, "format", {
+        Text = "text",
+        Json = "json",
+        /// For the comment of a pull request; `imagegen diff` alone.
+        Markdown = "markdown",
+    }
+);
+
+choice!(
+    /// A part of a comparison.
+    DiffPart, "part of a comparison", {
+        Components = "components",
+        Machine = "machine",
+        Build = "build",
+    }
+);
+
+choice!(
+    /// Format of a bill of materials.
+    SbomFormat, "format of a bill of materials", { Cyclonedx = "cyclonedx", Spdx = "spdx" }
 );
 
 choice!(

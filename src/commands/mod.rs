@@ -7,6 +7,7 @@ mod cluster_manifests;
 mod completions;
 mod conformance;
 mod context;
+mod diff;
 mod doctor;
 mod each;
 mod explain;
@@ -19,6 +20,7 @@ mod outdated;
 mod pin;
 mod plan;
 mod render;
+mod sbom;
 mod schema;
 mod scripts;
 mod store;
@@ -30,7 +32,8 @@ use std::env;
 use std::path::Path;
 
 use crate::cli::{Cli, Command, Global, ImagesArgs, SelectionArgs};
-use crate::diagnostic::Result;
+use crate::diagnostic::{Result, UsageError};
+use crate::model::choice::Format;
 use crate::ui::{Printer, Verbosity};
 
 use each::{ImageChoice, run_each};
@@ -61,6 +64,10 @@ fn choose<'a>(
 
 fn run_verb(cli: Cli, printer: &Printer) -> Result<()> {
     let sources = &cli.global.sources;
+    if printer.format == Format::Markdown && !matches!(cli.command, Command::Diff(_)) {
+        let message = "`--format markdown` applies to `diff` only";
+        return Err(UsageError::new(message, "choose `text` or `json`").into());
+    }
     match cli.command {
         Command::Build(args) => run_each(
             choose(&args.images, &args.selection, args.lock.lock.as_deref()),
@@ -88,9 +95,11 @@ fn run_verb(cli: Cli, printer: &Printer) -> Result<()> {
             |run| fetch::run_fetch(&args, run),
         ),
         Command::Bundle(args) => bundle::run_bundle(&args, sources, printer),
+        Command::Diff(args) => diff::run_diff(&args, sources, printer),
         Command::Doctor(args) => doctor::run_doctor(&args, sources, printer),
         Command::Verify(args) => verify::run_verify(&args, sources, printer),
         Command::Scripts(args) => scripts::run_scripts(&args, sources, printer),
+        Command::Sbom(args) => sbom::run_sbom(&args, sources, printer),
         Command::Store(args) => store::run_store(&args, printer),
         Command::Lock(args) => run_each(
             choose(&args.images, &args.selection, args.lock.as_deref()),

@@ -33,8 +33,12 @@ pub struct Component {
     /// Package URL with the placeholder `{version}`.
     pub purl: String,
     pub note: Option<String>,
+    /// By what scanners and bills of materials know it.
+    pub identity: Option<ComponentIdentity>,
     /// Where newer releases are listed.
     pub upstream: Option<Upstream>,
+    /// Address of a release's notes, with the placeholders `{version}` and `{minor}`; by default those of `upstream`.
+    pub release_notes: Option<HttpUrl>,
     /// Default version and allowed range by Kubernetes line, where the component depends on it.
     #[serde(default)]
     pub choices: Vec<ComponentChoice>,
@@ -49,6 +53,20 @@ pub struct Component {
     /// Services that its installer creates; a step can set what they have not set.
     #[serde(default)]
     pub services: Vec<InstalledService>,
+}
+
+/// Names under which vulnerabilities of a component are published.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct ComponentIdentity {
+    /// The organization that publishes it.
+    pub supplier: Option<String>,
+    /// Go module that it is built from, with the package behind `#`: `k8s.io/kubernetes#cmd/kubelet`. `{goMajor}` stands
+    /// for `/v2` and so on where the version has that major number.
+    pub module: Option<String>,
+    /// CPE 2.3 name with the placeholder `{version}`.
+    pub cpe: Option<String>,
+    pub source: String,
 }
 
 /// The conditions of a component that no group of `contents.json` names.
@@ -67,6 +85,17 @@ impl Component {
         self.choices
             .iter()
             .find(|choice| choice.kubernetes.contains(minor))
+    }
+
+    /// Address of the notes of a release.
+    #[must_use]
+    pub fn release_notes_url(&self, version: &Version) -> Option<String> {
+        let template = match &self.release_notes {
+            Some(url) => url.to_string(),
+            None => self.upstream.as_ref()?.release_page()?,
+        };
+        let text = template.replace("{version}", version.as_str());
+        Some(text.replace("{minor}", &version.minor()))
     }
 
     /// Every known digest of a version.

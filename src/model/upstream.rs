@@ -43,6 +43,16 @@ impl Upstream {
         self.url.replace("{minor}", minor)
     }
 
+    /// The page of a release beside a list of GitHub's, with `{version}`.
+    pub fn release_page(&self) -> Option<String> {
+        let path = self.url.strip_prefix("https://api.github.com/repos/")?;
+        let (repository, _) = path.split_once("/releases")?;
+        Some(format!(
+            "https://github.com/{repository}/releases/tag/{}",
+            self.tag
+        ))
+    }
+
     /// The releases that a list names, ascending. Drafts, releases marked as not final, and names of
     /// another form are left out.
     ///

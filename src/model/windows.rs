@@ -19,6 +19,8 @@ pub struct WindowsRelease {
     pub release: String,
     pub title: String,
     pub build: u32,
+    /// CPE 2.3 name with the placeholder `{version}` (`10.0.20348.2966`), under which its vulnerabilities are published.
+    pub cpe: Option<String>,
     pub channel: Channel,
     /// Kubernetes releases that support this Windows release.
     #[serde(default)]

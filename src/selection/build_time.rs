@@ -41,7 +41,7 @@ pub(super) fn read_selectors(target: &Target) -> BTreeMap<String, String> {
 ///
 /// # Errors
 /// `SOURCE_DATE_EPOCH` is no number of seconds.
-pub(super) fn read_source_date() -> Result<Option<ImageVersion>> {
+pub fn read_source_date() -> Result<Option<ImageVersion>> {
     let Some(text) = read_variable("SOURCE_DATE_EPOCH") else {
         return Ok(None);
     };

@@ -14,7 +14,8 @@ use crate::model::policy::{Policy, Requirement, Role, matches_pattern};
 use super::anchor::{check_anchors, declares_own_proof};
 use super::code::{check_own_code, check_tool_bytes};
 use super::confidence::{check_confidence, check_proven_confidence, check_stated_digest};
-use super::subject::{Origin, Subject, list_mirrors, list_subjects};
+use super::subject::{Origin, Subject, list_mirrors};
+use super::subjects::list_subjects;
 
 #[derive(Debug, thiserror::Error)]
 pub enum PolicyError {

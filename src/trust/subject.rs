@@ -1,17 +1,14 @@
 //! Subjects: everything that lands in an image, is installed from it later, or runs on the building machine.
 //!
-//! [`list_subjects`] is the only place that enumerates them. Policy, lock and reports walk its list.
+//! [`list_subjects`](super::list_subjects) is the only place that enumerates them. Policy, lock and reports walk its
+//! list.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde_json::Value;
-
 use crate::base::url::{HttpUrl, file_name, parse_host};
 use crate::base::value::{FileDigest, Registry};
-use crate::model::overrides::SCRIPTS;
 use crate::model::plan::{ArtifactRole, Plan, PlannedArtifact};
 use crate::model::policy::{Requirement, Role, matches_host, matches_pattern};
-use crate::model::variable::Variable;
 
 /// Where a subject's bytes come from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,7 +47,7 @@ pub struct Subject<'a> {
 }
 
 impl<'a> Subject<'a> {
-    fn new(role: Role, name: impl Into<String>, origin: Origin) -> Self {
+    pub(super) fn new(role: Role, name: impl Into<String>, origin: Origin) -> Self {
         let name = name.into();
         Self {
             role,
@@ -234,140 +231,6 @@ impl<'a> Subject<'a> {
     }
 }
 
-/// All subjects of a plan, by role and then in the plan's order.
-#[must_use]
-pub fn list_subjects(plan: &Plan) -> Vec<Subject<'_>> {
-    let mut subjects: Vec<Subject<'_>> = plan.artifacts().map(Subject::from_artifact).collect();
-    subjects.extend(plan.selection.user_files().map(|file| {
-        // A plugin's file is `VENDOR~DRIVER/FILE`, an update is `KB…`.
-        let role = if file.name.contains('~') {
-            Role::VolumePlugin
-        } else {
-            Role::Update
-        };
-        Subject {
-            digests: vec![FileDigest::Sha256(file.sha256.clone())],
-            ..Subject::new(role, file.name, Origin::Url(file.url.to_string()))
-        }
-    }));
-    let updates = plan.selection.updates.iter();
-    let found = |name: &str| {
-        Subject::new(
-            Role::Update,
-            name,
-            Origin::Platform("Windows Update".to_owned()),
-        )
-    };
-    subjects.extend(
-        updates
-            .clone()
-            .flat_map(|updates| &updates.kbs)
-            .map(|kb| found(kb)),
-    );
-    if updates
-        .flat_map(|updates| &updates.categories)
-        .next()
-        .is_some()
-    {
-        subjects.push(found(SEARCH));
-    }
-    let mirrors = &plan.selection.mirrors;
-    subjects.extend(plan.images.iter().map(|image| {
-        let outside = !plan.selection.container_images.contains(image);
-        Subject {
-            outside,
-            ..Subject::from_image(image, mirrors)
-        }
-    }));
-    // The node pulls it by its tag, unless the image holds it by a digest.
-    let carried = format!("{}@", plan.pause);
-    if !plan.images.iter().any(|image| image.starts_with(&carried)) {
-        let title = format!("pause image {}", plan.pause);
-        subjects.push(Subject {
-            title,
-            outside: true,
-            ..Subject::from_image(&plan.pause, mirrors)
-        });
-    }
-    let scripts = plan
-        .selection
-        .overrides
-        .iter()
-        .filter(|(key, _)| key.starts_with(SCRIPTS));
-    subjects.extend(scripts.filter_map(|(key, over)| {
-        let digest = FileDigest::Sha256(over.sha256.clone()?);
-        Some(Subject {
-            digests: vec![digest],
-            ..Subject::new(Role::GuestScript, key, Origin::Given)
-        })
-    }));
-    let certificates = plan
-        .signing
-        .iter()
-        .flat_map(|signing| &signing.certificates);
-    subjects.extend(certificates.map(|certificate| Subject {
-        digests: vec![FileDigest::Sha256(certificate.sha256.clone())],
-        ..Subject::new(
-            Role::Certificate,
-            certificate.sha256.as_str(),
-            Origin::Given,
-        )
-    }));
-    let variables = plan
-        .target
-        .variables
-        .iter()
-        .filter(|variable| variable.base_image);
-    subjects.extend(variables.filter_map(|variable| {
-        let value = plan.variables.get(&variable.name)?;
-        let text = value
-            .as_str()
-            .map_or_else(|| value.to_string(), str::to_owned);
-        let is_url = text.starts_with("http://") || text.starts_with("https://");
-        let origin = if is_url {
-            Origin::Url(text)
-        } else {
-            Origin::Platform(text)
-        };
-        Some(Subject::new(Role::BaseImage, &variable.name, origin))
-    }));
-    subjects.extend(
-        plan.target
-            .variables
-            .iter()
-            .filter_map(|variable| list_downloaded(plan, variable)),
-    );
-    if let Some(packer) = &plan.packer {
-        let title = format!("packer {}", packer.version);
-        subjects.push(Subject {
-            title,
-            ..Subject::new(Role::BuildTool, "packer", Origin::Catalog)
-        });
-        subjects.extend(packer.plugins.iter().map(|plugin| Subject {
-            title: format!("packer-plugin-{} {}", plugin.name, plugin.version),
-            ..Subject::new(
-                Role::BuildTool,
-                format!("packer-plugin-{}", plugin.name),
-                Origin::Catalog,
-            )
-        }));
-    }
-    subjects
-}
-
-/// What the platform downloads by itself: installation media, a disc with drivers.
-fn list_downloaded<'a>(plan: &Plan, variable: &Variable) -> Option<Subject<'a>> {
-    let text = |name: &str| plan.variables.get(name).and_then(Value::as_str);
-    let sha256 = text(variable.sha256.as_ref()?).and_then(|digest| digest.parse().ok());
-    let url: HttpUrl = text(&variable.name)?.parse().ok()?;
-    let origin = Origin::Url(url.public_url().to_owned());
-    let digests = sha256.map(FileDigest::Sha256).into_iter().collect();
-    Some(Subject {
-        digests,
-        ..Subject::new(Role::Medium, &variable.name, origin)
-    })
-}
-
 /// Mirrors of registries that no image of the plan comes from: nodes ask them for what they pull later.
 #[must_use]
 pub fn list_mirrors(plan: &Plan) -> Vec<Subject<'_>> {
@@ -393,7 +256,7 @@ pub fn list_mirrors(plan: &Plan) -> Vec<Subject<'_>> {
 }
 
 /// The name of all updates that a search by category finds.
-const SEARCH: &str = "updates that Windows Update finds";
+pub(super) const SEARCH: &str = "updates that Windows Update finds";
 
 /// Whether a pattern names an image. Registries, ports and `library/` that are left out are those that a container
 /// runtime fills in; a pattern without port means every port.

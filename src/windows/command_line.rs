@@ -15,6 +15,55 @@ pub fn quote_words(program: &str, arguments: &[String]) -> Vec<String> {
         .collect()
 }
 
+/// Splits a command line as `CommandLineToArgvW` does, so that [`command_line`] gives it back: the program, and its
+/// arguments.
+#[must_use]
+pub fn split_words(line: &str) -> (String, Vec<String>) {
+    let (program, rest) = match line.strip_prefix('"') {
+        Some(quoted) => quoted.split_once('"').unwrap_or((quoted, "")),
+        None => line.split_once([' ', '\t']).unwrap_or((line, "")),
+    };
+    let mut words = Vec::new();
+    let mut rest = rest.trim_start_matches([' ', '\t']);
+    while !rest.is_empty() {
+        let (word, left) = split_word(rest);
+        words.push(word);
+        rest = left.trim_start_matches([' ', '\t']);
+    }
+    (program.to_owned(), words)
+}
+
+/// The first argument and what follows it.
+fn split_word(line: &str) -> (String, &str) {
+    let (mut word, mut quoted, mut backslashes) = (String::new(), false, 0);
+    for (at, character) in line.char_indices() {
+        match character {
+            '\\' => {
+                backslashes += 1;
+                continue;
+            }
+            '"' => {
+                word.push_str(&"\\".repeat(backslashes / 2));
+                if backslashes % 2 == 1 {
+                    word.push('"');
+                } else {
+                    quoted = !quoted;
+                }
+            }
+            other => {
+                word.push_str(&"\\".repeat(backslashes));
+                if !quoted && matches!(other, ' ' | '\t') {
+                    return (word, &line[at..]);
+                }
+                word.push(other);
+            }
+        }
+        backslashes = 0;
+    }
+    word.push_str(&"\\".repeat(backslashes));
+    (word, "")
+}
+
 /// The first word follows other rules: a backslash is never an escape there.
 fn quote_program(program: &str) -> String {
     if needs_quotes(program) {
@@ -49,4 +98,34 @@ fn quote_argument(argument: &str) -> String {
     line.push_str(&"\\".repeat(backslashes));
     line.push('"');
     line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_that_are_joined_are_split_again() {
+        let texts = [
+            "",
+            "a b",
+            "\\",
+            "a\\",
+            "\"",
+            "a\\\"b",
+            "--x=C:\\Program Files\\",
+            "tab\there",
+            "plain",
+        ];
+        let arguments: Vec<String> = texts.iter().map(|text| (*text).to_owned()).collect();
+        for program in ["C:\\k\\kubelet.exe", "C:\\Program Files\\a.exe"] {
+            let line = command_line(program, &arguments);
+            assert_eq!(
+                split_words(&line),
+                (program.to_owned(), arguments.clone()),
+                "{line}"
+            );
+        }
+        assert_eq!(split_words("a.exe"), ("a.exe".to_owned(), Vec::new()));
+    }
 }

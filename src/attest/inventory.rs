@@ -1,0 +1,307 @@
+//! Everything that is in an image, was used to build it, or that nodes made of it pull: what a bill of materials lists.
+
+use std::collections::BTreeMap;
+
+use crate::lock::Lock;
+use crate::model::component::PayloadKind;
+use crate::model::evidence::Evidence;
+use crate::model::plan::PlannedArtifact;
+use crate::model::policy::Role;
+use crate::model::value::FileDigest;
+use crate::trust::{Origin, Subject, list_lock_subjects};
+
+use super::diff::{ComponentNote, DescribedImage};
+use super::purl;
+
+/// A subject of an image as a bill of materials describes it.
+#[derive(Debug, Clone)]
+pub struct Item {
+    /// Unique in an inventory: `artifact/kubelet`.
+    pub id: String,
+    pub role: Role,
+    pub name: String,
+    pub version: Option<String>,
+    pub kind: ItemKind,
+    /// Publisher, if the catalog knows it.
+    pub supplier: Option<String>,
+    pub summary: Option<String>,
+    /// SPDX expression.
+    pub license: Option<String>,
+    pub purl: Option<String>,
+    pub cpe: Option<String>,
+    /// Algorithm (`sha256`) and digest.
+    pub hashes: Vec<(String, String)>,
+    pub url: Option<String>,
+    /// Where the digests were published.
+    pub sources: Vec<String>,
+    pub evidence: Vec<Evidence>,
+    /// The published package in whose place an override put other bytes.
+    pub replaces: Option<String>,
+    /// It is not part of the image.
+    pub outside: bool,
+    /// Files inside it.
+    pub members: Vec<Item>,
+}
+
+/// The form of an item.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ItemKind {
+    Application,
+    Archive,
+    ContainerImage,
+    File,
+    OperatingSystem,
+    Update,
+}
+
+/// What the catalog says of the Windows release.
+#[derive(Debug, Clone)]
+pub struct WindowsIdentity {
+    pub title: String,
+    pub build: u32,
+    /// With the placeholder `{version}`.
+    pub cpe: Option<String>,
+}
+
+/// Items of an image: Windows first, then by role in the order of the lockfile, guest scripts last.
+#[must_use]
+pub fn list_items(image: &DescribedImage, lock: &Lock, windows: &WindowsIdentity) -> Vec<Item> {
+    let mut items = vec![describe_windows(lock, windows)];
+    for subject in list_lock_subjects(lock) {
+        // The variables that name the base image are properties of Windows.
+        if subject.role != Role::BaseImage {
+            items.push(describe_subject(&subject, lock, &image.notes));
+        }
+    }
+    for (path, sha256) in &lock.own_files {
+        items.push(describe_file(Role::OwnFile, path, sha256));
+    }
+    if let Some(guest) = &image.guest {
+        items.push(describe_scripts(&guest.scripts));
+    }
+    make_ids_unique(&mut items);
+    items
+}
+
+fn empty_item(role: Role, name: &str) -> Item {
+    Item {
+        id: format!("{role}/{name}"),
+        role,
+        name: name.to_owned(),
+        version: None,
+        kind: ItemKind::File,
+        supplier: None,
+        summary: None,
+        license: None,
+        purl: None,
+        cpe: None,
+        hashes: Vec::new(),
+        url: None,
+        sources: Vec::new(),
+        evidence: Vec::new(),
+        replaces: None,
+        outside: false,
+        members: Vec::new(),
+    }
+}
+
+/// `10.0.20348`, with the revision if the base image names one.
+fn describe_windows(lock: &Lock, windows: &WindowsIdentity) -> Item {
+    let mut version = format!("10.0.{}", windows.build);
+    let start = format!("{}.", windows.build);
+    let texts = lock.base_image.values().filter_map(|value| value.as_str());
+    for text in texts {
+        let Some((_, rest)) = text.split_once(&start) else {
+            continue;
+        };
+        let revision: String = rest.chars().take_while(char::is_ascii_digit).collect();
+        if !revision.is_empty() {
+            version = format!("{version}.{revision}");
+            break;
+        }
+    }
+    let cpe = windows
+        .cpe
+        .as_ref()
+        .map(|cpe| cpe.replace("{version}", &version));
+    Item {
+        kind: ItemKind::OperatingSystem,
+        supplier: Some("Microsoft Corporation".to_owned()),
+        summary: Some(format!("Base image: {}", format_base_image(lock))),
+        cpe,
+        version: Some(version),
+        ..empty_item(Role::BaseImage, &windows.title)
+    }
+}
+
+fn format_base_image(lock: &Lock) -> String {
+    let parts: Vec<String> = lock
+        .base_image
+        .iter()
+        .map(|(name, value)| {
+            let text = value
+                .as_str()
+                .map_or_else(|| value.to_string(), str::to_owned);
+            format!("{name} {text}")
+        })
+        .collect();
+    if parts.is_empty() {
+        "the machine's own".to_owned()
+    } else {
+        parts.join(", ")
+    }
+}
+
+fn describe_subject(
+    subject: &Subject<'_>,
+    lock: &Lock,
+    notes: &BTreeMap<String, ComponentNote>,
+) -> Item {
+    if let Some(artifact) = subject.artifact {
+        return describe_artifact(subject, artifact, lock, notes);
+    }
+    let url = match &subject.origin {
+        Origin::Url(url) => Some(url.clone()),
+        _ => None,
+    };
+    let hashes: Vec<(String, String)> = subject.digests.iter().map(format_digest).collect();
+    let sha256 = hashes.first().map(|(_, digest)| digest.as_str());
+    let (kind, purl) = match subject.role {
+        Role::ContainerImage => (ItemKind::ContainerImage, purl::format_image(&subject.name)),
+        Role::Update => (
+            ItemKind::Update,
+            purl::format_generic(&subject.name, sha256, url.as_deref()),
+        ),
+        Role::BuildTool => (
+            ItemKind::Application,
+            purl::format_generic(&subject.name, sha256, url.as_deref()),
+        ),
+        _ => (
+            ItemKind::File,
+            purl::format_generic(&subject.name, sha256, url.as_deref()),
+        ),
+    };
+    let version = subject
+        .title
+        .strip_prefix(&format!("{} ", subject.name))
+        .map(str::to_owned);
+    Item {
+        kind,
+        version,
+        purl: Some(purl),
+        hashes,
+        url,
+        outside: subject.outside,
+        ..empty_item(subject.role, &subject.name)
+    }
+}
+
+fn format_digest(digest: &FileDigest) -> (String, String) {
+    (
+        digest.algorithm().as_str().to_owned(),
+        digest.as_str().to_owned(),
+    )
+}
+
+fn describe_artifact(
+    subject: &Subject<'_>,
+    artifact: &PlannedArtifact,
+    lock: &Lock,
+    notes: &BTreeMap<String, ComponentNote>,
+) -> Item {
+    let note = notes.get(artifact.component.as_str());
+    let identity = note.and_then(|note| note.identity.as_ref());
+    let component = artifact.component.as_str();
+    // Another URL of a component means other bytes; that of a prefix is a mirror of the same ones.
+    let overridden = lock
+        .selection
+        .overrides
+        .get(component)
+        .is_some_and(|over| over.url.is_some());
+    let members: Vec<Item> = artifact
+        .members
+        .iter()
+        .map(|member| {
+            let sha256 = member.sha256.as_ref().map(|digest| digest.as_str());
+            let hashes = sha256.map(|digest| ("sha256".to_owned(), digest.to_owned()));
+            Item {
+                id: format!("{}/{component}/{}", subject.role, member.member.as_str()),
+                kind: ItemKind::Application,
+                version: Some(artifact.version.to_string()),
+                summary: Some(format!("{} in the archive", member.member.as_str())),
+                license: Some(artifact.license.clone()),
+                hashes: hashes.into_iter().collect(),
+                ..empty_item(subject.role, member.file.as_str())
+            }
+        })
+        .collect();
+    let kind = match artifact.kind {
+        PayloadKind::Zip | PayloadKind::TarGz => ItemKind::Archive,
+        PayloadKind::Exe | PayloadKind::Msi => ItemKind::Application,
+        PayloadKind::File => ItemKind::File,
+    };
+    let cpe = identity
+        .and_then(|identity| identity.cpe.as_ref())
+        .filter(|_| !overridden);
+    let sources = artifact.digests.iter().flat_map(|pin| pin.source.clone());
+    Item {
+        kind,
+        version: Some(artifact.version.to_string()),
+        supplier: identity
+            .and_then(|identity| identity.supplier.clone())
+            .filter(|_| !overridden),
+        summary: note.and_then(|note| note.summary.clone()),
+        license: Some(artifact.license.clone()),
+        purl: Some(purl::format_artifact(artifact, identity, overridden)),
+        cpe: cpe.map(|cpe| cpe.replace("{version}", artifact.version.as_str())),
+        hashes: subject.digests.iter().map(format_digest).collect(),
+        url: Some(artifact.url.public_url().to_owned()),
+        sources: sources.collect(),
+        evidence: artifact.evidence.clone(),
+        replaces: overridden.then(|| purl::format_artifact(artifact, identity, false)),
+        outside: subject.outside,
+        members,
+        ..empty_item(subject.role, component)
+    }
+}
+
+fn describe_file(role: Role, path: &str, sha256: &str) -> Item {
+    Item {
+        purl: Some(purl::format_generic(path, Some(sha256), None)),
+        hashes: vec![("sha256".to_owned(), sha256.to_owned())],
+        ..empty_item(role, path)
+    }
+}
+
+/// The engine and its resources, file by file.
+fn describe_scripts(scripts: &BTreeMap<String, String>) -> Item {
+    let name = "imagegen guest scripts";
+    Item {
+        kind: ItemKind::Application,
+        summary: Some("PowerShell scripts that apply the guest plan".to_owned()),
+        members: scripts
+            .iter()
+            .map(|(path, sha256)| Item {
+                purl: None,
+                ..describe_file(Role::GuestScript, path, sha256)
+            })
+            .collect(),
+        ..empty_item(Role::GuestScript, name)
+    }
+}
+
+/// Two subjects may have one name; the later ones get a number.
+fn make_ids_unique(items: &mut [Item]) {
+    let mut seen: BTreeMap<String, usize> = BTreeMap::new();
+    let members = items.iter_mut().flat_map(|item| {
+        let Item { id, members, .. } = item;
+        std::iter::once(id).chain(members.iter_mut().map(|member| &mut member.id))
+    });
+    for id in members {
+        let count = seen.entry(id.clone()).or_default();
+        *count += 1;
+        if *count > 1 {
+            *id = format!("{id}#{count}");
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! Package URLs (<https://github.com/package-url/purl-spec>) of what an image contains.
+
+use std::fmt::Write as _;
+
+use crate::model::component::ComponentIdentity;
+use crate::model::plan::PlannedArtifact;
+
+/// The package URL by which scanners know an artifact. Bytes of another publisher have a generic one.
+#[must_use]
+pub fn format_artifact(
+    artifact: &PlannedArtifact,
+    identity: Option<&ComponentIdentity>,
+    overridden: bool,
+) -> String {
+    let module = identity.and_then(|identity| identity.module.as_deref());
+    let by_module = module.filter(|_| !overridden).map(|module| {
+        let (module, subpath) = module.split_once('#').unwrap_or((module, ""));
+        format_module(module, artifact.version.as_str(), subpath)
+    });
+    if let Some(purl) = by_module {
+        return purl;
+    }
+    if !overridden && !artifact.purl.starts_with("pkg:generic/") {
+        return artifact.purl.clone();
+    }
+    let mut qualifiers = Vec::new();
+    if let Some(pin) = artifact.digest() {
+        let digest = format!("{}:{}", pin.digest.algorithm().as_str(), pin.digest);
+        qualifiers.push(("checksum", digest));
+    }
+    qualifiers.push(("download_url", artifact.url.public_url().to_owned()));
+    let mut purl = format!(
+        "pkg:generic/{}@{}",
+        encode(&artifact.component),
+        encode(artifact.version.as_str())
+    );
+    append_qualifiers(&mut purl, &qualifiers);
+    purl
+}
+
+/// `{goMajor}` stands for the suffix that a module of a major version from 2 on has in its path.
+fn format_module(module: &str, version: &str, subpath: &str) -> String {
+    let major = version.split('.').next().unwrap_or_default();
+    let suffix = match major.parse::<u32>() {
+        Ok(major) if major >= 2 => format!("/v{major}"),
+        _ => String::new(),
+    };
+    let module = module.replace("{goMajor}", &suffix);
+    let mut purl = format!("pkg:golang/{module}@v{}", encode(version));
+    if !subpath.is_empty() {
+        let _ = write!(purl, "#{subpath}");
+    }
+    purl
+}
+
+/// `registry.k8s.io/pause:3.10@sha256:…` as the package of a container image.
+#[must_use]
+pub fn format_image(image: &str) -> String {
+    let (reference, digest) = image.split_once('@').unwrap_or((image, ""));
+    let tag = reference
+        .rfind(':')
+        .filter(|at| !reference[*at..].contains('/'));
+    let (repository, tag) = match tag {
+        Some(at) => (&reference[..at], &reference[at + 1..]),
+        None => (reference, ""),
+    };
+    let name = repository.rsplit('/').next().unwrap_or(repository);
+    let mut purl = format!("pkg:oci/{}", encode(&name.to_ascii_lowercase()));
+    if !digest.is_empty() {
+        let _ = write!(purl, "@{}", encode(digest));
+    }
+    let mut qualifiers = vec![("repository_url", repository.to_owned())];
+    if !tag.is_empty() {
+        qualifiers.push(("tag", tag.to_owned()));
+    }
+    append_qualifiers(&mut purl, &qualifiers);
+    purl
+}
+
+/// A thing that no registry of packages knows.
+#[must_use]
+pub fn format_generic(name: &str, sha256: Option<&str>, url: Option<&str>) -> String {
+    let mut purl = format!("pkg:generic/{}", encode(name));
+    let checksum = sha256.map(|digest| ("checksum", format!("sha256:{digest}")));
+    let download = url.map(|url| ("download_url", url.to_owned()));
+    let qualifiers: Vec<_> = checksum.into_iter().chain(download).collect();
+    append_qualifiers(&mut purl, &qualifiers);
+    purl
+}
+
+fn append_qualifiers(purl: &mut String, qualifiers: &[(&str, String)]) {
+    for (at, (name, value)) in qualifiers.iter().enumerate() {
+        let mark = if at == 0 { '?' } else { '&' };
+        // Writing to a String cannot fail.
+        let _ = write!(purl, "{mark}{name}={}", encode(value));
+    }
+}
+
+/// Percent-encodes everything but unreserved characters and the colon (purl-spec, "Character encoding").
+fn encode(text: &str) -> String {
+    let mut encoded = String::new();
+    for byte in text.bytes() {
+        match byte {
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'.' | b'-' | b'_' | b'~' | b':' => {
+                encoded.push(char::from(byte));
+            }
+            other => {
+                let _ = write!(encoded, "%{other:02X}");
+            }
+        }
+    }
+    encoded
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn modules_of_a_later_major_version_have_it_in_their_path() {
+        let containerd = "github.com/containerd/containerd{goMajor}";
+        assert_eq!(
+            format_module(containerd, "2.3.4", ""),
+            "pkg:golang/github.com/containerd/containerd/v2@v2.3.4"
+        );
+        assert_eq!(
+            format_module(containerd, "1.7.27", ""),
+            "pkg:golang/github.com/containerd/containerd@v1.7.27"
+        );
+        assert_eq!(
+            format_module("k8s.io/kubernetes", "1.36.4", "cmd/kubelet"),
+            "pkg:golang/k8s.io/kubernetes@v1.36.4#cmd/kubelet"
+        );
+    }
+
+    #[test]
+    fn images_keep_registry_tag_and_digest() {
+        assert_eq!(
+            format_image("localhost:5000/a/Pause:3.10@sha256:ab"),
+            "pkg:oci/pause@sha256:ab?repository_url=localhost:5000%2Fa%2FPause&tag=3.10"
+        );
+        assert_eq!(
+            format_image("registry.k8s.io/pause"),
+            "pkg:oci/pause?repository_url=registry.k8s.io%2Fpause"
+        );
+    }
+}

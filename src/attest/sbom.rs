@@ -1,0 +1,70 @@
+//! A bill of materials of an image, as CycloneDX 1.6 or SPDX 2.3. The same lockfile gives the same bytes.
+
+mod cyclonedx;
+mod spdx;
+
+use serde_json::Value;
+
+use crate::embedded::sha256_hex;
+use crate::lock::Lock;
+use crate::model::program::ProgramVersion;
+
+use super::inventory::Item;
+
+pub use cyclonedx::format_cyclonedx;
+pub use spdx::format_spdx;
+
+/// What a bill of materials is made of.
+#[derive(Debug)]
+pub struct BillOfMaterials<'a> {
+    pub lock: &'a Lock,
+    /// SHA-256 of the lockfile.
+    pub lock_digest: String,
+    pub items: Vec<Item>,
+    /// Files of the image with size and digest, and its identifiers; of an image that was baked.
+    pub baked: Option<&'a Value>,
+    /// RFC 3339; the end of the bake or `SOURCE_DATE_EPOCH`. None for a lockfile alone.
+    pub time: Option<String>,
+    pub program: ProgramVersion,
+}
+
+impl BillOfMaterials<'_> {
+    /// `node image azure, Windows 2022, Kubernetes 1.36.4`
+    fn title(&self) -> String {
+        let selection = &self.lock.selection;
+        format!(
+            "node image {}, Windows {}, Kubernetes {}",
+            selection.target.as_deref().unwrap_or_default(),
+            selection.windows.as_deref().unwrap_or_default(),
+            self.lock.kubernetes
+        )
+    }
+
+    /// The image's own version, or the digest of its lockfile.
+    fn version(&self) -> String {
+        let baked = self.baked.and_then(|baked| baked["imageVersion"].as_str());
+        baked.map_or_else(|| self.lock_digest[..16].to_owned(), str::to_owned)
+    }
+
+    /// A UUID of version 8 (RFC 9562, section 5.8) made from everything that the document says.
+    fn uuid(&self, format: &str) -> String {
+        let time = self.time.as_deref().unwrap_or_default();
+        let baked = self.baked.map(Value::to_string).unwrap_or_default();
+        let seed = format!(
+            "{format}\n{}\n{time}\n{baked}\n{:?}",
+            self.lock_digest, self.program
+        );
+        let mut digits = sha256_hex(seed.as_bytes()).into_bytes();
+        digits[12] = b'8';
+        digits[16] = b'8';
+        let text = String::from_utf8_lossy(&digits[..32]).into_owned();
+        let parts = [
+            &text[..8],
+            &text[8..12],
+            &text[12..16],
+            &text[16..20],
+            &text[20..],
+        ];
+        parts.join("-")
+    }
+}

@@ -1,0 +1,233 @@
+//! CycloneDX 1.6 (<https://cyclonedx.org/docs/1.6/json/>).
+
+use serde_json::{Map, Value, json};
+
+use crate::model::evidence::{Evidence, Verdict};
+
+use super::super::inventory::{Item, ItemKind};
+use super::BillOfMaterials;
+
+const IMAGE: &str = "image";
+
+/// The bill as one JSON value.
+#[must_use]
+pub fn format_cyclonedx(bill: &BillOfMaterials<'_>) -> Value {
+    let inside = bill.items.iter().filter(|item| !item.outside);
+    let mut dependencies = vec![json!({
+        "ref": IMAGE,
+        "dependsOn": inside.map(|item| item.id.as_str()).collect::<Vec<_>>(),
+    })];
+    for item in &bill.items {
+        let members: Vec<&str> = item.members.iter().map(|it| it.id.as_str()).collect();
+        dependencies.push(json!({ "ref": item.id, "dependsOn": members }));
+        for member in members {
+            dependencies.push(json!({ "ref": member }));
+        }
+    }
+    json!({
+        "$schema": "http://cyclonedx.org/schema/bom-1.6.schema.json",
+        "bomFormat": "CycloneDX",
+        "specVersion": "1.6",
+        "serialNumber": format!("urn:uuid:{}", bill.uuid("cyclonedx")),
+        "version": 1,
+        "metadata": describe_metadata(bill),
+        "components": bill.items.iter().map(describe_item).collect::<Vec<_>>(),
+        "dependencies": dependencies,
+        // Windows itself consists of more than is listed.
+        "compositions": [{ "aggregate": "incomplete", "assemblies": [IMAGE] }],
+    })
+}
+
+fn describe_metadata(bill: &BillOfMaterials<'_>) -> Value {
+    let mut metadata = Map::new();
+    if let Some(time) = &bill.time {
+        metadata.insert("timestamp".to_owned(), json!(time));
+    }
+    let phase = if bill.baked.is_some() {
+        "build"
+    } else {
+        "pre-build"
+    };
+    metadata.insert("lifecycles".to_owned(), json!([{ "phase": phase }]));
+    metadata.insert(
+        "tools".to_owned(),
+        json!({ "components": [{
+            "type": "application",
+            "name": "imagegen",
+            "version": bill.program.version,
+            "properties": [property("imagegen:catalog", &format!("sha256:{}", bill.program.catalog))],
+        }] }),
+    );
+    metadata.insert("component".to_owned(), describe_image(bill));
+    Value::Object(metadata)
+}
+
+fn describe_image(bill: &BillOfMaterials<'_>) -> Value {
+    let lock = bill.lock;
+    let selection = &lock.selection;
+    let mut properties = vec![
+        property("imagegen:lock:sha256", &bill.lock_digest),
+        property(
+            "imagegen:target",
+            selection.target.as_deref().unwrap_or_default(),
+        ),
+        property(
+            "imagegen:windows",
+            selection.windows.as_deref().unwrap_or_default(),
+        ),
+        property("imagegen:kubernetes", lock.kubernetes.as_str()),
+    ];
+    if let Some(policy) = &lock.policy {
+        properties.push(property("imagegen:policy", &policy.name));
+        properties.push(property("imagegen:policy:sha256", &policy.sha256));
+    }
+    let mut hashes = Vec::new();
+    for artifact in list_built(bill.baked) {
+        properties.push(property(
+            "imagegen:image:id",
+            artifact["id"].as_str().unwrap_or_default(),
+        ));
+        for file in artifact["files"].as_array().into_iter().flatten() {
+            if let (Some(sha256), true) = (file["sha256"].as_str(), hashes.is_empty()) {
+                hashes.push(json!({ "alg": "SHA-256", "content": sha256 }));
+            }
+        }
+    }
+    let mut component = json!({
+        "type": "operating-system",
+        "bom-ref": IMAGE,
+        "name": bill.title(),
+        "version": bill.version(),
+        "properties": properties,
+    });
+    if !hashes.is_empty() {
+        component["hashes"] = Value::Array(hashes);
+    }
+    component
+}
+
+pub(super) fn list_built(baked: Option<&Value>) -> impl Iterator<Item = &Value> {
+    baked
+        .and_then(|baked| baked["artifacts"].as_array())
+        .into_iter()
+        .flatten()
+}
+
+fn property(name: &str, value: &str) -> Value {
+    json!({ "name": name, "value": value })
+}
+
+fn describe_item(item: &Item) -> Value {
+    let kind = match item.kind {
+        ItemKind::Application => "application",
+        ItemKind::ContainerImage => "container",
+        ItemKind::OperatingSystem => "operating-system",
+        // The specification has no type for an archive or an update: each is a file that is distributed.
+        ItemKind::Archive | ItemKind::File | ItemKind::Update => "file",
+    };
+    let mut fields = Map::new();
+    let mut put = |name: &str, value: Value| {
+        fields.insert(name.to_owned(), value);
+    };
+    put("type", json!(kind));
+    put("bom-ref", json!(item.id));
+    if let Some(supplier) = &item.supplier {
+        put("supplier", json!({ "name": supplier }));
+    }
+    put("name", json!(item.name));
+    if let Some(version) = &item.version {
+        put("version", json!(version));
+    }
+    if let Some(summary) = &item.summary {
+        put("description", json!(summary));
+    }
+    put(
+        "scope",
+        json!(if item.outside { "excluded" } else { "required" }),
+    );
+    let hashes: Vec<Value> = item.hashes.iter().map(describe_hash).collect();
+    if !hashes.is_empty() {
+        put("hashes", Value::Array(hashes.clone()));
+    }
+    if let Some(license) = &item.license {
+        put("licenses", json!([{ "expression": license }]));
+    }
+    for (name, value) in [("cpe", &item.cpe), ("purl", &item.purl)] {
+        if let Some(value) = value {
+            put(name, json!(value));
+        }
+    }
+    if let Some(purl) = &item.replaces {
+        put("pedigree", describe_pedigree(item, purl));
+    }
+    if let Some(url) = &item.url {
+        let mut reference = json!({ "type": "distribution", "url": url });
+        if !hashes.is_empty() {
+            reference["hashes"] = Value::Array(hashes);
+        }
+        put("externalReferences", json!([reference]));
+    }
+    put("properties", describe_properties(item));
+    if !item.members.is_empty() {
+        put(
+            "components",
+            item.members.iter().map(describe_item).collect(),
+        );
+    }
+    if !item.evidence.is_empty() {
+        put("evidence", describe_evidence(&item.evidence));
+    }
+    Value::Object(fields)
+}
+
+fn describe_hash((algorithm, digest): &(String, String)) -> Value {
+    let algorithm = algorithm.to_ascii_uppercase().replacen("SHA", "SHA-", 1);
+    json!({ "alg": algorithm, "content": digest })
+}
+
+fn describe_pedigree(item: &Item, purl: &str) -> Value {
+    json!({
+        "ancestors": [{ "type": "application", "name": item.name, "version": item.version, "purl": purl }],
+        "notes": "an override of the image definition puts other bytes in the place of the publisher's",
+    })
+}
+
+fn describe_properties(item: &Item) -> Value {
+    let mut properties = vec![property("imagegen:role", item.role.as_str())];
+    let sources = item.sources.iter();
+    properties.extend(sources.map(|source| property("imagegen:digest:source", source)));
+    Value::Array(properties)
+}
+
+/// Each proof is a method by which the identity of the bytes was established.
+fn describe_evidence(evidence: &[Evidence]) -> Value {
+    let mut methods = Vec::new();
+    let mut best = 0.0_f64;
+    for proof in evidence {
+        let confidence = match proof.verdict {
+            Verdict::Verified => 1.0,
+            Verdict::SignedTimeUnproven => 0.9,
+            Verdict::Absent | Verdict::Failed => 0.0,
+        };
+        best = best.max(confidence);
+        let technique = if proof.proof.is_signature() {
+            "attestation"
+        } else {
+            "hash-comparison"
+        };
+        let source = proof.source.as_deref().unwrap_or_default();
+        let value = format!(
+            "{} {} of {}: {} {source}",
+            proof.proof.as_str(),
+            proof.verdict.as_str(),
+            proof.subject,
+            proof.detail
+        );
+        methods.push(json!({
+            "technique": technique,
+            "confidence": confidence,
+            "value": value.trim_end(),
+        }));
+    }
+    json!({ "identity": [{ "field": "hash", "confidence": best, "methods": methods }] })
+}

@@ -1,0 +1,204 @@
+//! SPDX 2.3 (<https://spdx.github.io/spdx-spec/v2.3/>).
+
+use std::collections::BTreeSet;
+
+use serde_json::{Map, Value, json};
+
+use super::super::inventory::{Item, ItemKind};
+use super::BillOfMaterials;
+use super::cyclonedx::list_built;
+
+/// The format demands a time; that of a lockfile alone is the beginning of the epoch, as it has none.
+const NO_TIME: &str = "1970-01-01T00:00:00Z";
+const IMAGE: &str = "SPDXRef-image";
+const UNKNOWN: &str = "NOASSERTION";
+
+/// The bill as one JSON value.
+#[must_use]
+pub fn format_spdx(bill: &BillOfMaterials<'_>) -> Value {
+    let mut packages = vec![describe_image(bill)];
+    let mut relationships = vec![relate("SPDXRef-DOCUMENT", "DESCRIBES", IMAGE)];
+    let mut licenses = BTreeSet::new();
+    for item in &bill.items {
+        let id = format_id(&item.id);
+        relationships.push(match (item.kind, item.outside) {
+            (ItemKind::OperatingSystem, _) => relate(IMAGE, "DESCENDANT_OF", &id),
+            (ItemKind::ContainerImage, true) => relate(IMAGE, "DEPENDS_ON", &id),
+            (_, true) => relate(&id, "BUILD_TOOL_OF", IMAGE),
+            (_, false) => relate(IMAGE, "CONTAINS", &id),
+        });
+        packages.push(describe_package(item));
+        for member in &item.members {
+            relationships.push(relate(&id, "CONTAINS", &format_id(&member.id)));
+            packages.push(describe_package(member));
+        }
+        licenses.extend(item.license.iter().flat_map(|text| list_own_licenses(text)));
+    }
+    let mut document = json!({
+        "spdxVersion": "SPDX-2.3",
+        "dataLicense": "CC0-1.0",
+        "SPDXID": "SPDXRef-DOCUMENT",
+        "name": bill.title(),
+        "documentNamespace": format!("https://imagegen.dev/spdx/{}", bill.uuid("spdx")),
+        "creationInfo": {
+            "created": bill.time.as_deref().unwrap_or(NO_TIME),
+            "creators": [format!("Tool: imagegen-{}", bill.program.version)],
+            "comment": format!("made from the lockfile with SHA-256 {}", bill.lock_digest),
+        },
+        "packages": packages,
+        "relationships": relationships,
+    });
+    if !licenses.is_empty() {
+        document["hasExtractedLicensingInfos"] = licenses
+            .iter()
+            .map(|id| json!({ "licenseId": id, "name": id, "extractedText": UNKNOWN }))
+            .collect();
+    }
+    document
+}
+
+/// Identifiers of a license expression that are not on SPDX's list.
+fn list_own_licenses(expression: &str) -> Vec<String> {
+    expression
+        .split([' ', '(', ')'])
+        .filter(|word| word.starts_with("LicenseRef-"))
+        .map(str::to_owned)
+        .collect()
+}
+
+fn relate(from: &str, kind: &str, to: &str) -> Value {
+    json!({ "spdxElementId": from, "relationshipType": kind, "relatedSpdxElement": to })
+}
+
+/// Letters, digits, dots and hyphens; any other character as its code, so that two names stay apart.
+fn format_id(id: &str) -> String {
+    let mut text = "SPDXRef-".to_owned();
+    for character in id.chars() {
+        match character {
+            'A'..='Z' | 'a'..='z' | '0'..='9' | '.' => text.push(character),
+            '/' => text.push('-'),
+            other => text.push_str(&format!("-{:x}-", u32::from(other))),
+        }
+    }
+    text
+}
+
+fn describe_image(bill: &BillOfMaterials<'_>) -> Value {
+    let mut package = json!({
+        "SPDXID": IMAGE,
+        "name": bill.title(),
+        "versionInfo": bill.version(),
+        "downloadLocation": UNKNOWN,
+        "filesAnalyzed": false,
+        "licenseConcluded": UNKNOWN,
+        "licenseDeclared": UNKNOWN,
+        "copyrightText": UNKNOWN,
+        "primaryPackagePurpose": "OPERATING-SYSTEM",
+    });
+    let files = list_built(bill.baked).flat_map(|it| it["files"].as_array().into_iter().flatten());
+    let digest = files.filter_map(|file| file["sha256"].as_str()).next();
+    if let Some(digest) = digest {
+        package["checksums"] = json!([{ "algorithm": "SHA256", "checksumValue": digest }]);
+    }
+    package
+}
+
+fn describe_package(item: &Item) -> Value {
+    let mut fields = Map::new();
+    let mut put = |name: &str, value: Value| {
+        fields.insert(name.to_owned(), value);
+    };
+    put("SPDXID", json!(format_id(&item.id)));
+    put("name", json!(item.name));
+    if let Some(version) = &item.version {
+        put("versionInfo", json!(version));
+    }
+    if let Some(supplier) = &item.supplier {
+        put("supplier", json!(format!("Organization: {supplier}")));
+    }
+    put(
+        "downloadLocation",
+        json!(item.url.as_deref().unwrap_or(UNKNOWN)),
+    );
+    put("filesAnalyzed", json!(false));
+    let checksums: Vec<Value> = item
+        .hashes
+        .iter()
+        .map(|(algorithm, digest)| {
+            json!({ "algorithm": algorithm.to_ascii_uppercase(), "checksumValue": digest })
+        })
+        .collect();
+    if !checksums.is_empty() {
+        put("checksums", Value::Array(checksums));
+    }
+    put("licenseConcluded", json!(UNKNOWN));
+    put(
+        "licenseDeclared",
+        json!(item.license.as_deref().unwrap_or(UNKNOWN)),
+    );
+    put("copyrightText", json!(UNKNOWN));
+    if let Some(summary) = &item.summary {
+        put("summary", json!(summary));
+    }
+    if let Some(text) = format_proofs(item) {
+        put("sourceInfo", json!(text));
+    }
+    put("primaryPackagePurpose", json!(find_purpose(item.kind)));
+    let references = list_references(item);
+    if !references.is_empty() {
+        put("externalRefs", Value::Array(references));
+    }
+    Value::Object(fields)
+}
+
+fn find_purpose(kind: ItemKind) -> &'static str {
+    match kind {
+        ItemKind::Application => "APPLICATION",
+        ItemKind::Archive => "ARCHIVE",
+        ItemKind::ContainerImage => "CONTAINER",
+        ItemKind::File => "FILE",
+        ItemKind::OperatingSystem => "OPERATING-SYSTEM",
+        ItemKind::Update => "INSTALL",
+    }
+}
+
+/// Where the digests come from, and what was proven of the bytes.
+fn format_proofs(item: &Item) -> Option<String> {
+    let mut parts = Vec::new();
+    if let Some(purl) = &item.replaces {
+        parts.push(format!(
+            "an override puts these bytes in the place of {purl}"
+        ));
+    }
+    if !item.sources.is_empty() {
+        parts.push(format!("digest from {}", item.sources.join("; ")));
+    }
+    for proof in &item.evidence {
+        parts.push(format!(
+            "{} {}: {}",
+            proof.proof.as_str(),
+            proof.verdict.as_str(),
+            proof.detail
+        ));
+    }
+    (!parts.is_empty()).then(|| parts.join("\n"))
+}
+
+fn list_references(item: &Item) -> Vec<Value> {
+    let mut references = Vec::new();
+    if let Some(purl) = &item.purl {
+        references.push(json!({
+            "referenceCategory": "PACKAGE-MANAGER",
+            "referenceType": "purl",
+            "referenceLocator": purl,
+        }));
+    }
+    if let Some(cpe) = &item.cpe {
+        references.push(json!({
+            "referenceCategory": "SECURITY",
+            "referenceType": "cpe23Type",
+            "referenceLocator": cpe,
+        }));
+    }
+    references
+}

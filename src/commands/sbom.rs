@@ -1,0 +1,39 @@
+//! `imagegen sbom`.
+
+use crate::attest::sbom::{format_cyclonedx, format_spdx};
+use crate::cli::{SbomArgs, SourceArgs};
+use crate::diagnostic::Result;
+use crate::io::fs::{self, Scratch};
+use crate::model::choice::SbomFormat;
+use crate::model::json;
+use crate::records::{describe_image, list_bill, read_bill_sources, run_tool};
+use crate::ui::Printer;
+
+pub(super) fn run_sbom(args: &SbomArgs, sources: &SourceArgs, printer: &Printer) -> Result<()> {
+    let image = describe_image(&args.image, sources, printer)?;
+    let parts = read_bill_sources(&image, sources)?;
+    let bill = list_bill(&image, &parts);
+    let document = match args.form {
+        SbomFormat::Cyclonedx => format_cyclonedx(&bill),
+        SbomFormat::Spdx => format_spdx(&bill),
+    };
+    let text = json::format_json(&document);
+    if let Some(out) = &args.out {
+        fs::write_file(out, text.as_bytes())?;
+        printer.print_note(&format!("bill of materials: {}", out.display()));
+    } else {
+        printer.print_result(&document, || text.clone())?;
+    }
+    let Some(command) = &args.scan_command else {
+        return Ok(());
+    };
+    let scratch = Scratch::new("sbom")?;
+    // Scanners tell formats by their content; some look at the name first.
+    let name = match args.form {
+        SbomFormat::Cyclonedx => "bom.cdx.json",
+        SbomFormat::Spdx => "bom.spdx.json",
+    };
+    let path = scratch.path().join(name);
+    fs::write_file(&path, text.as_bytes())?;
+    run_tool("--scan-command", command, &path, printer)
+}

@@ -1,0 +1,291 @@
+//! What describes an image, read from where the user names it: a definition, a lockfile, a workspace, an
+//! `image.json`, a guest plan, or the same path in a commit of git.
+
+mod bill;
+mod git;
+mod tool;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::attest::diff::{ComponentNote, DescribedImage};
+use crate::catalog::Trees;
+use crate::cli::{LockUseArgs, SelectionArgs, SourceArgs};
+use crate::diagnostic::{InputError, Result};
+use crate::embedded::sha256_hex;
+use crate::guest::parse_guest_plan;
+use crate::io::fs;
+use crate::lock::Lock;
+use crate::model::json::parse_json;
+use crate::model::plan::Plan;
+use crate::selection::{
+    Definitions, predict_machine, read_input, read_sources, resolve_updated_plan,
+    resolve_viewed_plan,
+};
+use crate::ui::Printer;
+
+pub use bill::{BillSources, list_bill, read_bill_sources};
+pub use git::checkout_commit;
+pub use tool::{ToolError, run_and_collect, run_tool};
+
+const LOCK: &str = "imagegen.lock.json";
+const GUEST_PLAN: &str = "guest-plan.json";
+const IMAGE: &str = "image.json";
+
+/// Reads whatever a path names; the file's `schema` decides what it is.
+///
+/// # Errors
+/// The path cannot be read, or the definition is refused.
+pub fn describe_image(
+    path: &Path,
+    sources: &SourceArgs,
+    printer: &Printer,
+) -> Result<DescribedImage> {
+    let name = path.display().to_string();
+    if path.is_dir() {
+        if fs::is_file(&path.join(LOCK)) || fs::is_file(&path.join(IMAGE)) {
+            return describe_workspace(path, sources);
+        }
+        return describe_definition(path, sources, printer);
+    }
+    if name.contains('#') && !fs::is_file(path) {
+        return describe_definition(path, sources, printer);
+    }
+    let bytes = read_input("an image to compare", path)?;
+    match read_family(&bytes).as_str() {
+        "imagegen.dev/lock" => describe_lock(&name, &bytes, sources),
+        "imagegen.dev/guest-plan" => Ok(DescribedImage {
+            guest: Some(parse_guest_plan(&name, &bytes)?),
+            name,
+            ..DescribedImage::default()
+        }),
+        "imagegen.dev/image" => describe_baked(path, &bytes, sources),
+        "" => describe_definition(path, sources, printer),
+        other => Err(InputError::new(
+            format!("{name} describes no image: its schema is `{other}`"),
+            "name an image definition, a lockfile, a workspace, an `image.json` or a guest plan",
+        )
+        .into()),
+    }
+}
+
+/// The schema of a JSON file without its version; empty if it has none.
+fn read_family(bytes: &[u8]) -> String {
+    #[derive(Deserialize)]
+    struct Head {
+        #[serde(default)]
+        schema: String,
+    }
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    let head = serde_json::from_slice::<Head>(bytes).map_or_else(|_| String::new(), |it| it.schema);
+    head.rsplit_once('/')
+        .map_or(head.clone(), |(family, _)| family.to_owned())
+}
+
+/// The plan of a definition, with the lockfile beside it.
+fn describe_definition(
+    path: &Path,
+    sources: &SourceArgs,
+    printer: &Printer,
+) -> Result<DescribedImage> {
+    // A folder of several images is refused here, with their names.
+    let defined = Definitions::load(Some(path))?.require_one()?;
+    let trees = read_sources(sources, std::slice::from_ref(&defined))?;
+    let selection = SelectionArgs {
+        config: Some(path.to_owned()),
+        ..SelectionArgs::default()
+    };
+    let lock = LockUseArgs::default();
+    let (plan, _) = resolve_viewed_plan(&selection, &lock, &defined, &trees, printer)?;
+    let mut image = describe_plan(path.display().to_string(), &plan, &trees);
+    let is_build_time = |name: &String| plan.target.is_build_time(name);
+    let values = plan.selection.variables.iter();
+    image.build_time = Some(
+        values
+            .filter(|(name, _)| is_build_time(name))
+            .map(|(name, value)| (name.clone(), value.clone()))
+            .collect(),
+    );
+    Ok(image)
+}
+
+fn describe_plan(name: String, plan: &Plan, trees: &Trees) -> DescribedImage {
+    let lock = Lock::from_plan(plan);
+    let mut image = DescribedImage {
+        name,
+        notes: list_notes(&lock, &list_reasons(plan), trees),
+        lock: Some(lock),
+        ..DescribedImage::default()
+    };
+    match predict_machine(plan, trees) {
+        Ok((guest, _)) => image.guest = Some(guest.plan),
+        Err(error) => image.remarks.push(format!(
+            "the machine of {} is not known: {error}",
+            image.name
+        )),
+    }
+    image
+}
+
+/// A lockfile as it is, and the machine that this program makes of its selection.
+fn describe_lock(name: &str, bytes: &[u8], sources: &SourceArgs) -> Result<DescribedImage> {
+    let lock = Lock::decode(name, bytes)?;
+    let trees = read_sources(sources, &[])?;
+    let mut image = match resolve_of_lock(name, &lock, &trees) {
+        Ok(plan) => {
+            let mut image = describe_plan(name.to_owned(), &plan, &trees);
+            if lock.check_fresh(name, &plan).is_err() {
+                image.remarks.push(format!(
+                    "the machine of {name} is what this program makes of its selection; the lockfile is of another \
+                     catalog"
+                ));
+            }
+            image
+        }
+        Err(error) => DescribedImage {
+            name: name.to_owned(),
+            notes: list_notes(&lock, &BTreeMap::new(), &trees),
+            remarks: vec![format!("the machine of {name} is not known: {error}")],
+            ..DescribedImage::default()
+        },
+    };
+    image.lock = Some(lock);
+    Ok(image)
+}
+
+fn resolve_of_lock(name: &str, lock: &Lock, trees: &Trees) -> Result<Plan> {
+    lock.require_own_files(name, &trees.own_files)?;
+    let mut plan = resolve_updated_plan(&lock.selection, trees, lock.updated.clone())?;
+    lock.apply_pins(&mut plan);
+    plan.policy.clone_from(&lock.policy);
+    Ok(plan)
+}
+
+/// Lockfile, guest plan and result of a workspace, or of the folder that a build left.
+fn describe_workspace(folder: &Path, sources: &SourceArgs) -> Result<DescribedImage> {
+    let name = folder.display().to_string();
+    let read = |file: &str| fs::read_text_if_exists(&folder.join(file));
+    let title = |file: &str| folder.join(file).display().to_string();
+    let mut image = match read(LOCK)? {
+        Some(bytes) => {
+            let lock = Lock::decode(&title(LOCK), &bytes)?;
+            let trees = read_sources(sources, &[])?;
+            let reasons = resolve_of_lock(&title(LOCK), &lock, &trees)
+                .map(|plan| list_reasons(&plan))
+                .unwrap_or_default();
+            DescribedImage {
+                notes: list_notes(&lock, &reasons, &trees),
+                lock: Some(lock),
+                ..DescribedImage::default()
+            }
+        }
+        None => DescribedImage::default(),
+    };
+    image.name = name;
+    if let Some(bytes) = read(GUEST_PLAN)? {
+        image.guest = Some(parse_guest_plan(&title(GUEST_PLAN), &bytes)?);
+    }
+    if let Some(bytes) = read(IMAGE)? {
+        image.baked = Some(parse_json(&title(IMAGE), &bytes)?);
+    }
+    Ok(image)
+}
+
+/// An `image.json`, with the files beside it if they are those of its bake.
+fn describe_baked(path: &Path, bytes: &[u8], sources: &SourceArgs) -> Result<DescribedImage> {
+    let name = path.display().to_string();
+    let record: Value = parse_json(&name, bytes)?;
+    let folder = path.parent().unwrap_or(Path::new(""));
+    let lock = fs::read_text_if_exists(&folder.join(LOCK))?;
+    let is_own = lock.is_some_and(|lock| record["lock"] == sha256_hex(&lock).as_str());
+    let mut image = if is_own {
+        describe_workspace(folder, sources)?
+    } else {
+        DescribedImage {
+            remarks: vec![format!(
+                "components and machine of {name} are not compared: the lockfile of its bake is not beside it"
+            )],
+            ..DescribedImage::default()
+        }
+    };
+    image.name = name;
+    image.baked = Some(record);
+    Ok(image)
+}
+
+/// Reasons by component, as a plan has them.
+fn list_reasons(plan: &Plan) -> BTreeMap<String, String> {
+    let mut reasons = BTreeMap::new();
+    for group in &plan.groups {
+        for artifact in &group.artifacts {
+            reasons.insert(artifact.component.to_string(), group.reason.clone());
+        }
+    }
+    reasons
+}
+
+/// What the catalog says of the components of a lockfile.
+fn list_notes(
+    lock: &Lock,
+    reasons: &BTreeMap<String, String>,
+    trees: &Trees,
+) -> BTreeMap<String, ComponentNote> {
+    let mut notes = BTreeMap::new();
+    for artifact in &lock.artifacts {
+        let name = artifact.component.as_str();
+        let mut note = ComponentNote {
+            reason: reasons.get(name).cloned(),
+            ..ComponentNote::default()
+        };
+        // A lockfile of another catalog may have components that this one does not know.
+        if let Ok(component) = trees.catalog.load_component(name) {
+            note.release_notes = component.release_notes_url(&artifact.version);
+            note.summary = Some(component.summary.clone());
+            note.identity.clone_from(&component.identity);
+        }
+        notes.insert(name.to_owned(), note);
+    }
+    notes
+}
+
+/// Two sides of a comparison: two paths, or one path in a commit and in the working folder.
+///
+/// # Errors
+/// The commit cannot be read, or one of the paths.
+pub fn describe_pair(
+    from: &Path,
+    to: Option<&Path>,
+    base: Option<&str>,
+    sources: &SourceArgs,
+    printer: &Printer,
+) -> Result<(DescribedImage, DescribedImage)> {
+    let Some(base) = base else {
+        let to = to.unwrap_or(from);
+        return Ok((
+            describe_image(from, sources, printer)?,
+            describe_image(to, sources, printer)?,
+        ));
+    };
+    let (file, image) = split_image(from);
+    let checkout = checkout_commit(base, &file)?;
+    let earlier = PathBuf::from(format!("{}{image}", checkout.path().display()));
+    let mut earlier = describe_image(&earlier, sources, printer)?;
+    let shown = checkout.path().display().to_string();
+    for remark in &mut earlier.remarks {
+        *remark = remark.replace(&shown, &format!("{} at {base}", file.display()));
+    }
+    earlier.name = format!("{} at {base}", from.display());
+    Ok((earlier, describe_image(from, sources, printer)?))
+}
+
+/// `FILE#NAME` → the file and `#NAME`.
+fn split_image(path: &Path) -> (PathBuf, String) {
+    let text = path.display().to_string();
+    match text.rsplit_once('#') {
+        Some((file, name)) if !fs::is_file(path) => (PathBuf::from(file), format!("#{name}")),
+        _ => (path.to_owned(), String::new()),
+    }
+}

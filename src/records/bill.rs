@@ -1,0 +1,76 @@
+//! What a bill of materials needs beside the image: the Windows release of the catalog, and a time.
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::attest::diff::DescribedImage;
+use crate::attest::inventory::{WindowsIdentity, list_items};
+use crate::attest::sbom::BillOfMaterials;
+use crate::cli::SourceArgs;
+use crate::diagnostic::{InputError, Result};
+use crate::embedded::sha256_hex;
+use crate::lock::Lock;
+use crate::model::image_version::ImageVersion;
+use crate::model::program::ProgramVersion;
+use crate::selection::{read_source_date, read_sources};
+
+/// Everything of a bill but the image.
+#[derive(Debug)]
+pub struct BillSources {
+    lock: Lock,
+    windows: WindowsIdentity,
+    time: Option<String>,
+}
+
+/// # Errors
+/// The image has no lockfile, the catalog does not know its Windows release, or `SOURCE_DATE_EPOCH` is no time.
+pub fn read_bill_sources(image: &DescribedImage, sources: &SourceArgs) -> Result<BillSources> {
+    let Some(lock) = image.lock.clone() else {
+        let message = format!("{}: its lockfile is not beside it", image.name);
+        let remedy = "name the lockfile, or the folder `builds/VERSION` of the workspace";
+        return Err(InputError::new(message, remedy).into());
+    };
+    let trees = read_sources(sources, &[])?;
+    let release = lock.selection.windows.as_deref().unwrap_or_default();
+    let windows = trees.catalog.load_windows_release(release)?;
+    let finished = image
+        .baked
+        .as_ref()
+        .and_then(|baked| baked["finished"].as_str());
+    let time = match (finished, read_source_date()?) {
+        (Some(time), _) => Some(time.to_owned()),
+        (None, Some(ImageVersion::Time(seconds))) => format_time(seconds),
+        (None, _) => None,
+    };
+    Ok(BillSources {
+        lock,
+        windows: WindowsIdentity {
+            title: windows.title.clone(),
+            build: windows.build,
+            cpe: windows.cpe.clone(),
+        },
+        time,
+    })
+}
+
+/// Seconds since 1970 as `2026-01-31T00:00:00Z`.
+pub fn format_time(seconds: u64) -> Option<String> {
+    let time = der::DateTime::from_unix_duration(Duration::from_secs(seconds)).ok()?;
+    Some(time.to_string())
+}
+
+/// The bill of an image.
+#[must_use]
+pub fn list_bill<'a>(image: &'a DescribedImage, parts: &'a BillSources) -> BillOfMaterials<'a> {
+    let lock = &parts.lock;
+    let baked: Option<&Value> = image.baked.as_ref();
+    BillOfMaterials {
+        lock,
+        lock_digest: sha256_hex(lock.encode().as_bytes()),
+        items: list_items(image, lock, &parts.windows),
+        baked,
+        time: parts.time.clone(),
+        program: ProgramVersion::current(),
+    }
+}

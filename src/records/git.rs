@@ -1,0 +1,159 @@
+//! A commit of the user's repository, read with the user's git into a folder of its own.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use crate::diagnostic::{Classify, ErrorClass, InputError, Result};
+use crate::io::exec::{self, ExecError, Run, Stream};
+use crate::io::fs::Scratch;
+
+/// Something that git refused.
+#[derive(Debug, thiserror::Error)]
+pub enum GitError {
+    #[error("git {verb}: {message}")]
+    Failed { verb: String, message: String },
+    #[error(transparent)]
+    Exec(#[from] ExecError),
+}
+
+impl Classify for GitError {
+    fn class(&self) -> ErrorClass {
+        ErrorClass::Selection
+    }
+
+    fn remedies(&self) -> Vec<String> {
+        let remedy = match self {
+            Self::Failed { .. } => {
+                "name a commit, branch or tag of the repository, such as `origin/main`; a shallow clone has no other \
+                 commits"
+            }
+            Self::Exec(_) => "install git, or compare two files instead of `--base`",
+        };
+        vec![remedy.to_owned()]
+    }
+}
+
+/// The files of a commit. They go with the value.
+#[derive(Debug)]
+pub struct Checkout {
+    path: PathBuf,
+    _scratch: Scratch,
+}
+
+impl Checkout {
+    /// Where the file that was asked for lies.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+/// Writes the folder of a file, as a commit has it, into a new folder. Links become plain files.
+///
+/// # Errors
+/// Git is missing, the file is in no repository, or there is no such commit or file.
+pub fn checkout_commit(reference: &str, file: &Path) -> Result<Checkout> {
+    if reference.starts_with('-') || reference.is_empty() {
+        let message = format!("`{reference}` names no commit");
+        return Err(InputError::new(message, "give a commit, branch or tag").into());
+    }
+    let folder = if file.is_dir() {
+        file.to_owned()
+    } else {
+        match file.parent() {
+            Some(parent) if !parent.as_os_str().is_empty() => parent.to_owned(),
+            _ => PathBuf::from("."),
+        }
+    };
+    let scratch = Scratch::new("base")?;
+    let index = scratch.path().join("index");
+    let git = Git {
+        folder: &folder,
+        index: index.into_os_string(),
+    };
+    let commit = git.run(
+        "rev-parse",
+        &["--verify", "--quiet", &format!("{reference}^{{commit}}")],
+    )?;
+    let prefix = git.run("rev-parse", &["--show-prefix"])?;
+    // A definition names files below its own folder alone.
+    git.run(
+        "read-tree",
+        &[&format!("{}:{}", commit.trim(), prefix.trim())],
+    )?;
+    // The trailing slash makes the prefix a folder.
+    let target = format!("--prefix={}/tree/", scratch.path().display());
+    git.run("checkout-index", &["--all", "--quiet", &target])?;
+
+    let inner = scratch.path().join("tree");
+    let path = match file.file_name().filter(|_| !file.is_dir()) {
+        Some(name) => inner.join(name),
+        None => inner,
+    };
+    if !path.exists() {
+        let message = format!("{} does not exist in {reference}", file.display());
+        return Err(InputError::new(message, "name a path that the commit has").into());
+    }
+    Ok(Checkout {
+        path,
+        _scratch: scratch,
+    })
+}
+
+struct Git<'a> {
+    folder: &'a Path,
+    /// An index of its own: the user's stays as it is.
+    index: OsString,
+}
+
+impl Git<'_> {
+    /// Runs a command and returns what it printed.
+    fn run(&self, verb: &str, arguments: &[&str]) -> std::result::Result<String, GitError> {
+        let settings = ["-c", "core.symlinks=false", "-c", "core.autocrlf=false"];
+        // From the root: otherwise a command sees the working folder's part alone.
+        let top = if verb == "rev-parse" {
+            None
+        } else {
+            Some(self.find_top()?)
+        };
+        let run = Run {
+            program: PathBuf::from("git"),
+            arguments: settings
+                .into_iter()
+                .chain([verb])
+                .chain(arguments.iter().copied())
+                .map(OsString::from)
+                .collect(),
+            folder: top.unwrap_or_else(|| self.folder.to_owned()),
+            environment: BTreeMap::from([("GIT_INDEX_FILE".to_owned(), self.index.clone())]),
+            ..Run::default()
+        };
+        let (mut printed, mut message) = (String::new(), String::new());
+        let outcome = exec::run_program(&run, |stream, line| {
+            let text = match stream {
+                Stream::Stdout => &mut printed,
+                Stream::Stderr => &mut message,
+            };
+            text.push_str(line);
+            text.push('\n');
+        })?;
+        if outcome.success {
+            return Ok(printed);
+        }
+        let message = if message.trim().is_empty() {
+            format!("it refused {}", arguments.join(" "))
+        } else {
+            message.trim().replace('\n', "; ")
+        };
+        Err(GitError::Failed {
+            verb: verb.to_owned(),
+            message,
+        })
+    }
+
+    fn find_top(&self) -> std::result::Result<PathBuf, GitError> {
+        let top = self.run("rev-parse", &["--show-toplevel"])?;
+        Ok(PathBuf::from(top.trim_end_matches('\n')))
+    }
+}

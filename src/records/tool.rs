@@ -1,0 +1,108 @@
+//! Programs of the operator that get a document: a scanner, a signer.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use crate::diagnostic::{Classify, ErrorClass, InputError, Result};
+use crate::io::exec::{self, ExecError, Run, Stream};
+use crate::ui::Printer;
+
+/// A program of the operator that did not succeed.
+#[derive(Debug, thiserror::Error)]
+pub enum ToolError {
+    #[error("{flag}: `{program}` ended with exit code {code}")]
+    Failed {
+        flag: &'static str,
+        program: String,
+        code: i32,
+    },
+    #[error("{flag}: `{program}` was killed")]
+    Killed { flag: &'static str, program: String },
+    #[error("interrupted")]
+    Interrupted,
+    #[error(transparent)]
+    Exec(#[from] ExecError),
+}
+
+impl Classify for ToolError {
+    fn class(&self) -> ErrorClass {
+        match self {
+            Self::Failed { .. } | Self::Killed { .. } => ErrorClass::Verification,
+            Self::Interrupted => ErrorClass::Interrupted,
+            Self::Exec(error) => error.class(),
+        }
+    }
+
+    fn remedies(&self) -> Vec<String> {
+        match self {
+            Self::Failed { .. } => vec!["read what the program printed".to_owned()],
+            Self::Exec(_) => vec!["give the path of the program".to_owned()],
+            Self::Killed { .. } | Self::Interrupted => Vec::new(),
+        }
+    }
+}
+
+/// Runs a program over a file; its output goes to stderr. No shell is involved: the command is split at blanks, and
+/// `{}` stands for the file, which is the last argument otherwise.
+///
+/// # Errors
+/// The command is empty, the program cannot be started, or it fails.
+pub fn run_tool(flag: &'static str, command: &str, file: &Path, printer: &Printer) -> Result<()> {
+    run_and_collect(flag, command, file, |line| printer.print_foreign_line(line))?;
+    Ok(())
+}
+
+/// The same, and returns what the program wrote to stdout.
+///
+/// # Errors
+/// As [`run_tool`].
+pub fn run_and_collect(
+    flag: &'static str,
+    command: &str,
+    file: &Path,
+    mut on_line: impl FnMut(&str),
+) -> Result<String> {
+    let shown = file.display().to_string();
+    let mut words: Vec<String> = command
+        .split_whitespace()
+        .map(|word| word.replace("{}", &shown))
+        .collect();
+    if words.is_empty() {
+        let message = format!("{flag}: the command is empty");
+        return Err(
+            InputError::new(message, format!("write it as {flag} 'PROGRAM ARGUMENT'")).into(),
+        );
+    }
+    if !command.contains("{}") {
+        words.push(shown);
+    }
+    let program = words.remove(0);
+    let run = Run {
+        program: PathBuf::from(&program),
+        arguments: words.into_iter().map(OsString::from).collect(),
+        folder: PathBuf::from("."),
+        ..Run::default()
+    };
+    let mut printed = String::new();
+    let outcome = exec::run_program(&run, |stream, line| {
+        if stream == Stream::Stdout {
+            printed.push_str(line);
+            printed.push('\n');
+        }
+        on_line(line);
+    });
+    let outcome = outcome.map_err(ToolError::from)?;
+    if outcome.interrupted {
+        return Err(ToolError::Interrupted.into());
+    }
+    match outcome.code {
+        _ if outcome.success => Ok(printed),
+        Some(code) => Err(ToolError::Failed {
+            flag,
+            program,
+            code,
+        }
+        .into()),
+        None => Err(ToolError::Killed { flag, program }.into()),
+    }
+}

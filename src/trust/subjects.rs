@@ -1,0 +1,202 @@
+//! The one enumeration of an image's subjects, for a plan and for a lockfile.
+
+use serde_json::Value;
+
+use crate::lock::Lock;
+use crate::model::overrides::SCRIPTS;
+use crate::model::plan::{Plan, PlannedArtifact, PlannedPacker};
+use crate::model::policy::Role;
+use crate::model::selection::ImageDefinition;
+use crate::model::url::HttpUrl;
+use crate::model::value::{FileDigest, ImageReference, Sha256};
+use crate::model::variable::Variable;
+
+use super::subject::{Origin, SEARCH, Subject};
+
+/// What subjects come from.
+struct Parts<'a> {
+    artifacts: Vec<&'a PlannedArtifact>,
+    selection: &'a ImageDefinition,
+    images: &'a [ImageReference],
+    pause: &'a str,
+    certificates: Vec<&'a Sha256>,
+    /// Variables that name the base image.
+    base_image: Vec<(&'a str, &'a Value)>,
+    /// What the platform downloads by itself.
+    media: Vec<Subject<'a>>,
+    packer: Option<&'a PlannedPacker>,
+}
+
+/// All subjects of a plan, by role and then in the plan's order.
+#[must_use]
+pub fn list_subjects(plan: &Plan) -> Vec<Subject<'_>> {
+    let variables = &plan.target.variables;
+    let signing = plan.signing.iter();
+    let base_image = variables
+        .iter()
+        .filter(|variable| variable.base_image)
+        .filter_map(|variable| {
+            let value = plan.variables.get(&variable.name)?;
+            Some((variable.name.as_str(), value))
+        });
+    let media = variables
+        .iter()
+        .filter_map(|variable| list_downloaded(plan, variable));
+    list_parts(Parts {
+        artifacts: plan.artifacts().collect(),
+        selection: &plan.selection,
+        images: &plan.images,
+        pause: &plan.pause,
+        certificates: signing
+            .flat_map(|signing| &signing.certificates)
+            .map(|certificate| &certificate.sha256)
+            .collect(),
+        base_image: base_image.collect(),
+        media: media.collect(),
+        packer: plan.packer.as_ref(),
+    })
+}
+
+/// The subjects that a lockfile names. It knows neither certificates of a policy nor media that the platform downloads.
+#[must_use]
+pub fn list_lock_subjects(lock: &Lock) -> Vec<Subject<'_>> {
+    let base_image = lock.base_image.iter();
+    list_parts(Parts {
+        artifacts: lock.artifacts.iter().collect(),
+        selection: &lock.selection,
+        images: &lock.images,
+        pause: &lock.pause,
+        certificates: Vec::new(),
+        base_image: base_image
+            .map(|(name, value)| (name.as_str(), value))
+            .collect(),
+        media: Vec::new(),
+        packer: lock.packer.as_ref(),
+    })
+}
+
+fn list_parts(parts: Parts<'_>) -> Vec<Subject<'_>> {
+    let artifacts = parts.artifacts.iter().copied();
+    let mut subjects: Vec<Subject<'_>> = artifacts.map(Subject::from_artifact).collect();
+    subjects.extend(list_user_files(parts.selection));
+    subjects.extend(list_updates(parts.selection));
+    subjects.extend(list_images(&parts));
+    subjects.extend(list_scripts(parts.selection));
+    let certificates = parts.certificates.iter();
+    subjects.extend(certificates.map(|sha256| Subject {
+        digests: vec![FileDigest::Sha256((*sha256).clone())],
+        ..Subject::new(Role::Certificate, sha256.as_str(), Origin::Given)
+    }));
+    let base_image = parts.base_image.iter();
+    subjects.extend(base_image.map(|(name, value)| describe_base_image(name, value)));
+    subjects.extend(parts.media);
+    subjects.extend(parts.packer.into_iter().flat_map(list_build_tools));
+    subjects
+}
+
+fn list_user_files(selection: &ImageDefinition) -> impl Iterator<Item = Subject<'_>> {
+    selection.user_files().map(|file| {
+        // A plugin's file is `VENDOR~DRIVER/FILE`, an update is `KB…`.
+        let role = if file.name.contains('~') {
+            Role::VolumePlugin
+        } else {
+            Role::Update
+        };
+        Subject {
+            digests: vec![FileDigest::Sha256(file.sha256.clone())],
+            ..Subject::new(role, file.name, Origin::Url(file.url.to_string()))
+        }
+    })
+}
+
+/// Updates that Windows Update is asked for.
+fn list_updates(selection: &ImageDefinition) -> Vec<Subject<'_>> {
+    let Some(updates) = &selection.updates else {
+        return Vec::new();
+    };
+    let mut names: Vec<&str> = updates.kbs.iter().map(|kb| kb.as_str()).collect();
+    if !updates.categories.is_empty() {
+        names.push(SEARCH);
+    }
+    let origin = Origin::Platform("Windows Update".to_owned());
+    names
+        .into_iter()
+        .map(|name| Subject::new(Role::Update, name, origin.clone()))
+        .collect()
+}
+
+fn list_images<'a>(parts: &Parts<'a>) -> Vec<Subject<'a>> {
+    let mirrors = &parts.selection.mirrors;
+    let mut subjects = Vec::new();
+    for image in parts.images {
+        subjects.push(Subject {
+            outside: !parts.selection.container_images.contains(image),
+            ..Subject::from_image(image, mirrors)
+        });
+    }
+    // The node pulls it by its tag, unless the image holds it by a digest.
+    let carried = format!("{}@", parts.pause);
+    if !parts.images.iter().any(|image| image.starts_with(&carried)) {
+        subjects.push(Subject {
+            title: format!("pause image {}", parts.pause),
+            outside: true,
+            ..Subject::from_image(parts.pause, mirrors)
+        });
+    }
+    subjects
+}
+
+fn list_scripts(selection: &ImageDefinition) -> impl Iterator<Item = Subject<'_>> {
+    let scripts = selection
+        .overrides
+        .iter()
+        .filter(|(key, _)| key.starts_with(SCRIPTS));
+    scripts.filter_map(|(key, over)| {
+        let digest = FileDigest::Sha256(over.sha256.clone()?);
+        Some(Subject {
+            digests: vec![digest],
+            ..Subject::new(Role::GuestScript, key, Origin::Given)
+        })
+    })
+}
+
+fn describe_base_image<'a>(name: &str, value: &Value) -> Subject<'a> {
+    let text = value
+        .as_str()
+        .map_or_else(|| value.to_string(), str::to_owned);
+    let is_url = text.starts_with("http://") || text.starts_with("https://");
+    let origin = if is_url {
+        Origin::Url(text)
+    } else {
+        Origin::Platform(text)
+    };
+    Subject::new(Role::BaseImage, name, origin)
+}
+
+fn list_build_tools(packer: &PlannedPacker) -> Vec<Subject<'_>> {
+    let mut tools = vec![Subject {
+        title: format!("packer {}", packer.version),
+        ..Subject::new(Role::BuildTool, "packer", Origin::Catalog)
+    }];
+    for plugin in &packer.plugins {
+        let name = format!("packer-plugin-{}", plugin.name);
+        tools.push(Subject {
+            title: format!("{name} {}", plugin.version),
+            ..Subject::new(Role::BuildTool, name, Origin::Catalog)
+        });
+    }
+    tools
+}
+
+/// What the platform downloads by itself: installation media, a disc with drivers.
+fn list_downloaded<'a>(plan: &Plan, variable: &Variable) -> Option<Subject<'a>> {
+    let text = |name: &str| plan.variables.get(name).and_then(Value::as_str);
+    let sha256 = text(variable.sha256.as_ref()?).and_then(|digest| digest.parse().ok());
+    let url: HttpUrl = text(&variable.name)?.parse().ok()?;
+    let origin = Origin::Url(url.public_url().to_owned());
+    let digests = sha256.map(FileDigest::Sha256).into_iter().collect();
+    Some(Subject {
+        digests,
+        ..Subject::new(Role::Medium, &variable.name, origin)
+    })
+}

@@ -1,0 +1,180 @@
+//! Bills of materials: complete, the same each time, and valid by the formats' own libraries.
+
+use serde_json::Value;
+
+use crate::support::Test;
+
+use super::check_document;
+
+const SELECTION: &str =
+    "--target azure --k8s 1.36.4 --cni flannel-overlay --var image_version=20348.2966.241205";
+
+fn locked() -> Test {
+    let test = Test::new();
+    test.prints(&format!("render {SELECTION} --out w"));
+    test
+}
+
+fn find<'a>(bom: &'a Value, name: &str) -> &'a Value {
+    let components = bom["components"].as_array().expect("components");
+    components
+        .iter()
+        .find(|it| it["name"] == name)
+        .unwrap_or_else(|| panic!("no {name}"))
+}
+
+#[test]
+fn cyclonedx_has_every_subject() {
+    let test = locked();
+    let bom: Value = serde_json::from_str(&test.prints("sbom w/imagegen.lock.json")).expect("JSON");
+    assert_eq!(bom["specVersion"], "1.6");
+    let kubelet = find(&bom, "kubelet");
+    assert_eq!(
+        kubelet["purl"],
+        "pkg:golang/k8s.io/kubernetes@v1.36.4#cmd/kubelet"
+    );
+    assert_eq!(
+        kubelet["cpe"],
+        "cpe:2.3:a:kubernetes:kubernetes:1.36.4:*:*:*:*:*:*:*"
+    );
+    assert_eq!(kubelet["hashes"][0]["alg"], "SHA-256");
+    assert_eq!(kubelet["licenses"][0]["expression"], "Apache-2.0");
+    assert_eq!(kubelet["supplier"]["name"], "Kubernetes");
+    let windows = find(&bom, "Windows Server 2022");
+    assert_eq!(windows["type"], "operating-system");
+    assert!(
+        windows["cpe"]
+            .as_str()
+            .is_some_and(|it| it.contains("windows_server_2022:10.0.20348.2966:"))
+    );
+    // A program stands below the archive that it comes from.
+    let containerd = find(&bom, "containerd");
+    let programs = containerd["components"].as_array().expect("members");
+    assert!(
+        programs.iter().any(|it| it["name"] == "containerd.exe"),
+        "{containerd}"
+    );
+    // What only builds is there, and excluded.
+    assert_eq!(find(&bom, "packer")["scope"], "excluded");
+    // Every artifact of the lock is listed.
+    let lock: Value = serde_json::from_str(&test.text("w/imagegen.lock.json")).expect("JSON");
+    for artifact in lock["artifacts"].as_array().expect("artifacts") {
+        find(&bom, artifact["component"].as_str().expect("name"));
+    }
+    for image in lock["images"].as_array().expect("images") {
+        assert!(
+            find(&bom, image.as_str().expect("name"))["purl"]
+                .as_str()
+                .is_some_and(|it| it.starts_with("pkg:oci/"))
+        );
+    }
+    let scripts = find(&bom, "imagegen guest scripts");
+    assert!(
+        scripts["components"]
+            .as_array()
+            .is_some_and(|it| it.len() > 20)
+    );
+}
+
+#[test]
+fn the_same_lock_gives_the_same_bytes() {
+    let test = locked();
+    for format in ["cyclonedx", "spdx"] {
+        let line = format!("sbom w/imagegen.lock.json --as {format}");
+        let first = test.prints(&line);
+        assert_eq!(first, test.prints(&line), "{format}");
+        assert_eq!(
+            first,
+            test.prints(&format!("sbom w --as {format}")),
+            "{format}: the workspace"
+        );
+    }
+    // Another lock is another document.
+    let one: Value = serde_json::from_str(&test.prints("sbom w")).expect("JSON");
+    test.prints("render --target azure --k8s 1.36.3 --out v");
+    let other: Value = serde_json::from_str(&test.prints("sbom v")).expect("JSON");
+    assert_ne!(one["serialNumber"], other["serialNumber"]);
+}
+
+#[test]
+fn the_time_is_that_of_source_date_epoch() {
+    let test = locked().env("SOURCE_DATE_EPOCH", "1767225600");
+    let bom: Value = serde_json::from_str(&test.prints("sbom w")).expect("JSON");
+    assert_eq!(bom["metadata"]["timestamp"], "2026-01-01T00:00:00Z");
+    let spdx: Value = serde_json::from_str(&test.prints("sbom w --as spdx")).expect("JSON");
+    assert_eq!(spdx["creationInfo"]["created"], "2026-01-01T00:00:00Z");
+    let plain = locked().prints("--version");
+    assert!(!plain.is_empty());
+}
+
+#[test]
+fn an_override_has_the_package_that_it_replaces_in_its_pedigree() {
+    let digest = "ab".repeat(32);
+    let overrides = format!(
+        r#"{{"kubelet": {{"url": "https://example.com/kubelet.exe", "sha256": "{digest}"}}}}"#
+    );
+    let test = Test::new().file("o.json", &overrides);
+    test.prints("render --target host --k8s 1.36.4 --overrides o.json --out w");
+    let bom: Value = serde_json::from_str(&test.prints("sbom w")).expect("JSON");
+    let kubelet = find(&bom, "kubelet");
+    assert_eq!(
+        kubelet["purl"],
+        format!(
+            "pkg:generic/kubelet@1.36.4?checksum=sha256:{digest}&download_url=https:%2F%2Fexample.com%2Fkubelet.exe"
+        )
+    );
+    let ancestor = &kubelet["pedigree"]["ancestors"][0];
+    assert_eq!(
+        ancestor["purl"],
+        "pkg:golang/k8s.io/kubernetes@v1.36.4#cmd/kubelet"
+    );
+    // Vulnerabilities of the publisher's program are not those of other bytes.
+    assert!(kubelet["cpe"].is_null());
+}
+
+#[test]
+fn official_libraries_read_both_formats() {
+    let updates = r#"{"target": "azure", "kubernetes": "1.36.4", "cni": "flannel-overlay", "features": ["smb"],
+        "updates": {"kbs": ["KB5034439"]}}"#;
+    let test = Test::new().file("imagegen.json", updates);
+    for line in [
+        "render --config imagegen.json --out a",
+        "render --target host --k8s 1.20.0 --out b",
+        "render --target qemu --k8s 1.30.0 --windows 2019 --out c",
+    ] {
+        test.prints(line);
+    }
+    for folder in ["a", "b", "c"] {
+        for format in ["cyclonedx", "spdx"] {
+            let file = format!("{folder}.{format}.json");
+            test.prints(&format!("sbom {folder} --as {format} --out {file}"));
+            check_document(&test, &[format, &file]);
+        }
+    }
+}
+
+#[test]
+fn a_scanner_reads_the_bill_and_decides() {
+    let test = locked();
+    let ran = test.run_with("sbom w --out b.json --scan-command cat");
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains("\"bomFormat\": \"CycloneDX\""),
+        "{}",
+        ran.stderr
+    );
+    let mut command = test.command();
+    command.args([
+        "sbom",
+        "w",
+        "--out",
+        "b.json",
+        "--scan-command",
+        "grep -q nothing-of-this {}",
+    ]);
+    let output = command.output().expect("the program starts");
+    assert_eq!(output.status.code(), Some(5));
+    let ran = test.run_with("sbom w --out b.json --scan-command no-such-scanner");
+    assert!(ran.stderr.contains("no-such-scanner"), "{}", ran.stderr);
+    assert_ne!(ran.code, Some(0));
+}
