@@ -172,6 +172,7 @@ fn has_word(text: &str, word: &str) -> bool {
 /// Names of the Open Container Initiative, which a cloud has as well.
 const CONTAINER_STANDARD: &[&str] = &[
     "vnd.oci.",
+    "pkg:oci/",
     "oci layout",
     "oci-layout",
     "io::oci",

@@ -7,7 +7,7 @@ use crate::model::component::PayloadKind;
 use crate::model::evidence::Evidence;
 use crate::model::plan::PlannedArtifact;
 use crate::model::policy::Role;
-use crate::model::value::FileDigest;
+use crate::model::value::{FileDigest, Sha256};
 use crate::trust::{Origin, Subject, list_lock_subjects};
 
 use super::diff::{ComponentNote, DescribedImage};
@@ -222,7 +222,7 @@ fn describe_artifact(
         .members
         .iter()
         .map(|member| {
-            let sha256 = member.sha256.as_ref().map(|digest| digest.as_str());
+            let sha256 = member.sha256.as_ref().map(Sha256::as_str);
             let hashes = sha256.map(|digest| ("sha256".to_owned(), digest.to_owned()));
             Item {
                 id: format!("{}/{component}/{}", subject.role, member.member.as_str()),

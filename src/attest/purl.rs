@@ -96,12 +96,12 @@ fn append_qualifiers(purl: &mut String, qualifiers: &[(&str, String)]) {
     }
 }
 
-/// Percent-encodes everything but unreserved characters and the colon (purl-spec, "Character encoding").
+/// Percent-encodes everything but unreserved characters, the colon and the slash (purl-spec, "Character encoding").
 fn encode(text: &str) -> String {
     let mut encoded = String::new();
     for byte in text.bytes() {
         match byte {
-            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'.' | b'-' | b'_' | b'~' | b':' => {
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'.' | b'-' | b'_' | b'~' | b':' | b'/' => {
                 encoded.push(char::from(byte));
             }
             other => {
@@ -137,11 +137,11 @@ mod tests {
     fn images_keep_registry_tag_and_digest() {
         assert_eq!(
             format_image("localhost:5000/a/Pause:3.10@sha256:ab"),
-            "pkg:oci/pause@sha256:ab?repository_url=localhost:5000%2Fa%2FPause&tag=3.10"
+            "pkg:oci/pause@sha256:ab?repository_url=localhost:5000/a/Pause&tag=3.10"
         );
         assert_eq!(
             format_image("registry.k8s.io/pause"),
-            "pkg:oci/pause?repository_url=registry.k8s.io%2Fpause"
+            "pkg:oci/pause?repository_url=registry.k8s.io/pause"
         );
     }
 }

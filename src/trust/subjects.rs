@@ -8,7 +8,7 @@ use crate::model::plan::{Plan, PlannedArtifact, PlannedPacker};
 use crate::model::policy::Role;
 use crate::model::selection::ImageDefinition;
 use crate::model::url::HttpUrl;
-use crate::model::value::{FileDigest, ImageReference, Sha256};
+use crate::model::value::{FileDigest, ImageReference, KbId, Sha256};
 use crate::model::variable::Variable;
 
 use super::subject::{Origin, SEARCH, Subject};
@@ -114,7 +114,7 @@ fn list_updates(selection: &ImageDefinition) -> Vec<Subject<'_>> {
     let Some(updates) = &selection.updates else {
         return Vec::new();
     };
-    let mut names: Vec<&str> = updates.kbs.iter().map(|kb| kb.as_str()).collect();
+    let mut names: Vec<&str> = updates.kbs.iter().map(KbId::as_str).collect();
     if !updates.categories.is_empty() {
         names.push(SEARCH);
     }

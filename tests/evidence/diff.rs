@@ -215,7 +215,7 @@ fn a_path_is_compared_with_itself_in_a_commit() {
     };
     let test = Test::new()
         .file("images/node.json", &definition("1.36.3"))
-        .file("images/steps/50-own.json", STEP);
+        .file("images/steps/905-own.json", STEP);
     git(&test, "init -q -b main");
     git(&test, "add -A");
     git(&test, "commit -q -m one");

@@ -120,7 +120,7 @@ fn an_override_has_the_package_that_it_replaces_in_its_pedigree() {
     assert_eq!(
         kubelet["purl"],
         format!(
-            "pkg:generic/kubelet@1.36.4?checksum=sha256:{digest}&download_url=https:%2F%2Fexample.com%2Fkubelet.exe"
+            "pkg:generic/kubelet@1.36.4?checksum=sha256:{digest}&download_url=https://example.com/kubelet.exe"
         )
     );
     let ancestor = &kubelet["pedigree"]["ancestors"][0];

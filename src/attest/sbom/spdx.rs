@@ -1,6 +1,7 @@
 //! SPDX 2.3 (<https://spdx.github.io/spdx-spec/v2.3/>).
 
 use std::collections::BTreeSet;
+use std::fmt::Write as _;
 
 use serde_json::{Map, Value, json};
 
@@ -77,7 +78,10 @@ fn format_id(id: &str) -> String {
         match character {
             'A'..='Z' | 'a'..='z' | '0'..='9' | '.' => text.push(character),
             '/' => text.push('-'),
-            other => text.push_str(&format!("-{:x}-", u32::from(other))),
+            other => {
+                // Writing to a String cannot fail.
+                let _ = write!(text, "-{:x}-", u32::from(other));
+            }
         }
     }
     text
@@ -95,8 +99,9 @@ fn describe_image(bill: &BillOfMaterials<'_>) -> Value {
         "copyrightText": UNKNOWN,
         "primaryPackagePurpose": "OPERATING-SYSTEM",
     });
-    let files = list_built(bill.baked).flat_map(|it| it["files"].as_array().into_iter().flatten());
-    let digest = files.filter_map(|file| file["sha256"].as_str()).next();
+    let mut files =
+        list_built(bill.baked).flat_map(|it| it["files"].as_array().into_iter().flatten());
+    let digest = files.find_map(|file| file["sha256"].as_str());
     if let Some(digest) = digest {
         package["checksums"] = json!([{ "algorithm": "SHA256", "checksumValue": digest }]);
     }
