@@ -12,14 +12,14 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::attest::diff::{ComponentNote, DescribedImage};
+use crate::base::digest::sha256_hex;
+use crate::base::json::parse_json;
 use crate::catalog::Trees;
 use crate::cli::{LockUseArgs, SelectionArgs, SourceArgs};
 use crate::diagnostic::{InputError, Result};
-use crate::embedded::sha256_hex;
 use crate::guest::parse_guest_plan;
 use crate::io::fs;
 use crate::lock::Lock;
-use crate::model::json::parse_json;
 use crate::model::plan::Plan;
 use crate::selection::{
     Definitions, predict_machine, read_input, read_sources, resolve_updated_plan,

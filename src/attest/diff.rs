@@ -11,10 +11,10 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use crate::base::choice::DiffPart;
 use crate::lock::Lock;
-use crate::model::choice::DiffPart;
 use crate::model::component::ComponentIdentity;
-use crate::model::resource::GuestPlan;
+use crate::model::guest_plan::GuestPlan;
 
 pub use components::{ComponentChange, ComponentChangeKind};
 pub use fields::FieldChange;

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use crate::base::value::{FileDigest, Sha256};
 use crate::lock::Lock;
 use crate::model::component::PayloadKind;
 use crate::model::evidence::Evidence;
 use crate::model::plan::PlannedArtifact;
 use crate::model::policy::Role;
-use crate::model::value::{FileDigest, Sha256};
 use crate::trust::{Origin, Subject, list_lock_subjects};
 
 use super::diff::{ComponentNote, DescribedImage};

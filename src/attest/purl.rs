@@ -21,7 +21,7 @@ pub fn format_artifact(
         return purl;
     }
     if !overridden && !artifact.purl.starts_with("pkg:generic/") {
-        return artifact.purl.clone();
+        return lower_repository(&artifact.purl);
     }
     let mut qualifiers = Vec::new();
     if let Some(pin) = artifact.digest() {
@@ -36,6 +36,16 @@ pub fn format_artifact(
     );
     append_qualifiers(&mut purl, &qualifiers);
     purl
+}
+
+/// Names of GitHub are written in lower case (purl-spec, type `github`).
+fn lower_repository(purl: &str) -> String {
+    match purl.split_once('@') {
+        Some((name, rest)) if name.starts_with("pkg:github/") => {
+            format!("{}@{rest}", name.to_ascii_lowercase())
+        }
+        _ => purl.to_owned(),
+    }
 }
 
 /// `{goMajor}` stands for the suffix that a module of a major version from 2 on has in its path.

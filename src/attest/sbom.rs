@@ -5,9 +5,9 @@ mod spdx;
 
 use serde_json::Value;
 
-use crate::embedded::sha256_hex;
+use crate::base::digest::sha256_hex;
+use crate::base::program::ProgramVersion;
 use crate::lock::Lock;
-use crate::model::program::ProgramVersion;
 
 use super::inventory::Item;
 
@@ -29,7 +29,7 @@ pub struct BillOfMaterials<'a> {
 }
 
 impl BillOfMaterials<'_> {
-    /// `node image azure, Windows 2022, Kubernetes 1.36.4`
+    /// `node image TARGET, Windows 2022, Kubernetes 1.36.4`
     fn title(&self) -> String {
         let selection = &self.lock.selection;
         format!(

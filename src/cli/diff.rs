@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::model::choice::DiffPart;
+use crate::base::choice::DiffPart;
 
 #[derive(Debug, Args)]
 pub struct DiffArgs {

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::model::choice::SbomFormat;
+use crate::base::choice::SbomFormat;
 
 #[derive(Debug, Args)]
 pub struct SbomArgs {

@@ -1,9 +1,9 @@
 //! `imagegen diff`.
 
 use crate::attest::diff::{compare_images, format_markdown, format_text};
+use crate::base::choice::Format;
 use crate::cli::{DiffArgs, SourceArgs};
 use crate::diagnostic::{InputError, Result, classify};
-use crate::model::choice::Format;
 use crate::records::describe_pair;
 use crate::ui::Printer;
 

@@ -31,9 +31,9 @@ pub use context::run_command;
 use std::env;
 use std::path::Path;
 
+use crate::base::choice::Format;
 use crate::cli::{Cli, Command, Global, ImagesArgs, SelectionArgs};
 use crate::diagnostic::{Result, UsageError};
-use crate::model::choice::Format;
 use crate::ui::{Printer, Verbosity};
 
 use each::{ImageChoice, run_each};

@@ -1,11 +1,11 @@
 //! `imagegen sbom`.
 
 use crate::attest::sbom::{format_cyclonedx, format_spdx};
+use crate::base::choice::SbomFormat;
+use crate::base::json;
 use crate::cli::{SbomArgs, SourceArgs};
 use crate::diagnostic::Result;
 use crate::io::fs::{self, Scratch};
-use crate::model::choice::SbomFormat;
-use crate::model::json;
 use crate::records::{describe_image, list_bill, read_bill_sources, run_tool};
 use crate::ui::Printer;
 

@@ -7,12 +7,12 @@ use serde_json::Value;
 use crate::attest::diff::DescribedImage;
 use crate::attest::inventory::{WindowsIdentity, list_items};
 use crate::attest::sbom::BillOfMaterials;
+use crate::base::digest::sha256_hex;
+use crate::base::program::ProgramVersion;
 use crate::cli::SourceArgs;
 use crate::diagnostic::{InputError, Result};
-use crate::embedded::sha256_hex;
 use crate::lock::Lock;
 use crate::model::image_version::ImageVersion;
-use crate::model::program::ProgramVersion;
 use crate::selection::{read_source_date, read_sources};
 
 /// Everything of a bill but the image.

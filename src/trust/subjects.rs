@@ -2,14 +2,16 @@
 
 use serde_json::Value;
 
+use crate::base::url::HttpUrl;
+use crate::base::value::{FileDigest, ImageReference, Sha256};
 use crate::lock::Lock;
+use crate::model::definition::ImageDefinition;
 use crate::model::overrides::SCRIPTS;
 use crate::model::plan::{Plan, PlannedArtifact, PlannedPacker};
 use crate::model::policy::Role;
-use crate::model::selection::ImageDefinition;
-use crate::model::url::HttpUrl;
-use crate::model::value::{FileDigest, ImageReference, KbId, Sha256};
 use crate::model::variable::Variable;
+
+use crate::windows::value::KbId;
 
 use super::subject::{Origin, SEARCH, Subject};
 

@@ -235,7 +235,10 @@ fn a_path_is_compared_with_itself_in_a_commit() {
     );
     for (line, said) in [
         ("diff images/node.json --base nothing", "git rev-parse"),
-        ("diff images/node.json --base --exec", "--base"),
+        (
+            "diff images/node.json --base=--exec",
+            "`--exec` names no commit",
+        ),
         (
             "diff images/other.json --base HEAD",
             "does not exist in HEAD",

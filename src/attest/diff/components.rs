@@ -6,10 +6,10 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::base::choice::words;
+use crate::base::version::Version;
 use crate::lock::Lock;
-use crate::model::choice::words;
 use crate::model::plan::PlannedArtifact;
-use crate::model::version::Version;
 
 use super::DescribedImage;
 use super::fields::{FieldChange, compare_values};

@@ -6,8 +6,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::model::choice::words;
-use crate::model::resource::{GuestPlan, Identity, Resource};
+use crate::base::choice::words;
+use crate::model::guest_plan::GuestPlan;
+use crate::windows::resource::{Identity, Resource};
 
 use super::fields::{FieldChange, compare_values};
 
