@@ -91,6 +91,14 @@ try {
 . "$PSScriptRoot/engine/Tools.ps1"
 . $Platform
 
+# Text for whoever watches, also in a remote session, which does not carry what is written to the console
+# (https://github.com/PowerShell/PowerShell/issues/20054).
+function Write-Told {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [AllowEmptyString()] [string] $Text)
+    Write-Information -MessageData $Text -InformationAction Continue
+}
+
 # Whether an installation has made the folder: only administrators can write to it.
 function Test-Installed {
     [CmdletBinding()]
@@ -210,7 +218,7 @@ function Invoke-Part {
     & "$Destination/engine/Invoke-Plan.ps1" @arguments 6>&1 | ForEach-Object {
         $last = "$_"
         [IO.File]::AppendAllText($script:Log, "$last`r`n")
-        [Console]::Out.WriteLine($last)
+        Write-Told -Text $last
     }
     $outcome = @{ code = $LASTEXITCODE; restart = $false; error = "phase $Phase ended with $LASTEXITCODE" }
     if ($last.StartsWith('{')) {
@@ -280,10 +288,12 @@ try {
     if ($Destination -notmatch '^[A-Za-z]:\\.') { throw "the destination '$Destination' is no folder of a drive" }
     $plan = [IO.File]::ReadAllText("$PSScriptRoot/guest-plan.json") | ConvertFrom-Json
     $obstacles = @(Get-Obstacle -Plan $plan -FreeGB $MinimumFreeGB -Target $Destination)
-    foreach ($text in $obstacles) { [Console]::Out.WriteLine("imagegen: $text") }
-    if ($obstacles.Count -gt 0) { throw "$($obstacles.Count) obstacles: nothing was changed" }
+    foreach ($text in $obstacles) { Write-Told -Text "imagegen: $text" }
+    if ($obstacles.Count -gt 0) {
+        throw "$($obstacles.Count) obstacles, nothing was changed: $($obstacles -join '; ')"
+    }
     if ($Check) {
-        [Console]::Out.WriteLine("imagegen: nothing stops Kubernetes $($plan.kubernetes) on this machine")
+        Write-Told -Text "imagegen: nothing stops Kubernetes $($plan.kubernetes) on this machine"
         exit 0
     }
     Copy-Bundle -Target $Destination
@@ -308,7 +318,7 @@ try {
     }
     $code = $progress.exitCode
     if ($progress.error) { throw $progress.error }
-    [Console]::Out.WriteLine("imagegen: $($progress.state), exit code $code")
+    Write-Told -Text "imagegen: $($progress.state), exit code $code"
 } catch {
     Write-Reason -Root $script:Kept -Source 'Install.ps1' -Message $_.Exception.Message
 }

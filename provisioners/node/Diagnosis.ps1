@@ -53,6 +53,24 @@ function Select-NodeText {
     }
 }
 
+# A folder's files as an archive. 5.1 would put backslashes between folders by itself
+# (https://github.com/ansible-collections/community.windows/issues/442), which other systems take for part of a
+# name.
+function Save-Folder {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [string] $Folder, [Parameter(Mandatory)] [string] $Target)
+    $top = (Get-Item -LiteralPath $Folder).FullName
+    $zip = [IO.Compression.ZipFile]::Open($Target, 'Create')
+    try {
+        foreach ($file in Get-ChildItem -LiteralPath $top -Recurse -File) {
+            $name = $file.FullName.Substring($top.Length + 1).Replace('\', '/')
+            $null = [IO.Compression.ZipFileExtensions]::CreateEntryFromFile($zip, $file.FullName, $name)
+        }
+    } finally {
+        $zip.Dispose()
+    }
+}
+
 # Texts about this node as one archive. What could not be had is told in its place.
 function Save-Diagnosis {
     [CmdletBinding()]
@@ -72,7 +90,7 @@ function Save-Diagnosis {
             }
             Write-TextFile -Path "$folder/$($item.file)" -Content (Protect-Text -Text $text)
         }
-        [IO.Compression.ZipFile]::CreateFromDirectory($folder, $target)
+        Save-Folder -Folder $folder -Target $target
     } finally {
         if (Test-Path -LiteralPath $folder) { Remove-Item -LiteralPath $folder -Recurse -Force }
     }

@@ -48,7 +48,7 @@ function Expand-Payload {
     Clear-Folder -Path $next
     $copy = New-Partial -Target "$next.zip"
     try {
-        [IO.File]::Copy((Resolve-NativePath -Path $Payload), $copy)
+        Copy-File -From (Resolve-NativePath -Path $Payload) -To $copy
         $found = Get-Digest -Path $copy
         if ($found -cne $Sha256.ToLowerInvariant()) { throw "digest of $Payload is $found, expected is $Sha256" }
         [IO.Compression.ZipFile]::ExtractToDirectory($copy, $next)
@@ -79,8 +79,11 @@ function Assert-Replaceable {
     $plan = [IO.File]::ReadAllText("$next/guest-plan.json") | ConvertFrom-Json
     foreach ($path in @(Get-PlannedFile -Plan $plan)) {
         if (-not (Test-Path -LiteralPath $path -PathType Leaf)) { continue }
+        $native = Resolve-NativePath -Path $path
         try {
-            [IO.File]::Open((Resolve-NativePath -Path $path), 'Open', 'ReadWrite', 'None').Dispose()
+            Clear-ReadOnly -Path $native
+            # A service that has stopped says so before its process has ended.
+            Invoke-FileAction -Action { [IO.File]::Open($native, 'Open', 'ReadWrite', 'None').Dispose() }
         } catch {
             throw "$path cannot be replaced: $($_.Exception.GetBaseException().Message)"
         }
@@ -93,7 +96,7 @@ function Move-Payload {
     $null = [IO.Directory]::CreateDirectory($To)
     foreach ($name in 'engine', 'node', 'resources', 'guest-plan.json') {
         if (-not (Test-Path -LiteralPath "$From/$name")) { continue }
-        Move-Item -LiteralPath "$From/$name" -Destination "$To/$name"
+        Invoke-FileAction -Action { Move-Item -LiteralPath "$From/$name" -Destination "$To/$name" }
     }
 }
 
@@ -123,9 +126,10 @@ function Restore-Payload {
         if (-not (Test-Path -LiteralPath "$previous/$name")) { continue }
         $place = "$($script:Root)/$name"
         if (Test-Path -LiteralPath $place) {
-            Move-Item -LiteralPath $place -Destination "$(Get-PayloadFolder -Name 'next')/$name"
+            $back = "$(Get-PayloadFolder -Name 'next')/$name"
+            Invoke-FileAction -Action { Move-Item -LiteralPath $place -Destination $back }
         }
-        Move-Item -LiteralPath "$previous/$name" -Destination $place
+        Invoke-FileAction -Action { Move-Item -LiteralPath "$previous/$name" -Destination $place }
     }
     Write-NodeLine -Text 'the plan that was in use is in its place again'
 }

@@ -63,7 +63,7 @@ function Test-InstallRefusal {
     $world = New-BundleWorld -Source $Source
     Set-Simulation -Area 'os' -Name 'shell' -Value 'this is PowerShell 7.6.5'
     $run = Invoke-Installer -Folder "$world/bundle"
-    Assert-Run -Name 'another PowerShell is refused' -Run $run -Code 2 -Text '1 obstacles'
+    Assert-Run -Name 'another PowerShell is refused' -Run $run -Code 2 -Text 'this is PowerShell 7.6.5'
     Set-Simulation -Area 'os' -Name 'shell' -Value $null
     $run = Invoke-Installer -Folder "$world/bundle" -With @{ Destination = 'C:\' }
     Assert-Run -Name 'a drive is no destination' -Run $run -Code 2 -Text 'no folder of a drive'
