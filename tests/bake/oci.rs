@@ -95,7 +95,9 @@ fn check_requests(test: &Test, requests: &[Value]) {
         .as_str()
         .expect("user-data");
     let data = String::from_utf8(STANDARD.decode(data).expect("base64")).expect("UTF-8");
-    let scripts = test.text("o/winrm.ps1") + &test.text("o/account.ps1");
+    let scripts = ["winrm", "account", "token-filter"]
+        .map(|name| test.text(&format!("o/{name}.ps1")))
+        .concat();
     assert_eq!(data, format!("#ps1_sysnative\n{scripts}"));
 
     let made = &find("POST", "/images")["body"];

@@ -1,4 +1,9 @@
 @echo off
-rem Windows Setup runs this as SYSTEM when it is done. The task starts some minutes later, when Setup has ended.
-schtasks.exe /create /tn "imagegen disc" /xml C:\imagegen-disc\install-task.xml /f >> C:\Windows\Temp\imagegen-disc.log 2>&1
+rem Windows Setup runs this as SYSTEM when it is done, and ignores its exit code. The task starts some minutes later,
+rem when Setup has ended, and runs what lies in the folder as SYSTEM: before that only SYSTEM and administrators may
+rem write there.
+set log=C:\Windows\Temp\imagegen-disc.log
+icacls.exe C:\imagegen-disc /inheritance:r /grant:r *S-1-5-18:(OI)(CI)F *S-1-5-32-544:(OI)(CI)F >> %log% 2>&1
+if %errorlevel%==0 schtasks.exe /create /tn "imagegen disc" /xml C:\imagegen-disc\install-task.xml /f >> %log% 2>&1
+if not %errorlevel%==0 eventcreate.exe /t error /id 1 /l application /so imagegen /d "This machine does not become a node: see %log%" >> %log% 2>&1
 exit /b 0

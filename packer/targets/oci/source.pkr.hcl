@@ -37,7 +37,7 @@ source "oracle-oci" "node" {
 
   # The machine makes its own certificate, so no authority can sign it. The platform makes the password, and the plugin
   # asks for it. NTLM keeps it off the wire.
-  user_data      = "#ps1_sysnative\n${file("${path.root}/winrm.ps1")}${file("${path.root}/account.ps1")}"
+  user_data      = "#ps1_sysnative\n${file("${path.root}/winrm.ps1")}${file("${path.root}/account.ps1")}${file("${path.root}/token-filter.ps1")}"
   communicator   = "winrm"
   winrm_use_ssl  = true
   winrm_insecure = true

@@ -8,6 +8,8 @@ locals {
   #{% endif %}
   driver_paths = [
     "Program Files\\VMware\\VMware Tools\\Drivers\\pvscsi\\Win8\\amd64",
+    # Newer discs name this folder for Server 2022 (https://github.com/vmware/ansible-vsphere-gos-validation/pull/316).
+    "Program Files\\VMware\\VMware Tools\\Drivers\\pvscsi\\win10\\amd64",
     "Program Files\\VMware\\VMware Tools\\Drivers\\vmxnet3\\Win8\\amd64",
   ]
   commands = [{

@@ -24,6 +24,11 @@ source "googlecompute" "node" {
   winrm_timeout            = "30m"
   windows_password_timeout = "15m"
 
+  # Google's images run this at their first start (https://cloud.google.com/compute/docs/instances/startup-scripts/windows).
+  metadata = {
+    "sysprep-specialize-script-ps1" = file("${path.root}/token-filter.ps1")
+  }
+
   # The base image.
   source_image_family     = var.source_image_family
   source_image_project_id = var.source_image_projects

@@ -11,6 +11,7 @@ source "openstack" "node" {
 
   # cloudbase-init of the source image opens the listener with a certificate that the machine makes, so no authority
   # can sign it, and posts the password, encrypted with a key pair of this build. NTLM keeps it off the wire.
+  user_data      = "#ps1_sysnative\n${file("${path.root}/token-filter.ps1")}"
   communicator   = "winrm"
   winrm_use_ssl  = true
   winrm_insecure = true
