@@ -30,6 +30,7 @@ use crate::model::step::{Step, StepResource};
 use crate::windows::command_line::{command_line, split_words};
 use crate::windows::resource::Phase;
 use crate::windows::resource::{Desired, File, Resource, ResourceKind, Scope};
+use crate::windows::value::KbId;
 use serde::Deserialize as _;
 
 pub use facts::collect_facts;
@@ -96,6 +97,14 @@ pub struct AppliedStep {
     pub resources: usize,
 }
 
+/// An entry of `provisioners/updates.json`: an update that Windows Update offers and that fails to install.
+#[derive(Debug, Clone, serde::Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct FailingUpdate {
+    pub kb: KbId,
+    pub source: String,
+}
+
 /// Renders every step that applies.
 ///
 /// # Errors
@@ -108,7 +117,9 @@ pub fn render_guest(
     let situation = plan.situation();
     let paths: Value = read_json(provisioners, "paths.json")?;
     let sddl: Value = read_json(provisioners, "sddl.json")?;
-    let facts = collect_facts(plan, &situation, flags, paths, sddl)?;
+    let known: Vec<FailingUpdate> = read_json(provisioners, "updates.json")?;
+    let failing: Vec<KbId> = known.into_iter().map(|update| update.kb).collect();
+    let facts = collect_facts(plan, &situation, flags, paths, sddl, &failing)?;
     let renderer = Renderer::new(&facts, provisioners);
     let mut resources = Vec::new();
     let mut steps = Vec::new();

@@ -58,6 +58,10 @@ fn list_types() -> Vec<(&'static str, Schema)> {
         ("diff", schema_for!(crate::attest::diff::ImageDiff)),
         ("doctor", schema_for!(crate::preflight::DoctorOutput)),
         ("explanation", schema_for!(Vec<Explanation>)),
+        (
+            "failing-updates",
+            schema_for!(Vec<crate::guest::FailingUpdate>),
+        ),
         ("features", schema_for!(Features)),
         ("flags", schema_for!(FlagTable)),
         ("guest-plan", schema_for!(GuestPlan)),

@@ -474,6 +474,7 @@ fn d10_an_undefined_name_is_an_error() {
         "ports.json",
         "needs.json",
         "arguments.json",
+        "updates.json",
     ] {
         files.insert(
             path.to_owned(),
@@ -529,6 +530,7 @@ fn d12_a_check_of_what_nobody_installs_is_refused() {
         "ports.json",
         "needs.json",
         "arguments.json",
+        "updates.json",
     ] {
         files.insert(
             path.to_owned(),

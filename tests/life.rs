@@ -896,6 +896,7 @@ fn conditions_of_templates_name_facts() {
         &flags,
         parse("paths.json"),
         parse("sddl.json"),
+        &[],
     )
     .expect("facts");
     let condition =

@@ -21,6 +21,7 @@ use crate::model::signing::Signing;
 use crate::model::situation::Situation;
 use crate::model::variable::EVALUATION;
 use crate::windows::resource::UNPINNED;
+use crate::windows::value::KbId;
 
 use super::GuestError;
 use super::flags::{format_arguments, select_flags};
@@ -36,6 +37,7 @@ pub fn collect_facts(
     flags: &FlagTable,
     paths: Value,
     sddl: Value,
+    failing: &[KbId],
 ) -> Result<Value, GuestError> {
     let cache = paths
         .get("cache")
@@ -76,7 +78,7 @@ pub fn collect_facts(
     fact("images", json!(plan.images));
     fact("pull", json!(plan.delivery != Delivery::Media));
     fact("proxy", collect_proxy(&plan.proxy));
-    fact("updates", collect_updates(plan, &cache));
+    fact("updates", collect_updates(plan, &cache, failing));
     fact("volumePlugins", collect_volume_plugins(plan));
     fact("network", collect_network(plan.selection.network.as_ref()));
     fact("mirrors", collect_mirrors(plan));
@@ -196,7 +198,7 @@ fn collect_runtime(runtime: Runtime, version: &Version, situation: &Situation) -
 }
 
 /// Files by URL and digest; the search is a list with at most one entry, so that `each` can use it.
-fn collect_updates(plan: &Plan, cache: &str) -> Value {
+fn collect_updates(plan: &Plan, cache: &str, failing: &[KbId]) -> Value {
     let updates = plan.selection.updates.clone().unwrap_or_default();
     let files: Vec<Value> = updates
         .files
@@ -215,7 +217,9 @@ fn collect_updates(plan: &Plan, cache: &str) -> Value {
         .iter()
         .map(|category| category.id())
         .collect();
-    let search = json!({ "kbs": updates.kbs, "categories": categories });
+    let known = failing.iter().filter(|kb| !updates.except.contains(kb));
+    let except: Vec<&KbId> = updates.except.iter().chain(known).collect();
+    let search = json!({ "kbs": updates.kbs, "categories": categories, "except": except });
     let searches = !updates.kbs.is_empty() || !updates.categories.is_empty();
     json!({ "files": files, "searches": if searches { json!([search]) } else { json!([]) } })
 }

@@ -27,8 +27,11 @@ pub(super) fn find_directory(key: &str, platform: &Platform) -> Option<Children>
 
 /// Origin of the service, whether or not it is on this machine.
 pub(super) fn find_service_origin(name: &str, platform: &Platform) -> Option<ServiceOrigin> {
-    let mut services = platform.services.iter();
-    if services.any(|known| known.eq_ignore_ascii_case(name)) {
+    let mut names = platform
+        .services
+        .iter()
+        .flat_map(|service| [&service.name].into_iter().chain(&service.alternatives));
+    if names.any(|known| known.eq_ignore_ascii_case(name)) {
         return Some(ServiceOrigin::Platform);
     }
     find_inbox_service(name).map(ServiceOrigin::Windows)
@@ -37,7 +40,7 @@ pub(super) fn find_service_origin(name: &str, platform: &Platform) -> Option<Ser
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::target::PlatformDirectory;
+    use crate::model::target::{PlatformDirectory, PlatformService};
 
     #[test]
     fn the_platform_adds_its_own() {
@@ -46,7 +49,11 @@ mod tests {
                 path: r"C:\Agent".to_owned(),
                 writable: true,
             }],
-            services: vec!["CloudAgent".parse().expect("a name")],
+            services: vec![PlatformService {
+                name: "CloudAgent".parse().expect("a name"),
+                alternatives: vec!["OldAgent".parse().expect("a name")],
+                source: "derived: a test".to_owned(),
+            }],
             ..Platform::default()
         };
         for (platform, is_there) in [(&platform, true), (&Platform::default(), false)] {

@@ -31,6 +31,7 @@ words!(
         SddlInvalid = "sddl-invalid",
         ServiceProgramLater = "service-program-later",
         ServiceProgramMissing = "service-program-missing",
+        ServiceSettings = "service-settings",
         ServiceStartsTooEarly = "service-starts-too-early",
         ServiceUnknown = "service-unknown",
         SessionCut = "session-cut",

@@ -172,6 +172,9 @@ pub struct Updates {
     /// Searched for with Windows Update: every update of these categories.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub categories: Vec<UpdateCategory>,
+    /// Updates of the categories that are left out, beside those that are known to fail.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub except: Vec<KbId>,
 }
 
 /// An update as a file.

@@ -79,6 +79,9 @@ pub struct MachineTarget {
     /// The bundle has the plan's policies as files for the registry of a Windows that does not run yet.
     #[serde(default)]
     pub offline_policies: bool,
+    /// Folder out of which the machine is made, which goes when it is a node.
+    #[serde(default)]
+    pub source_folder: Option<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -204,12 +207,15 @@ pub struct Platform {
     pub directories: Vec<PlatformDirectory>,
     /// Services that exist before the build and must run when the image is sealed.
     #[serde(default)]
-    pub services: Vec<ServiceName>,
+    pub services: Vec<PlatformService>,
     /// Ports that the host uses and Windows must not hand out.
     #[serde(default)]
     pub excluded_ports: Vec<ExcludedPorts>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub blocked: Vec<BlockedAddress>,
+    /// Folders of extensions that the platform pushes by policy; the image is not sealed with one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub extension_folders: Vec<ExtensionFolder>,
     pub cloudbase_init: CloudbaseInit,
     /// Command of the platform's SetupComplete.cmd, which imagegen's file runs in one line before the first boot.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -220,12 +226,30 @@ pub struct Platform {
     pub source: String,
 }
 
+/// A service of the platform, by the names that it has in different releases: one of them must run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct PlatformService {
+    pub name: ServiceName,
+    #[serde(default)]
+    pub alternatives: Vec<ServiceName>,
+    pub source: String,
+}
+
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct PlatformDirectory {
     pub path: String,
     /// Whether ordinary users can write to new files in it.
     pub writable: bool,
+}
+
+/// A folder in which each extension of the platform has its own.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct ExtensionFolder {
+    pub path: String,
+    pub source: String,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -294,6 +318,14 @@ impl Target {
         }
     }
 
+    /// The machine's source folder, as a list that `each` can use.
+    fn source_folders(&self) -> Vec<&str> {
+        match &self.kind {
+            TargetKind::Machine(machine) => machine.source_folder.as_deref().into_iter().collect(),
+            TargetKind::Image(_) => Vec::new(),
+        }
+    }
+
     /// Facts for expressions of the guest's steps, as `target`. Every name is always defined.
     pub fn facts(&self) -> Value {
         let platform = self
@@ -307,6 +339,7 @@ impl Target {
             "services": platform.services,
             "excludedPorts": platform.excluded_ports,
             "blocked": platform.blocked,
+            "extensionFolders": platform.extension_folders,
             "directSetup": if platform.setup_command.is_none() { vec!["SetupComplete.cmd"] } else { Vec::new() },
             "setupCommands": platform.setup_command.iter().collect::<Vec<_>>(),
             "cloudbaseInit": platform.cloudbase_init,
@@ -315,6 +348,7 @@ impl Target {
             "winrmTransport": session.map(|(transport, _)| transport),
             "winrmPort": session.map_or(0, |(transport, _)| listener_port(transport)),
             "finish": self.image().map_or("", ImageTarget::finish),
+            "sourceFolders": self.source_folders(),
             "sealAgents": self.image().map(ImageTarget::seal_agents).unwrap_or_default(),
         })
     }

@@ -260,6 +260,23 @@ const BREAKS: &[Break] = &[
     (Rule::ServiceProgramMissing, |plan| {
         plan.remove("kubernetes/kubelet");
     }),
+    (Rule::ServiceSettings, |plan| {
+        plan.set("kubelet/service", "environment", json!(["HTTP_PROXY"]));
+    }),
+    (Rule::ServiceSettings, |plan| {
+        plan.set("kubelet/service", "dependsOn", json!([]));
+    }),
+    (Rule::ServiceSettings, |plan| {
+        plan.set("containerd/service", "failureResetSeconds", 900);
+        plan.set("containerd/service", "failureActions", json!([]));
+    }),
+    (Rule::ServiceSettings, |plan| {
+        let properties = json!({
+            "key": r"HKLM:\SYSTEM\CurrentControlSet\Services\kubelet", "valueName": "Environment",
+            "ensure": "present", "kind": "MultiString", "data": [],
+        });
+        plan.add("x/environment", "install", "registryValue", properties);
+    }),
     (Rule::ServiceStartsTooEarly, |plan| {
         plan.set("kubelet/service", "startType", "auto");
     }),
@@ -270,6 +287,9 @@ const BREAKS: &[Break] = &[
     }),
     (Rule::ServiceUnknown, |plan| {
         plan.set("checks/containerd", "serviceName", "containred");
+    }),
+    (Rule::ServiceUnknown, |plan| {
+        plan.set("checks/containerd", "alternatives", json!(["containred"]));
     }),
     (Rule::ServiceUnknown, |plan| {
         plan.set("cloudbase/package", "url", "https://dl.example/other.msi");
@@ -479,6 +499,9 @@ const VARIATIONS: &[fn(&mut Plan)] = &[
         let stopped = json!({"serviceName": "containerd", "ensure": "present", "state": "stopped"});
         plan.add("early/stopped", "test", "service", stopped);
     },
+    // No variables are no value, and a platform's agent has one of several names.
+    |plan| plan.set("kubelet/service", "environment", json!([])),
+    |plan| plan.set("checks/containerd", "alternatives", json!(["HNS"])),
     // A wrapper's command line that others complete.
     |plan| wrapped(plan, "ExpandString", FLAGS),
     // Services that depend on what starts on demand, and ports of programs that are not there.

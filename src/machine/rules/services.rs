@@ -2,7 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use crate::windows::resource::{AssertionCheck, Msi, ResourceKind, Service, StartType};
+use crate::windows::resource::{
+    AssertionCheck, Msi, RegistryData, RegistryValue, ResourceKind, Service, ServiceSettings,
+    StartType,
+};
 
 use super::super::command::Command;
 use super::super::expect::PackageService;
@@ -30,17 +33,84 @@ pub(super) fn check_programs(context: &Context<'_>, problems: &mut Problems<'_>)
         }
     }
     for resource in context.resources {
-        if let ResourceKind::Assertion(it) = &resource.kind
-            && let AssertionCheck::Service {
-                service_name: name, ..
-            } = &it.check
-            && !is_known(context, name)
-        {
-            let message = format!("checks service `{name}`, which no resource creates");
-            let remedy = "correct the name, or create the service";
-            problems.add_problem(Rule::ServiceUnknown, resource, message, remedy);
+        let ResourceKind::Assertion(it) = &resource.kind else {
+            continue;
+        };
+        let AssertionCheck::Service {
+            service_name,
+            alternatives,
+            ..
+        } = &it.check
+        else {
+            continue;
+        };
+        for name in [service_name].into_iter().chain(alternatives) {
+            if !is_known(context, name) {
+                let message = format!("checks service `{name}`, which no resource creates");
+                let remedy = "correct the name, or create the service";
+                problems.add_problem(Rule::ServiceUnknown, resource, message, remedy);
+            }
         }
     }
+}
+
+/// Settings that the service manager refuses or forgets: it starts no service whose list of variables is empty
+/// (<https://github.com/kardianos/service/issues/328>), keeps no reset period without actions, and takes no
+/// dependencies for no change (<https://github.com/golang/go/issues/73494>).
+pub(super) fn check_settings(context: &Context<'_>, problems: &mut Problems<'_>) {
+    for resource in context.resources {
+        let faults = match &resource.kind {
+            ResourceKind::Service(it) => it.desired.present().map(find_faults).unwrap_or_default(),
+            ResourceKind::RegistryValue(it) if empties_environment(it) => vec![(
+                "gives a service an empty `Environment`, with which it does not start".to_owned(),
+                "set `ensure` to `absent`, or give a variable",
+            )],
+            _ => continue,
+        };
+        for (message, remedy) in faults {
+            problems.add_problem(Rule::ServiceSettings, resource, message, remedy);
+        }
+    }
+}
+
+/// What is wrong with the settings of a service, each with its remedy.
+fn find_faults(settings: &ServiceSettings) -> Vec<(String, &'static str)> {
+    let mut faults = Vec::new();
+    for variable in settings.environment.iter().flatten() {
+        let name = variable.split_once('=').map_or("", |(name, _)| name);
+        if name.is_empty() {
+            faults.push((
+                format!("has the variable `{variable}`, which is no `NAME=value`"),
+                "write `NAME=value`; an empty list removes all variables",
+            ));
+        }
+    }
+    if settings.depends_on.as_ref().is_some_and(Vec::is_empty) {
+        faults.push((
+            "has an empty `dependsOn`, which the service manager takes for no change".to_owned(),
+            "remove `dependsOn`, or name a service",
+        ));
+    }
+
+    let resets = settings.failure_reset_seconds.unwrap_or_default() > 0;
+    let mut actions = settings.failure_actions.iter().flatten();
+    if resets && actions.next().is_none() {
+        faults.push((
+            "has `failureResetSeconds` without `failureActions`, and Windows keeps neither"
+                .to_owned(),
+            "give `failureActions`, or remove `failureResetSeconds`",
+        ));
+    }
+    faults
+}
+
+/// Whether a registry value is a service's list of variables, and has none.
+fn empties_environment(value: &RegistryValue) -> bool {
+    let key = value.key.to_lowercase();
+    let is_environment = key.contains(r"\currentcontrolset\services\")
+        && value.value_name.eq_ignore_ascii_case("Environment");
+    let data = value.desired.present().map(|present| &present.data);
+    is_environment && matches!(data, Some(RegistryData::MultiString(lines)) if lines.is_empty())
 }
 
 fn check_program(

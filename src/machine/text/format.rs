@@ -119,10 +119,14 @@ pub(super) fn format_assertion(it: &Assertion) -> String {
         }
         AssertionCheck::Service {
             service_name,
+            alternatives,
             state,
         } => {
+            let mut names = vec![service_name.as_str()];
+            names.extend(alternatives.iter().map(|name| name.as_str()));
             format!(
-                "service {service_name} is {}",
+                "service {} is {}",
+                names.join(" or "),
                 state.map_or("there", ServiceState::as_str)
             )
         }

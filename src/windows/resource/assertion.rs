@@ -32,9 +32,12 @@ pub enum AssertionCheck {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pattern: Option<String>,
     },
-    /// `serviceName` is in `state`.
+    /// `serviceName`, or one of the `alternatives`, is in `state`. It may get there while the resource has time.
     Service {
         service_name: ServiceName,
+        /// Names of the same service in other releases of its package.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        alternatives: Vec<ServiceName>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         state: Option<ServiceState>,
     },
@@ -68,6 +71,7 @@ impl ResourceType for Assertion {
                 "arguments",
                 "pattern",
                 "serviceName",
+                "alternatives",
                 "state",
                 "build",
                 "revision",

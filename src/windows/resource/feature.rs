@@ -40,6 +40,9 @@ pub struct WindowsUpdate {
     pub kbs: Vec<KbId>,
     /// Ids of categories: their names are in the language of the system.
     pub categories: Vec<String>,
+    /// Updates that are left out, unless `kbs` names them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub except: Vec<KbId>,
 }
 
 impl ResourceType for WindowsFeature {
