@@ -5,6 +5,7 @@
 
 mod analyzer;
 mod kept;
+mod laws;
 mod programs;
 mod redirects;
 mod rules;

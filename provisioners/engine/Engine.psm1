@@ -87,6 +87,21 @@ function Invoke-Resource {
     $entry
 }
 
+# First boot runs once, while services of Windows and of the platform start and stop by themselves: what fails is
+# tried again until the time of the resource is over.
+function Invoke-Patiently {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] $Resource)
+    $clock = [Diagnostics.Stopwatch]::StartNew()
+    while ($true) {
+        $entry = Invoke-Resource -Resource $Resource -Mode 'apply'
+        $isOver = $clock.Elapsed.TotalSeconds + 5 -ge $Resource.timeoutSeconds
+        if ($entry.result -ne 'failed' -or $isOver) { return $entry }
+        Write-Line -Text "$($entry.name) is tried again: $($entry.error)"
+        Start-Sleep -Seconds 5
+    }
+}
+
 # Applies one phase, up to the first failure. Done work is found done, so it can be run again at any time.
 # At the first start of a clone one failure must not keep other ways in open, so all of firstboot is applied.
 function Invoke-Phase {
@@ -113,7 +128,11 @@ function Invoke-Phase {
     $place = 0
     foreach ($resource in $resources) {
         $place++
-        $entry = Invoke-Resource -Resource $resource -Mode 'apply'
+        if ($Phase -eq 'firstboot') {
+            $entry = Invoke-Patiently -Resource $resource
+        } else {
+            $entry = Invoke-Resource -Resource $resource -Mode 'apply'
+        }
         Add-JournalLine -Entry $entry
         Write-Entry -Entry $entry -Place "$place/$($resources.Count)"
         # Features and updates refuse to go on while Windows waits for a restart: the phase is run again after it.

@@ -49,13 +49,52 @@ function Get-ByteDigest {
     (Get-FileHash -InputStream $stream -Algorithm SHA256 -ErrorAction Stop).Hash.ToLowerInvariant()
 }
 
+# Does something with files. Scanners and programs that are ending hold a file for a moment, so it is tried again
+# for some seconds (as golang/go@8aaaa36 src/cmd/internal/robustio/robustio_windows.go).
+function Invoke-FileAction {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [scriptblock] $Action)
+    $held = [Diagnostics.Stopwatch]::StartNew()
+    while ($true) {
+        try {
+            return & $Action
+        } catch {
+            $cause = $_.Exception.GetBaseException()
+            $isHeld = $cause -is [IO.IOException] -or $cause -is [UnauthorizedAccessException]
+            if (-not $isHeld -or $held.Elapsed.TotalSeconds -ge 5) { throw }
+        }
+        Start-Sleep -Milliseconds 250
+    }
+}
+
+# tar.exe marks members as read-only that their owner could not write, copies keep the mark, and Windows neither
+# replaces nor deletes such a file (libarchive/libarchive@0483f5d libarchive/archive_write_disk_windows.c,
+# la_chmod).
+function Clear-ReadOnly {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [string] $Path)
+    if (-not [IO.File]::Exists($Path)) { return }
+    $mark = [IO.FileAttributes]::ReadOnly
+    $attributes = [IO.File]::GetAttributes($Path)
+    if (($attributes -band $mark) -eq $mark) { [IO.File]::SetAttributes($Path, ($attributes -bxor $mark)) }
+}
+
+# A copy that can be written to and replaced.
+function Copy-File {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [string] $From, [Parameter(Mandatory)] [string] $To)
+    [IO.File]::Copy($From, $To, $true)
+    Clear-ReadOnly -Path $To
+}
+
 # A file appears under its final name only by a move within its folder, where it also inherited its access.
 function Move-Partial {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [string] $Target)
     $native = Resolve-NativePath -Path $Target
     try {
-        Move-File -From "$native.partial" -To $native
+        Clear-ReadOnly -Path $native
+        Invoke-FileAction -Action { Move-File -From "$native.partial" -To $native }
     } catch {
         if ([IO.File]::Exists("$native.partial")) { [IO.File]::Delete("$native.partial") }
         throw "$Target cannot be replaced: $($_.Exception.GetBaseException().Message)"
@@ -69,6 +108,7 @@ function New-Partial {
     param([Parameter(Mandatory)] [string] $Target)
     $native = Resolve-NativePath -Path $Target
     $null = [IO.Directory]::CreateDirectory([IO.Path]::GetDirectoryName($native))
+    Clear-ReadOnly -Path "$native.partial"
     [IO.File]::Delete("$native.partial")
     "$native.partial"
 }
@@ -92,7 +132,10 @@ function Remove-Tree {
         foreach ($inner in Get-ChildItem -LiteralPath $native -Force) { Remove-Tree -Path $inner.FullName }
     }
     if (-not $link) { $item.Attributes = [IO.FileAttributes]::Normal }
-    if ($item.PSIsContainer) { [IO.Directory]::Delete($native, $false) } else { [IO.File]::Delete($native) }
+    $isFolder = $item.PSIsContainer
+    Invoke-FileAction -Action {
+        if ($isFolder) { [IO.Directory]::Delete($native, $false) } else { [IO.File]::Delete($native) }
+    }
 }
 
 # UTF-8 without byte order mark, line ends as given.
@@ -158,7 +201,7 @@ function Copy-TarMember {
             $found = "$folder/$($item.member)"
             if (-not [IO.File]::Exists($found)) { throw "$Archive holds no $($item.member)" }
             $partial = New-Partial -Target $item.path
-            [IO.File]::Copy($found, $partial, $true)
+            Copy-File -From $found -To $partial
             Confirm-Member -Item $item -Partial $partial
             Move-Partial -Target $item.path
         }

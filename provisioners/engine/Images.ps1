@@ -20,6 +20,21 @@ function Invoke-ImageProgram {
     if ($result.exitCode -ne 0) { throw "$Program exited with $($result.exitCode): $($result.output.Trim())" }
 }
 
+# Registries and networks fail for a moment: five tries, as AgentBaker@06836ee and
+# kubernetes-sigs/image-builder have. A full disk stays full.
+function Invoke-ImagePull {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [string] $Program, [Parameter(Mandatory)] [string[]] $Arguments)
+    for ($try = 1; $try -lt 5; $try++) {
+        $result = Invoke-Program -Program $Program -Arguments $Arguments
+        if ($result.exitCode -eq 0) { return }
+        if ($result.output -match 'not enough space|no space left') { break }
+        $null = Get-TimeLeft -Doing "$Program was pulling: $($result.output.Trim())"
+        Start-Sleep -Seconds $try
+    }
+    Invoke-ImageProgram -Program $Program -Arguments $Arguments
+}
+
 # `images check` reads the store itself: one row per image with its name, digest and whether all of its content is
 # there.
 function Get-ContainerdImage {
@@ -60,7 +75,7 @@ function Add-DockerImage {
     param([Parameter(Mandatory)] [hashtable] $Image, [AllowNull()] [hashtable] $Content,
         [Parameter(Mandatory)] [string] $Program)
     if ($null -eq $Content) {
-        Invoke-ImageProgram -Program $Program -Arguments @('pull', $Image.pinned)
+        Invoke-ImagePull -Program $Program -Arguments @('pull', $Image.pinned)
         if ($Image.name -cne $Image.pinned) {
             Invoke-ImageProgram -Program $Program -Arguments @('tag', $Image.pinned, $Image.name)
         }

@@ -63,24 +63,73 @@ function ConvertFrom-FailureAction {
     @{ resetSeconds = [BitConverter]::ToUInt32($bytes, 0); actions = $actions }
 }
 
-# Waits, in the time of the resource in hand, until a service is running or stopped. A service that stops while
-# it starts is started up to three times, because something that it needs may start later.
+# Variables of a service alone. An empty list of the registry is none that a plan could hold.
+function Get-ServiceEnvironment {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [string] $Name)
+    $found = Get-RegistryValue -Key (Get-ServiceKey -Name $Name) -Name 'Environment'
+    if ($null -eq $found) { return }
+    $variables = @($found.data | Where-Object { $_ })
+    if ($variables.Count -eq 0) { return 'an empty list, with which the service does not start' }
+    $variables
+}
+
+# With an empty list in the registry the service manager refuses each start of the service with error 87
+# (https://github.com/kardianos/service/issues/328, pull/331), so that no variables are no value.
+function Set-ServiceEnvironment {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [string] $Name, [AllowEmptyCollection()] [string[]] $Variables = @())
+    $key = Get-ServiceKey -Name $Name
+    if ($Variables.Count -gt 0) {
+        Set-RegistryValue -Key $key -Name 'Environment' -Kind 'MultiString' -Data $Variables
+    } elseif ($null -ne (Get-RegistryValue -Key $key -Name 'Environment')) {
+        Remove-RegistryValue -Key $key -Name 'Environment'
+    }
+}
+
+# Asks for a state, and for that of services that depend on this one first: Stop-Service waits 30 s for each of
+# them and throws then (dotnet/runtime@04da5a1 ServiceController.cs, Stop). Gives the reason of a refusal.
+function Request-ServiceChange {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [string] $Name, [Parameter(Mandatory)] [string] $State)
+    try {
+        if ($State -eq 'stopped') {
+            foreach ($other in @(Get-ServiceDependent -Name $Name)) {
+                Wait-ServiceState -Name $other -State 'stopped'
+            }
+        }
+        Request-ServiceState -Name $Name -State $State
+    } catch {
+        $_.Exception.Message
+    }
+}
+
+# Waits, in the time of the resource in hand, until a service is running or stopped. A service that changes is not
+# asked: the service manager refuses that with error 1061
+# (https://github.com/microsoft/IIS.ServiceMonitor/issues/28). One that does not start is started up to three
+# times, because something that it needs may start later.
 function Wait-ServiceState {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [string] $Name, [Parameter(Mandatory)] [string] $State)
     $asked = 0
+    $refusal = ''
+    $last = [Diagnostics.Stopwatch]::StartNew()
     while ($true) {
         $service = Get-ServiceConfig -Name $Name
         if ($null -eq $service) { throw "there is no service $Name" }
         if ($service.state -eq $State) { return }
-        if ($asked -eq 0 -or ($State -eq 'running' -and $service.state -eq 'stopped')) {
-            if ($asked -eq 3) {
-                throw "service $Name stopped while it was starting, exit code $($service['exitCode'])"
+        $isDue = $asked -eq 0 -or $last.ElapsedMilliseconds -ge 2000
+        if ($isDue -and -not $service.state.EndsWith('pending')) {
+            if ($State -eq 'running' -and $asked -eq 3) {
+                $why = "exit code $($service['exitCode']) $refusal".Trim()
+                throw "service $Name stopped while it was starting, $why"
             }
             $asked++
-            Request-ServiceState -Name $Name -State $State
+            $refusal = "$(Request-ServiceChange -Name $Name -State $State)"
+            $last.Restart()
         }
-        $null = Get-TimeLeft -Doing "waiting for service $Name to be $State"
+        $doing = "waiting for service $Name to be $State $refusal".Trim()
+        $null = Get-TimeLeft -Doing $doing
         Start-Sleep -Milliseconds 200
     }
 }

@@ -4,7 +4,8 @@ Searches Windows updates and, when asked to, installs them.
 
 .DESCRIPTION
 Run by a task of SYSTEM, because the update agent refuses remote sessions. What came of it is written to a file
-as JSON: missing (the wanted names and categories of which something is not installed), restart, error.
+as JSON: missing (the wanted names and categories of which something is not installed), failed (titles and codes),
+busy (another installation is in progress or waits for a restart), restart, error.
 
 .PARAMETER Result
 The file.
@@ -14,6 +15,9 @@ Wanted updates, separated by commas.
 
 .PARAMETER Categories
 Ids of wanted categories, separated by commas.
+
+.PARAMETER Except
+Updates that are left out, separated by commas, unless Kbs names them.
 
 .PARAMETER Install
 Install what is missing.
@@ -26,18 +30,37 @@ param(
     [Parameter(Mandatory)] [string] $Result,
     [string] $Kbs = '',
     [string] $Categories = '',
+    [string] $Except = '',
     [switch] $Install
 )
 Set-StrictMode -Version 3.0
 $ErrorActionPreference = 'Stop'
 
-# For what an update is wanted: its name, its categories, or nothing.
+# For what an update is wanted: its name, its categories, or nothing. An optional one is wanted by its name alone.
 function Get-Reason {
     [CmdletBinding()]
-    param([Parameter(Mandatory)] $Update, [Parameter(Mandatory)] [AllowEmptyCollection()] [string[]] $Wanted)
-    $own = @($Update.KBArticleIDs | ForEach-Object { "KB$_" })
-    $own += @($Update.Categories | ForEach-Object { $_.CategoryID })
+    param([Parameter(Mandatory)] $Update, [Parameter(Mandatory)] [AllowEmptyCollection()] [string[]] $Wanted,
+        [Parameter(Mandatory)] [AllowEmptyCollection()] [string[]] $Left)
+    $names = @($Update.KBArticleIDs | ForEach-Object { "KB$_" })
+    $named = @($Wanted | Where-Object { $_ -in $names })
+    if ($named.Count -gt 0) { return $named }
+    if ($Update.BrowseOnly -or @($Left | Where-Object { $_ -in $names }).Count -gt 0) { return }
+    $own = @($Update.Categories | ForEach-Object { $_.CategoryID })
     $Wanted | Where-Object { $_ -in $own }
+}
+
+# What is not installed. A search that ended with errors has an incomplete list, which is no answer
+# (OperationResultCode 3; https://github.com/ansible-collections/ansible.windows/issues/366): it is asked again.
+function Search-Update {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] $Session)
+    $searcher = $Session.CreateUpdateSearcher()
+    for ($try = 1; $try -le 10; $try++) {
+        $found = $searcher.Search('IsInstalled=0 and IsHidden=0')
+        if ([int]$found.ResultCode -eq 2) { return $found.Updates }
+        Start-Sleep -Seconds 30
+    }
+    throw "the search ended with $($found.ResultCode) each time, so that its list is not complete"
 }
 
 # The updates of a collection that were not installed, with their error codes.
@@ -50,34 +73,35 @@ function Get-Failure {
     }
 }
 
-# Installs a collection; $true when a restart is needed. OperationResultCode: 2 succeeded, 3 succeeded with errors,
-# which is enough where the next search can try the others again after a restart.
+# Installs a collection, each update by its own outcome: whether a restart is needed, and what failed.
+# OperationResultCode: 2 succeeded, 3 succeeded with errors.
 function Install-Update {
     [CmdletBinding()]
     param([Parameter(Mandatory)] $Session, [Parameter(Mandatory)] $Updates)
     $downloader = $Session.CreateUpdateDownloader()
     $downloader.Updates = $Updates
     $code = $downloader.Download().ResultCode
-    if ($code -ne 2) { throw "the download ended with $code" }
+    if ($code -notin 2, 3) { throw "the download ended with $code" }
+    $ready = New-Object -ComObject 'Microsoft.Update.UpdateColl'
+    $failed = @(foreach ($update in $Updates) {
+        if ($update.IsDownloaded) { $null = $ready.Add($update) } else { "$($update.Title): not downloaded" }
+    })
+    if ($ready.Count -eq 0) { return @{ restart = $false; failed = $failed } }
     $installer = $Session.CreateUpdateInstaller()
-    $installer.Updates = $Updates
+    $installer.Updates = $ready
     $outcome = $installer.Install()
-    $partly = $outcome.ResultCode -eq 3 -and $outcome.RebootRequired
-    if ($outcome.ResultCode -ne 2 -and -not $partly) {
-        $failures = @(Get-Failure -Outcome $outcome -Updates $Updates) -join '; '
-        throw "the installation ended with $($outcome.ResultCode): $failures"
-    }
-    $outcome.RebootRequired
+    $failed += @(Get-Failure -Outcome $outcome -Updates $ready)
+    @{ restart = [bool]$outcome.RebootRequired; failed = $failed }
 }
 
-$report = [ordered]@{ missing = @(); restart = $false; error = '' }
+$report = [ordered]@{ missing = @(); failed = @(); busy = $false; restart = $false; error = '' }
 try {
     $wanted = @("$Kbs,$Categories".Split(',') | Where-Object { $_ })
+    $left = @($Except.Split(',') | Where-Object { $_ })
     $session = New-Object -ComObject 'Microsoft.Update.Session'
-    $found = $session.CreateUpdateSearcher().Search('IsInstalled=0 and IsHidden=0').Updates
     $updates = New-Object -ComObject 'Microsoft.Update.UpdateColl'
-    $missing = @(foreach ($update in $found) {
-        $reasons = @(Get-Reason -Update $update -Wanted $wanted)
+    $missing = @(foreach ($update in Search-Update -Session $session) {
+        $reasons = @(Get-Reason -Update $update -Wanted $wanted -Left $left)
         if ($reasons.Count -gt 0) {
             if (-not $update.EulaAccepted) { $null = $update.AcceptEula() }
             $null = $updates.Add($update)
@@ -86,10 +110,14 @@ try {
     })
     $report.missing = @($missing | Sort-Object -Unique)
     if ($Install -and $updates.Count -gt 0) {
-        $report.restart = [bool](Install-Update -Session $session -Updates $updates)
+        $outcome = Install-Update -Session $session -Updates $updates
+        $report.restart = $outcome.restart
+        $report.failed = @($outcome.failed)
     }
 } catch {
-    $report.error = $_.Exception.Message
+    # 0x80240016: another installation is in progress, or waits for a restart.
+    $report.busy = $_.Exception.GetBaseException().HResult -eq -2145124330
+    if (-not $report.busy) { $report.error = $_.Exception.Message }
 }
 $encoding = New-Object -TypeName Text.UTF8Encoding -ArgumentList $false
 [IO.File]::WriteAllText($Result, (ConvertTo-Json -InputObject $report -Compress), $encoding)

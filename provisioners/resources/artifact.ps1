@@ -14,7 +14,7 @@ function Set-artifactResource {
     $cache = Get-CachePath -Digest $digest
     Confirm-PinnedFile -Url $url -Path $cache -Algorithm $algorithm -Digest $digest
     $partial = New-Partial -Target $path
-    [IO.File]::Copy($cache, $partial, $true)
+    Copy-File -From $cache -To $partial
     $found = Get-Digest -Path $partial -Algorithm $algorithm
     if ($found -cne $digest) {
         [IO.File]::Delete($partial)

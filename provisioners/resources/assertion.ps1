@@ -1,9 +1,10 @@
-# Something that must hold. There is no way to set it: Set says what was found.
+# Something that must hold. There is no way to set it: Set says what was found, and waits for a service while there
+# is time, because agents of platforms start late and restart themselves.
 function Get-assertionResource {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [string] $check, [Parameter(Mandatory)] [bool] $holds, [string] $program,
-        [string[]] $arguments = @(), [string] $pattern, [string] $serviceName, [string] $state, [long] $build,
-        [long] $revision)
+        [string[]] $arguments = @(), [string] $pattern, [string] $serviceName, [string[]] $alternatives = @(),
+        [string] $state, [long] $build, [long] $revision)
     $found = 'unknown check'
     $met = $false
     if ($check -eq 'command') {
@@ -11,10 +12,9 @@ function Get-assertionResource {
         $found = "$program exited with $($result.exitCode): $($result.output.Trim())"
         $met = $result.exitCode -eq 0 -and $result.output -cmatch $pattern
     } elseif ($check -eq 'service') {
-        $service = Get-ServiceConfig -Name $serviceName
-        $found = "there is no service $serviceName"
-        if ($null -ne $service) { $found = "service $serviceName is $($service.state)" }
-        $met = $null -ne $service -and $service.state -eq $state
+        $states = @(foreach ($name in @($serviceName) + $alternatives) { Get-ServiceState -Name $name })
+        $found = @($states | ForEach-Object { $_.text }) -join ', '
+        $met = @($states | Where-Object { $_.state -eq $state }).Count -gt 0
     } elseif ($check -eq 'osBuild') {
         $os = Get-OsBuild
         $found = "this is build $($os.build).$($os.revision)"
@@ -24,10 +24,24 @@ function Get-assertionResource {
     @{ holds = $found }
 }
 
+function Get-ServiceState {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [string] $Name)
+    $service = Get-ServiceConfig -Name $Name
+    if ($null -eq $service) { return @{ state = 'absent'; text = "there is no service $Name" } }
+    @{ state = $service.state; text = "service $Name is $($service.state)" }
+}
+
 function Set-assertionResource {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [string] $check, [Parameter(Mandatory)] [bool] $holds, [string] $program,
-        [string[]] $arguments = @(), [string] $pattern, [string] $serviceName, [string] $state, [long] $build,
-        [long] $revision)
-    throw "does not hold: $((Get-assertionResource @PSBoundParameters).holds)"
+        [string[]] $arguments = @(), [string] $pattern, [string] $serviceName, [string[]] $alternatives = @(),
+        [string] $state, [long] $build, [long] $revision)
+    while ($true) {
+        $found = (Get-assertionResource @PSBoundParameters).holds
+        if ($found -is [bool]) { return }
+        if ($check -ne 'service') { throw "does not hold: $found" }
+        $null = Get-TimeLeft -Doing "waiting, does not hold: $found"
+        Start-Sleep -Seconds 1
+    }
 }

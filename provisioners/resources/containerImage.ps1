@@ -39,7 +39,7 @@ function Set-containerImageResource {
     # The CRI itself pulls: by the same mirrors as the kubelet, and into names that it finds. It drops the tag of a
     # reference that has a digest.
     $settings = Join-Path -Path (Split-Path -Path $client) -ChildPath 'crictl.yaml'
-    Invoke-ImageProgram -Program $client -Arguments @('--config', $settings, 'pull', $image.pinned)
+    Invoke-ImagePull -Program $client -Arguments @('--config', $settings, 'pull', $image.pinned)
     if ($image.name -ceq $image.pinned) { return }
     $tag = @('tag', '--force', $image.pinned, $image.name)
     Invoke-ImageProgram -Program $program -Arguments ($line + $tag)

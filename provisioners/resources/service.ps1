@@ -5,7 +5,6 @@ function Get-serviceResource {
     $service = Get-ServiceConfig -Name $serviceName
     if ($null -eq $service) { return @{ ensure = 'absent' } }
     $state = @{ ensure = 'present'; failureResetSeconds = 0; failureActions = @(); failureFlag = $false }
-    $state.environment = @()
     foreach ($name in 'displayName', 'commandLine', 'startType', 'state') { $state[$name] = $service[$name] }
     $state.dependsOn = @(Select-Order -Wanted $dependsOn -Found $service.dependsOn)
     $key = Get-ServiceKey -Name $serviceName
@@ -17,8 +16,7 @@ function Get-serviceResource {
     }
     $flag = Get-RegistryValue -Key $key -Name 'FailureActionsOnNonCrashFailures'
     if ($null -ne $flag) { $state.failureFlag = $flag.data -ne 0 }
-    $environment = Get-RegistryValue -Key $key -Name 'Environment'
-    if ($null -ne $environment) { $state.environment = @($environment.data) }
+    $state.environment = @(Get-ServiceEnvironment -Name $serviceName)
     $state
 }
 
@@ -43,18 +41,18 @@ function Set-serviceResource {
     }
     if ($change.Count -gt 0) { Set-ServiceConfig -Name $serviceName -Change $change }
     if ($startType) { Set-ServiceStart -Name $serviceName -StartType $startType }
+    if ($failureResetSeconds -gt 0 -and $failureActions.Count -eq 0) {
+        throw 'failureResetSeconds needs failureActions: the service manager takes them together'
+    }
     if ($PSBoundParameters.ContainsKey('failureActions')) {
         $failure = @{ Name = $serviceName; ResetSeconds = $failureResetSeconds; Actions = $failureActions }
         Set-ServiceFailure @failure
-    } elseif ($PSBoundParameters.ContainsKey('failureResetSeconds')) {
-        throw 'failureResetSeconds needs failureActions: the service manager takes them together'
     }
     if ($PSBoundParameters.ContainsKey('failureFlag')) {
         Set-ServiceFailureFlag -Name $serviceName -Flag $failureFlag
     }
     if ($PSBoundParameters.ContainsKey('environment')) {
-        $key = Get-ServiceKey -Name $serviceName
-        Set-RegistryValue -Key $key -Name 'Environment' -Kind 'MultiString' -Data $environment
+        Set-ServiceEnvironment -Name $serviceName -Variables $environment
     }
     if ($state) { Wait-ServiceState -Name $serviceName -State $state }
 }

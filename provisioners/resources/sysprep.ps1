@@ -17,12 +17,23 @@ function Set-sysprepResource {
     try {
         if ($isAlone) { Invoke-Sysprep -Unattend $unattend -Finish $finish }
         else { Invoke-SealAgent -Agents $agents }
-        while ((Get-ImageState) -cne $imageState) {
-            $null = Get-TimeLeft -Doing "waiting for $imageState, the state is $(Get-ImageState)"
-            Start-Sleep -Seconds 1
-        }
+        Wait-ImageState -State $imageState
     } catch {
         throw "$($_.Exception.Message)`n$(Get-SysprepError)"
+    }
+}
+
+# Until Windows has the state. Sysprep that refuses ends and leaves the state as it was
+# (https://github.com/actions/runner-images/issues/14499), so two minutes without Sysprep are the end.
+function Wait-ImageState {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [string] $State)
+    $ended = [Diagnostics.Stopwatch]::StartNew()
+    while ((Get-ImageState) -cne $State) {
+        $null = Get-TimeLeft -Doing "waiting for $State, the state is $(Get-ImageState)"
+        if (Test-SysprepRunning) { $ended.Restart() }
+        if ($ended.Elapsed.TotalSeconds -ge 120) { throw "Sysprep has ended, and the state is $(Get-ImageState)" }
+        Start-Sleep -Seconds 1
     }
 }
 

@@ -5,8 +5,20 @@ function Get-winrmSettingResource {
     @{ value = (Get-WinrmSetting -Setting $setting) }
 }
 
+# WinRM itself refuses settings on a network of the profile Public (0x80338169,
+# https://github.com/PowerShell/PowerShell/issues/13654), and while it restarts: then through the registry, which
+# it reads when it starts.
 function Set-winrmSettingResource {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [string] $setting, [Parameter(Mandatory)] [AllowEmptyString()] [string] $value)
-    Set-WinrmSetting -Setting $setting -Value $value
+    Wait-ServiceState -Name 'WinRM' -State 'running'
+    try {
+        Set-WinrmSetting -Setting $setting -Value $value
+    } catch {
+        Write-Verbose -Message "$setting through WinRM: $($_.Exception.Message)"
+        $place = Get-WinrmValueName -Setting $setting
+        Set-RegistryValue @place -Kind 'DWord' -Data ([int]($value -eq 'true'))
+        Wait-ServiceState -Name 'WinRM' -State 'stopped'
+        Wait-ServiceState -Name 'WinRM' -State 'running'
+    }
 }

@@ -76,6 +76,7 @@ function Invoke-Case {
 . "$Provisioners/engine/Tools.ps1"
 . "$PSScriptRoot/Simulated.ps1"
 . "$PSScriptRoot/install.ps1"
+. "$PSScriptRoot/laws.ps1"
 . "$PSScriptRoot/matrix.ps1"
 . "$PSScriptRoot/node.ps1"
 
@@ -167,7 +168,11 @@ function Initialize-Sysprep {
 # What must be on the machine before a plan can be applied, and what its programs print.
 function Initialize-Machine {
     param([string] $World, [object[]] $Resources)
-    Set-Simulation -Area 'listeners' -Name 'HTTPS' -Value '*'
+    Set-Simulation -Area 'listeners' -Name 'HTTPS' -Value 'C3D4'
+    Set-Simulation -Area 'machineCertificates' -Name 'C3D4' -Value 'self-signed'
+    Set-Simulation -Area 'keys' -Name 'C3D4' -Value 'private'
+    New-ServiceEntry -Name 'WinRM' -CommandLine 'C:\Windows\System32\svchost.exe -k NetworkService'
+    Set-ServiceConfig -Name 'WinRM' -Change @{ startType = 'auto'; state = 'running' }
     Set-Simulation -Area 'os' -Name 'build' -Value @{ build = 17763; revision = 9999 }
     $made = @($Resources | Where-Object { $_.type -eq 'service' -and (Get-Given -Of $_ -Name 'commandLine') })
     $made = @($made | ForEach-Object { $_.properties.serviceName })
@@ -663,7 +668,7 @@ function Add-Blob {
 function Test-ImageImport {
     param([string] $Source)
     $world = New-World -Source $Source
-    Set-Simulation -Area 'fails' -Name 'pull' -Value 'yes'
+    Set-Simulation -Area 'os' -Name 'pull' -Value '99 no registry is to be asked'
     $config = Add-Blob -World $world -Text '{"os":"windows"}'
     $layer = Add-Blob -World $world -Text 'layer'
     $text = "{`"schemaVersion`":2,`"config`":{`"digest`":`"$config`"},`"layers`":[{`"digest`":`"$layer`"}]}"
@@ -866,7 +871,8 @@ function New-SignedWorld {
         $digest = Get-ByteHash -Bytes (Get-TextByte -Text 'Provider')
         $named = [pscustomobject]@{ subject = 'CN=Provider'; sha256 = $digest }
         $content | Add-Member -NotePropertyName 'signers' -NotePropertyValue @($named)
-        foreach ($script in Get-ChildItem -Path "$($script:World)/C/imagegen/*/*.ps*1" -File) {
+        $payload = Get-ChildItem -LiteralPath "$($script:World)/C/imagegen" -Recurse -File
+        foreach ($script in $payload | Where-Object { $_.Extension -in '.ps1', '.psm1' }) {
             $name = 'Provider'
             if ($script.Name -eq $Odd) { $name = $OddSigner }
             if ($name) { [IO.File]::AppendAllText($script.FullName, "# signed by $name`n") }
@@ -919,7 +925,8 @@ function Test-OwnPlan {
     $cases = 'WholeLife', 'Check', 'Drift', 'Download', 'Redirect', 'LockedFile', 'Media', 'Member', 'ImageImport',
         'Prepare', 'TimeLimit', 'Refusal', 'Signature', 'Fact', 'RefusedFact', 'LaterFact', 'TaskFact', 'Matrix',
         'InstallLife', 'InstallRefusal', 'NodeLife', 'StartNetwork', 'NodeLog', 'NodeNetwork', 'NodeProxy',
-        'Upgrade', 'Clone'
+        'Upgrade', 'Clone', 'ServiceLaw', 'FirstBootLaw', 'WinrmLaw', 'AgentLaw', 'FileLaw', 'PullLaw',
+        'UpdateLaw', 'SealLaw'
     foreach ($case in $cases) { Invoke-Case -Name $case -Block { & "Test-$case" -Source $Source } }
 }
 

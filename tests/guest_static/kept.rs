@@ -26,8 +26,8 @@ const KEPT: [(&str, &str, &str); 14] = [
     ),
     (
         "engine/Update.ps1",
-        "$outcome.ResultCode -eq 3",
-        "an update that needs its restart counts as failed",
+        "[int]$found.ResultCode -eq 2",
+        "a list that is not complete counts as nothing missing",
     ),
     (
         "engine/Downloads.ps1",
@@ -41,7 +41,7 @@ const KEPT: [(&str, &str, &str); 14] = [
     ),
     (
         "node/Payload.ps1",
-        "[IO.File]::Copy((Resolve-NativePath -Path $Payload), $copy)",
+        "Copy-File -From (Resolve-NativePath -Path $Payload) -To $copy",
         "a payload changes between its digest and its unpacking",
     ),
     (

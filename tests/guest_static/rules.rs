@@ -85,7 +85,7 @@ const FORBIDDEN: [&str; 6] = [
 ];
 
 /// Our own scripts, which may be run or loaded by their path, and a caller's block.
-const LOADED: [&str; 27] = [
+const LOADED: [&str; 28] = [
     r#""$PSScriptRoot/Tools.ps1""#,
     r#""$PSScriptRoot/Test-Node.ps1""#,
     r#""$PSScriptRoot/engine/Tools.ps1""#,
@@ -113,6 +113,7 @@ const LOADED: [&str; 27] = [
     "$Platform",
     "$file.FullName",
     "$Meanwhile",
+    "$Action",
 ];
 
 pub(super) fn commands(script: &Script, known: &Known) -> Vec<String> {

@@ -458,7 +458,7 @@ fn guest_text(name: &str) -> String {
 #[test]
 fn every_fact_of_the_simulation_has_a_source_and_a_case() {
     let facts: Value = serde_json::from_str(&guest_text("facts.json")).unwrap();
-    let cases = guest_text("matrix.ps1");
+    let cases = guest_text("matrix.ps1") + &guest_text("laws.ps1");
     for fact in facts.as_array().unwrap() {
         let text = |name: &str| {
             fact[name]

@@ -210,7 +210,7 @@ pub(super) fn preferences(script: &Script, known: &Known) -> Vec<String> {
 }
 
 /// Methods that give nothing. `Add` and `Remove` of some lists do give something.
-const VOID: [&str; 26] = [
+const VOID: [&str; 27] = [
     "AppendAllText",
     "AppendChar",
     "Close",
@@ -227,6 +227,7 @@ const VOID: [&str; 26] = [
     "Move",
     "MoveFile",
     "Open",
+    "Restart",
     "Reverse",
     "SetAttributes",
     "SetCurrentDirectory",

@@ -21,12 +21,19 @@ function Set-Feature {
     "$($result.RestartNeeded)" -ne 'No'
 }
 
-# Whether component servicing waits for a restart. Then features and updates refuse to go on.
+# Whether Windows waits for a restart, by every mark that it has: component servicing and the update agent
+# (rgl/packer-plugin-windows-update@425dbda update/windows-update.ps1; dsccommunity/ComputerManagementDsc@17e10f3
+# DSC_PendingReboot). Then features and updates refuse to go on.
 function Test-PendingRestart {
     [CmdletBinding()]
     param()
-    $key = 'HKLM:\SOFTWARE\Microsoft\Windows\CurrentVersion\Component Based Servicing\RebootPending'
-    $null -ne (Open-RegistryKey -Key $key)
+    $version = 'HKLM:\SOFTWARE\Microsoft\Windows\CurrentVersion'
+    foreach ($name in 'RebootPending', 'RebootInProgress', 'PackagesPending') {
+        if ($null -ne (Open-RegistryKey -Key "$version\Component Based Servicing\$name")) { return $true }
+    }
+    $agent = "$version\WindowsUpdate\Auto Update\RebootRequired"
+    if ($null -ne (Open-RegistryKey -Key $agent)) { return $true }
+    [bool](New-Object -ComObject 'Microsoft.Update.SystemInfo').RebootRequired
 }
 
 function Test-Capability {

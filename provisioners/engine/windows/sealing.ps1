@@ -16,6 +16,12 @@ function Invoke-Sysprep {
     $null = Invoke-Native -Program $program -ArgumentLine $line
 }
 
+function Test-SysprepRunning {
+    [CmdletBinding()]
+    param()
+    $null -ne (Get-Process -Name 'Sysprep' -ErrorAction SilentlyContinue)
+}
+
 # The last lines of what Sysprep says went wrong.
 function Get-SysprepError {
     [CmdletBinding()]

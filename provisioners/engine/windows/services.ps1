@@ -42,12 +42,18 @@ function Set-ServiceConfig {
     if ($code -ne 0) { throw "Win32_Service.Change of $Name returned $code" }
 }
 
-# sc.exe also takes the mark of a delayed start away again, which CIM cannot.
+# sc.exe also takes the mark of a delayed start away again, which CIM cannot. No document says so
+# (AgentBaker@06836ee relies on it): a mark that stays is taken away by itself.
 function Set-ServiceStart {
     [CmdletBinding()]
     param([string] $Name, [string] $StartType)
     $mode = @{ auto = 'auto'; delayed = 'delayed-auto'; manual = 'demand'; disabled = 'disabled' }[$StartType]
     $null = Invoke-Native -Program "$script:System32\sc.exe" -Arguments @('config', $Name, 'start=', $mode)
+    $mark = @{ Key = (Get-ServiceKey -Name $Name); Name = 'DelayedAutoStart' }
+    $found = Get-RegistryValue @mark
+    if ($StartType -eq 'auto' -and $null -ne $found -and $found.data -eq 1) {
+        Set-RegistryValue @mark -Kind 'DWord' -Data 0
+    }
 }
 
 function Set-ServiceFailure {
@@ -65,6 +71,16 @@ function Set-ServiceFailureFlag {
     param([string] $Name, [bool] $Flag)
     $arguments = @('failureflag', $Name, "$([int]$Flag)")
     $null = Invoke-Native -Program "$script:System32\sc.exe" -Arguments $arguments
+}
+
+# Services that run, or are on their way, and need this one.
+function Get-ServiceDependent {
+    [CmdletBinding()]
+    param([string] $Name)
+    $service = Get-Service -Name $Name -ErrorAction Stop
+    foreach ($other in $service.DependentServices) {
+        if ("$($other.Status)" -ne 'Stopped') { $other.Name }
+    }
 }
 
 # Asks and does not wait. Exit code 1056: it was running already.

@@ -71,6 +71,26 @@ function Get-Task {
     $found
 }
 
+# When a task starts, nothing for one that others start. A time has no zone: it is that of the machine, also on a
+# clone elsewhere (dsccommunity/ComputerManagementDsc@17e10f3 DSC_ScheduledTask.psm1). What repeats does so after a
+# restart, too, and never a second time while it runs.
+function New-TaskTrigger {
+    [CmdletBinding()]
+    param([string] $Kind)
+    switch ($Kind) {
+        'startup' { New-ScheduledTaskTrigger -AtStartup -ErrorAction Stop }
+        'daily' {
+            $trigger = New-ScheduledTaskTrigger -Daily -At '03:00' -ErrorAction Stop
+            $trigger.StartBoundary = '2020-01-01T03:00:00'
+            $trigger
+        }
+        'minutely' {
+            $again = @{ At = (Get-Date); RepetitionInterval = (New-TimeSpan -Minutes 1) }
+            New-ScheduledTaskTrigger -Once @again -ErrorAction Stop
+        }
+    }
+}
+
 function Set-Task {
     [CmdletBinding()]
     param([string] $Name, [string] $Program, [string] $ArgumentLine, [string] $Trigger, [bool] $Enabled)
@@ -79,13 +99,8 @@ function Set-Task {
     $task = @{ Action = (New-ScheduledTaskAction @action -ErrorAction Stop) }
     $task.Principal = Get-TaskPrincipal
     $task.Settings = Get-TaskSetting
-    if ($Trigger -eq 'startup') { $task.Trigger = New-ScheduledTaskTrigger -AtStartup -ErrorAction Stop }
-    if ($Trigger -eq 'daily') { $task.Trigger = New-ScheduledTaskTrigger -Daily -At '03:00' -ErrorAction Stop }
-    if ($Trigger -eq 'minutely') {
-        # Also after a restart, and never a second time while it runs.
-        $again = @{ At = (Get-Date); RepetitionInterval = (New-TimeSpan -Minutes 1) }
-        $task.Trigger = New-ScheduledTaskTrigger -Once @again -ErrorAction Stop
-    }
+    $when = New-TaskTrigger -Kind $Trigger
+    if ($null -ne $when) { $task.Trigger = $when }
     $place = Split-TaskName -Name $Name
     $null = Register-ScheduledTask @place @task -Force -ErrorAction Stop
     if (-not $Enabled) { $null = Disable-ScheduledTask @place -ErrorAction Stop }

@@ -6,9 +6,10 @@ function Test-Hotfix {
     $null -ne (Get-HotFix -Id $Kb -ErrorAction SilentlyContinue)
 }
 
-# What came of an update package: `installed`, `restart`, `present` or `notApplicable`. wusa.exe: 3010 a restart is
-# needed, 2359302 it was there already, 0x80240017 it is not for this Windows or superseded. From build 26100 on
-# DISM, which takes checkpoint updates out of the package's folder; 0x800f081e it is not for this Windows.
+# What came of an update package: `installed`, `restart`, `present`, `notApplicable` or `busy`. wusa.exe: 3010 a
+# restart is needed, 2359302 it was there already, 0x80240017 it is not for this Windows or superseded, 0x80240016
+# another installation is in progress or waits for a restart. From build 26100 on DISM, which takes checkpoint
+# updates out of the package's folder; 0x800f081e it is not for this Windows.
 function Install-Hotfix {
     [CmdletBinding()]
     param([string] $Package)
@@ -23,17 +24,19 @@ function Install-Hotfix {
     $code = [long](Invoke-AsSystem -Program $program -ArgumentLine $line)
     $names = @{ '0' = 'installed'; '3010' = 'restart'; '2359302' = 'present'; '2149842967' = 'notApplicable' }
     $names['2148468766'] = 'notApplicable'
+    $names['2149842966'] = 'busy'
     if (-not $names.ContainsKey("$code")) { throw "$program exited with $code for $Package" }
     $names["$code"]
 }
 
-# What is missing of the wanted, and whether a restart is needed.
+# What is missing of the wanted, what was not installed, and whether a restart is needed.
 function Invoke-UpdateAgent {
     [CmdletBinding()]
-    param([string[]] $Kbs = @(), [string[]] $Categories = @(), [bool] $Install)
+    param([string[]] $Kbs = @(), [string[]] $Categories = @(), [string[]] $Except = @(), [bool] $Install)
     $result = Join-Path -Path $script:Root -ChildPath 'state/updates.json'
     $line = "-NoProfile -NonInteractive -ExecutionPolicy $(Get-ChildPolicy) -File `"$PSScriptRoot\..\Update.ps1`""
     $line += " -Result `"$result`" -Kbs `"$($Kbs -join ',')`" -Categories `"$($Categories -join ',')`""
+    $line += " -Except `"$($Except -join ',')`""
     if ($Install) { $line += ' -Install' }
     if (Test-Path -LiteralPath $result) { Remove-Item -LiteralPath $result -Force }
     $null = Invoke-AsSystem -Program (Get-PowerShellPath) -ArgumentLine $line

@@ -18,7 +18,6 @@ function New-WinrmListener {
         ResourceURI = 'winrm/config/Listener'
         SelectorSet = @{ Address = '*'; Transport = $Transport }
     }
-    Wait-ServiceState -Name 'WinRM' -State 'running'
     if ($Transport -eq 'HTTPS') {
         $store = 'Cert:\LocalMachine\My'
         $certificate = New-SelfSignedCertificate -DnsName $env:COMPUTERNAME -CertStoreLocation $store
@@ -27,36 +26,57 @@ function New-WinrmListener {
     $null = New-WSManInstance @listener
 }
 
-# Through WinRM where it runs, because it holds the port; a service that is disabled reads its keys no more.
+# Of the listener's certificate, nothing where it has none.
+function Get-ListenerThumbprint {
+    [CmdletBinding()]
+    param([string] $Transport)
+    $found = Get-RegistryValue -Key "$script:Wsman\Listener\*+$Transport" -Name 'certThumbprint'
+    if ($null -ne $found) { "$($found.data)".Replace(' ', '') }
+}
+
+# Through WinRM, because it holds the port; a service that is disabled reads its keys no more.
 function Remove-WinrmListener {
     [CmdletBinding()]
     param([string] $Transport)
-    Wait-ServiceState -Name 'WinRM' -State 'running'
-    $thumbprint = Get-RegistryValue -Key "$script:Wsman\Listener\*+$Transport" -Name 'certThumbprint'
-    Get-ChildItem -Path 'WSMan:\localhost\Listener' |
+    Get-ChildItem -Path 'WSMan:\localhost\Listener' -ErrorAction Stop |
         Where-Object { $_.Keys -contains "Transport=$Transport" } |
-        Remove-Item -Recurse -Force
-    if ($null -ne $thumbprint) { Remove-BuildCertificate -Thumbprint $thumbprint.data }
+        Remove-Item -Recurse -Force -ErrorAction Stop
 }
 
-# The build's certificate is one that its own subject issued. Its private key would stay through Sysprep.
-function Remove-BuildCertificate {
+# Whether the machine has such a certificate, and its own subject issued it.
+function Test-BuildCertificate {
     [CmdletBinding()]
     param([string] $Thumbprint)
-    $path = "Cert:\LocalMachine\My\$($Thumbprint.Replace(' ', ''))"
+    $path = "Cert:\LocalMachine\My\$Thumbprint"
     $certificate = Get-Item -LiteralPath $path -ErrorAction SilentlyContinue
-    if ($null -eq $certificate -or $certificate.Subject -ne $certificate.Issuer) { return }
-    $key = @{ DeleteKey = $true }
-    Remove-Item -LiteralPath $path @key
+    $null -ne $certificate -and $certificate.Subject -eq $certificate.Issuer
 }
 
-function Get-WinrmSetting {
+# The provider removes the certificate first, and throws then where it finds no key (PowerShell/PowerShell@9299036
+# src/Microsoft.PowerShell.Security/security/CertificateProvider.cs, DoDeleteKey).
+function Remove-MachineCertificate {
+    [CmdletBinding()]
+    param([string] $Thumbprint, [bool] $WithKey)
+    $key = @{}
+    if ($WithKey) { $key.DeleteKey = $true }
+    Remove-Item -LiteralPath "Cert:\LocalMachine\My\$Thumbprint" @key -ErrorAction Stop
+}
+
+# Key and name of a setting in the registry.
+function Get-WinrmValueName {
     [CmdletBinding()]
     param([string] $Setting)
     $names = @{ Basic = 'auth_basic'; CredSSP = 'auth_credssp'; AllowUnencrypted = 'allow_unencrypted' }
     $name = $names[$Setting.Split('\')[-1]]
     if (-not $name) { throw "the setting $Setting of WinRM has no name in the registry here" }
-    $value = Get-RegistryValue -Key "$script:Wsman\Service" -Name $name
+    @{ Key = "$script:Wsman\Service"; Name = $name }
+}
+
+function Get-WinrmSetting {
+    [CmdletBinding()]
+    param([string] $Setting)
+    $place = Get-WinrmValueName -Setting $Setting
+    $value = Get-RegistryValue @place
     # All three are off unless the registry says otherwise.
     if ($null -eq $value -or $value.data -eq 0) { 'false' } else { 'true' }
 }
@@ -64,6 +84,5 @@ function Get-WinrmSetting {
 function Set-WinrmSetting {
     [CmdletBinding()]
     param([string] $Setting, [string] $Value)
-    Wait-ServiceState -Name 'WinRM' -State 'running'
-    Set-Item -LiteralPath "WSMan:\localhost\$Setting" -Value $Value -Force
+    Set-Item -LiteralPath "WSMan:\localhost\$Setting" -Value $Value -Force -ErrorAction Stop
 }

@@ -32,13 +32,25 @@ function Get-DownloadCommand {
     @{ program = 'curl'; arguments = $own + $source }
 }
 
-# A file whose name is `locked` in the area files is open in another process.
+# A file whose name is `locked` in the area files is open in another process, with `held` N for N tries. One that
+# is marked as read-only is not replaced.
 function Move-File {
     [CmdletBinding()]
     param([string] $From, [string] $To)
     Confirm-Simulation -Ability 'Move-File'
-    if ((Get-Simulation -Area 'files' -Name ([IO.Path]::GetFileName($To))) -eq 'locked') {
+    $leaf = [IO.Path]::GetFileName($To)
+    $state = "$(Get-Simulation -Area 'files' -Name $leaf)"
+    if ($state -match '^held (\d+)$') {
+        $left = [int]$Matches[1]
+        $state = 'locked'
+        Set-Simulation -Area 'files' -Name $leaf -Value "held $($left - 1)"
+        if ($left -eq 0) { $state = '' }
+    }
+    if ($state -eq 'locked') {
         throw (New-Object -TypeName IO.IOException -ArgumentList 'it is being used by another process')
+    }
+    if ([IO.File]::Exists($To) -and ([IO.File]::GetAttributes($To) -band [IO.FileAttributes]::ReadOnly)) {
+        throw (New-Object -TypeName UnauthorizedAccessException -ArgumentList "access to $To is denied")
     }
     [IO.File]::Move($From, $To, $true)
     # The file has the rights of its folder, whatever the file before it had.

@@ -25,7 +25,10 @@ function Invoke-Program {
     if ($isImage) { return Invoke-ContainerdProgram -Arguments $Arguments }
     $known = Get-Simulation -Area 'programs' -Name (@($Program) + $Arguments -join ' ')
     if ($null -eq $known) { return @{ exitCode = 1; output = 'not known to the simulation' } }
-    if ($known['imageState']) { Set-Simulation -Area 'os' -Name 'imageState' -Value $known['imageState'] }
+    if ($known['imageState']) {
+        Set-Simulation -Area 'os' -Name 'imageState' -Value $known['imageState']
+        Clear-Simulation -Area 'keys'
+    }
     if ($known['flags']) { Write-TextFile -Path 'C:\var\lib\kubelet\kubeadm-flags.env' -Content $known['flags'] }
     if ($null -ne $Meanwhile) { & $Meanwhile }
     if ($known['creates']) { Write-TextFile -Path $known['creates'] -Content 'created' }

@@ -1,12 +1,24 @@
 # The stores of container runtimes.
 
+# Why a pull fails: the text of the area os, for as many times as it says.
+function Test-PullSimulation {
+    [CmdletBinding()]
+    param()
+    if ("$(Get-Simulation -Area 'os' -Name 'pull')" -notmatch '^(\d+) (.+)$') { return '' }
+    $left, $text = [int]$Matches[1], $Matches[2]
+    if ($left -eq 0) { return '' }
+    Set-Simulation -Area 'os' -Name 'pull' -Value "$($left - 1) $text"
+    $text
+}
+
 # ctr and crictl: the store is the area `images`, name to digest and state.
 function Invoke-ContainerdProgram {
     [CmdletBinding()]
     param([string[]] $Arguments)
     $last = $Arguments[-1]
     if ($Arguments -contains 'pull') {
-        Confirm-Simulation -Ability 'pull'
+        $left = Test-PullSimulation
+        if ($left) { return @{ exitCode = 1; output = $left } }
         # As the CRI, which drops a tag that stands before a digest.
         $name, $digest = $last.Split('@')
         $name = $name -creplace ':[^:/]+$', ''
@@ -44,7 +56,8 @@ function Invoke-DockerProgram {
     $last = $Arguments[-1]
     $verb = $Arguments[0]
     if ($verb -eq 'pull') {
-        Confirm-Simulation -Ability 'pull'
+        $left = Test-PullSimulation
+        if ($left) { return @{ exitCode = 1; output = $left } }
         $found = @{ Id = 'sha256:1d'; RepoDigests = @($last) }
         Set-Simulation -Area 'dockerImages' -Name $last -Value $found
     } elseif ($verb -eq 'tag') {

@@ -6,13 +6,21 @@ function Get-ImageState {
     Get-Simulation -Area 'os' -Name 'imageState'
 }
 
-# An answer file that holds `hangs` never gets the image generalised.
+# An answer file that holds `hangs` never gets the image generalised. Certificates stay, and lose their private
+# keys.
 function Invoke-Sysprep {
     [CmdletBinding()]
     param([string] $Unattend, [string] $Finish)
     Confirm-Simulation -Ability 'Invoke-Sysprep'
     if ([IO.File]::ReadAllText((Resolve-NativePath -Path $Unattend)).Contains('hangs')) { return }
     Set-Simulation -Area 'os' -Name 'imageState' -Value 'IMAGE_STATE_GENERALIZE_RESEAL_TO_OOBE'
+    Clear-Simulation -Area 'keys'
+}
+
+function Test-SysprepRunning {
+    [CmdletBinding()]
+    param()
+    $null -ne (Get-Simulation -Area 'os' -Name 'sysprep')
 }
 
 function Get-SysprepError {

@@ -9,7 +9,12 @@ function Get-ServiceKey {
 function Get-ServiceConfig {
     [CmdletBinding()]
     param([string] $Name)
-    Get-Simulation -Area 'services' -Name $Name
+    $config = Get-Simulation -Area 'services' -Name $Name
+    if ($null -eq $config -or $null -eq $config['left']) { return $config }
+    $change = @{ left = $config['left'] - 1 }
+    if ($change.left -le 0) { $change = @{ left = $null; state = $config['next'] } }
+    Set-ServiceConfig -Name $Name -Change $change
+    $config
 }
 
 function New-ServiceEntry {
@@ -61,7 +66,9 @@ function Set-ServiceFailureFlag {
 }
 
 # A service with the display name `hangs` stays pending, and one named `dies` ends while it starts; one that is
-# disabled does not start. The end of one with `stopsWithError` is a failure for its recovery actions.
+# disabled does not start, nor one with an empty list of variables. One that is pending takes no request to stop,
+# and one with `slow` N is pending for N questions. The end of one with `stopsWithError` is a failure for its
+# recovery actions.
 function Request-ServiceState {
     [CmdletBinding()]
     param([string] $Name, [string] $State)
@@ -69,10 +76,18 @@ function Request-ServiceState {
     $config = Get-Simulation -Area 'services' -Name $Name
     if ($null -eq $config) { throw "there is no service $Name" }
     if ($config.state -eq $State) { return }
+    $isPending = $config.state.EndsWith('pending')
+    if ($isPending -and $State -eq 'running') { return }
+    if ($isPending) { throw "$Name cannot accept control messages at this time (1061)" }
     Request-Neighbour -Name $Name -State $State
-    if ($State -eq 'running' -and $config.startType -eq 'disabled') { throw "$Name is disabled" }
-    $end = @{ hangs = "$State pending"; dies = 'stopped' }[$config.displayName]
+    if ($State -eq 'running') { Confirm-Startable -Name $Name -Config $config }
+    $pending = @{ running = 'start pending'; stopped = 'stop pending' }[$State]
+    $end = @{ hangs = $pending; dies = 'stopped' }[$config.displayName]
     if (-not $end) { $end = $State }
+    if ([int]$config['slow'] -gt 0) {
+        Set-ServiceConfig -Name $Name -Change @{ state = $pending; left = $config['slow']; next = $end }
+        return
+    }
     Set-ServiceConfig -Name $Name -Change @{ state = $end }
     if ($end -eq 'running') { Set-Simulation -Area 'recoveries' -Name $Name -Value $null }
     if ($end -ne 'stopped' -or -not $config['stopsWithError']) { return }
@@ -83,7 +98,29 @@ function Request-ServiceState {
     if ($actions -contains 'restart') { Set-Simulation -Area 'recoveries' -Name $Name -Value 'due' }
 }
 
-# A service is started after those that it depends on, and stopped after those that depend on it.
+# What the service manager refuses to start: 1058 and 87 of sc.exe.
+function Confirm-Startable {
+    [CmdletBinding()]
+    param([string] $Name, $Config)
+    if ($Config.startType -eq 'disabled') { throw "$Name is disabled (1058)" }
+    $environment = Get-RegistryValue -Key (Get-ServiceKey -Name $Name) -Name 'Environment'
+    if ($null -eq $environment) { return }
+    if (@($environment.data | Where-Object { $_ }).Count -eq 0) { throw 'The parameter is incorrect (87)' }
+}
+
+function Get-ServiceDependent {
+    [CmdletBinding()]
+    param([string] $Name)
+    $machine = [IO.File]::ReadAllText("$env:IMAGEGEN_SIMULATION/state.json") | ConvertFrom-Json -AsHashtable
+    $all = $machine['services']
+    foreach ($other in @($all.Keys)) {
+        $needs = @($all[$other]['dependsOn']) -contains $Name
+        if ($needs -and $all[$other]['state'] -ne 'stopped') { $other }
+    }
+}
+
+# A service is started after those that it depends on. Those that depend on it are stopped first, and waited for 30
+# s each, which one that stays pending outlasts.
 function Request-Neighbour {
     [CmdletBinding()]
     param([string] $Name, [string] $State)
@@ -94,6 +131,8 @@ function Request-Neighbour {
         $needed = $State -eq 'running' -and $own -contains $other
         $needing = $State -eq 'stopped' -and @($all[$other]['dependsOn']) -contains $Name
         if ($needed -or $needing) { Request-ServiceState -Name $other -State $State }
+        $after = Get-ServiceConfig -Name $other
+        if ($needing -and $after.state -ne 'stopped') { throw 'Time out has expired' }
     }
 }
 

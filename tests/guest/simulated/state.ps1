@@ -29,6 +29,16 @@ function Set-Simulation {
     [IO.File]::WriteAllText($path, (ConvertTo-Json -InputObject $state -Depth 8))
 }
 
+# Every name of an area.
+function Clear-Simulation {
+    [CmdletBinding()]
+    param([string] $Area)
+    $path = "$env:IMAGEGEN_SIMULATION/state.json"
+    $state = [IO.File]::ReadAllText($path) | ConvertFrom-Json -AsHashtable
+    $null = $state.Remove($Area)
+    [IO.File]::WriteAllText($path, (ConvertTo-Json -InputObject $state -Depth 8))
+}
+
 # Abilities that change something stop here when a test has them fail, each time or `once`.
 function Confirm-Simulation {
     [CmdletBinding()]

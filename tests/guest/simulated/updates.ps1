@@ -6,12 +6,17 @@ function Test-Hotfix {
     $null -ne (Get-Simulation -Area 'hotfixes' -Name $Kb)
 }
 
-# The update's name is the last word of the package's. `hotfixOutcome` is what comes of every
-# package instead, of which the list of updates names none.
+# The update's name is the last word of the package's. `hotfixOutcome` is what comes of every package instead, of
+# which the list of updates names none. Another installation is in progress for as many tries as `busy` says.
 function Install-Hotfix {
     [CmdletBinding()]
     param([string] $Package)
     Confirm-Simulation -Ability 'Install-Hotfix'
+    $busy = [int](Get-Simulation -Area 'os' -Name 'busy')
+    if ($busy -gt 0) {
+        Set-Simulation -Area 'os' -Name 'busy' -Value ($busy - 1)
+        return 'busy'
+    }
     $outcome = Get-Simulation -Area 'os' -Name 'hotfixOutcome'
     if ($null -ne $outcome) { return $outcome }
     $name = [IO.Path]::GetFileNameWithoutExtension($Package.Replace('\', '/')).Split('-')[-1]
@@ -19,13 +24,32 @@ function Install-Hotfix {
     'restart'
 }
 
-# All is missing until it is installed.
+# All is missing until it is installed. One that the area updates calls `never` fails each time, `later` once. With
+# `busy` N another installation is in progress for N tries.
 function Invoke-UpdateAgent {
     [CmdletBinding()]
-    param([string[]] $Kbs = @(), [string[]] $Categories = @(), [bool] $Install)
+    param([string[]] $Kbs = @(), [string[]] $Categories = @(), [string[]] $Except = @(), [bool] $Install)
     if ($Install) { Confirm-Simulation -Ability 'Invoke-UpdateAgent' }
-    $wanted = @($Kbs) + @($Categories)
-    if ($Install) { foreach ($name in $wanted) { Set-Simulation -Area 'updates' -Name $name -Value 'installed' } }
-    $missing = @($wanted | Where-Object { $null -eq (Get-Simulation -Area 'updates' -Name $_) })
-    [pscustomobject]@{ missing = $missing; restart = $Install }
+    $wanted = @(@($Kbs) + @($Categories | Where-Object { $_ -notin $Except }))
+    $outcome = [pscustomobject]@{ missing = @(); failed = @(); busy = $false; restart = $false }
+    $busy = [int](Get-Simulation -Area 'os' -Name 'busy')
+    if ($Install -and $busy -gt 0) {
+        Set-Simulation -Area 'os' -Name 'busy' -Value ($busy - 1)
+        $outcome.busy = $true
+        return $outcome
+    }
+    foreach ($name in $wanted) {
+        $state = Get-Simulation -Area 'updates' -Name $name
+        if ($state -eq 'installed') { continue }
+        if (-not $Install) {
+            $outcome.missing += $name
+        } elseif ($null -eq $state) {
+            Set-Simulation -Area 'updates' -Name $name -Value 'installed'
+            $outcome.restart = $true
+        } else {
+            $outcome.failed += "${name}: 0x80070643"
+            if ($state -eq 'later') { Set-Simulation -Area 'updates' -Name $name -Value $null }
+        }
+    }
+    $outcome
 }

@@ -6,34 +6,69 @@ function Test-WinrmListener {
     $null -ne (Get-Simulation -Area 'listeners' -Name $Transport)
 }
 
-# A listener is the thumbprint of its certificate, whose private key is in the area keys and goes with it.
+# A listener is the thumbprint of its certificate, which is in the area machineCertificates; its private key is in
+# the area keys, until Sysprep takes it.
 function New-WinrmListener {
     [CmdletBinding()]
     param([string] $Transport)
     Confirm-Simulation -Ability 'New-WinrmListener'
     if (Test-WinrmListener -Transport $Transport) { throw "there is a listener for $Transport already" }
     Set-Simulation -Area 'listeners' -Name $Transport -Value 'A1B2'
+    Set-Simulation -Area 'machineCertificates' -Name 'A1B2' -Value 'self-signed'
     Set-Simulation -Area 'keys' -Name 'A1B2' -Value 'private'
+}
+
+function Get-ListenerThumbprint {
+    [CmdletBinding()]
+    param([string] $Transport)
+    Get-Simulation -Area 'listeners' -Name $Transport
 }
 
 function Remove-WinrmListener {
     [CmdletBinding()]
     param([string] $Transport)
     Confirm-Simulation -Ability 'Remove-WinrmListener'
-    $thumbprint = Get-Simulation -Area 'listeners' -Name $Transport
-    if ($null -ne $thumbprint) { Set-Simulation -Area 'keys' -Name $thumbprint -Value $null }
     Set-Simulation -Area 'listeners' -Name $Transport -Value $null
 }
 
+function Test-BuildCertificate {
+    [CmdletBinding()]
+    param([string] $Thumbprint)
+    (Get-Simulation -Area 'machineCertificates' -Name $Thumbprint) -eq 'self-signed'
+}
+
+# The certificate goes first, and a key that is not there is an error after that.
+function Remove-MachineCertificate {
+    [CmdletBinding()]
+    param([string] $Thumbprint, [bool] $WithKey)
+    Confirm-Simulation -Ability 'Remove-MachineCertificate'
+    Set-Simulation -Area 'machineCertificates' -Name $Thumbprint -Value $null
+    if (-not $WithKey) { return }
+    if ($null -eq (Get-Simulation -Area 'keys' -Name $Thumbprint)) { throw 'Keyset does not exist' }
+    Set-Simulation -Area 'keys' -Name $Thumbprint -Value $null
+}
+
+function Get-WinrmValueName {
+    [CmdletBinding()]
+    param([string] $Setting)
+    @{ Key = 'HKLM:\SOFTWARE\Microsoft\Windows\CurrentVersion\WSMAN\Service'; Name = $Setting }
+}
+
+# What was written into the registry counts.
 function Get-WinrmSetting {
     [CmdletBinding()]
     param([string] $Setting)
-    Get-Simulation -Area 'winrm' -Name $Setting
+    $place = Get-WinrmValueName -Setting $Setting
+    $value = Get-RegistryValue @place
+    if ($null -eq $value) { return Get-Simulation -Area 'winrm' -Name $Setting }
+    if ($value.data -eq 0) { 'false' } else { 'true' }
 }
 
+# On a network of the profile Public WinRM takes no setting.
 function Set-WinrmSetting {
     [CmdletBinding()]
     param([string] $Setting, [string] $Value)
     Confirm-Simulation -Ability 'Set-WinrmSetting'
+    if ((Get-Simulation -Area 'os' -Name 'network') -eq 'Public') { throw 'WinRM firewall exception (0x80338169)' }
     Set-Simulation -Area 'winrm' -Name $Setting -Value $Value
 }

@@ -1,0 +1,102 @@
+//! Laws of Windows that no simulation shows: in files that Windows itself reads, and in texts of scripts.
+
+use std::path::Path;
+
+use super::script::{root, scripts_below};
+
+fn read(path: &str) -> String {
+    std::fs::read_to_string(root().join(path)).expect(path)
+}
+
+/// `schtasks` hands a task to Task Scheduler as UTF-16, which refuses another declared encoding:
+/// <https://github.com/fatso83/vmware-auto-suspend/issues/8>.
+fn find_encoding(text: &str) -> Option<&str> {
+    let declaration = text.lines().next().filter(|line| line.starts_with("<?xml"));
+    declaration.filter(|line| line.contains("encoding") || !text.is_ascii())
+}
+
+#[test]
+fn tasks_declare_no_encoding() {
+    let mut seen = 0;
+    for entry in walkdir::WalkDir::new(root().join("packer/targets")) {
+        let path = entry.expect("a folder").into_path();
+        if path.extension().is_none_or(|suffix| suffix != "xml") {
+            continue;
+        }
+        let text = std::fs::read_to_string(&path).expect("XML");
+        assert_eq!(find_encoding(&text), None, "{}", path.display());
+        seen += 1;
+    }
+    assert!(seen > 0);
+    let old = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<Task>\n";
+    assert!(find_encoding(old).is_some());
+}
+
+/// What runs as SYSTEM lies where users cannot write before anything starts it, and the folder does not stay.
+#[test]
+fn the_folder_of_the_disc_is_closed_before_its_task_is_made() {
+    let script = read("packer/targets/media/SetupComplete.cmd");
+    let at = |part: &str| script.find(part).unwrap_or_else(|| panic!("no {part}"));
+    let rights = "/inheritance:r /grant:r *S-1-5-18:(OI)(CI)F *S-1-5-32-544:(OI)(CI)F";
+    assert!(at("icacls.exe C:\\imagegen-disc") < at("schtasks.exe /create"));
+    assert!(script.contains(rights));
+    assert!(at("schtasks.exe /create") < at("eventcreate.exe"));
+    let target = read("packer/targets/media/target.json");
+    assert!(target.contains(r#""sourceFolder": "C:\\imagegen-disc""#));
+    let step = read("provisioners/steps/880-finish.json");
+    assert!(step.contains(r#""each": "target.sourceFolders""#));
+}
+
+/// Text of a script and what is wrong with it on Windows PowerShell 5.1.
+const REFUSED: [(&str, &str); 3] = [
+    (
+        "ZipFile]::CreateFromDirectory(",
+        "5.1 puts backslashes into the archive: name the members",
+    ),
+    (
+        "[Console]::Out.Write",
+        "a remote session does not carry it: use Write-Information",
+    ),
+    (
+        "Stop-Service -Name",
+        "asks in any state: Wait-ServiceState asks when the service takes it",
+    ),
+];
+
+fn find_refused(name: &str, text: &str) -> Vec<String> {
+    // The request itself, and a script's frame, which is a process of its own.
+    let allowed = |part: &str| {
+        (name.ends_with("/windows/services.ps1") && part.starts_with("Stop-Service"))
+            || (name.ends_with("/Native.ps1") && part.starts_with("[Console]"))
+    };
+    let found = REFUSED
+        .iter()
+        .filter(|(part, _)| text.contains(part) && !allowed(part));
+    found
+        .map(|(part, why)| format!("{name}: `{part}`: {why}"))
+        .collect()
+}
+
+#[test]
+fn scripts_avoid_what_windows_does_otherwise() {
+    let found: Vec<String> = scripts_below("provisioners")
+        .iter()
+        .flat_map(|script| find_refused(&script.name, &script.text))
+        .collect();
+    assert_eq!(found, Vec::<String>::new());
+    for (part, _) in REFUSED {
+        assert_eq!(find_refused("x/planted.ps1", part).len(), 1, "{part}");
+    }
+}
+
+/// Each script that has grown beyond this is split by subject.
+#[test]
+fn files_of_abilities_are_short() {
+    for folder in ["provisioners/engine/windows", "tests/guest/simulated"] {
+        assert!(Path::new(&root().join(folder)).is_dir());
+        for script in scripts_below(folder) {
+            let lines = script.text.lines().count();
+            assert!(lines <= 250, "{}: {lines} lines", script.name);
+        }
+    }
+}
