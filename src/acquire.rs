@@ -11,7 +11,7 @@ use crate::base::value::FileDigest;
 use crate::catalog::{Catalog, Trees};
 use crate::cli::NetworkArgs;
 use crate::diagnostic::{Classify, Error, ErrorClass, Result};
-use crate::fetch::{Fetched, Fetcher, Request};
+use crate::fetch::{FetchedArtifact, Fetcher, Request};
 use crate::io::clock;
 use crate::lock::{Lock, PinnedPlan};
 use crate::model::definition::ImageDefinition;
@@ -25,7 +25,7 @@ pub use network::{
     HeaderGrants, absolute_path, open_fetcher, open_store, request_artifact, request_user_files,
 };
 pub use prove::{
-    Keys, KnownKey, ProofScope, ProveError, SIDECAR, SignedFile, SignedMembers, Trust,
+    Keys, KnownKey, ProofScope, ProveError, SIDECAR, SignedArtifact, SignedMembers, Trust,
     VerifiedArtifact, carried_name, find_sidecar, reprove_artifact, write_proofs,
 };
 pub use tools::{
@@ -37,7 +37,7 @@ pub use tools::{
 pub struct ProvenPlan {
     admitted: Admitted,
     artifacts: Vec<VerifiedArtifact>,
-    user_files: Vec<Fetched>,
+    user_files: Vec<FetchedArtifact>,
 }
 
 impl ProvenPlan {
@@ -59,7 +59,7 @@ impl ProvenPlan {
 
     /// Files that the image definition pins by its own digests.
     #[must_use]
-    pub fn user_files(&self) -> &[Fetched] {
+    pub fn user_files(&self) -> &[FetchedArtifact] {
         &self.user_files
     }
 }
@@ -131,7 +131,7 @@ impl Acquirer<'_> {
 
     /// # Errors
     /// A download failed.
-    pub fn fetch_files(&self, requests: &[Request]) -> Result<Vec<Fetched>> {
+    pub fn fetch_files(&self, requests: &[Request]) -> Result<Vec<FetchedArtifact>> {
         let sizes: Vec<Option<u64>> = requests.iter().map(|request| request.size).collect();
         let downloads = Downloads::new(self.printer, &sizes);
         collect_outcomes(
@@ -145,7 +145,7 @@ impl Acquirer<'_> {
     ///
     /// # Errors
     /// A download failed.
-    pub fn fetch_user_files(&self, selection: &ImageDefinition) -> Result<Vec<Fetched>> {
+    pub fn fetch_user_files(&self, selection: &ImageDefinition) -> Result<Vec<FetchedArtifact>> {
         self.fetch_files(&request_user_files(selection, &self.grants())?)
     }
 

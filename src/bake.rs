@@ -184,7 +184,7 @@ impl Bake<'_> {
                 artifacts.path().as_os_str().to_owned(),
             );
         }
-        let mut session = Session {
+        let mut session = PackerRun {
             program,
             folder: self.folder.to_owned(),
             environment,
@@ -337,7 +337,7 @@ fn list_withheld(plan: &Plan) -> Vec<String> {
     withheld.cloned().collect()
 }
 
-struct Session<'a> {
+struct PackerRun<'a> {
     program: PathBuf,
     folder: PathBuf,
     environment: Environment,
@@ -348,7 +348,7 @@ struct Session<'a> {
     printer: &'a Printer,
 }
 
-impl Session<'_> {
+impl PackerRun<'_> {
     fn run_step(&mut self, step: &str, arguments: &[&str]) -> Result<(), BakeError> {
         self.printer.print_note(&format!("packer {step}"));
         let run = Run {

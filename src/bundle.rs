@@ -36,9 +36,9 @@ use crate::verify::ProofError;
 pub use gather::gather_bundle;
 pub use kept::list_kept_objects;
 pub use mirror::{Mirrored, extract_mirror, find_mirror_url};
-pub use read::{Opened, extract_bundle, verify_bundle};
+pub use read::{OpenedBundle, extract_bundle, verify_bundle};
 pub use registry::{CarriedImage, ImageSource};
-pub use write::{Content, Part, create_bundle, write_zip};
+pub use write::{ArchivePart, Content, create_bundle, write_zip};
 
 /// Name of the schema of `bundle.json`.
 pub const SCHEMA: &str = "imagegen.dev/bundle/v1";
@@ -53,7 +53,7 @@ pub(crate) const BLOBS: &str = "images/blobs/sha256/";
 /// `bundle.json`
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub struct Index {
+pub struct BundleIndex {
     pub schema: String,
     /// Every file but this one, by path.
     pub files: Vec<IndexedFile>,
@@ -101,7 +101,7 @@ pub struct BundleOutput {
 }
 
 impl BundleOutput {
-    pub fn new(file: &Path, index: &Index, artifacts: usize, store: Option<String>) -> Self {
+    pub fn new(file: &Path, index: &BundleIndex, artifacts: usize, store: Option<String>) -> Self {
         Self {
             bundle: file.display().to_string(),
             files: index.files.len(),

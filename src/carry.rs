@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::acquire::{Acquirer, open_fetcher, open_store, prove_plan};
 use crate::base::value::ImageReference;
-use crate::bundle::{self, Index, Mirrored, Opened, gather_bundle};
+use crate::bundle::{self, BundleIndex, Mirrored, OpenedBundle, gather_bundle};
 use crate::catalog::Trees;
 use crate::cli::{NetworkArgs, OwnScriptsArgs};
 use crate::diagnostic::Result;
@@ -19,7 +19,7 @@ use crate::ui::Printer;
 
 /// What a bundle is made of.
 #[derive(Debug, Clone, Copy)]
-pub struct Contents<'a> {
+pub struct BundleRequest<'a> {
     pub lock: &'a Path,
     pub images: &'a [ImageReference],
     pub scripts: &'a OwnScriptsArgs,
@@ -33,10 +33,10 @@ pub struct Contents<'a> {
 /// The lockfile is stale or not pinned, the policy refuses something, or it cannot be fetched, proven or written.
 pub fn pack_bundle(
     out: &Path,
-    contents: Contents<'_>,
+    contents: BundleRequest<'_>,
     mut trees: Trees,
     printer: &Printer,
-) -> Result<(Index, usize)> {
+) -> Result<(BundleIndex, usize)> {
     let lock = read_lock(contents.lock)?;
     lock.require_pins()?;
     lock.require_admission()?;
@@ -94,7 +94,7 @@ pub fn unpack_bundle(
     review: Review<'_>,
     trees: &Trees,
     printer: &Printer,
-) -> Result<(Opened, Unpacked)> {
+) -> Result<(OpenedBundle, Unpacked)> {
     let opened = bundle::verify_bundle(file)?;
     let governed = review.check_bundle(file, &opened, trees, printer)?;
     // The policy sees the bytes before a mirror serves them; a store alone is a cache by digest.

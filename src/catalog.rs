@@ -16,7 +16,7 @@ use crate::base::json::JsonError;
 use crate::base::names::format_suggestion;
 use crate::base::version::Version;
 use crate::diagnostic::classify;
-use crate::embedded::{OwnFile, Tree};
+use crate::embedded::{OverlayFile, Tree};
 use crate::model::cluster::ClusterIndex;
 use crate::model::component::Component;
 use crate::model::feature::{Feature, Features};
@@ -129,7 +129,7 @@ impl Catalog {
 
     /// The catalog with the user's component files over it.
     #[must_use]
-    pub fn with_components(self, own: BTreeMap<String, OwnFile>) -> Self {
+    pub fn with_components(self, own: BTreeMap<String, OverlayFile>) -> Self {
         Self::new(self.tree.lay_over(own, |_| false))
     }
 

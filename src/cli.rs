@@ -58,7 +58,7 @@ Exit codes: 0 ok, 1 internal, 2 command line, 3 invalid or missing value, 4 down
 )]
 pub struct Cli {
     #[command(subcommand)]
-    pub command: Command,
+    pub command: Verb,
 
     #[command(flatten)]
     pub global: Global,
@@ -104,7 +104,7 @@ pub fn classify_parse_error(error: &clap::Error) -> Option<ErrorClass> {
 }
 
 #[derive(Debug, Subcommand)]
-pub enum Command {
+pub enum Verb {
     /// Build an image: plan, lock, render, and run Packer
     #[command(after_help = "Examples:
   imagegen build --target host --k8s 1.20.0 --no-bake

@@ -21,7 +21,7 @@ use crate::model::cluster::{ClusterFile, ClusterIndex, Runner};
 use crate::model::plan::Plan;
 
 pub use facts::collect_facts;
-pub use render::Renderer;
+pub use render::ManifestRenderer;
 
 /// What the user says of the cluster.
 #[derive(Debug, Clone)]
@@ -80,14 +80,14 @@ impl Classify for ClusterError {
 /// A rendered file of manifests, as `cluster-manifests --format json` prints it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Manifest {
+pub struct ClusterManifest {
     /// `smoke/20-iis.yaml`
     pub file: String,
     pub summary: String,
     pub content: String,
 }
 
-impl Manifest {
+impl ClusterManifest {
     /// Whether it only tries the cluster out.
     #[must_use]
     pub fn is_smoke(&self) -> bool {
@@ -96,7 +96,7 @@ impl Manifest {
 }
 
 /// Images that no digest pins, without those of smoke workloads.
-pub fn list_floating_images(files: &[Manifest]) -> BTreeSet<&str> {
+pub fn list_floating_images(files: &[ClusterManifest]) -> BTreeSet<&str> {
     let applied = files.iter().filter(|file| !file.is_smoke());
     find_images(applied)
         .filter(|image| !image.contains("@sha256:"))
@@ -104,11 +104,13 @@ pub fn list_floating_images(files: &[Manifest]) -> BTreeSet<&str> {
 }
 
 /// Every image that the manifests name.
-pub fn list_images(files: &[Manifest]) -> BTreeSet<&str> {
+pub fn list_images(files: &[ClusterManifest]) -> BTreeSet<&str> {
     find_images(files.iter()).collect()
 }
 
-fn find_images<'a>(files: impl Iterator<Item = &'a Manifest>) -> impl Iterator<Item = &'a str> {
+fn find_images<'a>(
+    files: impl Iterator<Item = &'a ClusterManifest>,
+) -> impl Iterator<Item = &'a str> {
     files
         .flat_map(|file| file.content.lines())
         .filter_map(|line| line.trim().strip_prefix("image: "))
@@ -136,7 +138,7 @@ pub fn render_manifests(
     plan: &Plan,
     catalog: &Catalog,
     paths: &Value,
-) -> Result<Vec<Manifest>, ClusterError> {
+) -> Result<Vec<ClusterManifest>, ClusterError> {
     let index = catalog.load_cluster_index()?;
     let mut problems = Vec::new();
     let known = list_files(&index, plan);
@@ -150,14 +152,14 @@ pub fn render_manifests(
         }
         .into());
     }
-    let renderer = Renderer::new(&facts);
+    let renderer = ManifestRenderer::new(&facts);
     files
         .into_iter()
         .map(|file| {
             let path = format!("cluster/{}", file.file);
             let content =
                 renderer.render_file(&catalog.file_label(&path), catalog.read_text(&path)?)?;
-            Ok(Manifest {
+            Ok(ClusterManifest {
                 file: file.file.clone(),
                 summary: file.summary.clone(),
                 content,
@@ -237,7 +239,7 @@ pub fn plan_conformance(
     let index = catalog.load_cluster_index()?;
     // A test plan names no address of the cluster: what is missing for manifests is no matter here.
     let facts = collect_facts(input, plan, catalog, &index, paths, &mut Vec::new())?;
-    let renderer = Renderer::new(&facts);
+    let renderer = ManifestRenderer::new(&facts);
     let situation = plan.situation();
     let file = catalog.file_label("cluster/index.json");
     index

@@ -38,14 +38,14 @@ pub struct Tree {
 /// Files of the user in the place of others and beside them.
 #[derive(Debug, Clone, Default)]
 struct Overlay {
-    files: BTreeMap<String, OwnFile>,
+    files: BTreeMap<String, OverlayFile>,
     /// Files that are no longer there.
     hidden: BTreeSet<String>,
 }
 
 /// A file that the user brought.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct OwnFile {
+pub struct OverlayFile {
     /// Path by which the user knows it.
     pub label: String,
     pub bytes: Vec<u8>,
@@ -90,7 +90,7 @@ impl Tree {
     #[must_use]
     pub fn lay_over(
         mut self,
-        own: BTreeMap<String, OwnFile>,
+        own: BTreeMap<String, OverlayFile>,
         hides: impl Fn(&str) -> bool,
     ) -> Self {
         let hidden: Vec<String> = self
@@ -106,7 +106,7 @@ impl Tree {
 
     /// The user's files: path in the tree → file.
     #[must_use]
-    pub fn own_files(&self) -> &BTreeMap<String, OwnFile> {
+    pub fn own_files(&self) -> &BTreeMap<String, OverlayFile> {
         &self.over.files
     }
 

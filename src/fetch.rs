@@ -25,7 +25,7 @@ use crate::io::store::{Object, Store};
 use crate::ui::Downloads;
 
 use check::check_digests;
-use download::Download;
+use download::FileTransfer;
 
 pub use error::{FetchError, FetchFailure};
 
@@ -83,14 +83,14 @@ impl Request {
 
 /// A file whose bytes fit the request. Only [`Fetcher::fetch_all`] makes one.
 #[derive(Debug, Clone)]
-pub struct Fetched {
+pub struct FetchedArtifact {
     digests: Digests,
     url: String,
     headers: Vec<(String, Secret)>,
     path: PathBuf,
 }
 
-impl Fetched {
+impl FetchedArtifact {
     fn new(request: &Request, digests: Digests, object: Object) -> Self {
         let headers = request.headers.clone();
         Self {
@@ -134,7 +134,7 @@ impl Fetched {
     /// Both as what may pin the file.
     ///
     /// # Errors
-    /// As [`Fetched::read_both`].
+    /// As [`FetchedArtifact::read_both`].
     pub fn file_digests(&self) -> Result<Vec<FileDigest>, FetchError> {
         let empty = || {
             FetchError::new(
@@ -229,11 +229,11 @@ impl Fetcher {
         requests: &[Request],
         jobs: usize,
         downloads: &Downloads,
-    ) -> Vec<Result<Fetched, FetchError>> {
+    ) -> Vec<Result<FetchedArtifact, FetchError>> {
         let next = AtomicUsize::new(0);
         // Few files have several connections each.
         let connections = (jobs / requests.len().max(1)).max(1);
-        let outcomes: Mutex<Vec<Option<Result<Fetched, FetchError>>>> =
+        let outcomes: Mutex<Vec<Option<Result<FetchedArtifact, FetchError>>>> =
             Mutex::new(requests.iter().map(|_| None).collect());
         std::thread::scope(|scope| {
             for _ in 0..jobs.clamp(1, requests.len().max(1)) {
@@ -305,7 +305,7 @@ impl Fetcher {
         request: &Request,
         downloads: &Downloads,
         connections: usize,
-    ) -> Result<Fetched, FetchError> {
+    ) -> Result<FetchedArtifact, FetchError> {
         let failed = |failure: FetchFailure| FetchError::new(&request.name, failure);
         if *self.interrupted.borrow() {
             return Err(failed(FetchFailure::Interrupted));
@@ -318,7 +318,7 @@ impl Fetcher {
             return Err(failed(FetchFailure::Offline(request.url.to_string())));
         }
         let mut interrupted = self.interrupted.clone();
-        let download = Download::new(self, request, downloads, connections);
+        let download = FileTransfer::new(self, request, downloads, connections);
         let deadline = match request.max_size {
             ..SMALL => self.http.patience.deadline / 36,
             _ => self.http.patience.deadline,
@@ -336,7 +336,7 @@ impl Fetcher {
     }
 
     /// What the store has of it. A file that was changed on the disk is taken out.
-    fn find_stored(&self, request: &Request) -> Result<Option<Fetched>, FetchFailure> {
+    fn find_stored(&self, request: &Request) -> Result<Option<FetchedArtifact>, FetchFailure> {
         let by_digest = request
             .digests
             .iter()
@@ -350,7 +350,7 @@ impl Fetcher {
             };
             check_digests(request, &found, None)?;
             self.store.touch(&object);
-            return Ok(Some(Fetched::new(request, found, object)));
+            return Ok(Some(FetchedArtifact::new(request, found, object)));
         }
         // What a SHA-256 brought is not listed by its SHA-512.
         let sha512 = |digest: &FileDigest| digest.algorithm() == PinAlgorithm::Sha512;
@@ -365,6 +365,6 @@ impl Fetcher {
         }
         self.store.record_sha512(&found)?;
         self.store.touch(&object);
-        Ok(Some(Fetched::new(request, found, object)))
+        Ok(Some(FetchedArtifact::new(request, found, object)))
     }
 }

@@ -35,7 +35,7 @@ use serde::Deserialize as _;
 
 pub use facts::collect_facts;
 pub use flags::{AppliedFlag, format_arguments, select_flags};
-pub use render::{OWN_FILE_FORMS, Renderer};
+pub use render::{OWN_FILE_FORMS, StepRenderer};
 
 /// Name of the schema of `guest-plan.json`.
 pub const SCHEMA: &str = "imagegen.dev/guest-plan/v1";
@@ -120,7 +120,7 @@ pub fn render_guest(
     let known: Vec<FailingUpdate> = read_json(provisioners, "updates.json")?;
     let failing: Vec<KbId> = known.into_iter().map(|update| update.kb).collect();
     let facts = collect_facts(plan, &situation, flags, paths, sddl, &failing)?;
-    let renderer = Renderer::new(&facts, provisioners);
+    let renderer = StepRenderer::new(&facts, provisioners);
     let mut resources = Vec::new();
     let mut steps = Vec::new();
     let mut step_files = BTreeMap::new();
@@ -240,7 +240,7 @@ fn lower_resource(
     step: &Step,
     file: &str,
     mut resource: StepResource,
-    renderer: &Renderer<'_>,
+    renderer: &StepRenderer<'_>,
     resources: &mut Vec<Resource>,
     sources: &mut BTreeMap<String, String>,
 ) -> Result<(), GuestError> {

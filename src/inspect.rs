@@ -14,7 +14,7 @@ use crate::acquire::SIDECAR;
 use crate::base::digest::parse_sha256;
 use crate::base::url::HttpUrl;
 use crate::base::value::PinAlgorithm;
-use crate::bundle::Opened;
+use crate::bundle::OpenedBundle;
 use crate::catalog::Trees;
 use crate::cli::VerifyArgs;
 use crate::diagnostic::{InputError, InternalError, Result, UsageError};
@@ -26,7 +26,7 @@ use crate::model::evidence::{Evidence, ProofKind, Verdict};
 use crate::model::policy::Policy;
 use crate::ui::{Downloads, Printer};
 use crate::verify::proof::{ExpectedSignature, SignedContent, require_signer, verify_detached};
-use crate::verify::sigstore::Signer;
+use crate::verify::sigstore::ExpectedSigner;
 use crate::verify::{NotProven, ProofError, Proven, checksums, record_evidence};
 
 use crate::acquire::open_fetcher;
@@ -55,14 +55,14 @@ pub struct VerifyOutput {
 #[derive(Debug)]
 pub enum Inspected {
     File(VerifyOutput),
-    Bundle(Box<Opened>),
+    Bundle(Box<OpenedBundle>),
     Whole(WholeOutput),
 }
 
 /// # Errors
 /// The file or a proof of it cannot be read; a bundle is not what its index says.
 pub fn inspect_file(args: &VerifyArgs, trees: &Trees, printer: &Printer) -> Result<Inspected> {
-    let source = Source { args };
+    let source = ProofReader { args };
     let mut path = source.fetch_file(&args.file, MAX_SIZE)?;
     // What a pipe gives the second time is something else: it is read once.
     let copy = fs::copy_stream(&path, MAX_SIZE).map_err(|error| {
@@ -166,11 +166,11 @@ pub fn format_proof(proof: &Evidence) -> String {
 }
 
 /// Files that are here, and files behind URLs.
-struct Source<'a> {
+struct ProofReader<'a> {
     args: &'a VerifyArgs,
 }
 
-impl Source<'_> {
+impl ProofReader<'_> {
     fn fetch_file(&self, place: &str, limit: u64) -> Result<PathBuf> {
         if !place.contains("://") {
             return Ok(PathBuf::from(place));
@@ -212,7 +212,7 @@ type NamedOutcome = (ProofKind, std::result::Result<Proven, ProofError>);
 
 struct Job<'a> {
     args: &'a VerifyArgs,
-    source: &'a Source<'a>,
+    source: &'a ProofReader<'a>,
     path: &'a Path,
     digests: &'a Digests,
     manifests: &'a Tree,
@@ -356,7 +356,7 @@ impl Job<'_> {
         Err(ProofError::new("checksum-mismatch", message))
     }
 
-    fn signer(&self) -> Result<Signer<'_>> {
+    fn signer(&self) -> Result<ExpectedSigner<'_>> {
         let (identity, issuer) = (self.args.identity.as_deref(), self.args.issuer.as_deref());
         let Ok(signer) = require_signer(identity, issuer) else {
             let message = "a signature by a certificate proves nothing without an expected signer";

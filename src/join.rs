@@ -22,7 +22,7 @@ use crate::model::plan::Plan;
 
 pub use check::find_endpoint_problem;
 pub use kubeconfig::check_kubeconfig;
-pub use token::Token;
+pub use token::BootstrapToken;
 pub use userdata::Places;
 
 /// Input of the join data, without secrets: `imagegen join-data --from FILE`, or the flags.
@@ -101,7 +101,7 @@ pub enum Form {
 /// What is secret: it appears in the output alone.
 #[derive(Debug, Default)]
 pub struct Secrets {
-    pub token: Option<Token>,
+    pub token: Option<BootstrapToken>,
     /// A kubeconfig with the address and CA of the cluster, instead of endpoint and hashes.
     pub kubeconfig: Option<Secret>,
 }

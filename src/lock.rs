@@ -33,7 +33,7 @@ pub struct Lock {
     /// The program that wrote the lockfile: a record, which makes no lockfile stale.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub written_by: Option<ProgramVersion>,
-    pub inputs: Inputs,
+    pub inputs: LockInputs,
     /// What was asked for, every default written out, without build-time variables.
     pub selection: ImageDefinition,
     pub kubernetes: Version,
@@ -66,7 +66,7 @@ pub struct Lock {
 /// Digests of what the lock was made from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub struct Inputs {
+pub struct LockInputs {
     /// SHA-256 of the settled selection.
     pub selection: String,
     /// SHA-256 of the catalog's entries that were used.
@@ -243,7 +243,7 @@ impl Lock {
                     .clone()
                     .unwrap_or_else(ProgramVersion::current),
             ),
-            inputs: Inputs {
+            inputs: LockInputs {
                 selection: sha256_hex(json::format_json(&selection).as_bytes()),
                 catalog: plan.catalog.clone(),
             },

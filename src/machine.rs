@@ -18,7 +18,9 @@ mod text;
 pub use expect::{ArgumentNeed, Expectations, FeatureNeed, LaterFile, PackageService, PortUse};
 pub use fold::{fold_resources, start_machine};
 pub use rule::Rule;
-pub use state::{Machine, Origin, Placed, Port, Present, PresentFile, SCHEMA};
+pub use state::{
+    Machine, PlacedResource, Port, PresentFile, PresentResource, ResourceOrigin, SCHEMA,
+};
 
 use crate::diagnostic::Finding;
 use crate::windows::resource::Resource;

@@ -29,7 +29,7 @@ use crate::ui::Printer;
 
 pub use bill::{BillSources, list_bill, read_bill_sources};
 pub use git::checkout_commit;
-pub use tool::{ToolError, run_and_collect, run_tool};
+pub use tool::{ToolRecordError, run_and_collect, run_tool};
 
 const LOCK: &str = "imagegen.lock.json";
 const GUEST_PLAN: &str = "guest-plan.json";

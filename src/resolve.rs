@@ -28,12 +28,12 @@ use crate::model::definition::ImageDefinition;
 use crate::model::kubernetes::KubernetesLine;
 use crate::model::plan::{Plan, PlannedArtifact, PlannedGroup, PlannedPacker, Warning};
 use crate::model::pod_network::PodNetwork;
-use crate::model::rules::Rule;
-use crate::model::situation::Situation;
+use crate::model::rules::CombinationRule;
+use crate::model::situation::Conditions;
 use crate::model::target::Target;
 use crate::model::windows::WindowsRelease;
 
-pub use artifacts::{Platform, plan_artifact, plan_tool};
+pub use artifacts::{BuildHost, plan_artifact, plan_tool};
 use image::ImageNames;
 pub use refusal::refuse_image;
 
@@ -42,7 +42,7 @@ pub const KUBERNETES: &str = "kubernetes";
 
 /// What resolving may know of the world.
 #[derive(Debug, Clone, Default)]
-pub struct Surroundings {
+pub struct World {
     /// Names that the environment sets, never their values.
     pub environment: BTreeSet<String>,
     /// Values of build-time selectors that the environment sets.
@@ -62,7 +62,7 @@ pub fn resolve_selection(
     target: Target,
     packer: &Version,
     selection: &ImageDefinition,
-    surroundings: &Surroundings,
+    surroundings: &World,
 ) -> Result<Plan> {
     let updated = &surroundings.updated;
     let (line, kubernetes, mut warnings) = kubernetes::choose_kubernetes(
@@ -81,7 +81,7 @@ pub fn resolve_selection(
         .find_choice(line.minor)
         .cloned();
     let delivery = delivery::choose_delivery(&target, selection, &mut refusals);
-    let mut situation = Situation {
+    let mut situation = Conditions {
         target: target.name.clone(),
         image: target.image().is_some(),
         windows: windows.release.clone(),
@@ -105,7 +105,7 @@ pub fn resolve_selection(
     let features = extras::choose_features(catalog, &situation, &mut refusals)?;
     extras::check_downloads(selection, &mut refusals);
     let mut groups = groups::choose_groups(
-        groups::Inputs {
+        groups::GroupInputs {
             catalog,
             line: &line,
             situation: &situation,
@@ -148,7 +148,7 @@ pub fn resolve_selection(
     )?;
     let image = ImageNames::new(&windows, &kubernetes, selection, &catalog_digest);
     let chosen = variables::choose_variables(
-        &variables::Inputs {
+        &variables::VariableInputs {
             target: &target,
             windows: &windows,
             selection,
@@ -219,7 +219,7 @@ pub fn resolve_selection(
 }
 
 fn add_components(
-    situation: &mut Situation,
+    situation: &mut Conditions,
     groups: &[PlannedGroup],
     selection: &ImageDefinition,
     refusals: &mut Vec<Finding>,
@@ -275,7 +275,7 @@ fn list_known_names(catalog: &Catalog) -> Result<Vec<String>, CatalogError> {
 /// The selection with every default written out, as the lock records it.
 fn complete_selection(
     selection: &ImageDefinition,
-    situation: &Situation,
+    situation: &Conditions,
     variables: &BTreeMap<String, serde_json::Value>,
     selectors: &BTreeMap<String, String>,
 ) -> ImageDefinition {
@@ -340,11 +340,11 @@ fn check_tool_overrides(
 /// Adds what the rules of the catalog refuse, and returns what they warn of.
 fn check_rules(
     catalog: &Catalog,
-    situation: &Situation,
+    situation: &Conditions,
     refusals: &mut Vec<Finding>,
 ) -> Result<Vec<Warning>> {
     let rules = catalog.load_rules()?;
-    let applies = |rule: &Rule| {
+    let applies = |rule: &CombinationRule| {
         let components = rule.components.iter().all(|(name, range)| {
             situation
                 .components
@@ -360,7 +360,7 @@ fn check_rules(
         });
         refusals.push(Finding::new(&rule.id, rule.reason, rule.instead).with_source(&rule.source));
     }
-    let warn = |rule: Rule| {
+    let warn = |rule: CombinationRule| {
         let subject = rule
             .components
             .keys()
@@ -432,7 +432,7 @@ fn digest_inputs(
     windows: &WindowsRelease,
     network: &PodNetwork,
     groups: &[PlannedGroup],
-    surroundings: &Surroundings,
+    surroundings: &World,
 ) -> Result<String, CatalogError> {
     let windows = format!("windows/{}.json", windows.release);
     let files = TABLES.into_iter().chain([windows.as_str()]);

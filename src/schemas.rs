@@ -8,7 +8,7 @@ use crate::catalog::Trees;
 use crate::diagnostic::Result;
 
 use crate::bake::{BakedImage, CheckReport};
-use crate::bundle::Index;
+use crate::bundle::BundleIndex;
 use crate::cluster::PlannedCheck;
 use crate::join::JoinInput;
 use crate::lock::Lock;
@@ -29,7 +29,7 @@ use crate::model::windows::WindowsRelease;
 use crate::scripts::ScriptList;
 
 use crate::view::{Explanation, PlanOutput};
-use crate::workspace::{BundleOutput, RenderOutput};
+use crate::workspace::{InstallerOutput, RenderOutput};
 
 /// Every published schema with its name; the image definition's has the names of the catalog.
 ///
@@ -48,8 +48,8 @@ pub fn list_schemas(trees: &Trees) -> Result<Vec<(&'static str, Schema)>> {
 
 fn list_types() -> Vec<(&'static str, Schema)> {
     vec![
-        ("bundle", schema_for!(Index)),
-        ("host-bundle", schema_for!(BundleOutput)),
+        ("bundle", schema_for!(BundleIndex)),
+        ("host-bundle", schema_for!(InstallerOutput)),
         ("check-report", schema_for!(CheckReport)),
         ("cluster", schema_for!(ClusterIndex)),
         ("component", schema_for!(Component)),

@@ -52,7 +52,7 @@ pub use lockfile::{
 pub use recompute::{PolicyOfLock, resolve_lock, resolve_lock_of_build};
 pub use sources::{TreeSet, read_sources};
 
-use crate::resolve::{Surroundings, resolve_selection};
+use crate::resolve::{World, resolve_selection};
 
 /// # Errors
 /// The directory cannot be read.
@@ -256,7 +256,7 @@ pub fn resolve_updated_plan(
     };
     let target = load_target(&trees.packer, name)?;
     let packer = render::read_packer_base(&trees.packer)?.version;
-    let surroundings = Surroundings {
+    let surroundings = World {
         environment: build_time::list_environment(&target),
         selectors: build_time::read_selectors(&target),
         updated,

@@ -16,5 +16,5 @@ pub use gate::{
     check_subjects, is_waived, wants_proof,
 };
 pub use lint::{check_policy, find_idle_waiver};
-pub use subject::{Origin, Subject};
+pub use subject::{Subject, SubjectSource};
 pub use subjects::{list_lock_subjects, list_subjects};

@@ -64,7 +64,7 @@ pub struct Upstreams<'a> {
 
 /// Something of the plan that has a version of its own.
 #[derive(Debug)]
-pub struct Subject<'a> {
+pub struct UpdateCandidate<'a> {
     name: &'a str,
     artifact: &'a PlannedArtifact,
     component: Arc<Component>,
@@ -103,7 +103,7 @@ impl Upstreams<'_> {
             .collect())
     }
 
-    fn unknown_name(&self, name: &str, subjects: &[Subject<'_>]) -> Error {
+    fn unknown_name(&self, name: &str, subjects: &[UpdateCandidate<'_>]) -> Error {
         let follows = self
             .plan
             .artifacts()
@@ -124,7 +124,7 @@ impl Upstreams<'_> {
     ///
     /// # Errors
     /// The catalog cannot be read.
-    pub fn list_subjects(&self) -> Result<Vec<Subject<'_>>> {
+    pub fn list_subjects(&self) -> Result<Vec<UpdateCandidate<'_>>> {
         let contents = self.trees.catalog.load_contents()?;
         let parts = contents
             .groups
@@ -134,7 +134,7 @@ impl Upstreams<'_> {
             .filter(|part| part.follows_kubernetes)
             .map(|part| part.component.as_str())
             .collect();
-        let mut subjects: Vec<Subject<'_>> = Vec::new();
+        let mut subjects: Vec<UpdateCandidate<'_>> = Vec::new();
         for artifact in self.plan.artifacts() {
             let name = artifact.component.as_str();
             let name = if follow.contains(name) {
@@ -144,7 +144,7 @@ impl Upstreams<'_> {
             };
             if !subjects.iter().any(|known| known.name == name) {
                 let component = self.trees.catalog.load_component(&artifact.component)?;
-                subjects.push(Subject {
+                subjects.push(UpdateCandidate {
                     name,
                     artifact,
                     component,
@@ -158,7 +158,7 @@ impl Upstreams<'_> {
     /// A list of releases cannot be downloaded or parsed.
     pub fn check_releases(
         &self,
-        subjects: &[Subject<'_>],
+        subjects: &[UpdateCandidate<'_>],
         printer: &Printer,
     ) -> Result<Vec<OutdatedOutput>> {
         collect_outcomes(
@@ -170,7 +170,7 @@ impl Upstreams<'_> {
         )
     }
 
-    fn check_release(&self, subject: &Subject<'_>) -> Result<OutdatedOutput> {
+    fn check_release(&self, subject: &UpdateCandidate<'_>) -> Result<OutdatedOutput> {
         let planned = &subject.artifact.version;
         let mut row = OutdatedOutput {
             name: subject.name.to_owned(),
@@ -231,7 +231,7 @@ impl Upstreams<'_> {
     }
 
     /// Why the user's own words leave it where it is.
-    fn hold_reason(&self, subject: &Subject<'_>) -> Option<String> {
+    fn hold_reason(&self, subject: &UpdateCandidate<'_>) -> Option<String> {
         if subject.name == KUBERNETES {
             let asked = self
                 .definition
@@ -263,7 +263,7 @@ impl Upstreams<'_> {
             })
     }
 
-    fn fits_line(&self, subject: &Subject<'_>, version: &Version) -> bool {
+    fn fits_line(&self, subject: &UpdateCandidate<'_>, version: &Version) -> bool {
         if version.is_prerelease() {
             return false;
         }
@@ -282,7 +282,7 @@ impl Upstreams<'_> {
     /// By what the artifact could be pinned. Checksum files are looked for, signatures believed to be there.
     fn find_proof(
         &self,
-        subject: &Subject<'_>,
+        subject: &UpdateCandidate<'_>,
         artifact: &PlannedArtifact,
     ) -> Result<Option<ProofKind>> {
         if artifact.is_pinned() {
@@ -314,7 +314,7 @@ impl Upstreams<'_> {
     /// A publisher's small file.
     fn fetch_small(
         &self,
-        subject: &Subject<'_>,
+        subject: &UpdateCandidate<'_>,
         url: &HttpUrl,
         names: &BTreeMap<String, String>,
         limit: u64,

@@ -9,10 +9,10 @@ use serde::Serialize;
 use crate::acquire::{Acquirer, ProvenPlan};
 use crate::bake;
 use crate::base::value::ImageReference;
-use crate::bundle::{Content, ImageSource, Part, write_zip};
+use crate::bundle::{ArchivePart, Content, ImageSource, write_zip};
 use crate::catalog::Trees;
 use crate::diagnostic::Result;
-use crate::fetch::Fetched;
+use crate::fetch::FetchedArtifact;
 use crate::io::fs;
 use crate::lock::Lock;
 use crate::model::plan::{MissingVariable, Plan, PlannedArtifact, Warning};
@@ -36,9 +36,10 @@ pub struct RenderOutput {
 ///
 /// # Errors
 /// An image cannot be fetched, is incomplete, or has another Windows build.
-pub fn list_media(proven: &ProvenPlan, acquirer: &Acquirer<'_>) -> Result<Vec<Part>> {
-    let part =
-        |digest: &str, file: &Fetched| Part::from_fetched(format!("artifacts/{digest}"), file);
+pub fn list_media(proven: &ProvenPlan, acquirer: &Acquirer<'_>) -> Result<Vec<ArchivePart>> {
+    let part = |digest: &str, file: &FetchedArtifact| {
+        ArchivePart::from_fetched(format!("artifacts/{digest}"), file)
+    };
     let artifacts = proven.artifacts().iter().filter_map(|verified| {
         let pin = verified.artifact().digest()?;
         Some(part(pin.digest.as_str(), verified.fetched()))
@@ -72,7 +73,7 @@ pub fn list_media(proven: &ProvenPlan, acquirer: &Acquirer<'_>) -> Result<Vec<Pa
 /// What `build` prints of an archive for an existing machine.
 #[derive(Debug, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct BundleOutput {
+pub struct InstallerOutput {
     pub workspace: String,
     /// The archive, which holds the workspace's files, and with delivery by media the artifacts.
     pub bundle: String,
@@ -82,7 +83,7 @@ pub struct BundleOutput {
 
 /// A workspace on disk.
 #[derive(Debug)]
-pub struct Written {
+pub struct WrittenWorkspace {
     pub folder: PathBuf,
     pub workspace: Workspace,
     /// File → SHA-256.
@@ -91,7 +92,7 @@ pub struct Written {
 
 /// Where a workspace is written.
 #[derive(Debug, Clone)]
-pub struct Place {
+pub struct WorkspacePlace {
     pub folder: PathBuf,
     /// Whether the result of an earlier bake may be replaced.
     pub force: bool,
@@ -113,10 +114,10 @@ pub fn name_workspace(plan: &Plan) -> PathBuf {
 pub fn write_workspace(
     plan: &Plan,
     lock: &Lock,
-    place: &Place,
+    place: &WorkspacePlace,
     trees: &Trees,
     printer: &Printer,
-) -> Result<Written> {
+) -> Result<WrittenWorkspace> {
     let (guest, _) = predict_machine(plan, trees)?;
     let rendered =
         render::render_workspace(plan, lock, &guest, &trees.packer, &trees.provisioners)?;
@@ -139,24 +140,24 @@ pub fn write_workspace(
     for warning in &plan.warnings {
         printer.print_warning(&warning.message);
     }
-    Ok(Written {
+    Ok(WrittenWorkspace {
         folder: place.folder.clone(),
         workspace: rendered,
         digests,
     })
 }
 
-impl Written {
+impl WrittenWorkspace {
     /// Packs the workspace of a target without images, and what the machine is to have besides.
     ///
     /// # Errors
     /// The archive cannot be written.
-    pub fn pack_archive(&self, plan: &Plan, media: &[Part]) -> Result<BundleOutput> {
+    pub fn pack_archive(&self, plan: &Plan, media: &[ArchivePart]) -> Result<InstallerOutput> {
         let [name, checksum] = render::archive_names(plan);
         let path = self.folder.join(&name);
         let files = self.workspace.files.iter();
-        let mut parts: Vec<Part> = files
-            .map(|(path, bytes)| Part {
+        let mut parts: Vec<ArchivePart> = files
+            .map(|(path, bytes)| ArchivePart {
                 path: path.clone(),
                 content: Content::Text(bytes.clone()),
             })
@@ -171,7 +172,7 @@ impl Written {
             &self.folder.join(checksum),
             format!("{}  {name}\n", found.sha256).as_bytes(),
         )?;
-        Ok(BundleOutput {
+        Ok(InstallerOutput {
             workspace: self.folder.display().to_string(),
             bundle: path.display().to_string(),
             sha256: found.sha256,

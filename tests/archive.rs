@@ -4,7 +4,7 @@ use std::io::{Cursor, Write as _};
 
 use flate2::{Compression, Crc, write::DeflateEncoder, write::GzEncoder};
 use imagegen::verify::ProofError;
-use imagegen::verify::archive::{Limits, MemberDigest, Wanted, list_entries, read_members};
+use imagegen::verify::archive::{Limits, MemberDigest, WantedMembers, list_entries, read_members};
 use imagegen::windows::resource::ArchiveFormat::{self, TarGz, Zip};
 use proptest::prelude::*;
 
@@ -23,7 +23,7 @@ pub(crate) fn take(
     read_members(
         Cursor::new(bytes),
         format,
-        &Wanted::from_names(names),
+        &WantedMembers::from_names(names),
         limits,
         &mut |entry, reader| {
             let mut content = Vec::new();
@@ -67,7 +67,7 @@ fn wanted_members_come_with_their_digests() {
             );
         }
     }
-    let globs = Wanted::from_globs(["bin/*.exe"]);
+    let globs = WantedMembers::from_globs(["bin/*.exe"]);
     let found = read_members(
         Cursor::new(zip(&parts)),
         Zip,
@@ -140,7 +140,7 @@ fn archives_of_real_writers_are_read() {
 #[test]
 fn errors_of_the_visitor_and_of_the_archive_come_through() {
     let bytes = zip(&[Part::new("a", b"1234")]);
-    let wanted = Wanted::all_files();
+    let wanted = WantedMembers::all_files();
     let said = read_members(
         Cursor::new(&bytes),
         Zip,
@@ -209,7 +209,7 @@ proptest! {
         let limits = Limits { entries: 8, entry: 4096, total: 8192, ratio: 250, path: 259 };
         let mut total = 0_u64;
         let mut seen = 0_u64;
-        let outcome = read_members(Cursor::new(&bytes), format, &Wanted::all_files(), &limits, &mut |_, reader| {
+        let outcome = read_members(Cursor::new(&bytes), format, &WantedMembers::all_files(), &limits, &mut |_, reader| {
             seen += 1;
             let mut content = Vec::new();
             let read = reader.read_to_end(&mut content);

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use imagegen::embedded::Tree;
 use imagegen::verify::authenticode::{
-    Code, FileKind, Policy, Publisher, describe_signatures, verify_signature,
+    Code, FileKind, Publisher, SignatureDemand, describe_signatures, verify_signature,
 };
 use imagegen::verify::chain::{PinnedRoots, parse_roots};
 use imagegen::verify::{ProofError, Proven};
@@ -31,9 +31,9 @@ fn seconds(time: u64) -> UnixTime {
 }
 
 /// Trusts one of the workshop's roots.
-fn policy(workshop: &Workshop, root: &str) -> Policy {
+fn policy(workshop: &Workshop, root: &str) -> SignatureDemand {
     let own = parse_roots(&workshop.read(&format!("{root}.pem"))).unwrap();
-    Policy::new(
+    SignatureDemand::new(
         &PinnedRoots {
             code_signing: own.clone(),
             timestamping: own,
@@ -42,14 +42,14 @@ fn policy(workshop: &Workshop, root: &str) -> Policy {
     )
 }
 
-fn pinned() -> Policy {
-    Policy::new(
+fn pinned() -> SignatureDemand {
+    SignatureDemand::new(
         &PinnedRoots::read(&Tree::embedded_manifests()).unwrap(),
         seconds(NOW),
     )
 }
 
-fn check(kind: FileKind, bytes: &[u8], policy: &Policy) -> Result<Proven, ProofError> {
+fn check(kind: FileKind, bytes: &[u8], policy: &SignatureDemand) -> Result<Proven, ProofError> {
     verify_signature(kind, &mut Cursor::new(bytes), policy)
 }
 
@@ -94,10 +94,10 @@ fn judged(workshop: &Workshop, row: &Row, failures: &mut Vec<String>) {
 /// `imagegen verify` ends as the verdict says, where the row's policy is one that its flags can say.
 fn check_program(workshop: &Workshop, row: &Row, verdict: &str, failures: &mut Vec<String>) {
     let plain = policy(workshop, row.root);
-    let said = |policy: &Policy| {
+    let said = |policy: &SignatureDemand| {
         format!(
             "{:?}",
-            Policy {
+            SignatureDemand {
                 publisher: None,
                 at: plain.at,
                 ..policy.clone()

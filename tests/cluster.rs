@@ -9,13 +9,13 @@ use std::sync::LazyLock;
 
 use imagegen::base::choice::{HostAccess, Runtime};
 use imagegen::catalog::{Catalog, load_target};
-use imagegen::cluster::{ClusterError, ClusterInput, Manifest, render_manifests};
+use imagegen::cluster::{ClusterError, ClusterInput, ClusterManifest, render_manifests};
 use imagegen::embedded::Tree;
 use imagegen::model::definition::ImageDefinition;
 use imagegen::model::kubernetes::KubernetesLine;
 use imagegen::model::plan::Plan;
 use imagegen::render;
-use imagegen::resolve::{Surroundings, resolve_selection};
+use imagegen::resolve::{World, resolve_selection};
 use serde::Deserialize as _;
 use serde_json::{Value, json};
 
@@ -53,7 +53,7 @@ struct Case {
     access: HostAccess,
     cni: String,
     input: ClusterInput,
-    files: Vec<Manifest>,
+    files: Vec<ClusterManifest>,
 }
 
 impl Case {
@@ -90,14 +90,7 @@ fn plan(
     };
     let target = load_target(&packer, "azure").expect("target");
     let version = render::read_packer_base(&packer).expect("packer").version;
-    resolve_selection(
-        catalog,
-        target,
-        &version,
-        &selection,
-        &Surroundings::default(),
-    )
-    .ok()
+    resolve_selection(catalog, target, &version, &selection, &World::default()).ok()
 }
 
 /// Every line × runtime × host access × pod network that the tables allow.

@@ -10,7 +10,7 @@ use std::time::Duration;
 use imagegen::base::secret::Secret;
 use imagegen::base::value::FileDigest;
 use imagegen::diagnostic::Classify as _;
-use imagegen::fetch::{FetchError, Fetched, Fetcher, Request};
+use imagegen::fetch::{FetchError, FetchedArtifact, Fetcher, Request};
 use imagegen::io::fs::{DigestSet, digest_file_with, digest_stream};
 use imagegen::io::http::{Http, Options, Patience};
 use imagegen::io::store::Store;
@@ -90,7 +90,7 @@ pub fn request(url: &str, bytes: &[u8]) -> Request {
     }
 }
 
-pub fn one(fetcher: &Fetcher, request: &Request) -> Result<Fetched, FetchError> {
+pub fn one(fetcher: &Fetcher, request: &Request) -> Result<FetchedArtifact, FetchError> {
     fetcher
         .fetch_all(std::slice::from_ref(request), 1, &Downloads::new_silent())
         .remove(0)

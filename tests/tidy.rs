@@ -435,3 +435,37 @@ fn verbs_are_short() {
         assert!(lines <= 140, "src/commands/{path} has {lines} lines");
     }
 }
+
+/// One name, one type. The variants of a file for each system are one type.
+#[test]
+fn no_type_name_is_defined_twice() {
+    let mut files_of: std::collections::BTreeMap<String, BTreeSet<String>> = Default::default();
+    for (path, bytes) in files(&root().join("src")) {
+        let path = path.replace("/elsewhere.rs", "/unix.rs");
+        let text = String::from_utf8(bytes).expect("UTF-8");
+        for line in text.lines() {
+            if let Some(name) = type_of_line(line) {
+                files_of.entry(name).or_default().insert(path.clone());
+            }
+        }
+    }
+    assert!(files_of.len() > 500, "{}", files_of.len());
+    let twice: Vec<_> = files_of
+        .iter()
+        .filter(|(_, files)| files.len() > 1)
+        .collect();
+    assert!(twice.is_empty(), "{twice:?}");
+}
+
+/// The type that a line at the left margin defines.
+fn type_of_line(line: &str) -> Option<String> {
+    let mut words = line.split([' ', '<', '(', ';', '{', ':']);
+    let mut word = words.next()?;
+    if word == "pub" {
+        // `pub(super)` has its parenthesis as a separator.
+        word = words.find(|word| ["struct", "enum", "trait", "type"].contains(word))?;
+    }
+    ["struct", "enum", "trait", "type"]
+        .contains(&word)
+        .then(|| words.next().map(str::to_owned))?
+}

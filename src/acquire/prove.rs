@@ -19,8 +19,8 @@ use crate::base::url::HttpUrl;
 use crate::base::value::{FileDigest, PinAlgorithm};
 use crate::catalog::Catalog;
 use crate::embedded::Tree;
-use crate::fetch::{Fetched, Fetcher};
-use crate::model::component::{ChecksumFile, Signature};
+use crate::fetch::{FetchedArtifact, Fetcher};
+use crate::model::component::{ChecksumFile, DeclaredSignature};
 use crate::model::evidence::{Evidence, ProofKind, Verdict};
 use crate::model::plan::PlannedArtifact;
 use crate::model::policy::Policy;
@@ -29,7 +29,7 @@ use crate::verify::chain::PinnedRoots;
 use crate::verify::proof::require_named;
 use crate::verify::{ProofError, Proven, checksums, record_evidence};
 
-pub use authenticode::{SignedFile, SignedMembers};
+pub use authenticode::{SignedArtifact, SignedMembers};
 pub use bundles::{reprove_artifact, write_proofs};
 pub use error::ProveError;
 pub use sidecar::{SIDECAR, carried_name, find_sidecar};
@@ -49,7 +49,7 @@ pub enum ProofScope {
 #[derive(Debug, Clone)]
 pub struct VerifiedArtifact {
     artifact: PlannedArtifact,
-    fetched: Fetched,
+    fetched: FetchedArtifact,
 }
 
 impl VerifiedArtifact {
@@ -60,7 +60,7 @@ impl VerifiedArtifact {
     }
 
     #[must_use]
-    pub fn fetched(&self) -> &Fetched {
+    pub fn fetched(&self) -> &FetchedArtifact {
         &self.fetched
     }
 
@@ -154,7 +154,7 @@ impl Keys {
     ///
     /// # Errors
     /// `no-signer`: it names none.
-    fn require_key<'a>(&'a self, signature: &'a Signature) -> Result<&'a str, ProofError> {
+    fn require_key<'a>(&'a self, signature: &'a DeclaredSignature) -> Result<&'a str, ProofError> {
         let name = require_named(signature.key.as_deref(), "key")?;
         Ok(self.0.get(name).map_or(name, String::as_str))
     }
@@ -166,7 +166,7 @@ impl Keys {
 /// A proof fails, none can be had where one is needed, or the policy wants another.
 pub fn prove_artifact(
     artifact: &PlannedArtifact,
-    fetched: &Fetched,
+    fetched: &FetchedArtifact,
     scope: ProofScope,
     trust: Trust<'_>,
 ) -> Result<VerifiedArtifact, ProveError> {
@@ -283,7 +283,7 @@ fn require_evidence(
 }
 
 /// Fetching has compared every digest and size already.
-fn pin_evidence(artifact: &PlannedArtifact, fetched: &Fetched) -> Vec<Evidence> {
+fn pin_evidence(artifact: &PlannedArtifact, fetched: &FetchedArtifact) -> Vec<Evidence> {
     artifact
         .digests
         .iter()
@@ -306,17 +306,17 @@ fn pin_evidence(artifact: &PlannedArtifact, fetched: &Fetched) -> Vec<Evidence> 
 }
 
 /// A checksum file that holds an entry for the artifact, for signatures over it.
-pub(crate) struct Sums {
+pub(crate) struct VerifiedChecksums {
     pub(crate) url: String,
     pub(crate) bytes: Vec<u8>,
 }
 
 fn read_checksum_files(
     artifact: &PlannedArtifact,
-    fetched: &Fetched,
+    fetched: &FetchedArtifact,
     trust: Trust<'_>,
     found: &mut Vec<Evidence>,
-) -> Result<Vec<Sums>, ProveError> {
+) -> Result<Vec<VerifiedChecksums>, ProveError> {
     let mut sums = Vec::new();
     let mut missing = Vec::new();
     for checksum in &artifact.checksums {
@@ -333,7 +333,7 @@ fn read_checksum_files(
         };
         let outcome = compare_checksum(artifact, fetched, checksum, &sidecar);
         if outcome.is_ok() {
-            sums.push(Sums {
+            sums.push(VerifiedChecksums {
                 url: checksum.url.to_string(),
                 bytes: sidecar.bytes,
             });
@@ -358,7 +358,7 @@ fn read_checksum_files(
 
 fn compare_checksum(
     artifact: &PlannedArtifact,
-    fetched: &Fetched,
+    fetched: &FetchedArtifact,
     checksum: &ChecksumFile,
     sidecar: &Sidecar,
 ) -> Result<Proven, ProofError> {
@@ -395,7 +395,7 @@ fn parse_digest(hex: &str) -> Result<[u8; 32], ProofError> {
     parse_sha256(hex).ok_or_else(|| ProofError::new("digest", "the digest is not hexadecimal"))
 }
 
-fn read_sha512(fetched: &Fetched) -> Result<String, ProofError> {
+fn read_sha512(fetched: &FetchedArtifact) -> Result<String, ProofError> {
     let both = fetched
         .read_both()
         .map_err(|error| ProofError::new("unreadable", error.to_string()))?;

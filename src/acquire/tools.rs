@@ -13,10 +13,10 @@ use crate::io::fs::{self, FileError};
 use crate::io::store::Store;
 use crate::model::plan::{Plan, PlannedArtifact, PlannedPlugin};
 use crate::model::policy::Policy;
-use crate::resolve::{Platform, plan_tool, refuse_image};
+use crate::resolve::{BuildHost, plan_tool, refuse_image};
 use crate::trust::{Subject, check_own_tool, check_subjects};
 use crate::verify::ProofError;
-use crate::verify::archive::{self, Limits, Wanted};
+use crate::verify::archive::{self, Limits, WantedMembers};
 
 use super::{Acquirer, ProofScope, VerifiedArtifact, absolute_path};
 
@@ -69,7 +69,7 @@ pub fn plan_tools<'a>(plan: &'a Plan, trees: &Trees) -> PlannedTools<'a> {
                     plan_tool(
                         &component,
                         version,
-                        Platform::host(),
+                        BuildHost::host(),
                         &plan.selection.overrides,
                     )
                     .map_err(|refusal| refuse_image(vec![refusal]).into())
@@ -223,7 +223,8 @@ fn install_program(verified: &VerifiedArtifact, folder: &Path) -> Result<PathBuf
         .kind
         .archive_format()
         .ok_or_else(|| malformed("a tool is published as an archive".to_owned()))?;
-    let wanted = Wanted::from_names(artifact.members.iter().map(|member| member.member.as_str()));
+    let wanted =
+        WantedMembers::from_names(artifact.members.iter().map(|member| member.member.as_str()));
     let [program] = artifact.members.as_slice() else {
         return Err(malformed(
             "its release must list exactly one program".to_owned(),

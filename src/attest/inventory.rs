@@ -8,7 +8,7 @@ use crate::model::component::PayloadKind;
 use crate::model::evidence::Evidence;
 use crate::model::plan::PlannedArtifact;
 use crate::model::policy::Role;
-use crate::trust::{Origin, Subject, list_lock_subjects};
+use crate::trust::{Subject, SubjectSource, list_lock_subjects};
 
 use super::diff::{ComponentNote, DescribedImage};
 use super::purl;
@@ -161,7 +161,7 @@ fn describe_subject(
         return describe_artifact(subject, artifact, lock, notes);
     }
     let url = match &subject.origin {
-        Origin::Url(url) => Some(url.clone()),
+        SubjectSource::Url(url) => Some(url.clone()),
         _ => None,
     };
     let hashes: Vec<(String, String)> = subject.digests.iter().map(format_digest).collect();

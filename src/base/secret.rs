@@ -17,9 +17,9 @@ use zeroize::Zeroizing;
 pub use forms::SHORTEST;
 pub use mask::{Masker, mask_text};
 
-use mask::Known;
+use mask::KnownSecrets;
 
-static KNOWN: RwLock<Known> = RwLock::new(Known::new());
+static KNOWN: RwLock<KnownSecrets> = RwLock::new(KnownSecrets::new());
 
 /// A value that is never shown: `Debug` prints stars, and there is no `Display` and no `Serialize`.
 #[derive(Clone, PartialEq, Eq)]

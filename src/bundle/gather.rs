@@ -5,13 +5,13 @@ use std::path::Path;
 
 use super::images::build_layout;
 use super::registry::ImageSource;
-use super::{BLOBS, Content, EVIDENCE, Index, LOCK, OBJECTS, Part};
+use super::{ArchivePart, BLOBS, BundleIndex, Content, EVIDENCE, LOCK, OBJECTS};
 use crate::base::digest::sha256_hex;
 use crate::base::json;
 use crate::base::url::HttpUrl;
 use crate::base::value::ImageReference;
 use crate::diagnostic::{InputError, Result};
-use crate::fetch::Fetched;
+use crate::fetch::FetchedArtifact;
 use crate::io::http::public;
 use crate::lock::Lock;
 use crate::model::evidence::{Evidence, Verdict};
@@ -28,7 +28,7 @@ pub fn gather_bundle(
     proven: &ProvenPlan,
     images: &[ImageReference],
     acquirer: &Acquirer<'_>,
-) -> Result<Index> {
+) -> Result<BundleIndex> {
     let trees = acquirer.trees;
     let mut gatherer = Gatherer {
         acquirer,
@@ -87,20 +87,20 @@ fn windows_release(lock: &Lock) -> Result<String> {
 /// What is gathered for a bundle.
 struct Gatherer<'a> {
     acquirer: &'a Acquirer<'a>,
-    parts: Vec<Part>,
+    parts: Vec<ArchivePart>,
     origins: BTreeMap<String, String>,
 }
 
 impl Gatherer<'_> {
     fn add_text(&mut self, path: &str, bytes: Vec<u8>) {
-        self.parts.push(Part {
+        self.parts.push(ArchivePart {
             path: path.to_owned(),
             content: Content::Text(bytes),
         });
     }
 
-    fn add_file(&mut self, folder: &str, fetched: &Fetched) {
-        self.parts.push(Part::from_fetched(
+    fn add_file(&mut self, folder: &str, fetched: &FetchedArtifact) {
+        self.parts.push(ArchivePart::from_fetched(
             format!("{folder}{}", fetched.sha256()),
             fetched,
         ));
@@ -177,7 +177,7 @@ impl Gatherer<'_> {
             };
             let digest = sha256_hex(&bytes);
             self.origins.insert(url.to_string(), digest.clone());
-            self.parts.push(Part {
+            self.parts.push(ArchivePart {
                 path: format!("{OBJECTS}{digest}"),
                 content: Content::Bytes(bytes),
             });

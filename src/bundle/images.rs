@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{BLOBS, CarriedImage, Content, Index, Part};
+use super::{ArchivePart, BLOBS, BundleIndex, CarriedImage, Content};
 use crate::base::json as text;
 use crate::base::value::is_digest;
 use crate::verify::ProofError;
@@ -27,11 +27,11 @@ pub struct Descriptor {
     pub digest: String,
     pub size: u64,
     #[serde(default)]
-    pub platform: Option<Platform>,
+    pub platform: Option<ImagePlatform>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, schemars::JsonSchema)]
-pub struct Platform {
+pub struct ImagePlatform {
     #[serde(default)]
     pub architecture: String,
     #[serde(default)]
@@ -42,7 +42,7 @@ pub struct Platform {
 
 /// A manifest of one image, or of several platforms.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Manifest {
+pub enum ImageManifest {
     Image {
         config: Descriptor,
         layers: Vec<Descriptor>,
@@ -54,7 +54,7 @@ pub(super) fn manifest_error(message: impl Into<String>) -> ProofError {
     ProofError::new("image-manifest", message)
 }
 
-impl Manifest {
+impl ImageManifest {
     /// # Errors
     /// Not a manifest of a kind that is known.
     pub fn decode(name: &str, bytes: &[u8]) -> Result<Self, ProofError> {
@@ -122,12 +122,12 @@ pub fn choose_manifest<'a>(
     list: &'a [Descriptor],
     build: u32,
 ) -> Result<&'a Descriptor, ProofError> {
-    let windows: Vec<(&Descriptor, &Platform)> = list
+    let windows: Vec<(&Descriptor, &ImagePlatform)> = list
         .iter()
         .filter_map(|descriptor| Some((descriptor, descriptor.platform.as_ref()?)))
         .filter(|(_, platform)| platform.os == "windows" && platform.architecture == "amd64")
         .collect();
-    let version = |platform: &Platform| -> Vec<u32> {
+    let version = |platform: &ImagePlatform| -> Vec<u32> {
         platform
             .os_version
             .iter()
@@ -172,7 +172,7 @@ fn choose_name(reference: &str) -> &str {
 }
 
 /// What a layout says besides its blobs.
-pub fn build_layout(images: &[CarriedImage]) -> Vec<Part> {
+pub fn build_layout(images: &[CarriedImage]) -> Vec<ArchivePart> {
     let manifests: Vec<Value> = images
         .iter()
         .map(|CarriedImage { indexed, manifest, .. }| {
@@ -190,7 +190,7 @@ pub fn build_layout(images: &[CarriedImage]) -> Vec<Part> {
         "mediaType": "application/vnd.oci.image.index.v1+json",
         "manifests": manifests,
     });
-    let part = |path: &str, value: &Value| Part {
+    let part = |path: &str, value: &Value| ArchivePart {
         path: path.to_owned(),
         content: Content::Text(text::format_json(value).into_bytes()),
     };
@@ -205,12 +205,12 @@ pub(super) fn is_document(name: &str) -> bool {
 }
 
 pub(super) fn is_manifest(bytes: &[u8]) -> bool {
-    bytes.trim_ascii_start().starts_with(b"{") && Manifest::decode("", bytes).is_ok()
+    bytes.trim_ascii_start().starts_with(b"{") && ImageManifest::decode("", bytes).is_ok()
 }
 
 /// Every image is there with all its blobs, and the layout lists these images.
 pub(super) fn check_images(
-    index: &Index,
+    index: &BundleIndex,
     small: &BTreeMap<String, Vec<u8>>,
 ) -> Result<(), ProofError> {
     let blobs: BTreeMap<&str, u64> = index
@@ -235,11 +235,11 @@ pub(super) fn check_images(
         let list = small
             .get(&format!("{BLOBS}{}", hex(asked)?))
             .ok_or_else(|| absent(asked))?;
-        let named = match Manifest::decode(&image.name, list)? {
-            Manifest::List(manifests) => manifests
+        let named = match ImageManifest::decode(&image.name, list)? {
+            ImageManifest::List(manifests) => manifests
                 .iter()
                 .any(|manifest| manifest.digest == image.manifest),
-            Manifest::Image { .. } => image.manifest == asked,
+            ImageManifest::Image { .. } => image.manifest == asked,
         };
         if !named {
             return Err(manifest_error(format!(
@@ -252,7 +252,8 @@ pub(super) fn check_images(
         let manifest = small
             .get(&format!("{BLOBS}{}", hex(&image.manifest)?))
             .ok_or_else(|| absent(&image.manifest))?;
-        let Manifest::Image { config, layers } = Manifest::decode(&image.name, manifest)? else {
+        let ImageManifest::Image { config, layers } = ImageManifest::decode(&image.name, manifest)?
+        else {
             return Err(manifest_error(format!(
                 "{}: {} is a nested index, which is not supported",
                 image.name, image.manifest
@@ -276,12 +277,12 @@ pub(super) fn check_images(
 
 fn check_layout(images: &[String], small: &BTreeMap<String, Vec<u8>>) -> Result<(), ProofError> {
     let found = match small.get(LIST) {
-        Some(bytes) => match Manifest::decode(LIST, bytes)? {
-            Manifest::List(manifests) => manifests
+        Some(bytes) => match ImageManifest::decode(LIST, bytes)? {
+            ImageManifest::List(manifests) => manifests
                 .into_iter()
                 .map(|manifest| manifest.digest)
                 .collect(),
-            Manifest::Image { .. } => Vec::new(),
+            ImageManifest::Image { .. } => Vec::new(),
         },
         None => Vec::new(),
     };

@@ -8,7 +8,7 @@ use std::path::Path;
 use aws_lc_rs::digest::{Context, SHA256};
 
 use super::read::{proof_error, read_objects};
-use super::{BundleError, Index, OBJECTS, Opened, list_artifact_urls};
+use super::{BundleError, BundleIndex, OBJECTS, OpenedBundle, list_artifact_urls};
 use crate::base::digest::encode_hex;
 use crate::base::url::{HttpUrl, decode_path};
 use crate::io::fs::{self, FileError};
@@ -34,7 +34,7 @@ pub struct Mirrored {
 pub fn extract_mirror(
     file: &Path,
     folder: &Path,
-    opened: &Opened,
+    opened: &OpenedBundle,
 ) -> Result<Mirrored, BundleError> {
     let (files, elsewhere) =
         plan_layout(&opened.lock, &opened.index).map_err(|error| proof_error(file, error))?;
@@ -122,9 +122,9 @@ fn write_verified(
     }
 }
 
-type Layout = (BTreeMap<String, String>, Vec<String>);
+type MirrorLayout = (BTreeMap<String, String>, Vec<String>);
 
-fn plan_layout(lock: &Lock, index: &Index) -> Result<Layout, ProofError> {
+fn plan_layout(lock: &Lock, index: &BundleIndex) -> Result<MirrorLayout, ProofError> {
     let overrides = &lock.selection.overrides;
     let mut files: BTreeMap<String, String> = BTreeMap::new();
     let mut elsewhere = Vec::new();

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use aws_lc_rs::digest::{Context, SHA512};
 
-use super::{BLOBS, BundleError, EVIDENCE, INDEX, Index, LOCK, OBJECTS, SCHEMA, SCRIPTS};
+use super::{BLOBS, BundleError, BundleIndex, EVIDENCE, INDEX, LOCK, OBJECTS, SCHEMA, SCRIPTS};
 use super::{collect_evidence, collect_urls, images};
 use crate::acquire::carried_name;
 use crate::base::digest::encode_hex;
@@ -16,7 +16,7 @@ use crate::io::fs;
 use crate::io::store::Store;
 use crate::lock::Lock;
 use crate::verify::ProofError;
-use crate::verify::archive::{Limits, MemberDigest, Wanted, read_members};
+use crate::verify::archive::{Limits, MemberDigest, WantedMembers, read_members};
 use crate::windows::resource::ArchiveFormat;
 
 /// A bundle holds whole releases of Windows images.
@@ -36,8 +36,8 @@ const LARGEST_KEPT: u64 = 24 << 20;
 
 /// A bundle in which everything is as index and lock say.
 #[derive(Debug)]
-pub struct Opened {
-    pub index: Index,
+pub struct OpenedBundle {
+    pub index: BundleIndex,
     pub lock: Lock,
     /// Guest scripts, by path.
     pub scripts: BTreeMap<String, Vec<u8>>,
@@ -47,13 +47,13 @@ pub struct Opened {
 ///
 /// # Errors
 /// The first thing that is not as it must be.
-pub fn verify_bundle(file: &Path) -> Result<Opened, BundleError> {
-    let mut seen = Seen::default();
+pub fn verify_bundle(file: &Path) -> Result<OpenedBundle, BundleError> {
+    let mut seen = ReadRecord::default();
     let reader = fs::open_file(file)?;
     let read = read_members(
         reader,
         ArchiveFormat::Zip,
-        &Wanted::all_files(),
+        &WantedMembers::all_files(),
         &LIMITS,
         &mut |entry, content| seen.add_member(&entry.name, content),
     );
@@ -72,7 +72,11 @@ pub(super) fn proof_error(file: &Path, error: ProofError) -> BundleError {
 ///
 /// # Errors
 /// The bundle changed since, or the store cannot be written.
-pub fn extract_bundle(file: &Path, store: &Store, opened: &Opened) -> Result<(), BundleError> {
+pub fn extract_bundle(
+    file: &Path,
+    store: &Store,
+    opened: &OpenedBundle,
+) -> Result<(), BundleError> {
     read_objects(file, &[OBJECTS, BLOBS], &mut |digest, content| {
         Ok(store.insert_stream(content, digest)?.is_some())
     })?;
@@ -83,7 +87,7 @@ pub fn extract_bundle(file: &Path, store: &Store, opened: &Opened) -> Result<(),
     Ok(())
 }
 
-impl Opened {
+impl OpenedBundle {
     /// # Errors
     /// The bundle's lock is not the one that was reviewed.
     pub fn require_lock(&self, file: &Path, reviewed: &Lock) -> Result<(), BundleError> {
@@ -108,7 +112,7 @@ pub(super) fn read_objects(
     take: &mut Take<'_>,
 ) -> Result<(), BundleError> {
     let reader = fs::open_file(file)?;
-    let wanted = Wanted::from_globs(folders.iter().map(|folder| format!("{folder}*")));
+    let wanted = WantedMembers::from_globs(folders.iter().map(|folder| format!("{folder}*")));
     let mut failure = None;
     let read = read_members(
         reader,
@@ -138,7 +142,7 @@ pub(super) fn read_objects(
 
 /// What is kept of the files while they pass.
 #[derive(Default)]
-struct Seen {
+struct ReadRecord {
     small: BTreeMap<String, Vec<u8>>,
     /// SHA-512 of objects, if the lock pins by it: name → digest.
     sha512: BTreeMap<String, String>,
@@ -149,7 +153,7 @@ struct Seen {
     kept: u64,
 }
 
-impl Seen {
+impl ReadRecord {
     fn add_member(&mut self, name: &str, content: &mut dyn Read) -> Result<(), ProofError> {
         let unreadable = |error: std::io::Error| {
             ProofError::new("bundle-unreadable", format!("`{name}`: {error}"))
@@ -224,7 +228,7 @@ impl Seen {
         Err(ProofError::new("bundle-size", message))
     }
 
-    fn check_members(self, found: &[MemberDigest]) -> Result<Opened, ProofError> {
+    fn check_members(self, found: &[MemberDigest]) -> Result<OpenedBundle, ProofError> {
         let index = self.parse_index()?;
         let lock = decode_lock(self.small.get(LOCK).ok_or_else(|| absent_error(LOCK))?)?;
         check_files(&index, found)?;
@@ -244,16 +248,16 @@ impl Seen {
         images::check_images(&index, &self.small)?;
         self.check_named(&index, &lock)?;
         crate::scripts::check_carried(&self.scripts, &lock.selection.overrides)?;
-        Ok(Opened {
+        Ok(OpenedBundle {
             index,
             lock,
             scripts: self.scripts,
         })
     }
 
-    fn parse_index(&self) -> Result<Index, ProofError> {
+    fn parse_index(&self) -> Result<BundleIndex, ProofError> {
         let bytes = self.small.get(INDEX).ok_or_else(|| absent_error(INDEX))?;
-        let index: Index = json::parse_json(INDEX, bytes)
+        let index: BundleIndex = json::parse_json(INDEX, bytes)
             .map_err(|error| ProofError::new("bundle-index", error.to_string()))?;
         if index.schema == SCHEMA {
             return Ok(index);
@@ -268,7 +272,7 @@ impl Seen {
     /// Every artifact of the lock is there, by every digest that pins it.
     fn check_artifacts(
         &self,
-        index: &Index,
+        index: &BundleIndex,
         lock: &Lock,
         objects: &BTreeSet<&str>,
     ) -> Result<(), ProofError> {
@@ -335,7 +339,7 @@ impl Seen {
     }
 
     /// A bundle brings nothing that neither its lock nor an address of its lock names.
-    fn check_named(&self, index: &Index, lock: &Lock) -> Result<(), ProofError> {
+    fn check_named(&self, index: &BundleIndex, lock: &Lock) -> Result<(), ProofError> {
         let mut named: BTreeSet<&str> = index.origins.values().map(String::as_str).collect();
         named.extend(lock.selection.user_files().map(|file| file.sha256.as_str()));
         let pins = lock.artifacts.iter().flat_map(|artifact| &artifact.digests);
@@ -370,7 +374,7 @@ fn absent_error(name: &str) -> ProofError {
 }
 
 /// The files are those of the index, neither more nor fewer nor others.
-fn check_files(index: &Index, found: &[MemberDigest]) -> Result<(), ProofError> {
+fn check_files(index: &BundleIndex, found: &[MemberDigest]) -> Result<(), ProofError> {
     let mut rest: BTreeMap<&str, &MemberDigest> = found
         .iter()
         .filter(|file| file.name != INDEX)
@@ -414,7 +418,11 @@ fn check_files(index: &Index, found: &[MemberDigest]) -> Result<(), ProofError> 
 
 /// A bundle may say where files came from, but only of what its lock names: nobody's URL can be
 /// given other bytes by way of a store.
-fn check_origins(index: &Index, lock: &Lock, objects: &BTreeSet<&str>) -> Result<(), ProofError> {
+fn check_origins(
+    index: &BundleIndex,
+    lock: &Lock,
+    objects: &BTreeSet<&str>,
+) -> Result<(), ProofError> {
     let known: BTreeSet<String> = collect_urls(lock).into_iter().collect();
     for (url, digest) in &index.origins {
         if !known.contains(url.as_str()) || !objects.contains(digest.as_str()) {

@@ -1,12 +1,14 @@
 //! Container images out of their registries, whole: every layer is there, and the image fits the build of Windows.
 
-use super::images::{Descriptor, LARGEST_MANIFEST, Manifest, choose_manifest, hex, manifest_error};
-use super::{IndexedImage, Part};
+use super::images::{
+    Descriptor, ImageManifest, LARGEST_MANIFEST, choose_manifest, hex, manifest_error,
+};
+use super::{ArchivePart, IndexedImage};
 use crate::acquire::collect_outcomes;
 use crate::base::secret::Secret;
 use crate::base::value::{FileDigest, ImageReference, Sha256, ValueError};
 use crate::diagnostic::{InputError, Result};
-use crate::fetch::{Fetched, Fetcher, MAX_SIZE, Request};
+use crate::fetch::{FetchedArtifact, Fetcher, MAX_SIZE, Request};
 use crate::io::fs;
 use crate::io::oci::{MANIFESTS, Reference};
 use crate::ui::{Downloads, Printer};
@@ -16,15 +18,15 @@ use crate::ui::{Downloads, Printer};
 pub struct CarriedImage {
     pub indexed: IndexedImage,
     pub manifest: Descriptor,
-    blobs: Vec<Fetched>,
+    blobs: Vec<FetchedArtifact>,
 }
 
 impl CarriedImage {
     /// Its blobs in a folder, each under its digest.
-    pub fn list_parts(&self, folder: &str) -> impl Iterator<Item = Part> {
+    pub fn list_parts(&self, folder: &str) -> impl Iterator<Item = ArchivePart> {
         self.blobs
             .iter()
-            .map(move |blob| Part::from_fetched(format!("{folder}{}", blob.sha256()), blob))
+            .map(move |blob| ArchivePart::from_fetched(format!("{folder}{}", blob.sha256()), blob))
     }
 }
 
@@ -69,8 +71,8 @@ impl ImageSource<'_> {
         let login = self.fetcher.authorize(&image)?;
         let (asked, bytes) = self.fetch_manifest(name, &image, &image.digest, &login)?;
         let mut blobs = vec![asked.clone()];
-        let (manifest, bytes, os_version) = match Manifest::decode(name, &bytes)? {
-            Manifest::Image { .. } => {
+        let (manifest, bytes, os_version) = match ImageManifest::decode(name, &bytes)? {
+            ImageManifest::Image { .. } => {
                 let media_type = read_media_type(&bytes);
                 let size = asked.size();
                 (
@@ -84,7 +86,7 @@ impl ImageSource<'_> {
                     None,
                 )
             }
-            Manifest::List(list) => {
+            ImageManifest::List(list) => {
                 let chosen = choose_manifest(name, &list, build)?;
                 let (fetched, bytes) = self.fetch_manifest(name, &image, &chosen.digest, &login)?;
                 blobs.push(fetched);
@@ -95,7 +97,7 @@ impl ImageSource<'_> {
                 (chosen.clone(), bytes, os_version)
             }
         };
-        let Manifest::Image { config, layers } = Manifest::decode(name, &bytes)? else {
+        let ImageManifest::Image { config, layers } = ImageManifest::decode(name, &bytes)? else {
             return Err(InputError {
                 message: format!("{name}: nested indexes are not supported"),
                 remedy: None,
@@ -137,7 +139,7 @@ impl ImageSource<'_> {
         image: &Reference,
         digest: &str,
         login: &[(String, Secret)],
-    ) -> Result<(Fetched, Vec<u8>)> {
+    ) -> Result<(FetchedArtifact, Vec<u8>)> {
         let mut request = request_by_digest(
             name,
             &image.manifest_url(digest),
@@ -155,7 +157,7 @@ impl ImageSource<'_> {
         Ok((fetched, bytes))
     }
 
-    fn fetch_files(&self, requests: &[Request]) -> Result<Vec<Fetched>> {
+    fn fetch_files(&self, requests: &[Request]) -> Result<Vec<FetchedArtifact>> {
         let sizes: Vec<Option<u64>> = requests.iter().map(|request| request.size).collect();
         let downloads = Downloads::new(self.printer, &sizes);
         collect_outcomes(

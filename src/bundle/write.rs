@@ -9,16 +9,16 @@ use aws_lc_rs::digest::{Context, SHA256};
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, DateTime, System, ZipWriter};
 
-use super::{BundleError, INDEX, Index, IndexedFile, IndexedImage, LOCK, SCHEMA};
+use super::{BundleError, BundleIndex, INDEX, IndexedFile, IndexedImage, LOCK, SCHEMA};
 use crate::base::digest::{encode_hex, sha256_hex};
 use crate::base::json;
-use crate::fetch::Fetched;
+use crate::fetch::FetchedArtifact;
 use crate::io::fs;
 use crate::verify::ProofError;
 
 /// A file of the bundle.
 #[derive(Debug, Clone)]
-pub struct Part {
+pub struct ArchivePart {
     pub path: String,
     pub content: Content,
 }
@@ -37,9 +37,9 @@ pub enum Content {
     },
 }
 
-impl Part {
+impl ArchivePart {
     /// A file of the store.
-    pub fn from_fetched(path: String, file: &Fetched) -> Self {
+    pub fn from_fetched(path: String, file: &FetchedArtifact) -> Self {
         let sha256 = file.sha256().to_owned();
         Self {
             path,
@@ -77,23 +77,23 @@ impl Part {
 /// A file is not what its digest says, or the bundle cannot be written.
 pub fn create_bundle(
     file: &Path,
-    mut parts: Vec<Part>,
+    mut parts: Vec<ArchivePart>,
     origins: BTreeMap<String, String>,
     images: Vec<IndexedImage>,
-) -> Result<Index, BundleError> {
+) -> Result<BundleIndex, BundleError> {
     // The lock first: who reads from the front then knows what is to come.
     parts.sort_by(|one, other| {
         (one.path != LOCK, &one.path).cmp(&(other.path != LOCK, &other.path))
     });
     parts.dedup_by(|one, other| one.path == other.path);
-    let files = parts.iter().map(Part::to_indexed).collect();
-    let index = Index {
+    let files = parts.iter().map(ArchivePart::to_indexed).collect();
+    let index = BundleIndex {
         schema: SCHEMA.to_owned(),
         files,
         origins,
         images,
     };
-    let head = Part {
+    let head = ArchivePart {
         path: INDEX.to_owned(),
         content: Content::Text(json::format_json(&index).into_bytes()),
     };
@@ -107,7 +107,7 @@ pub fn create_bundle(
 /// A file is not what its digest says, or the zip cannot be written.
 pub fn write_zip<'a>(
     file: &Path,
-    parts: impl IntoIterator<Item = &'a Part>,
+    parts: impl IntoIterator<Item = &'a ArchivePart>,
 ) -> Result<(), BundleError> {
     fs::write_with(file, |output| {
         let mut zip = ZipWriter::new(BufWriter::with_capacity(1 << 18, output));
@@ -128,7 +128,7 @@ fn write_error(file: &Path, error: &dyn std::fmt::Display) -> BundleError {
 
 fn write_part(
     zip: &mut ZipWriter<BufWriter<&mut File>>,
-    part: &Part,
+    part: &ArchivePart,
     file: &Path,
 ) -> Result<(), BundleError> {
     let size = part.size();

@@ -8,13 +8,13 @@ use crate::base::version::Version;
 use crate::catalog::Catalog;
 use crate::diagnostic::Finding;
 use crate::embedded::Tree;
-use crate::guest::{Renderer as Values, format_arguments, select_flags};
+use crate::guest::{StepRenderer as Values, format_arguments, select_flags};
 use crate::model::cluster::ClusterIndex;
 use crate::model::kubernetes::FlagTable;
 use crate::model::plan::Plan;
 use crate::model::pod_network::NetworkAgent;
 
-use super::{ClusterError, ClusterInput, Renderer, network};
+use super::{ClusterError, ClusterInput, ManifestRenderer, network};
 
 /// Every fact, always with all names: what is absent is empty.
 ///
@@ -112,7 +112,7 @@ fn collect_windows(
             .tags
             .get(&release.container_tag)
             .unwrap_or(&release.container_tag);
-        let renderer = Renderer::new(&json!({ "tag": tag }));
+        let renderer = ManifestRenderer::new(&json!({ "tag": tag }));
         let image = |text: &str| renderer.render_file("cluster/index.json", text);
         releases.push(json!({
             "release": release.release, "title": release.title, "build": release.build,
@@ -240,7 +240,7 @@ fn choose_images(
     facts: &Value,
     problems: &mut Vec<Finding>,
 ) -> Result<Value, ClusterError> {
-    let renderer = Renderer::new(facts);
+    let renderer = ManifestRenderer::new(facts);
     let mut images = Map::new();
     for image in &index.images {
         let reference = match input.images.get(&image.name) {
@@ -328,7 +328,7 @@ fn render_cni_configuration(
     };
     let path = format!("cluster/{}", found.file);
     let file = catalog.file_label(&path);
-    let text = Renderer::new(facts).render_file(&file, catalog.read_text(&path)?)?;
+    let text = ManifestRenderer::new(facts).render_file(&file, catalog.read_text(&path)?)?;
     match serde_json::from_str::<Value>(&text) {
         Ok(value) => Ok(crate::base::json::format_json(&value)),
         Err(error) => Err(ClusterError::Template {

@@ -8,12 +8,12 @@ use super::ClusterError;
 
 /// Renders templates over the facts.
 #[derive(Debug)]
-pub struct Renderer {
+pub struct ManifestRenderer {
     tera: Tera,
     context: Context,
 }
 
-impl Renderer {
+impl ManifestRenderer {
     pub fn new(facts: &Value) -> Self {
         let mut tera = Tera::new();
         // Tera passes undefined names to filters as null; facts are never null, so null is an error.

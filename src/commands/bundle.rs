@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use crate::bundle::{self, BundleOutput, Index, Mirrored, Opened};
-use crate::carry::{Contents, Unpacked, pack_bundle, unpack_bundle};
+use crate::bundle::{self, BundleIndex, BundleOutput, Mirrored, OpenedBundle};
+use crate::carry::{BundleRequest, Unpacked, pack_bundle, unpack_bundle};
 use crate::cli::{BundleArgs, BundleWhat, SourceArgs};
 use crate::diagnostic::Result;
 use crate::inspect::Review;
@@ -27,7 +27,7 @@ pub(super) fn run_bundle(args: &BundleArgs, sources: &SourceArgs, printer: &Prin
                 waivers: waive,
                 ..policy.into()
             };
-            let contents = Contents {
+            let contents = BundleRequest {
                 lock,
                 images,
                 scripts,
@@ -98,7 +98,7 @@ pub(super) fn run_bundle(args: &BundleArgs, sources: &SourceArgs, printer: &Prin
     }
 }
 
-fn print_mirror(folder: &Path, mirrored: &Mirrored, opened: &Opened, printer: &Printer) {
+fn print_mirror(folder: &Path, mirrored: &Mirrored, opened: &OpenedBundle, printer: &Printer) {
     if !mirrored.elsewhere.is_empty() {
         let names = mirrored.elsewhere.join(", ");
         printer.print_note(&format!(
@@ -117,7 +117,7 @@ fn print_mirror(folder: &Path, mirrored: &Mirrored, opened: &Opened, printer: &P
 
 fn print_bundle(
     file: &Path,
-    index: &Index,
+    index: &BundleIndex,
     artifacts: usize,
     store: Option<String>,
     printer: &Printer,

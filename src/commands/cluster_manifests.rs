@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::slice;
 
 use crate::cli::{ClusterManifestsArgs, SourceArgs};
-use crate::cluster::{self, Manifest};
+use crate::cluster::{self, ClusterManifest};
 use crate::diagnostic::Result;
 use crate::io::fs;
 use crate::trust::{Subject, check_subjects};
@@ -59,8 +59,8 @@ pub(super) fn run_cluster_manifests(
 }
 
 /// One stream without smoke workloads: what is to be applied.
-fn print_stream(files: &[Manifest], printer: &Printer) -> Result<()> {
-    let applied: Vec<Manifest> = files
+fn print_stream(files: &[ClusterManifest], printer: &Printer) -> Result<()> {
+    let applied: Vec<ClusterManifest> = files
         .iter()
         .filter(|file| !file.is_smoke())
         .cloned()

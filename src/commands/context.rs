@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use crate::base::program::ProgramVersion;
-use crate::cli::{Cli, Command, SelectionArgs};
+use crate::cli::{Cli, SelectionArgs, Verb};
 use crate::diagnostic::Result;
 use crate::ui::Printer;
 
@@ -93,15 +93,15 @@ fn describe_selection(selection: &SelectionArgs) -> Vec<String> {
     lines
 }
 
-fn find_selection(command: &Command) -> Option<&SelectionArgs> {
+fn find_selection(command: &Verb) -> Option<&SelectionArgs> {
     match command {
-        Command::Build(args) => Some(&args.selection),
-        Command::Render(args) => Some(&args.selection),
-        Command::Plan(args) => Some(&args.selection),
-        Command::Lock(args) => Some(&args.selection),
-        Command::Outdated(args) | Command::Fetch(args) => Some(&args.selection),
-        Command::Doctor(args) => Some(&args.selection),
-        Command::Explain(args) => Some(&args.selection),
+        Verb::Build(args) => Some(&args.selection),
+        Verb::Render(args) => Some(&args.selection),
+        Verb::Plan(args) => Some(&args.selection),
+        Verb::Lock(args) => Some(&args.selection),
+        Verb::Outdated(args) | Verb::Fetch(args) => Some(&args.selection),
+        Verb::Doctor(args) => Some(&args.selection),
+        Verb::Explain(args) => Some(&args.selection),
         _ => None,
     }
 }

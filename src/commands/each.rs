@@ -9,7 +9,7 @@ use crate::diagnostic::{InputError, Result};
 use crate::model::plan::Plan;
 use crate::selection::{DefinedImage, Definitions, SeveralFailed, TreeSet, workspace_path};
 use crate::ui::Printer;
-use crate::workspace::{Place, name_workspace};
+use crate::workspace::{WorkspacePlace, name_workspace};
 
 /// The user's words about the images of a verb.
 #[derive(Debug, Clone, Copy)]
@@ -23,7 +23,7 @@ pub(super) struct ImageChoice<'a> {
 
 /// How an image was chosen, which names its workspace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Chosen {
+enum ImageNaming {
     /// Nobody named it: there is one definition, or none.
     Unnamed,
     Named,
@@ -37,20 +37,20 @@ pub(super) struct ImageRun<'a> {
     pub image: &'a DefinedImage,
     pub trees: Trees,
     pub printer: &'a Printer,
-    chosen: Chosen,
+    chosen: ImageNaming,
 }
 
 impl ImageRun<'_> {
     /// Where the workspace of this image is written.
-    pub(super) fn place_workspace(&self, args: &WorkspaceArgs, plan: &Plan) -> Place {
+    pub(super) fn place_workspace(&self, args: &WorkspaceArgs, plan: &Plan) -> WorkspacePlace {
         let name = &self.image.name;
         let folder: PathBuf = match (self.chosen, &args.out) {
-            (Chosen::Unnamed, None) => name_workspace(plan),
-            (Chosen::Named | Chosen::AmongOthers, None) => workspace_path(name),
-            (Chosen::Unnamed | Chosen::Named, Some(out)) => out.clone(),
-            (Chosen::AmongOthers, Some(out)) => out.join(name),
+            (ImageNaming::Unnamed, None) => name_workspace(plan),
+            (ImageNaming::Named | ImageNaming::AmongOthers, None) => workspace_path(name),
+            (ImageNaming::Unnamed | ImageNaming::Named, Some(out)) => out.clone(),
+            (ImageNaming::AmongOthers, Some(out)) => out.join(name),
         };
-        Place {
+        WorkspacePlace {
             folder,
             force: args.force,
         }
@@ -73,15 +73,15 @@ pub(super) fn run_each(
             image: &image,
             trees: trees.lay_folders(slice::from_ref(&image))?,
             printer,
-            chosen: Chosen::Unnamed,
+            chosen: ImageNaming::Unnamed,
         });
     }
 
     let several = images.len() > 1 || choice.images.all;
     let chosen = if several {
-        Chosen::AmongOthers
+        ImageNaming::AmongOthers
     } else {
-        Chosen::Named
+        ImageNaming::Named
     };
     let mut failed = SeveralFailed::default();
     for image in &images {

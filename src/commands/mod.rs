@@ -32,7 +32,7 @@ use std::env;
 use std::path::Path;
 
 use crate::base::choice::Format;
-use crate::cli::{Cli, Command, Global, ImagesArgs, SelectionArgs};
+use crate::cli::{Cli, Global, ImagesArgs, SelectionArgs, Verb};
 use crate::diagnostic::{Result, UsageError};
 use crate::ui::{Printer, Verbosity};
 
@@ -64,66 +64,66 @@ fn choose<'a>(
 
 fn run_verb(cli: Cli, printer: &Printer) -> Result<()> {
     let sources = &cli.global.sources;
-    if printer.format == Format::Markdown && !matches!(cli.command, Command::Diff(_)) {
+    if printer.format == Format::Markdown && !matches!(cli.command, Verb::Diff(_)) {
         let message = "`--format markdown` applies to `diff` only";
         return Err(UsageError::new(message, "choose `text` or `json`").into());
     }
     match cli.command {
-        Command::Build(args) => run_each(
+        Verb::Build(args) => run_each(
             choose(&args.images, &args.selection, args.lock.lock.as_deref()),
             sources,
             printer,
             |run| build::run_build(&args, run),
         ),
-        Command::Render(args) => run_each(
+        Verb::Render(args) => run_each(
             choose(&args.images, &args.selection, args.lock.lock.as_deref()),
             sources,
             printer,
             |run| render::run_render(&args, run),
         ),
-        Command::Plan(args) => run_each(
+        Verb::Plan(args) => run_each(
             choose(&args.images, &args.selection, args.lock.lock.as_deref()),
             sources,
             printer,
             |run| plan::run_plan(&args, run),
         ),
-        Command::Pin(args) => pin::run_pin(&args, sources.manifests.as_deref(), printer),
-        Command::Fetch(args) => run_each(
+        Verb::Pin(args) => pin::run_pin(&args, sources.manifests.as_deref(), printer),
+        Verb::Fetch(args) => run_each(
             choose(&args.images, &args.selection, args.lock.lock.as_deref()),
             sources,
             printer,
             |run| fetch::run_fetch(&args, run),
         ),
-        Command::Bundle(args) => bundle::run_bundle(&args, sources, printer),
-        Command::Diff(args) => diff::run_diff(&args, sources, printer),
-        Command::Doctor(args) => doctor::run_doctor(&args, sources, printer),
-        Command::Verify(args) => verify::run_verify(&args, sources, printer),
-        Command::Scripts(args) => scripts::run_scripts(&args, sources, printer),
-        Command::Sbom(args) => sbom::run_sbom(&args, sources, printer),
-        Command::Store(args) => store::run_store(&args, printer),
-        Command::Lock(args) => run_each(
+        Verb::Bundle(args) => bundle::run_bundle(&args, sources, printer),
+        Verb::Diff(args) => diff::run_diff(&args, sources, printer),
+        Verb::Doctor(args) => doctor::run_doctor(&args, sources, printer),
+        Verb::Verify(args) => verify::run_verify(&args, sources, printer),
+        Verb::Scripts(args) => scripts::run_scripts(&args, sources, printer),
+        Verb::Sbom(args) => sbom::run_sbom(&args, sources, printer),
+        Verb::Store(args) => store::run_store(&args, printer),
+        Verb::Lock(args) => run_each(
             choose(&args.images, &args.selection, args.lock.as_deref()),
             sources,
             printer,
             |run| lock::run_lock(&args, run),
         ),
-        Command::Outdated(args) => run_each(
+        Verb::Outdated(args) => run_each(
             choose(&args.images, &args.selection, args.lock.lock.as_deref()),
             sources,
             printer,
             |run| outdated::run_outdated(&args, run),
         ),
-        Command::Explain(args) => explain::run_explain(&args, sources, printer),
-        Command::ClusterManifests(args) => {
+        Verb::Explain(args) => explain::run_explain(&args, sources, printer),
+        Verb::ClusterManifests(args) => {
             cluster_manifests::run_cluster_manifests(&args, sources, printer)
         }
-        Command::Conformance(args) => conformance::run_conformance(&args, sources, printer),
-        Command::JoinData(args) => join_data::run_join_data(&args, sources, printer),
-        Command::List(args) => list::run_list(&args.what, sources, printer),
-        Command::Catalog(args) => catalog::run_catalog(&args.what, sources, printer),
-        Command::Init(args) => init::run_init(&args, sources, printer),
-        Command::Completions(args) => completions::run_completions(&args, printer),
-        Command::Man(args) => completions::run_man(&args, printer),
-        Command::Schema(args) => schema::run_schema(&args, sources, printer),
+        Verb::Conformance(args) => conformance::run_conformance(&args, sources, printer),
+        Verb::JoinData(args) => join_data::run_join_data(&args, sources, printer),
+        Verb::List(args) => list::run_list(&args.what, sources, printer),
+        Verb::Catalog(args) => catalog::run_catalog(&args.what, sources, printer),
+        Verb::Init(args) => init::run_init(&args, sources, printer),
+        Verb::Completions(args) => completions::run_completions(&args, printer),
+        Verb::Man(args) => completions::run_man(&args, printer),
+        Verb::Schema(args) => schema::run_schema(&args, sources, printer),
     }
 }

@@ -8,7 +8,7 @@ use crate::model::plan::Plan;
 use crate::scripts::use_scripts;
 use crate::selection::resolve_locked_plan;
 use crate::ui::Printer;
-use crate::workspace::{BundleOutput, Place, write_workspace};
+use crate::workspace::{InstallerOutput, WorkspacePlace, write_workspace};
 
 use super::each::ImageRun;
 
@@ -23,7 +23,7 @@ pub(super) fn run_render(args: &RenderArgs, run: &ImageRun<'_>) -> Result<()> {
 /// Writes the workspace and prints what it holds.
 pub(super) fn print_workspace(
     plan: &Plan,
-    place: &Place,
+    place: &WorkspacePlace,
     trees: &Trees,
     printer: &Printer,
 ) -> Result<()> {
@@ -37,6 +37,6 @@ pub(super) fn print_workspace(
 }
 
 /// Prints the archive for an existing machine.
-pub(super) fn print_archive(output: &BundleOutput, printer: &Printer) -> Result<()> {
+pub(super) fn print_archive(output: &InstallerOutput, printer: &Printer) -> Result<()> {
     printer.print_result(output, || format!("{}  {}\n", output.sha256, output.bundle))
 }

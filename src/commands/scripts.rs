@@ -17,7 +17,7 @@ use crate::scripts::{
 };
 use crate::selection::{read_policy, read_sources};
 use crate::ui::Printer;
-use crate::verify::authenticode::Policy;
+use crate::verify::authenticode::SignatureDemand;
 use crate::verify::chain::PinnedRoots;
 
 /// What `scripts export` and `scripts sign` print.
@@ -68,8 +68,12 @@ pub(super) fn run_scripts(
             };
             let at = UnixTime::since_unix_epoch(Duration::from_secs(clock::current_time()));
             let pinned = PinnedRoots::read(trees.catalog.tree())?;
-            let verifier =
-                scripts::build_policy(&key, root.as_deref(), Policy::new(&pinned, at), at)?;
+            let verifier = scripts::build_policy(
+                &key,
+                root.as_deref(),
+                SignatureDemand::new(&pinned, at),
+                at,
+            )?;
             let signed = scripts::sign_scripts(&exported, &key, &verifier)?;
             if let Some(rule) = &demanded.signed_scripts {
                 let tree = Tree::from_files(folder.display().to_string(), signed.clone());

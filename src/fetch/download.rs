@@ -4,17 +4,17 @@ use std::time::Duration;
 
 use super::check::{check_announced, check_digests};
 use super::split::split_download;
-use super::{FetchFailure, Fetched, Fetcher, Request};
-use crate::io::fs::{Digests, Sums};
+use super::{FetchFailure, FetchedArtifact, Fetcher, Request};
+use crate::io::fs::{Digester, Digests};
 use crate::io::http::{HttpError, Resume, Retry};
-use crate::io::store::Part;
+use crate::io::store::PartialFile;
 use crate::ui::{Downloads, Transfer};
 
 /// Who comes this much further may try as often as before.
 const PROGRESS: u64 = 1 << 20;
 
 /// A download under way.
-pub(super) struct Download<'a> {
+pub(super) struct FileTransfer<'a> {
     fetcher: &'a Fetcher,
     pub(super) request: &'a Request,
     downloads: &'a Downloads,
@@ -27,12 +27,12 @@ pub(super) struct Download<'a> {
 }
 
 /// What a try brought.
-struct Whole {
+struct WholeFile {
     digests: Digests,
     media_type: Option<String>,
 }
 
-impl<'a> Download<'a> {
+impl<'a> FileTransfer<'a> {
     pub(super) fn new(
         fetcher: &'a Fetcher,
         request: &'a Request,
@@ -55,7 +55,7 @@ impl<'a> Download<'a> {
         &self.fetcher.http
     }
 
-    pub(super) async fn run(mut self) -> Result<Fetched, FetchFailure> {
+    pub(super) async fn run(mut self) -> Result<FetchedArtifact, FetchFailure> {
         let mut part = self.open_part().await?;
         // Whoever held the part may have finished it.
         if let Some(stored) = self.fetcher.find_stored(self.request)? {
@@ -72,7 +72,7 @@ impl<'a> Download<'a> {
                         Ok(()) => {
                             let object = part.commit(&whole.digests)?;
                             self.transfer.finish_transfer();
-                            return Ok(Fetched::new(self.request, whole.digests, object));
+                            return Ok(FetchedArtifact::new(self.request, whole.digests, object));
                         }
                         // The part of an earlier run may have been of another file.
                         Err(_) if resumed => {
@@ -100,7 +100,7 @@ impl<'a> Download<'a> {
     fn plan_retry(
         &mut self,
         failure: &FetchFailure,
-        part: &mut Part,
+        part: &mut PartialFile,
     ) -> Result<Option<Duration>, FetchFailure> {
         let FetchFailure::Http(error) = failure else {
             return Ok(None);
@@ -138,7 +138,7 @@ impl<'a> Download<'a> {
         said.unwrap_or(jittered).min(patience.longest_pause)
     }
 
-    async fn open_part(&self) -> Result<Part, FetchFailure> {
+    async fn open_part(&self) -> Result<PartialFile, FetchFailure> {
         let mut told = false;
         loop {
             if let Some(part) = self
@@ -160,15 +160,18 @@ impl<'a> Download<'a> {
     }
 
     /// One request, or several at once, and everything that comes of it into the part.
-    async fn attempt_download(&mut self, part: &mut Part) -> Result<Whole, FetchFailure> {
+    async fn attempt_download(
+        &mut self,
+        part: &mut PartialFile,
+    ) -> Result<WholeFile, FetchFailure> {
         self.transfer.restart();
         let request = self.request;
         let there = part.len()?;
-        let mut sums = Sums::new(request.digest_set());
+        let mut sums = Digester::new(request.digest_set());
         // A process that died before it could name the file left all of it.
         if there > 0 && request.size == Some(there) && !request.digests.is_empty() {
             part.read_pieces(0, there, |piece| sums.add(piece))?;
-            return Ok(Whole {
+            return Ok(WholeFile {
                 digests: sums.finish(),
                 media_type: None,
             });
@@ -201,7 +204,7 @@ impl<'a> Download<'a> {
         if let Some((size, etag)) = self.find_split(&answer) {
             drop(answer);
             split_download(self, part, &mut sums, size, &etag).await?;
-            return Ok(Whole {
+            return Ok(WholeFile {
                 digests: sums.finish(),
                 media_type,
             });
@@ -223,7 +226,7 @@ impl<'a> Download<'a> {
             Some(size) if sums.size() < size => {
                 Err(HttpError::short_body(request.url.public_url(), sums.size(), size).into())
             }
-            _ => Ok(Whole {
+            _ => Ok(WholeFile {
                 digests: sums.finish(),
                 media_type,
             }),

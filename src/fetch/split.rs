@@ -6,12 +6,12 @@ use std::collections::VecDeque;
 use tokio::task::JoinHandle;
 
 use super::FetchFailure;
-use super::download::Download;
+use super::download::FileTransfer;
 use crate::base::secret::Secret;
 use crate::base::url::HttpUrl;
-use crate::io::fs::Sums;
+use crate::io::fs::Digester;
 use crate::io::http::{Http, HttpError, Resume};
-use crate::io::store::{Part, Pen};
+use crate::io::store::{PartWriter, PartialFile};
 
 /// Requests under way, the first of the file first. They end with it.
 #[derive(Default)]
@@ -38,9 +38,9 @@ impl Drop for UnderWay {
 
 /// Reads the rest of a file of `size` bytes into the part.
 pub(super) async fn split_download(
-    download: &mut Download<'_>,
-    part: &mut Part,
-    sums: &mut Sums,
+    download: &mut FileTransfer<'_>,
+    part: &mut PartialFile,
+    sums: &mut Digester,
     size: u64,
     etag: &str,
 ) -> Result<(), FetchFailure> {
@@ -53,9 +53,9 @@ pub(super) async fn split_download(
 }
 
 async fn fetch_in_order(
-    download: &mut Download<'_>,
-    part: &mut Part,
-    sums: &mut Sums,
+    download: &mut FileTransfer<'_>,
+    part: &mut PartialFile,
+    sums: &mut Digester,
     size: u64,
     etag: &str,
     under_way: &mut UnderWay,
@@ -64,7 +64,7 @@ async fn fetch_in_order(
     let length = |from: u64| (size - from).min(at_most);
     let (http, pen) = (download.http().clone(), part.share_writer());
     let (url, headers) = (&download.request.url, &download.request.headers);
-    let piece = |from: u64| Piece {
+    let piece = |from: u64| RangeRequest {
         http: http.clone(),
         url: url.clone(),
         headers: headers.clone(),
@@ -95,17 +95,17 @@ async fn fetch_in_order(
 }
 
 /// One request.
-struct Piece {
+struct RangeRequest {
     http: Http,
     url: HttpUrl,
     headers: Vec<(String, Secret)>,
     etag: String,
-    pen: Pen,
+    pen: PartWriter,
     from: u64,
     length: u64,
 }
 
-impl Piece {
+impl RangeRequest {
     async fn fetch(self) -> Result<(), FetchFailure> {
         let resume = Resume {
             from: self.from,

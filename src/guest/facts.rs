@@ -18,14 +18,14 @@ use crate::model::overrides::resolve_mirror;
 use crate::model::plan::{Plan, PlannedArtifact, PlannedGroup};
 use crate::model::pod_network::PodNetwork;
 use crate::model::signing::Signing;
-use crate::model::situation::Situation;
+use crate::model::situation::Conditions;
 use crate::model::variable::EVALUATION;
 use crate::windows::resource::UNPINNED;
 use crate::windows::value::KbId;
 
 use super::GuestError;
 use super::flags::{format_arguments, select_flags};
-use super::render::Renderer;
+use super::render::StepRenderer;
 
 /// The facts of a plan.
 ///
@@ -33,7 +33,7 @@ use super::render::Renderer;
 /// A flag's value cannot be rendered.
 pub fn collect_facts(
     plan: &Plan,
-    situation: &Situation,
+    situation: &Conditions,
     flags: &FlagTable,
     paths: Value,
     sddl: Value,
@@ -97,7 +97,7 @@ pub fn collect_facts(
     // Flags are expressions over the facts themselves.
     let empty = Tree::from_files(String::new(), BTreeMap::new());
     for (program, name) in [("kubelet", "kubelet"), ("kube-proxy", "kubeProxy")] {
-        let renderer = Renderer::new(&facts, &empty);
+        let renderer = StepRenderer::new(&facts, &empty);
         let applied = select_flags(flags, program, situation, &renderer)?;
         let list = json!(format_arguments(&applied));
         facts[name]["arguments"] = list;
@@ -106,7 +106,7 @@ pub fn collect_facts(
 }
 
 /// The pod network: its name, and what the join does for it.
-fn network_side(plan: &Plan, situation: &Situation) -> Value {
+fn network_side(plan: &Plan, situation: &Conditions) -> Value {
     let PodNetwork {
         name,
         overlay,
@@ -166,7 +166,7 @@ fn list_refused_editions(plan: &Plan) -> Vec<&'static str> {
     }
 }
 
-fn collect_runtime(runtime: Runtime, version: &Version, situation: &Situation) -> Value {
+fn collect_runtime(runtime: Runtime, version: &Version, situation: &Conditions) -> Value {
     let hypervisor = situation.features.contains("hyper-v");
     let at_least = |bound: &'static str| *version >= Version::from_literal(bound);
     match runtime {
@@ -369,7 +369,7 @@ fn list_octet_wildcards(octets: [u8; 4], length: u32) -> Vec<String> {
         .collect()
 }
 
-fn collect_components(situation: &Situation) -> Value {
+fn collect_components(situation: &Conditions) -> Value {
     situation
         .components
         .iter()

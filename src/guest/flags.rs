@@ -1,10 +1,10 @@
 //! With which flags and feature gates the baked services start: one table, read here alone.
 
 use crate::model::kubernetes::{FlagTable, GateRule};
-use crate::model::situation::Situation;
+use crate::model::situation::Conditions;
 
 use super::GuestError;
-use super::render::Renderer;
+use super::render::StepRenderer;
 
 /// A flag that applies, with its value.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
@@ -23,8 +23,8 @@ pub struct AppliedFlag {
 pub fn select_flags(
     table: &FlagTable,
     program: &str,
-    situation: &Situation,
-    renderer: &Renderer<'_>,
+    situation: &Conditions,
+    renderer: &StepRenderer<'_>,
 ) -> Result<Vec<AppliedFlag>, GuestError> {
     let mut applied = Vec::new();
     for rule in &table.flags {
@@ -54,7 +54,7 @@ pub fn select_flags(
     Ok(applied)
 }
 
-fn render_gates(table: &FlagTable, program: &str, situation: &Situation) -> Option<AppliedFlag> {
+fn render_gates(table: &FlagTable, program: &str, situation: &Conditions) -> Option<AppliedFlag> {
     let applies = |rule: &&GateRule| {
         rule.program == program
             && rule.versions.contains(&situation.kubernetes)

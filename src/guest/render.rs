@@ -16,14 +16,14 @@ pub const OWN_FILE_FORMS: &[&str] = &["file", "base64"];
 
 /// Renders the values of steps over the facts.
 #[derive(Debug)]
-pub struct Renderer<'a> {
+pub struct StepRenderer<'a> {
     facts: &'a Value,
     provisioners: &'a Tree,
-    /// Made for the first text that [`Renderer::insert_facts`] cannot render, with the facts that were needed so far.
+    /// Made for the first text that [`StepRenderer::insert_facts`] cannot render, with the facts that were needed so far.
     tera: OnceCell<(Tera, RefCell<Context>)>,
 }
 
-impl<'a> Renderer<'a> {
+impl<'a> StepRenderer<'a> {
     pub fn new(facts: &'a Value, provisioners: &'a Tree) -> Self {
         Self {
             facts,
@@ -299,7 +299,7 @@ mod tests {
             json!({ "url": "https://a.example/x" }),
             Tree::embedded_provisioners(),
         );
-        let renderer = Renderer::new(&facts, &tree);
+        let renderer = StepRenderer::new(&facts, &tree);
         for (text, inserted) in [
             ("{{ paths.k }}\\x", true),
             ("{{paths.k}}:{{ paths.port }}!", true),

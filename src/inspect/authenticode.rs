@@ -4,20 +4,20 @@ use std::time::Duration;
 
 use rustls_pki_types::UnixTime;
 
-use crate::acquire::{SIDECAR, SignedFile, SignedMembers};
+use crate::acquire::{SIDECAR, SignedArtifact, SignedMembers};
 use crate::diagnostic::{InputError, Result};
 use crate::io::fs;
 use crate::model::evidence::Evidence;
-use crate::verify::authenticode::{self, FileKind, Policy};
+use crate::verify::authenticode::{self, FileKind, SignatureDemand};
 use crate::verify::chain::{PinnedRoots, format_time, parse_roots};
 use crate::windows::resource::ArchiveFormat;
 
 use super::Job;
 
 impl Job<'_> {
-    fn policy(&self) -> Result<Policy> {
+    fn policy(&self) -> Result<SignatureDemand> {
         let pinned = PinnedRoots::read(self.manifests)?;
-        let mut policy = Policy::new(
+        let mut policy = SignatureDemand::new(
             &pinned,
             UnixTime::since_unix_epoch(Duration::from_secs(self.now())),
         );
@@ -49,7 +49,7 @@ impl Job<'_> {
             signed,
             unsigned: &[],
         });
-        let file = SignedFile {
+        let file = SignedArtifact {
             path: self.path,
             name: &self.name(),
             source: None,

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::bundle::Opened;
+use crate::bundle::OpenedBundle;
 use crate::catalog::Trees;
 use crate::diagnostic::Result;
 use crate::embedded::Tree;
@@ -32,7 +32,7 @@ impl Review<'_> {
     pub fn check_bundle(
         &self,
         file: &Path,
-        opened: &Opened,
+        opened: &OpenedBundle,
         trees: &Trees,
         printer: &Printer,
     ) -> Result<Option<(Plan, Policy)>> {

@@ -30,7 +30,7 @@ use crate::selection::{
     NamedPolicy, PolicyOfLock, read_lock, read_policy, resolve_lock, resolve_lock_of_build,
 };
 use crate::ui::Printer;
-use crate::verify::archive::{self, Limits, Wanted};
+use crate::verify::archive::{self, Limits, WantedMembers};
 use crate::verify::chain::PinnedRoots;
 use crate::verify::{NotProven, ProofError, record_evidence};
 use crate::windows::resource::ArchiveFormat;
@@ -284,7 +284,7 @@ fn read_scripts(folder: &Path) -> Result<BTreeMap<String, Vec<u8>>> {
     let mut scripts = BTreeMap::new();
     let payload = folder.join("payload.zip");
     if payload.symlink_metadata().is_ok() {
-        let wanted = Wanted::all_files();
+        let wanted = WantedMembers::all_files();
         let file = fs::open_file(&payload)?;
         archive::read_members(
             file,
@@ -358,7 +358,7 @@ fn check_archive(
     let read = archive::read_members(
         fs::open_file(&path)?,
         ArchiveFormat::Zip,
-        &Wanted::all_files(),
+        &WantedMembers::all_files(),
         &Limits {
             entry: MAX_SIZE,
             total: 16 * MAX_SIZE,

@@ -23,7 +23,7 @@ pub use place::{
 pub use scratch::Scratch;
 pub use space::{can_write, free};
 pub use sums::{
-    DigestSet, Digests, Sums, digest_file, digest_file_with, digest_stream, read_pieces,
+    DigestSet, Digester, Digests, digest_file, digest_file_with, digest_stream, read_pieces,
 };
 pub(in crate::io) use write::create_temporary;
 pub use write::{Log, check_overwrite, write_file, write_program_with, write_secret, write_with};

@@ -113,7 +113,7 @@ pub async fn authorize_image(
             return Err(refused("the registry's token is larger than a mebibyte"));
         }
     }
-    let token: Token = serde_json::from_slice(&bytes)
+    let token: RegistryToken = serde_json::from_slice(&bytes)
         .map_err(|_| refused("the token server's answer cannot be parsed"))?;
     let token = token
         .token
@@ -127,7 +127,7 @@ pub async fn authorize_image(
 
 /// Servers name it in either way.
 #[derive(Deserialize)]
-struct Token {
+struct RegistryToken {
     token: Option<String>,
     access_token: Option<String>,
 }

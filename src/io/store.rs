@@ -29,7 +29,7 @@ use serde::{Deserialize, Serialize};
 use tempfile::NamedTempFile;
 
 use super::fs::{
-    DigestSet, Digests, FileError, Sums, create_temporary, digest_file_with, digest_stream,
+    DigestSet, Digester, Digests, FileError, create_temporary, digest_file_with, digest_stream,
     file_error, remove_if_exists,
 };
 use super::http::public;
@@ -39,7 +39,7 @@ use crate::base::value::FileDigest;
 use crate::base::value::is_digest;
 use crate::diagnostic::{Classify, ErrorClass};
 
-pub use part::{Part, Pen};
+pub use part::{PartWriter, PartialFile};
 
 /// A store in a directory.
 #[derive(Debug, Clone)]
@@ -68,7 +68,7 @@ impl Classify for DamagedStore {
 /// Where a file came from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Origin {
+struct UrlRecord {
     url: String,
     sha256: String,
 }
@@ -155,7 +155,8 @@ impl Store {
     /// The file that last came from this URL.
     #[must_use]
     pub fn find_url(&self, url: &str) -> Option<Object> {
-        let origin: Origin = serde_json::from_slice(&fs::read(self.origin_path(url)).ok()?).ok()?;
+        let origin: UrlRecord =
+            serde_json::from_slice(&fs::read(self.origin_path(url)).ok()?).ok()?;
         self.find_sha256(&origin.sha256)
     }
 
@@ -206,7 +207,7 @@ impl Store {
     /// # Errors
     /// The store cannot be written.
     pub fn insert(&self, url: &str, bytes: &[u8]) -> Result<Object, FileError> {
-        let mut sums = Sums::new(DigestSet::Both);
+        let mut sums = Digester::new(DigestSet::Both);
         sums.add(bytes);
         let mut copy = self.create_copy()?;
         copy.write_all(bytes)
@@ -275,7 +276,7 @@ impl Store {
     /// # Errors
     /// The store cannot be written.
     pub fn record_origin(&self, url: &str, sha256: &str) -> Result<(), FileError> {
-        let origin = Origin {
+        let origin = UrlRecord {
             url: public(url),
             sha256: sha256.to_owned(),
         };

@@ -5,9 +5,9 @@ use crate::diagnostic::Finding;
 
 /// `abcdef.0123456789abcdef`
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Token(Secret);
+pub struct BootstrapToken(Secret);
 
-impl Token {
+impl BootstrapToken {
     /// Blanks and line ends around it are cut off, as files and pipes have them.
     ///
     /// # Errors
@@ -41,7 +41,7 @@ mod tests {
 
     #[test]
     fn only_tokens_are_tokens_and_none_is_repeated() {
-        let good = Token::parse(" abcdef.0123456789abcdef\r\n").expect("token");
+        let good = BootstrapToken::parse(" abcdef.0123456789abcdef\r\n").expect("token");
         assert_eq!(good.reveal(), "abcdef.0123456789abcdef");
         assert_eq!(format!("{good:?}"), "Token(***)");
         for bad in [
@@ -52,7 +52,7 @@ mod tests {
             "abcdef.0123456789abcdef0",
             "a b",
         ] {
-            let problem = Token::parse(bad).expect_err(bad);
+            let problem = BootstrapToken::parse(bad).expect_err(bad);
             assert!(
                 bad.is_empty() || !problem.message.contains(bad),
                 "{problem:?}"

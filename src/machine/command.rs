@@ -4,12 +4,12 @@ use crate::windows::paths;
 use crate::windows::resource::ServiceSettings;
 
 /// A program with its arguments.
-pub(super) struct Command<'a> {
+pub(super) struct CommandLine<'a> {
     pub program: &'a str,
     pub arguments: &'a [String],
 }
 
-impl<'a> Command<'a> {
+impl<'a> CommandLine<'a> {
     /// The service's own program. If it is a launcher, such as `kube-log-runner`, its first argument after options
     /// `-NAME=VALUE` is the program. A service that is only tuned has none.
     pub(super) fn from_service(service: &'a ServiceSettings) -> Option<Self> {
@@ -71,7 +71,7 @@ fn flag_name(word: &str) -> Option<&str> {
 /// The absolute paths among a service's arguments, with the flag each belongs to.
 /// The program that a launcher starts is not among them; the file with more arguments is.
 pub(super) fn list_argument_paths(service: &ServiceSettings) -> Vec<(&str, &str)> {
-    let program = Command::from_service(service).map(|command| command.program);
+    let program = CommandLine::from_service(service).map(|command| command.program);
     let mut named = Vec::new();
     let mut flag = "";
     for argument in &service.arguments {
@@ -121,7 +121,7 @@ mod tests {
                 "--v=2",
             ],
         );
-        let command = Command::from_service(&service).expect("a command");
+        let command = CommandLine::from_service(&service).expect("a command");
         assert_eq!(command.program_stem(), "kubelet");
         assert_eq!(
             command.flags(),
@@ -139,7 +139,7 @@ mod tests {
             r"C:\c.exe",
             &["--run-service", "--log-file", r"C:\c.log", "-a=b=c"],
         );
-        let command = Command::from_service(&service).expect("a command");
+        let command = CommandLine::from_service(&service).expect("a command");
         assert_eq!(
             command.flags(),
             [

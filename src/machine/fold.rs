@@ -13,7 +13,7 @@ use crate::windows::resource::{
 use super::expect::Expectations;
 use super::inbox;
 use super::ports;
-use super::state::{self, Machine, Origin, Placed};
+use super::state::{self, Machine, PlacedResource, ResourceOrigin};
 
 /// How many restarts lie before a phase.
 pub(super) fn restarts_before(phase: Phase) -> u32 {
@@ -48,7 +48,7 @@ pub fn start_machine(expectations: &Expectations<'_>) -> Machine {
             ensure: EnsureUser::Present,
         })
     });
-    let origin = Origin {
+    let origin = ResourceOrigin {
         resource: format!("target/{}", expectations.target),
         step: String::new(),
         scope: Scope::Build,
@@ -68,7 +68,7 @@ pub fn fold_resources(
 ) -> Machine {
     for resource in resources {
         for effect in resource.kind.effects() {
-            let mut origin = Origin::from(resource);
+            let mut origin = ResourceOrigin::from(resource);
             if effect.is_download {
                 origin.scope = Scope::Build;
             }
@@ -85,7 +85,7 @@ pub fn fold_resources(
 }
 
 impl Machine {
-    fn apply_effect(&mut self, effect: &Effect<'_>, origin: &Origin) {
+    fn apply_effect(&mut self, effect: &Effect<'_>, origin: &ResourceOrigin) {
         let identity = effect.kind.properties().identity();
         if let ResourceKind::Directory(it) = &*effect.kind
             && it.clears_content()
@@ -104,7 +104,7 @@ impl Machine {
         self.put_resource(identity, &effect.kind, origin);
     }
 
-    fn put_directory(&mut self, path: &str, origin: &Origin) {
+    fn put_directory(&mut self, path: &str, origin: &ResourceOrigin) {
         let identity = Identity::from_path(&["path"], path);
         // Nearly all are there: putting them again would change nothing.
         if self
@@ -122,7 +122,7 @@ impl Machine {
         self.put_resource(identity, &ResourceKind::Directory(directory), origin);
     }
 
-    fn put_resource(&mut self, identity: Identity, kind: &ResourceKind, origin: &Origin) {
+    fn put_resource(&mut self, identity: Identity, kind: &ResourceKind, origin: &ResourceOrigin) {
         self.order_path(kind, &identity);
         let known = self.resources.remove(&identity);
         let placed = match known.filter(|known| !known.kind.properties().is_absent()) {
@@ -133,7 +133,7 @@ impl Machine {
                     // The image never has it, whatever the resource's own scope.
                     origin.scope = Scope::Image;
                 }
-                Placed {
+                PlacedResource {
                     kind: kind.clone(),
                     origin,
                     owner: None,
@@ -160,7 +160,7 @@ impl Machine {
 }
 
 /// Whether a directory that is there stays as it is when this origin asks for it: the image adopts what the build made.
-fn is_standing_directory(known: &Placed, origin: &Origin) -> bool {
+fn is_standing_directory(known: &PlacedResource, origin: &ResourceOrigin) -> bool {
     let is_adopted = known.origin.scope == Scope::Build && origin.scope != Scope::Build;
     let is_present = matches!(
         &known.kind,
@@ -183,7 +183,11 @@ fn is_adjusted(kind: &ResourceKind) -> bool {
 
 /// What is in the image stays in the image; what is part of the build stays part of the build until a
 /// resource of the image adopts it.
-fn adjust_resource(known: Placed, kind: &ResourceKind, origin: &Origin) -> Placed {
+fn adjust_resource(
+    known: PlacedResource,
+    kind: &ResourceKind,
+    origin: &ResourceOrigin,
+) -> PlacedResource {
     let adjusted = kind.merge_over(&known.kind);
     let is_build = origin.scope == Scope::Build;
     let keeps_origin = (known.origin.scope == Scope::Build) == is_build
@@ -199,7 +203,7 @@ fn adjust_resource(known: Placed, kind: &ResourceKind, origin: &Origin) -> Place
     } else {
         (known.owner.unwrap_or_else(|| origin.clone()), None)
     };
-    Placed {
+    PlacedResource {
         kind: adjusted,
         origin,
         owner,

@@ -19,7 +19,7 @@ use crate::windows::resource::Resource;
 use super::expect::Expectations;
 use super::history::{Act, History, list_acts};
 use super::rule::Rule;
-use super::state::{Machine, Origin};
+use super::state::{Machine, ResourceOrigin};
 
 pub(super) struct Context<'a> {
     pub resources: &'a [Resource],
@@ -95,7 +95,7 @@ pub(super) struct Problems<'a> {
 }
 
 impl Problems<'_> {
-    fn add_problem(&mut self, rule: Rule, by: &impl Subject, message: String, remedy: &str) {
+    fn add_problem(&mut self, rule: Rule, by: &impl Locate, message: String, remedy: &str) {
         let step = by.step();
         let step_file = if step.is_empty() {
             String::new()
@@ -109,12 +109,12 @@ impl Problems<'_> {
 }
 
 /// Something that a problem can point to.
-trait Subject {
+trait Locate {
     fn resource(&self) -> &str;
     fn step(&self) -> &str;
 }
 
-impl Subject for Resource {
+impl Locate for Resource {
     fn resource(&self) -> &str {
         &self.name
     }
@@ -123,7 +123,7 @@ impl Subject for Resource {
     }
 }
 
-impl Subject for Origin {
+impl Locate for ResourceOrigin {
     fn resource(&self) -> &str {
         &self.resource
     }
@@ -133,9 +133,9 @@ impl Subject for Origin {
 }
 
 /// The target itself, for a problem that no resource causes.
-struct Target<'a>(&'a str);
+struct TargetSubject<'a>(&'a str);
 
-impl Subject for Target<'_> {
+impl Locate for TargetSubject<'_> {
     fn resource(&self) -> &str {
         self.0
     }
@@ -167,7 +167,7 @@ impl Context<'_> {
     }
 
     /// Where the resource stands in the plan.
-    fn index_of(&self, origin: &Origin) -> Option<usize> {
+    fn index_of(&self, origin: &ResourceOrigin) -> Option<usize> {
         self.resources
             .iter()
             .position(|resource| resource.name == origin.resource)

@@ -30,8 +30,8 @@ pub struct Machine {
     /// Each thing that a resource put on the machine, took away or compared, as the last resource left it.
     /// An archive's member and a downloaded file are things of their own.
     #[serde(serialize_with = "write_list", deserialize_with = "read_list")]
-    #[schemars(with = "Vec<Placed>")]
-    pub resources: BTreeMap<Identity, Placed>,
+    #[schemars(with = "Vec<PlacedResource>")]
+    pub resources: BTreeMap<Identity, PlacedResource>,
     /// Directories added to the machine's PATH, in this order.
     pub path: Vec<String>,
     /// Ports that programs of the machine use, with the rule that allows them.
@@ -41,19 +41,19 @@ pub struct Machine {
 /// A thing on a machine, and the resource that put it there.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Placed {
+pub struct PlacedResource {
     #[serde(flatten)]
     pub kind: ResourceKind,
-    pub origin: Origin,
+    pub origin: ResourceOrigin,
     /// The resource of the image whose thing a resource of the build changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub owner: Option<Origin>,
+    pub owner: Option<ResourceOrigin>,
 }
 
 /// Which resource of the plan made something, and its step.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub struct Origin {
+pub struct ResourceOrigin {
     pub resource: String,
     pub step: String,
     /// `build` for what must not be in the finished image.
@@ -66,7 +66,7 @@ fn is_node(scope: &Scope) -> bool {
     *scope == Scope::Node
 }
 
-impl From<&Resource> for Origin {
+impl From<&Resource> for ResourceOrigin {
     fn from(resource: &Resource) -> Self {
         let (name, step) = (resource.name.clone(), resource.step.to_string());
         Self {
@@ -91,10 +91,10 @@ pub struct Port {
 
 /// A thing that is on the machine, with its settings.
 #[derive(Debug)]
-pub struct Present<'a, T: Ensured> {
+pub struct PresentResource<'a, T: Ensured> {
     pub it: &'a T,
     pub settings: &'a T::Settings,
-    pub origin: &'a Origin,
+    pub origin: &'a ResourceOrigin,
 }
 
 /// A file on the machine. Its content is known where the plan gives it.
@@ -102,12 +102,12 @@ pub struct Present<'a, T: Ensured> {
 pub struct PresentFile<'a> {
     pub path: &'a str,
     pub content: Option<&'a str>,
-    pub origin: &'a Origin,
+    pub origin: &'a ResourceOrigin,
 }
 
 impl Machine {
     /// The resources of one type, those that are absent among them.
-    pub fn resources_of<'a, T: 'a>(&'a self) -> impl Iterator<Item = (&'a T, &'a Origin)>
+    pub fn resources_of<'a, T: 'a>(&'a self) -> impl Iterator<Item = (&'a T, &'a ResourceOrigin)>
     where
         &'a T: TryFrom<&'a ResourceKind>,
     {
@@ -117,12 +117,14 @@ impl Machine {
     }
 
     /// The things of one type that are on the machine.
-    pub fn present_resources<'a, T: Ensured + 'a>(&'a self) -> impl Iterator<Item = Present<'a, T>>
+    pub fn present_resources<'a, T: Ensured + 'a>(
+        &'a self,
+    ) -> impl Iterator<Item = PresentResource<'a, T>>
     where
         &'a T: TryFrom<&'a ResourceKind>,
     {
         self.resources_of::<T>().filter_map(|(it, origin)| {
-            Some(Present {
+            Some(PresentResource {
                 it,
                 settings: it.desired().present()?,
                 origin,
@@ -131,7 +133,7 @@ impl Machine {
     }
 
     /// The service of that name.
-    pub fn find_service(&self, name: &str) -> Option<Present<'_, Service>> {
+    pub fn find_service(&self, name: &str) -> Option<PresentResource<'_, Service>> {
         self.present_resources::<Service>()
             .find(|service| service.it.service_name.eq_ignore_ascii_case(name))
     }
@@ -166,7 +168,7 @@ impl Machine {
 }
 
 fn write_list<S: Serializer>(
-    map: &BTreeMap<Identity, Placed>,
+    map: &BTreeMap<Identity, PlacedResource>,
     serializer: S,
 ) -> Result<S::Ok, S::Error> {
     serializer.collect_seq(map.values())
@@ -174,8 +176,8 @@ fn write_list<S: Serializer>(
 
 fn read_list<'de, D: Deserializer<'de>>(
     deserializer: D,
-) -> Result<BTreeMap<Identity, Placed>, D::Error> {
-    let list = Vec::<Placed>::deserialize(deserializer)?;
+) -> Result<BTreeMap<Identity, PlacedResource>, D::Error> {
+    let list = Vec::<PlacedResource>::deserialize(deserializer)?;
     Ok(list
         .into_iter()
         .map(|placed| (placed.kind.properties().identity(), placed))

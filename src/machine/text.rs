@@ -10,13 +10,13 @@ use crate::windows::command_line;
 use crate::windows::paths;
 use crate::windows::resource::{
     ArgumentsFile, Assertion, ContainerImage, DefenderExclusion, Directory, DirectoryState,
-    Download, EnsureUser, EnvironmentVariable, FirewallRule, LocalUser, Msi, PathEntry, PortRange,
+    EnsureUser, EnvironmentVariable, FirewallRule, LocalUser, Msi, PathEntry, PinnedUrl, PortRange,
     RegistryValue, ResourceKind, Section, Service, ServiceSettings, Symlink, Sysprep, UNPINNED,
     WindowsFeature, WinrmListener, WinrmSetting,
 };
 
 use super::inbox;
-use super::state::{Machine, Origin, Placed};
+use super::state::{Machine, PlacedResource, ResourceOrigin};
 use crate::windows::sddl;
 
 use format::{
@@ -117,7 +117,7 @@ impl Listing {
     }
 
     /// `text  from resource`
-    fn write_line_from(&mut self, text: &str, origin: &Origin) {
+    fn write_line_from(&mut self, text: &str, origin: &ResourceOrigin) {
         self.write_line(1, &format!("{text}  from {}", origin.resource));
     }
 
@@ -151,7 +151,7 @@ impl Listing {
         }
     }
 
-    fn write_origin(&mut self, origin: &Origin) {
+    fn write_origin(&mut self, origin: &ResourceOrigin) {
         self.write_line(2, &format!("from {}", origin.resource));
     }
 
@@ -260,7 +260,7 @@ impl Listing {
         });
     }
 
-    fn write_content(&mut self, placed: &Placed) {
+    fn write_content(&mut self, placed: &PlacedResource) {
         let ResourceKind::File(file) = &placed.kind else {
             return;
         };
@@ -275,7 +275,7 @@ impl Listing {
         }
     }
 
-    fn write_pin(&mut self, download: &Download) {
+    fn write_pin(&mut self, download: &PinnedUrl) {
         self.write_line(2, download.url.public_url());
         self.write_line(
             2,

@@ -44,7 +44,7 @@ pub struct Component {
     pub choices: Vec<ComponentChoice>,
     /// Why an image holds it where the user or the pod network names it; of what stands alone and in no group of
     /// `contents.json`.
-    pub contents: Option<OwnContents>,
+    pub contents: Option<ComponentConditions>,
     /// How releases are published, by version; the first range that holds a version counts.
     pub releases: Vec<Release>,
     /// Every published digest that is known, including those that only tell drift.
@@ -72,7 +72,7 @@ pub struct ComponentIdentity {
 /// The conditions of a component that no group of `contents.json` names.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub struct OwnContents {
+pub struct ComponentConditions {
     #[serde(default)]
     pub when: When,
     pub reason: String,
@@ -122,7 +122,7 @@ pub struct Release {
     #[serde(default)]
     pub checksums: Vec<ChecksumFile>,
     #[serde(default)]
-    pub signatures: Vec<Signature>,
+    pub signatures: Vec<DeclaredSignature>,
     pub authenticode: Option<Authenticode>,
     pub source: String,
 }
@@ -181,7 +181,7 @@ pub enum ChecksumFormat {
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub struct Signature {
+pub struct DeclaredSignature {
     pub kind: SignatureKind,
     /// Versions that carry it, where that is fewer than the release entry says.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -206,7 +206,7 @@ pub struct PluginFile {
 
 /// A file that the image definition names with its digest, where overrides have it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct OwnFile<'a> {
+pub struct UserFile<'a> {
     /// As messages name it.
     pub name: String,
     pub url: HttpUrl,
@@ -231,7 +231,7 @@ pub struct PackerChoice {
 
 impl ImageDefinition {
     /// Files beside the catalog's: updates, and those of volume plugins.
-    pub fn user_files(&self) -> impl Iterator<Item = OwnFile<'_>> {
+    pub fn user_files(&self) -> impl Iterator<Item = UserFile<'_>> {
         let updates = self.updates.iter().flat_map(|updates| &updates.files);
         let updates = updates.map(|file| (file.kb.to_string(), &file.url, &file.sha256));
         let plugins = self.volume_plugins.iter().flat_map(|(plugin, files)| {
@@ -241,7 +241,7 @@ impl ImageDefinition {
         });
         updates.chain(plugins).map(|(name, url, sha256)| {
             let moved = find_mirror(&self.overrides, url);
-            OwnFile {
+            UserFile {
                 name,
                 sha256,
                 moved: moved.is_some(),

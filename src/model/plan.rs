@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::component::{
-    Authenticode, ChecksumFile, ChecksumFormat, Confidence, Member, PayloadKind, Signature,
+    Authenticode, ChecksumFile, ChecksumFormat, Confidence, DeclaredSignature, Member, PayloadKind,
 };
 use super::evidence::{Evidence, ProofKind};
 use super::feature::Feature;
@@ -15,7 +15,7 @@ use super::kubernetes::KubernetesLine;
 use super::pod_network::PodNetwork;
 use super::policy::PolicyUsed;
 use super::signing::Signing;
-use super::situation::Situation;
+use super::situation::Conditions;
 use super::target::Target;
 use super::windows::WindowsRelease;
 use crate::base::choice::{Delivery, HostAccess, Runtime};
@@ -79,7 +79,7 @@ pub struct Plan {
 }
 
 impl Plan {
-    pub fn situation(&self) -> Situation {
+    pub fn situation(&self) -> Conditions {
         let mut components: BTreeMap<String, Version> = BTreeMap::new();
         for group in &self.groups {
             components.insert(group.name.clone(), group.version.clone());
@@ -87,7 +87,7 @@ impl Plan {
                 components.insert(artifact.component.to_string(), artifact.version.clone());
             }
         }
-        Situation {
+        Conditions {
             target: self.target.name.clone(),
             image: self.target.image().is_some(),
             windows: self.windows.release.clone(),
@@ -212,7 +212,7 @@ pub struct PlannedArtifact {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub checksums: Vec<ChecksumFile>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub signatures: Vec<Signature>,
+    pub signatures: Vec<DeclaredSignature>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub authenticode: Option<Authenticode>,
     /// HTTP header → environment variable that holds its value.

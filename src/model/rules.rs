@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::component::OwnContents;
+use super::component::ComponentConditions;
 use super::step::When;
 use crate::base::value::ComponentName;
 use crate::base::version::VersionRange;
@@ -16,16 +16,16 @@ use crate::base::version::VersionRange;
 pub struct Rules {
     #[serde(rename = "$schema")]
     pub schema: Option<String>,
-    pub refusals: Vec<Rule>,
+    pub refusals: Vec<CombinationRule>,
     /// Combinations that are built, with a warning.
     #[serde(default)]
-    pub warnings: Vec<Rule>,
+    pub warnings: Vec<CombinationRule>,
 }
 
 /// A rule applies where `when` and every component's range hold.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub struct Rule {
+pub struct CombinationRule {
     pub id: String,
     #[serde(default)]
     pub when: When,
@@ -65,15 +65,15 @@ pub struct Group {
     pub by_network: bool,
     /// Sets of components that each give the whole; the one with the fewest unpinned artifacts is
     /// taken, the first of equals.
-    pub alternatives: Vec<Vec<Part>>,
+    pub alternatives: Vec<Vec<GroupMember>>,
     pub reason: String,
     pub source: String,
 }
 
 impl Group {
     /// The group of a component that stands alone.
-    pub fn of_component(name: &ComponentName, own: &OwnContents) -> Self {
-        let part = Part {
+    pub fn of_component(name: &ComponentName, own: &ComponentConditions) -> Self {
+        let part = GroupMember {
             component: name.clone(),
             when: When::default(),
             follows_kubernetes: false,
@@ -93,7 +93,7 @@ impl Group {
 
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub struct Part {
+pub struct GroupMember {
     pub component: ComponentName,
     #[serde(default)]
     pub when: When,

@@ -9,7 +9,7 @@ use crate::windows::resource::WinrmTransport;
 
 /// The choices of a plan, as far as conditions name them.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Situation {
+pub struct Conditions {
     pub target: String,
     /// Whether the target's builds make images.
     pub image: bool,
@@ -33,7 +33,7 @@ pub struct Situation {
     pub components: BTreeMap<String, Version>,
 }
 
-impl Situation {
+impl Conditions {
     /// Whether every condition that `when` gives holds. A range that cannot be read never holds.
     #[must_use]
     pub fn holds(&self, when: &When) -> bool {

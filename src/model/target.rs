@@ -119,7 +119,7 @@ pub enum Start {
     /// An image with Windows installed, named by variables.
     SourceImage {
         /// The variable whose value holds the update revision of Windows.
-        version: Option<ImageVersion>,
+        version: Option<SourceImageVersion>,
         /// Files of the target's folder or of `packer/shared` for the workspace, such as the script that opens `WinRM`.
         #[serde(default)]
         files: Vec<String>,
@@ -136,7 +136,7 @@ pub enum Start {
 /// A variable with versions such as `20348.2700.240907`: build, update revision, date.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub struct ImageVersion {
+pub struct SourceImageVersion {
     pub variable: String,
     /// The value that stands for the newest version.
     pub newest: String,

@@ -9,7 +9,7 @@ use crate::ui::Printer;
 
 /// A program of the operator that did not succeed.
 #[derive(Debug, thiserror::Error)]
-pub enum ToolError {
+pub enum ToolRecordError {
     #[error("{flag}: `{program}` ended with exit code {code}")]
     Failed {
         flag: &'static str,
@@ -24,7 +24,7 @@ pub enum ToolError {
     Exec(#[from] ExecError),
 }
 
-impl Classify for ToolError {
+impl Classify for ToolRecordError {
     fn class(&self) -> ErrorClass {
         match self {
             Self::Failed { .. } | Self::Killed { .. } => ErrorClass::Verification,
@@ -91,18 +91,18 @@ pub fn run_and_collect(
         }
         on_line(line);
     });
-    let outcome = outcome.map_err(ToolError::from)?;
+    let outcome = outcome.map_err(ToolRecordError::from)?;
     if outcome.interrupted {
-        return Err(ToolError::Interrupted.into());
+        return Err(ToolRecordError::Interrupted.into());
     }
     match outcome.code {
         _ if outcome.success => Ok(printed),
-        Some(code) => Err(ToolError::Failed {
+        Some(code) => Err(ToolRecordError::Failed {
             flag,
             program,
             code,
         }
         .into()),
-        None => Err(ToolError::Killed { flag, program }.into()),
+        None => Err(ToolRecordError::Killed { flag, program }.into()),
     }
 }

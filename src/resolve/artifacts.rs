@@ -6,20 +6,20 @@ use std::collections::BTreeMap;
 use crate::base::url::HttpUrl;
 use crate::base::version::Version;
 use crate::diagnostic::Finding;
-use crate::model::component::{ChecksumFile, Component, Member, Pin, Release, Signature};
+use crate::model::component::{ChecksumFile, Component, DeclaredSignature, Member, Pin, Release};
 use crate::model::overrides::Overrides;
 use crate::model::plan::{ArtifactRole, PinnedDigest, PlannedArtifact, Warning};
 
 /// The machine that builds, as publishers name it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Platform {
+pub struct BuildHost {
     /// `linux`, `darwin`, `windows`.
     pub os: &'static str,
     /// `amd64`, `arm64`.
     pub arch: &'static str,
 }
 
-impl Platform {
+impl BuildHost {
     /// The one that this program was built for.
     pub fn host() -> Self {
         let os = match std::env::consts::OS {
@@ -49,7 +49,7 @@ impl Platform {
 pub fn plan_tool(
     component: &Component,
     version: &Version,
-    platform: Platform,
+    platform: BuildHost,
     overrides: &Overrides,
 ) -> Result<PlannedArtifact, Finding> {
     let mut own = component.clone();
@@ -201,7 +201,7 @@ fn fill_checksums(release: &Release, version: &Version) -> Vec<ChecksumFile> {
         .collect()
 }
 
-fn fill_signatures(release: &Release, version: &Version) -> Vec<Signature> {
+fn fill_signatures(release: &Release, version: &Version) -> Vec<DeclaredSignature> {
     release
         .signatures
         .iter()
@@ -211,7 +211,7 @@ fn fill_signatures(release: &Release, version: &Version) -> Vec<Signature> {
                 .as_ref()
                 .is_none_or(|range| range.contains(version))
         })
-        .map(|signature| Signature {
+        .map(|signature| DeclaredSignature {
             url: fill_url(&signature.url, version),
             certificate_url: signature
                 .certificate_url

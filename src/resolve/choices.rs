@@ -10,7 +10,7 @@ use crate::model::definition::ImageDefinition;
 use crate::model::feature::Feature;
 use crate::model::kubernetes::KubernetesLine;
 use crate::model::plan::{PlannedPacker, PlannedPlugin};
-use crate::model::situation::Situation;
+use crate::model::situation::Conditions;
 use crate::model::target::{Plugin, Start, Target};
 use crate::model::windows::WindowsRelease;
 
@@ -232,7 +232,7 @@ fn plan_plugin(plugin: &Plugin, version: Option<&Version>) -> PlannedPlugin {
 pub(super) fn minimum_revision(
     target: &Target,
     windows: &WindowsRelease,
-    situation: &Situation,
+    situation: &Conditions,
     features: &[Feature],
     variables: &BTreeMap<String, serde_json::Value>,
     refusals: &mut Vec<Finding>,

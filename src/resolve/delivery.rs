@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::base::choice::Delivery;
 use crate::diagnostic::Finding;
-use crate::model::definition::{ImageDefinition, OwnFile};
+use crate::model::definition::{ImageDefinition, UserFile};
 use crate::model::overrides::is_prefix;
 use crate::model::plan::{PlannedArtifact, PlannedGroup, Warning};
 use crate::model::target::Target;
@@ -50,7 +50,8 @@ pub(super) fn check_delivery(
                 .filter(|artifact| !is_served_by_provider(artifact, selection))
                 .map(|artifact| artifact.url.host())
                 .collect();
-            let own: Vec<OwnFile<'_>> = selection.user_files().filter(|file| !file.moved).collect();
+            let own: Vec<UserFile<'_>> =
+                selection.user_files().filter(|file| !file.moved).collect();
             elsewhere.extend(own.iter().map(|file| file.url.host()));
             if !elsewhere.is_empty() {
                 let hosts: Vec<String> = elsewhere.into_iter().collect();

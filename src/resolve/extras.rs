@@ -5,12 +5,12 @@ use crate::catalog::{Catalog, CatalogError};
 use crate::diagnostic::{Finding, Result};
 use crate::model::definition::ImageDefinition;
 use crate::model::feature::Feature;
-use crate::model::situation::Situation;
+use crate::model::situation::Conditions;
 
 /// The selected features, in the order of the catalog.
 pub(super) fn choose_features(
     catalog: &Catalog,
-    situation: &Situation,
+    situation: &Conditions,
     refusals: &mut Vec<Finding>,
 ) -> Result<Vec<Feature>> {
     let known = catalog.load_features()?;

@@ -12,8 +12,8 @@ use crate::model::kubernetes::{ComponentChoice, KubernetesLine};
 use crate::model::overrides::is_prefix;
 use crate::model::plan::{PlannedArtifact, PlannedGroup, Warning};
 use crate::model::pod_network::PodNetwork;
-use crate::model::rules::{Group, Part};
-use crate::model::situation::Situation;
+use crate::model::rules::{Group, GroupMember};
+use crate::model::situation::Conditions;
 
 use super::{artifacts, overrides};
 
@@ -38,21 +38,21 @@ pub(super) fn component_version(
 
 /// What groups are chosen by.
 #[derive(Clone, Copy)]
-pub(super) struct Inputs<'a> {
+pub(super) struct GroupInputs<'a> {
     pub catalog: &'a Catalog,
     pub line: &'a KubernetesLine,
-    pub situation: &'a Situation,
+    pub situation: &'a Conditions,
     pub network: &'a PodNetwork,
     pub selection: &'a ImageDefinition,
     pub updated: &'a BTreeMap<String, Version>,
 }
 
 pub(super) fn choose_groups(
-    inputs: Inputs<'_>,
+    inputs: GroupInputs<'_>,
     warnings: &mut Vec<Warning>,
     refusals: &mut Vec<Finding>,
 ) -> Result<Vec<PlannedGroup>> {
-    let Inputs {
+    let GroupInputs {
         catalog,
         situation,
         network,
@@ -137,7 +137,7 @@ fn warn_of_lack(group: &Group) -> Option<Warning> {
 }
 
 /// Groups of components that are in no group of the catalog, and that the network or the user names.
-fn list_own_contents(inputs: Inputs<'_>, groups: &[Group]) -> Result<Vec<Group>> {
+fn list_own_contents(inputs: GroupInputs<'_>, groups: &[Group]) -> Result<Vec<Group>> {
     let mut own: Vec<Group> = Vec::new();
     let of_network = inputs.network.components.iter().map(ComponentName::as_str);
     for name in of_network.chain(inputs.selection.components.keys().map(String::as_str)) {
@@ -171,12 +171,12 @@ struct Alternative {
 }
 
 fn choose_group(
-    inputs: Inputs<'_>,
+    inputs: GroupInputs<'_>,
     group: &Group,
     warnings: &mut Vec<Warning>,
     refusals: &mut Vec<Finding>,
 ) -> Result<Option<PlannedGroup>> {
-    let Inputs {
+    let GroupInputs {
         catalog,
         line,
         situation,
@@ -271,12 +271,12 @@ fn choose_group(
 }
 
 fn plan_part(
-    inputs: Inputs<'_>,
-    part: &Part,
+    inputs: GroupInputs<'_>,
+    part: &GroupMember,
     warnings: &mut Vec<Warning>,
     refusals: &mut Vec<Finding>,
 ) -> Result<Option<PlannedArtifact>> {
-    let Inputs {
+    let GroupInputs {
         catalog,
         line,
         situation,

@@ -7,7 +7,9 @@ use crate::base::value::{FileDigest, PinAlgorithm};
 use crate::base::version::Version;
 use crate::catalog::{Catalog, CatalogError};
 use crate::diagnostic::Finding;
-use crate::model::component::{Authenticode, ChecksumFile, ChecksumFormat, Confidence, Signature};
+use crate::model::component::{
+    Authenticode, ChecksumFile, ChecksumFormat, Confidence, DeclaredSignature,
+};
 use crate::model::overrides::{Override, Overrides, SCRIPTS, find_mirror, is_prefix};
 use crate::model::plan::{PinnedDigest, PlannedArtifact, Warning};
 
@@ -258,7 +260,7 @@ fn override_proofs(artifact: &mut PlannedArtifact, over: &Override) {
         }];
     }
     if let Some(signature) = &over.signature {
-        artifact.signatures = vec![Signature {
+        artifact.signatures = vec![DeclaredSignature {
             kind: signature.kind,
             versions: None,
             url: filled(&signature.url),

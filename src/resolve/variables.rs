@@ -18,29 +18,29 @@ use crate::model::target::Target;
 use crate::model::variable::{DefaultFrom, PluginSupport, Selector, Variable};
 use crate::model::windows::WindowsRelease;
 
-use super::Surroundings;
+use super::World;
 use super::image::ImageNames;
 use value::check_value;
 
 /// What came of the variables.
 #[derive(Debug, Default)]
-pub(super) struct Chosen {
+pub(super) struct VariableChoices {
     pub(super) values: BTreeMap<String, Value>,
     pub(super) selectors: BTreeMap<String, String>,
     pub(super) declared: Vec<String>,
     pub(super) missing: Vec<MissingVariable>,
 }
 
-pub(super) struct Inputs<'a> {
+pub(super) struct VariableInputs<'a> {
     pub(super) target: &'a Target,
     pub(super) windows: &'a WindowsRelease,
     pub(super) selection: &'a ImageDefinition,
     pub(super) packer: Option<&'a PlannedPacker>,
-    pub(super) surroundings: &'a Surroundings,
+    pub(super) surroundings: &'a World,
     pub(super) image: ImageNames,
 }
 
-impl Inputs<'_> {
+impl VariableInputs<'_> {
     /// Whether the environment gives a build-time variable.
     fn is_in_environment(&self, variable: &Variable) -> bool {
         let given = &self.surroundings.environment;
@@ -51,12 +51,15 @@ impl Inputs<'_> {
     }
 }
 
-pub(super) fn choose_variables(inputs: &Inputs<'_>, refusals: &mut Vec<Finding>) -> Chosen {
+pub(super) fn choose_variables(
+    inputs: &VariableInputs<'_>,
+    refusals: &mut Vec<Finding>,
+) -> VariableChoices {
     let mut given = inputs.selection.variables.clone();
     let selectors = choose_selectors(inputs, &mut given, refusals);
-    let mut chosen = Chosen {
+    let mut chosen = VariableChoices {
         selectors,
-        ..Chosen::default()
+        ..VariableChoices::default()
     };
     for (name, value) in &given {
         check_given(inputs, &chosen.selectors, name, value, refusals);
@@ -97,7 +100,7 @@ pub(super) fn choose_variables(inputs: &Inputs<'_>, refusals: &mut Vec<Finding>)
 }
 
 fn choose_selectors(
-    inputs: &Inputs<'_>,
+    inputs: &VariableInputs<'_>,
     given: &mut BTreeMap<String, Value>,
     refusals: &mut Vec<Finding>,
 ) -> BTreeMap<String, String> {
@@ -169,7 +172,7 @@ fn named_value(selector: &Selector, value: &Value, refusals: &mut Vec<Finding>) 
 }
 
 fn implied_value(
-    inputs: &Inputs<'_>,
+    inputs: &VariableInputs<'_>,
     selector: &Selector,
     given: &BTreeMap<String, Value>,
 ) -> String {
@@ -205,7 +208,7 @@ fn implied_value(
 }
 
 fn check_given(
-    inputs: &Inputs<'_>,
+    inputs: &VariableInputs<'_>,
     selectors: &BTreeMap<String, String>,
     name: &str,
     value: &Value,
@@ -309,7 +312,7 @@ fn describe_unused(variable: &Variable, selectors: &BTreeMap<String, String>) ->
 
 /// `--image-version` must suit the names that it becomes part of.
 fn check_named_image(
-    inputs: &Inputs<'_>,
+    inputs: &VariableInputs<'_>,
     variable: &Variable,
     value: Option<&Value>,
     refusals: &mut Vec<Finding>,
@@ -339,7 +342,7 @@ fn check_named_image(
 }
 
 fn check_plugin_support(
-    inputs: &Inputs<'_>,
+    inputs: &VariableInputs<'_>,
     what: &str,
     support: Option<&PluginSupport>,
     refusals: &mut Vec<Finding>,
@@ -364,7 +367,7 @@ fn check_plugin_support(
 }
 
 fn release_values<'a>(
-    inputs: &Inputs<'a>,
+    inputs: &VariableInputs<'a>,
     selectors: &BTreeMap<String, String>,
 ) -> Option<&'a BTreeMap<String, String>> {
     let variant = inputs.target.selectors.iter().find_map(|selector| {
@@ -384,7 +387,7 @@ fn release_values<'a>(
 }
 
 fn default_value(
-    inputs: &Inputs<'_>,
+    inputs: &VariableInputs<'_>,
     variable: &Variable,
     selectors: &BTreeMap<String, String>,
     image: Option<&BTreeMap<String, String>>,
@@ -427,7 +430,7 @@ fn list_environment(variable: &Variable) -> String {
         .join(" or ")
 }
 
-fn check_relations(target: &Target, chosen: &Chosen, refusals: &mut Vec<Finding>) {
+fn check_relations(target: &Target, chosen: &VariableChoices, refusals: &mut Vec<Finding>) {
     let given: BTreeSet<&str> = chosen.declared.iter().map(String::as_str).collect();
     for variable in target
         .variables

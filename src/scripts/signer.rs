@@ -12,7 +12,7 @@ use crate::diagnostic::{Classify, ErrorClass, Result};
 use crate::io::exec::{self, ExecError, Run};
 use crate::io::fs::{self, FileError, Scratch};
 use crate::verify::ProofError;
-use crate::verify::authenticode::{Policy, unsigned_script, verify_signer};
+use crate::verify::authenticode::{SignatureDemand, unsigned_script, verify_signer};
 
 /// The program that signs.
 pub const PROGRAM: &str = "osslsigncode";
@@ -80,7 +80,7 @@ fn format_lines(last: &[String]) -> String {
 pub fn sign_scripts(
     files: &BTreeMap<String, Vec<u8>>,
     key: &Key,
-    policy: &Policy,
+    policy: &SignatureDemand,
 ) -> Result<BTreeMap<String, Vec<u8>>, SignError> {
     let program = exec::find_program(PROGRAM).ok_or(SignError::NoProgram)?;
     let scratch = Scratch::new("sign")?;
@@ -172,9 +172,9 @@ fn build_arguments(key: &Key, input: &Path, output: &Path) -> Vec<OsString> {
 pub fn build_policy(
     key: &Key,
     own: Option<&Path>,
-    mut policy: Policy,
+    mut policy: SignatureDemand,
     at: UnixTime,
-) -> Result<Policy> {
+) -> Result<SignatureDemand> {
     let given = crate::verify::chain::parse_roots(&fs::read_file(&key.certificates)?)?;
     let leaf = given
         .first()

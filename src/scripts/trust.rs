@@ -16,7 +16,7 @@ use crate::model::policy::{self as model, SignedScripts};
 use crate::model::signing::{Signer, Signing, TrustedCertificate};
 use crate::trust::PolicyError;
 use crate::verify::ProofError;
-use crate::verify::authenticode::{Policy, Publisher, SignedBy, verify_signer};
+use crate::verify::authenticode::{Publisher, SignatureDemand, SignedBy, verify_signer};
 use crate::verify::chain::{PinnedRoots, format_time, parse_roots};
 use crate::windows::resource::CertificateStore;
 
@@ -129,7 +129,7 @@ fn build_finding(code: &str, message: &str, paths: &[String]) -> Finding {
 }
 
 /// One for each publisher that is allowed.
-fn build_policies(demand: &Demand<'_>) -> Result<Vec<Policy>, Finding> {
+fn build_policies(demand: &Demand<'_>) -> Result<Vec<SignatureDemand>, Finding> {
     let wrong = |reason: String| {
         Finding::new(
             "signedScripts".to_owned(),
@@ -139,7 +139,7 @@ fn build_policies(demand: &Demand<'_>) -> Result<Vec<Policy>, Finding> {
         .with_subject("the policy".to_owned())
     };
     let rule = demand.rule;
-    let mut policy = Policy::new(
+    let mut policy = SignatureDemand::new(
         demand.roots,
         UnixTime::since_unix_epoch(Duration::from_secs(demand.now)),
     );
@@ -160,7 +160,7 @@ fn build_policies(demand: &Demand<'_>) -> Result<Vec<Policy>, Finding> {
         .iter()
         .map(|text| {
             let publisher: Publisher = text.parse().map_err(|error| wrong(format!("{error}")))?;
-            Ok(Policy {
+            Ok(SignatureDemand {
                 publisher: Some(publisher),
                 ..policy.clone()
             })
@@ -169,7 +169,11 @@ fn build_policies(demand: &Demand<'_>) -> Result<Vec<Policy>, Finding> {
 }
 
 /// By the first policy that holds; the first one's reason where none does.
-fn verify_script(path: &str, bytes: &[u8], policies: &[Policy]) -> Result<SignedBy, ProofError> {
+fn verify_script(
+    path: &str,
+    bytes: &[u8],
+    policies: &[SignatureDemand],
+) -> Result<SignedBy, ProofError> {
     let mut first = None;
     for policy in policies {
         match verify_signer(path, bytes.to_vec(), policy) {

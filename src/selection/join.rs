@@ -13,7 +13,7 @@ use crate::base::secret::Secret;
 use crate::cli::JoinDataArgs;
 use crate::diagnostic::{InputError, InternalError, Result, UsageError};
 use crate::io::fs;
-use crate::join::{JoinInput, Places, Secrets, Token, refuse_input};
+use crate::join::{BootstrapToken, JoinInput, Places, Secrets, refuse_input};
 
 use crate::catalog::Trees;
 
@@ -109,7 +109,7 @@ pub fn read_secrets(args: &JoinDataArgs) -> Result<Secrets> {
         (None, None) => None,
     };
     let token = text
-        .map(|bytes| Token::parse(&String::from_utf8_lossy(&bytes)))
+        .map(|bytes| BootstrapToken::parse(&String::from_utf8_lossy(&bytes)))
         .transpose()
         .map_err(|problem| refuse_input(vec![problem]))?;
     let kubeconfig = args
@@ -137,7 +137,7 @@ fn read_variable(name: &str) -> Result<Vec<u8>> {
     match env::var(name) {
         Ok(value) if !value.is_empty() => Ok(value.into_bytes()),
         // A token in the place of a name must not be repeated.
-        _ if Token::parse(name).is_ok() => Err(UsageError::new(
+        _ if BootstrapToken::parse(name).is_ok() => Err(UsageError::new(
             "`--token-env` expects the name of a variable, found a token",
             "revoke that token (`kubeadm token delete`): it was an argument",
         )

@@ -11,31 +11,31 @@ use crate::base::digest::sha256_hex;
 use crate::catalog::Trees;
 use crate::cli::SourceArgs;
 use crate::diagnostic::{Error, InputError, Result};
-use crate::embedded::{OwnFile, Tree};
+use crate::embedded::{OverlayFile, Tree};
 use crate::io::fs;
 use crate::model::definition::ImageDefinition;
 
 use super::{DefinedImage, read_input_tree, read_trees};
 
 /// Files by their path in a tree.
-type OwnFiles = BTreeMap<String, OwnFile>;
+type UserFiles = BTreeMap<String, OverlayFile>;
 
 /// A folder that the user brings, and the flag or field that names it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Folder {
+struct UserFolder {
     flag: &'static str,
     path: PathBuf,
 }
 
 /// The folders that lie over the built-in trees, each once, in the order in which they are laid.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct OwnFolders {
-    targets: Vec<Folder>,
-    steps: Vec<Folder>,
-    component_files: Vec<Folder>,
+struct UserFolders {
+    targets: Vec<UserFolder>,
+    steps: Vec<UserFolder>,
+    component_files: Vec<UserFolder>,
 }
 
-impl OwnFolders {
+impl UserFolders {
     /// Those of the definitions, then those of the flags.
     ///
     /// # Errors
@@ -61,7 +61,7 @@ fn list_folders(
     images: &[DefinedImage],
     field: impl Fn(&ImageDefinition) -> &Vec<String>,
     given: &[PathBuf],
-) -> Result<Vec<Folder>> {
+) -> Result<Vec<UserFolder>> {
     let mut paths: Vec<PathBuf> = Vec::new();
     for image in images {
         for name in field(&image.definition) {
@@ -74,7 +74,7 @@ fn list_folders(
     paths.retain(|path| seen.insert(path.clone()));
     Ok(paths
         .into_iter()
-        .map(|path| Folder { flag, path })
+        .map(|path| UserFolder { flag, path })
         .collect())
 }
 
@@ -100,7 +100,7 @@ fn find_own_folder(flag: &str, image: &DefinedImage, name: &str) -> Result<PathB
 pub struct TreeSet<'a> {
     sources: &'a SourceArgs,
     base: Trees,
-    laid: Vec<(OwnFolders, Trees)>,
+    laid: Vec<(UserFolders, Trees)>,
 }
 
 impl<'a> TreeSet<'a> {
@@ -119,7 +119,7 @@ impl<'a> TreeSet<'a> {
     /// # Errors
     /// A directory cannot be read, or holds a file that has no place there.
     pub fn lay_folders(&mut self, images: &[DefinedImage]) -> Result<Trees> {
-        let folders = OwnFolders::list(self.sources, images)?;
+        let folders = UserFolders::list(self.sources, images)?;
         let known = self.laid.iter().find(|(known, _)| *known == folders);
         if let Some((_, trees)) = known {
             return Ok(trees.clone());
@@ -139,7 +139,7 @@ pub fn read_sources(sources: &SourceArgs, images: &[DefinedImage]) -> Result<Tre
     TreeSet::read(sources)?.lay_folders(images)
 }
 
-fn lay_folders(mut trees: Trees, folders: &OwnFolders) -> Result<Trees> {
+fn lay_folders(mut trees: Trees, folders: &UserFolders) -> Result<Trees> {
     for folder in &folders.targets {
         let files = read_targets(folder)?;
         // A target is its whole folder: no file of a built-in one remains.
@@ -166,7 +166,7 @@ fn list_digests(tree: &Tree) -> BTreeMap<String, String> {
 }
 
 /// Files of a folder by their path in it. Hidden files and a README are nobody's business.
-fn read_own_files(folder: &Folder) -> Result<OwnFiles> {
+fn read_own_files(folder: &UserFolder) -> Result<UserFiles> {
     let files = read_input_tree(folder.flag, &folder.path)?.into_iter();
     let own = files.filter(|(path, _)| {
         !path.split('/').any(|part| part.starts_with('.')) && path != "README.md"
@@ -176,7 +176,7 @@ fn read_own_files(folder: &Folder) -> Result<OwnFiles> {
         .map(|(path, bytes)| {
             (
                 path.clone(),
-                OwnFile {
+                OverlayFile {
                     label: label(&path),
                     bytes,
                 },
@@ -192,13 +192,13 @@ fn folder_of(path: &str) -> Option<&str> {
         .map(|(name, _)| name)
 }
 
-fn has_folder(files: &OwnFiles, name: &str) -> bool {
+fn has_folder(files: &UserFiles, name: &str) -> bool {
     files.contains_key(&format!("targets/{name}/target.json"))
 }
 
-fn read_targets(folder: &Folder) -> Result<OwnFiles> {
+fn read_targets(folder: &UserFolder) -> Result<UserFiles> {
     let files = read_own_files(folder)?;
-    let files: OwnFiles = files
+    let files: UserFiles = files
         .into_iter()
         .map(|(path, own)| (format!("targets/{path}"), own))
         .collect();
@@ -213,9 +213,9 @@ fn read_targets(folder: &Folder) -> Result<OwnFiles> {
     }
 }
 
-fn read_components(folder: &Folder) -> Result<OwnFiles> {
+fn read_components(folder: &UserFolder) -> Result<UserFiles> {
     let files = read_own_files(folder)?;
-    let place = |(path, own): (String, OwnFile)| {
+    let place = |(path, own): (String, OverlayFile)| {
         if path.contains('/') || path.strip_suffix(".json").is_none() {
             return Err(refuse_file(
                 folder,
@@ -230,7 +230,7 @@ fn read_components(folder: &Folder) -> Result<OwnFiles> {
 }
 
 /// A component is found by the name of its file: one that calls itself otherwise would be judged by another name.
-fn check_component_name(path: &str, own: &OwnFile) -> Result<()> {
+fn check_component_name(path: &str, own: &OverlayFile) -> Result<()> {
     let content: Value = serde_json::from_slice(&own.bytes).unwrap_or_default();
     let stem = path.trim_end_matches(".json");
     match content["name"].as_str() {
@@ -246,7 +246,7 @@ fn check_component_name(path: &str, own: &OwnFile) -> Result<()> {
     }
 }
 
-fn refuse_file(folder: &Folder, path: &str, remedy: &str) -> Error {
+fn refuse_file(folder: &UserFolder, path: &str, remedy: &str) -> Error {
     let message = format!(
         "{} {}: `{path}` does not belong there",
         folder.flag,

@@ -13,7 +13,7 @@ use crate::base::url::HttpUrl;
 use crate::catalog::Catalog;
 use crate::diagnostic::Finding;
 use crate::embedded::Tree;
-use crate::model::component::{Authenticode, Signature, SignatureKind};
+use crate::model::component::{Authenticode, DeclaredSignature, SignatureKind};
 use crate::model::overrides::Overrides;
 use crate::model::plan::{Plan, PlannedArtifact, Warning};
 use crate::model::policy::Policy;
@@ -142,7 +142,7 @@ fn list_anchors(artifact: &PlannedArtifact, tree: &Tree) -> BTreeSet<Anchor> {
         .collect()
 }
 
-fn list_signers(signature: &Signature, tree: &Tree) -> Vec<Anchor> {
+fn list_signers(signature: &DeclaredSignature, tree: &Tree) -> Vec<Anchor> {
     let text = |value: &Option<String>| value.clone().unwrap_or_default();
     let keys = || {
         digest_keys(&text(&signature.key), tree)

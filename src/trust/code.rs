@@ -5,7 +5,7 @@ use crate::diagnostic::Finding;
 use crate::model::overrides::Overrides;
 use crate::model::plan::{ArtifactRole, PlannedArtifact};
 use crate::model::policy::{Policy, Role};
-use crate::resolve::{Platform, plan_tool};
+use crate::resolve::{BuildHost, plan_tool};
 
 use super::PolicyError;
 use super::confidence::is_trusted_digest;
@@ -59,7 +59,7 @@ fn is_published(artifact: &PlannedArtifact, catalog: &Catalog) -> bool {
     plan_tool(
         &component,
         &artifact.version,
-        Platform::host(),
+        BuildHost::host(),
         &Overrides::new(),
     )
     .is_ok_and(|published| {

@@ -14,7 +14,7 @@ use crate::model::policy::{Policy, Requirement, Role, matches_pattern};
 use super::anchor::{check_anchors, declares_own_proof};
 use super::code::{check_own_code, check_tool_bytes};
 use super::confidence::{check_confidence, check_proven_confidence, check_stated_digest};
-use super::subject::{Origin, Subject, list_mirrors};
+use super::subject::{Subject, SubjectSource, list_mirrors};
 use super::subjects::list_subjects;
 
 #[derive(Debug, thiserror::Error)]
@@ -450,7 +450,7 @@ fn check_hosts(policy: &Policy, subject: &Subject<'_>) -> Vec<Finding> {
     let Some(allowed) = policy.hosts() else {
         return Vec::new();
     };
-    if subject.role == Role::Update && matches!(subject.origin, Origin::Platform(_)) {
+    if subject.role == Role::Update && matches!(subject.origin, SubjectSource::Platform(_)) {
         let remedy = "give updates as files with their digests (`updates.files`)";
         let message = "Windows Update decides which hosts they come from";
         return vec![Finding::new("allowedHosts", message, remedy).with_subject(&subject.title)];

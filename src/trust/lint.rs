@@ -3,7 +3,7 @@
 use crate::base::value::{Sha256, Sha512};
 use crate::catalog::Catalog;
 use crate::diagnostic::Finding;
-use crate::model::component::{ChecksumFile, Confidence, Signature};
+use crate::model::component::{ChecksumFile, Confidence, DeclaredSignature};
 use crate::model::evidence::ProofKind;
 use crate::model::plan::Plan;
 use crate::model::policy::{Policy, Waiver, matches_pattern};
@@ -145,12 +145,13 @@ pub fn find_idle_waiver<'a>(
     plan: &Plan,
     catalog: &Catalog,
 ) -> Option<&'a Waiver> {
-    let is_declared = |checksums: &[ChecksumFile], signatures: &[Signature], proof: ProofKind| {
-        let kinds = checksums.iter().map(|_| ProofKind::ChecksumFile);
-        kinds
-            .chain(signatures.iter().map(|one| one.kind.proof_kind()))
-            .any(|kind| kind == proof)
-    };
+    let is_declared =
+        |checksums: &[ChecksumFile], signatures: &[DeclaredSignature], proof: ProofKind| {
+            let kinds = checksums.iter().map(|_| ProofKind::ChecksumFile);
+            kinds
+                .chain(signatures.iter().map(|one| one.kind.proof_kind()))
+                .any(|kind| kind == proof)
+        };
     waivers.iter().find(
         |Waiver {
              component, proof, ..

@@ -12,7 +12,7 @@ use crate::model::policy::{Requirement, Role, matches_host, matches_pattern};
 
 /// Where a subject's bytes come from.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Origin {
+pub enum SubjectSource {
     Url(String),
     /// `REGISTRY/NAME:TAG@DIGEST`
     Registry(String),
@@ -34,7 +34,7 @@ pub struct Subject<'a> {
     pub name: String,
     /// File names of the programs that it brings into the image.
     pub programs: Vec<&'a str>,
-    pub origin: Origin,
+    pub origin: SubjectSource,
     /// What container images are asked of: their registry and its mirrors.
     pub registries: Vec<String>,
     /// The digests that pin it.
@@ -47,7 +47,7 @@ pub struct Subject<'a> {
 }
 
 impl<'a> Subject<'a> {
-    pub(super) fn new(role: Role, name: impl Into<String>, origin: Origin) -> Self {
+    pub(super) fn new(role: Role, name: impl Into<String>, origin: SubjectSource) -> Self {
         let name = name.into();
         Self {
             role,
@@ -86,7 +86,7 @@ impl<'a> Subject<'a> {
             ..Self::new(
                 role,
                 &artifact.component,
-                Origin::Url(artifact.url.to_string()),
+                SubjectSource::Url(artifact.url.to_string()),
             )
         }
     }
@@ -97,7 +97,7 @@ impl<'a> Subject<'a> {
         let digest = sha256.parse().ok().map(FileDigest::Sha256);
         Self {
             digests: digest.into_iter().collect(),
-            ..Self::new(Role::OwnFile, path, Origin::Given)
+            ..Self::new(Role::OwnFile, path, SubjectSource::Given)
         }
     }
 
@@ -115,7 +115,7 @@ impl<'a> Subject<'a> {
             ..Self::new(
                 Role::ContainerImage,
                 image,
-                Origin::Registry(image.to_owned()),
+                SubjectSource::Registry(image.to_owned()),
             )
         }
     }
@@ -209,10 +209,11 @@ impl<'a> Subject<'a> {
     #[must_use]
     pub fn urls(&self) -> Vec<&str> {
         let mut urls = match &self.origin {
-            Origin::Url(url) => vec![url.as_str()],
-            Origin::Registry(_) | Origin::Platform(_) | Origin::Given | Origin::Catalog => {
-                Vec::new()
-            }
+            SubjectSource::Url(url) => vec![url.as_str()],
+            SubjectSource::Registry(_)
+            | SubjectSource::Platform(_)
+            | SubjectSource::Given
+            | SubjectSource::Catalog => Vec::new(),
         };
         urls.extend(self.registries.iter().map(String::as_str));
         if let Some(artifact) = self.artifact {
@@ -249,7 +250,7 @@ pub fn list_mirrors(plan: &Plan) -> Vec<Subject<'_>> {
             Subject {
                 registries,
                 outside: true,
-                ..Subject::new(Role::ContainerImage, name, Origin::Given)
+                ..Subject::new(Role::ContainerImage, name, SubjectSource::Given)
             }
         })
         .collect()

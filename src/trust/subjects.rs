@@ -13,7 +13,7 @@ use crate::model::variable::Variable;
 
 use crate::windows::value::KbId;
 
-use super::subject::{Origin, SEARCH, Subject};
+use super::subject::{SEARCH, Subject, SubjectSource};
 
 /// What subjects come from.
 struct Parts<'a> {
@@ -87,7 +87,7 @@ fn list_parts(parts: Parts<'_>) -> Vec<Subject<'_>> {
     let certificates = parts.certificates.iter();
     subjects.extend(certificates.map(|sha256| Subject {
         digests: vec![FileDigest::Sha256((*sha256).clone())],
-        ..Subject::new(Role::Certificate, sha256.as_str(), Origin::Given)
+        ..Subject::new(Role::Certificate, sha256.as_str(), SubjectSource::Given)
     }));
     let base_image = parts.base_image.iter();
     subjects.extend(base_image.map(|(name, value)| describe_base_image(name, value)));
@@ -106,7 +106,7 @@ fn list_user_files(selection: &ImageDefinition) -> impl Iterator<Item = Subject<
         };
         Subject {
             digests: vec![FileDigest::Sha256(file.sha256.clone())],
-            ..Subject::new(role, file.name, Origin::Url(file.url.to_string()))
+            ..Subject::new(role, file.name, SubjectSource::Url(file.url.to_string()))
         }
     })
 }
@@ -120,7 +120,7 @@ fn list_updates(selection: &ImageDefinition) -> Vec<Subject<'_>> {
     if !updates.categories.is_empty() {
         names.push(SEARCH);
     }
-    let origin = Origin::Platform("Windows Update".to_owned());
+    let origin = SubjectSource::Platform("Windows Update".to_owned());
     names
         .into_iter()
         .map(|name| Subject::new(Role::Update, name, origin.clone()))
@@ -157,7 +157,7 @@ fn list_scripts(selection: &ImageDefinition) -> impl Iterator<Item = Subject<'_>
         let digest = FileDigest::Sha256(over.sha256.clone()?);
         Some(Subject {
             digests: vec![digest],
-            ..Subject::new(Role::GuestScript, key, Origin::Given)
+            ..Subject::new(Role::GuestScript, key, SubjectSource::Given)
         })
     })
 }
@@ -168,9 +168,9 @@ fn describe_base_image<'a>(name: &str, value: &Value) -> Subject<'a> {
         .map_or_else(|| value.to_string(), str::to_owned);
     let is_url = text.starts_with("http://") || text.starts_with("https://");
     let origin = if is_url {
-        Origin::Url(text)
+        SubjectSource::Url(text)
     } else {
-        Origin::Platform(text)
+        SubjectSource::Platform(text)
     };
     Subject::new(Role::BaseImage, name, origin)
 }
@@ -178,13 +178,13 @@ fn describe_base_image<'a>(name: &str, value: &Value) -> Subject<'a> {
 fn list_build_tools(packer: &PlannedPacker) -> Vec<Subject<'_>> {
     let mut tools = vec![Subject {
         title: format!("packer {}", packer.version),
-        ..Subject::new(Role::BuildTool, "packer", Origin::Catalog)
+        ..Subject::new(Role::BuildTool, "packer", SubjectSource::Catalog)
     }];
     for plugin in &packer.plugins {
         let name = format!("packer-plugin-{}", plugin.name);
         tools.push(Subject {
             title: format!("{name} {}", plugin.version),
-            ..Subject::new(Role::BuildTool, name, Origin::Catalog)
+            ..Subject::new(Role::BuildTool, name, SubjectSource::Catalog)
         });
     }
     tools
@@ -195,7 +195,7 @@ fn list_downloaded<'a>(plan: &Plan, variable: &Variable) -> Option<Subject<'a>> 
     let text = |name: &str| plan.variables.get(name).and_then(Value::as_str);
     let sha256 = text(variable.sha256.as_ref()?).and_then(|digest| digest.parse().ok());
     let url: HttpUrl = text(&variable.name)?.parse().ok()?;
-    let origin = Origin::Url(url.public_url().to_owned());
+    let origin = SubjectSource::Url(url.public_url().to_owned());
     let digests = sha256.map(FileDigest::Sha256).into_iter().collect();
     Some(Subject {
         digests,

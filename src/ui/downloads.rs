@@ -14,7 +14,7 @@ use super::{Printer, Verbosity};
 /// All downloads of a run. Threads share it.
 #[derive(Debug)]
 pub struct Downloads {
-    shown: Shown,
+    shown: ProgressView,
     verbose: bool,
     counts: Counts,
     start: Instant,
@@ -33,7 +33,7 @@ struct Counts {
 }
 
 #[derive(Debug)]
-enum Shown {
+enum ProgressView {
     Silent,
     Bars {
         all: MultiProgress,
@@ -100,15 +100,15 @@ impl Downloads {
     /// `sizes` has an entry for each file: its size, as far as it is known.
     pub fn new(printer: &Printer, sizes: &[Option<u64>]) -> Self {
         let shown = if printer.verbosity == Verbosity::Quiet {
-            Shown::Silent
+            ProgressView::Silent
         } else if printer.terminal {
             let all = MultiProgress::new();
             // `wide_msg` is cut at the end of the line, so a narrow terminal never wraps.
             let overall = all.add(ProgressBar::no_length());
             overall.set_style(parse_style("{wide_msg}"));
-            Shown::Bars { all, overall }
+            ProgressView::Bars { all, overall }
         } else {
-            Shown::Lines {
+            ProgressView::Lines {
                 last: Mutex::new(Instant::now()),
             }
         };
@@ -125,7 +125,7 @@ impl Downloads {
     pub fn new_silent() -> Self {
         let counts = Counts::default();
         Self {
-            shown: Shown::Silent,
+            shown: ProgressView::Silent,
             verbose: false,
             counts,
             start: Instant::now(),
@@ -142,7 +142,7 @@ impl Downloads {
     #[must_use]
     pub fn start_transfer(&self, name: &str, size: Option<u64>) -> Transfer<'_> {
         let bar = match &self.shown {
-            Shown::Bars { all, overall } => {
+            ProgressView::Bars { all, overall } => {
                 let bar = all.insert_before(overall, ProgressBar::no_length());
                 bar.set_style(parse_style("  {wide_msg}"));
                 Some(bar)
@@ -161,10 +161,10 @@ impl Downloads {
     /// Something worth a line.
     pub fn print_line(&self, text: &str) {
         match &self.shown {
-            Shown::Silent => {}
+            ProgressView::Silent => {}
             // A terminal that is gone shows nothing more.
-            Shown::Bars { all, .. } => drop(all.println(escape_controls(text))),
-            Shown::Lines { .. } => Printer::print_line(text),
+            ProgressView::Bars { all, .. } => drop(all.println(escape_controls(text))),
+            ProgressView::Lines { .. } => Printer::print_line(text),
         }
     }
 
@@ -176,7 +176,7 @@ impl Downloads {
     }
 
     pub fn finish(&self) {
-        if let Shown::Bars { all, .. } = &self.shown {
+        if let ProgressView::Bars { all, .. } = &self.shown {
             drop(all.clear());
         }
     }
@@ -184,11 +184,11 @@ impl Downloads {
     fn add_bytes(&self, bytes: u64) {
         self.counts.bytes.fetch_add(bytes, Ordering::Relaxed);
         match &self.shown {
-            Shown::Silent => {}
-            Shown::Bars { overall, .. } => {
+            ProgressView::Silent => {}
+            ProgressView::Bars { overall, .. } => {
                 overall.set_message(self.counts.format(self.start.elapsed()));
             }
-            Shown::Lines { last } => {
+            ProgressView::Lines { last } => {
                 let Ok(mut last) = last.try_lock() else {
                     return;
                 };

@@ -18,7 +18,7 @@ use crate::base::member::LONGEST_PATH;
 use crate::windows::resource::ArchiveFormat;
 
 pub use glob::matches_glob;
-pub use wanted::Wanted;
+pub use wanted::WantedMembers;
 
 /// Bounds that a hostile archive runs into.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -95,7 +95,7 @@ pub fn unreadable_error(entry: &Entry, error: &std::io::Error) -> ProofError {
 pub fn read_members<R: Read + Seek>(
     reader: R,
     format: ArchiveFormat,
-    wanted: &Wanted,
+    wanted: &WantedMembers,
     limits: &Limits,
     visit: &mut Visit<'_>,
 ) -> Result<Vec<MemberDigest>, ProofError> {
@@ -111,12 +111,14 @@ pub fn list_entries<R: Read + Seek>(
     format: ArchiveFormat,
     limits: &Limits,
 ) -> Result<Vec<Entry>, ProofError> {
-    Ok(
-        walk_archive(reader, format, &Wanted::default(), limits, &mut |_, _| {
-            Ok(())
-        })?
-        .entries,
-    )
+    Ok(walk_archive(
+        reader,
+        format,
+        &WantedMembers::default(),
+        limits,
+        &mut |_, _| Ok(()),
+    )?
+    .entries)
 }
 
 /// Refuses paths that no file can have on every system, and those that would be one file.
@@ -144,7 +146,7 @@ struct Walked {
 fn walk_archive<R: Read + Seek>(
     mut reader: R,
     format: ArchiveFormat,
-    wanted: &Wanted,
+    wanted: &WantedMembers,
     limits: &Limits,
     visit: &mut Visit<'_>,
 ) -> Result<Walked, ProofError> {

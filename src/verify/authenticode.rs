@@ -36,7 +36,7 @@ pub use code::Code;
 pub use offer::{Offer, describe_signatures};
 pub use publisher::{Publisher, PublisherError};
 pub use signer::SignedBy;
-pub use source::Source;
+pub use source::ReadSeek;
 
 use cms::SignedData;
 use code::Fault;
@@ -47,7 +47,7 @@ use timestamp::Stamp;
 use crate::base::digest::encode_hex;
 use crate::model::evidence::Verdict;
 use crate::verify::chain::{
-    self, Certificate, PinnedRoots, Purpose, Question, Root, format_time, oid,
+    self, PinnedRoots, Purpose, Question, Root, X509Certificate, format_time, oid,
 };
 use crate::verify::{ProofError, Proven};
 
@@ -100,7 +100,7 @@ impl FileKind {
 
 /// What is demanded of a signature.
 #[derive(Debug, Clone)]
-pub struct Policy {
+pub struct SignatureDemand {
     pub publisher: Option<Publisher>,
     /// SHA-256 of certificates in hexadecimal: where there are some, the signer's or one of its
     /// authorities' is among them.
@@ -114,7 +114,7 @@ pub struct Policy {
     pub at: UnixTime,
 }
 
-impl Policy {
+impl SignatureDemand {
     /// The program's own roots and nothing else demanded.
     pub fn new(roots: &PinnedRoots, at: UnixTime) -> Self {
         Self {
@@ -148,8 +148,8 @@ const MOST_NESTED: usize = 8;
 /// [`Code`] has every reason, as the error's code.
 pub fn verify_signature(
     kind: FileKind,
-    source: &mut dyn Source,
-    policy: &Policy,
+    source: &mut dyn ReadSeek,
+    policy: &SignatureDemand,
 ) -> Result<Proven, ProofError> {
     Ok(verify_file(kind, source, policy, summarize_proof)?)
 }
@@ -160,8 +160,8 @@ pub fn verify_signature(
 /// As [`verify_signature`]; a file of any other kind is unsigned.
 pub fn verify_source(
     name: &str,
-    source: &mut dyn Source,
-    policy: &Policy,
+    source: &mut dyn ReadSeek,
+    policy: &SignatureDemand,
 ) -> Result<Proven, ProofError> {
     let head = source::read_at(source, 0, 8)?;
     verify_signature(detect_kind(name, &head)?, source, policy)
@@ -171,7 +171,11 @@ pub fn verify_source(
 ///
 /// # Errors
 /// As [`verify_source`].
-pub fn verify_signer(name: &str, bytes: Vec<u8>, policy: &Policy) -> Result<SignedBy, ProofError> {
+pub fn verify_signer(
+    name: &str,
+    bytes: Vec<u8>,
+    policy: &SignatureDemand,
+) -> Result<SignedBy, ProofError> {
     let kind = detect_kind(name, &bytes)?;
     Ok(verify_file(
         kind,
@@ -204,13 +208,13 @@ fn detect_kind(name: &str, bytes: &[u8]) -> Result<FileKind, ProofError> {
 enum SignedFile {
     Pe(pe::Image),
     Msi(msi::Package),
-    PowerShell(script::Script),
+    PowerShell(script::SignedScript),
     Cab(cab::Cabinet),
     Cat(Vec<u8>),
 }
 
 impl SignedFile {
-    fn read(kind: FileKind, source: &mut dyn Source) -> Result<Self, Fault> {
+    fn read(kind: FileKind, source: &mut dyn ReadSeek) -> Result<Self, Fault> {
         Ok(match kind {
             FileKind::Pe => Self::Pe(pe::read_image(source)?),
             FileKind::Msi => Self::Msi(msi::read_package(source)?),
@@ -233,7 +237,7 @@ impl SignedFile {
     /// The digest that a signature is over; a catalog's is in the signature alone.
     fn digest(
         &self,
-        source: &mut dyn Source,
+        source: &mut dyn ReadSeek,
         algorithm: Algorithm,
     ) -> Result<Option<Vec<u8>>, Fault> {
         match self {
@@ -247,8 +251,8 @@ impl SignedFile {
 }
 
 /// What one signature has shown.
-struct Shown<'a> {
-    leaf: Certificate<'a>,
+struct VerifiedSignature<'a> {
+    leaf: X509Certificate<'a>,
     /// Between leaf and root, in DER.
     authorities: Vec<Vec<u8>>,
     root: Root,
@@ -261,9 +265,9 @@ struct Shown<'a> {
 
 fn verify_file<T>(
     kind: FileKind,
-    source: &mut dyn Source,
-    policy: &Policy,
-    told: impl FnOnce(&Shown<'_>, usize) -> T,
+    source: &mut dyn ReadSeek,
+    policy: &SignatureDemand,
+    told: impl FnOnce(&VerifiedSignature<'_>, usize) -> T,
 ) -> Result<T, Fault> {
     let file = SignedFile::read(kind, source)?;
     let data = SignedData::parse(file.signature())?;
@@ -295,11 +299,11 @@ fn verify_file<T>(
 /// One signature of a file.
 fn signature<'a>(
     kind: FileKind,
-    source: &mut dyn Source,
+    source: &mut dyn ReadSeek,
     file: &SignedFile,
     data: &SignedData<'a>,
-    policy: &Policy,
-) -> Result<Shown<'a>, Fault> {
+    policy: &SignatureDemand,
+) -> Result<VerifiedSignature<'a>, Fault> {
     let algorithm = check_digest(kind, source, file, data)?;
     let leaf = data.leaf()?;
     data.signer
@@ -330,7 +334,7 @@ fn signature<'a>(
     let unsigned = unsigned
         .map(|attribute| attribute.kind.to_string())
         .collect();
-    Ok(Shown {
+    Ok(VerifiedSignature {
         leaf,
         authorities,
         root,
@@ -343,7 +347,7 @@ fn signature<'a>(
 /// That the signature is over this file: the digest it is over, by which algorithm.
 fn check_digest(
     kind: FileKind,
-    source: &mut dyn Source,
+    source: &mut dyn ReadSeek,
     file: &SignedFile,
     data: &SignedData<'_>,
 ) -> Result<Algorithm, Fault> {
@@ -380,10 +384,10 @@ fn check_digest(
 /// The root that the signer leads to, at the time that counts, by the policy's certificates; and
 /// the authorities on the way.
 fn find_trusted_root(
-    leaf: &Certificate<'_>,
+    leaf: &X509Certificate<'_>,
     data: &SignedData<'_>,
     stamp: Option<&Stamp>,
-    policy: &Policy,
+    policy: &SignatureDemand,
 ) -> Result<(Root, Vec<Vec<u8>>), Fault> {
     let at = stamp.map_or(policy.at, |stamp| stamp.at);
     let purpose = Purpose::CodeSigning;
@@ -428,7 +432,7 @@ fn find_trusted_root(
     Ok((chain.root.clone(), chain.authorities))
 }
 
-fn summarize_proof(shown: &Shown<'_>, nested: usize) -> Proven {
+fn summarize_proof(shown: &VerifiedSignature<'_>, nested: usize) -> Proven {
     let stamp = shown.stamp.as_ref();
     let time = stamp.map_or_else(|| "none".to_owned(), |stamp| format_time(stamp.at));
     let mut facts = BTreeMap::from([

@@ -19,7 +19,7 @@ use rustls_pki_types::{
 use serde::Deserialize;
 use webpki::{ALL_VERIFICATION_ALGS, EndEntityCert, Error, KeyUsage, anchor_from_trusted_cert};
 
-pub use certificate::Certificate;
+pub use certificate::X509Certificate;
 pub(crate) use certificate::find_attribute_type;
 
 use crate::diagnostic::classify;
@@ -139,7 +139,7 @@ impl Root {
     ///
     /// Bytes that are no X.509 certificate.
     pub fn from_der(der: &[u8]) -> Result<Self, ChainError> {
-        let certificate = Certificate::from_der(der)?;
+        let certificate = X509Certificate::from_der(der)?;
         Ok(Self {
             subject: certificate.subject(),
             sha256: certificate.sha256(),
@@ -277,7 +277,7 @@ pub struct Chain<'a> {
 ///
 /// See [`ChainError`].
 pub fn build_chain<'a>(
-    leaf: &Certificate<'_>,
+    leaf: &X509Certificate<'_>,
     others: &[&[u8]],
     question: Question<'a>,
 ) -> Result<Chain<'a>, ChainError> {
@@ -334,7 +334,7 @@ pub fn build_chain<'a>(
 }
 
 /// What path validation leaves out: a leaf that does not say what it is for, and its key.
-fn check_leaf(leaf: &Certificate<'_>, purpose: Purpose) -> Result<(), ChainError> {
+fn check_leaf(leaf: &X509Certificate<'_>, purpose: Purpose) -> Result<(), ChainError> {
     let refused = |why| ChainError::Usage {
         subject: leaf.subject(),
         purpose: purpose.as_str(),
@@ -366,7 +366,7 @@ fn check_leaf(leaf: &Certificate<'_>, purpose: Purpose) -> Result<(), ChainError
 
 /// A refusal of path validation in our words.
 fn explain_error(
-    leaf: &Certificate<'_>,
+    leaf: &X509Certificate<'_>,
     others: &[CertificateDer<'_>],
     question: Question<'_>,
     error: Error,
@@ -376,11 +376,11 @@ fn explain_error(
     let all = || {
         let others = others
             .iter()
-            .filter_map(|der| Certificate::from_der(der).ok());
+            .filter_map(|der| X509Certificate::from_der(der).ok());
         std::iter::once(leaf.clone()).chain(others)
     };
     let blamed = |time: UnixTime| {
-        let ends = |found: &Certificate<'_>| {
+        let ends = |found: &X509Certificate<'_>| {
             [found.not_before(), found.not_after()].contains(&time.as_secs())
         };
         all()
@@ -429,7 +429,7 @@ fn explain_error(
     }
 }
 
-fn untrusted_root_error(leaf: &Certificate<'_>, purpose: Purpose) -> ChainError {
+fn untrusted_root_error(leaf: &X509Certificate<'_>, purpose: Purpose) -> ChainError {
     ChainError::UntrustedRoot {
         subject: leaf.subject(),
         issuer: leaf.issuer(),
@@ -437,7 +437,7 @@ fn untrusted_root_error(leaf: &Certificate<'_>, purpose: Purpose) -> ChainError 
     }
 }
 
-fn invalid_chain_error(leaf: &Certificate<'_>, error: &Error) -> ChainError {
+fn invalid_chain_error(leaf: &X509Certificate<'_>, error: &Error) -> ChainError {
     let why = match error {
         Error::InvalidSignatureForPublicKey => "a certificate is not signed by its issuer",
         Error::UnsupportedCriticalExtension => "a certificate has an unknown critical extension",

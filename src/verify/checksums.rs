@@ -22,7 +22,7 @@ use crate::base::value::PinAlgorithm;
 pub const MAX_SIZE: usize = 4 << 20;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Entry {
+struct ChecksumLine {
     algorithm: Option<String>,
     digest: String,
     /// None where the layout has no names.
@@ -87,10 +87,10 @@ fn decode_text(bytes: &[u8]) -> Result<String, ProofError> {
 }
 
 fn choose_entry<'a>(
-    entries: &'a [Entry],
+    entries: &'a [ChecksumLine],
     name: &str,
     algorithm: PinAlgorithm,
-) -> Result<&'a Entry, ProofError> {
+) -> Result<&'a ChecksumLine, ProofError> {
     let fitting = match entries {
         [only] if only.name.is_none() => vec![only],
         _ => find_named(entries, name)?,
@@ -109,9 +109,12 @@ fn choose_entry<'a>(
 }
 
 /// Entries for a file. A path is matched whole; a bare name is the last part of any path.
-fn find_named<'a>(entries: &'a [Entry], name: &str) -> Result<Vec<&'a Entry>, ProofError> {
+fn find_named<'a>(
+    entries: &'a [ChecksumLine],
+    name: &str,
+) -> Result<Vec<&'a ChecksumLine>, ProofError> {
     let wanted = normalize_path(name);
-    let named = |fits: &dyn Fn(&str) -> bool| -> Vec<&'a Entry> {
+    let named = |fits: &dyn Fn(&str) -> bool| -> Vec<&'a ChecksumLine> {
         entries
             .iter()
             .filter(|entry| {
@@ -149,7 +152,7 @@ fn shorten_text(text: &str) -> String {
     text.chars().take(200).filter(|c| !c.is_control()).collect()
 }
 
-fn has_algorithm(entry: &Entry, algorithm: PinAlgorithm) -> bool {
+fn has_algorithm(entry: &ChecksumLine, algorithm: PinAlgorithm) -> bool {
     let (label, length) = algorithm_label(algorithm);
     entry.digest.len() == length
         && entry.algorithm.as_deref().is_none_or(|own| {
@@ -165,7 +168,7 @@ fn algorithm_label(algorithm: PinAlgorithm) -> (&'static str, usize) {
     }
 }
 
-fn other_algorithm_error(others: &[&Entry], algorithm: PinAlgorithm) -> ProofError {
+fn other_algorithm_error(others: &[&ChecksumLine], algorithm: PinAlgorithm) -> ProofError {
     let (label, length) = algorithm_label(algorithm);
     let found = others.first().map_or_else(String::new, |entry| {
         let said = entry
@@ -187,7 +190,7 @@ fn normalize_path(name: &str) -> String {
     name.strip_prefix("./").map_or(name.clone(), str::to_owned)
 }
 
-fn parse_entries(text: &str) -> Result<Vec<Entry>, ProofError> {
+fn parse_entries(text: &str) -> Result<Vec<ChecksumLine>, ProofError> {
     let lines: Vec<&str> = text
         .lines()
         .map(|line| line.trim_end_matches(['\r', '\0']))
@@ -209,7 +212,7 @@ fn parse_entries(text: &str) -> Result<Vec<Entry>, ProofError> {
     if let [line] = said[..]
         && is_hex(line.trim())
     {
-        return Ok(vec![Entry {
+        return Ok(vec![ChecksumLine {
             algorithm: None,
             digest: line.trim().to_lowercase(),
             name: None,
@@ -235,7 +238,7 @@ fn is_hex(text: &str) -> bool {
         && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-fn parse_gnu_line(line: &str) -> Option<Entry> {
+fn parse_gnu_line(line: &str) -> Option<ChecksumLine> {
     let (escaped, line) = match line.strip_prefix('\\') {
         Some(rest) => (true, rest),
         None => (false, line),
@@ -254,7 +257,7 @@ fn parse_gnu_line(line: &str) -> Option<Entry> {
     } else {
         name.to_owned()
     };
-    (!name.is_empty()).then(|| Entry {
+    (!name.is_empty()).then(|| ChecksumLine {
         algorithm: None,
         digest: digest.to_lowercase(),
         name: Some(name),
@@ -278,7 +281,7 @@ fn unescape_name(name: &str) -> Option<String> {
     Some(text)
 }
 
-fn parse_bsd_line(line: &str) -> Option<Entry> {
+fn parse_bsd_line(line: &str) -> Option<ChecksumLine> {
     let (algorithm, rest) = line.split_once('(')?;
     let (name, digest) = rest
         .rsplit_once(") = ")
@@ -288,7 +291,7 @@ fn parse_bsd_line(line: &str) -> Option<Entry> {
         && algorithm
             .bytes()
             .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'/'));
-    (known && !name.is_empty() && is_hex(digest)).then(|| Entry {
+    (known && !name.is_empty() && is_hex(digest)).then(|| ChecksumLine {
         algorithm: Some(algorithm.to_owned()),
         digest: digest.to_lowercase(),
         name: Some(name.to_owned()),
@@ -296,7 +299,7 @@ fn parse_bsd_line(line: &str) -> Option<Entry> {
 }
 
 /// `SHA256 hash of kubelet.exe:`, then the digest, on older systems with blanks between the bytes.
-fn parse_certutil(lines: &[&str]) -> Option<Vec<Entry>> {
+fn parse_certutil(lines: &[&str]) -> Option<Vec<ChecksumLine>> {
     let mut entries = Vec::new();
     for pair in lines.windows(2) {
         let Some((algorithm, rest)) = pair[0].split_once(" hash of ") else {
@@ -309,7 +312,7 @@ fn parse_certutil(lines: &[&str]) -> Option<Vec<Entry>> {
             .trim();
         let digest: String = pair[1].chars().filter(|c| !c.is_whitespace()).collect();
         if is_hex(&digest) {
-            entries.push(Entry {
+            entries.push(ChecksumLine {
                 algorithm: Some(algorithm.trim().to_owned()),
                 digest: digest.to_lowercase(),
                 name: Some(name.to_owned()),
@@ -319,17 +322,17 @@ fn parse_certutil(lines: &[&str]) -> Option<Vec<Entry>> {
     (!entries.is_empty()).then_some(entries)
 }
 
-fn parse_powershell_table(lines: &[&str]) -> Option<Vec<Entry>> {
+fn parse_powershell_table(lines: &[&str]) -> Option<Vec<ChecksumLine>> {
     let head = lines
         .iter()
         .position(|line| line.split_whitespace().eq(["Algorithm", "Hash", "Path"]))?;
-    let entries: Vec<Entry> = lines[head + 1..]
+    let entries: Vec<ChecksumLine> = lines[head + 1..]
         .iter()
         .filter_map(|line| {
             let mut words = line.split_whitespace();
             let (algorithm, digest) = (words.next()?, words.next()?);
             let name = words.collect::<Vec<_>>().join(" ");
-            is_hex(digest).then(|| Entry {
+            is_hex(digest).then(|| ChecksumLine {
                 algorithm: Some(algorithm.to_owned()),
                 digest: digest.to_lowercase(),
                 name: Some(name),
@@ -340,7 +343,7 @@ fn parse_powershell_table(lines: &[&str]) -> Option<Vec<Entry>> {
 }
 
 /// Values that are longer than the console is wide go on in the next line, behind blanks.
-fn parse_powershell_list(lines: &[&str]) -> Option<Vec<Entry>> {
+fn parse_powershell_list(lines: &[&str]) -> Option<Vec<ChecksumLine>> {
     let mut said: Vec<(&str, String)> = Vec::new();
     for line in lines {
         if let Some((key, value)) = line.split_once(" : ") {
@@ -358,7 +361,7 @@ fn parse_powershell_list(lines: &[&str]) -> Option<Vec<Entry>> {
             "Algorithm" => algorithm = Some(value),
             "Hash" if is_hex(&value) => digest = Some(value.to_lowercase()),
             "Path" => {
-                entries.push(Entry {
+                entries.push(ChecksumLine {
                     algorithm: algorithm.take(),
                     digest: digest.take()?,
                     name: Some(value),

@@ -30,7 +30,7 @@ use x509_cert::ext::pkix::SubjectAltName;
 use x509_cert::ext::pkix::name::GeneralName;
 
 use super::chain::format_time;
-use super::sigstore::{self, Signer};
+use super::sigstore::{self, ExpectedSigner};
 use super::{ProofError, Proven, cosign};
 use crate::base::json;
 use crate::model::evidence::Verdict;
@@ -50,7 +50,7 @@ pub fn verify_signature(
     digest: &[u8; 32],
     signature: &[u8],
     certificate: &[u8],
-    signer: Signer<'_>,
+    signer: ExpectedSigner<'_>,
     root: Option<&str>,
 ) -> Result<Proven, ProofError> {
     verify_pair(
@@ -90,7 +90,7 @@ pub fn build_bundle(
 pub fn verify_bundle(
     digest: &[u8; 32],
     bundle: &[u8],
-    signer: Signer<'_>,
+    signer: ExpectedSigner<'_>,
     root: Option<&str>,
 ) -> Result<Proven, ProofError> {
     let other = |reason: &str| ProofError::new("keyless-bundle", reason.to_owned());
@@ -121,7 +121,7 @@ fn verify_pair(
     digest: &[u8; 32],
     signature: &[u8],
     der: &[u8],
-    signer: Signer<'_>,
+    signer: ExpectedSigner<'_>,
     root: Option<&str>,
 ) -> Result<Proven, ProofError> {
     let parsed =
@@ -239,7 +239,7 @@ fn verify_chain(leaf: &[u8], at: Duration, root: &TrustedRoot) -> Result<Vec<u8>
     .map_err(|error| certificate_error(&error.to_string()))
 }
 
-fn check_identity(certificate: &Certificate, signer: Signer<'_>) -> Result<(), ProofError> {
+fn check_identity(certificate: &Certificate, signer: ExpectedSigner<'_>) -> Result<(), ProofError> {
     let extensions = certificate
         .tbs_certificate
         .extensions

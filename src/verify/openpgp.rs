@@ -26,10 +26,10 @@ use std::collections::BTreeMap;
 use super::chain::format_time;
 use super::{ProofError, Proven};
 use crate::model::evidence::Verdict;
-use certificate::Certificate;
-use key::{Signer, Validity};
+use certificate::KeyCertificate;
+use key::{SigningKey, Validity};
 use rustls_pki_types::UnixTime;
-use signature::Signature;
+use signature::SignaturePacket;
 
 /// Verifies a detached signature, armored or binary. `each` passes every piece of the message to its argument, once
 /// for every signature of the key.
@@ -92,9 +92,9 @@ fn parse_fingerprint(text: &str) -> Result<String, ProofError> {
 }
 
 fn collect_facts(
-    certificate: &Certificate,
-    signer: &Signer<'_>,
-    signature: &Signature,
+    certificate: &KeyCertificate,
+    signer: &SigningKey<'_>,
+    signature: &SignaturePacket,
     created: u64,
 ) -> BTreeMap<String, String> {
     let time = |seconds| {
@@ -127,9 +127,9 @@ fn collect_facts(
 
 /// Two copies of a key could say different things of it.
 fn find_certificate<'a>(
-    certificates: &'a [Certificate],
+    certificates: &'a [KeyCertificate],
     fingerprint: &str,
-) -> Result<&'a Certificate, ProofError> {
+) -> Result<&'a KeyCertificate, ProofError> {
     let mut fitting = certificates
         .iter()
         .filter(|it| it.primary.fingerprint == fingerprint);
@@ -143,8 +143,8 @@ fn find_certificate<'a>(
 
 /// Everything about a signature but its mathematics. Returns the time that it was made.
 fn check_signature(
-    signature: &Signature,
-    signer: &Signer<'_>,
+    signature: &SignaturePacket,
+    signer: &SigningKey<'_>,
     validity: &Validity,
     now: u64,
 ) -> Result<u64, ProofError> {

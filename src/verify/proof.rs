@@ -8,7 +8,7 @@
 
 use crate::model::evidence::ProofKind;
 
-use super::sigstore::Signer;
+use super::sigstore::ExpectedSigner;
 use super::{ProofError, Proven, cosign, keyless, minisign, openpgp, sigstore};
 
 /// The form of a signature, with everything that it must be by.
@@ -21,11 +21,11 @@ pub enum ExpectedSignature<'a> {
     /// A signature and the short-lived certificate beside it.
     KeylessPair {
         certificate: &'a [u8],
-        signer: Signer<'a>,
+        signer: ExpectedSigner<'a>,
     },
     /// The same two in one file, as [`keyless::build_bundle`] makes it.
     KeylessBundle {
-        signer: Signer<'a>,
+        signer: ExpectedSigner<'a>,
     },
     /// A sigstore bundle by a key in PEM.
     BundleByKey {
@@ -33,11 +33,11 @@ pub enum ExpectedSignature<'a> {
     },
     /// A sigstore bundle by a certificate, with its entry in a log.
     BundleBySigner {
-        signer: Signer<'a>,
+        signer: ExpectedSigner<'a>,
     },
     /// A signed statement of provenance that lists the file.
     Attestation {
-        signer: Signer<'a>,
+        signer: ExpectedSigner<'a>,
     },
     /// A signature by a key of a keyring, or by a subkey of it.
     Openpgp {
@@ -141,8 +141,8 @@ pub fn require_named<'a>(value: Option<&'a str>, what: &str) -> Result<&'a str, 
 pub fn require_signer<'a>(
     identity: Option<&'a str>,
     issuer: Option<&'a str>,
-) -> Result<Signer<'a>, ProofError> {
-    Ok(Signer {
+) -> Result<ExpectedSigner<'a>, ProofError> {
+    Ok(ExpectedSigner {
         identity: require_named(identity, "identity")?,
         issuer: require_named(issuer, "issuer")?,
     })

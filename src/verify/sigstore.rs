@@ -23,7 +23,7 @@ use crate::model::evidence::Verdict;
 
 /// Who must have signed. Both are compared whole.
 #[derive(Debug, Clone, Copy)]
-pub struct Signer<'a> {
+pub struct ExpectedSigner<'a> {
     /// E-mail address or URI of the certificate.
     pub identity: &'a str,
     /// Who vouched for it.
@@ -32,7 +32,7 @@ pub struct Signer<'a> {
 
 /// Whom a bundle must be by.
 enum Expected<'a> {
-    Signer(Signer<'a>),
+    Signer(ExpectedSigner<'a>),
     /// DER of the key, and SHA-256 of it.
     Key(Vec<u8>, String),
 }
@@ -53,7 +53,7 @@ const SIGNED: &str = "https://sigstore.dev/cosign/sign/v1";
 pub fn verify_bundle(
     digest: &[u8; 32],
     bundle: &[u8],
-    signer: Signer<'_>,
+    signer: ExpectedSigner<'_>,
     root: Option<&str>,
 ) -> Result<Proven, ProofError> {
     verify_expected(digest, bundle, &Expected::Signer(signer), root)
@@ -104,7 +104,7 @@ fn verify_expected(
 pub fn verify_attestation(
     digest: &[u8; 32],
     bundles: &[u8],
-    signer: Signer<'_>,
+    signer: ExpectedSigner<'_>,
     root: Option<&str>,
 ) -> Result<Proven, ProofError> {
     let lines: Vec<&[u8]> = if serde_json::from_slice::<serde_json::Value>(bundles).is_ok() {
@@ -130,7 +130,7 @@ pub fn verify_attestation(
 fn verify_attestation_bundle(
     digest: &[u8; 32],
     bundle: &[u8],
-    signer: Signer<'_>,
+    signer: ExpectedSigner<'_>,
     root: Option<&str>,
 ) -> Result<Proven, ProofError> {
     let bundle = parse_bundle(bundle)?;
@@ -183,7 +183,7 @@ pub(super) fn load_trusted_root(json: Option<&str>) -> Result<TrustedRoot, Proof
 }
 
 /// Patterns match more than is meant, so there are none.
-pub(super) fn check_signer(signer: Signer<'_>) -> Result<(), ProofError> {
+pub(super) fn check_signer(signer: ExpectedSigner<'_>) -> Result<(), ProofError> {
     if signer.identity.is_empty() || signer.issuer.is_empty() {
         let message = "a signature proves nothing without an expected signer and issuer";
         return Err(ProofError::new("sigstore-identity", message));
@@ -360,11 +360,11 @@ struct Statement {
     kind: String,
     #[serde(rename = "predicateType")]
     predicate: String,
-    subject: Vec<Subject>,
+    subject: Vec<StatementSubject>,
 }
 
 #[derive(Deserialize)]
-struct Subject {
+struct StatementSubject {
     #[serde(default)]
     name: String,
     #[serde(default)]

@@ -61,9 +61,9 @@ pub fn index_names(
     selection: &SelectionArgs,
     image: &DefinedImage,
     trees: &Trees,
-) -> Result<(Index, Plan)> {
+) -> Result<(NameIndex, Plan)> {
     let (plan, _) = resolve_node_plan(selection, image, trees)?;
-    let mut index = Index::default();
+    let mut index = NameIndex::default();
     index.add_components(&plan, trees)?;
     index.add_pause(&plan);
     index.add_flags(&plan, trees)?;
@@ -79,13 +79,13 @@ pub fn index_names(
 
 /// Names in lower case and without leading dashes → what they mean.
 #[derive(Debug, Default)]
-pub struct Index(BTreeMap<String, Vec<Explanation>>);
+pub struct NameIndex(BTreeMap<String, Vec<Explanation>>);
 
 fn normalize_name(name: &str) -> String {
     name.trim_start_matches('-').to_lowercase()
 }
 
-impl Index {
+impl NameIndex {
     pub fn find(&self, name: &str) -> Option<&[Explanation]> {
         self.0.get(&normalize_name(name)).map(Vec::as_slice)
     }

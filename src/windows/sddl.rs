@@ -57,7 +57,7 @@ pub struct Access {
     pub open_to_users: bool,
 }
 
-struct Entry<'a> {
+struct AccessEntry<'a> {
     denies: bool,
     flags: &'a str,
     rights: &'a str,
@@ -74,7 +74,7 @@ pub fn parse_sddl(text: &str, object: SecuredObject) -> Result<Access, String> {
     for pair in entries.windows(2) {
         check_order(&pair[0], &pair[1])?;
     }
-    let opens = |entry: &Entry<'_>| {
+    let opens = |entry: &AccessEntry<'_>| {
         !entry.denies && entry.account.is_ordinary() && entry.mask & CHANGES != 0
     };
     Ok(Access {
@@ -96,7 +96,7 @@ pub fn describe_access(text: &str) -> Vec<String> {
         .collect()
 }
 
-fn format_entry(entry: &Entry<'_>) -> String {
+fn format_entry(entry: &AccessEntry<'_>) -> String {
     let account = entry.account.display_name();
     let rights = match entry.mask {
         0x1f_01ff | 0x1000_0000 => "full",
@@ -113,7 +113,7 @@ fn format_entry(entry: &Entry<'_>) -> String {
 }
 
 /// Whether inheritance is disabled, and the entries.
-fn parse_parts(text: &str) -> Result<(bool, Vec<Entry<'_>>), String> {
+fn parse_parts(text: &str) -> Result<(bool, Vec<AccessEntry<'_>>), String> {
     let rest = text
         .strip_prefix("O:")
         .ok_or("it must begin with the owner, `O:`")?;
@@ -135,7 +135,7 @@ fn parse_parts(text: &str) -> Result<(bool, Vec<Entry<'_>>), String> {
     Ok((protected, parse_entries(entries)?))
 }
 
-fn parse_entries(text: &str) -> Result<Vec<Entry<'_>>, String> {
+fn parse_entries(text: &str) -> Result<Vec<AccessEntry<'_>>, String> {
     let (mut rest, mut entries) = (text, Vec::new());
     while !rest.is_empty() {
         let inner = rest
@@ -153,7 +153,7 @@ fn parse_entries(text: &str) -> Result<Vec<Entry<'_>>, String> {
     Ok(entries)
 }
 
-fn parse_entry(entry: &str) -> Result<Entry<'_>, String> {
+fn parse_entry(entry: &str) -> Result<AccessEntry<'_>, String> {
     let fields: Vec<&str> = entry.split(';').collect();
     let [kind, flags, rights, "", "", sid] = fields.as_slice() else {
         return Err(format!(
@@ -169,7 +169,7 @@ fn parse_entry(entry: &str) -> Result<Entry<'_>, String> {
     if !rest.is_empty() {
         return Err(format!("`{sid}` is not an account"));
     }
-    Ok(Entry {
+    Ok(AccessEntry {
         denies,
         flags,
         rights,
@@ -224,7 +224,7 @@ fn split_pairs(text: &str) -> Vec<&str> {
         .collect()
 }
 
-fn check_flags(entry: &Entry<'_>, object: SecuredObject) -> Result<(), String> {
+fn check_flags(entry: &AccessEntry<'_>, object: SecuredObject) -> Result<(), String> {
     let flags = entry.flags;
     if flags.is_empty() {
         return Ok(());
@@ -252,7 +252,7 @@ fn check_flags(entry: &Entry<'_>, object: SecuredObject) -> Result<(), String> {
 }
 
 /// Entries are sorted, and an account has one of each kind: .NET merges two, or keeps no order of them.
-fn check_order(first: &Entry<'_>, second: &Entry<'_>) -> Result<(), String> {
+fn check_order(first: &AccessEntry<'_>, second: &AccessEntry<'_>) -> Result<(), String> {
     let [before, after] = [first, second].map(|entry| (!entry.denies, entry.account.order()));
     let [name, next] = [first, second].map(|entry| entry.account.text);
     if before == after {

@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 
 use imagegen::base::digest::sha256_hex;
 use imagegen::verify::ProofError;
-use imagegen::verify::archive::{Limits, Wanted, read_members};
+use imagegen::verify::archive::{Limits, WantedMembers, read_members};
 use imagegen::windows::resource::ArchiveFormat::{self, TarGz, Zip};
 use walkdir::WalkDir;
 
@@ -23,7 +23,7 @@ fn read_ours(bytes: &[u8], format: ArchiveFormat) -> Result<BTreeMap<String, Str
     let found = read_members(
         std::io::Cursor::new(bytes),
         format,
-        &Wanted::all_files(),
+        &WantedMembers::all_files(),
         &Limits::default(),
         &mut |_, _| Ok(()),
     )?;

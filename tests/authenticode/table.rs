@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use imagegen::verify::authenticode::{FileKind, Policy};
+use imagegen::verify::authenticode::{FileKind, SignatureDemand};
 use imagegen::verify::chain::parse_roots;
 use rustls_pki_types::UnixTime;
 
@@ -14,7 +14,7 @@ pub struct Row {
     pub name: String,
     pub kind: FileKind,
     pub bytes: Vec<u8>,
-    pub policy: Policy,
+    pub policy: SignatureDemand,
     pub root: &'static str,
     /// The publisher of the policy, as a flag names it.
     pub publisher: Option<String>,

@@ -1,12 +1,12 @@
 //! Templates of manifests: no value changes the structure.
 
-use imagegen::cluster::Renderer;
+use imagegen::cluster::ManifestRenderer;
 use serde_json::json;
 
 #[test]
 fn values_cannot_become_structure() {
     let facts = json!({ "value": "a: b\n- \"c\" # d", "text": "a:\n\n  b\n", "odd": " a\n", "list": ["x: y"] });
-    let renderer = Renderer::new(&facts);
+    let renderer = ManifestRenderer::new(&facts);
     let render = |source: &str| renderer.render_file("f", source).expect(source);
     assert_eq!(
         render("k: {{ value | json }}"),

@@ -2,7 +2,7 @@
 
 use imagegen::base::value::PinAlgorithm;
 use imagegen::embedded::Tree;
-use imagegen::verify::sigstore::{Signer, verify_attestation, verify_bundle};
+use imagegen::verify::sigstore::{ExpectedSigner, verify_attestation, verify_bundle};
 use imagegen::verify::{ProofError, checksums, cosign, keyless, minisign, openpgp};
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use crate::support::root;
 
 const NOW: u64 = 1_795_132_800;
-const SIGNER: Signer<'_> = Signer {
+const SIGNER: ExpectedSigner<'_> = ExpectedSigner {
     identity: "a@example.com",
     issuer: "https://issuer.example.com",
 };

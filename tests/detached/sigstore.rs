@@ -3,7 +3,9 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use imagegen::verify::sigstore::{Signer, verify_attestation, verify_bundle, verify_bundle_by_key};
+use imagegen::verify::sigstore::{
+    ExpectedSigner, verify_attestation, verify_bundle, verify_bundle_by_key,
+};
 use imagegen::verify::{ProofError, Proven, keyless};
 use serde_json::Value;
 
@@ -13,15 +15,15 @@ use crate::support::root;
 
 const GITHUB: &str = "https://token.actions.githubusercontent.com";
 const BEACON: &str = "https://github.com/sigstore-conformance/extremely-dangerous-public-oidc-beacon/.github/workflows/extremely-dangerous-oidc-beacon.yml@refs/heads/main";
-const BEACON_SIGNER: Signer<'_> = Signer {
+const BEACON_SIGNER: ExpectedSigner<'_> = ExpectedSigner {
     identity: BEACON,
     issuer: GITHUB,
 };
-const WHEEL_SIGNER: Signer<'_> = Signer {
+const WHEEL_SIGNER: ExpectedSigner<'_> = ExpectedSigner {
     identity: "https://github.com/trailofbits/rfc8785.py/.github/workflows/release.yml@refs/tags/v0.1.2",
     issuer: GITHUB,
 };
-const BLOB_SIGNER: Signer<'_> = Signer {
+const BLOB_SIGNER: ExpectedSigner<'_> = ExpectedSigner {
     identity: "w.vollprecht@gmail.com",
     issuer: "https://github.com/login/oauth",
 };
@@ -115,20 +117,20 @@ fn bundles_that_prove_something_else_are_refused() {
     const GOOD: &str = "message-v0.3.json";
     let bundle = |signer, bytes: &[u8]| code(verify_bundle(&digest(GOOD), bytes, signer, None));
     let blob = |change: &dyn Fn(&mut Value)| bundle(BLOB_SIGNER, &tampered(GOOD, change));
-    let signer = |identity, issuer| bundle(Signer { identity, issuer }, &fixture(GOOD));
+    let signer = |identity, issuer| bundle(ExpectedSigner { identity, issuer }, &fixture(GOOD));
     let (mail, login) = (BLOB_SIGNER.identity, BLOB_SIGNER.issuer);
     let own = |name: &str, identity| {
         let issuer = "https://accounts.google.com";
         code(verify_bundle(
             &digest(name),
             &fixture(name),
-            Signer { identity, issuer },
+            ExpectedSigner { identity, issuer },
             None,
         ))
     };
     let mut other = digest(GOOD);
     other[31] ^= 1;
-    let staging = Signer {
+    let staging = ExpectedSigner {
         identity: BEACON,
         issuer: GITHUB,
     };
@@ -456,7 +458,7 @@ fn attestations_name_the_file_and_are_provenance() {
     };
     let mut other = digest(GOOD);
     other[0] ^= 1;
-    let stranger = Signer {
+    let stranger = ExpectedSigner {
         identity: "https://github.com/another/repository",
         issuer: GITHUB,
     };
@@ -504,7 +506,7 @@ fn attestations_name_the_file_and_are_provenance() {
             "unexpected predicate",
             {
                 let name = "other-predicate.json";
-                let signer = Signer {
+                let signer = ExpectedSigner {
                     identity: "https://github.com/prefix-dev/sigstore-example/.github/workflows/action.yaml@refs/heads/main",
                     issuer: GITHUB,
                 };
@@ -640,7 +642,14 @@ fn pairs_that_do_not_hold_are_refused() {
     };
     let ours =
         |signature: &[u8], certificate: &[u8]| check(signature, certificate, BLOB_SIGNER, None);
-    let by = |identity, issuer| check(&signature, &certificate, Signer { identity, issuer }, None);
+    let by = |identity, issuer| {
+        check(
+            &signature,
+            &certificate,
+            ExpectedSigner { identity, issuer },
+            None,
+        )
+    };
     let text = STANDARD.decode(&certificate).unwrap();
     let mut changed = json(GOOD)["verificationMaterial"]["certificate"]["rawBytes"].clone();
     altered(&mut changed);
@@ -814,7 +823,7 @@ fn certificates_of_a_private_authority_keep_to_the_same_rules() {
         })
         .to_string()
     };
-    let signer = Signer {
+    let signer = ExpectedSigner {
         identity: "release@example.com",
         issuer: "https://issuer.example.com",
     };

@@ -11,11 +11,11 @@ use imagegen::base::secret::{Secret, mask_text};
 use imagegen::base::url::{HttpUrl, ProxyUrl, find_secret_parts};
 use imagegen::base::value::{Cidr, ImageReference, NoProxy, PinAlgorithm};
 use imagegen::base::version::{Version, VersionRange};
-use imagegen::bundle::{Index, images, verify_bundle};
+use imagegen::bundle::{BundleIndex, images, verify_bundle};
 use imagegen::embedded::Tree;
 use imagegen::io::http::{parse_content_range, parse_retry_after};
 use imagegen::io::oci::{Challenge, Reference};
-use imagegen::join::{JoinInput, Token, check_kubeconfig};
+use imagegen::join::{BootstrapToken, JoinInput, check_kubeconfig};
 use imagegen::lock::Lock;
 use imagegen::model::component::Component;
 use imagegen::model::definition::ImageDefinition;
@@ -24,10 +24,12 @@ use imagegen::model::policy::Policy;
 use imagegen::model::step::Step;
 use imagegen::model::target::Target;
 use imagegen::model::windows::WindowsRelease;
-use imagegen::verify::archive::{Limits, Wanted, read_members};
+use imagegen::verify::archive::{Limits, WantedMembers, read_members};
 use imagegen::verify::authenticode::{FileKind, Publisher, describe_signatures};
 use imagegen::verify::chain::{Root, parse_roots};
-use imagegen::verify::sigstore::{Signer, verify_attestation, verify_bundle as verify_sigstore};
+use imagegen::verify::sigstore::{
+    ExpectedSigner, verify_attestation, verify_bundle as verify_sigstore,
+};
 use imagegen::verify::{ProofError, checksums, cosign, keyless, minisign, openpgp};
 use imagegen::windows::resource::ArchiveFormat;
 use serde_json::Value;
@@ -46,7 +48,7 @@ pub struct Parser {
     pub parse: fn(&[u8]),
 }
 
-const SIGNER: Signer<'_> = Signer {
+const SIGNER: ExpectedSigner<'_> = ExpectedSigner {
     identity: "a@example.com",
     issuer: "https://issuer.example.com",
 };
@@ -137,7 +139,7 @@ fn parse_archive(format: ArchiveFormat, bytes: &[u8]) {
     let _ = read_members(
         Cursor::new(bytes),
         format,
-        &Wanted::all_files(),
+        &WantedMembers::all_files(),
         &limits,
         &mut |_, _| Ok(()),
     );
@@ -296,7 +298,7 @@ pub const PARSERS: &[Parser] = &[
                 r#"{"schema": "imagegen.dev/bundle/v1", "files": [{"path": "objects/x", "sha256": "ab", "size": 1}], "images": [{"name": "a.example/b@sha256:00", "manifest": "sha256:00", "osVersion": "10.0.20348.1"}]}"#,
             ])
         },
-        parse: |bytes| drop(parse_json::<Index>("index.json", bytes)),
+        parse: |bytes| drop(parse_json::<BundleIndex>("index.json", bytes)),
     },
     Parser {
         name: "image-manifests",
@@ -314,7 +316,9 @@ pub const PARSERS: &[Parser] = &[
             ])
         },
         parse: |bytes| {
-            if let Ok(images::Manifest::List(list)) = images::Manifest::decode("manifest", bytes) {
+            if let Ok(images::ImageManifest::List(list)) =
+                images::ImageManifest::decode("manifest", bytes)
+            {
                 drop(images::choose_manifest("image", &list, 20348));
             }
             drop(Reference::parse(&text(bytes)));
@@ -407,7 +411,7 @@ pub const PARSERS: &[Parser] = &[
         },
         parse: |bytes| {
             drop(parse_json::<JoinInput>("join.json", bytes));
-            drop(Token::parse(&text(bytes)));
+            drop(BootstrapToken::parse(&text(bytes)));
         },
     },
     Parser {

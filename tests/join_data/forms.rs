@@ -4,7 +4,7 @@ use imagegen::base::secret::Secret;
 use imagegen::catalog::Trees;
 use imagegen::cli::{SelectionArgs, SourceArgs};
 use imagegen::diagnostic::{Error, Result};
-use imagegen::join::{Form, JoinData, JoinInput, Places, Secrets, Token, build_join_data};
+use imagegen::join::{BootstrapToken, Form, JoinData, JoinInput, Places, Secrets, build_join_data};
 use imagegen::model::plan::Plan;
 use imagegen::selection::{DefinedImage, read_places, read_sources, resolve_node_plan};
 
@@ -42,7 +42,7 @@ impl Node {
 
 fn token() -> Secrets {
     Secrets {
-        token: Token::parse("abcdef.0123456789abcdef").ok(),
+        token: BootstrapToken::parse("abcdef.0123456789abcdef").ok(),
         kubeconfig: None,
     }
 }

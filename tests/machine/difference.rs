@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use imagegen::machine::{Machine, Placed};
+use imagegen::machine::{Machine, PlacedResource};
 use imagegen::windows::resource::Identity;
 use serde_json::{Map, Value, json};
 
@@ -53,12 +53,12 @@ fn collect_properties(machine: &Machine) -> Map<String, Value> {
 
 fn compare_things(
     identity: &Identity,
-    ours: Option<&Placed>,
-    theirs: Option<&Placed>,
+    ours: Option<&PlacedResource>,
+    theirs: Option<&PlacedResource>,
 ) -> Vec<Difference> {
     let types = [ours, theirs].map(|placed| placed.map(|placed| placed.kind.to_json().0));
     let kind = types.iter().flatten().next().cloned().unwrap_or_default();
-    let facts = |placed: &Placed| placed.kind.facts();
+    let facts = |placed: &PlacedResource| placed.kind.facts();
     match (ours, theirs) {
         (Some(ours), Some(theirs)) if types[0] == types[1] => {
             compare_properties(&kind, identity.name(), &facts(ours), &facts(theirs))

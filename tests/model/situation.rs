@@ -1,12 +1,12 @@
 //! Conditions of steps.
 
 use imagegen::base::choice::{Delivery, HostAccess, Runtime};
-use imagegen::model::situation::Situation;
+use imagegen::model::situation::Conditions;
 use imagegen::model::step::When;
 use imagegen::windows::resource::WinrmTransport;
 
-fn situation() -> Situation {
-    Situation {
+fn situation() -> Conditions {
+    Conditions {
         target: "cloud".to_owned(),
         image: true,
         windows: "2019".to_owned(),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use imagegen::base::digest::sha256_hex;
 use imagegen::base::program::ProgramVersion;
-use imagegen::embedded::{OwnFile, Tree};
+use imagegen::embedded::{OverlayFile, Tree};
 
 /// A catalog's digest: the SHA-256 of one line `SHA256  PATH` for each file, in the order of the paths. The same as
 /// `sha256sum` prints in an exported catalog.
@@ -40,7 +40,7 @@ fn digests_of_the_build_are_those_of_the_files() {
 #[test]
 fn the_digest_of_a_file_is_that_of_what_is_read() {
     let path = "node/Join-Node.ps1".to_owned();
-    let own = OwnFile {
+    let own = OverlayFile {
         label: "own".to_owned(),
         bytes: b"own".to_vec(),
     };

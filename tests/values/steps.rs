@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use imagegen::embedded::Tree;
-use imagegen::guest::Renderer;
+use imagegen::guest::StepRenderer;
 use serde_json::{Value, json};
 
 fn tree() -> Tree {
@@ -28,7 +28,7 @@ fn facts() -> Value {
 #[test]
 fn values_are_replaced_and_stay_values() {
     let (facts, tree) = (facts(), tree());
-    let renderer = Renderer::new(&facts, &tree);
+    let renderer = StepRenderer::new(&facts, &tree);
     let item = json!({ "members": [{ "member": "x/a.exe", "file": "a.exe" }] });
     for (given, expected) in [
         (json!("{{ paths.k }}\\x"), json!("C:\\k\\x")),
@@ -65,7 +65,7 @@ fn values_are_replaced_and_stay_values() {
 #[test]
 fn unknown_names_are_errors() {
     let (facts, tree) = (facts(), tree());
-    let renderer = Renderer::new(&facts, &tree);
+    let renderer = StepRenderer::new(&facts, &tree);
     for (given, part) in [
         (json!("{{ nothing }}"), "nothing"),
         (json!("{{ paths.nothing }}"), "nothing"),

@@ -5,13 +5,13 @@ use std::time::Duration;
 
 use rustls_pki_types::UnixTime;
 
-use crate::fetch::Fetched;
+use crate::fetch::FetchedArtifact;
 use crate::io::fs::{self, FileError};
 use crate::model::component::Authenticode;
 use crate::model::evidence::{Evidence, ProofKind};
 use crate::model::plan::PlannedArtifact;
-use crate::verify::archive::{self, Limits, Wanted};
-use crate::verify::authenticode::{Policy, Publisher, verify_source};
+use crate::verify::archive::{self, Limits, WantedMembers};
+use crate::verify::authenticode::{Publisher, SignatureDemand, verify_source};
 use crate::verify::chain::{PinnedRoots, parse_roots};
 use crate::verify::{ProofError, Proven, record_evidence};
 use crate::windows::resource::ArchiveFormat;
@@ -23,7 +23,7 @@ const LARGEST: u64 = 1 << 30;
 
 /// A file that carries its signature, or an archive whose members do.
 #[derive(Debug, Clone, Copy)]
-pub struct SignedFile<'a> {
+pub struct SignedArtifact<'a> {
     pub path: &'a Path,
     /// Name by which evidence calls it.
     pub name: &'a str,
@@ -42,12 +42,12 @@ pub struct SignedMembers<'a> {
     pub unsigned: &'a [String],
 }
 
-impl SignedFile<'_> {
+impl SignedArtifact<'_> {
     /// One piece of evidence for the file, or for each member that is to be signed.
     ///
     /// # Errors
     /// The file cannot be opened.
-    pub fn check_authenticode(&self, policy: &Policy) -> Result<Vec<Evidence>, FileError> {
+    pub fn check_authenticode(&self, policy: &SignatureDemand) -> Result<Vec<Evidence>, FileError> {
         let Some(members) = self.archive else {
             let outcome = verify_source(self.name, &mut fs::open_file(self.path)?, policy);
             return Ok(vec![self.record(self.name, outcome)]);
@@ -56,7 +56,7 @@ impl SignedFile<'_> {
         let walked = archive::read_members(
             fs::open_file(self.path)?,
             members.format,
-            &Wanted::from_globs(members.signed),
+            &WantedMembers::from_globs(members.signed),
             &Limits {
                 entry: LARGEST,
                 ..Limits::default()
@@ -108,7 +108,7 @@ impl SignedMembers<'_> {
 /// The signatures that an artifact carries, as the catalog declares them.
 pub(super) fn check_declared(
     artifact: &PlannedArtifact,
-    fetched: &Fetched,
+    fetched: &FetchedArtifact,
     pinned: &PinnedRoots,
     now: u64,
 ) -> Result<Vec<Evidence>, ProveError> {
@@ -124,7 +124,7 @@ pub(super) fn check_declared(
             signed: &wanted.members,
             unsigned: &wanted.unsigned,
         });
-    let file = SignedFile {
+    let file = SignedArtifact {
         path: fetched.path(),
         name: &artifact.file,
         source: Some(fetched.url()),
@@ -137,8 +137,9 @@ fn build_policy(
     wanted: &Authenticode,
     pinned: &PinnedRoots,
     now: u64,
-) -> Result<Policy, ProofError> {
-    let mut policy = Policy::new(pinned, UnixTime::since_unix_epoch(Duration::from_secs(now)));
+) -> Result<SignatureDemand, ProofError> {
+    let mut policy =
+        SignatureDemand::new(pinned, UnixTime::since_unix_epoch(Duration::from_secs(now)));
     let publisher: Publisher = wanted
         .publisher
         .parse()

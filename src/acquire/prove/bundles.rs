@@ -11,7 +11,7 @@ use crate::base::url::HttpUrl;
 use crate::base::value::PinAlgorithm;
 use crate::io::fs;
 use crate::io::store::Store;
-use crate::model::component::{Signature, SignatureKind};
+use crate::model::component::{DeclaredSignature, SignatureKind};
 use crate::model::evidence::{Evidence, ProofKind};
 use crate::model::plan::PlannedArtifact;
 use crate::verify::proof::{ExpectedSignature, SignedContent, verify_detached};
@@ -169,7 +169,7 @@ impl SignedContent for LockedContent {
 /// Proves what [`collect_proofs`] kept: of a signature with its certificate both in one file, of a publisher's bundle
 /// the bundle.
 fn verify_stored(
-    signature: &Signature,
+    signature: &DeclaredSignature,
     digest: [u8; 32],
     bytes: &[u8],
     keys: &Keys,
@@ -188,7 +188,8 @@ mod tests {
     use super::*;
 
     fn code(signature: &serde_json::Value) -> &'static str {
-        let signature: Signature = serde_json::from_value(signature.clone()).expect("a signature");
+        let signature: DeclaredSignature =
+            serde_json::from_value(signature.clone()).expect("a signature");
         let outcome = verify_stored(&signature, [7; 32], b"{}", &Keys::default());
         outcome.expect_err("nobody signed it").code
     }

@@ -2,11 +2,11 @@
 //! what is unpacked, whatever the program that unpacks makes of the archive.
 
 use crate::base::value::Sha256;
-use crate::fetch::Fetched;
+use crate::fetch::FetchedArtifact;
 use crate::io::fs;
 use crate::model::plan::PlannedArtifact;
 use crate::verify::ProofError;
-use crate::verify::archive::{self, Limits, Wanted};
+use crate::verify::archive::{self, Limits, WantedMembers};
 
 use super::ProveError;
 
@@ -16,7 +16,7 @@ use super::ProveError;
 /// The archive is damaged, ambiguous or hostile, lacks a member, or a member has another digest than its record.
 pub(super) fn digest_members(
     artifact: &mut PlannedArtifact,
-    fetched: &Fetched,
+    fetched: &FetchedArtifact,
 ) -> Result<(), ProveError> {
     let Some(format) = artifact
         .kind
@@ -30,7 +30,8 @@ pub(super) fn digest_members(
         name: name.clone(),
         error,
     };
-    let wanted = Wanted::from_names(artifact.members.iter().map(|member| member.member.as_str()));
+    let wanted =
+        WantedMembers::from_names(artifact.members.iter().map(|member| member.member.as_str()));
     let file = fs::open_file(fetched.path())?;
     let digests =
         archive::read_members(

@@ -2,28 +2,29 @@
 
 use crate::base::digest::sha256_hex;
 use crate::base::url::HttpUrl;
-use crate::fetch::Fetched;
+use crate::fetch::FetchedArtifact;
 use crate::io::fs;
-use crate::model::component::{Signature, SignatureKind};
+use crate::model::component::{DeclaredSignature, SignatureKind};
 use crate::model::evidence::Evidence;
 use crate::model::plan::PlannedArtifact;
 use crate::verify::proof::{
     ExpectedSignature, SignedContent, require_named, require_signer, verify_detached,
 };
-use crate::verify::sigstore::Signer;
+use crate::verify::sigstore::ExpectedSigner;
 use crate::verify::{ProofError, record_evidence};
 
 use super::{
-    Keys, ProveError, Sums, Trust, fetch_sidecar, parse_digest, record_missing, strip_url_secrets,
+    Keys, ProveError, Trust, VerifiedChecksums, fetch_sidecar, parse_digest, record_missing,
+    strip_url_secrets,
 };
 
 /// The bytes that are signed: the artifact in the store, or its checksum file.
-enum Subject<'a> {
-    Artifact(&'a Fetched),
-    Sums(&'a Sums),
+enum SignedSource<'a> {
+    Artifact(&'a FetchedArtifact),
+    Sums(&'a VerifiedChecksums),
 }
 
-impl SignedContent for Subject<'_> {
+impl SignedContent for SignedSource<'_> {
     fn sha256(&self) -> Result<[u8; 32], ProofError> {
         let hex = match self {
             Self::Artifact(fetched) => fetched.sha256().to_owned(),
@@ -46,8 +47,8 @@ impl SignedContent for Subject<'_> {
 
 pub(super) fn check_signatures(
     artifact: &PlannedArtifact,
-    fetched: &Fetched,
-    sums: &[Sums],
+    fetched: &FetchedArtifact,
+    sums: &[VerifiedChecksums],
     trust: Trust<'_>,
     found: &mut Vec<Evidence>,
 ) -> Result<(), ProveError> {
@@ -67,9 +68,9 @@ pub(super) fn check_signatures(
                 found.push(record_missing(artifact, kind, &signature.url, trust.policy));
                 continue;
             };
-            Subject::Sums(sums)
+            SignedSource::Sums(sums)
         } else {
-            Subject::Artifact(fetched)
+            SignedSource::Artifact(fetched)
         };
         let mut certificate = None;
         if let Some(url) = &signature.certificate_url {
@@ -82,8 +83,8 @@ pub(super) fn check_signatures(
         let outcome = expect_declared(signature, certificate.as_deref(), trust.keys, trust.now)
             .and_then(|expected| verify_detached(&subject, &bytes, &expected));
         let name = match &subject {
-            Subject::Artifact(_) => artifact.file.clone(),
-            Subject::Sums(sums) => sums.url.rsplit('/').next().unwrap_or_default().to_owned(),
+            SignedSource::Artifact(_) => artifact.file.clone(),
+            SignedSource::Sums(sums) => sums.url.rsplit('/').next().unwrap_or_default().to_owned(),
         };
         found.push(record_evidence(
             kind,
@@ -96,7 +97,7 @@ pub(super) fn check_signatures(
 }
 
 /// The checksum file that a signature's URL names, or the only one there is.
-fn find_signed_sums<'a>(sums: &'a [Sums], url: &str) -> Option<&'a Sums> {
+fn find_signed_sums<'a>(sums: &'a [VerifiedChecksums], url: &str) -> Option<&'a VerifiedChecksums> {
     sums.iter()
         .find(|sums| url.starts_with(&sums.url))
         .or(match sums {
@@ -107,7 +108,7 @@ fn find_signed_sums<'a>(sums: &'a [Sums], url: &str) -> Option<&'a Sums> {
 
 /// The signature as the catalog declares it. `certificate` lies beside the signature; `now` is seconds since 1970.
 fn expect_declared<'a>(
-    signature: &'a Signature,
+    signature: &'a DeclaredSignature,
     certificate: Option<&'a [u8]>,
     keys: &'a Keys,
     now: u64,
@@ -147,7 +148,7 @@ fn expect_declared<'a>(
 /// # Errors
 /// `no-signer`: neither key nor identity with issuer is declared.
 pub(super) fn expect_bundle<'a>(
-    signature: &'a Signature,
+    signature: &'a DeclaredSignature,
     keys: &'a Keys,
 ) -> Result<ExpectedSignature<'a>, ProofError> {
     if signature.kind == SignatureKind::GithubAttestation {
@@ -164,7 +165,9 @@ pub(super) fn expect_bundle<'a>(
 
 /// # Errors
 /// `no-signer`: the catalog names no identity or no issuer.
-pub(super) fn declared_signer(signature: &Signature) -> Result<Signer<'_>, ProofError> {
+pub(super) fn declared_signer(
+    signature: &DeclaredSignature,
+) -> Result<ExpectedSigner<'_>, ProofError> {
     require_signer(signature.identity.as_deref(), signature.issuer.as_deref())
 }
 
@@ -173,7 +176,7 @@ mod tests {
     use super::*;
 
     fn code(signature: serde_json::Value) -> Option<&'static str> {
-        let signature: Signature = serde_json::from_value(signature).expect("a signature");
+        let signature: DeclaredSignature = serde_json::from_value(signature).expect("a signature");
         let keys = Keys::default();
         let expected = expect_declared(&signature, Some(b"pem"), &keys, 0);
         expected.err().map(|error| error.code)

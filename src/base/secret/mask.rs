@@ -7,16 +7,16 @@ use std::sync::PoisonError;
 
 use super::KNOWN;
 use super::forms::{SHORTEST, list_forms};
-use super::view::{Place, View, count_bytes, list_views};
+use super::view::{BytePlace, View, count_bytes, list_views};
 use crate::base::url::find_secret_parts;
 
 const MASK: &str = "<sensitive>";
 
 /// Forms of secrets by their first bytes.
 #[derive(Debug)]
-pub(super) struct Known(BTreeMap<[u8; SHORTEST], BTreeSet<Vec<u8>>>);
+pub(super) struct KnownSecrets(BTreeMap<[u8; SHORTEST], BTreeSet<Vec<u8>>>);
 
-impl Known {
+impl KnownSecrets {
     pub(super) const fn new() -> Self {
         Self(BTreeMap::new())
     }
@@ -109,15 +109,15 @@ pub fn mask_text(text: &str) -> Cow<'_, str> {
     Cow::Owned(lines.join("\n"))
 }
 
-struct Found {
+struct SecretMatch {
     /// For each line the bytes to mask.
     masked: Vec<Vec<Range<usize>>>,
     /// The first line that ends in what may be the beginning of a secret.
     open: Option<usize>,
 }
 
-fn find_secrets(lines: &[&str], known: &Known) -> Found {
-    let mut found = Found {
+fn find_secrets(lines: &[&str], known: &KnownSecrets) -> SecretMatch {
+    let mut found = SecretMatch {
         masked: lines.iter().map(|line| find_secret_parts(line)).collect(),
         open: None,
     };
@@ -130,7 +130,7 @@ fn find_secrets(lines: &[&str], known: &Known) -> Found {
     found
 }
 
-fn search_view(view: &View, known: &Known, found: &mut Found) {
+fn search_view(view: &View, known: &KnownSecrets, found: &mut SecretMatch) {
     for (at, first) in view.bytes.windows(SHORTEST).enumerate() {
         let Some(forms) = first
             .try_into()
@@ -151,7 +151,7 @@ fn search_view(view: &View, known: &Known, found: &mut Found) {
     }
 }
 
-fn mark_places(places: &[Place], masked: &mut [Vec<Range<usize>>]) {
+fn mark_places(places: &[BytePlace], masked: &mut [Vec<Range<usize>>]) {
     for of_line in places.chunk_by(|one, other| one.line == other.line) {
         let (Some(first), Some(last)) = (of_line.first(), of_line.last()) else {
             continue;

@@ -5,7 +5,7 @@ use super::forms::is_blank;
 
 /// A byte, with the line and the bytes of it that it stands for.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Place {
+pub(super) struct BytePlace {
     pub line: usize,
     pub start: usize,
     pub end: usize,
@@ -14,7 +14,7 @@ pub(super) struct Place {
 #[derive(Debug, Default, Clone)]
 pub(super) struct View {
     pub bytes: Vec<u8>,
-    pub places: Vec<Place>,
+    pub places: Vec<BytePlace>,
 }
 
 /// Characters that begin an escape: of URLs, of JSON and C, of HTML and XML, of PowerShell and shells, and all of them. In forms, `+`
@@ -57,7 +57,7 @@ fn join_lines(lines: &[&str], without_names: bool) -> View {
             .filter(|(_, byte)| !is_blank(*byte))
         {
             view.bytes.push(byte);
-            view.places.push(Place {
+            view.places.push(BytePlace {
                 line,
                 start,
                 end: start + 1,
@@ -124,7 +124,7 @@ impl View {
             };
             for byte in decoded.into_iter().filter(|byte| !is_blank(*byte)) {
                 view.bytes.push(byte);
-                view.places.push(Place { end, ..first });
+                view.places.push(BytePlace { end, ..first });
             }
             at += length;
         }

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::model::component::{Component, Confidence, Pin, Release, Signature, SignatureKind};
+use crate::model::component::{
+    Component, Confidence, DeclaredSignature, Pin, Release, SignatureKind,
+};
 
 use super::Report;
 use super::lines::check_ranges;
@@ -105,7 +107,7 @@ fn lint_invented_digests(report: &mut Report<'_>, path: &str, component: &Compon
 }
 
 /// What a declared signature needs, so that it can hold: each download asks for it.
-fn find_missing_part(signature: &Signature, release: &Release) -> Option<&'static str> {
+fn find_missing_part(signature: &DeclaredSignature, release: &Release) -> Option<&'static str> {
     use SignatureKind::{
         CosignKey, CosignKeyOverChecksums, CosignKeyless, GithubAttestation, Minisign,
     };

@@ -77,19 +77,19 @@ pub fn read_pieces(path: &Path, mut each: impl FnMut(&[u8])) -> Result<(), FileE
 
 /// Digests of what comes piece by piece.
 #[derive(Clone)]
-pub struct Sums {
+pub struct Digester {
     sha256: Context,
     sha512: Option<Context>,
     size: u64,
 }
 
-impl std::fmt::Debug for Sums {
+impl std::fmt::Debug for Digester {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Sums of {} bytes", self.size)
     }
 }
 
-impl Sums {
+impl Digester {
     #[must_use]
     pub fn new(set: DigestSet) -> Self {
         let sha512 = (set == DigestSet::Both).then(|| Context::new(&SHA512));
@@ -149,7 +149,7 @@ pub fn digest_stream(
     if set == DigestSet::Both {
         return digest_both(reader, each);
     }
-    let (mut sums, mut piece) = (Sums::new(set), Vec::with_capacity(PIECE));
+    let (mut sums, mut piece) = (Digester::new(set), Vec::with_capacity(PIECE));
     while read_piece(reader, &mut piece)? {
         sums.add(&piece);
         each(&piece)?;
@@ -197,7 +197,7 @@ fn feed_pieces(
     filled: SyncSender<Vec<u8>>,
     buffers: &Receiver<Vec<u8>>,
 ) -> io::Result<Digests> {
-    let mut sums = Sums::new(DigestSet::Sha256);
+    let mut sums = Digester::new(DigestSet::Sha256);
     loop {
         let mut piece = buffers.recv().map_err(io::Error::other)?;
         if !read_piece(reader, &mut piece)? {

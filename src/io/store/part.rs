@@ -29,7 +29,7 @@ struct State {
 
 /// A part that this process alone writes. Its lock goes with it.
 #[derive(Debug)]
-pub struct Part {
+pub struct PartialFile {
     store: Store,
     url: String,
     path: PathBuf,
@@ -43,7 +43,7 @@ impl Store {
     ///
     /// # Errors
     /// The store cannot be written.
-    pub fn open_part(&self, url: &str) -> Result<Option<Part>, FileError> {
+    pub fn open_part(&self, url: &str) -> Result<Option<PartialFile>, FileError> {
         let path = self
             .root
             .join("partial")
@@ -59,7 +59,7 @@ impl Store {
             url: public(url),
             ..State::default()
         });
-        let mut part = Part {
+        let mut part = PartialFile {
             store: self.clone(),
             url: url.to_owned(),
             path,
@@ -150,7 +150,7 @@ fn same_file(_: &File, path: &Path) -> bool {
     path.exists()
 }
 
-impl Part {
+impl PartialFile {
     /// Bytes that are there.
     ///
     /// # Errors
@@ -243,7 +243,7 @@ impl Part {
             .map_err(file_error("writing", &self.path))
     }
 
-    /// Goes to the end, where [`Part::append`] writes.
+    /// Goes to the end, where [`PartialFile::append`] writes.
     ///
     /// # Errors
     /// The part cannot be read.
@@ -283,8 +283,8 @@ impl Part {
 
     /// What writes anywhere in the part, from any thread.
     #[must_use]
-    pub fn share_writer(&self) -> Pen {
-        Pen {
+    pub fn share_writer(&self) -> PartWriter {
+        PartWriter {
             file: Arc::clone(&self.file),
             path: self.path.clone(),
         }
@@ -313,12 +313,12 @@ impl Part {
 
 /// Writes anywhere in a part.
 #[derive(Debug, Clone)]
-pub struct Pen {
+pub struct PartWriter {
     file: Arc<File>,
     path: PathBuf,
 }
 
-impl Pen {
+impl PartWriter {
     /// # Errors
     /// As the system says, mostly that the disk is full.
     pub fn write_at(&self, bytes: &[u8], offset: u64) -> Result<(), FileError> {

@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::{Object, Origin, Store, ignore_missing, path_name};
+use super::{Object, Store, UrlRecord, ignore_missing, path_name};
 use crate::base::value::is_digest;
 use crate::io::fs::{FileError, digest_file, remove_if_exists};
 
@@ -81,7 +81,7 @@ impl Store {
             for path in files.filter(|path| is_digest(&path_name(path), length)) {
                 let text = fs::read_to_string(&path).unwrap_or_default();
                 let digest =
-                    serde_json::from_str::<Origin>(&text).map_or(text, |origin| origin.sha256);
+                    serde_json::from_str::<UrlRecord>(&text).map_or(text, |origin| origin.sha256);
                 if self.find_sha256(&digest).is_none() {
                     remove_if_exists(&path)?;
                 }

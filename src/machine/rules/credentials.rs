@@ -3,9 +3,9 @@
 use crate::windows::paths;
 use crate::windows::resource::{ResourceKind, Service};
 
-use super::super::command::Command;
+use super::super::command::CommandLine;
 use super::super::rule::Rule;
-use super::super::state::Origin;
+use super::super::state::ResourceOrigin;
 use super::{Context, Problems};
 
 /// A provider as the kubelet's configuration names it.
@@ -18,7 +18,7 @@ struct Provider<'a> {
 /// Each provider that the configuration names is a program of the folder, and gets the arguments that it ends without.
 pub(super) fn check_providers(context: &Context<'_>, problems: &mut Problems<'_>) {
     for service in context.machine.present_resources::<Service>() {
-        let Some(command) = Command::from_service(service.settings) else {
+        let Some(command) = CommandLine::from_service(service.settings) else {
             continue;
         };
         let folder = command.flag_value("image-credential-provider-bin-dir");
@@ -39,7 +39,7 @@ pub(super) fn check_providers(context: &Context<'_>, problems: &mut Problems<'_>
 fn check_program(
     context: &Context<'_>,
     problems: &mut Problems<'_>,
-    origin: &Origin,
+    origin: &ResourceOrigin,
     folder: &str,
     provider: &Provider<'_>,
 ) {
@@ -59,7 +59,7 @@ fn check_program(
 fn check_arguments(
     context: &Context<'_>,
     problems: &mut Problems<'_>,
-    origin: &Origin,
+    origin: &ResourceOrigin,
     provider: &Provider<'_>,
 ) {
     let stem = paths::file_stem(provider.name);

@@ -3,11 +3,11 @@
 use crate::windows::paths;
 use crate::windows::resource::{AssertionCheck, Resource, ResourceKind, Service, ServiceState};
 
-use super::super::command::Command;
+use super::super::command::CommandLine;
 use super::super::fold;
 use super::super::inbox::{ServiceOrigin, find_service_origin};
 use super::super::rule::Rule;
-use super::{Context, Problems, Subject};
+use super::{Context, Locate, Problems};
 use crate::windows::inbox::InboxOrigin;
 
 const INSTALL: &str = "add a `windowsFeature` resource for it in phase `prepare`";
@@ -20,7 +20,7 @@ pub(super) fn check_feature_order(context: &Context<'_>, problems: &mut Problems
         }
     }
     for service in context.machine.present_resources::<Service>() {
-        let Some(command) = Command::from_service(service.settings) else {
+        let Some(command) = CommandLine::from_service(service.settings) else {
             continue;
         };
         if let Some(feature) = find_needed_feature(context, command.program)
@@ -52,7 +52,7 @@ fn check_installer(
     }
 }
 
-fn report_missing(problems: &mut Problems<'_>, by: &impl Subject, feature: &str) {
+fn report_missing(problems: &mut Problems<'_>, by: &impl Locate, feature: &str) {
     let message = format!("needs the feature `{feature}`, which no resource installs");
     problems.add_problem(Rule::FeatureMissing, by, message, INSTALL);
 }

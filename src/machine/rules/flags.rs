@@ -4,9 +4,9 @@ use crate::model::kubernetes::Program;
 use crate::windows::paths;
 use crate::windows::resource::{RegistryValue, ResourceKind, Service, StartType};
 
-use super::super::command::{Command, list_argument_paths};
+use super::super::command::{CommandLine, list_argument_paths};
 use super::super::rule::Rule;
-use super::super::state::{Origin, Present};
+use super::super::state::{PresentResource, ResourceOrigin};
 use super::{Context, Problems};
 
 const CONTAINERD: &str = r"\\.\pipe\containerd-containerd";
@@ -17,7 +17,7 @@ const TABLE: &str = "correct the version range in manifests/kubernetes/flags.jso
 
 pub(super) fn check_flags(context: &Context<'_>, problems: &mut Problems<'_>) {
     for service in context.machine.present_resources::<Service>() {
-        let Some(command) = Command::from_service(service.settings) else {
+        let Some(command) = CommandLine::from_service(service.settings) else {
             continue;
         };
         let Some(program) = context.expectations.programs.get(&command.program_stem()) else {
@@ -52,9 +52,9 @@ fn lists_name(known: &[String], name: &str) -> bool {
 
 fn check_gates(
     program: &Program,
-    command: &Command<'_>,
+    command: &CommandLine<'_>,
     value: &str,
-    origin: &Origin,
+    origin: &ResourceOrigin,
     problems: &mut Problems<'_>,
 ) {
     for pair in value.split(',').filter(|pair| !pair.is_empty()) {
@@ -127,10 +127,11 @@ pub(super) fn check_argument_files(context: &Context<'_>, problems: &mut Problem
 /// Whether another program than the service itself creates the path: a service writes its own logs.
 fn is_created_by_another(
     context: &Context<'_>,
-    service: &Present<'_, Service>,
+    service: &PresentResource<'_, Service>,
     path: &str,
 ) -> bool {
-    let launched = Command::from_service(service.settings).map(|command| command.program_stem());
+    let launched =
+        CommandLine::from_service(service.settings).map(|command| command.program_stem());
     let own = service.settings.program.as_deref().map(paths::file_stem);
     let names = [Some(service.it.service_name.to_string()), launched, own];
     let mut makers = context
@@ -148,7 +149,7 @@ pub(super) fn check_cri_endpoint(context: &Context<'_>, problems: &mut Problems<
     };
     let remedy = "use the endpoint of the plan's runtime";
     for service in context.machine.present_resources::<Service>() {
-        let command = Command::from_service(service.settings)
+        let command = CommandLine::from_service(service.settings)
             .filter(|command| command.program_stem() == "kubelet");
         let Some(command) = command else { continue };
         for flag in ["container-runtime-endpoint", "image-service-endpoint"] {
@@ -183,7 +184,7 @@ fn find_served_pipe(context: &Context<'_>) -> Option<(&'static str, String)> {
         let mut commands = context
             .machine
             .present_resources::<Service>()
-            .filter_map(|service| Command::from_service(service.settings));
+            .filter_map(|service| CommandLine::from_service(service.settings));
         commands.find(|command| command.program_stem() == stem)
     };
     if find("dockerd").is_some() {

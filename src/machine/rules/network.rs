@@ -5,10 +5,10 @@ use crate::windows::resource::{
     Direction, FirewallAction, FirewallRule, ResourceKind, Service, ServiceSettings,
 };
 
-use super::super::command::Command;
+use super::super::command::CommandLine;
 use super::super::ports;
 use super::super::rule::Rule;
-use super::{Context, Problems, Target};
+use super::{Context, Problems, TargetSubject};
 
 pub(super) fn check_ports(context: &Context<'_>, problems: &mut Problems<'_>) {
     check_port_ranges(context, problems);
@@ -25,7 +25,7 @@ pub(super) fn check_ports(context: &Context<'_>, problems: &mut Problems<'_>) {
                 }
                 None => problems.add_problem(
                     Rule::PortWithoutRule,
-                    &Target(&port.program),
+                    &TargetSubject(&port.program),
                     message,
                     remedy,
                 ),
@@ -62,7 +62,7 @@ fn check_outbound_blocks(context: &Context<'_>, problems: &mut Problems<'_>) {
 }
 
 /// The resource that brings the service or file of that name.
-fn find_program<'a>(context: &Context<'a>, program: &str) -> Option<&'a super::Origin> {
+fn find_program<'a>(context: &Context<'a>, program: &str) -> Option<&'a super::ResourceOrigin> {
     context
         .machine
         .find_service(program)
@@ -99,7 +99,7 @@ fn check_port_ranges(context: &Context<'_>, problems: &mut Problems<'_>) {
 /// Source: kubernetes/kubernetes@v1.37.2 `pkg/proxy/winkernel/proxier.go` (`getNetworkName`).
 pub(super) fn check_proxy_network(context: &Context<'_>, problems: &mut Problems<'_>) {
     for service in context.machine.present_resources::<Service>() {
-        let Some(command) = Command::from_service(service.settings) else {
+        let Some(command) = CommandLine::from_service(service.settings) else {
             continue;
         };
         let is_told = command.flag_value("network-name").is_some()

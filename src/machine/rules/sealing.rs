@@ -4,7 +4,7 @@ use crate::windows::resource::Phase;
 use crate::windows::resource::{Ensure, EnsureUser, ResourceKind, WinrmTransport};
 
 use super::super::rule::Rule;
-use super::{Context, Problems, Target};
+use super::{Context, Problems, TargetSubject};
 
 pub(super) fn check_sysprep(context: &Context<'_>, problems: &mut Problems<'_>) {
     let mut seals = context
@@ -18,7 +18,12 @@ pub(super) fn check_sysprep(context: &Context<'_>, problems: &mut Problems<'_>) 
         let message =
             "images of this target are generalized, but the plan has no `sysprep`".to_owned();
         let remedy = "end phase `seal` with a `sysprep` resource";
-        problems.add_problem(Rule::SysprepMissing, &Target(&target), message, remedy);
+        problems.add_problem(
+            Rule::SysprepMissing,
+            &TargetSubject(&target),
+            message,
+            remedy,
+        );
     }
     for (index, resource) in seals {
         let ResourceKind::Sysprep(it) = &resource.kind else {

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use crate::windows::paths;
 use crate::windows::resource::{PathEntry, ResourceKind, Service};
 
-use super::super::command::Command;
+use super::super::command::CommandLine;
 use super::super::inbox;
 use super::super::rule::Rule;
 use super::{Context, Problems};
@@ -19,7 +19,7 @@ const REMEDY: &str = "give that directory a protected `sddl` that lets users rea
 pub(super) fn check_programs(context: &Context<'_>, problems: &mut Problems<'_>) {
     let mut run = BTreeSet::new();
     for service in context.machine.present_resources::<Service>() {
-        let launched = Command::from_service(service.settings).map(|command| command.program);
+        let launched = CommandLine::from_service(service.settings).map(|command| command.program);
         for program in service
             .settings
             .program

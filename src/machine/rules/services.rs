@@ -7,16 +7,16 @@ use crate::windows::resource::{
     StartType,
 };
 
-use super::super::command::Command;
+use super::super::command::CommandLine;
 use super::super::expect::PackageService;
 use super::super::inbox;
 use super::super::rule::Rule;
-use super::super::state::Present;
+use super::super::state::PresentResource;
 use super::{Context, Problems};
 
 pub(super) fn check_programs(context: &Context<'_>, problems: &mut Problems<'_>) {
     for service in context.machine.present_resources::<Service>() {
-        let Some(command) = Command::from_service(service.settings) else {
+        let Some(command) = CommandLine::from_service(service.settings) else {
             check_tuned_service(context, &service, problems);
             continue;
         };
@@ -115,7 +115,7 @@ fn empties_environment(value: &RegistryValue) -> bool {
 
 fn check_program(
     context: &Context<'_>,
-    service: &Present<'_, Service>,
+    service: &PresentResource<'_, Service>,
     program: &str,
     problems: &mut Problems<'_>,
 ) {
@@ -142,7 +142,7 @@ fn check_program(
 
 fn check_tuned_service(
     context: &Context<'_>,
-    service: &Present<'_, Service>,
+    service: &PresentResource<'_, Service>,
     problems: &mut Problems<'_>,
 ) {
     let name = &service.it.service_name;
@@ -193,7 +193,7 @@ pub(super) fn check_dependencies(context: &Context<'_>, problems: &mut Problems<
 
 fn check_dependency(
     context: &Context<'_>,
-    service: &Present<'_, Service>,
+    service: &PresentResource<'_, Service>,
     needed: &str,
     problems: &mut Problems<'_>,
 ) {
@@ -204,7 +204,7 @@ fn check_dependency(
         problems.add_problem(Rule::DependencyMissing, service.origin, message, remedy);
     }
     let is_disabled =
-        |it: &Present<'_, Service>| it.settings.start_type == Some(StartType::Disabled);
+        |it: &PresentResource<'_, Service>| it.settings.start_type == Some(StartType::Disabled);
     if context
         .machine
         .find_service(needed)
@@ -218,7 +218,10 @@ fn check_dependency(
 }
 
 /// The services between this one and itself, if it depends on itself.
-fn find_cycle(context: &Context<'_>, service: &Present<'_, Service>) -> Option<BTreeSet<String>> {
+fn find_cycle(
+    context: &Context<'_>,
+    service: &PresentResource<'_, Service>,
+) -> Option<BTreeSet<String>> {
     let start = service.it.service_name.to_lowercase();
     let mut ways = vec![vec![start.clone()]];
     let mut seen = BTreeSet::new();

@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use crate::diagnostic::Finding;
 use crate::model::variable::{DefaultFrom, Variable};
 
-use super::{Inputs, describe_unused};
+use super::{VariableInputs, describe_unused};
 
 /// Refuses an environment variable that would have no effect.
 pub(super) fn check_environment(
-    inputs: &Inputs<'_>,
+    inputs: &VariableInputs<'_>,
     selectors: &BTreeMap<String, String>,
     refusals: &mut Vec<Finding>,
 ) {

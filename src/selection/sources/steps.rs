@@ -5,16 +5,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use crate::diagnostic::{Error, InputError, Result};
-use crate::embedded::{OwnFile, Tree};
+use crate::embedded::{OverlayFile, Tree};
 use crate::guest::OWN_FILE_FORMS;
 
-use super::{Folder, OwnFiles, read_own_files, refuse_file};
+use super::{UserFiles, UserFolder, read_own_files, refuse_file};
 
 /// The steps of a folder over those of a tree. A step with the id of a built-in one takes its place.
 ///
 /// # Errors
 /// A file is neither a step, a template nor named by a step, or two folders bring the same.
-pub(super) fn lay_steps(tree: Tree, folder: &Folder) -> Result<Tree> {
+pub(super) fn lay_steps(tree: Tree, folder: &UserFolder) -> Result<Tree> {
     let own = read_steps(folder)?;
     let ids = collect_ids(&own)?;
     if let Some((path, one)) = tree.own_files().iter().find(|(path, one)| {
@@ -41,7 +41,7 @@ fn refuse_twice(one: &str, other: &str) -> Error {
 }
 
 /// Step id → path by which the user knows its file.
-fn collect_ids(own: &OwnFiles) -> Result<BTreeMap<String, String>> {
+fn collect_ids(own: &UserFiles) -> Result<BTreeMap<String, String>> {
     let mut ids = BTreeMap::new();
     for (path, file) in own {
         let Some(id) = step_id(path) else { continue };
@@ -62,7 +62,7 @@ fn step_id(path: &str) -> Option<&str> {
     )
 }
 
-fn read_steps(folder: &Folder) -> Result<OwnFiles> {
+fn read_steps(folder: &UserFolder) -> Result<UserFiles> {
     let files = read_own_files(folder)?;
     let named: BTreeSet<String> = files
         .iter()
@@ -70,7 +70,7 @@ fn read_steps(folder: &Folder) -> Result<OwnFiles> {
         .filter_map(|(_, own)| serde_json::from_slice(&own.bytes).ok())
         .flat_map(|step: Value| list_named_files(&step))
         .collect();
-    let place = |(path, own): (String, OwnFile)| {
+    let place = |(path, own): (String, OverlayFile)| {
         let file = named.contains(&path).then(|| format!("files/{path}"));
         match place_step_file(&path).or(file) {
             Some(place) => Ok((place, own)),

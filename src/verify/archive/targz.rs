@@ -8,14 +8,14 @@ use std::io::{self, Read};
 
 use super::names;
 use super::read::{fill_buffer, to_proof_error, visit_member};
-use super::{Limits, ProofError, Visit, Walked, Wanted};
+use super::{Limits, ProofError, Visit, Walked, WantedMembers};
 use extended::Extended;
 use gzip::Gzip;
 use header::{BLOCK, Header};
 
 pub(super) fn walk_tar<R: Read>(
     reader: R,
-    wanted: &Wanted,
+    wanted: &WantedMembers,
     limits: &Limits,
     visit: &mut Visit<'_>,
 ) -> Result<Walked, ProofError> {

@@ -6,12 +6,12 @@ use super::{Entry, ProofError};
 
 /// Members that are asked for. Each name must be there, and the globs must match something.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Wanted {
+pub struct WantedMembers {
     pub names: Vec<String>,
     pub globs: Vec<String>,
 }
 
-impl Wanted {
+impl WantedMembers {
     /// Exact names; `./` in front means nothing, as in archives.
     pub fn from_names<S: AsRef<str>>(names: impl IntoIterator<Item = S>) -> Self {
         Self {

@@ -11,12 +11,12 @@ use flate2::bufread::DeflateDecoder;
 
 use super::names;
 use super::read::{to_proof_error, visit_member};
-use super::{Limits, ProofError, Visit, Walked, Wanted};
+use super::{Limits, ProofError, Visit, Walked, WantedMembers};
 use directory::Record;
 
 pub(super) fn walk_zip<R: Read + Seek>(
     mut reader: R,
-    wanted: &Wanted,
+    wanted: &WantedMembers,
     limits: &Limits,
     visit: &mut Visit<'_>,
 ) -> Result<Walked, ProofError> {

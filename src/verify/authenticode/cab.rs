@@ -7,7 +7,7 @@
 use super::code::{Code, Fault};
 use super::digest::Algorithm;
 use super::pe::{check_padding, cut_signature};
-use super::source::{self, Source, u16_at, u32_at};
+use super::source::{self, ReadSeek, u16_at, u32_at};
 
 #[derive(Debug, Clone)]
 pub(crate) struct Cabinet {
@@ -21,7 +21,7 @@ const PREVIOUS: u16 = 1;
 const NEXT: u16 = 2;
 const RESERVED: u16 = 4;
 
-pub(crate) fn read_cabinet(source: &mut dyn Source) -> Result<Cabinet, Fault> {
+pub(crate) fn read_cabinet(source: &mut dyn ReadSeek) -> Result<Cabinet, Fault> {
     let length = source::measure_length(source)?;
     let header = source::read_at(source, 0, HEADER as u64)?;
     let flags = u16_at(&header, 30).filter(|_| header.starts_with(b"MSCF"));
@@ -85,7 +85,7 @@ pub(crate) fn read_cabinet(source: &mut dyn Source) -> Result<Cabinet, Fault> {
 impl Cabinet {
     pub(crate) fn digest(
         &self,
-        source: &mut dyn Source,
+        source: &mut dyn ReadSeek,
         algorithm: Algorithm,
     ) -> Result<Vec<u8>, Fault> {
         let mut context = algorithm.new_context();

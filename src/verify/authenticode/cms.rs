@@ -5,7 +5,7 @@ use der::oid::ObjectIdentifier;
 use super::code::{Code, Fault};
 use super::digest::Algorithm;
 use super::tlv::{self, Element, Elements, Malformed, context_tag};
-use crate::verify::chain::{Certificate, oid};
+use crate::verify::chain::{X509Certificate, oid};
 
 /// A signature with its content and the certificates beside it.
 #[derive(Debug)]
@@ -14,12 +14,12 @@ pub(crate) struct SignedData<'a> {
     pub(crate) content: Element<'a>,
     /// X.509 certificates only: timestamps of Microsoft hold attribute certificates too.
     pub(crate) certificates: Vec<&'a [u8]>,
-    pub(crate) signer: Signer<'a>,
+    pub(crate) signer: SignerInfo<'a>,
 }
 
 #[derive(Debug)]
-pub(crate) struct Signer<'a> {
-    identity: Identity<'a>,
+pub(crate) struct SignerInfo<'a> {
+    identity: SignerId<'a>,
     pub(crate) digest: Algorithm,
     /// As they are hashed.
     signed_bytes: Vec<u8>,
@@ -30,7 +30,7 @@ pub(crate) struct Signer<'a> {
 }
 
 #[derive(Debug)]
-enum Identity<'a> {
+enum SignerId<'a> {
     IssuerAndSerial { issuer: &'a [u8], serial: &'a [u8] },
     Key(&'a [u8]),
 }
@@ -83,7 +83,7 @@ impl<'a> SignedData<'a> {
             return Err(Code::SeveralSigners
                 .with_message(format!("the signature has {count} signers, not one")));
         };
-        let signer = Signer::parse(signer)?;
+        let signer = SignerInfo::parse(signer)?;
         // RFC 5652, 5.1: readers that go by this list would not find the signer's digest.
         if !digests
             .iter()
@@ -106,7 +106,7 @@ impl<'a> SignedData<'a> {
     }
 
     /// The signer's certificate.
-    pub(crate) fn leaf(&self) -> Result<Certificate<'a>, Fault> {
+    pub(crate) fn leaf(&self) -> Result<X509Certificate<'a>, Fault> {
         self.signer.find_certificate(&self.certificates)
     }
 }
@@ -124,14 +124,14 @@ fn parse_content(info: Element<'_>) -> Result<(ObjectIdentifier, Element<'_>), M
     Ok((kind, content))
 }
 
-impl<'a> Signer<'a> {
+impl<'a> SignerInfo<'a> {
     pub(crate) fn parse(info: &Element<'a>) -> Result<Self, Fault> {
         if info.tag != tlv::SEQUENCE {
             return Err(Malformed("SignerInfo").into());
         }
         let mut info = info.inner();
         info.expect(tlv::INTEGER, "version")?;
-        let identity = Identity::parse(info.next("sid")?)?;
+        let identity = SignerId::parse(info.next("sid")?)?;
         let digest = Algorithm::parse(info.expect(tlv::SEQUENCE, "digestAlgorithm")?)?;
         let signed = info
             .next_if_tag(context_tag(0), "signedAttrs")?
@@ -169,13 +169,13 @@ impl<'a> Signer<'a> {
     pub(crate) fn find_certificate(
         &self,
         certificates: &[&'a [u8]],
-    ) -> Result<Certificate<'a>, Fault> {
+    ) -> Result<X509Certificate<'a>, Fault> {
         let readable = certificates
             .iter()
-            .filter_map(|der| Certificate::from_der(der).ok());
+            .filter_map(|der| X509Certificate::from_der(der).ok());
         let mut own = readable.filter(|certificate| match self.identity {
-            Identity::IssuerAndSerial { issuer, serial } => certificate.is_named(issuer, serial),
-            Identity::Key(identifier) => certificate.has_key_identifier(identifier),
+            SignerId::IssuerAndSerial { issuer, serial } => certificate.is_named(issuer, serial),
+            SignerId::Key(identifier) => certificate.has_key_identifier(identifier),
         });
         own.next().ok_or_else(|| {
             Code::SignerCertificate
@@ -218,7 +218,7 @@ impl<'a> Signer<'a> {
         &self,
         content_type: ObjectIdentifier,
         content: &[u8],
-        leaf: &Certificate<'_>,
+        leaf: &X509Certificate<'_>,
     ) -> Result<(), Fault> {
         let missing = |what| {
             Code::SignedAttributes.with_message(format!("the signer did not sign the {what}"))
@@ -251,7 +251,7 @@ impl<'a> Signer<'a> {
     }
 }
 
-impl<'a> Identity<'a> {
+impl<'a> SignerId<'a> {
     fn parse(sid: Element<'a>) -> Result<Self, Malformed> {
         if sid.tag == 0x80 {
             return Ok(Self::Key(sid.body));

@@ -6,7 +6,7 @@ use der::oid::ObjectIdentifier;
 
 use super::code::{Code, Fault};
 use super::tlv::{self, Element};
-use crate::verify::chain::{Certificate, LEAST_RSA_BITS, oid};
+use crate::verify::chain::{LEAST_RSA_BITS, X509Certificate, oid};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Algorithm {
@@ -62,7 +62,7 @@ impl Algorithm {
     pub(crate) fn select_verification(
         self,
         signature: ObjectIdentifier,
-        leaf: &Certificate<'_>,
+        leaf: &X509Certificate<'_>,
     ) -> Result<&'static dyn check::VerificationAlgorithm, Fault> {
         let key = leaf.key_algorithm();
         let refused = || {

@@ -16,7 +16,7 @@ use cfb::{CompoundFile, Entry};
 
 use super::code::{Code, Fault};
 use super::digest::Algorithm;
-use super::source::{LIMIT, Source};
+use super::source::{LIMIT, ReadSeek};
 
 const SIGNATURE: &str = "\u{5}DigitalSignature";
 const METADATA: &str = "\u{5}MsiDigitalSignatureEx";
@@ -30,9 +30,9 @@ pub(crate) struct Package {
     metadata: Option<Vec<u8>>,
 }
 
-type Compound<'a> = CompoundFile<&'a mut dyn Source>;
+type Compound<'a> = CompoundFile<&'a mut dyn ReadSeek>;
 
-pub(crate) fn read_package(source: &mut dyn Source) -> Result<Package, Fault> {
+pub(crate) fn read_package(source: &mut dyn ReadSeek) -> Result<Package, Fault> {
     let mut compound = open_compound(source)?;
     let metadata = read_stream(&mut compound, METADATA)?;
     match read_stream(&mut compound, SIGNATURE)? {
@@ -47,7 +47,7 @@ pub(crate) fn read_package(source: &mut dyn Source) -> Result<Package, Fault> {
 impl Package {
     pub(crate) fn digest(
         &self,
-        source: &mut dyn Source,
+        source: &mut dyn ReadSeek,
         algorithm: Algorithm,
     ) -> Result<Vec<u8>, Fault> {
         let mut compound = open_compound(source)?;
@@ -68,7 +68,7 @@ impl Package {
     }
 }
 
-fn open_compound(source: &mut dyn Source) -> Result<Compound<'_>, Fault> {
+fn open_compound(source: &mut dyn ReadSeek) -> Result<Compound<'_>, Fault> {
     layout::check_layout(source)?;
     CompoundFile::open(source).map_err(|error| compound_fault(&error.to_string()))
 }

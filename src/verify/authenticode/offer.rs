@@ -6,7 +6,7 @@ use rustls_pki_types::UnixTime;
 
 use super::cms::SignedData;
 use super::code::Fault;
-use super::source::Source;
+use super::source::ReadSeek;
 use super::{FileKind, SignedFile, timestamp};
 use crate::verify::ProofError;
 use crate::verify::chain::oid;
@@ -34,7 +34,7 @@ pub struct Offer {
 /// No signature, or one that cannot be read.
 pub fn describe_signatures(
     kind: FileKind,
-    source: &mut dyn Source,
+    source: &mut dyn ReadSeek,
 ) -> Result<Vec<Offer>, ProofError> {
     let file = SignedFile::read(kind, source)?;
     let data = SignedData::parse(file.signature())?;

@@ -6,7 +6,7 @@
 
 use super::code::{Code, Fault};
 use super::digest::Algorithm;
-use super::source::{self, Source, u16_at, u32_at};
+use super::source::{self, ReadSeek, u16_at, u32_at};
 use super::tlv;
 
 /// Where the parts are that the digest leaves out.
@@ -25,7 +25,7 @@ const ENTRY_HEADER: usize = 8;
 const REVISION: u16 = 0x0200;
 const SIGNED_DATA: u16 = 2;
 
-pub(crate) fn read_image(source: &mut dyn Source) -> Result<Image, Fault> {
+pub(crate) fn read_image(source: &mut dyn ReadSeek) -> Result<Image, Fault> {
     let length = source::measure_length(source)?;
     let (checksum, directory) = locate_fields(source)?;
     let Some(directory) = directory else {
@@ -63,7 +63,7 @@ pub(crate) fn read_image(source: &mut dyn Source) -> Result<Image, Fault> {
 impl Image {
     pub(crate) fn digest(
         &self,
-        source: &mut dyn Source,
+        source: &mut dyn ReadSeek,
         algorithm: Algorithm,
     ) -> Result<Vec<u8>, Fault> {
         let mut context = algorithm.new_context();
@@ -75,7 +75,7 @@ impl Image {
 }
 
 /// The places of the checksum and of the table's directory entry, where there is one.
-fn locate_fields(source: &mut dyn Source) -> Result<(u64, Option<u64>), Fault> {
+fn locate_fields(source: &mut dyn ReadSeek) -> Result<(u64, Option<u64>), Fault> {
     let dos = source::read_at(source, 0, 64)?;
     if !dos.starts_with(b"MZ") {
         return Err(image_fault("it does not start with MZ"));

@@ -6,7 +6,7 @@ use der::oid::ObjectIdentifier;
 
 use super::code::{Code, Fault};
 use crate::diagnostic::classify;
-use crate::verify::chain::{Certificate, find_attribute_type};
+use crate::verify::chain::{X509Certificate, find_attribute_type};
 
 /// `O=Microsoft Corporation`, `CN=…,O=…`, or any other part of a subject, in any order.
 ///
@@ -64,7 +64,7 @@ impl Publisher {
         &self.text
     }
 
-    pub(crate) fn check_certificate(&self, leaf: &Certificate<'_>) -> Result<(), Fault> {
+    pub(crate) fn check_certificate(&self, leaf: &X509Certificate<'_>) -> Result<(), Fault> {
         for (key, oid, wanted) in &self.wanted {
             let mut found = leaf.subject_values(*oid);
             found.sort();

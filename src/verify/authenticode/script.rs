@@ -9,10 +9,10 @@ use base64::engine::general_purpose::STANDARD;
 
 use super::code::{Code, Fault};
 use super::digest::Algorithm;
-use super::source::{self, Source};
+use super::source::{self, ReadSeek};
 
 #[derive(Debug, Clone)]
-pub(crate) struct Script {
+pub(crate) struct SignedScript {
     /// What is signed, in UTF-16LE.
     text: Vec<u8>,
     pub(crate) signature: Vec<u8>,
@@ -23,10 +23,10 @@ const UTF16: &[u8] = &[0xff, 0xfe];
 const BEGIN: &str = "# SIG # Begin signature block";
 const END: &str = "# SIG # End signature block";
 
-pub(crate) fn read_script(source: &mut dyn Source) -> Result<Script, Fault> {
+pub(crate) fn read_script(source: &mut dyn ReadSeek) -> Result<SignedScript, Fault> {
     let text = decode_text(&source::read_all(source)?)?;
     let (signed, signature) = split_signature(&text)?;
-    Ok(Script {
+    Ok(SignedScript {
         text: encode_utf16_le(signed),
         signature,
     })
@@ -66,7 +66,7 @@ fn encode_utf16_le(text: &str) -> Vec<u8> {
     text.encode_utf16().flat_map(u16::to_le_bytes).collect()
 }
 
-impl Script {
+impl SignedScript {
     pub(crate) fn digest(&self, algorithm: Algorithm) -> Vec<u8> {
         algorithm.digest_bytes(&self.text)
     }

@@ -2,7 +2,7 @@
 
 use rustls_pki_types::UnixTime;
 
-use super::Shown;
+use super::VerifiedSignature;
 
 /// A signer whose signature holds, and the chain that it holds by, in DER.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,7 +19,7 @@ pub struct SignedBy {
 }
 
 impl SignedBy {
-    pub(super) fn from_signature(shown: &Shown<'_>) -> Self {
+    pub(super) fn from_signature(shown: &VerifiedSignature<'_>) -> Self {
         Self {
             subject: shown.leaf.subject(),
             leaf: shown.leaf.der.to_vec(),

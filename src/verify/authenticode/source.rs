@@ -7,9 +7,9 @@ use aws_lc_rs::digest::Context;
 use super::code::{Code, Fault};
 
 /// A file, or bytes in memory.
-pub trait Source: Read + Seek {}
+pub trait ReadSeek: Read + Seek {}
 
-impl<T: Read + Seek> Source for T {}
+impl<T: Read + Seek> ReadSeek for T {}
 
 /// What is held in memory as a whole: a signature, a script, a catalog. Real ones are far below.
 pub(crate) const LIMIT: u64 = 32 << 20;
@@ -20,12 +20,12 @@ impl From<std::io::Error> for Fault {
     }
 }
 
-pub(crate) fn measure_length(source: &mut dyn Source) -> Result<u64, Fault> {
+pub(crate) fn measure_length(source: &mut dyn ReadSeek) -> Result<u64, Fault> {
     Ok(source.seek(SeekFrom::End(0))?)
 }
 
 /// Bytes at a place; fewer where the file ends.
-pub(crate) fn read_at(source: &mut dyn Source, start: u64, count: u64) -> Result<Vec<u8>, Fault> {
+pub(crate) fn read_at(source: &mut dyn ReadSeek, start: u64, count: u64) -> Result<Vec<u8>, Fault> {
     if count > LIMIT {
         return Err(Code::TooLarge.with_message(format!(
             "a part of {count} bytes is larger than the limit of {LIMIT}"
@@ -37,14 +37,14 @@ pub(crate) fn read_at(source: &mut dyn Source, start: u64, count: u64) -> Result
     Ok(bytes)
 }
 
-pub(crate) fn read_all(source: &mut dyn Source) -> Result<Vec<u8>, Fault> {
+pub(crate) fn read_all(source: &mut dyn ReadSeek) -> Result<Vec<u8>, Fault> {
     let length = measure_length(source)?;
     read_at(source, 0, length)
 }
 
 /// Adds the bytes from `start` up to `end`.
 pub(crate) fn hash_range(
-    source: &mut dyn Source,
+    source: &mut dyn ReadSeek,
     context: &mut Context,
     start: u64,
     end: u64,

@@ -6,12 +6,12 @@
 use der::DateTime;
 use rustls_pki_types::UnixTime;
 
-use super::Policy;
-use super::cms::{SignedData, Signer};
+use super::SignatureDemand;
+use super::cms::{SignedData, SignerInfo};
 use super::code::{Code, Fault};
 use super::digest::Algorithm;
 use super::tlv::{self, Element, Malformed};
-use crate::verify::chain::{self, Certificate, Purpose, Question, format_time, oid};
+use crate::verify::chain::{self, Purpose, Question, X509Certificate, format_time, oid};
 
 /// A time that a timestamp proves, or only claims.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,22 +23,22 @@ pub(crate) struct Stamp {
 }
 
 #[derive(Debug, Clone, Copy)]
-enum Token<'a> {
+enum TimestampToken<'a> {
     Rfc3161(Element<'a>),
     Countersignature(Element<'a>),
 }
 
 /// The only timestamp of a signature.
-fn find_token<'a>(signer: &Signer<'a>) -> Result<Option<Token<'a>>, Fault> {
+fn find_token<'a>(signer: &SignerInfo<'a>) -> Result<Option<TimestampToken<'a>>, Fault> {
     let tokens = signer
         .unsigned_values(oid::TIMESTAMP_TOKEN)
         .into_iter()
-        .map(Token::Rfc3161);
+        .map(TimestampToken::Rfc3161);
     let older = signer
         .unsigned_values(oid::COUNTERSIGNATURE)
         .into_iter()
-        .map(Token::Countersignature);
-    let all: Vec<Token<'_>> = tokens.chain(older).collect();
+        .map(TimestampToken::Countersignature);
+    let all: Vec<TimestampToken<'_>> = tokens.chain(older).collect();
     match all.as_slice() {
         [] => Ok(None),
         [token] => Ok(Some(*token)),
@@ -51,13 +51,16 @@ fn find_token<'a>(signer: &Signer<'a>) -> Result<Option<Token<'a>>, Fault> {
 }
 
 /// The time that a signature's timestamp proves.
-pub(crate) fn prove_time(data: &SignedData<'_>, policy: &Policy) -> Result<Option<Stamp>, Fault> {
+pub(crate) fn prove_time(
+    data: &SignedData<'_>,
+    policy: &SignatureDemand,
+) -> Result<Option<Stamp>, Fault> {
     let Some(token) = find_token(&data.signer)? else {
         return Ok(None);
     };
     let stamp = match token {
-        Token::Rfc3161(token) => verify_token(token, data.signer.signature, policy),
-        Token::Countersignature(signer) => verify_countersignature(signer, data, policy),
+        TimestampToken::Rfc3161(token) => verify_token(token, data.signer.signature, policy),
+        TimestampToken::Countersignature(signer) => verify_countersignature(signer, data, policy),
     };
     let stamp = stamp.map_err(Fault::for_timestamp)?;
     if stamp.at > policy.at {
@@ -70,17 +73,23 @@ pub(crate) fn prove_time(data: &SignedData<'_>, policy: &Policy) -> Result<Optio
 }
 
 /// The time that a timestamp claims, unproven.
-pub(crate) fn read_claimed_time(signer: &Signer<'_>) -> Option<UnixTime> {
+pub(crate) fn read_claimed_time(signer: &SignerInfo<'_>) -> Option<UnixTime> {
     match find_token(signer).ok()?? {
-        Token::Rfc3161(token) => {
+        TimestampToken::Rfc3161(token) => {
             let data = SignedData::parse(token.whole).ok()?;
             Info::parse(data.content).ok().map(|info| info.at)
         }
-        Token::Countersignature(signer) => signing_time(&Signer::parse(&signer).ok()?).ok(),
+        TimestampToken::Countersignature(signer) => {
+            signing_time(&SignerInfo::parse(&signer).ok()?).ok()
+        }
     }
 }
 
-fn verify_token(token: Element<'_>, signature: &[u8], policy: &Policy) -> Result<Stamp, Fault> {
+fn verify_token(
+    token: Element<'_>,
+    signature: &[u8],
+    policy: &SignatureDemand,
+) -> Result<Stamp, Fault> {
     let data = SignedData::parse(token.whole)?;
     if data.content_type != oid::TIMESTAMP_INFO || data.content.tag != tlv::OCTET_STRING {
         return Err(Code::WrongContent.with_message("it is not an RFC 3161 token"));
@@ -105,9 +114,9 @@ fn verify_token(token: Element<'_>, signature: &[u8], policy: &Policy) -> Result
 fn verify_countersignature(
     signer: Element<'_>,
     data: &SignedData<'_>,
-    policy: &Policy,
+    policy: &SignatureDemand,
 ) -> Result<Stamp, Fault> {
-    let signer = Signer::parse(&signer)?;
+    let signer = SignerInfo::parse(&signer)?;
     let leaf = signer.find_certificate(&data.certificates)?;
     signer
         .verify_content(oid::DATA, data.signer.signature, &leaf)
@@ -126,7 +135,7 @@ fn verify_countersignature(
     })
 }
 
-fn check_algorithm(algorithm: Algorithm, policy: &Policy) -> Result<(), Fault> {
+fn check_algorithm(algorithm: Algorithm, policy: &SignatureDemand) -> Result<(), Fault> {
     if algorithm == Algorithm::Sha1 && !policy.allow_sha1 {
         return Err(Code::Sha1.with_message("its digest is SHA-1, which the policy does not allow"));
     }
@@ -135,11 +144,11 @@ fn check_algorithm(algorithm: Algorithm, policy: &Policy) -> Result<(), Fault> {
 
 /// The chain of a timestamp held at the time that it names.
 fn check_chain(
-    signer: &Signer<'_>,
-    leaf: &Certificate<'_>,
+    signer: &SignerInfo<'_>,
+    leaf: &X509Certificate<'_>,
     certificates: &[&[u8]],
     at: UnixTime,
-    policy: &Policy,
+    policy: &SignatureDemand,
 ) -> Result<(), Fault> {
     check_algorithm(signer.digest, policy)?;
     let purpose = Purpose::Timestamping;
@@ -181,7 +190,7 @@ impl<'a> Info<'a> {
     }
 }
 
-fn signing_time(signer: &Signer<'_>) -> Result<UnixTime, Fault> {
+fn signing_time(signer: &SignerInfo<'_>) -> Result<UnixTime, Fault> {
     let value = signer.signed_value(oid::SIGNING_TIME)?;
     let value = value.ok_or_else(|| Code::SignedAttributes.with_message("it has no time"))?;
     match value.tag {

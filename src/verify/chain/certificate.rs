@@ -12,12 +12,12 @@ use crate::base::digest::sha256_hex;
 
 /// A certificate with the bytes it was read from.
 #[derive(Debug, Clone)]
-pub struct Certificate<'a> {
+pub struct X509Certificate<'a> {
     pub der: &'a [u8],
     parsed: x509_cert::Certificate,
 }
 
-impl<'a> Certificate<'a> {
+impl<'a> X509Certificate<'a> {
     /// # Errors
     ///
     /// Bytes that are no X.509 certificate.

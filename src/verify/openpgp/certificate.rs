@@ -2,7 +2,7 @@
 
 use super::packets::{dearmor_keyring, malformed_error, private_key_error, split_packets};
 use super::public_key::PublicKey;
-use super::signature::Signature;
+use super::signature::SignaturePacket;
 use crate::verify::ProofError;
 
 /// Packet types (RFC 9580, 5).
@@ -16,16 +16,16 @@ const PUBLIC_SUBKEY: u8 = 14;
 
 /// What an OpenPGP implementation calls a certificate: a transferable public key.
 #[derive(Debug)]
-pub(super) struct Certificate {
+pub(super) struct KeyCertificate {
     pub(super) primary: PublicKey,
     /// Over the primary key itself.
-    pub(super) signatures: Vec<Signature>,
-    pub(super) users: Vec<(Vec<u8>, Vec<Signature>)>,
-    pub(super) subkeys: Vec<(PublicKey, Vec<Signature>)>,
+    pub(super) signatures: Vec<SignaturePacket>,
+    pub(super) users: Vec<(Vec<u8>, Vec<SignaturePacket>)>,
+    pub(super) subkeys: Vec<(PublicKey, Vec<SignaturePacket>)>,
 }
 
 /// What the signatures that follow are about.
-enum Subject {
+enum KeyPart {
     Primary,
     User,
     Subkey,
@@ -34,46 +34,46 @@ enum Subject {
 }
 
 /// Every key of a keyring. Keys of other versions than 4 are passed over.
-pub(super) fn parse_keyring(bytes: &[u8]) -> Result<Vec<Certificate>, ProofError> {
+pub(super) fn parse_keyring(bytes: &[u8]) -> Result<Vec<KeyCertificate>, ProofError> {
     let bytes = dearmor_keyring(bytes)?;
-    let mut certificates: Vec<Certificate> = Vec::new();
-    let mut current: Option<(Certificate, Subject)> = None;
+    let mut certificates: Vec<KeyCertificate> = Vec::new();
+    let mut current: Option<(KeyCertificate, KeyPart)> = None;
     for (kind, body) in split_packets(&bytes, "keyring")? {
         match (kind, &mut current) {
             (SECRET_KEY | SECRET_SUBKEY, _) => return Err(private_key_error()),
             (PUBLIC_KEY, _) => {
                 certificates.extend(current.take().map(|(certificate, _)| certificate));
                 let primary = PublicKey::parse(body)?;
-                current = primary.map(|primary| (Certificate::new(primary), Subject::Primary));
+                current = primary.map(|primary| (KeyCertificate::new(primary), KeyPart::Primary));
             }
             (TRUST, _) | (_, None) => {}
             (SIGNATURE, Some((certificate, subject))) => {
-                let signature = Signature::parse(body)?;
+                let signature = SignaturePacket::parse(body)?;
                 certificate.add_signature(signature, subject);
             }
             (USER_ID, Some((certificate, subject))) => {
                 certificate.users.push((body.to_vec(), Vec::new()));
-                *subject = Subject::User;
+                *subject = KeyPart::User;
             }
             (PUBLIC_SUBKEY, Some((certificate, subject))) => {
                 let subkey = PublicKey::parse(body)?;
                 *subject = if subkey.is_some() {
-                    Subject::Subkey
+                    KeyPart::Subkey
                 } else {
-                    Subject::Other
+                    KeyPart::Other
                 };
                 certificate
                     .subkeys
                     .extend(subkey.map(|subkey| (subkey, Vec::new())));
             }
-            (_, Some((_, subject))) => *subject = Subject::Other,
+            (_, Some((_, subject))) => *subject = KeyPart::Other,
         }
     }
     certificates.extend(current.map(|(certificate, _)| certificate));
     Ok(certificates)
 }
 
-impl Certificate {
+impl KeyCertificate {
     fn new(primary: PublicKey) -> Self {
         Self {
             primary,
@@ -83,12 +83,12 @@ impl Certificate {
         }
     }
 
-    fn add_signature(&mut self, signature: Option<Signature>, subject: &Subject) {
+    fn add_signature(&mut self, signature: Option<SignaturePacket>, subject: &KeyPart) {
         let list = match subject {
-            Subject::Primary => Some(&mut self.signatures),
-            Subject::User => self.users.last_mut().map(|(_, signatures)| signatures),
-            Subject::Subkey => self.subkeys.last_mut().map(|(_, signatures)| signatures),
-            Subject::Other => None,
+            KeyPart::Primary => Some(&mut self.signatures),
+            KeyPart::User => self.users.last_mut().map(|(_, signatures)| signatures),
+            KeyPart::Subkey => self.subkeys.last_mut().map(|(_, signatures)| signatures),
+            KeyPart::Other => None,
         };
         if let (Some(list), Some(signature)) = (list, signature) {
             list.push(signature);
@@ -97,7 +97,7 @@ impl Certificate {
 }
 
 /// The signatures of a detached signature, which holds no other packets.
-pub(super) fn parse_signatures(bytes: &[u8]) -> Result<Vec<Signature>, ProofError> {
+pub(super) fn parse_signatures(bytes: &[u8]) -> Result<Vec<SignaturePacket>, ProofError> {
     let bytes = super::packets::dearmor_signature(bytes)?;
     let packets = split_packets(&bytes, "signature")?;
     if packets.is_empty() {
@@ -110,7 +110,7 @@ pub(super) fn parse_signatures(bytes: &[u8]) -> Result<Vec<Signature>, ProofErro
                 "the file contains other data beside the signature",
             ));
         }
-        signatures.extend(Signature::parse(body)?);
+        signatures.extend(SignaturePacket::parse(body)?);
     }
     Ok(signatures)
 }

@@ -1,8 +1,8 @@
 //! What a key says of itself: whether it may sign, until when, and by which subkeys.
 
-use super::certificate::Certificate;
+use super::certificate::KeyCertificate;
 use super::public_key::PublicKey;
-use super::signature::{Signature, Statement, kind};
+use super::signature::{SignaturePacket, SignedPart, kind};
 use crate::verify::ProofError;
 
 /// Key flag: the key signs data (RFC 9580, 5.2.3.29).
@@ -18,14 +18,14 @@ pub(super) struct Validity {
 
 /// The key that made a signature.
 #[derive(Debug)]
-pub(super) struct Signer<'a> {
+pub(super) struct SigningKey<'a> {
     pub(super) key: &'a PublicKey,
     pub(super) expires: Option<u64>,
 }
 
 impl Validity {
     pub(super) fn from_certificate(
-        certificate: &Certificate,
+        certificate: &KeyCertificate,
         now: u64,
     ) -> Result<Self, ProofError> {
         let primary = &certificate.primary;
@@ -34,7 +34,7 @@ impl Validity {
         let own = |wanted: u8| {
             certificate.signatures.iter().filter(move |signature| {
                 signature.kind == wanted
-                    && signature.signs_statement(primary, Statement::Key(primary))
+                    && signature.signs_statement(primary, SignedPart::Key(primary))
             })
         };
         if own(kind::KEY_REVOCATION).next().is_some() {
@@ -70,10 +70,10 @@ impl Validity {
     /// The key or subkey that a signature names, if it is of this key.
     pub(super) fn find_signer<'a>(
         &self,
-        certificate: &'a Certificate,
-        signature: &Signature,
+        certificate: &'a KeyCertificate,
+        signature: &SignaturePacket,
         now: u64,
-    ) -> Result<Option<Signer<'a>>, ProofError> {
+    ) -> Result<Option<SigningKey<'a>>, ProofError> {
         let primary = &certificate.primary;
         if signature.names_key(primary) {
             if !self.may_sign {
@@ -82,7 +82,7 @@ impl Validity {
                     "the key is not for signing files",
                 ));
             }
-            return Ok(Some(Signer {
+            return Ok(Some(SigningKey {
                 key: primary,
                 expires: self.expires,
             }));
@@ -96,14 +96,14 @@ impl Validity {
         };
         subkey.check_strength()?;
         let word = find_binding(primary, subkey, statements, now)?;
-        Ok(Some(Signer {
+        Ok(Some(SigningKey {
             key: subkey,
             expires: compute_expiry(word, subkey),
         }))
     }
 }
 
-impl Signer<'_> {
+impl SigningKey<'_> {
     pub(super) fn check_time(&self, time: u64) -> Result<(), ProofError> {
         check_within("signing key", self.key.created, self.expires, time)
     }
@@ -112,13 +112,13 @@ impl Signer<'_> {
 /// What the key itself says of one of its users, unless it has taken it back.
 fn list_certifications<'a>(
     primary: &PublicKey,
-    (user, signatures): &'a (Vec<u8>, Vec<Signature>),
-) -> Vec<&'a Signature> {
-    let revokes = |signature: &Signature| signature.kind == kind::CERTIFICATION_REVOCATION;
-    let own: Vec<&Signature> = signatures
+    (user, signatures): &'a (Vec<u8>, Vec<SignaturePacket>),
+) -> Vec<&'a SignaturePacket> {
+    let revokes = |signature: &SignaturePacket| signature.kind == kind::CERTIFICATION_REVOCATION;
+    let own: Vec<&SignaturePacket> = signatures
         .iter()
         .filter(|signature| kind::CERTIFICATION.contains(&signature.kind) || revokes(signature))
-        .filter(|signature| signature.signs_statement(primary, Statement::UserId(primary, user)))
+        .filter(|signature| signature.signs_statement(primary, SignedPart::UserId(primary, user)))
         .collect();
     if own.iter().any(|signature| revokes(signature)) {
         Vec::new()
@@ -128,9 +128,9 @@ fn list_certifications<'a>(
 }
 
 fn find_latest<'a>(
-    statements: impl Iterator<Item = &'a Signature>,
+    statements: impl Iterator<Item = &'a SignaturePacket>,
     now: u64,
-) -> Option<&'a Signature> {
+) -> Option<&'a SignaturePacket> {
     statements
         .filter(|statement| {
             statement.created.is_some_and(|time| time <= now) && !statement.has_expired(now)
@@ -142,12 +142,12 @@ fn find_latest<'a>(
 fn find_binding<'a>(
     primary: &PublicKey,
     subkey: &PublicKey,
-    statements: &'a [Signature],
+    statements: &'a [SignaturePacket],
     now: u64,
-) -> Result<&'a Signature, ProofError> {
+) -> Result<&'a SignaturePacket, ProofError> {
     let unbound =
         |reason: &str| ProofError::new("openpgp-key", format!("the signing subkey {reason}"));
-    let statement = Statement::Subkey(primary, subkey);
+    let statement = SignedPart::Subkey(primary, subkey);
     let own = |wanted: u8| {
         statements.iter().filter(move |signature| {
             signature.kind == wanted && signature.signs_statement(primary, statement)
@@ -176,7 +176,7 @@ fn find_binding<'a>(
     Ok(word)
 }
 
-fn compute_expiry(word: &Signature, key: &PublicKey) -> Option<u64> {
+fn compute_expiry(word: &SignaturePacket, key: &PublicKey) -> Option<u64> {
     (word.key_lifetime > 0).then_some(key.created + word.key_lifetime)
 }
 
@@ -200,7 +200,7 @@ fn check_within(
 }
 
 /// SHA-256, SHA-384 or SHA-512 (RFC 9580, 9.5).
-pub(super) fn check_digest(signature: &Signature, whose: &str) -> Result<(), ProofError> {
+pub(super) fn check_digest(signature: &SignaturePacket, whose: &str) -> Result<(), ProofError> {
     if matches!(signature.digest, 8..=10) {
         return Ok(());
     }

@@ -26,7 +26,7 @@ const KNOWN: &[u8] = &[
 ];
 
 #[derive(Debug)]
-pub(super) struct Signature {
+pub(super) struct SignaturePacket {
     pub(super) kind: u8,
     algorithm: u8,
     pub(super) digest: u8,
@@ -44,20 +44,20 @@ pub(super) struct Signature {
     pub(super) key_flags: Option<u8>,
     issuer_fingerprints: BTreeSet<String>,
     issuer_ids: BTreeSet<String>,
-    pub(super) embedded: Option<Box<Signature>>,
+    pub(super) embedded: Option<Box<SignaturePacket>>,
     /// A critical subpacket that is not known makes a signature invalid.
     has_unknown_critical: bool,
 }
 
 /// What a key's own signatures are over (RFC 9580, 5.2.4).
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Statement<'a> {
+pub(super) enum SignedPart<'a> {
     Key(&'a PublicKey),
     UserId(&'a PublicKey, &'a [u8]),
     Subkey(&'a PublicKey, &'a PublicKey),
 }
 
-impl Signature {
+impl SignaturePacket {
     /// None where the packet is of another version than 4.
     pub(super) fn parse(packet: &[u8]) -> Result<Option<Self>, ProofError> {
         if packet.first() != Some(&4) {
@@ -193,17 +193,17 @@ impl Signature {
     }
 
     /// Whether `key` made this signature over a statement about keys.
-    pub(super) fn signs_statement(&self, key: &PublicKey, statement: Statement<'_>) -> bool {
+    pub(super) fn signs_statement(&self, key: &PublicKey, statement: SignedPart<'_>) -> bool {
         let outcome = self.is_signed_by(key, |update| {
             match statement {
-                Statement::Key(key) => key.feed(update),
-                Statement::UserId(key, user) => {
+                SignedPart::Key(key) => key.feed(update),
+                SignedPart::UserId(key, user) => {
                     key.feed(update);
                     update(&[0xb4]);
                     update(&u32::try_from(user.len()).unwrap_or(u32::MAX).to_be_bytes());
                     update(user);
                 }
-                Statement::Subkey(key, subkey) => {
+                SignedPart::Subkey(key, subkey) => {
                     key.feed(update);
                     subkey.feed(update);
                 }

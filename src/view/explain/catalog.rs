@@ -8,9 +8,9 @@ use crate::model::kubernetes::{KubernetesLine, NameRange};
 use crate::model::plan::Plan;
 use crate::model::windows::{RegistrySetting, WindowsRelease};
 
-use super::{Explanation, Index, normalize_name};
+use super::{Explanation, NameIndex, normalize_name};
 
-impl Index {
+impl NameIndex {
     pub(super) fn add_pause(&mut self, plan: &Plan) {
         let lines = vec![
             "The image of the container that keeps a pod's network namespace; `--component pause=VERSION` sets its version"

@@ -6,12 +6,12 @@ use crate::machine::Machine;
 use crate::model::step::{Step, StepResource};
 use crate::windows::resource::Resource;
 
-use super::Index;
+use super::NameIndex;
 
 /// Properties that name a thing of Windows.
 const NAMING: &[&str] = &["name", "path", "valueName"];
 
-impl Index {
+impl NameIndex {
     /// Things of the predicted machine: members of archives, folders of installers, files of later programs.
     pub(super) fn add_machine(&mut self, machine: &Machine) {
         for placed in machine.resources.values() {
@@ -52,7 +52,7 @@ impl Index {
     }
 }
 
-impl Index {
+impl NameIndex {
     /// A resource that this plan may lack, by the names that are the same in every plan.
     pub(super) fn add_step_resource(&mut self, step: &Step, resource: &StepResource) {
         let property = |key: &&str| resource.properties.get(*key).and_then(Value::as_str);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::Index;
+use super::NameIndex;
 
 const NAMES: &str = include_str!("../names.json");
 
@@ -16,7 +16,7 @@ pub fn read_words() -> Sections {
     serde_json::from_str(NAMES).expect("src/view/names.json has texts in two levels")
 }
 
-impl Index {
+impl NameIndex {
     pub(super) fn add_words(&mut self) {
         for (kind, names) in read_words() {
             for (name, meaning) in names {

@@ -17,7 +17,7 @@ pub const UNPINNED: &str = "unpinned";
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "DownloadRecord", into = "DownloadRecord")]
 #[schemars(with = "DownloadRecord")]
-pub struct Download {
+pub struct PinnedUrl {
     pub url: HttpUrl,
     pub digest: Option<FileDigest>,
 }
@@ -32,7 +32,7 @@ struct DownloadRecord {
     digest: String,
 }
 
-impl TryFrom<DownloadRecord> for Download {
+impl TryFrom<DownloadRecord> for PinnedUrl {
     type Error = ValueError;
 
     fn try_from(record: DownloadRecord) -> Result<Self, ValueError> {
@@ -50,9 +50,9 @@ impl TryFrom<DownloadRecord> for Download {
     }
 }
 
-impl From<Download> for DownloadRecord {
-    fn from(download: Download) -> Self {
-        let Download { url, digest } = download;
+impl From<PinnedUrl> for DownloadRecord {
+    fn from(download: PinnedUrl) -> Self {
+        let PinnedUrl { url, digest } = download;
         match digest {
             Some(digest) => Self {
                 url,
@@ -68,7 +68,7 @@ impl From<Download> for DownloadRecord {
     }
 }
 
-impl Download {
+impl PinnedUrl {
     /// What stands for the bytes: without a digest, only the address is known.
     pub fn identify_bytes(&self) -> &str {
         self.digest
@@ -91,7 +91,7 @@ impl Download {
 pub struct Artifact {
     pub path: WindowsPath,
     #[serde(flatten)]
-    pub download: Download,
+    pub download: PinnedUrl,
 }
 
 /// Files out of a pinned archive. The archive itself is kept in `cache` during the build only:
@@ -100,7 +100,7 @@ pub struct Artifact {
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Archive {
     #[serde(flatten)]
-    pub download: Download,
+    pub download: PinnedUrl,
     pub format: ArchiveFormat,
     /// Path of the downloaded archive.
     pub cache: WindowsPath,
@@ -132,7 +132,7 @@ pub struct ArchiveMember {
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Msi {
     #[serde(flatten)]
-    pub download: Download,
+    pub download: PinnedUrl,
     pub cache: WindowsPath,
     pub creates: WindowsPath,
     /// `NAME=value` properties and switches after `/i PACKAGE /qn /norestart`.

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::super::value::{KbId, WindowsPath};
-use super::{Artifact, Download, Identity, ResourceType};
+use super::{Artifact, Identity, PinnedUrl, ResourceType};
 
 /// A role or feature of Windows Server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -28,7 +28,7 @@ pub struct WindowsCapability {
 pub struct Hotfix {
     pub kb: KbId,
     #[serde(flatten)]
-    pub download: Download,
+    pub download: PinnedUrl,
     pub cache: WindowsPath,
 }
 

@@ -5,7 +5,7 @@ use std::io::Read;
 use super::super::names::{escape_name, refuse_entry};
 use super::super::read::to_proof_error;
 use super::super::{Entry, Limits, ProofError, names};
-use super::header::{Header, Kind};
+use super::header::{EntryKind, Header};
 use super::{compute_padding, corrupt_tar_error, skip_bytes};
 
 /// Bytes of a long name or of PAX records.
@@ -40,7 +40,7 @@ const HARMLESS_GROUPS: &[&[u8]] = &[
 /// Headers in front of an entry, and their names and sizes for it.
 #[derive(Default)]
 pub(super) struct Extended {
-    kinds: Vec<Kind>,
+    kinds: Vec<EntryKind>,
     name: Option<Vec<u8>>,
     size: Option<u64>,
 }
@@ -59,32 +59,35 @@ impl Extended {
         let kind = header.kind;
         if !matches!(
             kind,
-            Kind::LongName | Kind::LongLink | Kind::Records | Kind::GlobalRecords
+            EntryKind::LongName
+                | EntryKind::LongLink
+                | EntryKind::Records
+                | EntryKind::GlobalRecords
         ) {
             return Ok(false);
         }
         self.check_order(kind)?;
         let content = read_content(gzip, header.size)?;
         match kind {
-            Kind::LongName => self.set_long_name(header, content)?,
-            Kind::LongLink => return refuse_link(&String::from_utf8_lossy(&content)),
+            EntryKind::LongName => self.set_long_name(header, content)?,
+            EntryKind::LongLink => return refuse_link(&String::from_utf8_lossy(&content)),
             _ => self.parse_records(&content, kind)?,
         }
-        if kind != Kind::GlobalRecords {
+        if kind != EntryKind::GlobalRecords {
             self.kinds.push(kind);
         }
         Ok(true)
     }
 
     /// Readers differ in what a second header of a kind, or one of another family, does to the first.
-    fn check_order(&self, kind: Kind) -> Result<(), ProofError> {
+    fn check_order(&self, kind: EntryKind) -> Result<(), ProofError> {
         if self.is_empty() {
             return Ok(());
         }
         Err(ProofError::new(
             "archive-header-mismatch",
             match kind {
-                Kind::GlobalRecords => "global records stand between a header and its entry",
+                EntryKind::GlobalRecords => "global records stand between a header and its entry",
                 _ if self.name.is_some() => "an entry has two long names",
                 _ => "an entry has two headers of records",
             },
@@ -105,7 +108,7 @@ impl Extended {
     }
 
     /// `LENGTH KEY=VALUE\n`, LENGTH counting all of it.
-    fn parse_records(&mut self, content: &[u8], kind: Kind) -> Result<(), ProofError> {
+    fn parse_records(&mut self, content: &[u8], kind: EntryKind) -> Result<(), ProofError> {
         let mut rest = content;
         while !rest.is_empty() {
             let (record, behind) =
@@ -120,7 +123,7 @@ impl Extended {
         Ok(())
     }
 
-    fn take_record(&mut self, key: &[u8], value: &[u8], kind: Kind) -> Result<(), ProofError> {
+    fn take_record(&mut self, key: &[u8], value: &[u8], kind: EntryKind) -> Result<(), ProofError> {
         let mut groups = HARMLESS_GROUPS.iter();
         if HARMLESS.contains(&key) || groups.any(|group| key.starts_with(group)) {
             return Ok(());
@@ -130,7 +133,7 @@ impl Extended {
             return Err(ProofError::new("archive-sparse", message));
         }
         let shown = escape_name(&String::from_utf8_lossy(key));
-        if kind == Kind::GlobalRecords && matches!(key, b"path" | b"size" | b"linkpath") {
+        if kind == EntryKind::GlobalRecords && matches!(key, b"path" | b"size" | b"linkpath") {
             let message = format!("a global record sets `{shown}` of all entries");
             return Err(ProofError::new("archive-header-mismatch", message));
         }
@@ -169,11 +172,11 @@ impl Extended {
         let extended = std::mem::take(self);
         let raw = extended.name.unwrap_or_else(|| header.name.clone());
         let name = names::normalize_name(&raw, limits)?;
-        let directory = header.kind == Kind::Directory;
+        let directory = header.kind == EntryKind::Directory;
         match header.kind {
-            Kind::File | Kind::Directory => {}
-            Kind::Link => return refuse_entry("archive-link", &name, "is a link"),
-            Kind::Sparse => return refuse_entry("archive-sparse", &name, "is a sparse file"),
+            EntryKind::File | EntryKind::Directory => {}
+            EntryKind::Link => return refuse_entry("archive-link", &name, "is a link"),
+            EntryKind::Sparse => return refuse_entry("archive-sparse", &name, "is a sparse file"),
             _ => return refuse_entry("archive-special", &name, "is neither file nor directory"),
         }
         if header.has_target {

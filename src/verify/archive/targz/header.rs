@@ -10,7 +10,7 @@ use super::corrupt_tar_error;
 pub(super) const BLOCK: usize = 512;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum EntryKind {
     File,
     Directory,
     Link,
@@ -24,7 +24,7 @@ pub(super) enum Kind {
 
 pub(super) struct Header {
     pub name: Vec<u8>,
-    pub kind: Kind,
+    pub kind: EntryKind,
     pub size: u64,
     pub mode: u64,
     pub has_target: bool,
@@ -71,17 +71,17 @@ impl Header {
     }
 }
 
-fn parse_kind(flag: u8) -> Kind {
+fn parse_kind(flag: u8) -> EntryKind {
     match flag {
-        b'0' | 0 => Kind::File,
-        b'5' => Kind::Directory,
-        b'1' | b'2' => Kind::Link,
-        b'S' => Kind::Sparse,
-        b'L' => Kind::LongName,
-        b'K' => Kind::LongLink,
-        b'x' => Kind::Records,
-        b'g' => Kind::GlobalRecords,
-        _ => Kind::Other,
+        b'0' | 0 => EntryKind::File,
+        b'5' => EntryKind::Directory,
+        b'1' | b'2' => EntryKind::Link,
+        b'S' => EntryKind::Sparse,
+        b'L' => EntryKind::LongName,
+        b'K' => EntryKind::LongLink,
+        b'x' => EntryKind::Records,
+        b'g' => EntryKind::GlobalRecords,
+        _ => EntryKind::Other,
     }
 }
 

@@ -5,7 +5,7 @@
 //! [MS-CFB]: https://learn.microsoft.com/openspecs/windows_protocols/ms-cfb/
 
 use super::super::code::{Code, Fault};
-use super::super::source::{Source, read_at, u16_at, u32_at};
+use super::super::source::{ReadSeek, read_at, u16_at, u32_at};
 use super::{LIMIT, compound_fault};
 
 /// Sector numbers of [MS-CFB] 2.1.
@@ -27,8 +27,8 @@ const DIFAT: usize = 0x4c;
 /// Bytes of a directory entry, [MS-CFB] 2.6.1.
 const ENTRY: usize = 128;
 
-struct Layout<'a> {
-    source: &'a mut dyn Source,
+struct MsiLayout<'a> {
+    source: &'a mut dyn ReadSeek,
     header: Vec<u8>,
     sector: u64,
     fat: Vec<u32>,
@@ -36,7 +36,7 @@ struct Layout<'a> {
 
 /// # Errors
 /// The file contradicts itself, or has what [MS-CFB] forbids.
-pub(super) fn check_layout(source: &mut dyn Source) -> Result<(), Fault> {
+pub(super) fn check_layout(source: &mut dyn ReadSeek) -> Result<(), Fault> {
     let header = read_at(source, 0, 512)?;
     if header.len() < 512 {
         return Err(compound_fault("its header is truncated"));
@@ -46,7 +46,7 @@ pub(super) fn check_layout(source: &mut dyn Source) -> Result<(), Fault> {
     } else {
         512
     };
-    let mut layout = Layout {
+    let mut layout = MsiLayout {
         source,
         header,
         sector,
@@ -68,7 +68,7 @@ pub(super) fn check_layout(source: &mut dyn Source) -> Result<(), Fault> {
     Ok(())
 }
 
-impl Layout<'_> {
+impl MsiLayout<'_> {
     fn word(&self, at: usize) -> u32 {
         u32_at(&self.header, at).unwrap_or(FREE)
     }
