@@ -16,7 +16,9 @@ use crate::model::plan::{Plan, PlannedArtifact};
 
 use crate::acquire::plan_tools;
 use crate::catalog::Trees;
-use crate::selection::{DefinedImage, apply_policy, lock_path, read_definition, resolve_plan};
+use crate::selection::{
+    DefinedImage, apply_policy, lock_path, read_definition, require_target, resolve_plan,
+};
 
 /// 2026-01-01: the catalog's records are younger, so a clock before it is wrong.
 const RECORDS_BEGIN: u64 = 1_767_225_600;
@@ -121,6 +123,7 @@ pub fn check_machine(
     let root = args.network.store.clone().or_else(Store::default_path);
     let store = root.map(Store::open_read_only);
     let mut checks = Checks::default();
+    require_target(&args.selection, &definition)?;
     if definition.target.is_none() {
         check_without_image(args, trees, store.as_ref(), &mut checks);
     } else {

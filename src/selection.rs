@@ -8,6 +8,7 @@ mod draft;
 mod images;
 mod inputs;
 mod join;
+mod layers;
 mod lockfile;
 mod recompute;
 mod sources;
@@ -33,7 +34,7 @@ use crate::model::component::PayloadKind;
 use crate::model::definition::{ImageDefinition, Proxy};
 use crate::model::plan::Plan;
 use crate::model::policy::Policy;
-use crate::model::variable::{Variable, VariableType};
+use crate::model::variable::VariableType;
 use crate::render::{self, RenderError};
 pub use build_time::read_source_date;
 pub use cluster::{cluster_input, read_paths, resolve_cluster_plan};
@@ -44,6 +45,7 @@ pub use inputs::{
     NamedPolicy, apply_policy, mirror_overrides, read_input, read_input_tree, read_policy,
 };
 pub use join::{read_join_input, read_places, read_secrets};
+pub use layers::require_target;
 pub use lockfile::{
     Stale, check_lock_path, complete_for_lock, lock_path, read_lock, read_old_lock,
     resolve_bake_plan, resolve_locked_definition, resolve_locked_plan, resolve_viewed_plan,
@@ -84,56 +86,21 @@ pub fn read_trees(manifests: Option<&Path>) -> Result<Trees> {
 /// Flags over the image definition.
 ///
 /// # Errors
-/// A flag's value is not understood, or a policy is named and the definition sets an operator's variable.
+/// A flag's value is not understood, or the definition sets an operator's variable.
 pub fn read_definition(
     args: &SelectionArgs,
     image: &DefinedImage,
     trees: &Trees,
 ) -> Result<ImageDefinition> {
-    if args.policy.is_some() {
-        check_operator_variables(args, &image.definition, trees)?;
-    }
+    let own = &image.definition;
+    let target = args.target.as_deref().or(own.target.as_deref());
+    layers::check_variables("image definition", &own.variables, target, args, trees)?;
     let flags = definition_from_flags(args, &image.definition, trees)?;
     let mut definition = flags.merge_over(image.definition.clone());
     if definition.image_version.is_none() {
         definition.image_version = build_time::read_source_date()?;
     }
     Ok(definition)
-}
-
-/// Refuses variables of a definition that are the operator's to give.
-fn check_operator_variables(
-    args: &SelectionArgs,
-    own: &ImageDefinition,
-    trees: &Trees,
-) -> Result<()> {
-    let Some(target) = args
-        .target
-        .as_ref()
-        .or(own.target.as_ref())
-        .filter(|_| !own.variables.is_empty())
-    else {
-        return Ok(());
-    };
-    let target = load_target(&trees.packer, target)?;
-    let given = |name: &String| args.variables.iter().any(|(given, _)| given == name);
-    let refused = target
-        .variables
-        .iter()
-        .filter(|variable| variable.by_operator)
-        .find(|variable| own.variables.contains_key(&variable.name) && !given(&variable.name));
-    let Some(Variable { name, .. }) = refused else {
-        return Ok(());
-    };
-    let message = format!(
-        "`variables.{name}` of the image definition names a program or a file of this machine, or where a secret is \
-         sent: under a policy, only the operator gives it"
-    );
-    Err(InputError::new(
-        message,
-        format!("give it with `--var {name}=…` or `PKR_VAR_{name}`"),
-    )
-    .into())
 }
 
 fn definition_from_flags(
@@ -275,6 +242,7 @@ pub fn resolve_node_plan(
     trees: &Trees,
 ) -> Result<(Plan, Policy)> {
     let mut definition = read_definition(selection, image, trees)?;
+    layers::require_target(selection, &definition)?;
     let mut plan = if definition.target.is_some() {
         resolve_plan(&definition, trees)?
     } else {

@@ -3,6 +3,7 @@
 mod addresses;
 mod attacks;
 mod inputs;
+mod layers;
 mod matrix;
 mod parties;
 mod spellings;

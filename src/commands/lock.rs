@@ -26,7 +26,7 @@ pub(super) fn run_lock(args: &LockArgs, run: &ImageRun<'_>) -> Result<()> {
     let path = lock_path(args.lock.as_ref(), &run.image.lock_path());
     check_lock_path(&path)?;
     let old = read_old_lock(&path)?;
-    let definition = complete_for_lock(definition, old.as_ref(), args, &path)?;
+    let definition = complete_for_lock(definition, old.as_ref(), args, &path, trees)?;
     let updated = old.map(|lock| lock.updated).unwrap_or_default();
     let mut plan = resolve_updated_plan(&definition, trees, updated)?;
     if let Some(names) = &args.update {

@@ -26,6 +26,9 @@ pub struct Selector {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub build_time: bool,
     pub values: Vec<SelectorValue>,
+    /// Layers that may give the value.
+    #[serde(default, skip_serializing_if = "SetBy::is_operator")]
+    pub set_by: SetBy,
     /// Environment variables that the builder reads by itself. Packer gets only those that the chosen value names,
     /// so that what happens to be set decides nothing.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -82,6 +85,25 @@ pub struct PluginSupport {
     pub present_in: Version,
 }
 
+/// Layers that may give a variable or a selector: the operator by a flag or the environment, or an image definition
+/// and a lockfile, too. A definition comes with anybody's pull request, so the reason says why its value sends no
+/// secret elsewhere, opens no machine and names no file of the building machine.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum SetBy {
+    #[default]
+    Operator,
+    /// The reason.
+    Definition(String),
+}
+
+impl SetBy {
+    #[must_use]
+    pub fn is_operator(&self) -> bool {
+        *self == Self::Operator
+    }
+}
+
 /// An input variable of the workspace.
 #[expect(
     clippy::struct_excessive_bools,
@@ -106,10 +128,9 @@ pub struct Variable {
     /// Never written anywhere: comes from the environment alone.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub sensitive: bool,
-    /// Names a program or a file of the building machine, or where a secret is sent: under a policy, flags and the
-    /// environment give it, and no image definition.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub by_operator: bool,
+    /// Layers that may give the value.
+    #[serde(default, skip_serializing_if = "SetBy::is_operator")]
+    pub set_by: SetBy,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub default: Option<Value>,
     /// `windowsRelease`: `windows.json` of the target; `imageName`: Windows, Kubernetes and the image's version;

@@ -407,6 +407,8 @@ fn describe_missing(variable: &Variable) -> MissingVariable {
     if !variable.sensitive {
         let example = variable.example.as_deref().unwrap_or("…");
         from.push(format!("--var {}={example}", variable.name));
+    }
+    if !variable.sensitive && !variable.set_by.is_operator() {
         from.push(format!(
             "\"variables\": {{\"{}\": …}} in the image definition",
             variable.name

@@ -14,6 +14,7 @@ use crate::model::plan::Plan;
 use crate::model::policy::Policy;
 use crate::ui::Printer;
 
+use super::layers::complete_from_lock;
 use super::recompute::check_lock;
 use super::{DefinedImage, apply_policy, read_definition, read_input, resolve_updated_plan};
 
@@ -154,7 +155,7 @@ pub fn resolve_locked_definition(
     if let (Some(locked), Some(_)) = (&locked, flag) {
         locked.require_own_files(&file, &trees.own_files)?;
     }
-    let definition = complete_from_lock(definition.clone(), locked.as_ref());
+    let definition = complete_from_lock(definition.clone(), locked.as_ref(), selection, trees)?;
     let resolve = |updated| -> Result<(Plan, Policy)> {
         let mut plan = resolve_updated_plan(&definition, trees, updated)?;
         let policy = apply_policy(selection.into(), &mut plan, trees)?;
@@ -188,6 +189,7 @@ pub fn complete_for_lock(
     old: Option<&Lock>,
     args: &LockArgs,
     path: &Path,
+    trees: &Trees,
 ) -> Result<ImageDefinition> {
     let used = old.and_then(|lock| lock.policy.as_ref());
     if let Some(used) =
@@ -202,17 +204,7 @@ pub fn complete_for_lock(
             InputError::new(message, "add `--policy FILE`, or select the image by flags").into(),
         );
     }
-    Ok(complete_from_lock(definition, old))
-}
-
-/// The selection of the lockfile, where neither flags nor an image definition name a target.
-fn complete_from_lock(definition: ImageDefinition, locked: Option<&Lock>) -> ImageDefinition {
-    match locked {
-        Some(locked) if definition.target.is_none() => {
-            definition.merge_over(locked.selection.clone())
-        }
-        _ => definition,
-    }
+    complete_from_lock(definition, old, &args.selection, trees)
 }
 
 /// The lock that is replaced; none where there is none, or one that cannot be read.

@@ -338,47 +338,6 @@ fn a_group_is_no_component() {
     )]);
 }
 
-/// Programs and files of the building machine, and where secrets are sent.
-#[test]
-fn a_definition_names_nothing_of_the_building_machine() {
-    let said: &[&str] = &["only the operator gives it"];
-    let rows = [
-        ("qemu", json!({"qemu_binary": "./evil.sh"})),
-        (
-            "azure",
-            json!({"auth": "oidc", "oidc_request_url": "https://evil.example/token"}),
-        ),
-        (
-            "gcp",
-            json!({"auth": "credentials_file", "credentials_file": "evil.json"}),
-        ),
-        ("oci", json!({"access_cfg_file": "evil.conf"})),
-        ("openstack", json!({"cacert": "evil.pem"})),
-        (
-            "openstack",
-            json!({"identity_endpoint": "https://evil.example/v3"}),
-        ),
-        ("vsphere", json!({"vcenter_server": "evil.example"})),
-        (
-            "proxmox",
-            json!({"proxmox_url": "https://evil.example/api2/json"}),
-        ),
-        ("nutanix", json!({"nutanix_endpoint": "evil.example"})),
-    ];
-    for (target, variables) in rows {
-        let brings = json!({"target": target, "kubernetes": "1.36.0", "variables": variables});
-        let line = "plan";
-        run_attacks(vec![Attack {
-            line,
-            ..attack(target, brings, json!({"name": "ours"}), said)
-        }]);
-    }
-    Test::new()
-        .file("policy.json", r#"{"name": "ours"}"#)
-        .line("plan --target qemu --k8s 1.36.0 --policy policy.json --var qemu_binary=/usr/libexec/qemu-kvm")
-        .succeeds();
-}
-
 /// Fields that look as if they demanded something.
 #[test]
 fn a_policy_says_nothing_in_vain() {

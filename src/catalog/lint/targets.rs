@@ -3,7 +3,7 @@
 use crate::diagnostic::Finding;
 use crate::embedded::Tree;
 use crate::model::target::Target;
-use crate::model::variable::{DefaultFrom, Selector, Variable};
+use crate::model::variable::{DefaultFrom, Selector, SetBy, Variable};
 
 /// What is wrong with the variables of the targets in a tree.
 #[must_use]
@@ -33,9 +33,26 @@ fn lint_target(target: &Target, add: &mut impl FnMut(&str, String)) {
     };
     for selector in &target.selectors {
         report(&selector.name, find_selector_flaw(selector));
+        report(&selector.name, find_reason_flaw(&selector.set_by));
     }
     for variable in &target.variables {
         report(&variable.name, find_variable_flaw(target, variable));
+        report(&variable.name, find_reason_flaw(&variable.set_by));
+        if variable.sensitive && !variable.set_by.is_operator() {
+            report(
+                &variable.name,
+                Some("is a secret, so only the operator gives it"),
+            );
+        }
+    }
+}
+
+fn find_reason_flaw(set_by: &SetBy) -> Option<&'static str> {
+    match set_by {
+        SetBy::Definition(reason) if reason.trim().len() < 20 => {
+            Some("may be given by a definition, so `setBy` needs the reason")
+        }
+        SetBy::Operator | SetBy::Definition(_) => None,
     }
 }
 

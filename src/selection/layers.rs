@@ -1,0 +1,127 @@
+//! Layers that give variables: flags and the environment are the operator's, definitions and lockfiles come with pull
+//! requests. A variable that only the operator may give is refused elsewhere, whatever names the target.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::{build_time, parse_variables};
+use crate::catalog::{Trees, load_target};
+use crate::cli::SelectionArgs;
+use crate::diagnostic::{InputError, Result};
+use crate::lock::Lock;
+use crate::model::definition::ImageDefinition;
+use crate::model::target::Target;
+
+/// Refuses variables that the layer gives and only the operator may. Without a target, those of every target count.
+///
+/// # Errors
+/// The first of them; or the target is unknown.
+pub(super) fn check_variables(
+    layer: &str,
+    variables: &BTreeMap<String, Value>,
+    target: Option<&str>,
+    args: &SelectionArgs,
+    trees: &Trees,
+) -> Result<()> {
+    if variables.is_empty() {
+        return Ok(());
+    }
+    let targets = match target {
+        Some(name) => vec![load_target(&trees.packer, name)?],
+        None => load_targets(trees)?,
+    };
+    for name in variables.keys() {
+        // The operator's own value takes its place.
+        if args.variables.iter().any(|(given, _)| given == name) {
+            continue;
+        }
+        if targets.iter().any(|target| is_operators(target, name)) {
+            return Err(refuse_variable(layer, name, &targets).into());
+        }
+        // Neither may silently take the place of the other.
+        let environment = format!("PKR_VAR_{name}");
+        let mut targets = targets.iter();
+        if targets.any(|target| build_time::list_environment(target).contains(&environment)) {
+            let message = format!("`{name}` is given twice: by {environment} and by the {layer}");
+            let remedy = format!("unset {environment}, or remove it from the {layer}");
+            return Err(InputError::new(message, remedy).into());
+        }
+    }
+    Ok(())
+}
+
+fn load_targets(trees: &Trees) -> Result<Vec<Target>> {
+    let names = trees.packer.list_folders("targets");
+    let mut targets = Vec::new();
+    for name in &names {
+        targets.push(load_target(&trees.packer, name)?);
+    }
+    Ok(targets)
+}
+
+/// Whether a target has a variable or a selector of that name, and only the operator gives it.
+fn is_operators(target: &Target, name: &str) -> bool {
+    let selector = target.selectors.iter().find(|it| it.name == name);
+    let variable = target.find_variable(name);
+    variable
+        .map(|variable| !variable.sensitive && variable.set_by.is_operator())
+        .or(selector.map(|selector| selector.set_by.is_operator()))
+        .unwrap_or_default()
+}
+
+fn refuse_variable(layer: &str, name: &str, targets: &[Target]) -> InputError {
+    let in_environment = targets.iter().any(|target| target.is_build_time(name));
+    let environment = if in_environment {
+        format!(", or set PKR_VAR_{name}")
+    } else {
+        String::new()
+    };
+    InputError::new(
+        format!("`variables.{name}` of the {layer}: only the operator gives it"),
+        format!("add `--var {name}=…`{environment}"),
+    )
+}
+
+/// The selection of the lockfile, where neither flags nor an image definition name a target; flags stand over it.
+///
+/// # Errors
+/// A flag's value is not understood, or the lockfile gives a variable that is the operator's.
+pub(super) fn complete_from_lock(
+    definition: ImageDefinition,
+    locked: Option<&Lock>,
+    args: &SelectionArgs,
+    trees: &Trees,
+) -> Result<ImageDefinition> {
+    let Some(locked) = locked.filter(|_| definition.target.is_none()) else {
+        return Ok(definition);
+    };
+    let selection = locked.selection.clone();
+    let target = selection.target.clone();
+    check_variables(
+        "lockfile",
+        &selection.variables,
+        target.as_deref(),
+        args,
+        trees,
+    )?;
+    let mut completed = definition.merge_over(selection);
+    let given = parse_variables(args, target.as_deref(), trees)?;
+    completed.variables.extend(given);
+    Ok(completed)
+}
+
+/// Refuses `--var` where no target is known that could have the variable.
+///
+/// # Errors
+/// There are variables and no target.
+pub fn require_target(args: &SelectionArgs, definition: &ImageDefinition) -> Result<()> {
+    match args.variables.first() {
+        Some((name, _)) if definition.target.is_none() => Err(InputError::new(
+            format!("`--var {name}` has no effect: no target is named"),
+            "add `--target NAME`",
+        )
+        .into()),
+        _ => Ok(()),
+    }
+}

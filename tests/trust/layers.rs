@@ -1,0 +1,161 @@
+//! Each variable and selector of each target by each layer: who may give it is said in the target's folder.
+
+use imagegen::catalog::load_target;
+use imagegen::embedded::Tree;
+use imagegen::model::target::Target;
+use imagegen::model::variable::{DefaultFrom, SetBy, VariableType};
+use serde_json::{Value, json};
+
+use crate::support::{Ran, Test};
+
+const REFUSED: &str = "only the operator gives it";
+
+/// Names that only the operator may give, and those that a definition may, too, with a value of their type.
+fn list_inputs(target: &Target) -> Vec<(String, bool, Value)> {
+    let mut inputs = Vec::new();
+    for selector in &target.selectors {
+        let is_operators = selector.set_by == SetBy::Operator;
+        inputs.push((selector.name.clone(), is_operators, json!(selector.default)));
+    }
+    for variable in &target.variables {
+        if variable.sensitive || variable.default_from == Some(DefaultFrom::BootMedium) {
+            continue;
+        }
+        let value = match variable.kind {
+            VariableType::String => json!("x"),
+            VariableType::Number => json!(1),
+            VariableType::Bool => json!(true),
+            VariableType::StringList => json!(["x"]),
+            VariableType::StringMap => json!({"x": "x"}),
+        };
+        let is_operators = variable.set_by == SetBy::Operator;
+        inputs.push((variable.name.clone(), is_operators, value));
+    }
+    inputs
+}
+
+fn load_targets() -> Vec<Target> {
+    let packer = Tree::embedded_packer();
+    let names = packer.list_folders("targets");
+    names
+        .iter()
+        .map(|name| load_target(&packer, name).expect("a target"))
+        .collect()
+}
+
+fn plan_with(target: &Target, variables: &Value, names_target: bool, has_policy: bool) -> Ran {
+    let mut definition = json!({"kubernetes": "1.36.0", "variables": variables});
+    let mut line = "plan".to_owned();
+    if names_target {
+        definition["target"] = target.name.clone().into();
+    } else {
+        line += &format!(" --target {}", target.name);
+    }
+    if has_policy {
+        line += " --policy policy.json";
+    }
+    Test::new()
+        .file("imagegen.json", &definition.to_string())
+        .file("policy.json", r#"{"name": "ours"}"#)
+        .line(&line)
+        .run()
+}
+
+/// Each operator's variable alone, all others of a target at once; the target in the definition or in a flag, with and
+/// without a policy. A value may be wrong for the variable; who gives it is judged first.
+#[test]
+fn a_definition_gives_what_the_target_lets_it_give() {
+    let (mut refused, mut taken) = (0, 0);
+    for target in load_targets() {
+        let mut free = json!({});
+        for (at, (name, is_operators, value)) in list_inputs(&target).into_iter().enumerate() {
+            if !is_operators {
+                free[&name] = value;
+                taken += 1;
+                continue;
+            }
+            let ran = plan_with(&target, &json!({&name: value}), at % 2 == 0, at % 4 < 2);
+            let said = format!("`variables.{name}` of the image definition: {REFUSED}");
+            assert_eq!(ran.code, Some(3), "{}: {name}", target.name);
+            assert!(ran.stderr.contains(&said), "{name}: {}", ran.stderr);
+            refused += 1;
+        }
+        for names_target in [true, false] {
+            let ran = plan_with(&target, &free, names_target, true);
+            assert!(
+                !ran.stderr.contains(REFUSED),
+                "{}: {}",
+                target.name,
+                ran.stderr
+            );
+        }
+    }
+    assert!(refused > 80 && taken > 150, "{refused} {taken}");
+}
+
+/// What only the operator gives is given by a flag, and by the environment where the lock does not record it.
+#[test]
+fn the_operator_gives_what_a_definition_may_not() {
+    let program = "qemu_binary=/usr/libexec/qemu-kvm";
+    let plan = |definition: &str| {
+        Test::new()
+            .file("imagegen.json", definition)
+            .file("policy.json", r#"{"name": "ours"}"#)
+    };
+    let base = r#"{"target": "qemu", "kubernetes": "1.36.0"}"#;
+    let given =
+        r#"{"target": "qemu", "kubernetes": "1.36.0", "variables": {"qemu_binary": "./evil.sh"}}"#;
+    let line = "plan --policy policy.json";
+    plan(base)
+        .line(line)
+        .line(&format!("--var {program}"))
+        .succeeds();
+    plan(base)
+        .env("PKR_VAR_qemu_binary", "/usr/libexec/qemu-kvm")
+        .line(line)
+        .succeeds();
+    // The operator's own value takes the place of the definition's, which then reaches nothing.
+    let shown = plan(given)
+        .line(line)
+        .line(&format!("--var {program} --format json"))
+        .succeeds();
+    assert!(!shown.stdout.contains("evil.sh"), "{}", shown.stdout);
+    plan(given)
+        .line(line)
+        .fails(3, &["`variables.qemu_binary`", REFUSED]);
+    // A flag wins over the environment; a definition and the environment do not meet in silence.
+    plan(base)
+        .env("PKR_VAR_memory", "9000")
+        .line(line)
+        .line("--var memory=10000")
+        .succeeds();
+    plan(r#"{"target": "qemu", "kubernetes": "1.36.0", "variables": {"memory": 10000}}"#)
+        .env("PKR_VAR_memory", "9000")
+        .line(line)
+        .fails(3, &["PKR_VAR_memory", "given twice"]);
+}
+
+/// A lockfile is compared, never believed: what it gives has the rights of a definition, and flags stand over it.
+#[test]
+fn a_lockfile_has_the_rights_of_a_definition() {
+    let test = Test::new();
+    let start = "--target vsphere --k8s 1.36.0 --host-access services --var start=template";
+    test.prints(&format!("lock {start} --var template=templates/ours"));
+    let alone = test.run_with("plan");
+    assert_eq!(alone.code, Some(3), "{}", alone.stderr);
+    for said in ["`variables.template` of the lockfile", REFUSED] {
+        assert!(alone.stderr.contains(said), "{}", alone.stderr);
+    }
+    let given = test.prints("plan --format json --var template=templates/ours --var cpus=7");
+    let plan: Value = serde_json::from_str(&given).expect("JSON");
+    let used = plan.to_string().contains("\"cpus\":7");
+    assert!(used, "a flag over a lockfile is used: {plan:#}");
+}
+
+/// A variable that nothing could use is an error, and so is one for a target that nobody names.
+#[test]
+fn a_variable_that_is_not_used_is_an_error() {
+    Test::new()
+        .line("doctor --var location=westeurope")
+        .fails(3, &["`--var location` has no effect", "--target NAME"]);
+}
