@@ -96,7 +96,33 @@ pub struct ImageTarget {
     /// How payloads reach the guest, default first.
     pub delivery: NonEmpty<Delivery>,
     pub output: Output,
+    /// Where its machines run a hypervisor of their own; absent where nothing is known against it.
+    #[serde(default)]
+    pub nested_virtualization: Option<NestedVirtualization>,
     pub platform: Platform,
+}
+
+/// Machines of a target that can run a hypervisor of their own, as Hyper-V isolation wants it.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct NestedVirtualization {
+    /// The variable that decides, with the regular expression of its good values; absent where no machine can.
+    #[serde(default)]
+    pub with: Option<DecidingVariable>,
+    /// Why other machines cannot.
+    pub reason: String,
+    /// The nearest good choice, as an imperative.
+    pub instead: String,
+    pub source: String,
+}
+
+/// A variable of a target, and the values that mean yes.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct DecidingVariable {
+    pub variable: String,
+    /// A regular expression without look-around; a switch reads as `true` or `false`.
+    pub pattern: String,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -216,6 +242,9 @@ pub struct Platform {
     /// Folders of extensions that the platform pushes by policy; the image is not sealed with one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub extension_folders: Vec<ExtensionFolder>,
+    /// What makes the account of a clone, where cloudbase-init does not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub accounts: Option<String>,
     pub cloudbase_init: CloudbaseInit,
     /// Command of the platform's SetupComplete.cmd, which imagegen's file runs in one line before the first boot.
     #[serde(default, skip_serializing_if = "Option::is_none")]

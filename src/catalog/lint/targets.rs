@@ -2,7 +2,7 @@
 
 use crate::diagnostic::Finding;
 use crate::embedded::Tree;
-use crate::model::target::Target;
+use crate::model::target::{ImageTarget, Target};
 use crate::model::variable::{DefaultFrom, Selector, SetBy, Variable};
 
 /// What is wrong with the variables of the targets in a tree.
@@ -26,6 +26,9 @@ pub fn lint_targets(packer: &Tree) -> Vec<Finding> {
 }
 
 fn lint_target(target: &Target, add: &mut impl FnMut(&str, String)) {
+    if let Some(flaw) = target.image().and_then(find_account_flaw) {
+        add("accounts", flaw.to_owned());
+    }
     let mut report = |name: &str, flaw: Option<&str>| {
         if let Some(flaw) = flaw {
             add("build-time", format!("`{name}` {flaw}"));
@@ -53,6 +56,23 @@ fn find_reason_flaw(set_by: &SetBy) -> Option<&'static str> {
             Some("may be given by a definition, so `setBy` needs the reason")
         }
         SetBy::Operator | SetBy::Definition(_) => None,
+    }
+}
+
+/// A clone to which nobody can sign in: neither the platform nor cloudbase-init makes an account.
+fn find_account_flaw(image: &ImageTarget) -> Option<&'static str> {
+    let plugins = &image.platform.cloudbase_init.main.plugins;
+    let is_made = plugins
+        .iter()
+        .any(|name| name.ends_with(".CreateUserPlugin"));
+    match (is_made, &image.platform.accounts) {
+        (false, None) => Some(
+            "a clone has no account: add cloudbase-init's CreateUserPlugin, or say in `accounts` what makes one",
+        ),
+        (true, Some(_)) => Some(
+            "two things make the account of a clone: cloudbase-init's CreateUserPlugin and `accounts`",
+        ),
+        _ => None,
     }
 }
 
