@@ -298,10 +298,27 @@ impl Catalog {
     /// # Errors
     /// No such pod network, or its file is not one.
     pub fn network(&self, name: &str) -> Result<PodNetwork, CatalogError> {
-        let path = self.find_path("pod network", name, "networks")?;
+        let path = match self.find_path("pod network", name, "networks") {
+            Ok(path) => path,
+            Err(error) => return Err(self.explain_foreign_network(name)?.unwrap_or(error)),
+        };
         let network: PodNetwork = self.read_json(&path)?;
         self.check_name(&path, "name", name, &network.name)?;
         Ok(network)
+    }
+
+    /// What to do instead of a pod network that people know and no file makes.
+    fn explain_foreign_network(&self, name: &str) -> Result<Option<CatalogError>, CatalogError> {
+        let rules = self.load_rules()?;
+        let found = rules.networks.iter().find(|network| network.name == name);
+        Ok(found.map(|network| CatalogError::Unknown {
+            what: "pod network",
+            name: name.to_owned(),
+            suggestion: format!(
+                "{}; {} ({})",
+                network.reason, network.instead, network.source
+            ),
+        }))
     }
 
     #[must_use]

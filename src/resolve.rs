@@ -161,6 +161,7 @@ pub fn resolve_selection(
     let variables = chosen.values;
     groups.extend(media::plan_media(&target, &windows, &variables));
     media::check_evaluation(&windows, &variables, &mut refusals);
+    extras::check_hypervisor(&target, &features, &variables, &mut refusals);
     let minimum_revision = choices::minimum_revision(
         &target,
         &windows,

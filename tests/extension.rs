@@ -463,3 +463,94 @@ fn the_lint_knows_what_a_pod_network_needs() {
     }
     assert!(!ran.stdout.contains("mesh-cni is"), "{}", ran.stdout);
 }
+
+#[test]
+fn a_pod_network_of_others_says_what_to_do_instead() {
+    for (name, parts) in [
+        (
+            "cilium",
+            [
+                "Linux nodes only",
+                "--cni flannel-overlay",
+                "docs.cilium.io",
+            ],
+        ),
+        ("antrea", ["HostProcess", "--cni none", "antrea-io/antrea"]),
+    ] {
+        let line = format!("plan --target host --k8s 1.36.4 --cni {name}");
+        Test::new().line(&line).fails(3, &parts);
+    }
+}
+
+/// Windows refuses to install Hyper-V on a machine without hardware virtualization, after the machine is paid for.
+#[test]
+fn hyper_v_is_refused_on_machines_that_cannot_run_it() {
+    let plan = |rest: &str| {
+        Test::new().line(&format!(
+            "plan --k8s 1.36.4 --feature hyper-v --target {rest}"
+        ))
+    };
+    for (machine, remedy) in [
+        ("aws", "--var instance_type=c6i.metal"),
+        ("gcp", "remove `--feature hyper-v`"),
+        ("oci", "--var shape=BM.Standard.E4.128"),
+        ("vsphere", "--var nested_virtualization=true"),
+        (
+            "vsphere --var nested_virtualization=false",
+            "--var nested_virtualization=true",
+        ),
+        ("hyperv", "--var enable_virtualization_extensions=true"),
+    ] {
+        plan(machine).fails(3, &["hypervisor-unavailable", remedy]);
+    }
+    for machine in [
+        "aws --var instance_type=m5.metal",
+        "oci --var shape=BM.Standard.E4.128",
+        "vsphere --var nested_virtualization=true",
+        "hyperv --var enable_virtualization_extensions=true",
+        "azure",
+        "host",
+    ] {
+        plan(machine).succeeds();
+    }
+}
+
+#[test]
+fn a_target_whose_clones_have_no_account_is_found() {
+    let without = |file: &str, text: &str| {
+        let mut value = text.to_owned();
+        if file == "target.json" {
+            let mut target: Value = serde_json::from_str(text).expect("JSON");
+            let main = &mut target["kind"]["image"]["platform"]["cloudbaseInit"]["main"];
+            let plugins = main["plugins"].as_array_mut().expect("plugins");
+            plugins.retain(|name| !name.as_str().is_some_and(|it| it.contains("createuser")));
+            value = target.to_string();
+        }
+        value
+    };
+    let test = target(exported(), "openstack", "openstack", without);
+    let ran = test.line(&format!("catalog lint {OWN}")).fails(3, &[]);
+    assert!(
+        ran.stdout.contains("a clone has no account"),
+        "{}",
+        ran.stdout
+    );
+}
+
+#[test]
+fn components_are_cleaned_up_on_request() {
+    let test = exported();
+    for (features, is_there) in [("", false), ("--feature component-cleanup", true)] {
+        let machine = machine(&test, &format!("--target azure --k8s 1.36.4 {features}"));
+        let cleans = present_scripts(&machine).any(|set| set.contains("/StartComponentCleanup"));
+        assert_eq!(cleans, is_there, "{features}");
+    }
+}
+
+fn present_scripts(machine: &Value) -> impl Iterator<Item = &str> {
+    let resources = machine["resources"].as_array().expect("resources");
+    resources
+        .iter()
+        .filter(|resource| resource["type"] == "script")
+        .filter_map(|resource| resource["properties"]["set"].as_str())
+}

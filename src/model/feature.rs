@@ -29,5 +29,8 @@ pub struct Feature {
     /// The update level that it needs, by its name in the Windows release's `minimumUpdates`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub needs: Option<String>,
+    /// Whether it needs a hypervisor of the node, which not every machine of a target can run.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub hypervisor: bool,
     pub source: String,
 }

@@ -17,9 +17,24 @@ pub struct Rules {
     #[serde(rename = "$schema")]
     pub schema: Option<String>,
     pub refusals: Vec<CombinationRule>,
+    /// Pod networks of others that no file of `networks` makes, and what to do instead.
+    #[serde(default)]
+    pub networks: Vec<ForeignNetwork>,
     /// Combinations that are built, with a warning.
     #[serde(default)]
     pub warnings: Vec<CombinationRule>,
+}
+
+/// A pod network that people know and imagegen does not make.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct ForeignNetwork {
+    pub name: String,
+    /// Why it is not made.
+    pub reason: String,
+    /// The nearest good choice, as an imperative.
+    pub instead: String,
+    pub source: String,
 }
 
 /// A rule applies where `when` and every component's range hold.

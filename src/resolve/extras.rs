@@ -1,11 +1,17 @@
 //! Parts of a selection beside its choices: optional features, files, mirrors, versions of Packer.
 
+use std::collections::BTreeMap;
+
+use regex_lite::Regex;
+use serde_json::Value;
+
 use crate::base::names::format_suggestion;
 use crate::catalog::{Catalog, CatalogError};
 use crate::diagnostic::{Finding, Result};
 use crate::model::definition::ImageDefinition;
 use crate::model::feature::Feature;
 use crate::model::situation::Conditions;
+use crate::model::target::{DecidingVariable, Target};
 
 /// The selected features, in the order of the catalog.
 pub(super) fn choose_features(
@@ -46,6 +52,47 @@ pub(super) fn choose_features(
             }
         })
         .collect())
+}
+
+/// A feature with a hypervisor is refused where the machine of the build cannot run one: its installation fails there.
+pub(super) fn check_hypervisor(
+    target: &Target,
+    features: &[Feature],
+    variables: &BTreeMap<String, Value>,
+    refusals: &mut Vec<Finding>,
+) {
+    let image = target.image();
+    let Some(nested) = image.and_then(|image| image.nested_virtualization.as_ref()) else {
+        return;
+    };
+    if nested
+        .with
+        .as_ref()
+        .is_some_and(|with| is_met(with, variables))
+    {
+        return;
+    }
+    for feature in features.iter().filter(|feature| feature.hypervisor) {
+        let message = format!(
+            "the feature {} needs hardware virtualization: {}",
+            feature.name, nested.reason
+        );
+        let finding = Finding::new("hypervisor-unavailable", message, nested.instead.clone());
+        refusals.push(
+            finding
+                .with_subject(&feature.name)
+                .with_source(&nested.source),
+        );
+    }
+}
+
+fn is_met(with: &DecidingVariable, variables: &BTreeMap<String, Value>) -> bool {
+    let text = match variables.get(&with.variable) {
+        Some(Value::String(text)) => text.clone(),
+        Some(value) => value.to_string(),
+        None => return false,
+    };
+    Regex::new(&with.pattern).is_ok_and(|regex| regex.is_match(&text))
 }
 
 /// Files that the guest downloads by itself: an update is a package of its own.
