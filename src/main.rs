@@ -6,8 +6,17 @@ use imagegen::base::secret::{mask_environment, mask_text};
 use imagegen::base::text::{escape_controls, find_control};
 use imagegen::cli::{classify_parse_error, parse_cli};
 use imagegen::commands;
+use imagegen::diagnostic::ErrorClass;
 
 fn main() -> ExitCode {
+    match commands::answer_shell() {
+        Ok(false) => {}
+        Ok(true) => return ExitCode::SUCCESS,
+        Err(error) => {
+            print_parse_error(&error);
+            return ErrorClass::Usage.exit_code().into();
+        }
+    }
     mask_environment(std::env::vars_os());
     let cli = match parse_cli() {
         Ok(cli) => cli,

@@ -19,6 +19,7 @@ mod cli;
 mod cloudbase;
 mod cluster;
 mod combinations;
+mod completions;
 mod containerd;
 mod defects;
 mod detached;

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 
 use clap::{Command, CommandFactory as _};
+use clap_complete::Shell;
+use clap_complete::env::Shells;
 use clap_mangen::Man;
 
 use crate::cli::{Cli, CompletionsArgs, ManArgs};
@@ -10,11 +12,26 @@ use crate::diagnostic::{InternalError, Result};
 use crate::io::fs;
 use crate::ui::Printer;
 
+use super::complete::VARIABLE;
+
 pub(super) fn run_completions(args: &CompletionsArgs, printer: &Printer) -> Result<()> {
-    let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut Cli::command(), "imagegen", &mut script);
-    let script = String::from_utf8_lossy(&script).into_owned();
+    let script = write_registration(&args.shell)?;
     printer.print_result(&script, || script.clone())
+}
+
+/// The shell's script, which asks the program itself for the words that fit.
+fn write_registration(shell: &Shell) -> Result<String> {
+    let name = shell.to_string();
+    let shells = Shells::builtins();
+    let completer = shells
+        .completer(&name)
+        .ok_or_else(|| InternalError(format!("no completions for {name}")))?;
+
+    let mut script = Vec::new();
+    completer
+        .write_registration(VARIABLE, "imagegen", "imagegen", "imagegen", &mut script)
+        .map_err(|error| InternalError(format!("writing the completions of {name}: {error}")))?;
+    Ok(String::from_utf8_lossy(&script).into_owned())
 }
 
 pub(super) fn run_man(args: &ManArgs, printer: &Printer) -> Result<()> {

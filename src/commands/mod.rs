@@ -4,6 +4,7 @@ mod build;
 mod bundle;
 mod catalog;
 mod cluster_manifests;
+mod complete;
 mod completions;
 mod conformance;
 mod context;
@@ -26,6 +27,7 @@ mod scripts;
 mod store;
 mod verify;
 
+pub use complete::answer_shell;
 pub use context::run_command;
 
 use std::env;

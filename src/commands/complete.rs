@@ -1,0 +1,309 @@
+//! Completion of values in the user's shell: names of the catalog, of the definition and of the chosen target.
+//!
+//! The shell starts the program with [`VARIABLE`] in its environment and the words of the line. Errors give no
+//! candidates: a line that is being written is seldom valid.
+
+use std::collections::BTreeSet;
+use std::env;
+use std::ffi::{OsStr, OsString};
+use std::path::PathBuf;
+
+use clap::builder::ValueHint;
+use clap::{Arg, ArgMatches, Command, CommandFactory as _, FromArgMatches as _};
+use clap_complete::engine::{ArgValueCompleter, CompletionCandidate};
+use clap_complete::env::CompleteEnv;
+use serde_json::Value;
+
+use crate::base::choice::{Delivery, Format, HostAccess, OnError, Runtime};
+use crate::catalog::Trees;
+use crate::cli::{Cli, ListWhat, SourceArgs};
+use crate::schemas::list_schemas;
+use crate::selection::{Definitions, read_sources};
+use crate::view::list_entries;
+
+/// Environment variable that names the shell to complete for.
+pub const VARIABLE: &str = "IMAGEGEN_COMPLETE";
+
+/// Answers the shell if it asked for completions; false if the program was started for something else.
+///
+/// # Errors
+/// The shell is unknown, or standard output is closed.
+pub fn answer_shell() -> Result<bool, clap::Error> {
+    let folder = env::current_dir().ok();
+    CompleteEnv::with_factory(build_command)
+        .var(VARIABLE)
+        .try_complete(env::args_os(), folder.as_deref())
+}
+
+/// The command line with a completer at every flag whose values are known.
+fn build_command() -> Command {
+    add_completers(Cli::command())
+}
+
+fn add_completers(command: Command) -> Command {
+    let verb = command.get_name().to_owned();
+    command
+        .mut_args(|arg| add_completer(&verb, arg))
+        .mut_subcommands(add_completers)
+}
+
+fn add_completer(verb: &str, arg: Arg) -> Arg {
+    let list: fn(&Line) -> Option<Vec<CompletionCandidate>> = match (verb, arg.get_id().as_str()) {
+        (_, "target") => list_targets,
+        (_, "k8s") => list_kubernetes,
+        (_, "windows") => list_windows,
+        (_, "cni") => list_networks,
+        (_, "features") => list_features,
+        (_, "component" | "override_fields" | "waive") | ("components", "name") => list_components,
+        (_, "update") => list_updatable,
+        (_, "variables") => list_settings,
+        (_, "names") => list_image_names,
+        ("explain", "name") => list_explained,
+        ("schema", "name") => list_schema_names,
+        (_, "format") => |_| Some(list_words(Format::ALL.iter().map(|word| word.as_str()))),
+        (_, "runtime") => |_| Some(list_words(Runtime::ALL.iter().map(|word| word.as_str()))),
+        (_, "delivery") => |_| Some(list_words(Delivery::ALL.iter().map(|word| word.as_str()))),
+        (_, "on_error") => |_| Some(list_words(OnError::ALL.iter().map(|word| word.as_str()))),
+        (_, "host_access") => {
+            |_| Some(list_words(HostAccess::ALL.iter().map(|word| word.as_str())))
+        }
+        _ => return hint_path(arg),
+    };
+    // A component is only the first half of the value.
+    let suffix = match arg.get_id().as_str() {
+        "component" | "waive" => "=",
+        "override_fields" => ".",
+        _ => "",
+    };
+    let complete = move |word: &OsStr| {
+        let found = Line::read()
+            .and_then(|line| list(&line))
+            .unwrap_or_default();
+        keep_matching(found, suffix, word)
+    };
+    arg.add(ArgValueCompleter::new(complete))
+}
+
+/// Files go where files are wanted; clap's derive macro says so of no type.
+fn hint_path(arg: Arg) -> Arg {
+    let is_path =
+        arg.get_value_parser().type_id() == clap::builder::ValueParser::path_buf().type_id();
+    if !is_path || arg.get_value_hint() != ValueHint::Unknown {
+        return arg;
+    }
+
+    let names = arg.get_value_names().unwrap_or_default();
+    if names.iter().any(|name| name == "DIR") {
+        return arg.value_hint(ValueHint::DirPath);
+    }
+    arg.value_hint(ValueHint::AnyPath)
+}
+
+fn keep_matching(
+    candidates: Vec<CompletionCandidate>,
+    suffix: &str,
+    word: &OsStr,
+) -> Vec<CompletionCandidate> {
+    let Some(word) = word.to_str() else {
+        return Vec::new();
+    };
+    let mut kept = Vec::new();
+    for candidate in candidates {
+        let Some(value) = candidate.get_value().to_str() else {
+            continue;
+        };
+        let value = format!("{value}{suffix}");
+        if value.starts_with(word) {
+            kept.push(CompletionCandidate::new(value).help(candidate.get_help().cloned()));
+        }
+    }
+    kept
+}
+
+/// The line that is being written, as far as it can be parsed.
+struct Line {
+    matches: ArgMatches,
+}
+
+impl Line {
+    fn read() -> Option<Self> {
+        let words: Vec<OsString> = env::args_os()
+            .skip_while(|word| word != "--")
+            .skip(1)
+            .collect();
+        let command = Cli::command().ignore_errors(true);
+        let matches = command.try_get_matches_from(words).ok()?;
+        Some(Self { matches })
+    }
+
+    /// The last verb's flags: `catalog export` has those of `export`.
+    fn innermost(&self) -> &ArgMatches {
+        let mut matches = &self.matches;
+        while let Some((_, inner)) = matches.subcommand() {
+            matches = inner;
+        }
+        matches
+    }
+
+    fn text(&self, id: &str) -> Option<String> {
+        self.innermost().try_get_one::<String>(id).ok()?.cloned()
+    }
+
+    fn definitions(&self) -> Option<Definitions> {
+        let config = self.innermost().try_get_one::<PathBuf>("config");
+        Definitions::load(config.ok().flatten().map(PathBuf::as_path)).ok()
+    }
+
+    fn trees(&self) -> Option<Trees> {
+        let sources = SourceArgs::from_arg_matches(self.innermost()).unwrap_or_default();
+        let definitions = self.definitions()?;
+        read_sources(&sources, definitions.images()).ok()
+    }
+
+    /// The target of the flag, or of the definition's only one.
+    fn target(&self) -> Option<String> {
+        if let Some(target) = self.text("target") {
+            return Some(target);
+        }
+        let definitions = self.definitions()?;
+        let targets: BTreeSet<String> = definitions
+            .images()
+            .iter()
+            .filter_map(|image| image.definition.target.clone())
+            .collect();
+        let mut targets = targets.into_iter();
+        targets.next().filter(|_| targets.next().is_none())
+    }
+
+    /// The entries of a listing, each with the texts at two keys: the value and what it means.
+    fn list(&self, what: &ListWhat, value: &str, help: &str) -> Option<Vec<CompletionCandidate>> {
+        let rows = list_entries(what, &self.trees()?).ok()?;
+        let mut found = Vec::new();
+        for (row, _) in &rows {
+            let Some(text) = row[value].as_str() else {
+                continue;
+            };
+            found.push(describe(text, row[help].as_str()));
+        }
+        Some(found)
+    }
+}
+
+fn describe(value: &str, help: Option<&str>) -> CompletionCandidate {
+    CompletionCandidate::new(value).help(help.map(|text| text.to_owned().into()))
+}
+
+fn list_words<'a>(words: impl Iterator<Item = &'a str>) -> Vec<CompletionCandidate> {
+    words.map(|word| describe(word, None)).collect()
+}
+
+fn list_targets(line: &Line) -> Option<Vec<CompletionCandidate>> {
+    line.list(&ListWhat::Targets, "name", "title")
+}
+
+fn list_windows(line: &Line) -> Option<Vec<CompletionCandidate>> {
+    line.list(&ListWhat::Windows, "release", "title")
+}
+
+fn list_networks(line: &Line) -> Option<Vec<CompletionCandidate>> {
+    line.list(&ListWhat::Networks, "name", "title")
+}
+
+fn list_features(line: &Line) -> Option<Vec<CompletionCandidate>> {
+    line.list(&ListWhat::Features, "name", "summary")
+}
+
+fn list_components(line: &Line) -> Option<Vec<CompletionCandidate>> {
+    line.list(&ListWhat::Components { name: None }, "name", "summary")
+}
+
+/// What `lock --update` takes beside components.
+fn list_updatable(line: &Line) -> Option<Vec<CompletionCandidate>> {
+    let mut found = list_components(line)?;
+    found.push(describe("kubernetes", Some("every program of Kubernetes")));
+    Some(found)
+}
+
+/// The lines, `stable`, and the releases of each line.
+fn list_kubernetes(line: &Line) -> Option<Vec<CompletionCandidate>> {
+    let rows = list_entries(&ListWhat::Kubernetes, &line.trees()?).ok()?;
+    let mut found = vec![describe("stable", None)];
+    for (row, _) in &rows {
+        found.extend(row["minor"].as_str().map(|minor| describe(minor, None)));
+        for patch in row["patches"].as_array().into_iter().flatten() {
+            found.extend(patch.as_str().map(|patch| describe(patch, None)));
+        }
+    }
+    Some(found)
+}
+
+/// `NAME=` for each variable and choice of the target, and `NAME=VALUE` where the values are known.
+fn list_settings(line: &Line) -> Option<Vec<CompletionCandidate>> {
+    let target = line.target();
+    let rows = list_entries(&ListWhat::Variables, &line.trees()?).ok()?;
+    let mut found = Vec::new();
+    for (row, _) in &rows {
+        if target.is_some() && row["target"].as_str() != target.as_deref() {
+            continue;
+        }
+        add_setting(row, &mut found);
+    }
+    Some(found)
+}
+
+fn add_setting(row: &Value, found: &mut Vec<CompletionCandidate>) {
+    let Some(name) = row["name"].as_str() else {
+        return;
+    };
+    let setting = &row[if row["selector"].is_null() {
+        "variable"
+    } else {
+        "selector"
+    }];
+    // A secret does not belong on a command line.
+    if setting["sensitive"].as_bool() == Some(true) {
+        return;
+    }
+
+    found.push(describe(
+        &format!("{name}="),
+        setting["description"].as_str(),
+    ));
+    for value in setting["values"].as_array().into_iter().flatten() {
+        if let Some(text) = value["value"].as_str() {
+            found.push(describe(
+                &format!("{name}={text}"),
+                value["description"].as_str(),
+            ));
+        }
+    }
+    for value in setting["oneOf"].as_array().into_iter().flatten() {
+        if let Some(text) = value.as_str() {
+            found.push(describe(&format!("{name}={text}"), None));
+        }
+    }
+    if setting["type"].as_str() == Some("bool") {
+        found.push(describe(&format!("{name}=true"), None));
+        found.push(describe(&format!("{name}=false"), None));
+    }
+}
+
+fn list_image_names(line: &Line) -> Option<Vec<CompletionCandidate>> {
+    let definitions = line.definitions()?;
+    let names = definitions.images().iter().map(|image| image.name.as_str());
+    Some(list_words(names))
+}
+
+/// Names that `explain` is most often asked for.
+fn list_explained(line: &Line) -> Option<Vec<CompletionCandidate>> {
+    let mut found = list_components(line)?;
+    found.extend(list_features(line)?);
+    found.extend(line.list(&ListWhat::Steps, "name", "summary")?);
+    found.extend(line.list(&ListWhat::Rules, "name", "text")?);
+    Some(found)
+}
+
+fn list_schema_names(line: &Line) -> Option<Vec<CompletionCandidate>> {
+    let schemas = list_schemas(&line.trees()?).ok()?;
+    Some(list_words(schemas.iter().map(|(name, _)| *name)))
+}

@@ -1,0 +1,142 @@
+//! Completions in the shells themselves: the script is sourced as a user does, and a line is completed.
+
+use std::path::Path;
+use std::process::Command;
+
+use crate::support::{Test, program};
+
+/// Sources the script and asks the registered function for the words that fit.
+const BASH: &str = r#"
+eval "$(imagegen completions bash)"
+COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); COMP_TYPE=9; COMP_LINE="$*"; COMP_POINT=${#COMP_LINE}
+function=$(complete -p imagegen | sed 's/.*-F \([^ ]*\).*/\1/')
+"$function" imagegen "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD-1]}"
+printf '%s\n' "${COMPREPLY[@]}"
+"#;
+
+/// `complete -C` is what fish does when the key is pressed.
+const FISH: &str = r#"
+imagegen completions fish | source
+complete -C "$argv"
+"#;
+
+fn ask_shell(test: &Test, shell: &str, script: &str, words: &[&str]) -> Vec<String> {
+    let folder = Path::new(env!("CARGO_BIN_EXE_imagegen")).parent().unwrap();
+    let path = format!("{}:{}", folder.display(), std::env::var("PATH").unwrap());
+    let mut command = Command::new(shell);
+    command.args(["-c", script]);
+    if shell == "bash" {
+        command.arg("bash");
+    }
+
+    let output = command
+        .args(words)
+        .current_dir(test.command().get_current_dir().unwrap())
+        .env("PATH", path)
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let text = String::from_utf8(output.stdout).unwrap();
+    let first_word = |line: &str| {
+        line.split('\t')
+            .next()
+            .unwrap_or_default()
+            .trim()
+            .to_owned()
+    };
+    text.lines().map(first_word).collect()
+}
+
+fn ask_bash(test: &Test, words: &[&str]) -> Vec<String> {
+    ask_shell(test, "bash", BASH, words)
+}
+
+#[test]
+fn bash_completes_names_of_the_catalog() {
+    let test = Test::new();
+    let targets = ask_bash(&test, &["imagegen", "plan", "--target", "a"]);
+    assert_eq!(targets, ["aws", "azure"]);
+
+    let releases = ask_bash(&test, &["imagegen", "plan", "--windows", "20"]);
+    assert!(releases.contains(&"2022".to_owned()), "{releases:?}");
+
+    let networks = ask_bash(&test, &["imagegen", "build", "--cni", "flannel-"]);
+    assert!(networks.len() > 1, "{networks:?}");
+
+    let components = ask_bash(&test, &["imagegen", "explain", "contain"]);
+    assert!(
+        components.contains(&"containerd".to_owned()),
+        "{components:?}"
+    );
+}
+
+#[test]
+fn variables_are_those_of_the_chosen_target() {
+    let test = Test::new();
+    let line = ["imagegen", "build", "--target", "aws", "--var", "a"];
+    let found = ask_bash(&test, &line);
+    assert!(found.contains(&"ami_name=".to_owned()), "{found:?}");
+    assert!(found.contains(&"auth=access_key".to_owned()), "{found:?}");
+
+    let line = ["imagegen", "build", "--target", "azure", "--var", "ami"];
+    assert_eq!(ask_bash(&test, &line), [""]);
+}
+
+#[test]
+fn a_secret_is_not_offered_for_the_command_line() {
+    let test = Test::new();
+    let line = ["imagegen", "build", "--target", "azure", "--var", "client_"];
+    let found = ask_bash(&test, &line);
+    assert!(found.contains(&"client_id=".to_owned()), "{found:?}");
+    assert!(!found.contains(&"client_secret=".to_owned()), "{found:?}");
+}
+
+#[test]
+fn images_and_the_target_are_those_of_the_definition() {
+    let definition = r#"{ "target": "gcp", "images": { "edge": {}, "east": {}, "west": {} } }"#;
+    let test = Test::new().file("imagegen.json", definition);
+    assert_eq!(
+        ask_bash(&test, &["imagegen", "plan", "e"]),
+        ["east", "edge"]
+    );
+
+    let found = ask_bash(&test, &["imagegen", "plan", "--var", "project"]);
+    assert_eq!(found, ["project_id="]);
+}
+
+#[test]
+fn files_go_where_files_are_wanted() {
+    let test = Test::new().file("node.json", "{}");
+    assert_eq!(
+        ask_bash(&test, &["imagegen", "plan", "--config", "no"]),
+        ["node.json"]
+    );
+}
+
+/// A broken definition gives no candidates and no error on the user's prompt.
+#[test]
+fn a_broken_definition_is_silent() {
+    let test = Test::new().file("imagegen.json", "{");
+    assert_eq!(
+        ask_bash(&test, &["imagegen", "plan", "--target", "a"]),
+        [""]
+    );
+}
+
+#[test]
+fn fish_completes_values() {
+    if program("fish").is_none() {
+        return;
+    }
+    let test = Test::new();
+    let found = ask_shell(&test, "fish", FISH, &["imagegen plan --target a"]);
+    assert_eq!(found, ["aws", "azure"]);
+}
+
+#[test]
+fn every_shell_gets_a_script_that_asks_the_program() {
+    for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
+        let script = Test::new().prints(&format!("completions {shell}"));
+        assert!(script.contains("IMAGEGEN_COMPLETE"), "{shell}: {script}");
+    }
+}
