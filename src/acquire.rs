@@ -15,7 +15,7 @@ use crate::fetch::{FetchedArtifact, Fetcher, Request};
 use crate::io::clock;
 use crate::lock::{Lock, PinnedPlan};
 use crate::model::definition::ImageDefinition;
-use crate::model::plan::{Plan, PlannedArtifact, format_unasked};
+use crate::model::plan::{Pins, Plan, PlannedArtifact, format_unasked};
 use crate::model::policy::Policy;
 use crate::trust::{Admitted, wants_proof};
 use crate::ui::{Downloads, Printer};
@@ -245,47 +245,33 @@ pub fn needs_proofs(plan: &Plan, scope: PinScope, policy: &Policy, catalog: &Cat
         .any(|artifact| scope.holds(artifact, policy, catalog))
 }
 
-/// Pins artifacts by what their publishers prove.
+/// The plan pinned by what publishers prove, and the artifacts that were proven for it.
 ///
 /// # Errors
 /// An artifact cannot be fetched or proven.
 pub fn pin_plan(
-    plan: &mut Plan,
+    plan: Plan,
     scope: PinScope,
     acquirer: &Acquirer<'_>,
-) -> Result<Vec<VerifiedArtifact>> {
+) -> Result<(Plan, Vec<VerifiedArtifact>)> {
     let catalog = &acquirer.trees.catalog;
-    let needed = |artifact: &&PlannedArtifact| scope.holds(artifact, acquirer.policy, catalog);
-    let artifacts: Vec<PlannedArtifact> = plan.artifacts().filter(needed).cloned().collect();
-    if let Some(artifact) = artifacts
-        .iter()
-        .find(|artifact| !artifact.is_pinned() && !offers_proof(artifact))
-    {
-        return Err(Unprovable {
-            title: artifact.title(),
-            artifact: artifact.clone(),
+    let mut needed = Vec::new();
+    for artifact in plan.artifacts() {
+        if scope.holds(artifact, acquirer.policy, catalog) {
+            require_provable(artifact)?;
+            needed.push(artifact);
         }
-        .into());
     }
-    let verified =
-        acquirer.prove_artifacts(&artifacts.iter().collect::<Vec<_>>(), ProofScope::Publisher)?;
-    for proven in &verified {
+
+    let verified = acquirer.prove_artifacts(&needed, ProofScope::Publisher)?;
+    let mut proven = Vec::new();
+    for artifact in &verified {
         acquirer
             .printer
-            .print_note(&format!("proven: {}", proven.format_summary()));
-        let proven = proven.artifact();
-        for artifact in plan
-            .groups
-            .iter_mut()
-            .flat_map(|group| &mut group.artifacts)
-        {
-            if artifact.component == proven.component && artifact.url == proven.url {
-                *artifact = proven.clone();
-            }
-        }
+            .print_note(&format!("proven: {}", artifact.format_summary()));
+        proven.push(artifact.artifact().clone());
     }
-    plan.drop_pin_warnings();
-    Ok(verified)
+    Ok((plan.with_pins(Pins::Proven(&proven)), verified))
 }
 
 /// Fetches and proves what the gate admitted. `earlier` holds artifacts that [`pin_plan`] has proven.
@@ -324,8 +310,8 @@ pub fn prove_plan(
 ///
 /// # Errors
 /// As [`pin_plan`] and [`prove_plan`]; the policy refuses the plan.
-pub fn acquire_plan(mut plan: Plan, acquirer: &Acquirer<'_>) -> Result<ProvenPlan> {
-    let earlier = pin_plan(&mut plan, PinScope::Needed, acquirer)?;
+pub fn acquire_plan(plan: Plan, acquirer: &Acquirer<'_>) -> Result<ProvenPlan> {
+    let (plan, earlier) = pin_plan(plan, PinScope::Needed, acquirer)?;
     let admitted = crate::trust::admit(
         PinnedPlan::new(plan)?,
         acquirer.policy,
@@ -334,10 +320,17 @@ pub fn acquire_plan(mut plan: Plan, acquirer: &Acquirer<'_>) -> Result<ProvenPla
     prove_plan(admitted, &earlier, acquirer)
 }
 
-fn offers_proof(artifact: &PlannedArtifact) -> bool {
-    !artifact.checksums.is_empty()
+fn require_provable(artifact: &PlannedArtifact) -> std::result::Result<(), Unprovable> {
+    let offers_proof = !artifact.checksums.is_empty()
         || !artifact.signatures.is_empty()
-        || artifact.authenticode.is_some()
+        || artifact.authenticode.is_some();
+    if artifact.is_pinned() || offers_proof {
+        return Ok(());
+    }
+    Err(Unprovable {
+        title: artifact.title(),
+        artifact: artifact.clone(),
+    })
 }
 
 /// An artifact without a recorded digest, of which the publisher offers no proof.

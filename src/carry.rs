@@ -12,8 +12,9 @@ use crate::inspect::Review;
 use crate::lock::PinnedPlan;
 use crate::model::plan::Plan;
 use crate::model::policy::Policy;
-use crate::scripts::use_scripts;
-use crate::selection::{NamedPolicy, PolicyOfLock, read_lock, resolve_lock};
+use crate::planning::{PolicyOfLock, resolve_lock};
+use crate::scripts::read_guest_scripts;
+use crate::selection::{NamedPolicy, read_lock};
 use crate::trust::{Subject, admit, check_subjects};
 use crate::ui::Printer;
 
@@ -34,28 +35,33 @@ pub struct BundleRequest<'a> {
 pub fn pack_bundle(
     out: &Path,
     contents: BundleRequest<'_>,
-    mut trees: Trees,
+    trees: &Trees,
     printer: &Printer,
 ) -> Result<(BundleIndex, usize)> {
     let lock = read_lock(contents.lock)?;
     lock.require_pins()?;
     lock.require_admission()?;
     let file = contents.lock.display().to_string();
-    let (mut plan, policy) = resolve_lock(
-        &file,
-        &lock,
-        contents.policy,
-        PolicyOfLock::Required,
-        &trees,
-    )?;
-    use_scripts(contents.scripts, &mut plan, &policy, &mut trees)?;
+    let required = PolicyOfLock::Required;
+    let (plan, policy) = resolve_lock(&file, &lock, contents.policy, required, trees)?;
+    let scripts = read_guest_scripts(contents.scripts, &plan.selection.overrides, &policy, trees)?;
+    let plan = scripts.sign_plan(plan);
+    let trees = Trees {
+        provisioners: scripts.provisioners,
+        ..trees.clone()
+    };
     let mirrors = &plan.selection.mirrors;
     let images: Vec<Subject<'_>> = contents
         .images
         .iter()
         .map(|image| Subject::from_image(image, mirrors))
         .collect();
-    check_subjects(&policy, &images, plan.policy.is_some(), &trees.catalog)?;
+    check_subjects(
+        &policy,
+        &images,
+        plan.governance.policy.is_some(),
+        &trees.catalog,
+    )?;
     let network = contents.network;
     let fetcher = open_fetcher(network, &policy)?;
     let acquirer = Acquirer {

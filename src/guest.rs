@@ -162,11 +162,12 @@ pub fn render_guest(
             kubernetes: plan.kubernetes.to_string(),
             scripts: digest_scripts(provisioners),
             signers: plan
+                .governance
                 .signing
                 .as_ref()
                 .map(|signing| signing.signers.clone())
                 .unwrap_or_default(),
-            allowed_hosts: plan.allowed_hosts.clone(),
+            allowed_hosts: plan.governance.allowed_hosts.clone(),
             resources,
         },
         step_files,

@@ -67,6 +67,8 @@ pub mod render;
 
 pub mod selection;
 
+pub mod planning;
+
 pub mod preflight;
 
 pub mod updates;

@@ -19,7 +19,7 @@ use crate::base::value::ImageReference;
 use crate::base::version::Version;
 use crate::diagnostic::{Classify, ErrorClass};
 use crate::model::definition::ImageDefinition;
-use crate::model::plan::{Plan, PlannedArtifact, PlannedPacker, Warning};
+use crate::model::plan::{Pins, Plan, PlannedArtifact, PlannedPacker, Warning};
 use crate::model::policy::PolicyUsed;
 
 /// Name of the schema of `imagegen.lock.json`.
@@ -254,12 +254,12 @@ impl Lock {
             images: plan.images.clone(),
             base_image,
             packer: plan.packer.clone(),
-            policy: plan.policy.clone(),
+            policy: plan.governance.policy.clone(),
             not_admitted: None,
             updated: plan.updated.clone(),
             own_files: plan.own_files.clone(),
             artifacts,
-            warnings: plan.warnings.clone(),
+            warnings: plan.warnings(),
         }
     }
 
@@ -272,7 +272,7 @@ impl Lock {
             )
         };
         Self {
-            not_admitted: plan.policy.as_ref().map(reason),
+            not_admitted: plan.governance.policy.as_ref().map(reason),
             ..Self::from_plan(plan)
         }
     }
@@ -351,9 +351,7 @@ impl Lock {
     /// # Errors
     /// What moved, in the order of a reader's interest.
     pub fn check_fresh(&self, file: &str, plan: &Plan) -> Result<(), LockError> {
-        let mut pinned = plan.clone();
-        self.apply_pins(&mut pinned);
-        let fresh = Self::from_plan(&pinned);
+        let fresh = Self::from_plan(&plan.clone().with_pins(self.pins()));
         let mut moved = if self.inputs == fresh.inputs && self.policy == fresh.policy {
             Vec::new()
         } else {
@@ -428,39 +426,13 @@ impl Lock {
         moved
     }
 
-    /// Gives the plan the digests that this lock knows and the catalog does not.
-    pub fn apply_pins(&self, plan: &mut Plan) {
-        plan.locked_by.clone_from(&self.written_by);
-        let locked: BTreeMap<(&str, &str), &PlannedArtifact> = self
-            .artifacts
-            .iter()
-            .map(|artifact| {
-                (
-                    (artifact.component.as_str(), artifact.url.public_url()),
-                    artifact,
-                )
-            })
-            .collect();
-        for artifact in plan
-            .groups
-            .iter_mut()
-            .flat_map(|group| &mut group.artifacts)
-        {
-            let Some(locked) =
-                locked.get(&(artifact.component.as_str(), artifact.url.public_url()))
-            else {
-                continue;
-            };
-            if !artifact.is_pinned() {
-                artifact.digests.clone_from(&locked.digests);
-                artifact.evidence.clone_from(&locked.evidence);
-                artifact.size = artifact.size.or(locked.size);
-            }
-            if artifact.digests == locked.digests {
-                artifact.adopt_member_digests(&locked.members);
-            }
+    /// The digests that this lock records.
+    #[must_use]
+    pub fn pins(&self) -> Pins<'_> {
+        Pins::Locked {
+            written_by: self.written_by.as_ref(),
+            artifacts: &self.artifacts,
         }
-        plan.drop_pin_warnings();
     }
 
     /// Artifacts whose bytes nobody has pinned, as messages name them.

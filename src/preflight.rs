@@ -16,9 +16,8 @@ use crate::model::plan::{Plan, PlannedArtifact};
 
 use crate::acquire::plan_tools;
 use crate::catalog::Trees;
-use crate::selection::{
-    DefinedImage, apply_policy, lock_path, read_definition, require_target, resolve_plan,
-};
+use crate::planning::{govern_plan, resolve_plan};
+use crate::selection::{DefinedImage, lock_path, read_definition, require_target};
 
 /// 2026-01-01: the catalog's records are younger, so a clock before it is wrong.
 const RECORDS_BEGIN: u64 = 1_767_225_600;
@@ -127,9 +126,9 @@ pub fn check_machine(
     if definition.target.is_none() {
         check_without_image(args, trees, store.as_ref(), &mut checks);
     } else {
-        let mut plan = resolve_plan(&definition, trees)?;
-        apply_policy((&args.selection).into(), &mut plan, trees)?;
-        check_lock(args, &image.lock_path(), &mut plan, &mut checks);
+        let plan = resolve_plan(&definition, trees)?;
+        let (plan, _) = govern_plan((&args.selection).into(), plan, trees)?;
+        let plan = check_lock(args, &image.lock_path(), plan, &mut checks);
         check_variables(&plan, &mut checks);
         check_artifacts(args, &plan, store.as_ref(), &mut checks);
         check_packer(args, &plan, trees, store.as_ref(), &mut checks);
@@ -205,12 +204,14 @@ fn check_without_image(
     }
 }
 
-fn check_lock(args: &DoctorArgs, default: &Path, plan: &mut Plan, checks: &mut Checks) {
+/// The plan with the pins of the lockfile, if there is one that fits.
+fn check_lock(args: &DoctorArgs, default: &Path, plan: Plan, checks: &mut Checks) -> Plan {
     let path = lock_path(args.lock.lock.as_ref(), default);
     let file = path.display().to_string();
     let again = "run `imagegen lock` with the same flags, or use `--ignore-lock`";
     if args.lock.ignore_lock {
-        return checks.ok("lockfile", "not read, because of `--ignore-lock`");
+        checks.ok("lockfile", "not read, because of `--ignore-lock`");
+        return plan;
     }
     match fs::read_if_exists(&path) {
         Err(error) => checks.missing(ErrorClass::Selection, "lockfile", error.to_string(), again),
@@ -223,20 +224,27 @@ fn check_lock(args: &DoctorArgs, default: &Path, plan: &mut Plan, checks: &mut C
             );
         }
         Ok(None) => checks.warning("lockfile", "no lockfile: every build resolves again"),
-        Ok(Some(bytes)) => {
-            let locked = Lock::decode(&file, &bytes)
-                .and_then(|lock| lock.check_fresh(&file, plan).map(|()| lock));
-            match locked {
-                Ok(lock) => {
-                    lock.apply_pins(plan);
-                    checks.ok("lockfile", file);
-                }
-                Err(error) => {
-                    checks.missing(ErrorClass::Selection, "lockfile", error.to_string(), again);
-                }
+        Ok(Some(bytes)) => match decode_fresh(&file, &bytes, &plan) {
+            Ok(lock) => {
+                checks.ok("lockfile", file);
+                return plan.with_pins(lock.pins());
             }
-        }
+            Err(error) => {
+                checks.missing(ErrorClass::Selection, "lockfile", error.to_string(), again);
+            }
+        },
     }
+    plan
+}
+
+fn decode_fresh(
+    file: &str,
+    bytes: &[u8],
+    plan: &Plan,
+) -> std::result::Result<Lock, crate::lock::LockError> {
+    let lock = Lock::decode(file, bytes)?;
+    lock.check_fresh(file, plan)?;
+    Ok(lock)
 }
 
 /// What nobody pinned is known by where it came from.

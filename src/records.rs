@@ -21,10 +21,8 @@ use crate::guest::parse_guest_plan;
 use crate::io::fs;
 use crate::lock::Lock;
 use crate::model::plan::Plan;
-use crate::selection::{
-    Definitions, predict_machine, read_input, read_sources, resolve_updated_plan,
-    resolve_viewed_plan,
-};
+use crate::planning::{Request, Stale, plan_image, predict_machine, replay_lock};
+use crate::selection::{Definitions, read_definition, read_input, read_sources};
 use crate::ui::Printer;
 
 pub use bill::{BillSources, list_bill, read_bill_sources};
@@ -98,8 +96,16 @@ fn describe_definition(
         config: Some(path.to_owned()),
         ..SelectionArgs::default()
     };
-    let lock = LockUseArgs::default();
-    let (plan, _) = resolve_viewed_plan(&selection, &lock, &defined, &trees, printer)?;
+    let planned = plan_image(&Request {
+        definition: &read_definition(&selection, &defined, &trees)?,
+        selection: &selection,
+        lock: &LockUseArgs::default(),
+        beside: &defined.lock_path(),
+        stale: Stale::Warn(printer),
+        scripts: None,
+        trees: &trees,
+    })?;
+    let plan = planned.plan;
     let mut image = describe_plan(path.display().to_string(), &plan, &trees);
     let is_build_time = |name: &String| plan.target.is_build_time(name);
     let values = plan.selection.variables.iter();
@@ -158,10 +164,7 @@ fn describe_lock(name: &str, bytes: &[u8], sources: &SourceArgs) -> Result<Descr
 
 fn resolve_of_lock(name: &str, lock: &Lock, trees: &Trees) -> Result<Plan> {
     lock.require_own_files(name, &trees.own_files)?;
-    let mut plan = resolve_updated_plan(&lock.selection, trees, lock.updated.clone())?;
-    lock.apply_pins(&mut plan);
-    plan.policy.clone_from(&lock.policy);
-    Ok(plan)
+    replay_lock(lock, trees)
 }
 
 /// Lockfile, guest plan and result of a workspace, or of the folder that a build left.

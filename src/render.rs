@@ -298,7 +298,10 @@ pub fn build_context(plan: &Plan) -> Value {
         })
         .chain([
             ("media".to_owned(), json!(plan.delivery == Delivery::Media)),
-            ("signed_scripts".to_owned(), json!(plan.signing.is_some())),
+            (
+                "signed_scripts".to_owned(),
+                json!(plan.governance.signing.is_some()),
+            ),
         ])
         .collect();
     let packer = plan.packer.as_ref();

@@ -26,7 +26,7 @@ use crate::catalog::{Catalog, CatalogError, TABLES};
 use crate::diagnostic::{Finding, Result};
 use crate::model::definition::ImageDefinition;
 use crate::model::kubernetes::KubernetesLine;
-use crate::model::plan::{Plan, PlannedArtifact, PlannedGroup, PlannedPacker, Warning};
+use crate::model::plan::{Governance, Plan, PlannedGroup, PlannedPacker, Warning};
 use crate::model::pod_network::PodNetwork;
 use crate::model::rules::CombinationRule;
 use crate::model::situation::Conditions;
@@ -179,7 +179,6 @@ pub fn resolve_selection(
         &chosen.selectors,
         &variables,
     ));
-    warnings.extend(warn_unpinned(&groups));
     let updated = select_used_updates(updated, &kubernetes, &groups, selection);
     let runtime_version = situation
         .runtime_version
@@ -208,14 +207,12 @@ pub fn resolve_selection(
         declared: chosen.declared,
         missing: chosen.missing,
         packer: planned_packer,
-        warnings,
+        choice_warnings: warnings,
         known: list_known_names(catalog)?,
         catalog: catalog_digest,
         own_files: surroundings.own_files.clone(),
-        policy: None,
+        governance: Governance::default(),
         locked_by: None,
-        signing: None,
-        allowed_hosts: None,
     })
 }
 
@@ -379,49 +376,6 @@ fn check_rules(
         .filter(applies)
         .map(warn)
         .collect())
-}
-
-fn warn_unpinned(groups: &[PlannedGroup]) -> Vec<Warning> {
-    groups
-        .iter()
-        .flat_map(|group| &group.artifacts)
-        .filter(|artifact| !artifact.is_pinned())
-        .map(|artifact| {
-            Warning::new(
-                "unpinned",
-                artifact.component.to_string(),
-                format_unpinned(artifact),
-            )
-        })
-        .collect()
-}
-
-fn format_unpinned(artifact: &PlannedArtifact) -> String {
-    let title = artifact.title();
-    let signature = artifact.signatures.first().map(|signature| &signature.url);
-    let proof = artifact
-        .checksums
-        .first()
-        .map(|checksum| &checksum.url)
-        .or(signature);
-    if proof.is_some() || artifact.authenticode.is_some() {
-        let source = proof
-            .map(|url| format!(" (proof: {url})"))
-            .unwrap_or_default();
-        let signed = !artifact.signatures.is_empty() || artifact.authenticode.is_some();
-        let version = if signed && !artifact.states_version() {
-            "; its signature states no version, so that the URL alone tells it from an older release"
-        } else {
-            ""
-        };
-        return format!(
-            "{title}: no recorded digest; run `imagegen lock` to verify and pin it{source}{version}"
-        );
-    }
-    format!(
-        "{title}: no recorded digest, and its publisher offers no proof; state one with `--override {}.sha256=…`",
-        artifact.component
-    )
 }
 
 /// SHA-256 over all entries of the catalog that the plan was made from. Whole files count by their digests, which

@@ -22,7 +22,7 @@ use crate::model::overrides::{Overrides, SCRIPTS};
 use crate::verify::ProofError;
 use crate::verify::authenticode::unsigned_script;
 
-pub use folder::{read_exported, read_passphrase, use_scripts};
+pub use folder::{GuestScripts, read_exported, read_guest_scripts, read_passphrase};
 pub use signer::{Key, SignError, build_policy, sign_scripts};
 pub use trust::{Demand, find_signing};
 

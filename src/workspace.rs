@@ -16,8 +16,8 @@ use crate::fetch::FetchedArtifact;
 use crate::io::fs;
 use crate::lock::Lock;
 use crate::model::plan::{MissingVariable, Plan, PlannedArtifact, Warning};
+use crate::planning::predict_machine;
 use crate::render::{self, Workspace};
-use crate::selection::predict_machine;
 use crate::ui::Printer;
 
 /// What `build --no-bake` and `render` print.
@@ -137,7 +137,7 @@ pub fn write_workspace(
         results,
         place.force,
     )?;
-    for warning in &plan.warnings {
+    for warning in plan.warnings() {
         printer.print_warning(&warning.message);
     }
     Ok(WrittenWorkspace {
@@ -190,7 +190,7 @@ impl WrittenWorkspace {
                 .map(PlannedArtifact::title)
                 .collect(),
             missing: plan.missing.clone(),
-            warnings: plan.warnings.clone(),
+            warnings: plan.warnings(),
         }
     }
 

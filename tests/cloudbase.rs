@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use imagegen::model::definition::ImageDefinition;
-use imagegen::selection::{predict_machine, read_trees, resolve_plan};
+use imagegen::planning::{predict_machine, resolve_plan};
+use imagegen::selection::read_trees;
 use imagegen::windows::resource::{File, ResourceKind};
 use serde_json::{Value, json};
 use tempfile::TempDir;

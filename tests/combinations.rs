@@ -10,7 +10,8 @@ use imagegen::catalog::Trees;
 use imagegen::guest::Guest;
 use imagegen::machine::Machine;
 use imagegen::model::definition::{ImageDefinition, Network};
-use imagegen::selection::{predict_machine, read_trees, resolve_plan};
+use imagegen::planning::{predict_machine, resolve_plan};
+use imagegen::selection::read_trees;
 use imagegen::windows::resource::{
     File, FirewallRule, RegistryValue, ResourceKind, ScheduledTask, WindowsUpdate,
 };

@@ -8,7 +8,8 @@ use std::sync::mpsc::Receiver;
 use imagegen::base::choice::Runtime;
 use imagegen::catalog::Trees;
 use imagegen::model::definition::ImageDefinition;
-use imagegen::selection::{predict_machine, read_trees, resolve_plan};
+use imagegen::planning::{predict_machine, resolve_plan};
+use imagegen::selection::read_trees;
 use imagegen::windows::resource::ResourceKind;
 use serde_json::Value;
 

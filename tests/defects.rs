@@ -10,7 +10,8 @@ use imagegen::guest::Guest;
 use imagegen::machine::Machine;
 use imagegen::model::definition::ImageDefinition;
 use imagegen::model::target::TargetKind;
-use imagegen::selection::{predict_machine, read_trees, resolve_plan};
+use imagegen::planning::{predict_machine, resolve_plan};
+use imagegen::selection::read_trees;
 use imagegen::windows::resource::Phase;
 use imagegen::windows::resource::{
     ContainerImage, Ensure, EnsureUser, File, LocalUser, RegistryData, RegistryValue, ResourceKind,

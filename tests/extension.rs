@@ -6,7 +6,8 @@
 use imagegen::cli::SourceArgs;
 use imagegen::embedded::Tree;
 use imagegen::model::definition::ImageDefinition;
-use imagegen::selection::{read_sources, resolve_plan};
+use imagegen::planning::resolve_plan;
+use imagegen::selection::read_sources;
 use serde_json::{Value, json};
 
 use crate::support::{Test, present};

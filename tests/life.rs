@@ -8,7 +8,8 @@ use imagegen::catalog::Trees;
 use imagegen::guest::{collect_facts, format_plan};
 use imagegen::model::definition::ImageDefinition;
 use imagegen::model::plan::Plan;
-use imagegen::selection::{predict_machine, read_trees, resolve_plan};
+use imagegen::planning::{predict_machine, resolve_plan};
+use imagegen::selection::read_trees;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
@@ -672,8 +673,8 @@ fn agents_without_the_network_of_the_host_can_start_or_the_plan_says_why_not() {
             let plan = resolve_plan(&selection, &trees).expect("a plan");
             let warned = |plan: &Plan| {
                 let lacking = plan
-                    .warnings
-                    .iter()
+                    .warnings()
+                    .into_iter()
                     .filter(|warning| warning.id == "lacking");
                 lacking
                     .filter(|warning| {
@@ -711,7 +712,7 @@ fn agents_without_the_network_of_the_host_can_start_or_the_plan_says_why_not() {
     let hostprocess = resolve_plan(&select("azure", "1.36.4"), &trees).expect("a plan");
     assert!(
         hostprocess
-            .warnings
+            .warnings()
             .iter()
             .all(|warning| warning.id != "lacking")
     );
@@ -802,7 +803,7 @@ fn the_pause_image_is_on_the_node_or_the_plan_says_why_not() {
             };
             let image = node.resources.iter().find(is_pause);
             let told = plan
-                .warnings
+                .warnings()
                 .iter()
                 .any(|warning| warning.id == "pause-image");
             assert_eq!(image.is_none(), told, "{minor} {runtime}");
@@ -818,7 +819,7 @@ fn the_pause_image_is_on_the_node_or_the_plan_says_why_not() {
     };
     let warned = |selection: &ImageDefinition| {
         let plan = resolve_plan(selection, &trees).expect("a plan");
-        plan.warnings.iter().any(|it| {
+        plan.warnings().iter().any(|it| {
             it.id == "pause-image" && it.message.contains("--registry-mirror registry.k8s.io")
         })
     };
@@ -871,13 +872,13 @@ fn plans_say_what_a_user_must_bring() {
         );
         let plan = plan.unwrap_or_else(|error| panic!("{component}: {error:#}"));
         let warning = plan
-            .warnings
-            .iter()
+            .warnings()
+            .into_iter()
             .find(|it| it.id == "unpinned" && it.subject == component);
         assert!(
             warning.is_some_and(|it| it.message.contains(wanted)),
             "{component}: {:?}",
-            plan.warnings
+            plan.warnings()
         );
     }
 }

@@ -11,8 +11,9 @@ use imagegen::lock::Lock;
 use imagegen::model::definition::ImageDefinition;
 use imagegen::model::record::{CheckStage, TargetCheck};
 use imagegen::model::target::Target;
+use imagegen::planning::{predict_machine, resolve_plan};
 use imagegen::render::{Workspace, render_workspace};
-use imagegen::selection::{predict_machine, read_trees, resolve_plan};
+use imagegen::selection::read_trees;
 use serde_json::Value;
 
 use crate::support::targets::{all_targets, image_targets};

@@ -85,7 +85,7 @@ pub fn plan_tools<'a>(plan: &'a Plan, trees: &Trees) -> PlannedTools<'a> {
 /// A tool is not in the catalog, or cannot be fetched or proven.
 pub fn acquire_tools(own: Option<&PathBuf>, plan: &Plan, acquirer: &Acquirer<'_>) -> Result<Tools> {
     // Without a policy the user's own Packer brings the user's own plugins.
-    if let (Some(packer), None) = (own, &plan.policy) {
+    if let (Some(packer), None) = (own, &plan.governance.policy) {
         // A bare name is looked up in the PATH.
         let bare = packer.components().count() == 1 && !packer.is_absolute();
         let packer = if bare {
@@ -147,7 +147,12 @@ pub fn check_tools(plan: &Plan, policy: &Policy, trees: &Trees) -> Result<Vec<Pl
         .map(|(_, _, artifact)| artifact);
     let artifacts = planned.collect::<Result<Vec<PlannedArtifact>>>()?;
     let subjects: Vec<Subject<'_>> = artifacts.iter().map(Subject::from_artifact).collect();
-    check_subjects(policy, &subjects, plan.policy.is_some(), &trees.catalog)?;
+    check_subjects(
+        policy,
+        &subjects,
+        plan.governance.policy.is_some(),
+        &trees.catalog,
+    )?;
     Ok(artifacts)
 }
 
@@ -156,7 +161,7 @@ pub fn check_tools(plan: &Plan, policy: &Policy, trees: &Trees) -> Result<Vec<Pl
 /// # Errors
 /// A policy is in force and does not name its digest.
 pub fn check_own_packer(own: Option<&Path>, plan: &Plan, policy: &Policy) -> Result<()> {
-    if let (Some(path), Some(_)) = (own, &plan.policy) {
+    if let (Some(path), Some(_)) = (own, &plan.governance.policy) {
         digest_own_packer(&exec::resolve_program(path), policy)?;
     }
     Ok(())

@@ -1,121 +1,71 @@
 //! `imagegen build`.
 
-use crate::acquire::{
-    Acquirer, PinScope, acquire_tools, check_own_packer, needs_proofs, open_fetcher, pin_plan,
-    print_unasked, prove_plan,
-};
-use crate::bake::{self, Bake};
+mod run;
+
 use crate::base::choice::Delivery;
 use crate::cli::BuildArgs;
 use crate::diagnostic::Result;
-use crate::lock::{Lock, PinnedPlan};
+use crate::io::clock;
+use crate::model::image_version::ImageVersion;
 use crate::model::plan::Plan;
-use crate::scripts::use_scripts;
-use crate::selection::{resolve_bake_plan, resolve_locked_plan};
-use crate::trust::admit;
-use crate::workspace::{list_media, write_workspace};
+use crate::planning::{Request, Stale, plan_image};
+use crate::selection::read_definition;
 
 use super::each::ImageRun;
-use super::render::{print_archive, print_workspace};
+use super::render::print_workspace;
+use run::Build;
+
+/// The end of a build, by target, delivery and flags.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Finish {
+    /// A workspace that nobody runs.
+    Preview,
+    /// An archive for a machine that downloads the artifacts itself, and checks every digest.
+    Installer,
+    /// An archive with the artifacts in it.
+    InstallerWithArtifacts,
+    /// An image that Packer makes.
+    Image,
+}
+
+impl Finish {
+    fn choose(args: &BuildArgs, plan: &Plan) -> Self {
+        if args.no_bake {
+            Self::Preview
+        } else if plan.target.image().is_some() {
+            Self::Image
+        } else if plan.delivery == Delivery::Media {
+            Self::InstallerWithArtifacts
+        } else {
+            Self::Installer
+        }
+    }
+}
 
 pub(super) fn run_build(args: &BuildArgs, run: &ImageRun<'_>) -> Result<()> {
-    let printer = run.printer;
-    let mut trees = run.trees.clone();
-    let resolve = if args.no_bake {
-        resolve_locked_plan
-    } else {
-        resolve_bake_plan
+    let mut definition = read_definition(&args.selection, run.image, &run.trees)?;
+    if definition.image_version.is_none() && !args.no_bake {
+        definition.image_version = Some(ImageVersion::from_time(clock::current_time())?);
+    }
+    let planned = plan_image(&Request {
+        definition: &definition,
+        selection: &args.selection,
+        lock: &args.lock,
+        beside: &run.image.lock_path(),
+        stale: Stale::Refuse,
+        scripts: Some(&args.scripts),
+        trees: &run.trees,
+    })?;
+
+    let build = Build {
+        args,
+        policy: &planned.policy,
+        trees: &planned.trees,
+        place: run.place_workspace(&args.workspace, &planned.plan),
+        printer: run.printer,
     };
-    let (mut plan, policy) = resolve(&args.selection, &args.lock, run.image, &trees)?;
-    use_scripts(&args.scripts, &mut plan, &policy, &mut trees)?;
-    let place = run.place_workspace(&args.workspace, &plan);
-    if args.no_bake {
-        return print_workspace(&plan, &place, &trees, printer);
+    match Finish::choose(args, &planned.plan) {
+        Finish::Preview => print_workspace(&planned.plan, &build.place, build.trees, build.printer),
+        finish => build.run(planned.plan, finish),
     }
-    bake::require_inputs(&plan, args.packer.as_ref())?;
-    check_own_packer(args.packer.as_deref(), &plan, &policy)?;
-    let open = || open_fetcher(&args.network, &policy);
-    let network = &args.network;
-    let mut earlier = Vec::new();
-    // With `--locked` nothing is pinned here: the lock is what was reviewed.
-    if !args.lock.locked && plan.unpinned_artifacts().next().is_some() {
-        let fetcher = open()?;
-        let acquirer = Acquirer {
-            trees: &trees,
-            policy: &policy,
-            fetcher: &fetcher,
-            network,
-            printer,
-        };
-        earlier = pin_plan(&mut plan, PinScope::Needed, &acquirer)?;
-    }
-    let packs = plan.target.image().is_none();
-    let downloads = packs && plan.delivery != Delivery::Media;
-    // Nothing that could be installed is written before a policy has seen the bytes.
-    let write =
-        |plan: &Plan| write_workspace(plan, &Lock::from_plan(plan), &place, &trees, printer);
-    let needs_bytes = needs_proofs(&plan, PinScope::Needed, &policy, &trees.catalog);
-    let early = if plan.policy.is_some() || needs_bytes {
-        None
-    } else {
-        Some(write(&plan)?)
-    };
-    printer.print_note(&format!("workspace: {}", place.folder.display()));
-    let admitted = admit(PinnedPlan::new(plan)?, &policy, &trees.catalog)?;
-    if downloads && !needs_bytes {
-        // The machine itself downloads, and checks every digest.
-        print_unasked(
-            admitted.pinned().plan().artifacts(),
-            "the machine downloads",
-            printer,
-        );
-        let written = early.map_or_else(|| write(admitted.pinned().plan()), Ok)?;
-        return print_archive(
-            &written.pack_archive(admitted.pinned().plan(), &[])?,
-            printer,
-        );
-    }
-    let fetcher = open()?;
-    let acquirer = Acquirer {
-        trees: &trees,
-        policy: &policy,
-        fetcher: &fetcher,
-        network,
-        printer,
-    };
-    let proven = prove_plan(admitted, &earlier, &acquirer)?;
-    // The archives were read: now the plan has the digests of their members.
-    let written = write(proven.plan())?;
-    if packs {
-        let media = if downloads {
-            Vec::new()
-        } else {
-            list_media(&proven, &acquirer)?
-        };
-        return print_archive(&written.pack_archive(proven.plan(), &media)?, printer);
-    }
-    let tools = acquire_tools(args.packer.as_ref(), proven.plan(), &acquirer)?;
-    let environment = std::env::vars_os()
-        .filter_map(|(name, value)| Some((name.into_string().ok()?, value)))
-        .collect();
-    let image = Bake {
-        proven: &proven,
-        folder: &written.folder,
-        tools: &tools,
-        on_error: args.on_error,
-        environment: &environment,
-        printer,
-    }
-    .run()?;
-    printer.print_note(&format!(
-        "image: {}",
-        written.folder.join("image.json").display()
-    ));
-    printer.print_result(&image, || {
-        image
-            .artifacts
-            .iter()
-            .map(|artifact| format!("{}\n", artifact.id))
-            .collect()
-    })
 }

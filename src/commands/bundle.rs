@@ -35,7 +35,7 @@ pub(super) fn run_bundle(args: &BundleArgs, sources: &SourceArgs, printer: &Prin
                 network,
             };
             fs::check_overwrite(out, "a bundle", &["PK\u{3}\u{4}"])?;
-            let (index, artifacts) = pack_bundle(out, contents, trees, printer)?;
+            let (index, artifacts) = pack_bundle(out, contents, &trees, printer)?;
             print_bundle(out, &index, artifacts, None, printer)
         }
         BundleWhat::Verify { file, lock, policy } => {

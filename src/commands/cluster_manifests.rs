@@ -10,9 +10,8 @@ use crate::io::fs;
 use crate::trust::{Subject, check_subjects};
 use crate::ui::Printer;
 
-use crate::selection::{
-    Definitions, cluster_input, read_paths, read_sources, resolve_cluster_plan,
-};
+use crate::planning::{cluster_input, read_paths, resolve_cluster_plan};
+use crate::selection::{Definitions, read_sources};
 
 pub(super) fn run_cluster_manifests(
     args: &ClusterManifestsArgs,
@@ -34,7 +33,12 @@ pub(super) fn run_cluster_manifests(
         .iter()
         .map(|image| Subject::from_image(image, mirrors))
         .collect();
-    check_subjects(&policy, &subjects, plan.policy.is_some(), &trees.catalog)?;
+    check_subjects(
+        &policy,
+        &subjects,
+        plan.governance.policy.is_some(),
+        &trees.catalog,
+    )?;
     printer.print_note(&format!(
         "for Kubernetes {}, host access {}, CNI {}",
         plan.kubernetes, plan.host_access, plan.network.name

@@ -7,9 +7,8 @@ use crate::cli::{ConformanceArgs, SourceArgs};
 use crate::cluster;
 use crate::diagnostic::Result;
 use crate::model::cluster::Runner;
-use crate::selection::{
-    Definitions, cluster_input, read_paths, read_sources, resolve_cluster_plan,
-};
+use crate::planning::{cluster_input, read_paths, resolve_cluster_plan};
+use crate::selection::{Definitions, read_sources};
 use crate::ui::Printer;
 
 pub(super) fn run_conformance(

@@ -21,7 +21,7 @@ pub(super) fn run_explain(
         plan.kubernetes, plan.windows.release, plan.target.name
     ));
     for warning in plan
-        .warnings
+        .choice_warnings
         .iter()
         .filter(|warning| warning.id == "not-surveyed")
     {

@@ -6,7 +6,8 @@ use crate::acquire::{Acquirer, VerifiedArtifact, acquire_plan, open_fetcher};
 use crate::cli::OnlineArgs;
 use crate::diagnostic::Result;
 use crate::model::evidence::Evidence;
-use crate::selection::resolve_viewed_plan;
+use crate::planning::{PlannedImage, Request, Stale, plan_image};
+use crate::selection::read_definition;
 
 use super::each::ImageRun;
 
@@ -25,12 +26,25 @@ pub struct FetchOutput {
 }
 
 pub(super) fn run_fetch(args: &OnlineArgs, run: &ImageRun<'_>) -> Result<()> {
-    let (trees, printer) = (&run.trees, run.printer);
-    let (plan, policy) =
-        resolve_viewed_plan(&args.selection, &args.lock, run.image, trees, printer)?;
+    let printer = run.printer;
+    let definition = read_definition(&args.selection, run.image, &run.trees)?;
+    let planned = plan_image(&Request {
+        definition: &definition,
+        selection: &args.selection,
+        lock: &args.lock,
+        beside: &run.image.lock_path(),
+        stale: Stale::Warn(printer),
+        scripts: None,
+        trees: &run.trees,
+    })?;
+    let PlannedImage {
+        plan,
+        policy,
+        trees,
+    } = planned;
     let fetcher = open_fetcher(&args.network, &policy)?;
     let acquirer = Acquirer {
-        trees,
+        trees: &trees,
         policy: &policy,
         fetcher: &fetcher,
         network: &args.network,

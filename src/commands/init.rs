@@ -4,7 +4,8 @@ use crate::base::json;
 use crate::cli::{InitArgs, SourceArgs};
 use crate::diagnostic::{InputError, Result};
 use crate::io::fs;
-use crate::selection::{draft_definition, read_sources};
+use crate::planning::draft_definition;
+use crate::selection::read_sources;
 use crate::ui::Printer;
 
 pub(super) fn run_init(args: &InitArgs, sources: &SourceArgs, printer: &Printer) -> Result<()> {

@@ -8,9 +8,8 @@ use crate::cli::{JoinDataArgs, SelectionArgs, SourceArgs};
 use crate::diagnostic::Result;
 use crate::io::fs;
 use crate::join::{Form, build_join_data};
-use crate::selection::{
-    Definitions, read_join_input, read_places, read_secrets, read_sources, resolve_node_plan,
-};
+use crate::planning::resolve_node_plan;
+use crate::selection::{Definitions, read_join_input, read_places, read_secrets, read_sources};
 use crate::ui::Printer;
 
 /// What `join-data --format json` prints.

@@ -9,9 +9,9 @@ use crate::base::version::Version;
 use crate::cli::LockArgs;
 use crate::diagnostic::Result;
 use crate::lock::PinnedPlan;
+use crate::planning::{complete_for_lock, govern_plan, predict_machine, resolve_updated_plan};
 use crate::selection::{
-    apply_policy, check_lock_path, complete_for_lock, lock_path, predict_machine, read_definition,
-    read_old_lock, read_policy, resolve_updated_plan, write_lockfile,
+    check_lock_path, lock_path, read_definition, read_old_lock, read_policy, write_lockfile,
 };
 use crate::trust::admit;
 use crate::ui::Printer;
@@ -28,8 +28,8 @@ pub(super) fn run_lock(args: &LockArgs, run: &ImageRun<'_>) -> Result<()> {
     let old = read_old_lock(&path)?;
     let definition = complete_for_lock(definition, old.as_ref(), args, &path, trees)?;
     let updated = old.map(|lock| lock.updated).unwrap_or_default();
-    let mut plan = resolve_updated_plan(&definition, trees, updated)?;
-    if let Some(names) = &args.update {
+    let plan = resolve_updated_plan(&definition, trees, updated)?;
+    let plan = if let Some(names) = &args.update {
         let policy = read_policy((&args.selection).into())?;
         let fetcher = open_fetcher(&args.network, &policy)?;
         let grants = HeaderGrants::new(&args.network, &policy);
@@ -41,9 +41,11 @@ pub(super) fn run_lock(args: &LockArgs, run: &ImageRun<'_>) -> Result<()> {
             grants: &grants,
         };
         let updated = find_updates(&upstreams, names, printer)?;
-        plan = resolve_updated_plan(&definition, trees, updated)?;
-    }
-    let policy = apply_policy((&args.selection).into(), &mut plan, trees)?;
+        resolve_updated_plan(&definition, trees, updated)?
+    } else {
+        plan
+    };
+    let (plan, policy) = govern_plan((&args.selection).into(), plan, trees)?;
     // A lock is a promise that the image can be made.
     predict_machine(&plan, trees)?;
     let every = args.prove || args.bundles.is_some();
@@ -52,7 +54,7 @@ pub(super) fn run_lock(args: &LockArgs, run: &ImageRun<'_>) -> Result<()> {
     } else {
         PinScope::Needed
     };
-    if needs_proofs(&plan, scope, &policy, &trees.catalog) {
+    let plan = if needs_proofs(&plan, scope, &policy, &trees.catalog) {
         let fetcher = open_fetcher(&args.network, &policy)?;
         let network = &args.network;
         let acquirer = Acquirer {
@@ -62,7 +64,7 @@ pub(super) fn run_lock(args: &LockArgs, run: &ImageRun<'_>) -> Result<()> {
             network,
             printer,
         };
-        let verified = pin_plan(&mut plan, scope, &acquirer)?;
+        let (plan, verified) = pin_plan(plan, scope, &acquirer)?;
         if let Some(folder) = &args.bundles {
             write_proofs(
                 folder,
@@ -71,13 +73,16 @@ pub(super) fn run_lock(args: &LockArgs, run: &ImageRun<'_>) -> Result<()> {
                 &Keys::read(trees.catalog.tree())?,
             )?;
         }
-    }
+        plan
+    } else {
+        plan
+    };
     let admitted = admit(PinnedPlan::new(plan)?, &policy, &trees.catalog)?;
     let (plan, lock) = (admitted.pinned().plan(), admitted.pinned().lock());
     write_lockfile(&path, lock)?;
-    plan.warnings
-        .iter()
-        .for_each(|warning| printer.print_warning(&warning.message));
+    for warning in plan.warnings() {
+        printer.print_warning(&warning.message);
+    }
     printer.print_result(lock, || format_lock(&path.display().to_string(), lock))
 }
 

@@ -4,7 +4,8 @@ use crate::acquire::{HeaderGrants, open_fetcher};
 use crate::base::version::Version;
 use crate::cli::OnlineArgs;
 use crate::diagnostic::Result;
-use crate::selection::{Stale, read_definition, resolve_locked_definition};
+use crate::planning::{Request, Stale, plan_image};
+use crate::selection::read_definition;
 use crate::updates::{OutdatedOutput, Upstreams};
 
 use super::each::ImageRun;
@@ -12,16 +13,16 @@ use super::each::ImageRun;
 pub(super) fn run_outdated(args: &OnlineArgs, run: &ImageRun<'_>) -> Result<()> {
     let (trees, printer) = (&run.trees, run.printer);
     let definition = read_definition(&args.selection, run.image, trees)?;
-    let lock = run.image.lock_path();
-    let stale = Stale::Warn(printer);
-    let (plan, policy) = resolve_locked_definition(
-        &definition,
-        &lock,
-        &args.selection,
-        &args.lock,
+    let planned = plan_image(&Request {
+        definition: &definition,
+        selection: &args.selection,
+        lock: &args.lock,
+        beside: &run.image.lock_path(),
+        stale: Stale::Warn(printer),
+        scripts: None,
         trees,
-        stale,
-    )?;
+    })?;
+    let (plan, policy) = (planned.plan, planned.policy);
     let fetcher = open_fetcher(&args.network, &policy)?;
     let grants = HeaderGrants::new(&args.network, &policy);
     let upstreams = Upstreams {

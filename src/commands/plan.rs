@@ -2,18 +2,24 @@
 
 use crate::cli::PlanArgs;
 use crate::diagnostic::Result;
-use crate::scripts::use_scripts;
-use crate::selection::{predict_machine, resolve_viewed_plan};
+use crate::planning::{PlannedImage, Request, Stale, plan_image, predict_machine};
+use crate::selection::read_definition;
 use crate::view::{PlanOutput, format_details, format_plan};
 
 use super::each::ImageRun;
 
 pub(super) fn run_plan(args: &PlanArgs, run: &ImageRun<'_>) -> Result<()> {
     let printer = run.printer;
-    let mut trees = run.trees.clone();
-    let (mut plan, policy) =
-        resolve_viewed_plan(&args.selection, &args.lock, run.image, &trees, printer)?;
-    use_scripts(&args.scripts, &mut plan, &policy, &mut trees)?;
+    let definition = read_definition(&args.selection, run.image, &run.trees)?;
+    let PlannedImage { plan, trees, .. } = plan_image(&Request {
+        definition: &definition,
+        selection: &args.selection,
+        lock: &args.lock,
+        beside: &run.image.lock_path(),
+        stale: Stale::Warn(printer),
+        scripts: Some(&args.scripts),
+        trees: &run.trees,
+    })?;
     let (guest, prediction) = predict_machine(&plan, &trees)?;
     if args.state {
         return printer.print_listing(&prediction.machine, || prediction.machine.format_listing());

@@ -5,17 +5,24 @@ use crate::cli::RenderArgs;
 use crate::diagnostic::Result;
 use crate::lock::Lock;
 use crate::model::plan::Plan;
-use crate::scripts::use_scripts;
-use crate::selection::resolve_locked_plan;
+use crate::planning::{PlannedImage, Request, Stale, plan_image};
+use crate::selection::read_definition;
 use crate::ui::Printer;
 use crate::workspace::{InstallerOutput, WorkspacePlace, write_workspace};
 
 use super::each::ImageRun;
 
 pub(super) fn run_render(args: &RenderArgs, run: &ImageRun<'_>) -> Result<()> {
-    let mut trees = run.trees.clone();
-    let (mut plan, policy) = resolve_locked_plan(&args.selection, &args.lock, run.image, &trees)?;
-    use_scripts(&args.scripts, &mut plan, &policy, &mut trees)?;
+    let definition = read_definition(&args.selection, run.image, &run.trees)?;
+    let PlannedImage { plan, trees, .. } = plan_image(&Request {
+        definition: &definition,
+        selection: &args.selection,
+        lock: &args.lock,
+        beside: &run.image.lock_path(),
+        stale: Stale::Refuse,
+        scripts: Some(&args.scripts),
+        trees: &run.trees,
+    })?;
     let place = run.place_workspace(&args.workspace, &plan);
     print_workspace(&plan, &place, &trees, run.printer)
 }

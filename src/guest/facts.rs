@@ -83,7 +83,7 @@ pub fn collect_facts(
     fact("network", collect_network(plan.selection.network.as_ref()));
     fact("mirrors", collect_mirrors(plan));
     fact("features", json!(situation.features));
-    fact("scripts", collect_scripts(plan.signing.as_ref()));
+    fact("scripts", collect_scripts(plan.governance.signing.as_ref()));
     let log_runner = plan.kubernetes >= Version::from_literal("1.26.0");
     fact(
         "kubelet",

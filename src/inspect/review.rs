@@ -10,8 +10,9 @@ use crate::io::clock;
 use crate::lock::Lock;
 use crate::model::plan::Plan;
 use crate::model::policy::Policy;
+use crate::planning::{PolicyOfLock, resolve_lock};
 use crate::scripts::{Demand, find_signing};
-use crate::selection::{NamedPolicy, PolicyOfLock, read_lock, resolve_lock};
+use crate::selection::{NamedPolicy, read_lock};
 use crate::trust::{Subject, check_subjects};
 use crate::ui::Printer;
 use crate::verify::chain::PinnedRoots;
@@ -86,8 +87,7 @@ fn warn_unchecked(lock: &Lock, trees: &Trees, printer: &Printer) -> Result<()> {
 
 /// Artifacts whose digest neither the catalog nor the selection states.
 pub(super) fn find_lock_pins(lock: &Lock, trees: &Trees) -> Result<Vec<String>> {
-    let plan =
-        crate::selection::resolve_updated_plan(&lock.selection, trees, lock.updated.clone())?;
+    let plan = crate::planning::resolve_updated_plan(&lock.selection, trees, lock.updated.clone())?;
     Ok(plan
         .unpinned_artifacts()
         .map(crate::model::plan::PlannedArtifact::title)

@@ -19,19 +19,17 @@ use crate::diagnostic::Result;
 use crate::embedded::Tree;
 use crate::fetch::MAX_SIZE;
 use crate::guest::render_guest;
+use crate::io::fs;
 use crate::io::fs::{DigestSet, digest_stream};
-use crate::io::{clock, fs};
 use crate::lock::Lock;
 use crate::model::evidence::{Evidence, ProofKind, Verdict};
 use crate::model::plan::format_unasked;
+use crate::planning::{PolicyOfLock, resolve_lock, resolve_lock_of_build};
 use crate::render::{self, Workspace};
-use crate::scripts::{Demand, INSTALL, accept_scripts, collect_scripts, find_signing};
-use crate::selection::{
-    NamedPolicy, PolicyOfLock, read_lock, read_policy, resolve_lock, resolve_lock_of_build,
-};
+use crate::scripts::{GuestScripts, INSTALL, accept_scripts, collect_scripts};
+use crate::selection::{NamedPolicy, read_lock, read_policy};
 use crate::ui::Printer;
 use crate::verify::archive::{self, Limits, WantedMembers};
-use crate::verify::chain::PinnedRoots;
 use crate::verify::{NotProven, ProofError, record_evidence};
 use crate::windows::resource::ArchiveFormat;
 
@@ -220,7 +218,7 @@ fn render_again(
     let build = environment::BuildEnvironment::read(folder, values)?;
     let values = build.complete_values(values, lock, trees)?;
     let required = PolicyOfLock::Required;
-    let (mut plan, policy) =
+    let (plan, policy) =
         resolve_lock_of_build(file, &unreviewed, &values, policy, required, trees)?;
     let preview = Lock::for_preview(&plan).not_admitted;
     if lock.not_admitted.is_some() && lock.not_admitted != preview {
@@ -236,14 +234,9 @@ fn render_again(
         &trees.provisioners,
         &plan.selection.overrides,
     )?;
-    if let Some(rule) = &policy.signed_scripts {
-        let roots = PinnedRoots::read(trees.catalog.tree())?;
-        let demand = Demand::new(&policy, rule, &roots, clock::current_time());
-        let (signing, warnings) = find_signing(&provisioners, demand)?;
-        plan.signing = Some(signing);
-        plan.warnings.extend(warnings);
-    }
-    build.restore(&mut plan);
+    let scripts = GuestScripts::check(provisioners, &policy, trees)?;
+    let plan = build.restore(scripts.sign_plan(plan));
+    let provisioners = scripts.provisioners;
     let guest = render_guest(&plan, &trees.catalog.load_flags()?, &provisioners)?;
     let archive = render::archive_names(&plan).to_vec();
     Ok((

@@ -61,21 +61,52 @@ pub struct Plan {
     pub missing: Vec<MissingVariable>,
     /// None where no image is baked.
     pub packer: Option<PlannedPacker>,
-    pub warnings: Vec<Warning>,
+    /// Warnings of the choices; [`Plan::warnings`] has all.
+    pub choice_warnings: Vec<Warning>,
     /// Every component and group of the catalog, whether planned or not.
     pub known: Vec<String>,
     /// SHA-256 over the catalog's entries that this plan was made from.
     pub catalog: String,
     /// Files that the user brought, with their SHA-256.
     pub own_files: BTreeMap<String, String>,
-    /// None where the user named no policy.
-    pub policy: Option<PolicyUsed>,
+    pub governance: Governance,
     /// The program that wrote the plan's lockfile; none where there is no lockfile.
     pub locked_by: Option<ProgramVersion>,
+}
+
+/// The policy of a plan, and its consequences for the guest.
+#[derive(Debug, Clone, Default)]
+pub struct Governance {
+    /// None where the user named no policy.
+    pub policy: Option<PolicyUsed>,
     /// Of the policy, for the guest; none where every host may be asked.
     pub allowed_hosts: Option<Vec<HostPattern>>,
     /// None where no policy demands signed scripts.
     pub signing: Option<Signing>,
+    /// Anchors that the definition chooses where no policy decides, and signatures of scripts that expire.
+    pub warnings: Vec<Warning>,
+}
+
+impl Governance {
+    /// The same with the signatures of the guest's scripts.
+    #[must_use]
+    pub fn with_signing(mut self, signing: Signing, warnings: Vec<Warning>) -> Self {
+        self.signing = Some(signing);
+        self.warnings.extend(warnings);
+        self
+    }
+}
+
+/// Digests for the artifacts of a plan.
+#[derive(Debug, Clone, Copy)]
+pub enum Pins<'a> {
+    /// Of a lockfile: they pin what the catalog does not pin.
+    Locked {
+        written_by: Option<&'a ProgramVersion>,
+        artifacts: &'a [PlannedArtifact],
+    },
+    /// Artifacts that were proven in this run: each takes the place of the one with its component and URL.
+    Proven(&'a [PlannedArtifact]),
 }
 
 impl Plan {
@@ -145,14 +176,50 @@ impl Plan {
         self.groups.iter().flat_map(|group| &group.artifacts)
     }
 
-    /// Drops the warnings of artifacts that were pinned since.
-    pub fn drop_pin_warnings(&mut self) {
-        let unpinned: Vec<String> = self
-            .unpinned_artifacts()
-            .map(|artifact| artifact.component.to_string())
-            .collect();
-        self.warnings
-            .retain(|warning| warning.id != "unpinned" || unpinned.contains(&warning.subject));
+    /// The same plan with digests that the catalog does not have. Nothing else of a plan changes after it was made.
+    #[must_use]
+    pub fn with_pins(mut self, pins: Pins<'_>) -> Self {
+        let artifacts = self
+            .groups
+            .iter_mut()
+            .flat_map(|group| &mut group.artifacts);
+        match pins {
+            Pins::Locked {
+                written_by,
+                artifacts: locked,
+            } => {
+                self.locked_by = written_by.cloned();
+                for artifact in artifacts {
+                    if let Some(locked) = locked.iter().find(|locked| artifact.is_same(locked)) {
+                        artifact.adopt_pins(locked);
+                    }
+                }
+            }
+            Pins::Proven(proven) => {
+                for artifact in artifacts {
+                    if let Some(proven) = proven.iter().find(|proven| artifact.is_same(proven)) {
+                        artifact.clone_from(proven);
+                    }
+                }
+            }
+        }
+        self
+    }
+
+    /// All warnings: of the choices, of artifacts without digest, and of governance.
+    #[must_use]
+    pub fn warnings(&self) -> Vec<Warning> {
+        let mut warnings = self.choice_warnings.clone();
+        for artifact in self.unpinned_artifacts() {
+            let component = artifact.component.to_string();
+            warnings.push(Warning::new(
+                "unpinned",
+                component,
+                artifact.describe_unpinned(),
+            ));
+        }
+        warnings.extend(self.governance.warnings.iter().cloned());
+        warnings
     }
 
     /// Components without a digest that could decide which bytes are used.
@@ -283,8 +350,52 @@ impl PlannedArtifact {
         !self.digests.is_empty()
     }
 
+    /// Whether both are one component from one URL.
+    fn is_same(&self, other: &Self) -> bool {
+        self.component == other.component && self.url.public_url() == other.url.public_url()
+    }
+
+    /// Takes over what a lockfile records of the same artifact, where the catalog pins nothing.
+    fn adopt_pins(&mut self, locked: &Self) {
+        if !self.is_pinned() {
+            self.digests.clone_from(&locked.digests);
+            self.evidence.clone_from(&locked.evidence);
+            self.size = self.size.or(locked.size);
+        }
+        if self.digests == locked.digests {
+            self.adopt_member_digests(&locked.members);
+        }
+    }
+
+    /// Why nobody knows the digest, and the way to one.
+    fn describe_unpinned(&self) -> String {
+        let title = self.title();
+        let signature = self.signatures.first().map(|signature| &signature.url);
+        let checksum = self.checksums.first().map(|checksum| &checksum.url);
+        let proof = checksum.or(signature);
+        if proof.is_none() && self.authenticode.is_none() {
+            return format!(
+                "{title}: no recorded digest, and its publisher offers no proof; state one with `--override {}.sha256=…`",
+                self.component
+            );
+        }
+
+        let source = proof
+            .map(|url| format!(" (proof: {url})"))
+            .unwrap_or_default();
+        let signed = !self.signatures.is_empty() || self.authenticode.is_some();
+        let version = if signed && !self.states_version() {
+            "; its signature states no version, so that the URL alone tells it from an older release"
+        } else {
+            ""
+        };
+        format!(
+            "{title}: no recorded digest; run `imagegen lock` to verify and pin it{source}{version}"
+        )
+    }
+
     /// Digests of members that nothing else states, from a record of the same archive.
-    pub fn adopt_member_digests(&mut self, recorded: &[Member]) {
+    fn adopt_member_digests(&mut self, recorded: &[Member]) {
         for member in &mut self.members {
             let same = recorded
                 .iter()

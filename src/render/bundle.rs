@@ -50,6 +50,7 @@ pub(super) fn render_bundle(
     }
     // Whoever runs a bundle trusts its signer before it starts: nothing of it runs otherwise.
     for certificate in plan
+        .governance
         .signing
         .iter()
         .flat_map(|signing| &signing.certificates)

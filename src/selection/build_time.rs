@@ -9,7 +9,7 @@ use crate::model::target::Target;
 use crate::model::variable::Selector;
 
 /// Names of the target's environment variables that are set, never their values.
-pub(super) fn list_environment(target: &Target) -> BTreeSet<String> {
+pub fn list_environment(target: &Target) -> BTreeSet<String> {
     let variables = target.variables.iter().flat_map(|variable| {
         let locked = (!variable.build_time).then(|| variable.packer_name());
         variable.environment_names().chain(locked)
@@ -22,7 +22,7 @@ pub(super) fn list_environment(target: &Target) -> BTreeSet<String> {
 }
 
 /// Values of build-time selectors, which are no secrets.
-pub(super) fn read_selectors(target: &Target) -> BTreeMap<String, String> {
+pub fn read_selectors(target: &Target) -> BTreeMap<String, String> {
     let selectors = target
         .selectors
         .iter()

@@ -7,24 +7,13 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::acquire::check_tools;
-use crate::base::digest::sha256_hex;
 use crate::base::json;
-use crate::base::names::format_suggestion;
 use crate::base::url::HttpUrl;
-use crate::base::value::StepId;
-use crate::catalog::{Catalog, Trees};
 use crate::cli::{PolicyArgs, SelectionArgs};
 use crate::diagnostic::{InputError, Result};
-use crate::guest::read_steps;
 use crate::io::fs::{self, FileError, LARGEST_TEXT};
 use crate::model::overrides::{Override, Overrides, set_overrides};
-use crate::model::plan::Plan;
-use crate::model::policy::{Policy, PolicyUsed, Waiver};
-use crate::trust::{
-    Subject, check_addresses, check_plan, check_policy, check_steps, check_subjects,
-    find_idle_waiver, warn_own_anchors,
-};
+use crate::model::policy::{Policy, Waiver};
 
 /// An input file that the user names by a flag.
 ///
@@ -165,92 +154,6 @@ fn inline_key(field: &str, value: &mut String, folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Checks the plan against the user's policy. Without policy, every pinned artifact is allowed, and keys and roots of
-/// the definition are reported.
-///
-/// # Errors
-/// The file is not a policy, or the plan violates it.
-pub fn apply_policy(named: NamedPolicy<'_>, plan: &mut Plan, trees: &Trees) -> Result<Policy> {
-    let policy = read_policy(named)?;
-    check_addresses(&policy, plan)?;
-    if named.file.is_none() {
-        check_waivers(named.waivers, plan, &trees.catalog)?;
-        plan.warnings.extend(warn_own_anchors(plan, &trees.catalog));
-        return Ok(policy);
-    }
-    let sha256 = sha256_hex(json::format_json(&policy).as_bytes());
-    plan.policy = Some(PolicyUsed {
-        name: policy.name.clone(),
-        sha256,
-    });
-    plan.allowed_hosts.clone_from(&policy.allowed_hosts);
-    check_policy(&policy, &list_names(&trees.catalog)?)?;
-    let catalog = trees
-        .own_catalog
-        .iter()
-        .map(|sha256| ("--manifests", sha256.as_str()));
-    let own = trees
-        .own_files
-        .iter()
-        .map(|(path, sha256)| (path.as_str(), sha256.as_str()))
-        .chain(catalog);
-    let own: Vec<Subject<'_>> = own
-        .map(|(path, sha256)| Subject::from_own_file(path, sha256))
-        .collect();
-    check_subjects(&policy, &own, true, &trees.catalog)?;
-    check_plan(&policy, plan, &trees.catalog)?;
-    check_steps(&policy, &list_applied_steps(plan, trees)?)?;
-    check_tools(plan, &policy, trees)?;
-    Ok(policy)
-}
-
-/// Refuses waivers of the command line that waive nothing.
-fn check_waivers(waivers: &[Waiver], plan: &Plan, catalog: &Catalog) -> Result<()> {
-    if waivers.is_empty() {
-        return Ok(());
-    }
-    let names = list_names(catalog)?;
-    if let Some(Waiver {
-        component, proof, ..
-    }) = waivers
-        .iter()
-        .find(|waiver| !names.contains(&waiver.component))
-    {
-        let message = format!(
-            "--waive {component}={}: no component is named `{component}`",
-            proof.as_str()
-        );
-        let close = format_suggestion(component, names.iter().map(String::as_str));
-        return Err(InputError::new(message, close).into());
-    }
-    match find_idle_waiver(waivers, plan, catalog) {
-        None => Ok(()),
-        Some(Waiver {
-            component, proof, ..
-        }) => {
-            let message = format!(
-                "--waive {component}={0}: {component} declares no {0}",
-                proof.as_str()
-            );
-            let remedy =
-                "remove it, or name a proof that `imagegen plan` or `[proof-missing]` names";
-            Err(InputError::new(message, remedy).into())
-        }
-    }
-}
-
-/// Ids of the steps that are part of a plan.
-fn list_applied_steps(plan: &Plan, trees: &Trees) -> Result<Vec<StepId>> {
-    let situation = plan.situation();
-    let steps = read_steps(&trees.provisioners)?
-        .into_iter()
-        .map(|(_, step)| step);
-    Ok(steps
-        .filter(|step| situation.holds(&step.when))
-        .map(|step| step.id)
-        .collect())
-}
-
 /// What the command line says of the policy.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NamedPolicy<'a> {
@@ -329,23 +232,6 @@ fn find_empty(path: &str, value: &Value) -> Option<(String, &'static str)> {
         }
         _ => None,
     }
-}
-
-/// What a policy can name: components and programs of the catalog. A group of components is none.
-fn list_names(catalog: &Catalog) -> Result<Vec<String>> {
-    let mut names = catalog.component_names();
-    for component in catalog.component_names() {
-        for release in &catalog.load_component(&component)?.releases {
-            let files = release
-                .members
-                .iter()
-                .map(|member| member.file.to_ascii_lowercase());
-            names.extend(files.flat_map(|file| [file.trim_end_matches(".exe").to_owned(), file]));
-        }
-    }
-    names.sort();
-    names.dedup();
-    Ok(names)
 }
 
 /// The policy itself, before there is a plan to hold against it.

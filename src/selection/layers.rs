@@ -87,7 +87,7 @@ fn refuse_variable(layer: &str, name: &str, targets: &[Target]) -> InputError {
 ///
 /// # Errors
 /// A flag's value is not understood, or the lockfile gives a variable that is the operator's.
-pub(super) fn complete_from_lock(
+pub fn complete_from_lock(
     definition: ImageDefinition,
     locked: Option<&Lock>,
     args: &SelectionArgs,

@@ -129,7 +129,9 @@ fn report_plain_http(subject: &Subject<'_>, url: &HttpUrl) -> Finding {
 pub fn check_plan(policy: &Policy, plan: &Plan, catalog: &Catalog) -> Result<(), PolicyError> {
     let mut findings: Vec<Finding> = list_subjects(plan)
         .iter()
-        .flat_map(|subject| check_subject(policy, subject, plan.policy.is_some(), catalog))
+        .flat_map(|subject| {
+            check_subject(policy, subject, plan.governance.policy.is_some(), catalog)
+        })
         .collect();
     findings.extend(
         list_mirrors(plan)
@@ -138,7 +140,7 @@ pub fn check_plan(policy: &Policy, plan: &Plan, catalog: &Catalog) -> Result<(),
     );
     if policy.refuse_below_security_floor {
         let below = plan
-            .warnings
+            .choice_warnings
             .iter()
             .filter(|warning| warning.id == "security-floor");
         findings.extend(below.map(|warning| {
@@ -149,7 +151,7 @@ pub fn check_plan(policy: &Policy, plan: &Plan, catalog: &Catalog) -> Result<(),
     }
     if policy.refuse_floating_base_image {
         let floating = plan
-            .warnings
+            .choice_warnings
             .iter()
             .filter(|warning| warning.id == "floating-base-image");
         findings.extend(floating.map(|warning| {

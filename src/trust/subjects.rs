@@ -33,7 +33,7 @@ struct Parts<'a> {
 #[must_use]
 pub fn list_subjects(plan: &Plan) -> Vec<Subject<'_>> {
     let variables = &plan.target.variables;
-    let signing = plan.signing.iter();
+    let signing = plan.governance.signing.iter();
     let base_image = variables
         .iter()
         .filter(|variable| variable.base_image)

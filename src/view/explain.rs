@@ -19,7 +19,8 @@ use crate::model::target::Target;
 use crate::model::variable::Variable;
 
 use crate::catalog::Trees;
-use crate::selection::{DefinedImage, predict_machine, resolve_node_plan};
+use crate::planning::{predict_machine, resolve_node_plan};
+use crate::selection::DefinedImage;
 
 use catalog::find_program_name;
 pub use words::read_words;

@@ -28,7 +28,7 @@ pub struct PlanOutput<'a> {
     pub download: DownloadSize,
     pub missing: &'a [MissingVariable],
     pub steps: &'a [AppliedStep],
-    pub warnings: &'a [Warning],
+    pub warnings: Vec<Warning>,
 }
 
 impl<'a> PlanOutput<'a> {
@@ -43,7 +43,7 @@ impl<'a> PlanOutput<'a> {
             download: plan.download_size(),
             missing: &plan.missing,
             steps: &guest.steps,
-            warnings: &plan.warnings,
+            warnings: plan.warnings(),
         }
     }
 }
@@ -85,9 +85,10 @@ pub fn format_plan(plan: &Plan, guest: &Guest) -> String {
             step.id, step.resources, step.summary
         );
     }
-    if !plan.warnings.is_empty() {
+    let warnings = plan.warnings();
+    if !warnings.is_empty() {
         text.push_str("\nWarnings\n");
-        for warning in &plan.warnings {
+        for warning in warnings {
             let _ = writeln!(text, "  {}", warning.message);
         }
     }

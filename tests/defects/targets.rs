@@ -11,8 +11,9 @@ use imagegen::model::definition::ImageDefinition;
 use imagegen::model::plan::Plan;
 use imagegen::model::record::{CheckStage, TargetCheck};
 use imagegen::model::target::{ImageTarget, Start, Target};
+use imagegen::planning::{predict_machine, resolve_plan};
 use imagegen::render::render_workspace;
-use imagegen::selection::{predict_machine, read_trees, resolve_plan};
+use imagegen::selection::read_trees;
 use imagegen::windows::resource::Phase;
 use imagegen::windows::resource::{
     Ensure, RegistryData, RegistryValue, ResourceKind, WinrmListener,

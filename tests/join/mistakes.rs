@@ -7,7 +7,8 @@ use imagegen::catalog::Trees;
 use imagegen::embedded::Tree;
 use imagegen::guest::format_plan;
 use imagegen::model::definition::ImageDefinition;
-use imagegen::selection::{predict_machine, read_trees, resolve_plan};
+use imagegen::planning::{predict_machine, resolve_plan};
+use imagegen::selection::read_trees;
 use serde_json::{Value, json};
 
 use crate::support::Test;

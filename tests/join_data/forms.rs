@@ -6,7 +6,8 @@ use imagegen::cli::{SelectionArgs, SourceArgs};
 use imagegen::diagnostic::{Error, Result};
 use imagegen::join::{BootstrapToken, Form, JoinData, JoinInput, Places, Secrets, build_join_data};
 use imagegen::model::plan::Plan;
-use imagegen::selection::{DefinedImage, read_places, read_sources, resolve_node_plan};
+use imagegen::planning::resolve_node_plan;
+use imagegen::selection::{DefinedImage, read_places, read_sources};
 
 struct Node {
     trees: Trees,

@@ -91,46 +91,48 @@ impl BuildEnvironment {
             .cloned()
     }
 
-    /// Gives the plan the variables that the workspace has: declared, open and missing.
-    pub(super) fn restore(&self, plan: &mut Plan) {
-        let (variables, target) = (&mut plan.variables, &plan.target);
-        variables.retain(|name, _| !(self.open.contains(name) && target.is_build_time(name)));
-        let known = target
-            .variables
-            .iter()
-            .filter(|variable| !variable.lock_only);
-        // What decides the content of the image is never taken from the workspace.
-        let is_declared = |name: &String, build_time: bool| {
-            if build_time {
+    /// The plan with the variables that the workspace has: declared, open and missing.
+    pub(super) fn restore(&self, plan: Plan) -> Plan {
+        let mut variables = plan.variables.clone();
+        variables.retain(|name, _| !(self.open.contains(name) && plan.target.is_build_time(name)));
+        let mut declared = Vec::new();
+        let mut missing: Vec<MissingVariable> = Vec::new();
+        for locked in &plan.missing {
+            let mut names = locked.names.iter();
+            if !names.any(|name| plan.target.is_build_time(name)) {
+                missing.push(locked.clone());
+            }
+        }
+        for variable in &plan.target.variables {
+            let name = &variable.name;
+            // What decides the content of the image is never taken from the workspace.
+            let is_declared = if variable.build_time {
                 self.declared.contains(name)
             } else {
                 plan.declared.contains(name)
+            };
+            if is_declared && !variable.lock_only {
+                declared.push(name.clone());
             }
-        };
-        let kept = known.filter(|it| is_declared(&it.name, it.build_time));
-        plan.declared = kept.map(|variable| variable.name.clone()).collect();
-        let missing = target
-            .variables
-            .iter()
-            .filter(|it| it.build_time && self.open.contains(&it.name));
-        let listed = missing.filter(|variable| self.missing.contains(&variable.name));
-        let locked = std::mem::take(&mut plan.missing).into_iter();
-        let mut all: Vec<MissingVariable> = locked
-            .filter(|it| !it.names.iter().any(|name| target.is_build_time(name)))
-            .collect();
-        all.extend(listed.map(|variable| MissingVariable {
-            names: vec![variable.name.clone()],
-            description: variable.description.clone(),
-            sensitive: variable.sensitive,
-            from: Vec::new(),
-        }));
-        let order = |missing: &MissingVariable| {
-            target
-                .variables
-                .iter()
-                .position(|variable| missing.names.contains(&variable.name))
-        };
-        all.sort_by_key(order);
-        plan.missing = all;
+            if variable.build_time && self.open.contains(name) && self.missing.contains(name) {
+                missing.push(MissingVariable {
+                    names: vec![name.clone()],
+                    description: variable.description.clone(),
+                    sensitive: variable.sensitive,
+                    from: Vec::new(),
+                });
+            }
+        }
+
+        missing.sort_by_key(|missing| {
+            let mut variables = plan.target.variables.iter();
+            variables.position(|variable| missing.names.contains(&variable.name))
+        });
+        Plan {
+            variables,
+            declared,
+            missing,
+            ..plan
+        }
     }
 }

@@ -8,11 +8,13 @@ use crate::catalog::Trees;
 use crate::catalog::load_target;
 use crate::diagnostic::Result;
 use crate::lock::{Lock, LockError};
-use crate::model::plan::Plan;
+use crate::model::plan::{Governance, Plan};
 use crate::model::policy::Policy;
 use crate::trust::find_unfounded_pins;
 
-use super::{NamedPolicy, apply_policy, resolve_updated_plan};
+use crate::selection::NamedPolicy;
+
+use super::{govern_plan, resolve_updated_plan};
 
 /// What becomes of the policy that a lockfile names, if the user names none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,18 +60,35 @@ pub fn resolve_lock_of_build(
             .variables
             .extend(values.map(|(name, value)| (name.clone(), value.clone())));
     }
-    let mut plan = resolve_updated_plan(&definition, trees, locked.updated.clone())?;
-    let policy = apply_policy(named, &mut plan, trees)?;
-    if named.file.is_none() && absent == PolicyOfLock::Ignored {
-        plan.policy.clone_from(&locked.policy);
+    let plan = resolve_updated_plan(&definition, trees, locked.updated.clone())?;
+    let (plan, policy) = govern_plan(named, plan, trees)?;
+    let ignored = named.file.is_none() && absent == PolicyOfLock::Ignored;
+    let plan = match &locked.policy {
         // What a policy has named is no warning of its lock.
-        if plan.policy.is_some() {
-            plan.warnings.retain(|warning| warning.id != "own-anchor");
-        }
-    }
+        Some(used) if ignored => Plan {
+            governance: Governance {
+                policy: Some(used.clone()),
+                ..Governance::default()
+            },
+            ..plan
+        },
+        _ => plan,
+    };
     check_lock(file, locked, &plan)?;
-    locked.apply_pins(&mut plan);
-    Ok((plan, policy))
+    Ok((plan.with_pins(locked.pins()), policy))
+}
+
+/// The plan that a lockfile says to be of: neither policy nor lockfile are checked, so it serves for reading alone.
+///
+/// # Errors
+/// The selection is refused.
+pub fn replay_lock(lock: &Lock, trees: &Trees) -> Result<Plan> {
+    let plan = resolve_updated_plan(&lock.selection, trees, lock.updated.clone())?;
+    let governance = Governance {
+        policy: lock.policy.clone(),
+        ..Governance::default()
+    };
+    Ok(Plan { governance, ..plan }.with_pins(lock.pins()))
 }
 
 /// Compares a lockfile with the plan that was computed again. What the catalog does not pin, the lockfile's own evidence

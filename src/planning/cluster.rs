@@ -11,7 +11,9 @@ use crate::diagnostic::Result;
 use crate::model::plan::Plan;
 use crate::model::policy::Policy;
 
-use super::{DefinedImage, resolve_node_plan};
+use crate::selection::DefinedImage;
+
+use super::resolve_node_plan;
 
 /// The plan of the nodes that a cluster is prepared for.
 ///

@@ -1,0 +1,131 @@
+//! A build that makes an installer or an image.
+
+use crate::acquire::{
+    Acquirer, PinScope, ProvenPlan, VerifiedArtifact, acquire_tools, check_own_packer,
+    needs_proofs, open_fetcher, pin_plan, print_unasked, prove_plan,
+};
+use crate::bake::{self, Bake};
+use crate::catalog::Trees;
+use crate::cli::BuildArgs;
+use crate::diagnostic::Result;
+use crate::fetch::Fetcher;
+use crate::lock::{Lock, PinnedPlan};
+use crate::model::plan::Plan;
+use crate::model::policy::Policy;
+use crate::trust::{Admitted, admit};
+use crate::ui::Printer;
+use crate::workspace::{WorkspacePlace, WrittenWorkspace, list_media, write_workspace};
+
+use super::super::render::print_archive;
+use super::Finish;
+
+/// A build that makes something, whatever it is.
+pub(super) struct Build<'a> {
+    pub args: &'a BuildArgs,
+    pub policy: &'a Policy,
+    pub trees: &'a Trees,
+    pub place: WorkspacePlace,
+    pub printer: &'a Printer,
+}
+
+impl Build<'_> {
+    pub(super) fn run(&self, plan: Plan, finish: Finish) -> Result<()> {
+        bake::require_inputs(&plan, self.args.packer.as_ref())?;
+        check_own_packer(self.args.packer.as_deref(), &plan, self.policy)?;
+        let (plan, earlier) = self.pin(plan)?;
+
+        // Nothing that could be installed is written before a policy has seen the bytes.
+        let catalog = &self.trees.catalog;
+        let needs_bytes = needs_proofs(&plan, PinScope::Needed, self.policy, catalog);
+        let early = if plan.governance.policy.is_some() || needs_bytes {
+            None
+        } else {
+            Some(self.write(&plan)?)
+        };
+        let folder = self.place.folder.display();
+        self.printer.print_note(&format!("workspace: {folder}"));
+
+        let admitted = admit(PinnedPlan::new(plan)?, self.policy, catalog)?;
+        if finish == Finish::Installer && !needs_bytes {
+            return self.pack_unasked(&admitted, early);
+        }
+        let fetcher = self.open()?;
+        let acquirer = self.acquirer(&fetcher);
+        let proven = prove_plan(admitted, &earlier, &acquirer)?;
+        // The archives were read: now the plan has the digests of their members.
+        let written = self.write(proven.plan())?;
+        let media = match finish {
+            Finish::InstallerWithArtifacts => list_media(&proven, &acquirer)?,
+            Finish::Preview | Finish::Installer => Vec::new(),
+            Finish::Image => return self.bake(&proven, &written, &acquirer),
+        };
+        print_archive(&written.pack_archive(proven.plan(), &media)?, self.printer)
+    }
+
+    /// The plan with every digest that its publishers prove. With `--locked` nothing is pinned here: the lock is what
+    /// was reviewed.
+    fn pin(&self, plan: Plan) -> Result<(Plan, Vec<VerifiedArtifact>)> {
+        if self.args.lock.locked || plan.unpinned_artifacts().next().is_none() {
+            return Ok((plan, Vec::new()));
+        }
+        let fetcher = self.open()?;
+        pin_plan(plan, PinScope::Needed, &self.acquirer(&fetcher))
+    }
+
+    fn pack_unasked(&self, admitted: &Admitted, early: Option<WrittenWorkspace>) -> Result<()> {
+        let plan = admitted.pinned().plan();
+        print_unasked(plan.artifacts(), "the machine downloads", self.printer);
+        let written = early.map_or_else(|| self.write(plan), Ok)?;
+        print_archive(&written.pack_archive(plan, &[])?, self.printer)
+    }
+
+    fn bake(
+        &self,
+        proven: &ProvenPlan,
+        written: &WrittenWorkspace,
+        acquirer: &Acquirer<'_>,
+    ) -> Result<()> {
+        let tools = acquire_tools(self.args.packer.as_ref(), proven.plan(), acquirer)?;
+        let environment = std::env::vars_os()
+            .filter_map(|(name, value)| Some((name.into_string().ok()?, value)))
+            .collect();
+        let image = Bake {
+            proven,
+            folder: &written.folder,
+            tools: &tools,
+            on_error: self.args.on_error,
+            environment: &environment,
+            printer: self.printer,
+        }
+        .run()?;
+
+        let record = written.folder.join("image.json");
+        self.printer
+            .print_note(&format!("image: {}", record.display()));
+        self.printer.print_result(&image, || {
+            let artifacts = image.artifacts.iter();
+            artifacts
+                .map(|artifact| format!("{}\n", artifact.id))
+                .collect()
+        })
+    }
+
+    fn open(&self) -> Result<Fetcher> {
+        open_fetcher(&self.args.network, self.policy)
+    }
+
+    fn acquirer<'a>(&'a self, fetcher: &'a Fetcher) -> Acquirer<'a> {
+        Acquirer {
+            trees: self.trees,
+            policy: self.policy,
+            fetcher,
+            network: &self.args.network,
+            printer: self.printer,
+        }
+    }
+
+    fn write(&self, plan: &Plan) -> Result<WrittenWorkspace> {
+        let lock = Lock::from_plan(plan);
+        write_workspace(plan, &lock, &self.place, self.trees, self.printer)
+    }
+}

@@ -1,0 +1,104 @@
+//! A definition, a policy, a lockfile and scripts become one plan that is complete, and the plan a predicted machine.
+//!
+//! Nobody changes a plan after it was made, except that digests are added to it ([`Plan::with_pins`]).
+
+mod cluster;
+mod draft;
+mod govern;
+mod locked;
+mod predict;
+mod recompute;
+
+use std::collections::BTreeMap;
+
+use crate::base::version::Version;
+use crate::catalog::{Trees, load_target};
+use crate::cli::SelectionArgs;
+use crate::diagnostic::{InputError, Result};
+use crate::model::definition::ImageDefinition;
+use crate::model::plan::Plan;
+use crate::model::policy::Policy;
+use crate::render;
+use crate::resolve::{World, resolve_selection};
+use crate::selection::{
+    DefinedImage, list_environment, read_definition, read_selectors, require_target,
+};
+
+pub use cluster::{cluster_input, read_paths, resolve_cluster_plan};
+pub use draft::draft_definition;
+pub use govern::{govern_plan, judge_plan};
+pub use locked::{PlannedImage, Request, Stale, complete_for_lock, plan_image};
+pub use predict::predict_machine;
+pub use recompute::{PolicyOfLock, replay_lock, resolve_lock, resolve_lock_of_build};
+
+/// # Errors
+/// No target is named, the selection is refused, or the catalog is wrong.
+pub fn resolve_plan(definition: &ImageDefinition, trees: &Trees) -> Result<Plan> {
+    resolve_updated_plan(definition, trees, BTreeMap::new())
+}
+
+/// The same with newer releases than the catalog's.
+///
+/// # Errors
+/// As [`resolve_plan`].
+pub fn resolve_updated_plan(
+    definition: &ImageDefinition,
+    trees: &Trees,
+    updated: BTreeMap<String, Version>,
+) -> Result<Plan> {
+    let Some(name) = definition.target.as_deref() else {
+        return Err(InputError::new("the selection names no target", format!(
+                "add `--target NAME` or `\"target\"` in imagegen.json, or run `imagegen init`; the targets are {}",
+                trees.packer.list_folders("targets").join(", ")
+            ))
+        .into());
+    };
+    let target = load_target(&trees.packer, name)?;
+    let packer = render::read_packer_base(&trees.packer)?.version;
+    let surroundings = World {
+        environment: list_environment(&target),
+        selectors: read_selectors(&target),
+        updated,
+        own_files: trees.own_files.clone(),
+    };
+    resolve_selection(&trees.catalog, target, &packer, definition, &surroundings)
+}
+
+/// A plan for what depends on the nodes and not on where their image is built.
+///
+/// # Errors
+/// As [`resolve_plan`].
+pub fn resolve_node_plan(
+    selection: &SelectionArgs,
+    image: &DefinedImage,
+    trees: &Trees,
+) -> Result<(Plan, Policy)> {
+    let mut definition = read_definition(selection, image, trees)?;
+    require_target(selection, &definition)?;
+    let plan = if definition.target.is_some() {
+        resolve_plan(&definition, trees)?
+    } else {
+        resolve_anywhere(&mut definition, trees)?
+    };
+    govern_plan(selection.into(), plan, trees)
+}
+
+/// The plan of a node whose target nobody named: the first target that takes the rest of the selection. Where none
+/// does, the error of the first.
+fn resolve_anywhere(definition: &mut ImageDefinition, trees: &Trees) -> Result<Plan> {
+    let mut refusal = None;
+    for target in trees.packer.list_folders("targets") {
+        definition.target = Some(target);
+        match resolve_plan(definition, trees) {
+            Ok(plan) => {
+                return Ok(Plan {
+                    packer: None,
+                    ..plan
+                });
+            }
+            Err(error) => refusal = refusal.or(Some(error)),
+        }
+    }
+    definition.target = None;
+    refusal.map_or_else(|| resolve_plan(definition, trees), Err)
+}

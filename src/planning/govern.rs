@@ -1,0 +1,142 @@
+//! The policy over a plan: who decides, what is refused, and what the guest gets of it.
+
+use crate::acquire::check_tools;
+use crate::base::digest::sha256_hex;
+use crate::base::json;
+use crate::base::names::format_suggestion;
+use crate::base::value::StepId;
+use crate::catalog::{Catalog, Trees};
+use crate::diagnostic::{InputError, Result};
+use crate::guest::read_steps;
+use crate::model::plan::{Governance, Plan};
+use crate::model::policy::{Policy, PolicyUsed, Waiver};
+use crate::selection::{NamedPolicy, read_policy};
+use crate::trust::{
+    Subject, check_addresses, check_plan, check_policy, check_steps, check_subjects,
+    find_idle_waiver, warn_own_anchors,
+};
+
+/// The plan under the user's policy. Without a policy every pinned artifact is allowed, and keys and roots of the
+/// definition are reported.
+///
+/// # Errors
+/// The file is not a policy, or the plan violates it.
+pub fn govern_plan(named: NamedPolicy<'_>, plan: Plan, trees: &Trees) -> Result<(Plan, Policy)> {
+    let policy = read_policy(named)?;
+    let plan = judge_plan(named, &policy, plan, trees)?;
+    Ok((plan, policy))
+}
+
+/// The same with a policy that was read already.
+///
+/// # Errors
+/// The plan violates the policy.
+pub fn judge_plan(
+    named: NamedPolicy<'_>,
+    policy: &Policy,
+    plan: Plan,
+    trees: &Trees,
+) -> Result<Plan> {
+    check_addresses(policy, &plan)?;
+    if named.file.is_none() {
+        check_waivers(named.waivers, &plan, &trees.catalog)?;
+        let governance = Governance {
+            warnings: warn_own_anchors(&plan, &trees.catalog),
+            ..Governance::default()
+        };
+        return Ok(Plan { governance, ..plan });
+    }
+
+    let used = PolicyUsed {
+        name: policy.name.clone(),
+        sha256: sha256_hex(json::format_json(policy).as_bytes()),
+    };
+    let governance = Governance {
+        policy: Some(used),
+        allowed_hosts: policy.allowed_hosts.clone(),
+        ..Governance::default()
+    };
+    let plan = Plan { governance, ..plan };
+    check_policy(policy, &list_names(&trees.catalog)?)?;
+    check_own_files(policy, trees)?;
+    check_plan(policy, &plan, &trees.catalog)?;
+    check_steps(policy, &list_applied_steps(&plan, trees)?)?;
+    check_tools(&plan, policy, trees)?;
+    Ok(plan)
+}
+
+/// Files of the user's own, and a catalog of theirs, against the policy.
+fn check_own_files(policy: &Policy, trees: &Trees) -> Result<()> {
+    let mut own = Vec::new();
+    for (path, sha256) in &trees.own_files {
+        own.push(Subject::from_own_file(path, sha256));
+    }
+    if let Some(sha256) = &trees.own_catalog {
+        own.push(Subject::from_own_file("--manifests", sha256));
+    }
+    Ok(check_subjects(policy, &own, true, &trees.catalog)?)
+}
+
+/// Refuses waivers of the command line that waive nothing.
+fn check_waivers(waivers: &[Waiver], plan: &Plan, catalog: &Catalog) -> Result<()> {
+    if waivers.is_empty() {
+        return Ok(());
+    }
+    let names = list_names(catalog)?;
+    if let Some(Waiver {
+        component, proof, ..
+    }) = waivers
+        .iter()
+        .find(|waiver| !names.contains(&waiver.component))
+    {
+        let message = format!(
+            "--waive {component}={}: no component is named `{component}`",
+            proof.as_str()
+        );
+        let close = format_suggestion(component, names.iter().map(String::as_str));
+        return Err(InputError::new(message, close).into());
+    }
+    match find_idle_waiver(waivers, plan, catalog) {
+        None => Ok(()),
+        Some(Waiver {
+            component, proof, ..
+        }) => {
+            let message = format!(
+                "--waive {component}={0}: {component} declares no {0}",
+                proof.as_str()
+            );
+            let remedy =
+                "remove it, or name a proof that `imagegen plan` or `[proof-missing]` names";
+            Err(InputError::new(message, remedy).into())
+        }
+    }
+}
+
+/// Ids of the steps that are part of a plan.
+fn list_applied_steps(plan: &Plan, trees: &Trees) -> Result<Vec<StepId>> {
+    let situation = plan.situation();
+    let steps = read_steps(&trees.provisioners)?
+        .into_iter()
+        .map(|(_, step)| step);
+    Ok(steps
+        .filter(|step| situation.holds(&step.when))
+        .map(|step| step.id)
+        .collect())
+}
+
+/// What a policy can name: components and programs of the catalog. A group of components is none.
+fn list_names(catalog: &Catalog) -> Result<Vec<String>> {
+    let mut names = catalog.component_names();
+    for component in catalog.component_names() {
+        for release in &catalog.load_component(&component)?.releases {
+            let files = release
+                .members
+                .iter()
+                .map(|member| member.file.to_ascii_lowercase());
+            names.extend(files.flat_map(|file| [file.trim_end_matches(".exe").to_owned(), file]));
+        }
+    }
+    names.sort();
+    names.dedup();
+    Ok(names)
+}

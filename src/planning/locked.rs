@@ -1,0 +1,166 @@
+//! A plan with the lockfile beside its definition, its policy and its scripts.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use crate::base::version::Version;
+use crate::catalog::Trees;
+use crate::cli::{LockArgs, LockUseArgs, OwnScriptsArgs, SelectionArgs};
+use crate::diagnostic::{Classify as _, InputError, Result};
+use crate::io::fs;
+use crate::lock::{Lock, LockError};
+use crate::model::definition::ImageDefinition;
+use crate::model::plan::Plan;
+use crate::model::policy::Policy;
+use crate::scripts::read_guest_scripts;
+use crate::selection::{complete_from_lock, lock_path};
+use crate::ui::Printer;
+
+use super::recompute::check_lock;
+use super::{govern_plan, resolve_updated_plan};
+
+/// What becomes of a lockfile that was made from something else.
+#[derive(Debug, Clone, Copy)]
+pub enum Stale<'a> {
+    /// An error: the verb writes something that is installed.
+    Refuse,
+    /// A warning: the verb only shows or downloads something. `--locked` and `--lock` refuse nevertheless.
+    Warn(&'a Printer),
+}
+
+/// Everything that decides about one plan.
+#[derive(Debug, Clone, Copy)]
+pub struct Request<'a> {
+    /// Flags over the image definition.
+    pub definition: &'a ImageDefinition,
+    pub selection: &'a SelectionArgs,
+    pub lock: &'a LockUseArgs,
+    /// The lockfile beside the definition.
+    pub beside: &'a Path,
+    pub stale: Stale<'a>,
+    /// None where the guest's scripts do not matter, because nothing is rendered.
+    pub scripts: Option<&'a OwnScriptsArgs>,
+    pub trees: &'a Trees,
+}
+
+/// A plan that is complete, with the policy that admitted it and the trees that it is rendered from.
+#[derive(Debug)]
+pub struct PlannedImage {
+    pub plan: Plan,
+    pub policy: Policy,
+    /// With the guest's scripts that were asked for.
+    pub trees: Trees,
+}
+
+/// A plan with the pins of a lockfile that fits.
+///
+/// # Errors
+/// As [`super::resolve_plan`]; a lockfile that is stale, or missing although required; the policy or the scripts
+/// refuse it.
+pub fn plan_image(request: &Request<'_>) -> Result<PlannedImage> {
+    let (plan, policy) = plan_locked(request)?;
+    let trees = request.trees;
+    let Some(args) = request.scripts else {
+        let trees = trees.clone();
+        return Ok(PlannedImage {
+            plan,
+            policy,
+            trees,
+        });
+    };
+    let scripts = read_guest_scripts(args, &plan.selection.overrides, &policy, trees)?;
+    Ok(PlannedImage {
+        plan: scripts.sign_plan(plan),
+        policy,
+        trees: Trees {
+            provisioners: scripts.provisioners,
+            ..trees.clone()
+        },
+    })
+}
+
+fn plan_locked(request: &Request<'_>) -> Result<(Plan, Policy)> {
+    let Request { lock, trees, .. } = *request;
+    let path = lock_path(lock.lock.as_ref(), request.beside);
+    let file = path.display().to_string();
+    let flag = if lock.locked {
+        Some("--locked")
+    } else {
+        lock.lock.as_ref().map(|_| "--lock")
+    };
+    let locked = read_used_lock(lock, &path, flag)?;
+    if let (Some(locked), Some(_)) = (&locked, flag) {
+        locked.require_own_files(&file, &trees.own_files)?;
+    }
+
+    let definition = request.definition.clone();
+    let definition = complete_from_lock(definition, locked.as_ref(), request.selection, trees)?;
+    let Some(locked) = locked else {
+        return plan_unlocked(request, &definition, BTreeMap::new());
+    };
+    let (plan, policy) = plan_unlocked(request, &definition, locked.updated.clone())?;
+    match (check_lock(&file, &locked, &plan), request.stale) {
+        (Ok(()), _) => Ok((plan.with_pins(locked.pins()), policy)),
+        (Err(error), Stale::Warn(printer)) if flag.is_none() => {
+            printer.print_warning(&format!("the lockfile is not used: {error}"));
+            for remedy in error.remedies() {
+                printer.print_hint(&remedy);
+            }
+            plan_unlocked(request, &definition, BTreeMap::new())
+        }
+        (Err(error), _) => Err(error.into()),
+    }
+}
+
+/// The lockfile, where there is one and it is not to be ignored.
+fn read_used_lock(
+    lock: &LockUseArgs,
+    path: &Path,
+    flag: Option<&'static str>,
+) -> Result<Option<Lock>> {
+    if lock.ignore_lock {
+        return Ok(None);
+    }
+    let file = path.display().to_string();
+    match (fs::read_text_if_exists(path)?, flag) {
+        (Some(bytes), _) => Ok(Some(Lock::decode(&file, &bytes)?)),
+        (None, Some(flag)) => Err(LockError::Absent { file, flag }.into()),
+        (None, None) => Ok(None),
+    }
+}
+
+fn plan_unlocked(
+    request: &Request<'_>,
+    definition: &ImageDefinition,
+    updated: BTreeMap<String, Version>,
+) -> Result<(Plan, Policy)> {
+    let plan = resolve_updated_plan(definition, request.trees, updated)?;
+    govern_plan(request.selection.into(), plan, request.trees)
+}
+
+/// The same for a lockfile that is written anew: it keeps its policy.
+///
+/// # Errors
+/// The lockfile names a policy, and the user does not.
+pub fn complete_for_lock(
+    definition: ImageDefinition,
+    old: Option<&Lock>,
+    args: &LockArgs,
+    path: &Path,
+    trees: &Trees,
+) -> Result<ImageDefinition> {
+    let used = old.and_then(|lock| lock.policy.as_ref());
+    if let Some(used) =
+        used.filter(|_| definition.target.is_none() && args.selection.policy.is_none())
+    {
+        let message = format!(
+            "{} was written under the policy `{}`",
+            path.display(),
+            used.name
+        );
+        return Err(
+            InputError::new(message, "add `--policy FILE`, or select the image by flags").into(),
+        );
+    }
+    complete_from_lock(definition, old, &args.selection, trees)
+}
