@@ -26,6 +26,7 @@ use crate::model::kubernetes::{
 use crate::model::line::Minor;
 use crate::model::pod_network::PodNetwork;
 use crate::model::rules::{Contents, Rules};
+use crate::model::vulnerability::{Vulnerabilities, Vulnerability};
 use crate::model::windows::{WindowsRelease, WindowsSupport};
 
 pub use lint::{lint_catalog, lint_sources, lint_targets, names_notes};
@@ -38,6 +39,7 @@ const FLAGS: &str = "kubernetes/flags.json";
 const RULES: &str = "rules.json";
 const FEATURES: &str = "features.json";
 const CONTENTS: &str = "contents.json";
+const VULNERABILITIES: &str = "vulnerabilities.json";
 
 /// Tables that decide about every image, whatever its target and line.
 pub const TABLES: [&str; 4] = [FLAGS, RULES, FEATURES, CONTENTS];
@@ -338,6 +340,16 @@ impl Catalog {
     /// The file is missing or not a table of features.
     pub fn load_features(&self) -> Result<Vec<Feature>, CatalogError> {
         Ok(self.read_json::<Features>(FEATURES)?.features)
+    }
+
+    /// Known vulnerabilities of components.
+    ///
+    /// # Errors
+    /// The file is missing or of another form.
+    pub fn load_vulnerabilities(&self) -> Result<Vec<Vulnerability>, CatalogError> {
+        Ok(self
+            .read_json::<Vulnerabilities>(VULNERABILITIES)?
+            .vulnerabilities)
     }
 
     /// # Errors

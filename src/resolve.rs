@@ -7,6 +7,7 @@ mod artifacts;
 mod choices;
 mod delivery;
 mod extras;
+mod flaws;
 mod floating;
 mod groups;
 mod image;
@@ -173,7 +174,8 @@ pub fn resolve_selection(
     if !refusals.is_empty() {
         return Err(refuse_image(refusals).into());
     }
-    warnings.extend(kubernetes::check_line(catalog, &line, &kubernetes)?);
+    warnings.extend(kubernetes::check_line(catalog, &line)?);
+    warnings.extend(flaws::warn_flaws(catalog, &groups)?);
     warnings.extend(floating::warn_floating(
         &target,
         &chosen.selectors,

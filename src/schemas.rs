@@ -94,6 +94,10 @@ fn list_types() -> Vec<(&'static str, Schema)> {
         ("target-record", schema_for!(TargetRecord)),
         ("target-windows", schema_for!(TargetReleases)),
         ("verify", schema_for!(crate::inspect::VerifyOutput)),
+        (
+            "vulnerabilities",
+            schema_for!(crate::model::vulnerability::Vulnerabilities),
+        ),
         ("windows", schema_for!(WindowsRelease)),
     ]
 }

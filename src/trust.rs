@@ -5,6 +5,7 @@ mod code;
 mod confidence;
 mod gate;
 mod lint;
+mod severity;
 mod subject;
 mod subjects;
 

@@ -97,8 +97,18 @@ fn small() -> BTreeMap<String, Value> {
         "runtimes": range("name", "containerd"), "hostAccess": range("name", "services"),
         "cri": api("v1"), "kubeadmApi": api("v1beta3"),
         "pause": [{ "kubernetes": "*", "kubeadm": "p:1", "image": "p:1", "source": SOURCE }],
-        "pauseImages": { "images": [{ "image": "p:1", "builds": [17763] }], "source": SOURCE },
-        "security": [{ "cve": "CVE-1", "fixed": ["1.20.1", "1.21.1"], "source": SOURCE }]
+        "pauseImages": { "images": [{ "image": "p:1", "builds": [17763] }], "source": SOURCE }
+    });
+    let flaw = json!({
+        "id": "CVE-1", "modified": "2026-01-01T00:00:00Z", "summary": "s",
+        "severity": [{ "type": "CVSS_V3", "score": "CVSS:3.1/AV:N" }],
+        "affected": [{
+            "package": { "ecosystem": "Go", "name": "x" },
+            "ranges": [{ "type": "SEMVER", "events": [{ "introduced": "0" }, { "fixed": "1.20.1" }, { "introduced": "1.21.0" }, { "fixed": "1.21.1" }] }],
+            "ecosystem_specific": { "components": ["containerd"] }
+        }],
+        "references": [{ "type": "ADVISORY", "url": SOURCE }],
+        "database_specific": { "severity": "high", "score_tenths": 88, "source": SOURCE }
     });
     let line = |minor: &str| json!({ "minor": minor, "patches": [format!("{minor}.0"), format!("{minor}.1")], "source": SOURCE });
     let survey = |minor: &str| json!({ "minor": minor, "release": format!("{minor}.0") });
@@ -132,6 +142,7 @@ fn small() -> BTreeMap<String, Value> {
             json!({ "groups": [{ "name": "containerd", "alternatives": [[{ "component": "containerd" }]], "reason": "r", "source": SOURCE }] }),
         ),
         ("features.json", json!({ "features": [] })),
+        ("vulnerabilities.json", json!({ "vulnerabilities": [flaw] })),
         ("rules.json", json!({ "refusals": [] })),
     ]
     .into_iter()
@@ -356,16 +367,16 @@ fn rules_of_lines_find_what_is_wrong() {
             "`pause`: pause image: `<1.21` and `>=1.20` overlap [overlapping-ranges]",
         ),
         (
-            support,
-            "/security/0/fixed",
-            json!(["1.19.1", "1.21.1"]),
-            "CVE-1: no fixed release of Kubernetes 1.20 [missing-range]",
+            "vulnerabilities.json",
+            "/vulnerabilities/0/affected/0/ecosystem_specific/components",
+            json!(["nothing"]),
+            "`nothing`",
         ),
         (
-            support,
-            "/security/0/fixed",
-            json!(["1.21.1", "1.20.1"]),
-            "one release of each line, ascending [order]",
+            "vulnerabilities.json",
+            "/vulnerabilities/0/affected/0/ranges/0/events",
+            json!([{ "introduced": "0" }, { "introduced": "1.21.0" }, { "fixed": "1.20.1" }]),
+            "each `introduced` before its `fixed` [order]",
         ),
         (
             support,

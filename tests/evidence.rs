@@ -5,6 +5,7 @@ use std::process::Command;
 use crate::support::{Test, needs, root};
 
 mod diff;
+mod flaws;
 mod sbom;
 
 /// Checks a document by the official library of its format, if it is there.

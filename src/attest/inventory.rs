@@ -43,6 +43,16 @@ pub struct Item {
     pub members: Vec<Item>,
 }
 
+impl Item {
+    /// Whether its digests are those that pin the artifact.
+    #[must_use]
+    pub fn hashes_of(&self, artifact: &PlannedArtifact) -> bool {
+        let pins = artifact.digests.iter();
+        let hashes: Vec<_> = pins.map(|pin| format_digest(&pin.digest)).collect();
+        self.hashes == hashes
+    }
+}
+
 /// The form of an item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ItemKind {

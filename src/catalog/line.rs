@@ -39,12 +39,6 @@ pub(super) fn assemble_line(
             .clone(),
         pause_images: support.pause_images.clone(),
         kubeadm_api: list_api_versions(&support.kubeadm_api, minor),
-        security: support
-            .security
-            .iter()
-            .filter(|fix| file.patches.iter().any(|patch| fix.affects(patch)))
-            .cloned()
-            .collect(),
         source: file.source.clone(),
     })
 }

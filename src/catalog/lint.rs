@@ -4,6 +4,7 @@
 //! up behind a real SHA-1. Each rule has a failing example in the tests.
 
 mod components;
+mod flaws;
 mod lines;
 mod programs;
 mod sources;
@@ -59,6 +60,7 @@ pub fn lint_catalog(catalog: &Catalog) -> Vec<Finding> {
         Err(error) => report.add_error("unreadable", "contents.json", error.to_string()),
     }
     lint_networks(&mut report);
+    flaws::lint_flaws(&mut report);
     if let Err(error) = catalog.load_features() {
         report.add_error("unreadable", "features.json", error.to_string());
     }

@@ -45,7 +45,6 @@ pub struct Support {
     /// What the publisher of a pause image states of it. An image that is not listed is not pulled in advance.
     #[serde(default)]
     pub pause_digests: Vec<PauseDigest>,
-    pub security: Vec<SecurityFix>,
 }
 
 /// The pause images that hold Windows, oldest first.
@@ -135,36 +134,6 @@ pub struct Pause {
     pub source: String,
 }
 
-/// A flaw of the Windows kubelet.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub struct SecurityFix {
-    /// `CVE-2023-3676`
-    pub cve: String,
-    /// First release of each line without the flaw, ascending. Older lines never got the fix;
-    /// newer lines never had the flaw.
-    pub fixed: Vec<Version>,
-    pub source: String,
-}
-
-impl SecurityFix {
-    /// The first fixed release of a line.
-    pub fn find_fixed_release(&self, minor: Minor) -> Option<&Version> {
-        self.fixed
-            .iter()
-            .find(|fixed| Minor::from_release(fixed) == Some(minor))
-    }
-
-    /// Whether a release has the flaw.
-    #[must_use]
-    pub fn affects(&self, release: &Version) -> bool {
-        match Minor::from_release(release).and_then(|minor| self.find_fixed_release(minor)) {
-            Some(fixed) => release < fixed,
-            None => self.fixed.first().is_some_and(|first| release < first),
-        }
-    }
-}
-
 /// A Kubernetes line with everything that holds for it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -187,8 +156,6 @@ pub struct KubernetesLine {
     pub pause_images: PauseImages,
     /// API versions of kubeadm's configuration, newest last.
     pub kubeadm_api: Vec<String>,
-    /// Flaws of some releases of this line.
-    pub security: Vec<SecurityFix>,
     pub source: String,
 }
 

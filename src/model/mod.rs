@@ -22,4 +22,5 @@ pub mod step;
 pub mod target;
 pub mod upstream;
 pub mod variable;
+pub mod vulnerability;
 pub mod windows;

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::component::Confidence;
 use super::evidence::{ProofKind, Verdict};
+use super::vulnerability::Rating;
 use crate::base::choice::words;
 use crate::base::url::HttpUrl;
 use crate::base::value::{HostPattern, Sha256, StepId};
@@ -45,6 +46,9 @@ pub struct Policy {
     /// Refuse a Kubernetes release that its line's security floor excludes.
     #[serde(default)]
     pub refuse_below_security_floor: bool,
+    /// Refuse a component with a known vulnerability that is rated worse: `low`, `medium`, `high` or `critical`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub maximum_severity: Option<Rating>,
     /// Refuse a base image that the platform chooses anew in each build, such as `latest`.
     #[serde(default)]
     pub refuse_floating_base_image: bool,

@@ -13,6 +13,7 @@ use crate::cli::SourceArgs;
 use crate::diagnostic::{InputError, Result};
 use crate::lock::Lock;
 use crate::model::image_version::ImageVersion;
+use crate::model::vulnerability::Vulnerability;
 use crate::selection::{read_source_date, read_sources};
 
 /// Everything of a bill but the image.
@@ -20,6 +21,7 @@ use crate::selection::{read_source_date, read_sources};
 pub struct BillSources {
     lock: Lock,
     windows: WindowsIdentity,
+    flaws: Vec<Vulnerability>,
     time: Option<String>,
 }
 
@@ -50,6 +52,7 @@ pub fn read_bill_sources(image: &DescribedImage, sources: &SourceArgs) -> Result
             build: windows.build,
             cpe: windows.cpe.clone(),
         },
+        flaws: trees.catalog.load_vulnerabilities()?,
         time,
     })
 }
@@ -69,6 +72,7 @@ pub fn list_bill<'a>(image: &'a DescribedImage, parts: &'a BillSources) -> BillO
         lock,
         lock_digest: sha256_hex(lock.encode().as_bytes()),
         items: list_items(image, lock, &parts.windows),
+        flaws: &parts.flaws,
         baked,
         time: parts.time.clone(),
         program: ProgramVersion::current(),

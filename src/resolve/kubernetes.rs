@@ -4,7 +4,7 @@ use crate::base::names::find_closest_name;
 use crate::base::version::Version;
 use crate::catalog::{Catalog, CatalogError};
 use crate::diagnostic::{Error, Finding, Result};
-use crate::model::kubernetes::{KubernetesLine, SecurityFix};
+use crate::model::kubernetes::KubernetesLine;
 use crate::model::line::Minor;
 use crate::model::plan::Warning;
 
@@ -115,41 +115,12 @@ fn refuse_version(catalog: &Catalog, asked: &str) -> Error {
     refuse_image(vec![refusal]).into()
 }
 
-/// What a reader must know of the line and of the release.
+/// What a reader must know of the line.
 pub(super) fn check_line(
     catalog: &Catalog,
     line: &KubernetesLine,
-    kubernetes: &Version,
 ) -> Result<Vec<Warning>, CatalogError> {
-    let mut warnings: Vec<Warning> = check_survey(catalog, line)?.into_iter().collect();
-    warnings.extend(check_security_fixes(line, kubernetes));
-    Ok(warnings)
-}
-
-/// One warning for each flaw that the chosen kubelet still has.
-fn check_security_fixes(line: &KubernetesLine, kubernetes: &Version) -> Vec<Warning> {
-    line.security
-        .iter()
-        .filter(|fix| fix.affects(kubernetes))
-        .map(|fix| {
-            Warning::new(
-                "security-floor",
-                fix.cve.clone(),
-                describe_flaw(fix, line.minor, kubernetes),
-            )
-        })
-        .collect()
-}
-
-fn describe_flaw(fix: &SecurityFix, minor: Minor, kubernetes: &Version) -> String {
-    let start = format!("kubelet {kubernetes} has {}", fix.cve);
-    match (fix.find_fixed_release(minor), fix.fixed.first()) {
-        (Some(fixed), _) => format!("{start}: first fixed in {fixed}"),
-        (None, Some(first)) => {
-            format!("{start}: {minor} never got the fix, first fixed in {first}")
-        }
-        (None, None) => start,
-    }
+    Ok(check_survey(catalog, line)?.into_iter().collect())
 }
 
 /// A warning if the programs of the line were not surveyed: their command lines are not checked.

@@ -14,6 +14,7 @@ use crate::model::policy::{Policy, Requirement, Role, matches_pattern};
 use super::anchor::{check_anchors, declares_own_proof};
 use super::code::{check_own_code, check_tool_bytes};
 use super::confidence::{check_confidence, check_proven_confidence, check_stated_digest};
+use super::severity::check_severity;
 use super::subject::{Subject, SubjectSource, list_mirrors};
 use super::subjects::list_subjects;
 
@@ -148,6 +149,9 @@ pub fn check_plan(policy: &Policy, plan: &Plan, catalog: &Catalog) -> Result<(),
             Finding::new("refuseBelowSecurityFloor", warning.message.clone(), remedy)
                 .with_subject(warning.subject.clone())
         }));
+    }
+    if let Some(maximum) = policy.maximum_severity {
+        findings.extend(check_severity(maximum, plan, catalog));
     }
     if policy.refuse_floating_base_image {
         let floating = plan

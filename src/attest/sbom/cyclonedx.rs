@@ -6,6 +6,7 @@ use crate::model::evidence::{Evidence, Verdict};
 
 use super::super::inventory::{Item, ItemKind};
 use super::BillOfMaterials;
+use super::vex::list_vulnerabilities;
 
 const IMAGE: &str = "image";
 
@@ -24,7 +25,7 @@ pub fn format_cyclonedx(bill: &BillOfMaterials<'_>) -> Value {
             dependencies.push(json!({ "ref": member }));
         }
     }
-    json!({
+    let mut document = json!({
         "$schema": "http://cyclonedx.org/schema/bom-1.6.schema.json",
         "bomFormat": "CycloneDX",
         "specVersion": "1.6",
@@ -35,7 +36,12 @@ pub fn format_cyclonedx(bill: &BillOfMaterials<'_>) -> Value {
         "dependencies": dependencies,
         // Windows itself consists of more than is listed.
         "compositions": [{ "aggregate": "incomplete", "assemblies": [IMAGE] }],
-    })
+    });
+    let vulnerabilities = list_vulnerabilities(bill);
+    if !vulnerabilities.is_empty() {
+        document["vulnerabilities"] = Value::Array(vulnerabilities);
+    }
+    document
 }
 
 fn describe_metadata(bill: &BillOfMaterials<'_>) -> Value {

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::catalog::{Catalog, CatalogError, SUPPORT};
-use crate::model::kubernetes::{ApiVersion, LineFile, SecurityFix, Support};
+use crate::model::kubernetes::{ApiVersion, LineFile, Support};
 use crate::model::line::{LineRange, Minor};
 use crate::model::windows::WindowsRelease;
 
@@ -75,9 +75,6 @@ fn lint_support(report: &mut Report<'_>, support: &Support) {
         .map(|entry| ("pause image", entry.kubernetes))
         .collect();
     check_table(report, "pause", &pause);
-    for fix in &support.security {
-        lint_fix(report, fix);
-    }
     check_runtime_versions(report, support);
 }
 
@@ -143,29 +140,6 @@ pub(super) fn check_ranges(
             );
             report.add_error("missing-range", path, message);
         }
-    }
-}
-
-fn lint_fix(report: &mut Report<'_>, fix: &SecurityFix) {
-    let lines: Vec<Option<Minor>> = fix.fixed.iter().map(Minor::from_release).collect();
-    if lines.is_empty() || !lines.is_sorted_by(|a, b| a < b) {
-        let message = format!(
-            "{}: `fixed` names one release of each line, ascending",
-            fix.cve
-        );
-        report.add_error("order", SUPPORT, message);
-    }
-    let known = report.catalog.kubernetes_minors();
-    let between = known.iter().filter(|minor| {
-        lines.first().is_some_and(|first| Some(**minor) > *first)
-            && lines.last().is_some_and(|last| Some(**minor) < *last)
-    });
-    for minor in between.filter(|minor| !lines.contains(&Some(**minor))) {
-        report.add_error(
-            "missing-range",
-            SUPPORT,
-            format!("{}: no fixed release of Kubernetes {minor}", fix.cve),
-        );
     }
 }
 

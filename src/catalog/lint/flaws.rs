@@ -1,0 +1,48 @@
+//! Entries of vulnerabilities: known components, versions in order.
+
+use crate::base::version::Version;
+use crate::model::vulnerability::{RangeEvent, Vulnerability};
+
+use super::{Report, check_reference};
+
+const PATH: &str = "vulnerabilities.json";
+
+pub(super) fn lint_flaws(report: &mut Report<'_>) {
+    let flaws = match report.catalog.load_vulnerabilities() {
+        Ok(flaws) => flaws,
+        Err(error) => return report.add_error("unreadable", PATH, error.to_string()),
+    };
+    for flaw in &flaws {
+        let components = flaw
+            .affected
+            .iter()
+            .flat_map(|it| &it.ecosystem_specific.components);
+        for component in components {
+            check_reference(report, PATH, &flaw.id, component);
+        }
+        if !are_events_ordered(flaw) {
+            let message = format!(
+                "{}: `events` are ascending, each `introduced` before its `fixed`",
+                flaw.id
+            );
+            report.add_error("order", PATH, message);
+        }
+    }
+}
+
+fn are_events_ordered(flaw: &Vulnerability) -> bool {
+    flaw.affected.iter().flat_map(|it| &it.ranges).all(|range| {
+        let mut last: Option<(&Version, bool)> = None;
+        range.events.iter().all(|event| {
+            let (version, begins) = match event {
+                RangeEvent::Introduced(version) => (version, true),
+                RangeEvent::Fixed(version) => (version, false),
+            };
+            let follows = last.map_or(begins, |(before, began)| {
+                before < version && began != begins
+            });
+            last = Some((version, begins));
+            follows
+        })
+    })
+}
