@@ -370,7 +370,7 @@ fn rules_of_lines_find_what_is_wrong() {
             "vulnerabilities.json",
             "/vulnerabilities/0/affected/0/ecosystem_specific/components",
             json!(["nothing"]),
-            "`nothing`",
+            "CVE-1: no components/nothing.json [dangling-reference]",
         ),
         (
             "vulnerabilities.json",
