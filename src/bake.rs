@@ -7,7 +7,7 @@ mod condense;
 mod media;
 mod results;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -36,6 +36,9 @@ pub const TRACES: &[&str] = &[
     "check-report.json",
 ];
 
+/// Ends of names that Packer loads.
+const LOADED: &[&str] = &[".pkr.hcl", ".pkr.json", ".pkrvars.hcl", ".pkrvars.json"];
+
 #[derive(Debug, thiserror::Error)]
 pub enum BakeError {
     #[error("Packer not found: {}; the workspace was written", .0.display())]
@@ -63,6 +66,8 @@ pub enum BakeError {
     Report(String),
     #[error("checks of the baked machine failed:{}", .0.iter().map(|line| format!("\n  {line}")).collect::<String>())]
     Checks(Vec<String>),
+    #[error("{}: Packer would load what this run did not write: {}", .folder.display(), .names.join(", "))]
+    Foreign { folder: PathBuf, names: Vec<String> },
     #[error("interrupted; Packer has cleaned up")]
     Interrupted,
     #[error(transparent)]
@@ -76,6 +81,7 @@ impl Classify for BakeError {
         match self {
             Self::Interrupted => ErrorClass::Interrupted,
             Self::Checks(_) => ErrorClass::Checks,
+            Self::Foreign { .. } => ErrorClass::Verification,
             Self::File(error) => error.class(),
             Self::Exec(_)
             | Self::NoPacker(_)
@@ -99,6 +105,7 @@ impl Classify for BakeError {
             Self::Failed { log, .. } => vec![format!("see {} for the whole output", log.display())],
             Self::MissingVariables(_) => vec!["run `imagegen plan` to see how to set each of them".to_owned()],
             Self::ShortSecret(_) => vec!["choose a longer secret".to_owned()],
+            Self::Foreign { .. } => vec!["move the files out of the workspace, or choose another folder with `--out`".to_owned()],
             Self::Template(_) => vec!["choose another value: the plugin would use another one than you set".to_owned()],
             Self::Checks(_) => vec!["see check-report.json in the workspace for every difference".to_owned()],
             _ => Vec::new(),
@@ -119,6 +126,8 @@ pub struct Bake<'a> {
     pub proven: &'a ProvenPlan,
     /// The workspace.
     pub folder: &'a Path,
+    /// Names of the files that this run wrote into it.
+    pub files: &'a BTreeSet<String>,
     pub tools: &'a Tools,
     pub on_error: OnError,
     pub environment: &'a Environment,
@@ -168,6 +177,7 @@ impl Bake<'_> {
             media::gather_artifacts(self.proven)?,
             media::gather_boot_media(self.proven)?,
         );
+        refuse_foreign_files(self.folder, self.files)?;
         let log = self.folder.join("packer.log");
         for name in ["packer-manifest.json", "check-report.json", "image.json"] {
             fs::remove_if_exists(&self.folder.join(name))?;
@@ -284,6 +294,24 @@ fn mask_variables(plan: &Plan, environment: &Environment) {
     names
         .filter_map(|name| environment.get(&name))
         .for_each(|value| drop(Secret::new(value.as_encoded_bytes())));
+}
+
+/// Files that Packer takes from its folder by their names: templates, values of variables, and plugins.
+/// hashicorp/packer@0478d9dddb54 hcl2template/parser.go has the ends of the names.
+fn refuse_foreign_files(folder: &Path, files: &BTreeSet<String>) -> Result<(), BakeError> {
+    let mut names = fs::list_names(folder)?;
+    names.retain(|name| {
+        let lower = name.to_ascii_lowercase();
+        let is_loaded = LOADED.iter().any(|end| lower.ends_with(end));
+        (is_loaded || lower.starts_with("packer-plugin-")) && !files.contains(name)
+    });
+    if names.is_empty() {
+        return Ok(());
+    }
+    Err(BakeError::Foreign {
+        folder: folder.to_owned(),
+        names,
+    })
 }
 
 /// Variables whose value a plugin would not use as it is.

@@ -52,6 +52,29 @@ const MANIFEST: &str = r#"cat > packer-manifest.json <<'M'
 M"#;
 const REPORT: &str = r#"echo '{"schema": "imagegen.dev/check-report/v1", "passed": true, "checked": 7, "failed": 0}' > check-report.json"#;
 
+/// Packer loads by name what lies in its folder, so what this run did not write ends the build before Packer starts.
+#[test]
+fn files_that_packer_would_load_are_this_runs() {
+    let test = with_packer("echo started; exit 1");
+    test.fails(7, &["started"]);
+    for name in [
+        "evil.auto.pkrvars.json",
+        "Evil.AUTO.pkrvars.hcl",
+        "evil.pkr.hcl",
+        "evil.pkr.json",
+        "packer-plugin-evil_v1.0.0_x5.0_linux_amd64",
+    ] {
+        let path = test.folder.join("o").join(name);
+        fs::write(&path, "{}").expect("written");
+        let ran = test.fails(5, &[name, "this run did not write", "--out"]);
+        assert!(!ran.stderr.contains("started"), "{}", ran.stderr);
+        fs::remove_file(&path).expect("removed");
+    }
+    // A file that Packer does not load does no harm.
+    fs::write(test.folder.join("o/notes.txt"), "x").expect("written");
+    test.fails(7, &["started"]);
+}
+
 #[test]
 fn the_image_is_what_this_run_made() {
     let test = with_packer(&format!(

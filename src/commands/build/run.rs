@@ -89,9 +89,11 @@ impl Build<'_> {
         let environment = std::env::vars_os()
             .filter_map(|(name, value)| Some((name.into_string().ok()?, value)))
             .collect();
+        let files = written.digests.keys().cloned().collect();
         let image = Bake {
             proven,
             folder: &written.folder,
+            files: &files,
             tools: &tools,
             on_error: self.args.on_error,
             environment: &environment,
