@@ -23,7 +23,7 @@ use crate::diagnostic::{Classify, ErrorClass};
 use crate::embedded::{SCRIPT_FOLDERS, Tree};
 use crate::machine::{ArgumentNeed, FeatureNeed, LaterFile, PortUse};
 use crate::model::guest_plan::GuestPlan;
-use crate::model::kubernetes::FlagTable;
+use crate::model::kubernetes::{FlagTable, ProgramTable};
 use crate::model::plan::{ArtifactRole, Plan};
 use crate::model::signing::Signer;
 use crate::model::step::{Step, StepResource};
@@ -112,6 +112,7 @@ pub struct FailingUpdate {
 pub fn render_guest(
     plan: &Plan,
     flags: &FlagTable,
+    programs: &ProgramTable<'_>,
     provisioners: &Tree,
 ) -> Result<Guest, GuestError> {
     let situation = plan.situation();
@@ -119,7 +120,7 @@ pub fn render_guest(
     let sddl: Value = read_json(provisioners, "sddl.json")?;
     let known: Vec<FailingUpdate> = read_json(provisioners, "updates.json")?;
     let failing: Vec<KbId> = known.into_iter().map(|update| update.kb).collect();
-    let facts = collect_facts(plan, &situation, flags, paths, sddl, &failing)?;
+    let facts = collect_facts(plan, &situation, flags, programs, paths, sddl, &failing)?;
     let renderer = StepRenderer::new(&facts, provisioners);
     let mut resources = Vec::new();
     let mut steps = Vec::new();

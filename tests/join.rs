@@ -27,15 +27,15 @@ const FOLDER: &str = "IMAGEGEN_TEST_JOIN_FOLDER";
 /// The node's name, which is not the machine's, and its address.
 const NODE: &str = "node-a";
 const ADDRESS: &str = "10.9.8.7";
-/// What the node is told of itself: it reaches the kubelet through kubeadm's file and the service's command line.
+/// What the node is told of itself: it reaches the kubelet through kubeadm's file, which its batch file reads.
 const NAMED: &str = "--name node-a";
 const TOLD: &str = "--label team=web --label example.com/zone=b --taint dedicated=windows:NoSchedule \
     --kubelet-arg kube-reserved=memory=1Gi --kubelet-arg max-pods=42";
 const CLOUD: &str =
     "--var location=westeurope --var managed_image_resource_group_name=rg --var auth=client_secret";
 const CONFIG: &str = r"C:\etc\kubernetes\join-config.yaml";
-const JOINNODE: &str = r"C:\windows\joinnode.exe";
-const PLAN: &str = r"C:\imagegen\guest-plan.json";
+const KUBEADM: &str = r"C:\k\kubeadm.exe";
+const STARTS: &str = r"C:\var\log\kubelet\start.log";
 const PROXY_FLAGS: &str = r"C:\var\lib\kube-proxy\kube-proxy-flags.env";
 const TOKEN: &str = "abcdef.0123456789abcdef";
 
@@ -243,7 +243,6 @@ struct Scene<'a> {
 impl Scene<'_> {
     /// The machine with what the test itself needs on it, restarted.
     fn start(&self, wine: &Wine, laid: &guest::Laid, network: bool) -> Option<wine::Held> {
-        wine.install("joinnode.exe", JOINNODE);
         if self.runtime == Runtime::Small {
             wine.reboot();
             return None;
@@ -311,8 +310,6 @@ fn restarted(scene: &Scene<'_>, wine: &Wine, plan: &Value) {
     let before = scene.node(NODE);
     // What a restart of the machine does: all programs end, and those that start by themselves start.
     let _held = scene.restart(wine);
-    let started = wine.run(60, &["sc", "start", "kubelet"]);
-    assert!(started.status.success(), "{}", text(&started));
     let ready = (0..600).any(|_| {
         let node = scene.node(NODE);
         let conditions = node["status"]["conditions"].as_array().unwrap();
@@ -359,14 +356,8 @@ fn stays_away(scene: &Scene<'_>, mistake: &Mistake, prefix: &Path) {
     let plan = mistakes::guest_plan(mistake, &mistakes::overrides(&scene.test.folder)).unwrap();
     let wine = Wine::new(prefix, scene.programs);
     let laid = guest::lay(&wine, &plan);
-    std::fs::write(wine.path(PLAN), plan.to_string()).unwrap();
     let _held = scene.start(&wine, &laid, !matches!(mistake.made, Made::NoNetwork));
-    let alone = matches!(mistake.made, Made::Bare);
-    let mut data = scene.join_data(&if alone {
-        TOLD.to_owned()
-    } else {
-        format!("{NAMED} {TOLD}")
-    });
+    let mut data = scene.join_data(&format!("{NAMED} {TOLD}"));
     if let Made::Configuration { right, wrong } = mistake.made {
         assert!(data.contains(right), "{data}");
         data = data.replace(right, wrong);
@@ -375,17 +366,12 @@ fn stays_away(scene: &Scene<'_>, mistake: &Mistake, prefix: &Path) {
         scene.cluster.change_kubelet(right, wrong);
     }
     std::fs::write(wine.path(CONFIG), data).unwrap();
-    let line: &[&str] = if alone || !laid.services.contains_key("kubelet") {
-        &[JOINNODE, "bare", CONFIG]
-    } else {
-        &[JOINNODE, "join", PLAN, CONFIG]
-    };
     let seconds = if matches!(mistake.found, Found::Fails(_)) {
         45
     } else {
         120
     };
-    let joined = wine.run(seconds, line);
+    let joined = wine.run(seconds, &[KUBEADM, "join", "--config", CONFIG]);
     let all = text(&joined) + &logs(&wine);
     match mistake.found {
         Found::Fails(said) => {
@@ -400,10 +386,6 @@ fn stays_away(scene: &Scene<'_>, mistake: &Mistake, prefix: &Path) {
         Found::NotReady(said) => {
             assert!(joined.status.success(), "{}: {all}", mistake.name);
             not_ready(scene, said);
-        }
-        Found::Drifts => {
-            assert!(joined.status.success(), "{}: {all}", mistake.name);
-            drifts(scene, &wine, &plan);
         }
         Found::Refused(_) => unreachable!("there is no node to join"),
     }
@@ -427,32 +409,6 @@ fn not_ready(scene: &Scene<'_>, said: &str) {
         }
     }
     panic!("{last}");
-}
-
-/// The machine's own name, no labels, and a command line that lacks what kubeadm wrote.
-fn drifts(scene: &Scene<'_>, wine: &Wine, plan: &Value) {
-    scene
-        .cluster
-        .kubectl(&["wait", "--for=create", "--timeout=60s", "node/win1"]);
-    scene.cluster.kubectl(&[
-        "wait",
-        "--for=condition=Ready",
-        "--timeout=180s",
-        "node/win1",
-    ]);
-    let node = scene.node("win1");
-    assert_eq!(node["metadata"]["labels"]["team"], Value::Null);
-    let resources = plan["resources"].as_array().unwrap();
-    let service = resources
-        .iter()
-        .find(|it| it["properties"]["serviceName"] == "kubelet")
-        .unwrap();
-    let more = compare::behind(wine, &service["properties"]);
-    assert!(more.contains("--node-labels=team=web"), "{more}");
-    assert_eq!(
-        compare::command_line(wine, "kubelet"),
-        service["properties"]["commandLine"].as_str().unwrap()
-    );
 }
 
 /// The mirror holds what the selection's plan downloads.
@@ -533,13 +489,31 @@ fn join(scene: &Scene<'_>, wine: &Wine) {
     };
     let told = format!("{NAMED} {TOLD} {level}");
     std::fs::write(wine.path(CONFIG), scene.join_data(told.trim_end())).unwrap();
-    let joined = wine.run(120, &[JOINNODE, "join", PLAN, CONFIG]);
+    let joined = wine.run(120, &[KUBEADM, "join", "--config", CONFIG]);
     assert!(joined.status.success(), "{}\n{}", text(&joined), logs(wine));
-    for said in [
-        "This node has joined the cluster",
-        "unable to start the kubelet service",
-    ] {
-        assert!(text(&joined).contains(said), "{}", text(&joined));
+    assert!(
+        text(&joined).contains("This node has joined the cluster"),
+        "{}",
+        text(&joined)
+    );
+    check_starts(wine);
+}
+
+/// The kubelet was never started without what kubeadm wrote: before the join it ended without a word.
+fn check_starts(wine: &Wine) {
+    let log = std::fs::read_to_string(wine.path(STARTS)).unwrap_or_default();
+    let starts: Vec<&str> = log
+        .lines()
+        .filter(|line| line.contains(" start "))
+        .collect();
+    assert!(!starts.is_empty(), "{log}\n{}", logs(wine));
+    for start in starts {
+        for flag in [
+            "--node-labels=team=web",
+            "--register-with-taints=dedicated=windows:NoSchedule",
+        ] {
+            assert!(start.contains(flag), "{flag}: {log}");
+        }
     }
 }
 
@@ -649,8 +623,6 @@ fn proxies(scene: &Scene<'_>, wine: &Wine) {
     let given =
         format!("KUBE_PROXY_ARGS=\"--hostname-override={NODE} --cluster-cidr=10.244.0.0/16\"\n");
     std::fs::write(wine.path(PROXY_FLAGS), given).unwrap();
-    let applied = wine.run(60, &[JOINNODE, "apply", PLAN]);
-    assert!(applied.status.success(), "{}", text(&applied));
     let started = wine.run(60, &["sc", "start", "kube-proxy"]);
     assert!(started.status.success(), "{}", text(&started));
     let mut said = String::new();
@@ -682,15 +654,6 @@ fn reset(wine: &Wine, predicted: &Value) {
         "{}",
         text(&done)
     );
-    // kubeadm leaves more than it says where a file refuses to go, so Reset-Node.ps1 takes these away itself.
-    for flags in [r"C:\var\lib\kubelet\kubeadm-flags.env", PROXY_FLAGS].map(|path| wine.path(path))
-    {
-        if flags.exists() {
-            std::fs::remove_file(flags).unwrap();
-        }
-    }
-    let applied = wine.run(60, &[JOINNODE, "apply", PLAN]);
-    assert!(applied.status.success(), "{}", text(&applied));
     compare::lines(wine, predicted);
 }
 

@@ -30,6 +30,13 @@ struct Life {
     stays: Vec<Stay>,
     long_running: Vec<LongRunning>,
     pause: Pause,
+    launcher: Launcher,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Launcher {
+    source: String,
 }
 
 #[derive(Deserialize)]
@@ -46,9 +53,6 @@ struct Change {
     identity: Map<String, Value>,
     property: String,
     value: Option<Value>,
-    unless: Option<String>,
-    /// A program whose presence in the command line makes the row void.
-    without: Option<String>,
     source: String,
 }
 
@@ -150,23 +154,18 @@ impl Node {
     }
 }
 
-/// The plan's command line of a service with what its file adds, as the engine joins them.
-fn join_command_line(service: &Value, file: &str) -> String {
-    let dropped: Vec<&str> = service["properties"]["argumentsFile"]["drop"]
-        .as_array()
-        .map(|flags| flags.iter().filter_map(Value::as_str).collect())
-        .unwrap_or_default();
-    let kept = file.split(' ').filter(|word| {
-        !dropped.iter().any(|flag| {
-            word.strip_prefix(flag)
-                .is_some_and(|rest| rest.starts_with('='))
-        })
-    });
-    [text(service, "commandLine")]
-        .into_iter()
-        .chain(kept)
-        .collect::<Vec<_>>()
-        .join(" ")
+/// The flags of the file that a batch file starts a service with, less those that it leaves out.
+fn pass_flags(script: &str, file: &str) -> Vec<String> {
+    let left_out: Vec<&str> = script
+        .lines()
+        .filter_map(|line| line.strip_prefix("set \"gone=%gone%"))
+        .flat_map(|line| line.trim_end_matches('"').split_whitespace())
+        .collect();
+    let name = |word: &&str| word.split('=').next().unwrap_or_default().to_owned();
+    let kept = file
+        .split(' ')
+        .filter(|word| !left_out.contains(&name(word).as_str()));
+    kept.map(str::to_owned).collect()
 }
 
 impl Change {
@@ -194,14 +193,6 @@ impl Change {
                 .value
                 .as_ref()
                 .is_none_or(|value| properties[&self.property] == *value)
-            && self
-                .unless
-                .as_ref()
-                .is_none_or(|name| properties[name].is_null())
-            && self
-                .without
-                .as_ref()
-                .is_none_or(|word| !text(resource, "commandLine").contains(word.as_str()))
     }
 }
 
@@ -355,9 +346,10 @@ fn find_lost_networks(life: &Life, node: &Node) -> Vec<String> {
     let restores = |it: &Value| {
         it["type"] == "scheduledTask"
             && text(it, "trigger") == "startup"
-            && it["properties"]["arguments"]
-                .as_array()
-                .is_some_and(|all| all.contains(&json!("network")))
+            && it["properties"]["arguments"].as_array().is_some_and(|all| {
+                let name = |it: &Value| it.as_str().unwrap_or_default().to_owned();
+                all.iter().any(|it| name(it).ends_with("Complete-Node.ps1"))
+            })
     };
     if !node.facts("bridge").is_empty() && !node.resources.iter().any(restores) {
         found.push("restart: nothing brings the bridge back".to_owned());
@@ -370,13 +362,11 @@ fn find_foreign_pause(life: &Life, node: &Node) -> Vec<String> {
     if !life.pause.kubernetes.contains(&node.kubernetes) {
         return Vec::new();
     }
-    let kubelet = node
-        .find("service", "serviceName", "kubelet")
-        .expect("kubelet");
-    let command = join_command_line(kubelet, &life.pause.written);
-    let last = command
-        .split(' ')
-        .rfind(|word| word.starts_with("--pod-infra-container-image="));
+    let script = node
+        .find("file", "path", r"C:\k\start-kubelet.cmd")
+        .expect("the kubelet's batch file");
+    let flags = pass_flags(text(script, "content"), &life.pause.written);
+    let last = flags.last().map(String::as_str);
     if last == Some(life.pause.written.as_str()) {
         return vec![format!(
             "pause: the cluster's image stands last ({})",
@@ -384,6 +374,48 @@ fn find_foreign_pause(life: &Life, node: &Node) -> Vec<String> {
         )];
     }
     Vec::new()
+}
+
+/// Whoever runs kubeadm finds a kubelet that reads its arguments at every start, starts by itself, and ends quietly
+/// before a join; what stands in its command line is the image's for good.
+fn find_unread_arguments(life: &Life, node: &Node) -> Vec<String> {
+    let mut found = Vec::new();
+    let services = node.resources.iter().filter(|it| {
+        it["type"] == "service" && ["kubelet", "kube-proxy"].contains(&text(it, "serviceName"))
+    });
+    for service in services {
+        let name = text(service, "serviceName");
+        let script = format!(r"C:\k\start-{name}.cmd");
+        let wrapped = node.find("registryValue", "valueName", "AppParameters");
+        let line = if text(service, "commandLine").ends_with("nssm.exe") {
+            wrapped.map_or("", |it| text(it, "data"))
+        } else {
+            text(service, "commandLine")
+        };
+        let content = node
+            .find("file", "path", &script)
+            .map_or("", |it| text(it, "content"));
+        let file = if name == "kubelet" {
+            "KUBELET_KUBEADM_ARGS"
+        } else {
+            "KUBE_PROXY_ARGS"
+        };
+        if !line.contains(&script) || !content.contains(file) {
+            found.push(format!(
+                "arguments: {name} does not read {file} ({})",
+                life.launcher.source
+            ));
+        }
+        if !content.contains("if not exist") {
+            found.push(format!(
+                "arguments: {name} does not end quietly before a join"
+            ));
+        }
+        if text(service, "startType") != "auto" {
+            found.push(format!("arguments: {name} does not start by itself"));
+        }
+    }
+    found
 }
 
 /// A container's user, who is one of `Users` on Windows, writes into an emptyDir.
@@ -399,7 +431,7 @@ fn find_unwritable_volumes(_: &Life, node: &Node) -> Vec<String> {
 
 type LifeRule = fn(&Life, &Node) -> Vec<String>;
 
-const RULES: [LifeRule; 8] = [
+const RULES: [LifeRule; 9] = [
     platforms::find_plugin_changes,
     find_compared_changes,
     find_demanded_accounts,
@@ -407,6 +439,7 @@ const RULES: [LifeRule; 8] = [
     find_join_leftovers,
     find_lost_networks,
     find_foreign_pause,
+    find_unread_arguments,
     find_unwritable_volumes,
 ];
 
@@ -542,10 +575,6 @@ fn each_rule_finds_its_defect() {
             drop_field("volatile", "directories/kubelet-1.31", &old),
         ),
         (
-            "compared: \"kubernetes/kubelet-service-logged\" `startType`",
-            drop_field("volatile", "kubernetes/kubelet-service-logged", &old),
-        ),
-        (
             "compared: \"cloudbase-init/service\"",
             drop_field("scope", "cloudbase-init/service", &old),
         ),
@@ -558,13 +587,35 @@ fn each_rule_finds_its_defect() {
             drop_field("scope", "checks/containerd-running", &old),
         ),
         (
-            "compared: \"kubernetes/kubelet-service-logged\" `commandLine`",
+            "arguments: kubelet does not read",
             set(
                 "kubernetes/kubelet-service-logged",
-                "argumentsFile",
-                Value::Null,
+                "commandLine",
+                json!(r"C:\k\kube-log-runner.exe C:\k\kubelet.exe"),
                 &old,
             ),
+        ),
+        (
+            "arguments: kubelet does not end quietly",
+            set(
+                "kubernetes/start-kubelet",
+                "content",
+                json!("KUBELET_KUBEADM_ARGS"),
+                &old,
+            ),
+        ),
+        (
+            "arguments: kubelet does not start by itself",
+            set(
+                "kubernetes/kubelet-service-logged",
+                "startType",
+                json!("manual"),
+                &old,
+            ),
+        ),
+        (
+            "arguments: kube-proxy does not read",
+            forget("kubernetes/start-kube-proxy", &services),
         ),
         (
             "plugin: \"disk/system-volume\"",
@@ -615,14 +666,12 @@ fn each_rule_finds_its_defect() {
         ),
         (
             "pause: ",
-            with_node(&docker, |all| {
-                let file =
-                    &mut named(all, "kubernetes/kubelet-service")["properties"]["argumentsFile"];
-                file.as_object_mut()
-                    .expect("an object")
-                    .remove("drop")
-                    .expect("drop");
-            }),
+            set(
+                "kubernetes/start-kubelet",
+                "content",
+                json!("if not exist"),
+                &docker,
+            ),
         ),
         (
             "emptyDir: ",
@@ -891,10 +940,12 @@ fn conditions_of_templates_name_facts() {
     let parse =
         |name: &str| serde_json::from_slice(trees.provisioners.get(name).expect(name)).expect(name);
     let flags = trees.catalog.load_flags().expect("flags");
+    let programs = trees.catalog.load_programs().expect("programs");
     let facts = collect_facts(
         &plan,
         &plan.situation(),
         &flags,
+        &programs,
         parse("paths.json"),
         parse("sddl.json"),
         &[],
@@ -959,11 +1010,13 @@ fn every_row_has_a_source() {
     let life = read_life();
     let sources = life.changes.iter().map(|it| &it.source);
     let sources = sources.chain(life.stays.iter().map(|it| &it.source));
+    let sources = sources.chain([&life.launcher.source]);
     for source in sources.chain(life.long_running.iter().map(|it| &it.source)) {
         let opens = [
             "https://",
             "derived: ",
             "kubernetes/kubernetes@",
+            "kubernetes-sigs/image-builder#",
             "GoogleCloudPlatform/compute-image-windows@",
         ]
         .iter()

@@ -9,26 +9,6 @@ function ConvertTo-Splat {
     $table
 }
 
-# The properties of a resource as they are to be now: what others wrote into a file since stands behind the plan's
-# text. So an image, a node that joined and one that was reset are each as planned.
-function Get-Desired {
-    [CmdletBinding()]
-    param([Parameter(Mandatory)] $Resource)
-    $properties = ConvertTo-Splat -InputObject $Resource.properties
-    if ($properties.ContainsKey('argumentsFile')) {
-        $file = $properties.argumentsFile
-        $more = Read-Argument -Path $file.path -Variable $file.variable
-        $drop = $file.PSObject.Properties['drop']
-        if ($null -ne $drop) {
-            foreach ($flag in @($drop.Value)) { $more = $more -replace "(^|\s)$([regex]::Escape($flag))=\S*" }
-            $more = $more.Trim()
-        }
-        if ($more) { $properties[$script:Completed[$Resource.type]] += " $more" }
-        $properties.Remove('argumentsFile')
-    }
-    $properties
-}
-
 # One text per value, so that 1 and "1" are equal, and "a,b" and ["a", "b"] are not.
 function ConvertTo-Canonical {
     [CmdletBinding()]

@@ -17,8 +17,6 @@ $script:Root = $Root
 . $Platform
 foreach ($file in Get-ChildItem -Path "$PSScriptRoot/../resources/*.ps1") { . $file.FullName }
 $script:Journal = Resolve-NativePath -Path $Journal
-# The one text of a type that arguments out of a file may complete.
-$script:Completed = @{ service = 'commandLine'; registryValue = 'data' }
 
 # The download that a resource will need, $null when it needs none.
 function Get-Download {
@@ -64,7 +62,7 @@ function Invoke-Resource {
     $entry = New-Entry -Name $Resource.name -Type $type -Step $Resource.step -Phase $Resource.phase
     Start-Deadline -Name $Resource.name -Seconds $Resource.timeoutSeconds
     try {
-        $properties = Get-Desired -Resource $Resource
+        $properties = ConvertTo-Splat -InputObject $Resource.properties
         $entry.differences = @(Get-ResourceDifference -Type $type -Properties $properties)
         if ($entry.differences.Count -gt 0) {
             $entry.result = 'drifted'

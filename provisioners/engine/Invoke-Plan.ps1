@@ -10,8 +10,8 @@ One progress line per resource goes to the standard output, one JSON object with
 Exit codes: 0 done, 1 a resource failed, 2 plan or scripts refused, 8 checks failed or seal without a good report.
 
 .PARAMETER Phase
-bootstrap, prepare, install, test, seal, or firstboot on a clone. On a node: join for command lines that kubeadm
-completes, node for every resource that holds for the node's life, whatever its phase.
+bootstrap, prepare, install, test, seal, or firstboot on a clone. On a node: node for every resource that holds for
+the node's life, whatever its phase.
 
 .PARAMETER Mode
 apply brings the resources of the phase into their state; test only compares; check stops when plan and scripts
@@ -40,7 +40,7 @@ C:\imagegen\engine\Invoke-Plan.ps1 -Phase install -Mode apply
 [CmdletBinding()]
 param(
     [Parameter(Mandatory)]
-    [ValidateSet('bootstrap', 'prepare', 'install', 'test', 'seal', 'firstboot', 'join', 'node')]
+    [ValidateSet('bootstrap', 'prepare', 'install', 'test', 'seal', 'firstboot', 'node')]
     [string] $Phase,
     [ValidateSet('apply', 'test', 'check')]
     [string] $Mode = 'apply',

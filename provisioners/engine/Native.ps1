@@ -77,20 +77,15 @@ function Start-Native {
 }
 
 # Runs a program within the time of the resource in hand. No accepted codes: the caller looks at the code.
-# What is to be done meanwhile is called again and again until the program has ended.
 function Invoke-Native {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [string] $Program, [string[]] $Arguments = @(), [string] $ArgumentLine = '',
-        [int[]] $Accept = @(0), [scriptblock] $Meanwhile, [string] $InputText = '', [hashtable] $Environment = @{})
+        [int[]] $Accept = @(0), [string] $InputText = '', [hashtable] $Environment = @{})
     if (-not $ArgumentLine) { $ArgumentLine = Join-Argument -Arguments $Arguments }
     $doing = "$Program was running"
     $with = @{ InputText = $InputText; Environment = $Environment }
     $native = Start-Native -Program $Program -ArgumentLine $ArgumentLine @with
     try {
-        while ($null -ne $Meanwhile -and -not $native.process.WaitForExit(200)) {
-            $null = Get-TimeLeft -Doing $doing
-            & $Meanwhile
-        }
         if (-not $native.process.WaitForExit((Get-TimeLeft -Doing $doing))) {
             throw "time limit of $($script:Current.seconds) s reached while $doing"
         }

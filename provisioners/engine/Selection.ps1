@@ -26,7 +26,6 @@ function Assert-Plan {
             if ($null -eq $declared) { throw "$($resource.name): no resource type '$($resource.type)'" }
             foreach ($name in $declared.Keys) { $known[$name] = $known[$name] -or $declared[$name] }
         }
-        if ($script:Completed.ContainsKey($resource.type)) { $known.argumentsFile = $false }
         $properties = ConvertTo-Splat -InputObject $resource.properties
         foreach ($name in $properties.Keys) {
             if (-not $known.ContainsKey($name)) {
@@ -66,17 +65,12 @@ function Test-NodeScope {
     $null -eq $scope -or $scope.Value -eq 'node'
 }
 
-# What a phase applies. Two are no part of a build: `join` is what kubeadm's files complete on a node, `node` is
-# everything that holds for its life.
+# What a phase applies. The phase `node` is no part of a build: it is everything that holds for a node's life.
 function Select-Resource {
     [CmdletBinding()]
     param([Parameter(Mandatory)] $Plan, [Parameter(Mandatory)] [string] $Phase)
     foreach ($resource in $Plan.resources) {
-        if ($Phase -eq 'join') {
-            if ($null -eq $resource.properties.PSObject.Properties['argumentsFile']) { continue }
-            Clear-Volatile -Resource $resource
-            $resource
-        } elseif ($Phase -eq 'node') {
+        if ($Phase -eq 'node') {
             if (Test-NodeScope -Resource $resource) { $resource }
         } elseif ($resource.phase -eq $Phase) {
             $resource

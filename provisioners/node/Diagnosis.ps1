@@ -44,7 +44,7 @@ function Select-NodeText {
         @{ file = "service-$name.json"; kind = 'service'; name = $name }
     }
     foreach ($name in 'guest-plan.json', 'node.conf', 'journal.jsonl', 'check-report.json', 'state/drift.json',
-        'state/join.log', 'state/node.log', 'state/errors.log', 'state/firstboot.log') {
+        'state/node.log', 'state/errors.log', 'state/firstboot.log') {
         $path = Join-Path -Path $script:Root -ChildPath $name
         if ([IO.File]::Exists($path)) { @{ file = "imagegen/$name"; kind = 'file'; name = $path } }
     }

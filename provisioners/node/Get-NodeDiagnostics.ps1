@@ -28,21 +28,7 @@ param(
     [string] $Platform
 )
 Set-StrictMode -Version 3.0
-$ErrorActionPreference = 'Stop'
-$ProgressPreference = 'SilentlyContinue'
-$root = Split-Path -Path $PSScriptRoot
-# Not as a default: 5.1 knows no $PSScriptRoot there when it is started with -File.
-if (-not $Platform) { $Platform = "$PSScriptRoot/../engine/Windows.ps1" }
-# Every script against its digest, before one of them is loaded. The engine tells why it refuses.
-$null = & "$PSScriptRoot/../engine/Invoke-Plan.ps1" -Phase 'node' -Mode 'check' -Platform $Platform
-if ($LASTEXITCODE -ne 0) { exit $LASTEXITCODE }
-. "$PSScriptRoot/../engine/Reason.ps1"
-$code = 1
-try {
-    Import-Module -Name "$PSScriptRoot/Node.psm1" -ArgumentList $Platform, $root -Force
+& "$PSScriptRoot/Start.ps1" -Name 'Get-NodeDiagnostics' -Platform $Platform -Body {
     Save-Diagnosis -Destination $Destination -Seconds $TimeoutSeconds
-    $code = 0
-} catch {
-    Write-Reason -Root $root -Source 'Get-NodeDiagnostics' -Message $_.Exception.Message
 }
-exit $code
+exit $LASTEXITCODE

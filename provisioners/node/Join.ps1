@@ -35,11 +35,9 @@ function Initialize-Join {
     $kept = Suspend-Recovery -Names 'kubelet'
     try { Stop-NodeService -Names 'kubelet' } finally { Restore-Recovery -Kept $kept }
     Start-Deadline -Name 'preparing the join' -Seconds $Seconds
-    foreach ($path in @(Get-WatchLog) + @($facts.joined) + @(Get-ArgumentPath -Facts $facts)) {
+    foreach ($path in @(Get-CompletionMark) + @($facts.joined) + @(Get-ArgumentPath -Facts $facts)) {
         if (Test-Path -LiteralPath $path -PathType Leaf) { Remove-Item -LiteralPath $path -Force }
     }
-    $null = Update-CommandLine
-    Initialize-StartNetwork -Facts $facts
     Start-NodeService -Names $facts.before
 }
 
@@ -52,141 +50,26 @@ function Get-ArgumentPath {
     }
 }
 
-# kubeadm writes the kubelet's arguments and starts it at once, but labels and taints count only when a node
-# registers: its command line must be complete by then. So the service is disabled while kubeadm works, of which it
-# warns, and is started here, for which it waits.
-function Disable-Kubelet {
-    [CmdletBinding()]
-    param()
-    Set-ServiceStart -Name 'kubelet' -StartType 'disabled'
-}
-
-# However a join ended: the kubelet can be started again. With time of its own, because the join's may be over.
-function Enable-Kubelet {
-    [CmdletBinding()]
-    param()
-    Start-Deadline -Name "the kubelet's start type" -Seconds 60
-    if ((Get-StartType -Name 'kubelet') -eq 'disabled') {
-        Set-ServiceStart -Name 'kubelet' -StartType 'manual'
-    }
-}
-
-# Starts the kubelet when its arguments stand; $true then. The one line end is the last thing that is written.
-function Start-JoiningKubelet {
-    [CmdletBinding()]
-    param([Parameter(Mandatory)] [hashtable] $Facts)
-    $path = "$($Facts.arguments)"
-    if (-not (Test-Path -LiteralPath $path -PathType Leaf)) { return $false }
-    if (-not (Read-NodeText -Path $path).EndsWith("`n")) { return $false }
-    $null = Update-CommandLine
-    Set-ServiceStart -Name 'kubelet' -StartType 'manual'
-    Start-NodeService -Names 'kubelet'
-    $true
-}
-
+# kubeadm starts the kubelet, which reads the arguments that kubeadm wrote.
 function Join-Cluster {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [string] $Configuration, [Parameter(Mandatory)] [int] $Seconds)
     $facts = Get-NodeFact
     Start-Deadline -Name 'the join' -Seconds $Seconds
     if (-not (Test-Path -LiteralPath $Configuration -PathType Leaf)) { throw "there is no $Configuration" }
-    $path = Resolve-NativePath -Path $Configuration
-    $kubelet = @{ started = $false }
-    try {
-        Disable-Kubelet
-        Invoke-Kubeadm -Facts $facts -Arguments @('join', '--config', $path) -Meanwhile {
-            if (-not $kubelet.started) { $kubelet.started = Start-JoiningKubelet -Facts $facts }
-        }
-    } finally {
-        Enable-Kubelet
+    $arguments = @('join', '--config', (Resolve-NativePath -Path $Configuration))
+    if ($facts.ContainsKey('refusedToSystem') -and (Test-SystemAccount)) {
+        $arguments += "--ignore-preflight-errors=$($facts.refusedToSystem -join ',')"
     }
+    Invoke-Kubeadm -Facts $facts -Arguments $arguments
 }
 
-# Why nobody started the kubelet of a join that others run.
-function Get-WatchLog {
-    [CmdletBinding()]
-    param()
-    Join-Path -Path $script:Root -ChildPath 'state/join.log'
-}
-
-# Whether the watch has begun within some seconds: the first thing that it does is to disable the kubelet.
-function Wait-Watch {
-    [CmdletBinding()]
-    param([Parameter(Mandatory)] [int] $Seconds)
-    $clock = [Diagnostics.Stopwatch]::StartNew()
-    while ((Get-StartType -Name 'kubelet') -ne 'disabled') {
-        if ($clock.Elapsed.TotalSeconds -ge $Seconds) { return $false }
-        Start-Sleep -Milliseconds 200
-    }
-    $true
-}
-
-# The task by which the watch starts where a security rule blocks processes that WMI makes.
-function Get-WatchTask {
-    [CmdletBinding()]
-    param()
-    'imagegen-watch'
-}
-
-function Remove-WatchTask {
-    [CmdletBinding()]
-    param()
-    if ($null -ne (Get-Task -Name (Get-WatchTask))) { Remove-Task -Name (Get-WatchTask) }
-}
-
-# Where others run kubeadm: does in a process of its own, until its time is over, what Join-Cluster does. Without
-# it, kubeadm must not begin.
-function Start-Watch {
-    [CmdletBinding()]
-    param([Parameter(Mandatory)] [int] $Seconds)
-    Start-Deadline -Name 'preparing the join' -Seconds $Seconds
-    $file = "$PSScriptRoot/Join-Node.ps1"
-    $arguments = @('-Stage', 'watch', '-TimeoutSeconds', "$Seconds")
-    $most = [Math]::Min(60, $Seconds)
-    try {
-        Start-Detached -Script $file -Arguments $arguments
-        if (Wait-Watch -Seconds $most) { return }
-        $why = "it has not begun within $most s"
-    } catch {
-        $why = $_.Exception.Message
-    }
-    Write-NodeLine -Text "the watch starts as a task, not through WMI: $why"
-    $words = @('-NoProfile', '-NonInteractive', '-ExecutionPolicy', (Get-ChildPolicy), '-File', $file)
-    $line = Join-Argument -Arguments ($words + $arguments)
-    $task = @{ Program = (Get-PowerShellPath); ArgumentLine = $line; Trigger = 'none'; Enabled = $true }
-    Set-Task -Name (Get-WatchTask) @task
-    Start-Task -Name (Get-WatchTask)
-    if (-not (Wait-Watch -Seconds $most)) { throw 'Join-Node.ps1 -Stage watch does not begin' }
-}
-
-function Watch-Join {
+# The kubelet has a certificate of the cluster, and says that it is well.
+function Wait-Node {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [int] $Seconds)
     $facts = Get-NodeFact
     Start-Deadline -Name 'the join' -Seconds $Seconds
-    try {
-        Disable-Kubelet
-        while (-not (Start-JoiningKubelet -Facts $facts)) {
-            $null = Get-TimeLeft -Doing "waiting for $($facts.arguments)"
-            Start-Sleep -Milliseconds 200
-        }
-    } catch {
-        Write-TextFile -Path (Get-WatchLog) -Content "$($_.Exception.Message)`n"
-        throw
-    } finally {
-        Enable-Kubelet
-    }
-}
-
-# The kubelet starts by itself from now on; it has a certificate of the cluster, and says that it is well.
-function Complete-Join {
-    [CmdletBinding()]
-    param([Parameter(Mandatory)] [int] $Seconds)
-    $facts = Get-NodeFact
-    Start-Deadline -Name 'the join' -Seconds $Seconds
-    # After an upgrade; after a join only where nobody watched, and then it runs with another line.
-    if (Update-CommandLine) { Stop-NodeService -Names 'kubelet' }
-    Set-ServiceStart -Name 'kubelet' -StartType 'auto'
     Start-NodeService -Names 'kubelet'
     $credential = "$($facts.conf)\kubelet.conf"
     while (-not (Test-Path -LiteralPath $credential -PathType Leaf)) {
@@ -198,8 +81,35 @@ function Complete-Join {
         Start-Sleep -Milliseconds 500
     }
     Write-NodeLine -Text 'the kubelet is registered and well'
-    Remove-WatchTask
-    Complete-Network -Facts $facts
-    Start-Flannel -Facts $facts
-    Start-Proxy -Facts $facts
+    Complete-Node -Seconds $Seconds
+}
+
+# While this file is there, the task that completes a node leaves it alone.
+function Get-CompletionMark {
+    [CmdletBinding()]
+    param()
+    Join-Path -Path $script:Root -ChildPath 'state/completed'
+}
+
+# Agents with access to the host do all of this, and the facts name nothing then.
+function Complete-Node {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [int] $Seconds)
+    $facts = Get-NodeFact
+    if (-not (Test-Path -LiteralPath "$($facts.conf)\kubelet.conf" -PathType Leaf)) { return }
+    # One at a time: the task's, and a person's or a join's.
+    $mutex = New-Object -TypeName Threading.Mutex -ArgumentList $false, 'Global\imagegen-complete'
+    if (-not $mutex.WaitOne(1000 * $Seconds)) { throw 'another process completes this node and does not end' }
+    try {
+        Start-Deadline -Name 'completing the node' -Seconds $Seconds
+        $mark = Get-CompletionMark
+        if (-not (Test-Path -LiteralPath $mark -PathType Leaf)) { Initialize-StartNetwork -Facts $facts }
+        Complete-Network -Facts $facts
+        Start-Flannel -Facts $facts
+        Start-Proxy -Facts $facts
+        Write-TextFile -Path $mark -Content "completed`n"
+    } finally {
+        $null = $mutex.ReleaseMutex()
+        $mutex.Dispose()
+    }
 }

@@ -53,10 +53,9 @@ function Protect-Text {
 # the folder that the process is in decides which one that is.
 function Invoke-Kubeadm {
     [CmdletBinding()]
-    param([Parameter(Mandatory)] [hashtable] $Facts, [Parameter(Mandatory)] [string[]] $Arguments,
-        [scriptblock] $Meanwhile)
+    param([Parameter(Mandatory)] [hashtable] $Facts, [Parameter(Mandatory)] [string[]] $Arguments)
     [IO.Directory]::SetCurrentDirectory((Resolve-NativePath -Path "$($Facts.conf)"))
-    $result = Invoke-Program -Program "$($Facts.kubeadm)" -Arguments $Arguments -Meanwhile $Meanwhile
+    $result = Invoke-Program -Program "$($Facts.kubeadm)" -Arguments $Arguments
     $text = (Protect-Text -Text $result.output).Trim()
     if ($result.exitCode -ne 0) { throw "kubeadm $($Arguments[0]) exited with $($result.exitCode): $text" }
     Write-NodeLine -Text "kubeadm $($Arguments[0]) is done"
@@ -99,14 +98,6 @@ function Get-Field {
     if ($null -ne $property) { $property.Value }
 }
 
-# Start type of a service, $null without the service.
-function Get-StartType {
-    [CmdletBinding()]
-    param([Parameter(Mandatory)] [string] $Name)
-    $config = Get-ServiceConfig -Name $Name
-    if ($null -ne $config) { $config.startType }
-}
-
 # Those of the services that this machine has, in the order in which they start.
 function Select-Service {
     [CmdletBinding()]
@@ -132,16 +123,7 @@ function Stop-NodeService {
     }
 }
 
-# Brings command lines to what was written for them, the kubelet's by kubeadm; $true when one was another.
-function Update-CommandLine {
-    [CmdletBinding()]
-    param()
-    $lines = @(& "$PSScriptRoot/../engine/Invoke-Plan.ps1" -Phase 'join' -Platform $Platform 6>&1)
-    if ($LASTEXITCODE -ne 0) { throw "command lines are not as planned: $($lines -join "`n")" }
-    ("$($lines[-1])" | ConvertFrom-Json).changed -gt 0
-}
-
-Export-ModuleMember -Function @('Assert-Replaceable', 'Complete-Join', 'Complete-Upgrade', 'Expand-Payload',
-    'Initialize-Join', 'Join-Cluster', 'Limit-NodeLog', 'Reset-Cluster', 'Restore-Network', 'Restore-Payload',
-    'Save-Diagnosis', 'Send-Alarm', 'Start-Node', 'Start-Watch', 'Stop-Node', 'Switch-Payload', 'Wait-Defender',
-    'Watch-Join')
+Export-ModuleMember -Function @('Assert-Replaceable', 'Complete-Node', 'Complete-Upgrade', 'Expand-Payload',
+    'Initialize-Join', 'Join-Cluster', 'Limit-NodeLog', 'Reset-Cluster', 'Restore-Network', 'Restore-Node',
+    'Save-Diagnosis', 'Send-Alarm', 'Stop-Node', 'Switch-Payload', 'Wait-Defender', 'Wait-Node',
+    'Write-NewerVersion')

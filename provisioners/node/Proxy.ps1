@@ -61,9 +61,12 @@ function Start-Proxy {
     $names = @(Select-Service -Names $Facts.after)
     if ($names.Count -gt 0 -and $Facts.ContainsKey('proxyArgument')) {
         $given = Resolve-Mark -Facts $Facts -Text ($Facts.proxyArgument -join ' ') -From 'kube-proxy''s arguments'
-        Write-TextFile -Path "$($Facts.proxyFlags)" -Content "KUBE_PROXY_ARGS=`"$given`"`n"
-        if (Update-CommandLine) { Stop-NodeService -Names $names }
+        $line = "KUBE_PROXY_ARGS=`"$given`"`n"
+        $path = "$($Facts.proxyFlags)"
+        if (-not (Test-Path -LiteralPath $path) -or (Read-NodeText -Path $path) -cne $line) {
+            Write-TextFile -Path $path -Content $line
+            Stop-NodeService -Names $names
+        }
     }
-    foreach ($name in $names) { Set-ServiceStart -Name $name -StartType 'auto' }
     Start-NodeService -Names $names
 }

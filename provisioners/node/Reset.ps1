@@ -67,7 +67,6 @@ function Reset-Cluster {
     $kept = Suspend-Recovery -Names (@($facts.after) + @('kubelet'))
     try {
         Stop-NodeService -Names $facts.after
-        Set-ServiceStart -Name 'kubelet' -StartType 'manual'
         Stop-NodeService -Names 'kubelet'
         Start-NodeService -Names $facts.runtime
         # Containers are removed through the runtime.
@@ -75,7 +74,7 @@ function Reset-Cluster {
         Stop-Flannel -Facts $facts
         Clear-HostNetwork
         foreach ($path in $facts.empty) { Clear-Folder -Path $path }
-        foreach ($path in @($facts.joined) + @(Get-ArgumentPath -Facts $facts)) {
+        foreach ($path in @(Get-CompletionMark) + @($facts.joined) + @(Get-ArgumentPath -Facts $facts)) {
             if (Test-Path -LiteralPath $path) { Remove-Item -LiteralPath $path -Force }
         }
     } finally {

@@ -4,7 +4,8 @@ Tells whether this machine still is as it was planned.
 
 .DESCRIPTION
 Compares every resource of scope node with the machine and changes nothing. Properties that others change on a node
-are not compared, such as the kubelet's start type or the rights of folders that it sets itself.
+are not compared, such as the rights of folders that the kubelet sets itself. Where the machine differs, it also
+says whether the kubelet is newer than the plan, which Upgrade-Node.ps1 adopts.
 Exit codes: 0 no drift, 2 plan or scripts refused, 8 drift.
 
 .PARAMETER Format
@@ -33,7 +34,12 @@ if ([IO.File]::Exists($report)) { [IO.File]::Delete($report) }
 $arguments = @{ Phase = 'node'; Mode = 'test'; Report = $report; Platform = $Platform }
 if ($Format -eq 'text') {
     & "$PSScriptRoot/../engine/Invoke-Plan.ps1" @arguments
-    exit $LASTEXITCODE
+    $code = $LASTEXITCODE
+    if ($code -eq 8) {
+        Import-Module -Name "$PSScriptRoot/Node.psm1" -ArgumentList $Platform, $root -Force
+        Write-NewerVersion -Seconds 60
+    }
+    exit $code
 }
 $null = & "$PSScriptRoot/../engine/Invoke-Plan.ps1" @arguments 6>&1
 $code = $LASTEXITCODE

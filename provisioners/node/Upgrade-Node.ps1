@@ -41,60 +41,33 @@ param(
     [string] $Platform
 )
 Set-StrictMode -Version 3.0
-$ErrorActionPreference = 'Stop'
-$ProgressPreference = 'SilentlyContinue'
-$root = Split-Path -Path $PSScriptRoot
-# Not as a default: 5.1 knows no $PSScriptRoot there when it is started with -File.
-if (-not $Platform) { $Platform = "$PSScriptRoot/../engine/Windows.ps1" }
-# Every script against its digest, before one of them is loaded. The engine tells why it refuses.
-$null = & "$PSScriptRoot/../engine/Invoke-Plan.ps1" -Phase 'node' -Mode 'check' -Platform $Platform
-if ($LASTEXITCODE -ne 0) { exit $LASTEXITCODE }
-. "$PSScriptRoot/../engine/Reason.ps1"
-
-# The plan that was in use, and a node that runs with it.
-function Restore-Node {
-    [CmdletBinding()]
-    param([Parameter(Mandatory)] [bool] $Switched)
-    if ($Switched) { Restore-Payload }
-    $null = & "$PSScriptRoot/../engine/Invoke-Plan.ps1" -Phase 'node' -Platform $Platform 6>&1
-    if ($LASTEXITCODE -ne 0) { throw 'the plan that was in use could not be applied again' }
-    Import-Module -Name "$PSScriptRoot/Node.psm1" -ArgumentList $Platform, $root -Force
-    Start-Node -Seconds $TimeoutSeconds
-}
-
-$code = 1
-$stopped = $false
-$switched = [bool]$Continue
-try {
-    Import-Module -Name "$PSScriptRoot/Node.psm1" -ArgumentList $Platform, $root -Force
+& "$PSScriptRoot/Start.ps1" -Name 'Upgrade-Node' -Platform $Platform -Body {
+    param($run)
     if (-not $Continue) { Expand-Payload -Payload $Payload -Sha256 $Sha256 }
-    $stopped = $true
-    Stop-Node -Seconds $TimeoutSeconds
-    if (-not $Continue) {
-        Assert-Replaceable
-        $switched = $true
-        Switch-Payload
-    }
-    $lines = @(& "$PSScriptRoot/../engine/Invoke-Plan.ps1" -Phase 'node' -Platform $Platform 6>&1)
-    $lines
-    if ($LASTEXITCODE -ne 0) { throw 'the new plan could not be applied' }
-    if (("$($lines[-1])" | ConvertFrom-Json).restart) {
-        $code = 3010
-        throw 'a restart is due: after it, run Upgrade-Node.ps1 -Continue'
-    }
-    # The scripts of the new version go on.
-    Import-Module -Name "$PSScriptRoot/Node.psm1" -ArgumentList $Platform, $root -Force
-    Complete-Upgrade -Seconds $TimeoutSeconds
-    $code = 0
-} catch {
-    Write-Reason -Root $root -Source 'Upgrade-Node' -Message $_.Exception.Message
-    if ($code -eq 1 -and $stopped) {
-        try {
-            Restore-Node -Switched $switched
-            Write-Reason -Root $root -Source 'Upgrade-Node' -Message 'the plan that was in use is back'
-        } catch {
-            Write-Reason -Root $root -Source 'Upgrade-Node' -Message "not restored: $($_.Exception.Message)"
+    $switched = [bool]$Continue
+    try {
+        Stop-Node -Seconds $TimeoutSeconds
+        if (-not $Continue) {
+            Assert-Replaceable
+            $switched = $true
+            Switch-Payload
         }
+        $lines = @(& "$PSScriptRoot/../engine/Invoke-Plan.ps1" -Phase 'node' -Platform $run.platform 6>&1)
+        $lines
+        if ($LASTEXITCODE -ne 0) { throw 'the new plan could not be applied' }
+        if (("$($lines[-1])" | ConvertFrom-Json).restart) {
+            $run.code = 3010
+            throw 'a restart is due: after it, run Upgrade-Node.ps1 -Continue'
+        }
+        # The scripts of the new version go on.
+        Import-Module -Name "$PSScriptRoot/Node.psm1" -ArgumentList $run.platform, $run.root -Force
+        Complete-Upgrade -Seconds $TimeoutSeconds
+    } catch {
+        if ($run.code -eq 1) {
+            $said = Restore-Node -Run $run -Switched $switched -Seconds $TimeoutSeconds
+            Write-Reason -Root $run.root -Source 'Upgrade-Node' -Message "$said"
+        }
+        throw
     }
 }
-exit $code
+exit $LASTEXITCODE

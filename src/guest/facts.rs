@@ -7,13 +7,14 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-use crate::base::choice::{Delivery, Runtime};
+use crate::base::choice::{Delivery, HostAccess, Runtime};
 use crate::base::value::PinAlgorithm;
 use crate::base::value::VolumePlugin;
 use crate::base::version::Version;
 use crate::embedded::Tree;
 use crate::model::definition::{Network, Proxy};
-use crate::model::kubernetes::FlagTable;
+use crate::model::kubernetes::{FlagTable, ProgramTable};
+use crate::model::line::Minor;
 use crate::model::overrides::resolve_mirror;
 use crate::model::plan::{Plan, PlannedArtifact, PlannedGroup};
 use crate::model::pod_network::PodNetwork;
@@ -35,6 +36,7 @@ pub fn collect_facts(
     plan: &Plan,
     situation: &Conditions,
     flags: &FlagTable,
+    programs: &ProgramTable<'_>,
     paths: Value,
     sddl: Value,
     failing: &[KbId],
@@ -54,6 +56,8 @@ pub fn collect_facts(
             "version": plan.kubernetes,
             "minor": plan.line.minor,
             "kubeadmApi": plan.line.kubeadm_api.last(),
+            // Asks for the groups of the user, which SYSTEM has not: kubernetes/kubernetes#108140, mended by #124665.
+            "refusedToSystem": if plan.kubernetes < Version::from_literal("1.31.0") { json!(["IsPrivilegedUser"]) } else { json!([]) },
         }),
     );
     fact(
@@ -64,7 +68,7 @@ pub fn collect_facts(
     fact("hostAccess", json!(plan.host_access));
     fact("delivery", json!(plan.delivery));
     fact("pause", json!(plan.pause));
-    fact("paths", paths);
+    fact("paths", paths.clone());
     fact("sddl", sddl);
     fact("components", collect_components(situation));
     fact(
@@ -84,6 +88,7 @@ pub fn collect_facts(
     fact("mirrors", collect_mirrors(plan));
     fact("features", json!(situation.features));
     fact("scripts", collect_scripts(plan.governance.signing.as_ref()));
+    fact("launchers", collect_launchers(plan, programs, &paths));
     let log_runner = plan.kubernetes >= Version::from_literal("1.26.0");
     fact(
         "kubelet",
@@ -103,6 +108,52 @@ pub fn collect_facts(
         facts[name]["arguments"] = list;
     }
     Ok(facts)
+}
+
+/// The services that a batch file starts with the arguments of a file: the path without which it ends quietly, the
+/// file and its variable, the flags that later versions removed, and whether the program writes its log itself.
+fn collect_launchers(plan: &Plan, programs: &ProgramTable<'_>, paths: &Value) -> Value {
+    let logs_itself = plan.kubernetes < Version::from_literal("1.26.0");
+    let mut launchers = vec![json!({
+        "name": "kubelet",
+        "ready": join_path(paths, "kubelet", "config.yaml"),
+        "file": join_path(paths, "kubelet", "kubeadm-flags.env"),
+        "variable": "KUBELET_KUBEADM_ARGS",
+        "removed": list_removed_flags(programs, "kubelet"),
+        "logsItself": logs_itself,
+    })];
+    if plan.host_access == HostAccess::Services {
+        let file = join_path(paths, "kubeProxy", "kube-proxy-flags.env");
+        launchers.push(json!({
+            "name": "kube-proxy",
+            "ready": file,
+            "file": file,
+            "variable": "KUBE_PROXY_ARGS",
+            "removed": list_removed_flags(programs, "kube-proxy"),
+            "logsItself": logs_itself,
+        }));
+    }
+    json!(launchers)
+}
+
+fn join_path(paths: &Value, folder: &str, file: &str) -> String {
+    let folder = paths.get(folder).and_then(Value::as_str);
+    format!(r"{}\{file}", folder.unwrap_or_default())
+}
+
+/// The flags that lines after a surveyed one removed, by the number of the last line that has them.
+fn list_removed_flags(programs: &ProgramTable<'_>, program: &str) -> Value {
+    let mut removed: BTreeMap<Minor, Vec<String>> = BTreeMap::new();
+    for range in programs.flags.get(program).into_iter().flatten() {
+        let Some(until) = range.until else { continue };
+        let flags = range.names.iter().map(|name| format!("--{}", name.0));
+        removed.entry(until).or_default().extend(flags);
+    }
+    let groups = removed.into_iter().map(|(minor, flags)| {
+        let number = minor.to_string().split('.').nth(1).map(str::to_owned);
+        json!({ "minor": number, "flags": flags.join(" ") })
+    });
+    groups.collect()
 }
 
 /// The pod network: its name, and what the join does for it.

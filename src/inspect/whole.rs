@@ -237,7 +237,8 @@ fn render_again(
     let scripts = GuestScripts::check(provisioners, &policy, trees)?;
     let plan = build.restore(scripts.sign_plan(plan));
     let provisioners = scripts.provisioners;
-    let guest = render_guest(&plan, &trees.catalog.load_flags()?, &provisioners)?;
+    let (flags, programs) = (trees.catalog.load_flags()?, trees.catalog.load_programs()?);
+    let guest = render_guest(&plan, &flags, &programs, &provisioners)?;
     let archive = render::archive_names(&plan).to_vec();
     Ok((
         render::render_workspace(&plan, lock, &guest, &trees.packer, &provisioners)?,

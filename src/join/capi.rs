@@ -1,4 +1,4 @@
-//! A template of Cluster API's kubeadm provider: the image's own commands stand around its `kubeadm join`.
+//! A template of Cluster API's kubeadm provider, without a command of the image: its `kubeadm join` is enough.
 //! Endpoint, CA, token and name of each machine are Cluster API's.
 
 use serde_json::json;
@@ -9,12 +9,6 @@ use crate::diagnostic::Finding;
 use super::check::Node;
 use super::userdata::Places;
 use super::{JoinInput, Secrets, config, yaml};
-
-/// Where Cluster API's user-data puts kubeadm's configuration.
-const CONFIGURATION: &str = r"C:\run\kubeadm\kubeadm-join-config.yaml";
-
-const REMARK: &str = "# Where Cluster API puts its configuration on Windows is not verified: compare with the\n\
-    # user-data of one of your machines, and correct `-Configuration`.\n";
 
 /// What Cluster API would overwrite.
 pub(super) fn check_sources(input: &JoinInput, secrets: &Secrets) -> Result<(), Finding> {
@@ -52,20 +46,11 @@ pub(super) fn template(
     access: HostAccess,
     places: &Places,
 ) -> String {
-    let policy = if places.signed { "AllSigned" } else { "Bypass" };
-    let command = |stage: &str| {
-        let script = &places.script;
-        format!(
-            "powershell.exe -NoProfile -NonInteractive -ExecutionPolicy {policy} -File {script} -Stage {stage}"
-        )
-    };
     let mut spec = json!({
-        "preKubeadmCommands": [command("before")],
-        "postKubeadmCommands": [format!("{} -Configuration {CONFIGURATION}", command("after"))],
         "joinConfiguration": { "nodeRegistration": config::build_registration(node, arguments, runtime, false) },
     });
     if access == HostAccess::Services {
-        // The service starts where it finds its credentials.
+        // The image completes the service once its credentials are there.
         let secret = json!({ "name": "windows-kube-proxy", "key": "kubeconfig.conf" });
         spec["files"] = json!([{ "path": places.proxy, "contentFrom": { "secret": secret } }]);
     }
@@ -75,5 +60,5 @@ pub(super) fn template(
         "metadata": { "name": "windows" },
         "spec": { "template": { "spec": spec } },
     });
-    format!("{REMARK}{}", yaml::format_document(&document))
+    yaml::format_document(&document)
 }

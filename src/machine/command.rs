@@ -1,33 +1,52 @@
-//! The program that a service runs, directly or through a launcher, and the paths in its arguments.
+//! The program that a service runs, directly or through launchers, and the paths in its arguments.
 
 use crate::windows::paths;
 use crate::windows::resource::ServiceSettings;
 
 /// A program with its arguments.
 pub(super) struct CommandLine<'a> {
+    /// Each starts the next; the last one starts the program.
+    pub launchers: Vec<&'a str>,
     pub program: &'a str,
     pub arguments: &'a [String],
 }
 
 impl<'a> CommandLine<'a> {
-    /// The service's own program. If it is a launcher, such as `kube-log-runner`, its first argument after options
-    /// `-NAME=VALUE` is the program. A service that is only tuned has none.
+    /// The service's own program, or the one that its launchers start. The first argument of a launcher, after
+    /// options `-NAME=VALUE` and switches `/x`, is a program: `cmd.exe /c x.cmd`, `kube-log-runner --log-file=x y.exe`.
+    /// A service that is only tuned has no program.
     pub(super) fn from_service(service: &'a ServiceSettings) -> Option<Self> {
-        let program = service.program.as_deref()?;
-        let arguments = &service.arguments;
-        let is_option = |argument: &&String| argument.starts_with('-') && argument.contains('=');
-        let options = arguments.iter().take_while(is_option).count();
-        let launched = arguments
-            .get(options)
-            .filter(|argument| is_program(argument))
-            .map(|_| options);
-        Some(match launched {
-            Some(at) => Self {
-                program: &arguments[at],
-                arguments: &arguments[at + 1..],
-            },
-            None => Self { program, arguments },
-        })
+        let mut command = Self {
+            launchers: Vec::new(),
+            program: service.program.as_deref()?,
+            arguments: &service.arguments,
+        };
+        while let Some(launched) = command.find_launched() {
+            command.launchers.push(command.program);
+            command.program = &command.arguments[launched];
+            command.arguments = &command.arguments[launched + 1..];
+        }
+        Some(command)
+    }
+
+    /// The place of the program among the arguments of a launcher.
+    fn find_launched(&self) -> Option<usize> {
+        let arguments = self.arguments.iter();
+        let options = arguments.take_while(|word| is_option(word)).count();
+        let word = self.arguments.get(options)?;
+        is_program(word).then_some(options)
+    }
+
+    /// The launchers, then the program.
+    pub(super) fn programs(&self) -> impl Iterator<Item = &'a str> {
+        let launchers = self.launchers.clone().into_iter();
+        launchers.chain([self.program])
+    }
+
+    /// The batch file that starts the program.
+    pub(super) fn script(&self) -> Option<&'a str> {
+        let is_script = |path: &str| path.to_lowercase().ends_with(".cmd");
+        self.programs().find(|path| is_script(path))
     }
 
     pub(super) fn program_stem(&self) -> String {
@@ -60,7 +79,13 @@ impl<'a> CommandLine<'a> {
 }
 
 fn is_program(argument: &str) -> bool {
-    !argument.starts_with('-') && argument.to_lowercase().ends_with(".exe")
+    let name = argument.to_lowercase();
+    !argument.starts_with('-') && (name.ends_with(".exe") || name.ends_with(".cmd"))
+}
+
+fn is_option(argument: &str) -> bool {
+    let is_switch = argument.len() == 2 && argument.starts_with('/');
+    is_switch || (argument.starts_with('-') && argument.contains('='))
 }
 
 fn flag_name(word: &str) -> Option<&str> {
@@ -69,9 +94,10 @@ fn flag_name(word: &str) -> Option<&str> {
 }
 
 /// The absolute paths among a service's arguments, with the flag each belongs to.
-/// The program that a launcher starts is not among them; the file with more arguments is.
+/// The programs that launchers start are not among them.
 pub(super) fn list_argument_paths(service: &ServiceSettings) -> Vec<(&str, &str)> {
-    let program = CommandLine::from_service(service).map(|command| command.program);
+    let command = CommandLine::from_service(service);
+    let programs: Vec<&str> = command.iter().flat_map(CommandLine::programs).collect();
     let mut named = Vec::new();
     let mut flag = "";
     for argument in &service.arguments {
@@ -79,18 +105,12 @@ pub(super) fn list_argument_paths(service: &ServiceSettings) -> Vec<(&str, &str)
             Some((name, value)) if name.starts_with('-') => (name, value),
             _ => (flag, argument.as_str()),
         };
-        if paths::is_absolute(value) && program != Some(value) {
+        if paths::is_absolute(value) && !programs.contains(&value) {
             named.push((name, value));
         }
         let opens = argument.starts_with('-') && !argument.contains('=');
         flag = if opens { argument } else { "" };
     }
-    named.extend(
-        service
-            .arguments_file
-            .iter()
-            .map(|file| ("argumentsFile", file.path.as_str())),
-    );
     named
 }
 
@@ -130,6 +150,33 @@ mod tests {
         assert_eq!(
             list_argument_paths(&service),
             [("--log-file", r"C:\log\k.log")]
+        );
+    }
+
+    #[test]
+    fn finds_the_program_behind_two_launchers() {
+        let service = service(
+            r"C:\Windows\System32\cmd.exe",
+            &[
+                "/d",
+                "/c",
+                r"C:\k\start-kubelet.cmd",
+                r"C:\k\kube-log-runner.exe",
+                r"--log-file=C:\log\k.log",
+                r"C:\k\kubelet.exe",
+                r"--config=C:\config.yaml",
+            ],
+        );
+        let command = CommandLine::from_service(&service).expect("a command");
+        assert_eq!(command.program_stem(), "kubelet");
+        assert_eq!(command.script(), Some(r"C:\k\start-kubelet.cmd"));
+        assert_eq!(command.programs().count(), 4);
+        assert_eq!(
+            list_argument_paths(&service),
+            [
+                ("--log-file", r"C:\log\k.log"),
+                ("--config", r"C:\config.yaml")
+            ]
         );
     }
 

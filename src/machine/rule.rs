@@ -7,6 +7,7 @@ words!(
     Rule {
         AnswerFileMissing = "answer-file-missing",
         BuildLeftover = "build-leftover",
+        CommandCharacter = "command-character",
         CredentialProvider = "credential-provider",
         CriEndpoint = "cri-endpoint",
         DependencyCycle = "dependency-cycle",
@@ -27,7 +28,6 @@ words!(
         PortWithoutRule = "port-without-rule",
         PropertyMissing = "property-missing",
         ProxyWithoutNetwork = "proxy-without-network",
-        RegistryKind = "registry-kind",
         SddlInvalid = "sddl-invalid",
         ServiceProgramLater = "service-program-later",
         ServiceProgramMissing = "service-program-missing",

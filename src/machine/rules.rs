@@ -32,7 +32,7 @@ pub(super) struct Context<'a> {
 
 type Check = fn(&Context<'_>, &mut Problems<'_>);
 
-const CHECKS: [Check; 29] = [
+const CHECKS: [Check; 28] = [
     conflicts::check_resource_names,
     conflicts::check_claims,
     conflicts::check_removals,
@@ -45,10 +45,9 @@ const CHECKS: [Check; 29] = [
     files::check_tools,
     flags::check_flags,
     flags::check_flag_paths,
-    flags::check_argument_files,
     flags::check_cri_endpoint,
     forms::check_descriptors,
-    forms::check_registry,
+    forms::check_command_characters,
     forms::check_service_programs,
     leftovers::check_build_scope,
     leftovers::check_build_access,

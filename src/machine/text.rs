@@ -9,8 +9,8 @@ use std::fmt::Display;
 use crate::windows::command_line;
 use crate::windows::paths;
 use crate::windows::resource::{
-    ArgumentsFile, Assertion, ContainerImage, DefenderExclusion, Directory, DirectoryState,
-    EnsureUser, EnvironmentVariable, FirewallRule, LocalUser, Msi, PathEntry, PinnedUrl, PortRange,
+    Assertion, ContainerImage, DefenderExclusion, Directory, DirectoryState, EnsureUser,
+    EnvironmentVariable, FirewallRule, LocalUser, Msi, PathEntry, PinnedUrl, PortRange,
     RegistryValue, ResourceKind, Section, Service, ServiceSettings, Symlink, Sysprep, UNPINNED,
     WindowsFeature, WinrmListener, WinrmSetting,
 };
@@ -166,7 +166,6 @@ impl Listing {
                     listing
                         .write_wrapped(2, &command_line::quote_words(program, &settings.arguments));
                 }
-                listing.write_later_arguments(2, settings.arguments_file.as_ref());
                 if let Some(name) = &settings.display_name {
                     listing.write_line(2, &format!("display name: {name}"));
                 }
@@ -182,18 +181,6 @@ impl Listing {
                 listing.write_origin(service.origin);
             },
         );
-    }
-
-    fn write_later_arguments(&mut self, depth: usize, file: Option<&ArgumentsFile>) {
-        if let Some(file) = file {
-            self.write_line(
-                depth,
-                &format!(
-                    "followed by {} of {}, when that file exists",
-                    file.variable, file.path
-                ),
-            );
-        }
     }
 
     fn write_failure_actions(&mut self, service: &ServiceSettings) {
@@ -305,7 +292,6 @@ impl Listing {
                     format_data(&value.settings.data)
                 ),
             );
-            self.write_later_arguments(3, value.settings.arguments_file.as_ref());
         }
     }
 

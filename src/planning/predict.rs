@@ -29,11 +29,9 @@ fn list_package_services(plan: &Plan, catalog: &Catalog) -> Result<Vec<PackageSe
 /// # Errors
 /// A step is wrong, or the predicted machine does not work.
 pub fn predict_machine(plan: &Plan, trees: &Trees) -> Result<(Guest, Prediction)> {
-    let guest = render_guest(plan, &trees.catalog.load_flags()?, &trees.provisioners)?;
-    let programs = trees
-        .catalog
-        .load_programs()?
-        .list_programs(plan.line.minor);
+    let (flags, table) = (trees.catalog.load_flags()?, trees.catalog.load_programs()?);
+    let guest = render_guest(plan, &flags, &table, &trees.provisioners)?;
+    let programs = table.list_programs(plan.line.minor);
     let image = plan.target.image();
     let platform = image
         .map(|image| image.platform.clone())

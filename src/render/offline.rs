@@ -21,9 +21,6 @@ pub(super) fn format_policies(plan: &GuestPlan) -> BTreeMap<String, String> {
         let Some((hive, key)) = place_policy(value) else {
             continue;
         };
-        if content.arguments_file.is_some() {
-            continue;
-        }
         // Who merges the file makes no key without its parents.
         for (end, _) in key.match_indices('\\') {
             keys.entry((hive, key[..end].to_owned())).or_default();
@@ -112,10 +109,7 @@ mod tests {
         RegistryValue {
             key: key.parse::<RegistryKey>().expect("a key"),
             value_name: name.to_owned(),
-            desired: Desired::Present(RegistryContent {
-                data,
-                arguments_file: None,
-            }),
+            desired: Desired::Present(RegistryContent { data }),
         }
     }
 
@@ -160,10 +154,7 @@ mod tests {
                 "hex(7):61,00,00,00,00,00",
             ),
         ] {
-            let content = RegistryContent {
-                data,
-                arguments_file: None,
-            };
+            let content = RegistryContent { data };
             assert_eq!(
                 format_value(r#"a"\b"#, &content),
                 format!("\"a\\\"\\\\b\"={text}\n")

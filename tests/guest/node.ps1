@@ -30,60 +30,11 @@ function New-NodeWorld {
 }
 
 function Assert-Kubelet {
-    param([string] $Name, [string] $StartType, [string] $State, [string] $Arguments)
+    param([string] $Name, [string] $State)
     $kubelet = Get-ServiceConfig -Name 'kubelet'
     $found = "$($kubelet.startType) $($kubelet.state) $($kubelet.commandLine)"
-    $wanted = "$StartType $State C:\k\kubelet.exe --windows-service$Arguments"
+    $wanted = "auto $State C:\k\kubelet.exe --windows-service"
     Assert-That -Name "${Name}: the kubelet is $wanted" -Holds ($found -ceq $wanted) -Detail $found
-}
-
-# Cluster API runs kubeadm itself. The process of its own that watches is one of the test's here.
-function Test-WatchedJoin {
-    param([string] $World, [string] $Flags)
-    # The kubelet of a join that failed: it is stopped, and nothing starts it while kubeadm works.
-    Set-ServiceConfig -Name 'kubelet' -Change @{ state = 'running' }
-    $run = Invoke-NodeScript -World $World -Name 'Join-Node' -With @{ Stage = 'before'; TimeoutSeconds = 30 }
-    Assert-Run -Name 'the stage before' -Run $run -Code 0
-    $due = Get-Simulation -Area 'recoveries' -Name 'kubelet'
-    Assert-That -Name 'no recovery of the kubelet is due' -Holds ($null -eq $due) -Detail $due
-    $told = Get-Simulation -Area 'os' -Name 'detached'
-    $wanted = 'Join-Node.ps1 -Stage watch -TimeoutSeconds 30'
-    Assert-That -Name 'somebody watches' -Holds ($told -ceq $wanted) -Detail $told
-    Assert-Kubelet -Name 'while kubeadm works' -StartType 'disabled' -State 'stopped' -Arguments ''
-
-    [IO.File]::WriteAllText($Flags, 'KUBELET_KUBEADM_ARGS="--half')
-    $run = Invoke-NodeScript -World $World -Name 'Join-Node' -With @{ Stage = 'watch'; TimeoutSeconds = 1 }
-    Assert-Run -Name 'half a line is not taken' -Run $run -Code 1
-    Assert-Kubelet -Name 'after a watch in vain' -StartType 'manual' -State 'stopped' -Arguments ''
-    $told = [IO.File]::ReadAllText("$World/C/imagegen/state/join.log")
-    Assert-That -Name 'a watch in vain is told' -Holds $told.Contains('time limit of 1 s') -Detail $told
-
-    [IO.File]::WriteAllText($Flags, "KUBELET_KUBEADM_ARGS=`"--whole`"`n")
-    $run = Invoke-NodeScript -World $World -Name 'Join-Node' -With @{ Stage = 'watch'; TimeoutSeconds = 30 }
-    Assert-Run -Name 'the watch' -Run $run -Code 0
-    Assert-Kubelet -Name 'after the watch' -StartType 'manual' -State 'running' -Arguments ' --whole'
-    [IO.File]::WriteAllText("$World/C/etc/kubernetes/kubelet.conf", 'x')
-    $run = Invoke-NodeScript -World $World -Name 'Join-Node' -With @{ Stage = 'after' }
-    Assert-Run -Name 'the stage after' -Run $run -Code 0
-    Assert-Kubelet -Name 'after the stage after' -StartType 'auto' -State 'running' -Arguments ' --whole'
-    Assert-Run -Name 'a reset again' -Run (Invoke-NodeScript -World $World -Name 'Reset-Node') -Code 0
-
-    # A security rule that blocks processes of WMI: a task is the second way.
-    Set-Simulation -Area 'fails' -Name 'Start-Detached' -Value 'yes'
-    $run = Invoke-NodeScript -World $World -Name 'Join-Node' -With @{ Stage = 'before'; TimeoutSeconds = 30 }
-    Set-Simulation -Area 'fails' -Name 'Start-Detached' -Value $null
-    Assert-Run -Name 'the stage before without WMI' -Run $run -Code 0 -Text 'simulated failure of Start-Detached'
-    $task = Get-Task -Name 'imagegen-watch'
-    $holds = $null -ne $task -and $task.argumentLine.EndsWith('-Stage watch -TimeoutSeconds 30')
-    Assert-That -Name 'a task watches' -Holds $holds -Detail $task
-    [IO.File]::WriteAllText($Flags, "KUBELET_KUBEADM_ARGS=`"--whole`"`n")
-    $run = Invoke-NodeScript -World $World -Name 'Join-Node' -With @{ Stage = 'watch'; TimeoutSeconds = 30 }
-    Assert-Run -Name 'the watch of the task' -Run $run -Code 0
-    [IO.File]::WriteAllText("$World/C/etc/kubernetes/kubelet.conf", 'x')
-    $run = Invoke-NodeScript -World $World -Name 'Join-Node' -With @{ Stage = 'after' }
-    Assert-Run -Name 'the stage after the task' -Run $run -Code 0
-    Assert-That -Name 'the task of the watch is gone' -Holds ($null -eq (Get-Task -Name 'imagegen-watch'))
-    Assert-Run -Name 'one more reset' -Run (Invoke-NodeScript -World $World -Name 'Reset-Node') -Code 0
 }
 
 # Agents that reach the host through wins start in the network nat, whose addresses Windows chooses.
@@ -96,7 +47,8 @@ function Test-StartNetwork {
     Write-TextFile -Path 'C:\k\cni\0-containerd-nat.json' -Content '{"a":"@NAT_NETWORK@","b":"@NAT_GATEWAY@"}'
     # What Test-Node compares is made before, as an image has it.
     Assert-Run -Name 'a node with nat' -Run (Invoke-Engine -World $world -Phase 'node') -Code 0
-    $run = Invoke-NodeScript -World $world -Name 'Join-Node' -With @{ Stage = 'before'; TimeoutSeconds = 30 }
+    [IO.File]::WriteAllText("$world/C/etc/kubernetes/kubelet.conf", 'x')
+    $run = Invoke-NodeScript -World $world -Name 'Complete-Node' -With @{ TimeoutSeconds = 30 }
     Assert-Run -Name 'the network that agents start in' -Run $run -Code 0 -Text 'start in the network nat'
     $found = [IO.File]::ReadAllText("$world/C/etc/cni/net.d/0-containerd-nat.json")
     $holds = $found -ceq '{"a":"172.20.0.0/20","b":"172.20.0.1"}'
@@ -149,15 +101,15 @@ function Test-NodeLife {
     $flags = "$world/C/var/lib/kubelet/kubeadm-flags.env"
     $null = [IO.Directory]::CreateDirectory("$world/C/var/lib/kubelet")
     [IO.File]::WriteAllText($flags, "KUBELET_KUBEADM_ARGS=`"--old`"`n")
-    Assert-Run -Name 'a line that lacks arguments' -Run (Invoke-NodeScript -World $world -Name 'Test-Node') -Code 8
-    Assert-Run -Name 'arguments are added' -Run (Invoke-Engine -World $world -Phase 'join') -Code 0
+    $run = Invoke-NodeScript -World $world -Name 'Test-Node'
+    Assert-Run -Name 'arguments that kubeadm wrote are no drift' -Run $run -Code 0
     [IO.File]::WriteAllText("$conf/join-config.yaml", $secret)
     Assert-Run -Name 'a join that fails' -Run (Invoke-NodeScript -World $world -Name 'Join-Node') -Code 1
     $told = [IO.File]::ReadAllText("$world/C/imagegen/state/errors.log")
-    Assert-That -Name 'a join that failed says why' -Holds $told.Contains('Join-Node -Stage all: ') -Detail $told
+    Assert-That -Name 'a join that failed says why' -Holds $told.Contains('Join-Node: ') -Detail $told
     $told = Get-Simulation -Area 'os' -Name 'event'
     Assert-That -Name 'and says it in the event log' -Holds ($null -ne $told) -Detail $told
-    Assert-Kubelet -Name 'a join that failed' -StartType 'manual' -State 'stopped' -Arguments ''
+    Assert-Kubelet -Name 'a join that failed' -State 'stopped'
     # What a failed kubeadm leaves: its preflight refuses the file and the port of a kubelet that runs.
     $null = [IO.Directory]::CreateDirectory("$conf/pki")
     [IO.File]::WriteAllText("$conf/pki/ca.crt", 'old')
@@ -178,10 +130,7 @@ function Test-NodeLife {
     Assert-That -Name 'no secret is told' -Holds (-not $run.text.Contains('0123456789abcdef')) -Detail $run.text
     $there = [IO.File]::Exists("$conf/join-config.yaml")
     Assert-That -Name 'the secret is gone after a join' -Holds (-not $there)
-    Assert-Kubelet -Name 'a node that joined' -StartType 'auto' -State 'running' -Arguments " $more"
-    $value = Get-RegistryValue -Key 'HKLM:\SYSTEM\Example' -Name 'AppParameters'
-    $line = "$($value['data'])"
-    Assert-That -Name 'a line in the registry is completed' -Holds ($line -ceq "--v=2 $more") -Detail $line
+    Assert-Kubelet -Name 'a node that joined' -State 'running'
     $run = Invoke-NodeScript -World $world -Name 'Test-Node'
     Assert-Run -Name 'a node that joined has not drifted' -Run $run -Code 0
     Assert-Run -Name 'no second join' -Run (Invoke-NodeScript -World $world -Name 'Join-Node') -Code 1
@@ -211,13 +160,35 @@ function Test-NodeLife {
     foreach ($file in "$conf/kubelet.conf", "$world/C/run/flannel/subnet.env") {
         Assert-That -Name "a reset removes $file" -Holds (-not [IO.File]::Exists($file))
     }
-    Assert-Kubelet -Name 'a node that was reset' -StartType 'manual' -State 'stopped' -Arguments ''
-    Test-WatchedJoin -World $world -Flags $flags
+    Assert-Kubelet -Name 'a node that was reset' -State 'stopped'
+    Test-SystemJoin -World $world -Join $join
 
     [IO.File]::AppendAllText("$world/C/k/kubelet.exe", 'x')
+    $newer = @{ exitCode = 0; output = 'Kubernetes v9.9.9' }
+    Set-Simulation -Area 'programs' -Name 'C:\k\kubelet.exe --version' -Value $newer
+    $run = Invoke-NodeScript -World $world -Name 'Test-Node'
+    Assert-Run -Name 'a kubelet that is newer is told' -Run $run -Code 8 -Text 'the kubelet is 9.9.9, newer'
     $run = Invoke-NodeScript -World $world -Name 'Test-Node' -With @{ Format = 'json' }
     Assert-Run -Name 'drift is told as JSON' -Run $run -Code 8 -Text 'kubelet/program'
     Assert-Run -Name 'no join after drift' -Run (Invoke-NodeScript -World $world -Name 'Join-Node') -Code 8
+}
+
+# A kubeadm that asks for the groups of its user is told to leave that check out where SYSTEM runs it, and only there.
+function Test-SystemJoin {
+    param([string] $World, [string] $Join)
+    [IO.File]::AppendAllText("$World/C/imagegen/node.conf", "`nrefusedToSystem=IsPrivilegedUser")
+    $done = @{ exitCode = 0; output = ''; creates = 'C:\etc\kubernetes\kubelet.conf' }
+    Set-Simulation -Area 'programs' -Name "$Join --ignore-preflight-errors=IsPrivilegedUser" -Value $done
+    Set-Simulation -Area 'programs' -Name $Join -Value @{ exitCode = 1; output = 'IsPrivilegedUser' }
+    $config = "$World/C/etc/kubernetes/join-config.yaml"
+    [IO.File]::WriteAllText($config, 'x')
+    $run = Invoke-NodeScript -World $World -Name 'Join-Node'
+    Assert-Run -Name 'an administrator leaves no check out' -Run $run -Code 1
+    Set-Simulation -Area 'os' -Name 'system' -Value 'yes'
+    [IO.File]::WriteAllText($config, 'x')
+    Assert-Run -Name 'SYSTEM joins' -Run (Invoke-NodeScript -World $World -Name 'Join-Node') -Code 0
+    Set-Simulation -Area 'os' -Name 'system' -Value $null
+    Assert-Run -Name 'a reset again' -Run (Invoke-NodeScript -World $World -Name 'Reset-Node') -Code 0
 }
 
 # The payload of the same plan is an upgrade to itself; one with another digest or of another machine is none.
@@ -405,11 +376,11 @@ function Test-NodeProxy {
     }
     Write-TextFile -Path 'C:\k\cni\net-conf.json' -Content '{"Network":"@POD_NETWORK@"}'
     Set-Task -Name 'imagegen-flanneld' -Program 'C:\k\flanneld.exe' -Trigger 'minutely' -Enabled $true
-    $run = Invoke-NodeScript -World $world -Name 'Join-Node' -With @{ Stage = 'after' }
+    $run = Invoke-NodeScript -World $world -Name 'Complete-Node'
     Assert-Run -Name 'a node without credentials for kube-proxy' -Run $run -Code 0
     $proxy = Get-ServiceConfig -Name 'kube-proxy'
-    $found = $proxy['startType']
-    Assert-That -Name 'kube-proxy waits for its credentials' -Holds ($found -eq 'manual') -Detail $found
+    $found = $proxy['state']
+    Assert-That -Name 'kube-proxy waits for its credentials' -Holds ($found -eq 'stopped') -Detail $found
     $found = Get-Simulation -Area 'running' -Name 'imagegen-flanneld'
     Assert-That -Name 'flanneld waits for its credentials' -Holds ($null -eq $found) -Detail $found
 
@@ -417,14 +388,15 @@ function Test-NodeProxy {
         [IO.File]::WriteAllText("$world/C/$folder/kubeconfig.conf", 'x')
     }
     $name = [Net.Dns]::GetHostName().ToLowerInvariant()
-    $wanted = 'auto running C:\k\kube-proxy.exe --windows-service '
-    $wanted += "--hostname-override=$name --cluster-cidr=10.244.0.0/16 --source-vip=10.244.3.9"
+    $wanted = "running KUBE_PROXY_ARGS=`"--hostname-override=$name --cluster-cidr=10.244.0.0/16 "
+    $wanted += "--source-vip=10.244.3.9`"`n"
+    $flags = "$world/C/var/lib/kube-proxy/kube-proxy-flags.env"
     # The second time the address is the one that is already reserved.
     foreach ($time in 'first', 'second') {
-        $run = Invoke-NodeScript -World $world -Name 'Join-Node' -With @{ Stage = 'after' }
+        $run = Invoke-NodeScript -World $world -Name 'Complete-Node'
         Assert-Run -Name "kube-proxy starts, $time time" -Run $run -Code 0
         $proxy = Get-ServiceConfig -Name 'kube-proxy'
-        $found = "$($proxy.startType) $($proxy.state) $($proxy.commandLine)"
+        $found = "$($proxy.state) $([IO.File]::ReadAllText($flags))"
         Assert-That -Name "kube-proxy is told, $time time" -Holds ($found -ceq $wanted) -Detail $found
     }
     $found = [IO.File]::ReadAllText("$world/C/etc/kube-flannel/node-name")
@@ -438,10 +410,7 @@ function Test-NodeProxy {
     $reset = 'C:\k\kubeadm.exe reset --force --cri-socket npipe:////./pipe/x'
     Set-Simulation -Area 'programs' -Name $reset -Value @{ exitCode = 0; output = ''; creates = '' }
     Assert-Run -Name 'a reset of it' -Run (Invoke-NodeScript -World $world -Name 'Reset-Node') -Code 0
-    $proxy = Get-ServiceConfig -Name 'kube-proxy'
-    $found = $proxy['commandLine']
-    $holds = $found -ceq 'C:\k\kube-proxy.exe --windows-service'
-    Assert-That -Name 'a reset takes it away' -Holds $holds -Detail $found
+    Assert-That -Name 'a reset takes it away' -Holds (-not [IO.File]::Exists($flags))
     $holds = -not [IO.File]::Exists("$world/C/etc/kube-flannel/node-name")
     $holds = $holds -and $null -eq (Get-Simulation -Area 'running' -Name 'imagegen-flanneld')
     Assert-That -Name 'a reset stops flanneld' -Holds $holds
@@ -458,7 +427,7 @@ function Test-NodeNetwork {
     Write-TextFile -Path 'C:\k\cni\10-win-bridge.conf' -Content $template
     $kubelet = "clusterDNS:`n- 10.96.0.10`nclusterDomain: a.test`n"
     Write-TextFile -Path 'C:\var\lib\kubelet\config.yaml' -Content $kubelet
-    $run = Invoke-NodeScript -World $world -Name 'Join-Node' -With @{ Stage = 'after' }
+    $run = Invoke-NodeScript -World $world -Name 'Complete-Node'
     Assert-Run -Name 'a network is filled in' -Run $run -Code 0
     $found = "$(Get-Content -LiteralPath 'C:\etc\cni\net.d\10-win-bridge.conf' -Raw)"
     $wanted = '{"ipam":{"subnet":"10.244.3.0/24"},"all":"10.1.18.7 10.244.3.2 10.244.3.3 Ethernet 2 10.1.16.0/20 '
@@ -467,20 +436,20 @@ function Test-NodeNetwork {
     Assert-Bridge -Name 'a join'
     # As after a restart that lost the end, and the network of another cluster is there.
     Set-Simulation -Area 'cards' -Name '10.244.3.2' -Value $null
-    $run = Invoke-NodeScript -World $world -Name 'Join-Node' -With @{ Stage = 'network' }
+    $run = Invoke-NodeScript -World $world -Name 'Complete-Node'
     Assert-Run -Name 'the network of a node that starts' -Run $run -Code 0
     Assert-Bridge -Name 'a start'
     # The task of the bridge starts once: the script itself tries again.
     Set-Simulation -Area 'cards' -Name '10.244.3.2' -Value $null
     Set-Simulation -Area 'fails' -Name 'Invoke-HostNetwork' -Value 'once'
-    $run = Invoke-NodeScript -World $world -Name 'Join-Node' -With @{ Stage = 'network' }
+    $run = Invoke-NodeScript -World $world -Name 'Complete-Node'
     Assert-Run -Name 'a service of host networks that starts late' -Run $run -Code 0 -Text 'is not there yet'
     Assert-Bridge -Name 'a late start'
     $other = @{ ID = 'cbr0'; Name = 'cbr0'; Subnets = @(@{ AddressPrefix = '10.9.0.0/24' }) }
     Set-Simulation -Area 'networks' -Name 'cbr0' -Value $other
     $other = @{ ID = 'cbr0_ep'; Name = 'cbr0_ep'; IPAddress = '10.9.0.2' }
     Set-Simulation -Area 'endpoints' -Name 'cbr0_ep' -Value $other
-    $run = Invoke-NodeScript -World $world -Name 'Join-Node' -With @{ Stage = 'network' }
+    $run = Invoke-NodeScript -World $world -Name 'Complete-Node'
     Assert-Run -Name 'a network of another cluster' -Run $run -Code 0 -Text 'networks cbr0 is gone'
     Assert-Bridge -Name 'another cluster'
 
@@ -488,7 +457,7 @@ function Test-NodeNetwork {
     $map = Get-SimulatedLine -Arguments 'configmap kubeadm-config --namespace kube-system'
     Set-Simulation -Area 'programs' -Name $map -Value $answer
     Remove-Item -LiteralPath "$world/C/etc/cni/net.d/10-win-bridge.conf" -Force
-    $run = Invoke-NodeScript -World $world -Name 'Join-Node' -With @{ Stage = 'after' }
+    $run = Invoke-NodeScript -World $world -Name 'Complete-Node'
     Assert-Run -Name 'a network that nobody knows' -Run $run -Code 1
     $left = Test-Path -LiteralPath 'C:\etc\cni\net.d\10-win-bridge.conf'
     Assert-That -Name 'no half configuration' -Holds (-not $left)

@@ -85,7 +85,8 @@ const FORBIDDEN: [&str; 6] = [
 ];
 
 /// Our own scripts, which may be run or loaded by their path, and a caller's block.
-const LOADED: [&str; 28] = [
+const LOADED: [&str; 29] = [
+    r#""$PSScriptRoot/Start.ps1""#,
     r#""$PSScriptRoot/Tools.ps1""#,
     r#""$PSScriptRoot/Test-Node.ps1""#,
     r#""$PSScriptRoot/engine/Tools.ps1""#,
@@ -112,8 +113,8 @@ const LOADED: [&str; 28] = [
     r#""$PSScriptRoot/../engine/Reason.ps1""#,
     "$Platform",
     "$file.FullName",
-    "$Meanwhile",
     "$Action",
+    "$Body",
 ];
 
 pub(super) fn commands(script: &Script, known: &Known) -> Vec<String> {
@@ -353,8 +354,6 @@ pub(super) fn model() -> BTreeMap<String, BTreeSet<String>> {
             assert!(fields.remove("program") && fields.remove("arguments"));
             fields.insert("commandLine".to_owned());
         }
-        // The engine has put them behind the text before a resource script sees it.
-        fields.remove("argumentsFile");
         types.insert(name, fields);
     }
     types

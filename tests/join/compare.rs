@@ -89,31 +89,10 @@ pub fn machine(wine: &Wine, before: &[String], laid: &Laid, predicted: &Value) {
     assert_eq!(laid, own.iter().map(String::as_str).collect());
 }
 
-/// Registry, environment and services are as predicted, command lines with what files add to them. Gives the
-/// services that are the plan's own.
+/// Registry, environment and services are as predicted. Gives the services that are the plan's own.
 pub fn lines(wine: &Wine, predicted: &Value) -> BTreeSet<String> {
     registry(wine, predicted);
     services(wine, predicted)
-}
-
-/// What the file of a predicted command line has to say by now, with a blank before it.
-pub fn behind(wine: &Wine, owner: &Value) -> String {
-    let Some(file) = owner["argumentsFile"].as_object() else {
-        return String::new();
-    };
-    let Ok(line) = fs::read_to_string(wine.path(file["path"].as_str().unwrap())) else {
-        return String::new();
-    };
-    let value = line
-        .strip_prefix(&format!("{}=", file["variable"].as_str().unwrap()))
-        .unwrap();
-    // What kubeadm writes is a text of Go's, and JSON's where nothing special is in it.
-    let value: String = serde_json::from_str(value).unwrap();
-    if value.is_empty() {
-        value
-    } else {
-        format!(" {value}")
-    }
 }
 
 /// The command line of a service. Wine's service manager writes it as the other kind than what the plan laid.
@@ -225,7 +204,7 @@ fn compare_value(wine: &Wine, wanted: &Value, is_compared: &dyn Fn(&str) -> bool
         assert_eq!(found, None, "{wanted}");
         return;
     }
-    let data = registry_data(wine, wanted);
+    let data = registry_data(wanted);
     assert!(
         !is_compared("data") || found == Some(&data),
         "{wanted}: {found:?}"
@@ -233,16 +212,12 @@ fn compare_value(wine: &Wine, wanted: &Value, is_compared: &dyn Fn(&str) -> bool
 }
 
 /// Kind and data of a registry value as Wine prints them.
-fn registry_data(wine: &Wine, wanted: &Value) -> String {
+fn registry_data(wanted: &Value) -> String {
     match text(wanted, "kind") {
         "DWord" => format!("REG_DWORD 0x{:x}", wanted["data"].as_u64().unwrap()),
         "String" => format!("REG_SZ {}", wanted["data"].as_str().unwrap()),
         "ExpandString" => {
-            format!(
-                "REG_EXPAND_SZ {}{}",
-                wanted["data"].as_str().unwrap(),
-                behind(wine, wanted)
-            )
+            format!("REG_EXPAND_SZ {}", wanted["data"].as_str().unwrap())
         }
         other => panic!("{other}: nobody compares it ({wanted})"),
     }
@@ -255,7 +230,7 @@ fn compare_service(wine: &Wine, wanted: &Value, is_compared: &dyn Fn(&str) -> bo
     };
     let found = command_line(wine, name);
     if is_compared("commandLine") && found != WRAPPER {
-        assert_eq!(found, format!("{line}{}", behind(wine, wanted)), "{name}");
+        assert_eq!(found, line, "{name}");
     }
     if !wanted["startType"].is_null() && is_compared("startType") {
         let values = wine.values(&format!("{SERVICES}\\{name}"));
@@ -276,7 +251,7 @@ fn registry(wine: &Wine, predicted: &Value) {
             .or_insert_with(|| wine.values(key));
         assert_eq!(
             values.get(text(entry, "valueName")),
-            Some(&registry_data(wine, entry)),
+            Some(&registry_data(entry)),
             "{entry}"
         );
     }
@@ -325,7 +300,7 @@ fn services(wine: &Wine, predicted: &Value) -> BTreeSet<String> {
             })
             .collect();
         let values = wine.values(&format!("{SERVICES}\\{name}"));
-        let line = line.join(" ") + &behind(wine, service);
+        let line = line.join(" ");
         let found = command_line(wine, name);
         if found == WRAPPER {
             continue;

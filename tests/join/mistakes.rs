@@ -47,8 +47,6 @@ pub enum Made {
     },
     /// The pod network's add-on writes no configuration.
     NoNetwork,
-    /// Plain `kubeadm join`, without what `Join-Node.ps1` does around it.
-    Bare,
 }
 
 pub enum Found {
@@ -58,12 +56,10 @@ pub enum Found {
     Fails(&'static str),
     /// The node comes and is not Ready, saying this.
     NotReady(&'static str),
-    /// The node is Ready, without what it was told of itself; its command line is not as planned.
-    Drifts,
 }
 
 const KUBERNETES: &str = "steps/060-kubernetes.json";
-const BEHIND: &str = r#"kubelet.exe"],"#;
+const BEHIND: &str = "kubelet.exe\"\n            ],";
 
 pub const MISTAKES: &[Mistake] = &[
     Mistake {
@@ -165,12 +161,6 @@ pub const MISTAKES: &[Mistake] = &[
             wrong: r#""kubernetes": ">=9.0.0", "component": ["!nssm"]"#,
         },
         found: Found::Fails("Couldn't detect a kubelet service"),
-    },
-    Mistake {
-        name: "kubeadm alone",
-        kubernetes: "1.36.0",
-        made: Made::Bare,
-        found: Found::Drifts,
     },
     Mistake {
         name: "another client CA",

@@ -47,6 +47,9 @@ const BREAKS: &[Break] = &[
         let properties = json!({"variable": "SCRATCH", "value": r"C:\Windows\Temp\scratch", "ensure": "present"});
         plan.add("x/scratch", "install", "environmentVariable", properties);
     }),
+    (Rule::CommandCharacter, |plan| {
+        argument(plan, "--v=2", "--eviction-hard=memory.available<1Gi");
+    }),
     (Rule::CredentialProvider, |plan| {
         provider(plan, r"    args: [C:\k\provider.json]");
     }),
@@ -121,12 +124,6 @@ const BREAKS: &[Break] = &[
     }),
     (Rule::FlagFileMissing, |plan| {
         plan.remove("containerd/config");
-    }),
-    (Rule::FlagFileMissing, |plan| {
-        plan.set("kubelet/service", "argumentsFile", more(r"C:\k\flags.env"));
-    }),
-    (Rule::FlagFileMissing, |plan| {
-        wrapped(plan, "ExpandString", r"C:\k\flags.env");
     }),
     (Rule::InsecureProgram, |plan| plan.unset("layout/k", "sddl")),
     (Rule::InsecureProgram, |plan| {
@@ -229,7 +226,7 @@ const BREAKS: &[Break] = &[
         plan.add("x/block", "install", "firewallRule", properties);
     }),
     (Rule::PropertyMissing, |plan| {
-        plan.set("cloudbase/service", "argumentsFile", more(FLAGS));
+        plan.set("cloudbase/service", "arguments", json!(["--x=1"]));
     }),
     (Rule::ProxyWithoutNetwork, |plan| {
         let mut service = plan.of("kubelet/service")["properties"].clone();
@@ -241,7 +238,6 @@ const BREAKS: &[Break] = &[
         plan.add("x/program", "install", "artifact", program);
         plan.add("x/proxy", "install", "service", service);
     }),
-    (Rule::RegistryKind, |plan| wrapped(plan, "DWord", FLAGS)),
     (Rule::SddlInvalid, |plan| {
         plan.set("layout/etc", "sddl", "D:P(A;;FA;;;SY)");
     }),
@@ -278,7 +274,7 @@ const BREAKS: &[Break] = &[
         plan.add("x/environment", "install", "registryValue", properties);
     }),
     (Rule::ServiceStartsTooEarly, |plan| {
-        plan.set("kubelet/service", "startType", "auto");
+        plan.set("kubelet/start", "content", "rem\r\n");
     }),
     (Rule::ServiceUnknown, |plan| {
         let properties =
@@ -343,22 +339,6 @@ const BREAKS: &[Break] = &[
         argument(plan, "WinOverlay=true", "WinOverlay=yes");
     }),
 ];
-
-const FLAGS: &str = r"C:\var\lib\kubelet\kubeadm-flags.env";
-
-fn more(path: &str) -> Value {
-    json!({"path": path, "variable": "KUBELET_KUBEADM_ARGS"})
-}
-
-/// A command line in the registry, as a wrapper of services reads it.
-fn wrapped(plan: &mut Plan, kind: &str, path: &str) {
-    let key = r"HKLM:\SYSTEM\CurrentControlSet\Services\kubelet\Parameters";
-    let properties = json!({
-        "key": key, "valueName": "AppParameters", "ensure": "present", "kind": kind, "data": if kind == "DWord" { json!(2) } else { json!("--v=2") },
-        "argumentsFile": more(path),
-    });
-    plan.add("x/line", "install", "registryValue", properties);
-}
 
 /// containerd's configuration with this address.
 fn served(address: &str) -> String {
@@ -503,7 +483,6 @@ const VARIATIONS: &[fn(&mut Plan)] = &[
     |plan| plan.set("kubelet/service", "environment", json!([])),
     |plan| plan.set("checks/containerd", "alternatives", json!(["HNS"])),
     // A wrapper's command line that others complete.
-    |plan| wrapped(plan, "ExpandString", FLAGS),
     // Services that depend on what starts on demand, and ports of programs that are not there.
     |plan| plan.set("containerd/service", "startType", "manual"),
     |plan| {

@@ -345,22 +345,30 @@ fn node() -> Vec<Value> {
         program("kubelet", "kubelet.exe", "a"),
         program("log-runner", "kube-log-runner.exe", "b"),
         resource(
+            "kubelet/start",
+            "install",
+            "file",
+            json!({
+                "path": r"C:\k\start-kubelet.cmd", "ensure": "present",
+                "content": "if not exist \"C:\\var\\lib\\kubelet\\config.yaml\" exit 0\r\n",
+            }),
+        ),
+        resource(
             "kubelet/service",
             "install",
             "service",
             json!({
-                "serviceName": "kubelet", "displayName": "Kubelet", "ensure": "present", "startType": "manual",
+                "serviceName": "kubelet", "displayName": "Kubelet", "ensure": "present", "startType": "auto",
                 "dependsOn": ["containerd"], "environment": ["A=1"],
-                "program": r"C:\k\kube-log-runner.exe",
+                "program": r"C:\Windows\System32\cmd.exe",
                 "arguments": [
+                    "/d", "/c", r"C:\k\start-kubelet.cmd",
+                    r"C:\k\kube-log-runner.exe",
                     r"--log-file=C:\var\log\kubelet\kubelet.log", r"C:\k\kubelet.exe", "--windows-service",
                     r"--config=C:\var\lib\kubelet\config.yaml", r"--cert-dir=C:\var\lib\kubelet\pki",
                     "--container-runtime-endpoint=npipe:////./pipe/containerd-containerd",
                     "--feature-gates=WinOverlay=true", "--v=2",
                 ],
-                "argumentsFile": {
-                    "path": r"C:\var\lib\kubelet\kubeadm-flags.env", "variable": "KUBELET_KUBEADM_ARGS",
-                },
             }),
         ),
     ]

@@ -26,6 +26,13 @@ function Set-UserState {
     }
 }
 
+# Whether this process runs as the machine itself.
+function Test-SystemAccount {
+    [CmdletBinding()]
+    param()
+    [Security.Principal.WindowsIdentity]::GetCurrent().IsSystem
+}
+
 function Test-Administrator {
     [CmdletBinding()]
     param()

@@ -23,8 +23,8 @@ function Install-Msi {
 # A program that the plan names: exit code and text.
 function Invoke-Program {
     [CmdletBinding()]
-    param([string] $Program, [string[]] $Arguments = @(), [scriptblock] $Meanwhile)
-    Invoke-Native -Program $Program -Arguments $Arguments -Accept @() -Meanwhile $Meanwhile
+    param([string] $Program, [string[]] $Arguments = @())
+    Invoke-Native -Program $Program -Arguments $Arguments -Accept @()
 }
 
 # A program of the pod network: what to do is in its environment, about which network in its input.
@@ -32,17 +32,6 @@ function Invoke-NetworkProgram {
     [CmdletBinding()]
     param([string] $Program, [string] $Text, [hashtable] $Environment)
     Invoke-Native -Program $Program -InputText $Text -Environment $Environment -Accept @()
-}
-
-# A script in a process that outlives the caller's session: WMI's, which no session takes along at its end.
-function Start-Detached {
-    [CmdletBinding()]
-    param([string] $Script, [string[]] $Arguments = @())
-    $words = @((Get-PowerShellPath), '-NoProfile', '-NonInteractive', '-ExecutionPolicy', (Get-ChildPolicy))
-    $line = Join-Argument -Arguments ($words + @('-File', $Script) + $Arguments)
-    $create = @{ ClassName = 'Win32_Process'; MethodName = 'Create'; Arguments = @{ CommandLine = $line } }
-    $code = (Invoke-CimMethod @create).ReturnValue
-    if ($code -ne 0) { throw "Win32_Process.Create returned $code for $Script" }
 }
 
 function Get-PowerShellPath {

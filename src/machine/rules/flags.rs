@@ -2,7 +2,7 @@
 
 use crate::model::kubernetes::Program;
 use crate::windows::paths;
-use crate::windows::resource::{RegistryValue, ResourceKind, Service, StartType};
+use crate::windows::resource::{ResourceKind, Service, StartType};
 
 use super::super::command::{CommandLine, list_argument_paths};
 use super::super::rule::Rule;
@@ -96,32 +96,33 @@ pub(super) fn check_flag_paths(context: &Context<'_>, problems: &mut Problems<'_
             service.settings.start_type,
             Some(StartType::Auto | StartType::Delayed)
         );
-        if let Some((flag, path)) = early.filter(|_| starts_with_windows) {
+        let is_early = starts_with_windows && !waits_for_file(context, &service);
+        if let Some((flag, path)) = early.filter(|_| is_early) {
             let message = format!(
                 "service `{name}` starts with Windows, but `{flag}` names {path}, which is created later"
             );
-            let remedy =
-                "set `startType` to `manual`; the program that creates the file starts the service";
+            let remedy = "set `startType` to `manual`, or start the program by a batch file that ends without the file (`if not exist`)";
             problems.add_problem(Rule::ServiceStartsTooEarly, service.origin, message, remedy);
         }
     }
 }
 
-/// The same for a command line in the registry, which a service wrapper reads.
-pub(super) fn check_argument_files(context: &Context<'_>, problems: &mut Problems<'_>) {
-    for value in context.machine.present_resources::<RegistryValue>() {
-        let Some(file) = &value.settings.arguments_file else {
-            continue;
-        };
-        if !context.exists(&file.path) && !context.is_created_later(&file.path) {
-            let name = &value.it.value_name;
-            let message = format!(
-                "`argumentsFile` of `{name}` names {}, which no resource creates",
-                file.path
-            );
-            problems.add_problem(Rule::FlagFileMissing, value.origin, message, DECLARE);
-        }
-    }
+/// Whether the service's batch file ends quietly as long as a file that another program creates is not there.
+fn waits_for_file(context: &Context<'_>, service: &PresentResource<'_, Service>) -> bool {
+    let command = CommandLine::from_service(service.settings);
+    let Some(script) = command.and_then(|command| command.script()) else {
+        return false;
+    };
+    let Some(ResourceKind::File(file)) = context.machine.find_at_path(script) else {
+        return false;
+    };
+    let lines = file.content().unwrap_or_default().lines();
+    let paths = lines.filter_map(|line| {
+        let rest = line.strip_prefix("if not exist \"")?;
+        rest.strip_suffix("\" exit 0")
+    });
+    let mut awaited = paths.filter(|path| is_created_by_another(context, service, path));
+    awaited.next().is_some()
 }
 
 /// Whether another program than the service itself creates the path: a service writes its own logs.
@@ -130,16 +131,16 @@ fn is_created_by_another(
     service: &PresentResource<'_, Service>,
     path: &str,
 ) -> bool {
-    let launched =
-        CommandLine::from_service(service.settings).map(|command| command.program_stem());
-    let own = service.settings.program.as_deref().map(paths::file_stem);
-    let names = [Some(service.it.service_name.to_string()), launched, own];
+    let command = CommandLine::from_service(service.settings);
+    let programs = command.iter().flat_map(CommandLine::programs);
+    let mut names: Vec<String> = programs.map(paths::file_stem).collect();
+    names.push(service.it.service_name.to_string());
     let mut makers = context
         .expectations
         .later
         .iter()
         .filter(|later| later.covers_path(path));
-    !makers.any(|later| names.iter().flatten().any(|name| later.is_created_by(name)))
+    !makers.any(|later| names.iter().any(|name| later.is_created_by(name)))
 }
 
 /// The kubelet, and crictl's configuration, must name the pipe that the runtime serves.

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::windows::resource::{RegistryData, ResourceKind};
+use crate::windows::resource::{ResourceKind, Service};
 
+use super::super::command::CommandLine;
 use super::super::rule::Rule;
 use super::{Context, Problems};
 use crate::windows::sddl;
@@ -26,28 +27,27 @@ pub(super) fn check_descriptors(context: &Context<'_>, problems: &mut Problems<'
     }
 }
 
-pub(super) fn check_registry(context: &Context<'_>, problems: &mut Problems<'_>) {
-    for resource in context.resources {
-        let ResourceKind::RegistryValue(it) = &resource.kind else {
+/// Characters that cmd.exe takes for its own.
+const OPERATORS: [char; 8] = ['&', '|', '<', '>', '^', '%', '!', '"'];
+
+/// A command line that goes through cmd.exe holds no character that cmd.exe takes for its own.
+pub(super) fn check_command_characters(context: &Context<'_>, problems: &mut Problems<'_>) {
+    for service in context.machine.present_resources::<Service>() {
+        let Some(command) = CommandLine::from_service(service.settings) else {
             continue;
         };
-        let Some(value) = it
-            .desired
-            .present()
-            .filter(|it| it.arguments_file.is_some())
-        else {
+        if command.script().is_none() {
             continue;
-        };
-        if !matches!(
-            value.data,
-            RegistryData::String(_) | RegistryData::ExpandString(_)
-        ) {
+        }
+        let is_taken =
+            |argument: &&String| argument.contains([' ', '\t']) || argument.contains(OPERATORS);
+        for argument in command.arguments.iter().filter(is_taken) {
             let message = format!(
-                "`{}` takes arguments from a file, but its kind is not a text",
-                it.value_name
+                "the argument `{argument}` of service `{}` passes through cmd.exe and holds a character that is cmd.exe's own",
+                service.it.service_name
             );
-            let remedy = "give it the kind `String` or `ExpandString`";
-            problems.add_problem(Rule::RegistryKind, resource, message, remedy);
+            let remedy = "set it in the configuration file of the program instead";
+            problems.add_problem(Rule::CommandCharacter, service.origin, message, remedy);
         }
     }
 }
@@ -61,7 +61,7 @@ pub(super) fn check_service_programs(context: &Context<'_>, problems: &mut Probl
         let Some(settings) = it.desired.present().filter(|it| it.program.is_none()) else {
             continue;
         };
-        if !settings.arguments.is_empty() || settings.arguments_file.is_some() {
+        if !settings.arguments.is_empty() {
             let message = format!(
                 "service `{}` has arguments but no `program`",
                 it.service_name

@@ -19,14 +19,8 @@ const REMEDY: &str = "give that directory a protected `sddl` that lets users rea
 pub(super) fn check_programs(context: &Context<'_>, problems: &mut Problems<'_>) {
     let mut run = BTreeSet::new();
     for service in context.machine.present_resources::<Service>() {
-        let launched = CommandLine::from_service(service.settings).map(|command| command.program);
-        for program in service
-            .settings
-            .program
-            .as_deref()
-            .into_iter()
-            .chain(launched)
-        {
+        let command = CommandLine::from_service(service.settings);
+        for program in command.iter().flat_map(CommandLine::programs) {
             if run.insert(paths::normalize_key(program))
                 && let Some(open) = find_open_path(context, program)
             {

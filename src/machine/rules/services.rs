@@ -20,15 +20,7 @@ pub(super) fn check_programs(context: &Context<'_>, problems: &mut Problems<'_>)
             check_tuned_service(context, &service, problems);
             continue;
         };
-        let mut programs: Vec<&str> = service
-            .settings
-            .program
-            .as_deref()
-            .into_iter()
-            .chain([command.program])
-            .collect();
-        programs.dedup();
-        for program in programs {
+        for program in command.programs() {
             check_program(context, &service, program, problems);
         }
     }

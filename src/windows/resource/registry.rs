@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::super::value::{HexBytes, RegistryKey, WindowsPath};
-use super::{ArgumentsFile, Desired, Ensure, Identity, ResourceType};
+use super::{Desired, Ensure, Identity, ResourceType};
 
 /// A registry value.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -22,9 +22,6 @@ pub struct RegistryValue {
 pub struct RegistryContent {
     #[serde(flatten)]
     pub data: RegistryData,
-    /// More of a command line that stands in `data`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub arguments_file: Option<ArgumentsFile>,
 }
 
 /// Data of the type that its kind demands.
@@ -72,13 +69,6 @@ impl ResourceType for RegistryValue {
     }
     fn is_absent(&self) -> bool {
         self.desired.is_absent()
-    }
-    fn paths(&self) -> Vec<&str> {
-        let file = self
-            .desired
-            .present()
-            .and_then(|it| it.arguments_file.as_ref());
-        file.map(|file| file.path.as_str()).into_iter().collect()
     }
 }
 

@@ -29,9 +29,6 @@ pub struct ServiceSettings {
     pub program: Option<WindowsPath>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub arguments: Vec<String>,
-    /// More arguments.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub arguments_file: Option<ArgumentsFile>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start_type: Option<StartType>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -51,27 +48,13 @@ pub struct ServiceSettings {
     pub state: Option<ServiceState>,
 }
 
-/// Arguments that another program writes on the machine later, as one line `VARIABLE="…"`.
-///
-/// While the file is there, its value stands behind the text of the plan: so the one comparison is
-/// the check, the drift and the repair, before a join as after it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub struct ArgumentsFile {
-    pub path: WindowsPath,
-    pub variable: String,
-    /// Flags that are not taken from the file: the plan's own value stands.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub drop: Vec<String>,
-}
-
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum StartType {
     Auto,
     /// Automatic, delayed.
     Delayed,
-    /// On demand; `kubeadm join` starts the kubelet.
+    /// On demand.
     Manual,
     Disabled,
 }
@@ -114,7 +97,6 @@ impl Service {
                 .or_else(|| old.display_name.clone()),
             program: command.program.clone(),
             arguments: command.arguments.clone(),
-            arguments_file: command.arguments_file.clone(),
             start_type: new.start_type.or(old.start_type),
             depends_on: new.depends_on.clone().or_else(|| old.depends_on.clone()),
             failure_reset_seconds: new.failure_reset_seconds.or(old.failure_reset_seconds),
@@ -149,18 +131,7 @@ impl ResourceType for Service {
         self.desired.is_absent()
     }
     fn paths(&self) -> Vec<&str> {
-        let Some(settings) = self.desired.present() else {
-            return Vec::new();
-        };
-        let more = settings
-            .arguments_file
-            .iter()
-            .map(|file| file.path.as_str());
-        settings
-            .program
-            .as_deref()
-            .into_iter()
-            .chain(more)
-            .collect()
+        let program = self.desired.present().and_then(|it| it.program.as_deref());
+        program.into_iter().collect()
     }
 }

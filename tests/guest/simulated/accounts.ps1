@@ -23,6 +23,12 @@ function Set-UserState {
     Set-Simulation -Area 'users' -Name $Name -Value $value
 }
 
+function Test-SystemAccount {
+    [CmdletBinding()]
+    param()
+    $null -ne (Get-Simulation -Area 'os' -Name 'system')
+}
+
 function Test-Administrator {
     [CmdletBinding()]
     param()

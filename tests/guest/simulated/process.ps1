@@ -19,7 +19,7 @@ function Install-Msi {
 # Runtimes are played, of every other program the state knows what it prints.
 function Invoke-Program {
     [CmdletBinding()]
-    param([string] $Program, [string[]] $Arguments = @(), [scriptblock] $Meanwhile)
+    param([string] $Program, [string[]] $Arguments = @())
     $isImage = $Arguments -contains 'pull' -or $Arguments -contains 'images'
     if ($Program -like '*\docker.exe') { return Invoke-DockerProgram -Arguments $Arguments }
     if ($isImage) { return Invoke-ContainerdProgram -Arguments $Arguments }
@@ -30,18 +30,8 @@ function Invoke-Program {
         Clear-Simulation -Area 'keys'
     }
     if ($known['flags']) { Write-TextFile -Path 'C:\var\lib\kubelet\kubeadm-flags.env' -Content $known['flags'] }
-    if ($null -ne $Meanwhile) { & $Meanwhile }
     if ($known['creates']) { Write-TextFile -Path $known['creates'] -Content 'created' }
     @{ exitCode = [int]$known.exitCode; output = $known.output }
-}
-
-# The one script that is started so disables the kubelet first, and has no machine of its own here.
-function Start-Detached {
-    [CmdletBinding()]
-    param([string] $Script, [string[]] $Arguments = @())
-    Confirm-Simulation -Ability 'Start-Detached'
-    Set-Simulation -Area 'os' -Name 'detached' -Value (@([IO.Path]::GetFileName($Script)) + $Arguments -join ' ')
-    Set-ServiceStart -Name 'kubelet' -StartType 'disabled'
 }
 
 function Get-PowerShellPath {

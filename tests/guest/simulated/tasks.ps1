@@ -32,8 +32,6 @@ function Start-Task {
     $line = "$($task.program) $($task.argumentLine)".Trim()
     $known = Get-Simulation -Area 'programs' -Name $line
     if ($null -eq $known) { Set-Simulation -Area 'running' -Name $Name -Value 'task' }
-    # As the script that it starts.
-    if ($Name -eq 'imagegen-watch') { Set-ServiceStart -Name 'kubelet' -StartType 'disabled' }
 }
 
 function Stop-Task {

@@ -1,0 +1,64 @@
+@echo off
+rem The service {{ item.name }} starts this file, and this file starts {{ item.name }}: at every start with the
+rem arguments of the service first and those of {{ item.file }} behind them, so that
+rem what the file says wins. What it was started with, and how it ended, stands in start.log of its folder of logs.
+setlocal DisableDelayedExpansion
+set "name={{ item.name }}"
+set "log={{ paths.log }}\{{ item.name }}\start.log"
+set "said={{ paths.log }}\{{ item.name }}\said.log"
+
+rem Before a join and after a reset there is nothing to run.
+if not exist "{{ item.ready }}" exit 0
+
+rem One line, NAME="value", as Go quotes it.
+set "more="
+if exist "{{ item.file }}" for /f "usebackq tokens=1* delims==" %%a in ("{{ item.file }}") do if "%%a"=="{{ item.variable }}" set "more=%%~b"
+if defined more set "more=%more:\\=\%"
+
+rem Flags that the program no longer knows, by the last minor version that has them: it may be newer than the image.
+set "minor=0"
+for /f "tokens=2 delims=." %%v in ('{{ paths.kubernetes }}\{{ item.name }}.exe --version') do set "minor=%%v"
+set "gone= "
+{%- for group in item.removed %}
+if %minor% GTR {{ group.minor }} set "gone=%gone%{{ group.flags }} "
+{%- endfor %}
+
+rem A value stands in percent signs only between quotation marks, where cmd.exe takes none of its characters.
+set "rest=%*"
+for /f "tokens=1*" %%a in ("%rest%") do (
+    set "program=%%a"
+    set "rest=%%b"
+)
+set "arguments="
+:next
+if not defined rest goto file
+for /f "tokens=1*" %%a in ("%rest%") do (
+    set "word=%%a"
+    set "rest=%%b"
+)
+for /f "delims==" %%a in ("%word%") do set "flag=%%a"
+call set "without=%%gone: %flag% =%%"
+if "%without%"=="%gone%" set "arguments=%arguments% %word%"
+if not "%without%"=="%gone%" echo %date% %time% left out "%flag%">>"%log%"
+goto next
+
+rem The pause image is the image's own: the cluster names that of Linux.
+:file
+if not defined more goto start
+set "rest=%more%"
+set "more="
+set "gone=%gone%--pod-infra-container-image "
+goto next
+
+:start
+setlocal EnableDelayedExpansion
+echo %date% %time% start !program!!arguments!>>"%log%"
+"!program!"!arguments!{% if item.logsItself and not "nssm" in components %} >"%said%" 2>&1{% endif %}
+set "code=!errorlevel!"
+echo %date% %time% end !code!>>"%log%"
+if "!code!"=="0" exit 0
+{%- if item.logsItself and not "nssm" in components %}
+type "%said%" >>"%log%"
+{%- endif %}
+eventcreate.exe /t error /id 1 /l application /so imagegen /d "%name% ended with !code!: see {{ paths.log }}\{{ item.name }}"
+exit !code!
