@@ -31,6 +31,17 @@ struct Life {
     long_running: Vec<LongRunning>,
     pause: Pause,
     launcher: Launcher,
+    user_data: UserData,
+}
+
+/// The account that runs user-data, and the kubeadm that refuses it.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct UserData {
+    refused: String,
+    kubernetes: VersionRange,
+    argument: String,
+    source: String,
 }
 
 #[derive(Deserialize)]
@@ -418,6 +429,40 @@ fn find_unread_arguments(life: &Life, node: &Node) -> Vec<String> {
     found
 }
 
+/// The account that runs user-data is one that this kubeadm takes, and its password does not stay what the package made.
+fn find_refused_accounts(life: &Life, node: &Node) -> Vec<String> {
+    let rule = &life.user_data;
+    let mut found = Vec::new();
+    for package in node.resources.iter().filter(|it| it["type"] == "msi") {
+        if !package["name"]
+            .as_str()
+            .unwrap_or_default()
+            .starts_with("cloudbase-init/")
+        {
+            continue;
+        }
+        let arguments = package["properties"]["arguments"].as_array();
+        let runs_as_system = arguments.is_some_and(|all| all.contains(&json!(rule.argument)));
+        if runs_as_system && rule.kubernetes.contains(&node.kubernetes) {
+            let message = format!(
+                "user-data: kubeadm refuses {} ({})",
+                rule.refused, rule.source
+            );
+            found.push(message);
+        }
+        let conf = node
+            .resources
+            .iter()
+            .find(|it| it["name"] == "cloudbase-init/configuration");
+        let resets =
+            conf.is_some_and(|it| text(it, "content").contains("reset_service_password=true"));
+        if resets == runs_as_system {
+            found.push("user-data: the password of the service's account".to_owned());
+        }
+    }
+    found
+}
+
 /// A container's user, who is one of `Users` on Windows, writes into an emptyDir.
 fn find_unwritable_volumes(_: &Life, node: &Node) -> Vec<String> {
     let pods = node
@@ -431,7 +476,7 @@ fn find_unwritable_volumes(_: &Life, node: &Node) -> Vec<String> {
 
 type LifeRule = fn(&Life, &Node) -> Vec<String>;
 
-const RULES: [LifeRule; 9] = [
+const RULES: [LifeRule; 10] = [
     platforms::find_plugin_changes,
     find_compared_changes,
     find_demanded_accounts,
@@ -440,6 +485,7 @@ const RULES: [LifeRule; 9] = [
     find_lost_networks,
     find_foreign_pause,
     find_unread_arguments,
+    find_refused_accounts,
     find_unwritable_volumes,
 ];
 
@@ -672,6 +718,14 @@ fn each_rule_finds_its_defect() {
                 json!("if not exist"),
                 &docker,
             ),
+        ),
+        (
+            "user-data: kubeadm refuses SYSTEM",
+            with_node(&docker, |all| {
+                for package in all.iter_mut().filter(|it| it["type"] == "msi") {
+                    package["properties"]["arguments"] = json!(["RUN_SERVICE_AS_LOCAL_SYSTEM=1"]);
+                }
+            }),
         ),
         (
             "emptyDir: ",
@@ -1010,7 +1064,7 @@ fn every_row_has_a_source() {
     let life = read_life();
     let sources = life.changes.iter().map(|it| &it.source);
     let sources = sources.chain(life.stays.iter().map(|it| &it.source));
-    let sources = sources.chain([&life.launcher.source]);
+    let sources = sources.chain([&life.launcher.source, &life.user_data.source]);
     for source in sources.chain(life.long_running.iter().map(|it| &it.source)) {
         let opens = [
             "https://",

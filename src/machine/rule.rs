@@ -20,6 +20,7 @@ words!(
         FlagFileMissing = "flag-file-missing",
         InsecureProgram = "insecure-program",
         LinkTargetMissing = "link-target-missing",
+        NameAfterUserData = "name-after-user-data",
         NameConflict = "name-conflict",
         ParentDirectoryMissing = "parent-directory-missing",
         PathConflict = "path-conflict",

@@ -56,6 +56,7 @@ const CHECKS: [Check; 28] = [
     network::check_proxy_network,
     sealing::check_sysprep,
     sealing::check_session,
+    sealing::check_name_order,
     security::check_programs,
     security::check_search_path,
     services::check_programs,

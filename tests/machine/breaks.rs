@@ -157,6 +157,12 @@ const BREAKS: &[Break] = &[
     (Rule::LinkTargetMissing, |plan| {
         plan.set("layout/pki", "target", r"C:\etc\kubernetes\pkj");
     }),
+    (Rule::NameAfterUserData, |plan| {
+        plan.platform.cloudbase_init.main.plugins = vec![
+            "cloudbaseinit.plugins.common.userdata.UserDataPlugin".to_owned(),
+            "cloudbaseinit.plugins.common.sethostname.SetHostNamePlugin".to_owned(),
+        ];
+    }),
     (Rule::NameConflict, |plan| {
         let properties = json!({"variable": "cri_config_file", "value": r"C:\k\kubelet.exe", "ensure": "present"});
         plan.add("x/variable", "install", "environmentVariable", properties);

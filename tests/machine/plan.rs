@@ -29,7 +29,7 @@ pub(super) struct Plan {
     packages: Vec<PackageService>,
     pub programs: BTreeMap<String, Program>,
     pub winrm: Option<WinrmTransport>,
-    platform: Platform,
+    pub platform: Platform,
     build_user: AccountName,
 }
 

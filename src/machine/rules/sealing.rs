@@ -99,3 +99,23 @@ pub(super) fn check_session(context: &Context<'_>, problems: &mut Problems<'_>) 
         }
     }
 }
+
+/// cloudbase-init runs its plugins in the order of its list. A node that joins before it has its name registers under
+/// the old one.
+pub(super) fn check_name_order(context: &Context<'_>, problems: &mut Problems<'_>) {
+    let plugins = &context.expectations.platform.cloudbase_init.main.plugins;
+    let find = |name: &str| plugins.iter().position(|class| class.ends_with(name));
+    let (Some(named), Some(joined)) = (find(".SetHostNamePlugin"), find(".UserDataPlugin")) else {
+        return;
+    };
+    if named > joined {
+        let message = format!(
+            "`{}` names the machine after `{}`, which joins it to the cluster",
+            plugins[named], plugins[joined]
+        );
+        let remedy =
+            "list the plugin of the name first in `cloudbaseInit.main.plugins` of the target";
+        let target = Target(context.expectations.target);
+        problems.add_problem(Rule::NameAfterUserData, &target, message, remedy);
+    }
+}
