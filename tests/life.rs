@@ -1070,7 +1070,6 @@ fn every_row_has_a_source() {
             "https://",
             "derived: ",
             "kubernetes/kubernetes@",
-            "kubernetes-sigs/image-builder#",
             "GoogleCloudPlatform/compute-image-windows@",
         ]
         .iter()

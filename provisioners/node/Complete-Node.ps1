@@ -1,11 +1,11 @@
 <#
 .SYNOPSIS
-Brings a node that joined what no agent brings: the pod network of this image, flanneld and kube-proxy as services.
+Gives a node that joined what no agent brings: the pod network, flanneld and kube-proxy as services.
 
 .DESCRIPTION
 A task runs it within a minute after a join, however the node joined, and another one after each start of the
-machine where the pod network has a bridge that no agent looks after. On a machine that did not join it does nothing.
-Run it again when credentials of kube-proxy or flanneld came later.
+machine where the pod network has a bridge that no agent looks after. On a machine that did not join it does
+nothing. Run it again when credentials of kube-proxy or flanneld came later.
 Exit codes: 0 done, 1 failed, 2 plan or scripts refused.
 
 .PARAMETER TimeoutSeconds

@@ -275,7 +275,7 @@ pub(super) fn leaks(script: &Script, known: &Known) -> Vec<String> {
     findings
 }
 
-/// The script and what it loads by dot, itself included.
+/// The script and what it loads by dot, or runs its block in, itself included.
 pub(super) fn loads<'a>(script: &'a Script, scripts: &'a [Script]) -> Vec<&'a Script> {
     let mut found = vec![script];
     let mut next = 0;
@@ -284,10 +284,14 @@ pub(super) fn loads<'a>(script: &'a Script, scripts: &'a [Script]) -> Vec<&'a Sc
         for node in loader.kind("command") {
             let dotted =
                 child(node, "command_invokation_operator").is_some_and(|it| loader.of(it) == ".");
-            let Some(called) = child(node, "command_name_expr").filter(|_| dotted) else {
+            let Some(called) = child(node, "command_name_expr") else {
                 continue;
             };
             let called = loader.of(called).trim_matches('"');
+            // It runs its caller's block where it has loaded everything.
+            if !dotted && !called.ends_with("/Start.ps1") {
+                continue;
+            }
             let suffix = called.rsplit('/').next().unwrap();
             let wanted = |script: &Script| match called {
                 "$Platform" => script.is_platform() || script.is_simulation(),
