@@ -32,7 +32,7 @@ pub(super) struct Context<'a> {
 
 type Check = fn(&Context<'_>, &mut Problems<'_>);
 
-const CHECKS: [Check; 28] = [
+const CHECKS: [Check; 29] = [
     conflicts::check_resource_names,
     conflicts::check_claims,
     conflicts::check_removals,
