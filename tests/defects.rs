@@ -270,8 +270,8 @@ fn d6_the_kubelet_starts_without_kubeadm_flags_env() {
         }
         assert_eq!(
             kubelet.start_type,
-            Some(StartType::Manual),
-            "{kubernetes}: it would fail until it has joined"
+            Some(StartType::Auto),
+            "{kubernetes}: its batch file ends quietly until it has joined"
         );
     }
 }

@@ -173,7 +173,7 @@ function Test-NodeLife {
     Assert-Run -Name 'no join after drift' -Run (Invoke-NodeScript -World $world -Name 'Join-Node') -Code 8
 }
 
-# A kubeadm that asks for the groups of its user is told to leave that check out where SYSTEM runs it, and only there.
+# A kubeadm that asks for the groups of its user is told to leave that check out where SYSTEM runs it.
 function Test-SystemJoin {
     param([string] $World, [string] $Join)
     [IO.File]::AppendAllText("$World/C/imagegen/node.conf", "`nrefusedToSystem=IsPrivilegedUser")
