@@ -115,7 +115,7 @@ pub(super) fn check_name_order(context: &Context<'_>, problems: &mut Problems<'_
         );
         let remedy =
             "list the plugin of the name first in `cloudbaseInit.main.plugins` of the target";
-        let target = Target(context.expectations.target);
+        let target = TargetSubject(context.expectations.target);
         problems.add_problem(Rule::NameAfterUserData, &target, message, remedy);
     }
 }
