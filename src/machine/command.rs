@@ -80,7 +80,8 @@ impl<'a> CommandLine<'a> {
 
 fn is_program(argument: &str) -> bool {
     let name = argument.to_lowercase();
-    !argument.starts_with('-') && (name.ends_with(".exe") || name.ends_with(".cmd"))
+    let mut suffixes = [".exe", ".cmd"].iter();
+    !argument.starts_with('-') && suffixes.any(|suffix| name.ends_with(suffix))
 }
 
 fn is_option(argument: &str) -> bool {
