@@ -74,9 +74,8 @@ function Clear-ReadOnly {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [string] $Path)
     if (-not [IO.File]::Exists($Path)) { return }
-    $mark = [IO.FileAttributes]::ReadOnly
-    $attributes = [IO.File]::GetAttributes($Path)
-    if (($attributes -band $mark) -eq $mark) { [IO.File]::SetAttributes($Path, ($attributes -bxor $mark)) }
+    $isMarked = ([IO.File]::GetAttributes($Path) -band [IO.FileAttributes]::ReadOnly) -ne 0
+    if ($isMarked) { [IO.File]::SetAttributes($Path, [IO.FileAttributes]::Normal) }
 }
 
 # A copy that can be written to and replaced.

@@ -33,7 +33,12 @@ function Test-PendingRestart {
     }
     $agent = "$version\WindowsUpdate\Auto Update\RebootRequired"
     if ($null -ne (Open-RegistryKey -Key $agent)) { return $true }
-    [bool](New-Object -ComObject 'Microsoft.Update.SystemInfo').RebootRequired
+    try {
+        [bool](New-Object -ComObject 'Microsoft.Update.SystemInfo').RebootRequired
+    } catch {
+        # A remote session may be refused; the marks above stand.
+        $false
+    }
 }
 
 function Test-Capability {

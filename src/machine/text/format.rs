@@ -5,7 +5,7 @@ use crate::windows::resource::{
     Assertion, AssertionCheck, Direction, FailureAction, FailureActionKind, FirewallAction,
     FirewallSettings, RegistryData, ServiceSettings, ServiceState, StartType,
 };
-use crate::windows::value::{AccountSid, Ports};
+use crate::windows::value::{AccountSid, Ports, ServiceName};
 
 use super::super::state::Port;
 
@@ -123,7 +123,7 @@ pub(super) fn format_assertion(it: &Assertion) -> String {
             state,
         } => {
             let mut names = vec![service_name.as_str()];
-            names.extend(alternatives.iter().map(|name| name.as_str()));
+            names.extend(alternatives.iter().map(ServiceName::as_str));
             format!(
                 "service {} is {}",
                 names.join(" or "),
