@@ -4,6 +4,7 @@
 //! function that must find nothing in `provisioners/` must find the planted defect in a table below.
 
 mod analyzer;
+mod catalogue;
 mod kept;
 mod laws;
 mod programs;

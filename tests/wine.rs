@@ -1,6 +1,6 @@
 //! Wine's own programs and calls as a second opinion on what the guest's abilities ask of Windows.
 //!
-//! A case that begins with `differs: ` shows something that Wine is known
+//! `tests/guest/laws.json` names these cases. A case that begins with `differs: ` shows something that Wine is known
 //! to do otherwise than Windows, so that the list of differences stays true.
 
 mod machine;
@@ -77,6 +77,12 @@ const CASES: &[Case] = &[
         call_stubs,
     ),
 ];
+
+/// Names of all cases, which `laws.json` points to.
+pub fn list_cases() -> Vec<&'static str> {
+    let all = CASES.iter().chain(SERVICES);
+    all.map(|(name, _)| *name).collect()
+}
 
 #[test]
 fn abilities_do_under_wine_what_the_laws_say() {

@@ -79,6 +79,10 @@ function Invoke-Case {
 . "$PSScriptRoot/laws.ps1"
 . "$PSScriptRoot/matrix.ps1"
 . "$PSScriptRoot/node.ps1"
+. "$PSScriptRoot/laws/service-laws.ps1"
+. "$PSScriptRoot/laws/file-laws.ps1"
+. "$PSScriptRoot/laws/system-laws.ps1"
+. "$PSScriptRoot/laws/image-laws.ps1"
 
 # The comma keeps the bytes one object.
 function Get-TextByte {
@@ -343,10 +347,11 @@ function Restart-World {
     if ($state.ContainsKey('services')) { $services = $state.services }
     foreach ($service in $services.Values) {
         $service.state = 'stopped'
-        if ($service.startType -in 'auto', 'delayed') { $service.state = 'running' }
+        $service.exitCode = 1077
+        if ($service.startType -in 'auto', 'delayed') { $service.state, $service.exitCode = 'running', 0 }
     }
     # What Windows itself does not keep.
-    foreach ($area in 'running', 'recoveries') { $state.Remove($area) }
+    foreach ($area in 'running', 'recoveries', 'restartMarks') { $state.Remove($area) }
     [IO.File]::WriteAllText("$World/state.json", (ConvertTo-Json -InputObject $state -Depth 8))
     Step-Simulation -Moment 'startup'
 }
@@ -924,6 +929,9 @@ function Test-OwnPlan {
     param([string] $Source)
     $cases = 'WholeLife', 'Check', 'Drift', 'Download', 'Redirect', 'LockedFile', 'Media', 'Member', 'ImageImport',
         'Prepare', 'TimeLimit', 'Refusal', 'Signature', 'Fact', 'RefusedFact', 'LaterFact', 'TaskFact', 'Matrix',
+        'ServiceManager', 'PendingService', 'RefusedStart', 'RecoveryAction', 'FileReplacement', 'TarMember',
+        'RegistryKind', 'WholeMachine', 'ProcessLife', 'MachineAnswer', 'SysprepEffect', 'UpdateOutcome',
+        'StoreContent',
         'InstallLife', 'InstallRefusal', 'NodeLife', 'StartNetwork', 'NodeLog', 'NodeNetwork', 'NodeProxy',
         'Upgrade', 'Clone', 'ServiceLaw', 'FirstBootLaw', 'WinrmLaw', 'AgentLaw', 'FileLaw', 'PullLaw',
         'UpdateLaw', 'SealLaw'

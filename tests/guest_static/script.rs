@@ -37,6 +37,11 @@ impl Script {
         self.name.contains("/guest/simulated/") || self.name.ends_with("/guest/Simulated.ps1")
     }
 
+    /// A suite for a real Windows.
+    pub(super) fn is_suite(&self) -> bool {
+        self.name.starts_with("tests/guest/real")
+    }
+
     /// Name of the file without its folder.
     pub(super) fn leaf(&self) -> &str {
         self.name.rsplit('/').next().unwrap_or(&self.name)

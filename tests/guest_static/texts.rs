@@ -191,8 +191,13 @@ fn every_function_is_defined_where_it_is_called() {
     assert_none(&visibility(&scripts_below("provisioners")));
     let mut simulated = scripts_below("provisioners");
     simulated.retain(|script| !script.is_platform());
-    simulated.extend(scripts_below("tests/guest"));
+    let guest = scripts_below("tests/guest").into_iter();
+    let (suites, others): (Vec<Script>, Vec<Script>) = guest.partition(Script::is_suite);
+    simulated.extend(others);
     assert_none(&visibility(&simulated));
+    let mut real = scripts_below("provisioners");
+    real.extend(suites);
+    assert_none(&visibility(&real));
 }
 
 /// What nodes run out of user-data: a script, and the part of a message that is one.
@@ -386,24 +391,6 @@ fn values_in_quotes_are_found() {
     ] {
         assert!(!quoted_values("x", text).is_empty(), "{text}");
     }
-}
-
-/// `real.ps1` is for both editions, so it is held against 5.1 as well.
-#[test]
-fn the_suite_for_a_real_windows_uses_commands_of_5_1() {
-    let scripts = scripts_below("tests/guest");
-    let known = known(&scripts);
-    let real = scripts
-        .iter()
-        .find(|script| script.name.ends_with("/real.ps1"))
-        .unwrap();
-    let wrong = |it: &String| it.contains("no command of 5.1") || it.contains("has no parameter");
-    assert_none(
-        &super::rules::commands(real, &known)
-            .into_iter()
-            .filter(wrong)
-            .collect::<Vec<_>>(),
-    );
 }
 
 /// Facts of a node that a script reads and no template writes; under strict mode a missing one is an error.

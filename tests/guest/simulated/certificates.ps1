@@ -25,7 +25,10 @@ function Add-StoreCertificate {
     [CmdletBinding()]
     param([string] $Store, [string] $Content)
     Confirm-Simulation -Ability 'Add-StoreCertificate'
-    $all = @(Open-CertificateStore -Store $Store -Access 'ReadWrite') + @($Content)
+    $all = @(Open-CertificateStore -Store $Store -Access 'ReadWrite')
+    # A store holds a certificate once.
+    if ($all -ccontains $Content) { return }
+    $all += $Content
     Set-Simulation -Area 'certificates' -Name $Store -Value ($all -join ' ')
 }
 

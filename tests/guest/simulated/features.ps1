@@ -20,7 +20,9 @@ function Set-Feature {
 function Test-PendingRestart {
     [CmdletBinding()]
     param()
-    $null -ne (Get-Simulation -Area 'os' -Name 'pendingRestart')
+    if ($null -ne (Get-Simulation -Area 'os' -Name 'pendingRestart')) { return $true }
+    $marks = @('RebootPending', 'RebootInProgress', 'PackagesPending', 'RebootRequired')
+    @($marks | Where-Object { $null -ne (Get-Simulation -Area 'restartMarks' -Name $_) }).Count -gt 0
 }
 
 function Test-Capability {

@@ -104,6 +104,8 @@ function ConvertTo-StoredSddl {
         @{ key = $key; text = "($kind;$flags;$rights;$object;$inherited;$who)" }
     })
     $sorted = @($entries | Sort-Object -Property { $_.key } -Stable | ForEach-Object { $_.text })
+    # Equal entries become one.
+    $sorted = @($sorted | Select-Object -Unique)
     "$head$control$($sorted -join '')"
 }
 

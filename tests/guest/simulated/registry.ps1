@@ -14,7 +14,10 @@ function Set-RegistryValue {
         'DWord' { $null = [uint32]$Data }
         'QWord' { $null = [uint64]$Data }
         'Binary' { $null = ConvertFrom-Hex -Text $Data }
-        'MultiString' { $Data = @($Data) }
+        'MultiString' {
+            $Data = @($Data)
+            if (@($Data | Where-Object { $null -eq $_ }).Count -gt 0) { throw 'a member of a list is null' }
+        }
         'String' { $Data = [string]$Data }
         'ExpandString' { $Data = [string]$Data }
         default { throw "the registry has no values of kind $Kind" }

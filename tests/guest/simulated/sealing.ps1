@@ -13,6 +13,10 @@ function Invoke-Sysprep {
     param([string] $Unattend, [string] $Finish)
     Confirm-Simulation -Ability 'Invoke-Sysprep'
     if ([IO.File]::ReadAllText((Resolve-NativePath -Path $Unattend)).Contains('hangs')) { return }
+    # Sysprep that refuses ends, and says why in its log alone.
+    if ((Get-Simulation -Area 'os' -Name 'sealing') -eq 'refused') {
+        return Set-Simulation -Area 'os' -Name 'setuperr' -Value 'SYSPRP 0x80073cf2'
+    }
     Set-Simulation -Area 'os' -Name 'imageState' -Value 'IMAGE_STATE_GENERALIZE_RESEAL_TO_OOBE'
     Clear-Simulation -Area 'keys'
 }
@@ -26,5 +30,6 @@ function Test-SysprepRunning {
 function Get-SysprepError {
     [CmdletBinding()]
     param()
-    'last line of setuperr.log'
+    $reason = Get-Simulation -Area 'os' -Name 'setuperr'
+    if ($null -eq $reason) { 'last line of setuperr.log' } else { $reason }
 }

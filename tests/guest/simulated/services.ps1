@@ -22,7 +22,7 @@ function New-ServiceEntry {
     param([string] $Name, [string] $CommandLine)
     Confirm-Simulation -Ability 'New-ServiceEntry'
     if ($null -ne (Get-ServiceConfig -Name $Name)) { throw "there is a service $Name already" }
-    $config = @{ startType = 'manual'; dependsOn = @(); displayName = $Name; state = 'stopped'; exitCode = 0 }
+    $config = @{ startType = 'manual'; dependsOn = @(); displayName = $Name; state = 'stopped'; exitCode = 1077 }
     $config.commandLine = $CommandLine
     Set-Simulation -Area 'services' -Name $Name -Value $config
 }
@@ -49,6 +49,8 @@ function Set-ServiceFailure {
     [CmdletBinding()]
     param([string] $Name, [long] $ResetSeconds, [object[]] $Actions = @())
     Confirm-Simulation -Ability 'Set-ServiceFailure'
+    # The service manager keeps no period without actions.
+    if ($Actions.Count -eq 0) { $ResetSeconds = 0 }
     $kinds = @{ none = 0; restart = 1; reboot = 2 }
     $words = @([uint32]$ResetSeconds, 0, 0, $Actions.Count, 20)
     foreach ($action in $Actions) { $words += @($kinds[$action.action], (1000 * $action.delaySeconds)) }
@@ -95,7 +97,12 @@ function Request-ServiceState {
     if ($null -eq $binary) { return }
     $failure = ConvertFrom-FailureAction -Hex $binary.data
     $actions = @($failure.actions | ForEach-Object { $_.action })
-    if ($actions -contains 'restart') { Set-Simulation -Area 'recoveries' -Name $Name -Value 'due' }
+    if ($actions.Count -eq 0) { return }
+    # The action of the failure's number, past the end of the list the last one.
+    $number = 1 + [int]$config['failures']
+    Set-ServiceConfig -Name $Name -Change @{ failures = $number }
+    $action = $actions[[Math]::Min($number, $actions.Count) - 1]
+    if ($action -eq 'restart') { Set-Simulation -Area 'recoveries' -Name $Name -Value 'due' }
 }
 
 # What the service manager refuses to start: 1058 and 87 of sc.exe.

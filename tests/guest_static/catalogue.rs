@@ -1,0 +1,273 @@
+//! Laws of Windows by ability (`tests/guest/laws.json`). Each has a source and says where it is shown: on the
+//! simulated Windows, under Wine, on a real one. A cell that shows nothing says why.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use regex_lite::Regex;
+use serde::Deserialize;
+
+use super::assert_none;
+use super::rules::commands;
+use super::script::{Script, functions, known, root, scripts_below};
+use crate::wine::list_cases;
+
+/// What a cell begins with where nothing shows the law.
+const NONE: &str = "none: ";
+/// The source of a law that nobody was found to have seen.
+const UNSEEN: &str = "no source found: to be seen on a runner";
+const FILE: &str = "tests/guest/laws.json";
+const TABLE: &str = "tests/guest/README.md";
+
+#[derive(Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Law {
+    id: String,
+    abilities: Vec<String>,
+    law: String,
+    source: String,
+    simulated: String,
+    wine: String,
+    runner: String,
+}
+
+fn read_laws() -> Vec<Law> {
+    let text = std::fs::read_to_string(root().join(FILE)).expect(FILE);
+    serde_json::from_str(&text).unwrap_or_else(|error| panic!("{FILE}: {error}"))
+}
+
+/// Functions of `engine/windows`, the abilities of the guest.
+fn list_abilities() -> BTreeSet<String> {
+    let mut abilities = BTreeSet::new();
+    for script in scripts_below("provisioners") {
+        if script.is_platform() {
+            abilities.extend(functions(&script).into_iter().map(|(name, _)| name));
+        }
+    }
+    abilities
+}
+
+/// What shows laws: cases of the simulation, of Wine, and the text of each suite of `real.ps1`.
+struct Shown {
+    simulation: String,
+    wine: Vec<&'static str>,
+    suites: BTreeMap<String, String>,
+}
+
+fn read_shown() -> Shown {
+    let (real, simulated): (Vec<Script>, Vec<Script>) = scripts_below("tests/guest")
+        .into_iter()
+        .partition(Script::is_suite);
+    let mut suites = BTreeMap::new();
+    for script in &real {
+        for (name, node) in functions(script) {
+            suites.insert(name, script.of(node).to_owned());
+        }
+    }
+    Shown {
+        simulation: simulated.into_iter().map(|script| script.text).collect(),
+        wine: list_cases(),
+        suites,
+    }
+}
+
+fn is_source(source: &str) -> bool {
+    let forms =
+        r"^(https://[^ ]+( \(.+\))?|[\w.-]+/[\w.-]+@[\w.]+ [^ ]+( \(.+\))?|derived: .{20,})$";
+    let form = Regex::new(forms).unwrap();
+    let separator = Regex::new(r"\s*;\s+").unwrap();
+    source == UNSEEN || separator.split(source).all(|part| form.is_match(part))
+}
+
+fn check_law(law: &Law, shown: &Shown) -> Vec<String> {
+    let mut findings = Vec::new();
+    if !is_source(&law.source) {
+        findings.push(format!("{}: no source: {}", law.id, law.source));
+    }
+    if law.source == UNSEEN && law.runner.starts_with(NONE) {
+        findings.push(format!("{}: neither a source nor a runner", law.id));
+    }
+    if law.abilities.is_empty() || law.law.len() < 20 {
+        findings.push(format!("{}: no abilities or no law", law.id));
+    }
+
+    let case = format!("-Name '{}'", law.simulated.replace('\'', "''"));
+    let quoted = format!("'{}'", law.id);
+    let suite = shown.suites.get(&law.runner);
+    let cells = [
+        (
+            &law.simulated,
+            shown.simulation.matches(&case).count() == 1,
+            "simulated",
+        ),
+        (&law.wine, shown.wine.contains(&law.wine.as_str()), "wine"),
+        (
+            &law.runner,
+            suite.is_some_and(|text| text.contains(&quoted)),
+            "runner",
+        ),
+    ];
+    for (cell, is_there, place) in cells {
+        let is_reason = cell.strip_prefix(NONE).is_some_and(|why| why.len() > 10);
+        if !is_there && !is_reason {
+            findings.push(format!("{}: {place}: no case `{cell}`", law.id));
+        }
+    }
+    findings
+}
+
+fn check_laws(laws: &[Law], shown: &Shown) -> Vec<String> {
+    let abilities = list_abilities();
+    let mut findings = Vec::new();
+    let mut ids = BTreeSet::new();
+    let mut named = BTreeSet::new();
+    for law in laws {
+        if !ids.insert(&law.id) {
+            findings.push(format!("{}: twice", law.id));
+        }
+        named.extend(law.abilities.iter().cloned());
+        findings.extend(check_law(law, shown));
+    }
+    for ability in abilities.difference(&named) {
+        findings.push(format!("{ability}: no law in {FILE}"));
+    }
+    for ability in named.difference(&abilities) {
+        findings.push(format!("{ability}: no ability of engine/windows"));
+    }
+    findings
+}
+
+#[test]
+fn every_ability_has_laws_that_are_shown() {
+    let laws = read_laws();
+    assert_none(&check_laws(&laws, &read_shown()));
+    assert!(laws.len() > 100, "{}", laws.len());
+}
+
+/// What a suite of the real Windows or a case of Wine shows is in the list, so that a report can be read by it.
+#[test]
+fn everything_that_is_shown_is_a_law() {
+    let laws = read_laws();
+    let shown = read_shown();
+    let confirmed = Regex::new(r"Confirm-(?:Law|Refusal) -Law '([^']+)'").unwrap();
+    let ids: BTreeSet<&str> = laws.iter().map(|law| law.id.as_str()).collect();
+    let mut findings = Vec::new();
+    for (suite, text) in &shown.suites {
+        for found in confirmed.captures_iter(text) {
+            let id = found.get(1).unwrap().as_str();
+            if !ids.contains(id) {
+                findings.push(format!("{suite}: {id} is no law"));
+            }
+        }
+    }
+    for case in shown.wine {
+        if !laws.iter().any(|law| law.wine == case) {
+            findings.push(format!("wine: no law names `{case}`"));
+        }
+    }
+    assert_none(&findings);
+}
+
+#[test]
+fn each_defect_of_a_law_is_found() {
+    let shown = read_shown();
+    let laws = read_laws();
+    let good = laws.iter().find(|law| law.id == "service.never-started");
+    let good = good.unwrap();
+    assert_none(&check_law(good, &shown));
+    let breaks: [(fn(&mut Law), &str); 7] = [
+        (
+            |law| law.source = "somebody said so".to_owned(),
+            "no source",
+        ),
+        (
+            |law| {
+                law.source = UNSEEN.to_owned();
+                law.runner = "none: it takes too long".to_owned();
+            },
+            "neither a source nor a runner",
+        ),
+        (|law| law.abilities.clear(), "no abilities"),
+        (|law| law.simulated = String::new(), "simulated: no case"),
+        (|law| law.wine = NONE.to_owned(), "wine: no case"),
+        (|law| law.runner = "Test-None".to_owned(), "runner: no case"),
+        (|law| law.id = "service.other".to_owned(), "runner: no case"),
+    ];
+    for (change, expected) in breaks {
+        let mut law = good.clone();
+        change(&mut law);
+        let found = check_law(&law, &shown).join("\n");
+        assert!(found.contains(expected), "{expected}: {found}");
+    }
+    let without: Vec<Law> = laws
+        .into_iter()
+        .filter(|law| !law.abilities.contains(&"Write-SerialLine".to_owned()))
+        .collect();
+    let found = check_laws(&without, &shown).join("\n");
+    assert!(found.contains("Write-SerialLine: no law"), "{found}");
+}
+
+/// Suites of the real Windows are for both editions. They call abilities with parameters that those have.
+#[test]
+fn suites_of_the_real_windows_use_abilities_that_are_there() {
+    let mut scripts = scripts_below("provisioners");
+    let names = scripts.len();
+    scripts.extend(
+        scripts_below("tests/guest")
+            .into_iter()
+            .filter(Script::is_suite),
+    );
+    let known = known(&scripts);
+    let wrong = ["no command of 5.1", "no parameter", "needs -"];
+    let mut findings = Vec::new();
+    for script in &scripts[names..] {
+        let found = commands(script, &known).into_iter();
+        findings.extend(found.filter(|it| wrong.iter().any(|text| it.contains(text))));
+    }
+    assert_none(&findings);
+}
+
+/// A cell of the table: what shows the law, or why nothing does.
+fn format_cell(cell: &str) -> String {
+    match cell.strip_prefix(NONE) {
+        Some(reason) => format!("– ({reason})"),
+        None => cell.to_owned(),
+    }
+}
+
+fn format_table(laws: &[Law]) -> String {
+    let mut lines = vec![
+        "| law | abilities | what Windows does | source | simulated | Wine | runner |".to_owned(),
+        "|---|---|---|---|---|---|---|".to_owned(),
+    ];
+    for law in laws {
+        let abilities: Vec<String> = law.abilities.iter().map(|it| format!("`{it}`")).collect();
+        let cells = [
+            format!("`{}`", law.id),
+            abilities.join(" "),
+            law.law.clone(),
+            law.source.clone(),
+            format_cell(&law.simulated),
+            format_cell(&law.wine),
+            format_cell(&law.runner),
+        ];
+        let cells = cells.map(|cell| cell.replace('|', "\\|"));
+        lines.push(format!("| {} |", cells.join(" | ")));
+    }
+    lines.join("\n") + "\n"
+}
+
+/// The table of the README is what `laws.json` says; `UPDATE_GOLDEN=1` writes it.
+#[test]
+fn the_table_of_laws_is_that_of_the_data() {
+    let path = root().join(TABLE);
+    let text = std::fs::read_to_string(&path).expect(TABLE);
+    let (before, rest) = text.split_once("<!-- laws -->\n").expect("a mark");
+    let (table, after) = rest.split_once("<!-- end of laws -->\n").expect("a mark");
+    let wanted = format_table(&read_laws());
+    if std::env::var_os("UPDATE_GOLDEN").is_some() {
+        let text = format!("{before}<!-- laws -->\n{wanted}<!-- end of laws -->\n{after}");
+        std::fs::write(&path, text).expect(TABLE);
+        return;
+    }
+    assert_eq!(table, wanted, "UPDATE_GOLDEN=1 writes the table anew");
+}
