@@ -1,5 +1,5 @@
 # Laws of Windows that stopped images or joins: what the simulated Windows does, and what the engine makes of it.
-# facts.json has their sources. Loaded by run.ps1.
+# laws.json has their sources. Loaded by run.ps1.
 
 # Services: variables, changes that take time, dependents.
 function Test-ServiceLaw {

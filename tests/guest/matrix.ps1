@@ -286,7 +286,7 @@ function Assert-Throw {
     Assert-That -Name $Name -Holds $thrown
 }
 
-# The simulation itself: what tests/guest/facts.json says of Windows, by the names of these cases.
+# The simulation itself: what tests/guest/laws.json says of Windows, by the names of these cases.
 function Test-Fact {
     param([string] $Source)
     $world = New-World -Source $Source

@@ -441,30 +441,6 @@ fn guest_text(name: &str) -> String {
     std::fs::read_to_string(root().join("tests/guest").join(name)).unwrap()
 }
 
-/// Every fact about Windows that the simulation keeps to has a source and a case of its own.
-#[test]
-fn every_fact_of_the_simulation_has_a_source_and_a_case() {
-    let facts: Value = serde_json::from_str(&guest_text("facts.json")).unwrap();
-    let cases = guest_text("matrix.ps1") + &guest_text("laws.ps1");
-    for fact in facts.as_array().unwrap() {
-        let text = |name: &str| {
-            fact[name]
-                .as_str()
-                .unwrap_or_else(|| panic!("{fact}: {name}"))
-        };
-        assert!(
-            text("fact").len() > 20 && text("source").contains('/'),
-            "{fact}"
-        );
-        assert_eq!(
-            cases.matches(&format!("-Name '{}'", text("case"))).count(),
-            1,
-            "{fact}"
-        );
-    }
-    assert!(facts.as_array().unwrap().len() >= 15);
-}
-
 /// The matrix breaks a resource of every type. The others have cases of their own in `run.ps1`.
 #[test]
 fn every_type_of_resource_is_broken() {

@@ -20,6 +20,12 @@ function Test-SysprepEffect {
     Assert-That -Name 'Sysprep leaves the state of a generalised image' -Holds $holds -Detail $found
     $found = Get-Simulation -Area 'keys' -Name 'E5F6'
     Assert-That -Name 'Sysprep takes the private keys of the machine' -Holds ($null -eq $found) -Detail $found
+    Set-Simulation -Area 'keys' -Name 'E5F6' -Value 'private'
+    $played = @{ exitCode = 0; output = ''; imageState = 'IMAGE_STATE_GENERALIZE_RESEAL_TO_OOBE' }
+    Set-Simulation -Area 'programs' -Name 'C:\agent.exe seal' -Value $played
+    $null = Invoke-Program -Program 'C:\agent.exe' -Arguments @('seal')
+    $found = Get-Simulation -Area 'keys' -Name 'E5F6'
+    Assert-That -Name 'an agent that seals takes the private keys' -Holds ($null -eq $found) -Detail $found
 }
 
 function Test-UpdateOutcome {

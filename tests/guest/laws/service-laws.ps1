@@ -34,6 +34,15 @@ function Test-ServiceManager {
     $found = Get-ServiceConfig -Name 'new'
     $holds = $found.startType -eq 'auto'
     Assert-That -Name 'a start type that is auto has no mark of a delay' -Holds $holds -Detail $found
+
+    Remove-ServiceEntry -Name 'new'
+    $taken = Get-Refusal -Block { New-LawService -Name 'new' }
+    $there = $null -ne (Get-ServiceConfig -Name 'new')
+    Request-ServiceState -Name 'new' -State 'stopped'
+    $gone = $null -eq (Get-ServiceConfig -Name 'new')
+    $holds = $taken -ne '' -and $there -and $gone
+    $told = "taken: $taken, there: $there, gone: $gone"
+    Assert-That -Name 'a deleted service that runs is seen until it stops' -Holds $holds -Detail $told
 }
 
 function Test-PendingService {
@@ -75,8 +84,14 @@ function Test-RefusedStart {
     Assert-That -Name 'a service with an empty Environment does not start: 87' -Holds $holds -Detail $detail
 
     New-LawService -Name 'disabled' -Change @{ startType = 'disabled' }
-    $said = Get-Refusal -Block { Request-ServiceState -Name 'disabled' -State 'running' }
-    Assert-That -Name 'a start that is refused has its code' -Holds $said.Contains('1058') -Detail $said
+    New-LawService -Name 'late' -Change @{ startFails = 1053 }
+    New-LawService -Name 'foreign' -Change @{ startFails = 1069 }
+    $wanted = @{ disabled = 1058; late = 1053; foreign = 1069 }
+    $odd = @(foreach ($name in $wanted.Keys) {
+        $said = Get-Refusal -Block { Request-ServiceState -Name $name -State 'running' }
+        if (-not $said.Contains("$($wanted[$name])")) { "${name}: $said" }
+    })
+    Assert-That -Name 'a start that is refused has its code' -Holds ($odd.Count -eq 0) -Detail ($odd -join ', ')
 }
 
 # What recovery actions are left with, and which of them comes.

@@ -82,7 +82,7 @@ function Get-Sddl {
     if ($null -eq $sddl) { 'O:BAG:SYD:AI(A;OICIID;FA;;;BA)' } else { $sddl }
 }
 
-# An access list as .NET and Windows give it back: facts.json says what is known of that.
+# An access list as .NET and Windows give it back: laws.json says what is known of that.
 function ConvertTo-StoredSddl {
     [CmdletBinding()]
     param([string] $Sddl, [bool] $Leaf)

@@ -12,7 +12,13 @@ function Get-ServiceConfig {
     $config = Get-Simulation -Area 'services' -Name $Name
     if ($null -eq $config -or $null -eq $config['left']) { return $config }
     $change = @{ left = $config['left'] - 1 }
-    if ($change.left -le 0) { $change = @{ left = $null; state = $config['next'] } }
+    if ($change.left -le 0) {
+        $change = @{ left = $null; state = $config['next']; exitCode = 0 }
+        if ($config['deleted'] -and $config['next'] -eq 'stopped') {
+            Set-Simulation -Area 'services' -Name $Name -Value $null
+            return $config
+        }
+    }
     Set-ServiceConfig -Name $Name -Change $change
     $config
 }
@@ -90,7 +96,10 @@ function Request-ServiceState {
         Set-ServiceConfig -Name $Name -Change @{ state = $pending; left = $config['slow']; next = $end }
         return
     }
-    Set-ServiceConfig -Name $Name -Change @{ state = $end }
+    if ($end -eq 'stopped' -and $config['deleted']) {
+        return Set-Simulation -Area 'services' -Name $Name -Value $null
+    }
+    Set-ServiceConfig -Name $Name -Change @{ state = $end; exitCode = 0 }
     if ($end -eq 'running') { Set-Simulation -Area 'recoveries' -Name $Name -Value $null }
     if ($end -ne 'stopped' -or -not $config['stopsWithError']) { return }
     $binary = Get-RegistryValue -Key (Get-ServiceKey -Name $Name) -Name 'FailureActions'
@@ -105,11 +114,12 @@ function Request-ServiceState {
     if ($action -eq 'restart') { Set-Simulation -Area 'recoveries' -Name $Name -Value 'due' }
 }
 
-# What the service manager refuses to start: 1058 and 87 of sc.exe.
+# What the service manager refuses to start: 1058 and 87 of sc.exe, and the code `startFails` of a service.
 function Confirm-Startable {
     [CmdletBinding()]
     param([string] $Name, $Config)
     if ($Config.startType -eq 'disabled') { throw "$Name is disabled (1058)" }
+    if ($null -ne $Config['startFails']) { throw "sc.exe exited with $($Config['startFails']) for $Name" }
     $environment = Get-RegistryValue -Key (Get-ServiceKey -Name $Name) -Name 'Environment'
     if ($null -eq $environment) { return }
     if (@($environment.data | Where-Object { $_ }).Count -eq 0) { throw 'The parameter is incorrect (87)' }
@@ -147,6 +157,13 @@ function Remove-ServiceEntry {
     [CmdletBinding()]
     param([string] $Name)
     Confirm-Simulation -Ability 'Remove-ServiceEntry'
-    if ($null -eq (Get-ServiceConfig -Name $Name)) { throw "there is no service $Name" }
-    Set-Simulation -Area 'services' -Name $Name -Value $null
+    $config = Get-Simulation -Area 'services' -Name $Name
+    if ($null -eq $config) { throw "there is no service $Name" }
+    if ($config['deleted']) { throw "$Name has been marked for deletion (1072)" }
+    if ($config.state -eq 'stopped') {
+        Set-Simulation -Area 'services' -Name $Name -Value $null
+    } else {
+        # It is there until it stops.
+        Set-ServiceConfig -Name $Name -Change @{ deleted = $true }
+    }
 }
