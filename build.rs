@@ -104,7 +104,7 @@ fn packaged_commit(root: &Path) -> Option<String> {
     rest.split('"').next().map(str::to_owned)
 }
 
-/// Every file below `root`, sorted, with `/` between the parts.
+/// Every file below `root` but READMEs, whose wording changes no digest, sorted, with `/` between the parts.
 fn list_files(root: &Path) -> Outcome<Vec<String>> {
     let mut folders = vec![root.to_owned()];
     let mut files = Vec::new();
@@ -120,7 +120,10 @@ fn list_files(root: &Path) -> Outcome<Vec<String>> {
                 .iter()
                 .map(|part| part.to_str())
                 .collect();
-            files.push(parts.ok_or("a file name is not UTF-8")?.join("/"));
+            let path = parts.ok_or("a file name is not UTF-8")?.join("/");
+            if !path.ends_with("README.md") {
+                files.push(path);
+            }
         }
     }
     files.sort();
