@@ -329,7 +329,7 @@ fn require_provable(artifact: &PlannedArtifact) -> std::result::Result<(), Unpro
     }
     Err(Unprovable {
         title: artifact.title(),
-        artifact: artifact.clone(),
+        artifact: Box::new(artifact.clone()),
     })
 }
 
@@ -338,7 +338,7 @@ fn require_provable(artifact: &PlannedArtifact) -> std::result::Result<(), Unpro
 #[error("no digest is recorded for {title}, and its publisher offers no proof")]
 pub struct Unprovable {
     title: String,
-    artifact: PlannedArtifact,
+    artifact: Box<PlannedArtifact>,
 }
 
 impl Classify for Unprovable {
@@ -347,7 +347,7 @@ impl Classify for Unprovable {
     }
 
     fn remedies(&self) -> Vec<String> {
-        let PlannedArtifact { component, url, .. } = &self.artifact;
+        let PlannedArtifact { component, url, .. } = self.artifact.as_ref();
         vec![format!(
             "verify {url} yourself and state its digest: `--override {component}.sha256=<64 digits>`"
         )]

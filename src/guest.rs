@@ -120,7 +120,7 @@ pub fn render_guest(
     let sddl: Value = read_json(provisioners, "sddl.json")?;
     let known: Vec<FailingUpdate> = read_json(provisioners, "updates.json")?;
     let failing: Vec<KbId> = known.into_iter().map(|update| update.kb).collect();
-    let facts = collect_facts(plan, &situation, flags, programs, paths, sddl, &failing)?;
+    let facts = collect_facts(plan, &situation, flags, programs, &paths, sddl, &failing)?;
     let renderer = StepRenderer::new(&facts, provisioners);
     let mut resources = Vec::new();
     let mut steps = Vec::new();

@@ -991,8 +991,9 @@ fn plans_say_what_a_user_must_bring() {
 fn conditions_of_templates_name_facts() {
     let trees = read_trees(None).expect("the catalog");
     let plan = resolve_plan(&select("azure", "1.36.4"), &trees).expect("a plan");
-    let parse =
-        |name: &str| serde_json::from_slice(trees.provisioners.get(name).expect(name)).expect(name);
+    let parse = |name: &str| -> Value {
+        serde_json::from_slice(trees.provisioners.get(name).expect(name)).expect(name)
+    };
     let flags = trees.catalog.load_flags().expect("flags");
     let programs = trees.catalog.load_programs().expect("programs");
     let facts = collect_facts(
@@ -1000,7 +1001,7 @@ fn conditions_of_templates_name_facts() {
         &plan.situation(),
         &flags,
         &programs,
-        parse("paths.json"),
+        &parse("paths.json"),
         parse("sddl.json"),
         &[],
     )

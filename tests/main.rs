@@ -2,6 +2,7 @@
 
 #![expect(
     clippy::disallowed_methods,
+    clippy::similar_names,
     clippy::too_many_lines,
     clippy::unwrap_used,
     reason = "tests touch the world by themselves, hold tables of cases, and fail by a panic"

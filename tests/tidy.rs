@@ -439,7 +439,8 @@ fn verbs_are_short() {
 /// One name, one type. The variants of a file for each system are one type.
 #[test]
 fn no_type_name_is_defined_twice() {
-    let mut files_of: std::collections::BTreeMap<String, BTreeSet<String>> = Default::default();
+    let mut files_of: std::collections::BTreeMap<String, BTreeSet<String>> =
+        std::collections::BTreeMap::default();
     for (path, bytes) in files(&root().join("src")) {
         let path = path.replace("/elsewhere.rs", "/unix.rs");
         let text = String::from_utf8(bytes).expect("UTF-8");

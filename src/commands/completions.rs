@@ -12,15 +12,15 @@ use crate::diagnostic::{InternalError, Result};
 use crate::io::fs;
 use crate::ui::Printer;
 
-use super::complete::VARIABLE;
+use crate::view::complete::VARIABLE;
 
 pub(super) fn run_completions(args: &CompletionsArgs, printer: &Printer) -> Result<()> {
-    let script = write_registration(&args.shell)?;
+    let script = write_registration(args.shell)?;
     printer.print_result(&script, || script.clone())
 }
 
 /// The shell's script, which asks the program itself for the words that fit.
-fn write_registration(shell: &Shell) -> Result<String> {
+fn write_registration(shell: Shell) -> Result<String> {
     let name = shell.to_string();
     let shells = Shells::builtins();
     let completer = shells

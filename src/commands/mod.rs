@@ -4,7 +4,6 @@ mod build;
 mod bundle;
 mod catalog;
 mod cluster_manifests;
-mod complete;
 mod completions;
 mod conformance;
 mod context;
@@ -27,7 +26,7 @@ mod scripts;
 mod store;
 mod verify;
 
-pub use complete::answer_shell;
+pub use crate::view::complete::answer_shell;
 pub use context::run_command;
 
 use std::env;

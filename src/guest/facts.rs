@@ -37,7 +37,7 @@ pub fn collect_facts(
     situation: &Conditions,
     flags: &FlagTable,
     programs: &ProgramTable<'_>,
-    paths: Value,
+    paths: &Value,
     sddl: Value,
     failing: &[KbId],
 ) -> Result<Value, GuestError> {
@@ -88,7 +88,7 @@ pub fn collect_facts(
     fact("mirrors", collect_mirrors(plan));
     fact("features", json!(situation.features));
     fact("scripts", collect_scripts(plan.governance.signing.as_ref()));
-    fact("launchers", collect_launchers(plan, programs, &paths));
+    fact("launchers", collect_launchers(plan, programs, paths));
     let log_runner = plan.kubernetes >= Version::from_literal("1.26.0");
     fact(
         "kubelet",

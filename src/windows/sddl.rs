@@ -66,6 +66,9 @@ struct AccessEntry<'a> {
 }
 
 /// Parses the canonical text for the kind of object and refuses every other.
+///
+/// # Errors
+/// The text is no access control list, is not canonical, or does not fit the kind of object.
 pub fn parse_sddl(text: &str, object: SecuredObject) -> Result<Access, String> {
     let (protected, entries) = parse_parts(text)?;
     for entry in &entries {

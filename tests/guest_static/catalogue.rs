@@ -18,12 +18,16 @@ const UNSEEN: &str = "no source found: to be seen on a runner";
 const FILE: &str = "tests/guest/laws.json";
 const TABLE: &str = "tests/guest/README.md";
 
+/// A change of a good law, and what the check then says.
+type Break = (fn(&mut Law), &'static str);
+
 #[derive(Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Law {
     id: String,
     abilities: Vec<String>,
-    law: String,
+    #[serde(rename = "law")]
+    statement: String,
     source: String,
     simulated: String,
     wine: String,
@@ -86,7 +90,7 @@ fn check_law(law: &Law, shown: &Shown) -> Vec<String> {
     if law.source == UNSEEN && law.runner.starts_with(NONE) {
         findings.push(format!("{}: neither a source nor a runner", law.id));
     }
-    if law.abilities.is_empty() || law.law.len() < 20 {
+    if law.abilities.is_empty() || law.statement.len() < 20 {
         findings.push(format!("{}: no abilities or no law", law.id));
     }
 
@@ -174,7 +178,7 @@ fn each_defect_of_a_law_is_found() {
     let good = laws.iter().find(|law| law.id == "service.never-started");
     let good = good.unwrap();
     assert_none(&check_law(good, &shown));
-    let breaks: [(fn(&mut Law), &str); 7] = [
+    let breaks: [Break; 7] = [
         (
             |law| law.source = "somebody said so".to_owned(),
             "no source",
@@ -244,7 +248,7 @@ fn format_table(laws: &[Law]) -> String {
         let cells = [
             format!("`{}`", law.id),
             abilities.join(" "),
-            law.law.clone(),
+            law.statement.clone(),
             law.source.clone(),
             format_cell(&law.simulated),
             format_cell(&law.wine),

@@ -49,7 +49,7 @@ fn plan_with(target: &Target, variables: &Value, names_target: bool, has_policy:
     if names_target {
         definition["target"] = target.name.clone().into();
     } else {
-        line += &format!(" --target {}", target.name);
+        line = format!("{line} --target {}", target.name);
     }
     if has_policy {
         line += " --policy policy.json";
