@@ -87,4 +87,6 @@ pub mod view;
 
 pub mod schemas;
 
+pub mod complete;
+
 pub mod commands;

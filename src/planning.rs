@@ -27,7 +27,7 @@ use crate::selection::{
 pub use cluster::{cluster_input, read_paths, resolve_cluster_plan};
 pub use draft::draft_definition;
 pub use govern::{govern_plan, judge_plan};
-pub use locked::{PlannedImage, Request, Stale, complete_for_lock, plan_image};
+pub use locked::{PlanRequest, PlannedImage, Stale, complete_for_lock, plan_image};
 pub use predict::predict_machine;
 pub use recompute::{PolicyOfLock, replay_lock, resolve_lock, resolve_lock_of_build};
 

@@ -21,7 +21,7 @@ use crate::guest::parse_guest_plan;
 use crate::io::fs;
 use crate::lock::Lock;
 use crate::model::plan::Plan;
-use crate::planning::{Request, Stale, plan_image, predict_machine, replay_lock};
+use crate::planning::{PlanRequest, Stale, plan_image, predict_machine, replay_lock};
 use crate::selection::{Definitions, read_definition, read_input, read_sources};
 use crate::ui::Printer;
 
@@ -96,7 +96,7 @@ fn describe_definition(
         config: Some(path.to_owned()),
         ..SelectionArgs::default()
     };
-    let planned = plan_image(&Request {
+    let planned = plan_image(&PlanRequest {
         definition: &read_definition(&selection, &defined, &trees)?,
         selection: &selection,
         lock: &LockUseArgs::default(),

@@ -1,6 +1,5 @@
 //! What verbs print about the catalog and a plan: values for JSON, and their text.
 
-pub mod complete;
 mod explain;
 mod list;
 mod plan;

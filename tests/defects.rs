@@ -418,7 +418,13 @@ fn d8_no_remote_management_is_left() {
         .filter(|resource| resource.phase == Phase::Firstboot)
         .map(|resource| resource.name.as_str())
         .collect();
-    assert_eq!(late, ["firstboot/build-user", "firstboot/winrm-listener"]);
+    let expected = [
+        "firstboot/build-user",
+        "firstboot/winrm-listener",
+        "firstboot/token-filter",
+        "firstboot/power-plan",
+    ];
+    assert_eq!(late, expected);
 }
 
 /// D9: no resource holds a password; accounts are made by the platform, at first boot.

@@ -8,7 +8,7 @@ use crate::diagnostic::Result;
 use crate::io::clock;
 use crate::model::image_version::ImageVersion;
 use crate::model::plan::Plan;
-use crate::planning::{Request, Stale, plan_image};
+use crate::planning::{PlanRequest, Stale, plan_image};
 use crate::selection::read_definition;
 
 use super::each::ImageRun;
@@ -47,7 +47,7 @@ pub(super) fn run_build(args: &BuildArgs, run: &ImageRun<'_>) -> Result<()> {
     if definition.image_version.is_none() && !args.no_bake {
         definition.image_version = Some(ImageVersion::from_time(clock::current_time())?);
     }
-    let planned = plan_image(&Request {
+    let planned = plan_image(&PlanRequest {
         definition: &definition,
         selection: &args.selection,
         lock: &args.lock,

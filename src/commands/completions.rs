@@ -12,7 +12,7 @@ use crate::diagnostic::{InternalError, Result};
 use crate::io::fs;
 use crate::ui::Printer;
 
-use crate::view::complete::VARIABLE;
+use crate::complete::VARIABLE;
 
 pub(super) fn run_completions(args: &CompletionsArgs, printer: &Printer) -> Result<()> {
     let script = write_registration(args.shell)?;

@@ -6,7 +6,7 @@ use crate::acquire::{Acquirer, VerifiedArtifact, acquire_plan, open_fetcher};
 use crate::cli::OnlineArgs;
 use crate::diagnostic::Result;
 use crate::model::evidence::Evidence;
-use crate::planning::{PlannedImage, Request, Stale, plan_image};
+use crate::planning::{PlanRequest, PlannedImage, Stale, plan_image};
 use crate::selection::read_definition;
 
 use super::each::ImageRun;
@@ -28,7 +28,7 @@ pub struct FetchOutput {
 pub(super) fn run_fetch(args: &OnlineArgs, run: &ImageRun<'_>) -> Result<()> {
     let printer = run.printer;
     let definition = read_definition(&args.selection, run.image, &run.trees)?;
-    let planned = plan_image(&Request {
+    let planned = plan_image(&PlanRequest {
         definition: &definition,
         selection: &args.selection,
         lock: &args.lock,

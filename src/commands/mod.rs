@@ -26,7 +26,7 @@ mod scripts;
 mod store;
 mod verify;
 
-pub use crate::view::complete::answer_shell;
+pub use crate::complete::answer_shell;
 pub use context::run_command;
 
 use std::env;

@@ -4,7 +4,7 @@ use crate::acquire::{HeaderGrants, open_fetcher};
 use crate::base::version::Version;
 use crate::cli::OnlineArgs;
 use crate::diagnostic::Result;
-use crate::planning::{Request, Stale, plan_image};
+use crate::planning::{PlanRequest, Stale, plan_image};
 use crate::selection::read_definition;
 use crate::updates::{OutdatedOutput, Upstreams};
 
@@ -13,7 +13,7 @@ use super::each::ImageRun;
 pub(super) fn run_outdated(args: &OnlineArgs, run: &ImageRun<'_>) -> Result<()> {
     let (trees, printer) = (&run.trees, run.printer);
     let definition = read_definition(&args.selection, run.image, trees)?;
-    let planned = plan_image(&Request {
+    let planned = plan_image(&PlanRequest {
         definition: &definition,
         selection: &args.selection,
         lock: &args.lock,

@@ -2,7 +2,7 @@
 
 use crate::cli::PlanArgs;
 use crate::diagnostic::Result;
-use crate::planning::{PlannedImage, Request, Stale, plan_image, predict_machine};
+use crate::planning::{PlanRequest, PlannedImage, Stale, plan_image, predict_machine};
 use crate::selection::read_definition;
 use crate::view::{PlanOutput, format_details, format_plan};
 
@@ -11,7 +11,7 @@ use super::each::ImageRun;
 pub(super) fn run_plan(args: &PlanArgs, run: &ImageRun<'_>) -> Result<()> {
     let printer = run.printer;
     let definition = read_definition(&args.selection, run.image, &run.trees)?;
-    let PlannedImage { plan, trees, .. } = plan_image(&Request {
+    let PlannedImage { plan, trees, .. } = plan_image(&PlanRequest {
         definition: &definition,
         selection: &args.selection,
         lock: &args.lock,

@@ -5,7 +5,7 @@ use crate::cli::RenderArgs;
 use crate::diagnostic::Result;
 use crate::lock::Lock;
 use crate::model::plan::Plan;
-use crate::planning::{PlannedImage, Request, Stale, plan_image};
+use crate::planning::{PlanRequest, PlannedImage, Stale, plan_image};
 use crate::selection::read_definition;
 use crate::ui::Printer;
 use crate::workspace::{InstallerOutput, WorkspacePlace, write_workspace};
@@ -14,7 +14,7 @@ use super::each::ImageRun;
 
 pub(super) fn run_render(args: &RenderArgs, run: &ImageRun<'_>) -> Result<()> {
     let definition = read_definition(&args.selection, run.image, &run.trees)?;
-    let PlannedImage { plan, trees, .. } = plan_image(&Request {
+    let PlannedImage { plan, trees, .. } = plan_image(&PlanRequest {
         definition: &definition,
         selection: &args.selection,
         lock: &args.lock,

@@ -1,5 +1,7 @@
 //! The plan: what an image will hold, with the reason for each choice.
 
+mod warning;
+
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
@@ -27,6 +29,8 @@ use crate::base::value::{
 };
 use crate::base::version::Version;
 use crate::model::definition::{ImageDefinition, Proxy};
+
+pub use warning::Warning;
 
 /// Everything later stages need, resolved. Made by `resolve` alone.
 #[derive(Debug, Clone)]
@@ -496,29 +500,4 @@ pub struct MissingVariable {
     pub sensitive: bool,
     /// How to give it, as short imperatives.
     pub from: Vec<String>,
-}
-
-/// Something that does not stop a build and must be known.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub struct Warning {
-    /// `security-floor`, `unpinned`, …
-    pub id: String,
-    /// What it is about: a CVE, a component.
-    pub subject: String,
-    pub message: String,
-}
-
-impl Warning {
-    pub fn new(
-        id: impl Into<String>,
-        subject: impl Into<String>,
-        message: impl Into<String>,
-    ) -> Self {
-        Self {
-            id: id.into(),
-            subject: subject.into(),
-            message: message.into(),
-        }
-    }
 }

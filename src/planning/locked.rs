@@ -30,7 +30,7 @@ pub enum Stale<'a> {
 
 /// Everything that decides about one plan.
 #[derive(Debug, Clone, Copy)]
-pub struct Request<'a> {
+pub struct PlanRequest<'a> {
     /// Flags over the image definition.
     pub definition: &'a ImageDefinition,
     pub selection: &'a SelectionArgs,
@@ -57,7 +57,7 @@ pub struct PlannedImage {
 /// # Errors
 /// As [`super::resolve_plan`]; a lockfile that is stale, or missing although required; the policy or the scripts
 /// refuse it.
-pub fn plan_image(request: &Request<'_>) -> Result<PlannedImage> {
+pub fn plan_image(request: &PlanRequest<'_>) -> Result<PlannedImage> {
     let (plan, policy) = plan_locked(request)?;
     let trees = request.trees;
     let Some(args) = request.scripts else {
@@ -79,8 +79,8 @@ pub fn plan_image(request: &Request<'_>) -> Result<PlannedImage> {
     })
 }
 
-fn plan_locked(request: &Request<'_>) -> Result<(Plan, Policy)> {
-    let Request { lock, trees, .. } = *request;
+fn plan_locked(request: &PlanRequest<'_>) -> Result<(Plan, Policy)> {
+    let PlanRequest { lock, trees, .. } = *request;
     let path = lock_path(lock.lock.as_ref(), request.beside);
     let file = path.display().to_string();
     let flag = if lock.locked {
@@ -130,7 +130,7 @@ fn read_used_lock(
 }
 
 fn plan_unlocked(
-    request: &Request<'_>,
+    request: &PlanRequest<'_>,
     definition: &ImageDefinition,
     updated: BTreeMap<String, Version>,
 ) -> Result<(Plan, Policy)> {

@@ -545,7 +545,7 @@ pub const PARSERS: &[Parser] = &[
     },
     Parser {
         name: "tar",
-        files: &["src/verify/archive/targz.rs"],
+        files: &["src/verify/archive/targz.rs", "src/verify/archive/targz/"],
         least: 1000,
         seeds: || vec![tar_gz(&files())],
         parse: |bytes| parse_archive(ArchiveFormat::TarGz, bytes),

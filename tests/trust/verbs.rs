@@ -76,6 +76,14 @@ const VERBS: &[(&str, Gate)] = &[
         "pin",
         Free("it writes a catalog; under a policy `--manifests` needs its digest"),
     ),
+    (
+        "diff",
+        Free("it prints what differs and writes nothing that is built"),
+    ),
+    (
+        "sbom",
+        Free("it writes a list of what a lockfile or image names; nothing is installed from it"),
+    ),
     ("schema", Free("it prints a schema")),
     (
         "init",

@@ -46,12 +46,6 @@ function Test-Shell {
     $ran = Invoke-NetworkProgram -Program $program -Text "b`r`na`r`n" -Environment @{ CNI_COMMAND = 'ADD' }
     $found = $ran.stdout.Trim() -replace "`r", ''
     Confirm-Law -Law 'process.network-input' -Holds ($found -ceq "a`nb") -Detail $found
-    $path = "$script:Work\detached.txt"
-    $text = 'param([string] $Path) [IO.File]::WriteAllText($Path, "x")'
-    Write-Text -Path "$script:Work\detached.ps1" -Text $text
-    Start-Detached -Script "$script:Work\detached.ps1" -Arguments @('-Path', $path)
-    $there = Wait-Until -Block { [IO.File]::Exists($path) }
-    Confirm-Law -Law 'process.detached' -Holds $there -Detail $path
     $text = '"$($PSVersionTable.PSVersion)"'
     $told = "$(Invoke-ScriptText -Text $text)".Trim()
     Confirm-Law -Law 'process.shell-path' -Holds $told.StartsWith('5.1.') -Detail $told

@@ -14,12 +14,12 @@ use clap_complete::engine::{ArgValueCompleter, CompletionCandidate};
 use clap_complete::env::CompleteEnv;
 use serde_json::Value;
 
-use super::list_entries;
 use crate::base::choice::{Delivery, Format, HostAccess, OnError, Runtime};
 use crate::catalog::Trees;
 use crate::cli::{Cli, ListWhat, SourceArgs};
 use crate::schemas::list_schemas;
 use crate::selection::{Definitions, read_sources};
+use crate::view::list_entries;
 
 /// Environment variable that names the shell to complete for.
 pub const VARIABLE: &str = "IMAGEGEN_COMPLETE";
