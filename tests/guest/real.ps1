@@ -50,6 +50,7 @@ if ($Report) { $Report = $given.GetUnresolvedProviderPathFromPSPath($Report) }
 . "$PSScriptRoot/real/life.ps1"
 . "$PSScriptRoot/real/failures.ps1"
 . "$PSScriptRoot/real/service-suites.ps1"
+. "$PSScriptRoot/real/recovery-suites.ps1"
 . "$PSScriptRoot/real/file-suites.ps1"
 . "$PSScriptRoot/real/task-suites.ps1"
 . "$PSScriptRoot/real/machine-suites.ps1"
