@@ -30,7 +30,7 @@ use crate::base::value::{
 use crate::base::version::Version;
 use crate::model::definition::{ImageDefinition, Proxy};
 
-pub use warning::Warning;
+pub use warning::{MissingVariable, Warning};
 
 /// Everything later stages need, resolved. Made by `resolve` alone.
 #[derive(Debug, Clone)]
@@ -488,16 +488,4 @@ pub struct PlannedPlugin {
     pub name: String,
     pub source: String,
     pub version: Version,
-}
-
-/// A variable of the target that a bake needs and that nobody gave.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct MissingVariable {
-    /// One name, or several of which one is enough.
-    pub names: Vec<String>,
-    pub description: String,
-    pub sensitive: bool,
-    /// How to give it, as short imperatives.
-    pub from: Vec<String>,
 }

@@ -1,7 +1,19 @@
-//! Warnings of a plan.
+//! Warnings of a plan, and the variables that nobody gave.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+/// A variable of the target that a bake needs and that nobody gave.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct MissingVariable {
+    /// One name, or several of which one is enough.
+    pub names: Vec<String>,
+    pub description: String,
+    pub sensitive: bool,
+    /// How to give it, as short imperatives.
+    pub from: Vec<String>,
+}
 
 /// Something that does not stop a build and must be known.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
