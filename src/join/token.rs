@@ -43,7 +43,7 @@ mod tests {
     fn only_tokens_are_tokens_and_none_is_repeated() {
         let good = BootstrapToken::parse(" abcdef.0123456789abcdef\r\n").expect("token");
         assert_eq!(good.reveal(), "abcdef.0123456789abcdef");
-        assert_eq!(format!("{good:?}"), "Token(***)");
+        assert_eq!(format!("{good:?}"), "BootstrapToken(***)");
         for bad in [
             "",
             "abcdef",
