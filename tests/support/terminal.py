@@ -20,8 +20,9 @@ ROWS = 40
 def run(columns, command):
     process, terminal = pty.fork()
     if process == 0:
+        # Before the command starts: it would otherwise ask for a width that nobody has set yet.
+        fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, columns, 0, 0))
         os.execv(command[0], command)
-    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, columns, 0, 0))
     output = b""
     while True:
         try:
