@@ -39,7 +39,7 @@ pub use selection::{PolicyArgs, SelectionArgs};
 use selection::{parse_component, parse_pair};
 pub use verify::VerifyArgs;
 
-pub use bundle::{BundleArgs, BundleWhat};
+pub use bundle::{BundleArgs, BundleCreateArgs, BundleExtractArgs, BundleVerifyArgs, BundleWhat};
 
 /// Build Windows node images for Kubernetes from a pinned, verified catalog.
 #[derive(Debug, Parser)]

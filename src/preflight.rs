@@ -1,14 +1,14 @@
 //! What a build would find or miss on this machine. Opens no socket, writes nothing.
 
+mod report;
+
 use std::collections::BTreeMap;
 use std::env;
 use std::path::{Path, PathBuf};
 
-use serde::Serialize;
-
 use crate::base::download::{DownloadSize, format_megabytes};
 use crate::cli::DoctorArgs;
-use crate::diagnostic::{Classify, ErrorClass, Result};
+use crate::diagnostic::{ErrorClass, Result};
 use crate::io::store::Store;
 use crate::io::{clock, exec, fs};
 use crate::lock::Lock;
@@ -19,97 +19,11 @@ use crate::catalog::Trees;
 use crate::planning::{govern_plan, resolve_plan};
 use crate::selection::{DefinedImage, lock_path, read_definition, require_target};
 
+use report::Checks;
+pub use report::{CheckState, DoctorCheck, DoctorOutput, NotReady};
+
 /// 2026-01-01: the catalog's records are younger, so a clock before it is wrong.
 const RECORDS_BEGIN: u64 = 1_767_225_600;
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, schemars::JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub enum CheckState {
-    Ok,
-    Warning,
-    Missing,
-}
-
-/// One thing that was looked at.
-#[derive(Debug, Serialize, schemars::JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct DoctorCheck {
-    pub state: CheckState,
-    /// Of the error that a build would end with.
-    #[serde(skip)]
-    class: ErrorClass,
-    pub name: String,
-    pub detail: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub hint: Option<String>,
-}
-
-/// What `imagegen doctor` says.
-#[derive(Debug, Serialize, schemars::JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct DoctorOutput {
-    /// Nothing is missing.
-    pub ready: bool,
-    pub checks: Vec<DoctorCheck>,
-}
-
-#[derive(Default)]
-struct Checks(Vec<DoctorCheck>);
-
-impl Checks {
-    fn ok(&mut self, name: &str, detail: impl Into<String>) {
-        self.add(
-            CheckState::Ok,
-            ErrorClass::Internal,
-            name,
-            detail.into(),
-            None,
-        );
-    }
-
-    fn warning(&mut self, name: &str, detail: impl Into<String>) {
-        self.add(
-            CheckState::Warning,
-            ErrorClass::Internal,
-            name,
-            detail.into(),
-            None,
-        );
-    }
-
-    fn missing(
-        &mut self,
-        class: ErrorClass,
-        name: &str,
-        detail: impl Into<String>,
-        hint: impl Into<String>,
-    ) {
-        self.add(
-            CheckState::Missing,
-            class,
-            name,
-            detail.into(),
-            Some(hint.into()),
-        );
-    }
-
-    fn add(
-        &mut self,
-        state: CheckState,
-        class: ErrorClass,
-        name: &str,
-        detail: String,
-        hint: Option<String>,
-    ) {
-        self.0.push(DoctorCheck {
-            state,
-            class,
-            name: name.to_owned(),
-            detail,
-            hint,
-        });
-    }
-}
 
 /// # Errors
 /// The selection cannot be resolved, or the policy refuses it.
@@ -142,46 +56,6 @@ pub fn check_machine(
         ready,
         checks: checks.0,
     })
-}
-
-impl DoctorOutput {
-    /// # Errors
-    /// Something is missing.
-    pub fn require_ready(&self) -> Result<(), NotReady> {
-        let missing = || {
-            self.checks
-                .iter()
-                .filter(|check| check.state == CheckState::Missing)
-        };
-        let Some(first) = missing().next() else {
-            return Ok(());
-        };
-        Err(NotReady {
-            class: first.class,
-            missing: missing().map(|check| check.name.clone()).collect(),
-            remedies: missing().filter_map(|check| check.hint.clone()).collect(),
-        })
-    }
-}
-
-/// What a build would miss on this machine.
-#[derive(Debug, thiserror::Error)]
-#[error("a build would miss: {}", .missing.join(", "))]
-pub struct NotReady {
-    pub class: ErrorClass,
-    pub missing: Vec<String>,
-    pub remedies: Vec<String>,
-}
-
-impl Classify for NotReady {
-    /// That of the build, which would stop at the first thing that is missing.
-    fn class(&self) -> ErrorClass {
-        self.class
-    }
-
-    fn remedies(&self) -> Vec<String> {
-        self.remedies.clone()
-    }
 }
 
 /// What does not depend on an image.

@@ -20,12 +20,15 @@ mod variables;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::base::choice::{Delivery, HostAccess, Runtime};
 use crate::base::digest::sha256_hex;
 use crate::base::json;
+use crate::base::value::ImageReference;
 use crate::base::version::Version;
 use crate::catalog::{Catalog, CatalogError, TABLES};
 use crate::diagnostic::{Finding, Result};
 use crate::model::definition::ImageDefinition;
+use crate::model::feature::Feature;
 use crate::model::kubernetes::KubernetesLine;
 use crate::model::plan::{Governance, Plan, PlannedGroup, PlannedPacker, Warning};
 use crate::model::pod_network::PodNetwork;
@@ -37,6 +40,7 @@ use crate::model::windows::WindowsRelease;
 pub use artifacts::{BuildHost, plan_artifact, plan_tool};
 use image::ImageNames;
 pub use refusal::refuse_image;
+use variables::VariableChoices;
 
 /// The name under which an update knows everything that has Kubernetes' own version.
 pub const KUBERNETES: &str = "kubernetes";
@@ -54,6 +58,38 @@ pub struct World {
     pub own_files: BTreeMap<String, String>,
 }
 
+/// One resolution on its way: the inputs that every choice reads, and all that was found.
+struct Resolver<'a> {
+    catalog: &'a Catalog,
+    selection: &'a ImageDefinition,
+    surroundings: &'a World,
+    refusals: Vec<Finding>,
+    warnings: Vec<Warning>,
+}
+
+/// Choices that components depend on.
+struct ChosenPlatform {
+    line: KubernetesLine,
+    kubernetes: Version,
+    windows: WindowsRelease,
+    runtime: Runtime,
+    network: PodNetwork,
+    host_access: HostAccess,
+    delivery: Delivery,
+    features: Vec<Feature>,
+    situation: Conditions,
+}
+
+/// The contents of the image, and the programs that bake it.
+struct ChosenContents {
+    groups: Vec<PlannedGroup>,
+    pause: String,
+    images: Vec<ImageReference>,
+    packer: Option<PlannedPacker>,
+    /// Digest of the catalog's entries that count.
+    catalog: String,
+}
+
 /// Resolves a selection.
 ///
 /// # Errors
@@ -65,157 +101,293 @@ pub fn resolve_selection(
     selection: &ImageDefinition,
     surroundings: &World,
 ) -> Result<Plan> {
-    let updated = &surroundings.updated;
-    let (line, kubernetes, mut warnings) = kubernetes::choose_kubernetes(
+    let mut resolver = Resolver {
         catalog,
-        selection.kubernetes.as_deref(),
-        updated.get(KUBERNETES),
-    )?;
-    let mut refusals = Vec::new();
-    let network = catalog.network(selection.cni.as_deref().unwrap_or("none"))?;
-    let windows = choices::choose_windows(catalog, &line, &kubernetes, selection, &mut refusals)?;
-    let runtime = choices::choose_runtime(&line, selection, &mut refusals);
-    let host_access =
-        choices::choose_host_access(catalog, &line, runtime, selection, &mut refusals)?;
-    let choice = catalog
-        .load_component(runtime.as_str())?
-        .find_choice(line.minor)
-        .cloned();
-    let delivery = delivery::choose_delivery(&target, selection, &mut refusals);
-    let mut situation = Conditions {
-        target: target.name.clone(),
-        image: target.image().is_some(),
-        windows: windows.release.clone(),
-        kubernetes: kubernetes.clone(),
-        runtime,
-        runtime_version: groups::component_version(
-            choice.as_ref(),
-            runtime.as_str(),
-            selection,
-            updated,
-        ),
-        cni: network.name.clone(),
-        overlay: network.overlay,
-        dsr: windows.dsr,
-        host_access,
-        delivery,
-        winrm: target.image().map(|image| image.session().0),
-        features: selection.features.iter().cloned().collect(),
-        components: BTreeMap::new(),
-    };
-    let features = extras::choose_features(catalog, &situation, &mut refusals)?;
-    extras::check_downloads(selection, &mut refusals);
-    let mut groups = groups::choose_groups(
-        groups::GroupInputs {
-            catalog,
-            line: &line,
-            situation: &situation,
-            network: &network,
-            selection,
-            updated,
-        },
-        &mut warnings,
-        &mut refusals,
-    )?;
-    warnings.extend(delivery::check_delivery(
-        delivery,
-        &target,
         selection,
-        &groups,
-        &mut refusals,
-    ));
-    add_components(&mut situation, &groups, selection, &mut refusals);
-    warnings.extend(check_rules(catalog, &situation, &mut refusals)?);
-    refusal::drop_consequences(&line, runtime, &mut refusals);
-    let pause = choices::choose_pause_image(&line, &windows, selection, &mut refusals);
-    let images = images::plan_images(catalog, &pause, delivery, selection, &mut warnings)?;
-    extras::check_packer_versions(catalog, selection, &mut refusals)?;
-    let planned_packer = choices::plan_packer(&target, packer, selection, &mut refusals);
-    check_overrides(
-        catalog,
-        &groups,
-        planned_packer.as_ref(),
-        selection,
-        &mut refusals,
-    )?;
-    let catalog_digest = digest_inputs(
-        catalog,
-        &target,
-        &line,
-        &windows,
-        &network,
-        &groups,
         surroundings,
-    )?;
-    let image = ImageNames::new(&windows, &kubernetes, selection, &catalog_digest);
-    let chosen = variables::choose_variables(
-        &variables::VariableInputs {
-            target: &target,
-            windows: &windows,
-            selection,
-            packer: planned_packer.as_ref(),
-            surroundings,
-            image,
-        },
-        &mut refusals,
-    );
-    let variables = chosen.values;
-    groups.extend(media::plan_media(&target, &windows, &variables));
-    media::check_evaluation(&windows, &variables, &mut refusals);
-    extras::check_hypervisor(&target, &features, &variables, &mut refusals);
-    let minimum_revision = choices::minimum_revision(
-        &target,
-        &windows,
-        &situation,
-        &features,
-        &variables,
-        &mut refusals,
-    );
-    if !refusals.is_empty() {
-        return Err(refuse_image(refusals).into());
+        refusals: Vec::new(),
+        warnings: Vec::new(),
+    };
+    let mut platform = resolver.choose_platform(&target)?;
+    let mut contents = resolver.choose_contents(&target, packer, &mut platform)?;
+    let chosen = resolver.choose_variables(&target, &platform, &contents);
+
+    let media = media::plan_media(&target, &platform.windows, &chosen.values);
+    contents.groups.extend(media);
+    let minimum_revision =
+        choices::minimum_revision(&mut resolver, &target, &platform, &chosen.values);
+
+    if !resolver.refusals.is_empty() {
+        return Err(refuse_image(resolver.refusals).into());
     }
-    warnings.extend(kubernetes::check_line(catalog, &line)?);
-    warnings.extend(flaws::warn_flaws(catalog, &groups)?);
-    warnings.extend(floating::warn_floating(
-        &target,
-        &chosen.selectors,
-        &variables,
-    ));
-    let updated = select_used_updates(updated, &kubernetes, &groups, selection);
-    let runtime_version = situation
-        .runtime_version
-        .clone()
-        .unwrap_or_else(|| kubernetes.clone());
-    Ok(Plan {
-        selection: complete_selection(selection, &situation, &variables, &chosen.selectors),
-        target,
-        windows,
-        minimum_revision,
-        line,
-        kubernetes,
-        runtime,
-        runtime_version,
-        network,
-        host_access,
-        delivery,
-        features,
-        pause,
-        images,
-        proxy: selection.proxy.clone().unwrap_or_default(),
-        groups,
-        updated,
-        variables,
-        selectors: chosen.selectors,
-        declared: chosen.declared,
-        missing: chosen.missing,
-        packer: planned_packer,
-        choice_warnings: warnings,
-        known: list_known_names(catalog)?,
-        catalog: catalog_digest,
-        own_files: surroundings.own_files.clone(),
-        governance: Governance::default(),
-        locked_by: None,
-    })
+    resolver.warn_of_choices(&target, &platform, &contents, &chosen)?;
+    resolver.assemble_plan(target, platform, contents, chosen, minimum_revision)
+}
+
+impl Resolver<'_> {
+    fn choose_platform(&mut self, target: &Target) -> Result<ChosenPlatform> {
+        let Self {
+            catalog,
+            selection,
+            surroundings,
+            ..
+        } = *self;
+        let updated = &surroundings.updated;
+        let asked = selection.kubernetes.as_deref();
+
+        let (line, kubernetes, warnings) =
+            kubernetes::choose_kubernetes(catalog, asked, updated.get(KUBERNETES))?;
+        self.warnings.extend(warnings);
+        let network = catalog.network(selection.cni.as_deref().unwrap_or("none"))?;
+        let windows = choices::choose_windows(self, &line, &kubernetes)?;
+        let runtime = choices::choose_runtime(self, &line);
+        let host_access = choices::choose_host_access(self, &line, runtime)?;
+        let component = catalog.load_component(runtime.as_str())?;
+        let choice = component.find_choice(line.minor);
+        let runtime_version =
+            groups::component_version(choice, runtime.as_str(), selection, updated);
+        let delivery = delivery::choose_delivery(self, target);
+
+        let situation = Conditions {
+            target: target.name.clone(),
+            image: target.image().is_some(),
+            windows: windows.release.clone(),
+            kubernetes: kubernetes.clone(),
+            runtime,
+            runtime_version,
+            cni: network.name.clone(),
+            overlay: network.overlay,
+            dsr: windows.dsr,
+            host_access,
+            delivery,
+            winrm: target.image().map(|image| image.session().0),
+            features: selection.features.iter().cloned().collect(),
+            components: BTreeMap::new(),
+        };
+        let features = extras::choose_features(self, &situation)?;
+        extras::check_downloads(self);
+
+        Ok(ChosenPlatform {
+            line,
+            kubernetes,
+            windows,
+            runtime,
+            network,
+            host_access,
+            delivery,
+            features,
+            situation,
+        })
+    }
+
+    /// Chooses components by the situation, which from then on names them.
+    fn choose_contents(
+        &mut self,
+        target: &Target,
+        packer: &Version,
+        platform: &mut ChosenPlatform,
+    ) -> Result<ChosenContents> {
+        let Self {
+            catalog, selection, ..
+        } = *self;
+
+        let groups = groups::choose_groups(self, platform)?;
+        delivery::check_delivery(self, platform.delivery, target, &groups);
+        add_components(
+            &mut platform.situation,
+            &groups,
+            selection,
+            &mut self.refusals,
+        );
+        self.check_rules(&platform.situation)?;
+        refusal::drop_consequences(&platform.line, platform.runtime, &mut self.refusals);
+        let pause = choices::choose_pause_image(self, &platform.line, &platform.windows);
+        let images = images::plan_images(
+            catalog,
+            &pause,
+            platform.delivery,
+            selection,
+            &mut self.warnings,
+        )?;
+        extras::check_packer_versions(self)?;
+        let packer = choices::plan_packer(self, target, packer);
+        overrides::check_planned_overrides(
+            catalog,
+            &groups,
+            packer.as_ref(),
+            selection,
+            &mut self.refusals,
+        )?;
+        let catalog = self.digest_inputs(target, platform, &groups)?;
+
+        Ok(ChosenContents {
+            groups,
+            pause,
+            images,
+            packer,
+            catalog,
+        })
+    }
+
+    fn choose_variables(
+        &mut self,
+        target: &Target,
+        platform: &ChosenPlatform,
+        contents: &ChosenContents,
+    ) -> VariableChoices {
+        let image = ImageNames::new(
+            &platform.windows,
+            &platform.kubernetes,
+            self.selection,
+            &contents.catalog,
+        );
+        let chosen = variables::choose_variables(
+            &variables::VariableInputs {
+                target,
+                windows: &platform.windows,
+                selection: self.selection,
+                packer: contents.packer.as_ref(),
+                surroundings: self.surroundings,
+                image,
+            },
+            &mut self.refusals,
+        );
+        media::check_evaluation(&platform.windows, &chosen.values, &mut self.refusals);
+        extras::check_hypervisor(self, target, &platform.features, &chosen.values);
+        chosen
+    }
+
+    fn warn_of_choices(
+        &mut self,
+        target: &Target,
+        platform: &ChosenPlatform,
+        contents: &ChosenContents,
+        chosen: &VariableChoices,
+    ) -> Result<()> {
+        let catalog = self.catalog;
+        let floating = floating::warn_floating(target, &chosen.selectors, &chosen.values);
+
+        self.warnings
+            .extend(kubernetes::check_line(catalog, &platform.line)?);
+        self.warnings
+            .extend(flaws::warn_flaws(catalog, &contents.groups)?);
+        self.warnings.extend(floating);
+        Ok(())
+    }
+
+    fn assemble_plan(
+        self,
+        target: Target,
+        platform: ChosenPlatform,
+        contents: ChosenContents,
+        chosen: VariableChoices,
+        minimum_revision: u32,
+    ) -> Result<Plan> {
+        let Self {
+            catalog,
+            selection,
+            surroundings,
+            ..
+        } = self;
+        let situation = &platform.situation;
+        let runtime_version = situation.runtime_version.as_ref();
+
+        Ok(Plan {
+            selection: complete_selection(selection, situation, &chosen.values, &chosen.selectors),
+            target,
+            minimum_revision,
+            runtime_version: runtime_version.unwrap_or(&platform.kubernetes).clone(),
+            updated: select_used_updates(
+                &surroundings.updated,
+                &platform.kubernetes,
+                &contents.groups,
+                selection,
+            ),
+            windows: platform.windows,
+            line: platform.line,
+            kubernetes: platform.kubernetes,
+            runtime: platform.runtime,
+            network: platform.network,
+            host_access: platform.host_access,
+            delivery: platform.delivery,
+            features: platform.features,
+            pause: contents.pause,
+            images: contents.images,
+            proxy: selection.proxy.clone().unwrap_or_default(),
+            groups: contents.groups,
+            variables: chosen.values,
+            selectors: chosen.selectors,
+            declared: chosen.declared,
+            missing: chosen.missing,
+            packer: contents.packer,
+            choice_warnings: self.warnings,
+            known: list_known_names(catalog)?,
+            catalog: contents.catalog,
+            own_files: surroundings.own_files.clone(),
+            governance: Governance::default(),
+            locked_by: None,
+        })
+    }
+
+    /// Adds what the rules of the catalog refuse and what they warn of.
+    fn check_rules(&mut self, situation: &Conditions) -> Result<()> {
+        let rules = self.catalog.load_rules()?;
+
+        for rule in rules.refusals {
+            if !applies(&rule, situation) {
+                continue;
+            }
+            self.refusals.retain(|refusal| {
+                refusal.code != "component-range"
+                    || !rule.components.contains_key(refusal.subject.as_str())
+            });
+            let finding = Finding::new(&rule.id, rule.reason, rule.instead);
+            self.refusals.push(finding.with_source(&rule.source));
+        }
+        for rule in rules.warnings {
+            if !applies(&rule, situation) {
+                continue;
+            }
+            let component = rule.components.keys().next();
+            let subject = component.map_or_else(|| KUBERNETES.to_owned(), ToString::to_string);
+            let message = format!("{}; {}", rule.reason, rule.instead);
+            self.warnings.push(Warning::new(rule.id, subject, message));
+        }
+        Ok(())
+    }
+
+    /// SHA-256 over all entries of the catalog that the plan was made from. Whole files count by their digests, which
+    /// for built-in ones are known since the program was built.
+    fn digest_inputs(
+        &self,
+        target: &Target,
+        platform: &ChosenPlatform,
+        groups: &[PlannedGroup],
+    ) -> Result<String, CatalogError> {
+        let windows = format!("windows/{}.json", platform.windows.release);
+        let mut files = Vec::new();
+        for path in TABLES.into_iter().chain([windows.as_str()]) {
+            files.push(self.catalog.digest_file(path)?);
+        }
+
+        let ChosenPlatform { line, network, .. } = platform;
+        let mut bytes = json::to_bytes(&(&target.digest, line, network, groups, files));
+        let own_files = &self.surroundings.own_files;
+        if !own_files.is_empty() {
+            bytes.extend(json::to_bytes(own_files));
+        }
+        Ok(sha256_hex(&bytes))
+    }
+}
+
+/// Whether a rule concerns this situation.
+fn applies(rule: &CombinationRule, situation: &Conditions) -> bool {
+    let chosen = &situation.components;
+    let has_components = rule.components.iter().all(|(name, range)| {
+        let version = chosen.get(name.as_str());
+        version.is_some_and(|version| range.contains(version))
+    });
+    has_components && situation.holds(&rule.when)
 }
 
 fn add_components(
@@ -294,111 +466,4 @@ fn complete_selection(
         variables: variables.clone().into_iter().chain(selectors).collect(),
         ..selection.clone()
     }
-}
-
-/// Overrides against what is planned: tools that the target is not built with, and bytes that the catalog knows.
-fn check_overrides(
-    catalog: &Catalog,
-    groups: &[PlannedGroup],
-    packer: Option<&PlannedPacker>,
-    selection: &ImageDefinition,
-    refusals: &mut Vec<Finding>,
-) -> Result<(), CatalogError> {
-    check_tool_overrides(packer, selection, refusals);
-    let artifacts = groups.iter().flat_map(|group| &group.artifacts);
-    let artifacts = artifacts.map(|artifact| (artifact.component.to_string(), &artifact.version));
-    let plugins = packer.iter().flat_map(|packer| &packer.plugins);
-    let plugins = plugins.map(|plugin| (format!("packer-plugin-{}", plugin.name), &plugin.version));
-    let packer = packer
-        .iter()
-        .map(|packer| ("packer".to_owned(), &packer.version));
-    let versions = artifacts.chain(plugins).chain(packer).collect();
-    overrides::check_known_digests(catalog, &selection.overrides, &versions, refusals)
-}
-
-/// Refuses overrides of tools that the target is not built with.
-fn check_tool_overrides(
-    packer: Option<&PlannedPacker>,
-    selection: &ImageDefinition,
-    refusals: &mut Vec<Finding>,
-) {
-    let plugins = packer.iter().flat_map(|packer| &packer.plugins);
-    let mut used: Vec<String> = plugins
-        .map(|plugin| format!("packer-plugin-{}", plugin.name))
-        .collect();
-    used.extend(packer.map(|_| "packer".to_owned()));
-    let unused = selection
-        .overrides
-        .keys()
-        .filter(|key| groups::is_tool(key) && !used.contains(key));
-    refusals.extend(unused.map(|name| {
-        let message = format!("an override names {name}, which this target is not built with");
-        Finding::new("override-unused", message, "remove the override").with_subject(name)
-    }));
-}
-
-/// Adds what the rules of the catalog refuse, and returns what they warn of.
-fn check_rules(
-    catalog: &Catalog,
-    situation: &Conditions,
-    refusals: &mut Vec<Finding>,
-) -> Result<Vec<Warning>> {
-    let rules = catalog.load_rules()?;
-    let applies = |rule: &CombinationRule| {
-        let components = rule.components.iter().all(|(name, range)| {
-            situation
-                .components
-                .get(name.as_str())
-                .is_some_and(|version| range.contains(version))
-        });
-        components && situation.holds(&rule.when)
-    };
-    for rule in rules.refusals.into_iter().filter(applies) {
-        refusals.retain(|refusal| {
-            refusal.code != "component-range"
-                || !rule.components.contains_key(refusal.subject.as_str())
-        });
-        refusals.push(Finding::new(&rule.id, rule.reason, rule.instead).with_source(&rule.source));
-    }
-    let warn = |rule: CombinationRule| {
-        let subject = rule
-            .components
-            .keys()
-            .next()
-            .map_or_else(|| "kubernetes".to_owned(), ToString::to_string);
-        Warning::new(
-            rule.id,
-            subject,
-            format!("{}; {}", rule.reason, rule.instead),
-        )
-    };
-    Ok(rules
-        .warnings
-        .into_iter()
-        .filter(applies)
-        .map(warn)
-        .collect())
-}
-
-/// SHA-256 over all entries of the catalog that the plan was made from. Whole files count by their digests, which
-/// for built-in ones are known since the program was built.
-fn digest_inputs(
-    catalog: &Catalog,
-    target: &Target,
-    line: &KubernetesLine,
-    windows: &WindowsRelease,
-    network: &PodNetwork,
-    groups: &[PlannedGroup],
-    surroundings: &World,
-) -> Result<String, CatalogError> {
-    let windows = format!("windows/{}.json", windows.release);
-    let files = TABLES.into_iter().chain([windows.as_str()]);
-    let files = files
-        .map(|path| catalog.digest_file(path))
-        .collect::<Result<Vec<String>, _>>()?;
-    let mut bytes = json::to_bytes(&(&target.digest, line, network, groups, files));
-    if !surroundings.own_files.is_empty() {
-        bytes.extend(json::to_bytes(&surroundings.own_files));
-    }
-    Ok(sha256_hex(&bytes))
 }

@@ -21,44 +21,9 @@ pub enum BundleWhat {
     /// Write a bundle: lockfile, evidence, artifacts, guest scripts and container images in one zip
     #[command(after_help = "Example:
   imagegen lock --target host --k8s 1.36.4 && imagegen bundle create --out node.zip")]
-    Create {
-        /// Bundle to write.
-        #[arg(long, value_name = "FILE")]
-        out: PathBuf,
-
-        /// Lockfile.
-        #[arg(long, value_name = "FILE", default_value = "imagegen.lock.json")]
-        lock: PathBuf,
-
-        /// Container image to add to those of the lockfile, with its digest. Repeatable.
-        #[arg(long = "image", value_name = "NAME@DIGEST")]
-        images: Vec<ImageReference>,
-
-        #[command(flatten)]
-        scripts: OwnScriptsArgs,
-
-        /// Accept a missing proof (`kubelet=cosign-keyless`); a policy can contain waivers, too. Repeatable.
-        #[arg(long, value_name = "COMPONENT=PROOF", value_parser = parse_waiver, help_heading = "Trust")]
-        waive: Vec<Waiver>,
-
-        #[command(flatten)]
-        policy: PolicyArgs,
-
-        #[command(flatten)]
-        network: NetworkArgs,
-    },
+    Create(BundleCreateArgs),
     /// Verify every byte of a bundle against its index and its lockfile, without network
-    Verify {
-        /// Bundle to read.
-        file: PathBuf,
-
-        /// Reviewed lockfile; the lockfile of the bundle must be the same.
-        #[arg(long, value_name = "FILE")]
-        lock: Option<PathBuf>,
-
-        #[command(flatten)]
-        policy: PolicyArgs,
-    },
+    Verify(BundleVerifyArgs),
     /// Verify a bundle and extract it into a store, or as a mirror, without network
     #[command(after_help = "Examples:
   imagegen bundle extract node.zip --store store --lock imagegen.lock.json
@@ -66,28 +31,75 @@ pub enum BundleWhat {
 
   imagegen bundle extract node.zip --as-mirror /srv/mirror
   imagegen build --delivery mirror --mirror https://mirror.example …")]
-    Extract {
-        /// Bundle to read.
-        file: PathBuf,
+    Extract(BundleExtractArgs),
+}
 
-        /// Store to fill [default: imagegen/store in the user's cache directory].
-        #[arg(long, value_name = "DIR", env = "IMAGEGEN_STORE")]
-        store: Option<PathBuf>,
+/// Arguments of `bundle create`.
+#[derive(Debug, Args)]
+pub struct BundleCreateArgs {
+    /// Bundle to write.
+    #[arg(long, value_name = "FILE")]
+    pub out: PathBuf,
 
-        /// Write artifacts, checksum files and signatures to this folder instead of a store: a web server that
-        /// serves the folder is a mirror for `--mirror URL`.
-        #[arg(long, value_name = "DIR")]
-        as_mirror: Option<PathBuf>,
+    /// Lockfile.
+    #[arg(long, value_name = "FILE", default_value = "imagegen.lock.json")]
+    pub lock: PathBuf,
 
-        /// Reviewed lockfile; the lockfile of the bundle must be the same.
-        #[arg(long, value_name = "FILE")]
-        lock: Option<PathBuf>,
+    /// Container image to add to those of the lockfile, with its digest. Repeatable.
+    #[arg(long = "image", value_name = "NAME@DIGEST")]
+    pub images: Vec<ImageReference>,
 
-        /// Write the bundle's lockfile to this file, for review.
-        #[arg(long, value_name = "FILE", conflicts_with = "lock")]
-        write_lock: Option<PathBuf>,
+    #[command(flatten)]
+    pub scripts: OwnScriptsArgs,
 
-        #[command(flatten)]
-        policy: PolicyArgs,
-    },
+    /// Accept a missing proof (`kubelet=cosign-keyless`); a policy can contain waivers, too. Repeatable.
+    #[arg(long, value_name = "COMPONENT=PROOF", value_parser = parse_waiver, help_heading = "Trust")]
+    pub waive: Vec<Waiver>,
+
+    #[command(flatten)]
+    pub policy: PolicyArgs,
+
+    #[command(flatten)]
+    pub network: NetworkArgs,
+}
+
+/// Arguments of `bundle verify`.
+#[derive(Debug, Args)]
+pub struct BundleVerifyArgs {
+    /// Bundle to read.
+    pub file: PathBuf,
+
+    /// Reviewed lockfile; the lockfile of the bundle must be the same.
+    #[arg(long, value_name = "FILE")]
+    pub lock: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub policy: PolicyArgs,
+}
+
+/// Arguments of `bundle extract`.
+#[derive(Debug, Args)]
+pub struct BundleExtractArgs {
+    /// Bundle to read.
+    pub file: PathBuf,
+
+    /// Store to fill [default: imagegen/store in the user's cache directory].
+    #[arg(long, value_name = "DIR", env = "IMAGEGEN_STORE")]
+    pub store: Option<PathBuf>,
+
+    /// Write artifacts, checksum files and signatures to this folder instead of a store: a web server that
+    /// serves the folder is a mirror for `--mirror URL`.
+    #[arg(long, value_name = "DIR")]
+    pub as_mirror: Option<PathBuf>,
+
+    /// Reviewed lockfile; the lockfile of the bundle must be the same.
+    #[arg(long, value_name = "FILE")]
+    pub lock: Option<PathBuf>,
+
+    /// Write the bundle's lockfile to this file, for review.
+    #[arg(long, value_name = "FILE", conflicts_with = "lock")]
+    pub write_lock: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub policy: PolicyArgs,
 }

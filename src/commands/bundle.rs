@@ -4,7 +4,10 @@ use std::path::Path;
 
 use crate::bundle::{self, BundleIndex, BundleOutput, Mirrored, OpenedBundle};
 use crate::carry::{BundleRequest, Unpacked, pack_bundle, unpack_bundle};
-use crate::cli::{BundleArgs, BundleWhat, SourceArgs};
+use crate::catalog::Trees;
+use crate::cli::{
+    BundleArgs, BundleCreateArgs, BundleExtractArgs, BundleVerifyArgs, BundleWhat, SourceArgs,
+};
 use crate::diagnostic::Result;
 use crate::inspect::Review;
 use crate::io::fs;
@@ -14,88 +17,73 @@ use crate::ui::Printer;
 pub(super) fn run_bundle(args: &BundleArgs, sources: &SourceArgs, printer: &Printer) -> Result<()> {
     let trees = read_sources(sources, &[])?;
     match &args.what {
-        BundleWhat::Create {
-            out,
-            lock,
-            images,
-            scripts,
-            waive,
-            policy,
-            network,
-        } => {
-            let policy = NamedPolicy {
-                waivers: waive,
-                ..policy.into()
-            };
-            let contents = BundleRequest {
-                lock,
-                images,
-                scripts,
-                policy,
-                network,
-            };
-            fs::check_overwrite(out, "a bundle", &["PK\u{3}\u{4}"])?;
-            let (index, artifacts) = pack_bundle(out, contents, &trees, printer)?;
-            print_bundle(out, &index, artifacts, None, printer)
-        }
-        BundleWhat::Verify { file, lock, policy } => {
-            let opened = bundle::verify_bundle(file)?;
-            let review = Review {
-                lock: lock.as_deref(),
-                policy: policy.into(),
-            };
-            review.check_bundle(file, &opened, &trees, printer)?;
-            print_bundle(
-                file,
-                &opened.index,
-                opened.lock.artifacts.len(),
-                None,
-                printer,
-            )
-        }
-        BundleWhat::Extract {
-            file,
-            store,
-            as_mirror,
-            lock,
-            write_lock,
-            policy,
-        } => {
-            if let Some(path) = write_lock {
-                check_lock_path(path)?;
-            }
-            let review = Review {
-                lock: lock.as_deref(),
-                policy: policy.into(),
-            };
-            let (opened, unpacked) = unpack_bundle(
-                file,
-                store.as_ref(),
-                as_mirror.as_ref(),
-                review,
-                &trees,
-                printer,
-            )?;
-            let place = match unpacked {
-                Unpacked::Store(root) => root,
-                Unpacked::Mirror(folder, mirrored) => {
-                    print_mirror(&folder, &mirrored, &opened, printer);
-                    folder
-                }
-            };
-            if let Some(path) = write_lock {
-                write_lockfile(path, &opened.lock)?;
-            }
-            let place = Some(place.display().to_string());
-            print_bundle(
-                file,
-                &opened.index,
-                opened.lock.artifacts.len(),
-                place,
-                printer,
-            )
-        }
+        BundleWhat::Create(args) => create_bundle(args, &trees, printer),
+        BundleWhat::Verify(args) => verify_bundle(args, &trees, printer),
+        BundleWhat::Extract(args) => extract_bundle(args, &trees, printer),
     }
+}
+
+fn create_bundle(args: &BundleCreateArgs, trees: &Trees, printer: &Printer) -> Result<()> {
+    let policy = NamedPolicy {
+        waivers: &args.waive,
+        ..(&args.policy).into()
+    };
+    let contents = BundleRequest {
+        lock: &args.lock,
+        images: &args.images,
+        scripts: &args.scripts,
+        policy,
+        network: &args.network,
+    };
+
+    fs::check_overwrite(&args.out, "a bundle", &["PK\u{3}\u{4}"])?;
+    let (index, artifacts) = pack_bundle(&args.out, contents, trees, printer)?;
+    print_bundle(&args.out, &index, artifacts, None, printer)
+}
+
+fn verify_bundle(args: &BundleVerifyArgs, trees: &Trees, printer: &Printer) -> Result<()> {
+    let review = Review {
+        lock: args.lock.as_deref(),
+        policy: (&args.policy).into(),
+    };
+
+    let opened = bundle::verify_bundle(&args.file)?;
+    review.check_bundle(&args.file, &opened, trees, printer)?;
+    let artifacts = opened.lock.artifacts.len();
+    print_bundle(&args.file, &opened.index, artifacts, None, printer)
+}
+
+fn extract_bundle(args: &BundleExtractArgs, trees: &Trees, printer: &Printer) -> Result<()> {
+    if let Some(path) = &args.write_lock {
+        check_lock_path(path)?;
+    }
+    let review = Review {
+        lock: args.lock.as_deref(),
+        policy: (&args.policy).into(),
+    };
+
+    let (opened, unpacked) = unpack_bundle(
+        &args.file,
+        args.store.as_ref(),
+        args.as_mirror.as_ref(),
+        review,
+        trees,
+        printer,
+    )?;
+    let place = match unpacked {
+        Unpacked::Store(root) => root,
+        Unpacked::Mirror(folder, mirrored) => {
+            print_mirror(&folder, &mirrored, &opened, printer);
+            folder
+        }
+    };
+    if let Some(path) = &args.write_lock {
+        write_lockfile(path, &opened.lock)?;
+    }
+
+    let place = Some(place.display().to_string());
+    let artifacts = opened.lock.artifacts.len();
+    print_bundle(&args.file, &opened.index, artifacts, place, printer)
 }
 
 fn print_mirror(folder: &Path, mirrored: &Mirrored, opened: &OpenedBundle, printer: &Printer) {

@@ -195,6 +195,101 @@ mod tests {
     const GOOD: &str = "apiVersion: v1\nclusters:\n- cluster:\n    certificate-authority-data: TFMwdA==\n    \
                         server: https://a.example:6443\n  name: \"\"\nkind: Config\n";
 
+    /// Texts that name no authority, or more than one cluster can be read from.
+    const REFUSED: &[&str] = &[
+        r#"{"clusters": [{"cluster": {"server": "http://a.example", "certificate-authority-data": "eA=="}}]}"#,
+        r#"{"clusters": [{"cluster": {"server": "https://a.example"}}]}"#,
+        r#"{"clusters": [{"cluster": {"server": "https://a.example", "server": "http://b.example", "certificate-authority-data": "eA=="}}]}"#,
+        r#"{"clusters": [{"cluster": {"server": "https://a.example", "certificate-authority-data": "eA==", "insecure-skip-tls-verify": true}}]}"#,
+        r#"{"clusters": []}"#,
+    ];
+
+    /// Changes of `GOOD` that another reader may take otherwise.
+    const CHANGES: &[(&str, &str)] = &[
+        ("https://", "http://"),
+        ("    server: https://a.example:6443\n", ""),
+        (
+            "certificate-authority-data: TFMwdA==",
+            "insecure-skip-tls-verify: true",
+        ),
+        (
+            "certificate-authority-data: TFMwdA==",
+            "certificate-authority: /etc/kubernetes/pki/ca.crt",
+        ),
+        (
+            "certificate-authority-data: TFMwdA==",
+            "certificate-authority-data: \"\"",
+        ),
+        (
+            "    server:",
+            "    insecure-skip-tls-verify: yes\n    server:",
+        ),
+        (
+            "kind: Config\n",
+            "- cluster:\n    server: https://b.example\n",
+        ),
+        (
+            "kind: Config\n",
+            "- {cluster: {server: 'http://b.example'}, name: b}\n",
+        ),
+        (
+            "kind: Config\n",
+            "- {cluster: {server: 'https://b.example', insecure-skip-tls-verify: true}}\n",
+        ),
+        (
+            "kind: Config\n",
+            "- cluster: {}\n  cluster:\n    server: http://b.example\n",
+        ),
+        (
+            "kind: Config\n",
+            "- cluster:\n    certificate-authority-data: eA==\n    \"ser\\u0076er\": http://b.example\n",
+        ),
+        (
+            "kind: Config\n",
+            "- cluster: &a\n    server: https://b.example\n",
+        ),
+        (
+            "kind: Config\n",
+            "- cluster:\n    <<: *a\n    server: https://b.example\n",
+        ),
+        (
+            "kind: Config\n",
+            "- cluster:\n    certificate-authority-data: eA==\n    certificate-authority-data: eA==\n    server: https://b.example\n",
+        ),
+        (
+            "kind: Config\n",
+            "users:\n- certificate-authority-data: eA==\nclusters:\n- cluster:\n    server: https://b.example\n",
+        ),
+        (
+            "kind: Config\n",
+            "# a\u{2028}clusters: [{cluster: {server: 'http://b.example'}}]\n",
+        ),
+        (
+            "kind: Config\n",
+            "# a\rclusters: [{cluster: {server: 'http://b.example'}}]\n",
+        ),
+        ("kind: Config\n", "? clusters\n: - cluster\n"),
+        ("kind: Config\n", "---\nkind: Config\n"),
+        (":6443", ":6443\n      /other"),
+        ("server: https", "server: !!str https"),
+        (
+            "server: https://a.example:6443",
+            "server: https://a.example\n    server: http://b.example",
+        ),
+        (
+            "server: https://a.example:6443",
+            "server:\n      http://b.example",
+        ),
+        (
+            "certificate-authority-data: TFMwdA==",
+            "certificate-authority-data: ~",
+        ),
+        (
+            "certificate-authority-data: TFMwdA==",
+            "certificate-authority-data: null",
+        ),
+    ];
+
     fn check(text: &str) -> Result<(), Finding> {
         check_kubeconfig(&Secret::new(text))
     }
@@ -208,99 +303,14 @@ mod tests {
         check(&GOOD.replace("    server:", nested)).unwrap();
         check(&format!("---\r\n{}", GOOD.replace('\n', "\r\n"))).unwrap();
         check(&GOOD.replace("kind:", "contexts:\n- context:\n    cluster: \"\"\n    user: a\nusers:\n- name: a\n  user:\n    exec:\n      args:\n      - --x=1\nkind:")).unwrap();
-        for json in [
-            r#"{"clusters": [{"cluster": {"server": "http://a.example", "certificate-authority-data": "eA=="}}]}"#,
-            r#"{"clusters": [{"cluster": {"server": "https://a.example"}}]}"#,
-            r#"{"clusters": [{"cluster": {"server": "https://a.example", "server": "http://b.example", "certificate-authority-data": "eA=="}}]}"#,
-            r#"{"clusters": [{"cluster": {"server": "https://a.example", "certificate-authority-data": "eA==", "insecure-skip-tls-verify": true}}]}"#,
-            r#"{"clusters": []}"#,
-        ] {
+        for json in REFUSED {
             assert!(check(json).is_err(), "{json}");
         }
-        for (from, to) in [
-            ("https://", "http://"),
-            ("    server: https://a.example:6443\n", ""),
-            (
-                "certificate-authority-data: TFMwdA==",
-                "insecure-skip-tls-verify: true",
-            ),
-            (
-                "certificate-authority-data: TFMwdA==",
-                "certificate-authority: /etc/kubernetes/pki/ca.crt",
-            ),
-            (
-                "certificate-authority-data: TFMwdA==",
-                "certificate-authority-data: \"\"",
-            ),
-            (
-                "    server:",
-                "    insecure-skip-tls-verify: yes\n    server:",
-            ),
-            (
-                "kind: Config\n",
-                "- cluster:\n    server: https://b.example\n",
-            ),
-            (
-                "kind: Config\n",
-                "- {cluster: {server: 'http://b.example'}, name: b}\n",
-            ),
-            (
-                "kind: Config\n",
-                "- {cluster: {server: 'https://b.example', insecure-skip-tls-verify: true}}\n",
-            ),
-            (
-                "kind: Config\n",
-                "- cluster: {}\n  cluster:\n    server: http://b.example\n",
-            ),
-            (
-                "kind: Config\n",
-                "- cluster:\n    certificate-authority-data: eA==\n    \"ser\\u0076er\": http://b.example\n",
-            ),
-            (
-                "kind: Config\n",
-                "- cluster: &a\n    server: https://b.example\n",
-            ),
-            (
-                "kind: Config\n",
-                "- cluster:\n    <<: *a\n    server: https://b.example\n",
-            ),
-            (
-                "kind: Config\n",
-                "- cluster:\n    certificate-authority-data: eA==\n    certificate-authority-data: eA==\n    server: https://b.example\n",
-            ),
-            (
-                "kind: Config\n",
-                "users:\n- certificate-authority-data: eA==\nclusters:\n- cluster:\n    server: https://b.example\n",
-            ),
-            (
-                "kind: Config\n",
-                "# a\u{2028}clusters: [{cluster: {server: 'http://b.example'}}]\n",
-            ),
-            (
-                "kind: Config\n",
-                "# a\rclusters: [{cluster: {server: 'http://b.example'}}]\n",
-            ),
-            ("kind: Config\n", "? clusters\n: - cluster\n"),
-            ("kind: Config\n", "---\nkind: Config\n"),
-            (":6443", ":6443\n      /other"),
-            ("server: https", "server: !!str https"),
-            (
-                "server: https://a.example:6443",
-                "server: https://a.example\n    server: http://b.example",
-            ),
-            (
-                "server: https://a.example:6443",
-                "server:\n      http://b.example",
-            ),
-            (
-                "certificate-authority-data: TFMwdA==",
-                "certificate-authority-data: ~",
-            ),
-            (
-                "certificate-authority-data: TFMwdA==",
-                "certificate-authority-data: null",
-            ),
-        ] {
+    }
+
+    #[test]
+    fn discovery_refuses_what_readers_see_differently() {
+        for (from, to) in CHANGES {
             let changed = GOOD.replace(from, to);
             assert_ne!(changed, GOOD);
             assert_eq!(

@@ -4,25 +4,22 @@ use std::collections::BTreeMap;
 
 use crate::base::choice::{HostAccess, Runtime};
 use crate::base::version::Version;
-use crate::catalog::Catalog;
 use crate::diagnostic::{Finding, Result};
-use crate::model::definition::ImageDefinition;
-use crate::model::feature::Feature;
 use crate::model::kubernetes::KubernetesLine;
 use crate::model::plan::{PlannedPacker, PlannedPlugin};
-use crate::model::situation::Conditions;
 use crate::model::target::{Plugin, Start, Target};
 use crate::model::windows::WindowsRelease;
 
-use super::refusal;
+use super::{ChosenPlatform, Resolver, refusal};
 
 pub(super) fn choose_windows(
-    catalog: &Catalog,
+    resolver: &mut Resolver<'_>,
     line: &KubernetesLine,
     kubernetes: &Version,
-    selection: &ImageDefinition,
-    refusals: &mut Vec<Finding>,
 ) -> Result<WindowsRelease> {
+    let Resolver {
+        catalog, selection, ..
+    } = *resolver;
     let supported: Vec<&str> = line
         .windows
         .iter()
@@ -53,16 +50,12 @@ pub(super) fn choose_windows(
             None => format!("choose `--windows {}`", supported.join("` or `--windows ")),
         };
         let finding = Finding::new("windows-unsupported", message, remedy).with_subject("windows");
-        refusals.push(finding.with_source(&line.source));
+        resolver.refusals.push(finding.with_source(&line.source));
     }
     Ok(windows)
 }
 
-pub(super) fn choose_runtime(
-    line: &KubernetesLine,
-    selection: &ImageDefinition,
-    refusals: &mut Vec<Finding>,
-) -> Runtime {
+pub(super) fn choose_runtime(resolver: &mut Resolver<'_>, line: &KubernetesLine) -> Runtime {
     let names: Vec<&str> = line
         .runtimes
         .iter()
@@ -72,7 +65,7 @@ pub(super) fn choose_runtime(
         .first()
         .and_then(|name| name.parse().ok())
         .unwrap_or(Runtime::Containerd);
-    let chosen = selection.runtime.unwrap_or(default);
+    let chosen = resolver.selection.runtime.unwrap_or(default);
     // A rule of the catalog says better why, where there is one.
     if !names.contains(&chosen.as_str()) && chosen != Runtime::Docker {
         let message = format!("Kubernetes {} does not run with {chosen}", line.minor);
@@ -81,18 +74,21 @@ pub(super) fn choose_runtime(
             message,
             format!("choose `--runtime {default}`"),
         );
-        refusals.push(finding.with_subject("runtime").with_source(&line.source));
+        resolver
+            .refusals
+            .push(finding.with_subject("runtime").with_source(&line.source));
     }
     chosen
 }
 
 pub(super) fn choose_host_access(
-    catalog: &Catalog,
+    resolver: &mut Resolver<'_>,
     line: &KubernetesLine,
     runtime: Runtime,
-    selection: &ImageDefinition,
-    refusals: &mut Vec<Finding>,
 ) -> Result<HostAccess> {
+    let Resolver {
+        catalog, selection, ..
+    } = *resolver;
     let fits =
         |name: &str| !(runtime == Runtime::Docker && name == HostAccess::Hostprocess.as_str());
     let default = line
@@ -122,21 +118,20 @@ pub(super) fn choose_host_access(
         };
         let finding =
             Finding::new("host-access-unsupported", message, remedy).with_subject("hostAccess");
-        refusals.push(finding.with_source(&line.source));
+        resolver.refusals.push(finding.with_source(&line.source));
     }
     Ok(asked)
 }
 
 pub(super) fn choose_pause_image(
+    resolver: &mut Resolver<'_>,
     line: &KubernetesLine,
     windows: &WindowsRelease,
-    selection: &ImageDefinition,
-    refusals: &mut Vec<Finding>,
 ) -> String {
     let known = &line.pause_images;
     let builds = windows.runs_images_of.as_slice();
     let default = select_pause_image(line, windows);
-    let image = match selection.components.get("pause") {
+    let image = match resolver.selection.components.get("pause") {
         Some(version) => match default.rsplit_once(':') {
             Some((name, _)) => format!("{name}:{version}"),
             None => default.to_owned(),
@@ -157,7 +152,7 @@ pub(super) fn choose_pause_image(
             None => "choose another Windows release".to_owned(),
         };
         let finding = Finding::new("pause-build", message, remedy).with_subject("pause");
-        refusals.push(finding.with_source(&known.source));
+        resolver.refusals.push(finding.with_source(&known.source));
     }
     image
 }
@@ -181,18 +176,19 @@ fn select_pause_image<'a>(line: &'a KubernetesLine, windows: &WindowsRelease) ->
 }
 
 pub(super) fn plan_packer(
+    resolver: &mut Resolver<'_>,
     target: &Target,
     packer: &Version,
-    selection: &ImageDefinition,
-    refusals: &mut Vec<Finding>,
 ) -> Option<PlannedPacker> {
+    let selection = resolver.selection;
     let choice = selection.packer.clone().unwrap_or_default();
     let Some(image) = target.image() else {
         if selection.packer.is_some() {
             let message = format!("target {} is built without Packer", target.name);
             let finding = Finding::new("packer-unused", message, "remove `packer`".to_owned())
                 .with_subject("packer");
-            refusals
+            resolver
+                .refusals
                 .push(finding.with_source(format!("packer/targets/{}/target.json", target.name)));
         }
         return None;
@@ -209,7 +205,9 @@ pub(super) fn plan_packer(
         );
         let remedy = format!("use `{}`, or remove it", image.plugins.first().name);
         let finding = Finding::new("packer-plugin", message, remedy).with_subject("packer");
-        refusals.push(finding.with_source(format!("packer/targets/{}/target.json", target.name)));
+        resolver
+            .refusals
+            .push(finding.with_source(format!("packer/targets/{}/target.json", target.name)));
     }
     Some(PlannedPacker {
         version: choice.version.unwrap_or_else(|| packer.clone()),
@@ -230,13 +228,17 @@ fn plan_plugin(plugin: &Plugin, version: Option<&Version>) -> PlannedPlugin {
 
 /// The update revision that the chosen features need; a source image that is older is refused.
 pub(super) fn minimum_revision(
+    resolver: &mut Resolver<'_>,
     target: &Target,
-    windows: &WindowsRelease,
-    situation: &Conditions,
-    features: &[Feature],
+    platform: &ChosenPlatform,
     variables: &BTreeMap<String, serde_json::Value>,
-    refusals: &mut Vec<Finding>,
 ) -> u32 {
+    let ChosenPlatform {
+        windows,
+        situation,
+        features,
+        ..
+    } = platform;
     let needed = |need: &str| match need {
         "overlay" => situation.overlay,
         "images" => true,
@@ -287,7 +289,7 @@ pub(super) fn minimum_revision(
             version.variable, version.newest
         );
         let finding = Finding::new("minimum-update", message, remedy).with_subject("windows");
-        refusals.push(finding.with_source(&update.source));
+        resolver.refusals.push(finding.with_source(&update.source));
     }
     revision
 }

@@ -9,14 +9,12 @@ use crate::model::overrides::is_prefix;
 use crate::model::plan::{PlannedArtifact, PlannedGroup, Warning};
 use crate::model::target::Target;
 
-pub(super) fn choose_delivery(
-    target: &Target,
-    selection: &ImageDefinition,
-    refusals: &mut Vec<Finding>,
-) -> Delivery {
+use super::Resolver;
+
+pub(super) fn choose_delivery(resolver: &mut Resolver<'_>, target: &Target) -> Delivery {
     let ways = target.delivery().as_slice();
     let default = *target.delivery().first();
-    let delivery = selection.delivery.unwrap_or(default);
+    let delivery = resolver.selection.delivery.unwrap_or(default);
     if !ways.contains(&delivery) {
         let instead = if delivery == Delivery::Media && ways.contains(&Delivery::Mirror) {
             "choose `--delivery mirror --mirror URL`; `imagegen bundle extract --as-mirror DIR` writes the files that this URL must serve"
@@ -26,19 +24,21 @@ pub(super) fn choose_delivery(
         };
         let message = format!("target {} cannot deliver by `{delivery}`", target.name);
         let finding = Finding::new("delivery", message, instead).with_subject("delivery");
-        refusals.push(finding.with_source(format!("packer/targets/{}/target.json", target.name)));
+        let source = format!("packer/targets/{}/target.json", target.name);
+        resolver.refusals.push(finding.with_source(source));
     }
     delivery
 }
 
 /// What the way of delivery cannot do for what is planned.
 pub(super) fn check_delivery(
+    resolver: &mut Resolver<'_>,
     delivery: Delivery,
     target: &Target,
-    selection: &ImageDefinition,
     groups: &[PlannedGroup],
-    refusals: &mut Vec<Finding>,
-) -> Vec<Warning> {
+) {
+    let selection = resolver.selection;
+    let refusals = &mut resolver.refusals;
     let artifacts = || groups.iter().flat_map(|group| &group.artifacts);
     match delivery {
         Delivery::Media => {
@@ -69,13 +69,13 @@ pub(super) fn check_delivery(
         Delivery::Download => {}
     }
     if delivery == Delivery::Media {
-        return Vec::new();
+        return;
     }
     check_secret_urls(selection, groups, refusals);
-    artifacts()
-        .filter(|artifact| !artifact.headers.is_empty())
-        .map(warn_dropped_headers)
-        .collect()
+    let with_headers = artifacts().filter(|artifact| !artifact.headers.is_empty());
+    resolver
+        .warnings
+        .extend(with_headers.map(warn_dropped_headers));
 }
 
 /// The guest reads its plan from a file, and a file holds no signature or token of a URL.

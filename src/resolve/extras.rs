@@ -6,20 +6,20 @@ use regex_lite::Regex;
 use serde_json::Value;
 
 use crate::base::names::format_suggestion;
-use crate::catalog::{Catalog, CatalogError};
+use crate::catalog::CatalogError;
 use crate::diagnostic::{Finding, Result};
-use crate::model::definition::ImageDefinition;
 use crate::model::feature::Feature;
 use crate::model::situation::Conditions;
 use crate::model::target::{DecidingVariable, Target};
 
+use super::Resolver;
+
 /// The selected features, in the order of the catalog.
 pub(super) fn choose_features(
-    catalog: &Catalog,
+    resolver: &mut Resolver<'_>,
     situation: &Conditions,
-    refusals: &mut Vec<Finding>,
 ) -> Result<Vec<Feature>> {
-    let known = catalog.load_features()?;
+    let known = resolver.catalog.load_features()?;
     for name in &situation.features {
         if !known.iter().any(|feature| feature.name == *name) {
             let suggestion =
@@ -32,34 +32,36 @@ pub(super) fn choose_features(
             .into());
         }
     }
-    let asked = known
-        .into_iter()
-        .filter(|feature| situation.features.contains(&feature.name));
-    Ok(asked
-        .inspect(|feature| {
-            if !situation.holds(&feature.when) {
-                let message = format!(
-                    "the feature {} does not work with this selection: {}",
-                    feature.name, feature.reason
-                );
-                let remedy = format!("remove `--feature {}`", feature.name);
-                let finding = Finding::new("feature-unsupported", message, remedy);
-                refusals.push(
-                    finding
-                        .with_subject(&feature.name)
-                        .with_source(&feature.source),
-                );
-            }
-        })
-        .collect())
+
+    let mut chosen = Vec::new();
+    for feature in known {
+        if !situation.features.contains(&feature.name) {
+            continue;
+        }
+        if !situation.holds(&feature.when) {
+            let message = format!(
+                "the feature {} does not work with this selection: {}",
+                feature.name, feature.reason
+            );
+            let remedy = format!("remove `--feature {}`", feature.name);
+            let finding = Finding::new("feature-unsupported", message, remedy);
+            resolver.refusals.push(
+                finding
+                    .with_subject(&feature.name)
+                    .with_source(&feature.source),
+            );
+        }
+        chosen.push(feature);
+    }
+    Ok(chosen)
 }
 
 /// A feature with a hypervisor is refused where the machine of the build cannot run one: its installation fails there.
 pub(super) fn check_hypervisor(
+    resolver: &mut Resolver<'_>,
     target: &Target,
     features: &[Feature],
     variables: &BTreeMap<String, Value>,
-    refusals: &mut Vec<Finding>,
 ) {
     let image = target.image();
     let Some(nested) = image.and_then(|image| image.nested_virtualization.as_ref()) else {
@@ -78,7 +80,7 @@ pub(super) fn check_hypervisor(
             feature.name, nested.reason
         );
         let finding = Finding::new("hypervisor-unavailable", message, nested.instead.clone());
-        refusals.push(
+        resolver.refusals.push(
             finding
                 .with_subject(&feature.name)
                 .with_source(&nested.source),
@@ -96,7 +98,8 @@ fn is_met(with: &DecidingVariable, variables: &BTreeMap<String, Value>) -> bool 
 }
 
 /// Files that the guest downloads by itself: an update is a package of its own.
-pub(super) fn check_downloads(selection: &ImageDefinition, refusals: &mut Vec<Finding>) {
+pub(super) fn check_downloads(resolver: &mut Resolver<'_>) {
+    let selection = resolver.selection;
     let updates = selection.updates.iter().flat_map(|updates| &updates.files);
     for file in updates.filter(|file| !file.url.file_name().to_lowercase().ends_with(".msu")) {
         let message = format!(
@@ -104,7 +107,7 @@ pub(super) fn check_downloads(selection: &ImageDefinition, refusals: &mut Vec<Fi
             file.kb, file.url
         );
         let finding = Finding::new("update-file", message, "give the URL of a `.msu` file");
-        refusals.push(
+        resolver.refusals.push(
             finding
                 .with_subject("updates")
                 .with_source("https://support.microsoft.com/kb/934307"),
@@ -116,7 +119,9 @@ pub(super) fn check_downloads(selection: &ImageDefinition, refusals: &mut Vec<Fi
             let remedy = "add `{\"file\": \"smb.cmd\", \"url\": \"https://…\", \"sha256\": \"…\"}`";
             let finding =
                 Finding::new("volume-plugin", message, remedy).with_subject(plugin.as_str());
-            refusals.push(finding.with_source("derived: the kubelet runs the files as SYSTEM"));
+            resolver
+                .refusals
+                .push(finding.with_source("derived: the kubelet runs the files as SYSTEM"));
         }
     }
     for (registry, _) in selection.mirrors.iter().filter(|(_, urls)| urls.is_empty()) {
@@ -127,18 +132,17 @@ pub(super) fn check_downloads(selection: &ImageDefinition, refusals: &mut Vec<Fi
             remedy,
         )
         .with_subject("mirrors");
-        refusals.push(
+        resolver.refusals.push(
             finding.with_source("https://github.com/containerd/containerd/blob/main/docs/hosts.md"),
         );
     }
 }
 
 /// Packer and its plugins are fetched: a version that no release holds has no address.
-pub(super) fn check_packer_versions(
-    catalog: &Catalog,
-    selection: &ImageDefinition,
-    refusals: &mut Vec<Finding>,
-) -> Result<()> {
+pub(super) fn check_packer_versions(resolver: &mut Resolver<'_>) -> Result<()> {
+    let Resolver {
+        catalog, selection, ..
+    } = *resolver;
     let Some(choice) = &selection.packer else {
         return Ok(());
     };
@@ -169,7 +173,9 @@ pub(super) fn check_packer_versions(
             let message = format!("the catalog has no release {version} of {name}");
             let remedy = format!("choose a version in {}", ranges.join(" or "));
             let finding = Finding::new("packer-version", message, remedy).with_subject(&name);
-            refusals.push(finding.with_source(format!("manifests/components/{name}.json")));
+            resolver
+                .refusals
+                .push(finding.with_source(format!("manifests/components/{name}.json")));
         }
     }
     Ok(())

@@ -1,21 +1,20 @@
 //! Which components the image holds, in which version: the groups of `manifests/contents.json`.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::base::value::ComponentName;
 use crate::base::version::Version;
-use crate::catalog::Catalog;
 use crate::diagnostic::{Finding, Result};
 use crate::model::component::Component;
 use crate::model::definition::ImageDefinition;
-use crate::model::kubernetes::{ComponentChoice, KubernetesLine};
+use crate::model::kubernetes::ComponentChoice;
 use crate::model::overrides::is_prefix;
 use crate::model::plan::{PlannedArtifact, PlannedGroup, Warning};
 use crate::model::pod_network::PodNetwork;
 use crate::model::rules::{Group, GroupMember};
-use crate::model::situation::Conditions;
 
-use super::{artifacts, overrides};
+use super::{ChosenPlatform, Resolver, artifacts, overrides};
 
 /// The version of a component that the user or the line wants. An update counts where it is newer
 /// than the line's own choice, and within what the line works with.
@@ -36,94 +35,86 @@ pub(super) fn component_version(
         .cloned()
 }
 
-/// What groups are chosen by.
-#[derive(Clone, Copy)]
-pub(super) struct GroupInputs<'a> {
-    pub catalog: &'a Catalog,
-    pub line: &'a KubernetesLine,
-    pub situation: &'a Conditions,
-    pub network: &'a PodNetwork,
-    pub selection: &'a ImageDefinition,
-    pub updated: &'a BTreeMap<String, Version>,
+/// One choice of groups on its way.
+struct GroupChooser<'a, 'r> {
+    resolver: &'a mut Resolver<'r>,
+    platform: &'a ChosenPlatform,
 }
 
+/// Chooses the groups whose conditions hold, and refuses versions and overrides that nothing uses.
 pub(super) fn choose_groups(
-    inputs: GroupInputs<'_>,
-    warnings: &mut Vec<Warning>,
-    refusals: &mut Vec<Finding>,
+    resolver: &mut Resolver<'_>,
+    platform: &ChosenPlatform,
 ) -> Result<Vec<PlannedGroup>> {
-    let GroupInputs {
-        catalog,
-        situation,
-        network,
-        selection,
-        ..
-    } = inputs;
+    let Resolver {
+        catalog, selection, ..
+    } = *resolver;
     let contents = catalog.load_contents()?;
-    let own = list_own_contents(inputs, &contents.groups)?;
+    let own = list_own_contents(resolver, &platform.network, &contents.groups)?;
     let mut used = BTreeSet::new();
     let mut groups: Vec<PlannedGroup> = Vec::new();
-    overrides::check_overrides(&selection.overrides, refusals);
+
+    overrides::check_overrides(&selection.overrides, &mut resolver.refusals);
+    let mut chooser = GroupChooser { resolver, platform };
     for group in contents.groups.iter().chain(&own) {
-        let named = || {
-            group
-                .alternatives
-                .iter()
-                .flatten()
-                .any(|part| selection.components.contains_key(part.component.as_str()))
-        };
-        if !situation.holds(&group.when)
-            || (group.by_network && !network.components.contains(&group.name))
-        {
+        if !chooser.is_wanted(group) {
             continue;
         }
-        if group.on_request && !named() {
-            warnings.extend(warn_of_lack(group));
-            continue;
-        }
-        used.extend(
-            group
-                .alternatives
-                .iter()
-                .flatten()
-                .map(|part| part.component.clone()),
-        );
-        if let Some(planned) = choose_group(inputs, group, warnings, refusals)? {
-            groups.push(planned);
-        }
+        used.extend(list_parts(group).map(|part| part.component.to_string()));
+        groups.extend(chooser.choose_group(group)?);
     }
-    let planned = |name: &String| {
-        groups
-            .iter()
-            .flat_map(|group| &group.artifacts)
-            .any(|artifact| artifact.component == name.as_str())
-    };
-    let elsewhere = |key: &str| is_prefix(key) || overrides::is_script(key) || is_tool(key);
-    let unused = |key: &&String| !elsewhere(key) && !planned(key);
-    for name in selection.overrides.keys().filter(unused) {
-        catalog.load_component(name)?;
+
+    refuse_unused_overrides(resolver, &groups)?;
+    refuse_unused_components(resolver, &used)?;
+    Ok(groups)
+}
+
+fn list_parts(group: &Group) -> impl Iterator<Item = &GroupMember> {
+    group.alternatives.iter().flatten()
+}
+
+fn refuse_unused_overrides(resolver: &mut Resolver<'_>, groups: &[PlannedGroup]) -> Result<()> {
+    let artifacts = groups.iter().flat_map(|group| &group.artifacts);
+    let planned: BTreeSet<&str> = artifacts
+        .map(|artifact| artifact.component.as_str())
+        .collect();
+
+    for name in resolver.selection.overrides.keys() {
+        let is_elsewhere = is_prefix(name) || overrides::is_script(name) || is_tool(name);
+        if is_elsewhere || planned.contains(name.as_str()) {
+            continue;
+        }
+        resolver.catalog.load_component(name)?;
         let message =
             format!("an override names the component {name}, which this image does not use");
         let remedy = format!(
             "remove the override, or select what needs the component (`imagegen explain {name}`)"
         );
         let finding = Finding::new("override-unused", message, remedy).with_subject(name);
-        refusals.push(finding.with_source("manifests/contents.json"));
+        resolver
+            .refusals
+            .push(finding.with_source("manifests/contents.json"));
     }
-    for name in selection
-        .components
-        .keys()
-        .filter(|name| !used.contains(name.as_str()) && *name != "pause")
-    {
+    Ok(())
+}
+
+fn refuse_unused_components(resolver: &mut Resolver<'_>, used: &BTreeSet<String>) -> Result<()> {
+    for name in resolver.selection.components.keys() {
+        if used.contains(name) || name == "pause" {
+            continue;
+        }
         // Unknown names are the catalog's error, with its suggestion.
-        catalog.load_component(name)?;
+        resolver.catalog.load_component(name)?;
         let message = format!("this image does not use the component {name}");
-        let finding = Finding::new("component-unused", message, format!(
-                    "remove `--component {name}=…`, or select what needs the component (`imagegen explain {name}`)"
-                )).with_subject(name);
-        refusals.push(finding.with_source("manifests/contents.json"));
+        let remedy = format!(
+            "remove `--component {name}=…`, or select what needs the component (`imagegen explain {name}`)"
+        );
+        let finding = Finding::new("component-unused", message, remedy).with_subject(name);
+        resolver
+            .refusals
+            .push(finding.with_source("manifests/contents.json"));
     }
-    Ok(groups)
+    Ok(())
 }
 
 /// Packer and its plugins are no part of the image.
@@ -137,28 +128,24 @@ fn warn_of_lack(group: &Group) -> Option<Warning> {
 }
 
 /// Groups of components that are in no group of the catalog, and that the network or the user names.
-fn list_own_contents(inputs: GroupInputs<'_>, groups: &[Group]) -> Result<Vec<Group>> {
+fn list_own_contents(
+    resolver: &Resolver<'_>,
+    network: &PodNetwork,
+    groups: &[Group],
+) -> Result<Vec<Group>> {
     let mut own: Vec<Group> = Vec::new();
-    let of_network = inputs.network.components.iter().map(ComponentName::as_str);
-    for name in of_network.chain(inputs.selection.components.keys().map(String::as_str)) {
-        let is_in = |group: &Group| {
-            group.name == name
-                || group
-                    .alternatives
-                    .iter()
-                    .flatten()
-                    .any(|part| part.component == name)
-        };
-        if name == "pause" || groups.iter().chain(&own).any(is_in) {
+    let of_network = network.components.iter().map(ComponentName::as_str);
+    let of_user = resolver.selection.components.keys().map(String::as_str);
+    for name in of_network.chain(of_user) {
+        let is_known = groups.iter().chain(&own).any(|group| {
+            group.name == name || list_parts(group).any(|part| part.component == name)
+        });
+        if name == "pause" || is_known {
             continue;
         }
-        let component = inputs.catalog.load_component(name)?;
-        own.extend(
-            component
-                .contents
-                .as_ref()
-                .map(|own| Group::of_component(&component.name, own)),
-        );
+        let component = resolver.catalog.load_component(name)?;
+        let contents = component.contents.as_ref();
+        own.extend(contents.map(|own| Group::of_component(&component.name, own)));
     }
     Ok(own)
 }
@@ -167,179 +154,227 @@ fn list_own_contents(inputs: GroupInputs<'_>, groups: &[Group]) -> Result<Vec<Gr
 struct Alternative {
     artifacts: Vec<PlannedArtifact>,
     warnings: Vec<Warning>,
-    rank: (std::cmp::Reverse<usize>, usize),
+    rank: (Reverse<usize>, usize),
 }
 
-fn choose_group(
-    inputs: GroupInputs<'_>,
-    group: &Group,
-    warnings: &mut Vec<Warning>,
-    refusals: &mut Vec<Finding>,
-) -> Result<Option<PlannedGroup>> {
-    let GroupInputs {
-        catalog,
-        line,
-        situation,
-        selection,
-        updated,
-        ..
-    } = inputs;
-    let mut best: Option<Alternative> = None;
-    let mut refused = Vec::new();
-    for parts in &group.alternatives {
-        let mut found = Vec::new();
-        let mut said = Vec::new();
-        let planned = parts
-            .iter()
-            .filter(|part| situation.holds(&part.when))
-            .map(|part| plan_part(inputs, part, &mut said, &mut found))
-            .collect::<Result<Option<Vec<_>>>>()?;
-        match planned {
-            Some(artifacts) if found.is_empty() => {
-                let overridden = |artifact: &&PlannedArtifact| {
-                    selection
-                        .overrides
-                        .contains_key(artifact.component.as_str())
-                };
-                // Nobody can have pinned what an update found: that is no reason to take another layout.
-                let unpinned = |artifact: &&PlannedArtifact| {
-                    !artifact.is_pinned()
-                        && !updated.values().any(|version| *version == artifact.version)
-                };
-                let rank = (
-                    std::cmp::Reverse(artifacts.iter().filter(overridden).count()),
-                    artifacts.iter().filter(unpinned).count(),
-                );
-                if best.as_ref().is_none_or(|best| rank < best.rank) {
-                    best = Some(Alternative {
-                        artifacts,
-                        warnings: said,
-                        rank,
-                    });
-                }
-            }
+/// What planning the parts of an alternative found.
+#[derive(Default)]
+struct Found {
+    warnings: Vec<Warning>,
+    refusals: Vec<Finding>,
+}
+
+impl GroupChooser<'_, '_> {
+    /// Whether the group belongs to this image; warns of a group that somebody may miss.
+    fn is_wanted(&mut self, group: &Group) -> bool {
+        let ChosenPlatform {
+            situation, network, ..
+        } = self.platform;
+        let asked = &self.resolver.selection.components;
+
+        if !situation.holds(&group.when) {
+            return false;
+        }
+        if group.by_network && !network.components.contains(&group.name) {
+            return false;
+        }
+        if !group.on_request {
+            return true;
+        }
+        let is_named = list_parts(group).any(|part| asked.contains_key(part.component.as_str()));
+        if !is_named {
+            self.resolver.warnings.extend(warn_of_lack(group));
+        }
+        is_named
+    }
+
+    fn choose_group(&mut self, group: &Group) -> Result<Option<PlannedGroup>> {
+        let mut best: Option<Alternative> = None;
+        let mut refused = Vec::new();
+        for parts in &group.alternatives {
+            let mut found = Found::default();
+            let planned = self.plan_parts(parts, &mut found)?;
             // A version that is named is meant, although another layout does without it.
-            _ if found
+            if found
+                .refusals
                 .iter()
-                .any(|finding| finding.code == "component-follows") =>
+                .any(|finding| finding.code == "component-follows")
             {
-                refusals.append(&mut found);
+                self.resolver.refusals.append(&mut found.refusals);
                 return Ok(None);
             }
-            _ => refused.append(&mut found),
+            let Some(artifacts) = planned.filter(|_| found.refusals.is_empty()) else {
+                refused.append(&mut found.refusals);
+                continue;
+            };
+            let rank = self.rank_artifacts(&artifacts);
+            if best.as_ref().is_none_or(|best| rank < best.rank) {
+                best = Some(Alternative {
+                    artifacts,
+                    warnings: found.warnings,
+                    rank,
+                });
+            }
         }
+
+        let Some(best) = best else {
+            self.resolver.refusals.append(&mut refused);
+            return Ok(None);
+        };
+        self.resolver.warnings.extend(best.warnings);
+        self.describe_group(group, best.artifacts)
     }
-    let Some(Alternative {
-        artifacts,
-        warnings: said,
-        ..
-    }) = best
-    else {
-        refusals.append(&mut refused);
-        return Ok(None);
-    };
-    warnings.extend(said);
-    let is_component = group
-        .alternatives
-        .iter()
-        .flatten()
-        .any(|part| part.component == group.name);
-    let component = is_component
-        .then(|| catalog.load_component(&group.name))
-        .transpose()?;
-    let choice = component
-        .as_ref()
-        .and_then(|component| component.find_choice(line.minor));
-    let chosen = selection.components.contains_key(group.name.as_str());
-    Ok(artifacts.first().map(|first| PlannedGroup {
-        name: group.name.to_string(),
-        version: first.version.clone(),
-        reason: match choice {
-            _ if chosen => format!("{}; version set by the selection", group.reason),
-            Some(choice)
-                if updated.get(group.name.as_str()) == Some(&first.version)
-                    && first.version != choice.default =>
-            {
+
+    /// The artifacts of an alternative; `None` when a part has no artifact.
+    fn plan_parts(
+        &self,
+        parts: &[GroupMember],
+        found: &mut Found,
+    ) -> Result<Option<Vec<PlannedArtifact>>> {
+        let mut artifacts = Vec::new();
+        for part in parts {
+            if !self.platform.situation.holds(&part.when) {
+                continue;
+            }
+            let Some(artifact) = self.plan_part(part, found)? else {
+                return Ok(None);
+            };
+            artifacts.push(artifact);
+        }
+        Ok(Some(artifacts))
+    }
+
+    /// Most overridden first, then fewest without a pin.
+    fn rank_artifacts(&self, artifacts: &[PlannedArtifact]) -> (Reverse<usize>, usize) {
+        let overrides = &self.resolver.selection.overrides;
+        let updated = &self.resolver.surroundings.updated;
+        let mut overridden = 0;
+        let mut unpinned = 0;
+        for artifact in artifacts {
+            if overrides.contains_key(artifact.component.as_str()) {
+                overridden += 1;
+            }
+            // Nobody can have pinned what an update found: that is no reason to take another layout.
+            let is_update = updated.values().any(|version| *version == artifact.version);
+            if !artifact.is_pinned() && !is_update {
+                unpinned += 1;
+            }
+        }
+        (Reverse(overridden), unpinned)
+    }
+
+    /// The group with its version, reason and source.
+    fn describe_group(
+        &self,
+        group: &Group,
+        artifacts: Vec<PlannedArtifact>,
+    ) -> Result<Option<PlannedGroup>> {
+        let Resolver {
+            catalog,
+            selection,
+            surroundings,
+            ..
+        } = *self.resolver;
+        let Some(first) = artifacts.first() else {
+            return Ok(None);
+        };
+        let version = first.version.clone();
+        let is_component = list_parts(group).any(|part| part.component == group.name);
+        let component = if is_component {
+            Some(catalog.load_component(&group.name)?)
+        } else {
+            None
+        };
+        let choice = component
+            .as_ref()
+            .and_then(|component| component.find_choice(self.platform.line.minor));
+        let is_update = surroundings.updated.get(group.name.as_str()) == Some(&version);
+
+        let reason = match choice {
+            _ if selection.components.contains_key(group.name.as_str()) => {
+                format!("{}; version set by the selection", group.reason)
+            }
+            Some(choice) if is_update && version != choice.default => {
                 format!("{}; updated from {}", group.reason, choice.default)
             }
             Some(choice) => format!("{}; {}", group.reason, choice.reason),
             None => group.reason.clone(),
-        },
-        source: choice.map_or_else(|| group.source.clone(), |choice| choice.source.clone()),
-        artifacts: artifacts.clone(),
-    }))
-}
+        };
+        Ok(Some(PlannedGroup {
+            name: group.name.to_string(),
+            version,
+            reason,
+            source: choice.map_or_else(|| group.source.clone(), |choice| choice.source.clone()),
+            artifacts,
+        }))
+    }
 
-fn plan_part(
-    inputs: GroupInputs<'_>,
-    part: &GroupMember,
-    warnings: &mut Vec<Warning>,
-    refusals: &mut Vec<Finding>,
-) -> Result<Option<PlannedArtifact>> {
-    let GroupInputs {
-        catalog,
-        line,
-        situation,
-        selection,
-        updated,
-        ..
-    } = inputs;
-    let component = catalog.load_component(&part.component)?;
-    let choice = component.find_choice(line.minor);
-    let asked = selection.components.get(part.component.as_str());
-    if let Some(asked) =
-        asked.filter(|asked| part.follows_kubernetes && **asked != situation.kubernetes)
-    {
-        refusals.push(refuse_other_release(
-            &component,
-            asked,
-            &situation.kubernetes,
-        ));
-        return Ok(None);
-    }
-    let version = if part.follows_kubernetes {
-        Some(situation.kubernetes.clone())
-    } else {
-        component_version(choice, &part.component, selection, updated)
-    };
-    let Some(version) = version else {
-        let message = format!(
-            "the catalog has no version of {} for Kubernetes {}",
-            part.component, line.minor
-        );
-        let remedy = format!("add `--component {}=VERSION`", part.component);
-        let finding =
-            Finding::new("no-default-version", message, remedy).with_subject(&part.component);
-        refusals.push(finding.with_source(&line.source));
-        return Ok(None);
-    };
-    if let Some(choice) = choice
-        && !part.follows_kubernetes
-        && !choice.allowed.contains(&version)
-    {
-        let message = format!(
-            "{} {version} is outside `{}`, the range for Kubernetes {}",
-            part.component, choice.allowed, line.minor
-        );
-        let remedy = format!(
-            "choose `--component {}={}`",
-            part.component,
-            find_nearest_version(&component, choice, &version)
-        );
-        let finding =
-            Finding::new("component-range", message, remedy).with_subject(&part.component);
-        refusals.push(finding.with_source(&choice.source));
-        return Ok(None);
-    }
-    match artifacts::plan_artifact(&component, &version, &selection.overrides) {
-        Ok((artifact, said)) => {
-            warnings.extend(said);
-            Ok(Some(artifact))
+    fn plan_part(&self, part: &GroupMember, found: &mut Found) -> Result<Option<PlannedArtifact>> {
+        let Resolver {
+            catalog, selection, ..
+        } = *self.resolver;
+        let component = catalog.load_component(&part.component)?;
+        match self.choose_version(part, &component) {
+            Ok(version) => {
+                match artifacts::plan_artifact(&component, &version, &selection.overrides) {
+                    Ok((artifact, warnings)) => {
+                        found.warnings.extend(warnings);
+                        return Ok(Some(artifact));
+                    }
+                    Err(refusal) => found.refusals.push(refusal),
+                }
+            }
+            Err(refusal) => found.refusals.push(*refusal),
         }
-        Err(refusal) => {
-            refusals.push(refusal);
-            Ok(None)
+        Ok(None)
+    }
+
+    fn choose_version(
+        &self,
+        part: &GroupMember,
+        component: &Component,
+    ) -> Result<Version, Box<Finding>> {
+        let Resolver {
+            selection,
+            surroundings,
+            ..
+        } = *self.resolver;
+        let ChosenPlatform {
+            line, kubernetes, ..
+        } = self.platform;
+        let name = &part.component;
+        if part.follows_kubernetes {
+            let asked = selection.components.get(name.as_str());
+            return match asked.filter(|asked| *asked != kubernetes) {
+                Some(asked) => Err(refuse_other_release(component, asked, kubernetes).into()),
+                None => Ok(kubernetes.clone()),
+            };
         }
+
+        let choice = component.find_choice(line.minor);
+        let Some(version) = component_version(choice, name, selection, &surroundings.updated)
+        else {
+            let message = format!(
+                "the catalog has no version of {name} for Kubernetes {}",
+                line.minor
+            );
+            let remedy = format!("add `--component {name}=VERSION`");
+            let finding = Finding::new("no-default-version", message, remedy).with_subject(name);
+            return Err(finding.with_source(&line.source).into());
+        };
+        if let Some(choice) = choice
+            && !choice.allowed.contains(&version)
+        {
+            let message = format!(
+                "{name} {version} is outside `{}`, the range for Kubernetes {}",
+                choice.allowed, line.minor
+            );
+            let nearest = find_nearest_version(component, choice, &version);
+            let remedy = format!("choose `--component {name}={nearest}`");
+            let finding = Finding::new("component-range", message, remedy).with_subject(name);
+            return Err(finding.with_source(&choice.source).into());
+        }
+        Ok(version)
     }
 }
 

@@ -10,8 +10,9 @@ use crate::diagnostic::Finding;
 use crate::model::component::{
     Authenticode, ChecksumFile, ChecksumFormat, Confidence, DeclaredSignature,
 };
+use crate::model::definition::ImageDefinition;
 use crate::model::overrides::{Override, Overrides, SCRIPTS, find_mirror, is_prefix};
-use crate::model::plan::{PinnedDigest, PlannedArtifact, Warning};
+use crate::model::plan::{PinnedDigest, PlannedArtifact, PlannedGroup, PlannedPacker, Warning};
 
 use super::artifacts::{fill, fill_url};
 
@@ -65,6 +66,47 @@ pub(super) fn check_overrides(overrides: &Overrides, refusals: &mut Vec<Finding>
             }
         }
     }
+}
+
+/// Overrides against what is planned: tools that the target is not built with, and bytes that the catalog knows.
+pub(super) fn check_planned_overrides(
+    catalog: &Catalog,
+    groups: &[PlannedGroup],
+    packer: Option<&PlannedPacker>,
+    selection: &ImageDefinition,
+    refusals: &mut Vec<Finding>,
+) -> Result<(), CatalogError> {
+    check_tool_overrides(packer, selection, refusals);
+    let artifacts = groups.iter().flat_map(|group| &group.artifacts);
+    let artifacts = artifacts.map(|artifact| (artifact.component.to_string(), &artifact.version));
+    let plugins = packer.iter().flat_map(|packer| &packer.plugins);
+    let plugins = plugins.map(|plugin| (format!("packer-plugin-{}", plugin.name), &plugin.version));
+    let packer = packer
+        .iter()
+        .map(|packer| ("packer".to_owned(), &packer.version));
+    let versions = artifacts.chain(plugins).chain(packer).collect();
+    check_known_digests(catalog, &selection.overrides, &versions, refusals)
+}
+
+/// Refuses overrides of tools that the target is not built with.
+fn check_tool_overrides(
+    packer: Option<&PlannedPacker>,
+    selection: &ImageDefinition,
+    refusals: &mut Vec<Finding>,
+) {
+    let plugins = packer.iter().flat_map(|packer| &packer.plugins);
+    let mut used: Vec<String> = plugins
+        .map(|plugin| format!("packer-plugin-{}", plugin.name))
+        .collect();
+    used.extend(packer.map(|_| "packer".to_owned()));
+    let unused = selection
+        .overrides
+        .keys()
+        .filter(|key| super::groups::is_tool(key) && !used.contains(key));
+    refusals.extend(unused.map(|name| {
+        let message = format!("an override names {name}, which this target is not built with");
+        Finding::new("override-unused", message, "remove the override").with_subject(name)
+    }));
 }
 
 /// Headers that say which bytes are asked for, of which host, and how they travel.

@@ -1,12 +1,13 @@
 //! What a policy cannot mean: names that never select anything, lists without members.
 
+use crate::base::names::format_suggestion;
 use crate::base::value::{Sha256, Sha512};
 use crate::catalog::Catalog;
 use crate::diagnostic::Finding;
 use crate::model::component::{ChecksumFile, Confidence, DeclaredSignature};
 use crate::model::evidence::ProofKind;
 use crate::model::plan::Plan;
-use crate::model::policy::{Policy, Waiver, matches_pattern};
+use crate::model::policy::{Policy, Requirement, Waiver, matches_pattern};
 use crate::windows::value::KbId;
 
 use super::PolicyError;
@@ -16,28 +17,11 @@ use super::PolicyError;
 /// # Errors
 /// All findings at once.
 pub fn check_policy(policy: &Policy, names: &[String]) -> Result<(), PolicyError> {
+    let forbidden = &policy.forbidden_components;
     let mut findings = Vec::new();
+
     for rule in &policy.require {
-        let field = format!("require {}", rule.id);
-        findings.extend(find_unknown(&field, &rule.components, names));
-        if rule.id.trim().is_empty() {
-            findings.push(report(
-                "require",
-                "a rule has no id",
-                "name it: errors say which rule is not met",
-            ));
-        }
-        if rule.any_of.is_empty() {
-            findings.push(report(
-                &field,
-                "`anyOf` names no proof",
-                "name at least one proof",
-            ));
-        }
-        if rule.components.is_empty() && rule.roles.is_empty() && rule.hosts.is_empty() {
-            let remedy = "name `components`, `roles` or `hosts`";
-            findings.push(report(&field, "it selects nothing", remedy));
-        }
+        findings.extend(find_idle_rule(rule, names));
     }
     if policy.name.trim().is_empty() {
         findings.push(report(
@@ -47,88 +31,13 @@ pub fn check_policy(policy: &Policy, names: &[String]) -> Result<(), PolicyError
         ));
     }
     findings.extend(find_repeated(policy));
-    findings.extend(find_unknown(
-        "forbiddenComponents",
-        &policy.forbidden_components,
-        names,
-    ));
-    let waived = policy
-        .waivers
-        .iter()
-        .filter(|waiver| !names.contains(&waiver.component));
-    findings.extend(waived.map(|waiver| {
-        let close = crate::base::names::format_suggestion(
-            &waiver.component,
-            names.iter().map(String::as_str),
-        );
-        report(
-            "waivers",
-            &format!("no component is named `{}`", waiver.component),
-            &close,
-        )
-    }));
-    let inner = policy
-        .waivers
-        .iter()
-        .filter(|waiver| !waiver.proof.is_beside());
-    findings.extend(inner.map(|waiver| {
-        let message = format!(
-            "{} of {} is no file that can be missing",
-            waiver.proof.as_str(),
-            waiver.component
-        );
-        report(
-            "waivers",
-            &message,
-            "name a checksum file or a detached signature",
-        )
-    }));
-    let lists = [
-        (
-            "allowedHosts",
-            policy.allowed_hosts.as_ref().is_some_and(Vec::is_empty),
-        ),
-        (
-            "allowedPublishers",
-            policy
-                .allowed_publishers
-                .as_ref()
-                .is_some_and(Vec::is_empty),
-        ),
-        (
-            "allowedRoots",
-            policy.allowed_roots.as_ref().is_some_and(Vec::is_empty),
-        ),
-    ];
-    for (field, is_empty) in lists {
-        if is_empty {
-            findings.push(report(
-                field,
-                "the list is empty",
-                "add a member, or remove the list",
-            ));
-        }
-    }
+    findings.extend(find_unknown("forbiddenComponents", forbidden, names));
+    findings.extend(find_idle_waivers(&policy.waivers, names));
+    findings.extend(find_empty_lists(policy));
     findings.extend(find_malformed_trust(policy));
     findings.extend(find_low_minimums(policy));
-    let is_publisher = |text: &str| {
-        text.split_once('=')
-            .is_some_and(|(key, value)| !key.trim().is_empty() && !value.trim().is_empty())
-    };
-    let publishers = policy
-        .allowed_publishers
-        .iter()
-        .flatten()
-        .filter(|text| !is_publisher(text));
-    findings.extend(publishers.map(|text| {
-        let remedy =
-            "write attributes of the certificate's subject, such as `O=Example Inc,CN=Example Inc`";
-        report(
-            "allowedPublishers",
-            &format!("`{text}` is not a publisher"),
-            remedy,
-        )
-    }));
+    findings.extend(find_malformed_publishers(policy));
+
     if findings.is_empty() {
         return Ok(());
     }
@@ -136,6 +45,103 @@ pub fn check_policy(policy: &Policy, names: &[String]) -> Result<(), PolicyError
         policy: policy.name.clone(),
         findings,
     })
+}
+
+/// A requirement that has no name, demands nothing or selects nothing.
+fn find_idle_rule(rule: &Requirement, names: &[String]) -> Vec<Finding> {
+    let field = format!("require {}", rule.id);
+    let mut findings = find_unknown(&field, &rule.components, names);
+
+    if rule.id.trim().is_empty() {
+        findings.push(report(
+            "require",
+            "a rule has no id",
+            "name it: errors say which rule is not met",
+        ));
+    }
+    if rule.any_of.is_empty() {
+        findings.push(report(
+            &field,
+            "`anyOf` names no proof",
+            "name at least one proof",
+        ));
+    }
+    if rule.components.is_empty() && rule.roles.is_empty() && rule.hosts.is_empty() {
+        findings.push(report(
+            &field,
+            "it selects nothing",
+            "name `components`, `roles` or `hosts`",
+        ));
+    }
+    findings
+}
+
+/// Waivers of components that do not exist, and of proofs that are inside the file.
+fn find_idle_waivers(waivers: &[Waiver], names: &[String]) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for waiver in waivers {
+        if !names.contains(&waiver.component) {
+            findings.push(report(
+                "waivers",
+                &format!("no component is named `{}`", waiver.component),
+                &suggest_name(&waiver.component, names),
+            ));
+        }
+        if !waiver.proof.is_beside() {
+            let proof = waiver.proof.as_str();
+            findings.push(report(
+                "waivers",
+                &format!(
+                    "{proof} of {} is no file that can be missing",
+                    waiver.component
+                ),
+                "name a checksum file or a detached signature",
+            ));
+        }
+    }
+    findings
+}
+
+/// Lists that allow nothing at all.
+fn find_empty_lists(policy: &Policy) -> Vec<Finding> {
+    let lengths = [
+        ("allowedHosts", policy.allowed_hosts.as_ref().map(Vec::len)),
+        (
+            "allowedPublishers",
+            policy.allowed_publishers.as_ref().map(Vec::len),
+        ),
+        ("allowedRoots", policy.allowed_roots.as_ref().map(Vec::len)),
+    ];
+    let mut findings = Vec::new();
+    for (field, length) in lengths {
+        if length == Some(0) {
+            findings.push(report(
+                field,
+                "the list is empty",
+                "add a member, or remove the list",
+            ));
+        }
+    }
+    findings
+}
+
+/// Publishers that no certificate's subject can match.
+fn find_malformed_publishers(policy: &Policy) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for publisher in policy.allowed_publishers.iter().flatten() {
+        if let Some((key, value)) = publisher.split_once('=')
+            && !key.trim().is_empty()
+            && !value.trim().is_empty()
+        {
+            continue;
+        }
+        findings.push(report(
+            "allowedPublishers",
+            &format!("`{publisher}` is not a publisher"),
+            "write attributes of the certificate's subject, such as `O=Example Inc,CN=Example Inc`",
+        ));
+    }
+    findings
 }
 
 /// A waiver of the command line that accepts nothing: no such component declares such a proof.
@@ -185,15 +191,17 @@ fn find_unknown(field: &str, patterns: &[String], names: &[String]) -> Vec<Findi
     });
     unknown
         .map(|pattern| {
-            let close =
-                crate::base::names::format_suggestion(pattern, names.iter().map(String::as_str));
             report(
                 field,
                 &format!("no component or program is named `{pattern}`"),
-                &close,
+                &suggest_name(pattern, names),
             )
         })
         .collect()
+}
+
+fn suggest_name(written: &str, names: &[String]) -> String {
+    format_suggestion(written, names.iter().map(String::as_str))
 }
 
 /// Digests, fingerprints and grants that can never fit anything.

@@ -1,0 +1,134 @@
+//! Results of `imagegen doctor`: one line for each thing that was looked at.
+
+use serde::Serialize;
+
+use crate::diagnostic::{Classify, ErrorClass};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum CheckState {
+    Ok,
+    Warning,
+    Missing,
+}
+
+/// One thing that was looked at.
+#[derive(Debug, Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct DoctorCheck {
+    pub state: CheckState,
+    /// Of the error that a build would end with.
+    #[serde(skip)]
+    class: ErrorClass,
+    pub name: String,
+    pub detail: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
+}
+
+/// Everything that was looked at, as `imagegen doctor` prints it.
+#[derive(Debug, Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct DoctorOutput {
+    /// Nothing is missing.
+    pub ready: bool,
+    pub checks: Vec<DoctorCheck>,
+}
+
+#[derive(Default)]
+pub(super) struct Checks(pub(super) Vec<DoctorCheck>);
+
+impl Checks {
+    pub(super) fn ok(&mut self, name: &str, detail: impl Into<String>) {
+        self.add(
+            CheckState::Ok,
+            ErrorClass::Internal,
+            name,
+            detail.into(),
+            None,
+        );
+    }
+
+    pub(super) fn warning(&mut self, name: &str, detail: impl Into<String>) {
+        self.add(
+            CheckState::Warning,
+            ErrorClass::Internal,
+            name,
+            detail.into(),
+            None,
+        );
+    }
+
+    pub(super) fn missing(
+        &mut self,
+        class: ErrorClass,
+        name: &str,
+        detail: impl Into<String>,
+        hint: impl Into<String>,
+    ) {
+        self.add(
+            CheckState::Missing,
+            class,
+            name,
+            detail.into(),
+            Some(hint.into()),
+        );
+    }
+
+    fn add(
+        &mut self,
+        state: CheckState,
+        class: ErrorClass,
+        name: &str,
+        detail: String,
+        hint: Option<String>,
+    ) {
+        self.0.push(DoctorCheck {
+            state,
+            class,
+            name: name.to_owned(),
+            detail,
+            hint,
+        });
+    }
+}
+
+impl DoctorOutput {
+    /// # Errors
+    /// Something is missing.
+    pub fn require_ready(&self) -> Result<(), NotReady> {
+        let missing = || {
+            self.checks
+                .iter()
+                .filter(|check| check.state == CheckState::Missing)
+        };
+        let Some(first) = missing().next() else {
+            return Ok(());
+        };
+        Err(NotReady {
+            class: first.class,
+            missing: missing().map(|check| check.name.clone()).collect(),
+            remedies: missing().filter_map(|check| check.hint.clone()).collect(),
+        })
+    }
+}
+
+/// Things that a build would miss on this machine.
+#[derive(Debug, thiserror::Error)]
+#[error("a build would miss: {}", .missing.join(", "))]
+pub struct NotReady {
+    pub class: ErrorClass,
+    pub missing: Vec<String>,
+    pub remedies: Vec<String>,
+}
+
+impl Classify for NotReady {
+    /// That of the build, which would stop at the first thing that is missing.
+    fn class(&self) -> ErrorClass {
+        self.class
+    }
+
+    fn remedies(&self) -> Vec<String> {
+        self.remedies.clone()
+    }
+}
