@@ -64,7 +64,7 @@ impl ProvenPlan {
     }
 }
 
-/// What fetching and proving needs.
+/// Inputs of fetching and proving.
 #[derive(Debug, Clone, Copy)]
 pub struct Acquirer<'a> {
     pub trees: &'a Trees,
@@ -149,7 +149,7 @@ impl Acquirer<'_> {
         self.fetch_files(&request_user_files(selection, &self.grants())?)
     }
 
-    /// What may be sent as headers.
+    /// Environment variables that may be sent as headers.
     #[must_use]
     pub fn grants(&self) -> HeaderGrants {
         HeaderGrants::new(self.network, self.policy)

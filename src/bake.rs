@@ -26,9 +26,9 @@ pub use results::{
     BakedImage, BuiltArtifact, BuiltFile, CheckReport, CheckedResource, PackerManifest,
 };
 
-/// What a bake leaves beside the workspace's own files.
+/// Files that a bake leaves beside the workspace's own.
 pub const RESULTS: &[&str] = &["image.json"];
-/// What a bake that came to nothing may leave.
+/// Files that a failed bake may leave.
 pub const TRACES: &[&str] = &[
     "packer.log",
     "packer-manifest.json",
@@ -150,7 +150,7 @@ fn require_variables(plan: &Plan) -> Result<(), BakeError> {
     ))
 }
 
-/// What can be missing before anything is downloaded.
+/// Variables and programs that can be missing before anything is downloaded.
 ///
 /// # Errors
 /// `--packer` names no program, or a variable has no value.
@@ -283,7 +283,7 @@ fn build_environment(
     result
 }
 
-/// What the target says is secret is masked in Packer's output.
+/// Values that the target calls secret are masked in Packer's output.
 fn mask_variables(plan: &Plan, environment: &Environment) {
     let sensitive = plan
         .target

@@ -84,7 +84,7 @@ pub struct IndexedImage {
     pub os_version: Option<String>,
 }
 
-/// What `imagegen bundle` prints.
+/// Output of `imagegen bundle`.
 #[derive(Debug, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct BundleOutput {
@@ -166,7 +166,7 @@ impl Classify for BundleError {
     }
 }
 
-/// What was proven, by component.
+/// Proofs by component.
 pub(crate) fn collect_evidence(lock: &Lock) -> BTreeMap<&str, &[Evidence]> {
     lock.artifacts
         .iter()

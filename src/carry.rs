@@ -18,7 +18,7 @@ use crate::selection::{NamedPolicy, read_lock};
 use crate::trust::{Subject, admit, check_subjects};
 use crate::ui::Printer;
 
-/// What a bundle is made of.
+/// Contents of a bundle, as the user asks for them.
 #[derive(Debug, Clone, Copy)]
 pub struct BundleRequest<'a> {
     pub lock: &'a Path,

@@ -108,7 +108,7 @@ impl ParsedFiles {
     }
 }
 
-/// What was loaded before, or what is loaded now.
+/// The value that was loaded before, or is loaded now.
 fn keep_once<T>(
     kept: &OnceLock<Arc<T>>,
     load: impl FnOnce() -> Result<T, CatalogError>,
@@ -163,7 +163,7 @@ impl Catalog {
             })
     }
 
-    /// What messages call a file of the catalog.
+    /// Name of a catalog's file in messages.
     #[must_use]
     pub fn file_label(&self, path: &str) -> String {
         self.tree.file_label(path)
@@ -309,7 +309,7 @@ impl Catalog {
         Ok(network)
     }
 
-    /// What to do instead of a pod network that people know and no file makes.
+    /// Advice in place of a pod network that people know and no file makes.
     fn explain_foreign_network(&self, name: &str) -> Result<Option<CatalogError>, CatalogError> {
         let rules = self.load_rules()?;
         let found = rules.networks.iter().find(|network| network.name == name);

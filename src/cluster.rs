@@ -23,7 +23,7 @@ use crate::model::plan::Plan;
 pub use facts::collect_facts;
 pub use render::ManifestRenderer;
 
-/// What the user says of the cluster.
+/// The user's cluster, as flags describe it.
 #[derive(Debug, Clone)]
 pub struct ClusterInput {
     /// `HOST:PORT` of the API server.

@@ -217,7 +217,7 @@ fn list_components(line: &Line) -> Option<Vec<CompletionCandidate>> {
     line.list(&ListWhat::Components { name: None }, "name", "summary")
 }
 
-/// What `lock --update` takes beside components.
+/// Names that `lock --update` takes beside components.
 fn list_updatable(line: &Line) -> Option<Vec<CompletionCandidate>> {
     let mut found = list_components(line)?;
     found.push(describe("kubernetes", Some("every program of Kubernetes")));

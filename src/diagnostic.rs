@@ -15,7 +15,7 @@ use crate::base::url::UrlError;
 use crate::base::value::ValueError;
 use crate::base::version::VersionError;
 
-/// What went wrong, as far as a calling script tells it apart. The number is the exit code.
+/// Kind of an error, as far as a calling script tells it apart. The number is the exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum ErrorClass {
@@ -77,7 +77,7 @@ impl ErrorClass {
 pub trait Classify: std::error::Error + Send + Sync + 'static {
     fn class(&self) -> ErrorClass;
 
-    /// What to do next, as commands or edits that can be copied.
+    /// Next steps, as commands or edits that can be copied.
     fn remedies(&self) -> Vec<String> {
         Vec::new()
     }
@@ -240,7 +240,7 @@ pub struct Finding {
     /// The thing that the finding is about: a component, a file, a resource. May be empty.
     pub subject: String,
     pub message: String,
-    /// What to do, as an imperative. May be empty.
+    /// Next step, as an imperative. May be empty.
     pub remedy: String,
     /// Where the rule comes from. May be empty.
     pub source: String,
@@ -343,7 +343,7 @@ impl Classify for Refusal {
     }
 }
 
-/// What to do about findings.
+/// Remedies of findings, each once.
 pub fn list_remedies(findings: &[Finding]) -> Vec<String> {
     findings
         .iter()

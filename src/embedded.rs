@@ -29,7 +29,7 @@ pub static SCRIPTS_ZIP: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/script
 /// Files by path, with `/` between the parts.
 #[derive(Debug, Clone)]
 pub struct Tree {
-    /// What messages call it: `manifests`, or the directory it was read from.
+    /// Name in messages: `manifests`, or the directory it was read from.
     pub label: String,
     files: Files,
     over: Overlay,
@@ -110,7 +110,7 @@ impl Tree {
         &self.over.files
     }
 
-    /// What messages call a file.
+    /// Name of a file in messages.
     #[must_use]
     pub fn file_label(&self, path: &str) -> String {
         self.over

@@ -66,7 +66,7 @@ impl Request {
         }
     }
 
-    /// What is computed while the bytes come: what the request names, and both of a file that is yet to be pinned.
+    /// Digests to compute while the bytes come: those of the request, and both of a file that is yet to be pinned.
     fn digest_set(&self) -> DigestSet {
         let superseded = self.superseded.iter().map(|(digest, _)| digest);
         let named = self.digests.iter().chain(superseded);
@@ -159,7 +159,7 @@ impl FetchedArtifact {
         &self.url
     }
 
-    /// What its host wants to see, for that host alone.
+    /// Headers for the file's own host alone.
     #[must_use]
     pub fn headers(&self) -> &[(String, Secret)] {
         &self.headers
@@ -335,7 +335,7 @@ impl Fetcher {
         })
     }
 
-    /// What the store has of it. A file that was changed on the disk is taken out.
+    /// The store's copy. A file that was changed on the disk is taken out.
     fn find_stored(&self, request: &Request) -> Result<Option<FetchedArtifact>, FetchFailure> {
         let by_digest = request
             .digests

@@ -1,4 +1,4 @@
-//! What `imagegen verify` checks: every proof that is named, on any file, on any system.
+//! Checks of `imagegen verify`: every proof that is named, on any file, on any system.
 
 mod authenticode;
 mod review;
@@ -35,7 +35,7 @@ use whole::{inspect_whole, inspect_workspace};
 pub use review::Review;
 pub use whole::WholeOutput;
 
-/// What `imagegen verify` says.
+/// Output of `imagegen verify`.
 #[derive(Debug, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct VerifyOutput {
@@ -51,7 +51,7 @@ pub struct VerifyOutput {
     pub offers: Vec<String>,
 }
 
-/// What was verified, and what it came to.
+/// Verified subject with its outcome.
 #[derive(Debug)]
 pub enum Inspected {
     File(VerifyOutput),

@@ -98,7 +98,7 @@ pub enum Form {
     Capi,
 }
 
-/// What is secret: it appears in the output alone.
+/// Secret values, which appear in the output alone.
 #[derive(Debug, Default)]
 pub struct Secrets {
     pub token: Option<BootstrapToken>,

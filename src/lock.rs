@@ -34,7 +34,7 @@ pub struct Lock {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub written_by: Option<ProgramVersion>,
     pub inputs: LockInputs,
-    /// What was asked for, every default written out, without build-time variables.
+    /// The selection, every default written out, without build-time variables.
     pub selection: ImageDefinition,
     pub kubernetes: Version,
     pub runtime_version: Version,
@@ -163,7 +163,7 @@ impl Classify for Unpinned {
     }
 }
 
-/// What a preview made under a policy.
+/// Error of using a preview that was made under a policy.
 #[derive(Debug, thiserror::Error)]
 #[error("not admitted: {0}")]
 pub struct NotAdmitted(pub String);
@@ -198,7 +198,7 @@ impl PinnedPlan {
         &self.plan
     }
 
-    /// What was read in archives of these very digests.
+    /// Records members that were read in archives of these very digests.
     pub(crate) fn record_members<'a>(&mut self, proven: impl Iterator<Item = &'a PlannedArtifact>) {
         for proven in proven {
             let planned = self
@@ -349,7 +349,7 @@ impl Lock {
     /// Refuses a lock that was made from something else than `plan`.
     ///
     /// # Errors
-    /// What moved, in the order of a reader's interest.
+    /// Names inputs that moved, in the order of a reader's interest.
     pub fn check_fresh(&self, file: &str, plan: &Plan) -> Result<(), LockError> {
         let fresh = Self::from_plan(&plan.clone().with_pins(self.pins()));
         let mut moved = if self.inputs == fresh.inputs && self.policy == fresh.policy {

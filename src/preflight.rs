@@ -1,4 +1,4 @@
-//! What a build would find or miss on this machine. Opens no socket, writes nothing.
+//! Survey of this machine: what a build would find or miss. Opens no socket, writes nothing.
 
 mod report;
 
@@ -58,7 +58,7 @@ pub fn check_machine(
     })
 }
 
-/// What does not depend on an image.
+/// Checks that do not depend on an image.
 fn check_without_image(
     args: &DoctorArgs,
     trees: &Trees,
@@ -121,7 +121,7 @@ fn decode_fresh(
     Ok(lock)
 }
 
-/// What nobody pinned is known by where it came from.
+/// An artifact that nobody pinned is known by its URL.
 fn in_store(store: &Store, artifact: &PlannedArtifact) -> bool {
     if !artifact.is_pinned() {
         return store.find_url(artifact.url.public_url()).is_some();

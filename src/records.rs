@@ -1,4 +1,4 @@
-//! What describes an image, read from where the user names it: a definition, a lockfile, a workspace, an
+//! Descriptions of an image, read from where the user names it: a definition, a lockfile, a workspace, an
 //! `image.json`, a guest plan, or the same path in a commit of git.
 
 mod bill;
@@ -230,7 +230,7 @@ fn list_reasons(plan: &Plan) -> BTreeMap<String, String> {
     reasons
 }
 
-/// What the catalog says of the components of a lockfile.
+/// Notes of the catalog on the components of a lockfile.
 fn list_notes(
     lock: &Lock,
     reasons: &BTreeMap<String, String>,

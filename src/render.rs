@@ -246,7 +246,7 @@ fn collect_tags(plan: &Plan, lock: &str) -> BTreeMap<&'static str, String> {
         .collect()
 }
 
-/// What Packer runs, in order: phases of the engine, and what happens before and after them.
+/// Provisioners of Packer, in order: phases of the engine, and what happens before and after them.
 /// Windows Update offers more after each restart, so it gets two more rounds. Phase `prepare` stops at a feature
 /// that Windows refuses while a restart is pending, so it runs once more before `install`, after the restart.
 fn plan_stages(plan: &Plan) -> Vec<Value> {
@@ -274,7 +274,7 @@ fn plan_stages(plan: &Plan) -> Vec<Value> {
     stages
 }
 
-/// What the templates may name. Conditions test booleans alone, and every one of them is here.
+/// Names that the templates may use. Conditions test booleans alone, and every one of them is here.
 pub fn build_context(plan: &Plan) -> Value {
     let has: Map<String, Value> = plan
         .target

@@ -45,7 +45,7 @@ use variables::VariableChoices;
 /// The name under which an update knows everything that has Kubernetes' own version.
 pub const KUBERNETES: &str = "kubernetes";
 
-/// What resolving may know of the world.
+/// The part of the world that resolving may know.
 #[derive(Debug, Clone, Default)]
 pub struct World {
     /// Names that the environment sets, never their values.

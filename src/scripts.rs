@@ -1,6 +1,6 @@
 //! The guest's scripts in a provider's hands: given out, signed, taken back.
 //!
-//! What comes back is the program's own script, byte for byte, or that with a signature block, or
+//! Each script is the program's own, byte for byte, or that with a signature block, or
 //! bytes whose digest an override names. Nothing else reaches a guest.
 
 mod folder;

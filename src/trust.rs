@@ -1,4 +1,4 @@
-//! Who may say what: the subjects of an image, and the gate that they pass.
+//! Rules of trust: the subjects of an image, and the gate that they pass.
 
 mod anchor;
 mod code;

@@ -1,4 +1,4 @@
-//! What a user sees. Results go to stdout, everything else to stderr.
+//! The user's terminal. Results go to stdout, everything else to stderr.
 
 mod downloads;
 mod wrap;
@@ -85,7 +85,7 @@ impl Printer {
         }
     }
 
-    /// What follows is about this image. Of several images, a result has a title in text, and JSON is one object.
+    /// Begins the output of this image. Of several images, a result has a title in text, and JSON is one object.
     pub fn start_image(&self, name: &str, several: bool) {
         self.lock_images().current = several.then(|| name.to_owned());
     }
@@ -273,7 +273,7 @@ pub enum Progress {
 }
 
 impl Progress {
-    /// What is happening now.
+    /// Shows the present step.
     pub fn show_status(&mut self, text: &str) {
         match self {
             Self::Silent => {}

@@ -1,4 +1,4 @@
-//! What publishers have that is newer than a plan: `imagegen outdated` prints it, `lock --update` takes it.
+//! Publishers' releases that are newer than a plan's: `imagegen outdated` prints them, `lock --update` takes them.
 
 mod pin;
 mod plannable;
@@ -30,7 +30,7 @@ pub use pin::pin_digest;
 /// The longest list: a hundred releases with all their files.
 const LARGEST_LIST: u64 = 32 << 20;
 
-/// What publishers have of one thing that an image holds.
+/// Publishers' releases of one thing that an image holds.
 #[derive(Debug, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct OutdatedOutput {
@@ -51,7 +51,7 @@ pub struct OutdatedOutput {
     pub held: Option<String>,
 }
 
-/// What asking publishers needs.
+/// Inputs of asking publishers.
 #[derive(Debug)]
 pub struct Upstreams<'a> {
     pub plan: &'a Plan,
@@ -71,7 +71,7 @@ pub struct UpdateCandidate<'a> {
 }
 
 impl Upstreams<'_> {
-    /// What an update of these names, or of everything that is not held, moves to.
+    /// Versions that an update of these names, or of everything that is not held, moves to.
     ///
     /// # Errors
     /// A name is none of the plan, or is held where it is; a list cannot be had.

@@ -70,7 +70,7 @@ impl Classify for NotProven {
     }
 }
 
-/// What a proof that holds has shown.
+/// Statements of a proof that holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Proven {
     /// [`Verdict::Verified`] or [`Verdict::SignedTimeUnproven`].

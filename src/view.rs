@@ -1,4 +1,4 @@
-//! What verbs print about the catalog and a plan: values for JSON, and their text.
+//! Output of verbs about the catalog and a plan: values for JSON, and their text.
 
 mod explain;
 mod list;

@@ -20,7 +20,7 @@ use crate::planning::predict_machine;
 use crate::render::{self, Workspace};
 use crate::ui::Printer;
 
-/// What `build --no-bake` and `render` print.
+/// Output of `build --no-bake` and `render`.
 #[derive(Debug, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RenderOutput {
@@ -70,7 +70,7 @@ pub fn list_media(proven: &ProvenPlan, acquirer: &Acquirer<'_>) -> Result<Vec<Ar
     Ok(artifacts.chain(own).chain(images).collect())
 }
 
-/// What `build` prints of an archive for an existing machine.
+/// Output of `build` for an archive for an existing machine.
 #[derive(Debug, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct InstallerOutput {
@@ -180,7 +180,7 @@ impl WrittenWorkspace {
         })
     }
 
-    /// What `build --no-bake` and `render` print.
+    /// Output of `build --no-bake` and `render`.
     pub fn describe(&self, plan: &Plan) -> RenderOutput {
         RenderOutput {
             workspace: self.folder.display().to_string(),

@@ -437,6 +437,27 @@ fn verbs_are_short() {
 }
 
 /// One name, one type. The variants of a file for each system are one type.
+/// A doc comment names the thing, as the documentation's index shows it, and does not begin with a question.
+#[test]
+fn docs_name_the_thing() {
+    let question = regex_lite::Regex::new(r"^\s*//[/!] (What|Who)\b").expect("pattern");
+    let mut looked_at = 0;
+    for (path, bytes) in files(&root().join("src")) {
+        let text = String::from_utf8(bytes).expect("UTF-8");
+        let lines: Vec<&str> = text.lines().collect();
+        for (at, line) in lines.iter().enumerate() {
+            let is_first = at == 0 || !lines[at - 1].trim_start().starts_with("//");
+            looked_at += usize::from(is_first);
+            assert!(
+                !(is_first && question.is_match(line)),
+                "src/{path}:{}: {line}",
+                at + 1
+            );
+        }
+    }
+    assert!(looked_at > 10_000, "{looked_at}");
+}
+
 #[test]
 fn no_type_name_is_defined_twice() {
     let mut files_of: std::collections::BTreeMap<String, BTreeSet<String>> =

@@ -53,7 +53,7 @@ pub fn open_fetcher(args: &NetworkArgs, policy: &Policy) -> Result<Fetcher> {
     Ok(Fetcher::new(http, open_store(args.store.as_ref())?)?)
 }
 
-/// What the network is asked for an artifact.
+/// Requests to the network for an artifact.
 ///
 /// # Errors
 /// A header's value is in an environment variable that is not set.
@@ -88,7 +88,7 @@ pub fn request_artifact(
     })
 }
 
-/// What the network is asked for the files that the image definition names itself.
+/// Requests to the network for the files that the image definition names itself.
 ///
 /// # Errors
 /// As [`request_artifact`].

@@ -35,7 +35,7 @@ pub use error::ProveError;
 pub use sidecar::{SIDECAR, carried_name, find_sidecar};
 use sidecar::{Sidecar, fetch_sidecar, is_stored};
 
-/// What is asked for of an artifact that is pinned. Of one that nobody pinned, everything is asked for.
+/// Proofs that are asked for of a pinned artifact. Of one that nobody pinned, everything is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProofScope {
     /// Every declared signature. A checksum file from the origin of the bytes shows nothing that the pin does not
@@ -104,7 +104,7 @@ impl VerifiedArtifact {
 /// Code of a missing proof that a waiver accepts.
 const WAIVED: &str = "proof-waived";
 
-/// What proofs are held against.
+/// The policy, roots and waivers that proofs are held against.
 #[derive(Debug, Clone, Copy)]
 pub struct Trust<'a> {
     pub fetcher: &'a Fetcher,
@@ -229,7 +229,7 @@ fn select_sidecars(
     asked
 }
 
-/// What the publisher's checksum files state, for looking into the store. Nothing of it is believed
+/// Digests that the publisher's checksum files state, for looking into the store. Nothing of it is believed
 /// before [`prove_artifact`] has seen the bytes and the signature.
 #[must_use]
 pub fn read_stated_digests(
@@ -248,7 +248,7 @@ pub fn read_stated_digests(
         .collect()
 }
 
-/// What a provider declares of its own builds is asked for, whoever pinned them.
+/// Proofs that a provider declares of its own builds are asked for, whoever pinned them.
 fn requires_publisher(artifact: &PlannedArtifact, trust: Trust<'_>) -> bool {
     !check_evidence(trust.policy, artifact, &[], trust.catalog).is_empty()
         || declares_own_proof(artifact, trust.catalog)

@@ -24,7 +24,7 @@ use super::{Acquirer, ProofScope, VerifiedArtifact, absolute_path};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tools {
     pub packer: PathBuf,
-    /// What `PACKER_PLUGIN_PATH` is to say; none where the user's own is used.
+    /// Value of `PACKER_PLUGIN_PATH`; none where the user's own is used.
     pub plugins: Option<PathBuf>,
 }
 

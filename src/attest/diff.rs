@@ -1,4 +1,4 @@
-//! What changed from one image to another: components, the machine, and the build.
+//! Changes from one image to another: components, the machine, and the build.
 
 mod components;
 mod fields;
@@ -28,7 +28,7 @@ use machine::compare_machines;
 /// Name of the schema of `imagegen diff --format json`.
 pub const SCHEMA: &str = "imagegen.dev/diff/v1";
 
-/// What is known of an image. A part that is absent on one side is not compared.
+/// A known image. A part that is absent on one side is not compared.
 #[derive(Debug, Clone, Default)]
 pub struct DescribedImage {
     /// As the user named it.
@@ -45,7 +45,7 @@ pub struct DescribedImage {
     pub remarks: Vec<String>,
 }
 
-/// What the catalog says of a component.
+/// A component as the catalog describes it.
 #[derive(Debug, Clone, Default)]
 pub struct ComponentNote {
     /// Why an image contains it.
@@ -178,7 +178,7 @@ fn describe_build(lock: &Lock) -> Value {
     build
 }
 
-/// What of a bake can be compared: not its times, its identifiers and its proofs.
+/// The comparable part of a bake: not its times, its identifiers and its proofs.
 fn describe_bake(record: &Value) -> Value {
     json!({
         "target": record["target"],

@@ -64,7 +64,7 @@ pub enum ItemKind {
     Update,
 }
 
-/// What the catalog says of the Windows release.
+/// Identity of a Windows release, from the catalog.
 #[derive(Debug, Clone)]
 pub struct WindowsIdentity {
     pub title: String,

@@ -16,7 +16,7 @@ use super::inventory::Item;
 pub use cyclonedx::format_cyclonedx;
 pub use spdx::format_spdx;
 
-/// What a bill of materials is made of.
+/// Inputs of a bill of materials.
 #[derive(Debug)]
 pub struct BillOfMaterials<'a> {
     pub lock: &'a Lock,

@@ -1,4 +1,4 @@
-//! What a build leaves: Packer's manifest, the machine's own report, and the image made of both.
+//! Results of a build: Packer's manifest, the machine's own report, and the image made of both.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -31,7 +31,7 @@ pub struct BakedImage {
     /// The program that baked it.
     pub built_by: ProgramVersion,
     pub artifacts: Vec<BuiltArtifact>,
-    /// What was proven of the artifacts before the bake, by component; a proof that is missing and waived by name, too.
+    /// Proofs of the artifacts before the bake, by component; a proof that is missing and waived by name, too.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub evidence: BTreeMap<String, Vec<Evidence>>,
     /// How many resources the machine checked, all of them good.
@@ -58,7 +58,7 @@ pub struct BuiltFile {
     pub sha256: String,
 }
 
-/// What the guest engine found when it compared every resource with the machine.
+/// The guest engine's comparison of every resource with the machine.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CheckReport {
@@ -232,7 +232,7 @@ fn collect_evidence(artifact: &PlannedArtifact) -> (String, Vec<Evidence>) {
     (artifact.component.to_string(), artifact.evidence.clone())
 }
 
-/// What the manifest says of one build; files are hashed where the image is files.
+/// One build of the manifest; files are hashed where the image is files.
 fn read_built_artifact(
     plan: &Plan,
     folder: &Path,

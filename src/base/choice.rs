@@ -64,7 +64,7 @@ macro_rules! choice {
 }
 
 choice!(
-    /// What runs the containers.
+    /// Program that runs the containers.
     Runtime, "runtime", { Containerd = "containerd", Docker = "docker" }
 );
 
@@ -146,6 +146,6 @@ choice!(
 );
 
 choice!(
-    /// What Packer does when a build fails.
+    /// Reaction of Packer to a build that fails.
     OnError, "reaction to an error", { Cleanup = "cleanup", Abort = "abort", Ask = "ask" }
 );

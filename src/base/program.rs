@@ -1,4 +1,4 @@
-//! What this program is: version, commit, date, system, and the digest of its built-in catalog.
+//! Identity of this program: version, commit, date, system, and the digest of its built-in catalog.
 
 use std::fmt::Write as _;
 

@@ -62,7 +62,7 @@ impl HttpUrl {
         parse_host(self.public_url())
     }
 
-    /// What follows the last `/`, without query.
+    /// The part after the last `/`, without query.
     pub fn file_name(&self) -> &str {
         file_name(self.public_url())
     }
@@ -255,7 +255,7 @@ fn split_authority(url: &str) -> &str {
     rest.split(['/', '?', '#']).next().unwrap_or(rest)
 }
 
-/// What follows the last `/`, without query.
+/// The part after the last `/`, without query.
 pub fn file_name(url: &str) -> &str {
     let path = url.split(['?', '#']).next().unwrap_or(url);
     path.rsplit('/').next().unwrap_or(path)

@@ -22,7 +22,7 @@ pub struct ValueError {
     pub text: String,
     /// With an example.
     pub expected: &'static str,
-    /// What is wrong with it, as a verb and its object.
+    /// The fault, as a verb and its object.
     pub fault: Option<String>,
 }
 

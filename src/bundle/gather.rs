@@ -84,7 +84,7 @@ fn windows_release(lock: &Lock) -> Result<String> {
     })?)
 }
 
-/// What is gathered for a bundle.
+/// Files gathered for a bundle, and their sources.
 struct Gatherer<'a> {
     acquirer: &'a Acquirer<'a>,
     parts: Vec<ArchivePart>,

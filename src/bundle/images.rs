@@ -171,7 +171,7 @@ fn choose_name(reference: &str) -> &str {
     if is_tagged { named } else { reference }
 }
 
-/// What a layout says besides its blobs.
+/// Files of an image layout beside its blobs.
 pub fn build_layout(images: &[CarriedImage]) -> Vec<ArchivePart> {
     let manifests: Vec<Value> = images
         .iter()

@@ -1,4 +1,4 @@
-//! What of a store a lockfile needs: artifacts by each of their digests, what proves them, the user's files and
+//! Parts of a store that a lockfile needs: artifacts by each of their digests, their proofs, the user's files and
 //! container images with their layers.
 
 use std::collections::BTreeSet;

@@ -18,7 +18,7 @@ use crate::model::overrides::{Overrides, is_prefix};
 use crate::verify::ProofError;
 use crate::verify::archive::check_names;
 
-/// What became of a bundle's files.
+/// Places of a bundle's files in a mirror.
 #[derive(Debug)]
 pub struct Mirrored {
     /// Path below the folder → SHA-256.

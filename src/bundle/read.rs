@@ -140,14 +140,14 @@ pub(super) fn read_objects(
     }
 }
 
-/// What is kept of the files while they pass.
+/// Records of the files, kept while they pass.
 #[derive(Default)]
 struct ReadRecord {
     small: BTreeMap<String, Vec<u8>>,
     /// SHA-512 of objects, if the lock pins by it: name → digest.
     sha512: BTreeMap<String, String>,
     by_sha512: bool,
-    /// What runs in the guest, by its path below `scripts/`.
+    /// Files that run in the guest, by path below `scripts/`.
     scripts: BTreeMap<String, Vec<u8>>,
     /// Bytes that are kept.
     kept: u64,

@@ -30,7 +30,7 @@ impl CarriedImage {
     }
 }
 
-/// What fetches images: the store first, then their registries.
+/// Sources of images: the store first, then their registries.
 #[derive(Debug, Clone, Copy)]
 pub struct ImageSource<'a> {
     pub fetcher: &'a Fetcher,

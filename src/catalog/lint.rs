@@ -1,4 +1,4 @@
-//! What a catalog can get wrong without being malformed.
+//! Faults of a catalog that is not malformed.
 //!
 //! Most rules come from mistakes that were seen: versions bumped and digests not, a SHA-256 made
 //! up behind a real SHA-1. Each rule has a failing example in the tests.

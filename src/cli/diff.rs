@@ -12,7 +12,7 @@ pub struct DiffArgs {
     #[arg(value_name = "A")]
     pub from: PathBuf,
 
-    /// What to compare it with.
+    /// The other image to compare.
     #[arg(value_name = "B", required_unless_present = "base")]
     pub to: Option<PathBuf>,
 

@@ -1,4 +1,4 @@
-//! What the templates of the cluster's manifests may name.
+//! Facts that the templates of the cluster's manifests may name.
 
 use serde_json::{Map, Value, json};
 

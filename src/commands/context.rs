@@ -1,4 +1,4 @@
-//! What `-v` adds to every verb: the program, its inputs, and the time that it took.
+//! Additions of `-v` to every verb: the program, its inputs, and the time that it took.
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;

@@ -7,7 +7,7 @@ use crate::diagnostic::{InputError, Result, classify};
 use crate::records::describe_pair;
 use crate::ui::Printer;
 
-/// What `--exit-code` ends with.
+/// Error of `--exit-code` when the images differ.
 #[derive(Debug, thiserror::Error)]
 #[error("{from} and {to} differ")]
 pub struct ImagesDiffer {

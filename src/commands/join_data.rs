@@ -12,7 +12,7 @@ use crate::planning::resolve_node_plan;
 use crate::selection::{Definitions, read_join_input, read_places, read_secrets, read_sources};
 use crate::ui::Printer;
 
-/// What `join-data --format json` prints.
+/// Output of `join-data --format json`.
 #[derive(Debug, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct JoinOutput {

@@ -20,7 +20,7 @@ use crate::ui::Printer;
 use crate::verify::authenticode::SignatureDemand;
 use crate::verify::chain::PinnedRoots;
 
-/// What `scripts export` and `scripts sign` print.
+/// Output of `scripts export` and `scripts sign`.
 #[derive(Debug, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ScriptsOutput {

@@ -15,7 +15,7 @@ use crate::ui::Printer;
 
 use crate::acquire::open_store;
 
-/// What `store verify` and `store gc` say.
+/// Output of `store verify` and `store gc`.
 #[derive(Debug, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct StoreOutput {

@@ -5,7 +5,7 @@ use crate::base::value::FileDigest;
 use crate::io::fs::Digests;
 use crate::io::http::Answer;
 
-/// What the server announces is held against the request before anything is read.
+/// Holds the server's announcement against the request before anything is read.
 pub(super) fn check_announced(request: &Request, answer: &Answer) -> Result<(), FetchFailure> {
     let Some(found) = answer.size else {
         return Ok(());

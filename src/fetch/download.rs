@@ -10,7 +10,7 @@ use crate::io::http::{HttpError, Resume, Retry};
 use crate::io::store::PartialFile;
 use crate::ui::{Downloads, Transfer};
 
-/// Who comes this much further may try as often as before.
+/// Bytes after which a download may be tried as often as before.
 const PROGRESS: u64 = 1 << 20;
 
 /// A download under way.
@@ -26,7 +26,7 @@ pub(super) struct FileTransfer<'a> {
     furthest: u64,
 }
 
-/// What a try brought.
+/// The file that one try brought.
 struct WholeFile {
     digests: Digests,
     media_type: Option<String>,

@@ -4,7 +4,7 @@ use crate::diagnostic::{Classify, ErrorClass};
 use crate::io::fs::FileError;
 use crate::io::http::{HttpError, public};
 
-/// What went wrong with which file.
+/// Error of one file's download.
 #[derive(Debug, thiserror::Error)]
 #[error("{}{failure} [{}]", if .name.is_empty() { String::new() } else { format!("{name}: ") }, .failure.code())]
 pub struct FetchError {

@@ -313,7 +313,7 @@ fn collect_scripts(signing: Option<&Signing>) -> Value {
     json!({ "executionPolicy": policy, "certificates": certificates })
 }
 
-/// What is known of the cluster's network; for the rest a mark that the join replaces.
+/// Facts of the cluster's network; for the rest a mark that the join replaces.
 fn collect_network(network: Option<&Network>) -> Value {
     let network = network.cloned().unwrap_or_default();
     let or = |value: Option<&str>, mark: &str| value.unwrap_or(mark).to_owned();

@@ -57,7 +57,7 @@ impl<'a> StepRenderer<'a> {
         Ok(())
     }
 
-    /// What an object stands for; none where it is plain data.
+    /// Value of an object that is a form; none where it is plain data.
     fn render_form(
         &self,
         object: &Map<String, Value>,
@@ -101,7 +101,7 @@ impl<'a> StepRenderer<'a> {
     /// A text with its expressions replaced.
     ///
     /// # Errors
-    /// What the template engine says, on one line.
+    /// Text that the template engine makes of a template, on one line.
     pub fn render_text(&self, text: &str, item: Option<&Value>) -> Result<String, String> {
         if !is_template(text) {
             return Ok(text.to_owned());

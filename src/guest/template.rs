@@ -67,7 +67,7 @@ fn report_length() -> String {
     format!("it renders more than {} MiB", LONGEST_TEXT >> 20)
 }
 
-/// What is rendered, up to [`LONGEST_TEXT`].
+/// Rendered text, up to [`LONGEST_TEXT`].
 #[derive(Default)]
 struct BoundedText {
     text: Vec<u8>,
@@ -89,7 +89,7 @@ impl Write for BoundedText {
     }
 }
 
-/// What the engine renders, up to [`LONGEST_TEXT`].
+/// Renders a template, up to [`LONGEST_TEXT`].
 pub(super) fn render_bounded(
     tera: &Tera,
     source: &str,

@@ -58,7 +58,7 @@ impl Job<'_> {
         Ok(file.check_authenticode(&policy)?)
     }
 
-    /// What the file itself says of its signatures, unproven.
+    /// The file's own words on its signatures, unproven.
     pub(super) fn list_offers(&self) -> Result<Vec<String>> {
         let head = fs::read_head(self.path, 8)?;
         let Some(kind) = FileKind::detect(&self.name(), &head) else {

@@ -1,4 +1,4 @@
-//! What a lockfile of somebody else's is compared with: the reviewed one, the catalog, the policy.
+//! Review of a lockfile from elsewhere: against the reviewed one, the catalog, the policy.
 
 use std::path::Path;
 
@@ -67,7 +67,7 @@ impl Review<'_> {
     }
 }
 
-/// What the comparison with the catalog leaves open.
+/// Warns of parts that the comparison with the catalog leaves open.
 fn warn_unchecked(lock: &Lock, trees: &Trees, printer: &Printer) -> Result<()> {
     if let Some(used) = &lock.policy {
         let name = &used.name;

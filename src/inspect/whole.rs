@@ -42,7 +42,7 @@ pub struct WholeOutput {
     pub name: String,
     /// Proofs that were made now.
     pub evidence: Vec<Evidence>,
-    /// What the lock says to have been proven when it was written. Nothing of it was checked.
+    /// Proofs that the lock recorded when it was written. Nothing of it was checked.
     pub recorded: Vec<Evidence>,
     pub unpinned: Vec<String>,
     /// Declared proofs of which the lock has no record.
@@ -246,7 +246,7 @@ fn render_again(
     ))
 }
 
-/// What the tags of a workspace say of the program that wrote it, if it is another one than this.
+/// The program that wrote a workspace, by its tags, if it is another one than this.
 fn find_other_writer(values: &BTreeMap<String, Value>) -> Option<String> {
     let this = ProgramVersion::current();
     let tags = values.get("image_tags")?;

@@ -32,7 +32,7 @@ pub struct Run {
     pub withheld: Vec<String>,
     /// The child may ask questions on the terminal.
     pub interactive: bool,
-    /// What the child reads from its standard input: a secret has no better way.
+    /// Standard input of the child: a secret has no better way.
     pub input: Option<Secret>,
 }
 

@@ -319,7 +319,7 @@ pub fn read_tree(root: &Path) -> Result<BTreeMap<String, Vec<u8>>, FileError> {
     Ok(files)
 }
 
-/// What a stream holds, to read anywhere in: a large one lies in a temporary file.
+/// Contents of a stream, to read anywhere in: a large one lies in a temporary file.
 ///
 /// # Errors
 /// The stream cannot be read, or its content not be kept.
@@ -350,7 +350,7 @@ pub fn copy_stream(path: &Path, limit: u64) -> Result<Option<Scratch>, FileError
     Ok(Some(scratch))
 }
 
-/// What stdin holds, up to `limit` bytes.
+/// Contents of stdin, up to `limit` bytes.
 ///
 /// # Errors
 /// It cannot be read.

@@ -159,7 +159,7 @@ impl Http {
         ))
     }
 
-    /// What a server wants to know before it answers; none where it answers.
+    /// Challenge of a server before it answers; none where it answers.
     ///
     /// # Errors
     /// As [`Http::get`]; a refusal that says not what is wanted.

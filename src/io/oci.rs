@@ -17,7 +17,7 @@ pub struct Reference {
     pub digest: String,
 }
 
-/// What manifests may be.
+/// Media types of manifests.
 pub const MANIFESTS: &str = "application/vnd.oci.image.index.v1+json, application/vnd.oci.image.manifest.v1+json, \
      application/vnd.docker.distribution.manifest.list.v2+json, application/vnd.docker.distribution.manifest.v2+json";
 

@@ -302,7 +302,7 @@ fn path_name(path: &Path) -> String {
         .into_owned()
 }
 
-/// What was read of a file that another reader may take out of the store, after it was found and before it is read.
+/// Result of reading a file that another reader may take out of the store, after it was found and before it is read.
 fn ignore_missing<T>(read: Result<T, FileError>) -> Result<Option<T>, FileError> {
     match read {
         Err(error) if error.source.kind() == io::ErrorKind::NotFound => Ok(None),

@@ -10,7 +10,7 @@ use super::check::Node;
 use super::userdata::Places;
 use super::{JoinInput, Secrets, config, yaml};
 
-/// What Cluster API would overwrite.
+/// Refuses settings that Cluster API would overwrite.
 pub(super) fn check_sources(input: &JoinInput, secrets: &Secrets) -> Result<(), Finding> {
     let given = [
         ("--endpoint", input.endpoint.is_some()),

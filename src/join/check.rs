@@ -118,7 +118,7 @@ fn check_discovery(input: &JoinInput, secrets: &Secrets) -> Result<(), Finding> 
     ))
 }
 
-/// What is wrong with an API server's `HOST:PORT`.
+/// The fault of an API server's `HOST:PORT`.
 #[must_use]
 pub fn find_endpoint_problem(text: &str) -> Option<Finding> {
     check_endpoint(text).err()

@@ -25,7 +25,7 @@ pub(super) fn restarts_before(phase: Phase) -> u32 {
     }
 }
 
-/// What the target leaves on the machine before the plan begins.
+/// The machine as the target leaves it before the plan begins.
 #[must_use]
 pub fn start_machine(expectations: &Expectations<'_>) -> Machine {
     let mut machine = Machine {
@@ -181,7 +181,7 @@ fn is_adjusted(kind: &ResourceKind) -> bool {
     adjusts && !kind.properties().is_absent()
 }
 
-/// What is in the image stays in the image; what is part of the build stays part of the build until a
+/// A change of the image stays in the image; one of the build stays part of the build until a
 /// resource of the image adopts it.
 fn adjust_resource(
     known: PlacedResource,

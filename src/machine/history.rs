@@ -25,7 +25,7 @@ impl Act<'_> {
     }
 }
 
-/// What every resource does, in order: computed once, for the history and all rules.
+/// Acts of every resource, in order: computed once, for the history and all rules.
 pub(super) fn list_acts(resources: &[Resource]) -> Vec<Act<'_>> {
     let effects = resources.iter().enumerate().flat_map(|(index, resource)| {
         resource

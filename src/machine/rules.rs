@@ -23,7 +23,7 @@ use super::state::{Machine, ResourceOrigin};
 
 pub(super) struct Context<'a> {
     pub resources: &'a [Resource],
-    /// What all of them do, in order.
+    /// Acts of all resources, in order.
     pub acts: &'a [Act<'a>],
     pub machine: &'a Machine,
     pub history: History,

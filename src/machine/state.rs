@@ -1,4 +1,4 @@
-//! What a Windows machine is, as far as a guest plan can say: plain data, complete enough
+//! A Windows machine, as far as a guest plan describes it: plain data, complete enough
 //! that another program can build the machine from it alone.
 
 use std::collections::BTreeMap;
@@ -22,7 +22,7 @@ pub struct Machine {
     pub target: String,
     pub windows: String,
     pub build: u32,
-    /// What the platform brings to the machine.
+    /// Parts of the machine that the platform brings.
     #[serde(default)]
     pub platform: Platform,
     /// How often the machine restarts while it is made.
@@ -153,7 +153,7 @@ impl Machine {
         })
     }
 
-    /// What is at a path.
+    /// The file or folder at a path.
     pub fn find_at_path(&self, path: &str) -> Option<&ResourceKind> {
         self.resources
             .get(&Identity::from_path(&[], path))

@@ -1,4 +1,4 @@
-//! What a cluster needs for Windows nodes: `manifests/cluster/index.json`.
+//! Needs of a cluster with Windows nodes: `manifests/cluster/index.json`.
 
 use std::collections::BTreeMap;
 
@@ -77,13 +77,13 @@ pub struct ClusterFile {
     /// Only where this was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub needs: Option<String>,
-    /// What to do where it was asked for and cannot be.
+    /// Advice where it was asked for and cannot be.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instead: Option<String>,
     pub source: String,
 }
 
-/// Who can run a check.
+/// Person or program that can run a check.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]

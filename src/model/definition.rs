@@ -1,4 +1,4 @@
-//! What a user asks for: flags over an image definition, before anything is resolved.
+//! The user's wishes: flags over an image definition, before anything is resolved.
 
 use std::collections::BTreeMap;
 
@@ -59,7 +59,7 @@ pub struct ImageDefinition {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(example = ["gmsa"])]
     pub features: Vec<String>,
-    /// What is known of the cluster's network already.
+    /// The cluster's network, as far as it is known already.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub network: Option<Network>,
     /// Registry (`docker.io`) → URLs of its mirrors, the first one asked first.

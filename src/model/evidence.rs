@@ -81,7 +81,7 @@ pub struct Evidence {
     /// Where the proof was read: a URL without query, or a file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
-    /// What the proof says: digest, signer, issuer, root, time.
+    /// Statements of the proof: digest, signer, issuer, root, time.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub facts: BTreeMap<String, String>,
 }

@@ -42,7 +42,7 @@ pub struct Support {
     pub kubeadm_api: Vec<ApiVersion>,
     pub pause: Vec<Pause>,
     pub pause_images: PauseImages,
-    /// What the publisher of a pause image states of it. An image that is not listed is not pulled in advance.
+    /// Statements of a pause image's publisher. An image that is not listed is not pulled in advance.
     #[serde(default)]
     pub pause_digests: Vec<PauseDigest>,
 }
@@ -142,7 +142,7 @@ pub struct KubernetesLine {
     pub minor: Minor,
     /// Known patch releases, ascending.
     pub patches: Vec<Version>,
-    /// What `--k8s <minor>` means.
+    /// The release that `--k8s <minor>` means.
     pub latest: Version,
     /// Supported Windows releases (`manifests/windows/<name>.json`), default first.
     pub windows: Vec<Sourced<String>>,

@@ -1,4 +1,4 @@
-//! What a provider puts in the place of a publisher: other addresses, digests, signers, layouts.
+//! A provider's replacements for a publisher's: other addresses, digests, signers, layouts.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use crate::base::value::{Sha256, Sha512};
 /// is named `scripts/<path>` and takes `sha256` alone.
 pub type Overrides = BTreeMap<String, Override>;
 
-/// What the key of a guest script begins with.
+/// Start of the key of a guest script.
 pub const SCRIPTS: &str = "scripts/";
 
 /// Replaces parts of how a component is published. In URLs `{version}` and `{version_}` stand for
@@ -36,7 +36,7 @@ pub struct Override {
     /// Bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size: Option<u64>,
-    /// What is published: `exe`, `zip`, `tar.gz`, `msi`, `file`.
+    /// Kind of the published file: `exe`, `zip`, `tar.gz`, `msi`, `file`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<PayloadKind>,
     /// Files of an archive that is laid out another way; empty for one that is not an archive.

@@ -35,7 +35,7 @@ pub use warning::{MissingVariable, Warning};
 /// Everything later stages need, resolved. Made by `resolve` alone.
 #[derive(Debug, Clone)]
 pub struct Plan {
-    /// What was asked for, with what it came to.
+    /// The selection, with every default that it came to.
     pub selection: ImageDefinition,
     pub target: Target,
     pub windows: WindowsRelease,
@@ -144,7 +144,7 @@ impl Plan {
         }
     }
 
-    /// What a build downloads, if nothing of it is in the store.
+    /// Size of a build's downloads, if nothing of it is in the store.
     pub fn download_size(&self) -> DownloadSize {
         DownloadSize::sum(self.artifacts().map(|artifact| artifact.size))
     }
@@ -243,7 +243,7 @@ pub struct PlannedGroup {
     pub artifacts: Vec<PlannedArtifact>,
 }
 
-/// Who reads an artifact.
+/// Reader of an artifact.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum ArtifactRole {
@@ -289,7 +289,7 @@ pub struct PlannedArtifact {
     /// HTTP header → environment variable that holds its value.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub headers: BTreeMap<String, String>,
-    /// What was proven when the artifact was locked.
+    /// Proofs that held when the artifact was locked.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub evidence: Vec<Evidence>,
     pub license: String,

@@ -15,7 +15,7 @@ use crate::base::value::ComponentName;
 pub struct PodNetwork {
     #[serde(rename = "$schema", default, skip_serializing_if = "Option::is_none")]
     pub schema: Option<String>,
-    /// What users call it, and the name of the file.
+    /// Name for users, and of the file.
     pub name: String,
     pub title: String,
     /// Whether pods are reached through an encapsulating network.
@@ -48,7 +48,7 @@ pub struct NetworkAgent {
     pub program: String,
 }
 
-/// What the join does on the node.
+/// The node's side of a join.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct NodeSide {
@@ -67,7 +67,7 @@ pub struct NodeSide {
     pub source_endpoint: Option<String>,
 }
 
-/// What the cluster's manifests depend on.
+/// Facts that the cluster's manifests depend on.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct ClusterSide {

@@ -1,4 +1,4 @@
-//! What a provider demands of every artifact, beyond that its bytes are pinned.
+//! A provider's demands on every artifact, beyond that its bytes are pinned.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -122,7 +122,7 @@ pub struct Waiver {
 }
 
 impl Policy {
-    /// What holds where no policy is in force: plain HTTP to these hosts.
+    /// Rules where no policy is in force: plain HTTP to these hosts.
     pub fn from_hosts(plain_http: &[String]) -> Self {
         Self {
             name: "default".to_owned(),
@@ -180,7 +180,7 @@ pub fn matches_host(pattern: &str, host: &str) -> bool {
 }
 
 words!(
-    /// What a subject is in an image or a build.
+    /// Role of a subject in an image or a build.
     Role {
         /// A published file of a component: a program, an archive, an installer.
         Artifact = "artifact",
@@ -213,7 +213,7 @@ pub fn matches_pattern(pattern: &str, name: &str) -> bool {
     }
 }
 
-/// Who may have signed the guest scripts (`--scripts DIR`). One of the two lists is needed.
+/// Accepted signers of the guest scripts (`--scripts DIR`). One of the two lists is needed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 #[serde(expecting = "an object such as `{\"publishers\": [\"O=Example\"]}`")]

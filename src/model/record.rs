@@ -1,4 +1,4 @@
-//! What was proved of a target, and how: `packer/targets/<name>/record.json`.
+//! Proofs of a target, and how they were made: `packer/targets/<name>/record.json`.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -30,7 +30,7 @@ pub struct TargetCheck {
     pub plugin: Option<Version>,
     /// Module and function of the test.
     pub test: String,
-    /// What stood for the platform and the machine.
+    /// Stand-ins for the platform and the machine.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub against: Option<String>,
     /// Selections that the test of `validate` renders: arguments of `imagegen build`.

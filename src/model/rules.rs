@@ -73,7 +73,7 @@ pub struct Group {
     /// Only where the user names the component.
     #[serde(default)]
     pub on_request: bool,
-    /// What does not work where it could be asked for and was not: a warning of the plan.
+    /// Warning of the plan about a lack where this could be asked for and was not.
     pub lacking: Option<String>,
     /// Only where the pod network names it.
     #[serde(default)]

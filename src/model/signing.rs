@@ -1,4 +1,4 @@
-//! Who signed the guest scripts, and what a guest must trust for it.
+//! Signers of the guest scripts, and the certificates that a guest must trust for them.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -6,12 +6,12 @@ use serde::{Deserialize, Serialize};
 use crate::base::value::Sha256;
 use crate::windows::resource::CertificateStore;
 
-/// What a policy of signed scripts comes to.
+/// Outcome of a policy of signed scripts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Signing {
     /// By digest.
     pub signers: Vec<Signer>,
-    /// What makes Windows trust them, by store and digest.
+    /// Certificates by which Windows trusts them, by store and digest.
     pub certificates: Vec<TrustedCertificate>,
 }
 

@@ -1,4 +1,4 @@
-//! What a `when` is asked about.
+//! Conditions that a `when` is asked about.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -38,7 +38,7 @@ pub struct Target {
     pub kind: TargetKind,
     pub selectors: Vec<Selector>,
     pub variables: Vec<Variable>,
-    /// What a user of the target has to know: licenses, and what the platform does to a clone.
+    /// Notes for users of the target: licenses, and what the platform does to a clone.
     #[serde(default)]
     pub notes: Vec<TargetNote>,
     /// `windows.json`: Windows release → what a build of it starts from.
@@ -134,7 +134,7 @@ pub struct Plugin {
     pub source: String,
 }
 
-/// What a build starts from.
+/// Start of a build.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(
     rename_all = "camelCase",
@@ -195,7 +195,7 @@ pub enum Session {
     },
 }
 
-/// What generalizes the machine.
+/// Program that generalizes the machine.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub enum Seal {
@@ -224,7 +224,7 @@ pub enum Output {
     },
 }
 
-/// What the platform brings to the machine and does to its clones.
+/// Agents and files that the platform brings to the machine, and its acts on clones.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Platform {
@@ -242,7 +242,7 @@ pub struct Platform {
     /// Folders of extensions that the platform pushes by policy; the image is not sealed with one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub extension_folders: Vec<ExtensionFolder>,
-    /// What makes the account of a clone, where cloudbase-init does not.
+    /// Maker of a clone's account, where cloudbase-init does not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub accounts: Option<String>,
     pub cloudbase_init: CloudbaseInit,
@@ -468,7 +468,7 @@ impl ImageTarget {
         }
     }
 
-    /// What Sysprep does when it ends.
+    /// Action of Sysprep when it ends.
     pub fn finish(&self) -> &str {
         match &self.seal {
             Seal::Sysprep { finish } | Seal::Agent { finish, .. } => finish,

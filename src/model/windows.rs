@@ -89,7 +89,7 @@ pub enum Channel {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct MinimumUpdate {
-    /// What needs it: `overlay`, `dsr`, `gmsa`, `images`, `hns`, …
+    /// Need that the update serves: `overlay`, `dsr`, `gmsa`, `images`, `hns`, …
     pub need: String,
     /// Update build revision.
     pub revision: Option<u32>,
@@ -117,7 +117,7 @@ pub struct RegistrySetting {
     pub data: RegistryData,
     /// Month of the update that reads it (`2023-04B`).
     pub since: Option<String>,
-    /// What it is for, as far as its source says so.
+    /// Purpose, as far as its source says so.
     pub purpose: Option<String>,
     pub source: String,
     /// Where projects disagree: who, and what they set.

@@ -1,4 +1,4 @@
-//! What `cluster-manifests` and `conformance` start from.
+//! Inputs of `cluster-manifests` and `conformance`.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -14,7 +14,7 @@ use crate::ui::Printer;
 
 use super::resolve_plan;
 
-/// What each field decides, for people who edit the file.
+/// Notes on each field, for people who edit the file.
 const NOTES: &[(&str, &str)] = &[
     (
         "target",

@@ -124,7 +124,7 @@ fn list_applied_steps(plan: &Plan, trees: &Trees) -> Result<Vec<StepId>> {
         .collect())
 }
 
-/// What a policy can name: components and programs of the catalog. A group of components is none.
+/// Names that a policy can use: components and programs of the catalog. A group of components is none.
 fn list_names(catalog: &Catalog) -> Result<Vec<String>> {
     let mut names = catalog.component_names();
     for component in catalog.component_names() {

@@ -19,7 +19,7 @@ use crate::ui::Printer;
 use super::recompute::check_lock;
 use super::{govern_plan, resolve_updated_plan};
 
-/// What becomes of a lockfile that was made from something else.
+/// Fate of a lockfile that was made from something else.
 #[derive(Debug, Clone, Copy)]
 pub enum Stale<'a> {
     /// An error: the verb writes something that is installed.

@@ -16,7 +16,7 @@ use crate::selection::NamedPolicy;
 
 use super::{govern_plan, resolve_updated_plan};
 
-/// What becomes of the policy that a lockfile names, if the user names none.
+/// Fate of the policy that a lockfile names, if the user names none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PolicyOfLock {
     /// The lock is stale: its policy must be enforced.

@@ -1,4 +1,4 @@
-//! What a bill of materials needs beside the image: the Windows release of the catalog, and a time.
+//! Inputs of a bill of materials beside the image: the Windows release of the catalog, and a time.
 
 use std::time::Duration;
 

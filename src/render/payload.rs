@@ -10,7 +10,7 @@ use zip::{CompressionMethod, DateTime, System, ZipArchive, ZipWriter};
 use crate::embedded::{SCRIPTS_ZIP, Tree};
 use crate::guest::list_script_files;
 
-/// What goes into a guest, by its path below `C:\imagegen`.
+/// Files of a guest, by path below `C:\imagegen`.
 pub(super) fn list_files<'a>(
     guest_plan: &'a str,
     provisioners: &'a Tree,

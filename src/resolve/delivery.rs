@@ -30,7 +30,7 @@ pub(super) fn choose_delivery(resolver: &mut Resolver<'_>, target: &Target) -> D
     delivery
 }
 
-/// What the way of delivery cannot do for what is planned.
+/// Refuses parts of the plan that the way of delivery cannot bring.
 pub(super) fn check_delivery(
     resolver: &mut Resolver<'_>,
     delivery: Delivery,

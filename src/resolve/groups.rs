@@ -157,7 +157,7 @@ struct Alternative {
     rank: (Reverse<usize>, usize),
 }
 
-/// What planning the parts of an alternative found.
+/// Warnings and refusals of the parts of an alternative.
 #[derive(Default)]
 struct Found {
     warnings: Vec<Warning>,

@@ -115,7 +115,7 @@ fn refuse_version(catalog: &Catalog, asked: &str) -> Error {
     refuse_image(vec![refusal]).into()
 }
 
-/// What a reader must know of the line.
+/// Warnings about the line.
 pub(super) fn check_line(
     catalog: &Catalog,
     line: &KubernetesLine,

@@ -22,7 +22,7 @@ use super::World;
 use super::image::ImageNames;
 use value::check_value;
 
-/// What came of the variables.
+/// Outcome of choosing the variables.
 #[derive(Debug, Default)]
 pub(super) struct VariableChoices {
     pub(super) values: BTreeMap<String, Value>,

@@ -17,7 +17,7 @@ use crate::verify::authenticode::{SignatureDemand, unsigned_script, verify_signe
 /// The program that signs.
 pub const PROGRAM: &str = "osslsigncode";
 
-/// What is signed with. Secrets reach the signer through files and pipes alone.
+/// The key to sign with. Secrets reach the signer through files and pipes alone.
 #[derive(Debug, Clone)]
 pub struct Key {
     pub key: PathBuf,

@@ -59,7 +59,7 @@ impl<'a> Demand<'a> {
     }
 }
 
-/// Who signed the scripts of `provisioners`, and what is worth knowing of that.
+/// Signers of the scripts of `provisioners`, with warnings about them.
 ///
 /// # Errors
 /// A script is not signed as the rule demands: all of these at once, by reason.

@@ -1,4 +1,4 @@
-//! What the environment says of a build: names of variables that are set, how to sign in, the date.
+//! Facts of a build from the environment: names of variables that are set, how to sign in, the date.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::env;

@@ -45,7 +45,7 @@ impl DefinedImage {
         self.path.with_extension("lock.json")
     }
 
-    /// What `--config` names it by.
+    /// The name for `--config`.
     pub fn config(&self) -> String {
         let path = self.path.display();
         if self.several {

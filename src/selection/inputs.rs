@@ -154,7 +154,7 @@ fn inline_key(field: &str, value: &mut String, folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// What the command line says of the policy.
+/// The policy, as the command line names it.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NamedPolicy<'a> {
     pub file: Option<&'a Path>,

@@ -1,4 +1,4 @@
-//! What `join-data` starts from: input file, flags, and secrets from where no other user sees them.
+//! Inputs of `join-data`: input file, flags, and secrets from where no other user sees them.
 
 use std::env;
 use std::path::Path;

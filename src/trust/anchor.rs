@@ -19,7 +19,7 @@ use crate::model::plan::{Plan, PlannedArtifact, Warning};
 use crate::model::policy::Policy;
 use crate::resolve::plan_artifact;
 
-/// What a signature is held against.
+/// Key, identity or certificate that a signature is held against.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Anchor {
     /// SHA-256 of a public key.

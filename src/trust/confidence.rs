@@ -77,7 +77,7 @@ pub fn pin_digests(
         .collect()
 }
 
-/// What is wrong with the record of an artifact that only its publisher's proofs have pinned: such a record has both
+/// The fault in the record of an artifact that only its publisher's proofs have pinned: such a record has both
 /// digests, and follows from the evidence beside it.
 #[must_use]
 pub fn find_unfounded_pins(locked: &PlannedArtifact) -> Option<String> {
@@ -118,7 +118,7 @@ pub(super) fn is_trusted_digest(policy: &Policy, digest: &str) -> bool {
         .any(|own| own.eq_ignore_ascii_case(digest))
 }
 
-/// What catalog and policy say of a digest; a digest that neither names is stated by the definition or the
+/// Confidence of catalog and policy in a digest; a digest that neither names is stated by the definition or the
 /// lock alone.
 fn rate_digest(
     policy: &Policy,

@@ -123,7 +123,7 @@ fn report_plain_http(subject: &Subject<'_>, url: &HttpUrl) -> Finding {
     Finding::new("plain-http", format!("{url} is plain HTTP"), remedy).with_subject(&subject.title)
 }
 
-/// What can be judged before anything is fetched.
+/// Judges everything that can be judged before anything is fetched.
 ///
 /// # Errors
 /// All findings at once.
@@ -244,7 +244,7 @@ fn check_subject(
     findings
 }
 
-/// What was proven of one artifact.
+/// Judges the proofs of one artifact.
 #[must_use]
 pub fn check_evidence(
     policy: &Policy,

@@ -1,4 +1,4 @@
-//! What a policy cannot mean: names that never select anything, lists without members.
+//! Faults of a policy without effect: names that never select anything, lists without members.
 
 use crate::base::names::format_suggestion;
 use crate::base::value::{Sha256, Sha512};

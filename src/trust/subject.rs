@@ -35,11 +35,11 @@ pub struct Subject<'a> {
     /// File names of the programs that it brings into the image.
     pub programs: Vec<&'a str>,
     pub origin: SubjectSource,
-    /// What container images are asked of: their registry and its mirrors.
+    /// Sources of container images: their registry and its mirrors.
     pub registries: Vec<String>,
     /// The digests that pin it.
     pub digests: Vec<FileDigest>,
-    /// What is published about an artifact: its proofs, with their addresses.
+    /// Published proofs of an artifact, with their addresses.
     pub artifact: Option<&'a PlannedArtifact>,
     /// It is not part of the image: the pause image, which nodes pull, and the tools that build. The pattern `*`
     /// alone does not select it; its name, its role and its host do.

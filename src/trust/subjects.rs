@@ -15,7 +15,7 @@ use crate::windows::value::KbId;
 
 use super::subject::{SEARCH, Subject, SubjectSource};
 
-/// What subjects come from.
+/// Sources of subjects.
 struct Parts<'a> {
     artifacts: Vec<&'a PlannedArtifact>,
     selection: &'a ImageDefinition,
@@ -24,7 +24,7 @@ struct Parts<'a> {
     certificates: Vec<&'a Sha256>,
     /// Variables that name the base image.
     base_image: Vec<(&'a str, &'a Value)>,
-    /// What the platform downloads by itself.
+    /// Files that the platform downloads by itself.
     media: Vec<Subject<'a>>,
     packer: Option<&'a PlannedPacker>,
 }
@@ -190,7 +190,7 @@ fn list_build_tools(packer: &PlannedPacker) -> Vec<Subject<'_>> {
     tools
 }
 
-/// What the platform downloads by itself: installation media, a disc with drivers.
+/// A file that the platform downloads by itself: installation media, a disc with drivers.
 fn list_downloaded<'a>(plan: &Plan, variable: &Variable) -> Option<Subject<'a>> {
     let text = |name: &str| plan.variables.get(name).and_then(Value::as_str);
     let sha256 = text(variable.sha256.as_ref()?).and_then(|digest| digest.parse().ok());

@@ -20,7 +20,7 @@ pub struct Downloads {
     start: Instant,
 }
 
-/// What came, of what.
+/// Files and bytes that came, and all of them.
 #[derive(Debug, Default)]
 struct Counts {
     files: usize,

@@ -88,7 +88,7 @@ impl KnownDigests {
     }
 }
 
-/// What is to be added: the digests that were given, or those of a file.
+/// Digests to add: those that were given, or those of a file.
 fn collect_pins(
     args: &PinArgs,
     component: &Component,

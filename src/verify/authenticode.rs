@@ -98,7 +98,7 @@ impl FileKind {
     }
 }
 
-/// What is demanded of a signature.
+/// Demands on a signature.
 #[derive(Debug, Clone)]
 pub struct SignatureDemand {
     pub publisher: Option<Publisher>,
@@ -250,7 +250,7 @@ impl SignedFile {
     }
 }
 
-/// What one signature has shown.
+/// Statements of one signature that holds.
 struct VerifiedSignature<'a> {
     leaf: X509Certificate<'a>,
     /// Between leaf and root, in DER.

@@ -88,7 +88,7 @@ pub enum RootError {
 
 classify!(RootError => Selection);
 
-/// What a certificate is to be used for.
+/// Purpose of a certificate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Purpose {
@@ -254,7 +254,7 @@ impl PinnedRoots {
     }
 }
 
-/// What a chain was built for.
+/// Purpose and time that a chain was built for.
 #[derive(Debug, Clone, Copy)]
 pub struct Question<'a> {
     pub roots: &'a [Root],
@@ -333,7 +333,7 @@ pub fn build_chain<'a>(
     Ok(Chain { root, authorities })
 }
 
-/// What path validation leaves out: a leaf that does not say what it is for, and its key.
+/// Checks that path validation leaves out: a leaf that does not say its purpose, and its key.
 fn check_leaf(leaf: &X509Certificate<'_>, purpose: Purpose) -> Result<(), ChainError> {
     let refused = |why| ChainError::Usage {
         subject: leaf.subject(),

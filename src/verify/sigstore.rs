@@ -21,12 +21,12 @@ use sigstore_verify::{
 use super::{ProofError, Proven, cosign};
 use crate::model::evidence::Verdict;
 
-/// Who must have signed. Both are compared whole.
+/// The demanded signer. Both parts are compared whole.
 #[derive(Debug, Clone, Copy)]
 pub struct ExpectedSigner<'a> {
     /// E-mail address or URI of the certificate.
     pub identity: &'a str,
-    /// Who vouched for it.
+    /// Issuer that vouched for the identity.
     pub issuer: &'a str,
 }
 
@@ -37,13 +37,13 @@ enum Expected<'a> {
     Key(Vec<u8>, String),
 }
 
-/// What a provenance statement may be called.
+/// Types of a provenance statement.
 const PROVENANCE: &[&str] = &[
     "https://slsa.dev/provenance/v1",
     "https://slsa.dev/provenance/v0.2",
 ];
 
-/// What cosign calls a bare signature in the form of a statement.
+/// Type of a bare signature of cosign in the form of a statement.
 const SIGNED: &str = "https://sigstore.dev/cosign/sign/v1";
 
 /// Verifies a bundle over a file with this SHA-256. `root` is a sigstore trusted root in JSON.

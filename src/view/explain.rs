@@ -36,7 +36,7 @@ pub struct Explanation {
     pub source: String,
 }
 
-/// What a name means in a plan; without a target in the selection, for any target.
+/// Meaning of a name in a plan; without a target in the selection, for any target.
 ///
 /// # Errors
 /// The selection cannot be resolved, or the name is unknown.

@@ -1,4 +1,4 @@
-//! What the catalog knows, as rows.
+//! Contents of the catalog, as rows.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -194,7 +194,7 @@ fn list_steps(trees: &Trees) -> Result<Rows> {
     Ok(rows.collect())
 }
 
-/// What a pipeline needs to build each image by itself.
+/// Selection of each image for a pipeline that builds it by itself.
 fn list_defined_images(config: Option<&Path>) -> Result<Rows> {
     let definitions = Definitions::load(config)?;
     let images = definitions.images();

@@ -1,4 +1,4 @@
-//! What an image would hold, and why.
+//! Contents of an image, with reasons.
 
 use std::fmt::Write as _;
 
@@ -17,7 +17,7 @@ use crate::model::plan::{
 #[derive(Debug, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PlanOutput<'a> {
-    /// What was asked for, every default written out.
+    /// The selection, every default written out.
     pub selection: &'a ImageDefinition,
     pub kubernetes: &'a str,
     pub windows_build: u32,
@@ -95,7 +95,7 @@ pub fn format_plan(plan: &Plan, guest: &Guest) -> String {
     text
 }
 
-/// What `-v` adds: where each artifact comes from, and the resources of each step.
+/// Additions of `-v`: where each artifact comes from, and the resources of each step.
 pub fn format_details(plan: &Plan, guest: &Guest) -> String {
     let mut text = "\nArtifacts\n".to_owned();
     for artifact in plan.artifacts() {
@@ -139,7 +139,7 @@ fn format_components(text: &mut String, plan: &Plan) {
     let _ = writeln!(text, "  download: {}", plan.download_size());
 }
 
-/// What `imagegen lock` says of the file that it wrote.
+/// Text of `imagegen lock` about the file that it wrote.
 pub fn format_lock(file: &str, lock: &Lock) -> String {
     let pinned = lock
         .artifacts

@@ -1,4 +1,4 @@
-//! What is on a Windows Server before the plan begins: the few directories, files and services
+//! Contents of a Windows Server before the plan begins: the few directories, files and services
 //! that plans name. One table each, with the origin of the thing.
 
 /// Where a service of Windows comes from.
@@ -9,7 +9,7 @@ pub enum InboxOrigin {
     Feature(&'static str),
 }
 
-/// What access ordinary users have to a new thing in a directory.
+/// Access of ordinary users to a new thing in a directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Children {
     Guarded,

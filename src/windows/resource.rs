@@ -50,7 +50,7 @@ macro_rules! resource_kinds {
         }
 
         impl ResourceKind {
-            /// What the type says about the resource.
+            /// Properties of the resource by its type.
             pub fn properties(&self) -> &dyn ResourceType {
                 match self {
                     $(Self::$name(it) => it,)+
@@ -140,7 +140,7 @@ impl ResourceKind {
 )]
 #[serde(rename_all = "camelCase")]
 pub enum Phase {
-    /// What the following phases and restarts need.
+    /// Needs of the following phases and restarts.
     Bootstrap,
     /// Features and updates; a restart follows.
     Prepare,

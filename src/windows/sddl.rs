@@ -48,7 +48,7 @@ const BITS: [(&str, u32); 17] = [
 /// Write or append data, delete children or itself, change access control or owner.
 const CHANGES: u32 = 0x2 | 0x4 | 0x40 | 0x1_0000 | 0x4_0000 | 0x8_0000 | 0x1000_0000 | 0x4000_0000;
 
-/// What the rules need to know of a descriptor.
+/// Facts of a descriptor that the rules need.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Access {
     /// Whether the object inherits nothing.

@@ -20,7 +20,7 @@ use crate::verify::{ProofError, Proven, keyless, record_evidence};
 use super::signatures::{declared_signer, expect_bundle};
 use super::{Keys, ProveError, VerifiedArtifact, parse_digest, strip_url_secrets};
 
-/// What is kept of a proof, by the name of its file; none for kinds that say nothing of a signer's
+/// The part of a proof that is kept, by the name of its file; none for kinds that say nothing of a signer's
 /// certificate.
 fn file_name(artifact: &PlannedArtifact, kind: SignatureKind) -> Option<String> {
     let end = match kind {

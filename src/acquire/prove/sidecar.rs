@@ -56,7 +56,7 @@ pub(super) fn fetch_sidecar(
     }
 }
 
-/// What the store has from a URL, or from a bundle in its place.
+/// The store's copy of a URL, or a bundle's in its place.
 ///
 /// # Errors
 /// The store cannot be read.

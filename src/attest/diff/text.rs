@@ -94,7 +94,7 @@ fn mark_component(kind: ComponentChangeKind) -> char {
     }
 }
 
-/// What a reader must not overlook.
+/// Words for a change that a reader must not overlook.
 fn warn_of_component(kind: ComponentChangeKind) -> &'static str {
     match kind {
         ComponentChangeKind::Replaced => "OTHER BYTES UNDER THE SAME VERSION",

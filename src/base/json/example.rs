@@ -7,7 +7,7 @@ use serde_path_to_error::{Path, Segment};
 /// Levels of objects and arrays that an example shows.
 const DEPTH: usize = 4;
 
-/// What a `T` expects at this path, as JSON; none where the schema says nothing of use.
+/// Example of a `T` at this path, as JSON; none where the schema says nothing of use.
 pub(super) fn find_example<T: JsonSchema>(path: &Path) -> Option<String> {
     let root = schema_for!(T).to_value();
     let mut place = &root;

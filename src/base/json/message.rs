@@ -4,7 +4,7 @@ use serde_json::error::Category;
 
 use crate::base::names::format_suggestion;
 
-/// What is wrong, what was expected, and an example where one helps.
+/// The fault, the expected form, and an example where one helps.
 pub(super) fn describe_error(
     error: &serde_json::Error,
     bytes: &[u8],
@@ -120,7 +120,7 @@ fn translate_message(text: &str, example: Option<&str>) -> Option<String> {
     })
 }
 
-/// What is expected, with an example where it has none yet.
+/// The expected form, with an example where it has none yet.
 fn add_example(expected: &str, example: Option<&str>) -> String {
     match example {
         Some(example) if !expected.contains('`') => format!("{expected} such as `{example}`"),

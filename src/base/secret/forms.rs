@@ -13,7 +13,7 @@ pub const SHORTEST: usize = 4;
 /// Shorter lines and encoded forms are not.
 const SHORTEST_PART: usize = 6;
 
-/// What to look for, without blanks.
+/// Forms of a secret to look for, without blanks.
 pub(super) fn list_forms(value: &[u8]) -> BTreeSet<Vec<u8>> {
     let mut forms = BTreeSet::new();
     for (index, part) in list_parts(value).iter().enumerate() {

@@ -49,7 +49,7 @@ impl Masker {
         self.release(false)
     }
 
-    /// What was held back.
+    /// The text that was held back.
     pub fn finish(&mut self) -> Vec<String> {
         self.release(true)
     }

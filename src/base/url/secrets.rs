@@ -1,4 +1,4 @@
-//! What of a URL may be a secret: its user, and parameters that sign or are tokens.
+//! Parts of a URL that may be secret: its user, and parameters that sign or are tokens.
 
 use std::ops::Range;
 

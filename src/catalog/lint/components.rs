@@ -106,7 +106,7 @@ fn lint_invented_digests(report: &mut Report<'_>, path: &str, component: &Compon
     }
 }
 
-/// What a declared signature needs, so that it can hold: each download asks for it.
+/// Missing parts of a declared signature, without which it cannot hold: each download asks for it.
 fn find_missing_part(signature: &DeclaredSignature, release: &Release) -> Option<&'static str> {
     use SignatureKind::{
         CosignKey, CosignKeyOverChecksums, CosignKeyless, GithubAttestation, Minisign,

@@ -5,7 +5,7 @@ use crate::embedded::Tree;
 use crate::model::target::{ImageTarget, Target};
 use crate::model::variable::{DefaultFrom, Selector, SetBy, Variable};
 
-/// What is wrong with the variables of the targets in a tree.
+/// Faults of the variables of the targets in a tree.
 #[must_use]
 pub fn lint_targets(packer: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();

@@ -1,5 +1,5 @@
-//! What the environment of a build gave to a workspace: variables that it declares without a value. The environment of
-//! the machine that verifies says nothing about it.
+//! Variables that the environment of a build gave to a workspace, which declares them without a value. The environment
+//! of the machine that verifies says nothing about it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;

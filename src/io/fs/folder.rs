@@ -18,7 +18,7 @@ pub(super) use elsewhere::Folder;
 #[cfg(unix)]
 pub(super) use unix::Folder;
 
-/// What has a name in a folder, links as links.
+/// Kind of a name in a folder, links as links.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Nothing,

@@ -1,4 +1,4 @@
-//! What a place would let us do, asked without doing it.
+//! Free space and access of a place, asked without writing.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! What can go wrong on the network, and whether asking again may help.
+//! Errors of the network, and whether asking again may help.
 
 use crate::diagnostic::{Classify, ErrorClass};
 use std::error::Error as _;

@@ -20,7 +20,7 @@ pub struct Patience {
     pub longest_pause: Duration,
     /// A file of this size comes over several connections, where there are any to spare.
     pub split_from: u64,
-    /// What one request asks for then.
+    /// Bytes that one request asks for then.
     pub split_piece: u64,
 }
 

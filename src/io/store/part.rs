@@ -1,4 +1,4 @@
-//! What is being downloaded: bytes, and which file they are of.
+//! A file that is being downloaded: bytes, and whose they are.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
@@ -16,7 +16,7 @@ use crate::base::value::is_digest;
 use crate::io::fs::{Digests, FileError, file_error, remove_if_exists};
 use crate::io::http::public;
 
-/// What is known of a part.
+/// Recorded state of a part.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct State {
@@ -281,7 +281,7 @@ impl PartialFile {
         }
     }
 
-    /// What writes anywhere in the part, from any thread.
+    /// Writer to any place in the part, from any thread.
     #[must_use]
     pub fn share_writer(&self) -> PartWriter {
         PartWriter {

@@ -1,4 +1,4 @@
-//! What is damaged, what nothing uses any more, and what died processes left.
+//! Damaged files, unused ones, and leftovers of dead processes.
 
 use std::fs;
 use std::io;

@@ -92,7 +92,7 @@ fn find_open_path(context: &Context<'_>, file: &str) -> Option<String> {
     open.then_some(file)
 }
 
-/// What the plan says about the access control at a path, if anything.
+/// Access control of a path by the plan, if it sets any.
 fn find_access(context: &Context<'_>, path: &str, inherited: Children) -> Option<Children> {
     let (text, object) = context
         .machine

@@ -65,7 +65,7 @@ pub(super) fn check_settings(context: &Context<'_>, problems: &mut Problems<'_>)
     }
 }
 
-/// What is wrong with the settings of a service, each with its remedy.
+/// Faults in the settings of a service, each with its remedy.
 fn find_faults(settings: &ServiceSettings) -> Vec<(String, &'static str)> {
     let mut faults = Vec::new();
     for variable in settings.environment.iter().flatten() {

@@ -21,7 +21,7 @@ pub struct MissingVariable {
 pub struct Warning {
     /// `security-floor`, `unpinned`, …
     pub id: String,
-    /// What it is about: a CVE, a component.
+    /// Subject of the warning: a CVE, a component.
     pub subject: String,
     pub message: String,
 }

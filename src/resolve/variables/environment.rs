@@ -1,4 +1,4 @@
-//! What Packer's environment variables may give: a variable that the lock does not record, and that applies.
+//! Packer's environment variables: each must be of a variable that the lock does not record, and that applies.
 
 use std::collections::BTreeMap;
 

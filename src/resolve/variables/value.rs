@@ -58,7 +58,7 @@ fn check_text(variable: &Variable, text: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// What no text may hold, whatever it is for.
+/// Refuses characters that no text may hold, whatever it is for.
 fn check_characters(variable: &Variable, text: &str) -> Result<(), String> {
     if find_control(text, false).is_some() {
         return Err("contains a control character".to_owned());

@@ -1,4 +1,4 @@
-//! What public keys and certificates look like. Nothing else of a file that a definition names is kept or printed.
+//! Forms of public keys and certificates. Nothing else of a file that a definition names is kept or printed.
 
 /// Largest file of keys or certificates.
 pub(super) const LARGEST: u64 = 256 << 10;

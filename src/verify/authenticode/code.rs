@@ -5,7 +5,7 @@ use crate::verify::chain::ChainError;
 
 macro_rules! codes {
     ($($name:ident $text:literal $meaning:literal,)+) => {
-        /// What is wrong with a signed file.
+        /// The fault of a signed file.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         pub enum Code {
             $(#[doc = $meaning] $name,)+

@@ -1,4 +1,4 @@
-//! What an Authenticode signature is over: the digest of a file, and of which kind it is.
+//! Content under an Authenticode signature: the digest of a file, and of which kind it is.
 
 use super::FileKind;
 use super::code::{Code, Fault};

@@ -93,7 +93,7 @@ fn read_stream(compound: &mut Compound<'_>, name: &str) -> Result<Option<Vec<u8>
     Ok(Some(bytes))
 }
 
-/// What a storage holds, in the order of the digest; the signature's own streams are no part.
+/// Members of a storage, in the order of the digest; the signature's own streams are no part.
 fn list_members(
     compound: &Compound<'_>,
     storage: &Entry,

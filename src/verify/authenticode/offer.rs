@@ -1,4 +1,4 @@
-//! What a file says of its own signatures. Nothing of it is checked.
+//! A file's own words on its signatures. Nothing of it is checked.
 
 use std::time::Duration;
 

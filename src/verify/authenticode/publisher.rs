@@ -1,4 +1,4 @@
-//! Who is to have signed: attributes of the certificate's subject, each exactly.
+//! The demanded publisher: attributes of the certificate's subject, each exactly.
 
 use std::str::FromStr;
 

@@ -13,7 +13,7 @@ use super::source::{self, ReadSeek};
 
 #[derive(Debug, Clone)]
 pub(crate) struct SignedScript {
-    /// What is signed, in UTF-16LE.
+    /// The signed text, in UTF-16LE.
     text: Vec<u8>,
     pub(crate) signature: Vec<u8>,
 }
@@ -43,7 +43,7 @@ pub(crate) fn strip_signature(bytes: &[u8]) -> Result<Vec<u8>, Fault> {
     }
 }
 
-/// What is signed, and the signature.
+/// The signed part, and the signature.
 fn split_signature(text: &str) -> Result<(&str, Vec<u8>), Fault> {
     let mut begins = find_lines(text, BEGIN);
     let Some(begin) = begins.next() else {

@@ -1,4 +1,4 @@
-//! Who signed a file, as certificates: for whoever must trust the same ones elsewhere.
+//! Signer of a file, as certificates: for whoever must trust the same ones elsewhere.
 
 use rustls_pki_types::UnixTime;
 

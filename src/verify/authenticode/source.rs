@@ -11,7 +11,7 @@ pub trait ReadSeek: Read + Seek {}
 
 impl<T: Read + Seek> ReadSeek for T {}
 
-/// What is held in memory as a whole: a signature, a script, a catalog. Real ones are far below.
+/// Largest content that is held in memory as a whole: a signature, a script, a catalog. Real ones are far below.
 pub(crate) const LIMIT: u64 = 32 << 20;
 
 impl From<std::io::Error> for Fault {

@@ -1,4 +1,4 @@
-//! What a certificate says of itself.
+//! Statements of a certificate about itself.
 
 use der::asn1::{Ia5StringRef, PrintableStringRef, TeletexStringRef, Utf8StringRef};
 use der::oid::ObjectIdentifier;

@@ -73,7 +73,7 @@ pub(super) fn verify_sct(
     Ok(Some(time))
 }
 
-/// What the log signed: the certificate without the promise, and its issuer's key.
+/// The data that the log signed: the certificate without the promise, and its issuer's key.
 fn build_signed_data(
     certificate: &Certificate,
     issuer: &[u8],

@@ -14,7 +14,7 @@ const TRUST: u8 = 12;
 const USER_ID: u8 = 13;
 const PUBLIC_SUBKEY: u8 = 14;
 
-/// What an OpenPGP implementation calls a certificate: a transferable public key.
+/// A transferable public key, which OpenPGP implementations call a certificate.
 #[derive(Debug)]
 pub(super) struct KeyCertificate {
     pub(super) primary: PublicKey,
@@ -24,7 +24,7 @@ pub(super) struct KeyCertificate {
     pub(super) subkeys: Vec<(PublicKey, Vec<SignaturePacket>)>,
 }
 
-/// What the signatures that follow are about.
+/// Subject of the signatures that follow.
 enum KeyPart {
     Primary,
     User,

@@ -1,4 +1,4 @@
-//! What a key says of itself: whether it may sign, until when, and by which subkeys.
+//! Statements of a key about itself: whether it may sign, until when, and by which subkeys.
 
 use super::certificate::KeyCertificate;
 use super::public_key::PublicKey;
@@ -109,7 +109,7 @@ impl SigningKey<'_> {
     }
 }
 
-/// What the key itself says of one of its users, unless it has taken it back.
+/// Statements of the key itself about one of its users, unless it has taken them back.
 fn list_certifications<'a>(
     primary: &PublicKey,
     (user, signatures): &'a (Vec<u8>, Vec<SignaturePacket>),

@@ -49,7 +49,7 @@ pub(super) struct SignaturePacket {
     has_unknown_critical: bool,
 }
 
-/// What a key's own signatures are over (RFC 9580, 5.2.4).
+/// Subjects of a key's own signatures (RFC 9580, 5.2.4).
 #[derive(Debug, Clone, Copy)]
 pub(super) enum SignedPart<'a> {
     Key(&'a PublicKey),

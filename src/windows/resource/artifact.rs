@@ -69,7 +69,7 @@ impl From<PinnedUrl> for DownloadRecord {
 }
 
 impl PinnedUrl {
-    /// What stands for the bytes: without a digest, only the address is known.
+    /// Identity of the bytes: without a digest, only the address is known.
     pub fn identify_bytes(&self) -> &str {
         self.digest
             .as_ref()

@@ -1,4 +1,4 @@
-//! What must hold and cannot be set, and what no other type can express.
+//! Conditions that must hold and cannot be set, and that no other type can express.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -15,7 +15,7 @@ pub struct Assertion {
     pub check: AssertionCheck,
 }
 
-/// What an assertion looks at.
+/// Object that an assertion looks at.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(
     tag = "check",
@@ -49,13 +49,13 @@ pub enum AssertionCheck {
     },
 }
 
-/// What no other type can say: PowerShell 5.1 that reads, and PowerShell 5.1 that changes.
+/// A script for everything that no other type can say: PowerShell 5.1 that reads, and PowerShell 5.1 that changes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Script {
     /// Prints the actual state and changes nothing.
     pub test: String,
-    /// What `test` must print, without blanks at both ends.
+    /// Expected output of `test`, without blanks at both ends.
     pub expected: String,
     /// Brings the machine into the expected state.
     pub set: String,

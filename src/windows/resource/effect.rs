@@ -1,4 +1,4 @@
-//! What the model of a machine asks of every resource type, and what a resource does to a machine.
+//! Questions of the machine's model to every resource type, and effects of a resource on a machine.
 
 use std::borrow::Cow;
 
@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::{Artifact, Identity, ResourceKind};
 
-/// What a resource type says about its own resources.
+/// A resource type's answers about its own resources.
 pub trait ResourceType {
     /// The thing that the resource is about.
     fn identity(&self) -> Identity;
@@ -36,12 +36,12 @@ pub trait ResourceType {
         None
     }
 
-    /// What stands for the bytes of that file, if the plan decides them.
+    /// Identity of the file's bytes, if the plan decides them.
     fn bytes(&self) -> Option<String> {
         None
     }
 
-    /// What the engine downloads for the resource and keeps until the machine is sealed.
+    /// Artifact that the engine downloads for the resource and keeps until the machine is sealed.
     fn download(&self) -> Option<Artifact> {
         None
     }
@@ -74,7 +74,7 @@ pub struct Effect<'a> {
 }
 
 impl ResourceKind {
-    /// What the resource does to the machine, in order.
+    /// Effects of the resource on the machine, in order.
     pub fn effects(&self) -> Vec<Effect<'_>> {
         let properties = self.properties();
         let download = properties.download().map(|artifact| Effect {

@@ -16,11 +16,11 @@ pub struct ContainerImage {
     pub runtime: Runtime,
     /// Path of `ctr.exe`, or of `docker.exe`.
     pub program: WindowsPath,
-    /// What pulls: path of `crictl.exe`, with `crictl.yaml` beside it, or of `docker.exe`.
+    /// Program that pulls: path of `crictl.exe`, with `crictl.yaml` beside it, or of `docker.exe`.
     pub client: WindowsPath,
     /// Of containerd; nothing for Docker.
     pub namespace: String,
-    /// What `ctr images import` gets besides its file.
+    /// Arguments of `ctr images import` besides its file.
     pub import_arguments: Vec<String>,
     /// Whether the machine may ask a registry. Where it may not, an image whose content did not come with the
     /// plan is left to the node.

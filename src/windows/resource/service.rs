@@ -66,7 +66,7 @@ words!(
     }
 );
 
-/// What the service manager does after the n-th failure of a service.
+/// Action of the service manager after the n-th failure of a service.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct FailureAction {

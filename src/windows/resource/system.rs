@@ -26,7 +26,7 @@ pub struct TaskSettings {
     pub enabled: Option<bool>,
 }
 
-/// What starts a task.
+/// Trigger of a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum TaskTrigger {

@@ -204,7 +204,7 @@ fn check_second_opinion(extra: &[u8], name: &str) -> Result<(), ProofError> {
     }
 }
 
-/// What Unix and DOS attributes say, held against the name. Readers differ in which of them they believe of which
+/// Unix and DOS attributes, held against the name. Readers differ in which of them they believe of which
 /// system (APPNOTE 4.4.15), so both count, whatever made the entry.
 fn check_attributes(name: &str, attributes: u32, directory: bool) -> Result<(), ProofError> {
     let mode = attributes >> 16;
