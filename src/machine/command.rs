@@ -45,8 +45,8 @@ impl<'a> CommandLine<'a> {
 
     /// The batch file that starts the program.
     pub(super) fn script(&self) -> Option<&'a str> {
-        let is_script = |path: &str| path.to_lowercase().ends_with(".cmd");
-        self.programs().find(|path| is_script(path))
+        self.programs()
+            .find(|path| path.to_lowercase().ends_with(".cmd"))
     }
 
     pub(super) fn program_stem(&self) -> String {

@@ -27,24 +27,19 @@ impl Act<'_> {
 
 /// Acts of every resource, in order: computed once, for the history and all rules.
 pub(super) fn list_acts(resources: &[Resource]) -> Vec<Act<'_>> {
-    let effects = resources.iter().enumerate().flat_map(|(index, resource)| {
-        resource
-            .kind
-            .effects()
-            .into_iter()
-            .map(move |effect| (index, resource, effect))
-    });
-    effects
-        .map(|(index, resource, effect)| {
+    let mut acts = Vec::new();
+    for (index, resource) in resources.iter().enumerate() {
+        for effect in resource.kind.effects() {
             let identity = effect.kind.properties().identity();
-            Act {
+            acts.push(Act {
                 index,
                 resource,
                 effect,
                 identity,
-            }
-        })
-        .collect()
+            });
+        }
+    }
+    acts
 }
 
 pub(super) struct History {
@@ -104,14 +99,11 @@ impl History {
     /// Whether the path is there when the resource at `index` begins.
     pub(super) fn exists_before(&self, path: &str, index: usize) -> bool {
         let key = paths::normalize_key(path);
-        let last = self.events.get(&key).and_then(|events| {
-            events
-                .iter()
-                .rev()
-                .find(|(at, _)| *at < index)
-                .map(|(_, is_there)| *is_there)
-        });
-        last.unwrap_or_else(|| self.is_inbox(&key))
+        let events = self.events.get(&key).map_or(&[][..], Vec::as_slice);
+        match events.iter().rfind(|(at, _)| *at < index) {
+            Some((_, is_there)) => *is_there,
+            None => self.is_inbox(&key),
+        }
     }
 
     pub(super) fn exists_at_end(&self, path: &str) -> bool {

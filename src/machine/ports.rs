@@ -8,11 +8,12 @@ use super::state::{Machine, Port};
 
 /// The ports of the programs that are on the machine, by program.
 pub(super) fn list_used_ports(machine: &Machine, expectations: &Expectations<'_>) -> Vec<Port> {
-    let used = expectations
-        .ports
-        .iter()
-        .filter(|port| is_installed(machine, &port.program));
-    let mut ports: Vec<Port> = used.map(|port| add_rule(port, machine)).collect();
+    let mut ports = Vec::new();
+    for port in expectations.ports {
+        if is_installed(machine, &port.program) {
+            ports.push(add_rule(port, machine));
+        }
+    }
     ports.sort_by(|a, b| (&a.program, a.protocol, &a.port).cmp(&(&b.program, b.protocol, &b.port)));
     ports
 }

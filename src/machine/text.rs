@@ -12,8 +12,9 @@ use crate::windows::resource::{
     Assertion, ContainerImage, DefenderExclusion, Directory, DirectoryState, EnsureUser,
     EnvironmentVariable, FirewallRule, LocalUser, Msi, PathEntry, PinnedUrl, PortRange,
     RegistryValue, ResourceKind, Section, Service, ServiceSettings, Symlink, Sysprep, UNPINNED,
-    WindowsFeature, WinrmListener, WinrmSetting,
+    WindowsFeature,
 };
+use serde_json::Value;
 
 use super::inbox;
 use super::state::{Machine, PlacedResource, ResourceOrigin};
@@ -28,50 +29,36 @@ const WIDTH: usize = 100;
 impl Machine {
     /// Plain text, ASCII as far as the values are.
     pub fn format_listing(&self) -> String {
-        let mut out = format!(
-            "Windows {} (build {}) for {}",
-            self.windows, self.build, self.target
-        );
-        out.push_str(if self.is_sealed() {
-            ", generalized\n"
+        let state = if self.is_sealed() {
+            "generalized"
         } else {
-            ", not generalized\n"
-        });
-        let mut listing = Listing { out };
+            "not generalized"
+        };
+        let mut listing = Listing {
+            out: format!(
+                "Windows {} (build {}) for {}, {state}\n",
+                self.windows, self.build, self.target
+            ),
+            next_title: None,
+        };
+
         listing.write_services(self);
         listing.write_directories(self);
         listing.write_files(self);
-        listing.write_section(
-            "Links",
-            self.present_resources::<Symlink>(),
-            |listing, link| {
-                listing.write_line(1, &format!("{} -> {}", link.it.path, link.settings.target));
-                listing.write_origin(link.origin);
-            },
-        );
-        listing.write_section(
-            "Packages",
-            self.resources_of::<Msi>(),
-            |listing, (it, origin)| {
-                listing.write_line(1, &it.creates);
-                listing.write_pin(&it.download);
-                listing.write_list("arguments", &it.arguments);
-                listing.write_origin(origin);
-            },
-        );
-        listing.write_section(
-            "Container images",
-            self.resources_of::<ContainerImage>(),
-            |listing, (it, origin)| {
-                listing.write_line(1, &it.reference);
-                listing.write_line(2, &format!("in {}  from {}", it.namespace, origin.resource));
-            },
-        );
+        listing.write_links(self);
+        listing.write_packages(self);
+        listing.write_images(self);
         listing.write_registry(self);
-        listing.write_settings(self);
+        listing.write_features(self);
+        listing.write_system_settings(self);
+        listing.write_environment(self);
+        listing.write_exclusions(self);
         listing.write_network(self);
         listing.write_accounts(self);
-        listing.write_checks(self);
+        listing.write_remote_access(self);
+        listing.write_absent(self);
+        listing.write_assertions(self);
+        listing.write_generalization(self);
         listing.out
     }
 
@@ -87,30 +74,20 @@ impl Machine {
 
 struct Listing {
     out: String,
+    /// Title of the section that begins with the next line, if there is one.
+    next_title: Option<&'static str>,
 }
 
 impl Listing {
-    fn write_title(&mut self, title: &str) {
-        self.out.push('\n');
-        self.write_line(0, title);
-    }
-
-    /// A title with an entry for each item, or nothing where there is none.
-    fn write_section<T>(
-        &mut self,
-        title: &str,
-        items: impl Iterator<Item = T>,
-        write: impl Fn(&mut Self, T),
-    ) {
-        for (at, item) in items.enumerate() {
-            if at == 0 {
-                self.write_title(title);
-            }
-            write(self, item);
-        }
+    /// The next line begins a section. A section without lines has no title.
+    fn start_section(&mut self, title: &'static str) {
+        self.next_title = Some(title);
     }
 
     fn write_line(&mut self, indent: usize, text: &str) {
+        if let Some(title) = self.next_title.take() {
+            self.out.push_str(&format!("\n{title}\n"));
+        }
         let line = format!("{}{text}", "  ".repeat(indent));
         self.out.push_str(line.trim_end());
         self.out.push('\n');
@@ -156,31 +133,23 @@ impl Listing {
     }
 
     fn write_services(&mut self, machine: &Machine) {
-        self.write_section(
-            "Services",
-            machine.present_resources::<Service>(),
-            |listing, service| {
-                let settings = service.settings;
-                listing.write_line(1, &format_service(&service.it.service_name, settings));
-                if let Some(program) = &settings.program {
-                    listing
-                        .write_wrapped(2, &command_line::quote_words(program, &settings.arguments));
-                }
-                if let Some(name) = &settings.display_name {
-                    listing.write_line(2, &format!("display name: {name}"));
-                }
-                listing.write_list(
-                    "depends on",
-                    settings.depends_on.as_deref().unwrap_or_default(),
-                );
-                listing.write_failure_actions(settings);
-                listing.write_list(
-                    "environment",
-                    settings.environment.as_deref().unwrap_or_default(),
-                );
-                listing.write_origin(service.origin);
-            },
-        );
+        self.start_section("Services");
+        for service in machine.present_resources::<Service>() {
+            let settings = service.settings;
+            self.write_line(1, &format_service(&service.it.service_name, settings));
+            if let Some(program) = &settings.program {
+                self.write_wrapped(2, &command_line::quote_words(program, &settings.arguments));
+            }
+            if let Some(name) = &settings.display_name {
+                self.write_line(2, &format!("display name: {name}"));
+            }
+            let needed = settings.depends_on.as_deref().unwrap_or_default();
+            self.write_list("depends on", needed);
+            self.write_failure_actions(settings);
+            let variables = settings.environment.as_deref().unwrap_or_default();
+            self.write_list("environment", variables);
+            self.write_origin(service.origin);
+        }
     }
 
     fn write_failure_actions(&mut self, service: &ServiceSettings) {
@@ -200,23 +169,24 @@ impl Listing {
     }
 
     fn write_directories(&mut self, machine: &Machine) {
-        let present = machine
-            .resources_of::<Directory>()
-            .filter(|(it, _)| it.state != DirectoryState::Absent {});
-        self.write_section("Directories", present, |listing, (it, origin)| {
-            listing.write_line(1, &paths::normalize_path(&it.path));
-            listing.write_access(it.sddl());
-            let inherits = it.sddl().is_none()
-                && inbox::find_directory(&paths::normalize_key(&it.path), &machine.platform)
-                    .is_none();
-            if let Some(above) = machine.find_access_source(&it.path).filter(|_| inherits) {
-                listing.write_line(2, &format!("access inherited from {above}"));
+        self.start_section("Directories");
+        for (it, origin) in machine.resources_of::<Directory>() {
+            if it.state == (DirectoryState::Absent {}) {
+                continue;
+            }
+            self.write_line(1, &paths::normalize_path(&it.path));
+            self.write_access(it.sddl());
+            let key = paths::normalize_key(&it.path);
+            let inherits =
+                it.sddl().is_none() && inbox::find_directory(&key, &machine.platform).is_none();
+            if inherits && let Some(above) = machine.find_access_source(&it.path) {
+                self.write_line(2, &format!("access inherited from {above}"));
             }
             if it.clears_content() {
-                listing.write_line(2, "content removed");
+                self.write_line(2, "content removed");
             }
-            listing.write_origin(origin);
-        });
+            self.write_origin(origin);
+        }
     }
 
     /// The descriptor in words, and as it is.
@@ -227,24 +197,55 @@ impl Listing {
     }
 
     fn write_files(&mut self, machine: &Machine) {
-        let things = machine.resources.values();
-        let files = things.filter_map(|placed| Some((placed.kind.properties().file()?, placed)));
-        self.write_section("Files", files, |listing, (path, placed)| {
-            listing.write_line(1, &paths::normalize_path(path));
-            listing.write_access(placed.kind.properties().descriptor().map(|(sddl, _)| sddl));
+        self.start_section("Files");
+        for placed in machine.resources.values() {
+            let properties = placed.kind.properties();
+            let Some(path) = properties.file() else {
+                continue;
+            };
+            self.write_line(1, &paths::normalize_path(path));
+            if let Some((descriptor, _)) = properties.descriptor() {
+                self.write_access(Some(descriptor));
+            }
             match &placed.kind {
-                ResourceKind::Artifact(it) => listing.write_pin(&it.download),
+                ResourceKind::Artifact(it) => self.write_pin(&it.download),
                 ResourceKind::Archive(it) => {
                     for member in &it.members {
-                        listing.write_line(2, &format!("member {} of", member.member));
+                        self.write_line(2, &format!("member {} of", member.member));
                     }
-                    listing.write_pin(&it.download);
+                    self.write_pin(&it.download);
                 }
                 _ => {}
             }
-            listing.write_origin(&placed.origin);
-            listing.write_content(placed);
-        });
+            self.write_origin(&placed.origin);
+            self.write_content(placed);
+        }
+    }
+
+    fn write_links(&mut self, machine: &Machine) {
+        self.start_section("Links");
+        for link in machine.present_resources::<Symlink>() {
+            self.write_line(1, &format!("{} -> {}", link.it.path, link.settings.target));
+            self.write_origin(link.origin);
+        }
+    }
+
+    fn write_packages(&mut self, machine: &Machine) {
+        self.start_section("Packages");
+        for (it, origin) in machine.resources_of::<Msi>() {
+            self.write_line(1, &it.creates);
+            self.write_pin(&it.download);
+            self.write_list("arguments", &it.arguments);
+            self.write_origin(origin);
+        }
+    }
+
+    fn write_images(&mut self, machine: &Machine) {
+        self.start_section("Container images");
+        for (it, origin) in machine.resources_of::<ContainerImage>() {
+            self.write_line(1, &it.reference);
+            self.write_line(2, &format!("in {}  from {}", it.namespace, origin.resource));
+        }
     }
 
     fn write_content(&mut self, placed: &PlacedResource) {
@@ -274,202 +275,172 @@ impl Listing {
     }
 
     fn write_registry(&mut self, machine: &Machine) {
-        let mut values = machine.present_resources::<RegistryValue>().peekable();
-        if values.peek().is_some() {
-            self.write_title("Registry");
-        }
+        self.start_section("Registry");
         let mut key = "";
-        for value in values {
+        for value in machine.present_resources::<RegistryValue>() {
             if !value.it.key.eq_ignore_ascii_case(key) {
                 key = &value.it.key;
                 self.write_line(1, key);
             }
             let (name, origin) = (&value.it.value_name, &value.origin.resource);
-            self.write_line(
-                2,
-                &format!(
-                    "{name} = {}  from {origin}",
-                    format_data(&value.settings.data)
-                ),
-            );
+            let data = format_data(&value.settings.data);
+            self.write_line(2, &format!("{name} = {data}  from {origin}"));
         }
     }
 
-    fn write_settings(&mut self, machine: &Machine) {
-        self.write_section(
-            "Windows features",
-            machine.resources_of::<WindowsFeature>(),
-            |listing, (it, origin)| {
-                let state = if it.installed {
-                    "installed"
-                } else {
-                    "not installed"
-                };
-                listing.write_line_from(&format!("{} {state}", it.feature), origin);
-            },
-        );
-        self.write_windows(machine);
-        self.write_section(
-            "Environment",
-            machine.present_resources::<EnvironmentVariable>(),
-            |listing, variable| {
-                let text = format!("{}={}", variable.it.variable, variable.settings.value);
-                listing.write_line_from(&text, variable.origin);
-            },
-        );
-        let entries = machine.path.iter().filter_map(|entry| {
-            let is_it =
-                |it: &PathEntry| paths::normalize_key(&it.entry) == paths::normalize_key(entry);
-            machine
-                .resources_of::<PathEntry>()
-                .find(|(it, _)| is_it(it))
-                .map(|(_, origin)| (entry, origin))
-        });
-        self.write_section(
-            "Added to PATH, in this order",
-            entries,
-            |listing, (entry, origin)| {
-                listing.write_line_from(entry, origin);
-            },
-        );
-        self.write_section(
-            "Defender exclusions",
-            machine.resources_of::<DefenderExclusion>(),
-            |listing, (it, origin)| {
-                listing.write_line_from(&format!("{} {}", it.kind.as_str(), it.value), origin);
-            },
-        );
+    fn write_features(&mut self, machine: &Machine) {
+        self.start_section("Windows features");
+        for (it, origin) in machine.resources_of::<WindowsFeature>() {
+            let state = if it.installed {
+                "installed"
+            } else {
+                "not installed"
+            };
+            self.write_line_from(&format!("{} {state}", it.feature), origin);
+        }
+    }
+
+    fn write_environment(&mut self, machine: &Machine) {
+        self.start_section("Environment");
+        for variable in machine.present_resources::<EnvironmentVariable>() {
+            let text = format!("{}={}", variable.it.variable, variable.settings.value);
+            self.write_line_from(&text, variable.origin);
+        }
+
+        self.start_section("Added to PATH, in this order");
+        for entry in &machine.path {
+            let key = paths::normalize_key(entry);
+            let mut entries = machine.resources_of::<PathEntry>();
+            if let Some((_, origin)) =
+                entries.find(|(it, _)| paths::normalize_key(&it.entry) == key)
+            {
+                self.write_line_from(entry, origin);
+            }
+        }
+    }
+
+    fn write_exclusions(&mut self, machine: &Machine) {
+        self.start_section("Defender exclusions");
+        for (it, origin) in machine.resources_of::<DefenderExclusion>() {
+            self.write_line_from(&format!("{} {}", it.kind.as_str(), it.value), origin);
+        }
     }
 
     /// Resources without a form of their own, with their properties as they are.
-    fn write_windows(&mut self, machine: &Machine) {
-        let things = machine.resources.iter().filter(|(_, placed)| {
-            !placed.kind.properties().is_absent() && placed.kind.section() == Section::System
-        });
-        self.write_section(
-            "Updates, tasks and system settings",
-            things,
-            |listing, (identity, placed)| {
-                let (kind, properties) = placed.kind.to_json();
-                // The resource's name says more than a digest or a script.
-                let is_named = matches!(identity.properties(), [_])
-                    && !matches!(placed.kind, ResourceKind::Script(_));
-                let hidden = |name: &str| {
-                    name == "ensure" || is_named && identity.properties().contains(&name)
-                };
-                let name = if is_named {
-                    identity.name()
-                } else {
-                    placed.origin.resource.as_str()
-                };
-                listing.write_line(1, &format!("{kind} {name}"));
-                for (name, value) in properties.iter().filter(|(name, _)| !hidden(name)) {
-                    let value = value
-                        .as_str()
-                        .map_or_else(|| value.to_string(), str::to_owned);
-                    let words: Vec<String> = format!("{name}: {value}")
-                        .split(' ')
-                        .map(str::to_owned)
-                        .collect();
-                    listing.write_wrapped(2, &words);
+    fn write_system_settings(&mut self, machine: &Machine) {
+        self.start_section("Updates, tasks and system settings");
+        for (identity, placed) in &machine.resources {
+            if placed.kind.properties().is_absent() || placed.kind.section() != Section::System {
+                continue;
+            }
+            // The resource's name says more than a digest or a script.
+            let is_named = matches!(identity.properties(), [_])
+                && !matches!(placed.kind, ResourceKind::Script(_));
+            let name = if is_named {
+                identity.name()
+            } else {
+                placed.origin.resource.as_str()
+            };
+            let (kind, properties) = placed.kind.to_json();
+            self.write_line(1, &format!("{kind} {name}"));
+            for (property, value) in &properties {
+                let in_title = is_named && identity.properties().contains(&property.as_str());
+                if property != "ensure" && !in_title {
+                    self.write_property(property, value);
                 }
-                listing.write_origin(&placed.origin);
-            },
-        );
+            }
+            self.write_origin(&placed.origin);
+        }
+    }
+
+    fn write_property(&mut self, name: &str, value: &Value) {
+        let line = match value {
+            Value::String(text) => format!("{name}: {text}"),
+            other => format!("{name}: {other}"),
+        };
+        let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
+        self.write_wrapped(2, &words);
     }
 
     fn write_network(&mut self, machine: &Machine) {
-        self.write_section(
-            "Firewall",
-            machine.present_resources::<FirewallRule>(),
-            |listing, rule| {
-                let text = format!("{}: {}", rule.it.rule_name, format_rule(rule.settings));
-                listing.write_line_from(&text, rule.origin);
-            },
-        );
-        self.write_section("Ports in use", machine.ports.iter(), |listing, port| {
-            listing.write_line(1, &format_port(port));
-        });
-        self.write_section(
-            "Port ranges",
-            machine.resources_of::<PortRange>(),
-            |listing, (it, origin)| {
-                let last = u32::from(it.start) + u32::from(it.count).saturating_sub(1);
-                listing.write_line_from(
-                    &format!("{} {} {}-{last}", it.kind, it.protocol, it.start),
-                    origin,
-                );
-            },
-        );
+        self.start_section("Firewall");
+        for rule in machine.present_resources::<FirewallRule>() {
+            let text = format!("{}: {}", rule.it.rule_name, format_rule(rule.settings));
+            self.write_line_from(&text, rule.origin);
+        }
+
+        self.start_section("Ports in use");
+        for port in &machine.ports {
+            self.write_line(1, &format_port(port));
+        }
+
+        self.start_section("Port ranges");
+        for (it, origin) in machine.resources_of::<PortRange>() {
+            let last = u32::from(it.start) + u32::from(it.count).saturating_sub(1);
+            let text = format!("{} {} {}-{last}", it.kind, it.protocol, it.start);
+            self.write_line_from(&text, origin);
+        }
     }
 
     fn write_accounts(&mut self, machine: &Machine) {
-        let users = machine
-            .resources_of::<LocalUser>()
-            .filter(|(it, _)| it.ensure != EnsureUser::Absent);
-        self.write_section("Build accounts", users, |listing, (it, origin)| {
+        self.start_section("Build accounts");
+        for (it, origin) in machine.resources_of::<LocalUser>() {
             let state = match it.ensure {
+                EnsureUser::Absent => continue,
                 EnsureUser::Present => "enabled",
                 EnsureUser::Closed => {
                     "no way in: absent, disabled, or the platform's built-in administrator"
                 }
-                EnsureUser::Disabled | EnsureUser::Absent => "disabled",
+                EnsureUser::Disabled => "disabled",
             };
-            listing.write_line_from(&format!("{} {state}", it.user_name), origin);
-        });
-        let winrm = machine
-            .resources
-            .values()
-            .filter_map(|placed| match &placed.kind {
-                ResourceKind::WinrmListener(WinrmListener { transport, .. })
-                    if !placed.kind.properties().is_absent() =>
-                {
-                    Some((format!("listener {transport}"), &placed.origin))
-                }
-                ResourceKind::WinrmSetting(WinrmSetting { setting, value }) => {
-                    Some((format!("{setting} = {value}"), &placed.origin))
-                }
-                _ => None,
-            });
-        self.write_section("WinRM", winrm, |listing, (text, origin)| {
-            listing.write_line_from(&text, origin);
-        });
-        let absent = machine
-            .resources
-            .iter()
-            .filter(|(_, placed)| placed.kind.properties().is_absent());
-        self.write_section("Absent", absent, |listing, (identity, placed)| {
-            let text = format!("{} {}", placed.kind.to_json().0, identity.name());
-            listing.write_line_from(&text, &placed.origin);
-        });
+            self.write_line_from(&format!("{} {state}", it.user_name), origin);
+        }
     }
 
-    fn write_checks(&mut self, machine: &Machine) {
-        self.write_section(
-            "Assertions",
-            machine.resources_of::<Assertion>(),
-            |listing, (it, origin)| {
-                listing.write_line(1, &format_assertion(it));
-                listing.write_origin(origin);
-            },
-        );
-        self.write_section(
-            "Sysprep",
-            machine.resources_of::<Sysprep>(),
-            |listing, (it, origin)| {
-                listing.write_line(
-                    1,
-                    &format!("image state {}, then {}", it.image_state, it.finish),
-                );
-                if it.agents.is_empty() {
-                    listing.write_line(2, &format!("answer file: {}", it.unattend));
-                } else {
-                    let names: Vec<&str> =
-                        it.agents.iter().map(|agent| agent.name.as_str()).collect();
-                    listing.write_line(2, &format!("run by {}", names.join(" or ")));
+    fn write_remote_access(&mut self, machine: &Machine) {
+        self.start_section("WinRM");
+        for placed in machine.resources.values() {
+            let text = match &placed.kind {
+                ResourceKind::WinrmListener(it) if !placed.kind.properties().is_absent() => {
+                    format!("listener {}", it.transport)
                 }
-                listing.write_origin(origin);
-            },
-        );
+                ResourceKind::WinrmSetting(it) => format!("{} = {}", it.setting, it.value),
+                _ => continue,
+            };
+            self.write_line_from(&text, &placed.origin);
+        }
+    }
+
+    fn write_absent(&mut self, machine: &Machine) {
+        self.start_section("Absent");
+        for (identity, placed) in &machine.resources {
+            if placed.kind.properties().is_absent() {
+                let (kind, _) = placed.kind.to_json();
+                self.write_line_from(&format!("{kind} {}", identity.name()), &placed.origin);
+            }
+        }
+    }
+
+    fn write_assertions(&mut self, machine: &Machine) {
+        self.start_section("Assertions");
+        for (it, origin) in machine.resources_of::<Assertion>() {
+            self.write_line(1, &format_assertion(it));
+            self.write_origin(origin);
+        }
+    }
+
+    fn write_generalization(&mut self, machine: &Machine) {
+        self.start_section("Sysprep");
+        for (it, origin) in machine.resources_of::<Sysprep>() {
+            let order = format!("image state {}, then {}", it.image_state, it.finish);
+            self.write_line(1, &order);
+            if it.agents.is_empty() {
+                self.write_line(2, &format!("answer file: {}", it.unattend));
+            } else {
+                let names: Vec<&str> = it.agents.iter().map(|agent| agent.name.as_str()).collect();
+                self.write_line(2, &format!("run by {}", names.join(" or ")));
+            }
+            self.write_origin(origin);
+        }
     }
 }

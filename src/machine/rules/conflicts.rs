@@ -48,69 +48,54 @@ fn find_disagreement<'a>(
     earlier: &[&'a Act<'_>],
     later: &Effect<'_>,
 ) -> Option<(&'a Resource, String)> {
-    let mut lasting = earlier
-        .iter()
-        .filter(|act| act.resource.scope != Scope::Build)
-        .peekable();
-    // Most things have one resource: facts are compared only where there are two.
-    lasting.peek()?;
-    let facts = collect_claims(&later.kind);
-    lasting.find_map(|first| {
-        let stated = collect_claims(&first.effect.kind).into_iter();
-        let mut differing =
-            stated.filter(|(name, value)| facts.get(name).is_some_and(|other| other != value));
-        differing.next().map(|(name, _)| (first.resource, name))
-    })
+    let mut claims = None;
+    for act in earlier {
+        if act.resource.scope == Scope::Build {
+            continue;
+        }
+        // Most things have one resource: claims are collected only where there are two.
+        let claims = claims.get_or_insert_with(|| collect_claims(&later.kind));
+        for (name, value) in collect_claims(&act.effect.kind) {
+            if claims.get(&name).is_some_and(|other| *other != value) {
+                return Some((act.resource, name));
+            }
+        }
+    }
+    None
 }
 
 /// Facts of files are comparable whichever type makes the file.
 fn collect_claims(kind: &ResourceKind) -> Map<String, Value> {
     let properties = kind.properties();
-    let mut facts = Map::new();
     if !properties.identity().is_path() {
         return kind.facts();
     }
-    facts.insert(
-        "ensure".to_owned(),
-        if properties.is_absent() {
-            "absent"
-        } else {
-            "present"
-        }
-        .into(),
-    );
+
+    let mut claims = Map::new();
     if properties.is_absent() {
-        return facts;
+        claims.insert("ensure".to_owned(), "absent".into());
+        return claims;
     }
+    claims.insert("ensure".to_owned(), "present".into());
     let (name, mut own) = kind.to_json();
-    let type_name = if properties.file().is_some() {
-        "file"
-    } else {
-        name.as_str()
+    let type_name = match properties.file() {
+        Some(_) => "file",
+        None => name.as_str(),
     };
-    facts.insert("type".to_owned(), type_name.into());
-    let stated = ["sddl", "target"]
-        .into_iter()
-        .filter_map(|name| Some((name, own.shift_remove(name)?)));
-    let bytes = properties
-        .bytes()
-        .map(|bytes| ("content", Value::String(bytes)));
-    facts.extend(
-        bytes
-            .into_iter()
-            .chain(stated)
-            .map(|(name, value)| (name.to_owned(), value)),
-    );
-    facts
+    claims.insert("type".to_owned(), type_name.into());
+    if let Some(bytes) = properties.bytes() {
+        claims.insert("content".to_owned(), bytes.into());
+    }
+    for name in ["sddl", "target"] {
+        if let Some(value) = own.shift_remove(name) {
+            claims.insert(name.to_owned(), value);
+        }
+    }
+    claims
 }
 
 /// A directory that a resource empties or removes loses what an earlier resource put into it.
 pub(super) fn check_removals(context: &Context<'_>, problems: &mut Problems<'_>) {
-    let created: Vec<&Act<'_>> = context
-        .acts
-        .iter()
-        .filter(|act| creates_path(act))
-        .collect();
     for (index, resource) in context.resources.iter().enumerate() {
         let ResourceKind::Directory(it) = &resource.kind else {
             continue;
@@ -118,9 +103,10 @@ pub(super) fn check_removals(context: &Context<'_>, problems: &mut Problems<'_>)
         if matches!(it.state, DirectoryState::Present { .. }) {
             continue;
         }
+
         let above = resource.kind.properties().identity();
-        let mut earlier = created.iter().take_while(|act| act.index < index);
-        if let Some(act) = earlier.find(|act| act.identity.is_below(&above)) {
+        let mut earlier = context.acts.iter().take_while(|act| act.index < index);
+        if let Some(act) = earlier.find(|act| creates_path(act) && act.identity.is_below(&above)) {
             let message = format!(
                 "removes {}, which `{}` creates for the image",
                 act.identity.name(),

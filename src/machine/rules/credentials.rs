@@ -67,13 +67,7 @@ fn check_arguments(
     let Some(need) = needs.iter().find(|need| need.program == stem) else {
         return;
     };
-    let fits = need.arguments.len() == provider.arguments.len()
-        && need
-            .arguments
-            .iter()
-            .zip(&provider.arguments)
-            .all(|(wanted, given)| wanted == "FILE" || wanted == given);
-    if !fits {
+    if !fits_arguments(&need.arguments, &provider.arguments) {
         let message = format!(
             "the credential provider `{stem}` takes the arguments {:?}, but gets {:?}",
             need.arguments, provider.arguments
@@ -82,17 +76,25 @@ fn check_arguments(
         problems.add_problem(Rule::CredentialProvider, origin, message, remedy);
     }
 
-    let files = provider
-        .arguments
-        .iter()
-        .filter(|word| paths::is_absolute(word));
-    for file in files.filter(|file| !context.exists(file) && !context.is_created_later(file)) {
+    for word in &provider.arguments {
+        if !paths::is_absolute(word) || context.exists(word) || context.is_created_later(word) {
+            continue;
+        }
         let message =
-            format!("the credential provider `{stem}` reads {file}, which no resource creates");
+            format!("the credential provider `{stem}` reads {word}, which no resource creates");
         let remedy =
             "create the file, or declare in provisioners/later.json which program creates it";
         problems.add_problem(Rule::CredentialProvider, origin, message, remedy);
     }
+}
+
+/// Whether the arguments are those that the program takes, where `FILE` stands for any.
+fn fits_arguments(needed: &[String], given: &[&str]) -> bool {
+    needed.len() == given.len()
+        && needed
+            .iter()
+            .zip(given)
+            .all(|(need, word)| need == "FILE" || need == word)
 }
 
 /// The providers of a `CredentialProviderConfig`, whose lists have an item on each line.

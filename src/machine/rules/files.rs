@@ -4,6 +4,7 @@ use crate::windows::paths;
 use crate::windows::resource::{EnvironmentVariable, PathEntry, Service, Symlink};
 
 use super::super::rule::Rule;
+use super::super::state::ResourceOrigin;
 use super::{Context, Problems};
 
 /// The engine makes directories above a `directory` and above its own downloads only.
@@ -39,34 +40,31 @@ pub(super) fn check_path_entries(context: &Context<'_>, problems: &mut Problems<
 }
 
 pub(super) fn check_environment(context: &Context<'_>, problems: &mut Problems<'_>) {
-    let variables = context.machine.present_resources::<EnvironmentVariable>();
-    let variables = variables.map(|it| {
-        (
-            it.it.variable.as_str(),
-            it.settings.value.as_str(),
-            it.origin,
-        )
-    });
-    let of_services = context
-        .machine
-        .present_resources::<Service>()
-        .flat_map(|service| {
-            let pairs = service
-                .settings
-                .environment
-                .iter()
-                .flatten()
-                .filter_map(|pair| pair.split_once('='));
-            pairs.map(move |(name, value)| (name, value, service.origin))
-        });
-    for (name, value, origin) in variables.chain(of_services) {
-        let is_file = paths::find_fault(value).is_none() && paths::has_extension(value);
-        if is_file && !context.exists(value) && !context.is_created_later(value) {
-            let message = format!("sets {name} to {value}, which no resource creates");
-            let remedy =
-                "create the file, or declare in provisioners/later.json which program creates it";
-            problems.add_problem(Rule::EnvironmentNamesMissingFile, origin, message, remedy);
+    for variable in context.machine.present_resources::<EnvironmentVariable>() {
+        let (name, value) = (&variable.it.variable, &variable.settings.value);
+        check_variable(context, problems, (name, value), variable.origin);
+    }
+    for service in context.machine.present_resources::<Service>() {
+        for pair in service.settings.environment.iter().flatten() {
+            if let Some(variable) = pair.split_once('=') {
+                check_variable(context, problems, variable, service.origin);
+            }
         }
+    }
+}
+
+fn check_variable(
+    context: &Context<'_>,
+    problems: &mut Problems<'_>,
+    (name, value): (&str, &str),
+    origin: &ResourceOrigin,
+) {
+    let is_file = paths::find_fault(value).is_none() && paths::has_extension(value);
+    if is_file && !context.exists(value) && !context.is_created_later(value) {
+        let message = format!("sets {name} to {value}, which no resource creates");
+        let remedy =
+            "create the file, or declare in provisioners/later.json which program creates it";
+        problems.add_problem(Rule::EnvironmentNamesMissingFile, origin, message, remedy);
     }
 }
 

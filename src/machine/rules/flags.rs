@@ -116,13 +116,16 @@ fn waits_for_file(context: &Context<'_>, service: &PresentResource<'_, Service>)
     let Some(ResourceKind::File(file)) = context.machine.find_at_path(script) else {
         return false;
     };
-    let lines = file.content().unwrap_or_default().lines();
-    let paths = lines.filter_map(|line| {
-        let rest = line.strip_prefix("if not exist \"")?;
-        rest.strip_suffix("\" exit 0")
-    });
-    let mut awaited = paths.filter(|path| is_created_by_another(context, service, path));
-    awaited.next().is_some()
+    let mut lines = file.content().unwrap_or_default().lines();
+    lines.any(|line| {
+        find_awaited_path(line).is_some_and(|path| is_created_by_another(context, service, path))
+    })
+}
+
+/// The path without which this line ends a batch file.
+fn find_awaited_path(line: &str) -> Option<&str> {
+    line.strip_prefix("if not exist \"")?
+        .strip_suffix("\" exit 0")
 }
 
 /// Whether another program than the service itself creates the path: a service writes its own logs.
@@ -135,12 +138,13 @@ fn is_created_by_another(
     let programs = command.iter().flat_map(CommandLine::programs);
     let mut names: Vec<String> = programs.map(paths::file_stem).collect();
     names.push(service.it.service_name.to_string());
-    let mut makers = context
-        .expectations
-        .later
-        .iter()
-        .filter(|later| later.covers_path(path));
-    !makers.any(|later| names.iter().any(|name| later.is_created_by(name)))
+
+    for later in context.expectations.later {
+        if later.covers_path(path) && names.iter().any(|name| later.is_created_by(name)) {
+            return false;
+        }
+    }
+    true
 }
 
 /// The kubelet, and crictl's configuration, must name the pipe that the runtime serves.
@@ -181,25 +185,26 @@ pub(super) fn check_cri_endpoint(context: &Context<'_>, problems: &mut Problems<
 
 /// The runtime on the machine and the pipe of its CRI. If both are there, containerd is part of Docker.
 fn find_served_pipe(context: &Context<'_>) -> Option<(&'static str, String)> {
-    let find = |stem: &str| {
-        let mut commands = context
-            .machine
-            .present_resources::<Service>()
-            .filter_map(|service| CommandLine::from_service(service.settings));
-        commands.find(|command| command.program_stem() == stem)
-    };
-    if find("dockerd").is_some() {
+    if find_command(context, "dockerd").is_some() {
         return Some(("dockershim", DOCKERSHIM.to_owned()));
     }
-    let containerd = find("containerd")?;
-    let address = containerd.flag_value("address").map(str::to_owned);
-    let configured = || find_configured_address(context, containerd.flag_value("config")?);
-    Some((
-        "containerd",
-        address
-            .or_else(configured)
-            .unwrap_or_else(|| CONTAINERD.to_owned()),
-    ))
+
+    let containerd = find_command(context, "containerd")?;
+    let configuration = containerd.flag_value("config");
+    let address = if let Some(address) = containerd.flag_value("address") {
+        Some(address.to_owned())
+    } else {
+        configuration.and_then(|path| find_configured_address(context, path))
+    };
+    let pipe = address.unwrap_or_else(|| CONTAINERD.to_owned());
+    Some(("containerd", pipe))
+}
+
+/// Command line of the service that starts the program.
+fn find_command<'a>(context: &Context<'a>, stem: &str) -> Option<CommandLine<'a>> {
+    let services = context.machine.present_resources::<Service>();
+    let mut commands = services.filter_map(|service| CommandLine::from_service(service.settings));
+    commands.find(|command| command.program_stem() == stem)
 }
 
 /// The section of containerd's configuration that names the pipe: before its version 4, and since.
@@ -210,20 +215,29 @@ fn find_configured_address(context: &Context<'_>, path: &str) -> Option<String> 
     let Some(ResourceKind::File(file)) = context.machine.find_at_path(path) else {
         return None;
     };
-    let lines = file.content()?.lines().map(str::trim);
-    let section = lines
-        .skip_while(|line| !SECTIONS.contains(line))
-        .skip(1)
-        .take_while(|line| !line.starts_with('['));
-    let values = section
-        .filter_map(|line| line.split_once('='))
-        .filter(|(key, _)| key.trim() == "address");
-    let value = values.map(|(_, value)| value.trim()).next()?;
+    let value = find_address_setting(file.content()?)?;
     // Between quotation marks, backslashes are doubled; between apostrophes they are not.
     Some(match value.strip_prefix('"') {
         Some(quoted) => quoted.trim_end_matches('"').replace(r"\\", r"\"),
         None => value.trim_matches('\'').to_owned(),
     })
+}
+
+/// Value of `address` as it is written in the section of the CRI's pipe.
+fn find_address_setting(text: &str) -> Option<&str> {
+    let mut lines = text.lines().map(str::trim);
+    lines.find(|line| SECTIONS.contains(line))?;
+    for line in lines {
+        if line.starts_with('[') {
+            return None;
+        }
+        if let Some((key, value)) = line.split_once('=')
+            && key.trim() == "address"
+        {
+            return Some(value.trim());
+        }
+    }
+    None
 }
 
 /// One spelling of `npipe:////./pipe/x`, `npipe:\\.\pipe\x` and `\\.\pipe\x`.

@@ -39,9 +39,10 @@ pub(super) fn check_command_characters(context: &Context<'_>, problems: &mut Pro
         if command.script().is_none() {
             continue;
         }
-        let is_taken =
-            |argument: &&String| argument.contains([' ', '\t']) || argument.contains(OPERATORS);
-        for argument in command.arguments.iter().filter(is_taken) {
+        for argument in command.arguments {
+            if !argument.contains([' ', '\t']) && !argument.contains(OPERATORS) {
+                continue;
+            }
             let message = format!(
                 "the argument `{argument}` of service `{}` passes through cmd.exe and holds a character that is cmd.exe's own",
                 service.it.service_name

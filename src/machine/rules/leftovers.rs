@@ -9,6 +9,7 @@ use crate::windows::value::Ports;
 
 use super::super::command::list_argument_paths;
 use super::super::rule::Rule;
+use super::super::state::ResourceOrigin;
 use super::{Context, Problems};
 
 const REMOVE: &str = "remove it in a resource of phase `seal` or `firstboot`";
@@ -76,9 +77,8 @@ pub(super) fn check_build_access(context: &Context<'_>, problems: &mut Problems<
         let settings = rule.settings;
         let opens =
             settings.direction == Direction::Inbound && settings.action == FirewallAction::Allow;
-        let mut opened = settings.local_port.iter().map(Ports::bounds);
-        let is_winrm = |(first, last)| WINRM_PORTS.iter().any(|port| (first..=last).contains(port));
-        if opens && rule.origin.scope != Scope::Build && opened.any(is_winrm) {
+        if opens && rule.origin.scope != Scope::Build && settings.local_port.iter().any(holds_winrm)
+        {
             let message = format!("firewall rule `{}` leaves WinRM open", rule.it.rule_name);
             problems.add_problem(Rule::BuildLeftover, rule.origin, message, REMOVE);
         }
@@ -88,37 +88,43 @@ pub(super) fn check_build_access(context: &Context<'_>, problems: &mut Problems<
 /// Answer files hold passwords, and what is below the temporary directory does not stay.
 pub(super) fn check_temporary_paths(context: &Context<'_>, problems: &mut Problems<'_>) {
     let machine = context.machine;
-    let is_temporary = |path: &str| paths::is_below(&paths::normalize_key(path), TEMPORARY);
     for file in machine.present_files() {
         if ANSWER_FILES.contains(&paths::normalize_key(file.path).as_str()) {
             let message = format!("the answer file {} is left in the image", file.path);
             problems.add_problem(Rule::BuildLeftover, file.origin, message, REMOVE);
         }
     }
-    let services = machine.present_resources::<Service>().flat_map(|service| {
-        let named = list_argument_paths(service.settings)
-            .into_iter()
-            .map(|(_, path)| path);
-        named
-            .chain(service.settings.program.as_deref())
-            .map(move |path| (path, service.origin))
-    });
-    let files = machine.present_files().map(|file| (file.path, file.origin));
-    let variables = machine.present_resources::<EnvironmentVariable>();
-    let variables = variables.map(|variable| (variable.settings.value.as_str(), variable.origin));
-    let entries = machine
-        .resources_of::<PathEntry>()
-        .filter(|(it, _)| it.ensure == Ensure::Present);
-    let entries = entries.map(|(it, origin)| (it.entry.as_str(), origin));
-    for (path, origin) in services.chain(files).chain(variables).chain(entries) {
-        if origin.scope != Scope::Build && is_temporary(path) {
-            let message = format!("relies on {path}, which is temporary");
-            problems.add_problem(
-                Rule::BuildLeftover,
-                origin,
-                message,
-                "choose a path that stays",
-            );
+
+    for service in machine.present_resources::<Service>() {
+        for (_, path) in list_argument_paths(service.settings) {
+            check_temporary_path(path, service.origin, problems);
+        }
+        if let Some(program) = &service.settings.program {
+            check_temporary_path(program, service.origin, problems);
         }
     }
+    for file in machine.present_files() {
+        check_temporary_path(file.path, file.origin, problems);
+    }
+    for variable in machine.present_resources::<EnvironmentVariable>() {
+        check_temporary_path(&variable.settings.value, variable.origin, problems);
+    }
+    for (it, origin) in machine.resources_of::<PathEntry>() {
+        if it.ensure == Ensure::Present {
+            check_temporary_path(&it.entry, origin, problems);
+        }
+    }
+}
+
+fn check_temporary_path(path: &str, origin: &ResourceOrigin, problems: &mut Problems<'_>) {
+    if origin.scope != Scope::Build && paths::is_below(&paths::normalize_key(path), TEMPORARY) {
+        let message = format!("relies on {path}, which is temporary");
+        let remedy = "choose a path that stays";
+        problems.add_problem(Rule::BuildLeftover, origin, message, remedy);
+    }
+}
+
+fn holds_winrm(ports: &Ports) -> bool {
+    let (first, last) = ports.bounds();
+    WINRM_PORTS.iter().any(|port| (first..=last).contains(port))
 }

@@ -63,18 +63,12 @@ fn check_outbound_blocks(context: &Context<'_>, problems: &mut Problems<'_>) {
 
 /// The resource that brings the service or file of that name.
 fn find_program<'a>(context: &Context<'a>, program: &str) -> Option<&'a super::ResourceOrigin> {
-    context
-        .machine
-        .find_service(program)
-        .map(|service| service.origin)
-        .or_else(|| {
-            let is_it = |path: &str| paths::file_name(path).eq_ignore_ascii_case(program);
-            context
-                .machine
-                .present_files()
-                .find(|file| is_it(file.path))
-                .map(|file| file.origin)
-        })
+    if let Some(service) = context.machine.find_service(program) {
+        return Some(service.origin);
+    }
+    let mut files = context.machine.present_files();
+    let file = files.find(|file| paths::file_name(file.path).eq_ignore_ascii_case(program))?;
+    Some(file.origin)
 }
 
 fn check_port_ranges(context: &Context<'_>, problems: &mut Problems<'_>) {

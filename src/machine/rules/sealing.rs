@@ -104,11 +104,15 @@ pub(super) fn check_session(context: &Context<'_>, problems: &mut Problems<'_>) 
 /// the old one.
 pub(super) fn check_name_order(context: &Context<'_>, problems: &mut Problems<'_>) {
     let plugins = &context.expectations.platform.cloudbase_init.main.plugins;
-    let find = |name: &str| plugins.iter().position(|class| class.ends_with(name));
-    let (Some(named), Some(joined)) = (find(".SetHostNamePlugin"), find(".UserDataPlugin")) else {
-        return;
-    };
-    if named > joined {
+    let named = plugins
+        .iter()
+        .position(|class| class.ends_with(".SetHostNamePlugin"));
+    let joined = plugins
+        .iter()
+        .position(|class| class.ends_with(".UserDataPlugin"));
+    if let (Some(named), Some(joined)) = (named, joined)
+        && named > joined
+    {
         let message = format!(
             "`{}` names the machine after `{}`, which joins it to the cluster",
             plugins[named], plugins[joined]

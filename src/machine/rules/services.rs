@@ -8,7 +8,6 @@ use crate::windows::resource::{
 };
 
 use super::super::command::CommandLine;
-use super::super::expect::PackageService;
 use super::super::inbox;
 use super::super::rule::Rule;
 use super::super::state::PresentResource;
@@ -154,15 +153,18 @@ fn is_known(context: &Context<'_>, name: &str) -> bool {
 /// Whether Windows or a package brings the service. A missing feature is a rule of its own.
 fn is_provided(context: &Context<'_>, name: &str) -> bool {
     let expectations = context.expectations;
-    let is_installed = |installed: &PackageService| {
-        installed.service.eq_ignore_ascii_case(name)
-            && context
-                .machine
-                .resources_of::<Msi>()
-                .any(|(package, _)| package.download.url == installed.package)
-    };
-    inbox::find_service_origin(name, expectations.platform).is_some()
-        || expectations.packages.iter().any(is_installed)
+    if inbox::find_service_origin(name, expectations.platform).is_some() {
+        return true;
+    }
+    for installed in expectations.packages {
+        let mut packages = context.machine.resources_of::<Msi>();
+        if installed.service.eq_ignore_ascii_case(name)
+            && packages.any(|(package, _)| package.download.url == installed.package)
+        {
+            return true;
+        }
+    }
+    false
 }
 
 pub(super) fn check_dependencies(context: &Context<'_>, problems: &mut Problems<'_>) {
@@ -195,14 +197,8 @@ fn check_dependency(
         let remedy = "correct the name in `dependsOn`, or create the service";
         problems.add_problem(Rule::DependencyMissing, service.origin, message, remedy);
     }
-    let is_disabled =
-        |it: &PresentResource<'_, Service>| it.settings.start_type == Some(StartType::Disabled);
-    if context
-        .machine
-        .find_service(needed)
-        .is_some_and(|it| is_disabled(&it))
-        && !is_disabled(service)
-    {
+    let other = context.machine.find_service(needed);
+    if other.is_some_and(|it| is_disabled(&it)) && !is_disabled(service) {
         let message = format!("service `{name}` depends on `{needed}`, which is disabled");
         let remedy = "enable the other service, or disable this one too";
         problems.add_problem(Rule::DependencyStart, service.origin, message, remedy);
@@ -240,4 +236,8 @@ fn find_cycle(
         }
     }
     None
+}
+
+fn is_disabled(service: &PresentResource<'_, Service>) -> bool {
+    service.settings.start_type == Some(StartType::Disabled)
 }

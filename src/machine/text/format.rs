@@ -52,21 +52,16 @@ pub(super) fn format_rule(rule: &FirewallSettings) -> String {
         FirewallAction::Allow => "allow",
         FirewallAction::Block => "block",
     };
-    let protocol = rule
-        .protocol
-        .map_or_else(|| "any".to_owned(), |protocol| protocol.to_string());
-    let mut text = format!("{action} {} {protocol}", format_direction(rule.direction));
-    let ports = |ports: &[Ports]| {
-        ports
-            .iter()
-            .map(Ports::as_str)
-            .collect::<Vec<_>>()
-            .join(", ")
+    let protocol = match rule.protocol {
+        Some(protocol) => protocol.to_string(),
+        None => "any".to_owned(),
     };
+    let mut text = format!("{action} {} {protocol}", format_direction(rule.direction));
+
     let accounts: Vec<&str> = rule.except_account.iter().map(AccountSid::as_str).collect();
     let lists = [
-        ("port", ports(&rule.local_port)),
-        ("to port", ports(&rule.remote_port)),
+        ("port", join_ports(&rule.local_port)),
+        ("to port", join_ports(&rule.remote_port)),
         ("with", rule.remote_address.join(", ")),
         ("except for", accounts.join(", ")),
     ];
@@ -79,6 +74,11 @@ pub(super) fn format_rule(rule: &FirewallSettings) -> String {
         Some(kind) => format!("{text} type {kind}"),
         None => text,
     }
+}
+
+fn join_ports(ports: &[Ports]) -> String {
+    let texts: Vec<&str> = ports.iter().map(Ports::as_str).collect();
+    texts.join(", ")
 }
 
 fn format_direction(direction: Direction) -> &'static str {
