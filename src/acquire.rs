@@ -29,7 +29,8 @@ pub use prove::{
     VerifiedArtifact, carried_name, find_sidecar, reprove_artifact, write_proofs,
 };
 pub use tools::{
-    PlannedTools, ToolError, Tools, acquire_tools, check_own_packer, check_tools, plan_tools,
+    InstalledTools, PlannedTools, ToolError, Tools, acquire_tools, check_own_packer, check_tools,
+    plan_tools,
 };
 
 /// A plan whose artifacts were fetched and proven. Only [`prove_plan`] makes one.

@@ -1,25 +1,37 @@
 //! Workspace → Packer → image.
 //!
-//! Only a pinned lock can be baked. Secrets reach Packer through its environment alone; its output
-//! goes to a file whole and to the terminal condensed, secrets masked in both.
+//! Only a pinned lock can be baked. A bake reads and runs what this run put into a private folder, and nothing that
+//! lies in the workspace, the home folder or the working folder; its results leave the folder at the end. Secrets reach
+//! Packer through its environment alone; its output goes to a file whole and to the terminal condensed, secrets masked in
+//! both.
 
 mod condense;
+mod environment;
 mod media;
+mod packer;
 mod results;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use crate::acquire::{ProvenPlan, Tools};
+use crate::acquire::{InstalledTools, ProvenPlan, Tools};
 use crate::base::choice::OnError;
-use crate::base::secret::{self, Masker, Secret};
-use crate::diagnostic::{Classify, ErrorClass};
-use crate::io::exec::{self, ExecError, Outcome, Run};
-use crate::io::fs::{self, FileError};
+use crate::base::json::format_json;
+use crate::base::secret;
+use crate::diagnostic::{Classify, ErrorClass, Result};
+use crate::io::exec::{self, ExecError};
+use crate::io::fs::{self, FileError, PrivateFolder, Scratch};
 use crate::model::plan::Plan;
-use crate::model::variable::{PACKER_TEMPLATE, Variable};
+use crate::model::variable::PACKER_TEMPLATE;
+use crate::render::Workspace;
 use crate::ui::Printer;
+
+use environment::{
+    PackerEnvironment, find_home, list_home_paths, mask_variables, refuse_short_secrets,
+    refuse_templates,
+};
+use packer::PackerRun;
 
 pub use condense::condense_line;
 pub use results::{
@@ -124,13 +136,17 @@ pub type Environment = BTreeMap<String, OsString>;
 #[derive(Debug, Clone, Copy)]
 pub struct Bake<'a> {
     pub proven: &'a ProvenPlan,
-    /// The workspace.
+    /// The folder that gets the results.
     pub folder: &'a Path,
-    /// Names of the files that this run wrote into it.
-    pub files: &'a BTreeSet<String>,
+    /// What this run rendered.
+    pub workspace: &'a Workspace,
     pub tools: &'a Tools,
+    /// The folder in which this bake has its own.
+    pub work: &'a Path,
     pub on_error: OnError,
     pub environment: &'a Environment,
+    /// Names of environment variables that the user passes on.
+    pub passed: &'a [String],
     pub printer: &'a Printer,
 }
 
@@ -161,139 +177,179 @@ pub fn require_inputs(plan: &Plan, packer: Option<&PathBuf>) -> Result<(), BakeE
     }
 }
 
+/// Where Packer runs, below the private folder.
+const WORKSPACE: &str = "workspace";
+const LOG: &str = "packer.log";
+
+/// A socket of a plugin has a name below the folder of temporary files, and its path at most 104 bytes.
+/// hashicorp/packer-plugin-sdk@v0.6.0 plugin/server.go; unix(7) of macOS
+const LONGEST_TEMPORARY: usize = 70;
+
+/// A bake in its private folder.
+struct PrivateBake<'a> {
+    bake: &'a Bake<'a>,
+    work: PrivateFolder,
+    tools: InstalledTools,
+    environment: Environment,
+    /// Holds the temporary files where the private folder's path is too long for them.
+    _temporary: Option<Scratch>,
+}
+
 impl Bake<'_> {
-    /// `packer init`, `validate` and `build` in the workspace.
+    /// `packer init`, `validate` and `build` in a private folder; the results go to the workspace.
     ///
     /// # Errors
     /// A missing variable or program, a failed step of Packer, an interrupt, failed checks.
-    pub fn run(&self) -> Result<BakedImage, BakeError> {
+    pub fn run(&self) -> Result<BakedImage> {
         let plan = self.proven.plan();
         require_variables(plan)?;
-        let program = self.tools.packer.clone();
-        if !exec::is_program(&program) {
-            return Err(BakeError::NoPacker(program));
-        }
-        let (artifacts, media) = (
-            media::gather_artifacts(self.proven)?,
-            media::gather_boot_media(self.proven)?,
-        );
-        refuse_foreign_files(self.folder, self.files)?;
-        let log = self.folder.join("packer.log");
+        let names = self.workspace.files.keys().cloned().collect();
+        refuse_foreign_files(self.folder, &names)?;
+        let private = self.prepare()?;
         for name in ["packer-manifest.json", "check-report.json", "image.json"] {
             fs::remove_if_exists(&self.folder.join(name))?;
         }
+        Ok(private.run()?)
+    }
+
+    /// Puts everything that the bake reads and runs into its private folder.
+    fn prepare(&self) -> Result<PrivateBake<'_>> {
+        let plan = self.proven.plan();
+        let work = PrivateFolder::create(self.work)?;
+        for name in ["home", "config", "cache"] {
+            work.add_folder(name)?;
+        }
+        let home = find_home(self.environment);
+        for name in list_home_paths(plan) {
+            let path = home
+                .iter()
+                .map(|home| home.join(name))
+                .find(|it| it.exists());
+            if let Some(path) = path {
+                work.add_link(&format!("home/{name}"), &path)?;
+            }
+        }
+        work.add_files(WORKSPACE, &self.workspace.files)?;
+        let tools = self.tools.install(&work.add_folder("tools")?)?;
+        if !exec::is_program(&tools.packer) {
+            return Err(BakeError::NoPacker(tools.packer).into());
+        }
+
+        let (temporary, long) = if work.path().as_os_str().len() > LONGEST_TEMPORARY {
+            let scratch = Scratch::new("bake")?;
+            (scratch.path().to_owned(), Some(scratch))
+        } else {
+            (work.add_folder("tmp")?, None)
+        };
         mask_variables(plan, self.environment);
-        let mut environment =
-            build_environment(plan, self.environment, self.tools.plugins.as_deref());
+        let mut environment = PackerEnvironment {
+            plan,
+            given: self.environment,
+            passed: self.passed,
+            folder: work.path(),
+            temporary: &temporary,
+            plugins: tools.plugins.as_deref(),
+        }
+        .build();
         refuse_templates(&environment)?;
         refuse_short_secrets(plan, &environment)?;
-        environment.extend(media.list_variables());
-        if let Some(artifacts) = &artifacts {
-            environment.insert(
-                media::VARIABLE.to_owned(),
-                artifacts.path().as_os_str().to_owned(),
-            );
-        }
-        let mut session = PackerRun {
-            program,
-            folder: self.folder.to_owned(),
+        environment.extend(media::gather_boot_media(self.proven, &work)?);
+        environment.extend(media::gather_artifacts(self.proven, &work)?);
+        Ok(PrivateBake {
+            bake: self,
+            work,
+            tools,
             environment,
-            withheld: list_withheld(plan),
-            interactive: self.on_error == OnError::Ask,
-            log: fs::Log::create(&log)?,
-            log_path: log,
-            printer: self.printer,
+            _temporary: long,
+        })
+    }
+}
+
+impl PrivateBake<'_> {
+    fn run(mut self) -> Result<BakedImage, BakeError> {
+        let outcome = self.build();
+        let outcome = self.export_results(outcome);
+        if outcome.is_err() && self.bake.on_error == OnError::Abort {
+            let kept = self.work.keep().display();
+            let printer = self.bake.printer;
+            printer.print_note(&format!("the folder of the bake is kept: {kept}"));
+        }
+        outcome
+    }
+
+    /// Runs Packer. A build that failed may have left results all the same.
+    fn build(&self) -> Result<(), BakeError> {
+        let bake = self.bake;
+        let mut session = PackerRun {
+            program: self.tools.packer.clone(),
+            folder: self.folder(),
+            environment: self.environment.clone(),
+            interactive: bake.on_error == OnError::Ask,
+            log: fs::Log::create(&self.folder().join(LOG))?,
+            log_path: bake.folder.join(LOG),
+            printer: bake.printer,
         };
         session.run_step("init", &["."])?;
         session.run_step("validate", &["."])?;
-        let on_error = format!("-on-error={}", self.on_error);
-        let built = session.run_step("build", &["-color=false", &on_error, "."]);
-        read_results(self.proven, self.folder, built)
+        let on_error = format!("-on-error={}", bake.on_error);
+        session.run_step("build", &["-color=false", &on_error, "."])
     }
-}
 
-/// Reads what the build left, also when it failed: the sealing phase ends a build whose checks
-/// did, and then the report says why.
-fn read_results(
-    proven: &ProvenPlan,
-    folder: &Path,
-    built: Result<(), BakeError>,
-) -> Result<BakedImage, BakeError> {
-    let built = match built {
-        Err(stopped @ (BakeError::Interrupted | BakeError::Killed { .. })) => return Err(stopped),
-        built => built,
-    };
-    let report = results::read_check_report(folder)?;
-    if let Some(report) = &report
-        && !report.passed
-    {
-        return Err(BakeError::Checks(report.list_failures()));
+    fn folder(&self) -> PathBuf {
+        self.work.path().join(WORKSPACE)
     }
-    built?;
-    let Some(report) = report else {
-        return Err(BakeError::Report("the machine sent none".to_owned()));
-    };
-    let image = results::read_baked_image(proven, folder, &report)?;
-    fs::write_file(
-        &folder.join("image.json"),
-        crate::base::json::format_json(&image).as_bytes(),
-    )?;
-    Ok(image)
-}
 
-/// Packer's environment: nobody's home page is asked, variables come under Packer's own names.
-fn build_environment(
-    plan: &Plan,
-    environment: &Environment,
-    plugins: Option<&Path>,
-) -> Environment {
-    // Packer's debug log holds the password that it generates for the guest.
-    let mut result: Environment = [
-        ("CHECKPOINT_DISABLE", "1"),
-        ("PACKER_NO_COLOR", "1"),
-        ("PACKER_LOG", ""),
-    ]
-    .into_iter()
-    .map(|(name, value)| (name.to_owned(), OsString::from(value)))
-    .collect();
-    if let Some(plugins) = plugins {
-        result.insert(
-            "PACKER_PLUGIN_PATH".to_owned(),
-            plugins.as_os_str().to_owned(),
-        );
-    }
-    for selector in &plan.target.selectors {
-        let chosen = plan
-            .selectors
-            .get(&selector.name)
-            .and_then(|value| selector.find_value(value));
-        let settings = chosen.into_iter().flat_map(|value| &value.settings);
-        result.extend(settings.map(|(name, value)| (name.clone(), OsString::from(value))));
-    }
-    for variable in &plan.target.variables {
-        let declared = plan.declared.contains(&variable.name);
-        if !declared || plan.variables.contains_key(&variable.name) {
-            continue;
+    /// Reads what the build left, and moves it to the workspace.
+    fn export_results(&self, built: Result<(), BakeError>) -> Result<BakedImage, BakeError> {
+        let bake = self.bake;
+        let read = self.read_results(built);
+        for name in TRACES {
+            self.export_file(name)?;
         }
-        let set = |name: String| environment.get(&name).filter(|value| !value.is_empty());
-        if let Some(value) = variable.environment_names().find_map(set) {
-            result.insert(format!("PKR_VAR_{}", variable.name), value.clone());
+        let image = read?;
+        for file in image.artifacts.iter().flat_map(|artifact| &artifact.files) {
+            self.export_file(&file.path)?;
         }
+        let plan = bake.proven.plan();
+        if let Some(output) = plan.target.output_folder(&plan.selectors) {
+            for name in self.work.list_files(&format!("{WORKSPACE}/{output}"))? {
+                self.export_file(&format!("{output}/{name}"))?;
+            }
+        }
+        let record = bake.folder.join("image.json");
+        fs::write_file(&record, format_json(&image).as_bytes())?;
+        Ok(image)
     }
-    result
-}
 
-/// Values that the target calls secret are masked in Packer's output.
-fn mask_variables(plan: &Plan, environment: &Environment) {
-    let sensitive = plan
-        .target
-        .variables
-        .iter()
-        .filter(|variable| variable.sensitive);
-    let names = sensitive.flat_map(Variable::environment_names);
-    names
-        .filter_map(|name| environment.get(&name))
-        .for_each(|value| drop(Secret::new(value.as_encoded_bytes())));
+    fn export_file(&self, name: &str) -> Result<bool, FileError> {
+        let from = format!("{WORKSPACE}/{name}");
+        self.work.export_file(&from, self.bake.folder, name)
+    }
+
+    /// The sealing phase ends a build whose checks failed, and then the report says why.
+    fn read_results(&self, built: Result<(), BakeError>) -> Result<BakedImage, BakeError> {
+        let built = match built {
+            Err(stopped @ (BakeError::Interrupted | BakeError::Killed { .. })) => {
+                return Err(stopped);
+            }
+            built => built,
+        };
+        let report = results::read_check_report(&self.folder())?;
+        if let Some(report) = &report
+            && !report.passed
+        {
+            return Err(BakeError::Checks(report.list_failures()));
+        }
+        built?;
+        let Some(report) = report else {
+            return Err(BakeError::Report("the machine sent none".to_owned()));
+        };
+        let left = results::BuildFolder {
+            path: &self.folder(),
+            environment: &self.environment,
+        };
+        results::read_baked_image(self.bake.proven, left, &report)
+    }
 }
 
 /// Files that Packer takes from its folder by their names: templates, values of variables, and plugins.
@@ -312,133 +368,4 @@ fn refuse_foreign_files(folder: &Path, files: &BTreeSet<String>) -> Result<(), B
         folder: folder.to_owned(),
         names,
     })
-}
-
-/// Variables whose value a plugin would not use as it is.
-fn refuse_templates(environment: &Environment) -> Result<(), BakeError> {
-    let is_template = |(name, value): &(&String, &OsString)| {
-        name.starts_with("PKR_VAR_") && value.to_string_lossy().contains(PACKER_TEMPLATE)
-    };
-    let names: Vec<String> = environment
-        .iter()
-        .filter(is_template)
-        .map(|(name, _)| name.clone())
-        .collect();
-    if names.is_empty() {
-        Ok(())
-    } else {
-        Err(BakeError::Template(names))
-    }
-}
-
-/// Secrets that are parts of ordinary words.
-fn refuse_short_secrets(plan: &Plan, environment: &Environment) -> Result<(), BakeError> {
-    let sensitive = plan
-        .target
-        .variables
-        .iter()
-        .filter(|variable| variable.sensitive)
-        .map(Variable::packer_name);
-    let is_short = |name: &String| {
-        environment
-            .get(name)
-            .is_some_and(|value| value.as_encoded_bytes().trim_ascii().len() < secret::SHORTEST)
-    };
-    let names: Vec<String> = sensitive.filter(is_short).collect();
-    if names.is_empty() {
-        Ok(())
-    } else {
-        Err(BakeError::ShortSecret(names))
-    }
-}
-
-/// Variables by which a builder would choose for itself, for example how it signs in.
-fn list_withheld(plan: &Plan) -> Vec<String> {
-    let selectors = plan.target.selectors.iter();
-    let withheld = selectors.flat_map(|selector| {
-        let chosen = plan
-            .selectors
-            .get(&selector.name)
-            .and_then(|value| selector.find_value(value));
-        selector.list_withheld(chosen)
-    });
-    withheld.cloned().collect()
-}
-
-struct PackerRun<'a> {
-    program: PathBuf,
-    folder: PathBuf,
-    environment: Environment,
-    withheld: Vec<String>,
-    interactive: bool,
-    log: fs::Log,
-    log_path: PathBuf,
-    printer: &'a Printer,
-}
-
-impl PackerRun<'_> {
-    fn run_step(&mut self, step: &str, arguments: &[&str]) -> Result<(), BakeError> {
-        self.printer.print_note(&format!("packer {step}"));
-        let run = Run {
-            program: self.program.clone(),
-            arguments: std::iter::once(step)
-                .chain(arguments.iter().copied())
-                .map(OsString::from)
-                .collect(),
-            folder: self.folder.clone(),
-            environment: self.environment.clone(),
-            withheld: self.withheld.clone(),
-            interactive: self.interactive,
-            input: None,
-        };
-        let mut progress = self.printer.start_progress();
-        let mut last: Vec<String> = Vec::new();
-        let mut maskers: [Masker; 2] = Default::default();
-        let mut show = |line: String| {
-            self.log.write_line(&line);
-            match condense_line(&line) {
-                Some(text) => progress.show_milestone(&text),
-                None => progress.show_status(line.trim()),
-            }
-            if !line.trim().is_empty() {
-                last.push(line);
-                if last.len() > 12 {
-                    last.remove(0);
-                }
-            }
-        };
-        let outcome = exec::run_program(&run, |stream, line| {
-            maskers[stream as usize]
-                .push_line(line)
-                .into_iter()
-                .for_each(&mut show);
-        });
-        maskers.iter_mut().flat_map(Masker::finish).for_each(show);
-        progress.finish();
-        self.check_outcome(step, outcome?, last)
-    }
-
-    fn check_outcome(
-        &self,
-        step: &str,
-        outcome: Outcome,
-        last: Vec<String>,
-    ) -> Result<(), BakeError> {
-        let step = step.to_owned();
-        match outcome {
-            Outcome {
-                interrupted: true, ..
-            } => Err(BakeError::Interrupted),
-            Outcome { success: true, .. } => Ok(()),
-            Outcome {
-                code: Some(code), ..
-            } => Err(BakeError::Failed {
-                step,
-                code,
-                last,
-                log: self.log_path.clone(),
-            }),
-            Outcome { code: None, .. } => Err(BakeError::Killed { step, last }),
-        }
-    }
 }

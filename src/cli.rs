@@ -251,6 +251,20 @@ pub struct LockUseArgs {
     pub ignore_lock: bool,
 }
 
+/// A name that the bake does not set itself.
+fn parse_passed_name(text: &str) -> Result<String, String> {
+    let is_name = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+    if text.is_empty() || !text.bytes().all(is_name) {
+        return Err("expected the name of an environment variable".to_owned());
+    }
+    let upper = text.to_ascii_uppercase();
+    let set = ["HOME", "USERPROFILE", "PATH", "TMPDIR", "TMP", "TEMP"];
+    if set.contains(&&*upper) || upper.starts_with("PACKER_") || upper.starts_with("PKR_VAR_") {
+        return Err("imagegen sets this variable itself".to_owned());
+    }
+    Ok(text.to_owned())
+}
+
 #[derive(Debug, Clone, Args)]
 pub struct BuildArgs {
     #[command(flatten)]
@@ -271,6 +285,14 @@ pub struct BuildArgs {
     /// Path to your own Packer binary, which uses your own plugins [default: the pinned versions from the store].
     #[arg(long, value_name = "PATH", help_heading = "Bake")]
     pub packer: Option<PathBuf>,
+
+    /// Folder for the private folder in which Packer runs, with room for the disk of the image [default: in the store].
+    #[arg(long, value_name = "DIR", help_heading = "Bake")]
+    pub work: Option<PathBuf>,
+
+    /// Environment variable to pass on to Packer, besides those that the target names. Repeatable.
+    #[arg(long, value_name = "NAME", value_parser = parse_passed_name, help_heading = "Bake")]
+    pub pass_env: Vec<String>,
 
     /// Action of Packer if the build fails: cleanup, abort or ask.
     #[arg(

@@ -8,6 +8,7 @@ mod gcp;
 mod media;
 mod oci;
 mod openstack;
+mod private;
 mod proxmox;
 mod qemu;
 mod vsphere;
@@ -30,14 +31,17 @@ const READY: &str = "build --target azure --k8s 1.20.0 --host-access services --
 
 const PLAN: &str = "plan --target azure --k8s 1.20.0 --host-access services";
 
-/// A test with a program `packer` that is this shell script.
+/// A test with a program `packer` that is this shell script. Packer runs in a private folder that goes with the bake:
+/// what the script notes for the test is put into `$OUT`.
 pub fn with_packer(script: &str) -> Test {
     with_packer_for(script, READY, PLAN)
 }
 
 pub fn with_packer_for(script: &str, ready: &str, plan: &str) -> Test {
     use std::os::unix::fs::PermissionsExt as _;
-    let test = Test::new().file("bin/packer", &format!("#!/bin/sh\n{script}\n"));
+    let test = Test::new();
+    let out = test.folder.join("o").display().to_string();
+    let test = test.file("bin/packer", &format!("#!/bin/sh\nOUT='{out}'\n{script}\n"));
     let program = test.folder.join("bin/packer");
     fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).expect("mode");
     let program = program.display().to_string();
@@ -314,7 +318,7 @@ fn members_with_another_digest_are_refused() {
 #[test]
 fn secrets_reach_packer_through_its_environment_alone() {
     let test = with_packer(&format!(
-        "[ $1 = build ] || exit 0\necho \"secret is $PKR_VAR_client_secret\"\necho \"$@\" > arguments\n{MANIFEST}\n{REPORT}"
+        "[ $1 = build ] || exit 0\necho \"secret is $PKR_VAR_client_secret\"\necho \"$@\" > \"$OUT/arguments\"\n{MANIFEST}\n{REPORT}"
     ))
     .env("ARM_CLIENT_SECRET", "s3cret-of-the-test")
     .env("ARM_CLIENT_ID", "00000000-0000-0000-0000-000000000001")
@@ -383,7 +387,7 @@ echo "header $ARTIFACTS_TOKEN; proxy $HTTPS_PROXY"
 #[test]
 fn an_interrupt_lets_packer_clean_up() {
     let test = with_packer(
-        "[ $1 = build ] || exit 0\ntrap 'echo cleaned > cleaned; exit 1' INT\necho started > started\nwhile :; do read -t 1 x < fifo; done",
+        "[ $1 = build ] || exit 0\ntrap 'echo cleaned > \"$OUT/cleaned\"; exit 1' INT\necho started > \"$OUT/started\"\nwhile :; do read -t 1 x < fifo; done",
     );
     let mut child = test
         .command()

@@ -138,8 +138,7 @@ fn image_versions_that_a_name_cannot_have_are_refused() {
 /// The same lock is baked twice: Packer gets another name each time.
 #[test]
 fn a_lock_bakes_more_than_one_image() {
-    let script =
-        "[ \"$1\" = build ] || exit 0\ncp imagegen.auto.pkrvars.json ../values.json\nexit 1";
+    let script = "[ \"$1\" = build ] || exit 0\ncp imagegen.auto.pkrvars.json \"$OUT/../values.json\"\nexit 1";
     let name = |epoch: &str| {
         let test = with_packer(script);
         let test = if epoch.is_empty() {

@@ -1,17 +1,16 @@
-//! Packer and its plugin out of the store: proven like any artifact, laid out where Packer finds
-//! them, run from there. A fresh machine needs no other install.
+//! Packer and its plugin out of the store: proven like any artifact, and laid out where Packer finds
+//! them in the folder of one bake. A fresh machine needs no other install.
 
+use std::env::consts::EXE_EXTENSION;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::base::digest::sha256_hex;
 use crate::base::version::Version;
 use crate::catalog::Trees;
 use crate::diagnostic::{Classify, Error, ErrorClass, InternalError, Result};
 use crate::io::exec;
 use crate::io::fs::{self, FileError};
-use crate::io::store::Store;
-use crate::model::plan::{Plan, PlannedArtifact, PlannedPlugin};
+use crate::model::plan::{Plan, PlannedArtifact};
 use crate::model::policy::Policy;
 use crate::resolve::{BuildHost, plan_tool, refuse_image};
 use crate::trust::{Subject, check_own_tool, check_subjects};
@@ -20,18 +19,79 @@ use crate::verify::archive::{self, Limits, WantedMembers};
 
 use super::{Acquirer, ProofScope, VerifiedArtifact, absolute_path};
 
-/// Programs to bake with.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// Programs to bake with, before they lie where they run.
+#[derive(Debug)]
 pub struct Tools {
+    packer: PackerProgram,
+    plugins: Plugins,
+}
+
+#[derive(Debug)]
+enum PackerProgram {
+    /// Of `--packer`, by the digest that a policy admitted; none without a policy.
+    Own(PathBuf, Option<String>),
+    Published(VerifiedArtifact),
+}
+
+#[derive(Debug)]
+enum Plugins {
+    /// The user's own, with the user's own Packer.
+    Own,
+    /// By the address that Packer finds each of them under.
+    Published(Vec<(String, VerifiedArtifact)>),
+}
+
+/// Programs in the folder of one bake.
+#[derive(Debug)]
+pub struct InstalledTools {
     pub packer: PathBuf,
-    /// Value of `PACKER_PLUGIN_PATH`; none where the user's own is used.
+    /// The folder of the plugins; none where the user's own are used.
     pub plugins: Option<PathBuf>,
+}
+
+impl Tools {
+    /// Whether Packer is the user's own with plugins that nobody proved.
+    #[must_use]
+    pub fn has_own_plugins(&self) -> bool {
+        matches!(self.plugins, Plugins::Own)
+    }
+
+    /// Puts Packer and its plugins into a new folder, out of files that were verified.
+    ///
+    /// # Errors
+    /// An archive is not as it was, the user's own Packer changed since, or the folder cannot be written.
+    pub fn install(&self, folder: &Path) -> Result<InstalledTools> {
+        let packer = match &self.packer {
+            PackerProgram::Own(path, sha256) => copy_own_packer(path, sha256.as_deref(), folder)?,
+            PackerProgram::Published(verified) => install_program(verified, folder)?,
+        };
+        let Plugins::Published(plugins) = &self.plugins else {
+            return Ok(InstalledTools {
+                packer,
+                plugins: None,
+            });
+        };
+        let root = folder.join("plugins");
+        for (source, verified) in plugins {
+            let installed = install_program(verified, &root.join(source))?;
+            let sum = fs::digest_file(&installed)?.sha256;
+            let mut name = installed.into_os_string();
+            name.push("_SHA256SUM");
+            fs::write_file(Path::new(&name), sum.as_bytes())?;
+        }
+        Ok(InstalledTools {
+            packer,
+            plugins: Some(root),
+        })
+    }
 }
 
 #[derive(Debug, thiserror::Error)]
 pub enum ToolError {
     #[error("{name}: {error}")]
     Archive { name: String, error: ProofError },
+    #[error("{}: it changed while it was copied", .0.display())]
+    Changed(PathBuf),
     #[error(transparent)]
     File(#[from] FileError),
 }
@@ -39,7 +99,7 @@ pub enum ToolError {
 impl Classify for ToolError {
     fn class(&self) -> ErrorClass {
         match self {
-            Self::Archive { .. } => ErrorClass::Verification,
+            Self::Archive { .. } | Self::Changed(_) => ErrorClass::Verification,
             Self::File(error) => error.class(),
         }
     }
@@ -79,27 +139,21 @@ pub fn plan_tools<'a>(plan: &'a Plan, trees: &Trees) -> PlannedTools<'a> {
         .collect()
 }
 
-/// The user's own Packer, or the pinned one with its plugins, fetched, proven and installed into the store.
+/// The user's own Packer, or the pinned one with its plugins, fetched and proven.
 ///
 /// # Errors
 /// A tool is not in the catalog, or cannot be fetched or proven.
 pub fn acquire_tools(own: Option<&PathBuf>, plan: &Plan, acquirer: &Acquirer<'_>) -> Result<Tools> {
     // Without a policy the user's own Packer brings the user's own plugins.
     if let (Some(packer), None) = (own, &plan.governance.policy) {
-        // A bare name is looked up in the PATH.
-        let bare = packer.components().count() == 1 && !packer.is_absolute();
-        let packer = if bare {
-            packer.clone()
-        } else {
-            absolute_path(packer)?
-        };
+        let packer = absolute_path(&exec::resolve_program(packer))?;
         let place = packer.display();
         acquirer.printer.print_note(&format!(
             "Packer: {place} with its own plugins, chosen by `--packer`"
         ));
         return Ok(Tools {
-            packer,
-            plugins: None,
+            packer: PackerProgram::Own(packer, None),
+            plugins: Plugins::Own,
         });
     }
     let Some(packer) = &plan.packer else {
@@ -117,23 +171,19 @@ pub fn acquire_tools(own: Option<&PathBuf>, plan: &Plan, acquirer: &Acquirer<'_>
         &artifacts.iter().collect::<Vec<_>>(),
         ProofScope::Signatures,
     )?;
-    let store = acquirer.fetcher.store();
-    let (program, verified) = if let Some(path) = own {
-        (
-            copy_own_packer(path, acquirer.policy, store)?,
-            &verified[..],
-        )
-    } else {
-        let folder = store
-            .root()
-            .join("tools")
-            .join(verified[0].fetched().sha256());
-        (install_program(&verified[0], &folder)?, &verified[1..])
+    let mut verified = verified.into_iter();
+    let program = match own {
+        Some(path) => {
+            let place = exec::resolve_program(path);
+            let sha256 = digest_own_packer(&place, acquirer.policy)?;
+            Some(PackerProgram::Own(place, Some(sha256)))
+        }
+        None => verified.next().map(PackerProgram::Published),
     };
-    let plugins: Vec<_> = packer.plugins.iter().zip(verified).collect();
+    let sources = packer.plugins.iter().map(|plugin| plugin.source.clone());
     Ok(Tools {
-        packer: program,
-        plugins: Some(install_plugins(store, &plugins)?),
+        packer: program.ok_or_else(|| InternalError("no Packer was planned".to_owned()))?,
+        plugins: Plugins::Published(sources.zip(verified).collect()),
     })
 }
 
@@ -174,46 +224,20 @@ fn digest_own_packer(place: &Path, policy: &Policy) -> Result<String> {
     Ok(sha256)
 }
 
-/// A copy in the store, which is digested again: what was looked at is what runs.
-fn copy_own_packer(path: &Path, policy: &Policy, store: &Store) -> Result<PathBuf> {
-    let place = exec::resolve_program(path);
-    let sha256 = digest_own_packer(&place, policy)?;
-    let copy = store.root().join("tools").join(&sha256).join("packer");
-    if !fs::is_file(&copy) || fs::digest_file(&copy)?.sha256 != sha256 {
-        fs::write_program_with(&copy, |file| -> Result<()> {
-            let mut source = fs::open_file(&place)?;
-            let copied = io::copy(&mut source, file);
-            copied
-                .map_err(|error| InternalError(format!("copying {}: {error}", place.display())))?;
-            Ok(())
-        })?;
-        let found = fs::digest_file(&copy)?.sha256;
-        check_own_tool(policy, &place.display().to_string(), &found)?;
+/// A copy, whose digest is that of what was looked at: what is beside the program is not beside the copy.
+fn copy_own_packer(place: &Path, sha256: Option<&str>, folder: &Path) -> Result<PathBuf> {
+    let copy = folder.join("packer").with_extension(EXE_EXTENSION);
+    fs::write_program_with(&copy, |file| -> Result<()> {
+        let mut source = fs::open_file(place)?;
+        let copied = io::copy(&mut source, file);
+        copied.map_err(|error| InternalError(format!("copying {}: {error}", place.display())))?;
+        Ok(())
+    })?;
+    let found = fs::digest_file(&copy)?.sha256;
+    if sha256.is_some_and(|expected| expected != found) {
+        return Err(ToolError::Changed(place.to_owned()).into());
     }
     Ok(copy)
-}
-
-/// Lays verified plugins out in the store, in a directory of their own for this set of them.
-fn install_plugins(
-    store: &Store,
-    plugins: &[(&PlannedPlugin, &VerifiedArtifact)],
-) -> Result<PathBuf, ToolError> {
-    let digests: String = plugins
-        .iter()
-        .map(|(_, verified)| verified.fetched().sha256())
-        .collect();
-    let plugin_root = store
-        .root()
-        .join("plugins")
-        .join(sha256_hex(digests.as_bytes()));
-    for (plugin, verified) in plugins {
-        let installed = install_program(verified, &plugin_root.join(&plugin.source))?;
-        let sum = fs::digest_file(&installed)?.sha256;
-        let mut name = installed.into_os_string();
-        name.push("_SHA256SUM");
-        fs::write_file(Path::new(&name), sum.as_bytes())?;
-    }
-    Ok(plugin_root)
 }
 
 /// The one program of an archive, under its own name.
@@ -238,15 +262,6 @@ fn install_program(verified: &VerifiedArtifact, folder: &Path) -> Result<PathBuf
     // Packer knows a plugin by the name that its publisher gave it.
     let name = program.member.as_str();
     let path = folder.join(name.rsplit('/').next().unwrap_or(name));
-    // Compared and not taken for granted: it is what will run.
-    let there = if fs::is_file(&path) {
-        Some(fs::digest_file(&path)?.sha256)
-    } else {
-        None
-    };
-    if there.is_some() && there.as_deref() == program.sha256.as_deref() {
-        return Ok(path);
-    }
     let archive = fs::open_file(verified.fetched().path())?;
     fs::write_program_with(&path, |file| {
         archive::read_members(

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Component, Path};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -11,12 +11,12 @@ use serde_json::Value;
 use crate::acquire::{ProvenPlan, VerifiedArtifact};
 use crate::base::digest::sha256_hex;
 use crate::base::program::ProgramVersion;
-use crate::io::exec::{self, Run};
+use crate::io::exec::{self, Inherited, Run};
 use crate::io::fs;
 use crate::model::evidence::Evidence;
 use crate::model::plan::{Plan, PlannedArtifact};
 
-use super::BakeError;
+use super::{BakeError, Environment};
 
 /// `image.json`: what was baked.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -128,6 +128,13 @@ impl CheckReport {
     }
 }
 
+/// Where Packer ran, and with which environment.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct BuildFolder<'a> {
+    pub path: &'a Path,
+    pub environment: &'a Environment,
+}
+
 pub(super) fn read_check_report(folder: &Path) -> Result<Option<CheckReport>, BakeError> {
     let Some(bytes) = fs::read_if_exists(&folder.join("check-report.json"))? else {
         return Ok(None);
@@ -189,14 +196,14 @@ struct ManifestFile {
 
 pub(super) fn read_baked_image(
     proven: &ProvenPlan,
-    folder: &Path,
+    folder: BuildFolder<'_>,
     report: &CheckReport,
 ) -> Result<BakedImage, BakeError> {
     let plan = proven.plan();
     let no_image = |reason: &str| BakeError::NoImage {
         reason: reason.to_owned(),
     };
-    let bytes = fs::read_if_exists(&folder.join("packer-manifest.json"))?
+    let bytes = fs::read_if_exists(&folder.path.join("packer-manifest.json"))?
         .ok_or_else(|| no_image("there is no packer-manifest.json"))?;
     let manifest = PackerManifest::decode(&bytes)?;
     let artifacts: Vec<BuiltArtifact> = manifest
@@ -235,14 +242,14 @@ fn collect_evidence(artifact: &PlannedArtifact) -> (String, Vec<Evidence>) {
 /// One build of the manifest; files are hashed where the image is files.
 fn read_built_artifact(
     plan: &Plan,
-    folder: &Path,
+    folder: BuildFolder<'_>,
     build: ManifestBuild,
 ) -> Result<BuiltArtifact, BakeError> {
     let mut files = Vec::new();
     if let Some(output) = plan.target.output_folder(&plan.selectors) {
         for file in build.files.unwrap_or_default() {
             let path = format!("{output}/{}", file.name);
-            let found = fs::digest_file(&folder.join(&path))?;
+            let found = fs::digest_file(&folder.path.join(&path))?;
             files.push(BuiltFile {
                 path,
                 size: found.size,
@@ -269,7 +276,7 @@ fn read_built_artifact(
 /// Makes the further file of the image's disk, if the selection asks for one.
 fn convert_disk(
     plan: &Plan,
-    folder: &Path,
+    folder: BuildFolder<'_>,
     files: &[BuiltFile],
 ) -> Result<Option<BuiltFile>, BakeError> {
     let disk = files.iter().max_by_key(|file| file.size);
@@ -285,9 +292,11 @@ fn convert_disk(
         .map(OsString::from)
         .collect();
     let run = Run {
-        program: PathBuf::from(&conversion.program),
+        program: exec::resolve_program(Path::new(&conversion.program)),
         arguments,
-        folder: folder.to_owned(),
+        folder: folder.path.to_owned(),
+        inherited: Inherited::Nothing,
+        environment: folder.environment.clone(),
         ..Run::default()
     };
     let mut last = Vec::new();
@@ -298,7 +307,7 @@ fn convert_disk(
             last,
         });
     }
-    let found = fs::digest_file(&folder.join(&path))?;
+    let found = fs::digest_file(&folder.path.join(&path))?;
     Ok(Some(BuiltFile {
         path,
         size: found.size,

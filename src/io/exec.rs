@@ -20,16 +20,23 @@ const LONGEST_LINE: u64 = 16 << 10;
 /// Lines that wait to be shown: a program that prints more waits, too.
 const MOST_WAITING: usize = 256;
 
+/// What a child gets of this process' environment.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Inherited {
+    #[default]
+    Everything,
+    Nothing,
+}
+
 /// A program to run.
 #[derive(Debug, Clone, Default)]
 pub struct Run {
     pub program: PathBuf,
     pub arguments: Vec<OsString>,
     pub folder: PathBuf,
-    /// On top of this process' own environment.
+    /// What the child has besides of this process' own environment.
+    pub inherited: Inherited,
     pub environment: BTreeMap<String, OsString>,
-    /// Variables of this process' own environment that the child does not get.
-    pub withheld: Vec<String>,
     /// The child may ask questions on the terminal.
     pub interactive: bool,
     /// Standard input of the child: a secret has no better way.
@@ -117,8 +124,8 @@ fn exit_outcome(status: ExitStatus, interrupted: bool) -> Outcome {
 
 fn spawn_child(run: &Run) -> io::Result<Child> {
     let mut command = Command::new(&run.program);
-    for name in &run.withheld {
-        command.env_remove(name);
+    if run.inherited == Inherited::Nothing {
+        command.env_clear();
     }
     command
         .args(&run.arguments)

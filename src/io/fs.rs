@@ -4,6 +4,7 @@
 
 mod folder;
 mod place;
+mod private;
 mod scratch;
 mod space;
 mod sums;
@@ -20,6 +21,7 @@ use walkdir::WalkDir;
 pub use place::{
     PlaceError, list_entries, place_digested_directory, place_directory, replace_files,
 };
+pub use private::PrivateFolder;
 pub use scratch::Scratch;
 pub use space::{can_write, free};
 pub use sums::{

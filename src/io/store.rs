@@ -86,7 +86,7 @@ impl Store {
             check_owner(&root.join(folder))?;
         }
         // Programs run from these.
-        for folder in ["tools", "plugins"] {
+        for folder in ["work"] {
             if root.join(folder).symlink_metadata().is_ok() {
                 check_owner(&root.join(folder))?;
             }

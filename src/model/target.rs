@@ -95,6 +95,9 @@ pub struct ImageTarget {
     pub seal: Seal,
     /// How payloads reach the guest, default first.
     pub delivery: NonEmpty<Delivery>,
+    /// Environment variables that the builder reads, whatever the way to sign in. It gets no other of the user's.
+    #[serde(default)]
+    pub environment: Vec<String>,
     pub output: Output,
     /// Where its machines run a hypervisor of their own; absent where nothing is known against it.
     #[serde(default)]

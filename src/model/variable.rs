@@ -59,6 +59,9 @@ pub struct SelectorValue {
     /// Of the selector's environment variables, those that Packer gets.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub environment: Vec<String>,
+    /// Files and folders of the user's home that the builder reads. It sees an empty home but for these.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub home: Vec<String>,
     /// Environment variables that Packer gets with these values.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub settings: BTreeMap<String, String>,
@@ -262,14 +265,6 @@ impl Variable {
 }
 
 impl Selector {
-    /// Environment variables that Packer does not get under this value.
-    pub fn list_withheld(&self, chosen: Option<&SelectorValue>) -> impl Iterator<Item = &String> {
-        let kept = chosen
-            .map(|value| value.environment.as_slice())
-            .unwrap_or_default();
-        self.environment.iter().filter(|name| !kept.contains(name))
-    }
-
     pub fn find_value(&self, name: &str) -> Option<&SelectorValue> {
         self.values.iter().find(|value| value.value == name)
     }

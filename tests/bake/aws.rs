@@ -215,7 +215,7 @@ fn sign_in_is_what_the_definition_chooses() {
         ),
     ] {
         let line = format!("{READY} --var auth={auth}");
-        let test = with_packer_for("env > environment; exit 1", &line, PLAN);
+        let test = with_packer_for("env > \"$OUT/environment\"; exit 1", &line, PLAN);
         let test = names
             .iter()
             .fold(test, |test, name| test.env(name, &format!("of-{name}")));

@@ -79,7 +79,8 @@ fn build_image(selection: &str) -> Option<(Test, String, String)> {
         return None;
     }
     let test = build_with_media("qemu", selection, MEDIA)
-        .line("--var accelerator=tcg --var disk_size=1G --packer")
+        .line("--var accelerator=tcg --var disk_size=1G")
+        .line("--pass-env FAKE_QEMU_DIR --pass-env FAKE_QEMU_GUEST --packer")
         .args([packer.to_str().expect("path")]);
     let output = run_with_simulated_qemu(&test);
     let said = expect_success(&test, &output);

@@ -14,10 +14,13 @@ use crate::support::{files, root};
 const SELECTION: &str = "--target azure --k8s 1.20.0 --host-access services --manifests catalog";
 const BUILD: &str = "--out o --var location=westeurope --var managed_image_resource_group_name=rg";
 
-/// Stands for Packer: says where it looks for plugins, and makes an image.
+/// Stands for Packer: notes where it looks for plugins, and makes an image.
 const PACKER: &str = r#"#!/bin/sh
-printf %s "$PACKER_PLUGIN_PATH" > plugin-path
-printf %s "$0" > program-path
+OUT='FOLDER/notes'
+mkdir -p "$OUT"
+printf %s "$PACKER_PLUGIN_PATH" > "$OUT/plugin-path"
+printf %s "$0" > "$OUT/program-path"
+cp -r "$PACKER_PLUGIN_PATH" "$OUT/plugins.$1"
 [ "$1" = build ] || exit 0
 cat > packer-manifest.json <<'M'
 {"builds": [{"builder_type": "azure-arm", "artifact_id": "/subscriptions/s/images/i", "packer_run_uuid": "1"}],
@@ -93,6 +96,7 @@ fn packer_is_proven_kept_and_run_with_plugins_of_its_own() {
     site.stock("--target azure --k8s 1.20.0 --host-access services");
     let (fingerprint, key) = gpg_key(&bench);
     catalog(&site, &fingerprint, &key);
+    let packer = PACKER.replace("FOLDER", &site.home.folder.display().to_string());
     let member = "packer-plugin-azure_v2.6.3_x5.0_linux_amd64";
     let plugin = b"#!/bin/sh\nexit 0\n";
     let sums = publish(
@@ -101,7 +105,7 @@ fn packer_is_proven_kept_and_run_with_plugins_of_its_own() {
         "packer",
         "1.16.0",
         "packer",
-        PACKER.as_bytes(),
+        packer.as_bytes(),
     );
     publish(
         &bench,
@@ -115,7 +119,7 @@ fn packer_is_proven_kept_and_run_with_plugins_of_its_own() {
     // A checksum file that was changed after it was signed: nothing of it runs.
     let honest = format!(
         "{}  packer_1.16.0_linux_amd64.zip\n",
-        sha256_hex(&zipped("packer", PACKER.as_bytes()))
+        sha256_hex(&zipped("packer", packer.as_bytes()))
     );
     site.serve(&sums, format!("{honest}\n").as_bytes());
     site.fails(
@@ -123,27 +127,29 @@ fn packer_is_proven_kept_and_run_with_plugins_of_its_own() {
         5,
         &["packer 1.16.0", "openpgp"],
     );
-    assert!(!site.home.exists("o/plugin-path"));
+    assert!(!site.home.exists("notes"));
     site.serve(&sums, honest.as_bytes());
 
     let ran = site.succeeds(&format!("build {SELECTION} {BUILD} --force"));
     assert_eq!(ran.stdout, "/subscriptions/s/images/i\n");
-    let folder = site.home.text("o/plugin-path");
-    let plugins = Path::new(&folder).join("github.com/hashicorp/azure");
-    let store = site.home.folder.join("store");
-    assert!(plugins.starts_with(store.join("plugins")), "{folder}");
-    assert!(Path::new(&site.home.text("o/program-path")).starts_with(store.join("tools")));
-    let found = files(&plugins);
+    let folder = site.home.text("notes/plugin-path");
+    let work = site.home.folder.join("store/work");
+    assert!(Path::new(&folder).starts_with(&work), "{folder}");
+    assert!(Path::new(&site.home.text("notes/program-path")).starts_with(&work));
+    assert_eq!(
+        std::fs::read_dir(&work).expect("the store").count(),
+        0,
+        "a bake leaves nothing"
+    );
+    let plugins = site.home.folder.join("notes/plugins.build");
+    let found = files(&plugins.join("github.com/hashicorp/azure"));
     let names: Vec<&str> = found.keys().map(String::as_str).collect();
     assert_eq!(names, [member, &format!("{member}_SHA256SUM")]);
     assert_eq!(found[member], plugin);
 
     // Nobody pins these tools: what the signed checksum file states is in the store already.
     let archive = sums.replace("SHA256SUMS", "linux_amd64.zip");
-    for name in ["plugin-path", "program-path"] {
-        std::fs::remove_file(site.home.folder.join("o").join(name))
-            .expect("written by the stand-in");
-    }
+    std::fs::remove_dir_all(site.home.folder.join("notes")).expect("written by the stand-in");
     assert_eq!(
         site.asked(&archive),
         1,

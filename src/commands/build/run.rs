@@ -89,14 +89,17 @@ impl Build<'_> {
         let environment = std::env::vars_os()
             .filter_map(|(name, value)| Some((name.into_string().ok()?, value)))
             .collect();
-        let files = written.digests.keys().cloned().collect();
+        let own = acquirer.fetcher.store().root().join("work");
+        let work = self.args.work.as_ref().unwrap_or(&own);
         let image = Bake {
             proven,
             folder: &written.folder,
-            files: &files,
+            workspace: &written.workspace,
             tools: &tools,
+            work,
             on_error: self.args.on_error,
             environment: &environment,
+            passed: &self.args.pass_env,
             printer: self.printer,
         }
         .run()?;

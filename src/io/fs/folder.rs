@@ -84,6 +84,18 @@ impl Folder {
         }
     }
 
+    /// The folder of a path below, made where it is not there, and the path's own name. No part of it is a link.
+    pub(super) fn enter_parent(&self, path: &str) -> io::Result<(Self, String)> {
+        let Some((first, rest)) = path.split_once('/') else {
+            return Ok((self.open_folder(OsStr::new("."))?, path.to_owned()));
+        };
+        let first = OsStr::new(first);
+        match self.create_folder(first) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
+            _ => self.open_folder(first)?.enter_parent(rest),
+        }
+    }
+
     /// The file at a path below. No part of it is a link.
     pub(super) fn open_below(&self, path: &str) -> io::Result<File> {
         match path.split_once('/') {

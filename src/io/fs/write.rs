@@ -201,14 +201,14 @@ pub(super) fn remove_leftovers(folder: &Folder, name: &str) -> io::Result<()> {
 }
 
 #[cfg(unix)]
-fn is_running(process: i32) -> bool {
+pub(super) fn is_running(process: i32) -> bool {
     use rustix::process::{Pid, test_kill_process};
     // A process of another user's is running too.
     Pid::from_raw(process).is_some_and(|pid| test_kill_process(pid) != Err(rustix::io::Errno::SRCH))
 }
 
 #[cfg(not(unix))]
-fn is_running(_: i32) -> bool {
+pub(super) fn is_running(_: i32) -> bool {
     true
 }
 

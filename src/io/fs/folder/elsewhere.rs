@@ -34,7 +34,7 @@ impl Folder {
         File::create_new(self.0.join(name))
     }
 
-    pub(super) fn rename_entry(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
+    pub(in super::super) fn rename_entry(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
         fs::rename(self.0.join(from), self.0.join(to))
     }
 
@@ -57,6 +57,20 @@ impl Folder {
 
     pub(super) fn create_folder(&self, name: &OsStr) -> io::Result<()> {
         fs::create_dir(self.0.join(name))
+    }
+
+    /// The folder of a user's profile is the user's alone.
+    pub(in super::super) fn create_private_folder(&self, name: &OsStr) -> io::Result<()> {
+        self.create_folder(name)
+    }
+
+    pub(in super::super) fn move_entry(
+        &self,
+        name: &OsStr,
+        place: &Self,
+        to: &OsStr,
+    ) -> io::Result<()> {
+        fs::rename(self.0.join(name), place.0.join(to))
     }
 
     #[expect(

@@ -46,7 +46,7 @@ impl Folder {
         )?))
     }
 
-    pub(super) fn rename_entry(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
+    pub(in super::super) fn rename_entry(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
         Ok(fs::renameat(&self.0, from, &self.0, to)?)
     }
 
@@ -80,6 +80,21 @@ impl Folder {
 
     pub(super) fn create_folder(&self, name: &OsStr) -> io::Result<()> {
         Ok(fs::mkdirat(&self.0, name, Mode::from_raw_mode(0o777))?)
+    }
+
+    /// A folder that its owner alone can enter.
+    pub(in super::super) fn create_private_folder(&self, name: &OsStr) -> io::Result<()> {
+        Ok(fs::mkdirat(&self.0, name, Mode::RWXU)?)
+    }
+
+    /// Moves an entry to another folder, over what has the name there.
+    pub(in super::super) fn move_entry(
+        &self,
+        name: &OsStr,
+        place: &Self,
+        to: &OsStr,
+    ) -> io::Result<()> {
+        Ok(fs::renameat(&self.0, name, &place.0, to)?)
     }
 
     pub(in super::super) fn open_folder(&self, name: &OsStr) -> io::Result<Self> {

@@ -1,0 +1,89 @@
+//! Packer's steps: each is a process whose lines go to the log whole and to the terminal condensed.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use crate::base::secret::Masker;
+use crate::io::exec::{self, Inherited, Outcome, Run};
+use crate::io::fs;
+use crate::ui::Printer;
+
+use super::{BakeError, Environment, condense_line};
+
+pub(super) struct PackerRun<'a> {
+    pub program: PathBuf,
+    pub folder: PathBuf,
+    pub environment: Environment,
+    pub interactive: bool,
+    pub log: fs::Log,
+    /// Where the log is when the bake has ended.
+    pub log_path: PathBuf,
+    pub printer: &'a Printer,
+}
+
+impl PackerRun<'_> {
+    pub(super) fn run_step(&mut self, step: &str, arguments: &[&str]) -> Result<(), BakeError> {
+        self.printer.print_note(&format!("packer {step}"));
+        let run = Run {
+            program: self.program.clone(),
+            arguments: std::iter::once(step)
+                .chain(arguments.iter().copied())
+                .map(OsString::from)
+                .collect(),
+            folder: self.folder.clone(),
+            environment: self.environment.clone(),
+            inherited: Inherited::Nothing,
+            interactive: self.interactive,
+            input: None,
+        };
+        let mut progress = self.printer.start_progress();
+        let mut last: Vec<String> = Vec::new();
+        let mut maskers: [Masker; 2] = Default::default();
+        let mut show = |line: String| {
+            self.log.write_line(&line);
+            match condense_line(&line) {
+                Some(text) => progress.show_milestone(&text),
+                None => progress.show_status(line.trim()),
+            }
+            if !line.trim().is_empty() {
+                last.push(line);
+                if last.len() > 12 {
+                    last.remove(0);
+                }
+            }
+        };
+        let outcome = exec::run_program(&run, |stream, line| {
+            maskers[stream as usize]
+                .push_line(line)
+                .into_iter()
+                .for_each(&mut show);
+        });
+        maskers.iter_mut().flat_map(Masker::finish).for_each(show);
+        progress.finish();
+        self.check_outcome(step, outcome?, last)
+    }
+
+    fn check_outcome(
+        &self,
+        step: &str,
+        outcome: Outcome,
+        last: Vec<String>,
+    ) -> Result<(), BakeError> {
+        let step = step.to_owned();
+        match outcome {
+            Outcome {
+                interrupted: true, ..
+            } => Err(BakeError::Interrupted),
+            Outcome { success: true, .. } => Ok(()),
+            Outcome {
+                code: Some(code), ..
+            } => Err(BakeError::Failed {
+                step,
+                code,
+                last,
+                log: self.log_path.clone(),
+            }),
+            Outcome { code: None, .. } => Err(BakeError::Killed { step, last }),
+        }
+    }
+}
