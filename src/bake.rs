@@ -138,7 +138,7 @@ pub struct Bake<'a> {
     pub proven: &'a ProvenPlan,
     /// The folder that gets the results.
     pub folder: &'a Path,
-    /// What this run rendered.
+    /// The files that this run rendered.
     pub workspace: &'a Workspace,
     pub tools: &'a Tools,
     /// The folder in which this bake has its own.

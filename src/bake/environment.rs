@@ -85,7 +85,7 @@ impl PackerEnvironment<'_> {
         result
     }
 
-    /// What this process' environment has by a name that somebody gave.
+    /// Variables of this process whose names somebody gave.
     fn inherit(&self) -> Environment {
         let plan = self.plan;
         let image = plan.target.image().into_iter();
@@ -180,7 +180,7 @@ fn find_own_plugins(given: &Environment) -> Option<PathBuf> {
     places.into_iter().flatten().find(|folder| folder.is_dir())
 }
 
-/// What the target says is secret is masked in Packer's output.
+/// Masks what the target calls secret in Packer's output.
 pub(super) fn mask_variables(plan: &Plan, environment: &Environment) {
     let sensitive = plan
         .target
