@@ -20,7 +20,7 @@ const LONGEST_LINE: u64 = 16 << 10;
 /// Lines that wait to be shown: a program that prints more waits, too.
 const MOST_WAITING: usize = 256;
 
-/// What a child gets of this process' environment.
+/// Part of the environment of this process that a child gets.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Inherited {
     #[default]
@@ -34,7 +34,7 @@ pub struct Run {
     pub program: PathBuf,
     pub arguments: Vec<OsString>,
     pub folder: PathBuf,
-    /// What the child has besides of this process' own environment.
+    /// Part of the environment of this process that the child gets, under `environment`.
     pub inherited: Inherited,
     pub environment: BTreeMap<String, OsString>,
     /// The child may ask questions on the terminal.
