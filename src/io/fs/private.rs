@@ -221,7 +221,7 @@ fn remove_left_folders(parent: &Folder) -> io::Result<()> {
     Ok(())
 }
 
-/// Who may write to a folder may exchange what lies in it, unless the folder keeps each one's own (`/tmp` does).
+/// Refuses a folder in which other users may exchange what lies there. One such as `/tmp` keeps each user's own.
 #[cfg(unix)]
 fn check_base(base: &Path) -> Result<(), FileError> {
     use std::os::unix::fs::MetadataExt as _;
