@@ -35,21 +35,17 @@ impl DownloadSize {
 
 impl fmt::Display for DownloadSize {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let files = |count: usize| format!("{count} {}", if count == 1 { "file" } else { "files" });
-        let known = self.files - self.unknown;
-        match (known, self.unknown) {
+        let bytes = format_megabytes(self.bytes);
+        let unknown = format_files(self.unknown);
+        match (self.files - self.unknown, self.unknown) {
             (0, 0) => f.write_str("nothing"),
-            (0, unknown) => write!(f, "{} of unknown size", files(unknown)),
-            (known, 0) => write!(f, "{}, {}", files(known), format_megabytes(self.bytes)),
-            (known, unknown) => {
-                write!(
-                    f,
-                    "{}, {}; {} of unknown size",
-                    files(known),
-                    format_megabytes(self.bytes),
-                    files(unknown)
-                )
-            }
+            (0, _) => write!(f, "{unknown} of unknown size"),
+            (known, 0) => write!(f, "{}, {bytes}", format_files(known)),
+            (known, _) => write!(
+                f,
+                "{}, {bytes}; {unknown} of unknown size",
+                format_files(known)
+            ),
         }
     }
 }
@@ -58,4 +54,11 @@ impl fmt::Display for DownloadSize {
 pub fn format_megabytes(bytes: u64) -> String {
     let tenths = bytes.div_ceil(100_000);
     format!("{}.{} MB", tenths / 10, tenths % 10)
+}
+
+fn format_files(count: usize) -> String {
+    match count {
+        1 => "1 file".to_owned(),
+        _ => format!("{count} files"),
+    }
 }

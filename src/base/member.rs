@@ -41,40 +41,20 @@ pub const LONGEST_PATH: usize = 259;
 /// Why a path is not the same everywhere: a stable code, and the reason as the rest of a sentence.
 #[must_use]
 pub fn find_fault(name: &str) -> Option<(&'static str, String)> {
-    let fault = |code, why: &str| Some((code, why.to_owned()));
     if name.encode_utf16().count() > LONGEST_PATH {
-        return Some((
-            "archive-name-length",
-            format!("is longer than {LONGEST_PATH} characters"),
-        ));
+        let why = format!("is longer than {LONGEST_PATH} characters");
+        return Some(("archive-name-length", why));
     }
-    if name.contains('\\') {
-        return fault(
-            "archive-name-backslash",
-            "has a backslash, which separates folders on Windows only",
-        );
-    }
-    if name.starts_with('/') {
-        return fault("archive-name-absolute", "is absolute");
-    }
-    if name.contains(':') {
-        return fault(
-            "archive-name-colon",
-            "has a colon: a drive or an alternate stream",
-        );
+    if let Some((code, why)) = find_separator_fault(name) {
+        return Some((code, why.to_owned()));
     }
     if let Some(found) = name.chars().find(|found| super::text::is_invisible(*found)) {
         let why = format!("has the invisible character U+{:04X}", u32::from(found));
         return Some(("archive-name-invisible", why));
     }
-    if name
-        .chars()
-        .any(|found| found.is_control() || "<>\"|?*".contains(found))
-    {
-        return fault(
-            "archive-name-characters",
-            "has characters that no file of Windows can have",
-        );
+    if name.contains(|found: char| found.is_control() || "<>\"|?*".contains(found)) {
+        let why = "has characters that no file of Windows can have".to_owned();
+        return Some(("archive-name-characters", why));
     }
     if let Some(fault) = name.split('/').find_map(find_part_fault) {
         return Some(fault);
@@ -166,4 +146,19 @@ fn is_reserved(part: &str) -> bool {
         (digits.next(), digits.next()),
         (Some('0'..='9' | '\u{b9}' | '\u{b2}' | '\u{b3}'), None)
     )
+}
+
+fn find_separator_fault(name: &str) -> Option<(&'static str, &'static str)> {
+    if name.contains('\\') {
+        let why = "has a backslash, which separates folders on Windows only";
+        return Some(("archive-name-backslash", why));
+    }
+    if name.starts_with('/') {
+        return Some(("archive-name-absolute", "is absolute"));
+    }
+    if name.contains(':') {
+        let why = "has a colon: a drive or an alternate stream";
+        return Some(("archive-name-colon", why));
+    }
+    None
 }

@@ -6,20 +6,19 @@ pub fn find_closest_name<'a>(
     known: impl IntoIterator<Item = &'a str>,
 ) -> Option<&'a str> {
     let lower = given.to_lowercase();
-    let most = |name: &str| (name.len().max(lower.len()) / 3).max(1);
-    known
-        .into_iter()
+    let mut closest: Option<(usize, &str)> = None;
+    for name in known {
+        let most = (name.len().max(lower.len()) / 3).max(1);
         // A text of another length is another name; comparing a long one takes long.
-        .filter(|name| name.len().abs_diff(lower.len()) <= most(name))
-        .map(|name| {
-            (
-                strsim::damerau_levenshtein(&lower, &name.to_lowercase()),
-                name,
-            )
-        })
-        .filter(|(distance, name)| *distance <= most(name))
-        .min()
-        .map(|(_, name)| name)
+        if name.len().abs_diff(lower.len()) > most {
+            continue;
+        }
+        let distance = strsim::damerau_levenshtein(&lower, &name.to_lowercase());
+        if distance <= most && closest.is_none_or(|best| (distance, name) < best) {
+            closest = Some((distance, name));
+        }
+    }
+    closest.map(|(_, name)| name)
 }
 
 /// The hint of a message about an unknown name: the nearest known one, all of a few, or the first ones of many.

@@ -23,12 +23,11 @@ pub struct ProgramVersion {
 impl ProgramVersion {
     /// This program.
     pub fn current() -> Self {
-        let own = |text: &str| text.to_owned();
         Self {
-            version: own(env!("CARGO_PKG_VERSION")),
-            commit: own(env!("IMAGEGEN_COMMIT")),
-            date: own(env!("IMAGEGEN_DATE")),
-            catalog: own(env!("IMAGEGEN_CATALOG")),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            commit: env!("IMAGEGEN_COMMIT").to_owned(),
+            date: env!("IMAGEGEN_DATE").to_owned(),
+            catalog: env!("IMAGEGEN_CATALOG").to_owned(),
         }
     }
 

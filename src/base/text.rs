@@ -22,18 +22,31 @@ pub fn is_invisible(c: char) -> bool {
 /// and the joiners and selectors of emoji.
 #[must_use]
 pub fn find_control(text: &str, lines: bool) -> Option<char> {
-    let is_prose = |c: char| {
-        matches!(
-            c,
-            '\n' | '\r' | '\t' | '\u{200c}' | '\u{200d}' | '\u{fe0e}' | '\u{fe0f}'
-        )
-    };
     // Most texts are plain ASCII.
     if text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
         return None;
     }
     text.chars()
-        .find(|c| is_control(*c) && !(lines && is_prose(*c)))
+        .find(|c| is_control(*c) && !(lines && is_of_prose(*c)))
+}
+
+/// Whether prose may hold the character although it is a control.
+fn is_of_prose(c: char) -> bool {
+    matches!(
+        c,
+        '\n' | '\r' | '\t' | '\u{200c}' | '\u{200d}' | '\u{fe0e}' | '\u{fe0f}'
+    )
+}
+
+/// Whether a text has only ASCII letters, digits and the bytes of `others`.
+pub(crate) fn is_alphanumeric_or(text: &str, others: &str) -> bool {
+    text.bytes()
+        .all(|byte| byte.is_ascii_alphanumeric() || others.as_bytes().contains(&byte))
+}
+
+/// Whether a text has only ASCII letters in lower case, digits and the bytes of `others`.
+pub(crate) fn is_lowercase_or(text: &str, others: &str) -> bool {
+    is_alphanumeric_or(text, others) && !text.bytes().any(|byte| byte.is_ascii_uppercase())
 }
 
 /// The text for a terminal: control characters but line ends and tabs as `\u{1b}`.
@@ -53,7 +66,6 @@ pub fn escape_json_controls(json: &str) -> Cow<'_, str> {
 }
 
 fn escape_with(text: &str, write: impl Fn(&mut String, char) -> std::fmt::Result) -> Cow<'_, str> {
-    let is_kept = |c: char| !is_control(c) || matches!(c, '\n' | '\t');
     if text.chars().all(is_kept) {
         return Cow::Borrowed(text);
     }
@@ -67,6 +79,10 @@ fn escape_with(text: &str, write: impl Fn(&mut String, char) -> std::fmt::Result
         }
     }
     Cow::Owned(escaped)
+}
+
+fn is_kept(c: char) -> bool {
+    !is_control(c) || matches!(c, '\n' | '\t')
 }
 
 /// Whether bytes begin as a page or as the XML of an error.

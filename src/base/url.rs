@@ -9,7 +9,7 @@ use std::str::FromStr;
 use schemars::JsonSchema;
 use url::Url;
 
-use super::text::find_control;
+use super::text::{find_control, is_alphanumeric_or, is_lowercase_or};
 use super::value::serde_as_text;
 
 pub use secrets::find_secret_parts;
@@ -110,67 +110,64 @@ impl FromStr for HttpUrl {
 
 /// Length of the part of a URL without the secret query.
 fn find_public_end(text: &str) -> Result<usize, UrlError> {
-    let refuse = |reason| {
-        Err(UrlError {
-            shown: strip_secrets(text),
-            reason,
-        })
-    };
+    let url = parse_public_url(text).map_err(|reason| UrlError {
+        shown: strip_secrets(text),
+        reason,
+    })?;
+    let secret = url.query().is_some_and(may_hold_secret);
+    Ok(text.find('?').filter(|_| secret).unwrap_or(text.len()))
+}
+
+fn parse_public_url(text: &str) -> Result<Url, &'static str> {
     if find_control(text, false).is_some()
         || text.contains([' ', '\\', '"', '<', '>', '^', '`', '|', '\''])
     {
-        return refuse("expected percent-encoding of special characters");
+        return Err("expected percent-encoding of special characters");
     }
     if !text.is_ascii() {
-        return refuse("expected ASCII characters");
+        return Err("expected ASCII characters");
     }
     if !text.starts_with("https://") && !text.starts_with("http://") {
-        return refuse("expected `https://` and a host");
+        return Err("expected `https://` and a host");
     }
     let Ok(url) = Url::parse(text) else {
-        return refuse("expected `https://` and a host");
+        return Err("expected `https://` and a host");
     };
     let host = url.host_str().unwrap_or_default();
-    if host.is_empty() || split_authority(text).is_empty() {
-        return refuse("expected a host");
+    let authority = split_authority(text);
+    if host.is_empty() || authority.is_empty() {
+        return Err("expected a host");
     }
-    if !url.username().is_empty() || url.password().is_some() || split_authority(text).contains('@')
-    {
-        return refuse("expected no user and no password");
+    if !url.username().is_empty() || url.password().is_some() || authority.contains('@') {
+        return Err("expected no user and no password");
     }
     if url.fragment().is_some() {
-        return refuse("expected no fragment");
+        return Err("expected no fragment");
     }
     // `%67ithub.com`, `127.1`: the guest, Packer and a reviewer may read another host than this program does.
-    if !is_written_host(split_authority(text), host) {
-        return refuse("the host is written in a roundabout way");
+    if !is_written_host(authority, host) {
+        return Err("the host is written in a roundabout way");
     }
-    let secret = url.query().is_some_and(may_hold_secret);
-    Ok(text.find('?').filter(|_| secret).unwrap_or(text.len()))
+    Ok(url)
 }
 
 /// Whether a URL is a host of ordinary names and a path of ordinary characters: the parser takes it as it is, and
 /// costs much time in a catalog of some hundred URLs.
 fn is_plain(text: &str) -> bool {
-    let Some(rest) = text
-        .strip_prefix("https://")
-        .or_else(|| text.strip_prefix("http://"))
-    else {
+    let https = text.strip_prefix("https://");
+    let Some(rest) = https.or_else(|| text.strip_prefix("http://")) else {
         return false;
     };
     let (host, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
-    let is_name = |label: &str| {
-        let is_known =
-            |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
-        !label.is_empty() && !label.starts_with("xn--") && label.bytes().all(is_known)
-    };
     // A last label with a digit at its start may be part of an address.
     let last = host.rsplit('.').next().unwrap_or(host);
     last.starts_with(|first: char| first.is_ascii_lowercase())
-        && host.split('.').all(is_name)
-        && path
-            .bytes()
-            .all(|byte| byte.is_ascii_alphanumeric() || b"/-._~{}%+:@!=,".contains(&byte))
+        && host.split('.').all(is_plain_label)
+        && is_alphanumeric_or(path, "/-._~{}%+:@!=,")
+}
+
+fn is_plain_label(label: &str) -> bool {
+    !label.is_empty() && !label.starts_with("xn--") && is_lowercase_or(label, "-")
 }
 
 serde_as_text!(HttpUrl);
@@ -204,8 +201,7 @@ crate::text_value!(
 );
 
 fn is_proxy(text: &str) -> bool {
-    let is_known = |byte: u8| byte.is_ascii_alphanumeric() || b".:/[]-_".contains(&byte);
-    text.bytes().all(is_known)
+    is_alphanumeric_or(text, ".:/[]-_")
         && text.parse::<HttpUrl>().is_ok()
         && Url::parse(text)
             .is_ok_and(|url| url.path() == "/" && !text.ends_with(":/") && !text.ends_with("//"))
@@ -228,8 +224,12 @@ pub fn strip_secrets(url: &str) -> String {
 /// A value as it is written and shown: of a URL, without a query that may be a secret.
 #[must_use]
 pub fn strip_value(value: &serde_json::Value) -> serde_json::Value {
-    let url = value.as_str().and_then(|text| text.parse::<HttpUrl>().ok());
-    url.map_or_else(|| value.clone(), |url| url.public_url().into())
+    if let Some(text) = value.as_str()
+        && let Ok(url) = text.parse::<HttpUrl>()
+    {
+        return url.public_url().into();
+    }
+    value.clone()
 }
 
 /// Host of a URL, without port, as the HTTP client reads it. Empty for a text that is not a URL.
@@ -271,8 +271,8 @@ pub fn decode_path(path: &str) -> Option<String> {
             bytes.push(byte);
             continue;
         }
-        let digit = |byte: Option<u8>| char::from(byte?).to_digit(16);
-        let value = 16 * digit(rest.next())? + digit(rest.next())?;
+        let high = char::from(rest.next()?).to_digit(16)?;
+        let value = 16 * high + char::from(rest.next()?).to_digit(16)?;
         bytes.push(u8::try_from(value).ok()?);
     }
     String::from_utf8(bytes).ok()

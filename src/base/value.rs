@@ -11,6 +11,7 @@ use std::str::FromStr;
 use ipnet::Ipv4Net;
 use serde::de::Visitor;
 
+use super::text::{is_alphanumeric_or, is_lowercase_or};
 use super::url::strip_secrets;
 
 pub use digest::*;
@@ -298,15 +299,14 @@ fn parse_network(text: &str) -> Option<Ipv4Net> {
 /// Whether a text is a DNS name in lower case: labels of at most 63 characters, separated by dots.
 #[must_use]
 pub fn is_subdomain(text: &str, longest: usize) -> bool {
-    let is_label = |label: &str| {
-        (1..=63).contains(&label.len())
-            && label
-                .bytes()
-                .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
-            && !label.starts_with('-')
-            && !label.ends_with('-')
-    };
     text.len() <= longest && text.split('.').all(is_label)
+}
+
+fn is_label(label: &str) -> bool {
+    (1..=63).contains(&label.len())
+        && is_lowercase_or(label, "-")
+        && !label.starts_with('-')
+        && !label.ends_with('-')
 }
 
 pub(crate) fn is_digits(text: &str) -> bool {
@@ -314,12 +314,9 @@ pub(crate) fn is_digits(text: &str) -> bool {
 }
 
 fn is_id(text: &str) -> bool {
-    let is_known = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
-    text.starts_with(|c: char| c.is_ascii_alphanumeric())
+    is_lowercase_or(text, "-.")
+        && text.starts_with(|c: char| c.is_ascii_alphanumeric())
         && !text.ends_with(['.', '-'])
-        && text
-            .bytes()
-            .all(|byte| is_known(byte) || byte == b'-' || byte == b'.')
 }
 
 fn is_host_pattern(text: &str) -> bool {
@@ -337,8 +334,10 @@ fn is_host_pattern(text: &str) -> bool {
 }
 
 fn is_file_name(text: &str) -> bool {
-    let is_known = |byte: u8| byte.is_ascii_alphanumeric() || b".-_".contains(&byte);
-    !text.is_empty() && !text.starts_with('.') && !text.ends_with('.') && text.bytes().all(is_known)
+    !text.is_empty()
+        && !text.starts_with('.')
+        && !text.ends_with('.')
+        && is_alphanumeric_or(text, ".-_")
 }
 
 fn is_registry(text: &str) -> bool {
@@ -347,9 +346,8 @@ fn is_registry(text: &str) -> bool {
 }
 
 fn is_no_proxy(text: &str) -> bool {
-    let is_known = |byte: u8| byte.is_ascii_alphanumeric() || b"._*:/[]-".contains(&byte);
-    text.split(',').all(|entry| {
-        let entry = entry.trim_matches(' ');
-        entry == "<local>" || !entry.is_empty() && entry.bytes().all(is_known)
+    text.split(',').all(|part| {
+        let entry = part.trim_matches(' ');
+        entry == "<local>" || !entry.is_empty() && is_alphanumeric_or(entry, "._*:/[]-")
     })
 }

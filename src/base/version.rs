@@ -11,6 +11,7 @@ use std::str::FromStr;
 
 use schemars::JsonSchema;
 
+use super::text::is_alphanumeric_or;
 use super::value::serde_as_text;
 
 /// A version without leading `v`.
@@ -83,28 +84,13 @@ impl FromStr for Version {
     type Err = VersionError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let error = |reason| VersionError {
-            text: text.to_owned(),
-            reason,
-        };
-        if text.is_empty() {
-            return Err(error("it is empty"));
+        match find_version_fault(text) {
+            Some(reason) => Err(VersionError {
+                text: text.to_owned(),
+                reason,
+            }),
+            None => Ok(Self(text.to_owned())),
         }
-        if text.starts_with(['v', 'V']) {
-            return Err(error("leave out the leading `v`"));
-        }
-        if !text
-            .bytes()
-            .all(|b| b.is_ascii_alphanumeric() || b".-+_".contains(&b))
-        {
-            return Err(error(
-                "only letters, digits, `.`, `-`, `+` and `_` are used in versions",
-            ));
-        }
-        if text.contains("..") || text.ends_with('.') || text.starts_with('.') {
-            return Err(error("a number is missing beside a dot"));
-        }
-        Ok(Self(text.to_owned()))
     }
 }
 
@@ -141,14 +127,34 @@ fn compare_numbers(mut a: impl Iterator<Item = u64>, mut b: impl Iterator<Item =
 }
 
 fn compare_rest(a: &str, b: &str) -> Ordering {
-    let rank = |rest: &str| match rest {
+    rank_rest(a)
+        .cmp(&rank_rest(b))
+        .then_with(|| split_chunks(a).cmp(&split_chunks(b)))
+}
+
+/// A prerelease is before the release, a revision after it.
+fn rank_rest(rest: &str) -> u8 {
+    match rest {
         "" => 1,
         rest if is_prerelease(rest) => 0,
         _ => 2,
-    };
-    rank(a)
-        .cmp(&rank(b))
-        .then_with(|| split_chunks(a).cmp(&split_chunks(b)))
+    }
+}
+
+fn find_version_fault(text: &str) -> Option<&'static str> {
+    if text.is_empty() {
+        return Some("it is empty");
+    }
+    if text.starts_with(['v', 'V']) {
+        return Some("leave out the leading `v`");
+    }
+    if !is_alphanumeric_or(text, ".-+_") {
+        return Some("only letters, digits, `.`, `-`, `+` and `_` are used in versions");
+    }
+    if text.contains("..") || text.ends_with('.') || text.starts_with('.') {
+        return Some("a number is missing beside a dot");
+    }
+    None
 }
 
 /// Runs of digits as numbers, everything else as text, so that `flannel10` follows `flannel9`.
@@ -221,18 +227,17 @@ impl VersionRange {
     /// Whether some version may lie in both, judged at and around every bound of the two.
     #[must_use]
     pub fn overlaps(&self, other: &Self) -> bool {
-        let bounds = || {
-            self.alternatives
-                .iter()
-                .chain(&other.alternatives)
-                .flatten()
-        };
-        let mut probes: Vec<Version> = bounds().map(|(_, bound)| bound.clone()).collect();
-        // Just above a bound lies its `.0.0.0.1`; below every bound lies 0.
-        probes.extend(
-            bounds().map(|(_, bound)| Version(format!("{}.0.0.0.1", format_numbers(bound)))),
-        );
-        probes.push(Version("0".to_owned()));
+        let mut probes = vec![Version("0".to_owned())];
+        for (_, bound) in self
+            .alternatives
+            .iter()
+            .chain(&other.alternatives)
+            .flatten()
+        {
+            probes.push(bound.clone());
+            // Just above a bound lies its `.0.0.0.1`; below every bound lies 0.
+            probes.push(Version(format!("{}.0.0.0.1", format_numbers(bound))));
+        }
         probes
             .iter()
             .any(|probe| self.contains(probe) && other.contains(probe))
@@ -281,20 +286,22 @@ fn parse_comparators(text: &str) -> Result<Vec<(Operator, Version)>, VersionErro
 }
 
 fn parse_comparator(part: &str) -> Result<(Operator, Version), VersionError> {
-    let (operator, rest) = [
+    let operators = [
         (">=", Operator::GreaterOrEqual),
         ("<=", Operator::LessOrEqual),
         (">", Operator::Greater),
         ("<", Operator::Less),
         ("=", Operator::Equal),
-    ]
-    .into_iter()
-    .find_map(|(sign, operator)| part.strip_prefix(sign).map(|rest| (operator, rest)))
-    .ok_or_else(|| VersionError {
+    ];
+    for (sign, operator) in operators {
+        if let Some(rest) = part.strip_prefix(sign) {
+            return Ok((operator, rest.trim().parse()?));
+        }
+    }
+    Err(VersionError {
         text: part.to_owned(),
         reason: "a range starts with >=, >, <=, < or =",
-    })?;
-    Ok((operator, rest.trim().parse()?))
+    })
 }
 
 impl fmt::Display for VersionRange {

@@ -35,8 +35,10 @@ fn enter_example(whole: &Value, segment: &Segment, is_map: bool) -> Option<Value
     match segment {
         Segment::Seq { .. } => whole.get(0).cloned(),
         Segment::Map { key } => {
-            let any = || whole.as_object().filter(|_| is_map)?.values().next();
-            whole.get(key).or_else(any).cloned()
+            let own = whole.get(key);
+            let entries = whole.as_object().filter(|_| is_map);
+            let entry = own.or_else(|| entries?.values().next());
+            entry.cloned()
         }
         Segment::Enum { .. } => Some(whole.clone()),
         Segment::Unknown => None,
@@ -47,11 +49,10 @@ fn enter_segment<'a>(root: &'a Value, place: &'a Value, segment: &Segment) -> Op
     match segment {
         Segment::Seq { .. } => place.get("items"),
         Segment::Map { key } => {
-            let own = place
-                .get("properties")
-                .and_then(|properties| properties.get(key));
-            let own = own.or_else(|| find_in_alternatives(root, place, key));
-            own.or_else(|| place.get("additionalProperties"))
+            if let Some(property) = place.get("properties").and_then(|them| them.get(key)) {
+                return Some(property);
+            }
+            find_in_alternatives(root, place, key).or_else(|| place.get("additionalProperties"))
         }
         Segment::Enum { .. } => Some(place),
         Segment::Unknown => None,
@@ -59,27 +60,36 @@ fn enter_segment<'a>(root: &'a Value, place: &'a Value, segment: &Segment) -> Op
 }
 
 fn find_in_alternatives<'a>(root: &'a Value, place: &'a Value, key: &str) -> Option<&'a Value> {
-    let alternatives = place
-        .get("oneOf")
-        .or_else(|| place.get("anyOf"))?
-        .as_array()?;
-    let mut objects = alternatives
-        .iter()
-        .map(|alternative| resolve_reference(root, alternative));
-    objects.find_map(|object| object.get("properties")?.get(key))
+    for alternative in list_alternatives(place)?.as_array()? {
+        let properties = resolve_reference(root, alternative).get("properties");
+        if let Some(property) = properties.and_then(|them| them.get(key)) {
+            return Some(property);
+        }
+    }
+    None
+}
+
+fn list_alternatives(place: &Value) -> Option<&Value> {
+    place.get("oneOf").or_else(|| place.get("anyOf"))
 }
 
 /// The schema that a reference names, and of an optional value the one that is not null.
 fn resolve_reference<'a>(root: &'a Value, place: &'a Value) -> &'a Value {
     if let Some(name) = place.get("$ref").and_then(Value::as_str) {
-        let target = name
-            .strip_prefix('#')
-            .and_then(|pointer| root.pointer(pointer));
-        return target.map_or(place, |target| resolve_reference(root, target));
+        let pointer = name.strip_prefix('#');
+        return match pointer.and_then(|pointer| root.pointer(pointer)) {
+            Some(target) => resolve_reference(root, target),
+            None => place,
+        };
     }
+
     let alternatives = place.get("anyOf").and_then(Value::as_array);
-    let value = alternatives.and_then(|them| them.iter().find(|it| it["type"] != "null"));
-    value.map_or(place, |value| resolve_reference(root, value))
+    for alternative in alternatives.into_iter().flatten() {
+        if alternative["type"] != "null" {
+            return resolve_reference(root, alternative);
+        }
+    }
+    place
 }
 
 fn create_example(root: &Value, place: &Value, depth: usize) -> Option<Value> {
@@ -88,20 +98,19 @@ fn create_example(root: &Value, place: &Value, depth: usize) -> Option<Value> {
     }
     let place = resolve_reference(root, place);
     let depth = depth.checked_sub(1)?;
-    let first_of = |alternatives: &Value| create_example(root, alternatives.get(0)?, depth);
+
     let fixed = ["/examples/0", "/const", "/enum/0"]
         .iter()
         .find_map(|pointer| place.pointer(pointer));
     if let Some(value) = fixed {
         return Some(value.clone());
     }
-    if let Some(alternatives) = place.get("oneOf").or_else(|| place.get("anyOf")) {
-        return first_of(alternatives);
+    if let Some(alternatives) = list_alternatives(place) {
+        return create_example(root, alternatives.get(0)?, depth);
     }
-    match place["type"]
-        .as_str()
-        .or_else(|| place["type"][0].as_str())?
-    {
+
+    let types = &place["type"];
+    match types.as_str().or(types[0].as_str())? {
         "object" => create_object(root, place, depth),
         "array" => Some(json!([create_example(root, &place["items"], depth)?])),
         "boolean" => Some(json!(true)),
@@ -112,22 +121,23 @@ fn create_example(root: &Value, place: &Value, depth: usize) -> Option<Value> {
 
 /// The required properties, or one entry of a map.
 fn create_object(root: &Value, place: &Value, depth: usize) -> Option<Value> {
-    let example =
-        |schema: &Value| create_example(root, schema, depth).unwrap_or_else(|| json!("…"));
     let mut object = Map::new();
-    for name in place["required"]
-        .as_array()
-        .into_iter()
-        .flatten()
-        .filter_map(Value::as_str)
-    {
-        object.insert(name.to_owned(), example(&place["properties"][name]));
+    for name in place["required"].as_array().into_iter().flatten() {
+        if let Some(name) = name.as_str() {
+            let schema = &place["properties"][name];
+            object.insert(name.to_owned(), create_example_or_dots(root, schema, depth));
+        }
     }
     match place.get("additionalProperties") {
         Some(entries @ Value::Object(_)) if object.is_empty() => {
-            object.insert("NAME".to_owned(), example(entries));
+            let example = create_example_or_dots(root, entries, depth);
+            object.insert("NAME".to_owned(), example);
         }
         _ => {}
     }
     (!object.is_empty()).then_some(Value::Object(object))
+}
+
+fn create_example_or_dots(root: &Value, schema: &Value, depth: usize) -> Value {
+    create_example(root, schema, depth).unwrap_or_else(|| json!("…"))
 }

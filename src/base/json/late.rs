@@ -38,18 +38,19 @@ impl<T: DeserializeOwned + Clone> LateList<T> {
     /// The items for which `is_wanted` holds. All of them have the text in their JSON: others are not parsed.
     pub fn filter(&self, text: &str, is_wanted: impl Fn(&T) -> bool) -> Vec<T> {
         if let Some(items) = self.items.get() {
-            return items
-                .iter()
-                .filter(|item| is_wanted(item))
-                .cloned()
-                .collect();
+            let wanted = items.iter().filter(|item| is_wanted(item));
+            return wanted.cloned().collect();
         }
-        let late = self
-            .late
-            .iter()
-            .map(|item| item.get())
-            .filter(|item| item.contains(text));
-        late.map(parse).filter(is_wanted).collect()
+        let mut wanted = Vec::new();
+        for late in &self.late {
+            if late.get().contains(text) {
+                let item = parse(late.get());
+                if is_wanted(&item) {
+                    wanted.push(item);
+                }
+            }
+        }
+        wanted
     }
 }
 

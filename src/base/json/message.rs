@@ -17,10 +17,11 @@ pub(super) fn describe_error(
     }
     let text = error.to_string();
     // serde_json ends its messages with the position, which the error names already.
-    let text = text
-        .rsplit_once(" at line ")
-        .map_or(text.as_str(), |(head, _)| head);
-    translate_message(text, example).unwrap_or_else(|| text.to_owned())
+    let message = match text.rsplit_once(" at line ") {
+        Some((head, _)) => head,
+        None => &text,
+    };
+    translate_message(message, example).unwrap_or_else(|| message.to_owned())
 }
 
 /// A file that is not JSON, by what it looks like.
@@ -85,25 +86,23 @@ fn is_key(text: &str) -> bool {
 }
 
 fn translate_message(text: &str, example: Option<&str>) -> Option<String> {
-    let strip = |start: &str| text.strip_prefix(start);
-    if let Some(rest) = strip("invalid type: ").or_else(|| strip("invalid value: ")) {
+    let mismatch = text.strip_prefix("invalid type: ");
+    if let Some(rest) = mismatch.or(text.strip_prefix("invalid value: ")) {
         let (found, expected) = rest.rsplit_once(", expected ")?;
         let expected = add_example(describe_expected(expected), example);
-        return Some(format!(
-            "expected {expected}, found {}",
-            describe_found(found)
-        ));
+        let found = describe_found(found);
+        return Some(format!("expected {expected}, found {found}"));
     }
-    if let Some(rest) = strip("unknown field ") {
+    if let Some(rest) = text.strip_prefix("unknown field ") {
         return Some(format!("unknown key {}", suggest_name(rest)?));
     }
-    if let Some(rest) = strip("unknown variant ") {
+    if let Some(rest) = text.strip_prefix("unknown variant ") {
         return Some(format!("unknown value {}", suggest_name(rest)?));
     }
-    if let Some(rest) = strip("missing field ") {
+    if let Some(rest) = text.strip_prefix("missing field ") {
         return Some(format!("the key {rest} is missing"));
     }
-    if let Some(rest) = strip("EOF while parsing ") {
+    if let Some(rest) = text.strip_prefix("EOF while parsing ") {
         return Some(format!("the file ends inside {}", describe_end(rest)));
     }
     Some(match text {

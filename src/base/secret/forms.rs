@@ -38,17 +38,19 @@ fn list_parts(value: &[u8]) -> Vec<Vec<u8>> {
     } else {
         value.to_vec()
     }];
+
     if whole.contains('\n') {
         let lines: Vec<&str> = whole.lines().map(str::trim).collect();
         parts.push(lines.join("\n").into_bytes());
         parts.push(lines.join("\r\n").into_bytes());
-        parts.extend(lines.iter().map(|line| line.as_bytes().to_vec()));
-        parts.extend(
-            lines
-                .iter()
-                .filter_map(|line| find_field(line))
-                .map(|field| field.as_bytes().to_vec()),
-        );
+        for line in &lines {
+            parts.push(line.as_bytes().to_vec());
+        }
+        for line in &lines {
+            if let Some(field) = find_field(line) {
+                parts.push(field.as_bytes().to_vec());
+            }
+        }
     }
     if let Ok(json) = serde_json::from_str::<Value>(whole) {
         collect_fields("", &json, &mut parts);
@@ -77,34 +79,41 @@ fn collect_fields(name: &str, json: &Value, parts: &mut Vec<Vec<u8>>) {
 }
 
 fn add_encodings(bytes: &[u8], forms: &mut BTreeSet<Vec<u8>>) {
-    let hex = hex::encode(bytes);
-    // Hexadecimal in two cases, then base64.
-    let mut found = vec![hex.to_uppercase().into_bytes(), hex.into_bytes()];
+    let mut base64 = Vec::new();
     for before in 0..3 {
-        found.push(encode_inside(&STANDARD, bytes, before));
-        found.push(encode_inside(&URL_SAFE, bytes, before));
+        base64.push(encode_inside(&STANDARD, bytes, before));
+        base64.push(encode_inside(&URL_SAFE, bytes, before));
     }
+    let hex = hex::encode(bytes);
+    let mut found = vec![hex.to_uppercase().into_bytes(), hex.into_bytes()];
     // Documents in base64 hold values in base64: user-data, secrets of Kubernetes.
-    let twice = found[2..]
-        .iter()
-        .flat_map(|form| (0..3).map(move |before| encode_inside(&STANDARD, form, before)));
-    found.extend(twice.collect::<Vec<_>>());
-    found.extend((0..5).map(|before| encode_base32(bytes, before)));
-    forms.extend(found.into_iter().filter(|form| form.len() >= SHORTEST_PART));
+    for form in &base64 {
+        for before in 0..3 {
+            found.push(encode_inside(&STANDARD, form, before));
+        }
+    }
+    for before in 0..5 {
+        found.push(encode_base32(bytes, before));
+    }
+    found.append(&mut base64);
+    found.retain(|form| form.len() >= SHORTEST_PART);
+    forms.extend(found);
 }
 
 /// As [`encode_inside`], of RFC 4648's base32.
 fn encode_base32(bytes: &[u8], before: usize) -> Vec<u8> {
     const ALPHABET: &[u8; 32] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
     let (first, last) = ((before * 8).div_ceil(5), (before + bytes.len()) * 8 / 5);
-    let bit = |at: usize| {
-        bytes
-            .get(at / 8 - before)
-            .is_some_and(|byte| byte >> (7 - at % 8) & 1 == 1)
-    };
-    let digit =
-        |at: usize| (5 * at..5 * at + 5).fold(0, |digit, at| 2 * digit + usize::from(bit(at)));
-    (first..last).map(|at| ALPHABET[digit(at)]).collect()
+    let mut encoded = Vec::with_capacity(last.saturating_sub(first));
+    for digit in first..last {
+        let mut value = 0;
+        for bit in 5 * digit..5 * digit + 5 {
+            let byte = bytes.get(bit / 8 - before).copied().unwrap_or_default();
+            value = 2 * value + usize::from(byte >> (7 - bit % 8) & 1);
+        }
+        encoded.push(ALPHABET[value]);
+    }
+    encoded
 }
 
 /// The characters of base64 that these bytes alone decide, where `before` bytes (modulo 3) stand in front.

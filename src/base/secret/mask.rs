@@ -80,11 +80,14 @@ impl Masker {
 /// The first of the last lines that have enough characters between them.
 fn first_context_line(lines: &[String]) -> usize {
     let mut size = 0;
-    let enough = |line: &String| {
+    let mut first = 0;
+    for (at, line) in lines.iter().enumerate().rev() {
         size += count_bytes(line);
-        size >= CONTEXT
-    };
-    let first = lines.iter().rposition(enough).unwrap_or_default();
+        if size >= CONTEXT {
+            first = at;
+            break;
+        }
+    }
     first.max(lines.len().saturating_sub(CONTEXT))
 }
 

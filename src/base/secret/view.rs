@@ -24,26 +24,30 @@ const ESCAPES: &[&[u8]] = &[b"%", b"%+", b"\\", b"&", b"`", b"_'\"", b"%\\&`_'\"
 /// Every way to read the lines as one text.
 pub(super) fn list_views(lines: &[&str]) -> Vec<View> {
     let whole = join_lines(lines, false);
+    let joined = join_lines(lines, true);
+    let is_wrapped = joined.bytes.len() < whole.bytes.len();
     let mut views = Vec::new();
-    let joined =
-        Some(join_lines(lines, true)).filter(|joined| joined.bytes.len() < whole.bytes.len());
-    for plain in std::iter::once(whole).chain(joined) {
-        // `41-42-43` and `41:42:43`
-        if plain.bytes.iter().any(|byte| b"-:,".contains(byte)) {
-            views.push(plain.filter(|byte| !b"-:,".contains(&byte)));
-        }
-        for escapes in ESCAPES
-            .iter()
-            .filter(|escapes| plain.bytes.iter().any(|byte| escapes.contains(byte)))
-        {
+    add_views(whole, &mut views);
+    if is_wrapped {
+        add_views(joined, &mut views);
+    }
+    views
+}
+
+fn add_views(plain: View, views: &mut Vec<View>) {
+    // `41-42-43` and `41:42:43`
+    if plain.bytes.iter().any(|byte| b"-:,".contains(byte)) {
+        views.push(plain.filter(|byte| !b"-:,".contains(&byte)));
+    }
+    for escapes in ESCAPES {
+        if plain.bytes.iter().any(|byte| escapes.contains(byte)) {
             let once = plain.decode(escapes);
             // JSON inside of JSON, a URL inside of a URL.
             views.push(once.decode(escapes));
             views.push(once);
         }
-        views.push(plain);
     }
-    views
+    views.push(plain);
 }
 
 fn join_lines(lines: &[&str], without_names: bool) -> View {

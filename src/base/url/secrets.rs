@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use crate::base::secret::is_secret_name;
+use crate::base::text::is_alphanumeric_or;
 
 /// Parameters of signed URLs and tokens, in lower case: Microsoft's and Google's shared access, S3's older
 /// signatures and CloudFront, and common names of tokens.
@@ -49,19 +50,19 @@ const PUBLIC_PARAMETERS: &[&str] = &[
 /// Whether a parameter may be a signature or a token: by its name, or by a value that nobody reads.
 fn is_secret_parameter(name: &str, value: &str) -> bool {
     let name = name.to_ascii_lowercase();
-    let is_random = |value: &str| {
-        value.len() >= 24
-            && value
-                .bytes()
-                .all(|byte| byte.is_ascii_alphanumeric() || b"+/=_-%~".contains(&byte))
-            && value.bytes().any(|byte| byte.is_ascii_digit())
-            && value.bytes().any(|byte| byte.is_ascii_alphabetic())
-    };
     name.starts_with("x-amz-")
         || name.starts_with("x-goog-")
         || SECRET_PARAMETERS.contains(&name.as_str())
         || is_secret_name(&name)
         || !PUBLIC_PARAMETERS.contains(&name.as_str()) && is_random(value)
+}
+
+/// Whether nobody reads the value: it is long, and has letters and digits.
+fn is_random(value: &str) -> bool {
+    value.len() >= 24
+        && is_alphanumeric_or(value, "+/=_-%~")
+        && value.bytes().any(|byte| byte.is_ascii_digit())
+        && value.bytes().any(|byte| byte.is_ascii_alphabetic())
 }
 
 /// Whether a query may hold a signature or a token: all that is not evidently none. Some servers divide queries at
@@ -79,17 +80,15 @@ pub(super) fn may_hold_secret(query: &str) -> bool {
 
 /// Short words, numbers, dates and versions: `true`, `100`, `2026-01-31`, `v1.36.4`, `windows-amd64`.
 fn is_plain_word(text: &str) -> bool {
-    let is_plain = |part: &str| {
-        let digits = part.bytes().filter(u8::is_ascii_digit).count();
-        let short = digits == 0 && part.len() <= 16
-            || digits == part.len() && digits <= 12
-            || part.len() <= 5;
-        short && part.bytes().all(|byte| byte.is_ascii_alphanumeric())
-    };
-    text.len() <= 40
-        && text
-            .split(['-', '_', '.', '+', ' ', '/', '{', '}'])
-            .all(is_plain)
+    let mut parts = text.split(['-', '_', '.', '+', ' ', '/', '{', '}']);
+    text.len() <= 40 && parts.all(is_plain_part)
+}
+
+fn is_plain_part(part: &str) -> bool {
+    let digits = part.bytes().filter(u8::is_ascii_digit).count();
+    let is_short =
+        digits == 0 && part.len() <= 16 || digits == part.len() && digits <= 12 || part.len() <= 5;
+    is_short && is_alphanumeric_or(part, "")
 }
 
 /// Characters at which a URL in a text ends.
@@ -112,36 +111,44 @@ fn split_at(text: &str, ends: impl Fn(char) -> bool) -> impl Iterator<Item = (us
 #[must_use]
 pub fn find_secret_parts(text: &str) -> Vec<Range<usize>> {
     let mut parts = Vec::new();
-    for (at, piece) in split_at(text, ends_url).filter(|(_, piece)| piece.contains("://")) {
-        find_users(piece, |user| parts.push(at + user.start..at + user.end));
+    for (at, piece) in split_at(text, ends_url) {
+        if piece.contains("://") {
+            for user in find_users(piece) {
+                parts.push(at + user.start..at + user.end);
+            }
+        }
     }
+
     let mut opened = false;
-    for (at, piece) in split_at(text, |c| ends_url(c) || matches!(c, '&' | '#' | ';')) {
-        let piece_end = piece
-            .trim_end_matches(|c| ends_url(c) || matches!(c, '&' | '#' | ';'))
-            .len();
-        let first = Some(0).filter(|_| opened);
-        let starts = first
-            .into_iter()
-            .chain(piece.match_indices('?').map(|(mark, _)| mark + 1));
-        for start in starts.filter(|start| *start < piece_end) {
-            let value = find_secret_value(&piece[start..piece_end]);
-            parts.extend(value.map(|length| at + start + length..at + piece_end));
+    for (at, piece) in split_at(text, ends_parameter) {
+        let piece_end = piece.trim_end_matches(ends_parameter).len();
+        let mut starts = if opened { vec![0] } else { Vec::new() };
+        starts.extend(piece.match_indices('?').map(|(mark, _)| mark + 1));
+        for start in starts {
+            if start >= piece_end {
+                continue;
+            }
+            if let Some(length) = find_secret_value(&piece[start..piece_end]) {
+                parts.push(at + start + length..at + piece_end);
+            }
         }
         opened = piece.ends_with(['&', ';']);
     }
     parts
 }
 
+fn ends_parameter(c: char) -> bool {
+    ends_url(c) || matches!(c, '&' | '#' | ';')
+}
+
 /// Users of the URLs in a text without blanks.
-fn find_users(text: &str, mut found: impl FnMut(Range<usize>)) {
+fn find_users(text: &str) -> Vec<Range<usize>> {
     let last = text.rfind('@');
+    let mut users = Vec::new();
     for (at, _) in text.match_indices("://") {
         let start = at + 3;
-        let authority = text[start..]
-            .split(['/', '?', '#'])
-            .next()
-            .unwrap_or_default();
+        let after = &text[start..];
+        let authority = &after[..after.find(['/', '?', '#']).unwrap_or(after.len())];
         // A password with `/` in it: what looks like a port is no number.
         let is_cut = authority.rsplit_once(':').is_some_and(|(host, port)| {
             !host.contains('[') && port.bytes().any(|byte| !byte.is_ascii_digit())
@@ -151,18 +158,20 @@ fn find_users(text: &str, mut found: impl FnMut(Range<usize>)) {
         } else {
             authority.rfind('@').map(|user| start + user)
         };
-        if let Some(end) = end.filter(|end| *end > start) {
-            found(start..end);
+        if let Some(end) = end
+            && end > start
+        {
+            users.push(start..end);
         }
     }
+    users
 }
 
 /// Where the value of a secret parameter begins in `name=value`.
 fn find_secret_value(parameter: &str) -> Option<usize> {
-    let is_known = |b: &u8| b.is_ascii_alphanumeric() || b"._-[]".contains(b);
-    let length = parameter.bytes().take_while(is_known).count();
-    let value = parameter[length..]
-        .strip_prefix('=')
-        .filter(|value| !value.is_empty() && length > 0)?;
-    is_secret_parameter(&parameter[..length], value).then_some(length + 1)
+    let length = parameter.find(|c: char| !c.is_ascii_alphanumeric() && !"._-[]".contains(c))?;
+    let (name, rest) = parameter.split_at(length);
+    let value = rest.strip_prefix('=')?;
+    let is_secret = !name.is_empty() && !value.is_empty() && is_secret_parameter(name, value);
+    is_secret.then_some(length + 1)
 }
