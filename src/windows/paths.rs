@@ -105,15 +105,13 @@ fn find_name_fault(name: &str) -> Option<String> {
 }
 
 fn is_reserved(name: &str) -> bool {
-    let stem = name
-        .split('.')
-        .next()
-        .unwrap_or(name)
-        .trim_end()
-        .to_lowercase();
-    let numbered = |device: &str| {
-        stem.strip_prefix(device)
-            .is_some_and(|digit| matches!(digit.as_bytes(), [b'1'..=b'9']))
-    };
-    RESERVED.contains(&stem.as_str()) || numbered("com") || numbered("lpt")
+    let first = name.split('.').next().unwrap_or(name);
+    let stem = first.trim_end().to_lowercase();
+    if RESERVED.contains(&stem.as_str()) {
+        return true;
+    }
+    let number = stem
+        .strip_prefix("com")
+        .or_else(|| stem.strip_prefix("lpt"));
+    matches!(number.map(str::as_bytes), Some([b'1'..=b'9']))
 }

@@ -77,13 +77,14 @@ pub fn parse_sddl(text: &str, object: SecuredObject) -> Result<Access, String> {
     for pair in entries.windows(2) {
         check_order(&pair[0], &pair[1])?;
     }
-    let opens = |entry: &AccessEntry<'_>| {
-        !entry.denies && entry.account.is_ordinary() && entry.mask & CHANGES != 0
-    };
     Ok(Access {
         protected,
-        open_to_users: entries.iter().any(opens),
+        open_to_users: entries.iter().any(opens_to_users),
     })
+}
+
+fn opens_to_users(entry: &AccessEntry<'_>) -> bool {
+    !entry.denies && entry.account.is_ordinary() && entry.mask & CHANGES != 0
 }
 
 /// The accounts and their rights, for people: `SYSTEM full`. Empty if the text cannot be parsed.
@@ -184,17 +185,11 @@ fn parse_entry(entry: &str) -> Result<AccessEntry<'_>, String> {
 fn parse_rights(rights: &str) -> Result<u32, String> {
     let mask = match rights.strip_prefix("0x") {
         Some(digits) => u32::from_str_radix(digits, 16).ok(),
-        None => split_pairs(rights).iter().try_fold(0, |mask, pair| {
-            let (_, bits) = NAMED_RIGHTS
-                .iter()
-                .chain(&BITS)
-                .find(|(name, _)| name == pair)?;
-            Some(mask | bits)
-        }),
+        None => parse_named_rights(rights),
     };
-    let mask = mask
-        .filter(|mask| *mask != 0)
-        .ok_or_else(|| format!("`{rights}` are not rights"))?;
+    let Some(mask) = mask.filter(|mask| *mask != 0) else {
+        return Err(format!("`{rights}` are not rights"));
+    };
     let canonical = format_rights(mask);
     if canonical == rights {
         Ok(mask)
@@ -203,20 +198,35 @@ fn parse_rights(rights: &str) -> Result<u32, String> {
     }
 }
 
+fn parse_named_rights(rights: &str) -> Option<u32> {
+    let mut mask = 0;
+    for pair in split_pairs(rights) {
+        let mut names = NAMED_RIGHTS.iter().chain(&BITS);
+        let (_, bits) = names.find(|(name, _)| *name == pair)?;
+        mask |= bits;
+    }
+    Some(mask)
+}
+
 /// As Windows prints a mask: by one name, else by letters, else in hexadecimal
 /// (`wine-mirror/wine dlls/sechost/security.c`, `print_rights`, behaves alike).
 fn format_rights(mask: u32) -> String {
     if let Some((name, _)) = NAMED_RIGHTS.iter().find(|(_, named)| *named == mask) {
         return (*name).to_owned();
     }
-    let lettered = BITS.iter().fold(0, |all, (_, bit)| all | bit);
-    if mask & !lettered != 0 {
-        return format!("{mask:#x}");
+    let mut letters = String::new();
+    let mut rest = mask;
+    for (name, bit) in BITS {
+        if mask & bit != 0 {
+            letters.push_str(name);
+            rest &= !bit;
+        }
     }
-    BITS.iter()
-        .filter(|(_, bit)| mask & bit != 0)
-        .map(|(letters, _)| *letters)
-        .collect()
+    if rest == 0 {
+        letters
+    } else {
+        format!("{mask:#x}")
+    }
 }
 
 /// `OICI` as `OI`, `CI`.
@@ -238,8 +248,10 @@ fn check_flags(entry: &AccessEntry<'_>, object: SecuredObject) -> Result<(), Str
         ));
     }
     let pairs = split_pairs(flags);
-    let has = |flag: &str| pairs.contains(&flag);
-    let canonical: String = ACE_FLAGS.into_iter().filter(|flag| has(flag)).collect();
+    let canonical: String = ACE_FLAGS
+        .into_iter()
+        .filter(|flag| pairs.contains(flag))
+        .collect();
     if canonical.len() < flags.len() {
         return Err(format!(
             "`{flags}` are not flags of an entry that a resource sets"
@@ -248,7 +260,7 @@ fn check_flags(entry: &AccessEntry<'_>, object: SecuredObject) -> Result<(), Str
     if canonical != flags {
         return Err(format!("Windows prints `{flags}` as `{canonical}`"));
     }
-    if !has("OI") && !has("CI") {
+    if !pairs.contains(&"OI") && !pairs.contains(&"CI") {
         return Err(format!("`{flags}` has no meaning without `OI` or `CI`"));
     }
     Ok(())

@@ -103,30 +103,24 @@ fn is_lasting_sid(text: &str) -> bool {
 }
 
 fn parse_ports(text: &str) -> Option<(u16, u16)> {
-    let number = |text: &str| {
-        if is_digits(text) {
-            text.parse::<u16>().ok()
-        } else {
-            None
-        }
-    };
-    let (first, last) = text.split_once('-').unwrap_or((text, text));
-    let (first, last) = (number(first)?, number(last)?);
+    let (low, high) = text.split_once('-').unwrap_or((text, text));
+    if !is_digits(low) || !is_digits(high) {
+        return None;
+    }
+    let (first, last) = (low.parse().ok()?, high.parse().ok()?);
     (0 < first && first <= last).then_some((first, last))
 }
 
 fn is_account_name(text: &str) -> bool {
-    let is_known = |c: char| !c.is_control() && !"\"/\\[]:;|=,+*?<>@".contains(c);
     (1..=20).contains(&text.encode_utf16().count())
-        && text.chars().all(is_known)
+        && !text.contains(|c: char| c.is_control() || "\"/\\[]:;|=,+*?<>@".contains(c))
         && !text.chars().all(|c| c == '.' || c == ' ')
 }
 
 fn is_service_name(text: &str) -> bool {
-    let is_known = |c: char| !c.is_control() && !r"/\".contains(c);
     (1..=256).contains(&text.encode_utf16().count())
         && text.trim() == text
-        && text.chars().all(is_known)
+        && !text.contains(|c: char| c.is_control() || r"/\".contains(c))
 }
 
 /// Keywords that `New-NetFirewallRule` documents for remote addresses.
@@ -145,21 +139,23 @@ const ADDRESS_KEYWORDS: [&str; 10] = [
 
 fn is_remote_address(text: &str) -> bool {
     let keyword = text.strip_suffix(['4', '6']).unwrap_or(text);
-    if ADDRESS_KEYWORDS.contains(&keyword) {
+    if ADDRESS_KEYWORDS.contains(&keyword) || parse_canonical_address(text).is_some() {
         return true;
     }
-    let address = |text: &str| {
-        text.parse::<IpAddr>()
-            .ok()
-            .filter(|address| address.to_string() == text)
-    };
-    if let Some((first, last)) = text.split_once('-') {
-        return address(first)
-            .zip(address(last))
-            .is_some_and(|(first, last)| first.is_ipv4() == last.is_ipv4() && first < last);
+    if let Some((low, high)) = text.split_once('-') {
+        return match (parse_canonical_address(low), parse_canonical_address(high)) {
+            (Some(first), Some(last)) => first.is_ipv4() == last.is_ipv4() && first < last,
+            _ => false,
+        };
     }
-    let is_network = |network: IpNet| network.trunc() == network && network.to_string() == text;
-    address(text).is_some() || text.parse::<IpNet>().is_ok_and(is_network)
+    text.parse::<IpNet>()
+        .is_ok_and(|network| network.trunc() == network && network.to_string() == text)
+}
+
+/// An address as Windows prints it, so that a comparison of texts is one of addresses.
+fn parse_canonical_address(text: &str) -> Option<IpAddr> {
+    let address = text.parse::<IpAddr>().ok()?;
+    (address.to_string() == text).then_some(address)
 }
 
 fn is_registry_key(text: &str) -> bool {

@@ -179,13 +179,14 @@ impl ResourceType for Archive {
         Some(self.download.to_artifact(&self.cache))
     }
     fn parts(&self) -> Option<Vec<ResourceKind>> {
-        let part = |member: &ArchiveMember| {
-            ResourceKind::Archive(Self {
+        let mut parts = Vec::new();
+        for member in &self.members {
+            parts.push(ResourceKind::Archive(Self {
                 members: vec![member.clone()],
                 ..self.clone()
-            })
-        };
-        Some(self.members.iter().map(part).collect())
+            }));
+        }
+        Some(parts)
     }
 }
 

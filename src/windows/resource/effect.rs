@@ -77,25 +77,28 @@ impl ResourceKind {
     /// Effects of the resource on the machine, in order.
     pub fn effects(&self) -> Vec<Effect<'_>> {
         let properties = self.properties();
-        let download = properties.download().map(|artifact| Effect {
-            kind: Cow::Owned(Self::Artifact(artifact)),
-            creates_parents: true,
-            is_download: true,
-        });
         let creates_parents = properties.creates_parents();
-        let own = |kind| Effect {
-            kind,
-            creates_parents,
-            is_download: false,
+        let mut effects = Vec::new();
+        if let Some(artifact) = properties.download() {
+            effects.push(Effect {
+                kind: Cow::Owned(Self::Artifact(artifact)),
+                creates_parents: true,
+                is_download: true,
+            });
+        }
+
+        let kinds = match properties.parts() {
+            Some(parts) => parts.into_iter().map(Cow::Owned).collect(),
+            None => vec![Cow::Borrowed(self)],
         };
-        let things = match properties.parts() {
-            Some(parts) => parts
-                .into_iter()
-                .map(|part| own(Cow::Owned(part)))
-                .collect(),
-            None => vec![own(Cow::Borrowed(self))],
-        };
-        download.into_iter().chain(things).collect()
+        for kind in kinds {
+            effects.push(Effect {
+                kind,
+                creates_parents,
+                is_download: false,
+            });
+        }
+        effects
     }
 
     /// The type's name in JSON.

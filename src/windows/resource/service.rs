@@ -91,21 +91,15 @@ impl Service {
         };
         let command = if new.program.is_some() { new } else { old };
         let settings = ServiceSettings {
-            display_name: new
-                .display_name
-                .clone()
-                .or_else(|| old.display_name.clone()),
+            display_name: choose(&new.display_name, &old.display_name),
             program: command.program.clone(),
             arguments: command.arguments.clone(),
             start_type: new.start_type.or(old.start_type),
-            depends_on: new.depends_on.clone().or_else(|| old.depends_on.clone()),
+            depends_on: choose(&new.depends_on, &old.depends_on),
             failure_reset_seconds: new.failure_reset_seconds.or(old.failure_reset_seconds),
-            failure_actions: new
-                .failure_actions
-                .clone()
-                .or_else(|| old.failure_actions.clone()),
+            failure_actions: choose(&new.failure_actions, &old.failure_actions),
             failure_flag: new.failure_flag.or(old.failure_flag),
-            environment: new.environment.clone().or_else(|| old.environment.clone()),
+            environment: choose(&new.environment, &old.environment),
             state: new.state.or(old.state),
         };
         Self {
@@ -134,4 +128,9 @@ impl ResourceType for Service {
         let program = self.desired.present().and_then(|it| it.program.as_deref());
         program.into_iter().collect()
     }
+}
+
+/// The new setting; the old one where there is none.
+fn choose<T: Clone>(new: &Option<T>, old: &Option<T>) -> Option<T> {
+    new.as_ref().or(old.as_ref()).cloned()
 }

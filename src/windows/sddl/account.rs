@@ -91,11 +91,13 @@ pub(super) fn parse_account(text: &str) -> Result<(Account<'_>, &str), String> {
 }
 
 fn is_sid(text: &str) -> bool {
-    text.strip_prefix("S-1-").is_some_and(|numbers| {
-        let parts: Vec<&str> = numbers.split('-').collect();
-        parts.len() >= 2
-            && parts
-                .iter()
-                .all(|part| part.parse::<u64>().is_ok_and(|it| it.to_string() == *part))
-    })
+    let Some(numbers) = text.strip_prefix("S-1-") else {
+        return false;
+    };
+    numbers.contains('-') && numbers.split('-').all(is_canonical_number)
+}
+
+fn is_canonical_number(text: &str) -> bool {
+    text.parse::<u64>()
+        .is_ok_and(|number| number.to_string() == text)
 }
