@@ -123,116 +123,10 @@ function Get-NetworkMark {
     $marks
 }
 
-# What the host network service has under a name.
-function Get-HostItem {
-    [CmdletBinding()]
-    param([Parameter(Mandatory)] [string] $Kind, [Parameter(Mandatory)] [string] $Name)
-    foreach ($item in @(Invoke-HostNetwork -Method 'GET' -Path "/$Kind")) {
-        if ("$(Get-Field -InputObject $item -Name 'Name')" -ceq $Name) { return $item }
-    }
-}
-
-function Remove-HostItem {
-    [CmdletBinding()]
-    param([Parameter(Mandatory)] [string] $Kind, [Parameter(Mandatory)] [psobject] $Item)
-    $null = Invoke-HostNetwork -Method 'DELETE' -Path "/$Kind/$($Item.ID)"
-    Write-NodeLine -Text "$Kind $($Item.Name) is gone: it was of another network"
-}
-
-# The bridge that the pods hang on: a network of the host with this node's share of the pod network. One of another
-# share is left from another cluster.
-function Initialize-BridgeNetwork {
-    [CmdletBinding()]
-    param([Parameter(Mandatory)] [string] $Name, [Parameter(Mandatory)] [string] $Network)
-    $subnet = @{ AddressPrefix = $Network; GatewayAddress = (Get-NetworkAddress -Network $Network -Number 1) }
-    $bridge = Get-HostItem -Kind 'networks' -Name $Name
-    if ($null -ne $bridge) {
-        $prefixes = foreach ($item in @(Get-Field -InputObject $bridge -Name 'Subnets')) {
-            Get-Field -InputObject $item -Name 'AddressPrefix'
-        }
-        if (@($prefixes) -notcontains $Network) {
-            Remove-HostItem -Kind 'networks' -Item $bridge
-            $bridge = $null
-        }
-    }
-    if ($null -eq $bridge) {
-        $body = @{ Name = $Name; Type = 'L2Bridge'; Subnets = @($subnet) } | ConvertTo-Json -Depth 4 -Compress
-        $bridge = Invoke-HostNetwork -Method 'POST' -Path '/networks' -Body $body
-        Write-NodeLine -Text "the bridge $Name is made for $Network"
-    }
-    # The card becomes a port of a switch, and its address moves to the switch's own card.
-    while ($true) {
-        $bridge = Invoke-HostNetwork -Method 'GET' -Path "/networks/$($bridge.ID)"
-        $own = Get-Field -InputObject $bridge -Name 'ManagementIP'
-        if ($own -and (Test-NetworkAddress -Address $own)) { return $bridge }
-        $null = Get-TimeLeft -Doing "waiting for the address of this machine on the bridge $Name"
-        Start-Sleep -Milliseconds 500
-    }
-}
-
-# The host's own end of the bridge, at the address that pods have for their gateway.
-function Initialize-BridgeEnd {
-    [CmdletBinding()]
-    param([Parameter(Mandatory)] [psobject] $Bridge, [Parameter(Mandatory)] [string] $Address)
-    $name = "$($Bridge.Name)_ep"
-    $end = Get-HostItem -Kind 'endpoints' -Name $name
-    if ($null -ne $end -and "$(Get-Field -InputObject $end -Name 'IPAddress')" -ne $Address) {
-        Remove-HostItem -Kind 'endpoints' -Item $end
-        $end = $null
-    }
-    if ($null -eq $end) {
-        $body = @{ Name = $name; VirtualNetwork = $Bridge.ID; IPAddress = $Address } | ConvertTo-Json -Compress
-        $end = Invoke-HostNetwork -Method 'POST' -Path '/endpoints' -Body $body
-    }
-    # To attach it once more is an error.
-    if (-not (Test-NetworkAddress -Address $Address)) {
-        $body = @{ CompartmentId = 1; SystemType = 'Host' } | ConvertTo-Json -Compress
-        $null = Invoke-HostNetwork -Method 'POST' -Path "/endpoints/$($end.ID)/attach" -Body $body
-    }
-    while (-not (Test-NetworkAddress -Address $Address)) {
-        $null = Get-TimeLeft -Doing "waiting for $Address on the bridge $($Bridge.Name)"
-        Start-Sleep -Milliseconds 500
-    }
-}
-
-# A pod network whose programs expect a bridge that no agent makes. The configuration says which addresses it has.
-function Initialize-Bridge {
-    [CmdletBinding()]
-    param([Parameter(Mandatory)] [hashtable] $Facts, [Parameter(Mandatory)] [string] $Text)
-    if (-not $Facts.ContainsKey('bridge')) { return }
-    $network = "$(($Text | ConvertFrom-Json).ipam.subnet)"
-    $bridge = Initialize-BridgeNetwork -Name "$($Facts.bridge)" -Network $network
-    $address = Get-NetworkAddress -Network $network -Number 2
-    Initialize-BridgeEnd -Bridge $bridge -Address $address
-    foreach ($end in $bridge.ManagementIP, $address) { Enable-Forwarding -Address $end }
-}
-
 function Get-NetworkPath {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [hashtable] $Facts)
     Join-Path -Path "$($Facts.cniConf)" -ChildPath (Split-Path -Path "$($Facts.network)" -Leaf)
-}
-
-# After a restart: the bridge as it was when this machine joined.
-function Restore-Network {
-    [CmdletBinding()]
-    param([Parameter(Mandatory)] [int] $Seconds)
-    $facts = Get-NodeFact
-    Start-Deadline -Name 'the network' -Seconds $Seconds
-    if (-not $facts.ContainsKey('network')) { return }
-    $path = Get-NetworkPath -Facts $facts
-    if (-not (Test-Path -LiteralPath $path)) { return }
-    # The host network service starts late, and a task is not started again because its program failed.
-    while ($true) {
-        try {
-            Initialize-Bridge -Facts $facts -Text (Read-NodeText -Path $path)
-            return
-        } catch {
-            Write-NodeLine -Text "the bridge is not there yet: $($_.Exception.Message)"
-        }
-        $null = Get-TimeLeft -Doing 'bringing back the bridge'
-        Start-Sleep -Seconds 1
-    }
 }
 
 # A text with its marks filled in; one that the cluster does not tell is an error that names where it stands.
@@ -249,27 +143,6 @@ function Resolve-Mark {
         throw "the cluster does not tell $($left -join ', '): name it as network of the image ($From)"
     }
     $Text
-}
-
-# The network that Docker would make at its start. Windows chooses its addresses.
-function Initialize-NatNetwork {
-    [CmdletBinding()]
-    param()
-    $nat = Get-HostItem -Kind 'networks' -Name 'nat'
-    if ($null -eq $nat) {
-        $body = ConvertTo-Json -InputObject @{ Name = 'nat'; Type = 'NAT' } -Compress
-        $nat = Invoke-HostNetwork -Method 'POST' -Path '/networks' -Body $body
-    }
-    while ($true) {
-        $nat = Invoke-HostNetwork -Method 'GET' -Path "/networks/$($nat.ID)"
-        foreach ($subnet in @(Get-Field -InputObject $nat -Name 'Subnets')) {
-            $prefix = Get-Field -InputObject $subnet -Name 'AddressPrefix'
-            $gateway = Get-Field -InputObject $subnet -Name 'GatewayAddress'
-            if ($prefix -and $gateway) { return @{ network = "$prefix"; gateway = "$gateway" } }
-        }
-        $null = Get-TimeLeft -Doing 'waiting for the addresses of the network nat'
-        Start-Sleep -Milliseconds 500
-    }
 }
 
 # containerd gives the host's network to HostProcess pods alone. Pods of agents that reach the host through wins

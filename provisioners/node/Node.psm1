@@ -13,6 +13,7 @@ $script:Root = $Root
 . "$PSScriptRoot/Reset.ps1"
 . "$PSScriptRoot/Upgrade.ps1"
 . "$PSScriptRoot/Network.ps1"
+. "$PSScriptRoot/Bridge.ps1"
 . "$PSScriptRoot/Proxy.ps1"
 . "$PSScriptRoot/Diagnosis.ps1"
 . "$PSScriptRoot/Payload.ps1"

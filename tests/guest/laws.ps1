@@ -187,4 +187,15 @@ function Test-SealLaw {
     $null = New-World -Source $Source
     $found = "$(Get-ImageState) $(Test-SysprepRunning)"
     Assert-That -Name 'a machine is not sealed by itself' -Holds ($found.EndsWith('False')) -Detail $found
+
+    $world = New-InstalledWorld -Source $Source -Edit {
+        param($content)
+        $sysprep = Select-Named -Content $content -Name 'seal/sysprep'
+        $sysprep.timeoutSeconds = 2
+    }
+    $run = Invoke-Engine -World $world -Phase 'test' -Mode 'test'
+    Assert-Run -Name 'checks before a Sysprep that refuses' -Run $run -Code 0
+    Set-Simulation -Area 'os' -Name 'sealing' -Value 'refused'
+    $run = Invoke-Engine -World $world -Phase 'seal'
+    Assert-Run -Name 'the message has the reason of setuperr.log' -Run $run -Code 1 -Text 'SYSPRP 0x80073cf2'
 }

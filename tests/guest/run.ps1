@@ -83,6 +83,9 @@ function Invoke-Case {
 . "$PSScriptRoot/laws/file-laws.ps1"
 . "$PSScriptRoot/laws/system-laws.ps1"
 . "$PSScriptRoot/laws/image-laws.ps1"
+. "$PSScriptRoot/laws/step-laws.ps1"
+. "$PSScriptRoot/laws/agent-laws.ps1"
+. "$PSScriptRoot/laws/update-laws.ps1"
 
 # The comma keeps the bytes one object.
 function Get-TextByte {
@@ -931,7 +934,8 @@ function Test-OwnPlan {
         'Prepare', 'TimeLimit', 'Refusal', 'Signature', 'Fact', 'RefusedFact', 'LaterFact', 'TaskFact', 'Matrix',
         'ServiceManager', 'PendingService', 'RefusedStart', 'RecoveryAction', 'FileReplacement', 'TarMember',
         'RegistryKind', 'WholeMachine', 'ProcessLife', 'MachineAnswer', 'SysprepEffect', 'UpdateOutcome',
-        'StoreContent',
+        'StoreContent', 'DiskLaw', 'UserPackageLaw', 'PackageBeforeLaw', 'SealAgentLaw', 'SessionLaw',
+        'OwnUpdateLaw', 'TaskLaw', 'PlainListenerLaw', 'UpdateAgentLaw',
         'InstallLife', 'InstallRefusal', 'NodeLife', 'StartNetwork', 'NodeLog', 'NodeNetwork', 'NodeProxy',
         'Upgrade', 'Clone', 'ServiceLaw', 'FirstBootLaw', 'WinrmLaw', 'AgentLaw', 'FileLaw', 'PullLaw',
         'UpdateLaw', 'SealLaw'

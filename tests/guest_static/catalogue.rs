@@ -275,3 +275,37 @@ fn the_table_of_laws_is_that_of_the_data() {
     }
     assert_eq!(table, wanted, "UPDATE_GOLDEN=1 writes the table anew");
 }
+
+/// Each mend has laws of the list, and tests that are there.
+#[test]
+fn every_mend_has_a_law_and_a_test() {
+    let text = std::fs::read_to_string(root().join(TABLE)).expect(TABLE);
+    let (_, rest) = text.split_once("<!-- mends -->\n").expect("a mark");
+    let (table, _) = rest.split_once("<!-- end of mends -->\n").expect("a mark");
+    let laws: BTreeSet<String> = read_laws().into_iter().map(|law| law.id).collect();
+    let simulation = read_shown().simulation;
+    let files = concat!(include_str!("laws.rs"), include_str!("catalogue.rs"));
+    let quoted = Regex::new("`([^`]+)`").unwrap();
+
+    let mut numbers = Vec::new();
+    for row in table.lines().skip(2) {
+        let cells: Vec<&str> = row.trim_matches('|').split('|').map(str::trim).collect();
+        numbers.push(cells[0].to_owned());
+        let named = |cell: &str| -> Vec<String> {
+            let found = quoted.captures_iter(cell);
+            found.map(|it| it[1].to_owned()).collect()
+        };
+        for law in named(cells[1]) {
+            assert!(laws.contains(&law), "{row}: {law}");
+        }
+        let tests = named(cells[2]);
+        assert!(!tests.is_empty() && cells[3].len() > 20, "{row}");
+        for test in tests {
+            let is_there = simulation.contains(&format!("function {test} {{"))
+                || files.contains(&format!("fn {test}()"));
+            assert!(is_there, "{row}: {test}");
+        }
+    }
+    let wanted: Vec<String> = (1..=12).map(|number| number.to_string()).collect();
+    assert_eq!(numbers, wanted);
+}

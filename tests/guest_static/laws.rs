@@ -91,12 +91,55 @@ fn scripts_avoid_what_windows_does_otherwise() {
 
 /// Each script that has grown beyond this is split by subject.
 #[test]
-fn files_of_abilities_are_short() {
-    for folder in ["provisioners/engine/windows", "tests/guest/simulated"] {
+fn scripts_are_short() {
+    for folder in [
+        "provisioners",
+        "packer/shared",
+        "tests/guest/simulated",
+        "tests/guest/laws",
+        "tests/guest/real",
+    ] {
         assert!(Path::new(&root().join(folder)).is_dir());
         for script in scripts_below(folder) {
             let lines = script.text.lines().count();
             assert!(lines <= 250, "{}: {lines} lines", script.name);
         }
     }
+}
+
+/// `EC2Launch.exe` returns before its work has ended unless it is told to wait
+/// (hashicorp/packer-plugin-amazon@5028903 docs/builders/ebs.mdx).
+#[test]
+fn agents_that_can_wait_are_told_to() {
+    let text = read("packer/targets/aws/target.json");
+    let target: serde_json::Value = serde_json::from_str(&text).expect("a target");
+    let agents = &target["kind"]["image"]["seal"]["agent"]["agents"];
+    let commands = agents[0]["commands"].as_array().expect("commands");
+    let verbs: Vec<&str> = commands
+        .iter()
+        .filter_map(|command| command["arguments"][0].as_str())
+        .collect();
+    assert_eq!(verbs, ["reset", "sysprep"]);
+    for command in commands {
+        let program = command["program"].as_str().expect("a program");
+        assert!(program.ends_with(r"\EC2Launch.exe"), "{program}");
+        assert_eq!(command["arguments"][1], "--block", "{command}");
+    }
+}
+
+/// Azure places the page file on its own disk, and set-up may choose the power plan again: neither keeps a clone
+/// from its join.
+#[test]
+fn what_windows_changes_on_a_clone_is_no_drift() {
+    let find = |file: &str, name: &str| -> serde_json::Value {
+        let step: serde_json::Value = serde_json::from_str(&read(file)).expect("a step");
+        let resources = step["resources"].as_array().expect("resources");
+        let found = resources.iter().find(|it| it["name"] == name);
+        found.unwrap_or_else(|| panic!("no {name}")).clone()
+    };
+    let baseline = "provisioners/steps/020-os-baseline.json";
+    assert_eq!(find(baseline, "page-file")["scope"], "image");
+    let again = find("provisioners/steps/950-firstboot.json", "power-plan");
+    let before = find(baseline, "power-plan");
+    assert_eq!(again["properties"]["plan"], before["properties"]["plan"]);
 }

@@ -85,11 +85,12 @@ const FORBIDDEN: [&str; 6] = [
 ];
 
 /// Our own scripts, which may be run or loaded by their path, and a caller's block.
-const LOADED: [&str; 29] = [
+const LOADED: [&str; 31] = [
     r#""$PSScriptRoot/Start.ps1""#,
     r#""$PSScriptRoot/Tools.ps1""#,
     r#""$PSScriptRoot/Test-Node.ps1""#,
     r#""$PSScriptRoot/engine/Tools.ps1""#,
+    r#""$PSScriptRoot/engine/Installation.ps1""#,
     r#""$PSScriptRoot/../engine/Tools.ps1""#,
     r#""$PSScriptRoot/../engine/Invoke-Plan.ps1""#,
     r#""$Destination/engine/Invoke-Plan.ps1""#,
@@ -107,6 +108,7 @@ const LOADED: [&str; 29] = [
     r#""$PSScriptRoot/Reason.ps1""#,
     r#""$PSScriptRoot/engine/Reason.ps1""#,
     r#""$PSScriptRoot/Network.ps1""#,
+    r#""$PSScriptRoot/Bridge.ps1""#,
     r#""$PSScriptRoot/Proxy.ps1""#,
     r#""$PSScriptRoot/Diagnosis.ps1""#,
     r#""$PSScriptRoot/Payload.ps1""#,

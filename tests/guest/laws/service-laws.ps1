@@ -92,6 +92,10 @@ function Test-RefusedStart {
         if (-not $said.Contains("$($wanted[$name])")) { "${name}: $said" }
     })
     Assert-That -Name 'a start that is refused has its code' -Holds ($odd.Count -eq 0) -Detail ($odd -join ', ')
+    New-LawService -Name 'needing' -Change @{ dependsOn = @('late') }
+    $said = Get-Refusal -Block { Request-ServiceState -Name 'needing' -State 'running' }
+    $holds = $said.Contains('1068')
+    Assert-That -Name 'a service whose dependency does not start is refused: 1068' -Holds $holds -Detail $said
 }
 
 # What recovery actions are left with, and which of them comes.

@@ -22,6 +22,9 @@ function Test-WholeMachine {
     Set-Simulation -Area 'os' -Name 'guest' -Value 'yes'
     $holds = -not (Test-Administrator)
     Assert-That -Name 'a user is told that an administrator is needed' -Holds $holds
+    Set-Simulation -Area 'features' -Name 'Unheard-Of' -Value 'unknown'
+    $said = Get-Refusal -Block { Test-Feature -Name 'Unheard-Of' }
+    Assert-That -Name 'a feature that this Windows does not know is an error' -Holds ($said -ne '') -Detail $said
     $found = Get-DynamicPort -Protocol 'TCP'
     $told = "$($found.start) $($found.count)"
     $holds = $told -eq '49152 16384'

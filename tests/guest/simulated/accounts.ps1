@@ -23,6 +23,18 @@ function Set-UserState {
     Set-Simulation -Area 'users' -Name $Name -Value $value
 }
 
+# Whether an account may administer this machine over NTLM. One that is not the built-in administrator gets a token
+# without rights there, unless LocalAccountTokenFilterPolicy is 1.
+function Test-SessionRight {
+    [CmdletBinding()]
+    param([string] $Name)
+    if ((Get-UserState -Name $Name) -ne 'present') { return $false }
+    if (Test-BuiltInAdministrator -Name $Name) { return $true }
+    $key = 'HKLM:\SOFTWARE\Microsoft\Windows\CurrentVersion\Policies\System'
+    $policy = Get-RegistryValue -Key $key -Name 'LocalAccountTokenFilterPolicy'
+    $null -ne $policy -and $policy.data -eq 1
+}
+
 function Test-SystemAccount {
     [CmdletBinding()]
     param()

@@ -3,7 +3,9 @@
 function Test-Feature {
     [CmdletBinding()]
     param([string] $Name)
-    (Get-Simulation -Area 'features' -Name $Name) -eq 'installed'
+    $state = Get-Simulation -Area 'features' -Name $Name
+    if ($state -eq 'unknown') { throw "this Windows has no feature $Name" }
+    $state -eq 'installed'
 }
 
 function Set-Feature {

@@ -21,13 +21,13 @@ function Invoke-Program {
     [CmdletBinding()]
     param([string] $Program, [string[]] $Arguments = @())
     $isImage = $Arguments -contains 'pull' -or $Arguments -contains 'images'
+    if ($Program -like '*\schtasks.exe') { return Invoke-TaskProgram -Arguments $Arguments }
     if ($Program -like '*\docker.exe') { return Invoke-DockerProgram -Arguments $Arguments }
     if ($isImage) { return Invoke-ContainerdProgram -Arguments $Arguments }
     $known = Get-Simulation -Area 'programs' -Name (@($Program) + $Arguments -join ' ')
     if ($null -eq $known) { return @{ exitCode = 1; output = 'not known to the simulation' } }
     if ($known['imageState']) {
-        Set-Simulation -Area 'os' -Name 'imageState' -Value $known['imageState']
-        Clear-Simulation -Area 'keys'
+        Start-Sealing -Program $Program -Arguments $Arguments -ImageState $known['imageState']
     }
     if ($known['flags']) { Write-TextFile -Path 'C:\var\lib\kubelet\kubeadm-flags.env' -Content $known['flags'] }
     if ($known['creates']) { Write-TextFile -Path $known['creates'] -Content 'created' }

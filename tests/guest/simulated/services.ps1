@@ -136,8 +136,8 @@ function Get-ServiceDependent {
     }
 }
 
-# A service is started after those that it depends on. Those that depend on it are stopped first, and waited for 30
-# s each, which one that stays pending outlasts.
+# A service is started after those that it depends on, and not without them: 1068. Those that depend on it are
+# stopped first, and waited for 30 s each, which one that stays pending outlasts.
 function Request-Neighbour {
     [CmdletBinding()]
     param([string] $Name, [string] $State)
@@ -147,9 +147,20 @@ function Request-Neighbour {
     foreach ($other in @($all.Keys)) {
         $needed = $State -eq 'running' -and $own -contains $other
         $needing = $State -eq 'stopped' -and @($all[$other]['dependsOn']) -contains $Name
-        if ($needed -or $needing) { Request-ServiceState -Name $other -State $State }
+        if ($needed) { Start-Dependency -Name $other }
+        if ($needing) { Request-ServiceState -Name $other -State $State }
         $after = Get-ServiceConfig -Name $other
         if ($needing -and $after.state -ne 'stopped') { throw 'Time out has expired' }
+    }
+}
+
+function Start-Dependency {
+    [CmdletBinding()]
+    param([string] $Name)
+    try {
+        Request-ServiceState -Name $Name -State 'running'
+    } catch {
+        throw "the dependency service or group failed to start (1068): $($_.Exception.Message)"
     }
 }
 

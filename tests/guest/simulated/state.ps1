@@ -54,7 +54,12 @@ function Confirm-Simulation {
 function Step-Simulation {
     [CmdletBinding()]
     param([string] $Moment)
-    if ($Moment -eq 'minute') { Resume-Simulation }
+    if ($Moment -eq 'startup') { Complete-InstanceSetup }
+    if ($Moment -eq 'minute') {
+        Complete-AgentWork
+        Resume-Simulation
+    }
+    if ($Moment -eq 'day') { Install-OwnUpdate }
     $trigger = @{ startup = 'startup'; minute = 'minutely'; day = 'daily' }[$Moment]
     $state = [IO.File]::ReadAllText("$env:IMAGEGEN_SIMULATION/state.json") | ConvertFrom-Json -AsHashtable
     if (-not $state.ContainsKey('tasks')) { return }

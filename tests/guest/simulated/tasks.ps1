@@ -6,6 +6,33 @@ function Invoke-AsSystem {
     (Invoke-Program -Program $Program -Arguments @($ArgumentLine)).exitCode
 }
 
+# schtasks /create /xml, which hands the text over as UTF-16 and refuses another declared encoding.
+function Invoke-TaskProgram {
+    [CmdletBinding()]
+    param([string[]] $Arguments)
+    $file = $Arguments[1 + [array]::IndexOf($Arguments, '/xml')]
+    $text = [IO.File]::ReadAllText((Resolve-NativePath -Path $file))
+    if ($text -match '^<\?xml[^>]* encoding="(?!utf-16)') {
+        return @{ exitCode = 1; output = '(1,40)::ERROR: unable to switch the encoding' }
+    }
+    $name = $Arguments[1 + [array]::IndexOf($Arguments, '/tn')]
+    $action = ([xml]$text).Task.Actions.Exec
+    $task = @{ program = "$($action.Command)"; argumentLine = "$($action.Arguments)"; trigger = 'none' }
+    $task.enabled = $true
+    Set-Simulation -Area 'tasks' -Name $name -Value $task
+    @{ exitCode = 0; output = 'SUCCESS' }
+}
+
+# Hour of the day at which a daily task starts where the zone is some hours east of UTC. A boundary that ends with
+# Z is a moment of UTC.
+function Get-StartHour {
+    [CmdletBinding()]
+    param([string] $Boundary, [int] $Zone)
+    $hour = [int]$Boundary.Substring(11, 2)
+    if ($Boundary.EndsWith('Z')) { $hour += $Zone }
+    ($hour + 24) % 24
+}
+
 function Get-Task {
     [CmdletBinding()]
     param([string] $Name)

@@ -6,8 +6,19 @@ function Test-Hotfix {
     $null -ne (Get-Simulation -Area 'hotfixes' -Name $Kb)
 }
 
+# Windows' own updates of a day, unless they are off. They wait for a restart, and other installations for them.
+function Install-OwnUpdate {
+    [CmdletBinding()]
+    param()
+    $key = 'HKLM:\SOFTWARE\Policies\Microsoft\Windows\WindowsUpdate\AU'
+    $off = Get-RegistryValue -Key $key -Name 'NoAutoUpdate'
+    if ($null -ne $off -and $off.data -eq 1) { return }
+    Set-Simulation -Area 'os' -Name 'pendingRestart' -Value 'yes'
+}
+
 # The update's name is the last word of the package's. `hotfixOutcome` is what comes of every package instead, of
-# which the list of updates names none. Another installation is in progress for as many tries as `busy` says.
+# which the list of updates names none. Another installation is in progress for as many tries as `busy` says, and
+# while a restart is due.
 function Install-Hotfix {
     [CmdletBinding()]
     param([string] $Package)
@@ -17,6 +28,7 @@ function Install-Hotfix {
         Set-Simulation -Area 'os' -Name 'busy' -Value ($busy - 1)
         return 'busy'
     }
+    if ($null -ne (Get-Simulation -Area 'os' -Name 'pendingRestart')) { return 'busy' }
     $outcome = Get-Simulation -Area 'os' -Name 'hotfixOutcome'
     if ($null -ne $outcome) { return $outcome }
     $name = [IO.Path]::GetFileNameWithoutExtension($Package.Replace('\', '/')).Split('-')[-1]

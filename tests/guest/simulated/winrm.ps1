@@ -7,12 +7,13 @@ function Test-WinrmListener {
 }
 
 # A listener is the thumbprint of its certificate, which is in the area machineCertificates; its private key is in
-# the area keys, until Sysprep takes it.
+# the area keys, until Sysprep takes it. A listener of HTTP has neither.
 function New-WinrmListener {
     [CmdletBinding()]
     param([string] $Transport)
     Confirm-Simulation -Ability 'New-WinrmListener'
     if (Test-WinrmListener -Transport $Transport) { throw "there is a listener for $Transport already" }
+    if ($Transport -eq 'HTTP') { return Set-Simulation -Area 'listeners' -Name $Transport -Value '' }
     Set-Simulation -Area 'listeners' -Name $Transport -Value 'A1B2'
     Set-Simulation -Area 'machineCertificates' -Name 'A1B2' -Value 'self-signed'
     Set-Simulation -Area 'keys' -Name 'A1B2' -Value 'private'

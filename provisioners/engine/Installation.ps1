@@ -1,0 +1,102 @@
+# The states of an installation on a machine that is there already, and the restarts between them. Loaded by
+# Install.ps1, which sets $script:Log, the file of every line, and $script:Task, the task after a restart.
+
+# Text for whoever watches, also in a remote session, which does not carry what is written to the console
+# (https://github.com/PowerShell/PowerShell/issues/20054).
+function Write-Told {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [AllowEmptyString()] [string] $Text)
+    Write-Information -MessageData $Text -InformationAction Continue
+}
+
+# How far it has come with this plan; from the beginning where that is another one.
+function Read-Progress {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [string] $Path, [Parameter(Mandatory)] [string] $PlanDigest)
+    $start = [ordered]@{
+        schema = 'imagegen.dev/install/v1'
+        plan = $PlanDigest
+        state = 'prepare'
+        restarts = 0
+        exitCode = 0
+        error = ''
+    }
+    if (-not [IO.File]::Exists($Path)) { return $start }
+    $known = [IO.File]::ReadAllText($Path) | ConvertFrom-Json
+    if ($known.schema -cne $start.schema -or $known.plan -cne $PlanDigest) { return $start }
+    foreach ($name in 'state', 'restarts') { $start[$name] = $known.$name }
+    $start
+}
+
+# A phase of the plan; its outcome as the engine tells it. Every line goes to the log as well.
+function Invoke-Part {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [string] $Phase, [Parameter(Mandatory)] [string] $Mode,
+        [Parameter(Mandatory)] [string] $Destination, [Parameter(Mandatory)] [string] $Platform)
+    $arguments = @{ Phase = $Phase; Mode = $Mode; Platform = $Platform }
+    $last = ''
+    & "$Destination/engine/Invoke-Plan.ps1" @arguments 6>&1 | ForEach-Object {
+        $last = "$_"
+        [IO.File]::AppendAllText($script:Log, "$last`r`n")
+        Write-Told -Text $last
+    }
+    $outcome = @{ code = $LASTEXITCODE; restart = $false; error = "phase $Phase ended with $LASTEXITCODE" }
+    if ($last.StartsWith('{')) {
+        $told = $last | ConvertFrom-Json
+        $outcome.restart = $told.restart
+        if ($told.error) { $outcome.error = $told.error }
+    }
+    $outcome
+}
+
+# The parts of a state, in their order, and the state after it.
+$script:States = @{
+    prepare = @{ parts = @('bootstrap', 'prepare'); next = 'install' }
+    install = @{ parts = @('install'); next = 'finish' }
+    finish = @{ parts = @('test', 'seal'); next = 'done' }
+}
+
+# Runs states until nothing is left, something fails or a restart is due. A state that asked for a restart is run
+# again after it, until it asks no more: features and updates may come in several turns.
+function Invoke-Install {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] $Progress, [Parameter(Mandatory)] [string] $Destination,
+        [Parameter(Mandatory)] [string] $Platform)
+    while ($Progress.state -ne 'done') {
+        $state = $script:States[$Progress.state]
+        $restart = $false
+        foreach ($part in $state.parts) {
+            $mode = 'apply'
+            if ($part -eq 'test') { $mode = 'test' }
+            $outcome = Invoke-Part -Phase $part -Mode $mode -Destination $Destination -Platform $Platform
+            if ($outcome.code -ne 0) {
+                $Progress.exitCode = $outcome.code
+                $Progress.error = $outcome.error
+                return
+            }
+            $restart = $restart -or $outcome.restart
+        }
+        if ($restart) {
+            $Progress.restarts++
+            $Progress.exitCode = 3010
+            if ($Progress.restarts -gt 10) {
+                $Progress.exitCode = 1
+                $Progress.error = "state $($Progress.state) wants one restart after the other"
+            }
+            return
+        }
+        $Progress.state = $state.next
+    }
+}
+
+# After a restart Windows goes on by this task.
+function Register-Continuation {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [string] $Destination)
+    $line = "-NoProfile -NonInteractive -ExecutionPolicy $(Get-ChildPolicy) -File `"$Destination\Install.ps1`""
+    # Its own work has taken space since the check.
+    $line += " -MinimumFreeGB 1 -Destination `"$Destination`""
+    $start = @{ Program = (Get-PowerShellPath); ArgumentLine = $line; Trigger = 'startup'; Enabled = $true }
+    Set-Task -Name $script:Task @start
+    if ($null -eq (Get-Task -Name $script:Task)) { throw "the task $($script:Task) was not registered" }
+}
