@@ -36,6 +36,14 @@ const CASES: &[Case] = &[
         complete_setup,
     ),
     ("differs: IF takes /id for its option /i", read_option_of_if),
+    (
+        "differs: percent signs of a value are expanded again",
+        expand_twice,
+    ),
+    (
+        "the launcher hands on the arguments of the file",
+        launch_with_file,
+    ),
     ("a number of 32 bits has all of them", keep_number),
     ("an empty list is a value of its own", keep_empty_list),
     ("a text with variables stays unexpanded", keep_variables),
@@ -220,6 +228,78 @@ fn complete_setup(machine: &Machine) {
 fn read_option_of_if(machine: &Machine) {
     let ran = machine.run_script("@echo off\nif not 1==0 C:\\native.exe words /id & exit /b 1\n");
     assert!(ran.text.contains("Syntax error"), "{}", ran.text);
+}
+
+/// Windows expands a line once: there the value keeps its percent signs.
+fn expand_twice(machine: &Machine) {
+    machine.write(r"C:\value.txt", "NAME=50%\r\n");
+    let script = "@echo off\nfor /f \"usebackq tokens=1* delims==\" %%a in (\"C:\\value.txt\") do set \"more=%%b\"\n\
+                  C:\\native.exe words \"%more%\" \"x%\"\n";
+    let ran = machine.run_script(script);
+    assert!(!ran.text.contains("50%"), "{}", ran.text);
+}
+
+/// The template for a service whose program writes its words to a file.
+fn format_launcher() -> String {
+    let template = guest_script("templates/start-service.cmd");
+    let loops = Regex::new(r"(?s)\{%-? (for|if) .*?\{%-? end(for|if) %\}").unwrap();
+    let removed = "\nif %minor% GTR 1 set \"gone=%gone%--old --older \"";
+    let text = loops.replace(&template, removed);
+    let text = loops.replace_all(&text, "").into_owned();
+    [
+        ("{{ item.name }}.exe --version", "native.exe words a.5"),
+        ("{{ item.name }}", "service"),
+        ("{{ item.file }}", r"C:\launch\flags.env"),
+        ("{{ item.ready }}", r"C:\launch\ready"),
+        ("{{ item.variable }}", "SERVICE_ARGS"),
+        ("{{ paths.kubernetes }}", r"C:"),
+        ("{{ paths.log }}", r"C:\launch"),
+    ]
+    .iter()
+    .fold(text, |text, (tag, value)| text.replace(tag, value))
+}
+
+/// Values are words of the program as the file has them, old flags are left out, and without `ready` nothing runs.
+fn launch_with_file(machine: &Machine) {
+    let text = format_launcher();
+    assert!(!text.contains("{{") && !text.contains("{%"), "{text}");
+    std::fs::create_dir_all(machine.path(r"C:\launch\service")).unwrap();
+    machine.write(r"C:\start.cmd", text);
+    let start = |machine: &Machine| {
+        let words = [
+            "/d",
+            "/c",
+            r"C:\start.cmd",
+            r"C:\native.exe",
+            "words",
+            "--own=1",
+            "--old=2",
+        ];
+        machine.run("cmd", &words)
+    };
+    let ran = start(machine);
+    assert_eq!((ran.code, ran.text.as_str()), (0, ""));
+
+    machine.write(r"C:\launch\ready", "");
+    for (file, words) in [
+        ("SERVICE_ARGS=\"\"\n", "--own=1"),
+        (
+            "SERVICE_ARGS=\"--a=b --older=1 --c=\"\r\n",
+            "--own=1 --a=b --c=",
+        ),
+        (
+            "SERVICE_ARGS=\"--a=1&2|3<4>5^6(7) --b=C:\\\\x\\\\y --c=k=v:NoSchedule,l=\"\n",
+            r"--own=1 --a=1&2|3<4>5^6(7) --b=C:\x\y --c=k=v:NoSchedule,l=",
+        ),
+        ("OTHER=\"--a\"\n", "--own=1"),
+    ] {
+        machine.write(r"C:\launch\flags.env", file);
+        let ran = start(machine);
+        let given = ran.text.trim_end().replace('\u{1}', " ");
+        assert_eq!((ran.code, given.as_str()), (0, words), "{file}");
+    }
+    let log = machine.read(r"C:\launch\service\start.log");
+    assert!(log.contains("left out \"--old\""), "{log}");
 }
 
 const KEY: &str = r"Software\imagegen-wine";

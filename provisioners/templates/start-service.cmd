@@ -37,9 +37,10 @@ for /f "tokens=1*" %%a in ("%rest%") do (
     set "rest=%%b"
 )
 for /f "delims==" %%a in ("%word%") do set "flag=%%a"
-call set "without=%%gone: %flag% =%%"
-if "%without%"=="%gone%" set "arguments=%arguments% %word%"
-if not "%without%"=="%gone%" echo %date% %time% left out "%flag%">>"%log%"
+set "keep=1"
+for %%g in (%gone%) do if "%%g"=="%flag%" set "keep="
+if defined keep set "arguments=%arguments% %word%"
+if not defined keep echo %date% %time% left out "%flag%">>"%log%"
 goto next
 
 rem The pause image is the image's own: the cluster names that of Linux.
@@ -52,13 +53,16 @@ goto next
 
 :start
 setlocal EnableDelayedExpansion
-echo %date% %time% start !program!!arguments!>>"%log%"
-"!program!"!arguments!{% if item.logsItself and not "nssm" in components %} >"%said%" 2>&1{% endif %}
-set "code=!errorlevel!"
-echo %date% %time% end !code!>>"%log%"
-if "!code!"=="0" exit 0
-{%- if item.logsItself and not "nssm" in components %}
-type "%said%" >>"%log%"
+rem One block, which cmd.exe reads as a whole: a file that an upgrade replaces meanwhile is not read on from the middle.
+(
+    echo !date! !time! start !program!!arguments!>>"%log%"
+    "!program!" !arguments!{% if item.logsItself and ("template-tools" in components or not "nssm" in components) %} >"%said%" 2>&1{% endif %}
+    set "code=!errorlevel!"
+    echo !date! !time! end !code!>>"%log%"
+    if "!code!"=="0" exit 0
+{%- if item.logsItself and ("template-tools" in components or not "nssm" in components) %}
+    type "%said%" >>"%log%"
 {%- endif %}
-eventcreate.exe /t error /id 1 /l application /so imagegen /d "%name% ended with !code!: see {{ paths.log }}\{{ item.name }}"
-exit !code!
+    eventcreate.exe /t error /id 1 /l application /so imagegen /d "%name% ended with !code!: see {{ paths.log }}\{{ item.name }}"
+    exit !code!
+)
