@@ -4,6 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use serde_json::{Value, json};
+
 use super::daemons::Daemons;
 
 /// Version of the control plane: 1.36.0 takes nodes of every version that is tried here.
@@ -37,50 +39,17 @@ impl Cluster {
     }
 
     fn configure(&self) {
-        let api = match self.version.as_str() {
-            "1.20.0" => "v1beta2",
-            "1.28.0" => "v1beta3",
-            _ => "v1beta4",
-        };
         let pki = format!("certificatesDir: {}\n", self.folder.join("pki").display());
-        // kubeadm takes no loopback address as its own; the node sees the host's disk, so nothing is evicted.
-        let config = |pki: &str| {
-            format!(
-                "apiVersion: kubeadm.k8s.io/{api}
-kind: InitConfiguration
-bootstrapTokens: [{{token: {token}, ttl: 24h0m0s}}]
-localAPIEndpoint: {{advertiseAddress: 192.0.2.10, bindPort: 6443}}
-nodeRegistration: {{name: cp, criSocket: 'unix:///run/none.sock'}}
----
-apiVersion: kubeadm.k8s.io/{api}
-kind: ClusterConfiguration
-kubernetesVersion: v{version}
-{pki}controlPlaneEndpoint: 127.0.0.1:6443
-networking: {{podSubnet: 10.244.0.0/16, serviceSubnet: 10.96.0.0/12}}
-apiServer: {{certSANs: [127.0.0.1, localhost]}}
----
-apiVersion: kubelet.config.k8s.io/v1beta1
-kind: KubeletConfiguration
-evictionHard: {{memory.available: '0%', nodefs.available: '0%', imagefs.available: '0%'}}
-imageGCHighThresholdPercent: 100
-",
-                token = super::TOKEN,
-                version = self.version,
-            )
-        };
-        fs::write(self.folder.join("kubeadm.yaml"), config(&pki)).unwrap();
+        let own = format_configuration("v1beta4", CONTROL, &pki);
+        fs::write(self.folder.join("kubeadm.yaml"), own).unwrap();
         // What is uploaded must not tell nodes the host's folder.
-        fs::write(self.folder.join("upload.yaml"), config("")).unwrap();
+        let uploaded = format_configuration("v1beta4", CONTROL, "");
+        fs::write(self.folder.join("upload.yaml"), uploaded).unwrap();
     }
 
     fn credentials(&self) {
         self.kubeadm(&["certs", "all", "--config", "kubeadm.yaml"]);
-        let mut names = vec!["admin", "controller-manager"];
-        // Since 1.29.
-        if !["1.20.0", "1.28.0"].contains(&self.version.as_str()) {
-            names.push("super-admin");
-        }
-        for name in names {
+        for name in ["admin", "controller-manager", "super-admin"] {
             self.kubeadm(&[
                 "kubeconfig",
                 name,
@@ -172,15 +141,13 @@ imageGCHighThresholdPercent: 100
 
     fn upload(&self) {
         let admin = self.admin();
-        if admin.ends_with("super-admin.conf") {
-            self.kubectl(&[
-                "create",
-                "clusterrolebinding",
-                "kubeadm:cluster-admins",
-                "--clusterrole=cluster-admin",
-                "--group=kubeadm:cluster-admins",
-            ]);
-        }
+        self.kubectl(&[
+            "create",
+            "clusterrolebinding",
+            "kubeadm:cluster-admins",
+            "--clusterrole=cluster-admin",
+            "--group=kubeadm:cluster-admins",
+        ]);
         // kubeadm annotates the control plane's Node while it uploads the kubelet's configuration.
         let node = self.folder.join("node.json");
         fs::write(&node, r#"{"apiVersion":"v1","kind":"Node","metadata":{"name":"cp","labels":{"kubernetes.io/hostname":"cp"}}}"#).unwrap();
@@ -200,6 +167,9 @@ imageGCHighThresholdPercent: 100
             "--kubeconfig",
             admin.to_str().unwrap(),
         ]);
+        if self.version != CONTROL {
+            self.upload_for_older();
+        }
         self.kubectl(&["delete", "node", "cp", "--wait=false"]);
         self.kubectl(&[
             "-n",
@@ -209,6 +179,66 @@ imageGCHighThresholdPercent: 100
             "cm/cluster-info",
             "--for=jsonpath={.data.jws-kubeconfig-abcdef}",
         ]);
+    }
+
+    /// The cluster's configuration as a kubeadm of the node's version would have written it: in the form that it
+    /// reads, and up to 1.23 the kubelet's under a name with the version.
+    fn upload_for_older(&self) {
+        let minor: u32 = self.version.split('.').nth(1).unwrap().parse().unwrap();
+        let api = match minor {
+            ..22 => "v1beta2",
+            22..31 => "v1beta3",
+            31.. => "v1beta4",
+        };
+        let all = format_configuration(api, &self.version, "");
+        let cluster = all.split("---\n").nth(1).unwrap();
+        let mut objects = vec![json!({
+            "apiVersion": "v1", "kind": "ConfigMap",
+            "metadata": {"name": "kubeadm-config", "namespace": "kube-system"},
+            "data": {"ClusterConfiguration": cluster},
+        })];
+        if minor < 24 {
+            objects.extend(self.name_kubelet_config(&format!("kubelet-config-1.{minor}")));
+        }
+        let file = self.folder.join("older.json");
+        let list = json!({"apiVersion": "v1", "kind": "List", "items": objects});
+        fs::write(&file, list.to_string()).unwrap();
+        let force = ["apply", "--server-side", "--force-conflicts", "-f"];
+        self.kubectl(&[&force[..], &[file.to_str().unwrap()]].concat());
+    }
+
+    /// The kubelet's configuration under another name, and the right of nodes and tokens to read it.
+    fn name_kubelet_config(&self, name: &str) -> [Value; 3] {
+        let asked = [
+            "-n",
+            "kube-system",
+            "get",
+            "cm",
+            "kubelet-config",
+            "-o",
+            "json",
+        ];
+        let map: Value = serde_json::from_str(&self.kubectl(&asked)).unwrap();
+        let metadata = json!({"name": name, "namespace": "kube-system"});
+        let group = |name: &str| json!({"kind": "Group", "name": name, "apiGroup": "rbac.authorization.k8s.io"});
+        let readers = [
+            group("system:nodes"),
+            group("system:bootstrappers:kubeadm:default-node-token"),
+        ];
+        [
+            json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": map["data"]}),
+            json!({
+                "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role", "metadata": metadata,
+                "rules": [{
+                    "apiGroups": [""], "resources": ["configmaps"], "resourceNames": [name], "verbs": ["get"],
+                }],
+            }),
+            json!({
+                "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "RoleBinding", "metadata": metadata,
+                "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": name},
+                "subjects": readers,
+            }),
+        ]
     }
 
     /// Other text in the kubelet's configuration that the cluster gives to nodes.
@@ -229,16 +259,11 @@ imageGCHighThresholdPercent: 100
     }
 
     pub fn admin(&self) -> PathBuf {
-        let most = self.folder.join("kc/super-admin.conf");
-        if most.exists() {
-            most
-        } else {
-            self.folder.join("kc/admin.conf")
-        }
+        self.folder.join("kc/super-admin.conf")
     }
 
     fn kubeadm(&self, arguments: &[&str]) {
-        let output = Command::new(self.programs.join(&self.version).join("linux/kubeadm"))
+        let output = Command::new(self.programs.join(CONTROL).join("linux/kubeadm"))
             .args(["init", "phase"])
             .args(arguments)
             .current_dir(&self.folder)
@@ -270,4 +295,30 @@ imageGCHighThresholdPercent: 100
             .output()
             .unwrap()
     }
+}
+
+/// What kubeadm and nodes read of a cluster. kubeadm takes no loopback address as its own; the node sees the host's
+/// disk, so nothing is evicted.
+fn format_configuration(api: &str, version: &str, pki: &str) -> String {
+    format!(
+        "apiVersion: kubeadm.k8s.io/{api}
+kind: InitConfiguration
+bootstrapTokens: [{{token: {token}, ttl: 24h0m0s}}]
+localAPIEndpoint: {{advertiseAddress: 192.0.2.10, bindPort: 6443}}
+nodeRegistration: {{name: cp, criSocket: 'unix:///run/none.sock'}}
+---
+apiVersion: kubeadm.k8s.io/{api}
+kind: ClusterConfiguration
+kubernetesVersion: v{version}
+{pki}controlPlaneEndpoint: 127.0.0.1:6443
+networking: {{podSubnet: 10.244.0.0/16, serviceSubnet: 10.96.0.0/12}}
+apiServer: {{certSANs: [127.0.0.1, localhost]}}
+---
+apiVersion: kubelet.config.k8s.io/v1beta1
+kind: KubeletConfiguration
+evictionHard: {{memory.available: '0%', nodefs.available: '0%', imagefs.available: '0%'}}
+imageGCHighThresholdPercent: 100
+",
+        token = super::TOKEN,
+    )
 }

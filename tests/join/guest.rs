@@ -154,7 +154,7 @@ fn archive(wine: &Wine, properties: &Value) {
     for member in properties["members"].as_array().unwrap() {
         let path = wine.path(text(member, "path"));
         fs::create_dir_all(path.parent().unwrap()).unwrap();
-        let name = text(member, "member");
+        let name = text(member, "member").trim_start_matches("./");
         let mut command = match text(properties, "format") {
             "tar.gz" => {
                 let mut command = Command::new("tar");

@@ -116,6 +116,7 @@ fn component(url: &str) -> &'static str {
         ("/containerd-", "containerd"),
         ("/kubernetes-node-", "kubernetes-node"),
         ("/crictl-", "crictl"),
+        ("/cni-plugins-", "cni-plugins"),
         ("/hns.psm1", "hns.psm1"),
         ("/CloudbaseInitSetup", "cloudbase-init"),
         ("/nssm-", "nssm"),
@@ -144,7 +145,11 @@ fn program(programs: &Path, kubernetes: &str, real: bool, archive: &str, member:
                 "ctr.exe",
                 "containerd-shim-runhcs-v1.exe",
                 "kubectl.exe",
-                "kube-proxy.exe"
+                "kube-proxy.exe",
+                "host-local.exe",
+                "win-bridge.exe",
+                "win-overlay.exe",
+                "flannel.exe",
             ]
             .contains(&name),
             "{} is not built",

@@ -157,8 +157,8 @@ pub const MISTAKES: &[Mistake] = &[
         kubernetes: "1.36.0",
         made: Made::Step {
             file: KUBERNETES,
-            right: r#""kubernetes": ">=1.26.0", "component": ["!nssm"]"#,
-            wrong: r#""kubernetes": ">=9.0.0", "component": ["!nssm"]"#,
+            right: r#""kubernetes": ">=1.26.0", "component": ["!nssm|template-tools"]"#,
+            wrong: r#""kubernetes": ">=9.0.0", "component": ["!nssm|template-tools"]"#,
         },
         found: Found::Fails("Couldn't detect a kubelet service"),
     },
