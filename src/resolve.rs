@@ -20,7 +20,7 @@ mod variables;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::base::choice::{Delivery, HostAccess, Runtime};
+use crate::base::choice::{Delivery, HostAccess, Join, Runtime};
 use crate::base::digest::sha256_hex;
 use crate::base::json;
 use crate::base::value::ImageReference;
@@ -159,6 +159,7 @@ impl Resolver<'_> {
             overlay: network.overlay,
             dsr: windows.dsr,
             host_access,
+            join: selection.join.unwrap_or(Join::Kubeadm),
             delivery,
             winrm: target.image().map(|image| image.session().0),
             features: selection.features.iter().cloned().collect(),
@@ -202,13 +203,16 @@ impl Resolver<'_> {
         self.check_rules(&platform.situation)?;
         refusal::drop_consequences(&platform.line, platform.runtime, &mut self.refusals);
         let pause = choices::choose_pause_image(self, &platform.line, &platform.windows);
-        let images = images::plan_images(
-            catalog,
-            &pause,
-            platform.delivery,
-            selection,
-            &mut self.warnings,
-        )?;
+        let images = match platform.situation.join {
+            Join::None => images::refuse_images(selection, &mut self.refusals),
+            Join::Kubeadm | Join::Templates => images::plan_images(
+                catalog,
+                &pause,
+                platform.delivery,
+                selection,
+                &mut self.warnings,
+            )?,
+        };
         extras::check_packer_versions(self)?;
         let packer = choices::plan_packer(self, target, packer);
         overrides::check_planned_overrides(
@@ -309,6 +313,7 @@ impl Resolver<'_> {
             runtime: platform.runtime,
             network: platform.network,
             host_access: platform.host_access,
+            join: platform.situation.join,
             delivery: platform.delivery,
             features: platform.features,
             pause: contents.pause,

@@ -102,6 +102,7 @@ fn definition_from_flags(
         runtime: args.runtime,
         cni: args.cni.clone(),
         host_access: args.host_access,
+        join: args.join,
         delivery: args.delivery,
         features: args.features.clone(),
         updates: args.updates.clone(),

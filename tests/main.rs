@@ -47,6 +47,7 @@ mod memory;
 mod mirror;
 mod model;
 mod own_content;
+mod owners;
 mod packer;
 mod place;
 mod scripts;

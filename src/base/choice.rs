@@ -69,6 +69,18 @@ choice!(
 );
 
 choice!(
+    /// How far an image is prepared for a join.
+    Join, "join", {
+        /// The kubelet is ready for `kubeadm join`.
+        Kubeadm = "kubeadm",
+        /// The same, with what published templates call besides.
+        Templates = "templates",
+        /// Windows alone: something else brings the kubelet and its runtime.
+        None = "none",
+    }
+);
+
+choice!(
     /// How kube-proxy, CNI and storage agents reach the host.
     HostAccess, "host access", {
         Hostprocess = "hostprocess",

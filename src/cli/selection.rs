@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::base::choice::{Delivery, HostAccess, Runtime, UnknownName};
+use crate::base::choice::{Delivery, HostAccess, Join, Runtime, UnknownName};
 use crate::base::url::{HttpUrl, ProxyUrl, UrlError};
 use crate::base::value::{HostPattern, ImageReference, NoProxy, Registry, ValueError};
 use crate::base::version::Version;
@@ -45,6 +45,11 @@ pub struct SelectionArgs {
     /// How agents access the host: `hostprocess`, `wins` or `services`.
     #[arg(long, value_name = "ACCESS")]
     pub host_access: Option<HostAccess>,
+
+    /// How far to prepare the image for a join: `kubeadm`, `templates` (with the tools that published templates call)
+    /// or `none` (without kubelet and runtime) [default: kubeadm].
+    #[arg(long, value_name = "JOIN")]
+    pub join: Option<Join>,
 
     /// How artifacts reach the guest: download, media or mirror.
     #[arg(long)]

@@ -66,6 +66,7 @@ pub fn collect_facts(
     );
     fact("cni", network_side(plan, situation));
     fact("hostAccess", json!(plan.host_access));
+    fact("join", json!(plan.join));
     fact("delivery", json!(plan.delivery));
     fact("pause", json!(plan.pause));
     fact("paths", paths.clone());

@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::image_version::ImageVersion;
 use super::images::Images;
 use super::overrides::{Overrides, find_mirror};
-use crate::base::choice::{Delivery, HostAccess, Runtime, UpdateCategory};
+use crate::base::choice::{Delivery, HostAccess, Join, Runtime, UpdateCategory};
 use crate::base::url::{HttpUrl, ProxyUrl, strip_value};
 use crate::base::value::{
     Cidr, DnsName, FileName, ImageReference, Ipv4Address, NoProxy, Registry, Sha256, VolumePlugin,
@@ -47,6 +47,9 @@ pub struct ImageDefinition {
     pub cni: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host_access: Option<HostAccess>,
+    /// How far the image is prepared for a join; `kubeadm` where nothing says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub join: Option<Join>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delivery: Option<Delivery>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -275,6 +278,7 @@ impl ImageDefinition {
             runtime: self.runtime.or(base.runtime),
             cni: self.cni.or(base.cni),
             host_access: self.host_access.or(base.host_access),
+            join: self.join.or(base.join),
             delivery: self.delivery.or(base.delivery),
             updates: self.updates.or(base.updates),
             volume_plugins: merge_maps(base.volume_plugins, self.volume_plugins),

@@ -20,7 +20,7 @@ use super::signing::Signing;
 use super::situation::Conditions;
 use super::target::Target;
 use super::windows::WindowsRelease;
-use crate::base::choice::{Delivery, HostAccess, Runtime};
+use crate::base::choice::{Delivery, HostAccess, Join, Runtime};
 use crate::base::download::DownloadSize;
 use crate::base::program::ProgramVersion;
 use crate::base::url::{HttpUrl, strip_value};
@@ -47,6 +47,7 @@ pub struct Plan {
     pub runtime_version: Version,
     pub network: PodNetwork,
     pub host_access: HostAccess,
+    pub join: Join,
     pub delivery: Delivery,
     /// Optional features that were asked for.
     pub features: Vec<Feature>,
@@ -133,6 +134,7 @@ impl Plan {
             overlay: self.network.overlay,
             dsr: self.windows.dsr,
             host_access: self.host_access,
+            join: self.join,
             delivery: self.delivery,
             winrm: self.target.image().map(|image| image.session().0),
             features: self

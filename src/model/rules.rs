@@ -20,6 +20,9 @@ pub struct Rules {
     /// Pod networks of others that no file of `networks` makes, and what to do instead.
     #[serde(default)]
     pub networks: Vec<ForeignNetwork>,
+    /// Products that install the kubelet themselves, and what an image for them must not have.
+    #[serde(default)]
+    pub owners: Vec<NodeOwner>,
     /// Combinations that are built, with a warning.
     #[serde(default)]
     pub warnings: Vec<CombinationRule>,
@@ -31,6 +34,25 @@ pub struct Rules {
 pub struct ForeignNetwork {
     pub name: String,
     /// Why it is not made.
+    pub reason: String,
+    /// The nearest good choice, as an imperative.
+    pub instead: String,
+    pub source: String,
+}
+
+/// A product that installs the kubelet itself, or accepts only its own images.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct NodeOwner {
+    pub name: String,
+    pub title: String,
+    /// Services that an image for it must not have.
+    #[serde(default)]
+    pub services: Vec<String>,
+    /// Files and folders that an image for it must not have.
+    #[serde(default)]
+    pub paths: Vec<String>,
+    /// Why not.
     pub reason: String,
     /// The nearest good choice, as an imperative.
     pub instead: String,

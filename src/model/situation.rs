@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::step::When;
-use crate::base::choice::{Delivery, HostAccess, Runtime};
+use crate::base::choice::{Delivery, HostAccess, Join, Runtime};
 use crate::base::version::{Version, VersionRange};
 use crate::windows::resource::WinrmTransport;
 
@@ -24,6 +24,7 @@ pub struct Conditions {
     /// Whether the Windows release supports direct server return at every update level.
     pub dsr: bool,
     pub host_access: HostAccess,
+    pub join: Join,
     pub delivery: Delivery,
     /// How Packer reaches the machine.
     pub winrm: Option<WinrmTransport>,
@@ -47,6 +48,7 @@ impl Conditions {
             && when.overlay.is_none_or(|overlay| overlay == self.overlay)
             && when.dsr.is_none_or(|dsr| dsr == self.dsr)
             && is_listed(when.host_access.as_ref(), self.host_access.as_str())
+            && is_listed(when.join.as_ref(), self.join.as_str())
             && is_listed(when.delivery.as_ref(), self.delivery.as_str())
             && when
                 .winrm
@@ -60,13 +62,12 @@ impl Conditions {
 
 /// Whether every name is there, and none of those with a leading `!`. Of names joined by `|`, one is enough.
 fn match_names(names: Option<&Vec<String>>, is_there: impl Fn(&str) -> bool) -> bool {
-    names
-        .into_iter()
-        .flatten()
-        .all(|name| match name.strip_prefix('!') {
-            Some(name) => !is_there(name),
-            None => name.split('|').any(&is_there),
-        })
+    let matches = |name: &str| match name.strip_prefix('!') {
+        Some(name) => !is_there(name),
+        None => is_there(name),
+    };
+    let mut names = names.into_iter().flatten();
+    names.all(|name| name.split('|').any(matches))
 }
 
 fn is_listed(names: Option<&Vec<String>>, name: &str) -> bool {

@@ -82,6 +82,9 @@ pub struct When {
     pub dsr: Option<bool>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host_access: Option<Vec<String>>,
+    /// How far the image is prepared for a join, or, with a leading `!`, all but one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub join: Option<Vec<String>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delivery: Option<Vec<String>>,
     /// How Packer reaches the machine.

@@ -3,8 +3,24 @@
 use crate::base::choice::Delivery;
 use crate::base::value::ImageReference;
 use crate::catalog::{Catalog, CatalogError};
+use crate::diagnostic::Finding;
 use crate::model::definition::ImageDefinition;
 use crate::model::plan::Warning;
+
+/// No images: without a runtime nothing holds them.
+pub(super) fn refuse_images(
+    selection: &ImageDefinition,
+    refusals: &mut Vec<Finding>,
+) -> Vec<ImageReference> {
+    if !selection.container_images.is_empty() {
+        let message =
+            "an image with `--join none` has no container runtime that could hold container images";
+        let remedy = "leave `containerImages` and `--image` out, or choose `--join kubeadm`";
+        let finding = Finding::new("join-images", message, remedy).with_subject("containerImages");
+        refusals.push(finding);
+    }
+    Vec::new()
+}
 
 /// The selected images, and the pause image where its digest is known: without it no pod starts.
 pub(super) fn plan_images(

@@ -70,6 +70,7 @@ pub fn index_names(
     index.add_flags(&plan, trees)?;
     index.add_steps(&plan, trees)?;
     index.add_rules(trees)?;
+    index.add_owners(trees)?;
     index.add_settings(&plan, trees)?;
     index.add_networks(trees)?;
     index.add_variables(&plan, trees)?;
@@ -269,6 +270,21 @@ impl NameIndex {
         {
             let lines = vec![format!("{verdict}: {}", rule.reason), rule.instead];
             self.add("rule", &rule.id, lines, &rule.source);
+        }
+        Ok(())
+    }
+
+    /// Products that own their nodes, and what an image for them must not have.
+    fn add_owners(&mut self, trees: &Trees) -> Result<()> {
+        for owner in trees.catalog.load_rules()?.owners {
+            let mut lines = vec![owner.title, owner.reason];
+            let services = owner.services.iter().map(|name| format!("service {name}"));
+            let refused: Vec<String> = services.chain(owner.paths).collect();
+            if !refused.is_empty() {
+                lines.push(format!("an image must not have: {}", refused.join(", ")));
+            }
+            lines.push(owner.instead);
+            self.add("node owner", &owner.name, lines, &owner.source);
         }
         Ok(())
     }

@@ -1,6 +1,6 @@
 //! Conditions of steps.
 
-use imagegen::base::choice::{Delivery, HostAccess, Runtime};
+use imagegen::base::choice::{Delivery, HostAccess, Join, Runtime};
 use imagegen::model::situation::Conditions;
 use imagegen::model::step::When;
 use imagegen::windows::resource::WinrmTransport;
@@ -17,6 +17,7 @@ fn situation() -> Conditions {
         overlay: false,
         dsr: true,
         host_access: HostAccess::Wins,
+        join: Join::Templates,
         delivery: Delivery::Download,
         winrm: Some(WinrmTransport::Https),
         features: ["gmsa".to_owned()].into(),
@@ -47,6 +48,8 @@ fn every_condition_can_fail_alone() {
         (true, r#"{"dsr":true}"#),
         (false, r#"{"dsr":false}"#),
         (false, r#"{"hostAccess":["services"]}"#),
+        (true, r#"{"join":["!none"]}"#),
+        (false, r#"{"join":["kubeadm"]}"#),
         (false, r#"{"delivery":["media"]}"#),
         (true, r#"{"winrm":"HTTPS"}"#),
         (false, r#"{"winrm":"HTTP"}"#),
