@@ -167,6 +167,7 @@ impl Resolver<'_> {
         };
         let features = extras::choose_features(self, &situation)?;
         extras::check_downloads(self);
+        extras::check_containerd_options(self, runtime);
 
         Ok(ChosenPlatform {
             line,

@@ -7,7 +7,7 @@ use std::sync::mpsc::Receiver;
 
 use imagegen::base::choice::Runtime;
 use imagegen::catalog::Trees;
-use imagegen::model::definition::ImageDefinition;
+use imagegen::model::definition::{ContainerdOptions, ImageDefinition};
 use imagegen::planning::{predict_machine, resolve_plan};
 use imagegen::selection::read_trees;
 use imagegen::windows::resource::ResourceKind;
@@ -66,10 +66,22 @@ fn planned(
     hypervisor: bool,
     mirror: &str,
 ) -> Planned {
+    planned_with(trees, version, kubernetes, hypervisor, mirror, None)
+}
+
+fn planned_with(
+    trees: &Trees,
+    version: &str,
+    kubernetes: &str,
+    hypervisor: bool,
+    mirror: &str,
+    options: Option<ContainerdOptions>,
+) -> Planned {
     let mut selection = ImageDefinition {
         target: Some("azure".to_owned()),
         kubernetes: Some(kubernetes.to_owned()),
         runtime: Some(Runtime::Containerd),
+        containerd: options,
         ..ImageDefinition::default()
     };
     selection
@@ -327,6 +339,12 @@ fn texts(value: &Value) -> Vec<&str> {
     }
 }
 
+/// Every option of the definition, for the sections of the version.
+fn options() -> ContainerdOptions {
+    let text = r#"{"logLevel": "debug", "maxConcurrentDownloads": 5, "discardUnpackedLayers": true, "metricsAddress": "127.0.0.1:1338"}"#;
+    serde_json::from_str(text).unwrap()
+}
+
 #[test]
 fn every_minor_takes_each_value_of_its_configuration() {
     let Some(machine) = machine() else { return };
@@ -357,6 +375,33 @@ fn every_minor_takes_each_value_of_its_configuration() {
                     "{version}"
                 );
             }
+        }
+    }
+}
+
+/// Each option of the definition reaches containerd under the name that its version has for it.
+#[test]
+fn every_minor_takes_the_options_of_a_definition() {
+    let trees = read_trees(None).unwrap();
+    let machine = machine();
+    for (version, kubernetes) in VERSIONS {
+        let planned = planned_with(&trees, version, kubernetes, false, MIRROR, Some(options()));
+        let text = &planned.configuration;
+        let wanted = [
+            "level = 'debug'",
+            "max_concurrent_downloads = 5",
+            "discard_unpacked_layers = true",
+            "address = '127.0.0.1:1338'",
+        ];
+        for line in wanted {
+            assert_eq!(text.matches(line).count(), 1, "{version}: {line}: {text}");
+        }
+        let pulls_itself = text.contains("use_local_image_pull = true");
+        let can_transfer = !["1.6.32", "1.7.27", "2.0.5"].contains(version);
+        assert_eq!(pulls_itself, can_transfer, "{version}: {text}");
+        if let Some(machine) = &machine {
+            let problems = machine.problems(version, text.as_bytes(), "dump");
+            assert_eq!(problems, "", "{version}");
         }
     }
 }

@@ -247,6 +247,26 @@ fn a_definition_of_a_wrong_form_is_named_with_file_and_path() {
         ),
         ("\"mirrors\": {\"docker.io\": []}", "has no mirror"),
         (
+            "\"containerd\": {\"metricsAddress\": \"0.0.0.0:1338\"}",
+            "`containerd.metricsAddress`: `0.0.0.0:1338` is not an address of the machine itself",
+        ),
+        (
+            "\"containerd\": {\"metricsAddress\": \"127.0.0.1:10250\"}",
+            "but `kubelet.exe` listens on TCP 10250",
+        ),
+        (
+            "\"containerd\": {\"logLevel\": \"loud\"}",
+            "`containerd.logLevel`:",
+        ),
+        (
+            "\"containerd\": {\"maxConcurrentDownloads\": 0}",
+            "`containerd.maxConcurrentDownloads`:",
+        ),
+        (
+            "\"runtime\": \"docker\", \"containerd\": {}",
+            "the image has docker",
+        ),
+        (
             "\"images\": [\"mcr.example/x:1\"]",
             "`images[0]`: `mcr.example/x:1` is not an image pinned",
         ),
@@ -292,6 +312,7 @@ fn no_text_of_a_definition_takes_quotes_of_powershell() {
             "dns": "10.96.0.10", "domain": "cluster.local",
         },
         "mirrors": { "docker.io": ["https://m.example"] },
+        "containerd": { "logLevel": "debug", "metricsAddress": "127.0.0.1:1338" },
         "images": [format!("r.example/a@sha256:{digest}")],
         "proxy": { "http": "http://p.example:1", "https": "http://p.example:1", "noProxy": "a.example" },
         "components": { "containerd": "2.2.1" },

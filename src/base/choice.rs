@@ -161,3 +161,16 @@ choice!(
     /// Reaction of Packer to a build that fails.
     OnError, "reaction to an error", { Cleanup = "cleanup", Abort = "abort", Ask = "ask" }
 );
+
+words!(
+    /// Least level of what a daemon logs.
+    LogLevel {
+        Trace = "trace",
+        Debug = "debug",
+        Info = "info",
+        Warn = "warn",
+        Error = "error",
+        Fatal = "fatal",
+        Panic = "panic",
+    }
+);

@@ -250,6 +250,13 @@ text_value!(
 );
 
 text_value!(
+    /// A port of the machine itself, which no other machine reaches.
+    LoopbackAddress,
+    is_loopback_address,
+    "an address of the machine itself: expected `127.0.0.1` and a port from 1024 to 65535, such as `127.0.0.1:1338`"
+);
+
+text_value!(
     /// Hosts and networks that are reached without proxy.
     NoProxy,
     is_no_proxy,
@@ -343,6 +350,14 @@ fn is_file_name(text: &str) -> bool {
 fn is_registry(text: &str) -> bool {
     let (host, port) = text.split_once(':').unwrap_or((text, "1"));
     is_subdomain(host, 253) && port.parse::<u16>().is_ok_and(|port| port > 0) && is_digits(port)
+}
+
+fn is_loopback_address(text: &str) -> bool {
+    let Some(port) = text.strip_prefix("127.0.0.1:") else {
+        return false;
+    };
+    let is_plain = is_digits(port) && !port.starts_with('0');
+    is_plain && port.parse::<u16>().is_ok_and(|port| port >= 1024)
 }
 
 fn is_no_proxy(text: &str) -> bool {

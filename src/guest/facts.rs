@@ -4,12 +4,12 @@
 //! that an unknown name is a mistake and never a choice.
 
 use std::collections::BTreeMap;
+use std::num::NonZeroU8;
 
 use serde_json::{Map, Value, json};
 
-use crate::base::choice::{Delivery, HostAccess, Runtime};
-use crate::base::value::PinAlgorithm;
-use crate::base::value::VolumePlugin;
+use crate::base::choice::{Delivery, HostAccess, LogLevel, Runtime};
+use crate::base::value::{LoopbackAddress, PinAlgorithm, VolumePlugin};
 use crate::base::version::Version;
 use crate::embedded::Tree;
 use crate::model::definition::{Network, Proxy};
@@ -60,10 +60,7 @@ pub fn collect_facts(
             "refusedToSystem": if plan.kubernetes < Version::from_literal("1.31.0") { json!(["IsPrivilegedUser"]) } else { json!([]) },
         }),
     );
-    fact(
-        "runtime",
-        collect_runtime(plan.runtime, &plan.runtime_version, situation),
-    );
+    fact("runtime", collect_runtime(plan, situation));
     fact("cni", network_side(plan, situation));
     fact("hostAccess", json!(plan.host_access));
     fact("join", json!(plan.join));
@@ -218,10 +215,11 @@ fn list_refused_editions(plan: &Plan) -> Vec<&'static str> {
     }
 }
 
-fn collect_runtime(runtime: Runtime, version: &Version, situation: &Conditions) -> Value {
+fn collect_runtime(plan: &Plan, situation: &Conditions) -> Value {
+    let version = &plan.runtime_version;
     let hypervisor = situation.features.contains("hyper-v");
     let at_least = |bound: &'static str| *version >= Version::from_literal(bound);
-    match runtime {
+    match plan.runtime {
         Runtime::Containerd => json!({
             "name": "containerd",
             "version": version,
@@ -235,6 +233,7 @@ fn collect_runtime(runtime: Runtime, version: &Version, situation: &Conditions) 
             // The flag came with 1.7, and is off since 2.0: without it the daemon's transfer service imports.
             // https://github.com/containerd/containerd/blob/main/cmd/ctr/commands/images/import.go
             "importArguments": if at_least("1.7.0") { json!(["--local"]) } else { json!([]) },
+            "options": collect_containerd_options(plan, at_least("2.1.0")),
         }),
         Runtime::Docker => json!({
             "name": "docker",
@@ -245,8 +244,27 @@ fn collect_runtime(runtime: Runtime, version: &Version, situation: &Conditions) 
             "configVersion": 0,
             "binDirs": false,
             "importArguments": [],
+            "options": {},
         }),
     }
+}
+
+/// Settings of containerd, empty texts and zeros where it keeps its defaults. Its transfer service, which pulls images
+/// since 2.1, has neither of the settings for pulls, so that containerd pulls them itself with either.
+/// Source: containerd/containerd@v2.1.0 internal/cri/config/config.go (`CheckLocalImagePullConfigs`).
+fn collect_containerd_options(plan: &Plan, can_transfer: bool) -> Value {
+    let options = plan.selection.containerd.clone().unwrap_or_default();
+    let downloads = options.max_concurrent_downloads.map_or(0, NonZeroU8::get);
+    let discards = options.discard_unpacked_layers;
+    let is_about_pulls = downloads > 0 || discards;
+    json!({
+        "logLevel": options.log_level.map_or("", LogLevel::as_str),
+        "maxConcurrentDownloads": downloads,
+        "discardUnpackedLayers": discards,
+        "metricsAddress": options.metrics_address.as_ref().map_or("", LoopbackAddress::as_str),
+        "pulls": is_about_pulls,
+        "localPull": is_about_pulls && can_transfer,
+    })
 }
 
 /// Files by URL and digest; the search is a list with at most one entry, so that `each` can use it.

@@ -26,6 +26,7 @@ words!(
         PathConflict = "path-conflict",
         PathEntryWithoutDirectory = "path-entry-without-directory",
         PortMalformed = "port-malformed",
+        PortTaken = "port-taken",
         PortWithoutRule = "port-without-rule",
         PropertyMissing = "property-missing",
         ProxyWithoutNetwork = "proxy-without-network",

@@ -32,7 +32,7 @@ pub(super) struct Context<'a> {
 
 type Check = fn(&Context<'_>, &mut Problems<'_>);
 
-const CHECKS: [Check; 29] = [
+const CHECKS: [Check; 30] = [
     conflicts::check_resource_names,
     conflicts::check_claims,
     conflicts::check_removals,
@@ -52,6 +52,7 @@ const CHECKS: [Check; 29] = [
     leftovers::check_build_scope,
     leftovers::check_build_access,
     leftovers::check_temporary_paths,
+    network::check_loopback_ports,
     network::check_ports,
     network::check_proxy_network,
     sealing::check_sysprep,

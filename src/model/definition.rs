@@ -1,6 +1,7 @@
 //! The user's wishes: flags over an image definition, before anything is resolved.
 
 use std::collections::BTreeMap;
+use std::num::NonZeroU8;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, Serializer};
@@ -9,10 +10,11 @@ use serde_json::Value;
 use super::image_version::ImageVersion;
 use super::images::Images;
 use super::overrides::{Overrides, find_mirror};
-use crate::base::choice::{Delivery, HostAccess, Join, Runtime, UpdateCategory};
+use crate::base::choice::{Delivery, HostAccess, Join, LogLevel, Runtime, UpdateCategory};
 use crate::base::url::{HttpUrl, ProxyUrl, strip_value};
 use crate::base::value::{
-    Cidr, DnsName, FileName, ImageReference, Ipv4Address, NoProxy, Registry, Sha256, VolumePlugin,
+    Cidr, DnsName, FileName, ImageReference, Ipv4Address, LoopbackAddress, NoProxy, Registry,
+    Sha256, VolumePlugin,
 };
 use crate::base::version::Version;
 use crate::windows::value::KbId;
@@ -69,6 +71,10 @@ pub struct ImageDefinition {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     #[schemars(example = serde_json::json!({"docker.io": ["https://mirror.example.com"]}))]
     pub mirrors: BTreeMap<Registry, Vec<HttpUrl>>,
+    /// Settings of containerd beside those that a node needs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(example = serde_json::json!({"logLevel": "debug"}))]
+    pub containerd: Option<ContainerdOptions>,
     /// Container images to pull while baking, each with its digest.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(example = ["mcr.microsoft.com/windows/nanoserver:ltsc2022@sha256:…"])]
@@ -159,6 +165,25 @@ pub struct Network {
     /// Such as `cluster.local`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub domain: Option<DnsName>,
+}
+
+/// Settings of containerd. What is left out keeps containerd's default.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+#[serde(expecting = "an object such as `{\"logLevel\": \"debug\"}`")]
+pub struct ContainerdOptions {
+    /// Least level of its log.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub log_level: Option<LogLevel>,
+    /// Layers of one image that are downloaded at a time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_concurrent_downloads: Option<NonZeroU8>,
+    /// Removes the compressed layers of an image when it is unpacked.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub discard_unpacked_layers: bool,
+    /// Where it serves its metrics, which need no authentication: `127.0.0.1:1338`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub metrics_address: Option<LoopbackAddress>,
 }
 
 /// Windows updates during the bake. With none of the lists, the source image as it is published.
@@ -285,6 +310,7 @@ impl ImageDefinition {
             features: join_lists(base.features, self.features),
             network: self.network.or(base.network),
             mirrors: merge_maps(base.mirrors, self.mirrors),
+            containerd: self.containerd.or(base.containerd),
             container_images: containers
                 .into_iter()
                 .chain(own_containers)

@@ -240,6 +240,9 @@ pub struct Platform {
     /// Ports that the host uses and Windows must not hand out.
     #[serde(default)]
     pub excluded_ports: Vec<ExcludedPorts>,
+    /// Configuration files of the platform's own programs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<PlatformFile>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub blocked: Vec<BlockedAddress>,
     /// Folders of extensions that the platform pushes by policy; the image is not sealed with one.
@@ -274,6 +277,17 @@ pub struct PlatformDirectory {
     pub path: String,
     /// Whether ordinary users can write to new files in it.
     pub writable: bool,
+}
+
+/// A configuration file that a program of the platform reads on the image and on its clones.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct PlatformFile {
+    /// Name of the resource.
+    pub name: String,
+    pub path: String,
+    pub content: String,
+    pub source: String,
 }
 
 /// A folder in which each extension of the platform has its own.
@@ -370,6 +384,7 @@ impl Target {
             "image": self.image().is_some(),
             "services": platform.services,
             "excludedPorts": platform.excluded_ports,
+            "files": platform.files,
             "blocked": platform.blocked,
             "extensionFolders": platform.extension_folders,
             "directSetup": if platform.setup_command.is_none() { vec!["SetupComplete.cmd"] } else { Vec::new() },

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use regex_lite::Regex;
 use serde_json::Value;
 
+use crate::base::choice::Runtime;
 use crate::base::names::format_suggestion;
 use crate::catalog::CatalogError;
 use crate::diagnostic::{Finding, Result};
@@ -136,6 +137,18 @@ pub(super) fn check_downloads(resolver: &mut Resolver<'_>) {
             finding.with_source("https://github.com/containerd/containerd/blob/main/docs/hosts.md"),
         );
     }
+}
+
+/// Settings of containerd are for an image with containerd.
+pub(super) fn check_containerd_options(resolver: &mut Resolver<'_>, runtime: Runtime) {
+    if resolver.selection.containerd.is_none() || runtime == Runtime::Containerd {
+        return;
+    }
+    let message = format!("`containerd` has settings of containerd, but the image has {runtime}");
+    let remedy = "remove `containerd`, or choose `--runtime containerd`";
+    let finding = Finding::new("containerd-options", message, remedy).with_subject("containerd");
+    let source = "derived: nothing on the machine would read the settings";
+    resolver.refusals.push(finding.with_source(source));
 }
 
 /// Packer and its plugins are fetched: a version that no release holds has no address.

@@ -134,6 +134,10 @@ const ROWS: &[(&str, Check)] = &[
         check_sharing,
     ),
     ("a script downloads what nobody verified", check_scripts),
+    (
+        "VMware Tools report no address once a pod network has it",
+        check_reported_address,
+    ),
 ];
 
 #[test]
@@ -360,6 +364,25 @@ fn check_own_files(made: &Made) {
             .all(|(name, _)| !name.starts_with('/') && !name.contains("..")),
         "a file elsewhere"
     );
+}
+
+/// The address of a machine moves to an adapter of Hyper-V, which VMware Tools leave out unless told otherwise:
+/// <https://github.com/openshift/windows-machine-config-operator/blob/master/docs/vsphere-golden-image.md>.
+fn check_reported_address(made: &Made) {
+    let services = &made.image().platform.services;
+    let has_tools = services
+        .iter()
+        .any(|service| service.name.as_str() == "VMTools");
+    let mut files = made.machine.present_files();
+    let file = files.find(|file| file.path.ends_with(r"\VMware Tools\tools.conf"));
+    assert_eq!(file.is_some(), has_tools);
+    if let Some(file) = file {
+        let content = file.content.expect("a text");
+        assert!(
+            content.contains("[guestinfo]\r\nexclude-nics=\r\n"),
+            "{content}"
+        );
+    }
 }
 
 fn check_default_secrets(made: &Made) {

@@ -221,6 +221,12 @@ const BREAKS: &[Break] = &[
     (Rule::PortMalformed, |plan| {
         plan.set("network/ports", "count", 31537);
     }),
+    (Rule::PortTaken, |plan| {
+        let content = "version = 2\n[metrics]\n  address = '127.0.0.1:10250'\n";
+        let properties =
+            json!({"path": r"C:\k\metrics.toml", "ensure": "present", "content": content});
+        plan.add("x/metrics", "install", "file", properties);
+    }),
     (Rule::PortWithoutRule, |plan| {
         plan.set("network/kubelet", "protocol", "UDP");
     }),

@@ -2,8 +2,9 @@
 
 use crate::windows::paths;
 use crate::windows::resource::{
-    Direction, FirewallAction, FirewallRule, ResourceKind, Service, ServiceSettings,
+    Direction, FirewallAction, FirewallRule, Protocol, ResourceKind, Service, ServiceSettings,
 };
+use crate::windows::value::Ports;
 
 use super::super::command::CommandLine;
 use super::super::ports;
@@ -87,6 +88,46 @@ fn check_port_ranges(context: &Context<'_>, problems: &mut Problems<'_>) {
             problems.add_problem(Rule::PortMalformed, resource, message, remedy);
         }
     }
+}
+
+/// A configuration that names a port of the machine itself, at which another program listens. On every address, that
+/// program has it there, too.
+pub(super) fn check_loopback_ports(context: &Context<'_>, problems: &mut Problems<'_>) {
+    for resource in context.resources {
+        let ResourceKind::File(file) = &resource.kind else {
+            continue;
+        };
+        for named in list_loopback_ports(file.content().unwrap_or_default()) {
+            let mut ports = context.machine.ports.iter();
+            let taken = ports.find(|port| {
+                port.direction == Direction::Inbound
+                    && port.protocol == Protocol::Tcp
+                    && port.port.covers(&named)
+            });
+            if let Some(port) = taken {
+                let message = format!(
+                    "{} names 127.0.0.1:{named}, but `{}` listens on {} {}",
+                    file.path, port.program, port.protocol, port.port
+                );
+                let remedy = "choose a port that no other program has";
+                problems.add_problem(Rule::PortTaken, resource, message, remedy);
+            }
+        }
+    }
+}
+
+/// Ports of lines such as `address = '127.0.0.1:1338'`.
+fn list_loopback_ports(text: &str) -> Vec<Ports> {
+    let mut ports = Vec::new();
+    for line in text.lines() {
+        let Some((_, value)) = line.split_once('=') else {
+            continue;
+        };
+        let address = value.trim().trim_matches(['\'', '"']);
+        let port = address.strip_prefix("127.0.0.1:");
+        ports.extend(port.and_then(|port| port.parse().ok()));
+    }
+    ports
 }
 
 /// kube-proxy in kernel mode ends at once unless a flag or its environment names the HNS network of the pods.
