@@ -548,6 +548,30 @@ fn components_are_cleaned_up_on_request() {
     }
 }
 
+/// Without a word of the definition the platform decides; a clone is asked again after the platform.
+#[test]
+fn remote_desktop_is_what_the_definition_says() {
+    let test = exported();
+    let none: &[i64] = &[];
+    for (features, wanted) in [
+        ("", none),
+        ("--feature remote-desktop", &[0]),
+        ("--feature no-remote-desktop", &[1]),
+    ] {
+        let machine = machine(&test, &format!("--target gcp --k8s 1.36.4 {features}"));
+        let resources = machine["resources"].as_array().expect("resources");
+        let found: Vec<i64> = resources
+            .iter()
+            .filter(|resource| resource["properties"]["valueName"] == "fDenyTSConnections")
+            .filter_map(|resource| resource["properties"]["data"].as_i64())
+            .collect();
+        assert_eq!(found, wanted, "{features}");
+    }
+    let both = "--feature remote-desktop --feature no-remote-desktop";
+    let line = format!("plan --target azure --k8s 1.36.4 {both}");
+    Test::new().line(&line).fails(3, &["choose one of them"]);
+}
+
 fn present_scripts(machine: &Value) -> impl Iterator<Item = &str> {
     let resources = machine["resources"].as_array().expect("resources");
     resources
