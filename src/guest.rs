@@ -7,6 +7,7 @@ mod certificate;
 mod facts;
 mod flags;
 mod render;
+mod runtime;
 mod template;
 
 use std::collections::BTreeMap;

@@ -1,0 +1,63 @@
+//! Facts of the container runtime, and the settings that a definition gives it.
+
+use std::num::NonZeroU8;
+
+use serde_json::{Value, json};
+
+use crate::base::choice::{LogLevel, Runtime};
+use crate::base::value::LoopbackAddress;
+use crate::base::version::Version;
+use crate::model::plan::Plan;
+use crate::model::situation::Conditions;
+
+pub(super) fn collect_runtime(plan: &Plan, situation: &Conditions) -> Value {
+    let version = &plan.runtime_version;
+    let hypervisor = situation.features.contains("hyper-v");
+    let at_least = |bound: &'static str| *version >= Version::from_literal(bound);
+    match plan.runtime {
+        Runtime::Containerd => json!({
+            "name": "containerd",
+            "version": version,
+            "endpoint": "npipe:////./pipe/containerd-containerd",
+            "service": "containerd",
+            "hypervisor": hypervisor,
+            // Version 3 since 2.0, 4 since 2.3; `bin_dirs` since 2.1:
+            // https://github.com/containerd/containerd/blob/main/docs/cri/config.md
+            "configVersion": if at_least("2.3.0") { 4 } else if at_least("2.0.0") { 3 } else { 2 },
+            "binDirs": at_least("2.1.0"),
+            // The flag came with 1.7, and is off since 2.0: without it the daemon's transfer service imports.
+            // https://github.com/containerd/containerd/blob/main/cmd/ctr/commands/images/import.go
+            "importArguments": if at_least("1.7.0") { json!(["--local"]) } else { json!([]) },
+            "options": collect_containerd_options(plan, at_least("2.1.0")),
+        }),
+        Runtime::Docker => json!({
+            "name": "docker",
+            "version": version,
+            "endpoint": "npipe:////./pipe/dockershim",
+            "service": "docker",
+            "hypervisor": hypervisor,
+            "configVersion": 0,
+            "binDirs": false,
+            "importArguments": [],
+            "options": {},
+        }),
+    }
+}
+
+/// Settings of containerd, empty texts and zeros where it keeps its defaults. Its transfer service, which pulls images
+/// since 2.1, has neither of the settings for pulls, so that containerd pulls them itself with either.
+/// Source: containerd/containerd@v2.1.0 internal/cri/config/config.go (`CheckLocalImagePullConfigs`).
+fn collect_containerd_options(plan: &Plan, can_transfer: bool) -> Value {
+    let options = plan.selection.containerd.clone().unwrap_or_default();
+    let downloads = options.max_concurrent_downloads.map_or(0, NonZeroU8::get);
+    let discards = options.discard_unpacked_layers;
+    let is_about_pulls = downloads > 0 || discards;
+    json!({
+        "logLevel": options.log_level.map_or("", LogLevel::as_str),
+        "maxConcurrentDownloads": downloads,
+        "discardUnpackedLayers": discards,
+        "metricsAddress": options.metrics_address.as_ref().map_or("", LoopbackAddress::as_str),
+        "pulls": is_about_pulls,
+        "localPull": is_about_pulls && can_transfer,
+    })
+}
