@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use crate::base::url::HttpUrl;
 use crate::model::kubernetes::Program;
-use crate::model::target::Platform;
+use crate::model::platform::Platform;
 use crate::windows::paths;
 use crate::windows::resource::{Direction, Protocol, WinrmTransport};
 use crate::windows::value::{AccountName, Ports, ServiceName};

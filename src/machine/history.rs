@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::model::target::Platform;
+use crate::model::platform::Platform;
 use crate::windows::paths;
 use crate::windows::resource::{Effect, Identity, Resource, ResourceKind};
 

@@ -1,6 +1,6 @@
 //! Directories and services that a machine has before the plan begins: those of Windows and those of the platform.
 
-use crate::model::target::Platform;
+use crate::model::platform::Platform;
 use crate::windows::inbox::{Children, InboxOrigin, find_inbox_directory, find_inbox_service};
 use crate::windows::paths;
 
@@ -40,7 +40,7 @@ pub(super) fn find_service_origin(name: &str, platform: &Platform) -> Option<Ser
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::target::{PlatformDirectory, PlatformService};
+    use crate::model::platform::{PlatformDirectory, PlatformService};
 
     #[test]
     fn the_platform_adds_its_own() {

@@ -12,6 +12,7 @@ pub mod kubernetes;
 pub mod line;
 pub mod overrides;
 pub mod plan;
+pub mod platform;
 pub mod pod_network;
 pub mod policy;
 pub mod record;

@@ -6,14 +6,15 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use super::platform::Platform;
 use super::record::TargetRecord;
 use super::variable::{Conversion, Selector, SelectorValue, Variable};
 use crate::base::choice::Delivery;
 use crate::base::nonempty::NonEmpty;
 use crate::base::value::ComponentName;
 use crate::base::version::Version;
-use crate::windows::resource::{BlockedAddress, Protocol, SealAgent, WinrmTransport};
-use crate::windows::value::{AccountName, ServiceName};
+use crate::windows::resource::{SealAgent, WinrmTransport};
+use crate::windows::value::AccountName;
 
 /// `packer/packer.json`: what the workspace of every target needs from Packer.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
@@ -225,107 +226,6 @@ pub enum Output {
         folder: String,
         formats: Vec<String>,
     },
-}
-
-/// Agents and files that the platform brings to the machine, and its acts on clones.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub struct Platform {
-    /// Directories that exist before the build.
-    #[serde(default)]
-    pub directories: Vec<PlatformDirectory>,
-    /// Services that exist before the build and must run when the image is sealed.
-    #[serde(default)]
-    pub services: Vec<PlatformService>,
-    /// Ports that the host uses and Windows must not hand out.
-    #[serde(default)]
-    pub excluded_ports: Vec<ExcludedPorts>,
-    /// Configuration files of the platform's own programs.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub files: Vec<PlatformFile>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub blocked: Vec<BlockedAddress>,
-    /// Folders of extensions that the platform pushes by policy; the image is not sealed with one.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub extension_folders: Vec<ExtensionFolder>,
-    /// Maker of a clone's account, where cloudbase-init does not.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub accounts: Option<String>,
-    pub cloudbase_init: CloudbaseInit,
-    /// Command of the platform's SetupComplete.cmd, which imagegen's file runs in one line before the first boot.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub setup_command: Option<String>,
-    /// The platform renames the built-in administrator of a clone and gives it to its customer.
-    #[serde(default)]
-    pub owns_administrator: bool,
-    pub source: String,
-}
-
-/// A service of the platform, by the names that it has in different releases: one of them must run.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub struct PlatformService {
-    pub name: ServiceName,
-    #[serde(default)]
-    pub alternatives: Vec<ServiceName>,
-    pub source: String,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub struct PlatformDirectory {
-    pub path: String,
-    /// Whether ordinary users can write to new files in it.
-    pub writable: bool,
-}
-
-/// A configuration file that a program of the platform reads on the image and on its clones.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub struct PlatformFile {
-    /// Name of the resource.
-    pub name: String,
-    pub path: String,
-    pub content: String,
-    pub source: String,
-}
-
-/// A folder in which each extension of the platform has its own.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub struct ExtensionFolder {
-    pub path: String,
-    pub source: String,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub struct ExcludedPorts {
-    pub protocol: Protocol,
-    pub start: u16,
-    pub count: u16,
-}
-
-/// How cloudbase-init finds the platform.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub struct CloudbaseInit {
-    pub main: CloudbaseInitPhase,
-    pub unattend: CloudbaseInitPhase,
-    /// Serial port for the log; empty for none.
-    pub serial_port: String,
-    /// Whether the hardware clock is in UTC.
-    pub rtc_utc: bool,
-    /// Whether the platform waits for a report that provisioning started and completed.
-    pub reports_provisioning: bool,
-}
-
-/// Class names of cloudbase-init.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub struct CloudbaseInitPhase {
-    pub services: Vec<String>,
-    pub plugins: Vec<String>,
 }
 
 /// `packer/targets/<name>/windows.json`

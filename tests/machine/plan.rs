@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use imagegen::model::kubernetes::Program;
-use imagegen::model::target::Platform;
+use imagegen::model::platform::Platform;
 use imagegen::windows::resource::{Resource, WinrmTransport};
 use imagegen::windows::value::AccountName;
 
