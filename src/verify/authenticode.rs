@@ -279,21 +279,28 @@ fn verify_file<T>(
         );
     }
     let shown = signature(kind, source, &file, &data, policy)?;
-    for (number, nested) in nested.iter().enumerate() {
-        let of_nested = |fault: Fault| fault.for_nested(number + 1);
-        let data = SignedData::parse(nested.whole).map_err(of_nested)?;
-        if !data
-            .signer
-            .unsigned_values(oid::NESTED_SIGNATURE)
-            .is_empty()
-        {
-            return Err(of_nested(
-                Code::SeveralSignatures.with_message("it has nested signatures itself"),
-            ));
+    for (index, element) in nested.iter().enumerate() {
+        if let Err(fault) = verify_nested(kind, source, &file, element.whole, policy) {
+            return Err(fault.for_nested(index + 1));
         }
-        signature(kind, source, &file, &data, policy).map_err(of_nested)?;
     }
     Ok(told(&shown, nested.len()))
+}
+
+fn verify_nested(
+    kind: FileKind,
+    source: &mut dyn ReadSeek,
+    file: &SignedFile,
+    signed: &[u8],
+    policy: &SignatureDemand,
+) -> Result<(), Fault> {
+    let data = SignedData::parse(signed)?;
+    let nested = data.signer.unsigned_values(oid::NESTED_SIGNATURE);
+    if !nested.is_empty() {
+        return Err(Code::SeveralSignatures.with_message("it has nested signatures itself"));
+    }
+    signature(kind, source, file, &data, policy)?;
+    Ok(())
 }
 
 /// One signature of a file.
@@ -412,18 +419,13 @@ fn find_trusted_root(
             },
         )?;
     }
-    let authorities = chain
-        .authorities
-        .iter()
-        .map(|der| crate::base::digest::sha256_hex(der));
-    let mut own = std::iter::once(leaf.sha256()).chain(authorities);
-    let pinned = |found: String| {
-        policy
-            .certificates
-            .iter()
-            .any(|pin| pin.eq_ignore_ascii_case(&found))
-    };
-    if !policy.certificates.is_empty() && !own.any(pinned) {
+    let mut digests = vec![leaf.sha256()];
+    for der in &chain.authorities {
+        digests.push(crate::base::digest::sha256_hex(der));
+    }
+    let mut pins = policy.certificates.iter();
+    let is_pinned = pins.any(|pin| digests.contains(&pin.to_ascii_lowercase()));
+    if !policy.certificates.is_empty() && !is_pinned {
         let (subject, sha256) = (leaf.subject(), leaf.sha256());
         return Err(Code::CertificatePin.with_message(format!(
             "neither `{subject}` (SHA-256 {sha256}) nor an authority of its chain is pinned"

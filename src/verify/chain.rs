@@ -4,6 +4,7 @@
 //! part. Revocation is not looked at: there is no offline source of it, and no proof claims it.
 
 mod certificate;
+mod explain;
 pub(crate) mod oid;
 
 use std::time::Duration;
@@ -21,6 +22,7 @@ use webpki::{ALL_VERIFICATION_ALGS, EndEntityCert, Error, KeyUsage, anchor_from_
 
 pub use certificate::X509Certificate;
 pub(crate) use certificate::find_attribute_type;
+use explain::explain_error;
 
 use crate::diagnostic::classify;
 use crate::embedded::Tree;
@@ -172,11 +174,8 @@ pub fn parse_roots(pem: &[u8]) -> Result<Vec<Root>, RootError> {
     let mut found = Vec::new();
     for part in text.split(BEGIN).skip(1) {
         let number = found.len() + 1;
-        let unreadable = || RootError::Unreadable { number };
-        let (body, _) = part.split_once(END).ok_or_else(unreadable)?;
-        let base64: String = body.split_ascii_whitespace().collect();
-        let der = STANDARD.decode(base64).map_err(|_| unreadable())?;
-        found.push(Root::from_der(&der).map_err(|_| unreadable())?);
+        let root = part.split_once(END).and_then(|(body, _)| decode_root(body));
+        found.push(root.ok_or(RootError::Unreadable { number })?);
     }
     if found.is_empty() {
         Err(RootError::Empty)
@@ -335,25 +334,12 @@ pub fn build_chain<'a>(
 
 /// Checks that path validation leaves out: a leaf that does not say its purpose, and its key.
 fn check_leaf(leaf: &X509Certificate<'_>, purpose: Purpose) -> Result<(), ChainError> {
-    let refused = |why| ChainError::Usage {
-        subject: leaf.subject(),
-        purpose: purpose.as_str(),
-        why,
-    };
-    let purposes = leaf
-        .purposes()?
-        .ok_or_else(|| refused("it has no extended key usage"))?;
-    if !purposes.contains(&purpose.oid()) {
-        return Err(refused("it has another extended key usage"));
-    }
-    if purpose == Purpose::Timestamping && purposes.len() != 1 {
-        return Err(refused("its extended key usage has other purposes, too"));
-    }
-    if !leaf.may_sign()? {
-        return Err(refused("its key usage lacks digitalSignature"));
-    }
-    if leaf.is_authority() {
-        return Err(refused("it is the certificate of an authority"));
+    if let Some(why) = find_usage_fault(leaf, purpose)? {
+        return Err(ChainError::Usage {
+            subject: leaf.subject(),
+            purpose: purpose.as_str(),
+            why,
+        });
     }
     match leaf.rsa_bits() {
         Some(bits) if bits < LEAST_RSA_BITS => Err(ChainError::WeakKey {
@@ -364,69 +350,24 @@ fn check_leaf(leaf: &X509Certificate<'_>, purpose: Purpose) -> Result<(), ChainE
     }
 }
 
-/// A refusal of path validation in our words.
-fn explain_error(
+fn find_usage_fault(
     leaf: &X509Certificate<'_>,
-    others: &[CertificateDer<'_>],
-    question: Question<'_>,
-    error: Error,
-) -> ChainError {
-    let at = format_time(question.at);
-    // Path validation names the time, not the certificate: the first one outside its dates it is.
-    let all = || {
-        let others = others
-            .iter()
-            .filter_map(|der| X509Certificate::from_der(der).ok());
-        std::iter::once(leaf.clone()).chain(others)
+    purpose: Purpose,
+) -> Result<Option<&'static str>, ChainError> {
+    let Some(purposes) = leaf.purposes()? else {
+        return Ok(Some("it has no extended key usage"));
     };
-    let blamed = |time: UnixTime| {
-        let ends = |found: &X509Certificate<'_>| {
-            [found.not_before(), found.not_after()].contains(&time.as_secs())
-        };
-        all()
-            .find(ends)
-            .map_or_else(|| leaf.subject(), |found| found.subject())
-    };
-    match error {
-        Error::CertExpired { not_after, .. } => ChainError::Expired {
-            subject: blamed(not_after),
-            after: format_time(not_after),
-            at,
-        },
-        Error::CertNotValidYet { not_before, .. } => ChainError::NotYetValid {
-            subject: blamed(not_before),
-            before: format_time(not_before),
-            at,
-        },
-        Error::UnknownIssuer => untrusted_root_error(leaf, question.purpose),
-        Error::UnsupportedSignatureAlgorithmContext(_)
-            if all().any(|found| {
-                [oid::SHA1_WITH_RSA, oid::ECDSA_WITH_SHA1].contains(&found.signature_algorithm())
-            }) =>
-        {
-            ChainError::Sha1 {
-                subject: leaf.subject(),
-            }
-        }
-        Error::InvalidSignatureForPublicKey => {
-            let weak = all().find_map(|found| {
-                found
-                    .rsa_bits()
-                    .filter(|bits| *bits < LEAST_RSA_BITS)
-                    .map(|bits| (found.subject(), bits))
-            });
-            weak.map_or_else(
-                || invalid_chain_error(leaf, &error),
-                |(subject, bits)| ChainError::WeakKey { subject, bits },
-            )
-        }
-        Error::RequiredEkuNotFoundContext(_) => ChainError::Usage {
-            subject: leaf.subject(),
-            purpose: question.purpose.as_str(),
-            why: "one of its authorities may not issue for it",
-        },
-        other => invalid_chain_error(leaf, &other),
+    if !purposes.contains(&purpose.oid()) {
+        return Ok(Some("it has another extended key usage"));
     }
+    if purpose == Purpose::Timestamping && purposes.len() != 1 {
+        return Ok(Some("its extended key usage has other purposes, too"));
+    }
+    if !leaf.may_sign()? {
+        return Ok(Some("its key usage lacks digitalSignature"));
+    }
+    let is_authority = leaf.is_authority();
+    Ok(is_authority.then_some("it is the certificate of an authority"))
 }
 
 fn untrusted_root_error(leaf: &X509Certificate<'_>, purpose: Purpose) -> ChainError {
@@ -490,4 +431,10 @@ impl SignatureVerificationAlgorithm for RsaSha1 {
             .verify(message, signature)
             .map_err(|_| InvalidSignature)
     }
+}
+
+fn decode_root(body: &str) -> Option<Root> {
+    let base64: String = body.split_ascii_whitespace().collect();
+    let der = STANDARD.decode(base64).ok()?;
+    Root::from_der(&der).ok()
 }

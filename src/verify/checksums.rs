@@ -67,23 +67,21 @@ const EMPTY: [&str; 2] = [
 ];
 
 fn decode_text(bytes: &[u8]) -> Result<String, ProofError> {
-    let malformed = || ProofError::new("checksum-malformed", "it is not text");
-    let wide = |bytes: &[u8], unit: fn([u8; 2]) -> u16| {
-        if bytes.len() % 2 == 1 {
-            return Err(malformed());
-        }
-        let units: Vec<u16> = bytes
-            .chunks_exact(2)
-            .map(|pair| unit([pair[0], pair[1]]))
-            .collect();
-        String::from_utf16(&units).map_err(|_| malformed())
+    let text = match bytes {
+        [0xff, 0xfe, rest @ ..] => decode_utf16(rest, u16::from_le_bytes),
+        [0xfe, 0xff, rest @ ..] => decode_utf16(rest, u16::from_be_bytes),
+        [0xef, 0xbb, 0xbf, rest @ ..] => String::from_utf8(rest.to_vec()).ok(),
+        _ => String::from_utf8(bytes.to_vec()).ok(),
     };
-    match bytes {
-        [0xff, 0xfe, rest @ ..] => wide(rest, u16::from_le_bytes),
-        [0xfe, 0xff, rest @ ..] => wide(rest, u16::from_be_bytes),
-        [0xef, 0xbb, 0xbf, rest @ ..] => String::from_utf8(rest.to_vec()).map_err(|_| malformed()),
-        _ => String::from_utf8(bytes.to_vec()).map_err(|_| malformed()),
-    }
+    text.ok_or_else(|| ProofError::new("checksum-malformed", "it is not text"))
+}
+
+fn decode_utf16(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> Option<String> {
+    let (pairs, []) = bytes.as_chunks() else {
+        return None;
+    };
+    let units: Vec<u16> = pairs.iter().map(|pair| unit(*pair)).collect();
+    String::from_utf16(&units).ok()
 }
 
 fn choose_entry<'a>(
@@ -114,38 +112,31 @@ fn find_named<'a>(
     name: &str,
 ) -> Result<Vec<&'a ChecksumLine>, ProofError> {
     let wanted = normalize_path(name);
-    let named = |fits: &dyn Fn(&str) -> bool| -> Vec<&'a ChecksumLine> {
-        entries
-            .iter()
-            .filter(|entry| {
-                entry
-                    .name
-                    .as_deref()
-                    .is_some_and(|own| fits(&normalize_path(own)))
-            })
-            .collect()
-    };
-    let mut fitting = named(&|own| own == wanted);
-    if fitting.is_empty() && !wanted.contains('/') {
-        fitting = named(&|own| own.rsplit('/').next() == Some(&wanted));
-    }
-    if fitting.is_empty() {
-        let known: Vec<&str> = entries
-            .iter()
-            .filter_map(|entry| entry.name.as_deref())
-            .take(5)
-            .collect();
-        let listed = if known.is_empty() {
-            String::new()
-        } else {
-            format!("; it names {}", shorten_text(&known.join(", ")))
+    let (mut exact, mut below) = (Vec::new(), Vec::new());
+    for entry in entries {
+        let Some(own) = entry.name.as_deref().map(normalize_path) else {
+            continue;
         };
-        return Err(ProofError::new(
-            "checksum-absent",
-            format!("it has no entry for {name}{listed}"),
-        ));
+        if own == wanted {
+            exact.push(entry);
+        } else if own.rsplit('/').next() == Some(&wanted) {
+            below.push(entry);
+        }
     }
-    Ok(fitting)
+    if !exact.is_empty() {
+        return Ok(exact);
+    }
+    if !below.is_empty() {
+        return Ok(below);
+    }
+
+    let names = entries.iter().filter_map(|entry| entry.name.as_deref());
+    let known: Vec<&str> = names.take(5).collect();
+    let mut message = format!("it has no entry for {name}");
+    if !known.is_empty() {
+        message = format!("{message}; it names {}", shorten_text(&known.join(", ")));
+    }
+    Err(ProofError::new("checksum-absent", message))
 }
 
 fn shorten_text(text: &str) -> String {

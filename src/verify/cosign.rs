@@ -47,28 +47,29 @@ pub fn verify_key(digest: &[u8; 32], signature: &[u8], key: &str) -> Result<Prov
 
 /// DER of the key, and SHA-256 of it.
 pub(super) fn parse_public_key(pem: &str) -> Result<(Vec<u8>, String), ProofError> {
-    let wrong = |reason: &str| ProofError::new("cosign-key", reason.to_owned());
     if pem.contains("PRIVATE KEY") {
-        return Err(wrong("it is a private key; give the public key"));
+        return Err(key_error("it is a private key; give the public key"));
     }
     let body = pem
         .trim()
         .strip_prefix("-----BEGIN PUBLIC KEY-----")
         .and_then(|rest| rest.strip_suffix("-----END PUBLIC KEY-----"))
-        .ok_or_else(|| wrong("it is not a public key in PEM"))?;
+        .ok_or_else(|| key_error("it is not a public key in PEM"))?;
     let body: String = body.split_whitespace().collect();
     let der = STANDARD
         .decode(body)
-        .map_err(|_| wrong("it is not a public key in PEM"))?;
+        .map_err(|_| key_error("it is not a public key in PEM"))?;
     let info =
-        SubjectPublicKeyInfoRef::from_der(&der).map_err(|_| wrong("it is not a public key"))?;
+        SubjectPublicKeyInfoRef::from_der(&der).map_err(|_| key_error("it is not a public key"))?;
     let curve = info
         .algorithm
         .parameters
         .as_ref()
         .and_then(|parameters: &AnyRef<'_>| parameters.decode_as().ok());
     if curve != Some(P256) {
-        return Err(wrong("its curve is not P-256, which cosign's keys have"));
+        return Err(key_error(
+            "its curve is not P-256, which cosign's keys have",
+        ));
     }
     let fingerprint = sha256_hex(&der);
     Ok((der, fingerprint))
@@ -76,25 +77,26 @@ pub(super) fn parse_public_key(pem: &str) -> Result<(Vec<u8>, String), ProofErro
 
 /// DER, or base64 of it with or without line ends.
 pub(super) fn decode_signature(bytes: &[u8]) -> Result<Vec<u8>, ProofError> {
-    let malformed = |reason: &str| ProofError::new("cosign-malformed", reason.to_owned());
     if bytes.trim_ascii().is_empty() {
-        return Err(malformed("the signature is empty"));
+        return Err(malformed_error("the signature is empty"));
     }
     let der = match std::str::from_utf8(bytes) {
         Ok(text) => {
             let text: String = text.split_whitespace().collect();
             STANDARD
                 .decode(text)
-                .map_err(|_| malformed("the signature is neither DER nor base64"))?
+                .map_err(|_| malformed_error("the signature is neither DER nor base64"))?
         }
         Err(_) => bytes.to_vec(),
     };
     if der.len() == 64 && der.first() != Some(&0x30) {
-        return Err(malformed("the signature is two plain numbers, not DER"));
+        return Err(malformed_error(
+            "the signature is two plain numbers, not DER",
+        ));
     }
     // Strict: nothing behind it, both numbers in their shortest form.
-    let _: (UintRef<'_>, UintRef<'_>) =
-        parse_integers(&der).map_err(|_| malformed("the signature is not DER of two numbers"))?;
+    let _: (UintRef<'_>, UintRef<'_>) = parse_integers(&der)
+        .map_err(|_| malformed_error("the signature is not DER of two numbers"))?;
     Ok(der)
 }
 
@@ -123,4 +125,12 @@ pub(super) fn check_signature(
             "the signature was not made by this key over these bytes",
         )
     })
+}
+
+fn key_error(reason: &str) -> ProofError {
+    ProofError::new("cosign-key", reason)
+}
+
+fn malformed_error(reason: &str) -> ProofError {
+    ProofError::new("cosign-malformed", reason)
 }

@@ -93,20 +93,19 @@ pub fn verify_bundle(
     signer: ExpectedSigner<'_>,
     root: Option<&str>,
 ) -> Result<Proven, ProofError> {
-    let other = |reason: &str| ProofError::new("keyless-bundle", reason.to_owned());
     let bundle = sigstore::parse_bundle(bundle)?;
     let material = &bundle.verification_material;
     let timestamps = &material.timestamp_verification_data.rfc3161_timestamps;
     if !material.tlog_entries.is_empty() || !timestamps.is_empty() {
-        return Err(other(
+        return Err(bundle_error(
             "the bundle says when it was signed: verify it as a bundle",
         ));
     }
     let SignatureContent::MessageSignature(message) = &bundle.content else {
-        return Err(other("the bundle is not over a file"));
+        return Err(bundle_error("the bundle is not over a file"));
     };
     let VerificationMaterialContent::Certificate(certificate) = &material.content else {
-        return Err(other("the bundle contains no certificate"));
+        return Err(bundle_error("the bundle contains no certificate"));
     };
     verify_pair(
         digest,
@@ -140,7 +139,7 @@ fn verify_pair(
         .to_der()
         .map_err(|error| certificate_error(&error.to_string()))?;
     cosign::check_signature(digest, &cosign::decode_signature(signature)?, &key)?;
-    let time = |time| format_time(UnixTime::since_unix_epoch(time));
+    let ends = info.validity.not_after.to_unix_duration();
     let mut facts = BTreeMap::from([
         ("signer".to_owned(), signer.identity.to_owned()),
         ("issuer".to_owned(), signer.issuer.to_owned()),
@@ -148,14 +147,11 @@ fn verify_pair(
             "certificateSha256".to_owned(),
             crate::base::digest::sha256_hex(der),
         ),
-        ("certificateFrom".to_owned(), time(begins)),
-        (
-            "certificateTo".to_owned(),
-            time(info.validity.not_after.to_unix_duration()),
-        ),
+        ("certificateFrom".to_owned(), format_since_epoch(begins)),
+        ("certificateTo".to_owned(), format_since_epoch(ends)),
     ]);
     if let Some(logged) = logged {
-        facts.insert("certificateLogged".to_owned(), time(logged));
+        facts.insert("certificateLogged".to_owned(), format_since_epoch(logged));
     }
     Ok(Proven {
         verdict: Verdict::SignedTimeUnproven,
@@ -240,60 +236,64 @@ fn verify_chain(leaf: &[u8], at: Duration, root: &TrustedRoot) -> Result<Vec<u8>
 }
 
 fn check_identity(certificate: &Certificate, signer: ExpectedSigner<'_>) -> Result<(), ProofError> {
-    let extensions = certificate
-        .tbs_certificate
-        .extensions
-        .as_deref()
-        .unwrap_or_default();
-    let value = |oid: ObjectIdentifier| {
-        extensions
-            .iter()
-            .find(|extension| extension.extn_id == oid)
-            .map(|extension| extension.extn_value.as_bytes())
-    };
-    let names = value(SUBJECT_ALT_NAME).and_then(|der| SubjectAltName::from_der(der).ok());
-    let found: Vec<String> = names
-        .iter()
-        .flat_map(|names| &names.0)
-        .map(|name| match name {
-            GeneralName::Rfc822Name(name) | GeneralName::UniformResourceIdentifier(name) => {
-                name.to_string()
-            }
-            _ => "a name of another kind".to_owned(),
-        })
-        .collect();
-    if found != [signer.identity] {
+    let mut names = Vec::new();
+    if let Some(der) = find_extension(certificate, SUBJECT_ALT_NAME)
+        && let Ok(parsed) = SubjectAltName::from_der(der)
+    {
+        for name in parsed.0 {
+            names.push(match name {
+                GeneralName::Rfc822Name(name) | GeneralName::UniformResourceIdentifier(name) => {
+                    name.to_string()
+                }
+                _ => "a name of another kind".to_owned(),
+            });
+        }
+    }
+    if names != [signer.identity] {
         let message = format!(
             "it is signed by `{}`, not by `{}`",
-            found.join(", "),
+            names.join(", "),
             signer.identity
         );
-        return Err(ProofError::new(
-            "keyless-identity",
-            sigstore::flatten_text(&message),
-        ));
+        return Err(identity_error(&message));
     }
-    let issuers: Vec<String> = [
-        value(ISSUER).and_then(|der| {
-            Utf8StringRef::from_der(der)
-                .ok()
-                .map(|text| text.as_str().to_owned())
-        }),
-        value(ISSUER_OLD).and_then(|bytes| std::str::from_utf8(bytes).ok().map(str::to_owned)),
-    ]
-    .into_iter()
-    .flatten()
-    .collect();
-    if issuers.is_empty() || issuers.iter().any(|issuer| issuer != signer.issuer) {
+
+    let mut issuers = Vec::new();
+    if let Some(der) = find_extension(certificate, ISSUER)
+        && let Ok(text) = Utf8StringRef::from_der(der)
+    {
+        issuers.push(text.as_str());
+    }
+    if let Some(bytes) = find_extension(certificate, ISSUER_OLD)
+        && let Ok(text) = std::str::from_utf8(bytes)
+    {
+        issuers.push(text);
+    }
+    if issuers.is_empty() || issuers.iter().any(|issuer| *issuer != signer.issuer) {
         let message = format!(
             "its issuer is `{}`, not `{}`",
             issuers.join(", "),
             signer.issuer
         );
-        return Err(ProofError::new(
-            "keyless-identity",
-            sigstore::flatten_text(&message),
-        ));
+        return Err(identity_error(&message));
     }
     Ok(())
+}
+
+fn find_extension(certificate: &Certificate, oid: ObjectIdentifier) -> Option<&[u8]> {
+    let mut extensions = certificate.tbs_certificate.extensions.iter().flatten();
+    let found = extensions.find(|extension| extension.extn_id == oid)?;
+    Some(found.extn_value.as_bytes())
+}
+
+fn identity_error(message: &str) -> ProofError {
+    ProofError::new("keyless-identity", sigstore::flatten_text(message))
+}
+
+fn bundle_error(reason: &str) -> ProofError {
+    ProofError::new("keyless-bundle", reason)
+}
+
+fn format_since_epoch(time: Duration) -> String {
+    format_time(UnixTime::since_unix_epoch(time))
 }

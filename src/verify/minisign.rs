@@ -58,27 +58,33 @@ fn parse_public_key(text: &str) -> Result<(PublicKey, String), ProofError> {
             "it is a secret key; give the public key",
         ));
     }
-    let no_key = || minisign_error("minisign-key", "it is not a minisign public key");
+    decode_public_key(text)
+        .ok_or_else(|| minisign_error("minisign-key", "it is not a minisign public key"))
+}
+
+fn decode_public_key(text: &str) -> Option<(PublicKey, String)> {
     let line = match text.trim().lines().collect::<Vec<_>>()[..] {
         [line] | [_, line] => line.trim(),
-        _ => return Err(no_key()),
+        _ => return None,
     };
-    let public = PublicKey::from_base64(line).map_err(|_| no_key())?;
-    let bytes = STANDARD.decode(line).map_err(|_| no_key())?;
+    let public = PublicKey::from_base64(line).ok()?;
+    let bytes = STANDARD.decode(line).ok()?;
     let id = bytes.get(2..10).unwrap_or_default();
-    Ok((
-        public,
-        id.iter().rev().map(|byte| format!("{byte:02X}")).collect(),
-    ))
+    let text = id.iter().rev().map(|byte| format!("{byte:02X}")).collect();
+    Some((public, text))
 }
 
 fn parse_signature(bytes: &[u8]) -> Result<Signature, ProofError> {
-    let malformed = || minisign_error("minisign-malformed", "it is not a minisign signature");
-    let text = std::str::from_utf8(bytes).map_err(|_| malformed())?;
-    if text.trim_end().lines().count() != 4 {
-        return Err(malformed());
+    if let Ok(text) = std::str::from_utf8(bytes)
+        && text.trim_end().lines().count() == 4
+        && let Ok(signature) = Signature::decode(text)
+    {
+        return Ok(signature);
     }
-    Signature::decode(text).map_err(|_| malformed())
+    Err(minisign_error(
+        "minisign-malformed",
+        "it is not a minisign signature",
+    ))
 }
 
 fn explain_error(error: &Error) -> ProofError {

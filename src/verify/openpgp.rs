@@ -97,11 +97,6 @@ fn collect_facts(
     signature: &SignaturePacket,
     created: u64,
 ) -> BTreeMap<String, String> {
-    let time = |seconds| {
-        format_time(UnixTime::since_unix_epoch(std::time::Duration::from_secs(
-            seconds,
-        )))
-    };
     let mut facts = BTreeMap::from([
         ("signer".to_owned(), certificate.primary.fingerprint.clone()),
         ("signingKey".to_owned(), signer.key.fingerprint.clone()),
@@ -110,7 +105,7 @@ fn collect_facts(
             signer.key.algorithm_name().to_owned(),
         ),
         ("digest".to_owned(), signature.digest_name()),
-        ("time".to_owned(), time(created)),
+        ("time".to_owned(), format_seconds(created)),
     ]);
     let user = certificate
         .users
@@ -120,7 +115,7 @@ fn collect_facts(
         facts.insert("user".to_owned(), super::sigstore::flatten_text(user));
     }
     if let Some(expires) = signer.expires {
-        facts.insert("keyExpires".to_owned(), time(expires));
+        facts.insert("keyExpires".to_owned(), format_seconds(expires));
     }
     facts
 }
@@ -154,17 +149,25 @@ fn check_signature(
         ));
     }
     key::check_digest(signature, "the signature's")?;
-    let wrong = |reason: &str| ProofError::new("openpgp-time", reason.to_owned());
-    let created = signature
-        .created
-        .ok_or_else(|| wrong("the signature has no creation time"))?;
+    let Some(created) = signature.created else {
+        return Err(time_error("the signature has no creation time"));
+    };
     if created > now {
-        return Err(wrong("the signature is from the future"));
+        return Err(time_error("the signature is from the future"));
     }
     if signature.has_expired(now) {
-        return Err(wrong("the signature has expired"));
+        return Err(time_error("the signature has expired"));
     }
     validity.check_time(created)?;
     signer.check_time(created)?;
     Ok(created)
+}
+
+fn format_seconds(seconds: u64) -> String {
+    let since = std::time::Duration::from_secs(seconds);
+    format_time(UnixTime::since_unix_epoch(since))
+}
+
+fn time_error(reason: &str) -> ProofError {
+    ProofError::new("openpgp-time", reason)
 }

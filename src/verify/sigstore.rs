@@ -154,14 +154,16 @@ fn verify_attestation_bundle(
 }
 
 pub(super) fn parse_bundle(bytes: &[u8]) -> Result<Bundle, ProofError> {
-    let malformed = |error: &dyn std::fmt::Display| {
-        ProofError::new(
-            "sigstore-malformed",
-            flatten_text(&format!("it is not a sigstore bundle: {error}")),
-        )
+    let why = match std::str::from_utf8(bytes).map(Bundle::from_json) {
+        Ok(Ok(bundle)) => return Ok(bundle),
+        Ok(Err(error)) => error.to_string(),
+        Err(error) => error.to_string(),
     };
-    let text = std::str::from_utf8(bytes).map_err(|error| malformed(&error))?;
-    Bundle::from_json(text).map_err(|error| malformed(&error))
+    let message = format!("it is not a sigstore bundle: {why}");
+    Err(ProofError::new(
+        "sigstore-malformed",
+        flatten_text(&message),
+    ))
 }
 
 /// One line, whatever a bundle has put into an error.
@@ -200,25 +202,21 @@ pub(super) fn check_signer(signer: ExpectedSigner<'_>) -> Result<(), ProofError>
 
 /// When the newest of a root's keys began: what it cannot know is what came later.
 fn find_newest_key_time(root: &TrustedRoot) -> Option<String> {
-    let logs = root.tlogs.iter().map(|log| log.public_key.valid_for);
-    let certificate_logs = root.ctlogs.iter().map(|log| log.public_key.valid_for);
-    let authorities = root
-        .certificate_authorities
-        .iter()
-        .map(|authority| authority.valid_for);
-    let clocks = root
-        .timestamp_authorities
-        .iter()
-        .map(|authority| authority.valid_for);
-    let starts = logs
-        .chain(certificate_logs)
-        .chain(authorities)
-        .chain(clocks);
-    starts
-        .flatten()
-        .map(|range| range.start)
-        .max()
-        .map(|start| start.to_string())
+    let mut periods = Vec::new();
+    for log in &root.tlogs {
+        periods.extend(log.public_key.valid_for);
+    }
+    for log in &root.ctlogs {
+        periods.extend(log.public_key.valid_for);
+    }
+    for authority in &root.certificate_authorities {
+        periods.extend(authority.valid_for);
+    }
+    for authority in &root.timestamp_authorities {
+        periods.extend(authority.valid_for);
+    }
+    let newest = periods.iter().map(|range| range.start).max()?;
+    Some(newest.to_string())
 }
 
 fn prove_bundle(
@@ -371,6 +369,11 @@ struct StatementSubject {
     digest: BTreeMap<String, String>,
 }
 
+const STATEMENTS: [&str; 2] = [
+    "https://in-toto.io/Statement/v1",
+    "https://in-toto.io/Statement/v0.1",
+];
+
 /// The statement is of an allowed kind, and names the file.
 fn check_statement(
     payload: &[u8],
@@ -378,30 +381,17 @@ fn check_statement(
     allowed: &[&str],
     facts: &mut BTreeMap<String, String>,
 ) -> Result<(), ProofError> {
-    let malformed = || {
-        ProofError::new(
-            "sigstore-malformed",
-            "the bundle contains no in-toto statement",
-        )
+    let statement = serde_json::from_slice::<Statement>(payload).ok();
+    let Some(statement) = statement.filter(|it| STATEMENTS.contains(&it.kind.as_str())) else {
+        let message = "the bundle contains no in-toto statement";
+        return Err(ProofError::new("sigstore-malformed", message));
     };
-    let statement: Statement = serde_json::from_slice(payload).map_err(|_| malformed())?;
-    if ![
-        "https://in-toto.io/Statement/v1",
-        "https://in-toto.io/Statement/v0.1",
-    ]
-    .contains(&statement.kind.as_str())
-    {
-        return Err(malformed());
-    }
     let wanted = crate::base::digest::encode_hex(digest);
-    let named = statement
-        .subject
-        .iter()
-        .find(|subject| subject.digest.get("sha256") == Some(&wanted))
-        .ok_or_else(|| {
-            let message = format!("the statement does not name a file with the digest {wanted}");
-            ProofError::new("sigstore-subject", message)
-        })?;
+    let mut subjects = statement.subject.iter();
+    let Some(named) = subjects.find(|it| it.digest.get("sha256") == Some(&wanted)) else {
+        let message = format!("the statement does not name a file with the digest {wanted}");
+        return Err(ProofError::new("sigstore-subject", message));
+    };
     if !allowed.contains(&statement.predicate.as_str()) {
         let message = format!("the statement is `{}`, not provenance", statement.predicate);
         return Err(ProofError::new(

@@ -74,11 +74,10 @@ pub(super) fn escape_name(name: &str) -> String {
 /// Refuses two entries that would be one file, and files in a place where others have a folder.
 pub(super) fn check_collisions(entries: &[Entry]) -> Result<(), ProofError> {
     // NUL sorts before all else, so that what lies below a name follows it at once.
-    let fold = |name: &str| name.to_uppercase().replace('/', "\0");
-    let mut folded: Vec<(String, &Entry)> = entries
-        .iter()
-        .map(|entry| (fold(&entry.name), entry))
-        .collect();
+    let mut folded: Vec<(String, &Entry)> = Vec::with_capacity(entries.len());
+    for entry in entries {
+        folded.push((entry.name.to_uppercase().replace('/', "\0"), entry));
+    }
     folded.sort_by(|(one, _), (other, _)| one.cmp(other));
     for pair in folded.windows(2) {
         let [(one, first), (other, second)] = pair else {
@@ -97,11 +96,8 @@ pub(super) fn check_collisions(entries: &[Entry]) -> Result<(), ProofError> {
                 ),
             );
         }
-        if !first.directory
-            && other
-                .strip_prefix(one.as_str())
-                .is_some_and(|rest| rest.starts_with('\0'))
-        {
+        let below = other.strip_prefix(one.as_str());
+        if !first.directory && below.is_some_and(|rest| rest.starts_with('\0')) {
             return refuse_entry(
                 "archive-collision",
                 &first.name,

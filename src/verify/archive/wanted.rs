@@ -61,6 +61,12 @@ impl WantedMembers {
         Ok(wanted)
     }
 
+    fn matches_globs(&self, name: &str) -> bool {
+        self.globs
+            .iter()
+            .any(|glob| matches_glob(&strip_dot_prefix(glob), name))
+    }
+
     /// Refuses an archive that lacks something; says where else the file lies.
     pub(super) fn check_complete(&self, entries: &[Entry]) -> Result<(), ProofError> {
         for name in &self.names {
@@ -75,12 +81,8 @@ impl WantedMembers {
                 return Err(missing_member_error(&name, entries));
             }
         }
-        let fits = |entry: &Entry| {
-            self.globs
-                .iter()
-                .any(|glob| matches_glob(&strip_dot_prefix(glob), &entry.name))
-        };
-        if !self.globs.is_empty() && !entries.iter().any(|entry| !entry.directory && fits(entry)) {
+        let mut files = entries.iter().filter(|entry| !entry.directory);
+        if !self.globs.is_empty() && !files.any(|entry| self.matches_globs(&entry.name)) {
             let globs = self.globs.join("`, `");
             return Err(ProofError::new(
                 "archive-member-absent",
@@ -92,17 +94,18 @@ impl WantedMembers {
 }
 
 fn missing_member_error(name: &str, entries: &[Entry]) -> ProofError {
-    let file = |name: &str| name.rsplit('/').next().unwrap_or(name).to_lowercase();
-    let near = entries
-        .iter()
-        .find(|entry| !entry.directory && file(&entry.name) == file(name));
-    let near = near
-        .map(|entry| format!("; it has `{}`", escape_name(&entry.name)))
-        .unwrap_or_default();
-    ProofError::new(
-        "archive-member-absent",
-        format!("the archive has no member `{name}`{near}"),
-    )
+    let mut message = format!("the archive has no member `{name}`");
+    for entry in entries {
+        if !entry.directory && fold_file_name(&entry.name) == fold_file_name(name) {
+            message = format!("{message}; it has `{}`", escape_name(&entry.name));
+            break;
+        }
+    }
+    ProofError::new("archive-member-absent", message)
+}
+
+fn fold_file_name(path: &str) -> String {
+    path.rsplit('/').next().unwrap_or(path).to_lowercase()
 }
 
 fn strip_dot_prefix(name: &str) -> String {

@@ -31,30 +31,24 @@ pub(crate) fn read_cabinet(source: &mut dyn ReadSeek) -> Result<Cabinet, Fault> 
     if flags & (PREVIOUS | NEXT) != 0 {
         return Err(Code::FileMalformed.with_message("a cabinet of a set cannot be verified alone"));
     }
-    let unsigned = || Code::Unsigned.with_message("no embedded signature");
     // Size of the reserved part of the header, then of that in each folder and each block.
     if flags & RESERVED == 0 || u32_at(&header, 36) != Some(20) {
-        return Err(unsigned());
+        return Err(unsigned_fault());
     }
-    let number = |at| {
-        u32_at(&header, at)
-            .map(u64::from)
-            .ok_or_else(|| header_fault("the file ends inside it"))
-    };
-    let (start, size) = (number(44)?, number(48)?);
+    let (start, size) = (read_number(&header, 44)?, read_number(&header, 48)?);
     if (start, size) == (0, 0) {
-        return Err(unsigned());
+        return Err(unsigned_fault());
     }
-    if number(4)? != 0
-        || number(40)? != 0x0010_0000
-        || number(52)? != 0
+    if read_number(&header, 4)? != 0
+        || read_number(&header, 40)? != 0x0010_0000
+        || read_number(&header, 52)? != 0
         || u16_at(&header, 34) != Some(0)
     {
         return Err(header_fault(
             "a part that the signature does not cover is not empty",
         ));
     }
-    if number(56)? != 0 {
+    if read_number(&header, 56)? != 0 {
         return Err(header_fault("its last word is not empty"));
     }
     if start < HEADER as u64 || start + size > length {
@@ -68,7 +62,7 @@ pub(crate) fn read_cabinet(source: &mut dyn ReadSeek) -> Result<Cabinet, Fault> 
             "{count} bytes follow the signature, which it does not cover"
         )));
     }
-    if number(8)? != start {
+    if read_number(&header, 8)? != start {
         return Err(header_fault("the signature does not follow the cabinet"));
     }
     let bytes = source::read_at(source, start, size)?;
@@ -99,4 +93,15 @@ impl Cabinet {
 
 fn header_fault(why: &str) -> Fault {
     Code::CertificateTable.with_message(format!("the cabinet's reserved header is wrong: {why}"))
+}
+
+fn read_number(header: &[u8], at: usize) -> Result<u64, Fault> {
+    match u32_at(header, at) {
+        Some(number) => Ok(number.into()),
+        None => Err(header_fault("the file ends inside it")),
+    }
+}
+
+fn unsigned_fault() -> Fault {
+    Code::Unsigned.with_message("no embedded signature")
 }

@@ -220,19 +220,16 @@ impl<'a> SignerInfo<'a> {
         content: &[u8],
         leaf: &X509Certificate<'_>,
     ) -> Result<(), Fault> {
-        let missing = |what| {
-            Code::SignedAttributes.with_message(format!("the signer did not sign the {what}"))
+        let Some(kind) = self.signed_value(oid::CONTENT_TYPE)? else {
+            return Err(unsigned_fault("content type"));
         };
-        let kind = self
-            .signed_value(oid::CONTENT_TYPE)?
-            .ok_or_else(|| missing("content type"))?;
         if kind.tag != tlv::OID || kind.parse_oid("contentType")? != content_type {
             return Err(Code::SignedAttributes
                 .with_message("the signed content type differs from that of the content"));
         }
-        let digest = self
-            .signed_value(oid::MESSAGE_DIGEST)?
-            .ok_or_else(|| missing("digest"))?;
+        let Some(digest) = self.signed_value(oid::MESSAGE_DIGEST)? else {
+            return Err(unsigned_fault("digest"));
+        };
         if digest.tag != tlv::OCTET_STRING || digest.body != self.digest.digest_bytes(content) {
             return Err(Code::MessageDigest
                 .with_message("the signed digest differs from that of the signature's content"));
@@ -285,4 +282,8 @@ fn parse_attributes(set: Elements<'_>) -> Result<Vec<Attribute<'_>>, Malformed> 
         found.push(Attribute { kind, values });
     }
     Ok(found)
+}
+
+fn unsigned_fault(attribute: &str) -> Fault {
+    Code::SignedAttributes.with_message(format!("the signer did not sign the {attribute}"))
 }

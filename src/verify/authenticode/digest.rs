@@ -65,13 +65,11 @@ impl Algorithm {
         leaf: &X509Certificate<'_>,
     ) -> Result<&'static dyn check::VerificationAlgorithm, Fault> {
         let key = leaf.key_algorithm();
-        let refused = || {
-            let digest = self.as_str();
-            let key = key.oid;
-            Code::Algorithm.with_message(format!(
-                "the signature algorithm {signature} by a key {key} over {digest} is not accepted"
-            ))
-        };
+        let digest = self.as_str();
+        let refused = Code::Algorithm.with_message(format!(
+            "the signature algorithm {signature} by a key {} over {digest} is not accepted",
+            key.oid
+        ));
         if key.oid == oid::RSA {
             if let Some(bits) = leaf.rsa_bits().filter(|bits| *bits < LEAST_RSA_BITS) {
                 let subject = leaf.subject();
@@ -82,7 +80,7 @@ impl Algorithm {
             return if [oid::RSA, own].contains(&signature) {
                 Ok(algorithm)
             } else {
-                Err(refused())
+                Err(refused)
             };
         }
         let curve = key
@@ -91,10 +89,10 @@ impl Algorithm {
             .and_then(|curve| curve.decode_as::<ObjectIdentifier>().ok());
         let (Some(curve), Some(own)) = (curve.filter(|_| key.oid == oid::EC), self.ecdsa_oid())
         else {
-            return Err(refused());
+            return Err(refused);
         };
         if ![oid::EC, own].contains(&signature) {
-            return Err(refused());
+            return Err(refused);
         }
         let algorithm: &'static dyn check::VerificationAlgorithm = match (curve, self) {
             (oid::P256, Self::Sha256) => &check::ECDSA_P256_SHA256_ASN1,
@@ -106,7 +104,7 @@ impl Algorithm {
             (oid::P521, Self::Sha256) => &check::ECDSA_P521_SHA256_ASN1,
             (oid::P521, Self::Sha384) => &check::ECDSA_P521_SHA384_ASN1,
             (oid::P521, Self::Sha512) => &check::ECDSA_P521_SHA512_ASN1,
-            _ => return Err(refused()),
+            _ => return Err(refused),
         };
         Ok(algorithm)
     }

@@ -33,29 +33,16 @@ impl FromStr for Publisher {
     type Err = PublisherError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let error = |why: String| PublisherError {
-            text: text.to_owned(),
-            why,
-        };
-        let mut wanted: Vec<(String, ObjectIdentifier, Vec<String>)> = Vec::new();
-        for (key, value) in parse_parts(text).map_err(|why| error(why.to_owned()))? {
-            let oid = find_attribute_type(&key)
-                .ok_or_else(|| error(format!("`{key}` is not an attribute of a name")))?;
-            if value.is_empty() {
-                return Err(error(format!("`{key}` has no value")));
-            }
-            match wanted.iter_mut().find(|(_, known, _)| *known == oid) {
-                Some((_, _, values)) => values.push(value),
-                None => wanted.push((key, oid, vec![value])),
-            }
+        match parse_attributes(text) {
+            Ok(wanted) => Ok(Self {
+                text: text.to_owned(),
+                wanted,
+            }),
+            Err(why) => Err(PublisherError {
+                text: text.to_owned(),
+                why,
+            }),
         }
-        for (_, _, values) in &mut wanted {
-            values.sort();
-        }
-        Ok(Self {
-            text: text.to_owned(),
-            wanted,
-        })
     }
 }
 
@@ -131,6 +118,27 @@ fn parse_parts(text: &str) -> Result<Vec<(String, String)>, &'static str> {
             return Ok(found);
         }
     }
+}
+
+/// Each attribute with its key as it was written, its type, and its values in order.
+fn parse_attributes(text: &str) -> Result<Vec<(String, ObjectIdentifier, Vec<String>)>, String> {
+    let mut attributes: Vec<(String, ObjectIdentifier, Vec<String>)> = Vec::new();
+    for (key, value) in parse_parts(text)? {
+        let Some(oid) = find_attribute_type(&key) else {
+            return Err(format!("`{key}` is not an attribute of a name"));
+        };
+        if value.is_empty() {
+            return Err(format!("`{key}` has no value"));
+        }
+        match attributes.iter_mut().find(|(_, known, _)| *known == oid) {
+            Some((_, _, values)) => values.push(value),
+            None => attributes.push((key, oid, vec![value])),
+        }
+    }
+    for (_, _, values) in &mut attributes {
+        values.sort();
+    }
+    Ok(attributes)
 }
 
 #[cfg(test)]

@@ -7,6 +7,8 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
+use crate::base::text::is_alphanumeric_or;
+
 use super::code::{Code, Fault};
 use super::digest::Algorithm;
 use super::source::{self, ReadSeek};
@@ -85,66 +87,76 @@ fn find_lines<'a>(text: &'a str, line: &'a str) -> impl Iterator<Item = usize> +
 
 /// Every encoding in which Windows PowerShell and this program read the same text.
 fn decode_text(bytes: &[u8]) -> Result<String, Fault> {
-    let wrong =
-        |why: &str| Code::Encoding.with_message(format!("the script's text cannot be read: {why}"));
     if bytes.starts_with(&[0xfe, 0xff]) {
-        return Err(wrong("it is UTF-16BE"));
+        return Err(encoding_fault("it is UTF-16BE"));
     }
     if !bytes.starts_with(UTF16) {
-        return Ok(std::str::from_utf8(bytes)
-            .map_err(|_| wrong("it is neither UTF-8 nor UTF-16LE"))?
-            .to_owned());
+        return match std::str::from_utf8(bytes) {
+            Ok(text) => Ok(text.to_owned()),
+            Err(_) => Err(encoding_fault("it is neither UTF-8 nor UTF-16LE")),
+        };
     }
     if !bytes.len().is_multiple_of(2) {
-        return Err(wrong("it ends inside a UTF-16 character"));
+        return Err(encoding_fault("it ends inside a UTF-16 character"));
     }
-    let units: Vec<u16> = bytes
-        .chunks_exact(2)
-        .map(|pair| u16::from_le_bytes([pair[0], pair[1]]))
-        .collect();
-    String::from_utf16(&units).map_err(|_| wrong("it is not valid UTF-16"))
+    let mut units = Vec::with_capacity(bytes.len() / 2);
+    for pair in bytes.chunks_exact(2) {
+        units.push(u16::from_le_bytes([pair[0], pair[1]]));
+    }
+    String::from_utf16(&units).map_err(|_| encoding_fault("it is not valid UTF-16"))
+}
+
+fn encoding_fault(why: &str) -> Fault {
+    Code::Encoding.with_message(format!("the script's text cannot be read: {why}"))
 }
 
 /// The signature in a block, with nothing else in it or after it.
 fn parse_block(text: &str) -> Result<Vec<u8>, Fault> {
     let mut lines = text.split_inclusive('\n');
-    let bare = |line: &str| {
-        line.strip_suffix('\n')
-            .map(|line| line.strip_suffix('\r').unwrap_or(line).to_owned())
-    };
-    if lines.next().and_then(bare).as_deref() != Some(BEGIN) {
+    if lines
+        .next()
+        .is_none_or(|line| !line.ends_with('\n') || strip_line_end(line) != BEGIN)
+    {
         return Err(block_fault("text follows its first line"));
     }
+
     let mut base64 = String::new();
     loop {
-        let line = lines
-            .next()
-            .ok_or_else(|| block_fault("its end line is missing"))?;
-        let content = bare(line).unwrap_or_else(|| line.to_owned());
+        let Some(line) = lines.next() else {
+            return Err(block_fault("its end line is missing"));
+        };
+        let content = strip_line_end(line);
         if content == END {
             break;
         }
         if let Some(rest) = content.strip_prefix(END) {
             return Err(trailing_text_fault(rest));
         }
-        let part = content.strip_prefix("# ").filter(|part| !part.is_empty());
-        let part = part.filter(|part| {
-            part.bytes()
-                .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'='))
-        });
-        base64 +=
-            part.ok_or_else(|| block_fault("one of its lines does not belong to a signature"))?;
+        match content.strip_prefix("# ") {
+            Some(part) if !part.is_empty() && is_alphanumeric_or(part, "+/=") => base64 += part,
+            _ => {
+                return Err(block_fault(
+                    "one of its lines does not belong to a signature",
+                ));
+            }
+        }
     }
+
     let rest: String = lines.collect();
-    if !rest
-        .chars()
-        .all(|letter| matches!(letter, ' ' | '\t' | '\r' | '\n'))
-    {
+    if !rest.trim_matches([' ', '\t', '\r', '\n']).is_empty() {
         return Err(trailing_text_fault(&rest));
     }
     STANDARD
         .decode(base64)
         .map_err(|_| block_fault("it is not base64"))
+}
+
+/// The line without its end. A carriage return is part of the end only before a line feed.
+fn strip_line_end(line: &str) -> &str {
+    match line.strip_suffix('\n') {
+        Some(content) => content.strip_suffix('\r').unwrap_or(content),
+        None => line,
+    }
 }
 
 fn block_fault(why: &str) -> Fault {

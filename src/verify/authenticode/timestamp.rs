@@ -11,6 +11,7 @@ use super::cms::{SignedData, SignerInfo};
 use super::code::{Code, Fault};
 use super::digest::Algorithm;
 use super::tlv::{self, Element, Malformed};
+use crate::base::value::is_digits;
 use crate::verify::chain::{self, Purpose, Question, X509Certificate, format_time, oid};
 
 /// A time that a timestamp proves, or only claims.
@@ -210,27 +211,25 @@ fn signing_time(signer: &SignerInfo<'_>) -> Result<UnixTime, Fault> {
 
 /// `YYYYMMDDhhmmss[.f]Z`. A fraction is cut off.
 fn parse_generalized_time(text: &[u8]) -> Result<UnixTime, Malformed> {
-    const WHAT: Malformed = Malformed("its time");
-    let text = std::str::from_utf8(text)
-        .map_err(|_| WHAT)?
-        .strip_suffix('Z')
-        .ok_or(WHAT)?;
-    let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));
-    let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    if whole.len() != 14 || !digits(whole) || !digits(fraction) {
-        return Err(WHAT);
+    std::str::from_utf8(text)
+        .ok()
+        .and_then(parse_time_text)
+        .ok_or(Malformed("its time"))
+}
+
+fn parse_time_text(text: &str) -> Option<UnixTime> {
+    let local = text.strip_suffix('Z')?;
+    let (whole, fraction) = local.split_once('.').unwrap_or((local, "0"));
+    if whole.len() != 14 || fraction.is_empty() || !is_digits(whole) || !is_digits(fraction) {
+        return None;
     }
-    let part = |from: usize, to: usize| whole[from..to].parse::<u8>().map_err(|_| WHAT);
-    let year = whole[..4].parse().map_err(|_| WHAT)?;
     let time = DateTime::new(
-        year,
-        part(4, 6)?,
-        part(6, 8)?,
-        part(8, 10)?,
-        part(10, 12)?,
-        part(12, 14)?,
+        whole[..4].parse().ok()?,
+        whole[4..6].parse().ok()?,
+        whole[6..8].parse().ok()?,
+        whole[8..10].parse().ok()?,
+        whole[10..12].parse().ok()?,
+        whole[12..].parse().ok()?,
     );
-    Ok(UnixTime::since_unix_epoch(
-        time.map_err(|_| WHAT)?.unix_duration(),
-    ))
+    Some(UnixTime::since_unix_epoch(time.ok()?.unix_duration()))
 }

@@ -31,13 +31,9 @@ impl Validity {
         let primary = &certificate.primary;
         let fingerprint = &primary.fingerprint;
         primary.check_strength()?;
-        let own = |wanted: u8| {
-            certificate.signatures.iter().filter(move |signature| {
-                signature.kind == wanted
-                    && signature.signs_statement(primary, SignedPart::Key(primary))
-            })
-        };
-        if own(kind::KEY_REVOCATION).next().is_some() {
+        let part = SignedPart::Key(primary);
+        let own: Vec<&SignaturePacket> = list_own(primary, part, &certificate.signatures);
+        if own.iter().any(|it| it.kind == kind::KEY_REVOCATION) {
             return Err(ProofError::new(
                 "openpgp-revoked",
                 format!("the key {fingerprint} is revoked"),
@@ -47,7 +43,8 @@ impl Validity {
             .users
             .iter()
             .flat_map(|user| list_certifications(primary, user));
-        let word = find_latest(own(kind::DIRECT_KEY).chain(by_user), now).ok_or_else(|| {
+        let direct = own.into_iter().filter(|it| it.kind == kind::DIRECT_KEY);
+        let word = find_latest(direct.chain(by_user), now).ok_or_else(|| {
             ProofError::new(
                 "openpgp-key",
                 format!("the key {fingerprint} has no valid self-signature"),
@@ -114,17 +111,27 @@ fn list_certifications<'a>(
     primary: &PublicKey,
     (user, signatures): &'a (Vec<u8>, Vec<SignaturePacket>),
 ) -> Vec<&'a SignaturePacket> {
-    let revokes = |signature: &SignaturePacket| signature.kind == kind::CERTIFICATION_REVOCATION;
-    let own: Vec<&SignaturePacket> = signatures
+    let mut own = list_own(primary, SignedPart::UserId(primary, user), signatures);
+    if own
         .iter()
-        .filter(|signature| kind::CERTIFICATION.contains(&signature.kind) || revokes(signature))
-        .filter(|signature| signature.signs_statement(primary, SignedPart::UserId(primary, user)))
-        .collect();
-    if own.iter().any(|signature| revokes(signature)) {
-        Vec::new()
-    } else {
-        own
+        .any(|it| it.kind == kind::CERTIFICATION_REVOCATION)
+    {
+        return Vec::new();
     }
+    own.retain(|it| kind::CERTIFICATION.contains(&it.kind));
+    own
+}
+
+/// The signatures of a part that the key itself made.
+fn list_own<'a>(
+    primary: &PublicKey,
+    part: SignedPart<'_>,
+    signatures: &'a [SignaturePacket],
+) -> Vec<&'a SignaturePacket> {
+    let own = signatures
+        .iter()
+        .filter(|it| it.signs_statement(primary, part));
+    own.collect()
 }
 
 fn find_latest<'a>(
@@ -145,25 +152,21 @@ fn find_binding<'a>(
     statements: &'a [SignaturePacket],
     now: u64,
 ) -> Result<&'a SignaturePacket, ProofError> {
-    let unbound =
-        |reason: &str| ProofError::new("openpgp-key", format!("the signing subkey {reason}"));
     let statement = SignedPart::Subkey(primary, subkey);
-    let own = |wanted: u8| {
-        statements.iter().filter(move |signature| {
-            signature.kind == wanted && signature.signs_statement(primary, statement)
-        })
-    };
-    if own(kind::SUBKEY_REVOCATION).next().is_some() {
+    let own = list_own(primary, statement, statements);
+    if own.iter().any(|it| it.kind == kind::SUBKEY_REVOCATION) {
         return Err(ProofError::new(
             "openpgp-revoked",
             "the signing subkey is revoked",
         ));
     }
-    let word = find_latest(own(kind::SUBKEY_BINDING), now)
-        .ok_or_else(|| unbound("is not bound to the key"))?;
+    let bindings = own.into_iter().filter(|it| it.kind == kind::SUBKEY_BINDING);
+    let Some(word) = find_latest(bindings, now) else {
+        return Err(unbound_error("is not bound to the key"));
+    };
     check_digest(word, "the subkey's binding's")?;
     if word.key_flags.is_none_or(|flags| flags & SIGNS_DATA == 0) {
-        return Err(unbound("is not for signing files"));
+        return Err(unbound_error("is not for signing files"));
     }
     let back = word
         .embedded
@@ -171,7 +174,7 @@ fn find_binding<'a>(
         .filter(|back| {
             back.kind == kind::PRIMARY_KEY_BINDING && back.signs_statement(subkey, statement)
         })
-        .ok_or_else(|| unbound("has no valid back signature"))?;
+        .ok_or_else(|| unbound_error("has no valid back signature"))?;
     check_digest(back, "the subkey's own signature's")?;
     Ok(word)
 }
@@ -209,4 +212,8 @@ pub(super) fn check_digest(signature: &SignaturePacket, whose: &str) -> Result<(
         "openpgp-weak",
         format!("{whose} digest is {name}, which is too weak"),
     ))
+}
+
+fn unbound_error(reason: &str) -> ProofError {
+    ProofError::new("openpgp-key", format!("the signing subkey {reason}"))
 }

@@ -111,12 +111,7 @@ fn read_central_directory<R: Read + Seek>(
 
 fn read_central_header(reader: &mut impl Read, limits: &Limits) -> Result<Record, ProofError> {
     let mut head = [0; 46];
-    let mut take = |bytes: &mut [u8]| {
-        reader
-            .read_exact(bytes)
-            .map_err(|error| to_proof_error(&error))
-    };
-    take(&mut head)?;
+    read_exactly(reader, &mut head)?;
     if !head.starts_with(b"PK\x01\x02") {
         return Err(ProofError::new(
             "archive-corrupt",
@@ -126,9 +121,9 @@ fn read_central_header(reader: &mut impl Read, limits: &Limits) -> Result<Record
     let mut raw = vec![0; usize::from(u16_at(&head, 28))];
     let mut extra = vec![0; usize::from(u16_at(&head, 30))];
     let mut comment = vec![0; usize::from(u16_at(&head, 32))];
-    take(&mut raw)?;
-    take(&mut extra)?;
-    take(&mut comment)?;
+    read_exactly(reader, &mut raw)?;
+    read_exactly(reader, &mut extra)?;
+    read_exactly(reader, &mut comment)?;
     let mut size = u64::from(u32_at(&head, 24));
     let mut compressed = u64::from(u32_at(&head, 20));
     let mut header = u64::from(u32_at(&head, 42));
@@ -296,12 +291,8 @@ fn check_local_header<R: Read + Seek>(
     };
     let mut raw = vec![0; usize::from(name_length)];
     let mut extra = vec![0; usize::from(extra_length)];
-    reader
-        .read_exact(&mut raw)
-        .map_err(|error| to_proof_error(&error))?;
-    reader
-        .read_exact(&mut extra)
-        .map_err(|error| to_proof_error(&error))?;
+    read_exactly(reader, &mut raw)?;
+    read_exactly(reader, &mut extra)?;
     if raw != record.raw {
         return refuse_mismatch(&name, "names");
     }
@@ -330,11 +321,13 @@ fn check_local_header<R: Read + Seek>(
             "is stored with its size after its data",
         );
     }
-    let same = |local: u64, central: u64| local == central || (described && local == 0);
-    if !same(u64::from(crc), u64::from(record.crc)) {
+    // A header whose descriptor follows may leave them at zero.
+    if crc != record.crc && !(described && crc == 0) {
         return refuse_mismatch(&name, "checksums");
     }
-    if !same(size, record.entry.size) || !same(compressed, record.compressed) {
+    if size != record.entry.size && !(described && size == 0)
+        || compressed != record.compressed && !(described && compressed == 0)
+    {
         return refuse_mismatch(&name, "sizes");
     }
     if described {
@@ -381,4 +374,10 @@ fn check_data_descriptor<R: Read + Seek>(
         &record.entry.name,
         "has other sizes or another checksum after its data",
     )
+}
+
+fn read_exactly(reader: &mut impl Read, bytes: &mut [u8]) -> Result<(), ProofError> {
+    reader
+        .read_exact(bytes)
+        .map_err(|error| to_proof_error(&error))
 }

@@ -81,7 +81,6 @@ fn find_end_record(tail: &[u8]) -> Result<usize, ProofError> {
     };
     let comment = &tail[at + 22..];
     let declared = usize::from(u16_at(tail, at + 20));
-    let holds = |at: usize| at + 22 + usize::from(u16_at(tail, at + 20)) == tail.len();
 
     if declared < comment.len() {
         return Err(ProofError::new(
@@ -89,8 +88,11 @@ fn find_end_record(tail: &[u8]) -> Result<usize, ProofError> {
             "bytes follow the end of the zip",
         ));
     }
-    let mut before = (0..at).filter(|at| tail[*at..].starts_with(END));
-    if before.any(holds) {
+    let has_other = (0..at).any(|other| {
+        tail[other..].starts_with(END)
+            && other + 22 + usize::from(u16_at(tail, other + 20)) == tail.len()
+    });
+    if has_other {
         return Err(ambiguous_error("the zip has two end records"));
     }
     if declared > comment.len() {
