@@ -59,11 +59,10 @@ fn list_supported_windows(
 ) -> Vec<Sourced<String>> {
     let mut found = Vec::new();
     for release in releases {
-        let Some(entry) = release
-            .kubernetes
-            .iter()
-            .find(|entry| patches.iter().any(|patch| entry.versions.contains(patch)))
-        else {
+        let mut entries = release.kubernetes.iter();
+        let supported =
+            entries.find(|entry| patches.iter().any(|patch| entry.versions.contains(patch)));
+        let Some(entry) = supported else {
             continue;
         };
         let holds_for_all = patches.iter().all(|patch| entry.versions.contains(patch));

@@ -11,7 +11,7 @@ mod sources;
 mod targets;
 
 use crate::diagnostic::{Finding, Severity};
-use crate::model::kubernetes::{FlagRule, FlagTable};
+use crate::model::kubernetes::FlagTable;
 use crate::model::rules::Contents;
 
 use super::{Catalog, FLAGS};
@@ -103,11 +103,9 @@ fn lint_networks(report: &mut Report<'_>) {
             let stands_alone = catalog
                 .load_component(component)
                 .is_ok_and(|found| found.contents.is_some());
-            if !stands_alone
-                && !groups
-                    .iter()
-                    .any(|group| group.by_network && group.name == *component)
-            {
+            let mut groups = groups.iter();
+            let is_group = groups.any(|group| group.by_network && group.name == *component);
+            if !stands_alone && !is_group {
                 let message = format!(
                     "{component} is neither a group with `byNetwork` nor a component with `contents`"
                 );
@@ -132,13 +130,10 @@ fn lint_contents(report: &mut Report<'_>, contents: &Contents) {
 }
 
 fn lint_flags(report: &mut Report<'_>, flags: &FlagTable) {
-    let key = |rule: &FlagRule| (rule.program.clone(), rule.flag.clone());
     for (index, rule) in flags.flags.iter().enumerate() {
-        for later in flags.flags[index + 1..]
-            .iter()
-            .filter(|later| key(later) == key(rule))
-        {
-            if rule.when == later.when && rule.versions.overlaps(&later.versions) {
+        for later in &flags.flags[index + 1..] {
+            let is_same = rule.program == later.program && rule.flag == later.flag;
+            if is_same && rule.when == later.when && rule.versions.overlaps(&later.versions) {
                 let message = format!(
                     "{} {}: `{}` and `{}` overlap",
                     rule.program, rule.flag, rule.versions, later.versions

@@ -14,7 +14,7 @@ use crate::catalog::load_target;
 use crate::cli::{ExplainArgs, SelectionArgs};
 use crate::diagnostic::{Error, Result};
 use crate::guest::read_steps;
-use crate::model::plan::Plan;
+use crate::model::plan::{Plan, PlannedArtifact};
 use crate::model::target::Target;
 use crate::model::variable::Variable;
 
@@ -154,43 +154,21 @@ impl NameIndex {
                 lines.push(format!("allowed: {}", choice.allowed));
             }
             for group in &plan.groups {
-                for artifact in group
-                    .artifacts
-                    .iter()
-                    .filter(|artifact| artifact.component == name.as_str())
-                {
-                    lines.push(format!(
-                        "in this plan: {} ({})",
-                        artifact.version, group.reason
-                    ));
-                    lines.push(format!("from {}", artifact.url));
-                    lines.push(artifact.format_pin_state());
-                    lines.extend(
-                        artifact
-                            .checksums
-                            .iter()
-                            .map(|checksum| format!("checksum file: {}", checksum.url)),
-                    );
-                    lines.extend(artifact.signatures.iter().map(|signature| {
-                        format!(
-                            "signature: {} by {}",
-                            signature.url,
-                            signature.identity.as_deref().unwrap_or("-")
-                        )
-                    }));
+                for artifact in &group.artifacts {
+                    if artifact.component == name.as_str() {
+                        describe_artifact(artifact, &group.reason, &mut lines);
+                    }
                 }
             }
-            let source = choice.map_or_else(
-                || {
-                    component
-                        .releases
-                        .first()
-                        .map(|release| release.source.clone())
-                        .unwrap_or_default()
-                },
-                |choice| choice.source.clone(),
+            let release = component.releases.first();
+            let source = choice.map(|choice| &choice.source);
+            let source = source.or(release.map(|release| &release.source));
+            self.add(
+                "component",
+                &name,
+                lines,
+                &source.cloned().unwrap_or_default(),
             );
-            self.add("component", &name, lines, &source);
         }
         Ok(())
     }
@@ -237,23 +215,22 @@ impl NameIndex {
         let (guest, prediction) = predict_machine(plan, trees)?;
         self.add_machine(&prediction.machine);
         for (path, step) in read_steps(&trees.provisioners)? {
-            let of_step = || {
-                guest
-                    .plan
-                    .resources
-                    .iter()
-                    .filter(|resource| resource.step == step.id)
-            };
-            let mut lines = vec![step.summary.clone()];
-            lines.push(match of_step().count() {
+            let mut names = Vec::new();
+            for resource in &guest.plan.resources {
+                if resource.step == step.id {
+                    names.push(resource.name.clone());
+                }
+            }
+            let part = match names.len() {
                 0 => "not part of this plan".to_owned(),
                 count => format!("{count} resources in this plan"),
-            });
-            lines.extend(of_step().map(|resource| resource.name.clone()));
+            };
+            let mut lines = vec![step.summary.clone(), part];
+            lines.append(&mut names);
             self.add("step", &step.id, lines, &path);
-            step.resources
-                .iter()
-                .for_each(|resource| self.add_step_resource(&step, resource));
+            for resource in &step.resources {
+                self.add_step_resource(&step, resource);
+            }
         }
         for resource in &guest.plan.resources {
             let source = guest.sources.get(&resource.name).map_or("", String::as_str);
@@ -357,4 +334,17 @@ fn describe_environment(names: &[String]) -> String {
         return "part of the lock; the environment cannot set it".to_owned();
     }
     format!("not part of the lock; environment: {}", names.join(", "))
+}
+
+fn describe_artifact(artifact: &PlannedArtifact, reason: &str, lines: &mut Vec<String>) {
+    lines.push(format!("in this plan: {} ({reason})", artifact.version));
+    lines.push(format!("from {}", artifact.url));
+    lines.push(artifact.format_pin_state());
+    for checksum in &artifact.checksums {
+        lines.push(format!("checksum file: {}", checksum.url));
+    }
+    for signature in &artifact.signatures {
+        let identity = signature.identity.as_deref().unwrap_or("-");
+        lines.push(format!("signature: {} by {identity}", signature.url));
+    }
 }

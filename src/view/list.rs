@@ -43,20 +43,20 @@ fn list_targets(trees: &Trees) -> Result<Rows> {
     for name in trees.packer.list_folders("targets") {
         let target = load_target(&trees.packer, &name)?;
         let image = target.image();
+        let builders: Vec<&str> = target.builders().collect();
         let value = json!({
-            "name": name, "title": target.title, "builders": target.builders().collect::<Vec<_>>(),
+            "name": name, "title": target.title, "builders": builders,
             "plugins": image.map(|image| image.plugins.as_slice()),
             "output": image.map(|image| &image.output), "windows": target.releases.keys().collect::<Vec<_>>(),
             "stage": target.record.stage(), "checks": target.record.checks,
         });
-        let how = image.map_or_else(
-            || "without Packer".to_owned(),
-            |image| {
-                let plugin = image.plugins.first();
-                let builders = target.builders().collect::<Vec<_>>().join(" or ");
-                format!("{builders}, plugin {} {}", plugin.name, plugin.version)
-            },
-        );
+        let how = if let Some(image) = image {
+            let plugin = image.plugins.first();
+            let builders = builders.join(" or ");
+            format!("{builders}, plugin {} {}", plugin.name, plugin.version)
+        } else {
+            "without Packer".to_owned()
+        };
         let line = format!(
             "{name:<12} {} ({how}): {}",
             target.title,
@@ -74,37 +74,24 @@ fn list_kubernetes(catalog: &Catalog) -> Result<Rows> {
     for minor in catalog.kubernetes_minors() {
         let line = catalog.load_kubernetes_line(minor)?;
         let surveyed = surveys.find(minor).map(|survey| &survey.release);
-        let windows: Vec<&str> = line
-            .windows
-            .iter()
-            .map(|windows| windows.value.as_str())
-            .collect();
-        let runtimes: Vec<&str> = line
-            .runtimes
-            .iter()
-            .map(|runtime| runtime.name.as_str())
-            .collect();
-        let access: Vec<&str> = line
-            .host_access
-            .iter()
-            .map(|access| access.name.as_str())
-            .collect();
+        let windows: Vec<&str> = line.windows.iter().map(|it| it.value.as_str()).collect();
+        let runtimes: Vec<&str> = line.runtimes.iter().map(|it| it.name.as_str()).collect();
+        let access: Vec<&str> = line.host_access.iter().map(|it| it.name.as_str()).collect();
+        let default = containerd.find_choice(minor).map(|choice| &choice.default);
         let value = json!({
             "minor": minor, "latest": line.latest, "patches": line.patches, "windows": windows,
-            "runtimes": runtimes, "hostAccess": access,
-            "containerd": containerd.find_choice(minor).map(|choice| &choice.default), "surveyed": surveyed,
+            "runtimes": runtimes, "hostAccess": access, "containerd": default, "surveyed": surveyed,
         });
+        let note = match surveyed {
+            Some(_) => "",
+            None => " (programs not surveyed)",
+        };
         let text = format!(
-            "{minor:<6} {:<10} windows {:<24} runtime {:<18} host access {}{}",
+            "{minor:<6} {:<10} windows {:<24} runtime {:<18} host access {}{note}",
             line.latest,
             windows.join(","),
             runtimes.join(","),
             access.join(","),
-            if surveyed.is_none() {
-                " (programs not surveyed)"
-            } else {
-                ""
-            }
         );
         rows.push((value, text));
     }
@@ -207,7 +194,8 @@ fn list_defined_images(config: Option<&Path>) -> Result<Rows> {
         let message = format!("no image is defined: {place} is missing or has no image definition");
         return Err(InputError::new(message, "run `imagegen init`, or add `--config FILE`").into());
     }
-    let rows = images.iter().map(|image| {
+    let mut rows = Rows::new();
+    for image in images {
         let definition = &image.definition;
         let value = json!({
             "name": image.name, "config": image.config(), "target": definition.target,
@@ -215,46 +203,36 @@ fn list_defined_images(config: Option<&Path>) -> Result<Rows> {
             "lock": image.lock_path().display().to_string(),
             "workspace": workspace_path(&image.name).display().to_string(),
         });
-        let text = |field: &Option<String>| field.clone().unwrap_or_else(|| "-".to_owned());
-        let (target, windows) = (text(&definition.target), text(&definition.windows));
-        (
-            value,
-            format!(
-                "{:<28} {target:<12} {windows:<8} {}",
-                image.name,
-                text(&definition.kubernetes)
-            ),
-        )
-    });
-    Ok(rows.collect())
+        let target = definition.target.as_deref().unwrap_or("-");
+        let windows = definition.windows.as_deref().unwrap_or("-");
+        let kubernetes = definition.kubernetes.as_deref().unwrap_or("-");
+        let text = format!("{:<28} {target:<12} {windows:<8} {kubernetes}", image.name);
+        rows.push((value, text));
+    }
+    Ok(rows)
 }
 
 /// Rules of the catalog, then the codes of errors and warnings, and the rules of the machine model.
 fn list_rules(trees: &Trees) -> Result<Rows> {
-    let row = |kind: &str, name: &str, text: &str| {
-        (
-            json!({ "name": name, "kind": kind, "text": text }),
-            format!("{name:<28} {text}"),
-        )
-    };
+    let mut rows = Rows::new();
     let rules = trees.catalog.load_rules()?;
-    let of_catalog = rules.refusals.into_iter().chain(rules.warnings);
-    let mut rows: Rows = of_catalog
-        .map(|rule| row("rule", &rule.id, &rule.reason))
-        .collect();
-    let is_rule = |kind: &str| {
-        ["error", "refusal", "warning", "rule"]
-            .iter()
-            .any(|word| kind.contains(word))
-    };
-    for (kind, names) in read_words().into_iter().filter(|(kind, _)| is_rule(kind)) {
-        rows.extend(
-            names
-                .iter()
-                .map(|(name, meaning)| row(&kind, name, meaning)),
-        );
+    for rule in rules.refusals.iter().chain(&rules.warnings) {
+        rows.push(create_rule_row("rule", &rule.id, &rule.reason));
+    }
+    for (kind, names) in read_words() {
+        let mut words = ["error", "refusal", "warning", "rule"].into_iter();
+        if words.any(|word| kind.contains(word)) {
+            for (name, meaning) in &names {
+                rows.push(create_rule_row(&kind, name, meaning));
+            }
+        }
     }
     Ok(rows)
+}
+
+fn create_rule_row(kind: &str, name: &str, text: &str) -> (Value, String) {
+    let value = json!({ "name": name, "kind": kind, "text": text });
+    (value, format!("{name:<28} {text}"))
 }
 
 fn list_components(catalog: &Catalog) -> Result<Rows> {

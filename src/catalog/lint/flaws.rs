@@ -31,18 +31,22 @@ pub(super) fn lint_flaws(report: &mut Report<'_>) {
 }
 
 fn are_events_ordered(flaw: &Vulnerability) -> bool {
-    flaw.affected.iter().flat_map(|it| &it.ranges).all(|range| {
+    for range in flaw.affected.iter().flat_map(|it| &it.ranges) {
         let mut last: Option<(&Version, bool)> = None;
-        range.events.iter().all(|event| {
+        for event in &range.events {
             let (version, begins) = match event {
                 RangeEvent::Introduced(version) => (version, true),
                 RangeEvent::Fixed(version) => (version, false),
             };
-            let follows = last.map_or(begins, |(before, began)| {
-                before < version && began != begins
-            });
+            let follows = match last {
+                Some((before, began)) => before < version && began != begins,
+                None => begins,
+            };
+            if !follows {
+                return false;
+            }
             last = Some((version, begins));
-            follows
-        })
-    })
+        }
+    }
+    true
 }

@@ -1,6 +1,6 @@
 //! Kubernetes lines and the tables that hold for ranges of them.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use crate::catalog::{Catalog, CatalogError, SUPPORT};
 use crate::model::kubernetes::{ApiVersion, LineFile, Support};
@@ -107,40 +107,40 @@ pub(super) fn check_ranges(
     ranges: &[(&str, LineRange)],
 ) {
     for (index, (name, range)) in ranges.iter().enumerate() {
-        for (_, later) in ranges[index + 1..]
-            .iter()
-            .filter(|(other, later)| other == name && range.overlaps(later))
-        {
-            let message = format!("`{table}`: {name}: `{range}` and `{later}` overlap");
-            report.add_error("overlapping-ranges", path, message);
+        for (other, later) in &ranges[index + 1..] {
+            if other == name && range.overlaps(later) {
+                let message = format!("`{table}`: {name}: `{range}` and `{later}` overlap");
+                report.add_error("overlapping-ranges", path, message);
+            }
         }
     }
-    let names: BTreeSet<&str> = ranges.iter().map(|(name, _)| *name).collect();
-    for name in names {
-        let minors = report.catalog.kubernetes_minors();
-        let held: Vec<bool> = minors
-            .iter()
-            .map(|minor| {
-                ranges
-                    .iter()
-                    .any(|(other, range)| *other == name && range.contains(*minor))
-            })
-            .collect();
-        let bounds = held
-            .iter()
-            .position(|held| *held)
-            .zip(held.iter().rposition(|held| *held));
-        let Some((first, last)) = bounds else {
-            continue;
-        };
-        for index in (first..last).filter(|index| !held[*index]) {
-            let message = format!(
-                "`{table}`: {name}: no entry for Kubernetes {}",
-                minors[index]
-            );
+
+    let mut by_name: BTreeMap<&str, Vec<&LineRange>> = BTreeMap::new();
+    for (name, range) in ranges {
+        by_name.entry(name).or_default().push(range);
+    }
+    for (name, ranges) in by_name {
+        for minor in list_gaps(&report.catalog.kubernetes_minors(), &ranges) {
+            let message = format!("`{table}`: {name}: no entry for Kubernetes {minor}");
             report.add_error("missing-range", path, message);
         }
     }
+}
+
+/// Lines between the first and the last of the ranges that none of them contains.
+fn list_gaps(minors: &[Minor], ranges: &[&LineRange]) -> Vec<Minor> {
+    let mut gaps = Vec::new();
+    let mut since_last = Vec::new();
+    let mut has_begun = false;
+    for minor in minors {
+        if ranges.iter().any(|range| range.contains(*minor)) {
+            has_begun = true;
+            gaps.append(&mut since_last);
+        } else if has_begun {
+            since_last.push(*minor);
+        }
+    }
+    gaps
 }
 
 /// Each runtime of a line is a component with a version for that line.
@@ -224,17 +224,13 @@ fn check_windows_default(report: &mut Report<'_>, minor: Minor, releases: &[Wind
         return;
     };
     for patch in &line.patches {
-        let is_default = |release: &&WindowsRelease| {
-            release
-                .kubernetes
-                .iter()
-                .any(|entry| entry.default && entry.versions.contains(patch))
-        };
-        let names: Vec<&str> = releases
-            .iter()
-            .filter(is_default)
-            .map(|release| release.release.as_str())
-            .collect();
+        let mut names = Vec::new();
+        for release in releases {
+            let mut entries = release.kubernetes.iter();
+            if entries.any(|entry| entry.default && entry.versions.contains(patch)) {
+                names.push(release.release.as_str());
+            }
+        }
         let (rule, message) = match names.as_slice() {
             [_] => continue,
             [] => (

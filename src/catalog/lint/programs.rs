@@ -35,10 +35,10 @@ fn lint_table(report: &mut Report<'_>, table: &ProgramTable<'_>) {
             "surveyed lines are not ascending".to_owned(),
         );
     }
-    for minor in known
-        .iter()
-        .filter(|minor| table.surveyed.find(**minor).is_none())
-    {
+    for minor in &known {
+        if table.surveyed.find(*minor).is_some() {
+            continue;
+        }
         let message = format!(
             "the programs of Kubernetes {minor} are not surveyed: their flags, feature gates and configuration \
              fields are not checked"
@@ -79,12 +79,10 @@ fn lint_ranges(
 ) {
     for range in &ranges {
         let label = format!("{list} since {}", range.since);
-        let bounds = [Some(range.since), range.until];
-        if bounds
-            .iter()
-            .flatten()
-            .any(|minor| table.surveyed.find(*minor).is_none())
-        {
+        let end = range.until.unwrap_or(range.since);
+        let is_surveyed =
+            table.surveyed.find(range.since).is_some() && table.surveyed.find(end).is_some();
+        if !is_surveyed {
             let message =
                 format!("{label}: the range starts or ends with a line that is not surveyed");
             report.add_error("dangling-reference", PROGRAMS, message);
@@ -93,9 +91,11 @@ fn lint_ranges(
             let message = format!("{label}: `until` is before `since`");
             report.add_error("missing-range", PROGRAMS, message);
         }
-        for pair in range.names.windows(2).filter(|pair| pair[0] >= pair[1]) {
-            let message = format!("{label}: {} stands after {}", pair[1].0, pair[0].0);
-            report.add_error("order", PROGRAMS, message);
+        for pair in range.names.windows(2) {
+            if pair[0] >= pair[1] {
+                let message = format!("{label}: {} stands after {}", pair[1].0, pair[0].0);
+                report.add_error("order", PROGRAMS, message);
+            }
         }
     }
     ranges.sort_by_key(|range| range.since);

@@ -9,6 +9,7 @@
 
 use serde_json::Value;
 
+use crate::base::text::is_alphanumeric_or;
 use crate::diagnostic::Finding;
 use crate::embedded::Tree;
 
@@ -39,8 +40,9 @@ pub fn lint_sources(tree: &Tree) -> Vec<Finding> {
         let mut problems = Vec::new();
         check_value(&value.unwrap_or_default(), "", false, &mut problems);
         let file = format!("{}/{path}", tree.label);
-        let finding = |message| Finding::new("source-form", message, "").with_subject(&file);
-        findings.extend(problems.into_iter().map(finding));
+        for problem in problems {
+            findings.push(Finding::new("source-form", problem, "").with_subject(&file));
+        }
     }
     findings
 }
@@ -79,15 +81,15 @@ const NAMES_NOTES: &str = "names notes that readers cannot open";
 /// Whether a text names research notes. A folder of an address is none.
 #[must_use]
 pub fn names_notes(text: &str) -> bool {
-    let starts_word = |at: usize| {
-        text[..at]
-            .chars()
-            .next_back()
-            .is_none_or(|before| " \n(`\"'".contains(before))
-    };
-    NOTES
-        .iter()
-        .any(|note| text.match_indices(note).any(|(at, _)| starts_word(at)))
+    for note in NOTES {
+        for (at, _) in text.match_indices(note) {
+            let before = text[..at].chars().next_back();
+            if before.is_none_or(|before| " \n(`\"'".contains(before)) {
+                return true;
+            }
+        }
+    }
+    false
 }
 
 /// The source of a resource that is made for each item of a list.
@@ -160,12 +162,7 @@ fn is_repository_file(part: &str) -> bool {
     let Some((repository, tag)) = reference.split_once('@') else {
         return false;
     };
-    let is_name = |text: &str| {
-        !text.is_empty()
-            && text
-                .bytes()
-                .all(|b| b.is_ascii_alphanumeric() || b"._-".contains(&b))
-    };
+
     let names: Vec<&str> = repository.split('/').collect();
     matches!(names.as_slice(), [owner, name] if is_name(owner) && is_name(name))
         && tag.split('/').all(is_name)
@@ -175,6 +172,10 @@ fn is_repository_file(part: &str) -> bool {
             .split(' ')
             .next()
             .is_some_and(|file| file.contains(['.', '/']) || is_name(file))
+}
+
+fn is_name(text: &str) -> bool {
+    !text.is_empty() && is_alphanumeric_or(text, "._-")
 }
 
 #[cfg(test)]

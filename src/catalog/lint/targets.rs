@@ -11,42 +11,53 @@ pub fn lint_targets(packer: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for name in packer.list_folders("targets") {
         let path = format!("targets/{name}/target.json");
-        let mut add = |rule: &str, message: String| {
-            findings.push(
-                Finding::new(rule, message, "").with_subject(format!("{}/{path}", packer.label)),
-            );
+        let flaws = match packer.read_json::<Target>(&path) {
+            Ok(Some(target)) => list_flaws(&target),
+            Ok(None) => vec![("unreadable", "there is no such file".to_owned())],
+            Err(error) => vec![("unreadable", error.to_string())],
         };
-        match packer.read_json::<Target>(&path) {
-            Ok(Some(target)) => lint_target(&target, &mut add),
-            Ok(None) => add("unreadable", "there is no such file".to_owned()),
-            Err(error) => add("unreadable", error.to_string()),
+        for (rule, message) in flaws {
+            let subject = format!("{}/{path}", packer.label);
+            findings.push(Finding::new(rule, message, "").with_subject(subject));
         }
     }
     findings
 }
 
-fn lint_target(target: &Target, add: &mut impl FnMut(&str, String)) {
+/// Rule and message of each flaw.
+fn list_flaws(target: &Target) -> Vec<(&'static str, String)> {
+    let mut flaws = Vec::new();
     if let Some(flaw) = target.image().and_then(find_account_flaw) {
-        add("accounts", flaw.to_owned());
+        flaws.push(("accounts", flaw.to_owned()));
     }
-    let mut report = |name: &str, flaw: Option<&str>| {
-        if let Some(flaw) = flaw {
-            add("build-time", format!("`{name}` {flaw}"));
-        }
-    };
     for selector in &target.selectors {
-        report(&selector.name, find_selector_flaw(selector));
-        report(&selector.name, find_reason_flaw(&selector.set_by));
+        let found = [
+            find_selector_flaw(selector),
+            find_reason_flaw(&selector.set_by),
+        ];
+        add_flaws(&selector.name, found, &mut flaws);
     }
     for variable in &target.variables {
-        report(&variable.name, find_variable_flaw(target, variable));
-        report(&variable.name, find_reason_flaw(&variable.set_by));
+        let found = [
+            find_variable_flaw(target, variable),
+            find_reason_flaw(&variable.set_by),
+        ];
+        add_flaws(&variable.name, found, &mut flaws);
         if variable.sensitive && !variable.set_by.is_operator() {
-            report(
-                &variable.name,
-                Some("is a secret, so only the operator gives it"),
-            );
+            let found = [Some("is a secret, so only the operator gives it")];
+            add_flaws(&variable.name, found, &mut flaws);
         }
+    }
+    flaws
+}
+
+fn add_flaws<const N: usize>(
+    name: &str,
+    found: [Option<&str>; N],
+    flaws: &mut Vec<(&'static str, String)>,
+) {
+    for flaw in found.into_iter().flatten() {
+        flaws.push(("build-time", format!("`{name}` {flaw}")));
     }
 }
 
@@ -117,16 +128,10 @@ fn find_variable_flaw(target: &Target, variable: &Variable) -> Option<&'static s
     if variable.default_from.is_some_and(DefaultFrom::names_image) {
         return Some("names the image, so it must be `buildTime`");
     }
-    let is_build_time = |name: &String| {
-        target
-            .selectors
-            .iter()
-            .any(|it| it.name == *name && it.build_time)
-    };
-    let depends = variable
-        .when
-        .keys()
-        .chain(variable.default_unless.keys())
-        .any(is_build_time);
+    let mut conditions = variable.when.keys().chain(variable.default_unless.keys());
+    let depends = conditions.any(|name| {
+        let mut selectors = target.selectors.iter();
+        selectors.any(|it| it.name == *name && it.build_time)
+    });
     depends.then_some("depends on a `buildTime` selector, so it must be `buildTime`")
 }

@@ -109,36 +109,25 @@ impl NameIndex {
     }
 
     fn add_line(&mut self, line: &KubernetesLine) {
-        let windows: Vec<&str> = line
-            .windows
-            .iter()
-            .map(|windows| windows.value.as_str())
-            .collect();
+        let windows: Vec<&str> = line.windows.iter().map(|it| it.value.as_str()).collect();
         let mut lines = vec![
             format!("latest release {}", line.latest),
             format!("windows {}", windows.join(", ")),
         ];
-        lines.extend(
-            line.runtimes
-                .iter()
-                .map(|runtime| format!("runtime {}: {}", runtime.name, runtime.reason)),
-        );
-        lines.extend(
-            line.host_access
-                .iter()
-                .map(|access| format!("host access {}: {}", access.name, access.reason)),
-        );
-        self.add(
-            "kubernetes line",
-            &line.minor.to_string(),
-            lines.clone(),
-            &line.source,
-        );
+        for runtime in &line.runtimes {
+            lines.push(format!("runtime {}: {}", runtime.name, runtime.reason));
+        }
+        for access in &line.host_access {
+            lines.push(format!("host access {}: {}", access.name, access.reason));
+        }
+
+        let minor = line.minor.to_string();
+        self.add("kubernetes line", &minor, lines.clone(), &line.source);
         for release in &line.patches {
             self.add_as(
                 release.as_str(),
                 "kubernetes line",
-                &line.minor.to_string(),
+                &minor,
                 lines.clone(),
                 &line.source,
             );
@@ -215,40 +204,53 @@ fn describe_setting(windows: &WindowsRelease, setting: &RegistrySetting) -> Vec<
 /// nothing else.
 pub(super) fn find_program_name(trees: &Trees, name: &str) -> Result<Option<Vec<Explanation>>> {
     let table = trees.catalog.load_programs()?;
-    let name = normalize_name(name);
-    let mut found = Vec::new();
-    let mut collect = |kind: &'static str, program: &str, range: &NameRange<'_>| {
-        for known in range
-            .names
-            .iter()
-            .filter(|known| known.0.to_lowercase() == name)
-        {
-            let until = range
-                .until
-                .map_or_else(String::new, |until| format!(" to {until}"));
-            found.push(Explanation {
-                kind,
-                name: known.0.to_string(),
-                lines: vec![
-                    format!("{program}: Kubernetes {}{until}", range.since),
-                    "not set by imagegen".to_owned(),
-                ],
-                source: table.source.clone(),
-            });
-        }
+    let mut search = NameSearch {
+        name: normalize_name(name),
+        source: &table.source,
+        found: Vec::new(),
     };
     for (program, flags) in &table.flags {
         for range in flags {
-            collect("flag", program, range);
+            search.add_range("flag", program, range);
         }
         for range in table.list_gates(program) {
-            collect("gate", program, range);
+            search.add_range("gate", program, range);
         }
     }
     for (configuration, fields) in &table.configuration {
         for range in fields {
-            collect("field", configuration, range);
+            search.add_range("field", configuration, range);
         }
     }
+    let found = search.found;
     Ok((!found.is_empty()).then_some(found))
+}
+
+/// A search for one normalized name in the table of programs.
+struct NameSearch<'a> {
+    name: String,
+    source: &'a str,
+    found: Vec<Explanation>,
+}
+
+impl NameSearch<'_> {
+    fn add_range(&mut self, kind: &'static str, program: &str, range: &NameRange<'_>) {
+        let until = match &range.until {
+            Some(until) => format!(" to {until}"),
+            None => String::new(),
+        };
+        for known in &range.names {
+            if known.0.to_lowercase() == self.name {
+                self.found.push(Explanation {
+                    kind,
+                    name: known.0.to_string(),
+                    lines: vec![
+                        format!("{program}: Kubernetes {}{until}", range.since),
+                        "not set by imagegen".to_owned(),
+                    ],
+                    source: self.source.to_owned(),
+                });
+            }
+        }
+    }
 }

@@ -27,27 +27,26 @@ impl NameIndex {
 
     pub(super) fn add_resource(&mut self, resource: &Resource, source: &str) {
         let value = serde_json::to_value(resource).unwrap_or_default();
-        let text = |name: &str| value[name].as_str().unwrap_or_default().to_owned();
-        let mut lines = vec![format!("{} of step {}", text("type"), resource.step)];
+        let kind = value["type"].as_str().unwrap_or_default();
+        let phase = value["phase"].as_str().unwrap_or_default();
         let scope = value["scope"].as_str().unwrap_or("node");
-        lines.push(format!("phase {}, scope {scope}", text("phase")));
-        let properties = value["properties"].as_object().into_iter().flatten();
-        lines.extend(properties.map(|(name, value)| format!("{name}: {}", shorten_value(value))));
-        let mut keys = vec![resource.name.clone()];
-        keys.extend(
-            resource
-                .name
-                .split_once('/')
-                .map(|(_, short)| short.to_owned()),
-        );
-        keys.extend(
-            NAMING
-                .iter()
-                .filter_map(|key| value["properties"][key].as_str())
-                .map(str::to_owned),
-        );
+        let mut lines = vec![
+            format!("{kind} of step {}", resource.step),
+            format!("phase {phase}, scope {scope}"),
+        ];
+        for (name, value) in value["properties"].as_object().into_iter().flatten() {
+            lines.push(format!("{name}: {}", shorten_value(value)));
+        }
+
+        let mut keys = vec![resource.name.as_str()];
+        if let Some((_, short)) = resource.name.split_once('/') {
+            keys.push(short);
+        }
+        for key in NAMING {
+            keys.extend(value["properties"][key].as_str());
+        }
         for key in keys {
-            self.add_as(&key, "resource", &resource.name, lines.clone(), source);
+            self.add_as(key, "resource", &resource.name, lines.clone(), source);
         }
     }
 }
@@ -55,16 +54,17 @@ impl NameIndex {
 impl NameIndex {
     /// A resource that this plan may lack, by the names that are the same in every plan.
     pub(super) fn add_step_resource(&mut self, step: &Step, resource: &StepResource) {
-        let property = |key: &&str| resource.properties.get(*key).and_then(Value::as_str);
-        let names = NAMING
+        let properties = NAMING
             .iter()
-            .filter_map(property)
-            .chain([resource.name.as_str()]);
+            .filter_map(|key| resource.properties.get(*key));
+        let mut names: Vec<&str> = properties.filter_map(Value::as_str).collect();
+        names.push(&resource.name);
         let lines = vec![
             format!("{} of step {}", resource.kind, step.id),
             step.summary.clone(),
         ];
-        for name in names.filter(|name| !name.contains("{{")) {
+        names.retain(|name| !name.contains("{{"));
+        for name in names {
             self.add_as(
                 name,
                 "step resource",
