@@ -114,21 +114,21 @@ impl FetchedArtifact {
         if self.digests.sha512.is_some() {
             return Ok(self.digests.clone());
         }
-        let failed = |failure: FetchFailure| FetchError::new(&self.url, failure);
-        let found =
-            digest_file_with(&self.path, DigestSet::Both).map_err(|error| failed(error.into()))?;
+        let found = digest_file_with(&self.path, DigestSet::Both)
+            .map_err(|error| FetchError::new(&self.url, error.into()))?;
         if found.sha256 == self.digests.sha256 {
             return Ok(found);
         }
         let (url, expected) = (self.url.clone(), self.digests.sha256.clone());
         let size = found.size;
-        Err(failed(FetchFailure::Digest {
+        let failure = FetchFailure::Digest {
             url,
             expected,
             found: found.sha256,
             media_type: None,
             size,
-        }))
+        };
+        Err(FetchError::new(&self.url, failure))
     }
 
     /// Both as what may pin the file.
@@ -136,15 +136,10 @@ impl FetchedArtifact {
     /// # Errors
     /// As [`FetchedArtifact::read_both`].
     pub fn file_digests(&self) -> Result<Vec<FileDigest>, FetchError> {
-        let empty = || {
-            FetchError::new(
-                &self.url,
-                FetchFailure::Empty {
-                    url: self.url.clone(),
-                },
-            )
-        };
-        self.read_both()?.file_digests().map_err(|_| empty())
+        self.read_both()?.file_digests().map_err(|_| {
+            let url = self.url.clone();
+            FetchError::new(&self.url, FetchFailure::Empty { url })
+        })
     }
 
     /// Bytes.
@@ -267,22 +262,27 @@ impl Fetcher {
         limit: u64,
         headers: &[(String, Secret)],
     ) -> Result<Vec<u8>, FetchError> {
-        let failed = |failure: FetchFailure| FetchError::new(name, failure);
         if self.http.is_offline() {
-            let absent = || failed(FetchFailure::Offline(url.to_string()));
-            let object = self.store.find_url(url.public_url()).ok_or_else(absent)?;
-            let content = self
-                .store
-                .read_object(&object)
-                .map_err(|error| failed(error.into()))?;
-            return content.ok_or_else(absent);
+            let content = match self.store.find_url(url.public_url()) {
+                Some(object) => self.store.read_object(&object),
+                None => Ok(None),
+            };
+            return match content {
+                Ok(Some(content)) => Ok(content),
+                Ok(None) => Err(FetchError::new(
+                    name,
+                    FetchFailure::Offline(url.to_string()),
+                )),
+                Err(error) => Err(FetchError::new(name, error.into())),
+            };
         }
         let request = Request {
             headers: headers.to_vec(),
             ..Request::without_digest(name, url, limit)
         };
         let fetched = self.fetch_file(&request, &Downloads::new_silent(), 1)?;
-        crate::io::fs::read_file(fetched.path()).map_err(|error| failed(error.into()))
+        crate::io::fs::read_file(fetched.path())
+            .map_err(|error| FetchError::new(name, error.into()))
     }
 
     /// Headers that a registry requires for an image; none when offline.
@@ -353,8 +353,9 @@ impl Fetcher {
             return Ok(Some(FetchedArtifact::new(request, found, object)));
         }
         // What a SHA-256 brought is not listed by its SHA-512.
-        let sha512 = |digest: &FileDigest| digest.algorithm() == PinAlgorithm::Sha512;
-        let Some(object) = request.digests.iter().any(sha512).then(by_url).flatten() else {
+        let mut digests = request.digests.iter();
+        let has_sha512 = digests.any(|digest| digest.algorithm() == PinAlgorithm::Sha512);
+        let Some(object) = has_sha512.then(by_url).flatten() else {
             return Ok(None);
         };
         let Some(found) = self.store.digest_object(&object, DigestSet::Both)? else {

@@ -36,27 +36,24 @@ pub(super) fn check_digests(
     found: &Digests,
     media_type: Option<&str>,
 ) -> Result<(), FetchFailure> {
-    let has_digest = |digest: &FileDigest| found.digest(digest.algorithm()) == digest.as_str();
-    if let Some(expected) = request.digests.iter().find(|digest| !has_digest(digest)) {
-        return Err(
-            match request
-                .superseded
-                .iter()
-                .find(|(digest, _)| has_digest(digest))
-            {
-                Some((_, seen)) => FetchFailure::Drift {
-                    url: request.url.to_string(),
-                    seen: seen.clone(),
-                },
-                None => FetchFailure::Digest {
-                    url: request.url.to_string(),
-                    expected: expected.to_string(),
-                    found: found.digest(expected.algorithm()).to_owned(),
-                    media_type: media_type.map(str::to_owned),
-                    size: found.size,
-                },
-            },
-        );
+    for expected in &request.digests {
+        if has_digest(found, expected) {
+            continue;
+        }
+        let mut superseded = request.superseded.iter();
+        if let Some((_, seen)) = superseded.find(|(digest, _)| has_digest(found, digest)) {
+            return Err(FetchFailure::Drift {
+                url: request.url.to_string(),
+                seen: seen.clone(),
+            });
+        }
+        return Err(FetchFailure::Digest {
+            url: request.url.to_string(),
+            expected: expected.to_string(),
+            found: found.digest(expected.algorithm()).to_owned(),
+            media_type: media_type.map(str::to_owned),
+            size: found.size,
+        });
     }
     match request.size {
         Some(expected) if expected != found.size => Err(FetchFailure::Size {
@@ -70,4 +67,8 @@ pub(super) fn check_digests(
         }),
         _ => Ok(()),
     }
+}
+
+fn has_digest(found: &Digests, digest: &FileDigest) -> bool {
+    found.digest(digest.algorithm()) == digest.as_str()
 }

@@ -61,22 +61,19 @@ async fn fetch_in_order(
     under_way: &mut UnderWay,
 ) -> Result<(), FetchFailure> {
     let at_most = download.http().patience.split_piece;
-    let length = |from: u64| (size - from).min(at_most);
     let (http, pen) = (download.http().clone(), part.share_writer());
-    let (url, headers) = (&download.request.url, &download.request.headers);
-    let piece = |from: u64| RangeRequest {
-        http: http.clone(),
-        url: url.clone(),
-        headers: headers.clone(),
-        etag: etag.to_owned(),
-        pen: pen.clone(),
-        from,
-        length: length(from),
-    };
     let mut next = sums.size();
     while sums.size() < size {
         while under_way.0.len() < download.connections && next < size {
-            let piece = piece(next);
+            let piece = RangeRequest {
+                http: http.clone(),
+                url: download.request.url.clone(),
+                headers: download.request.headers.clone(),
+                etag: etag.to_owned(),
+                pen: pen.clone(),
+                from: next,
+                length: (size - next).min(at_most),
+            };
             next += piece.length;
             under_way.0.push_back(tokio::spawn(piece.fetch()));
         }
@@ -86,7 +83,7 @@ async fn fetch_in_order(
         let outcome = first.await;
         under_way.0.pop_front();
         outcome.map_err(|error| FetchFailure::System(error.to_string()))??;
-        let came = length(sums.size());
+        let came = (size - sums.size()).min(at_most);
         part.read_pieces(sums.size(), came, |piece| sums.add(piece))?;
         part.record_prefix(sums.size())?;
         download.transfer.add(came);
@@ -117,16 +114,15 @@ impl RangeRequest {
             .get(self.url.request_url(), &self.headers, Some(resume))
             .await?;
         // The file is another one by now, or the server no longer knows ranges.
-        let other = || HttpError::wrong_part(self.url.public_url());
         if answer.offset != self.from {
-            return Err(other().into());
+            return Err(HttpError::wrong_part(self.url.public_url()).into());
         }
         let mut came = 0;
         while let Some(piece) = answer.body.next_piece().await? {
             let offset = self.from + came;
             came += piece.len() as u64;
             if came > self.length {
-                return Err(other().into());
+                return Err(HttpError::wrong_part(self.url.public_url()).into());
             }
             self.pen.write_at(&piece, offset)?;
         }

@@ -102,11 +102,9 @@ fn strip_temporary_path(error: io::Error) -> io::Error {
 /// # Errors
 /// It lies elsewhere, is no regular file or too large, or cannot be read.
 pub fn read_below(folder: &Path, name: &Path, limit: u64) -> Result<Option<Vec<u8>>, FileError> {
-    let refused = |reason: &str| file_error("reading", name)(invalid_input(reason));
     let Some((folder, path)) = join_below(folder, name) else {
-        return Err(refused(
-            "it must lie below the folder of the file that names it",
-        ));
+        let reason = "it must lie below the folder of the file that names it";
+        return Err(file_error("reading", name)(invalid_input(reason)));
     };
     let real = match fs::canonicalize(&path) {
         Ok(real) => real,
@@ -114,13 +112,13 @@ pub fn read_below(folder: &Path, name: &Path, limit: u64) -> Result<Option<Vec<u
         Err(error) => return Err(file_error("reading", &path)(error)),
     };
     if !real.starts_with(fs::canonicalize(folder).map_err(file_error("reading", folder))?) {
-        return Err(refused(
-            "a link leads out of the folder of the file that names it",
-        ));
+        let reason = "a link leads out of the folder of the file that names it";
+        return Err(file_error("reading", name)(invalid_input(reason)));
     }
     let found = fs::metadata(&real).map_err(file_error("reading", &real))?;
     if !found.is_file() || found.len() > limit {
-        return Err(refused("it is too large, or no regular file"));
+        let reason = "it is too large, or no regular file";
+        return Err(file_error("reading", name)(invalid_input(reason)));
     }
     read_if_exists(&real)
 }

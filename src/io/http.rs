@@ -8,7 +8,7 @@ mod body;
 mod error;
 mod patience;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use reqwest::header::{
     ACCEPT_ENCODING, ACCEPT_RANGES, CONTENT_ENCODING, CONTENT_TYPE, ETAG, HeaderMap, HeaderName,
@@ -232,14 +232,11 @@ impl Http {
             );
             return Err(HttpError::new("host-not-allowed", url.as_str(), message));
         }
-        let named = || {
-            self.plain
-                .iter()
-                .any(|allowed| allowed.eq_ignore_ascii_case(host))
-        };
+        let mut plain = self.plain.iter();
         match url.scheme() {
             "https" => Ok(()),
-            "http" if is_loopback(host) || named() => Ok(()),
+            "http" if is_loopback(host) => Ok(()),
+            "http" if plain.any(|allowed| allowed.eq_ignore_ascii_case(host)) => Ok(()),
             "http" => Err(HttpError::new(
                 "plain-http",
                 url.as_str(),
@@ -337,15 +334,13 @@ fn configure_client(options: &Options) -> Result<ClientBuilder, HttpError> {
         .http1_only();
     let mut certificates = Vec::new();
     for file in &options.ca_files {
-        let bad = |reason: String| {
-            HttpError::new("bad-ca-file", "", format!("{}: {reason}", file.display()))
-        };
-        let bytes = fs::read_file(file).map_err(|error| bad(error.to_string()))?;
-        let found = Certificate::from_pem_bundle(&bytes).map_err(|error| bad(error.to_string()))?;
-        if found.is_empty() {
-            return Err(bad("contains no certificate in PEM".to_owned()));
+        match read_certificates(file) {
+            Ok(found) => certificates.extend(found),
+            Err(reason) => {
+                let message = format!("{}: {reason}", file.display());
+                return Err(HttpError::new("bad-ca-file", "", message));
+            }
         }
-        certificates.extend(found);
     }
     if !certificates.is_empty() {
         builder = builder.tls_certs_merge(certificates);
@@ -361,36 +356,32 @@ fn build_headers(
     let mut map = HeaderMap::new();
     // Digests are of the bytes as they are published.
     map.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
-    let bad = |name: &str| {
-        HttpError::new(
-            "bad-header",
-            url,
-            format!("the header `{name}` cannot be sent"),
-        )
-    };
-    for (name, value) in headers {
-        let mut value = HeaderValue::from_bytes(value.reveal()).map_err(|_| bad(name))?;
+    for (name, secret) in headers {
+        let (Ok(key), Ok(mut value)) = (
+            HeaderName::from_bytes(name.as_bytes()),
+            HeaderValue::from_bytes(secret.reveal()),
+        ) else {
+            return Err(header_error(url, name));
+        };
         value.set_sensitive(true);
-        map.insert(
-            HeaderName::from_bytes(name.as_bytes()).map_err(|_| bad(name))?,
-            value,
-        );
+        map.insert(key, value);
     }
     if let Some(resume) = resume {
         let last = resume
             .length
             .map(|length| (resume.from + length - 1).to_string());
         let range = format!("bytes={}-{}", resume.from, last.unwrap_or_default());
-        map.insert(
-            RANGE,
-            HeaderValue::from_str(&range).map_err(|_| bad("Range"))?,
-        );
-        map.insert(
-            IF_RANGE,
-            HeaderValue::from_str(resume.etag).map_err(|_| bad("If-Range"))?,
-        );
+        let range = HeaderValue::from_str(&range).map_err(|_| header_error(url, "Range"))?;
+        map.insert(RANGE, range);
+        let etag = HeaderValue::from_str(resume.etag).map_err(|_| header_error(url, "If-Range"))?;
+        map.insert(IF_RANGE, etag);
     }
     Ok(map)
+}
+
+fn header_error(url: &str, name: &str) -> HttpError {
+    let message = format!("the header `{name}` cannot be sent");
+    HttpError::new("bad-header", url, message)
 }
 
 fn read_answer(
@@ -400,22 +391,16 @@ fn read_answer(
     patience: &Patience,
 ) -> Result<Answer, HttpError> {
     let status = response.status();
-    let text = |name: HeaderName| {
-        response
-            .headers()
-            .get(name)
-            .and_then(|value| value.to_str().ok())
-            .map(str::to_owned)
-    };
-    let media_type = text(CONTENT_TYPE);
-    let encoding = text(CONTENT_ENCODING).filter(|encoding| encoding != "identity");
-    let etag = text(ETAG).filter(|etag| etag.starts_with('"'));
-    let ranges =
-        status == StatusCode::PARTIAL_CONTENT || text(ACCEPT_RANGES).as_deref() == Some("bytes");
+    let headers = response.headers();
+    let media_type = read_header(headers, CONTENT_TYPE);
+    let encoding = read_header(headers, CONTENT_ENCODING).filter(|encoding| encoding != "identity");
+    let etag = read_header(headers, ETAG).filter(|etag| etag.starts_with('"'));
+    let ranges = status == StatusCode::PARTIAL_CONTENT
+        || read_header(headers, ACCEPT_RANGES).as_deref() == Some("bytes");
     let (offset, size) = match (status, resume) {
         (StatusCode::OK, _) => (0, response.content_length()),
         (StatusCode::PARTIAL_CONTENT, Some(resume)) => {
-            let range = text(reqwest::header::CONTENT_RANGE);
+            let range = read_header(headers, reqwest::header::CONTENT_RANGE);
             match range.as_deref().and_then(parse_content_range) {
                 Some((first, last, size))
                     if first == resume.from
@@ -469,6 +454,20 @@ pub fn parse_content_range(text: &str) -> Option<(u64, u64, Option<u64>)> {
     let (first, last) = range.split_once('-')?;
     let (first, last) = (first.parse().ok()?, last.parse().ok()?);
     (first <= last && last < u64::MAX).then_some((first, last, size.parse().ok()))
+}
+
+fn read_certificates(file: &Path) -> Result<Vec<Certificate>, String> {
+    let bytes = fs::read_file(file).map_err(|error| error.to_string())?;
+    let found = Certificate::from_pem_bundle(&bytes).map_err(|error| error.to_string())?;
+    if found.is_empty() {
+        return Err("contains no certificate in PEM".to_owned());
+    }
+    Ok(found)
+}
+
+fn read_header(headers: &HeaderMap, name: HeaderName) -> Option<String> {
+    let text = headers.get(name)?.to_str().ok()?;
+    Some(text.to_owned())
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ use serde::Deserialize;
 
 use super::http::{Http, HttpError};
 use crate::base::secret::Secret;
+use crate::base::text::{is_alphanumeric_or, is_lowercase_or};
 use crate::base::value::is_digest;
 
 /// `registry/name@sha256:…`
@@ -40,14 +41,10 @@ impl Reference {
             .ok_or_else(|| format!("`{text}` has no registry"))?;
         // A tag beside a digest is for people.
         let name = name.rsplit_once(':').map_or(name, |(name, _)| name);
-        let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "._-/".contains(c);
         let parts = name
             .split('/')
             .all(|part| !part.is_empty() && !part.starts_with('.'));
-        let host = registry
-            .chars()
-            .all(|c| c.is_ascii_alphanumeric() || ".-:[]".contains(c));
-        if !name.chars().all(plain) || !parts || !host {
+        if !is_lowercase_or(name, "._-/") || !parts || !is_alphanumeric_or(registry, ".-:[]") {
             return Err(format!("`{named}` is not the name of an image"));
         }
         Ok(Self {
@@ -93,11 +90,14 @@ pub async fn authorize_image(
     let Some(challenge) = http.fetch_challenge(&url).await? else {
         return Ok(Vec::new());
     };
-    let refused = |why: &str| HttpError::new("registry-login", &url, why.to_owned());
-    let asked = Challenge::parse(&challenge)
-        .ok_or_else(|| refused("the registry requires another login than a token"))?;
+    let Some(asked) = Challenge::parse(&challenge) else {
+        return Err(login_error(
+            &url,
+            "the registry requires another login than a token",
+        ));
+    };
     let mut token_url = reqwest::Url::parse(&asked.realm)
-        .map_err(|_| refused("the registry's token server has no URL"))?;
+        .map_err(|_| login_error(&url, "the registry's token server has no URL"))?;
     let scope = format!("repository:{}:pull", image.name);
     token_url
         .query_pairs_mut()
@@ -110,15 +110,17 @@ pub async fn authorize_image(
     while let Some(piece) = answer.body.next_piece().await? {
         bytes.extend_from_slice(&piece);
         if bytes.len() > 1 << 20 {
-            return Err(refused("the registry's token is larger than a mebibyte"));
+            return Err(login_error(
+                &url,
+                "the registry's token is larger than a mebibyte",
+            ));
         }
     }
-    let token: RegistryToken = serde_json::from_slice(&bytes)
-        .map_err(|_| refused("the token server's answer cannot be parsed"))?;
-    let token = token
-        .token
-        .or(token.access_token)
-        .ok_or_else(|| refused("the token server's answer has no token"))?;
+    let parsed: RegistryToken = serde_json::from_slice(&bytes)
+        .map_err(|_| login_error(&url, "the token server's answer cannot be parsed"))?;
+    let Some(token) = parsed.token.or(parsed.access_token) else {
+        return Err(login_error(&url, "the token server's answer has no token"));
+    };
     Ok(vec![(
         "Authorization".to_owned(),
         Secret::new(format!("Bearer {token}")),
@@ -166,6 +168,10 @@ impl Challenge {
             scope,
         })
     }
+}
+
+fn login_error(url: &str, why: &str) -> HttpError {
+    HttpError::new("registry-login", url, why)
 }
 
 #[cfg(test)]

@@ -83,17 +83,19 @@ pub fn place_digested_directory(
     results: &[&str],
     force: bool,
 ) -> Result<(), PlaceError> {
-    let failed = |action| file_error(action, path);
     let (parent, name) = split_path(path)?;
     let Some(own_name) = path.file_name() else {
-        return Err(failed("writing")(io::Error::other(
-            "name the directory itself: it is replaced whole",
-        ))
-        .into());
+        let reason = "name the directory itself: it is replaced whole";
+        return Err(file_error("writing", path)(io::Error::other(reason)).into());
     };
-    let place = Folder::open(parent).map_err(failed("creating"))?;
-    let old = match place.find_kind(own_name).map_err(failed("reading"))? {
-        Kind::Folder => Some(place.open_folder(own_name).map_err(failed("reading"))?),
+
+    let place = Folder::open(parent).map_err(file_error("creating", path))?;
+    let found = place.find_kind(own_name);
+    let old = match found.map_err(file_error("reading", path))? {
+        Kind::Folder => {
+            let opened = place.open_folder(own_name);
+            Some(opened.map_err(file_error("reading", path))?)
+        }
         Kind::Nothing => None,
         _ => {
             return Err(PlaceError::NotADirectory {
@@ -114,18 +116,18 @@ pub fn place_digested_directory(
     let _ = remove_leftovers(&place, &name);
     let partial = place
         .create_temporary_folder(&temporary_prefix(&name))
-        .map_err(failed("creating"))?;
+        .map_err(file_error("creating", path))?;
     write_files(path, &partial.folder, files, digests)?;
     let Some(old) = old else {
-        return Ok(partial.persist(own_name).map_err(failed("writing"))?);
+        let persisted = partial.persist(own_name);
+        return Ok(persisted.map_err(file_error("writing", path))?);
     };
     for name in kept {
         copy_file(&old, &partial.folder, &name)
             .map_err(file_error("copying", &path.join(&name)))?;
     }
-    Ok(partial
-        .replace(own_name, &old)
-        .map_err(failed("replacing"))?)
+    let replaced = partial.replace(own_name, &old);
+    Ok(replaced.map_err(file_error("replacing", path))?)
 }
 
 /// A copy with the rights of the file.
@@ -171,37 +173,38 @@ fn find_kept_files(
     replaceable: &[&str],
     results: &[&str],
 ) -> Result<Vec<String>, PlaceError> {
-    let reading = || file_error("reading", path);
-    let written = parse_written(&read_list(folder).map_err(reading())?);
+    let written = parse_written(&read_list(folder).map_err(file_error("reading", path))?);
     let folders = collect_parent_folders(written.keys().chain(files.keys()));
-    let mut kept = Vec::new();
     // What lies in a folder of somebody else's is not looked at.
     let entries = folder
         .list_tree(&|name| folders.contains(name))
-        .map_err(reading())?;
-    for (name, kind) in entries {
-        let error =
-            |kind: fn(PathBuf, String) -> PlaceError| Err(kind(path.to_owned(), name.clone()));
+        .map_err(file_error("reading", path))?;
+
+    let mut kept = Vec::new();
+    for (found, kind) in entries {
+        let path = path.to_owned();
         if kind == Kind::Folder {
-            if !folders.contains(&name) {
-                return error(|path, found| PlaceError::Foreign { path, found });
+            if !folders.contains(&found) {
+                return Err(PlaceError::Foreign { path, found });
             }
-        } else if replaceable.contains(&name.as_str()) || name == WRITTEN {
-        } else if results.contains(&name.as_str()) {
-            return error(|path, found| PlaceError::Result { path, found });
-        } else if let Some(digest) = written.get(&name) {
-            let found =
-                || digest_below(folder, &name).map_err(file_error("reading", &path.join(&name)));
-            if kind != Kind::File || found()? != *digest {
-                return error(|path, found| PlaceError::Changed { path, found });
+        } else if replaceable.contains(&found.as_str()) || found == WRITTEN {
+        } else if results.contains(&found.as_str()) {
+            return Err(PlaceError::Result { path, found });
+        } else if let Some(digest) = written.get(&found) {
+            if kind != Kind::File || read_digest(&path, folder, &found)? != *digest {
+                return Err(PlaceError::Changed { path, found });
             }
-        } else if kind == Kind::File && is_user_values(&name) && !files.contains_key(&name) {
-            kept.push(name);
+        } else if kind == Kind::File && is_user_values(&found) && !files.contains_key(&found) {
+            kept.push(found);
         } else {
-            return error(|path, found| PlaceError::Foreign { path, found });
+            return Err(PlaceError::Foreign { path, found });
         }
     }
     Ok(kept)
+}
+
+fn read_digest(path: &Path, folder: &Folder, name: &str) -> Result<String, FileError> {
+    digest_below(folder, name).map_err(file_error("reading", &path.join(name)))
 }
 
 /// Packer reads these by itself, and imagegen tells the user to write them.

@@ -108,19 +108,21 @@ fn write_as<E: From<FileError>>(
     mode: u32,
     fill: impl FnOnce(&mut File) -> Result<(), E>,
 ) -> Result<(), E> {
-    let failed = || file_error("writing", path);
     let (parent, name) = split_path(path)?;
     let final_name = path.file_name().unwrap_or_default();
-    let folder = Folder::open(parent).map_err(failed())?;
-    check_kind(path, folder.find_kind(final_name).map_err(failed())?)?;
+    let folder = Folder::open(parent).map_err(file_error("writing", path))?;
+    let kind = folder.find_kind(final_name);
+    check_kind(path, kind.map_err(file_error("writing", path))?)?;
     // Leftovers of other processes are no reason not to write.
     let _ = remove_leftovers(&folder, &name);
     let mut temporary = folder
         .create_temporary(&temporary_prefix(&name), mode)
-        .map_err(failed())?;
+        .map_err(file_error("writing", path))?;
     fill(&mut temporary.file)?;
-    temporary.file.sync_all().map_err(failed())?;
-    temporary.persist(final_name).map_err(failed())?;
+    let synced = temporary.file.sync_all();
+    synced
+        .and_then(|()| temporary.persist(final_name))
+        .map_err(file_error("writing", path))?;
     Ok(())
 }
 
@@ -188,16 +190,19 @@ pub(super) fn set_mode(_: &mut Builder<'_, '_>, _: u32) {}
 /// Removes what processes that were killed left of writing `name`.
 pub(super) fn remove_leftovers(folder: &Folder, name: &str) -> io::Result<()> {
     for left in folder.list_names()? {
-        let process = left
-            .to_str()
-            .and_then(|left| left.strip_prefix(&format!(".{name}.")))
-            .and_then(|rest| rest.strip_suffix(".partial")?.split_once('-'))
-            .and_then(|(process, _)| process.parse().ok());
+        let process = left.to_str().and_then(|left| parse_process(left, name));
         if process.is_some_and(|process| !is_running(process)) {
             folder.remove_tree(&left)?;
         }
     }
     Ok(())
+}
+
+/// The process that made a leftover of writing `name`.
+fn parse_process(left: &str, name: &str) -> Option<i32> {
+    let rest = left.strip_prefix(&format!(".{name}."))?;
+    let (process, _) = rest.strip_suffix(".partial")?.split_once('-')?;
+    process.parse().ok()
 }
 
 #[cfg(unix)]

@@ -80,23 +80,25 @@ impl Store {
     /// Removes parts that nobody has touched for `age`.
     pub(super) fn collect_parts(&self, age: Duration) -> Result<Vec<PathBuf>, FileError> {
         let mut removed = Vec::new();
-        let files = files_below(&self.root.join("partial"))?.into_iter();
-        let is_part = |path: &PathBuf| {
-            path.file_stem()
-                .is_some_and(|name| is_digest(&name.to_string_lossy(), 64))
-        };
-        for path in files.filter(is_part) {
-            let is = |kind: &str| path.extension().is_some_and(|extension| extension == kind);
-            if is("part") && is_older(&path, age) {
-                // Who waits for the lock sees that the file has lost its name.
-                let Some(_lock) = lock_file(&path, false)? else {
-                    continue;
-                };
-                remove_if_exists(&path.with_extension("json"))?;
-                remove_if_exists(&path)?;
-                removed.push(path);
-            } else if is("json") && is_older(&path, age) && !path.with_extension("part").exists() {
-                remove_if_exists(&path)?;
+        for path in files_below(&self.root.join("partial"))? {
+            let stem = path.file_stem().unwrap_or_default();
+            if !is_digest(&stem.to_string_lossy(), 64) || !is_older(&path, age) {
+                continue;
+            }
+            match path.extension().and_then(|extension| extension.to_str()) {
+                Some("part") => {
+                    // Who waits for the lock sees that the file has lost its name.
+                    let Some(_lock) = lock_file(&path, false)? else {
+                        continue;
+                    };
+                    remove_if_exists(&path.with_extension("json"))?;
+                    remove_if_exists(&path)?;
+                    removed.push(path);
+                }
+                Some("json") if !path.with_extension("part").exists() => {
+                    remove_if_exists(&path)?;
+                }
+                _ => {}
             }
         }
         Ok(removed)
