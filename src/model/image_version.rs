@@ -11,6 +11,7 @@ use schemars::JsonSchema;
 
 use crate::diagnostic::classify;
 
+use crate::base::text::is_alphanumeric_or;
 use crate::base::value::serde_as_text;
 use crate::base::version::Version;
 
@@ -74,14 +75,8 @@ impl ImageVersion {
                 format!("{release}.{date}.{time}")
             }
             Self::Inputs(digest) => {
-                let number = |start: usize| {
-                    u32::from_str_radix(digest.get(start..start + 6).unwrap_or("0"), 16)
-                };
-                format!(
-                    "{release}.{}.{}",
-                    number(0).unwrap_or(0),
-                    number(6).unwrap_or(0)
-                )
+                let (first, second) = (parse_digits(digest, 0), parse_digits(digest, 6));
+                format!("{release}.{first}.{second}")
             }
         }
     }
@@ -89,9 +84,11 @@ impl ImageVersion {
 
 /// `1036004` for 1.36.4.
 fn format_release(kubernetes: &Version) -> u64 {
-    let numbers = kubernetes.numbers();
-    let part = |at: usize| numbers.get(at).copied().unwrap_or(0).min(999);
-    part(0) * 1_000_000 + part(1) * 1_000 + part(2)
+    let mut numbers = kubernetes.numbers();
+    numbers.resize(3, 0);
+    numbers
+        .iter()
+        .fold(0, |release, number| 1_000 * release + number.min(&999))
 }
 
 /// Date and time of day as numbers: 20261122 and 25441.
@@ -113,9 +110,8 @@ impl FromStr for ImageVersion {
     type Err = ImageVersionError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let known = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
         let starts = text.starts_with(|c: char| c.is_ascii_alphanumeric());
-        if starts && text.len() <= 32 && text.chars().all(known) {
+        if starts && text.len() <= 32 && is_alphanumeric_or(text, ".-_") {
             return Ok(Self::Given(text.to_owned()));
         }
         Err(ImageVersionError::Text)
@@ -129,3 +125,9 @@ impl fmt::Display for ImageVersion {
 }
 
 serde_as_text!(ImageVersion);
+
+/// Six digits of a digest as a number.
+fn parse_digits(digest: &str, start: usize) -> u32 {
+    let digits = digest.get(start..start + 6).unwrap_or("0");
+    u32::from_str_radix(digits, 16).unwrap_or(0)
+}

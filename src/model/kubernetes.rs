@@ -295,25 +295,22 @@ impl<'a> ProgramTable<'a> {
         let Some(survey) = self.surveyed.find(minor) else {
             return BTreeMap::new();
         };
-        let before = self
-            .surveyed
-            .0
-            .iter()
-            .map(|survey| survey.minor)
-            .filter(|other| *other < minor)
-            .max();
-        let programs = self.flags.iter().map(|(name, flags)| {
-            let is_known = |gates: &&NameRange<'_>| {
+        let minors = self.surveyed.0.iter().map(|survey| survey.minor);
+        let before = minors.filter(|other| *other < minor).max();
+
+        let mut programs = BTreeMap::new();
+        for (name, flags) in &self.flags {
+            let gates = self.list_gates(name).filter(|gates| {
                 gates.holds(minor) || before.is_some_and(|before| gates.holds(before))
-            };
+            });
             let program = Program {
                 version: survey.release.clone(),
                 flags: collect_names(flags.iter().filter(|flags| flags.holds(minor))),
-                feature_gates: collect_names(self.list_gates(name).filter(is_known)),
+                feature_gates: collect_names(gates),
             };
-            (name.clone().into_owned(), program)
-        });
-        programs.collect()
+            programs.insert(name.clone().into_owned(), program);
+        }
+        programs
     }
 }
 

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use schemars::JsonSchema;
 
-use crate::base::value::serde_as_text;
+use crate::base::value::{is_digits, serde_as_text};
 use crate::base::version::Version;
 use crate::diagnostic::classify;
 
@@ -51,19 +51,9 @@ impl FromStr for Minor {
     type Err = LineError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let error = || LineError {
+        parse_minor(text).ok_or_else(|| LineError {
             text: text.to_owned(),
             expected: "a Kubernetes line such as `1.24`",
-        };
-        let number = |digits: &str| {
-            let canonical = digits.bytes().all(|b| b.is_ascii_digit())
-                && (digits == "0" || !digits.starts_with('0'));
-            digits.parse().ok().filter(|_| canonical).ok_or_else(error)
-        };
-        let (major, minor) = text.split_once('.').ok_or_else(error)?;
-        Ok(Self {
-            major: number(major)?,
-            minor: number(minor)?,
         })
     }
 }
@@ -84,11 +74,14 @@ impl LineRange {
     /// Whether some line, known or not, is in both ranges.
     #[must_use]
     pub fn overlaps(&self, other: &Self) -> bool {
-        let starts_before_end = |a: &Self, b: &Self| match (a.since, b.before) {
+        self.starts_before_end_of(other) && other.starts_before_end_of(self)
+    }
+
+    fn starts_before_end_of(&self, other: &Self) -> bool {
+        match (self.since, other.before) {
             (Some(since), Some(before)) => since < before,
             _ => true,
-        };
-        starts_before_end(self, other) && starts_before_end(other, self)
+        }
     }
 }
 
@@ -96,42 +89,10 @@ impl FromStr for LineRange {
     type Err = LineError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let expected = "a range of Kubernetes lines such as `>=1.21, <1.24`";
-        let error = || LineError {
+        parse_range(text).ok_or_else(|| LineError {
             text: text.to_owned(),
-            expected,
-        };
-        if text == "*" {
-            return Ok(Self {
-                since: None,
-                before: None,
-            });
-        }
-        let (first, second) = match text.split_once(", ") {
-            Some((first, second)) => (Some(first), Some(second)),
-            None if text.starts_with('<') => (None, Some(text)),
-            None => (Some(text), None),
-        };
-        let bound = |part: Option<&str>, sign: &str| {
-            part.map(|part| {
-                part.strip_prefix(sign)
-                    .ok_or_else(error)?
-                    .parse()
-                    .map_err(|_| error())
-            })
-            .transpose()
-        };
-        let range = Self {
-            since: bound(first, ">=")?,
-            before: bound(second, "<")?,
-        };
-        match range {
-            Self {
-                since: Some(since),
-                before: Some(before),
-            } if since >= before => Err(error()),
-            range => Ok(range),
-        }
+            expected: "a range of Kubernetes lines such as `>=1.21, <1.24`",
+        })
     }
 }
 
@@ -147,3 +108,43 @@ impl fmt::Display for LineRange {
 }
 
 serde_as_text!(Minor, LineRange);
+
+fn parse_minor(text: &str) -> Option<Minor> {
+    let (major, minor) = text.split_once('.')?;
+    Some(Minor {
+        major: parse_canonical_number(major)?,
+        minor: parse_canonical_number(minor)?,
+    })
+}
+
+fn parse_canonical_number(digits: &str) -> Option<u32> {
+    if !is_digits(digits) || digits.len() > 1 && digits.starts_with('0') {
+        return None;
+    }
+    digits.parse().ok()
+}
+
+fn parse_range(text: &str) -> Option<LineRange> {
+    let mut range = LineRange {
+        since: None,
+        before: None,
+    };
+    if text == "*" {
+        return Some(range);
+    }
+    let (first, second) = match text.split_once(", ") {
+        Some((first, second)) => (Some(first), Some(second)),
+        None if text.starts_with('<') => (None, Some(text)),
+        None => (Some(text), None),
+    };
+    if let Some(part) = first {
+        range.since = Some(parse_minor(part.strip_prefix(">=")?)?);
+    }
+    if let Some(part) = second {
+        range.before = Some(parse_minor(part.strip_prefix('<')?)?);
+    }
+    match (range.since, range.before) {
+        (Some(since), Some(before)) if since >= before => None,
+        _ => Some(range),
+    }
+}

@@ -135,16 +135,24 @@ pub const FIELDS: &[&str] = &[
 pub fn set_overrides(overrides: &mut Overrides, texts: &[String]) -> Result<(), String> {
     let mut entries: BTreeMap<&str, Value> = BTreeMap::new();
     for text in texts {
-        let error = |message: String| format!("--override {text}: {message}");
-        let (component, field, value) = split_override(text).map_err(error)?;
+        let Some((component, field, value)) = split_override(text) else {
+            let fields = FIELDS.join(", ");
+            return Err(format!(
+                "--override {text}: write it as COMPONENT.FIELD=VALUE, where FIELD is one of {fields}"
+            ));
+        };
         let entry = entries
             .entry(component)
             .or_insert_with(|| to_json(overrides.get(component)));
         let value = match field {
-            "size" => value
-                .parse::<u64>()
-                .map_err(|_| error(format!("`{value}` is not a number of bytes")))?
-                .into(),
+            "size" => match value.parse::<u64>() {
+                Ok(bytes) => bytes.into(),
+                Err(_) => {
+                    return Err(format!(
+                        "--override {text}: `{value}` is not a number of bytes"
+                    ));
+                }
+            },
             _ => Value::String(value.to_owned()),
         };
         match field.split_once('.') {
@@ -167,47 +175,39 @@ pub fn set_overrides(overrides: &mut Overrides, texts: &[String]) -> Result<(), 
 }
 
 /// Component, field and value.
-fn split_override(text: &str) -> Result<(&str, &'static str, &str), String> {
-    let form = || {
-        format!(
-            "write it as COMPONENT.FIELD=VALUE, where FIELD is one of {}",
-            FIELDS.join(", ")
-        )
-    };
-    let (path, value) = text.split_once('=').ok_or_else(form)?;
-    let field = FIELDS
-        .iter()
-        .filter(|field| {
-            path.strip_suffix(*field)
-                .is_some_and(|rest| rest.ends_with('.'))
-        })
-        .max_by_key(|field| field.len())
-        .ok_or_else(form)?;
-    let component = path[..path.len() - field.len()].trim_end_matches('.');
-    if component.is_empty() {
-        Err(form())
-    } else {
-        Ok((component, field, value))
+fn split_override(text: &str) -> Option<(&str, &'static str, &str)> {
+    let (path, value) = text.split_once('=')?;
+    let mut longest = None;
+    for field in FIELDS {
+        let rest = path.strip_suffix(field);
+        if let Some(component) = rest.and_then(|rest| rest.strip_suffix('.'))
+            && longest.is_none_or(|(_, other): (&str, &str)| field.len() >= other.len())
+        {
+            longest = Some((component, *field));
+        }
     }
+    let (path, field) = longest?;
+    let component = path.trim_end_matches('.');
+    (!component.is_empty()).then_some((component, field, value))
 }
 
 /// An override as JSON with the whole queries of its URLs, which serde leaves out.
 fn to_json(over: Option<&Override>) -> Value {
     let Some(over) = over else { return json!({}) };
     let mut value = json!(over);
-    let mut put = |pointer: &str, url: Option<&HttpUrl>| {
+    let mut urls = vec![
+        ("/url", over.url.as_ref()),
+        ("/checksums", over.checksums.as_ref()),
+    ];
+    if let Some(signature) = &over.signature {
+        urls.push(("/signature/url", Some(&signature.url)));
+        let certificate = signature.certificate_url.as_ref();
+        urls.push(("/signature/certificateUrl", certificate));
+    }
+    for (pointer, url) in urls {
         if let (Some(slot), Some(url)) = (value.pointer_mut(pointer), url) {
             *slot = url.request_url().into();
         }
-    };
-    put("/url", over.url.as_ref());
-    put("/checksums", over.checksums.as_ref());
-    if let Some(signature) = &over.signature {
-        put("/signature/url", Some(&signature.url));
-        put(
-            "/signature/certificateUrl",
-            signature.certificate_url.as_ref(),
-        );
     }
     value
 }

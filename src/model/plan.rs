@@ -300,18 +300,15 @@ pub struct PlannedArtifact {
 
 /// Declared signatures that nobody asked for, one text for each artifact.
 pub fn format_unasked<'a>(artifacts: impl Iterator<Item = &'a PlannedArtifact>) -> Vec<String> {
-    let unasked = artifacts.map(|artifact| (artifact.title(), artifact.list_unasked()));
-    let named = |kinds: &[ProofKind]| {
-        kinds
-            .iter()
-            .map(|kind| kind.as_str())
-            .collect::<Vec<_>>()
-            .join(", ")
-    };
-    unasked
-        .filter(|(_, kinds)| !kinds.is_empty())
-        .map(|(title, kinds)| format!("{title}: {}", named(&kinds)))
-        .collect()
+    let mut texts = Vec::new();
+    for artifact in artifacts {
+        let kinds = artifact.list_unasked();
+        if !kinds.is_empty() {
+            let names: Vec<&str> = kinds.iter().map(|kind| kind.as_str()).collect();
+            texts.push(format!("{}: {}", artifact.title(), names.join(", ")));
+        }
+    }
+    texts
 }
 
 impl PlannedArtifact {
@@ -323,12 +320,13 @@ impl PlannedArtifact {
     /// Signatures that are declared and of which there is no evidence: nobody asked for them. A checksum file beside
     /// a pin is none: it shows no more than the pin.
     pub fn list_unasked(&self) -> Vec<ProofKind> {
-        let signatures = self
-            .signatures
-            .iter()
-            .map(|signature| signature.kind.proof_kind());
-        let inner = self.authenticode.iter().map(|_| ProofKind::Authenticode);
-        let mut kinds: Vec<ProofKind> = signatures.chain(inner).collect();
+        let mut kinds = Vec::new();
+        for signature in &self.signatures {
+            kinds.push(signature.kind.proof_kind());
+        }
+        if self.authenticode.is_some() {
+            kinds.push(ProofKind::Authenticode);
+        }
         kinds.retain(|kind| !self.evidence.iter().any(|proof| proof.proof == *kind));
         kinds.sort_unstable();
         kinds.dedup();
@@ -339,15 +337,13 @@ impl PlannedArtifact {
     /// signer's identity, or the name of the file in a signed checksum file.
     #[must_use]
     pub fn states_version(&self) -> bool {
-        let names_version = |text: &str| text.contains(self.version.as_str());
-        let listed = self
-            .checksums
-            .iter()
-            .any(|file| file.format == ChecksumFormat::Gnu);
+        let version = self.version.as_str();
+        let mut checksums = self.checksums.iter();
+        let is_listed = self.url.file_name().contains(version)
+            && checksums.any(|file| file.format == ChecksumFormat::Gnu);
         self.signatures.iter().any(|signature| {
-            let listed =
-                listed && signature.kind.signs_checksums() && names_version(self.url.file_name());
-            listed || signature.identity.as_deref().is_some_and(names_version)
+            let identity = signature.identity.as_deref().unwrap_or_default();
+            is_listed && signature.kind.signs_checksums() || identity.contains(version)
         })
     }
 

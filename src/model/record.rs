@@ -87,18 +87,19 @@ impl TargetRecord {
                 .or_insert(check.stage);
             *stage = check.stage.max(*stage);
         }
-        let mut stages: Vec<_> = strongest
-            .into_iter()
-            .map(|(plugin, stage)| (stage, plugin))
-            .collect();
-        stages.sort_by(|a, b| b.cmp(a));
-        let format = |(stage, plugin): &(CheckStage, Option<&Version>)| match plugin {
-            Some(plugin) => format!("{stage} ({plugin})"),
-            None => stage.to_string(),
-        };
-        match stages.as_slice() {
-            [] => "not recorded".to_owned(),
-            stages => stages.iter().map(format).collect::<Vec<_>>().join(", "),
+        if strongest.is_empty() {
+            return "not recorded".to_owned();
         }
+
+        let mut stages = Vec::from_iter(strongest);
+        stages.sort_by_key(|(plugin, stage)| std::cmp::Reverse((*stage, *plugin)));
+        let mut texts = Vec::new();
+        for (plugin, stage) in stages {
+            texts.push(match plugin {
+                Some(plugin) => format!("{stage} ({plugin})"),
+                None => stage.to_string(),
+            });
+        }
+        texts.join(", ")
     }
 }

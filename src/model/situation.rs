@@ -71,12 +71,12 @@ fn match_names(names: Option<&Vec<String>>, is_there: impl Fn(&str) -> bool) -> 
 }
 
 fn is_listed(names: Option<&Vec<String>>, name: &str) -> bool {
-    names.is_none_or(|names| {
-        names.iter().any(|known| {
-            known
-                .strip_prefix('!')
-                .map_or(known == name, |other| other != name)
-        })
+    let Some(names) = names else {
+        return true;
+    };
+    names.iter().any(|known| match known.strip_prefix('!') {
+        Some(other) => other != name,
+        None => known == name,
     })
 }
 

@@ -68,13 +68,14 @@ impl Upstream {
                 let list: Value = serde_json::from_slice(list)
                     .map_err(|error| format!("it is not JSON: {error}"))?;
                 let releases = list.as_array().ok_or("it is not a list of releases")?;
-                let done =
-                    |release: &&Value| release["draft"] != true && release["prerelease"] != true;
-                let names = releases
-                    .iter()
-                    .filter(done)
-                    .filter_map(|release| release["tag_name"].as_str());
-                names.filter_map(|name| self.parse_version(name)).collect()
+                let mut versions = Vec::new();
+                for release in releases {
+                    let is_final = release["draft"] != true && release["prerelease"] != true;
+                    if is_final && let Some(name) = release["tag_name"].as_str() {
+                        versions.extend(self.parse_version(name));
+                    }
+                }
+                versions
             }
         };
         versions.sort();
