@@ -187,16 +187,13 @@ fn choose_files<'a>(
 ) -> Vec<&'a ClusterFile> {
     let situation = plan.situation();
     let mut wanted = input.with.clone();
-    wanted.extend(
-        input
-            .images
-            .contains_key("log-monitor")
-            .then(|| "log-monitor".to_owned()),
-    );
-    let known: BTreeSet<&str> = known_files
-        .iter()
-        .filter_map(|file| file.needs.as_deref())
-        .collect();
+    if input.images.contains_key("log-monitor") {
+        wanted.insert("log-monitor".to_owned());
+    }
+    let mut known = BTreeSet::new();
+    for file in known_files {
+        known.extend(file.needs.as_deref());
+    }
     for name in wanted.iter().filter(|name| !known.contains(name.as_str())) {
         let suggestion = format_suggestion(name, known.iter().copied());
         let message = format!("unknown optional manifest `{name}`");
@@ -213,17 +210,14 @@ fn choose_files<'a>(
             problems.push(Finding::new("extra-impossible", message, instead));
         }
     }
-    known_files
-        .iter()
-        .copied()
-        .filter(|file| {
-            situation.holds(&file.when)
-                && file
-                    .needs
-                    .as_ref()
-                    .is_none_or(|needs| wanted.contains(needs))
-        })
-        .collect()
+    let mut files = Vec::new();
+    for file in known_files {
+        let needs = file.needs.as_ref();
+        if situation.holds(&file.when) && needs.is_none_or(|needs| wanted.contains(needs)) {
+            files.push(*file);
+        }
+    }
+    files
 }
 
 /// The test plan of the situation.
@@ -242,24 +236,24 @@ pub fn plan_conformance(
     let renderer = ManifestRenderer::new(&facts);
     let situation = plan.situation();
     let file = catalog.file_label("cluster/index.json");
-    index
-        .checks
-        .iter()
-        .filter(|check| situation.holds(&check.when))
-        .map(|check| {
-            let run = check
-                .run
-                .iter()
-                .map(|line| renderer.render_file(&file, line))
-                .collect::<Result<_, _>>()?;
-            Ok(PlannedCheck {
-                id: check.id.clone(),
-                title: check.title.clone(),
-                who: check.who,
-                run,
-                expect: renderer.render_file(&file, &check.expect)?,
-                source: check.source.clone(),
-            })
-        })
-        .collect()
+
+    let mut checks = Vec::new();
+    for check in &index.checks {
+        if !situation.holds(&check.when) {
+            continue;
+        }
+        let mut run = Vec::new();
+        for line in &check.run {
+            run.push(renderer.render_file(&file, line)?);
+        }
+        checks.push(PlannedCheck {
+            id: check.id.clone(),
+            title: check.title.clone(),
+            who: check.who,
+            run,
+            expect: renderer.render_file(&file, &check.expect)?,
+            source: check.source.clone(),
+        });
+    }
+    Ok(checks)
 }

@@ -121,7 +121,7 @@ pub fn render_guest(
     let sddl: Value = read_json(provisioners, "sddl.json")?;
     let known: Vec<FailingUpdate> = read_json(provisioners, "updates.json")?;
     let failing: Vec<KbId> = known.into_iter().map(|update| update.kb).collect();
-    let facts = collect_facts(plan, &situation, flags, programs, &paths, sddl, &failing)?;
+    let facts = collect_facts(plan, &situation, flags, programs, &paths, &sddl, &failing)?;
     let renderer = StepRenderer::new(&facts, provisioners);
     let mut resources = Vec::new();
     let mut steps = Vec::new();
@@ -314,21 +314,20 @@ fn parse_resource(kind: &str, mut properties: Map<String, Value>) -> Result<Reso
         certificate::complete_certificate(&mut properties)?;
     }
     let (kind, properties) = (Value::from(kind), Value::Object(properties));
-    let parts = [("type", &kind), ("properties", &properties)];
-    let parts = || MapDeserializer::<_, serde_json::Error>::new(parts.into_iter());
-    // The path of a fault is followed only where there is one: that costs time.
-    let mut typed = ResourceKind::deserialize(parts()).or_else(|_| {
-        serde_path_to_error::deserialize(parts()).map_err(|error| {
+    let parts = MapDeserializer::<_, serde_json::Error>::new(
+        [("type", &kind), ("properties", &properties)].into_iter(),
+    );
+    let mut typed = match ResourceKind::deserialize(parts.clone()) {
+        Ok(typed) => typed,
+        // The path of a fault is followed only where there is one: that costs time.
+        Err(_) => serde_path_to_error::deserialize(parts).map_err(|error| {
             let path = error.path().to_string();
-            let path = path.strip_prefix("properties.").unwrap_or_default();
-            let path = if path.is_empty() {
-                String::new()
-            } else {
-                format!("`{path}`: ")
-            };
-            format!("{path}{}", error.inner())
-        })
-    })?;
+            match path.strip_prefix("properties.") {
+                Some(path) if !path.is_empty() => format!("`{path}`: {}", error.inner()),
+                _ => error.inner().to_string(),
+            }
+        })?,
+    };
     match &mut typed {
         ResourceKind::File(File {
             desired: Desired::Present(file),
@@ -374,12 +373,18 @@ fn digest_scripts(provisioners: &Tree) -> BTreeMap<String, String> {
 
 /// Scripts that go into the guest, by their path in the payload.
 pub fn list_script_files(provisioners: &Tree) -> BTreeMap<String, &[u8]> {
-    SCRIPT_FOLDERS
+    let mut files = BTreeMap::new();
+    for path in SCRIPT_FOLDERS
         .iter()
         .flat_map(|folder| provisioners.list_files(folder))
-        .filter(|path| has_suffix(path, "ps1") || has_suffix(path, "psm1"))
-        .filter_map(|path| provisioners.get(&path).map(|bytes| (path.clone(), bytes)))
-        .collect()
+    {
+        if (has_suffix(&path, "ps1") || has_suffix(&path, "psm1"))
+            && let Some(bytes) = provisioners.get(&path)
+        {
+            files.insert(path, bytes);
+        }
+    }
+    files
 }
 
 /// The guest plan as the engine reads it: a service's program and arguments joined to the command

@@ -134,23 +134,12 @@ pub fn render_workspace(
     let declared = list_declared_variables(plan, &base);
     let mut templates = hcl::Templates::new(packer, &build_context(plan));
     let folder = format!("targets/{}", plan.target.name);
-    let mut files: BTreeMap<String, String> = BTreeMap::new();
     let image_files = plan
         .target
         .image()
         .map(ImageTarget::files)
         .unwrap_or_default();
-    for name in image_files {
-        let own = format!("{folder}/{name}");
-        let path = if packer.get(&own).is_some() {
-            own
-        } else {
-            format!("shared/{name}")
-        };
-        files.insert(name.clone(), templates.render_template(&path)?);
-    }
-    // A file that a choice leaves without contents is no part of the workspace.
-    files.retain(|_, text| !text.trim().is_empty());
+    let mut files = render_image_files(image_files, &folder, packer, &templates)?;
     templates.set_fact("files", &files.keys().collect::<Vec<_>>());
     for (name, path) in [
         ("plugins.pkr.hcl", format!("{folder}/plugins.pkr.hcl")),
@@ -161,21 +150,17 @@ pub fn render_workspace(
         let text = templates.render_template(&path)?;
         files.insert(name.to_owned(), text);
     }
-    let is_declared = |name: &str| declared.iter().any(|variable| variable.name == name);
     for (name, text) in &mut files {
         let from_target = image_files.contains(name) || name == "source.pkr.hcl";
         if from_target && name.ends_with(".pkr.hcl") {
-            *text = hcl::select_arguments(text, is_declared);
+            *text = hcl::select_arguments(text, |name| declared.iter().any(|it| it.name == name));
         }
     }
     files.insert(
         "variables.pkr.hcl".to_owned(),
         hcl::render_variables(&declared),
     );
-    let mut files: BTreeMap<String, Vec<u8>> = files
-        .into_iter()
-        .map(|(name, text)| (name, text.into_bytes()))
-        .collect();
+    let mut files = encode_files(files);
     let values = collect_variable_values(plan, &payload_digest, &lock_digest);
     files.insert(
         "imagegen.auto.pkrvars.json".to_owned(),
@@ -195,6 +180,35 @@ pub fn render_workspace(
         payload: payload_digest,
         lock: lock_digest,
     })
+}
+
+/// Files that the target adds, from its own folder or the shared one.
+fn render_image_files(
+    names: &[String],
+    folder: &str,
+    packer: &Tree,
+    templates: &hcl::Templates<'_>,
+) -> Result<BTreeMap<String, String>, RenderError> {
+    let mut files = BTreeMap::new();
+    for name in names {
+        let mut path = format!("{folder}/{name}");
+        if packer.get(&path).is_none() {
+            path = format!("shared/{name}");
+        }
+        let text = templates.render_template(&path)?;
+        // A file that a choice leaves without contents is no part of the workspace.
+        if !text.trim().is_empty() {
+            files.insert(name.clone(), text);
+        }
+    }
+    Ok(files)
+}
+
+fn encode_files(files: BTreeMap<String, String>) -> BTreeMap<String, Vec<u8>> {
+    let texts = files.into_iter();
+    texts
+        .map(|(name, text)| (name, text.into_bytes()))
+        .collect()
 }
 
 fn list_declared_variables<'a>(plan: &'a Plan, base: &'a PackerBase) -> Vec<&'a Variable> {

@@ -101,35 +101,25 @@ pub fn accept_scripts(
     own.remove(LIST);
     let known = collect_scripts(provisioners);
     let mut findings = Vec::new();
-    let mut find = |file: &str, code: &str, message: String| {
-        findings.push(Finding::new(code, message, script_remedy(file, code)).with_subject(file));
-    };
     for path in known.keys().filter(|path| !own.contains_key(*path)) {
-        find(path, "script-missing", "it is not there".to_owned());
+        findings.push(create_finding(path, "script-missing", "it is not there"));
     }
     for path in overrides.keys().filter_map(|key| key.strip_prefix(SCRIPTS)) {
         if !known.contains_key(path) {
-            find(
-                path,
-                "script-unknown",
-                "an override names it, but imagegen has no guest script of this name".to_owned(),
-            );
+            let message = "an override names it, but imagegen has no guest script of this name";
+            findings.push(create_finding(path, "script-unknown", message));
         }
     }
     for (path, bytes) in &own {
-        match known.get(path) {
-            None => find(
-                path,
-                "script-unknown",
-                "imagegen has no guest script of this name".to_owned(),
-            ),
-            Some(known) => {
-                let over = overrides.get(&format!("{SCRIPTS}{path}"));
-                let named = over.and_then(|over| over.sha256.as_deref());
-                if let Err((code, message)) = check_script(bytes, known, named) {
-                    find(path, code, message);
-                }
-            }
+        let Some(known) = known.get(path) else {
+            let message = "imagegen has no guest script of this name";
+            findings.push(create_finding(path, "script-unknown", message));
+            continue;
+        };
+        let over = overrides.get(&format!("{SCRIPTS}{path}"));
+        let named = over.and_then(|over| over.sha256.as_deref());
+        if let Err((code, message)) = check_script(bytes, known, named) {
+            findings.push(create_finding(path, code, message));
         }
     }
     if !findings.is_empty() {
@@ -138,9 +128,14 @@ pub fn accept_scripts(
             findings,
         });
     }
+
     let mut files = provisioners.files();
     files.extend(own);
     Ok(Tree::from_files(provisioners.label.clone(), files))
+}
+
+fn create_finding(file: &str, code: &str, message: impl Into<String>) -> Finding {
+    Finding::new(code, message, script_remedy(file, code)).with_subject(file)
 }
 
 /// Refuses to sign scripts that are neither the program's own nor named by the user.
@@ -154,22 +149,16 @@ pub fn require_own_scripts(
     provisioners: &Tree,
 ) -> Result<(), ForeignScripts> {
     let known = collect_scripts(provisioners);
-    let is_own = |path: &str, bytes: &[u8]| {
-        known
-            .get(path)
-            .is_some_and(|own| check_script(bytes, own, None).is_ok())
-            || changed.iter().any(|it| it == path)
-    };
-    let foreign = files.iter().filter(|(path, bytes)| !is_own(path, bytes));
-    let findings: Vec<Finding> = foreign
-        .map(|(path, _)| {
-            let remedy =
-                format!("review it and add `--changed {path}`, or export the scripts again");
-            let message =
-                "it differs from imagegen's script, and would carry your signature".to_owned();
-            Finding::new("script-changed", message, remedy).with_subject(path)
-        })
-        .collect();
+    let mut findings = Vec::new();
+    for (path, bytes) in files {
+        let own = known.get(path);
+        if own.is_some_and(|own| check_script(bytes, own, None).is_ok()) || changed.contains(path) {
+            continue;
+        }
+        let remedy = format!("review it and add `--changed {path}`, or export the scripts again");
+        let message = "it differs from imagegen's script, and would carry your signature";
+        findings.push(Finding::new("script-changed", message, remedy).with_subject(path));
+    }
     if findings.is_empty() {
         return Ok(());
     }
@@ -208,12 +197,14 @@ pub fn check_carried(
         let named = overrides
             .get(&format!("{SCRIPTS}{path}"))
             .and_then(|over| over.sha256.as_deref());
-        let changed =
-            |message: String| ProofError::new("script-changed", format!("{path}: {message}"));
         if !scripts.contains_key(path) {
-            return Err(changed("it differs from imagegen's script".to_owned()));
+            let message = format!("{path}: it differs from imagegen's script");
+            return Err(ProofError::new("script-changed", message));
         }
-        check_script(bytes, known, named).map_err(|(_, message)| changed(message))?;
+        if let Err((_, reason)) = check_script(bytes, known, named) {
+            let message = format!("{path}: {reason}");
+            return Err(ProofError::new("script-changed", message));
+        }
     }
     Ok(())
 }

@@ -79,8 +79,8 @@ impl Printer {
                 Ok(())
             }
             Format::Text | Format::Markdown => {
-                let text = || format!("# {image}\n{}\n", text());
-                Self::write_result(&mask_text(&self.format_result(value, text)))
+                let section = self.format_result(value, || format!("# {image}\n{}\n", text()));
+                Self::write_result(&mask_text(&section))
             }
         }
     }

@@ -1002,7 +1002,7 @@ fn conditions_of_templates_name_facts() {
         &flags,
         &programs,
         &parse("paths.json"),
-        parse("sddl.json"),
+        &parse("sddl.json"),
         &[],
     )
     .expect("facts");

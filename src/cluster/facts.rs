@@ -4,6 +4,7 @@ use serde_json::{Map, Value, json};
 
 use crate::base::choice::{HostAccess, Runtime};
 use crate::base::names::format_suggestion;
+use crate::base::text::is_alphanumeric_or;
 use crate::base::version::Version;
 use crate::catalog::Catalog;
 use crate::diagnostic::Finding;
@@ -113,12 +114,13 @@ fn collect_windows(
             .get(&release.container_tag)
             .unwrap_or(&release.container_tag);
         let renderer = ManifestRenderer::new(&json!({ "tag": tag }));
-        let image = |text: &str| renderer.render_file("cluster/index.json", text);
+        let servercore = renderer.render_file("cluster/index.json", &index.workloads.servercore)?;
+        let iis = renderer.render_file("cluster/index.json", &index.workloads.iis)?;
         releases.push(json!({
             "release": release.release, "title": release.title, "build": release.build,
             "osBuild": format!("10.0.{}", release.build),
             "webServer": format!("web-server-{class}"), "iisServer": format!("iis-{class}"), "class": class,
-            "servercore": image(&index.workloads.servercore)?, "iis": image(&index.workloads.iis)?,
+            "servercore": servercore, "iis": iis,
         }));
     }
     Ok(releases.into())
@@ -170,8 +172,8 @@ fn render_net_conf(input: &ClusterInput, overlay: bool) -> String {
 
 /// Places on the host; the projected volume is always called `config`.
 fn collect_host_paths(paths: &Value, agent: Option<&NetworkAgent>) -> Value {
-    let path = |name: &str| paths[name].as_str().unwrap_or_default();
-    let (kubernetes, kubelet) = (path("kubernetes"), path("kubelet"));
+    let kubernetes = find_path(paths, "kubernetes");
+    let kubelet = find_path(paths, "kubelet");
     let folder = agent
         .map(|agent| format!("{kubernetes}\\{}", agent.folder))
         .unwrap_or_default();
@@ -190,18 +192,25 @@ fn collect_host_paths(paths: &Value, agent: Option<&NetworkAgent>) -> Value {
 }
 
 fn collect_wins_paths(paths: &Value, overlay: bool, agent: Option<&NetworkAgent>) -> Value {
-    let path = |name: &str| paths[name].as_str().unwrap_or_default().to_owned();
-    let kubernetes = path("kubernetes");
+    let kubernetes = find_path(paths, "kubernetes");
     let mut list = vec![
         format!("{kubernetes}\\kube-proxy"),
-        path("cniConf"),
+        find_path(paths, "cniConf").to_owned(),
         "\\\\.\\pipe\\rancher_wins".to_owned(),
     ];
-    list.extend(agent.map(|agent| format!("{kubernetes}\\{}", agent.folder)));
+    if let Some(agent) = agent {
+        list.push(format!("{kubernetes}\\{}", agent.folder));
+    }
     if overlay {
-        list.extend([path("cniBin"), path("cniState"), path("flannelRun")]);
+        for name in ["cniBin", "cniState", "flannelRun"] {
+            list.push(find_path(paths, name).to_owned());
+        }
     }
     json!(list)
+}
+
+fn find_path<'a>(paths: &'a Value, name: &str) -> &'a str {
+    paths[name].as_str().unwrap_or_default()
 }
 
 fn list_agents(input: &ClusterInput, agents: bool, agent: Option<&NetworkAgent>) -> Value {
@@ -271,20 +280,12 @@ fn choose_images(
 }
 
 fn is_fixed(reference: &str) -> bool {
-    let plain = reference
-        .bytes()
-        .all(|b| b.is_ascii_alphanumeric() || b"._-/:@".contains(&b));
     let (name, digest) = reference.split_once("@sha256:").unwrap_or((reference, ""));
-    let tag = name
-        .rsplit('/')
-        .next()
-        .and_then(|last| last.split_once(':'))
-        .map(|(_, tag)| tag);
-    let digest_good = digest.len() == 64 && digest.bytes().all(|b| b.is_ascii_hexdigit());
-    plain
-        && !name.is_empty()
-        && (digest_good
-            || (digest.is_empty() && tag.is_some_and(|tag| !tag.is_empty() && tag != "latest")))
+    let last = name.rsplit('/').next().unwrap_or(name);
+    let tag = last.split_once(':').map_or("latest", |(_, tag)| tag);
+    let is_pinned = digest.len() == 64 && digest.bytes().all(|b| b.is_ascii_hexdigit());
+    let has_release = digest.is_empty() && !tag.is_empty() && tag != "latest";
+    is_alphanumeric_or(reference, "._-/:@") && !name.is_empty() && (is_pinned || has_release)
 }
 
 /// kube-proxy's arguments as a JSON list: those of every kube-proxy, and those of one that is a container.

@@ -3,7 +3,8 @@
 use std::net::Ipv4Addr;
 
 use crate::base::choice::HostAccess;
-use crate::base::value::{Ipv4Address, is_subdomain};
+use crate::base::text::is_alphanumeric_or;
+use crate::base::value::is_subdomain;
 use crate::diagnostic::Finding;
 use crate::join::find_endpoint_problem;
 use crate::model::plan::Plan;
@@ -12,12 +13,11 @@ use super::ClusterInput;
 
 /// The cluster's DNS: as said, or where kubeadm puts it.
 pub(super) fn choose_dns_address(input: &ClusterInput) -> String {
+    if let Some(address) = &input.dns {
+        return address.to_string();
+    }
     let services = u32::from(input.service_subnet.network().network());
-    let tenth = || Ipv4Addr::from(services.saturating_add(10)).to_string();
-    input
-        .dns
-        .as_ref()
-        .map_or_else(tenth, Ipv4Address::to_string)
+    Ipv4Addr::from(services.saturating_add(10)).to_string()
 }
 
 pub(super) fn check_network(input: &ClusterInput, plan: &Plan, problems: &mut Vec<Finding>) {
@@ -37,53 +37,49 @@ pub(super) fn check_network(input: &ClusterInput, plan: &Plan, problems: &mut Ve
 }
 
 fn check_names(input: &ClusterInput, problems: &mut Vec<Finding>) {
-    let mut demand = |good: bool, what: &str, text: &str, instead: &str| {
-        if !good {
-            let message = format!("{what} `{text}` is not a valid name in Kubernetes");
-            problems.push(Finding::new("name-format", message, instead));
-        }
-    };
-    let label = |text: &str| is_subdomain(text, 63) && !text.contains('.');
     let namespace = &input.flannel_namespace;
-    demand(
-        label(namespace),
-        "the namespace",
-        namespace,
-        "use lower-case letters, digits and `-`",
-    );
-    for account in &input.pipe_accounts {
-        let good = account
-            .split_once(':')
-            .is_some_and(|(space, name)| label(space) && is_subdomain(name, 253));
-        demand(good, "the account", account, "write it as NAMESPACE:NAME");
+    if !is_label(namespace) {
+        let remedy = "use lower-case letters, digits and `-`";
+        problems.push(refuse_name("the namespace", namespace, remedy));
     }
-    if let Some(network) = &input.hns_network {
-        let good = !network.is_empty()
-            && network
-                .bytes()
-                .all(|b| b.is_ascii_alphanumeric() || b"._-".contains(&b));
-        demand(
-            good,
-            "the HNS network",
-            network,
-            "use letters, digits, `.`, `_` and `-`",
-        );
+    for account in &input.pipe_accounts {
+        let parts = account.split_once(':');
+        if !parts.is_some_and(|(space, name)| is_label(space) && is_subdomain(name, 253)) {
+            let remedy = "write it as NAMESPACE:NAME";
+            problems.push(refuse_name("the account", account, remedy));
+        }
+    }
+    if let Some(network) = &input.hns_network
+        && (network.is_empty() || !is_alphanumeric_or(network, "._-"))
+    {
+        let remedy = "use letters, digits, `.`, `_` and `-`";
+        problems.push(refuse_name("the HNS network", network, remedy));
     }
 }
 
+fn is_label(text: &str) -> bool {
+    is_subdomain(text, 63) && !text.contains('.')
+}
+
+fn refuse_name(what: &str, name: &str, remedy: &str) -> Finding {
+    let message = format!("{what} `{name}` is not a valid name in Kubernetes");
+    Finding::new("name-format", message, remedy)
+}
+
 fn check_subnets(input: &ClusterInput, plan: &Plan, problems: &mut Vec<Finding>) {
-    let mut known = vec![("--pod-subnet", &input.pod_subnet)];
-    let services = std::iter::once(("--service-subnet", &input.service_subnet));
-    for (flag, subnet) in services.chain(
-        input
-            .node_subnets
-            .iter()
-            .map(|subnet| ("--node-subnet", subnet)),
-    ) {
-        let is_other = |other: &str| other != flag || flag != "--node-subnet";
-        let taken = known
-            .iter()
-            .find(|(other, known)| is_other(other) && known.overlaps(subnet));
+    let mut subnets = vec![
+        ("--pod-subnet", &input.pod_subnet),
+        ("--service-subnet", &input.service_subnet),
+    ];
+    for subnet in &input.node_subnets {
+        subnets.push(("--node-subnet", subnet));
+    }
+    for (index, (flag, subnet)) in subnets.iter().enumerate() {
+        // Networks of nodes may overlap each other.
+        let mut earlier = subnets[..index].iter();
+        let taken = earlier.find(|(other, known)| {
+            (other != flag || *flag != "--node-subnet") && known.overlaps(subnet)
+        });
         if let Some((other, theirs)) = taken {
             let message = format!("`{flag} {subnet}` overlaps `{other} {theirs}`");
             problems.push(Finding::new(
@@ -92,7 +88,6 @@ fn check_subnets(input: &ClusterInput, plan: &Plan, problems: &mut Vec<Finding>)
                 "choose networks that do not overlap",
             ));
         }
-        known.push((flag, subnet));
     }
     if let Some(dns) = &input.dns
         && !dns

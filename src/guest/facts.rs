@@ -38,7 +38,7 @@ pub fn collect_facts(
     flags: &FlagTable,
     programs: &ProgramTable<'_>,
     paths: &Value,
-    sddl: Value,
+    sddl: &Value,
     failing: &[KbId],
 ) -> Result<Value, GuestError> {
     let cache = paths
@@ -46,57 +46,46 @@ pub fn collect_facts(
         .and_then(Value::as_str)
         .unwrap_or(r"C:\imagegen\cache")
         .to_owned();
-    let mut facts = Map::new();
-    let mut fact = |name: &str, value: Value| facts.insert(name.to_owned(), value);
-    fact("target", plan.target.facts());
-    fact("windows", collect_windows(plan));
-    fact(
-        "kubernetes",
-        json!({
+    let log_runner = plan.kubernetes >= Version::from_literal("1.26.0");
+    // Asks for the groups of the user, which SYSTEM has not: kubernetes/kubernetes#108140, mended by #124665.
+    let refused_to_system = if plan.kubernetes < Version::from_literal("1.31.0") {
+        vec!["IsPrivilegedUser"]
+    } else {
+        Vec::new()
+    };
+    let mut facts = json!({
+        "target": plan.target.facts(),
+        "windows": collect_windows(plan),
+        "kubernetes": {
             "version": plan.kubernetes,
             "minor": plan.line.minor,
             "kubeadmApi": plan.line.kubeadm_api.last(),
-            // Asks for the groups of the user, which SYSTEM has not: kubernetes/kubernetes#108140, mended by #124665.
-            "refusedToSystem": if plan.kubernetes < Version::from_literal("1.31.0") { json!(["IsPrivilegedUser"]) } else { json!([]) },
-        }),
-    );
-    fact("runtime", collect_runtime(plan, situation));
-    fact("cni", network_side(plan, situation));
-    fact("hostAccess", json!(plan.host_access));
-    fact("join", json!(plan.join));
-    fact("delivery", json!(plan.delivery));
-    fact("pause", json!(plan.pause));
-    fact("paths", paths.clone());
-    fact("sddl", sddl);
-    fact("components", collect_components(situation));
-    fact(
-        "downloads",
-        collect_groups(plan, |group| collect_downloads(group, &cache)),
-    );
-    fact(
-        "archives",
-        collect_groups(plan, |group| collect_archives(group, &cache)),
-    );
-    fact("images", json!(plan.images));
-    fact("pull", json!(plan.delivery != Delivery::Media));
-    fact("proxy", collect_proxy(&plan.proxy));
-    fact("updates", collect_updates(plan, &cache, failing));
-    fact("volumePlugins", collect_volume_plugins(plan));
-    fact("network", collect_network(plan.selection.network.as_ref()));
-    fact("mirrors", collect_mirrors(plan));
-    fact("features", json!(situation.features));
-    fact("scripts", collect_scripts(plan.governance.signing.as_ref()));
-    fact("launchers", collect_launchers(plan, programs, paths));
-    let log_runner = plan.kubernetes >= Version::from_literal("1.26.0");
-    fact(
-        "kubelet",
-        json!({ "arguments": [], "logRunner": log_runner }),
-    );
-    fact(
-        "kubeProxy",
-        json!({ "arguments": [], "logRunner": log_runner }),
-    );
-    let mut facts = Value::Object(facts);
+            "refusedToSystem": refused_to_system,
+        },
+        "runtime": collect_runtime(plan, situation),
+        "cni": network_side(plan, situation),
+        "hostAccess": plan.host_access,
+        "join": plan.join,
+        "delivery": plan.delivery,
+        "pause": plan.pause,
+        "paths": paths,
+        "sddl": sddl,
+        "components": collect_components(situation),
+        "downloads": collect_groups(plan, |group| collect_downloads(group, &cache)),
+        "archives": collect_groups(plan, |group| collect_archives(group, &cache)),
+        "images": plan.images,
+        "pull": plan.delivery != Delivery::Media,
+        "proxy": collect_proxy(&plan.proxy),
+        "updates": collect_updates(plan, &cache, failing),
+        "volumePlugins": collect_volume_plugins(plan),
+        "network": collect_network(plan.selection.network.as_ref()),
+        "mirrors": collect_mirrors(plan),
+        "features": situation.features,
+        "scripts": collect_scripts(plan.governance.signing.as_ref()),
+        "launchers": collect_launchers(plan, programs, paths),
+        "kubelet": { "arguments": [], "logRunner": log_runner },
+        "kubeProxy": { "arguments": [], "logRunner": log_runner },
+    });
     // Flags are expressions over the facts themselves.
     let empty = Tree::from_files(String::new(), BTreeMap::new());
     for (program, name) in [("kubelet", "kubelet"), ("kube-proxy", "kubeProxy")] {
@@ -283,13 +272,12 @@ fn collect_scripts(signing: Option<&Signing>) -> Value {
 /// Facts of the cluster's network; for the rest a mark that the join replaces.
 fn collect_network(network: Option<&Network>) -> Value {
     let network = network.cloned().unwrap_or_default();
-    let or = |value: Option<&str>, mark: &str| value.unwrap_or(mark).to_owned();
     json!({
-        "pods": or(network.pods.as_deref(), "@POD_NETWORK@"),
-        "services": or(network.services.as_deref(), "@SERVICE_NETWORK@"),
-        "nodes": or(network.nodes.as_deref(), "@NODE_NETWORK@"),
-        "dns": or(network.dns.as_deref(), "@DNS_SERVER@"),
-        "domain": or(network.domain.as_deref(), "@DNS_DOMAIN@"),
+        "pods": network.pods.as_deref().unwrap_or("@POD_NETWORK@"),
+        "services": network.services.as_deref().unwrap_or("@SERVICE_NETWORK@"),
+        "nodes": network.nodes.as_deref().unwrap_or("@NODE_NETWORK@"),
+        "dns": network.dns.as_deref().unwrap_or("@DNS_SERVER@"),
+        "domain": network.domain.as_deref().unwrap_or("@DNS_DOMAIN@"),
     })
 }
 
@@ -410,18 +398,16 @@ fn collect_groups(plan: &Plan, list: impl Fn(&PlannedGroup) -> Vec<Value>) -> Va
 }
 
 fn collect_downloads(group: &PlannedGroup, cache: &str) -> Vec<Value> {
-    let single = |artifact: &&PlannedArtifact| artifact.kind.archive_format().is_none();
-    group
-        .artifacts
-        .iter()
-        .filter(single)
-        .map(|artifact| {
+    let mut downloads = Vec::new();
+    for artifact in &group.artifacts {
+        if artifact.kind.archive_format().is_none() {
             let mut value = describe_artifact(artifact, cache);
             value["kind"] = json!(artifact.kind);
             value["file"] = json!(artifact.file);
-            value
-        })
-        .collect()
+            downloads.push(value);
+        }
+    }
+    downloads
 }
 
 fn collect_archives(group: &PlannedGroup, cache: &str) -> Vec<Value> {

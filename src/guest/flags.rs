@@ -1,6 +1,6 @@
 //! With which flags and feature gates the baked services start: one table, read here alone.
 
-use crate::model::kubernetes::{FlagTable, GateRule};
+use crate::model::kubernetes::FlagTable;
 use crate::model::situation::Conditions;
 
 use super::GuestError;
@@ -55,24 +55,22 @@ pub fn select_flags(
 }
 
 fn render_gates(table: &FlagTable, program: &str, situation: &Conditions) -> Option<AppliedFlag> {
-    let applies = |rule: &&GateRule| {
-        rule.program == program
+    let (mut values, mut reasons, mut sources) = (Vec::new(), Vec::new(), Vec::new());
+    for rule in &table.feature_gates {
+        if rule.program == program
             && rule.versions.contains(&situation.kubernetes)
             && situation.holds(&rule.when)
-    };
-    let rules: Vec<&GateRule> = table.feature_gates.iter().filter(applies).collect();
-    let join = |text: fn(&GateRule) -> String, separator: &str| {
-        rules
-            .iter()
-            .map(|rule| text(rule))
-            .collect::<Vec<_>>()
-            .join(separator)
-    };
-    (!rules.is_empty()).then(|| AppliedFlag {
+        {
+            values.push(format!("{}={}", rule.gate, rule.value));
+            reasons.push(rule.reason.as_str());
+            sources.push(rule.source.as_str());
+        }
+    }
+    (!values.is_empty()).then(|| AppliedFlag {
         flag: "--feature-gates".to_owned(),
-        value: Some(join(|rule| format!("{}={}", rule.gate, rule.value), ",")),
-        reason: join(|rule| rule.reason.clone(), "; "),
-        source: join(|rule| rule.source.clone(), "; "),
+        value: Some(values.join(",")),
+        reason: reasons.join("; "),
+        source: sources.join("; "),
     })
 }
 

@@ -63,39 +63,34 @@ impl<'a> StepRenderer<'a> {
         object: &Map<String, Value>,
         item: Option<&Value>,
     ) -> Result<Option<Value>, String> {
-        if object.len() > 2 {
-            return Ok(None);
-        }
-        let text = |key: &str| object.get(key).and_then(Value::as_str);
-        if let (Some(path), 1) = (text("fact"), object.len()) {
-            return self.find_fact(path, item).map(Some);
-        }
-        if let (Some(name), 1) = (text("template"), object.len()) {
-            return self
-                .render_template(name, item)
-                .map(|text| Some(Value::String(text)));
-        }
-        if let (Some(name), 1) = (text("file"), object.len()) {
-            let text = String::from_utf8(self.read_own_file(name)?.to_vec());
-            let text = text.map_err(|_| {
-                format!("{name} is not UTF-8 text; use `{{\"base64\": \"{name}\"}}`")
-            })?;
-            return Ok(Some(Value::String(
-                text.trim_start_matches('\u{feff}').to_owned(),
-            )));
-        }
-        if let (Some(name), 1) = (text("base64"), object.len()) {
-            return Ok(Some(Value::String(
-                STANDARD.encode(self.read_own_file(name)?),
-            )));
-        }
-        if let (Some(path), Some(into), 2) = (text("membersOf"), text("into"), object.len()) {
+        if let Some(path) = object.get("membersOf").and_then(Value::as_str)
+            && let Some(into) = object.get("into").and_then(Value::as_str)
+            && object.len() == 2
+        {
             return self.place_members(path, into, item).map(Some);
         }
-        if let (Some(Value::Array(parts)), 1) = (object.get("concat"), object.len()) {
-            return self.concat_lists(parts.clone(), item).map(Some);
+        let mut entries = object.iter();
+        let (Some((form, value)), None) = (entries.next(), entries.next()) else {
+            return Ok(None);
+        };
+        let rendered = match (form.as_str(), value) {
+            ("fact", Value::String(path)) => self.find_fact(path, item)?,
+            ("template", Value::String(name)) => self.render_template(name, item)?.into(),
+            ("file", Value::String(name)) => self.read_own_text(name)?.into(),
+            ("base64", Value::String(name)) => STANDARD.encode(self.read_own_file(name)?).into(),
+            ("concat", Value::Array(parts)) => self.concat_lists(parts.clone(), item)?,
+            _ => return Ok(None),
+        };
+        Ok(Some(rendered))
+    }
+
+    fn read_own_text(&self, name: &str) -> Result<String, String> {
+        match std::str::from_utf8(self.read_own_file(name)?) {
+            Ok(text) => Ok(text.trim_start_matches('\u{feff}').to_owned()),
+            Err(_) => Err(format!(
+                "{name} is not UTF-8 text; use `{{\"base64\": \"{name}\"}}`"
+            )),
         }
-        Ok(None)
     }
 
     /// A text with its expressions replaced.
@@ -175,20 +170,13 @@ impl<'a> StepRenderer<'a> {
             .tera
             .get_or_init(|| (create_engine(), RefCell::default()));
         let mut context = context.borrow_mut();
-        let render = |context: &Context| match item {
-            None => render_bounded(tera, source, context),
-            Some(item) => {
-                let mut context = context.clone();
-                context.insert("item", item);
-                render_bounded(tera, source, &context)
-            }
-        };
         self.add_facts(&mut context, |name| source.contains(name));
-        render(&context).or_else(|_| {
-            // The error lists every fact that there is.
-            self.add_facts(&mut context, |_| true);
-            render(&context)
-        })
+        if let Ok(text) = render_with_item(tera, source, &context, item) {
+            return Ok(text);
+        }
+        // The error lists every fact that there is.
+        self.add_facts(&mut context, |_| true);
+        render_with_item(tera, source, &context, item)
     }
 
     /// Adds facts to what templates may name: copying all of them takes longer than rendering.
@@ -286,6 +274,20 @@ fn format_report(report: &str) -> String {
         .take(4)
         .collect::<Vec<_>>()
         .join(" ")
+}
+
+fn render_with_item(
+    tera: &Tera,
+    source: &str,
+    context: &Context,
+    item: Option<&Value>,
+) -> Result<String, String> {
+    let Some(item) = item else {
+        return render_bounded(tera, source, context);
+    };
+    let mut context = context.clone();
+    context.insert("item", item);
+    render_bounded(tera, source, &context)
 }
 
 #[cfg(test)]

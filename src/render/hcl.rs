@@ -56,28 +56,31 @@ impl<'a> Templates<'a> {
             .packer
             .get(path)
             .ok_or_else(|| RenderError::Missing(path.to_owned()))?;
-        let error = |message: String| RenderError::Template {
-            file: path.to_owned(),
-            message,
-        };
-        let source = std::str::from_utf8(bytes).map_err(|invalid| error(invalid.to_string()))?;
-        let text = self
-            .tera
-            .render_str(&convert_template(source), &self.context, false);
-        let text = text.map_err(|invalid| error(invalid.to_string()))?;
-        Ok(join_lines(text.lines().map(str::to_owned).collect()))
+        match self.render_source(bytes) {
+            Ok(text) => Ok(join_lines(text.lines().map(str::to_owned).collect())),
+            Err(message) => Err(RenderError::Template {
+                file: path.to_owned(),
+                message,
+            }),
+        }
+    }
+
+    fn render_source(&self, bytes: &[u8]) -> Result<String, String> {
+        let source = std::str::from_utf8(bytes).map_err(|error| error.to_string())?;
+        let template = convert_template(source);
+        let rendered = self.tera.render_str(&template, &self.context, false);
+        rendered.map_err(|error| error.to_string())
     }
 }
 
 /// Removes the arguments whose variable the workspace does not declare, then the blocks that became
 /// empty, and aligns the rest as `packer fmt` does.
 pub(super) fn select_arguments(text: &str, is_declared: impl Fn(&str) -> bool) -> String {
-    let undeclared = |line: &str| {
-        let variable = split_argument(line).and_then(|(_, _, value)| value.strip_prefix("var."));
-        variable.is_some_and(|name| name.chars().all(is_name_character) && !is_declared(name))
-    };
     let mut lines: Vec<String> = Vec::new();
-    for line in text.lines().filter(|line| !undeclared(line)) {
+    for line in text.lines() {
+        if find_variable(line).is_some_and(|name| !is_declared(name)) {
+            continue;
+        }
         let opening = lines.iter().rposition(|known| !known.trim().is_empty());
         match opening {
             Some(at) if line.trim() == "}" && lines[at].ends_with('{') => lines.truncate(at),
@@ -86,6 +89,13 @@ pub(super) fn select_arguments(text: &str, is_declared: impl Fn(&str) -> bool) -
     }
     align_arguments(&mut lines);
     join_lines(lines)
+}
+
+/// The variable that is all of an argument's value.
+fn find_variable(line: &str) -> Option<&str> {
+    let (_, _, value) = split_argument(line)?;
+    let name = value.strip_prefix("var.")?;
+    name.chars().all(is_name_character).then_some(name)
 }
 
 /// Indentation, name and value of a line that holds one argument.
@@ -107,14 +117,9 @@ fn is_name_character(character: char) -> bool {
 
 /// Neighbouring arguments on one line each have their `=` in one column.
 fn align_arguments(lines: &mut [String]) {
-    let is_argument =
-        |line: &String| split_argument(line).is_some() && !line.ends_with(['{', '(', '[']);
     for group in lines.chunk_by_mut(|a, b| is_argument(a) && is_argument(b)) {
-        let width = group
-            .iter()
-            .filter_map(|line| Some(split_argument(line)?.1.len()))
-            .max()
-            .unwrap_or(0);
+        let names = group.iter().filter_map(|line| split_argument(line));
+        let width = names.map(|(_, name, _)| name.len()).max().unwrap_or(0);
         for line in group {
             if let Some((indent, name, value)) = split_argument(line) {
                 *line = format!("{indent}{name:width$} = {value}");
@@ -123,19 +128,20 @@ fn align_arguments(lines: &mut [String]) {
     }
 }
 
+fn is_argument(line: &str) -> bool {
+    split_argument(line).is_some() && !line.ends_with(['{', '(', '['])
+}
+
 /// Joins lines; blank lines neither repeat nor stand next to a brace.
 fn join_lines(lines: Vec<String>) -> String {
     let mut kept: Vec<String> = Vec::new();
     for line in lines {
-        let is_blank = |line: &String| line.trim().is_empty();
-        if is_blank(&line)
-            && kept
-                .last()
-                .is_none_or(|last| is_blank(last) || last.ends_with('{'))
-        {
+        let last = kept.last().map_or("{", String::as_str);
+        let after_blank = last.trim().is_empty();
+        if line.trim().is_empty() && (after_blank || last.ends_with('{')) {
             continue;
         }
-        if line.trim() == "}" && kept.last().is_some_and(is_blank) {
+        if line.trim() == "}" && after_blank {
             kept.pop();
         }
         kept.push(line);
@@ -177,49 +183,39 @@ fn render_variable(variable: &Variable) -> String {
 fn list_validations(variable: &Variable) -> Vec<(String, String)> {
     let name = format!("var.{}", variable.name);
     let mut conditions = Vec::new();
-    let mut add = |condition: String, message: String| conditions.push((condition, message));
     if let Some(pattern) = &variable.pattern {
-        let pattern_literal = quote_string(pattern);
+        let literal = quote_string(pattern);
         let condition = if variable.kind == VariableType::StringList {
-            format!("alltrue([for item in {name} : can(regex({pattern_literal}, item))])")
+            format!("alltrue([for item in {name} : can(regex({literal}, item))])")
         } else {
-            format!("can(regex({pattern_literal}, {name}))")
+            format!("can(regex({literal}, {name}))")
         };
-        add(condition, format!("must match {pattern}"));
+        conditions.push((condition, format!("must match {pattern}")));
     }
     if let Some(allowed) = &variable.one_of {
         let list: Vec<String> = allowed.iter().map(|value| quote_string(value)).collect();
-        add(
-            format!("contains([{}], {name})", list.join(", ")),
-            format!("must be one of {}", allowed.join(", ")),
-        );
+        let condition = format!("contains([{}], {name})", list.join(", "));
+        conditions.push((condition, format!("must be one of {}", allowed.join(", "))));
     }
     if let Some(min) = variable.min {
-        add(
-            format!("{name} >= {min}"),
-            format!("must be at least {min}"),
-        );
+        let message = format!("must be at least {min}");
+        conditions.push((format!("{name} >= {min}"), message));
     }
     if let Some(max) = variable.max {
-        add(format!("{name} <= {max}"), format!("must be at most {max}"));
+        let message = format!("must be at most {max}");
+        conditions.push((format!("{name} <= {max}"), message));
     }
     if variable.integer {
-        add(
-            format!("floor({name}) == {name}"),
-            "must be a whole number".to_owned(),
-        );
+        let message = "must be a whole number".to_owned();
+        conditions.push((format!("floor({name}) == {name}"), message));
     }
     if let Some(min) = variable.min_items {
-        add(
-            format!("length({name}) >= {min}"),
-            format!("must have at least {min} item(s)"),
-        );
+        let message = format!("must have at least {min} item(s)");
+        conditions.push((format!("length({name}) >= {min}"), message));
     }
     if let Some(max) = variable.max_items {
-        add(
-            format!("length({name}) <= {max}"),
-            format!("must have at most {max} items"),
-        );
+        let message = format!("must have at most {max} items");
+        conditions.push((format!("length({name}) <= {max}"), message));
     }
     conditions
 }

@@ -69,27 +69,27 @@ fn format_value(name: &str, content: &RegistryContent) -> String {
 
 /// Number of the type, and its bytes.
 fn encode_data(data: &RegistryData) -> (u8, Vec<u8>) {
-    let text = |text: &str| {
-        text.encode_utf16()
-            .chain([0])
-            .flat_map(u16::to_le_bytes)
-            .collect::<Vec<u8>>()
-    };
     match data {
-        RegistryData::String(value) => (1, text(value)),
-        RegistryData::ExpandString(value) => (2, text(value)),
+        RegistryData::String(value) => (1, encode_utf16(value)),
+        RegistryData::ExpandString(value) => (2, encode_utf16(value)),
         RegistryData::Binary(value) => (3, decode_hex(value)),
         RegistryData::DWord(value) => (4, value.to_le_bytes().to_vec()),
-        RegistryData::MultiString(values) => (
-            7,
-            values
+        RegistryData::MultiString(values) => {
+            let mut bytes: Vec<u8> = values
                 .iter()
-                .flat_map(|value| text(value))
-                .chain([0, 0])
-                .collect(),
-        ),
+                .flat_map(|value| encode_utf16(value))
+                .collect();
+            bytes.extend([0, 0]);
+            (7, bytes)
+        }
         RegistryData::QWord(value) => (11, value.to_le_bytes().to_vec()),
     }
+}
+
+/// UTF-16LE with the NUL at its end.
+fn encode_utf16(text: &str) -> Vec<u8> {
+    let units = text.encode_utf16().chain([0]);
+    units.flat_map(u16::to_le_bytes).collect()
 }
 
 /// The type of the value has refused what is no whole number of bytes.

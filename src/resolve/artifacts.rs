@@ -54,8 +54,9 @@ pub fn plan_tool(
 ) -> Result<PlannedArtifact, Finding> {
     let mut own = component.clone();
     let name = format!("{}_{}", platform.os, platform.arch);
-    let is_own = |pin: &&Pin| pin.platform.as_ref().is_none_or(|known| *known == name);
-    own.pins = component.pins.iter().filter(is_own).cloned().collect();
+    let pins = component.pins.iter();
+    let own_pins = pins.filter(|pin| pin.platform.as_ref().is_none_or(|known| *known == name));
+    own.pins = own_pins.cloned().collect();
     for release in &mut own.releases {
         release.url = release.url.fill_placeholders(|text| platform.fill(text));
         for member in &mut release.members {
@@ -156,23 +157,22 @@ fn suggest_version(component: &Component) -> String {
 
 /// The best attested digest of each algorithm, SHA-256 first because every Windows tool knows it.
 fn select_digests(pins: &[&Pin]) -> Vec<PinnedDigest> {
-    let pinned = |pin: &&Pin| {
-        let digest = pin.digest.file_digest()?;
-        Some(PinnedDigest {
+    let mut digests: Vec<PinnedDigest> = Vec::new();
+    for pin in pins {
+        let Some(digest) = pin.digest.file_digest() else {
+            continue;
+        };
+        // Two records that contradict each other pin nothing.
+        for known in &digests {
+            if known.digest.algorithm() == digest.algorithm() && known.digest != digest {
+                return Vec::new();
+            }
+        }
+        digests.push(PinnedDigest {
             digest,
             confidence: pin.confidence,
             source: pin.source.clone(),
-        })
-    };
-    let mut digests: Vec<PinnedDigest> = pins.iter().filter_map(pinned).collect();
-    // Two records that contradict each other pin nothing.
-    let is_contradicted = |pin: &PinnedDigest| {
-        digests
-            .iter()
-            .any(|it| it.digest.algorithm() == pin.digest.algorithm() && it.digest != pin.digest)
-    };
-    if digests.iter().any(is_contradicted) {
-        return Vec::new();
+        });
     }
     digests.sort_by_key(|pin| (pin.digest.algorithm(), Reverse(pin.confidence)));
     digests.dedup_by_key(|pin| pin.digest.algorithm());

@@ -214,74 +214,45 @@ fn check_given(
     value: &Value,
     refusals: &mut Vec<Finding>,
 ) {
-    let Some(variable) = inputs.target.find_variable(name) else {
-        let selectors = inputs
-            .target
-            .selectors
-            .iter()
-            .map(|selector| selector.name.as_str());
-        let names = inputs
-            .target
-            .variables
-            .iter()
-            .map(|variable| variable.name.as_str())
-            .chain(selectors);
-        let message = format!("target {} has no variable `{name}`", inputs.target.name);
-        let finding = Finding::new("variable-unknown", message, format_suggestion(name, names))
-            .with_subject(name);
-        refusals.push(
-            finding.with_source(format!("packer/targets/{}/target.json", inputs.target.name)),
-        );
+    let target = inputs.target;
+    let Some(variable) = target.find_variable(name) else {
+        let variables = target.variables.iter().map(|it| it.name.as_str());
+        let names = variables.chain(target.selectors.iter().map(|it| it.name.as_str()));
+        let message = format!("target {} has no variable `{name}`", target.name);
+        let finding = Finding::new("variable-unknown", message, format_suggestion(name, names));
+        let file = format!("packer/targets/{}/target.json", target.name);
+        refusals.push(finding.with_subject(name).with_source(file));
         return;
     };
-    let mut refuse = |rule: &str, reason: String, instead: String| {
-        refusals.push(
-            Finding::new(rule, reason, instead)
-                .with_subject(name)
-                .with_source(&variable.source),
-        );
-    };
-    if variable.sensitive {
-        refuse(
-            "secret-in-selection",
-            format!("`{name}` is a secret: other users can read flags and files"),
-            format!(
-                "set it in the environment as {}",
-                list_environment(variable)
-            ),
-        );
+    if let Some(finding) = refuse_source(variable, name) {
+        refusals.push(finding);
         return;
     }
-    if variable.default_from == Some(DefaultFrom::BootMedium) {
-        refuse(
-            "variable-computed",
-            format!("imagegen sets `{name}` to the path of the verified file"),
-            "remove it".to_owned(),
-        );
-        return;
-    }
+
     if !variable.applies(selectors) {
         let reason = format!("`{name}` {}", describe_unused(variable, selectors));
-        refuse(
+        let remedy = "remove it, or change the choice";
+        refusals.push(refuse_variable(
+            variable,
+            name,
             "variable-unused",
             reason,
-            "remove it, or change the choice".to_owned(),
-        );
+            remedy,
+        ));
     }
-    if let Err(reason) = check_value(variable, value) {
-        let example = variable
-            .example
-            .as_ref()
-            .map(|example| format!(", such as `{example}`"));
-        refuse(
+    if let Err(fault) = check_value(variable, value) {
+        let mut remedy = variable.description.trim_end_matches('.').to_owned();
+        if let Some(example) = &variable.example {
+            remedy = format!("{remedy}, such as `{example}`");
+        }
+        let reason = format!("`{name}` {fault}");
+        refusals.push(refuse_variable(
+            variable,
+            name,
             "variable-value",
-            format!("`{name}` {reason}"),
-            format!(
-                "{}{}",
-                variable.description.trim_end_matches('.'),
-                example.unwrap_or_default()
-            ),
-        );
+            reason,
+            remedy,
+        ));
     }
     check_plugin_support(
         inputs,
@@ -289,6 +260,37 @@ fn check_given(
         variable.plugin.as_ref(),
         refusals,
     );
+}
+
+/// A refusal of a variable whose value a definition does not give.
+fn refuse_source(variable: &Variable, name: &str) -> Option<Finding> {
+    if variable.sensitive {
+        let reason = format!("`{name}` is a secret: other users can read flags and files");
+        let remedy = format!(
+            "set it in the environment as {}",
+            list_environment(variable)
+        );
+        let code = "secret-in-selection";
+        return Some(refuse_variable(variable, name, code, reason, remedy));
+    }
+    if variable.default_from == Some(DefaultFrom::BootMedium) {
+        let reason = format!("imagegen sets `{name}` to the path of the verified file");
+        let code = "variable-computed";
+        return Some(refuse_variable(variable, name, code, reason, "remove it"));
+    }
+    None
+}
+
+fn refuse_variable(
+    variable: &Variable,
+    name: &str,
+    code: &str,
+    reason: String,
+    remedy: impl Into<String>,
+) -> Finding {
+    Finding::new(code, reason, remedy)
+        .with_subject(name)
+        .with_source(&variable.source)
 }
 
 /// Why a variable does not apply.

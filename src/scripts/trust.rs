@@ -67,11 +67,15 @@ pub fn find_signing(
     provisioners: &Tree,
     demand: Demand<'_>,
 ) -> Result<(Signing, Vec<Warning>), PolicyError> {
-    let refused = |findings| PolicyError::Proof {
-        policy: demand.policy.to_owned(),
-        findings,
+    let policies = match build_policies(&demand) {
+        Ok(policies) => policies,
+        Err(finding) => {
+            return Err(PolicyError::Proof {
+                policy: demand.policy.to_owned(),
+                findings: vec![finding],
+            });
+        }
     };
-    let policies = build_policies(&demand).map_err(|finding| refused(vec![finding]))?;
     let mut found = Vec::new();
     let mut failed: BTreeMap<(&'static str, String), Vec<String>> = BTreeMap::new();
     for (path, bytes) in collect_scripts(provisioners) {
@@ -96,12 +100,14 @@ pub fn find_signing(
     if failed.is_empty() {
         return Ok((collect_trust(&found), warn_expiry(&found)));
     }
-    Err(refused(
-        failed
-            .into_iter()
-            .map(|((code, message), paths)| build_finding(code, &message, &paths))
-            .collect(),
-    ))
+    let mut findings = Vec::new();
+    for ((code, message), paths) in failed {
+        findings.push(build_finding(code, &message, &paths));
+    }
+    Err(PolicyError::Proof {
+        policy: demand.policy.to_owned(),
+        findings,
+    })
 }
 
 fn build_finding(code: &str, message: &str, paths: &[String]) -> Finding {
@@ -130,14 +136,6 @@ fn build_finding(code: &str, message: &str, paths: &[String]) -> Finding {
 
 /// One for each publisher that is allowed.
 fn build_policies(demand: &Demand<'_>) -> Result<Vec<SignatureDemand>, Finding> {
-    let wrong = |reason: String| {
-        Finding::new(
-            "signedScripts".to_owned(),
-            reason,
-            "give `publishers` (`O=…,CN=…`), `roots` (PEM, or a file of it), or both".to_owned(),
-        )
-        .with_subject("the policy".to_owned())
-    };
     let rule = demand.rule;
     let mut policy = SignatureDemand::new(
         demand.roots,
@@ -145,27 +143,38 @@ fn build_policies(demand: &Demand<'_>) -> Result<Vec<SignatureDemand>, Finding> 
     );
     policy.require_timestamp = rule.require_timestamp;
     if let Some(pem) = &rule.roots {
-        let own =
-            parse_roots(pem.as_bytes()).map_err(|error| wrong(format!("its `roots`: {error}")))?;
+        let own = parse_roots(pem.as_bytes())
+            .map_err(|error| refuse_rule(format!("its `roots`: {error}")))?;
         policy = policy.with_own_roots(own);
     } else if rule.publishers.is_empty() {
-        return Err(wrong(
+        return Err(refuse_rule(
             "it has neither publishers nor roots, so any signer would be accepted".to_owned(),
         ));
     }
     if rule.publishers.is_empty() {
         return Ok(vec![policy]);
     }
-    rule.publishers
-        .iter()
-        .map(|text| {
-            let publisher: Publisher = text.parse().map_err(|error| wrong(format!("{error}")))?;
-            Ok(SignatureDemand {
-                publisher: Some(publisher),
-                ..policy.clone()
-            })
-        })
-        .collect()
+
+    let mut policies = Vec::new();
+    for text in &rule.publishers {
+        let publisher: Publisher = text
+            .parse()
+            .map_err(|error| refuse_rule(format!("{error}")))?;
+        policies.push(SignatureDemand {
+            publisher: Some(publisher),
+            ..policy.clone()
+        });
+    }
+    Ok(policies)
+}
+
+fn refuse_rule(reason: String) -> Finding {
+    Finding::new(
+        "signedScripts",
+        reason,
+        "give `publishers` (`O=…,CN=…`), `roots` (PEM, or a file of it), or both",
+    )
+    .with_subject("the policy")
 }
 
 /// By the first policy that holds; the first one's reason where none does.
@@ -192,17 +201,19 @@ fn collect_trust(found: &[SignedBy]) -> Signing {
             subject: signed.subject.clone(),
             sha256: digest_certificate(&signed.leaf),
         });
-        let mut trust = |store, der: &[u8]| {
+        let mut trusted = vec![
+            (CertificateStore::TrustedPublisher, &signed.leaf),
+            (CertificateStore::Root, &signed.root),
+        ];
+        for authority in &signed.authorities {
+            trusted.push((CertificateStore::Authority, authority));
+        }
+        for (store, der) in trusted {
             certificates.insert(TrustedCertificate {
                 store,
                 sha256: digest_certificate(der),
                 content: STANDARD.encode(der),
             });
-        };
-        trust(CertificateStore::TrustedPublisher, &signed.leaf);
-        trust(CertificateStore::Root, &signed.root);
-        for authority in &signed.authorities {
-            trust(CertificateStore::Authority, authority);
         }
     }
     Signing {

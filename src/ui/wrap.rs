@@ -10,22 +10,22 @@ pub(super) fn wrap_text(text: &str, width: usize) -> String {
 }
 
 fn wrap_line(line: &str, width: usize) -> String {
-    let length = |text: &str| text.chars().count();
-    if length(line) <= width {
+    if line.chars().count() <= width {
         return line.to_owned();
     }
     let indent = find_text_column(line, width);
     let mut wrapped = String::new();
     let mut column = 0;
     for word in line.split_inclusive(' ') {
-        if column > indent && column + length(word.trim_end()) > width {
+        let length = word.trim_end().chars().count();
+        if column > indent && column + length > width {
             wrapped.truncate(wrapped.trim_end_matches(' ').len());
             wrapped.push('\n');
             wrapped.extend(std::iter::repeat_n(' ', indent));
             column = indent;
         }
         wrapped.push_str(word);
-        column += length(word);
+        column += word.chars().count();
     }
     wrapped
 }
