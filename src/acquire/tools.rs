@@ -30,7 +30,7 @@ pub struct Tools {
 enum PackerProgram {
     /// Of `--packer`, by the digest that a policy admitted; none without a policy.
     Own(PathBuf, Option<String>),
-    Published(VerifiedArtifact),
+    Published(Box<VerifiedArtifact>),
 }
 
 #[derive(Debug)]
@@ -178,7 +178,9 @@ pub fn acquire_tools(own: Option<&PathBuf>, plan: &Plan, acquirer: &Acquirer<'_>
             let sha256 = digest_own_packer(&place, acquirer.policy)?;
             Some(PackerProgram::Own(place, Some(sha256)))
         }
-        None => verified.next().map(PackerProgram::Published),
+        None => verified
+            .next()
+            .map(|it| PackerProgram::Published(Box::new(it))),
     };
     let sources = packer.plugins.iter().map(|plugin| plugin.source.clone());
     Ok(Tools {

@@ -23,11 +23,18 @@ pub struct ProgramVersion {
 impl ProgramVersion {
     /// This program.
     pub fn current() -> Self {
+        let facts = [
+            env!("CARGO_PKG_VERSION"),
+            env!("IMAGEGEN_COMMIT"),
+            env!("IMAGEGEN_DATE"),
+            env!("IMAGEGEN_CATALOG"),
+        ];
+        let [version, commit, date, catalog] = facts.map(str::to_owned);
         Self {
-            version: env!("CARGO_PKG_VERSION").to_owned(),
-            commit: env!("IMAGEGEN_COMMIT").to_owned(),
-            date: env!("IMAGEGEN_DATE").to_owned(),
-            catalog: env!("IMAGEGEN_CATALOG").to_owned(),
+            version,
+            commit,
+            date,
+            catalog,
         }
     }
 

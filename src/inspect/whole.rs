@@ -336,19 +336,10 @@ fn check_archive(
         .user_files()
         .map(|file| file.sha256.as_str())
         .collect();
-    pins.extend(
-        lock.artifacts
-            .iter()
-            .flat_map(|it| &it.digests)
-            .map(|pin| pin.digest.as_str()),
-    );
+    for artifact in &lock.artifacts {
+        pins.extend(artifact.digests.iter().map(|pin| pin.digest.as_str()));
+    }
     let mut rest: BTreeMap<&String, &Vec<u8>> = rendered.files.iter().collect();
-    let differs = |name: &str| {
-        ProofError::new(
-            "file-differs",
-            format!("`{name}` differs from what the lockfile renders"),
-        )
-    };
     let read = archive::read_members(
         fs::open_file(&path)?,
         ArchiveFormat::Zip,
@@ -375,7 +366,7 @@ fn check_archive(
             if same {
                 Ok(())
             } else {
-                Err(differs(&entry.name))
+                Err(difference_error(&entry.name))
             }
         },
     );
@@ -392,22 +383,25 @@ fn check_archive(
     Ok(Some(if listed {
         outcome
     } else {
-        outcome.and(Err(differs(&names[1])))
+        outcome.and(Err(difference_error(&names[1])))
     }))
+}
+
+fn difference_error(name: &str) -> ProofError {
+    let message = format!("`{name}` differs from what the lockfile renders");
+    ProofError::new("file-differs", message)
 }
 
 /// Files that neither the lock makes nor imagegen or the user puts beside them.
 fn find_added(folder: &Path, rendered: &Workspace, archive: &[String]) -> Result<Vec<String>> {
-    let ours = |path: &str| {
-        rendered.files.contains_key(path)
-            || bake::TRACES.contains(&path)
-            || bake::RESULTS.contains(&path)
-            || archive.iter().any(|name| name == path)
-    };
-    Ok(fs::list_entries(folder)?
-        .into_iter()
-        .filter(|path| !ours(path))
-        .collect())
+    let mut added = fs::list_entries(folder)?;
+    added.retain(|path| {
+        !rendered.files.contains_key(path)
+            && !bake::TRACES.contains(&path.as_str())
+            && !bake::RESULTS.contains(&path.as_str())
+            && !archive.contains(path)
+    });
+    Ok(added)
 }
 
 /// A lock says what was proven when it was written; what was kept of it is proven again.
@@ -418,10 +412,10 @@ fn inspect_lock(
     review: Review<'_>,
     trees: &Trees,
 ) -> Result<WholeOutput> {
-    let keys = || Keys::read(trees.catalog.tree());
-    let kept = bundles
-        .map(|folder| keys().map(|keys| (folder, keys)))
-        .transpose()?;
+    let kept = match bundles {
+        Some(folder) => Some((folder, Keys::read(trees.catalog.tree())?)),
+        None => None,
+    };
     let (mut found, mut recorded): (Vec<Evidence>, Vec<Evidence>) = (Vec::new(), Vec::new());
     if let Some(path) = review.lock {
         let same = read_lock(path)?.encode() == lock.encode();
@@ -466,8 +460,11 @@ fn inspect_lock(
                 Err(unreviewed_error(&artifact.title())),
             ));
         }
-        let other = |one: &&Evidence| !again.iter().any(|new| new.proof == one.proof);
-        recorded.extend(artifact.evidence.iter().filter(other).cloned());
+        for evidence in &artifact.evidence {
+            if !again.iter().any(|new| new.proof == evidence.proof) {
+                recorded.push(evidence.clone());
+            }
+        }
         found.extend(again);
     }
     let unpinned = lock.unpinned_artifacts();

@@ -86,7 +86,9 @@ impl Listing {
 
     fn write_line(&mut self, indent: usize, text: &str) {
         if let Some(title) = self.next_title.take() {
-            self.out.push_str(&format!("\n{title}\n"));
+            self.out.push('\n');
+            self.out.push_str(title);
+            self.out.push('\n');
         }
         let line = format!("{}{text}", "  ".repeat(indent));
         self.out.push_str(line.trim_end());

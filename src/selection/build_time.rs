@@ -49,11 +49,12 @@ pub fn read_source_date() -> Result<Option<ImageVersion>> {
         .parse()
         .ok()
         .and_then(|seconds| ImageVersion::from_time(seconds).ok());
-    let message = || format!("SOURCE_DATE_EPOCH: expected seconds since 1970, found `{text}`");
-    let remedy = "set it to the output of `date +%s`, or unset it";
-    Ok(Some(
-        time.ok_or_else(|| InputError::new(message(), remedy))?,
-    ))
+    if time.is_none() {
+        let message = format!("SOURCE_DATE_EPOCH: expected seconds since 1970, found `{text}`");
+        let remedy = "set it to the output of `date +%s`, or unset it";
+        return Err(InputError::new(message, remedy).into());
+    }
+    Ok(time)
 }
 
 fn read_variable(name: &str) -> Option<String> {

@@ -199,26 +199,26 @@ fn split_config(config: Option<&Path>) -> (Option<&Path>, Option<&str>) {
 }
 
 fn read_definitions(config: Option<&Path>) -> Result<Vec<(PathBuf, Vec<u8>)>> {
+    let mut definitions = Vec::new();
     match config {
-        None => Ok(fs::read_text_if_exists(Path::new(DEFAULT))?
-            .into_iter()
-            .map(|it| (DEFAULT.into(), it))
-            .collect()),
-        Some(folder) if folder.is_dir() => {
-            let names = read_input_names("--config", folder)?;
-            let stem = |name: &String| name.strip_suffix(".json").map(str::to_owned);
-            let is_definition =
-                |name: &String| stem(name).is_some_and(|stem| stem.strip_suffix(".lock").is_none());
-            let paths = names
-                .into_iter()
-                .filter(is_definition)
-                .map(|name| folder.join(name));
-            paths
-                .map(|path| Ok((path.clone(), read_input("--config", &path)?)))
-                .collect()
+        None => {
+            if let Some(bytes) = fs::read_text_if_exists(Path::new(DEFAULT))? {
+                definitions.push((DEFAULT.into(), bytes));
+            }
         }
-        Some(file) => Ok(vec![(file.to_owned(), read_input("--config", file)?)]),
+        Some(folder) if folder.is_dir() => {
+            for name in read_input_names("--config", folder)? {
+                let stem = name.strip_suffix(".json");
+                if stem.is_some_and(|stem| stem.strip_suffix(".lock").is_none()) {
+                    let path = folder.join(&name);
+                    let bytes = read_input("--config", &path)?;
+                    definitions.push((path, bytes));
+                }
+            }
+        }
+        Some(file) => definitions.push((file.to_owned(), read_input("--config", file)?)),
     }
+    Ok(definitions)
 }
 
 /// The images of one file, each with what all of them share.

@@ -129,11 +129,11 @@ pub fn load_keys(overrides: &mut Overrides, folder: &Path) -> Result<()> {
 fn inline_key(field: &str, value: &mut String, folder: &Path) -> Result<()> {
     let mut text = value.clone();
     if !key::is_content(value) {
-        let named = |error: FileError| {
+        let read = fs::read_below(folder, Path::new(&*value), key::LARGEST);
+        let file = read.map_err(|error| {
             let remedy = "put the key beside the file that names it";
             InputError::new(format!("{field}: {error}"), remedy)
-        };
-        let file = fs::read_below(folder, Path::new(&*value), key::LARGEST).map_err(named)?;
+        })?;
         // A name without file is one of the catalog's keys; an unknown one is told when it is used.
         let Some(bytes) = file else { return Ok(()) };
         text = String::from_utf8_lossy(&bytes).into_owned();
@@ -199,7 +199,7 @@ fn refuse_empty(path: &Path, bytes: &[u8]) -> Result<()> {
 
 /// Path of the first value that is `null` or an empty list. Lists that allow are judged by the gate.
 fn find_empty(path: &str, value: &Value) -> Option<(String, &'static str)> {
-    let judged = [
+    const JUDGED: [&str; 6] = [
         "allowedHosts",
         "allowedPublishers",
         "allowedRoots",
@@ -208,30 +208,33 @@ fn find_empty(path: &str, value: &Value) -> Option<(String, &'static str)> {
         "publishers",
     ];
     match value {
-        Value::Null => Some((path.to_owned(), "`null`")),
-        Value::Array(items)
-            if items.is_empty() && !judged.iter().any(|name| path.ends_with(name)) =>
-        {
-            Some((path.to_owned(), "an empty list"))
-        }
-        Value::Array(items) => items
-            .iter()
-            .enumerate()
-            .find_map(|(at, item)| find_empty(&format!("{path}[{at}]"), item)),
-        Value::Object(fields) => {
-            let join = |name: &str| {
-                if path.is_empty() {
-                    name.to_owned()
-                } else {
-                    format!("{path}.{name}")
+        Value::Null => return Some((path.to_owned(), "`null`")),
+        Value::Array(items) => {
+            if items.is_empty() && !JUDGED.iter().any(|name| path.ends_with(name)) {
+                return Some((path.to_owned(), "an empty list"));
+            }
+            for (at, item) in items.iter().enumerate() {
+                let found = find_empty(&format!("{path}[{at}]"), item);
+                if found.is_some() {
+                    return found;
                 }
-            };
-            fields
-                .iter()
-                .find_map(|(name, value)| find_empty(&join(name), value))
+            }
         }
-        _ => None,
+        Value::Object(fields) => {
+            for (name, value) in fields {
+                let found = if path.is_empty() {
+                    find_empty(name, value)
+                } else {
+                    find_empty(&format!("{path}.{name}"), value)
+                };
+                if found.is_some() {
+                    return found;
+                }
+            }
+        }
+        _ => {}
     }
+    None
 }
 
 /// The policy itself, before there is a plan to hold against it.

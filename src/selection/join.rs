@@ -76,19 +76,19 @@ pub fn read_join_input(args: &JoinDataArgs) -> Result<JoinInput> {
 
 /// SHA-256 over the certificate's SubjectPublicKeyInfo, as kubeadm pins it.
 fn hash_public_key(path: &Path) -> Result<String> {
-    let wrong = |why: String| {
-        InputError::new(
+    match encode_public_key(&fs::read_text(path)?) {
+        Ok(key) => Ok(format!("sha256:{}", sha256_hex(&key))),
+        Err(why) => Err(InputError::new(
             format!("{} is not a certificate in PEM: {why}", path.display()),
             "give the cluster's CA, such as /etc/kubernetes/pki/ca.crt of a control plane",
         )
-    };
-    let certificate =
-        Certificate::from_pem(fs::read_text(path)?).map_err(|error| wrong(error.to_string()))?;
-    let key = certificate.tbs_certificate.subject_public_key_info.to_der();
-    Ok(format!(
-        "sha256:{}",
-        sha256_hex(&key.map_err(|error| wrong(error.to_string()))?)
-    ))
+        .into()),
+    }
+}
+
+fn encode_public_key(pem: &[u8]) -> x509_cert::der::Result<Vec<u8>> {
+    let certificate = Certificate::from_pem(pem)?;
+    certificate.tbs_certificate.subject_public_key_info.to_der()
 }
 
 /// # Errors

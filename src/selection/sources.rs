@@ -143,8 +143,9 @@ fn lay_folders(mut trees: Trees, folders: &UserFolders) -> Result<Trees> {
     for folder in &folders.targets {
         let files = read_targets(folder)?;
         // A target is its whole folder: no file of a built-in one remains.
-        let is_replaced = |path: &str| folder_of(path).is_some_and(|name| has_folder(&files, name));
-        trees.packer = trees.packer.lay_over(files.clone(), is_replaced);
+        trees.packer = trees.packer.lay_over(files.clone(), |path| {
+            folder_of(path).is_some_and(|name| has_folder(&files, name))
+        });
     }
     for folder in &folders.steps {
         trees.provisioners = steps::lay_steps(trees.provisioners, folder)?;
@@ -167,22 +168,15 @@ fn list_digests(tree: &Tree) -> BTreeMap<String, String> {
 
 /// Files of a folder by their path in it. Hidden files and a README are nobody's business.
 fn read_own_files(folder: &UserFolder) -> Result<UserFiles> {
-    let files = read_input_tree(folder.flag, &folder.path)?.into_iter();
-    let own = files.filter(|(path, _)| {
-        !path.split('/').any(|part| part.starts_with('.')) && path != "README.md"
-    });
-    let label = |path: &str| folder.path.join(path).display().to_string();
-    Ok(own
-        .map(|(path, bytes)| {
-            (
-                path.clone(),
-                OverlayFile {
-                    label: label(&path),
-                    bytes,
-                },
-            )
-        })
-        .collect())
+    let mut own = UserFiles::new();
+    for (path, bytes) in read_input_tree(folder.flag, &folder.path)? {
+        let is_hidden = path.split('/').any(|part| part.starts_with('.'));
+        if !is_hidden && path != "README.md" {
+            let label = folder.path.join(&path).display().to_string();
+            own.insert(path, OverlayFile { label, bytes });
+        }
+    }
+    Ok(own)
 }
 
 /// `targets/<name>` of a path below it.
@@ -197,25 +191,25 @@ fn has_folder(files: &UserFiles, name: &str) -> bool {
 }
 
 fn read_targets(folder: &UserFolder) -> Result<UserFiles> {
-    let files = read_own_files(folder)?;
-    let files: UserFiles = files
-        .into_iter()
-        .map(|(path, own)| (format!("targets/{path}"), own))
-        .collect();
-    let is_target = |path: &str| folder_of(path).is_some_and(|name| has_folder(&files, name));
-    match files.keys().find(|path| !is_target(path)) {
-        None => Ok(files),
-        Some(path) => Err(refuse_file(
-            folder,
-            path.trim_start_matches("targets/"),
-            "give a folder with a folder for each target, which contains its `target.json`",
-        )),
+    let mut files = UserFiles::new();
+    for (path, own) in read_own_files(folder)? {
+        files.insert(format!("targets/{path}"), own);
     }
+    for path in files.keys() {
+        if !folder_of(path).is_some_and(|name| has_folder(&files, name)) {
+            return Err(refuse_file(
+                folder,
+                path.trim_start_matches("targets/"),
+                "give a folder with a folder for each target, which contains its `target.json`",
+            ));
+        }
+    }
+    Ok(files)
 }
 
 fn read_components(folder: &UserFolder) -> Result<UserFiles> {
-    let files = read_own_files(folder)?;
-    let place = |(path, own): (String, OverlayFile)| {
+    let mut components = UserFiles::new();
+    for (path, own) in read_own_files(folder)? {
         if path.contains('/') || path.strip_suffix(".json").is_none() {
             return Err(refuse_file(
                 folder,
@@ -224,9 +218,9 @@ fn read_components(folder: &UserFolder) -> Result<UserFiles> {
             ));
         }
         check_component_name(&path, &own)?;
-        Ok((format!("components/{path}"), own))
-    };
-    files.into_iter().map(place).collect()
+        components.insert(format!("components/{path}"), own);
+    }
+    Ok(components)
 }
 
 /// A component is found by the name of its file: one that calls itself otherwise would be judged by another name.

@@ -28,13 +28,9 @@ pub(super) fn check_version(
         .into());
     }
     let contents = catalog.load_contents()?;
-    let parts = || {
-        contents
-            .groups
-            .iter()
-            .flat_map(|group| group.alternatives.iter().flatten())
-    };
-    if parts().any(|part| part.component == *name && part.follows_kubernetes) {
+    let alternatives = contents.groups.iter().flat_map(|group| &group.alternatives);
+    let mut parts = alternatives.flatten();
+    if parts.any(|part| part.component == *name && part.follows_kubernetes) {
         return check_kubernetes(catalog, name, version);
     }
     let allowed: Vec<String> = component

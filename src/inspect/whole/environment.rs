@@ -83,12 +83,14 @@ impl BuildEnvironment {
         let demands: Vec<&Vec<String>> = declared
             .filter_map(|variable| variable.when.get(&selector.name))
             .collect();
-        let fits = |value: &&String| demands.iter().all(|demand| demand.contains(value));
-        let values = selector.values.iter().map(|known| &known.value);
-        std::iter::once(&selector.default)
-            .chain(values)
-            .find(fits)
-            .cloned()
+        let mut values = vec![&selector.default];
+        values.extend(selector.values.iter().map(|known| &known.value));
+        for value in values {
+            if demands.iter().all(|demand| demand.contains(value)) {
+                return Some(value.clone());
+            }
+        }
+        None
     }
 
     /// The plan with the variables that the workspace has: declared, open and missing.

@@ -1,5 +1,7 @@
 //! Forms of public keys and certificates. Nothing else of a file that a definition names is kept or printed.
 
+use crate::base::text::is_alphanumeric_or;
+
 /// Largest file of keys or certificates.
 pub(super) const LARGEST: u64 = 256 << 10;
 
@@ -41,9 +43,8 @@ pub(super) fn is_public(text: &str) -> bool {
 }
 
 fn is_inner(line: &str, name: &str) -> bool {
-    let base64 = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=');
     let header = ["Comment: ", "Version: ", "Hash: ", "Charset: "];
-    line.bytes().all(base64)
+    is_alphanumeric_or(line, "+/=")
         || name.starts_with("PGP") && header.iter().any(|start| line.starts_with(start))
 }
 

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use crate::diagnostic::{Error, InputError, Result};
-use crate::embedded::{OverlayFile, Tree};
+use crate::embedded::Tree;
 use crate::guest::OWN_FILE_FORMS;
 
 use super::{UserFiles, UserFolder, read_own_files, refuse_file};
@@ -27,8 +27,9 @@ pub(super) fn lay_steps(tree: Tree, folder: &UserFolder) -> Result<Tree> {
             .unwrap_or_default();
         return Err(refuse_twice(&one.label, &other));
     }
-    let is_replaced = |path: &str| step_id(path).is_some_and(|id| ids.contains_key(id));
-    Ok(tree.lay_over(own.clone(), is_replaced))
+    Ok(tree.lay_over(own.clone(), |path| {
+        step_id(path).is_some_and(|id| ids.contains_key(id))
+    }))
 }
 
 fn refuse_twice(one: &str, other: &str) -> Error {
@@ -64,25 +65,32 @@ fn step_id(path: &str) -> Option<&str> {
 
 fn read_steps(folder: &UserFolder) -> Result<UserFiles> {
     let files = read_own_files(folder)?;
-    let named: BTreeSet<String> = files
-        .iter()
-        .filter(|(path, _)| place_step_file(path).is_some_and(|place| place.starts_with("steps/")))
-        .filter_map(|(_, own)| serde_json::from_slice(&own.bytes).ok())
-        .flat_map(|step: Value| list_named_files(&step))
-        .collect();
-    let place = |(path, own): (String, OverlayFile)| {
-        let file = named.contains(&path).then(|| format!("files/{path}"));
-        match place_step_file(&path).or(file) {
-            Some(place) => Ok((place, own)),
-            None => Err(refuse_file(
+    let mut named = BTreeSet::new();
+    for (path, own) in &files {
+        if place_step_file(path).is_some_and(|place| place.starts_with("steps/"))
+            && let Ok(step) = serde_json::from_slice::<Value>(&own.bytes)
+        {
+            named.extend(list_named_files(&step));
+        }
+    }
+
+    let mut placed = UserFiles::new();
+    for (path, own) in files {
+        let place = if let Some(place) = place_step_file(&path) {
+            place
+        } else if named.contains(&path) {
+            format!("files/{path}")
+        } else {
+            return Err(refuse_file(
                 folder,
                 &path,
                 "name step files as in `905-example.json`, put templates into the folder `templates`, and name other \
                  files in a step: `{\"file\": \"PATH\"}`",
-            )),
-        }
-    };
-    files.into_iter().map(place).collect()
+            ));
+        };
+        placed.insert(place, own);
+    }
+    Ok(placed)
 }
 
 /// Where a step or a template of the user stands among ours.

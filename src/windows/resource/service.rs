@@ -91,15 +91,15 @@ impl Service {
         };
         let command = if new.program.is_some() { new } else { old };
         let settings = ServiceSettings {
-            display_name: choose(&new.display_name, &old.display_name),
+            display_name: choose(new.display_name.as_ref(), old.display_name.as_ref()),
             program: command.program.clone(),
             arguments: command.arguments.clone(),
             start_type: new.start_type.or(old.start_type),
-            depends_on: choose(&new.depends_on, &old.depends_on),
+            depends_on: choose(new.depends_on.as_ref(), old.depends_on.as_ref()),
             failure_reset_seconds: new.failure_reset_seconds.or(old.failure_reset_seconds),
-            failure_actions: choose(&new.failure_actions, &old.failure_actions),
+            failure_actions: choose(new.failure_actions.as_ref(), old.failure_actions.as_ref()),
             failure_flag: new.failure_flag.or(old.failure_flag),
-            environment: choose(&new.environment, &old.environment),
+            environment: choose(new.environment.as_ref(), old.environment.as_ref()),
             state: new.state.or(old.state),
         };
         Self {
@@ -131,6 +131,6 @@ impl ResourceType for Service {
 }
 
 /// The new setting; the old one where there is none.
-fn choose<T: Clone>(new: &Option<T>, old: &Option<T>) -> Option<T> {
-    new.as_ref().or(old.as_ref()).cloned()
+fn choose<T: Clone>(new: Option<&T>, old: Option<&T>) -> Option<T> {
+    new.or(old).cloned()
 }
