@@ -192,6 +192,27 @@ impl Catalog {
         self.list_names("components")
     }
 
+    /// Components and programs, the latter with and without `.exe`: what a policy can name. A group of components is
+    /// none.
+    ///
+    /// # Errors
+    /// A component cannot be read.
+    pub fn list_program_names(&self) -> Result<Vec<String>, CatalogError> {
+        let mut names = self.component_names();
+        for component in self.component_names() {
+            for release in &self.load_component(&component)?.releases {
+                for member in &release.members {
+                    let file = member.file.to_ascii_lowercase();
+                    names.push(file.trim_end_matches(".exe").to_owned());
+                    names.push(file);
+                }
+            }
+        }
+        names.sort();
+        names.dedup();
+        Ok(names)
+    }
+
     /// Components and versions whose files have a digest.
     ///
     /// # Errors

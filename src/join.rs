@@ -48,6 +48,9 @@ pub struct JoinInput {
     /// `NAME=VALUE`, without leading dashes.
     #[serde(default)]
     pub kubelet_args: Vec<String>,
+    /// The same, given by the operator on the command line: any flag of the kubelet.
+    #[serde(skip)]
+    pub given_args: Vec<String>,
     /// Checks of kubeadm that may fail.
     #[serde(default)]
     pub ignore_preflight_errors: Vec<String>,
@@ -71,6 +74,7 @@ impl JoinInput {
             labels: both(base.labels, self.labels),
             taints: both(base.taints, self.taints),
             kubelet_args: both(base.kubelet_args, self.kubelet_args),
+            given_args: both(base.given_args, self.given_args),
             ignore_preflight_errors: both(
                 base.ignore_preflight_errors,
                 self.ignore_preflight_errors,

@@ -404,6 +404,7 @@ fn add_components(
 ) {
     for artifact in groups.iter().flat_map(|group| &group.artifacts) {
         overrides::check_members(artifact, refusals);
+        overrides::check_publisher(artifact, &selection.overrides, refusals);
         situation
             .components
             .insert(artifact.component.to_string(), artifact.version.clone());

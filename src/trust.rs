@@ -11,7 +11,7 @@ mod subjects;
 
 pub use anchor::{Anchor, declares_own_proof, list_own_anchors, warn_own_anchors};
 pub use code::check_own_tool;
-pub use confidence::{find_unfounded_pins, parse_origin, pin_digests};
+pub use confidence::{find_record, find_unfounded_pins, parse_origin, pin_digests};
 pub use gate::{
     Admitted, PolicyError, admit, check_addresses, check_evidence, check_plan, check_steps,
     check_subjects, is_waived, wants_proof,

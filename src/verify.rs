@@ -11,6 +11,7 @@ pub mod minisign;
 pub mod openpgp;
 pub mod proof;
 pub mod sigstore;
+pub mod statement;
 
 use std::collections::BTreeMap;
 

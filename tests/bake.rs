@@ -504,7 +504,10 @@ fn trust_tools(test: Test, packer: &Path) -> Test {
         serde_json::json!({"url": "https://artifacts.example.com/plugin.zip", "sha256": digest});
     let mut policy: Value = serde_json::from_str(&test.text("policy.json")).expect("JSON");
     let program = sha256_hex(&fs::read(packer).expect("Packer"));
-    policy["trustedDigests"] = serde_json::json!([program, digest]);
+    policy["trustedDigests"] = serde_json::json!([
+        {"digest": program, "components": ["packer"]},
+        {"digest": digest, "components": ["packer-plugin-azure"]},
+    ]);
     test.bytes(
         &format!("store/objects/sha256/{}/{digest}", &digest[..2]),
         &archive,

@@ -3,6 +3,7 @@
 mod airgap;
 mod crash;
 mod declared;
+mod identity;
 mod keyless;
 mod outdated;
 mod policy;

@@ -349,10 +349,14 @@ fn a_policy_demands_and_forbids_steps() {
         .expect("start");
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(said.contains("[trustedDigests]"), "{said}");
-    let digests: Vec<String> = files(&example.folder)
+    let digests: Vec<Value> = files(&example.folder)
         .into_iter()
         .filter(|(path, _)| path.starts_with("steps/") || path.starts_with("components/"))
-        .map(|(_, bytes)| imagegen::base::digest::sha256_hex(&bytes))
+        .map(|(path, bytes)| {
+            let digest = imagegen::base::digest::sha256_hex(&bytes);
+            let file = path.rsplit('/').next().expect("a name");
+            json!({"digest": digest, "components": [file], "roles": ["own-file"]})
+        })
         .collect();
     let allowed = policy(
         json!({ "requiredSteps": ["corporate-root"], "trustedDigests": digests, "minimumConfidence": "low" }),

@@ -488,7 +488,7 @@ fn an_archive_for_a_machine_needs_the_policys_proofs() {
         3,
         &[
             "an override uses the publisher",
-            "[allowedPublishers]",
+            "[trustedPublishers]",
             "allowedRoots",
         ],
     );

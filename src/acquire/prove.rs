@@ -9,6 +9,7 @@ mod error;
 mod members;
 mod sidecar;
 mod signatures;
+mod statements;
 
 use std::collections::BTreeMap;
 
@@ -180,6 +181,7 @@ pub fn prove_artifact(
         trust.roots,
         trust.now,
     )?);
+    statements::record_statements(artifact, fetched, trust, &mut found)?;
     require_evidence(artifact, &found, trust)?;
     let mut artifact = artifact.clone();
     members::digest_members(&mut artifact, fetched)?;
@@ -366,8 +368,9 @@ fn compare_checksum(
         PinAlgorithm::Sha256 => fetched.sha256().to_owned(),
         PinAlgorithm::Sha512 => read_sha512(fetched)?,
     };
-    let stated =
-        checksums::find_checksum(&sidecar.bytes, artifact.url.file_name(), checksum.algorithm)?;
+    let name = artifact.url.file_name();
+    let line = checksums::find_line(&sidecar.bytes, name, checksum.algorithm)?;
+    let stated = line.digest;
     if stated != actual {
         let message =
             format!("the publisher's checksum file states {stated}, the file has {actual}");
@@ -387,7 +390,12 @@ fn compare_checksum(
     Ok(Proven {
         verdict,
         detail: detail.to_owned(),
-        facts: BTreeMap::from([("digest".to_owned(), stated)]),
+        facts: line
+            .name
+            .map(|name| (checksums::LINE.to_owned(), name))
+            .into_iter()
+            .chain([("digest".to_owned(), stated)])
+            .collect(),
     })
 }
 

@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use crate::acquire::{ProvenPlan, VerifiedArtifact};
 use crate::base::digest::sha256_hex;
+use crate::base::json::parse_foreign;
 use crate::base::program::ProgramVersion;
 use crate::io::exec::{self, Inherited, Run};
 use crate::io::fs;
@@ -87,7 +88,7 @@ impl CheckReport {
     pub fn decode(bytes: &[u8]) -> Result<Self, BakeError> {
         // Windows PowerShell writes a byte order mark.
         let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
-        serde_json::from_slice(bytes).map_err(|error| BakeError::Report(error.to_string()))
+        parse_foreign(bytes).map_err(|error| BakeError::Report(error.to_string()))
     }
 
     /// One line for each resource that is not as it should be.
@@ -158,8 +159,7 @@ impl PackerManifest {
         let no_image = |reason: String| BakeError::NoImage {
             reason: format!("packer-manifest.json: {reason}"),
         };
-        let manifest: Self =
-            serde_json::from_slice(bytes).map_err(|error| no_image(error.to_string()))?;
+        let manifest: Self = parse_foreign(bytes).map_err(|error| no_image(error.to_string()))?;
         let files = manifest
             .builds
             .iter()

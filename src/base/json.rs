@@ -1,6 +1,7 @@
 //! JSON that people write, with errors that name file, line and path; JSON output with fixed bytes.
 
 mod example;
+mod foreign;
 mod late;
 mod message;
 mod strict;
@@ -10,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use strict::Strict;
 
+pub use foreign::parse_foreign;
 pub use late::LateList;
 
 /// A JSON text that cannot be used.

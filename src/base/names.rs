@@ -34,3 +34,15 @@ pub fn format_suggestion<'a>(given: &str, known: impl IntoIterator<Item = &'a st
         known[..known.len().min(SHOWN)].join(", ")
     )
 }
+
+/// Whether two names are those of one program: Windows tells no case apart, and `.exe` may be left out.
+#[must_use]
+pub fn is_same_program(one: &str, other: &str) -> bool {
+    stem(one) == stem(other)
+}
+
+fn stem(name: &str) -> String {
+    let name = name.trim().to_ascii_lowercase();
+    let end = name.strip_suffix(".exe").or(name.strip_suffix(".dll"));
+    end.map_or_else(|| name.clone(), str::to_owned)
+}

@@ -59,6 +59,18 @@ impl Version {
         )
     }
 
+    /// Whether a text, as files state their version, begins with this version's numbers: `v1.36.0`, `1.36.0.5` and
+    /// `1.36.0 (abc)` all state 1.36.0. A number that is missing at the end is 0.
+    #[must_use]
+    pub fn is_stated_by(&self, text: &str) -> bool {
+        let (wanted, mut stated) = (self.numbers(), read_numbers(text));
+        if wanted.is_empty() || stated.is_empty() {
+            return false;
+        }
+        stated.resize(wanted.len(), 0);
+        stated == wanted
+    }
+
     #[must_use]
     pub fn is_prerelease(&self) -> bool {
         is_prerelease(self.split_numbers().1)
@@ -72,6 +84,18 @@ impl Version {
         let (head, rest) = self.0.split_at(end);
         (head.split('.').filter_map(|part| part.parse().ok()), rest)
     }
+}
+
+/// The dotted numbers that a text begins with: 1, 36, 0 and 5 of `v1.36.0.5` and of `1, 36, 0, 5`.
+#[must_use]
+pub fn read_numbers(text: &str) -> Vec<u64> {
+    let text = text.trim().trim_start_matches(['v', 'V']);
+    let text = text.replace(", ", ".");
+    let end = text
+        .find(|c: char| !c.is_ascii_digit() && c != '.')
+        .unwrap_or(text.len());
+    let parts = text[..end].split('.');
+    parts.map_while(|part| part.parse().ok()).collect()
 }
 
 fn is_prerelease(rest: &str) -> bool {
@@ -311,3 +335,31 @@ impl fmt::Display for VersionRange {
 }
 
 serde_as_text!(Version, VersionRange);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_agree_by_their_numbers() {
+        for (stated, planned, same) in [
+            ("v1.36.0", "1.36.0", true),
+            ("1.36.0.0", "1.36.0", true),
+            ("1, 36, 0, 0", "1.36.0", true),
+            ("1.36.0 (abc)", "1.36.0", true),
+            ("2.24 64-bit 2014-08-31", "2.24", true),
+            ("10.0.0.0", "10.0.0.0p2", true),
+            ("1.36.0+build.7", "1.36.0", true),
+            ("1.36.0.5", "1.36.0", true),
+            ("1.36", "1.36.0", true),
+            ("1.20.0", "1.36.0", false),
+            ("1.36.01", "1.36.10", false),
+            ("11.36.0", "1.36.0", false),
+            ("(devel)", "1.36.0", false),
+            ("", "1.36.0", false),
+        ] {
+            let planned: Version = planned.parse().expect("a version");
+            assert_eq!(planned.is_stated_by(stated), same, "{stated} {planned}");
+        }
+    }
+}

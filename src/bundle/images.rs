@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{ArchivePart, BLOBS, BundleIndex, CarriedImage, Content};
+use super::{ArchivePart, BLOBS, BundleIndex, CarriedImage, Content, IndexedImage};
 use crate::base::json as text;
 use crate::base::value::is_digest;
 use crate::verify::ProofError;
@@ -175,29 +175,25 @@ fn choose_name(reference: &str) -> &str {
 pub fn build_layout(images: &[CarriedImage]) -> Vec<ArchivePart> {
     let manifests: Vec<Value> = images
         .iter()
-        .map(|CarriedImage { indexed, manifest, .. }| {
-            let name = choose_name(&indexed.name);
-            json!({
-                "mediaType": manifest.media_type,
-                "digest": manifest.digest,
-                "size": manifest.size,
-                "annotations": {"io.containerd.image.name": name, "org.opencontainers.image.ref.name": name},
-            })
-        })
+        .map(
+            |CarriedImage {
+                 indexed, manifest, ..
+             }| {
+                list_entry(
+                    &indexed.name,
+                    &manifest.media_type,
+                    &manifest.digest,
+                    manifest.size,
+                )
+            },
+        )
         .collect();
-    let list = json!({
-        "schemaVersion": 2,
-        "mediaType": "application/vnd.oci.image.index.v1+json",
-        "manifests": manifests,
-    });
+    let list = format_list(manifests);
     let part = |path: &str, value: &Value| ArchivePart {
         path: path.to_owned(),
         content: Content::Text(text::format_json(value).into_bytes()),
     };
-    vec![
-        part(LAYOUT, &json!({"imageLayoutVersion": "1.0.0"})),
-        part(LIST, &list),
-    ]
+    vec![part(LAYOUT, &format_version()), part(LIST, &list)]
 }
 
 pub(super) fn is_document(name: &str) -> bool {
@@ -265,7 +261,7 @@ pub(super) fn check_images(
             }
             used.insert(blob.hex()?.to_owned());
         }
-        listed.push(image.manifest.clone());
+        listed.push((image, manifest.len()));
     }
     if let Some(extra) = blobs.keys().find(|blob| !used.contains(**blob)) {
         return Err(manifest_error(format!(
@@ -275,21 +271,55 @@ pub(super) fn check_images(
     check_layout(&listed, small)
 }
 
-fn check_layout(images: &[String], small: &BTreeMap<String, Vec<u8>>) -> Result<(), ProofError> {
-    let found = match small.get(LIST) {
-        Some(bytes) => match ImageManifest::decode(LIST, bytes)? {
-            ImageManifest::List(manifests) => manifests
-                .into_iter()
-                .map(|manifest| manifest.digest)
-                .collect(),
-            ImageManifest::Image { .. } => Vec::new(),
-        },
-        None => Vec::new(),
+/// The layout is the one that this program writes: a node imports each image under the name that it says there.
+fn check_layout(
+    images: &[(&IndexedImage, usize)],
+    small: &BTreeMap<String, Vec<u8>>,
+) -> Result<(), ProofError> {
+    let read = |path: &str| {
+        let bytes = small.get(path).map(Vec::as_slice).unwrap_or_default();
+        text::parse_foreign::<Value>(bytes).unwrap_or_default()
     };
-    if found == images {
+    let found = read(LIST);
+    let entries = images.iter().enumerate().map(|(at, (image, size))| {
+        let media_type = found["manifests"][at]["mediaType"].as_str();
+        list_entry(
+            &image.name,
+            media_type.unwrap_or_default(),
+            &image.manifest,
+            *size as u64,
+        )
+    });
+    let expected = format_list(entries.collect());
+    if images.is_empty() && found.is_null() {
+        return Ok(());
+    }
+    if found == expected && read(LAYOUT) == format_version() {
         return Ok(());
     }
     Err(manifest_error(
         "the layout lists other images than the bundle's index".to_owned(),
     ))
+}
+
+fn list_entry(image: &str, media_type: &str, digest: &str, size: u64) -> Value {
+    let name = choose_name(image);
+    json!({
+        "mediaType": media_type,
+        "digest": digest,
+        "size": size,
+        "annotations": {"io.containerd.image.name": name, "org.opencontainers.image.ref.name": name},
+    })
+}
+
+fn format_list(manifests: Vec<Value>) -> Value {
+    json!({
+        "schemaVersion": 2,
+        "mediaType": "application/vnd.oci.image.index.v1+json",
+        "manifests": manifests,
+    })
+}
+
+fn format_version() -> Value {
+    json!({"imageLayoutVersion": "1.0.0"})
 }

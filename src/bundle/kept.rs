@@ -8,6 +8,7 @@ use serde_json::Value;
 use super::images::LARGEST_MANIFEST;
 use super::list_artifact_urls;
 use crate::acquire::carried_name;
+use crate::base::json::parse_foreign;
 use crate::base::value::{FileDigest, ImageReference, Sha256};
 use crate::io::fs::{self, FileError};
 use crate::io::store::{Object, Store};
@@ -48,7 +49,7 @@ pub fn list_kept_objects(lock: &Lock, store: &Store) -> Result<BTreeSet<String>,
 
 /// Digests that a manifest or a list of manifests names; none in a layer.
 fn list_blobs(bytes: &[u8]) -> Vec<Sha256> {
-    let Ok(manifest) = serde_json::from_slice::<Value>(bytes) else {
+    let Ok(manifest) = parse_foreign::<Value>(bytes) else {
         return Vec::new();
     };
     let lists = ["manifests", "layers"]

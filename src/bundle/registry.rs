@@ -5,6 +5,7 @@ use super::images::{
 };
 use super::{ArchivePart, IndexedImage};
 use crate::acquire::collect_outcomes;
+use crate::base::json::parse_foreign;
 use crate::base::secret::Secret;
 use crate::base::value::{FileDigest, ImageReference, Sha256, ValueError};
 use crate::diagnostic::{InputError, Result};
@@ -194,7 +195,7 @@ fn request_by_digest(
 
 /// As the manifest says it of itself.
 fn read_media_type(manifest: &[u8]) -> String {
-    let value: serde_json::Value = serde_json::from_slice(manifest).unwrap_or_default();
+    let value: serde_json::Value = parse_foreign(manifest).unwrap_or_default();
     value["mediaType"]
         .as_str()
         .unwrap_or("application/vnd.oci.image.manifest.v1+json")

@@ -156,7 +156,7 @@ pub(super) fn parse_waiver(text: &str) -> Result<Waiver, String> {
         ProofKind::ALL
             .iter()
             .copied()
-            .filter(|kind| kind.is_beside())
+            .filter(|kind| kind.is_waivable())
     };
     let proof = known().find(|kind| kind.as_str() == proof).ok_or_else(|| {
         let names: Vec<&str> = known().map(ProofKind::as_str).collect();

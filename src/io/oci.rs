@@ -5,6 +5,7 @@
 use serde::Deserialize;
 
 use super::http::{Http, HttpError};
+use crate::base::json::parse_foreign;
 use crate::base::secret::Secret;
 use crate::base::text::{is_alphanumeric_or, is_lowercase_or};
 use crate::base::value::is_digest;
@@ -116,7 +117,7 @@ pub async fn authorize_image(
             ));
         }
     }
-    let parsed: RegistryToken = serde_json::from_slice(&bytes)
+    let parsed: RegistryToken = parse_foreign(&bytes)
         .map_err(|_| login_error(&url, "the token server's answer cannot be parsed"))?;
     let Some(token) = parsed.token.or(parsed.access_token) else {
         return Err(login_error(&url, "the token server's answer has no token"));

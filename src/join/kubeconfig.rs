@@ -20,11 +20,58 @@ type Fields = Vec<(String, String)>;
 /// Another address than https, no CA inside of the file, a file that skips the check of the server, or another form
 /// than JSON or block YAML.
 pub fn check_kubeconfig(file: &Secret) -> Result<(), Finding> {
-    let clusters = read_clusters(file.reveal_text()).map_err(|reason| refuse(&reason, WRITE))?;
-    if clusters.is_empty() {
+    let file = read_file(file.reveal_text()).map_err(|reason| refuse(&reason, WRITE))?;
+    if let Some(name) = file
+        .names
+        .iter()
+        .find(|name| FOREIGN.contains(&name.as_str()))
+    {
+        let message =
+            format!("has `{name}`: discovery needs the cluster's address and its CA alone");
+        return Err(refuse(&message, WRITE));
+    }
+    if file.clusters.is_empty() {
         return Err(refuse("has no `server`", WRITE));
     }
-    clusters.iter().try_for_each(check_cluster)
+    file.clusters.iter().try_for_each(check_cluster)?;
+    let mut servers = file.clusters.iter().flatten();
+    let first = servers.find(|(field, _)| field == "server");
+    let is_other = |(field, value): &&(String, String)| {
+        field == "server" && first.is_some_and(|(_, first)| first != value)
+    };
+    if file.clusters.iter().flatten().any(|field| is_other(&field)) {
+        let message = "names several servers: the node would join one that nobody looked at";
+        return Err(refuse(
+            message,
+            "write it with `kubectl config view --raw --flatten --minify`",
+        ));
+    }
+    Ok(())
+}
+
+/// Fields that run a program on the node, read a file of it, act as somebody else, or lead to another host than the
+/// server (`k8s.io/client-go/tools/clientcmd/api/v1`, AuthInfo and Cluster).
+const FOREIGN: &[&str] = &[
+    "exec",
+    "auth-provider",
+    "tokenFile",
+    "client-certificate",
+    "client-key",
+    "username",
+    "password",
+    "as",
+    "as-uid",
+    "as-groups",
+    "as-user-extra",
+    "proxy-url",
+    "tls-server-name",
+];
+
+/// What is judged of a file.
+struct Kubeconfig {
+    /// Names of all fields.
+    names: Vec<String>,
+    clusters: Vec<Fields>,
 }
 
 const WRITE: &str = "write it with `kubectl -n kube-public get configmap cluster-info -o jsonpath={.data.kubeconfig}`";
@@ -82,8 +129,7 @@ fn is_base64(text: &str) -> bool {
     !text.eq_ignore_ascii_case("null") && STANDARD.decode(text).is_ok_and(|bytes| !bytes.is_empty())
 }
 
-/// The clusters of the file.
-fn read_clusters(text: &str) -> Result<Vec<Fields>, String> {
+fn read_file(text: &str) -> Result<Kubeconfig, String> {
     let text = text.trim_start_matches('\u{feff}').replace("\r\n", "\n");
     if text.trim_start().starts_with('{') {
         return read_json(&text);
@@ -91,7 +137,7 @@ fn read_clusters(text: &str) -> Result<Vec<Fields>, String> {
     read_block(&text)
 }
 
-fn read_json(text: &str) -> Result<Vec<Fields>, String> {
+fn read_json(text: &str) -> Result<Kubeconfig, String> {
     let file: Value = json::parse_json("the file", text.as_bytes()).map_err(|error| {
         format!(
             "is no JSON that every program reads alike: line {}, column {}",
@@ -104,18 +150,35 @@ fn read_json(text: &str) -> Result<Vec<Fields>, String> {
             .map_or_else(|| value.to_string(), str::to_owned)
     };
     let clusters = file["clusters"].as_array().into_iter().flatten();
-    Ok(clusters
-        .map(|cluster| {
-            let fields = cluster["cluster"].as_object().into_iter().flatten();
-            fields
-                .map(|(name, value)| (name.clone(), describe(value)))
-                .collect()
-        })
-        .collect())
+    let clusters = clusters.map(|cluster| {
+        let fields = cluster["cluster"].as_object().into_iter().flatten();
+        fields
+            .map(|(name, value)| (name.clone(), describe(value)))
+            .collect()
+    });
+    let mut names = Vec::new();
+    collect_names(&file, &mut names);
+    Ok(Kubeconfig {
+        clusters: clusters.collect(),
+        names,
+    })
+}
+
+fn collect_names(value: &Value, names: &mut Vec<String>) {
+    match value {
+        Value::Object(fields) => {
+            for (name, value) in fields {
+                names.push(name.clone());
+                collect_names(value, names);
+            }
+        }
+        Value::Array(items) => items.iter().for_each(|item| collect_names(item, names)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
 }
 
 /// Items of lists that hold a cluster, of a file whose lines each hold one field or one value of a list.
-fn read_block(text: &str) -> Result<Vec<Fields>, String> {
+fn read_block(text: &str) -> Result<Kubeconfig, String> {
     let mut items: Vec<Fields> = vec![Vec::new()];
     // Where the dashes of the outermost list stand: lists inside of an item are part of it.
     let mut outermost = None;
@@ -151,12 +214,17 @@ fn read_block(text: &str) -> Result<Vec<Fields>, String> {
             .into_iter()
             .for_each(|fields| fields.push(field.clone()));
     }
+    let names = items.iter().flatten().map(|(name, _)| name.clone());
+    let names: Vec<String> = names.collect();
     // A context has a `cluster`, too: its name.
     let has = |fields: &Fields, name: &str| fields.iter().any(|(field, _)| field == name);
     items.retain(|fields| {
         has(fields, "server") || has(fields, "cluster") && !has(fields, "context")
     });
-    Ok(items)
+    Ok(Kubeconfig {
+        names,
+        clusters: items,
+    })
 }
 
 /// `server: https://a.example:6443`, `"server": 'https://a.example:6443' # comment`; a value of a list has no name.
@@ -202,6 +270,9 @@ mod tests {
         r#"{"clusters": [{"cluster": {"server": "https://a.example", "server": "http://b.example", "certificate-authority-data": "eA=="}}]}"#,
         r#"{"clusters": [{"cluster": {"server": "https://a.example", "certificate-authority-data": "eA==", "insecure-skip-tls-verify": true}}]}"#,
         r#"{"clusters": []}"#,
+        r#"{"clusters": [{"cluster": {"server": "https://a.example", "certificate-authority-data": "eA=="}}], "users": [{"user": {"exec": {"command": "x"}}}]}"#,
+        r#"{"clusters": [{"cluster": {"server": "https://a.example", "certificate-authority-data": "eA==", "proxy-url": "http://b.example"}}]}"#,
+        r#"{"clusters": [{"cluster": {"server": "https://a.example", "certificate-authority-data": "eA=="}}, {"cluster": {"server": "https://b.example", "certificate-authority-data": "eA=="}}]}"#,
     ];
 
     /// Changes of `GOOD` that another reader may take otherwise.
@@ -302,7 +373,34 @@ mod tests {
             "    extensions:\n    - extension:\n        version: v1\n      name: x\n    server:";
         check(&GOOD.replace("    server:", nested)).unwrap();
         check(&format!("---\r\n{}", GOOD.replace('\n', "\r\n"))).unwrap();
-        check(&GOOD.replace("kind:", "contexts:\n- context:\n    cluster: \"\"\n    user: a\nusers:\n- name: a\n  user:\n    exec:\n      args:\n      - --x=1\nkind:")).unwrap();
+        let users = |user: &str| {
+            let lists = format!(
+                "contexts:\n- context:\n    cluster: \"\"\n    user: a\nusers:\n- name: a\n  user:\n    {user}\nkind:"
+            );
+            GOOD.replace("kind:", &lists)
+        };
+        check(&users("token: abc")).unwrap();
+        for user in [
+            "exec:\n      command: C:\\evil.exe\n      args:\n      - --x=1",
+            "\"exec\":\n      command: evil",
+            "auth-provider:\n      name: x",
+            "tokenFile: C:\\secret",
+            "client-key: C:\\secret",
+            "password: x",
+            "as: system:masters",
+        ] {
+            assert!(check(&users(user)).is_err(), "{user}");
+        }
+        for cluster in [
+            "proxy-url: http://evil.example",
+            "tls-server-name: evil.example",
+        ] {
+            let text = GOOD.replace("    server:", &format!("    {cluster}\n    server:"));
+            assert!(check(&text).is_err(), "{cluster}");
+        }
+        let second = "- cluster:\n    certificate-authority-data: TFMwdA==\n    server: https://SERVER:6443\n  name: b\nkind:";
+        check(&GOOD.replace("kind:", &second.replace("SERVER", "a.example"))).unwrap();
+        assert!(check(&GOOD.replace("kind:", &second.replace("SERVER", "evil.example"))).is_err());
         for json in REFUSED {
             assert!(check(json).is_err(), "{json}");
         }

@@ -2,11 +2,12 @@
 
 use crate::base::names::format_suggestion;
 use crate::catalog::Catalog;
-use crate::model::kubernetes::{FlagRule, Program, ProgramTable};
+use crate::model::kubernetes::{FlagRule, JoinFlags, Program, ProgramTable};
 use crate::model::plan::Plan;
+use crate::model::policy::matches_pattern;
 
 use super::JoinInput;
-use crate::diagnostic::{Finding, Result};
+use crate::diagnostic::{Finding, Result as RunResult};
 
 /// Flags that kubeadm or a field of the input sets: giving them twice means that one is lost.
 const ELSEWHERE: &[(&str, &str)] = &[
@@ -20,11 +21,16 @@ pub(super) fn collect_arguments(
     plan: &Plan,
     catalog: &Catalog,
     problems: &mut Vec<Finding>,
-) -> Result<Vec<(String, String)>> {
+) -> RunResult<Vec<(String, String)>> {
     let mut arguments: Vec<(String, String)> = Vec::new();
     let fixed = list_fixed_flags(plan, catalog)?;
-    for text in &input.kubelet_args {
-        match parse_argument(text, plan, catalog, &fixed)? {
+    let free = catalog.load_flags()?.join_flags;
+    let by_file = input.kubelet_args.iter().map(|text| (text, Some(&free)));
+    let given = input.given_args.iter().map(|text| (text, None));
+    for (text, free) in by_file.chain(given) {
+        match parse_argument(text, plan, catalog, &fixed)?
+            .and_then(|argument| require_free_flag(argument, free.map(Vec::as_slice)))
+        {
             Ok((name, _)) if arguments.iter().any(|(known, _)| *known == name) => {
                 let message = format!("the kubelet's `--{name}` is given twice");
                 problems.push(Finding::new("argument-twice", message, "give it once"));
@@ -36,8 +42,24 @@ pub(super) fn collect_arguments(
     Ok(arguments)
 }
 
+/// A file comes with anybody's pull request: it gives what opens nothing. `free` is none where the operator gives it.
+fn require_free_flag(
+    argument: (String, String),
+    free: Option<&[JoinFlags]>,
+) -> Result<(String, String), Finding> {
+    let (name, value) = &argument;
+    let mut names = free.into_iter().flatten().flat_map(|flags| &flags.names);
+    if free.is_none() || names.any(|pattern| matches_pattern(pattern, name)) {
+        return Ok(argument);
+    }
+    let message =
+        format!("`--{name}` of the kubelet is not one that the input file of a join may give");
+    let remedy = format!("if you mean it, give it yourself: `--kubelet-arg {name}={value}`");
+    Err(Finding::new("argument-of-the-operator", message, remedy))
+}
+
 /// Flags that the image's service starts with already.
-fn list_fixed_flags(plan: &Plan, catalog: &Catalog) -> Result<Vec<FlagRule>> {
+fn list_fixed_flags(plan: &Plan, catalog: &Catalog) -> RunResult<Vec<FlagRule>> {
     let situation = plan.situation();
     let rules = catalog.load_flags()?.flags.into_iter().filter(|rule| {
         rule.program == "kubelet"
@@ -70,7 +92,7 @@ fn parse_argument(
     plan: &Plan,
     catalog: &Catalog,
     fixed: &[FlagRule],
-) -> Result<Result<(String, String), Finding>> {
+) -> RunResult<Result<(String, String), Finding>> {
     let Some((name, value)) = text.split_once('=').filter(|(name, _)| !name.is_empty()) else {
         let message = format!("the kubelet argument `{text}` has no value");
         return Ok(Err(Finding::new(

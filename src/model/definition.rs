@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::image_version::ImageVersion;
 use super::images::Images;
-use super::overrides::{Overrides, find_mirror};
+use super::overrides::{Overrides, find_mirror, merge_overrides};
 use crate::base::choice::{Delivery, HostAccess, Join, LogLevel, Runtime, UpdateCategory};
 use crate::base::url::{HttpUrl, ProxyUrl, strip_value};
 use crate::base::value::{
@@ -325,7 +325,7 @@ impl ImageDefinition {
             variables: merge_maps(base.variables, self.variables),
             image_version: self.image_version.or(base.image_version),
             packer,
-            overrides: merge_maps(base.overrides, self.overrides),
+            overrides: merge_overrides(base.overrides, self.overrides),
         }
     }
 }

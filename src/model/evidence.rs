@@ -6,6 +6,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::base::choice::words;
+use crate::base::names::is_same_program;
+use crate::base::version::Version;
 
 words!(
     /// A means of proof.
@@ -27,6 +29,8 @@ words!(
         Openpgp = "openpgp",
         Minisign = "minisign",
         Authenticode = "authenticode",
+        /// What the file says of itself: its name and its version.
+        Statement = "statement",
     }
 );
 
@@ -34,12 +38,16 @@ impl ProofKind {
     /// Whether somebody's key stands behind it.
     #[must_use]
     pub fn is_signature(self) -> bool {
-        !matches!(self, Self::Pin | Self::Size | Self::ChecksumFile)
+        !matches!(
+            self,
+            Self::Pin | Self::Size | Self::ChecksumFile | Self::Statement
+        )
     }
 
-    /// Whether it is a file beside the artifact, which can be missing: only such proofs can be waived.
+    /// Whether a waiver can accept that it is missing: a file beside the artifact, or a statement of the file that is
+    /// not the plan's.
     #[must_use]
-    pub fn is_beside(self) -> bool {
+    pub fn is_waivable(self) -> bool {
         !matches!(self, Self::Pin | Self::Size | Self::Authenticode)
     }
 }
@@ -65,6 +73,11 @@ impl Verdict {
     }
 }
 
+/// Facts of a proof that say over which name and version it was made, and where that is said.
+pub const STATED_NAME: &str = "statedName";
+pub const STATED_VERSION: &str = "statedVersion";
+pub const STATED_BY: &str = "statedBy";
+
 /// One proof with its outcome, as lock, reports and `imagegen verify` show it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
@@ -84,4 +97,32 @@ pub struct Evidence {
     /// Statements of the proof: digest, signer, issuer, root, time.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub facts: BTreeMap<String, String>,
+}
+
+impl Evidence {
+    /// Whether the proof says that it is over one of these programs in this version.
+    #[must_use]
+    pub fn states(&self, programs: &[&str], version: &Version) -> bool {
+        let name = self.facts.get(STATED_NAME);
+        let is_named = |name: &String| {
+            programs
+                .iter()
+                .any(|program| is_same_program(program, name))
+        };
+        let stated = self.facts.get(STATED_VERSION);
+        name.is_some_and(is_named) && stated.is_some_and(|text| version.is_stated_by(text))
+    }
+
+    /// `kube-proxy 1.20.0 (version resource)`; none where it says neither.
+    #[must_use]
+    pub fn describe_stated(&self) -> Option<String> {
+        let fact = |name: &str| self.facts.get(name).map(String::as_str);
+        let (name, version) = (fact(STATED_NAME), fact(STATED_VERSION));
+        if name.or(version).is_none() {
+            return None;
+        }
+        let by = fact(STATED_BY).unwrap_or_default();
+        let (name, version) = (name.unwrap_or("no name"), version.unwrap_or("no version"));
+        Some(format!("{name} {version} ({by})"))
+    }
 }

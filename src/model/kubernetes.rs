@@ -344,6 +344,18 @@ pub struct FlagTable {
     pub schema: Option<String>,
     pub flags: Vec<FlagRule>,
     pub feature_gates: Vec<GateRule>,
+    /// Flags of the kubelet that the input file of a join may give; others are the operator's.
+    pub join_flags: Vec<JoinFlags>,
+}
+
+/// Flags that neither open the kubelet nor name a file or a program of the node.
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct JoinFlags {
+    /// Without leading dashes; `*` at the end stands for any rest.
+    pub names: Vec<String>,
+    pub reason: String,
+    pub source: String,
 }
 
 /// A flag that is given where its conditions hold, in the order of the table.

@@ -82,6 +82,42 @@ pub struct SignatureOverride {
     pub issuer: Option<String>,
 }
 
+impl Override {
+    /// `self` where it names a field, else `base`.
+    #[must_use]
+    fn merge_over(self, mut base: Self) -> Self {
+        base.headers.extend(self.headers);
+        Self {
+            url: self.url.or(base.url),
+            sha256: self.sha256.or(base.sha256),
+            sha512: self.sha512.or(base.sha512),
+            size: self.size.or(base.size),
+            kind: self.kind.or(base.kind),
+            members: self.members.or(base.members),
+            checksums: self.checksums.or(base.checksums),
+            signature: self.signature.or(base.signature),
+            publisher: self.publisher.or(base.publisher),
+            signed_members: if self.signed_members.is_empty() {
+                base.signed_members
+            } else {
+                self.signed_members
+            },
+            roots: self.roots.or(base.roots),
+            headers: base.headers,
+        }
+    }
+}
+
+/// The overrides of two layers, field by field: what the upper one does not name stays.
+#[must_use]
+pub fn merge_overrides(mut base: Overrides, over: Overrides) -> Overrides {
+    for (key, fields) in over {
+        let known = base.remove(&key).unwrap_or_default();
+        base.insert(key, fields.merge_over(known));
+    }
+    base
+}
+
 /// Whether a key of the overrides is the beginning of a URL.
 #[must_use]
 pub fn is_prefix(key: &str) -> bool {

@@ -64,17 +64,20 @@ pub struct Policy {
     /// Proofs that components declare and that may be missing.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub waivers: Vec<Waiver>,
-    /// Public keys that overrides may name, beside those of the catalog: SHA-256 of the key in DER, of the 42
-    /// bytes of a minisign key, or the fingerprint of an OpenPGP key.
+    /// Public keys that overrides of the named components may use, beside those of the catalog.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub trusted_keys: Vec<String>,
-    /// Signers with a certificate that overrides may name, beside those of the catalog.
+    pub trusted_keys: Vec<TrustedKey>,
+    /// Signers with a certificate that overrides of the named components may use, beside those of the catalog.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub trusted_identities: Vec<TrustedIdentity>,
-    /// SHA-256 or SHA-512 of files that you have checked yourself: programs, the program of `--packer`, files of your
-    /// own targets, steps and components, and the catalog of `--manifests`.
+    /// Publishers of Authenticode signatures that overrides of the named components may use, beside those of the
+    /// catalog. A publisher counts together with `allowedRoots`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub trusted_digests: Vec<String>,
+    pub trusted_publishers: Vec<TrustedPublisher>,
+    /// Files that you have checked yourself, each for the components that it may stand for: programs, the program of
+    /// `--packer`, files of your own targets, steps and components, and the catalog of `--manifests`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub trusted_digests: Vec<TrustedDigest>,
     /// Environment variables that overrides may send as HTTP headers, each with its hosts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub header_grants: Vec<HeaderGrant>,
@@ -83,15 +86,113 @@ pub struct Policy {
     pub plain_http: Vec<String>,
 }
 
-/// A signer with a certificate: both must be as named.
+/// A public key, and what it may sign.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
+#[serde(
+    expecting = "an object such as `{\"key\": \"…\", \"components\": [\"kubelet\"]}`: trust is for named components"
+)]
+pub struct TrustedKey {
+    /// SHA-256 of the key in DER, of the 42 bytes of a minisign key, or the fingerprint of an OpenPGP key.
+    pub key: String,
+    /// Names of components, files or images that it is trusted for, as in `require`. Of an archive that is named by
+    /// its programs, each program must be named.
+    pub components: Vec<String>,
+    /// Roles that it is trusted for; every role where none is given.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub roles: Vec<Role>,
+    /// Versions that it is trusted for; every version where no range is given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub versions: Option<VersionRange>,
+}
+
+/// A signer with a certificate, and what he may sign: identity and issuer must be as named.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+#[serde(
+    expecting = "an object such as `{\"identity\": \"…\", \"issuer\": \"https://…\", \"components\": [\"kubelet\"]}`"
+)]
 pub struct TrustedIdentity {
     /// E-mail address or URI of the signer.
     pub identity: String,
     /// OIDC issuer of the identity.
     pub issuer: String,
+    /// Names of components, files or images that it is trusted for, as in `require`. Of an archive that is named by
+    /// its programs, each program must be named.
+    pub components: Vec<String>,
+    /// Roles that it is trusted for; every role where none is given.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub roles: Vec<Role>,
+    /// Versions that it is trusted for; every version where no range is given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub versions: Option<VersionRange>,
 }
+
+/// A publisher of Authenticode signatures, and what it may sign.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+#[serde(
+    expecting = "an object such as `{\"publisher\": \"O=Example Inc,CN=Example Inc\", \"components\": [\"kubelet\"]}`"
+)]
+pub struct TrustedPublisher {
+    /// `O=…,CN=…`
+    pub publisher: String,
+    /// Names of components, files or images that it is trusted for, as in `require`. Of an archive that is named by
+    /// its programs, each program must be named.
+    pub components: Vec<String>,
+    /// Roles that it is trusted for; every role where none is given.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub roles: Vec<Role>,
+    /// Versions that it is trusted for; every version where no range is given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub versions: Option<VersionRange>,
+}
+
+/// A file, and what it may stand for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+#[serde(
+    expecting = "an object such as `{\"digest\": \"…\", \"components\": [\"kubelet\"]}`: trust is for named components"
+)]
+pub struct TrustedDigest {
+    /// SHA-256 or SHA-512, in hexadecimal.
+    pub digest: String,
+    /// Names of components, files or images that it is trusted for, as in `require`. Of an archive that is named by
+    /// its programs, each program must be named.
+    pub components: Vec<String>,
+    /// Roles that it is trusted for; every role where none is given.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub roles: Vec<Role>,
+    /// Versions that it is trusted for; every version where no range is given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub versions: Option<VersionRange>,
+}
+
+/// The subjects that an anchor is trusted for: they have one of the names, one of the roles where some are given, and
+/// a version of the range where one is given.
+#[derive(Debug, Clone, Copy)]
+pub struct TrustScope<'a> {
+    pub components: &'a [String],
+    pub roles: &'a [Role],
+    pub versions: Option<&'a VersionRange>,
+}
+
+macro_rules! scoped {
+    ($($anchor:ty),*) => {
+        $(impl $anchor {
+            #[must_use]
+            pub fn scope(&self) -> TrustScope<'_> {
+                TrustScope {
+                    components: &self.components,
+                    roles: &self.roles,
+                    versions: self.versions.as_ref(),
+                }
+            }
+        })*
+    };
+}
+
+scoped!(TrustedKey, TrustedIdentity, TrustedPublisher, TrustedDigest);
 
 /// An environment variable whose value may be sent to some hosts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -253,6 +354,10 @@ pub struct Requirement {
     pub versions: Option<VersionRange>,
     /// One of these must hold.
     pub any_of: Vec<ProofKind>,
+    /// A proof counts only if it says that it is over this program in this version: by the record of the catalog or
+    /// of the policy, by the line of a checksum file, by the signer's identity, or from inside the signed file.
+    #[serde(default)]
+    pub require_version: bool,
 }
 
 /// The policy that a plan was held against.

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
+use crate::base::json::parse_foreign;
 use crate::base::version::Version;
 use crate::diagnostic::classify;
 
@@ -65,8 +66,8 @@ impl Upstream {
                 vec![self.parse_version(text).ok_or("it contains no release")?]
             }
             UpstreamKind::GithubReleases => {
-                let list: Value = serde_json::from_slice(list)
-                    .map_err(|error| format!("it is not JSON: {error}"))?;
+                let list: Value =
+                    parse_foreign(list).map_err(|error| format!("it is not JSON: {error}"))?;
                 let releases = list.as_array().ok_or("it is not a list of releases")?;
                 let mut versions = Vec::new();
                 for release in releases {

@@ -4,12 +4,14 @@ use crate::acquire::check_tools;
 use crate::base::digest::sha256_hex;
 use crate::base::json;
 use crate::base::names::format_suggestion;
+use crate::base::url::file_name;
 use crate::base::value::StepId;
-use crate::catalog::{Catalog, Trees};
+use crate::catalog::{Catalog, Trees, load_target};
 use crate::diagnostic::{InputError, Result};
 use crate::guest::read_steps;
 use crate::model::plan::{Governance, Plan};
 use crate::model::policy::{Policy, PolicyUsed, Waiver};
+use crate::model::target::ImageTarget;
 use crate::selection::{NamedPolicy, read_policy};
 use crate::trust::{
     Subject, check_addresses, check_plan, check_policy, check_steps, check_subjects,
@@ -57,7 +59,7 @@ pub fn judge_plan(
         ..Governance::default()
     };
     let plan = Plan { governance, ..plan };
-    check_policy(policy, &list_names(&trees.catalog)?)?;
+    check_policy(policy, &list_policy_names(trees)?)?;
     check_own_files(policy, trees)?;
     check_plan(policy, &plan, &trees.catalog)?;
     check_steps(policy, &list_applied_steps(&plan, trees)?)?;
@@ -77,12 +79,33 @@ fn check_own_files(policy: &Policy, trees: &Trees) -> Result<()> {
     Ok(check_subjects(policy, &own, true, &trees.catalog)?)
 }
 
+/// What a policy can name: components and programs, media and variables that name base images, and files of the
+/// user's own.
+fn list_policy_names(trees: &Trees) -> Result<Vec<String>> {
+    let mut names = trees.catalog.list_program_names()?;
+    for folder in trees.packer.list_folders("targets") {
+        let target = load_target(&trees.packer, &folder)?;
+        let media = target.image().into_iter().flat_map(ImageTarget::media);
+        names.extend(media.map(|medium| medium.name.to_string()));
+        for variable in &target.variables {
+            if variable.base_image || variable.sha256.is_some() {
+                names.push(variable.name.clone());
+            }
+        }
+    }
+    for path in trees.own_files.keys() {
+        names.push(path.clone());
+        names.push(file_name(path).to_owned());
+    }
+    Ok(names)
+}
+
 /// Refuses waivers of the command line that waive nothing.
 fn check_waivers(waivers: &[Waiver], plan: &Plan, catalog: &Catalog) -> Result<()> {
     if waivers.is_empty() {
         return Ok(());
     }
-    let names = list_names(catalog)?;
+    let names = catalog.list_program_names()?;
     if let Some(Waiver {
         component, proof, ..
     }) = waivers
@@ -122,21 +145,4 @@ fn list_applied_steps(plan: &Plan, trees: &Trees) -> Result<Vec<StepId>> {
         .filter(|step| situation.holds(&step.when))
         .map(|step| step.id)
         .collect())
-}
-
-/// Names that a policy can use: components and programs of the catalog. A group of components is none.
-fn list_names(catalog: &Catalog) -> Result<Vec<String>> {
-    let mut names = catalog.component_names();
-    for component in catalog.component_names() {
-        for release in &catalog.load_component(&component)?.releases {
-            let files = release
-                .members
-                .iter()
-                .map(|member| member.file.to_ascii_lowercase());
-            names.extend(files.flat_map(|file| [file.trim_end_matches(".exe").to_owned(), file]));
-        }
-    }
-    names.sort();
-    names.dedup();
-    Ok(names)
 }

@@ -175,7 +175,9 @@ fn override_artifact(artifact: &mut PlannedArtifact, over: &Override) -> Vec<War
         .filter(|url| *url != artifact.url);
     let own = override_digests(over);
     rename_file(artifact, over, published_elsewhere.as_ref());
+    let mut contradicted = false;
     if let Some(url) = published_elsewhere {
+        warnings.extend(warn_dropped_proofs(artifact, &url));
         artifact.url = url;
         // The bytes are different, so the publisher's digests do not apply.
         artifact.digests.clear();
@@ -201,12 +203,14 @@ fn override_artifact(artifact: &mut PlannedArtifact, over: &Override) -> Vec<War
             artifact.component.to_string(),
             message,
         ));
-        // Other bytes have another size.
+        // Other bytes have another size, and no digest of the catalog.
         artifact.size = None;
+        contradicted = true;
     }
-    if !own.is_empty() {
-        artifact.digests = own;
+    if contradicted {
+        artifact.digests.clear();
     }
+    add_digests(&mut artifact.digests, own);
     artifact.size = over.size.or(artifact.size);
     artifact.kind = over.kind.unwrap_or(artifact.kind);
     if let Some(members) = &over.members {
@@ -286,6 +290,54 @@ pub(super) fn check_members(artifact: &PlannedArtifact, refusals: &mut Vec<Findi
     }
 }
 
+/// An override's digests beside those that are recorded: another algorithm's digest adds.
+fn add_digests(digests: &mut Vec<PinnedDigest>, own: Vec<PinnedDigest>) {
+    let is_own = |known: &PinnedDigest| {
+        let mut own = own.iter();
+        own.any(|own| own.digest.algorithm() == known.digest.algorithm())
+    };
+    digests.retain(|known| !is_own(known));
+    digests.extend(own);
+    digests.sort_by_key(|pin| pin.digest.algorithm() != PinAlgorithm::Sha256);
+}
+
+/// Other bytes have none of the publisher's proofs: which ones, where there were some.
+fn warn_dropped_proofs(artifact: &PlannedArtifact, url: &HttpUrl) -> Option<Warning> {
+    let signatures = artifact.signatures.iter();
+    let mut kinds: Vec<&str> = signatures
+        .map(|signature| signature.kind.proof_kind().as_str())
+        .chain(artifact.authenticode.iter().map(|_| "authenticode"))
+        .collect();
+    kinds.dedup();
+    let message = format!(
+        "an override takes {} from {url}: its publisher's {} is not asked for",
+        artifact.title(),
+        kinds.join(", ")
+    );
+    let id = "override-drops-proofs";
+    (!kinds.is_empty()).then(|| Warning::new(id, artifact.component.to_string(), message))
+}
+
+/// A publisher's signature that the catalog declares stays: other bytes have another address.
+pub(super) fn check_publisher(
+    artifact: &PlannedArtifact,
+    overrides: &Overrides,
+    refusals: &mut Vec<Finding>,
+) {
+    let over = overrides.get(artifact.component.as_str());
+    let own = over.and_then(|over| over.publisher.as_ref());
+    if let (Some(own), Some(known)) = (own, &artifact.authenticode)
+        && known.publisher != *own
+    {
+        let reason = format!(
+            "its publisher is `{}`, and the same file has no other",
+            known.publisher
+        );
+        let remedy = "name the address of your own build (`url`), or remove `publisher`";
+        refusals.push(refuse_override(&artifact.component, &reason, remedy));
+    }
+}
+
 fn override_proofs(artifact: &mut PlannedArtifact, over: &Override) {
     let version = artifact.version.clone();
     let filled = |pattern: &HttpUrl| fill_url(pattern, &version);
@@ -295,14 +347,14 @@ fn override_proofs(artifact: &mut PlannedArtifact, over: &Override) {
         } else {
             PinAlgorithm::Sha256
         };
-        artifact.checksums = vec![ChecksumFile {
+        artifact.checksums.push(ChecksumFile {
             url: filled(url),
             algorithm,
             format: ChecksumFormat::Gnu,
-        }];
+        });
     }
     if let Some(signature) = &over.signature {
-        artifact.signatures = vec![DeclaredSignature {
+        artifact.signatures.push(DeclaredSignature {
             kind: signature.kind,
             versions: None,
             url: filled(&signature.url),
@@ -310,9 +362,13 @@ fn override_proofs(artifact: &mut PlannedArtifact, over: &Override) {
             identity: signature.identity.clone(),
             issuer: signature.issuer.clone(),
             key: signature.key.clone(),
-        }];
+        });
     }
-    if let Some(publisher) = &over.publisher {
+    if let Some(publisher) = over
+        .publisher
+        .as_ref()
+        .filter(|_| artifact.authenticode.is_none())
+    {
         artifact.authenticode = Some(Authenticode {
             publisher: publisher.clone(),
             members: over.signed_members.clone(),

@@ -12,7 +12,7 @@ use crate::base::url::HttpUrl;
 use crate::cli::{PolicyArgs, SelectionArgs};
 use crate::diagnostic::{InputError, Result};
 use crate::io::fs::{self, FileError, LARGEST_TEXT};
-use crate::model::overrides::{Override, Overrides, set_overrides};
+use crate::model::overrides::{Override, Overrides, merge_overrides, set_overrides};
 use crate::model::policy::{Policy, Waiver};
 
 /// An input file that the user names by a flag.
@@ -69,7 +69,7 @@ pub fn read_overrides(args: &SelectionArgs) -> Result<Overrides> {
             &read_input("--overrides", path)?,
         )?;
         load_keys(&mut given, path.parent().unwrap_or(Path::new("")))?;
-        overrides.extend(given);
+        overrides = merge_overrides(overrides, given);
     }
     set_overrides(&mut overrides, &args.override_fields).map_err(|message| InputError {
         message,

@@ -67,7 +67,8 @@ pub fn read_join_input(args: &JoinDataArgs) -> Result<JoinInput> {
         name: args.name.clone(),
         labels: args.label.clone(),
         taints: args.taint.clone(),
-        kubelet_args: args.kubelet_arg.clone(),
+        kubelet_args: Vec::new(),
+        given_args: args.kubelet_arg.clone(),
         ignore_preflight_errors: args.ignore_preflight_error.clone(),
         discovery_timeout: args.discovery_timeout.clone(),
     };

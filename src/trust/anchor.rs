@@ -19,6 +19,8 @@ use crate::model::plan::{Plan, PlannedArtifact, Warning};
 use crate::model::policy::Policy;
 use crate::resolve::plan_artifact;
 
+use super::subject::Subject;
+
 /// Key, identity or certificate that a signature is held against.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Anchor {
@@ -50,35 +52,44 @@ impl Anchor {
     }
 
     /// The field of a policy that names such anchors, and the entry to add.
-    fn policy_entry(&self) -> (&'static str, String) {
+    fn policy_entry(&self, component: &str) -> (&'static str, String) {
+        let named = format!(r#""components": ["{component}"]"#);
         match self {
-            Self::Key(text) | Self::OpenPgpKey(text) => ("trustedKeys", format!("\"{text}\"")),
+            Self::Key(text) | Self::OpenPgpKey(text) => {
+                ("trustedKeys", format!(r#"{{"key": "{text}", {named}}}"#))
+            }
             Self::Identity { identity, issuer } => (
                 "trustedIdentities",
-                format!(r#"{{"identity": "{identity}", "issuer": "{issuer}"}}"#),
+                format!(r#"{{"identity": "{identity}", "issuer": "{issuer}", {named}}}"#),
             ),
             Self::Root(sha256) => ("allowedRoots", format!("\"{sha256}\"")),
-            Self::Publisher(publisher) => ("allowedPublishers", format!("\"{publisher}\"")),
+            Self::Publisher(publisher) => (
+                "trustedPublishers",
+                format!(r#"{{"publisher": "{publisher}", {named}}}"#),
+            ),
         }
     }
 
-    /// Whether the policy names it. A publisher's name without the roots that vouch for it is no anchor.
-    fn is_trusted(&self, policy: &Policy) -> bool {
-        let contains =
-            |list: &[String], text: &str| list.iter().any(|own| own.eq_ignore_ascii_case(text));
+    /// Whether the policy names it, and names it for this subject. A publisher's name without the roots that vouch
+    /// for it is no anchor.
+    fn is_trusted(&self, policy: &Policy, subject: &Subject<'_>) -> bool {
         let roots = policy.allowed_roots.as_deref();
         match self {
-            Self::Key(text) | Self::OpenPgpKey(text) => contains(&policy.trusted_keys, text),
-            Self::Identity { identity, issuer } => policy
-                .trusted_identities
+            Self::Key(text) | Self::OpenPgpKey(text) => policy
+                .trusted_keys
                 .iter()
-                .any(|own| own.identity == *identity && own.issuer == *issuer),
+                .any(|own| own.key.eq_ignore_ascii_case(text) && subject.is_within(own.scope())),
+            Self::Identity { identity, issuer } => policy.trusted_identities.iter().any(|own| {
+                own.identity == *identity && own.issuer == *issuer && subject.is_within(own.scope())
+            }),
             Self::Root(sha256) => {
                 roots.is_some_and(|roots| roots.iter().any(|own| own.as_str() == sha256))
             }
             Self::Publisher(publisher) => {
-                let named = policy.allowed_publishers.as_ref();
-                roots.is_some() && named.is_some_and(|named| named.contains(publisher))
+                let mut named = policy.trusted_publishers.iter();
+                roots.is_some()
+                    && named
+                        .any(|own| own.publisher == *publisher && subject.is_within(own.scope()))
             }
         }
     }
@@ -244,10 +255,11 @@ pub(super) fn check_anchors(
     let own = list_own_anchors(artifact, catalog)
         .into_iter()
         .filter(|anchor| !known.contains(anchor));
-    let refused = own.filter(|anchor| !anchor.is_trusted(policy));
+    let subject = Subject::from_artifact(artifact);
+    let refused = own.filter(|anchor| !anchor.is_trusted(policy, &subject));
     refused
         .map(|anchor| {
-            let (field, entry) = anchor.policy_entry();
+            let (field, entry) = anchor.policy_entry(&artifact.component);
             let mut remedy = format!(
                 "add it to the policy (`\"{field}\": [{entry}]`), or remove it from the override of {}",
                 artifact.component
@@ -255,7 +267,11 @@ pub(super) fn check_anchors(
             if matches!(anchor, Anchor::Publisher(_)) && policy.allowed_roots.is_none() {
                 remedy += "; a publisher counts together with `allowedRoots`";
             }
-            let message = format!("an override uses {}, which the policy does not trust", anchor.describe());
+            let message = format!(
+                "an override uses {}, which the policy does not trust for {}",
+                anchor.describe(),
+                artifact.component
+            );
             Finding::new(field, message, remedy).with_subject(artifact.title())
         })
         .collect()

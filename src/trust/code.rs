@@ -8,9 +8,9 @@ use crate::model::policy::{Policy, Role};
 use crate::resolve::{BuildHost, plan_tool};
 
 use super::PolicyError;
-use super::confidence::is_trusted_digest;
+use super::confidence::{format_trusted, is_trusted_digest};
 use super::gate::refuse_findings;
-use super::subject::Subject;
+use super::subject::{Subject, SubjectSource};
 
 /// A tool runs with the cloud's credentials: its bytes are the catalog's, or those that the policy names.
 pub(super) fn check_tool_bytes(
@@ -21,12 +21,13 @@ pub(super) fn check_tool_bytes(
     if artifact.role != ArtifactRole::BuildTool {
         return None;
     }
+    let subject = Subject::from_artifact(artifact);
     let component = catalog.load_component(&artifact.component).ok();
     let is_known = |digest: &str| {
         let pins = component.iter().flat_map(|component| &component.pins);
         pins.filter(|pin| pin.is_usable())
             .any(|pin| pin.digest.as_str() == digest)
-            || is_trusted_digest(policy, digest)
+            || is_trusted_digest(policy, digest, &subject)
     };
     if artifact.digests.is_empty()
         && artifact.signatures.is_empty()
@@ -45,7 +46,7 @@ pub(super) fn check_tool_bytes(
         .iter()
         .find(|pin| !is_known(pin.digest.as_str()))?;
     Some(report_untrusted(
-        &artifact.title(),
+        &subject,
         "an override brings a program that runs on the building machine",
         own.digest.as_str(),
     ))
@@ -76,19 +77,21 @@ pub(super) fn check_own_code(policy: &Policy, subject: &Subject<'_>) -> Option<F
     let digest = subject
         .digests
         .iter()
-        .find(|it| !is_trusted_digest(policy, it.as_str()))?;
+        .find(|it| !is_trusted_digest(policy, it.as_str(), subject))?;
     Some(report_untrusted(
-        &subject.title,
+        subject,
         "its code is not imagegen's",
         digest.as_str(),
     ))
 }
 
-fn report_untrusted(title: &str, reason: &str, digest: &str) -> Finding {
-    let remedy =
-        format!("verify it and add it to the policy: `\"trustedDigests\": [\"{digest}\"]`");
+fn report_untrusted(subject: &Subject<'_>, reason: &str, digest: &str) -> Finding {
+    let remedy = format!(
+        "verify it and add it to the policy: `\"trustedDigests\": [{}]`",
+        format_trusted(subject, digest)
+    );
     let message = format!("{reason} (SHA-256 {digest}), and the policy does not trust it");
-    Finding::new("trustedDigests", message, remedy).with_subject(title)
+    Finding::new("trustedDigests", message, remedy).with_subject(&subject.title)
 }
 
 /// The program that the user names with `--packer`.
@@ -96,10 +99,14 @@ fn report_untrusted(title: &str, reason: &str, digest: &str) -> Finding {
 /// # Errors
 /// The policy does not name its digest.
 pub fn check_own_tool(policy: &Policy, path: &str, sha256: &str) -> Result<(), PolicyError> {
-    if is_trusted_digest(policy, sha256) {
+    let subject = Subject {
+        title: format!("--packer {path}"),
+        ..Subject::new(Role::BuildTool, "packer", SubjectSource::Given)
+    };
+    if is_trusted_digest(policy, sha256, &subject) {
         return Ok(());
     }
     let reason = "it runs on the building machine with the credentials of the build";
-    let finding = report_untrusted(&format!("--packer {path}"), reason, sha256);
+    let finding = report_untrusted(&subject, reason, sha256);
     refuse_findings(policy, vec![finding])
 }

@@ -1,22 +1,34 @@
 //! How well the bytes of an artifact are attested: by records of the catalog and of the policy, and by proofs
 //! that were just made. Neither a definition nor a lock can say it of itself.
 
+use url::Url;
+
+use crate::base::url::parse_host;
 use crate::base::value::{FileDigest, PinAlgorithm};
 use crate::catalog::Catalog;
 use crate::diagnostic::Finding;
 use crate::model::component::Confidence;
 use crate::model::evidence::{Evidence, ProofKind};
 use crate::model::plan::{PinnedDigest, PlannedArtifact};
-use crate::model::policy::{Policy, Role};
+use crate::model::policy::{Policy, Role, TrustedDigest};
 
 use super::subject::Subject;
 
-/// Scheme, host and port of a URL.
+/// Scheme, host and port of a URL in their normal form: one server has one origin, however it is written.
 #[must_use]
 pub fn parse_origin(url: &str) -> String {
-    let (scheme, rest) = url.split_once("://").unwrap_or_default();
-    let authority = rest.split(['/', '?', '#', '\\']).next().unwrap_or_default();
-    format!("{scheme}://{authority}").to_ascii_lowercase()
+    let Ok(url) = Url::parse(url) else {
+        return String::new();
+    };
+    let host = url.host_str().unwrap_or_default().to_ascii_lowercase();
+    let port = url.port_or_known_default().unwrap_or_default();
+    format!("{}://{}:{port}", url.scheme(), host.trim_end_matches('.'))
+}
+
+/// Whether two URLs are of one host, whatever port and scheme they name: whoever runs a host runs all of it.
+fn is_same_host(one: &str, other: &str) -> bool {
+    let host = |url: &str| parse_host(url).trim_end_matches('.').to_ascii_lowercase();
+    host(one) == host(other)
 }
 
 /// How well what was proven attests a digest. Whoever changes the bytes at their origin changes the
@@ -28,7 +40,7 @@ pub fn rate_confidence(artifact: &PlannedArtifact, found: &[Evidence]) -> Confid
         proof
             .source
             .as_ref()
-            .is_some_and(|source| parse_origin(source) != parse_origin(artifact.url.public_url()))
+            .is_some_and(|source| !is_same_host(source, artifact.url.public_url()))
     };
     // A signature inside an archive attests its member alone.
     let covers = |proof: &Evidence, member: &str| {
@@ -110,12 +122,75 @@ pub fn find_unfounded_pins(locked: &PlannedArtifact) -> Option<String> {
     })
 }
 
-/// Whether the policy names these bytes.
-pub(super) fn is_trusted_digest(policy: &Policy, digest: &str) -> bool {
-    policy
-        .trusted_digests
-        .iter()
-        .any(|own| own.eq_ignore_ascii_case(digest))
+/// Entries of the policy for these bytes.
+fn find_trusted<'a>(
+    policy: &'a Policy,
+    digest: &'a str,
+) -> impl Iterator<Item = &'a TrustedDigest> {
+    let trusted = policy.trusted_digests.iter();
+    trusted.filter(|own| own.digest.eq_ignore_ascii_case(digest))
+}
+
+/// Whether the policy names these bytes, and names them for this subject.
+pub(super) fn is_trusted_digest(policy: &Policy, digest: &str, subject: &Subject<'_>) -> bool {
+    find_trusted(policy, digest).any(|own| subject.is_within(own.scope()))
+}
+
+/// Bytes that the policy trusts for something else: they are not what the definition calls them.
+pub(super) fn check_foreign_digests(policy: &Policy, subject: &Subject<'_>) -> Option<Finding> {
+    if matches!(subject.role, Role::OwnFile | Role::GuestScript) {
+        // Refused wherever they are not trusted.
+        return None;
+    }
+    let is_foreign = |digest: &&FileDigest| {
+        let digest = digest.as_str();
+        find_trusted(policy, digest).next().is_some() && !is_trusted_digest(policy, digest, subject)
+    };
+    let digest = subject.digests.iter().find(is_foreign)?;
+    let named = find_trusted(policy, digest.as_str()).flat_map(|own| &own.components);
+    let named: Vec<&str> = named.map(String::as_str).collect();
+    let message = format!(
+        "the policy trusts the digest {digest} for {}, and not for it",
+        named.join(", ")
+    );
+    let remedy = format!(
+        "give the digest of the right file, or add to the policy: `\"trustedDigests\": [{}]`",
+        format_trusted(subject, digest.as_str())
+    );
+    Some(Finding::new("trustedDigests", message, remedy).with_subject(&subject.title))
+}
+
+/// The entry of `trustedDigests` for a subject.
+pub(super) fn format_trusted(subject: &Subject<'_>, digest: &str) -> String {
+    format!(
+        r#"{{"digest": "{digest}", "components": ["{}"]}}"#,
+        subject.name
+    )
+}
+
+/// Where the identity of an artifact's bytes is recorded: `catalog`, or `policy`; none where only the definition, a
+/// lockfile or proofs pin it.
+#[must_use]
+pub fn find_record(
+    policy: &Policy,
+    artifact: &PlannedArtifact,
+    catalog: &Catalog,
+) -> Option<&'static str> {
+    let subject = Subject::from_artifact(artifact);
+    let component = catalog.load_component(&artifact.component).ok();
+    let is_pinned = |digest: &str| {
+        let pins = component.iter();
+        pins.flat_map(|component| component.find_pins(&artifact.version))
+            .any(|pin| pin.is_usable() && pin.digest.as_str() == digest)
+    };
+    artifact.digests.iter().find_map(|pin| {
+        let digest = pin.digest.as_str();
+        if is_pinned(digest) {
+            Some("catalog")
+        } else {
+            is_trusted_digest(policy, digest, &subject).then_some("policy")
+        }
+    })
 }
 
 /// Confidence of catalog and policy in a digest; a digest that neither names is stated by the definition or the
@@ -126,7 +201,11 @@ fn rate_digest(
     pin: &PinnedDigest,
     catalog: &Catalog,
 ) -> Confidence {
-    if is_trusted_digest(policy, pin.digest.as_str()) {
+    if is_trusted_digest(
+        policy,
+        pin.digest.as_str(),
+        &Subject::from_artifact(artifact),
+    ) {
         return Confidence::Authoritative;
     }
     let component = catalog.load_component(&artifact.component).ok();
@@ -196,7 +275,7 @@ pub(super) fn check_stated_digest(policy: &Policy, subject: &Subject<'_>) -> Opt
     if subject
         .digests
         .iter()
-        .any(|digest| is_trusted_digest(policy, digest.as_str()))
+        .any(|digest| is_trusted_digest(policy, digest.as_str(), subject))
     {
         return None;
     }
@@ -204,8 +283,10 @@ pub(super) fn check_stated_digest(policy: &Policy, subject: &Subject<'_>) -> Opt
         "the image definition alone states its digest, below `{}`",
         minimum.as_str()
     );
-    let remedy =
-        format!("verify it and add it to the policy: `\"trustedDigests\": [\"{digest}\"]`");
+    let remedy = format!(
+        "verify it and add it to the policy: `\"trustedDigests\": [{}]`",
+        format_trusted(subject, digest.as_str())
+    );
     Some(Finding::new("minimumConfidence", message, remedy).with_subject(&subject.title))
 }
 
@@ -226,8 +307,9 @@ fn report_low(policy: &Policy, artifact: &PlannedArtifact, best: Confidence) -> 
         minimum.as_str()
     );
     let remedy = format!(
-        "verify the file and add it to the policy (`\"trustedDigests\": [\"{digest}\"]`), or override {} \
-         with a build that is signed",
+        "verify the file and add it to the policy (`\"trustedDigests\": [{}]`), or override {} with a build that \
+         is signed",
+        format_trusted(&Subject::from_artifact(artifact), digest),
         artifact.component
     );
     Some(Finding::new("minimumConfidence", message, remedy).with_subject(artifact.title()))

@@ -13,7 +13,10 @@ use crate::model::policy::{Policy, Requirement, Role, matches_pattern};
 
 use super::anchor::{check_anchors, declares_own_proof};
 use super::code::{check_own_code, check_tool_bytes};
-use super::confidence::{check_confidence, check_proven_confidence, check_stated_digest};
+use super::confidence::{
+    check_confidence, check_foreign_digests, check_proven_confidence, check_stated_digest,
+    find_record,
+};
 use super::severity::check_severity;
 use super::subject::{Subject, SubjectSource, list_mirrors};
 use super::subjects::list_subjects;
@@ -218,6 +221,7 @@ fn check_subject(
 ) -> Vec<Finding> {
     let mut findings = check_hosts(policy, subject);
     findings.extend(check_forbidden(policy, subject, catalog));
+    findings.extend(check_foreign_digests(policy, subject));
     if subject.role == Role::BuildTool && subject.artifact.is_none() {
         // How it is published is judged beside the plan, as the artifact that it is.
         return findings;
@@ -260,8 +264,19 @@ pub fn check_evidence(
                 .iter()
                 .filter(|proof| rule.any_of.contains(&proof.proof))
                 .map(|proof| {
+                    let stated = proof.describe_stated();
+                    let stated = stated.filter(|_| rule.require_version).map_or_else(
+                        || {
+                            if rule.require_version {
+                                " and states neither name nor version".to_owned()
+                            } else {
+                                String::new()
+                            }
+                        },
+                        |stated| format!(" and states {stated}"),
+                    );
                     format!(
-                        "{} of {} is {}",
+                        "{} of {} is {}{stated}",
                         proof.proof.as_str(),
                         proof.subject,
                         proof.verdict.as_str()
@@ -287,7 +302,10 @@ pub fn wants_proof(policy: &Policy, artifact: &PlannedArtifact, catalog: &Catalo
     let subject = Subject::from_artifact(artifact);
     let signed = artifact.authenticode.is_some();
     signed && (policy.allowed_roots.is_some() || policy.allowed_publishers.is_some())
-        || requirements(policy, &subject).any(|rule| !rule.any_of.contains(&ProofKind::Pin))
+        || requirements(policy, &subject).any(|rule| {
+            !rule.any_of.contains(&ProofKind::Pin)
+                || rule.require_version && find_record(policy, artifact, catalog).is_none()
+        })
         || check_proven_confidence(policy, artifact, &[], catalog).is_some()
         || declares_own_proof(artifact, catalog)
 }
@@ -304,7 +322,12 @@ fn is_met(
     let minimum = policy
         .minimum_verdict
         .unwrap_or(Verdict::SignedTimeUnproven);
-    let holds = |proof: &Evidence| rule.any_of.contains(&proof.proof) && proof.verdict >= minimum;
+    let names = subject.list_names();
+    let holds = |proof: &Evidence| {
+        rule.any_of.contains(&proof.proof)
+            && proof.verdict >= minimum
+            && (!rule.require_version || proof.states(&names, &artifact.version))
+    };
     let is_inner =
         |proof: &Evidence| proof.proof == ProofKind::Authenticode && proof.subject.contains('!');
     if evidence

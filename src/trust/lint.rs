@@ -7,7 +7,7 @@ use crate::diagnostic::Finding;
 use crate::model::component::{ChecksumFile, Confidence, DeclaredSignature};
 use crate::model::evidence::ProofKind;
 use crate::model::plan::Plan;
-use crate::model::policy::{Policy, Requirement, Waiver, matches_pattern};
+use crate::model::policy::{Policy, Requirement, TrustScope, Waiver, matches_pattern};
 use crate::windows::value::KbId;
 
 use super::PolicyError;
@@ -35,6 +35,8 @@ pub fn check_policy(policy: &Policy, names: &[String]) -> Result<(), PolicyError
     findings.extend(find_idle_waivers(&policy.waivers, names));
     findings.extend(find_empty_lists(policy));
     findings.extend(find_malformed_trust(policy));
+    findings.extend(find_idle_scopes(policy, names));
+    findings.extend(find_empty_ranges(policy));
     findings.extend(find_low_minimums(policy));
     findings.extend(find_malformed_publishers(policy));
 
@@ -87,7 +89,7 @@ fn find_idle_waivers(waivers: &[Waiver], names: &[String]) -> Vec<Finding> {
                 &suggest_name(&waiver.component, names),
             ));
         }
-        if !waiver.proof.is_beside() {
+        if !waiver.proof.is_waivable() {
             let proof = waiver.proof.as_str();
             findings.push(report(
                 "waivers",
@@ -158,7 +160,10 @@ pub fn find_idle_waiver<'a>(
                 .chain(signatures.iter().map(|one| one.kind.proof_kind()))
                 .any(|kind| kind == proof)
         };
-    waivers.iter().find(
+    let mut declared = waivers
+        .iter()
+        .filter(|waiver| waiver.proof != ProofKind::Statement);
+    declared.find(
         |Waiver {
              component, proof, ..
          }| {
@@ -212,6 +217,7 @@ fn find_malformed_trust(policy: &Policy) -> Vec<Finding> {
     let keys = policy
         .trusted_keys
         .iter()
+        .map(|own| &own.key)
         .filter(|key| !is_hex(key, &[40, 64]));
     let keys = keys.map(|key| {
         let remedy =
@@ -230,6 +236,7 @@ fn find_malformed_trust(policy: &Policy) -> Vec<Finding> {
     let digests = policy
         .trusted_digests
         .iter()
+        .map(|own| &own.digest)
         .filter(|digest| !is_file(digest));
     let digests = digests.map(|digest| {
         let remedy = "write the 64 hexadecimal digits of a SHA-256, or the 128 of a SHA-512";
@@ -264,6 +271,66 @@ fn find_malformed_trust(policy: &Policy) -> Vec<Finding> {
         }
     }
     findings
+}
+
+/// What the policy trusts, with the field that names it.
+fn list_scopes(policy: &Policy) -> Vec<(&'static str, TrustScope<'_>)> {
+    let mut scopes = Vec::new();
+    scopes.extend(
+        policy
+            .trusted_keys
+            .iter()
+            .map(|own| ("trustedKeys", own.scope())),
+    );
+    let identities = policy.trusted_identities.iter();
+    scopes.extend(identities.map(|own| ("trustedIdentities", own.scope())));
+    let publishers = policy.trusted_publishers.iter();
+    scopes.extend(publishers.map(|own| ("trustedPublishers", own.scope())));
+    let digests = policy.trusted_digests.iter();
+    scopes.extend(digests.map(|own| ("trustedDigests", own.scope())));
+    scopes
+}
+
+/// Trust for nothing, and digests that are trusted for anything.
+fn find_idle_scopes(policy: &Policy, names: &[String]) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for (field, scope) in list_scopes(policy) {
+        if scope.components.is_empty() {
+            let remedy = "name what it is trusted for, such as `\"components\": [\"kubelet\"]`";
+            findings.push(report(field, "an entry names no component", remedy));
+        }
+        if field == "trustedDigests" && scope.components.iter().any(|name| name == "*") {
+            let remedy = "name the component or the file that has these bytes";
+            findings.push(report(field, "one file is not every component", remedy));
+        }
+        // Files of the user's own are called by their paths.
+        let patterns = scope.components.iter().filter(|name| !is_own_file(name));
+        let patterns: Vec<String> = patterns.cloned().collect();
+        findings.extend(find_unknown(field, &patterns, names));
+    }
+    findings
+}
+
+fn is_own_file(name: &str) -> bool {
+    name.starts_with("--") || name.ends_with(".json") || name.ends_with(".hcl")
+}
+
+/// Ranges of versions that no version fits.
+fn find_empty_ranges(policy: &Policy) -> Vec<Finding> {
+    let rules = policy.require.iter();
+    let rules = rules.map(|rule| (format!("require {}", rule.id), rule.versions.as_ref()));
+    let scopes = list_scopes(policy).into_iter();
+    let scopes = scopes.map(|(field, scope)| (field.to_owned(), scope.versions));
+    let empty = rules
+        .chain(scopes)
+        .filter_map(|(field, range)| Some((field, range?)))
+        .filter(|(_, range)| !range.overlaps(range));
+    empty
+        .map(|(field, range)| {
+            let message = format!("no version fits `{range}`");
+            report(&field, &message, "write a range that some version fits")
+        })
+        .collect()
 }
 
 /// Minimums that everything reaches.

@@ -7,8 +7,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::base::url::{HttpUrl, file_name, parse_host};
 use crate::base::value::{FileDigest, Registry};
+use crate::base::version::VersionRange;
 use crate::model::plan::{ArtifactRole, Plan, PlannedArtifact};
-use crate::model::policy::{Requirement, Role, matches_host, matches_pattern};
+use crate::model::policy::{Requirement, Role, TrustScope, matches_host, matches_pattern};
 
 /// Where a subject's bytes come from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,8 +42,9 @@ pub struct Subject<'a> {
     pub digests: Vec<FileDigest>,
     /// Published proofs of an artifact, with their addresses.
     pub artifact: Option<&'a PlannedArtifact>,
-    /// It is not part of the image: the pause image, which nodes pull, and the tools that build. The pattern `*`
-    /// alone does not select it; its name, its role and its host do.
+    /// It is not part of the image, or not as a file that something attests: the pause image, which nodes pull, the
+    /// tools that build, the base image, certificates and files of the user's own. The pattern `*` alone does not
+    /// select it; its name, its role and its host do.
     pub outside: bool,
 }
 
@@ -58,7 +60,10 @@ impl<'a> Subject<'a> {
             registries: Vec::new(),
             digests: Vec::new(),
             artifact: None,
-            outside: role == Role::BuildTool,
+            outside: matches!(
+                role,
+                Role::BuildTool | Role::BaseImage | Role::OwnFile | Role::Certificate
+            ),
         }
     }
 
@@ -123,18 +128,7 @@ impl<'a> Subject<'a> {
     /// Whether a pattern names it: as a component, a file or an image, or by a program that it brings.
     #[must_use]
     pub fn is_named(&self, pattern: &str) -> bool {
-        let named = match self.role {
-            Role::Artifact
-            | Role::Update
-            | Role::VolumePlugin
-            | Role::ContainerImage
-            | Role::Medium
-            | Role::GuestScript
-            | Role::BuildTool => true,
-            Role::Certificate | Role::BaseImage | Role::OwnFile => false,
-        };
-        named
-            && !(self.outside && pattern == "*")
+        !(self.outside && pattern == "*")
             && (self.is_called(pattern) || self.brings(pattern).next().is_some())
     }
 
@@ -155,7 +149,17 @@ impl<'a> Subject<'a> {
                 matches_pattern(pattern, &self.name)
                     || self.name == SEARCH && pattern.starts_with("KB")
             }
-            _ => matches_pattern(pattern, &self.name),
+            // The path, or the name of the file.
+            Role::OwnFile => {
+                matches_pattern(pattern, &self.name)
+                    || matches_pattern(pattern, file_name(&self.name))
+            }
+            Role::Artifact
+            | Role::Medium
+            | Role::GuestScript
+            | Role::BuildTool
+            | Role::BaseImage
+            | Role::Certificate => matches_pattern(pattern, &self.name),
         }
     }
 
@@ -177,6 +181,31 @@ impl<'a> Subject<'a> {
             .iter()
             .copied()
             .filter(move |program| fits(program) || comes_as(program))
+    }
+
+    /// The names under which a proof may state it: the component's, and those of its programs.
+    #[must_use]
+    pub fn list_names(&self) -> Vec<&str> {
+        let programs = self.programs.iter().copied();
+        programs.chain([self.name.as_str()]).collect()
+    }
+
+    /// Whether an anchor is trusted for it: by its own name, or by those of all programs that it brings.
+    #[must_use]
+    pub fn is_within(&self, scope: TrustScope<'_>) -> bool {
+        let is_called = |pattern: &String| self.is_called(pattern);
+        let is_named = |program: &&str| {
+            let mut patterns = scope.components.iter();
+            patterns.any(|pattern| self.brings(pattern).any(|named| named == *program))
+        };
+        let programs = &self.programs;
+        let named = scope.components.iter().any(is_called)
+            || !programs.is_empty() && programs.iter().all(is_named);
+        let version = self.artifact.map(|artifact| &artifact.version);
+        let is_version = |range: &VersionRange| version.is_some_and(|it| range.contains(it));
+        named
+            && (scope.roles.is_empty() || scope.roles.contains(&self.role))
+            && scope.versions.is_none_or(is_version)
     }
 
     /// Whether a requirement of a policy is about it.

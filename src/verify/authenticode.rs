@@ -258,6 +258,8 @@ struct VerifiedSignature<'a> {
     root: Root,
     algorithm: Algorithm,
     stamp: Option<Stamp>,
+    /// The program's description, as its publisher signed it.
+    description: Option<String>,
     /// Attributes beside the signature that nobody signed and that mean nothing here. Installers
     /// put data of their own into them; it can be changed without a trace.
     unsigned: Vec<String>,
@@ -347,6 +349,7 @@ fn signature<'a>(
         root,
         algorithm,
         stamp,
+        description: content::read_description(&data.signer)?,
         unsigned,
     })
 }
@@ -451,6 +454,9 @@ fn summarize_proof(shown: &VerifiedSignature<'_>, nested: usize) -> Proven {
         ("nested".to_owned(), nested.to_string()),
         ("revocation".to_owned(), "not checked".to_owned()),
     ]);
+    if let Some(description) = &shown.description {
+        facts.insert("description".to_owned(), description.clone());
+    }
     if !shown.unsigned.is_empty() {
         facts.insert("unsignedAttributes".to_owned(), shown.unsigned.join(" "));
     }

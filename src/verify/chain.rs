@@ -24,6 +24,7 @@ pub use certificate::X509Certificate;
 pub(crate) use certificate::find_attribute_type;
 use explain::explain_error;
 
+use crate::base::json::parse_foreign;
 use crate::diagnostic::classify;
 use crate::embedded::Tree;
 
@@ -223,7 +224,7 @@ impl PinnedRoots {
             .get("trust/roots.json")
             .ok_or_else(|| RootError::List("is absent".to_owned()))?;
         let list: RootList =
-            serde_json::from_slice(list).map_err(|error| RootError::List(error.to_string()))?;
+            parse_foreign(list).map_err(|error| RootError::List(error.to_string()))?;
         let mut pinned = Self {
             code_signing: Vec::new(),
             timestamping: Vec::new(),

@@ -21,12 +21,17 @@ use crate::base::value::PinAlgorithm;
 /// A checksum file is text about a release, not a release.
 pub const MAX_SIZE: usize = 4 << 20;
 
+/// Fact of a proof: the file that the line of a checksum file names.
+pub const LINE: &str = "line";
+
+/// An entry of a checksum file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct ChecksumLine {
+pub struct ChecksumLine {
     algorithm: Option<String>,
-    digest: String,
+    /// In lower-case hexadecimal.
+    pub digest: String,
     /// None where the layout has no names.
-    name: Option<String>,
+    pub name: Option<String>,
 }
 
 /// The digest that a checksum file states for a file, in lower-case hexadecimal.
@@ -38,6 +43,18 @@ pub fn find_checksum(
     name: &str,
     algorithm: PinAlgorithm,
 ) -> Result<String, ProofError> {
+    find_line(bytes, name, algorithm).map(|line| line.digest)
+}
+
+/// The entry that a checksum file has for a file.
+///
+/// # Errors
+/// As [`find_checksum`].
+pub fn find_line(
+    bytes: &[u8],
+    name: &str,
+    algorithm: PinAlgorithm,
+) -> Result<ChecksumLine, ProofError> {
     if bytes.len() > MAX_SIZE {
         let message = format!("{} bytes are too large for a checksum file", bytes.len());
         return Err(ProofError::new("checksum-too-large", message));
@@ -57,7 +74,7 @@ pub fn find_checksum(
             "the digest is that of an empty file",
         ));
     }
-    Ok(found.digest.clone())
+    Ok(found.clone())
 }
 
 /// Digests of no bytes at all.

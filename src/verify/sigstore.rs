@@ -19,6 +19,7 @@ use sigstore_verify::{
 };
 
 use super::{ProofError, Proven, cosign};
+use crate::base::json::parse_foreign;
 use crate::model::evidence::Verdict;
 
 /// The demanded signer. Both parts are compared whole.
@@ -154,16 +155,22 @@ fn verify_attestation_bundle(
 }
 
 pub(super) fn parse_bundle(bytes: &[u8]) -> Result<Bundle, ProofError> {
-    let why = match std::str::from_utf8(bytes).map(Bundle::from_json) {
-        Ok(Ok(bundle)) => return Ok(bundle),
-        Ok(Err(error)) => error.to_string(),
-        Err(error) => error.to_string(),
+    let why = match read_bundle(bytes) {
+        Ok(bundle) => return Ok(bundle),
+        Err(why) => why,
     };
     let message = format!("it is not a sigstore bundle: {why}");
     Err(ProofError::new(
         "sigstore-malformed",
         flatten_text(&message),
     ))
+}
+
+/// The bundle, where no key stands in it twice.
+fn read_bundle(bytes: &[u8]) -> Result<Bundle, String> {
+    let text = std::str::from_utf8(bytes).map_err(|error| error.to_string())?;
+    parse_foreign::<serde::de::IgnoredAny>(bytes).map_err(|error| error.to_string())?;
+    Bundle::from_json(text).map_err(|error| error.to_string())
 }
 
 /// One line, whatever a bundle has put into an error.
@@ -381,7 +388,7 @@ fn check_statement(
     allowed: &[&str],
     facts: &mut BTreeMap<String, String>,
 ) -> Result<(), ProofError> {
-    let statement = serde_json::from_slice::<Statement>(payload).ok();
+    let statement = parse_foreign::<Statement>(payload).ok();
     let Some(statement) = statement.filter(|it| STATEMENTS.contains(&it.kind.as_str())) else {
         let message = "the bundle contains no in-toto statement";
         return Err(ProofError::new("sigstore-malformed", message));

@@ -269,7 +269,7 @@ fn a_policy_waives_a_declared_signature_by_name() {
         .map(|(component, proof)| json!({"component": component, "proof": proof}))
         .collect();
     let fails = |waivers: &[Value], code: i32, said: &[&str]| {
-        let policy = json!({"name": "ours", "trustedDigests": [digest], "waivers": waivers});
+        let policy = json!({"name": "ours", "trustedDigests": [{"digest": digest, "components": ["--manifests"]}], "waivers": waivers});
         site.write("policy.json", policy.to_string().as_bytes());
         let ran = site.run(&format!("fetch {HOST} --policy policy.json"));
         assert_eq!(ran.code, Some(code), "{}", ran.stderr);

@@ -20,7 +20,8 @@ fn the_regulated_policy_is_satisfied_by_signed_builds_alone() {
     let mut policy: Value = serde_json::from_slice(&policy).expect("JSON");
     // Nodes pull the pause image from its registry; the tool of the pod network is checked by digest.
     policy["allowedHosts"] = json!(["127.0.0.1", "mcr.microsoft.com"]);
-    policy["trustedDigests"] = json!([site.overrides["hns.psm1"]["sha256"]]);
+    policy["trustedDigests"] =
+        json!([{"digest": site.overrides["hns.psm1"]["sha256"], "components": ["hns.psm1"]}]);
     site.write("policy.json", policy.to_string().as_bytes());
     let lock = format!("lock {OLD} --policy policy.json");
     let unsigned = "crictl 1.20.0: it must be proven by authenticode or cosign-key";
@@ -51,7 +52,7 @@ fn the_regulated_policy_is_satisfied_by_signed_builds_alone() {
         .nth(1)
         .and_then(|rest| rest.split_whitespace().next())
         .expect("a digest");
-    policy["trustedKeys"] = json!([digest.trim_end_matches(',')]);
+    policy["trustedKeys"] = json!([{"key": digest.trim_end_matches(','), "components": programs}]);
     site.write("policy.json", policy.to_string().as_bytes());
     // The rules hold for bytes too, and not for what is promised about them alone.
     site.remove("/own/crictl.tar.gz.sig");

@@ -113,7 +113,7 @@ fn arrange(definition: &Value, gate: &str, flags: &str) -> Test {
         .file("imagegen.json", &definition.to_string())
         .file(
             "policy.json",
-            &json!({"name": "ours", "trustedDigests": [DIGEST]}).to_string(),
+            &json!({"name": "ours", "trustedDigests": [{"digest": DIGEST, "components": ["components/own.json"]}]}).to_string(),
         )
         .file("components/own.json", &component())
         .file("steps/905-own.json", &step.to_string())

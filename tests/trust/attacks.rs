@@ -69,7 +69,7 @@ fn list_anchors() -> Vec<Attack> {
         attack(
             "key of another policy entry",
             signed(json!({"kind": "cosign-key", "key": PEM})),
-            json!({"name": "ours", "trustedKeys": [DIGEST]}),
+            json!({"name": "ours", "trustedKeys": [{"key": DIGEST, "components": ["containerd"]}]}),
             &["[trustedKeys]"],
         ),
         attack(
@@ -77,7 +77,7 @@ fn list_anchors() -> Vec<Attack> {
             signed(
                 json!({"kind": "cosign-key", "key": format!("{PEM}{}", PEM.replace("MFkw", "AAAA"))}),
             ),
-            json!({"name": "ours", "trustedKeys": [imagegen::base::digest::sha256_hex(&[0x30, 0x59, 0x30])]}),
+            json!({"name": "ours", "trustedKeys": [{"key": imagegen::base::digest::sha256_hex(&[0x30, 0x59, 0x30]), "components": ["containerd"]}]}),
             &["[trustedKeys]"],
         ),
         attack(
@@ -111,7 +111,7 @@ fn list_anchors() -> Vec<Attack> {
             signed(
                 json!({"kind": "sigstore-bundle", "identity": "a@x.example", "issuer": "https://evil.example"}),
             ),
-            json!({"name": "ours", "trustedIdentities": [{"identity": "a@x.example", "issuer": "https://x.example"}]}),
+            json!({"name": "ours", "trustedIdentities": [{"identity": "a@x.example", "issuer": "https://x.example", "components": ["containerd"]}]}),
             &["[trustedIdentities]", "https://evil.example"],
         ),
         attack(
@@ -127,7 +127,7 @@ fn list_anchors() -> Vec<Attack> {
                 json!({"publisher": "O=Evil", "signedMembers": ["*"]}),
             ),
             ours(),
-            &["[allowedPublishers]", "allowedRoots"],
+            &["[trustedPublishers]", "allowedRoots"],
         ),
         attack(
             "named publisher without roots",
@@ -138,7 +138,7 @@ fn list_anchors() -> Vec<Attack> {
             json!({"name": "ours", "allowedPublishers": ["O=Good", "O=Cloudbase Solutions Srl,CN=Cloudbase Solutions Srl"]}),
             &[
                 "an override uses the publisher `O=Good`",
-                "[allowedPublishers]",
+                "[trustedPublishers]",
             ],
         ),
         attack(
@@ -414,19 +414,19 @@ fn list_names_and_hosts() -> Vec<Attack> {
         attack(
             "a key that is no digest",
             json!({}),
-            json!({"name": "ours", "trustedKeys": ["abc"]}),
+            json!({"name": "ours", "trustedKeys": [{"key": "abc", "components": ["containerd"]}]}),
             &["`abc` is not the digest of a key"],
         ),
         attack(
             "a file that is no digest",
             json!({}),
-            json!({"name": "ours", "trustedDigests": ["abc"]}),
+            json!({"name": "ours", "trustedDigests": [{"digest": "abc", "components": ["containerd"]}]}),
             &["`abc` is not the digest of a file"],
         ),
         attack(
             "a signer without issuer",
             json!({}),
-            json!({"name": "ours", "trustedIdentities": [{"identity": "a", "issuer": ""}]}),
+            json!({"name": "ours", "trustedIdentities": [{"identity": "a", "issuer": "", "components": ["containerd"]}]}),
             &["is not a signer"],
         ),
         attack(
@@ -630,7 +630,8 @@ fn what_the_definition_chooses_is_named() {
         .file("imagegen.json", &definition)
         .file(
             "policy.json",
-            &json!({"name": "ours", "trustedKeys": [digest]}).to_string(),
+            &json!({"name": "ours", "trustedKeys": [{"key": digest, "components": ["containerd"]}]})
+                .to_string(),
         )
         .line("plan --policy policy.json")
         .line(line)

@@ -133,7 +133,7 @@ fn media_that_the_platform_downloads_are_judged() {
         ),
         (
             media(good, good),
-            json!({"minimumConfidence": "medium", "trustedDigests": [DIGEST]}),
+            json!({"minimumConfidence": "medium", "trustedDigests": [{"digest": DIGEST, "components": ["windows-iso"]}]}),
             "drivers_iso_url: the image definition alone states its digest",
         ),
         (

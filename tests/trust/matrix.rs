@@ -147,10 +147,12 @@ fn every_subject_is_admitted_where_the_policy_has_its_proof() {
         let policy = match role {
             // What Azure publishes is pinned by nobody, and neither are Packer and its plugins.
             Role::BaseImage => json!({"name": "ours"}),
-            Role::GuestScript => json!({"name": "ours", "trustedDigests": [DIGEST]}),
+            Role::GuestScript => {
+                json!({"name": "ours", "trustedDigests": [{"digest": DIGEST, "components": ["scripts/engine/Tools.ps1"]}]})
+            }
             Role::OwnFile => {
                 let digest = imagegen::base::digest::sha256_hex(cell.files[0].1.as_bytes());
-                json!({"name": "ours", "trustedDigests": [digest]})
+                json!({"name": "ours", "trustedDigests": [{"digest": digest, "components": ["steps/905-own.json"]}]})
             }
             _ => {
                 json!({"name": "ours", "require": [{"id": "r", "roles": [name], "anyOf": anything}]})

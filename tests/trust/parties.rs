@@ -330,6 +330,20 @@ fn policy(trusted: &[&str]) -> String {
         "cloudbase.it",
         "good.example",
     ];
+    let named = [
+        "containerd",
+        "KB*",
+        "v~d.cmd",
+        "windows-iso",
+        "packer-plugin-azure",
+        "scripts/*",
+        "steps/905-own.json",
+        "good.example/*",
+    ];
+    let trusted: Vec<Value> = trusted
+        .iter()
+        .map(|digest| json!({"digest": digest, "components": named}))
+        .collect();
     json!({"name": "ours", "allowedHosts": hosts, "refuseFloatingBaseImage": true, "trustedDigests": trusted})
         .to_string()
 }

@@ -404,7 +404,9 @@ fn a_policy_says_nothing_in_vain() {
             "a rule has no id",
         ),
         (
-            format!(r#"{{"name": "p", "trustedDigests": ["{empty}"]}}"#),
+            format!(
+                r#"{{"name": "p", "trustedDigests": [{{"digest": "{empty}", "components": ["kubelet"]}}]}}"#
+            ),
             "is not the digest of a file",
         ),
     ] {

@@ -1,5 +1,6 @@
 //! Why an artifact is not proven.
 
+use crate::catalog::CatalogError;
 use crate::diagnostic::{Classify, ErrorClass, Finding, format_findings, list_remedies};
 use crate::fetch::FetchError;
 use crate::io::fs::FileError;
@@ -23,6 +24,10 @@ pub enum ProveError {
     Proof(#[from] ProofError),
     #[error(transparent)]
     File(#[from] FileError),
+    #[error("{0} cannot be read again: {1}")]
+    Unreadable(String, std::io::Error),
+    #[error(transparent)]
+    Catalog(#[from] CatalogError),
 }
 
 impl Classify for ProveError {
@@ -31,6 +36,8 @@ impl Classify for ProveError {
             Self::Fetch(error) => error.class(),
             Self::Policy(error) => error.class(),
             Self::File(error) => error.class(),
+            Self::Catalog(error) => error.class(),
+            Self::Unreadable(..) => ErrorClass::Internal,
             Self::Failed { .. } | Self::Nothing { .. } | Self::Archive { .. } | Self::Proof(_) => {
                 ErrorClass::Verification
             }
@@ -45,7 +52,10 @@ impl Classify for ProveError {
             Self::Failed { failed, .. } => list_remedies(failed),
             Self::Fetch(error) => error.remedies(),
             Self::Policy(error) => error.remedies(),
-            Self::Archive { .. } | Self::Proof(_) | Self::File(_) => Vec::new(),
+            Self::Catalog(error) => error.remedies(),
+            Self::Archive { .. } | Self::Proof(_) | Self::File(_) | Self::Unreadable(..) => {
+                Vec::new()
+            }
         }
     }
 }
@@ -70,6 +80,11 @@ pub(super) fn failed_proofs(component: &str, evidence: &[Evidence]) -> Vec<Findi
                 let name = proof.proof.as_str();
                 format!(
                     "{pin}accept the missing proof by name: `--waive {component}={name}`, or `waivers` in the policy"
+                )
+            } else if proof.proof == ProofKind::Statement {
+                format!(
+                    "give the file of the planned program and version, or accept it by name: `--waive {component}=statement`, \
+                     or `waivers` in the policy"
                 )
             } else {
                 "do not use the file; compare it with the publisher's site over another network".to_owned()

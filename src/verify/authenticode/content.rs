@@ -1,6 +1,7 @@
 //! Content under an Authenticode signature: the digest of a file, and of which kind it is.
 
 use super::FileKind;
+use super::cms::SignerInfo;
 use super::code::{Code, Fault};
 use super::digest::Algorithm;
 use super::tlv::{self, Element};
@@ -80,3 +81,29 @@ fn check_subject(data: Element<'_>, kind: FileKind) -> Result<(), Fault> {
         kind.as_str()
     )))
 }
+
+/// The description of SpcSpOpusInfo: an SpcString, in UTF-16 or in ASCII; none where there is none.
+pub(crate) fn read_description(signer: &SignerInfo<'_>) -> Result<Option<String>, Fault> {
+    let Some(info) = signer.signed_value(oid::OPUS_INFO)? else {
+        return Ok(None);
+    };
+    let mut parts = info.inner();
+    let Some(name) = parts.next_if_tag(tlv::context_tag(0), "SpcSpOpusInfo")? else {
+        return Ok(None);
+    };
+    let text = name.inner().next("SpcSpOpusInfo.programName")?;
+    let text = if text.tag == UNICODE {
+        let pairs = text.body.chunks_exact(2);
+        let units: Vec<u16> = pairs
+            .map(|pair| u16::from_be_bytes([pair[0], pair[1]]))
+            .collect();
+        String::from_utf16_lossy(&units)
+    } else {
+        String::from_utf8_lossy(text.body).into_owned()
+    };
+    let text: String = text.chars().filter(|c| !c.is_control()).take(200).collect();
+    Ok(Some(text.trim().to_owned()).filter(|text| !text.is_empty()))
+}
+
+/// SpcString: `[0] IMPLICIT BMPSTRING`.
+const UNICODE: u8 = 0x80;

@@ -54,6 +54,8 @@ pub(crate) const PE_IMAGE: Oid = Oid::new_unwrap("1.3.6.1.4.1.311.2.1.15");
 pub(crate) const CABINET: Oid = Oid::new_unwrap("1.3.6.1.4.1.311.2.1.25");
 /// Data of a subject interface package, which a class id names.
 pub(crate) const SUBJECT_PACKAGE: Oid = Oid::new_unwrap("1.3.6.1.4.1.311.2.1.30");
+/// SpcSpOpusInfo: the program's description, among the signed attributes.
+pub(crate) const OPUS_INFO: Oid = Oid::new_unwrap("1.3.6.1.4.1.311.2.1.12");
 pub(crate) const NESTED_SIGNATURE: Oid = Oid::new_unwrap("1.3.6.1.4.1.311.2.4.1");
 pub(crate) const TIMESTAMP_TOKEN: Oid = Oid::new_unwrap("1.3.6.1.4.1.311.3.3.1");
 pub(crate) const TRUST_LIST: Oid = Oid::new_unwrap("1.3.6.1.4.1.311.10.1");

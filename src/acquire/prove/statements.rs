@@ -1,0 +1,355 @@
+//! Over which name and version a proof was made: as the catalog, the policy, a checksum file, a signer's identity or the
+//! file itself says it.
+//!
+//! A signature shows whose bytes they are, not which: an older release, or another program of the same publisher, is
+//! signed as well. Each proof therefore records what it states, and a file that calls itself otherwise than the plan
+//! does is refused, unless the catalog or the policy records its digest.
+
+use std::collections::BTreeMap;
+
+use crate::base::names::is_same_program;
+use crate::base::version::read_numbers;
+use crate::catalog::CatalogError;
+use crate::fetch::FetchedArtifact;
+use crate::io::fs;
+use crate::model::component::{DeclaredSignature, SignatureKind};
+use crate::model::evidence::{
+    Evidence, ProofKind, STATED_BY, STATED_NAME, STATED_VERSION, Verdict,
+};
+use crate::model::plan::PlannedArtifact;
+use crate::trust::{find_record, is_waived};
+use crate::verify::archive::{self, Limits, WantedMembers};
+use crate::verify::checksums::LINE;
+use crate::verify::statement::{Agreement, FileStatement, read_statement};
+
+use super::{ProveError, Trust, WAIVED};
+
+/// Name, version, and where they are said.
+struct Stated {
+    name: Option<String>,
+    version: Option<String>,
+    by: String,
+}
+
+/// What a program of an artifact says of itself.
+struct ProgramStatement {
+    /// As evidence names it: the file, or `archive!member`.
+    subject: String,
+    /// Its name in the image.
+    program: String,
+    statement: FileStatement,
+}
+
+/// Adds to each proof which name and version it states, and the statements of the files themselves.
+///
+/// # Errors
+/// The artifact cannot be read again.
+pub(super) fn record_statements(
+    artifact: &PlannedArtifact,
+    fetched: &FetchedArtifact,
+    trust: Trust<'_>,
+    found: &mut Vec<Evidence>,
+) -> Result<(), ProveError> {
+    let record = find_record(trust.policy, artifact, trust.catalog);
+    let programs = match record {
+        Some(_) => Vec::new(),
+        None => read_programs(artifact, fetched)?,
+    };
+    let lines = list_lines(found);
+    for proof in found.iter_mut().filter(|proof| proof.verdict.holds()) {
+        let stated = match record {
+            Some(record) => Some(Stated {
+                name: Some(artifact.component.to_string()),
+                version: Some(artifact.version.to_string()),
+                by: record.to_owned(),
+            }),
+            None => find_stated(artifact, proof, &lines, &programs),
+        };
+        record_stated(proof, stated);
+    }
+    for program in &programs {
+        found.extend(judge_program(artifact, fetched, program, trust)?);
+    }
+    Ok(())
+}
+
+fn record_stated(proof: &mut Evidence, stated: Option<Stated>) {
+    let Some(stated) = stated else {
+        proof
+            .facts
+            .insert(STATED_BY.to_owned(), "nothing".to_owned());
+        return;
+    };
+    let facts = [
+        (STATED_NAME, stated.name),
+        (STATED_VERSION, stated.version),
+        (STATED_BY, Some(stated.by)),
+    ];
+    for (name, value) in facts {
+        proof
+            .facts
+            .extend(value.map(|value| (name.to_owned(), value)));
+    }
+}
+
+/// Lines of checksum files that hold, by the name of the file.
+fn list_lines(found: &[Evidence]) -> BTreeMap<String, String> {
+    let mut lines = BTreeMap::new();
+    for proof in found {
+        if let (ProofKind::ChecksumFile, Some(line), Some(source)) =
+            (proof.proof, proof.facts.get(LINE), &proof.source)
+        {
+            let file = source.rsplit('/').next().unwrap_or_default();
+            lines.insert(file.to_owned(), line.clone());
+        }
+    }
+    lines
+}
+
+/// What a proof itself states, or else the program that it covers.
+fn find_stated(
+    artifact: &PlannedArtifact,
+    proof: &Evidence,
+    lines: &BTreeMap<String, String>,
+    programs: &[ProgramStatement],
+) -> Option<Stated> {
+    let line = proof.facts.get(LINE).or_else(|| lines.get(&proof.subject));
+    let signer = artifact
+        .signatures
+        .iter()
+        .find(|signature| signature.kind.proof_kind() == proof.proof);
+    let by_proof = match (line, signer) {
+        (Some(line), _) => Some(read_line(artifact, line)),
+        (None, Some(signature)) => read_identity(signature),
+        (None, None) => None,
+    };
+    by_proof
+        .filter(|stated| stated.version.is_some())
+        .or_else(|| find_program(artifact, proof, programs))
+        .or_else(|| read_description(proof))
+}
+
+/// The name and the version in a line such as `containerd-2.3.4-windows-amd64.tar.gz`.
+fn read_line(artifact: &PlannedArtifact, line: &str) -> Stated {
+    let file = line.rsplit(['/', '\\']).next().unwrap_or(line);
+    let lower = file.to_ascii_lowercase();
+    let members = artifact.members.iter().map(|member| member.file.as_str());
+    let mut programs = members.chain([artifact.component.as_str()]);
+    // The name ends where another word begins.
+    let found = programs.find(|name| {
+        let name = name.trim_end_matches(".exe").to_ascii_lowercase();
+        let rest = lower.strip_prefix(&name);
+        rest.is_some_and(ends_name)
+    });
+    let version = read_version(file, artifact);
+    Stated {
+        name: Some(found.map_or_else(|| file.to_owned(), str::to_owned)),
+        version,
+        by: "line of the checksum file".to_owned(),
+    }
+}
+
+/// Whether what follows a name in a file's name belongs to it no more: a version, a platform, the ending.
+fn ends_name(rest: &str) -> bool {
+    let word = rest.trim_start_matches(['-', '_', '.']);
+    let word = word.trim_start_matches('v');
+    let ends = [
+        "", "windows", "win", "amd64", "x86_64", "x64", "exe", "zip", "tar", "tgz", "msi",
+    ];
+    word.starts_with(|c: char| c.is_ascii_digit())
+        || ends.contains(&word.split(['-', '_', '.']).next().unwrap_or_default())
+}
+
+/// The numbers with a dot in a text: the planned version's, or else the first.
+fn read_version(text: &str, artifact: &PlannedArtifact) -> Option<String> {
+    let parts = text.split(|c: char| !c.is_ascii_digit() && c != '.');
+    let mut numbers: Vec<&str> = parts
+        .map(|part| part.trim_matches('.'))
+        .filter(|part| read_numbers(part).len() > 1)
+        .collect();
+    numbers.sort_by_key(|part| !artifact.version.is_stated_by(part));
+    numbers.first().map(|part| (*part).to_owned())
+}
+
+/// A workflow states its repository and the tag that it ran for:
+/// `https://github.com/OWNER/NAME/.github/workflows/FILE@refs/tags/vVERSION`.
+fn read_identity(signature: &DeclaredSignature) -> Option<Stated> {
+    let by_key = matches!(
+        signature.kind,
+        SignatureKind::Openpgp | SignatureKind::OpenpgpOverChecksums
+    );
+    let identity = signature.identity.as_deref().filter(|_| !by_key)?;
+    let (workflow, tag) = identity.split_once("@refs/tags/")?;
+    let path = workflow.split_once("://")?.1;
+    Some(Stated {
+        name: path.split('/').nth(2).map(str::to_owned),
+        version: Some(tag.to_owned()),
+        by: "signer's identity".to_owned(),
+    })
+}
+
+/// The program that a proof covers: a member, the file, or of an archive the program that the component is called by.
+fn find_program(
+    artifact: &PlannedArtifact,
+    proof: &Evidence,
+    programs: &[ProgramStatement],
+) -> Option<Stated> {
+    let covered = programs.iter().find(|one| one.subject == proof.subject);
+    let mut main = programs.iter().filter(|one| is_main(artifact, one));
+    let program = covered.or_else(|| main.next())?;
+    let FileStatement {
+        names,
+        versions,
+        places,
+    } = &program.statement;
+    // Of several names and versions, those that agree with the plan are what it is called.
+    let name = names
+        .iter()
+        .find(|name| list_own_names(artifact, program).any(|own| is_same_program(own, name)));
+    let version = versions
+        .iter()
+        .find(|text| artifact.version.is_stated_by(text));
+    (!places.is_empty()).then(|| Stated {
+        name: name.or(names.first()).cloned(),
+        version: version.or(versions.first()).cloned(),
+        by: places.join(", "),
+    })
+}
+
+/// Description of an Authenticode signature, such as `Example Agent 1.2.3`.
+fn read_description(proof: &Evidence) -> Option<Stated> {
+    let description = proof.facts.get("description")?;
+    let mut words = description.split_whitespace();
+    let version = words.clone().find(|word| read_numbers(word).len() > 1);
+    Some(Stated {
+        name: words.next().map(str::to_owned),
+        version: version.map(str::to_owned),
+        by: "Authenticode description".to_owned(),
+    })
+}
+
+/// Whether a program has the component's own name, or is the only one.
+fn is_main(artifact: &PlannedArtifact, program: &ProgramStatement) -> bool {
+    artifact.members.len() <= 1 || is_same_program(&program.program, &artifact.component)
+}
+
+fn list_own_names<'a>(
+    artifact: &'a PlannedArtifact,
+    program: &'a ProgramStatement,
+) -> impl Iterator<Item = &'a str> {
+    let component = Some(artifact.component.as_str()).filter(|_| is_main(artifact, program));
+    component.into_iter().chain([program.program.as_str()])
+}
+
+/// A statement as evidence: it fails where a program calls itself another one, or is of another version.
+fn judge_program(
+    artifact: &PlannedArtifact,
+    fetched: &FetchedArtifact,
+    program: &ProgramStatement,
+    trust: Trust<'_>,
+) -> Result<Option<Evidence>, CatalogError> {
+    let statement = &program.statement;
+    if statement.places.is_empty() {
+        return Ok(None);
+    }
+    let own: Vec<&str> = list_own_names(artifact, program).collect();
+    let name = statement.compare_name(&own);
+    let version = statement.compare_version(&artifact.version);
+    let said = statement.describe();
+    let place = statement.places.join(" and ");
+    let code = match (name, version) {
+        (Agreement::Same, Agreement::Other) if is_main(artifact, program) => {
+            Some("states-other-version")
+        }
+        (Agreement::Other, _) if is_known_program(statement, trust)? => Some("states-other-name"),
+        _ => None,
+    };
+    let planned = format!("{} {}", program.program, artifact.version);
+    let (verdict, code, detail) = match code {
+        Some(_) if is_waived(trust.policy, artifact, ProofKind::Statement) => (
+            Verdict::Absent,
+            Some(WAIVED),
+            format!("its {place} says {said}; a waiver accepts it as {planned}"),
+        ),
+        Some(code) => (
+            Verdict::Failed,
+            Some(code),
+            format!("its {place} says {said}, and the plan has {planned}"),
+        ),
+        None if name == Agreement::Same && version == Agreement::Same => {
+            (Verdict::Verified, None, format!("its {place} says {said}"))
+        }
+        None => {
+            let detail = format!("its {place} says {said}, which does not tell it as {planned}");
+            (Verdict::Absent, None, detail)
+        }
+    };
+    let mut evidence = Evidence {
+        proof: ProofKind::Statement,
+        verdict,
+        subject: program.subject.clone(),
+        code: code.map(str::to_owned),
+        detail,
+        source: Some(fetched.url().to_owned()),
+        facts: BTreeMap::new(),
+    };
+    let stated = Stated {
+        name: statement.names.first().cloned(),
+        version: statement.versions.first().cloned(),
+        by: statement.places.join(", "),
+    };
+    record_stated(&mut evidence, Some(stated));
+    Ok(Some(evidence))
+}
+
+/// Whether a name is that of a program or a component of the catalog.
+fn is_known_program(statement: &FileStatement, trust: Trust<'_>) -> Result<bool, CatalogError> {
+    let known = trust.catalog.list_program_names()?;
+    Ok(statement
+        .names
+        .iter()
+        .any(|name| known.iter().any(|known| is_same_program(known, name))))
+}
+
+fn read_programs(
+    artifact: &PlannedArtifact,
+    fetched: &FetchedArtifact,
+) -> Result<Vec<ProgramStatement>, ProveError> {
+    let Some(format) = artifact.kind.archive_format() else {
+        let statement = read_statement(&mut fs::open_file(fetched.path())?)
+            .map_err(|error| ProveError::Unreadable(artifact.title(), error))?;
+        return Ok(vec![ProgramStatement {
+            subject: artifact.file.clone(),
+            program: artifact.file.clone(),
+            statement,
+        }]);
+    };
+    let members = &artifact.members;
+    let wanted = WantedMembers::from_names(members.iter().map(|member| member.member.as_str()));
+    let mut programs = Vec::new();
+    let walked = archive::read_members(
+        fs::open_file(fetched.path())?,
+        format,
+        &wanted,
+        &Limits::default(),
+        &mut |entry, content| {
+            let unreadable = |error: std::io::Error| archive::unreadable_error(entry, &error);
+            let mut member = fs::spool_stream(content).map_err(unreadable)?;
+            let statement = read_statement(&mut member).map_err(unreadable)?;
+            let own = members
+                .iter()
+                .find(|it| it.member.trim_start_matches("./") == entry.name);
+            programs.extend(own.map(|own| ProgramStatement {
+                subject: format!("{}!{}", artifact.file, own.member),
+                program: own.file.to_string(),
+                statement: statement.clone(),
+            }));
+            Ok(())
+        },
+    );
+    walked.map_err(|error| ProveError::Archive {
+        name: artifact.title(),
+        error,
+    })?;
+    Ok(programs)
+}
