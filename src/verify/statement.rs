@@ -14,7 +14,7 @@ use crate::base::names::is_same_program;
 use crate::base::version::{Version, read_numbers};
 use crate::verify::authenticode::ReadSeek;
 
-use image::Image;
+use image::ProgramImage;
 
 /// Names and versions, as the file writes them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -103,7 +103,7 @@ fn keep_versions(texts: impl IntoIterator<Item = String>) -> Vec<String> {
 /// The file cannot be read.
 pub fn read_statement(source: &mut dyn ReadSeek) -> std::io::Result<FileStatement> {
     let mut statement = FileStatement::default();
-    let Some(image) = Image::read(source)? else {
+    let Some(image) = ProgramImage::read(source)? else {
         return Ok(statement);
     };
     let (names, versions) = resource::read_version_resource(source, &image)?;

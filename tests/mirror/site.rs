@@ -167,6 +167,12 @@ impl Site {
         let pinned = has("digests") || !has("checksums");
         if pinned {
             let mut over = json!({"sha256": sha256_hex(bytes)});
+            let digests = artifact["digests"].as_array().into_iter().flatten();
+            if { digests }.any(|digest| digest["algorithm"] == "sha512") {
+                // Another algorithm's digest adds to the catalog's.
+                let sha512 = aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA512, bytes);
+                over["sha512"] = encode_hex(sha512.as_ref()).into();
+            }
             if artifact["authenticode"].is_object() {
                 // Only an address of one's own takes away what the publisher's bytes must carry.
                 let own = format!("/own/{component}.msi");

@@ -1,6 +1,6 @@
 //! Build information that the Go toolchain writes into each program (`debug/buildinfo`, since Go 1.18 in place).
 
-use super::image::Image;
+use super::image::ProgramImage;
 use super::{keep_versions, read_at};
 use crate::verify::authenticode::ReadSeek;
 
@@ -14,7 +14,7 @@ const SEARCHED: u64 = 1 << 20;
 /// The program's name by the path of its main package, and its version by its module.
 pub(super) fn read_build_information(
     source: &mut dyn ReadSeek,
-    image: &Image,
+    image: &ProgramImage,
 ) -> std::io::Result<(Vec<String>, Vec<String>)> {
     let Some((start, size)) = image.find_data() else {
         return Ok(Default::default());

@@ -5,7 +5,7 @@ use crate::verify::authenticode::ReadSeek;
 
 /// A section: where it lies in memory and in the file.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Section {
+pub(super) struct ImageSection {
     address: u64,
     raw: u64,
     pub(super) size: u64,
@@ -14,8 +14,8 @@ pub(super) struct Section {
 
 /// Sections and the resource directory's address.
 #[derive(Debug)]
-pub(super) struct Image {
-    sections: Vec<Section>,
+pub(super) struct ProgramImage {
+    sections: Vec<ImageSection>,
     pub(super) resources: Option<u64>,
 }
 
@@ -26,7 +26,7 @@ const RESOURCES: usize = 2;
 /// Windows loads no image with more sections (PE format, "COFF File Header").
 const MOST_SECTIONS: usize = 96;
 
-impl Image {
+impl ProgramImage {
     /// None where the file is no PE image.
     pub(super) fn read(source: &mut dyn ReadSeek) -> std::io::Result<Option<Self>> {
         let dos = read_at(source, 0, 64)?;
@@ -47,14 +47,14 @@ impl Image {
 
     /// Where initialised data begins in the file, and its size: the first section that may be written.
     pub(super) fn find_data(&self) -> Option<(u64, u64)> {
-        let data = |section: &&Section| section.flags & DATA == DATA;
+        let data = |section: &&ImageSection| section.flags & DATA == DATA;
         let section = self.sections.iter().find(data)?;
         Some((section.raw, section.size))
     }
 }
 
 /// From `PE\0\0` on.
-fn parse_header(header: &[u8]) -> Option<Image> {
+fn parse_header(header: &[u8]) -> Option<ProgramImage> {
     if !header.starts_with(b"PE\0\0") {
         return None;
     }
@@ -72,14 +72,14 @@ fn parse_header(header: &[u8]) -> Option<Image> {
         .map(u64::from);
     let table = header.get(24 + optional..)?;
     let sections = table.chunks_exact(40).take(count).filter_map(parse_section);
-    Some(Image {
+    Some(ProgramImage {
         sections: sections.collect(),
         resources,
     })
 }
 
-fn parse_section(row: &[u8]) -> Option<Section> {
-    Some(Section {
+fn parse_section(row: &[u8]) -> Option<ImageSection> {
+    Some(ImageSection {
         address: u32_at(row, 12)?.into(),
         size: u32_at(row, 16)?.into(),
         raw: u32_at(row, 20)?.into(),

@@ -1,6 +1,6 @@
 //! The version resource of a PE image: VS_VERSIONINFO (Windows' "Version Information Structures").
 
-use super::image::{Image, u16_at, u32_at};
+use super::image::{ProgramImage, u16_at, u32_at};
 use super::{keep_versions, read_at};
 use crate::verify::authenticode::ReadSeek;
 
@@ -12,14 +12,14 @@ const FIXED_SIGNATURE: u32 = 0xfeef_04bd;
 const MOST_ENTRIES: usize = 16;
 const LARGEST: u64 = 1 << 16;
 
-type Stated = (Vec<String>, Vec<String>);
+type NamesAndVersions = (Vec<String>, Vec<String>);
 
 /// Names and versions; empty where there is no such resource.
 pub(super) fn read_version_resource(
     source: &mut dyn ReadSeek,
-    image: &Image,
-) -> std::io::Result<Stated> {
-    let (mut names, mut versions) = Stated::default();
+    image: &ProgramImage,
+) -> std::io::Result<NamesAndVersions> {
+    let (mut names, mut versions) = NamesAndVersions::default();
     for (address, size) in find_resources(source, image)? {
         let Some(place) = image.locate(address) else {
             continue;
@@ -32,7 +32,10 @@ pub(super) fn read_version_resource(
 }
 
 /// Address and size of each version resource: type, name and language are three levels of directories.
-fn find_resources(source: &mut dyn ReadSeek, image: &Image) -> std::io::Result<Vec<(u64, u64)>> {
+fn find_resources(
+    source: &mut dyn ReadSeek,
+    image: &ProgramImage,
+) -> std::io::Result<Vec<(u64, u64)>> {
     let Some(root) = image.resources.and_then(|address| image.locate(address)) else {
         return Ok(Vec::new());
     };
