@@ -1,6 +1,7 @@
 //! Rules of trust: the subjects of an image, and the gate that they pass.
 
 mod anchor;
+mod clauses;
 mod code;
 mod confidence;
 mod gate;

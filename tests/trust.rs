@@ -2,6 +2,7 @@
 
 mod addresses;
 mod attacks;
+mod clauses;
 mod inputs;
 mod layers;
 mod matrix;

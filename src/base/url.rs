@@ -146,7 +146,7 @@ fn parse_public_url(text: &str) -> Result<Url, &'static str> {
     }
     // A dot at the end is another name for the same host, which no list of hosts has.
     if host.ends_with('.') {
-        return refuse("the host ends with a dot");
+        return Err("the host ends with a dot");
     }
     // `%67ithub.com`, `127.1`: the guest, Packer and a reviewer may read another host than this program does.
     if !is_written_host(authority, host) {

@@ -1,5 +1,7 @@
 //! A provider's demands on every artifact, beyond that its bytes are pinned.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -40,6 +42,19 @@ pub struct Policy {
     /// Components that no image may hold.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub forbidden_components: Vec<String>,
+    /// Roles that no image and no build may have, such as `own-file`: steps, targets and components of the user's own,
+    /// whether the definition, a flag or the environment names them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub forbidden_roles: Vec<Role>,
+    /// Versions that components, Packer and its plugins may have.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub allowed_versions: Vec<AllowedVersions>,
+    /// Base images, by target. A target with base images that no entry names is refused.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub allowed_base_images: Option<Vec<AllowedBaseImage>>,
+    /// Hosts of proxies that a node may be given, whoever names them; none where the list is empty.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub allowed_proxies: Option<Vec<HostPattern>>,
     /// How well a digest must be attested that the catalog pins.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub minimum_confidence: Option<Confidence>,
@@ -193,6 +208,31 @@ macro_rules! scoped {
 }
 
 scoped!(TrustedKey, TrustedIdentity, TrustedPublisher, TrustedDigest);
+
+/// Versions that some components may have.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+#[serde(
+    expecting = "an object such as `{\"components\": [\"packer\"], \"versions\": \">=1.11.0\"}`"
+)]
+pub struct AllowedVersions {
+    /// Names as in `require`.
+    pub components: Vec<String>,
+    pub versions: VersionRange,
+}
+
+/// Base images of a target: each variable that names the base image has one of its patterns, and no other such
+/// variable has a value.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+#[serde(
+    expecting = "an object such as `{\"target\": \"azure\", \"variables\": {\"image_publisher\": [\"MicrosoftWindowsServer\"]}}`"
+)]
+pub struct AllowedBaseImage {
+    pub target: String,
+    /// Variable → values; `*` at the end stands for any rest.
+    pub variables: BTreeMap<String, Vec<String>>,
+}
 
 /// An environment variable whose value may be sent to some hosts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -60,6 +60,7 @@ pub fn judge_plan(
     };
     let plan = Plan { governance, ..plan };
     check_policy(policy, &list_policy_names(trees)?)?;
+    check_base_images(policy, trees)?;
     check_own_files(policy, trees)?;
     check_plan(policy, &plan, &trees.catalog)?;
     check_steps(policy, &list_applied_steps(&plan, trees)?)?;
@@ -98,6 +99,27 @@ fn list_policy_names(trees: &Trees) -> Result<Vec<String>> {
         names.push(file_name(path).to_owned());
     }
     Ok(names)
+}
+
+/// Refuses entries of `allowedBaseImages` that can never fit: of no target, or with a variable that names no base image.
+fn check_base_images(policy: &Policy, trees: &Trees) -> Result<()> {
+    for entry in policy.allowed_base_images.iter().flatten() {
+        let target = load_target(&trees.packer, &entry.target)?;
+        let known = target
+            .variables
+            .iter()
+            .filter(|variable| variable.base_image);
+        let known: Vec<&str> = known.map(|variable| variable.name.as_str()).collect();
+        let mut named = entry.variables.keys();
+        if let Some(name) = named.find(|name| !known.contains(&name.as_str())) {
+            let message = format!(
+                "policy {}: `allowedBaseImages`: `{name}` of {} names no base image",
+                policy.name, entry.target
+            );
+            return Err(InputError::new(message, format_suggestion(name, known)).into());
+        }
+    }
+    Ok(())
 }
 
 /// Refuses waivers of the command line that waive nothing.

@@ -201,6 +201,7 @@ fn refuse_empty(path: &Path, bytes: &[u8]) -> Result<()> {
 fn find_empty(path: &str, value: &Value) -> Option<(String, &'static str)> {
     const JUDGED: [&str; 6] = [
         "allowedHosts",
+        "allowedProxies",
         "allowedPublishers",
         "allowedRoots",
         "anyOf",

@@ -12,6 +12,7 @@ use crate::model::plan::{Plan, PlannedArtifact};
 use crate::model::policy::{Policy, Requirement, Role, matches_pattern};
 
 use super::anchor::{check_anchors, declares_own_proof};
+use super::clauses::{check_base_image, check_proxies, check_version};
 use super::code::{check_own_code, check_tool_bytes};
 use super::confidence::{
     check_confidence, check_foreign_digests, check_proven_confidence, check_stated_digest,
@@ -142,6 +143,8 @@ pub fn check_plan(policy: &Policy, plan: &Plan, catalog: &Catalog) -> Result<(),
             .iter()
             .flat_map(|mirror| check_hosts(policy, mirror)),
     );
+    findings.extend(check_base_image(policy, plan));
+    findings.extend(check_proxies(policy, plan));
     if policy.refuse_below_security_floor {
         let below = plan
             .choice_warnings
@@ -222,6 +225,7 @@ fn check_subject(
     let mut findings = check_hosts(policy, subject);
     findings.extend(check_forbidden(policy, subject, catalog));
     findings.extend(check_foreign_digests(policy, subject));
+    findings.extend(check_version(policy, subject));
     if subject.role == Role::BuildTool && subject.artifact.is_none() {
         // How it is published is judged beside the plan, as the artifact that it is.
         return findings;
@@ -466,6 +470,12 @@ fn check_forbidden(policy: &Policy, subject: &Subject<'_>, catalog: &Catalog) ->
         _ => Vec::new(),
     };
     let is_known = |pattern: &str| known.iter().any(|name| matches_pattern(pattern, name));
+    if policy.forbidden_roles.contains(&subject.role) {
+        let role = subject.role.as_str();
+        let message = format!("the policy forbids the role `{role}`");
+        let finding = Finding::new("forbiddenRoles", message, "choose an image without it");
+        return Some(finding.with_subject(&subject.title));
+    }
     forbidden
         .iter()
         .any(|pattern| subject.is_named(pattern) || is_known(pattern))

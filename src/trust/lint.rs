@@ -32,6 +32,9 @@ pub fn check_policy(policy: &Policy, names: &[String]) -> Result<(), PolicyError
     }
     findings.extend(find_repeated(policy));
     findings.extend(find_unknown("forbiddenComponents", forbidden, names));
+    for allowed in &policy.allowed_versions {
+        findings.extend(find_unknown("allowedVersions", &allowed.components, names));
+    }
     findings.extend(find_idle_waivers(&policy.waivers, names));
     findings.extend(find_empty_lists(policy));
     findings.extend(find_malformed_trust(policy));
@@ -319,10 +322,13 @@ fn is_own_file(name: &str) -> bool {
 fn find_empty_ranges(policy: &Policy) -> Vec<Finding> {
     let rules = policy.require.iter();
     let rules = rules.map(|rule| (format!("require {}", rule.id), rule.versions.as_ref()));
+    let allowed = policy.allowed_versions.iter();
+    let allowed = allowed.map(|it| ("allowedVersions".to_owned(), Some(&it.versions)));
     let scopes = list_scopes(policy).into_iter();
     let scopes = scopes.map(|(field, scope)| (field.to_owned(), scope.versions));
     let empty = rules
         .chain(scopes)
+        .chain(allowed)
         .filter_map(|(field, range)| Some((field, range?)))
         .filter(|(_, range)| !range.overlaps(range));
     empty

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::base::url::{HttpUrl, file_name, parse_host};
 use crate::base::value::{FileDigest, Registry};
-use crate::base::version::VersionRange;
+use crate::base::version::{Version, VersionRange};
 use crate::model::plan::{ArtifactRole, Plan, PlannedArtifact};
 use crate::model::policy::{Requirement, Role, TrustScope, matches_host, matches_pattern};
 
@@ -40,6 +40,8 @@ pub struct Subject<'a> {
     pub registries: Vec<String>,
     /// The digests that pin it.
     pub digests: Vec<FileDigest>,
+    /// None of what has no version.
+    pub version: Option<&'a Version>,
     /// Published proofs of an artifact, with their addresses.
     pub artifact: Option<&'a PlannedArtifact>,
     /// It is not part of the image, or not as a file that something attests: the pause image, which nodes pull, the
@@ -59,6 +61,7 @@ impl<'a> Subject<'a> {
             origin,
             registries: Vec::new(),
             digests: Vec::new(),
+            version: None,
             artifact: None,
             outside: matches!(
                 role,
@@ -87,6 +90,7 @@ impl<'a> Subject<'a> {
                 .iter()
                 .map(|pin| pin.digest.clone())
                 .collect(),
+            version: Some(&artifact.version),
             artifact: Some(artifact),
             ..Self::new(
                 role,
@@ -201,8 +205,7 @@ impl<'a> Subject<'a> {
         let programs = &self.programs;
         let named = scope.components.iter().any(is_called)
             || !programs.is_empty() && programs.iter().all(is_named);
-        let version = self.artifact.map(|artifact| &artifact.version);
-        let is_version = |range: &VersionRange| version.is_some_and(|it| range.contains(it));
+        let is_version = |range: &VersionRange| self.version.is_some_and(|it| range.contains(it));
         named
             && (scope.roles.is_empty() || scope.roles.contains(&self.role))
             && scope.versions.is_none_or(is_version)
@@ -211,10 +214,9 @@ impl<'a> Subject<'a> {
     /// Whether a requirement of a policy is about it.
     #[must_use]
     pub fn is_selected(&self, rule: &Requirement) -> bool {
-        let versions = |artifact: &PlannedArtifact| {
-            rule.versions
-                .as_ref()
-                .is_none_or(|range| range.contains(&artifact.version))
+        let is_version = |version: &Version| {
+            let range = rule.versions.as_ref();
+            range.is_none_or(|range| range.contains(version))
         };
         let selected = rule.roles.contains(&self.role)
             || rule.components.iter().any(|pattern| self.is_named(pattern))
@@ -222,7 +224,7 @@ impl<'a> Subject<'a> {
                 .hosts()
                 .iter()
                 .any(|host| rule.hosts.iter().any(|pattern| matches_host(pattern, host)));
-        selected && self.artifact.is_none_or(versions)
+        selected && self.version.is_none_or(is_version)
     }
 
     /// Every host that is asked for it and for its proofs.

@@ -178,12 +178,14 @@ fn describe_base_image<'a>(name: &str, value: &Value) -> Subject<'a> {
 fn list_build_tools(packer: &PlannedPacker) -> Vec<Subject<'_>> {
     let mut tools = vec![Subject {
         title: format!("packer {}", packer.version),
+        version: Some(&packer.version),
         ..Subject::new(Role::BuildTool, "packer", SubjectSource::Catalog)
     }];
     for plugin in &packer.plugins {
         let name = format!("packer-plugin-{}", plugin.name);
         tools.push(Subject {
             title: format!("{name} {}", plugin.version),
+            version: Some(&plugin.version),
             ..Subject::new(Role::BuildTool, name, SubjectSource::Catalog)
         });
     }

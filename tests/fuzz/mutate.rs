@@ -1,5 +1,7 @@
 //! Seeded mutations of real files: bytes and pieces are changed, put in, doubled, moved and cut off.
 
+use serde_json::Value;
+
 pub struct Mutator {
     state: u64,
     seeds: Vec<Vec<u8>>,
@@ -55,6 +57,47 @@ const PIECES: &[&[u8]] = &[
     b"Bearer ",
 ];
 
+/// JSON and texts that take the place of a value.
+const VALUES: &[&str] = &[
+    "null",
+    "true",
+    "0",
+    "-1",
+    "18446744073709551615",
+    "[]",
+    "{}",
+    "[[]]",
+    "*",
+    "..",
+    "https://evil.example:443/x?sig=1",
+    "http://evil.example./",
+    "KB5058411",
+    "\u{202e}",
+    "a\nb",
+    "{{ x }}",
+    "%PATH%",
+    "CON",
+];
+
+/// JSON pointers of every place in a value.
+fn list_paths(value: &Value, path: String, paths: &mut Vec<String>) {
+    match value {
+        Value::Object(fields) => {
+            for (name, inner) in fields {
+                let name = name.replace('~', "~0").replace('/', "~1");
+                list_paths(inner, format!("{path}/{name}"), paths);
+            }
+        }
+        Value::Array(items) => {
+            for (at, inner) in items.iter().enumerate() {
+                list_paths(inner, format!("{path}/{at}"), paths);
+            }
+        }
+        _ => {}
+    }
+    paths.push(path);
+}
+
 impl Mutator {
     pub fn new(seed: u64, seeds: Vec<Vec<u8>>) -> Self {
         Self {
@@ -74,10 +117,46 @@ impl Mutator {
     pub fn next(&mut self) -> Vec<u8> {
         let which = self.below(self.seeds.len());
         let mut bytes = self.seeds[which].clone();
+        // Of JSON, every second one stays JSON: bytes alone are refused at the first key.
+        if self.below(2) == 0
+            && let Ok(mut value) = serde_json::from_slice::<Value>(&bytes)
+        {
+            for _ in 0..=self.below(3) {
+                self.change_value(&mut value);
+            }
+            return value.to_string().into_bytes();
+        }
         for _ in 0..=self.below(6) {
             self.change(&mut bytes);
         }
         bytes
+    }
+
+    /// Changes one place of a value: a member goes, is doubled, moves, or becomes another value.
+    fn change_value(&mut self, value: &mut Value) {
+        let mut paths = Vec::new();
+        list_paths(value, String::new(), &mut paths);
+        let path = paths[self.below(paths.len())].clone();
+        let other = paths[self.below(paths.len())].clone();
+        let moved = value.pointer(&other).cloned().unwrap_or_default();
+        let choice = self.below(6);
+        let text = VALUES[self.below(VALUES.len())];
+        let Some(place) = value.pointer_mut(&path) else {
+            return;
+        };
+        match (choice, place) {
+            (0, Value::Object(fields)) => {
+                let name = fields.keys().next().cloned();
+                name.and_then(|name| fields.remove(&name));
+            }
+            (0, Value::Array(items)) => drop(items.pop()),
+            (1, Value::Object(fields)) => drop(fields.insert("unknown".to_owned(), moved)),
+            (1, Value::Array(items)) => items.extend(items.clone()),
+            (2, place) => *place = moved,
+            (3, Value::String(own)) => own.push_str(text),
+            (4, Value::Number(own)) => *own = u64::MAX.into(),
+            (_, place) => *place = serde_json::from_str(text).unwrap_or_else(|_| text.into()),
+        }
     }
 
     fn range(&mut self, length: usize) -> std::ops::Range<usize> {

@@ -30,12 +30,14 @@ use imagegen::verify::chain::{Root, parse_roots};
 use imagegen::verify::sigstore::{
     ExpectedSigner, verify_attestation, verify_bundle as verify_sigstore,
 };
+use imagegen::verify::statement::read_statement;
 use imagegen::verify::{ProofError, checksums, cosign, keyless, minisign, openpgp};
 use imagegen::windows::resource::ArchiveFormat;
 use serde_json::Value;
 
 use crate::authenticode::workshop::{catalog, pe};
 use crate::support::archives::{tar_gz, zip};
+use crate::support::programs::{with_go, with_resource};
 use crate::support::{Test, root};
 
 pub struct Parser {
@@ -189,6 +191,29 @@ pub const PARSERS: &[Parser] = &[
         least: 150,
         seeds: || vec![read("manifests/policy/regulated.json")],
         parse: |bytes| drop(parse_json::<Policy>("policy.json", bytes)),
+    },
+    Parser {
+        name: "statement",
+        files: &["src/verify/statement"],
+        least: 500,
+        seeds: || {
+            vec![
+                with_resource("kubelet.exe", "1.36.0"),
+                with_go(
+                    "k8s.io/kubernetes/cmd/kubelet",
+                    "k8s.io/kubernetes",
+                    "v1.36.0",
+                ),
+            ]
+        },
+        parse: |bytes| drop(read_statement(&mut Cursor::new(bytes))),
+    },
+    Parser {
+        name: "foreign-json",
+        files: &["src/base/json/foreign.rs"],
+        least: 300,
+        seeds: || texts(&[r#"{"a": [1, {"b": null}], "c": "x"}"#]),
+        parse: |bytes| drop(imagegen::base::json::parse_foreign::<Value>(bytes)),
     },
     Parser {
         name: "overrides",

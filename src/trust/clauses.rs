@@ -1,0 +1,93 @@
+//! Clauses of a policy about versions, base images and proxies.
+
+use serde_json::Value;
+
+use crate::base::url::parse_host;
+use crate::diagnostic::Finding;
+use crate::model::plan::Plan;
+use crate::model::policy::{AllowedBaseImage, Policy, matches_host, matches_pattern};
+
+use super::subject::Subject;
+
+/// A version that `allowedVersions` does not have for the subject.
+pub(super) fn check_version(policy: &Policy, subject: &Subject<'_>) -> Option<Finding> {
+    let version = subject.version?;
+    let mut rules = policy.allowed_versions.iter();
+    let broken = rules.find(|rule| {
+        let mut names = rule.components.iter();
+        !rule.versions.contains(version) && names.any(|pattern| subject.is_named(pattern))
+    })?;
+    let message = format!("its version is not in `{}`", broken.versions);
+    let remedy = format!("choose a version in `{}`", broken.versions);
+    Some(Finding::new("allowedVersions", message, remedy).with_subject(&subject.title))
+}
+
+/// A base image that no entry of `allowedBaseImages` has.
+pub(super) fn check_base_image(policy: &Policy, plan: &Plan) -> Option<Finding> {
+    let allowed = policy.allowed_base_images.as_ref()?;
+    let variables = plan.target.variables.iter();
+    let names: Vec<&str> = variables
+        .filter(|variable| variable.base_image)
+        .map(|variable| variable.name.as_str())
+        .collect();
+    if names.is_empty() || allowed.iter().any(|entry| is_allowed(entry, plan, &names)) {
+        return None;
+    }
+    let mut stated = Vec::new();
+    for name in names {
+        if let Some(value) = find_value(plan, name) {
+            stated.push(format!("{name}={}", list_texts(value).join(",")));
+        }
+    }
+    let message = format!("the policy has no base image `{}`", stated.join(" "));
+    let remedy = "choose a base image of the policy, or add an entry to `allowedBaseImages`";
+    Some(Finding::new("allowedBaseImages", message, remedy).with_subject(&plan.target.name))
+}
+
+fn is_allowed(entry: &AllowedBaseImage, plan: &Plan, names: &[&str]) -> bool {
+    let fits = |name: &str| match (find_value(plan, name), entry.variables.get(name)) {
+        (None, None) => true,
+        (Some(value), Some(patterns)) => {
+            let texts = list_texts(value);
+            let is_named = |text: &String| patterns.iter().any(|it| matches_pattern(it, text));
+            !texts.is_empty() && texts.iter().all(is_named)
+        }
+        (None, Some(_)) | (Some(_), None) => false,
+    };
+    entry.target == plan.target.name && names.iter().all(|name| fits(name))
+}
+
+/// The value of a variable; an empty text is none.
+fn find_value<'a>(plan: &'a Plan, name: &str) -> Option<&'a Value> {
+    let value = plan.variables.get(name);
+    value.filter(|value| !value.is_null() && *value != "")
+}
+
+fn list_texts(value: &Value) -> Vec<String> {
+    let text = |value: &Value| {
+        value
+            .as_str()
+            .map_or_else(|| value.to_string(), str::to_owned)
+    };
+    match value {
+        Value::Array(items) => items.iter().map(text).collect(),
+        other => vec![text(other)],
+    }
+}
+
+/// Proxies of the node that `allowedProxies` does not name.
+pub(super) fn check_proxies(policy: &Policy, plan: &Plan) -> Vec<Finding> {
+    let Some(allowed) = &policy.allowed_proxies else {
+        return Vec::new();
+    };
+    let mut findings = Vec::new();
+    for proxy in plan.proxy.http.iter().chain(&plan.proxy.https) {
+        let host = parse_host(proxy);
+        if !allowed.iter().any(|pattern| matches_host(pattern, &host)) {
+            let message = format!("the node would use the proxy {proxy}");
+            let remedy = "remove the proxy, or add its host to `allowedProxies`";
+            findings.push(Finding::new("allowedProxies", message, remedy).with_subject("proxy"));
+        }
+    }
+    findings
+}
