@@ -226,7 +226,7 @@ pub struct AllowedVersions {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 #[serde(
-    expecting = "an object such as `{\"target\": \"azure\", \"variables\": {\"image_publisher\": [\"MicrosoftWindowsServer\"]}}`"
+    expecting = "an object such as `{\"target\": \"NAME\", \"variables\": {\"VARIABLE\": [\"VALUE\"]}}`"
 )]
 pub struct AllowedBaseImage {
     pub target: String,

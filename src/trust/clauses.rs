@@ -1,10 +1,11 @@
-//! Clauses of a policy about versions, base images and proxies.
+//! Clauses of a policy about versions, base images, proxies, publishers and roots.
 
 use serde_json::Value;
 
 use crate::base::url::parse_host;
 use crate::diagnostic::Finding;
-use crate::model::plan::Plan;
+use crate::model::evidence::{Evidence, ProofKind};
+use crate::model::plan::{Plan, PlannedArtifact};
 use crate::model::policy::{AllowedBaseImage, Policy, matches_host, matches_pattern};
 
 use super::subject::Subject;
@@ -90,4 +91,47 @@ pub(super) fn check_proxies(policy: &Policy, plan: &Plan) -> Vec<Finding> {
         }
     }
     findings
+}
+
+pub(super) fn check_roots(
+    policy: &Policy,
+    artifact: &PlannedArtifact,
+    evidence: &[Evidence],
+) -> Vec<Finding> {
+    let Some(allowed) = &policy.allowed_roots else {
+        return Vec::new();
+    };
+    let signed = evidence
+        .iter()
+        .filter(|proof| proof.proof == ProofKind::Authenticode);
+    let roots = signed.filter_map(|proof| proof.facts.get("rootSha256"));
+    let refused = roots.filter(|root| !allowed.iter().any(|ok| ok.as_str() == root.as_str()));
+    refused
+        .map(|root| {
+            let remedy = format!(
+                "add the root to the policy, or override {} with a build of your own",
+                artifact.component
+            );
+            Finding::new(
+                "allowedRoots",
+                format!("its Authenticode chain ends in {root}"),
+                remedy,
+            )
+            .with_subject(artifact.title())
+        })
+        .collect()
+}
+
+pub(super) fn check_publisher(policy: &Policy, artifact: &PlannedArtifact) -> Option<Finding> {
+    let allowed = policy.allowed_publishers.as_ref()?;
+    let publisher = &artifact.authenticode.as_ref()?.publisher;
+    (!allowed.contains(publisher)).then(|| {
+        Finding::new(
+            "allowedPublishers",
+            format!("it is signed by `{publisher}`"),
+            "add the publisher to the policy, or override the component with a build of your own"
+                .to_owned(),
+        )
+        .with_subject(artifact.title())
+    })
 }

@@ -12,7 +12,9 @@ use crate::model::plan::{Plan, PlannedArtifact};
 use crate::model::policy::{Policy, Requirement, Role, matches_pattern};
 
 use super::anchor::{check_anchors, declares_own_proof};
-use super::clauses::{check_base_image, check_proxies, check_version};
+use super::clauses::{
+    check_base_image, check_proxies, check_publisher, check_roots, check_version,
+};
 use super::code::{check_own_code, check_tool_bytes};
 use super::confidence::{
     check_confidence, check_foreign_digests, check_proven_confidence, check_stated_digest,
@@ -369,31 +371,6 @@ fn is_met(
     !used.is_empty() && used.iter().all(covered)
 }
 
-fn check_roots(policy: &Policy, artifact: &PlannedArtifact, evidence: &[Evidence]) -> Vec<Finding> {
-    let Some(allowed) = &policy.allowed_roots else {
-        return Vec::new();
-    };
-    let signed = evidence
-        .iter()
-        .filter(|proof| proof.proof == ProofKind::Authenticode);
-    let roots = signed.filter_map(|proof| proof.facts.get("rootSha256"));
-    let refused = roots.filter(|root| !allowed.iter().any(|ok| ok.as_str() == root.as_str()));
-    refused
-        .map(|root| {
-            let remedy = format!(
-                "add the root to the policy, or override {} with a build of your own",
-                artifact.component
-            );
-            Finding::new(
-                "allowedRoots",
-                format!("its Authenticode chain ends in {root}"),
-                remedy,
-            )
-            .with_subject(artifact.title())
-        })
-        .collect()
-}
-
 fn requirements<'a>(
     policy: &'a Policy,
     subject: &'a Subject<'_>,
@@ -507,18 +484,4 @@ fn check_hosts(policy: &Policy, subject: &Subject<'_>) -> Vec<Finding> {
         .filter(|host| !allowed.allows_host(host))
         .map(finding)
         .collect()
-}
-
-fn check_publisher(policy: &Policy, artifact: &PlannedArtifact) -> Option<Finding> {
-    let allowed = policy.allowed_publishers.as_ref()?;
-    let publisher = &artifact.authenticode.as_ref()?.publisher;
-    (!allowed.contains(publisher)).then(|| {
-        Finding::new(
-            "allowedPublishers",
-            format!("it is signed by `{publisher}`"),
-            "add the publisher to the policy, or override the component with a build of your own"
-                .to_owned(),
-        )
-        .with_subject(artifact.title())
-    })
 }

