@@ -221,7 +221,7 @@ pub fn collect_outcomes<T, E: Into<Error>>(
     let Some(first) = failures.next() else {
         return Ok(values);
     };
-    failures.for_each(|other| printer.print_error(&other.to_string()));
+    failures.for_each(|other| printer.print_further_error(&other));
     Err(first)
 }
 
@@ -352,5 +352,9 @@ impl Classify for Unprovable {
         vec![format!(
             "verify {url} yourself and state its digest: `--override {component}.sha256=<64 digits>`"
         )]
+    }
+
+    fn code(&self) -> &'static str {
+        "unpinned"
     }
 }

@@ -5,5 +5,8 @@
 pub mod diff;
 
 pub mod inventory;
+pub mod key;
 pub mod purl;
+pub mod report;
 pub mod sbom;
+pub mod statement;

@@ -10,6 +10,8 @@ mod environment;
 mod media;
 mod packer;
 mod results;
+mod timeline;
+mod used;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
@@ -17,9 +19,8 @@ use std::path::{Path, PathBuf};
 
 use crate::acquire::{InstalledTools, ProvenPlan, Tools};
 use crate::base::choice::OnError;
-use crate::base::json::format_json;
 use crate::base::secret;
-use crate::diagnostic::{Classify, ErrorClass, Result};
+use crate::diagnostic::{Classify, ErrorClass, Location, Result};
 use crate::io::exec::{self, ExecError};
 use crate::io::fs::{self, FileError, PrivateFolder, Scratch};
 use crate::model::plan::Plan;
@@ -35,8 +36,13 @@ use packer::PackerRun;
 
 pub use condense::condense_line;
 pub use results::{
-    BakedImage, BuiltArtifact, BuiltFile, CheckReport, CheckedResource, PackerManifest,
+    BakeOutput, BuiltArtifact, BuiltFile, CheckReport, CheckedResource, PackerManifest,
 };
+pub use timeline::{
+    PhaseKind, PhaseRecord, TIMELINE_SCHEMA, Timeline, TimelineEvent, TimelineKind,
+};
+pub use used::ToolUsed;
+use used::describe_tools;
 
 /// Files that a bake leaves beside the workspace's own.
 pub const RESULTS: &[&str] = &["image.json"];
@@ -123,6 +129,34 @@ impl Classify for BakeError {
             _ => Vec::new(),
         }
     }
+
+    fn code(&self) -> &'static str {
+        match self {
+            Self::NoPacker(_) => "packer-missing",
+            Self::Failed { .. } => "packer-failed",
+            Self::Killed { .. } => "packer-killed",
+            Self::NoImage { .. } => "no-image",
+            Self::Convert { .. } => "convert-failed",
+            Self::MissingVariables(_) => "missing-variable",
+            Self::Template(_) => "variable-template",
+            Self::ShortSecret(_) => "short-secret",
+            Self::Report(_) => "check-report",
+            Self::Checks(_) => "checks-failed",
+            Self::Foreign { .. } => "foreign-packer-file",
+            Self::Interrupted => self.class().name(),
+            Self::Exec(error) => error.code(),
+            Self::File(error) => error.code(),
+        }
+    }
+
+    fn location(&self) -> Option<Location> {
+        match self {
+            Self::Failed { log, .. } => Some(Location::from_file(log.display().to_string())),
+            Self::Foreign { folder, .. } => Some(Location::from_file(folder.display().to_string())),
+            Self::File(error) => error.location(),
+            _ => None,
+        }
+    }
 }
 
 fn format_lines(last: &[String]) -> String {
@@ -147,6 +181,8 @@ pub struct Bake<'a> {
     pub environment: &'a Environment,
     /// Names of environment variables that the user passes on.
     pub passed: &'a [String],
+    /// Start of the run, in milliseconds since 1970.
+    pub started: u64,
     pub printer: &'a Printer,
 }
 
@@ -177,6 +213,13 @@ pub fn require_inputs(plan: &Plan, packer: Option<&PathBuf>) -> Result<(), BakeE
     }
 }
 
+/// Course of a bake so far, also if it fails.
+#[derive(Debug, Default)]
+pub struct BakeTrace {
+    pub timeline: Timeline,
+    pub tools: Vec<ToolUsed>,
+}
+
 /// Where Packer runs, below the private folder.
 const WORKSPACE: &str = "workspace";
 const LOG: &str = "packer.log";
@@ -200,7 +243,7 @@ impl Bake<'_> {
     ///
     /// # Errors
     /// A missing variable or program, a failed step of Packer, an interrupt, failed checks.
-    pub fn run(&self) -> Result<BakedImage> {
+    pub fn run(&self, trace: &mut BakeTrace) -> Result<BakeOutput> {
         let plan = self.proven.plan();
         require_variables(plan)?;
         let names = self.workspace.files.keys().cloned().collect();
@@ -209,7 +252,8 @@ impl Bake<'_> {
         for name in ["packer-manifest.json", "check-report.json", "image.json"] {
             fs::remove_if_exists(&self.folder.join(name))?;
         }
-        Ok(private.run()?)
+        trace.tools = describe_tools(&private.tools, plan, self.environment)?;
+        Ok(private.run(&mut trace.timeline)?)
     }
 
     /// Puts everything that the bake reads and runs into its private folder.
@@ -266,8 +310,8 @@ impl Bake<'_> {
 }
 
 impl PrivateBake<'_> {
-    fn run(mut self) -> Result<BakedImage, BakeError> {
-        let outcome = self.build();
+    fn run(mut self, timeline: &mut Timeline) -> Result<BakeOutput, BakeError> {
+        let outcome = self.build(timeline);
         let outcome = self.export_results(outcome);
         if outcome.is_err() && self.bake.on_error == OnError::Abort {
             let kept = self.work.keep().display();
@@ -278,7 +322,7 @@ impl PrivateBake<'_> {
     }
 
     /// Runs Packer. A build that failed may have left results all the same.
-    fn build(&self) -> Result<(), BakeError> {
+    fn build(&self, timeline: &mut Timeline) -> Result<(), BakeError> {
         let bake = self.bake;
         let mut session = PackerRun {
             program: self.tools.packer.clone(),
@@ -287,6 +331,8 @@ impl PrivateBake<'_> {
             interactive: bake.on_error == OnError::Ask,
             log: fs::Log::create(&self.folder().join(LOG))?,
             log_path: bake.folder.join(LOG),
+            started: bake.started,
+            timeline,
             printer: bake.printer,
         };
         session.run_step("init", &["."])?;
@@ -300,25 +346,23 @@ impl PrivateBake<'_> {
     }
 
     /// Reads what the build left, and moves it to the workspace.
-    fn export_results(&self, built: Result<(), BakeError>) -> Result<BakedImage, BakeError> {
+    fn export_results(&self, built: Result<(), BakeError>) -> Result<BakeOutput, BakeError> {
         let bake = self.bake;
         let read = self.read_results(built);
         for name in TRACES {
             self.export_file(name)?;
         }
-        let image = read?;
-        for file in image.artifacts.iter().flat_map(|artifact| &artifact.files) {
+        let output = read?;
+        for file in output.artifacts.iter().flat_map(|artifact| &artifact.files) {
             self.export_file(&file.path)?;
         }
         let plan = bake.proven.plan();
-        if let Some(output) = plan.target.output_folder(&plan.selectors) {
-            for name in self.work.list_files(&format!("{WORKSPACE}/{output}"))? {
-                self.export_file(&format!("{output}/{name}"))?;
+        if let Some(folder) = plan.target.output_folder(&plan.selectors) {
+            for name in self.work.list_files(&format!("{WORKSPACE}/{folder}"))? {
+                self.export_file(&format!("{folder}/{name}"))?;
             }
         }
-        let record = bake.folder.join("image.json");
-        fs::write_file(&record, format_json(&image).as_bytes())?;
-        Ok(image)
+        Ok(output)
     }
 
     fn export_file(&self, name: &str) -> Result<bool, FileError> {
@@ -327,7 +371,7 @@ impl PrivateBake<'_> {
     }
 
     /// The sealing phase ends a build whose checks failed, and then the report says why.
-    fn read_results(&self, built: Result<(), BakeError>) -> Result<BakedImage, BakeError> {
+    fn read_results(&self, built: Result<(), BakeError>) -> Result<BakeOutput, BakeError> {
         let built = match built {
             Err(stopped @ (BakeError::Interrupted | BakeError::Killed { .. })) => {
                 return Err(stopped);
@@ -348,7 +392,7 @@ impl PrivateBake<'_> {
             path: &self.folder(),
             environment: &self.environment,
         };
-        results::read_baked_image(self.bake.proven, left, &report)
+        results::read_bake_output(self.bake.proven.plan(), left, &report)
     }
 }
 

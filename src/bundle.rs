@@ -26,7 +26,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::base::url::HttpUrl;
-use crate::diagnostic::{Classify, ErrorClass};
+use crate::diagnostic::{Classify, ErrorClass, Location};
 use crate::io::fs::FileError;
 use crate::lock::Lock;
 use crate::model::evidence::Evidence;
@@ -162,6 +162,24 @@ impl Classify for BundleError {
                 ]
             }
             _ => Vec::new(),
+        }
+    }
+
+    fn code(&self) -> &'static str {
+        match self {
+            Self::Proof { error, .. } => error.code,
+            Self::NoMirror { .. } => "bundle-no-mirror",
+            Self::File(error) => error.code(),
+            Self::Write { .. } => self.class().name(),
+        }
+    }
+
+    fn location(&self) -> Option<Location> {
+        match self {
+            Self::Proof { file, .. } | Self::NoMirror { file, .. } | Self::Write { file, .. } => {
+                Some(Location::from_file(file))
+            }
+            Self::File(error) => error.location(),
         }
     }
 }

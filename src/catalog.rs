@@ -15,7 +15,7 @@ use serde::Deserialize;
 use crate::base::json::JsonError;
 use crate::base::names::format_suggestion;
 use crate::base::version::Version;
-use crate::diagnostic::classify;
+use crate::diagnostic::{Classify, ErrorClass, Location};
 use crate::embedded::{OverlayFile, Tree};
 use crate::model::cluster::ClusterIndex;
 use crate::model::component::Component;
@@ -70,7 +70,34 @@ pub enum CatalogError {
     Lint { catalog: String, findings: usize },
 }
 
-classify!(CatalogError => Selection);
+impl Classify for CatalogError {
+    fn class(&self) -> ErrorClass {
+        ErrorClass::Selection
+    }
+
+    fn code(&self) -> &'static str {
+        match self {
+            Self::Json(error) => error.code(),
+            Self::Unknown { .. } => "unknown-name",
+            Self::Lint { .. } => "catalog-lint",
+            Self::Missing { .. }
+            | Self::NoDescriptor(_)
+            | Self::Name { .. }
+            | Self::NoPause { .. } => "catalog-file",
+        }
+    }
+
+    fn location(&self) -> Option<Location> {
+        match self {
+            Self::Json(error) => error.location(),
+            Self::Name { file, .. } | Self::NoPause { file, .. } => Some(Location::from_file(file)),
+            Self::Missing { .. }
+            | Self::NoDescriptor(_)
+            | Self::Unknown { .. }
+            | Self::Lint { .. } => None,
+        }
+    }
+}
 
 /// The catalog and the trees that go with it. Copies share what was read.
 #[derive(Debug, Clone)]

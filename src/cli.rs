@@ -1,14 +1,17 @@
 //! The command line. Structs only: nothing is resolved here.
 
+mod attest;
 mod bundle;
 mod cluster;
 mod diff;
 mod doctor;
 mod global;
+mod history;
 mod images;
 mod init;
 mod join_data;
 mod network;
+mod report;
 mod sbom;
 mod scripts;
 mod selection;
@@ -25,14 +28,17 @@ use crate::base::text::escape_controls;
 use crate::base::url::strip_secrets;
 use crate::diagnostic::ErrorClass;
 
+pub use attest::AttestArgs;
 pub use cluster::{ClusterArgs, ClusterManifestsArgs, ConformanceArgs};
 pub use diff::DiffArgs;
 pub use doctor::DoctorArgs;
 pub use global::{Global, SourceArgs};
+pub use history::{HistoryArgs, HistoryPlaceArgs, HistoryPruneArgs, HistoryShowArgs, HistoryWhat};
 pub use images::ImagesArgs;
 pub use init::{CompletionsArgs, InitArgs, ManArgs};
 pub use join_data::JoinDataArgs;
 pub use network::{NetworkArgs, OnlineArgs, PinArgs, StoreArgs, StoreWhat};
+pub use report::ReportArgs;
 pub use sbom::SbomArgs;
 pub use scripts::{OwnScriptsArgs, ScriptsArgs, ScriptsWhat};
 pub use selection::{PolicyArgs, SelectionArgs};
@@ -139,6 +145,26 @@ pub enum Verb {
   imagegen sbom imagegen-out/node/image.json --as spdx --out image.spdx.json
   imagegen sbom --out image.cdx.json --scan-command 'grype --fail-on high sbom:{}'")]
     Sbom(SbomArgs),
+    /// Write signed statements about an image: provenance, bill of materials, checks
+    #[command(after_help = "Examples:
+  imagegen attest imagegen-out/node --key cosign.key.pem
+  imagegen attest imagegen-out/node                print the commands that sign with cosign
+  imagegen verify imagegen-out/node --attestation imagegen-out/node/attestations/provenance.sigstore.json \\
+      --key cosign.pub")]
+    Attest(AttestArgs),
+    /// Write one HTML page about an image, or about all: proofs, checks, timeline, vulnerabilities, changes
+    #[command(after_help = "Examples:
+  imagegen report imagegen-out/node
+  imagegen report --all --out images.html
+  imagegen report --all --from https://ci.example.com/images/history.json")]
+    Report(ReportArgs),
+    /// List the builds of workspaces, show and prune their records
+    #[command(after_help = "Examples:
+  imagegen history
+  imagegen history show 20261122-025441
+  imagegen history --from https://ci.example.com/images/history.json
+  imagegen history prune --keep 5 --dry-run")]
+    History(HistoryArgs),
     /// List releases that are newer than the plan
     #[command(after_help = "Examples:
   imagegen outdated --target host --k8s 1.36
@@ -230,7 +256,7 @@ pub struct WorkspaceArgs {
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
 
-    /// Replace a directory that contains the result of a bake; other files are never removed.
+    /// Replace the result of a bake that has no record in `builds`; other files are never removed.
     #[arg(long)]
     pub force: bool,
 }

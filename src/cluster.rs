@@ -15,7 +15,7 @@ use serde_json::Value;
 use crate::base::names::format_suggestion;
 use crate::base::value::{Cidr, DnsName, Ipv4Address};
 use crate::catalog::{Catalog, CatalogError};
-use crate::diagnostic::{Classify, ErrorClass, Finding, Refusal};
+use crate::diagnostic::{Classify, ErrorClass, Finding, Location, Refusal};
 use crate::guest::GuestError;
 use crate::model::cluster::{ClusterFile, ClusterIndex, Runner};
 use crate::model::plan::Plan;
@@ -73,6 +73,31 @@ impl Classify for ClusterError {
         match self {
             Self::Refused(error) => error.remedies(),
             Self::Catalog(_) | Self::Flags(_) | Self::Template { .. } => Vec::new(),
+        }
+    }
+
+    fn code(&self) -> &'static str {
+        match self {
+            Self::Catalog(error) => error.code(),
+            Self::Flags(error) => error.code(),
+            Self::Refused(error) => error.code(),
+            Self::Template { .. } => self.class().name(),
+        }
+    }
+
+    fn findings(&self) -> &[Finding] {
+        match self {
+            Self::Refused(error) => error.findings(),
+            Self::Catalog(_) | Self::Flags(_) | Self::Template { .. } => &[],
+        }
+    }
+
+    fn location(&self) -> Option<Location> {
+        match self {
+            Self::Catalog(error) => error.location(),
+            Self::Flags(error) => error.location(),
+            Self::Template { file, .. } => Some(Location::from_file(file)),
+            Self::Refused(_) => None,
         }
     }
 }

@@ -4,16 +4,20 @@
 //! A stage returns its own error type. `?` turns it into an [`Error`] only if the type implements
 //! [`Classify`], so an error type without a class does not compile.
 
+mod report;
+
 use std::fmt;
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::base::choice::UnknownName;
 use crate::base::json::JsonError;
 use crate::base::url::UrlError;
 use crate::base::value::ValueError;
 use crate::base::version::VersionError;
+
+pub use report::{ERROR_SCHEMA, ErrorReport, Location};
 
 /// Kind of an error, as far as a calling script tells it apart. The number is the exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,6 +54,21 @@ impl ErrorClass {
         self as u8
     }
 
+    /// The word for the class in JSON, and the code of errors that have none of their own.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Internal => "internal",
+            Self::Usage => "usage",
+            Self::Selection => "value",
+            Self::Fetch => "download",
+            Self::Verification => "verification",
+            Self::Render => "render",
+            Self::Packer => "packer",
+            Self::Checks => "checks",
+            Self::Interrupted => "interrupted",
+        }
+    }
+
     /// As the README's table and `imagegen --help` describe it.
     pub fn description(self) -> &'static str {
         match self {
@@ -81,26 +100,58 @@ pub trait Classify: std::error::Error + Send + Sync + 'static {
     fn remedies(&self) -> Vec<String> {
         Vec::new()
     }
+
+    /// Stable, kebab-case; `src/view/names.json` describes it.
+    fn code(&self) -> &'static str {
+        self.class().name()
+    }
+
+    /// Everything that is wrong, if the error is a list.
+    fn findings(&self) -> &[Finding] {
+        &[]
+    }
+
+    /// Where to change something.
+    fn location(&self) -> Option<Location> {
+        None
+    }
 }
 
 /// Declares the class of error types whose errors all have the same.
 macro_rules! classify {
-    ($name:ty => $class:ident) => {
+    ($name:ty => $class:ident $(, $code:literal)?) => {
         impl $crate::diagnostic::Classify for $name {
             fn class(&self) -> $crate::diagnostic::ErrorClass {
                 $crate::diagnostic::ErrorClass::$class
             }
+
+            $(fn code(&self) -> &'static str {
+                $code
+            })?
         }
     };
 }
 pub(crate) use classify;
 
 // Values of `base` know no classes.
-classify!(UnknownName => Selection);
-classify!(JsonError => Selection);
+classify!(UnknownName => Selection, "unknown-name");
 classify!(UrlError => Selection);
 classify!(ValueError => Selection);
 classify!(VersionError => Selection);
+
+impl Classify for JsonError {
+    fn class(&self) -> ErrorClass {
+        ErrorClass::Selection
+    }
+
+    fn code(&self) -> &'static str {
+        "json"
+    }
+
+    fn location(&self) -> Option<Location> {
+        Some(Location::from_json(self))
+    }
+}
 
 /// Any classified error, with what the program was doing.
 #[derive(Debug)]
@@ -132,6 +183,21 @@ impl Error {
     #[must_use]
     pub fn class(&self) -> ErrorClass {
         self.cause.class()
+    }
+
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        self.cause.code()
+    }
+
+    #[must_use]
+    pub fn findings(&self) -> &[Finding] {
+        self.cause.findings()
+    }
+
+    #[must_use]
+    pub fn location(&self) -> Option<Location> {
+        self.cause.location()
     }
 
     /// Each remedy once.
@@ -223,7 +289,7 @@ pub struct InternalError(pub String);
 classify!(InternalError => Internal);
 
 /// How much a finding matters.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Severity {
     Error,
@@ -231,7 +297,7 @@ pub enum Severity {
 }
 
 /// One thing that is wrong: every stage that judges something returns a list of these.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Finding {
     /// Stable, kebab-case: scripts and `imagegen explain` use it.
@@ -245,7 +311,7 @@ pub struct Finding {
     /// Where the rule comes from. May be empty.
     pub source: String,
     /// The file to change, if it is not the subject. May be empty.
-    #[serde(skip_serializing_if = "String::is_empty")]
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub file: String,
 }
 
@@ -340,6 +406,10 @@ impl Classify for Refusal {
 
     fn remedies(&self) -> Vec<String> {
         list_remedies(&self.findings)
+    }
+
+    fn findings(&self) -> &[Finding] {
+        &self.findings
     }
 }
 

@@ -4,6 +4,7 @@
 //! time after the JSON was parsed, so that a value can never become structure.
 
 mod certificate;
+mod error;
 mod facts;
 mod flags;
 mod render;
@@ -18,9 +19,8 @@ use serde::de::value::MapDeserializer;
 use serde_json::{Map, Value, json};
 
 use crate::base::digest::sha256_hex;
-use crate::base::json::{self, JsonError, parse_json};
+use crate::base::json::{self, parse_json};
 use crate::base::value::{HostPattern, StepId};
-use crate::diagnostic::{Classify, ErrorClass};
 use crate::embedded::{SCRIPT_FOLDERS, Tree};
 use crate::machine::{ArgumentNeed, FeatureNeed, LaterFile, PortUse};
 use crate::model::guest_plan::GuestPlan;
@@ -34,6 +34,7 @@ use crate::windows::resource::{Desired, File, Resource, ResourceKind, Scope};
 use crate::windows::value::KbId;
 use serde::Deserialize as _;
 
+pub use error::GuestError;
 pub use facts::collect_facts;
 pub use flags::{AppliedFlag, format_arguments, select_flags};
 pub use render::{OWN_FILE_FORMS, StepRenderer};
@@ -43,35 +44,6 @@ pub const SCHEMA: &str = "imagegen.dev/guest-plan/v1";
 
 /// Default time limit of a resource in seconds.
 const DEFAULT_TIMEOUT: u32 = 600;
-
-#[derive(Debug, thiserror::Error)]
-pub enum GuestError {
-    #[error(transparent)]
-    Json(#[from] JsonError),
-    #[error("provisioners has no file `{0}`")]
-    Missing(String),
-    #[error("{file}: {resource}: {message}")]
-    Value {
-        file: String,
-        resource: String,
-        message: String,
-    },
-    #[error("{file}: `id` is `{found}`, and must be that of the file name, `{expected}`")]
-    StepId {
-        file: String,
-        found: String,
-        expected: String,
-    },
-    #[error("component {0} is in the plan, but no step installs it")]
-    Uninstalled(String),
-}
-
-impl Classify for GuestError {
-    /// The built-in steps hold for every plan: what is wrong is a step of the user's, or what it lacks.
-    fn class(&self) -> ErrorClass {
-        ErrorClass::Selection
-    }
-}
 
 /// The steps with the facts they are rendered from.
 #[derive(Debug)]

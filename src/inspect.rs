@@ -1,5 +1,6 @@
 //! Checks of `imagegen verify`: every proof that is named, on any file, on any system.
 
+mod attestation;
 mod authenticode;
 mod review;
 mod whole;
@@ -32,6 +33,7 @@ use crate::verify::{NotProven, ProofError, Proven, checksums, record_evidence};
 use crate::acquire::open_fetcher;
 use whole::{inspect_whole, inspect_workspace};
 
+pub use attestation::inspect_attestations;
 pub use review::Review;
 pub use whole::WholeOutput;
 

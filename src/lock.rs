@@ -17,7 +17,7 @@ use crate::base::program::ProgramVersion;
 use crate::base::url::strip_value;
 use crate::base::value::ImageReference;
 use crate::base::version::Version;
-use crate::diagnostic::{Classify, ErrorClass};
+use crate::diagnostic::{Classify, ErrorClass, Location};
 use crate::model::definition::ImageDefinition;
 use crate::model::plan::{Pins, Plan, PlannedArtifact, PlannedPacker, Warning};
 use crate::model::policy::PolicyUsed;
@@ -120,6 +120,26 @@ impl Classify for LockError {
             Self::Json(_) => Vec::new(),
         }
     }
+
+    fn code(&self) -> &'static str {
+        match self {
+            Self::Json(error) => error.code(),
+            Self::Schema { .. } => "lock-schema",
+            Self::Stale { .. } => "lock-stale",
+            Self::OwnFiles { .. } => "lock-own-files",
+            Self::Absent { .. } => "lock-absent",
+        }
+    }
+
+    fn location(&self) -> Option<Location> {
+        match self {
+            Self::Json(error) => error.location(),
+            Self::Schema { file, .. }
+            | Self::Stale { file, .. }
+            | Self::OwnFiles { file, .. }
+            | Self::Absent { file, .. } => Some(Location::from_file(file)),
+        }
+    }
 }
 
 /// The flag that brings an own file, and the file as its folder has it.
@@ -161,6 +181,10 @@ impl Classify for Unpinned {
                 .to_owned(),
         ]
     }
+
+    fn code(&self) -> &'static str {
+        "unpinned"
+    }
 }
 
 /// Error of using a preview that was made under a policy.
@@ -175,6 +199,10 @@ impl Classify for NotAdmitted {
 
     fn remedies(&self) -> Vec<String> {
         vec!["run `imagegen lock` with the policy, and use the lockfile that it writes".to_owned()]
+    }
+
+    fn code(&self) -> &'static str {
+        "not-admitted"
     }
 }
 

@@ -6,7 +6,7 @@ use imagegen::base::secret::{mask_environment, mask_text};
 use imagegen::base::text::{escape_controls, find_control};
 use imagegen::cli::{classify_parse_error, parse_cli};
 use imagegen::commands;
-use imagegen::diagnostic::ErrorClass;
+use imagegen::diagnostic::{Error, ErrorClass, InputError, UsageError};
 
 fn main() -> ExitCode {
     match commands::answer_shell() {
@@ -28,13 +28,13 @@ fn main() -> ExitCode {
     };
     let printer = commands::create_printer(&cli.global);
     match commands::run_command(cli, &printer) {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(()) => {
+            commands::write_code_quality(&printer);
+            ExitCode::SUCCESS
+        }
         Err(failure) => {
-            printer.print_error(&failure.to_string());
-            failure
-                .remedies()
-                .iter()
-                .for_each(|remedy| printer.print_hint(remedy));
+            printer.print_error(&failure);
+            commands::write_code_quality(&printer);
             ExitCode::from(failure.class().exit_code())
         }
     }
@@ -43,6 +43,10 @@ fn main() -> ExitCode {
 /// In color as clap does, unless the text holds a secret, or an argument holds characters that control a terminal.
 fn print_parse_error(error: &clap::Error) {
     let text = error.render().to_string();
+    if error.use_stderr() && commands::wants_json() {
+        let class = classify_parse_error(error).unwrap_or(ErrorClass::Usage);
+        return commands::print_json_error(&describe_parse_error(&text, class));
+    }
     let shown = mask_text(&text);
     let is_plain = std::env::args_os()
         .all(|argument| find_control(&argument.to_string_lossy(), false).is_none());
@@ -51,5 +55,19 @@ fn print_parse_error(error: &clap::Error) {
     } else {
         // A closed stream cannot be reported.
         let _ = error.print();
+    }
+}
+
+/// The paragraphs of clap: what is wrong, tips, and the usage.
+fn describe_parse_error(text: &str, class: ErrorClass) -> Error {
+    let mut paragraphs = text.split("\n\n").map(str::trim);
+    let first = paragraphs.next().unwrap_or_default();
+    let message = first.trim_start_matches("error: ").to_owned();
+    let others: Vec<&str> = paragraphs.filter(|part| !part.is_empty()).collect();
+    let remedy = others.join("\n");
+    if class == ErrorClass::Selection {
+        InputError::new(message, remedy).into()
+    } else {
+        UsageError::new(message, remedy).into()
     }
 }

@@ -1,8 +1,14 @@
 //! Descriptions of an image, read from where the user names it: a definition, a lockfile, a workspace, an
 //! `image.json`, a guest plan, or the same path in a commit of git.
 
+mod attestation;
 mod bill;
 mod git;
+mod history;
+mod image;
+mod keep;
+mod origin;
+mod report;
 mod tool;
 
 use std::collections::BTreeMap;
@@ -13,7 +19,6 @@ use serde_json::Value;
 
 use crate::attest::diff::{ComponentNote, DescribedImage};
 use crate::base::digest::sha256_hex;
-use crate::base::json::parse_json;
 use crate::catalog::Trees;
 use crate::cli::{LockUseArgs, SelectionArgs, SourceArgs};
 use crate::diagnostic::{InputError, Result};
@@ -25,8 +30,18 @@ use crate::planning::{PlanRequest, Stale, plan_image, predict_machine, replay_lo
 use crate::selection::{Definitions, read_definition, read_input, read_sources};
 use crate::ui::Printer;
 
-pub use bill::{BillSources, list_bill, read_bill_sources};
-pub use git::checkout_commit;
+pub use attestation::{
+    ATTEST_SCHEMA, AttestOutput, AttestedSubject, WrittenStatement, attest_image, find_record,
+};
+pub use bill::{BillSources, format_time, list_bill, read_bill_sources};
+pub use git::{checkout_commit, read_git_state};
+pub use history::{
+    BuildHistory, HISTORY_SCHEMA, HistoryEntry, PrunedHistory, prune_history, read_history,
+};
+pub use image::{BaseImageRecord, GitState, IMAGE_SCHEMA, ImageRecord, WaivedProof};
+pub use keep::{BuildTrace, KeptBuild, keep_build};
+pub use origin::find_run_url;
+pub use report::{REPORT_SCHEMA, ReportOutput, describe_fleet, describe_page};
 pub use tool::{ToolRecordError, run_and_collect, run_tool};
 
 const LOCK: &str = "imagegen.lock.json";
@@ -192,7 +207,7 @@ fn describe_workspace(folder: &Path, sources: &SourceArgs) -> Result<DescribedIm
         image.guest = Some(parse_guest_plan(&title(GUEST_PLAN), &bytes)?);
     }
     if let Some(bytes) = read(IMAGE)? {
-        image.baked = Some(parse_json(&title(IMAGE), &bytes)?);
+        image.baked = Some(read_baked(&title(IMAGE), &bytes)?);
     }
     Ok(image)
 }
@@ -200,7 +215,7 @@ fn describe_workspace(folder: &Path, sources: &SourceArgs) -> Result<DescribedIm
 /// An `image.json`, with the files beside it if they are those of its bake.
 fn describe_baked(path: &Path, bytes: &[u8], sources: &SourceArgs) -> Result<DescribedImage> {
     let name = path.display().to_string();
-    let record: Value = parse_json(&name, bytes)?;
+    let record = read_baked(&name, bytes)?;
     let folder = path.parent().unwrap_or(Path::new(""));
     let lock = fs::read_text_if_exists(&folder.join(LOCK))?;
     let is_own = lock.is_some_and(|lock| record["lock"] == sha256_hex(&lock).as_str());
@@ -217,6 +232,11 @@ fn describe_baked(path: &Path, bytes: &[u8], sources: &SourceArgs) -> Result<Des
     image.name = name;
     image.baked = Some(record);
     Ok(image)
+}
+
+/// An `image.json` of any version as it is.
+fn read_baked(name: &str, bytes: &[u8]) -> Result<Value> {
+    serde_json::from_slice(bytes).map_err(|error| image::refuse_record(name, &error))
 }
 
 /// Reasons by component, as a plan has them.

@@ -16,7 +16,7 @@ use crate::base::choice::Delivery;
 use crate::base::digest::sha256_hex;
 use crate::base::json::{self, JsonError};
 use crate::base::program::ProgramVersion;
-use crate::diagnostic::{Classify, ErrorClass, Finding, format_findings, list_remedies};
+use crate::diagnostic::{Classify, ErrorClass, Finding, Location, format_findings, list_remedies};
 use crate::embedded::Tree;
 use crate::guest::{Guest, format_plan};
 use crate::lock::Lock;
@@ -96,6 +96,31 @@ impl Classify for RenderError {
             list_remedies(findings)
         } else {
             Vec::new()
+        }
+    }
+
+    fn code(&self) -> &'static str {
+        match self {
+            Self::Json(error) => error.code(),
+            Self::Missing(_) | Self::Template { .. } => "target-file",
+            Self::Payload(_) | Self::Machine(_) => self.class().name(),
+        }
+    }
+
+    fn findings(&self) -> &[Finding] {
+        match self {
+            Self::Machine(findings) => findings,
+            Self::Json(_) | Self::Missing(_) | Self::Template { .. } | Self::Payload(_) => &[],
+        }
+    }
+
+    fn location(&self) -> Option<Location> {
+        match self {
+            Self::Json(error) => error.location(),
+            Self::Template { file, .. } | Self::Missing(file) => {
+                Some(Location::from_file(format!("packer/{file}")))
+            }
+            Self::Payload(_) | Self::Machine(_) => None,
         }
     }
 }

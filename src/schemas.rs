@@ -7,7 +7,7 @@ use schemars::{Schema, schema_for};
 use crate::catalog::Trees;
 use crate::diagnostic::Result;
 
-use crate::bake::{BakedImage, CheckReport};
+use crate::bake::{CheckReport, Timeline};
 use crate::bundle::BundleIndex;
 use crate::cluster::PlannedCheck;
 use crate::join::JoinInput;
@@ -26,6 +26,7 @@ use crate::model::rules::{Contents, Rules};
 use crate::model::step::Step;
 use crate::model::target::{PackerBase, Target, TargetReleases};
 use crate::model::windows::WindowsRelease;
+use crate::records::ImageRecord;
 use crate::scripts::ScriptList;
 
 use crate::view::{Explanation, PlanOutput};
@@ -48,6 +49,7 @@ pub fn list_schemas(trees: &Trees) -> Result<Vec<(&'static str, Schema)>> {
 
 fn list_types() -> Vec<(&'static str, Schema)> {
     vec![
+        ("attest", schema_for!(crate::records::AttestOutput)),
         ("bundle", schema_for!(BundleIndex)),
         ("host-bundle", schema_for!(InstallerOutput)),
         ("check-report", schema_for!(CheckReport)),
@@ -65,7 +67,7 @@ fn list_types() -> Vec<(&'static str, Schema)> {
         ("features", schema_for!(Features)),
         ("flags", schema_for!(FlagTable)),
         ("guest-plan", schema_for!(GuestPlan)),
-        ("image", schema_for!(BakedImage)),
+        ("image", schema_for!(ImageRecord)),
         ("image-definition", schema_for!(ImageDefinition)),
         ("join-input", schema_for!(JoinInput)),
         ("kubernetes-line", schema_for!(LineFile)),
@@ -86,9 +88,15 @@ fn list_types() -> Vec<(&'static str, Schema)> {
         ("ports", schema_for!(Vec<PortUse>)),
         ("programs", schema_for!(ProgramTable<'_>)),
         ("render", schema_for!(RenderOutput)),
+        ("report", schema_for!(crate::records::ReportOutput)),
         ("rules", schema_for!(Rules)),
         ("scripts", schema_for!(ScriptList)),
         ("step", schema_for!(Step)),
+        ("error", schema_for!(crate::diagnostic::ErrorReport)),
+        ("event", schema_for!(crate::ui::OutputEvent)),
+        ("timeline", schema_for!(Timeline)),
+        ("history", schema_for!(crate::records::BuildHistory)),
+        ("history-prune", schema_for!(crate::records::PrunedHistory)),
         ("support", schema_for!(Support)),
         ("target", schema_for!(Target)),
         ("target-record", schema_for!(TargetRecord)),

@@ -59,6 +59,10 @@ impl Classify for ForeignScripts {
     fn remedies(&self) -> Vec<String> {
         list_remedies(&self.findings)
     }
+
+    fn findings(&self) -> &[Finding] {
+        &self.findings
+    }
 }
 
 /// Every script that PowerShell loads in a guest, by its path below `provisioners`.

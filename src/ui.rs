@@ -1,6 +1,7 @@
 //! The user's terminal. Results go to stdout, everything else to stderr.
 
 mod downloads;
+mod events;
 mod wrap;
 
 use std::io::{self, IsTerminal as _, Write as _};
@@ -15,9 +16,14 @@ use crate::base::choice::Format;
 use crate::base::json;
 use crate::base::secret::mask_text;
 use crate::base::text::{escape_controls, escape_json_controls};
-use crate::diagnostic::{InternalError, Result};
+use crate::diagnostic::{Error, ErrorReport, InternalError, Result};
 
 pub use downloads::{Downloads, Transfer};
+pub use events::{
+    EVENT_SCHEMA, EventKind, LineForm, OutputEvent, PipelineKind, QualityEntry, QualityLines,
+    QualityLocation,
+};
+use events::{describe_quality, format_annotation, format_event, format_line};
 use wrap::wrap_text;
 
 /// How much is said on stderr.
@@ -35,7 +41,10 @@ pub struct Printer {
     pub verbosity: Verbosity,
     color: bool,
     terminal: bool,
+    /// The system that runs this program and shows errors beside the changed lines.
+    pipeline: Option<PipelineKind>,
     images: Mutex<ImageResults>,
+    failures: Mutex<Vec<QualityEntry>>,
 }
 
 /// Results of a verb that works on several images.
@@ -49,14 +58,21 @@ struct ImageResults {
 
 impl Printer {
     /// `no_color` is the variable `NO_COLOR`, as the environment has it.
-    pub fn new(format: Format, verbosity: Verbosity, no_color: bool) -> Self {
-        let terminal = io::stderr().is_terminal();
+    pub fn new(
+        format: Format,
+        verbosity: Verbosity,
+        no_color: bool,
+        pipeline: Option<PipelineKind>,
+    ) -> Self {
+        let terminal = io::stderr().is_terminal() && format != Format::Json;
         Self {
             format,
             verbosity,
             color: terminal && !no_color,
             terminal,
+            pipeline,
             images: Mutex::default(),
+            failures: Mutex::default(),
         }
     }
 
@@ -167,7 +183,7 @@ impl Printer {
     /// Something worth knowing that is no result.
     pub fn print_note(&self, text: &str) {
         if self.verbosity >= Verbosity::Normal {
-            Self::print_line(text);
+            self.print_event(EventKind::Note, text);
         }
     }
 
@@ -179,28 +195,73 @@ impl Printer {
     /// A line that `-v` adds.
     pub fn print_detail(&self, text: &str) {
         if self.verbosity >= Verbosity::Verbose {
-            Self::print_line(text);
+            self.print_event(EventKind::Detail, text);
         }
     }
 
     /// A line of another program, as it is.
     pub fn print_foreign_line(&self, text: &str) {
         if self.verbosity >= Verbosity::Normal {
-            Self::print_line(text);
+            self.print_event(EventKind::Foreign, text);
         }
     }
 
     /// Warnings are said even when quiet: whoever does not want them redirects stderr.
     pub fn print_warning(&self, text: &str) {
-        Self::print_labelled(&self.paint("33", "warning: "), text);
-    }
-
-    pub fn print_error(&self, text: &str) {
-        Self::print_labelled(&self.paint("31", "error: "), text);
+        self.print_event(EventKind::Warning, text);
     }
 
     pub fn print_hint(&self, text: &str) {
-        Self::print_labelled(&self.paint("36", "hint: "), text);
+        self.print_event(EventKind::Hint, text);
+    }
+
+    /// An error with its remedies: text with hints, or one JSON object. In a pipeline an annotation comes first.
+    pub fn print_error(&self, error: &Error) {
+        self.print_further_error(error);
+        if LineForm::from(self.format) == LineForm::Text {
+            for remedy in error.remedies() {
+                self.print_hint(&remedy);
+            }
+        }
+    }
+
+    /// The same without hints: one of many errors of a kind.
+    pub fn print_further_error(&self, error: &Error) {
+        let report = ErrorReport::from_error(error);
+        if let Some(pipeline) = self.pipeline {
+            write_line(&format_annotation(pipeline, &report));
+        }
+        let mut failures = self.failures.lock();
+        if let Ok(failures) = &mut failures {
+            failures.push(describe_quality(&report));
+        }
+        match LineForm::from(self.format) {
+            LineForm::Json => write_line(&format_line(&report)),
+            LineForm::Text => {
+                let image = self.current_image();
+                let image = image.map_or_else(String::new, |image| format!("{image}: "));
+                Self::print_labelled(&self.paint("31", "error: "), &format!("{image}{error}"));
+            }
+        }
+    }
+
+    /// The errors that were printed, for a Code Quality report.
+    pub fn take_failures(&self) -> Vec<QualityEntry> {
+        let mut failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
+        std::mem::take(&mut failures)
+    }
+
+    fn print_event(&self, kind: EventKind, text: &str) {
+        if LineForm::from(self.format) == LineForm::Json {
+            return write_line(&format_event(kind, text, self.current_image()));
+        }
+        match kind {
+            EventKind::Warning => Self::print_labelled(&self.paint("33", "warning: "), text),
+            EventKind::Hint => Self::print_labelled(&self.paint("36", "hint: "), text),
+            EventKind::Note | EventKind::Detail | EventKind::Progress | EventKind::Foreign => {
+                Self::print_labelled("", text);
+            }
+        }
     }
 
     /// Color repeats what the words say.
@@ -210,10 +271,6 @@ impl Printer {
         } else {
             text.to_owned()
         }
-    }
-
-    fn print_line(text: &str) {
-        Self::print_labelled("", text);
     }
 
     /// The text may quote a lockfile or a server: no control character and no secret of it reaches the terminal.
@@ -228,8 +285,7 @@ impl Printer {
             }
             None => format!("{label}{text}"),
         };
-        // A closed stderr cannot be reported.
-        let _ = writeln!(io::stderr().lock(), "{line}");
+        write_line(&line);
     }
 
     /// Progress of something long: in place on a terminal, else a line every few seconds.
@@ -246,7 +302,23 @@ impl Printer {
             bar.enable_steady_tick(Duration::from_millis(200));
             return Progress::InPlace(bar);
         }
-        Progress::Lines { last: None }
+        Progress::Lines {
+            last: None,
+            form: self.format.into(),
+        }
+    }
+}
+
+/// A closed stderr cannot be reported.
+fn write_line(line: &str) {
+    let _ = writeln!(io::stderr().lock(), "{line}");
+}
+
+/// A line about what is happening now.
+fn print_progress(form: LineForm, text: &str) {
+    match form {
+        LineForm::Json => write_line(&format_event(EventKind::Progress, text, None)),
+        LineForm::Text => Printer::print_labelled("", text),
     }
 }
 
@@ -269,7 +341,10 @@ fn strip_color(label: &str) -> String {
 pub enum Progress {
     Silent,
     InPlace(ProgressBar),
-    Lines { last: Option<Instant> },
+    Lines {
+        last: Option<Instant>,
+        form: LineForm,
+    },
 }
 
 impl Progress {
@@ -278,10 +353,10 @@ impl Progress {
         match self {
             Self::Silent => {}
             Self::InPlace(bar) => bar.set_message(escape_controls(&mask_text(text)).into_owned()),
-            Self::Lines { last } => {
+            Self::Lines { last, form } => {
                 let now = Instant::now();
                 if last.is_none_or(|last| now.duration_since(last) >= Duration::from_secs(3)) {
-                    Printer::print_line(text);
+                    print_progress(*form, text);
                     *last = Some(now);
                 }
             }
@@ -293,7 +368,7 @@ impl Progress {
         match self {
             Self::Silent => {}
             Self::InPlace(bar) => bar.println(escape_controls(&mask_text(text))),
-            Self::Lines { .. } => Printer::print_line(text),
+            Self::Lines { form, .. } => print_progress(*form, text),
         }
     }
 

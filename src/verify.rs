@@ -6,6 +6,7 @@ pub mod authenticode;
 pub mod chain;
 pub mod checksums;
 pub mod cosign;
+pub mod dsse;
 pub mod keyless;
 pub mod minisign;
 pub mod openpgp;
@@ -15,7 +16,7 @@ pub mod statement;
 
 use std::collections::BTreeMap;
 
-use crate::diagnostic::{Classify, ErrorClass, classify};
+use crate::diagnostic::{Classify, ErrorClass, Location};
 use crate::model::evidence::{Evidence, ProofKind, Verdict};
 
 /// Why a proof does not hold.
@@ -28,7 +29,15 @@ pub struct ProofError {
     pub message: String,
 }
 
-classify!(ProofError => Verification);
+impl Classify for ProofError {
+    fn class(&self) -> ErrorClass {
+        ErrorClass::Verification
+    }
+
+    fn code(&self) -> &'static str {
+        self.code
+    }
+}
 
 impl ProofError {
     pub fn new(code: &'static str, message: impl Into<String>) -> Self {
@@ -68,6 +77,14 @@ impl Classify for NotProven {
         } else {
             Vec::new()
         }
+    }
+
+    fn code(&self) -> &'static str {
+        "not-proven"
+    }
+
+    fn location(&self) -> Option<Location> {
+        Some(Location::from_file(&self.file))
     }
 }
 

@@ -1,5 +1,7 @@
 //! Plan → workspace on disk, and the archive of a target that needs no Packer.
 
+mod builds;
+
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -19,6 +21,8 @@ use crate::model::plan::{MissingVariable, Plan, PlannedArtifact, Warning};
 use crate::planning::predict_machine;
 use crate::render::{self, Workspace};
 use crate::ui::Printer;
+
+pub use builds::{BUILDS, IMAGE_RECORD};
 
 /// Output of `build --no-bake` and `render`.
 #[derive(Debug, Serialize, schemars::JsonSchema)]
@@ -129,13 +133,14 @@ pub fn write_workspace(
         .chain(archive.iter().map(String::as_str))
         .collect();
     let (digests, results) = (rendered.digest_files(), bake::RESULTS);
+    let is_recorded = builds::archive_last_build(&place.folder, plan)?;
     fs::place_digested_directory(
         &place.folder,
         &rendered.files,
         &digests,
         &traces,
         results,
-        place.force,
+        place.force || is_recorded,
     )?;
     for warning in plan.warnings() {
         printer.print_warning(&warning.message);

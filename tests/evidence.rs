@@ -4,8 +4,12 @@ use std::process::Command;
 
 use crate::support::{Test, needs, root};
 
+mod attest;
 mod diff;
+mod errors;
 mod flaws;
+mod history;
+mod report;
 mod sbom;
 
 /// Checks a document by the official library of its format, if it is there.

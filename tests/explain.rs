@@ -265,3 +265,34 @@ fn help_and_readme_examples_of_explain_work() {
         .fails(3, &["`imagegen list` shows"]);
     assert!(!ran.stderr.contains("names are known"), "{}", ran.stderr);
 }
+
+#[test]
+fn values_of_flags_and_variables_are_explained() {
+    let explain = |name: &str| {
+        Test::new()
+            .line("explain --target azure --k8s 1.36.4")
+            .args([name])
+            .succeeds()
+            .stdout
+    };
+    for (name, said) in [
+        (
+            "--windows-priorityclass=ABOVE_NORMAL_PRIORITY_CLASS",
+            "is the value that images get",
+        ),
+        (
+            "--windows-priorityclass=x",
+            "is not the value that images get",
+        ),
+        ("output=managed_image", "this plan has"),
+        ("output=x", "is not a value of it"),
+        ("image_version=20348.1.1", "this plan has `latest`"),
+        ("lock-stale", "The lockfile was made from another selection"),
+        ("packer-failed", "A step of Packer"),
+    ] {
+        let text = explain(name);
+        assert!(text.contains(said), "{name}: {text}");
+    }
+    let ran = Test::new().line("explain no-such-thing=1").run();
+    assert_eq!(ran.code, Some(3), "{}", ran.stderr);
+}

@@ -4,11 +4,18 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use crate::base::secret::Masker;
+use crate::io::clock;
 use crate::io::exec::{self, Inherited, Outcome, Run};
 use crate::io::fs;
 use crate::ui::Printer;
 
-use super::{BakeError, Environment, condense_line};
+use super::{BakeError, Environment, Timeline, condense_line};
+
+/// Seconds since the start of the run.
+fn count_seconds(started: u64) -> f64 {
+    let elapsed = clock::current_millis().saturating_sub(started);
+    std::time::Duration::from_millis(elapsed).as_secs_f64()
+}
 
 pub(super) struct PackerRun<'a> {
     pub program: PathBuf,
@@ -18,6 +25,9 @@ pub(super) struct PackerRun<'a> {
     pub log: fs::Log,
     /// Where the log is when the bake has ended.
     pub log_path: PathBuf,
+    /// Start of the run, in milliseconds since 1970.
+    pub started: u64,
+    pub timeline: &'a mut Timeline,
     pub printer: &'a Printer,
 }
 
@@ -39,8 +49,10 @@ impl PackerRun<'_> {
         let mut progress = self.printer.start_progress();
         let mut last: Vec<String> = Vec::new();
         let mut maskers: [Masker; 2] = Default::default();
+        let (started, begin) = (self.started, count_seconds(self.started));
         let mut show = |line: String| {
             self.log.write_line(&line);
+            self.timeline.add_line(&line, count_seconds(started));
             match condense_line(&line) {
                 Some(text) => progress.show_milestone(&text),
                 None => progress.show_status(line.trim()),
@@ -60,6 +72,7 @@ impl PackerRun<'_> {
         });
         maskers.iter_mut().flat_map(Masker::finish).for_each(show);
         progress.finish();
+        self.timeline.add_step(step, begin, count_seconds(started));
         self.check_outcome(step, outcome?, last)
     }
 

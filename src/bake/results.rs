@@ -1,6 +1,5 @@
 //! Results of a build: Packer's manifest, the machine's own report, and the image made of both.
 
-use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Component, Path};
 
@@ -8,33 +7,17 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::acquire::{ProvenPlan, VerifiedArtifact};
-use crate::base::digest::sha256_hex;
 use crate::base::json::parse_foreign;
-use crate::base::program::ProgramVersion;
 use crate::io::exec::{self, Inherited, Run};
 use crate::io::fs;
-use crate::model::evidence::Evidence;
-use crate::model::plan::{Plan, PlannedArtifact};
+use crate::model::plan::Plan;
 
 use super::{BakeError, Environment};
 
-/// `image.json`: what was baked.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub struct BakedImage {
-    pub schema: String,
-    pub target: String,
-    pub windows: String,
-    pub kubernetes: String,
-    /// SHA-256 of the lock it was baked from.
-    pub lock: String,
-    /// The program that baked it.
-    pub built_by: ProgramVersion,
+/// Result of a bake.
+#[derive(Debug, Clone, PartialEq)]
+pub struct BakeOutput {
     pub artifacts: Vec<BuiltArtifact>,
-    /// Proofs of the artifacts before the bake, by component; a proof that is missing and waived by name, too.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub evidence: BTreeMap<String, Vec<Evidence>>,
     /// How many resources the machine checked, all of them good.
     pub checked: usize,
 }
@@ -194,12 +177,11 @@ struct ManifestFile {
     name: String,
 }
 
-pub(super) fn read_baked_image(
-    proven: &ProvenPlan,
+pub(super) fn read_bake_output(
+    plan: &Plan,
     folder: BuildFolder<'_>,
     report: &CheckReport,
-) -> Result<BakedImage, BakeError> {
-    let plan = proven.plan();
+) -> Result<BakeOutput, BakeError> {
     let no_image = |reason: &str| BakeError::NoImage {
         reason: reason.to_owned(),
     };
@@ -217,26 +199,10 @@ pub(super) fn read_baked_image(
     if artifacts.is_empty() {
         return Err(no_image("packer-manifest.json has no artifact of this run"));
     }
-    Ok(BakedImage {
-        schema: "imagegen.dev/image/v1".to_owned(),
-        target: plan.target.name.clone(),
-        windows: plan.windows.release.clone(),
-        kubernetes: plan.kubernetes.to_string(),
-        lock: sha256_hex(proven.lock().encode().as_bytes()),
-        built_by: ProgramVersion::current(),
+    Ok(BakeOutput {
         artifacts,
-        evidence: proven
-            .artifacts()
-            .iter()
-            .map(VerifiedArtifact::artifact)
-            .map(collect_evidence)
-            .collect(),
         checked: report.checked,
     })
-}
-
-fn collect_evidence(artifact: &PlannedArtifact) -> (String, Vec<Evidence>) {
-    (artifact.component.to_string(), artifact.evidence.clone())
 }
 
 /// One build of the manifest; files are hashed where the image is files.

@@ -8,6 +8,7 @@ mod strict;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_path_to_error::{Path, Segment};
 
 use strict::Strict;
 
@@ -24,6 +25,8 @@ pub struct JsonError {
     pub column: usize,
     /// Path of the value (`pins[3].digest`), or `.` for the whole.
     pub path: String,
+    /// The same as a JSON pointer (RFC 6901).
+    pub pointer: String,
     pub message: String,
 }
 
@@ -56,10 +59,12 @@ pub fn parse_json<'a, T: Deserialize<'a> + JsonSchema>(
     let value = value.map_err(|error| {
         let path = track.path();
         let example = example::find_example::<T>(&path);
-        json_error(file, bytes, path.to_string(), &error, example.as_deref())
+        json_error(file, bytes, &path, &error, example.as_deref())
     })?;
-    json.end()
-        .map_err(|error| json_error(file, bytes, ".".to_owned(), &error, None))?;
+    json.end().map_err(|error| {
+        let whole = serde_path_to_error::Track::new().path();
+        json_error(file, bytes, &whole, &error, None)
+    })?;
     Ok(value)
 }
 
@@ -81,7 +86,7 @@ pub fn parse_embedded<'a, T: Deserialize<'a> + JsonSchema>(
 fn json_error(
     file: &str,
     bytes: &[u8],
-    path: String,
+    path: &Path,
     error: &serde_json::Error,
     example: Option<&str>,
 ) -> JsonError {
@@ -90,9 +95,27 @@ fn json_error(
         file: file.to_owned(),
         line: error.line().max(1),
         column: error.column().max(1),
-        path,
+        path: path.to_string(),
+        pointer: format_pointer(path),
         message,
     }
+}
+
+/// The path of a value as a JSON pointer (RFC 6901, section 4); empty for the whole.
+fn format_pointer(path: &Path) -> String {
+    let mut pointer = String::new();
+    for segment in path {
+        let part = match segment {
+            Segment::Seq { index } => index.to_string(),
+            Segment::Map { key } => key.replace('~', "~0").replace('/', "~1"),
+            // The name of a variant is a key; an unknown segment has no name.
+            Segment::Enum { variant } => variant.clone(),
+            Segment::Unknown => continue,
+        };
+        pointer.push('/');
+        pointer.push_str(&part);
+    }
+    pointer
 }
 
 /// Two spaces of indent, a final line end, keys in the order of the type.

@@ -35,6 +35,10 @@ pub struct VerifyArgs {
     /// Sigstore bundle of the file, or provenance that lists the file.
     #[arg(long, value_name = "FILE", help_heading = "Proofs")]
     pub bundle: Option<String>,
+    /// Sigstore bundle of a statement about an image, as `imagegen attest` and `cosign attest-blob` write it; FILE is a
+    /// file of the image, its `image.json` or its workspace. With `--key`, or `--identity` and `--issuer`. Repeatable.
+    #[arg(long, value_name = "BUNDLE", help_heading = "Proofs")]
+    pub attestation: Vec<PathBuf>,
     /// Folder written by `lock --bundles`, to verify the signers of a lockfile again.
     #[arg(long, value_name = "DIR", help_heading = "Proofs")]
     pub bundles: Option<PathBuf>,

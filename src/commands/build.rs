@@ -1,5 +1,6 @@
 //! `imagegen build`.
 
+mod image;
 mod run;
 
 use crate::base::choice::Delivery;
@@ -43,6 +44,7 @@ impl Finish {
 }
 
 pub(super) fn run_build(args: &BuildArgs, run: &ImageRun<'_>) -> Result<()> {
+    let started = clock::current_millis();
     let mut definition = read_definition(&args.selection, run.image, &run.trees)?;
     if definition.image_version.is_none() && !args.no_bake {
         definition.image_version = Some(ImageVersion::from_time(clock::current_time())?);
@@ -62,6 +64,8 @@ pub(super) fn run_build(args: &BuildArgs, run: &ImageRun<'_>) -> Result<()> {
         policy: &planned.policy,
         trees: &planned.trees,
         place: run.place_workspace(&args.workspace, &planned.plan),
+        definition_folder: run.image.folder(),
+        started,
         printer: run.printer,
     };
     match Finish::choose(args, &planned.plan) {

@@ -98,11 +98,7 @@ pub(super) fn run_each(
             });
         match outcome {
             Err(error) if several => {
-                printer.print_error(&format!("{}: {error}", image.name));
-                error
-                    .remedies()
-                    .iter()
-                    .for_each(|remedy| printer.print_hint(remedy));
+                printer.print_error(&error);
                 failed.add(&image.name, error.class());
             }
             outcome => outcome?,

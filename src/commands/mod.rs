@@ -1,5 +1,6 @@
 //! One file per verb: arguments → stages → output.
 
+mod attest;
 mod build;
 mod bundle;
 mod catalog;
@@ -12,14 +13,17 @@ mod doctor;
 mod each;
 mod explain;
 mod fetch;
+mod history;
 mod init;
 mod join_data;
 mod list;
 mod lock;
 mod outdated;
+mod output;
 mod pin;
 mod plan;
 mod render;
+mod report;
 mod sbom;
 mod schema;
 mod scripts;
@@ -28,28 +32,16 @@ mod verify;
 
 pub use crate::complete::answer_shell;
 pub use context::run_command;
+pub use output::{create_printer, print_json_error, wants_json, write_code_quality};
 
-use std::env;
 use std::path::Path;
 
 use crate::base::choice::Format;
-use crate::cli::{Cli, Global, ImagesArgs, SelectionArgs, Verb};
+use crate::cli::{Cli, ImagesArgs, SelectionArgs, Verb};
 use crate::diagnostic::{Result, UsageError};
-use crate::ui::{Printer, Verbosity};
+use crate::ui::Printer;
 
 use each::{ImageChoice, run_each};
-
-/// How the user wants to be spoken to.
-#[must_use]
-pub fn create_printer(global: &Global) -> Printer {
-    let verbosity = match (global.quiet, global.verbose) {
-        (true, _) => Verbosity::Quiet,
-        (false, 0) => Verbosity::Normal,
-        (false, _) => Verbosity::Verbose,
-    };
-    let no_color = env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-    Printer::new(global.format, verbosity, no_color)
-}
 
 fn choose<'a>(
     images: &'a ImagesArgs,
@@ -96,11 +88,14 @@ fn run_verb(cli: Cli, printer: &Printer) -> Result<()> {
             |run| fetch::run_fetch(&args, run),
         ),
         Verb::Bundle(args) => bundle::run_bundle(&args, sources, printer),
+        Verb::Attest(args) => attest::run_attest(&args, sources, printer),
         Verb::Diff(args) => diff::run_diff(&args, sources, printer),
         Verb::Doctor(args) => doctor::run_doctor(&args, sources, printer),
         Verb::Verify(args) => verify::run_verify(&args, sources, printer),
         Verb::Scripts(args) => scripts::run_scripts(&args, sources, printer),
         Verb::Sbom(args) => sbom::run_sbom(&args, sources, printer),
+        Verb::History(args) => history::run_history(&args, printer),
+        Verb::Report(args) => report::run_report(&args, sources, printer),
         Verb::Store(args) => store::run_store(&args, printer),
         Verb::Lock(args) => run_each(
             choose(&args.images, &args.selection, args.lock.as_deref()),

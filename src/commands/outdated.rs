@@ -50,9 +50,13 @@ fn format_row(row: &OutdatedOutput) -> String {
         (None, Some(proof)) => format!("provable by {}", proof.as_str()),
         (None, None) => String::new(),
     };
+    let flaws = match row.vulnerabilities.as_slice() {
+        [] => String::new(),
+        ids => format!(" affected: {}", ids.join(", ")),
+    };
     let (newer, newest) = (text(&row.newer), text(&row.newest));
     let line = format!(
-        "{:<28} {:<14} {newer:<14} {newest:<14} {note}",
+        "{:<28} {:<14} {newer:<14} {newest:<14} {note}{flaws}",
         row.name, row.planned
     );
     format!("{}\n", line.trim_end())

@@ -4,11 +4,19 @@ use std::fmt::Write as _;
 
 use crate::cli::{SourceArgs, VerifyArgs};
 use crate::diagnostic::Result;
-use crate::inspect::{Inspected, VerifyOutput, WholeOutput, format_proof, inspect_file};
+use crate::inspect::{
+    Inspected, VerifyOutput, WholeOutput, format_proof, inspect_attestations, inspect_file,
+};
 use crate::selection::read_sources;
 use crate::ui::Printer;
 
 pub(super) fn run_verify(args: &VerifyArgs, sources: &SourceArgs, printer: &Printer) -> Result<()> {
+    if !args.attestation.is_empty() {
+        let (output, demand) = inspect_attestations(args)?;
+        printer.print_listing(&output, || format_file(&output))?;
+        output.require_proofs()?;
+        return demand;
+    }
     match inspect_file(args, &read_sources(sources, &[])?, printer)? {
         Inspected::File(output) => {
             printer.print_listing(&output, || format_file(&output))?;

@@ -29,6 +29,10 @@ impl Classify for FetchError {
     fn remedies(&self) -> Vec<String> {
         self.failure.hint().into_iter().map(str::to_owned).collect()
     }
+
+    fn code(&self) -> &'static str {
+        self.failure.code()
+    }
 }
 
 /// URLs in the texts are without query.

@@ -50,7 +50,7 @@ pub struct ExecError {
     pub source: io::Error,
 }
 
-classify!(ExecError => Internal);
+classify!(ExecError => Internal, "program-not-started");
 
 /// How a program ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

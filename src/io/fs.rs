@@ -6,11 +6,12 @@ mod folder;
 mod place;
 mod private;
 mod scratch;
+mod shelf;
 mod space;
 mod sums;
 mod write;
 
-use crate::diagnostic::{Classify, ErrorClass};
+use crate::diagnostic::{Classify, ErrorClass, Location};
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;
@@ -19,10 +20,14 @@ use std::path::{Component, Path, PathBuf};
 use walkdir::WalkDir;
 
 pub use place::{
-    PlaceError, list_entries, place_digested_directory, place_directory, replace_files,
+    BUILDS, PlaceError, list_entries, place_digested_directory, place_directory, replace_files,
 };
 pub use private::PrivateFolder;
 pub use scratch::Scratch;
+pub use shelf::{
+    copy_if_exists, create_numbered_folder, find_files, is_folder, list_folders, move_folder,
+    remove_folder,
+};
 pub use space::{can_write, free};
 pub use sums::{
     DigestSet, Digester, Digests, digest_file, digest_file_with, digest_stream, read_pieces,
@@ -57,6 +62,14 @@ impl Classify for FileError {
             }
             _ => ErrorClass::Internal,
         }
+    }
+
+    fn code(&self) -> &'static str {
+        "file"
+    }
+
+    fn location(&self) -> Option<Location> {
+        Some(Location::from_file(self.path.display().to_string()))
     }
 }
 

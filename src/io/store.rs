@@ -63,6 +63,10 @@ impl Classify for DamagedStore {
     fn class(&self) -> ErrorClass {
         ErrorClass::Verification
     }
+
+    fn code(&self) -> &'static str {
+        "store-damaged"
+    }
 }
 
 /// Where a file came from.

@@ -78,6 +78,35 @@ pub const STATED_NAME: &str = "statedName";
 pub const STATED_VERSION: &str = "statedVersion";
 pub const STATED_BY: &str = "statedBy";
 
+words!(
+    /// A statement about an image.
+    StatementKind {
+        Provenance = "provenance",
+        Sbom = "sbom",
+        CheckReport = "check-report",
+    }
+);
+
+impl StatementKind {
+    /// URI of the predicate.
+    #[must_use]
+    pub fn predicate_type(self) -> &'static str {
+        match self {
+            Self::Provenance => "https://slsa.dev/provenance/v1",
+            Self::Sbom => "https://cyclonedx.org/bom",
+            Self::CheckReport => "https://in-toto.io/attestation/test-result/v0.1",
+        }
+    }
+
+    #[must_use]
+    pub fn from_predicate_type(uri: &str) -> Option<Self> {
+        Self::ALL
+            .iter()
+            .copied()
+            .find(|kind| kind.predicate_type() == uri)
+    }
+}
+
 /// One proof with its outcome, as lock, reports and `imagegen verify` show it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::component::Confidence;
-use super::evidence::{ProofKind, Verdict};
+use super::evidence::{ProofKind, StatementKind, Verdict};
 use super::vulnerability::Rating;
 use crate::base::choice::words;
 use crate::base::url::HttpUrl;
@@ -73,6 +73,10 @@ pub struct Policy {
     /// Guest scripts must be signed, and the guest runs them under `AllSigned`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signed_scripts: Option<SignedScripts>,
+    /// Statements about an image that `verify --attestation` must find signed, by `trustedKeys` or
+    /// `trustedIdentities`: `provenance`, `sbom`, `check-report`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub required_attestations: Vec<StatementKind>,
     /// The worst verdict that a required proof may have.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub minimum_verdict: Option<Verdict>,

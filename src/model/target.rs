@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use super::output_line::OutputLine;
 use super::platform::Platform;
 use super::record::TargetRecord;
 use super::variable::{Conversion, Selector, SelectorValue, Variable};
@@ -103,6 +104,9 @@ pub struct ImageTarget {
     /// Where its machines run a hypervisor of their own; absent where nothing is known against it.
     #[serde(default)]
     pub nested_virtualization: Option<NestedVirtualization>,
+    /// The line by which the builder tells which base image it took; absent where it tells nothing.
+    #[serde(default)]
+    pub base_image_line: Option<OutputLine>,
     pub platform: Platform,
 }
 

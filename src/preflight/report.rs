@@ -131,4 +131,8 @@ impl Classify for NotReady {
     fn remedies(&self) -> Vec<String> {
         self.remedies.clone()
     }
+
+    fn code(&self) -> &'static str {
+        "not-ready"
+    }
 }

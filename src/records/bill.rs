@@ -9,6 +9,7 @@ use crate::attest::inventory::{WindowsIdentity, list_items};
 use crate::attest::sbom::BillOfMaterials;
 use crate::base::digest::sha256_hex;
 use crate::base::program::ProgramVersion;
+use crate::catalog::Trees;
 use crate::cli::SourceArgs;
 use crate::diagnostic::{InputError, Result};
 use crate::lock::Lock;
@@ -28,12 +29,19 @@ pub struct BillSources {
 /// # Errors
 /// The image has no lockfile, the catalog does not know its Windows release, or `SOURCE_DATE_EPOCH` is no time.
 pub fn read_bill_sources(image: &DescribedImage, sources: &SourceArgs) -> Result<BillSources> {
+    read_bill_sources_of(image, &read_sources(sources, &[])?)
+}
+
+/// The same with a catalog that was read already.
+///
+/// # Errors
+/// As [`read_bill_sources`].
+pub(super) fn read_bill_sources_of(image: &DescribedImage, trees: &Trees) -> Result<BillSources> {
     let Some(lock) = image.lock.clone() else {
         let message = format!("{}: its lockfile is not beside it", image.name);
         let remedy = "name the lockfile, or the folder `builds/VERSION` of the workspace";
         return Err(InputError::new(message, remedy).into());
     };
-    let trees = read_sources(sources, &[])?;
     let release = lock.selection.windows.as_deref().unwrap_or_default();
     let windows = trees.catalog.load_windows_release(release)?;
     let finished = image

@@ -4,9 +4,12 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+use crate::base::url::strip_secrets;
 use crate::diagnostic::{Classify, ErrorClass, InputError, Result};
 use crate::io::exec::{self, ExecError, Run, Stream};
 use crate::io::fs::Scratch;
+
+use super::image::GitState;
 
 /// Something that git refused.
 #[derive(Debug, thiserror::Error)]
@@ -31,6 +34,10 @@ impl Classify for GitError {
             Self::Exec(_) => "install git, or compare two files instead of `--base`",
         };
         vec![remedy.to_owned()]
+    }
+
+    fn code(&self) -> &'static str {
+        "git-failed"
     }
 }
 
@@ -99,6 +106,44 @@ pub fn checkout_commit(reference: &str, file: &Path) -> Result<Checkout> {
         path,
         _scratch: scratch,
     })
+}
+
+/// The commit of the folder's repository, and whether tracked files differ from it; none outside of a repository, or
+/// without git.
+#[must_use]
+pub fn read_git_state(folder: &Path) -> Option<GitState> {
+    let folder = if folder.as_os_str().is_empty() {
+        Path::new(".")
+    } else {
+        folder
+    };
+    let commit = ask_git(folder, &["rev-parse", "--verify", "--quiet", "HEAD"])?;
+    let changes = ask_git(folder, &["status", "--porcelain", "--untracked-files=no"])?;
+    let remote = ask_git(folder, &["remote", "get-url", "origin"]);
+    Some(GitState {
+        commit: commit.trim().to_owned(),
+        dirty: !changes.trim().is_empty(),
+        repository: remote.map(|url| strip_secrets(url.trim())),
+    })
+}
+
+/// Output of a command of git; none if it fails.
+fn ask_git(folder: &Path, arguments: &[&str]) -> Option<String> {
+    let run = Run {
+        program: PathBuf::from("git"),
+        arguments: arguments.iter().map(OsString::from).collect(),
+        folder: folder.to_owned(),
+        environment: BTreeMap::from([("GIT_OPTIONAL_LOCKS".to_owned(), OsString::from("0"))]),
+        ..Run::default()
+    };
+    let mut printed = String::new();
+    let outcome = exec::run_program(&run, |stream, line| {
+        if stream == Stream::Stdout {
+            printed.push_str(line);
+            printed.push('\n');
+        }
+    });
+    outcome.ok().filter(|it| it.success).map(|_| printed)
 }
 
 struct Git<'a> {

@@ -40,6 +40,14 @@ impl Classify for ToolRecordError {
             Self::Killed { .. } | Self::Interrupted => Vec::new(),
         }
     }
+
+    fn code(&self) -> &'static str {
+        match self {
+            Self::Failed { .. } | Self::Killed { .. } => "tool-failed",
+            Self::Exec(error) => error.code(),
+            Self::Interrupted => self.class().name(),
+        }
+    }
 }
 
 /// Runs a program over a file; its output goes to stderr. No shell is involved: the command is split at blanks, and

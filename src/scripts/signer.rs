@@ -67,6 +67,16 @@ impl Classify for SignError {
             _ => Vec::new(),
         }
     }
+
+    fn code(&self) -> &'static str {
+        match self {
+            Self::Proof { error, .. } => error.code,
+            Self::NoProgram | Self::Failed { .. } => "tool-failed",
+            Self::Exec(error) => error.code(),
+            Self::File(error) => error.code(),
+            Self::Interrupted => self.class().name(),
+        }
+    }
 }
 
 fn format_lines(last: &[String]) -> String {

@@ -43,4 +43,8 @@ impl Classify for SeveralFailed {
     fn class(&self) -> ErrorClass {
         self.class.unwrap_or(ErrorClass::Internal)
     }
+
+    fn code(&self) -> &'static str {
+        "several-failed"
+    }
 }

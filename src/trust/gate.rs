@@ -67,6 +67,15 @@ impl Classify for PolicyError {
             | Self::Proof { findings, .. } => list_remedies(findings),
         }
     }
+
+    fn findings(&self) -> &[Finding] {
+        match self {
+            Self::Malformed { findings, .. }
+            | Self::Selection { findings, .. }
+            | Self::Address { findings }
+            | Self::Proof { findings, .. } => findings,
+        }
+    }
 }
 
 /// A pinned plan that the policy allows. Only [`admit`] makes one.

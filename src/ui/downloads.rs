@@ -9,7 +9,8 @@ use indicatif::{HumanBytes, MultiProgress, ProgressBar, ProgressStyle};
 
 use crate::base::text::escape_controls;
 
-use super::{Printer, Verbosity};
+use super::events::LineForm;
+use super::{Printer, Verbosity, print_progress};
 
 /// All downloads of a run. Threads share it.
 #[derive(Debug)]
@@ -41,6 +42,7 @@ enum ProgressView {
     },
     Lines {
         last: Mutex<Instant>,
+        form: LineForm,
     },
 }
 
@@ -110,6 +112,7 @@ impl Downloads {
         } else {
             ProgressView::Lines {
                 last: Mutex::new(Instant::now()),
+                form: printer.format.into(),
             }
         };
         let verbose = printer.verbosity == Verbosity::Verbose;
@@ -164,7 +167,7 @@ impl Downloads {
             ProgressView::Silent => {}
             // A terminal that is gone shows nothing more.
             ProgressView::Bars { all, .. } => drop(all.println(escape_controls(text))),
-            ProgressView::Lines { .. } => Printer::print_line(text),
+            ProgressView::Lines { form, .. } => print_progress(*form, text),
         }
     }
 
@@ -188,16 +191,14 @@ impl Downloads {
             ProgressView::Bars { overall, .. } => {
                 overall.set_message(self.counts.format(self.start.elapsed()));
             }
-            ProgressView::Lines { last } => {
+            ProgressView::Lines { last, form } => {
                 let Ok(mut last) = last.try_lock() else {
                     return;
                 };
                 if last.elapsed() >= BETWEEN_LINES {
                     *last = Instant::now();
-                    Printer::print_line(&format!(
-                        "fetched {}",
-                        self.counts.format(self.start.elapsed())
-                    ));
+                    let counts = self.counts.format(self.start.elapsed());
+                    print_progress(*form, &format!("fetched {counts}"));
                 }
             }
         }

@@ -74,7 +74,7 @@ pub enum ChainError {
     Invalid { subject: String, why: String },
 }
 
-classify!(ChainError => Verification);
+classify!(ChainError => Verification, "certificate-chain");
 
 /// Why roots cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

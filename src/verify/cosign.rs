@@ -75,8 +75,11 @@ pub(super) fn parse_public_key(pem: &str) -> Result<(Vec<u8>, String), ProofErro
     Ok((der, fingerprint))
 }
 
-/// DER, or base64 of it with or without line ends.
-pub(super) fn decode_signature(bytes: &[u8]) -> Result<Vec<u8>, ProofError> {
+/// DER of a signature, from DER or base64 with or without line ends.
+///
+/// # Errors
+/// `cosign-malformed`
+pub fn decode_signature(bytes: &[u8]) -> Result<Vec<u8>, ProofError> {
     if bytes.trim_ascii().is_empty() {
         return Err(malformed_error("the signature is empty"));
     }

@@ -118,7 +118,7 @@ pub fn verify_attestation(
     };
     let mut why = None;
     for line in lines {
-        match verify_attestation_bundle(digest, line, signer, root) {
+        match verify_statement(digest, line, signer, PROVENANCE, root) {
             Ok(proven) => return Ok(proven),
             // What is wrong with the statement about this file tells more than those about others.
             Err(error) if why.is_none() || error.code != "sigstore-subject" => why = Some(error),
@@ -128,10 +128,15 @@ pub fn verify_attestation(
     Err(why.unwrap_or_else(|| ProofError::new("sigstore-malformed", "it contains no bundle")))
 }
 
-fn verify_attestation_bundle(
+/// Verifies that a signed statement with one of these predicates names a file with this SHA-256.
+///
+/// # Errors
+/// See the module's codes.
+pub fn verify_statement(
     digest: &[u8; 32],
     bundle: &[u8],
     signer: ExpectedSigner<'_>,
+    predicates: &[&str],
     root: Option<&str>,
 ) -> Result<Proven, ProofError> {
     let bundle = parse_bundle(bundle)?;
@@ -142,7 +147,7 @@ fn verify_attestation_bundle(
         ));
     };
     let mut facts = BTreeMap::new();
-    check_statement(envelope.payload.as_bytes(), digest, PROVENANCE, &mut facts)?;
+    check_statement(envelope.payload.as_bytes(), digest, predicates, &mut facts)?;
     let by = Expected::Signer(signer);
     prove_bundle(
         digest,
@@ -150,7 +155,11 @@ fn verify_attestation_bundle(
         &by,
         root,
         facts,
-        "a signed provenance statement names the file",
+        if predicates == PROVENANCE {
+            "a signed provenance statement names the file"
+        } else {
+            "a signed statement names the file"
+        },
     )
 }
 
@@ -382,7 +391,7 @@ const STATEMENTS: [&str; 2] = [
 ];
 
 /// The statement is of an allowed kind, and names the file.
-fn check_statement(
+pub(super) fn check_statement(
     payload: &[u8],
     digest: &[u8; 32],
     allowed: &[&str],

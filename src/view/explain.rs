@@ -2,6 +2,7 @@
 
 mod catalog;
 mod resource;
+mod value;
 mod words;
 
 use std::collections::BTreeMap;
@@ -47,6 +48,10 @@ pub fn explain_name(
 ) -> Result<(Vec<Explanation>, Plan)> {
     let (names, plan) = index_names(&args.selection, image, trees)?;
     let found = names.find(&args.name).map(<[Explanation]>::to_vec);
+    let found = match found {
+        Some(found) => Some(found),
+        None => value::explain_value(&args.name, &names, &plan, trees)?,
+    };
     let found = match found {
         Some(found) => found,
         None => find_program_name(trees, &args.name)?.ok_or_else(|| names.refuse(&args.name))?,

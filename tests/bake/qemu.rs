@@ -14,7 +14,7 @@ use super::media::{
     DRIVERS, WINDOWS, build_with_media, check_artifacts, check_secret, check_session,
     expect_success, read_answers, read_json,
 };
-use super::{note_build, simulation};
+use super::{REPORT, note_build, simulation};
 
 const FIRST: &str = "--target qemu --k8s 1.36.4 --windows 2022 --image-version 1.2.3";
 const MEDIA: &[(&str, &str)] = &[("windows", WINDOWS), ("drivers", DRIVERS)];
@@ -231,4 +231,32 @@ fn windows_is_installed_under_uefi_with_secure_boot() {
         image["artifacts"][0]["id"], "image/windows-2022-k8s-1.36.4-1.2.3.qcow2",
         "{image}"
     );
+}
+
+/// A second build into a workspace finds the place free that the first image took.
+#[test]
+fn the_files_of_an_image_move_to_its_record() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let script = format!(
+        r#"#!/bin/sh
+[ "$1" = build ] || exit 0
+mkdir image && echo "$$" > image/disk || exit 9
+cat > packer-manifest.json <<'M'
+{{"builds": [{{"builder_type": "qemu", "artifact_id": "VM", "packer_run_uuid": "1", "files": [{{"name": "disk", "size": 4}}]}}], "last_run_uuid": "1"}}
+M
+{REPORT}
+"#
+    );
+    let test = build_with_media("qemu", FIRST, MEDIA).file("bin/packer", &script);
+    let program = test.folder.join("bin/packer");
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).expect("mode");
+    let test = test.args(["--packer", &program.display().to_string()]);
+    test.succeeds();
+    let (file, disk) = built_file(&test);
+    assert_eq!(file["path"], "image/disk");
+    test.succeeds();
+    assert_eq!(test.read("o/builds/1.2.3/image/disk"), disk);
+    assert_ne!(built_file(&test).1, disk);
+    // The second image has the same version, and a record of its own.
+    assert!(test.exists("o/builds/1.2.3-2/image.json"));
 }

@@ -185,7 +185,7 @@ fn things_without_a_common_part_are_refused() {
     assert_eq!(ran.code, Some(2), "{}", ran.stderr);
 }
 
-fn git(test: &Test, line: &str) {
+pub fn git(test: &Test, line: &str) {
     let ran = Command::new("git")
         .args(line.split_whitespace())
         .current_dir(&test.folder)

@@ -103,6 +103,11 @@ impl Test {
         self
     }
 
+    /// Another run in the same folder, with its environment and other arguments. The folder goes with the first.
+    pub fn bare(&self) -> Bare<'_> {
+        Bare(self)
+    }
+
     pub fn command(&self) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_imagegen"));
         command
@@ -183,6 +188,37 @@ impl Test {
 
     pub fn exists(&self, name: &str) -> bool {
         self.folder.join(name).exists()
+    }
+}
+
+/// See [`Test::bare`].
+pub struct Bare<'a>(&'a Test);
+
+impl Bare<'_> {
+    pub fn run(&self, line: &str) -> Ran {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_imagegen"));
+        let output = command
+            .args(line.split_whitespace())
+            .current_dir(&self.0.folder)
+            .env_clear()
+            .env("HOME", &self.0.folder)
+            .env("PATH", "/usr/bin:/bin")
+            .envs(&self.0.environment)
+            .output()
+            .expect("the program starts");
+        Ran {
+            code: output.status.code(),
+            stdout: String::from_utf8(output.stdout).expect("stdout is UTF-8"),
+            stderr: String::from_utf8(output.stderr).expect("stderr is UTF-8"),
+        }
+    }
+
+    /// It succeeds, and prints this.
+    #[track_caller]
+    pub fn prints(&self, line: &str) -> String {
+        let ran = self.run(line);
+        assert_eq!(ran.code, Some(0), "{line}: {}", ran.stderr);
+        ran.stdout
     }
 }
 

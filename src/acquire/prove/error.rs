@@ -1,7 +1,7 @@
 //! Why an artifact is not proven.
 
 use crate::catalog::CatalogError;
-use crate::diagnostic::{Classify, ErrorClass, Finding, format_findings, list_remedies};
+use crate::diagnostic::{Classify, ErrorClass, Finding, Location, format_findings, list_remedies};
 use crate::fetch::FetchError;
 use crate::io::fs::FileError;
 use crate::model::evidence::{Evidence, ProofKind, Verdict};
@@ -56,6 +56,32 @@ impl Classify for ProveError {
             Self::Archive { .. } | Self::Proof(_) | Self::File(_) | Self::Unreadable(..) => {
                 Vec::new()
             }
+        }
+    }
+
+    fn code(&self) -> &'static str {
+        match self {
+            Self::Fetch(error) => error.code(),
+            Self::Archive { error, .. } | Self::Proof(error) => error.code,
+            Self::Nothing { .. } => "unpinned",
+            Self::File(error) => error.code(),
+            Self::Catalog(error) => error.code(),
+            Self::Failed { .. } | Self::Policy(_) => self.class().name(),
+        }
+    }
+
+    fn findings(&self) -> &[Finding] {
+        match self {
+            Self::Failed { failed, .. } => failed,
+            Self::Policy(error) => error.findings(),
+            _ => &[],
+        }
+    }
+
+    fn location(&self) -> Option<Location> {
+        match self {
+            Self::File(error) => error.location(),
+            _ => None,
         }
     }
 }

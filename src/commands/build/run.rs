@@ -1,10 +1,12 @@
 //! A build that makes an installer or an image.
 
+use std::path::Path;
+
 use crate::acquire::{
-    Acquirer, PinScope, ProvenPlan, VerifiedArtifact, acquire_tools, check_own_packer,
-    needs_proofs, open_fetcher, pin_plan, print_unasked, prove_plan,
+    Acquirer, PinScope, VerifiedArtifact, check_own_packer, needs_proofs, open_fetcher, pin_plan,
+    print_unasked, prove_plan,
 };
-use crate::bake::{self, Bake};
+use crate::bake;
 use crate::catalog::Trees;
 use crate::cli::BuildArgs;
 use crate::diagnostic::Result;
@@ -25,6 +27,10 @@ pub(super) struct Build<'a> {
     pub policy: &'a Policy,
     pub trees: &'a Trees,
     pub place: WorkspacePlace,
+    /// The folder of the image definition.
+    pub definition_folder: &'a Path,
+    /// Milliseconds since 1970.
+    pub started: u64,
     pub printer: &'a Printer,
 }
 
@@ -51,13 +57,15 @@ impl Build<'_> {
         }
         let fetcher = self.open()?;
         let acquirer = self.acquirer(&fetcher);
+        if finish == Finish::Image {
+            return self.make_image(admitted, &earlier, &acquirer);
+        }
         let proven = prove_plan(admitted, &earlier, &acquirer)?;
         // The archives were read: now the plan has the digests of their members.
         let written = self.write(proven.plan())?;
         let media = match finish {
             Finish::InstallerWithArtifacts => list_media(&proven, &acquirer)?,
-            Finish::Preview | Finish::Installer => Vec::new(),
-            Finish::Image => return self.bake(&proven, &written, &acquirer),
+            Finish::Preview | Finish::Installer | Finish::Image => Vec::new(),
         };
         print_archive(&written.pack_archive(proven.plan(), &media)?, self.printer)
     }
@@ -79,42 +87,6 @@ impl Build<'_> {
         print_archive(&written.pack_archive(plan, &[])?, self.printer)
     }
 
-    fn bake(
-        &self,
-        proven: &ProvenPlan,
-        written: &WrittenWorkspace,
-        acquirer: &Acquirer<'_>,
-    ) -> Result<()> {
-        let tools = acquire_tools(self.args.packer.as_ref(), proven.plan(), acquirer)?;
-        let environment = std::env::vars_os()
-            .filter_map(|(name, value)| Some((name.into_string().ok()?, value)))
-            .collect();
-        let own = acquirer.fetcher.store().root().join("work");
-        let work = self.args.work.as_ref().unwrap_or(&own);
-        let image = Bake {
-            proven,
-            folder: &written.folder,
-            workspace: &written.workspace,
-            tools: &tools,
-            work,
-            on_error: self.args.on_error,
-            environment: &environment,
-            passed: &self.args.pass_env,
-            printer: self.printer,
-        }
-        .run()?;
-
-        let record = written.folder.join("image.json");
-        self.printer
-            .print_note(&format!("image: {}", record.display()));
-        self.printer.print_result(&image, || {
-            let artifacts = image.artifacts.iter();
-            artifacts
-                .map(|artifact| format!("{}\n", artifact.id))
-                .collect()
-        })
-    }
-
     fn open(&self) -> Result<Fetcher> {
         open_fetcher(&self.args.network, self.policy)
     }
@@ -129,7 +101,7 @@ impl Build<'_> {
         }
     }
 
-    fn write(&self, plan: &Plan) -> Result<WrittenWorkspace> {
+    pub(super) fn write(&self, plan: &Plan) -> Result<WrittenWorkspace> {
         let lock = Lock::from_plan(plan);
         write_workspace(plan, &lock, &self.place, self.trees, self.printer)
     }

@@ -169,9 +169,9 @@ impl TemporaryFolder<'_> {
         Ok(())
     }
 
-    /// Gives the folder the name of `old`, which is removed. At no moment is there neither, where the system can
-    /// exchange two names.
-    pub(super) fn replace(mut self, name: &OsStr, old: &Folder) -> io::Result<()> {
+    /// Gives the folder the name of `old`, which is removed, but for its folder `kept`, which moves over. At no moment
+    /// is there neither, where the system can exchange two names.
+    pub(super) fn replace(mut self, name: &OsStr, old: &Folder, kept: &str) -> io::Result<()> {
         let moved = if self.parent.exchange_entries(&self.name, name)? {
             self.name.clone()
         } else {
@@ -188,6 +188,12 @@ impl TemporaryFolder<'_> {
         if !self.parent.is_entry(&moved, old)? {
             let message = "another process replaced the folder in the meantime; what it put there is kept beside it as";
             return Err(io::Error::other(format!("{message} {}", moved.display())));
+        }
+        let kept = OsStr::new(kept);
+        let moved_folder = self.parent.open_folder(&moved)?;
+        if moved_folder.find_kind(kept)? == Kind::Folder {
+            let new_folder = self.parent.open_folder(name)?;
+            moved_folder.move_entry(kept, &new_folder, kept)?;
         }
         self.parent.remove_tree(&moved)
     }
@@ -252,7 +258,7 @@ mod tests {
             .unwrap()
             .write_all(b"new")
             .unwrap();
-        partial.replace(OsStr::new("out"), &old).unwrap();
+        partial.replace(OsStr::new("out"), &old, "builds").unwrap();
         assert_eq!(fs::read(moved.join("out/a/b/new")).unwrap(), b"new");
         assert!(!moved.join("out/old").exists() && other.join("out/precious").exists());
         for path in [&moved, &other] {
@@ -275,7 +281,9 @@ mod tests {
         fs::rename(above.path().join("out"), above.path().join("looked-at")).unwrap();
         fs::create_dir(above.path().join("out")).unwrap();
         fs::write(above.path().join("out/precious"), "").unwrap();
-        let error = partial.replace(OsStr::new("out"), &old).unwrap_err();
+        let error = partial
+            .replace(OsStr::new("out"), &old, "builds")
+            .unwrap_err();
         assert!(
             error
                 .to_string()

@@ -10,10 +10,13 @@ use super::folder::{Folder, Kind};
 use super::write::{remove_leftovers, split_path, temporary_prefix};
 use super::{DigestSet, FileError, LARGEST_READ, digest_stream, file_error, read_if_exists};
 use crate::base::digest::sha256_hex;
-use crate::diagnostic::{Classify, ErrorClass};
+use crate::diagnostic::{Classify, ErrorClass, Location};
 
 /// Lists the files that imagegen wrote, in the form that `sha256sum -c` reads.
 pub(super) const WRITTEN: &str = ".imagegen.sha256";
+
+/// A folder of a directory that stays when the directory is replaced: the records of builds.
+pub const BUILDS: &str = "builds";
 
 /// A directory that may not be replaced.
 #[derive(Debug, thiserror::Error)]
@@ -47,6 +50,27 @@ impl Classify for PlaceError {
             Self::File(_) => return Vec::new(),
         }]
     }
+
+    fn code(&self) -> &'static str {
+        match self {
+            Self::File(error) => error.code(),
+            Self::Foreign { .. } => "workspace-foreign",
+            Self::Changed { .. } => "workspace-changed",
+            Self::Result { .. } => "workspace-result",
+            Self::NotADirectory { .. } => "not-a-directory",
+        }
+    }
+
+    fn location(&self) -> Option<Location> {
+        let file = match self {
+            Self::File(error) => return error.location(),
+            Self::Foreign { path, found }
+            | Self::Changed { path, found }
+            | Self::Result { path, found } => path.join(found),
+            Self::NotADirectory { path } => path.clone(),
+        };
+        Some(Location::from_file(file.display().to_string()))
+    }
 }
 
 /// As [`place_digested_directory`]. Returns the digest of each file.
@@ -71,7 +95,8 @@ pub fn place_directory(
 /// Puts a directory of files with their digests in its place, whole or not at all.
 ///
 /// The directory may contain unchanged files of the last call, files with a name of `traces`, with `force` files
-/// with a name of `results`, and the user's own values for Packer, which are kept. Other files are refused.
+/// with a name of `results`, and the user's own values for Packer and the folder [`BUILDS`], which are kept. Other files
+/// are refused.
 ///
 /// # Errors
 /// The place is taken, or cannot be written.
@@ -126,7 +151,7 @@ pub fn place_digested_directory(
         copy_file(&old, &partial.folder, &name)
             .map_err(file_error("copying", &path.join(&name)))?;
     }
-    let replaced = partial.replace(own_name, &old);
+    let replaced = partial.replace(own_name, &old, BUILDS);
     Ok(replaced.map_err(file_error("replacing", path))?)
 }
 
@@ -183,7 +208,8 @@ fn find_kept_files(
     let mut kept = Vec::new();
     for (found, kind) in entries {
         let path = path.to_owned();
-        if kind == Kind::Folder {
+        if kind == Kind::Folder && found == BUILDS {
+        } else if kind == Kind::Folder {
             if !folders.contains(&found) {
                 return Err(PlaceError::Foreign { path, found });
             }

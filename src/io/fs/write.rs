@@ -4,6 +4,7 @@
 
 #![expect(clippy::disallowed_methods, reason = "the one owner of file access")]
 
+use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -11,8 +12,9 @@ use std::path::{Path, PathBuf};
 use tempfile::{Builder, NamedTempFile};
 
 use super::folder::{Folder, Kind};
+use super::place::BUILDS;
 use super::{FileError, file_error, remove_if_exists};
-use crate::diagnostic::{Classify, ErrorClass};
+use crate::diagnostic::{Classify, ErrorClass, Location};
 
 /// A file of another kind than what is to be written over it.
 #[derive(Debug, thiserror::Error)]
@@ -29,6 +31,14 @@ impl Classify for OverwriteError {
 
     fn remedies(&self) -> Vec<String> {
         vec!["choose another path".to_owned()]
+    }
+
+    fn code(&self) -> &'static str {
+        "file-kind"
+    }
+
+    fn location(&self) -> Option<Location> {
+        Some(Location::from_file(self.path.display().to_string()))
     }
 }
 
@@ -191,7 +201,7 @@ pub(super) fn set_mode(_: &mut Builder<'_, '_>, _: u32) {}
 pub(super) fn remove_leftovers(folder: &Folder, name: &str) -> io::Result<()> {
     for left in folder.list_names()? {
         let process = left.to_str().and_then(|left| parse_process(left, name));
-        if process.is_some_and(|process| !is_running(process)) {
+        if process.is_some_and(|process| !is_running(process)) && !has_builds(folder, &left)? {
             folder.remove_tree(&left)?;
         }
     }
@@ -203,6 +213,15 @@ fn parse_process(left: &str, name: &str) -> Option<i32> {
     let rest = left.strip_prefix(&format!(".{name}."))?;
     let (process, _) = rest.strip_suffix(".partial")?.split_once('-')?;
     process.parse().ok()
+}
+
+/// Whether a folder that was not put in its place has the records of builds: they are never swept.
+fn has_builds(folder: &Folder, left: &OsStr) -> io::Result<bool> {
+    if folder.find_kind(left)? != Kind::Folder {
+        return Ok(false);
+    }
+    let kind = folder.open_folder(left)?.find_kind(OsStr::new(BUILDS))?;
+    Ok(kind == Kind::Folder)
 }
 
 #[cfg(unix)]

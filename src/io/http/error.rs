@@ -43,6 +43,10 @@ impl Classify for HttpError {
     fn remedies(&self) -> Vec<String> {
         self.hint().into_iter().map(str::to_owned).collect()
     }
+
+    fn code(&self) -> &'static str {
+        self.code
+    }
 }
 
 impl HttpError {

@@ -34,6 +34,7 @@ impl NameIndex {
 /// The section's title as an explanation holds it.
 fn find_kind(title: &str) -> &'static str {
     const KINDS: &[&str] = &[
+        "error",
         "refusal",
         "warning",
         "download error",

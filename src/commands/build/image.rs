@@ -1,0 +1,96 @@
+//! A build that bakes an image: proofs, Packer, and the record of it.
+
+use std::collections::BTreeMap;
+
+use crate::acquire::{Acquirer, VerifiedArtifact, acquire_tools, prove_plan};
+use crate::bake::{Bake, BakeOutput, BakeTrace, Environment};
+use crate::diagnostic::Result;
+use crate::records::{BuildTrace, KeptBuild, find_run_url, keep_build, read_git_state};
+use crate::trust::Admitted;
+use crate::workspace::IMAGE_RECORD;
+
+use super::run::Build;
+
+impl Build<'_> {
+    /// Proves and bakes, and keeps a record of it, also if that fails.
+    pub(super) fn make_image(
+        &self,
+        admitted: Admitted,
+        earlier: &[VerifiedArtifact],
+        acquirer: &Acquirer<'_>,
+    ) -> Result<()> {
+        let environment: Environment = std::env::vars_os()
+            .filter_map(|(name, value)| Some((name.into_string().ok()?, value)))
+            .collect();
+        let mut trace = BuildTrace {
+            started: self.started,
+            plan: admitted.pinned().plan().clone(),
+            evidence: BTreeMap::new(),
+            bake: BakeTrace::default(),
+            git: read_git_state(self.definition_folder),
+            run_url: find_run_url(&environment),
+        };
+        let outcome = self.bake(admitted, earlier, acquirer, &environment, &mut trace);
+        let folder = &self.place.folder;
+        let kept = keep_build(folder, &trace, outcome.as_ref(), self.policy, self.trees);
+        if let Err(error) = outcome {
+            match kept {
+                Ok(kept) => {
+                    let place = kept.folder.display();
+                    self.printer
+                        .print_note(&format!("record of the failed build: {place}"));
+                }
+                Err(other) => {
+                    let message = format!("the build has no record: {other}");
+                    self.printer.print_warning(&message);
+                }
+            }
+            return Err(error);
+        }
+
+        let KeptBuild { folder, record } = kept?;
+        let place = folder.display();
+        self.printer
+            .print_note(&format!("record of the build: {place}"));
+        let file = self.place.folder.join(IMAGE_RECORD);
+        self.printer
+            .print_note(&format!("image: {}", file.display()));
+        self.printer.print_result(&record, || {
+            let artifacts = record.artifacts.iter();
+            artifacts
+                .map(|artifact| format!("{}\n", artifact.id))
+                .collect()
+        })
+    }
+
+    fn bake(
+        &self,
+        admitted: Admitted,
+        earlier: &[VerifiedArtifact],
+        acquirer: &Acquirer<'_>,
+        environment: &Environment,
+        trace: &mut BuildTrace,
+    ) -> Result<BakeOutput> {
+        let proven = prove_plan(admitted, earlier, acquirer)?;
+        trace.add_proofs(&proven);
+        // The archives were read: now the plan has the digests of their members.
+        let written = self.write(proven.plan())?;
+        let tools = acquire_tools(self.args.packer.as_ref(), proven.plan(), acquirer)?;
+        let own = acquirer.fetcher.store().root().join("work");
+        let work = self.args.work.as_ref().unwrap_or(&own);
+        let output = Bake {
+            proven: &proven,
+            folder: &written.folder,
+            workspace: &written.workspace,
+            tools: &tools,
+            work,
+            on_error: self.args.on_error,
+            environment,
+            passed: &self.args.pass_env,
+            started: self.started,
+            printer: self.printer,
+        }
+        .run(&mut trace.bake)?;
+        Ok(output)
+    }
+}

@@ -1,0 +1,54 @@
+//! `imagegen report`.
+
+use std::path::PathBuf;
+
+use crate::attest::report::{format_fleet_page, format_image_page};
+use crate::attest::sbom::format_cyclonedx;
+use crate::base::json;
+use crate::cli::{ReportArgs, SourceArgs};
+use crate::diagnostic::Result;
+use crate::io::fs::{self, Scratch};
+use crate::records::{
+    REPORT_SCHEMA, ReportOutput, describe_fleet, describe_image, describe_page, list_bill,
+    read_bill_sources, read_history, run_tool,
+};
+use crate::selection::read_sources;
+use crate::ui::Printer;
+
+pub(super) fn run_report(args: &ReportArgs, sources: &SourceArgs, printer: &Printer) -> Result<()> {
+    let (text, place) = match &args.image {
+        Some(image) => {
+            let (page, place) = describe_page(image, sources, printer)?;
+            (format_image_page(&page)?, place)
+        }
+        None => {
+            let history = read_history(&args.place.from, &args.place.network, printer)?;
+            let page = describe_fleet(&history, &read_sources(sources, &[])?)?;
+            (format_fleet_page(&page)?, PathBuf::from("report.html"))
+        }
+    };
+    let out = args.out.clone().unwrap_or(place);
+    fs::check_overwrite(&out, "a page", &["<!DOCTYPE html>"])?;
+    fs::write_file(&out, text.as_bytes())?;
+    let output = ReportOutput {
+        schema: REPORT_SCHEMA,
+        page: out.display().to_string(),
+        size: text.len(),
+    };
+    printer.print_result(&output, || format!("{}\n", output.page))?;
+    scan_image(args, sources, printer)
+}
+
+/// Runs the scanner over the bill of materials.
+fn scan_image(args: &ReportArgs, sources: &SourceArgs, printer: &Printer) -> Result<()> {
+    let (Some(image), Some(command)) = (&args.image, &args.scan_command) else {
+        return Ok(());
+    };
+    let image = describe_image(image, sources, printer)?;
+    let parts = read_bill_sources(&image, sources)?;
+    let document = format_cyclonedx(&list_bill(&image, &parts));
+    let scratch = Scratch::new("scan")?;
+    let path = scratch.path().join("bom.cdx.json");
+    fs::write_file(&path, json::format_json(&document).as_bytes())?;
+    run_tool("--scan-command", command, &path, printer)
+}

@@ -1,0 +1,51 @@
+//! Step files that cannot be used.
+
+use crate::base::json::JsonError;
+use crate::diagnostic::{Classify, ErrorClass, Location};
+
+#[derive(Debug, thiserror::Error)]
+pub enum GuestError {
+    #[error(transparent)]
+    Json(#[from] JsonError),
+    #[error("provisioners has no file `{0}`")]
+    Missing(String),
+    #[error("{file}: {resource}: {message}")]
+    Value {
+        file: String,
+        resource: String,
+        message: String,
+    },
+    #[error("{file}: `id` is `{found}`, and must be that of the file name, `{expected}`")]
+    StepId {
+        file: String,
+        found: String,
+        expected: String,
+    },
+    #[error("component {0} is in the plan, but no step installs it")]
+    Uninstalled(String),
+}
+
+impl Classify for GuestError {
+    /// The built-in steps hold for every plan: what is wrong is a step of the user's, or what it lacks.
+    fn class(&self) -> ErrorClass {
+        ErrorClass::Selection
+    }
+
+    fn code(&self) -> &'static str {
+        match self {
+            Self::Json(error) => error.code(),
+            Self::Uninstalled(_) => "component-uninstalled",
+            Self::Missing(_) | Self::Value { .. } | Self::StepId { .. } => "step-file",
+        }
+    }
+
+    fn location(&self) -> Option<Location> {
+        match self {
+            Self::Json(error) => error.location(),
+            Self::Missing(file) | Self::Value { file, .. } | Self::StepId { file, .. } => {
+                Some(Location::from_file(file))
+            }
+            Self::Uninstalled(_) => None,
+        }
+    }
+}

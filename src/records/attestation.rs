@@ -1,0 +1,303 @@
+//! Statements about a recorded image: made, signed, written, and verified.
+
+use std::path::{Path, PathBuf};
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::attest::inventory::Item;
+use crate::attest::key::AttestationKey;
+use crate::attest::sbom::format_cyclonedx;
+use crate::attest::statement::{
+    DigestedFile, NamedSubject, Provenance, describe_checks, describe_provenance, format_statement,
+};
+use crate::base::digest::sha256_hex;
+use crate::base::json::{format_json, to_bytes};
+use crate::base::program::ProgramVersion;
+use crate::cli::{AttestArgs, SourceArgs};
+use crate::diagnostic::{InputError, Result};
+use crate::io::fs::{self, Scratch};
+use crate::model::evidence::StatementKind;
+use crate::ui::Printer;
+use crate::verify::{cosign, dsse};
+use crate::workspace::IMAGE_RECORD;
+
+use super::image::ImageRecord;
+use super::tool::run_and_collect;
+use super::{describe_image, list_bill, read_bill_sources};
+
+/// Name of the schema of `imagegen attest --format json`.
+pub const ATTEST_SCHEMA: &str = "imagegen.dev/attest/v1";
+
+/// Files of a record that its provenance names.
+const BYPRODUCTS: &[&str] = &[
+    "check-report.json",
+    "packer.log",
+    "packer-manifest.json",
+    "timeline.json",
+];
+
+/// `imagegen attest --format json`
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct AttestOutput {
+    pub schema: &'static str,
+    pub image: String,
+    /// Subjects of the statements: name and SHA-256.
+    pub subjects: Vec<AttestedSubject>,
+    pub statements: Vec<WrittenStatement>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct AttestedSubject {
+    pub name: String,
+    pub sha256: String,
+}
+
+/// One statement, as files.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct WrittenStatement {
+    pub kind: StatementKind,
+    pub predicate_type: &'static str,
+    pub statement: String,
+    /// The predicate alone, as `cosign attest-blob --predicate` reads it.
+    pub predicate: String,
+    /// The signed statement; absent if nothing signs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bundle: Option<String>,
+    /// Command of a pipeline that signs it; absent if it is signed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub command: Option<String>,
+}
+
+/// The signer of statements.
+enum StatementSigner {
+    Nobody,
+    Key(Box<AttestationKey>, String),
+    Command { command: String, public_key: String },
+}
+
+/// Writes the statements about an image, signed if there is a signer.
+///
+/// # Errors
+/// The image has no record, its build failed, or the signature cannot be made.
+pub fn attest_image(
+    args: &AttestArgs,
+    sources: &SourceArgs,
+    printer: &Printer,
+) -> Result<AttestOutput> {
+    let file = find_record(&args.image);
+    let bytes = fs::read_file(&file).map_err(|error| {
+        let remedy = "name a workspace with an image, or a folder `builds/VERSION`";
+        InputError::new(error.to_string(), remedy)
+    })?;
+    let record = ImageRecord::decode(&file.display().to_string(), &bytes)?;
+    if let Some(error) = &record.error {
+        let message = format!("{}: the build failed: {}", file.display(), error.message);
+        let remedy = "attest an image that was built: `imagegen history` lists them";
+        return Err(InputError::new(message, remedy).into());
+    }
+    let signer = read_signer(args)?;
+    let folder = file.parent().unwrap_or(Path::new("")).to_owned();
+    let subjects = list_subjects_of(&record, &bytes);
+    let predicates = make_predicates(args, &file, &folder, &record, sources, printer)?;
+
+    let out = args
+        .out
+        .clone()
+        .unwrap_or_else(|| folder.join("attestations"));
+    let mut statements = Vec::new();
+    for (kind, predicate) in predicates {
+        let statement = format_statement(kind, &subjects, &predicate);
+        statements.push(write_statement(kind, &statement, &out, &file, &signer)?);
+    }
+    Ok(AttestOutput {
+        schema: ATTEST_SCHEMA,
+        image: file.display().to_string(),
+        subjects: subjects
+            .into_iter()
+            .map(|it| AttestedSubject {
+                name: it.name,
+                sha256: it.sha256,
+            })
+            .collect(),
+        statements,
+    })
+}
+
+/// The `image.json` of a folder, or the file itself.
+#[must_use]
+pub fn find_record(image: &Path) -> PathBuf {
+    if image.is_dir() {
+        image.join(IMAGE_RECORD)
+    } else {
+        image.to_owned()
+    }
+}
+
+/// The files of an image by their digests; an image of a cloud by its id with the digest of its lock; the record
+/// itself, which names both.
+fn list_subjects_of(record: &ImageRecord, bytes: &[u8]) -> Vec<NamedSubject> {
+    let mut subjects = Vec::new();
+    for artifact in &record.artifacts {
+        for file in &artifact.files {
+            subjects.push(NamedSubject {
+                name: file.path.clone(),
+                sha256: file.sha256.clone(),
+            });
+        }
+        if artifact.files.is_empty() {
+            subjects.push(NamedSubject {
+                name: artifact.id.clone(),
+                sha256: record.lock.clone(),
+            });
+        }
+    }
+    subjects.push(NamedSubject {
+        name: IMAGE_RECORD.to_owned(),
+        sha256: sha256_hex(bytes),
+    });
+    subjects
+}
+
+fn make_predicates(
+    args: &AttestArgs,
+    file: &Path,
+    folder: &Path,
+    record: &ImageRecord,
+    sources: &SourceArgs,
+    printer: &Printer,
+) -> Result<Vec<(StatementKind, Value)>> {
+    let image = describe_image(file, sources, printer)?;
+    let parts = read_bill_sources(&image, sources)?;
+    let bill = list_bill(&image, &parts);
+    let items: &[Item] = &bill.items;
+    let value = serde_json::to_value(record).unwrap_or_default();
+    let provenance = describe_provenance(&Provenance {
+        lock: bill.lock,
+        record: &value,
+        items,
+        builder: args
+            .builder_id
+            .clone()
+            .unwrap_or_else(|| name_builder(record)),
+        byproducts: digest_files(folder, BYPRODUCTS)?,
+        program: ProgramVersion::current(),
+    });
+    let mut predicates = vec![
+        (StatementKind::Provenance, provenance),
+        (StatementKind::Sbom, format_cyclonedx(&bill)),
+    ];
+    let report = folder.join("check-report.json");
+    if let Some(bytes) = fs::read_if_exists(&report)? {
+        let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
+        let report: Value = serde_json::from_slice(bytes).map_err(|error| {
+            let message = format!("{}: {error}", report.display());
+            InputError::new(message, "it is what the bake left; build the image again")
+        })?;
+        let configuration = digest_files(folder, &["guest-plan.json"])?;
+        let predicate = describe_checks(&report, &configuration, record.run_url.as_deref());
+        predicates.push((StatementKind::CheckReport, predicate));
+    }
+    Ok(predicates)
+}
+
+/// The server of the pipeline that ran the build; a URN for a build outside of one.
+fn name_builder(record: &ImageRecord) -> String {
+    let url = record.run_url.as_deref().unwrap_or_default();
+    let server = url.split_once("://").map(|(scheme, rest)| {
+        let host = rest.split('/').next().unwrap_or_default();
+        format!("{scheme}://{host}")
+    });
+    server.unwrap_or_else(|| "urn:imagegen:builder".to_owned())
+}
+
+/// Digests of those files that are there.
+fn digest_files(folder: &Path, names: &[&str]) -> Result<Vec<DigestedFile>> {
+    let mut files = Vec::new();
+    for name in names {
+        let path = folder.join(name);
+        if fs::is_file(&path) {
+            files.push(DigestedFile {
+                name: (*name).to_owned(),
+                sha256: fs::digest_file(&path)?.sha256,
+            });
+        }
+    }
+    Ok(files)
+}
+
+fn read_signer(args: &AttestArgs) -> Result<StatementSigner> {
+    if let Some(path) = &args.key {
+        let pem = crate::base::secret::Secret::new(fs::read_file(path)?);
+        let key = AttestationKey::parse(&pem).map_err(|error| {
+            crate::diagnostic::Error::from(error).with_context(path.display().to_string())
+        })?;
+        let public_key = key.format_public_key();
+        return Ok(StatementSigner::Key(Box::new(key), public_key));
+    }
+    match (&args.sign_command, &args.public_key) {
+        (Some(command), Some(path)) => Ok(StatementSigner::Command {
+            command: command.clone(),
+            public_key: String::from_utf8_lossy(&fs::read_file(path)?).into_owned(),
+        }),
+        _ => Ok(StatementSigner::Nobody),
+    }
+}
+
+fn write_statement(
+    kind: StatementKind,
+    statement: &Value,
+    out: &Path,
+    record: &Path,
+    signer: &StatementSigner,
+) -> Result<WrittenStatement> {
+    let file = |end: &str| out.join(format!("{}.{end}", kind.as_str()));
+    let (plain, predicate) = (file("intoto.json"), file("predicate.json"));
+    let payload = to_bytes(statement);
+    fs::write_file(&plain, &payload)?;
+    fs::write_file(&predicate, format_json(&statement["predicate"]).as_bytes())?;
+    let bundle = file("sigstore.json");
+    let signed = sign_payload(&payload, signer)?;
+    if let Some(signed) = &signed {
+        fs::write_file(&bundle, format_json(signed).as_bytes())?;
+    }
+    let shown = bundle.display().to_string();
+    let command = format!(
+        "cosign attest-blob --yes --type {} --predicate {} --bundle {shown} {}",
+        kind.predicate_type(),
+        predicate.display(),
+        record.display()
+    );
+    Ok(WrittenStatement {
+        kind,
+        predicate_type: kind.predicate_type(),
+        statement: plain.display().to_string(),
+        predicate: predicate.display().to_string(),
+        command: signed.is_none().then_some(command),
+        bundle: signed.map(|_| shown),
+    })
+}
+
+/// A bundle; none if nobody signs. Whatever signed, the public key verifies it first.
+fn sign_payload(payload: &[u8], signer: &StatementSigner) -> Result<Option<Value>> {
+    let message = dsse::encode_preauth(payload);
+    let (signature, public_key) = match signer {
+        StatementSigner::Nobody => return Ok(None),
+        StatementSigner::Key(key, public_key) => (key.sign(&message)?, public_key),
+        StatementSigner::Command {
+            command,
+            public_key,
+        } => {
+            let scratch = Scratch::new("attest")?;
+            let path = scratch.path().join("message");
+            fs::write_file(&path, &message)?;
+            let printed = run_and_collect("--sign-command", command, &path, |_| {})?;
+            (cosign::decode_signature(printed.as_bytes())?, public_key)
+        }
+    };
+    Ok(Some(dsse::format_bundle(payload, &signature, public_key)?))
+}

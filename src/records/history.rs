@@ -1,0 +1,256 @@
+//! Records of builds, read from folders and URLs: listed, found by version, and pruned.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::acquire::open_fetcher;
+use crate::base::url::{HttpUrl, strip_secrets};
+use crate::cli::NetworkArgs;
+use crate::diagnostic::{InputError, Result};
+use crate::io::fs;
+use crate::model::policy::Policy;
+use crate::ui::Printer;
+use crate::workspace::{BUILDS, IMAGE_RECORD};
+
+use super::image::{ImageRecord, refuse_record};
+use super::read_family;
+
+/// Name of the schema of `imagegen history --format json`.
+pub const HISTORY_SCHEMA: &str = "imagegen.dev/history/v1";
+const PRUNE_SCHEMA: &str = "imagegen.dev/history-prune/v1";
+/// Folder with the workspaces that nobody named.
+const WORKSPACES: &str = "imagegen-out";
+/// Folders below a place that are looked into.
+const DEPTH: usize = 12;
+/// Largest answer of a URL.
+const LARGEST: u64 = 64 << 20;
+
+/// `imagegen history --format json`
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct BuildHistory {
+    pub schema: String,
+    /// The newest first.
+    pub builds: Vec<HistoryEntry>,
+}
+
+/// A record, and where it lies.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct HistoryEntry {
+    /// The folder of the record, or the URL that it comes from.
+    pub place: String,
+    pub record: ImageRecord,
+}
+
+/// `imagegen history prune --format json`
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PrunedHistory {
+    pub schema: &'static str,
+    /// Folders that were removed, or would be.
+    pub removed: Vec<String>,
+    pub kept: usize,
+    pub dry_run: bool,
+}
+
+/// The records of folders and URLs; without one, those of the default folder of workspaces.
+///
+/// # Errors
+/// A place that is named does not exist, cannot be read, or has something else than records.
+pub fn read_history(
+    from: &[String],
+    network: &NetworkArgs,
+    printer: &Printer,
+) -> Result<BuildHistory> {
+    let mut builds = Vec::new();
+    if from.is_empty() && Path::new(WORKSPACES).is_dir() {
+        builds.extend(read_folder(Path::new(WORKSPACES), printer)?);
+    }
+    for place in from {
+        if place.contains("://") {
+            builds.extend(read_url(place, network)?);
+        } else if Path::new(place).is_dir() {
+            builds.extend(read_folder(Path::new(place), printer)?);
+        } else if fs::is_file(Path::new(place)) {
+            let bytes = fs::read_file(Path::new(place))?;
+            builds.extend(parse_records(place, &bytes)?);
+        } else {
+            let message = format!("{place} does not exist");
+            let remedy = "name a folder with workspaces or records, a file, or a URL";
+            return Err(InputError::new(message, remedy).into());
+        }
+    }
+    builds.sort_by(|one, other| {
+        let (a, b) = (&one.record, &other.record);
+        let by_time = b.started.cmp(&a.started);
+        by_time
+            .then(b.image_version.cmp(&a.image_version))
+            .then(one.place.cmp(&other.place))
+    });
+    // The record of the image that lies in a workspace is the copy of one in `builds`, which stands first.
+    let mut distinct: Vec<HistoryEntry> = Vec::new();
+    for entry in builds {
+        let is_known = distinct.iter().any(|it| it.record == entry.record);
+        if !is_known {
+            distinct.push(entry);
+        }
+    }
+    Ok(BuildHistory {
+        schema: HISTORY_SCHEMA.to_owned(),
+        builds: distinct,
+    })
+}
+
+/// Records below a folder, at any depth; those in `builds` come before their copies.
+fn read_folder(folder: &Path, printer: &Printer) -> Result<Vec<HistoryEntry>> {
+    let mut found = Vec::new();
+    for path in fs::find_files(folder, IMAGE_RECORD, DEPTH)? {
+        let bytes = fs::read_file(&path)?;
+        if read_family(&bytes) != "imagegen.dev/image" {
+            continue;
+        }
+        let place = path.parent().unwrap_or(folder).display().to_string();
+        match ImageRecord::decode(&path.display().to_string(), &bytes) {
+            Ok(record) => found.push(HistoryEntry { place, record }),
+            Err(error) => printer.print_warning(&format!("not listed: {error}")),
+        }
+    }
+    found.sort_by_key(|entry| !is_in_builds(Path::new(&entry.place)));
+    Ok(found)
+}
+
+fn is_in_builds(folder: &Path) -> bool {
+    folder
+        .parent()
+        .and_then(Path::file_name)
+        .is_some_and(|name| name == BUILDS)
+}
+
+fn read_url(place: &str, network: &NetworkArgs) -> Result<Vec<HistoryEntry>> {
+    let url: HttpUrl = place.parse()?;
+    let fetcher = open_fetcher(network, &Policy::from_hosts(&[]))?;
+    let name = strip_secrets(place);
+    let bytes = fetcher.fetch_small(&name, &url, LARGEST, &[])?;
+    parse_records(&name, &bytes)
+}
+
+/// A record, or the output of `history --format json`.
+fn parse_records(place: &str, bytes: &[u8]) -> Result<Vec<HistoryEntry>> {
+    match read_family(bytes).as_str() {
+        "imagegen.dev/history" => {
+            let history = serde_json::from_slice::<BuildHistory>(bytes);
+            Ok(history
+                .map_err(|error| refuse_record(place, &error))?
+                .builds)
+        }
+        "imagegen.dev/image" => Ok(vec![HistoryEntry {
+            place: place.to_owned(),
+            record: ImageRecord::decode(place, bytes)?,
+        }]),
+        _ => {
+            let message = format!("{place} has no records of builds");
+            let remedy = "name an `image.json`, or what `imagegen history --format json` prints";
+            Err(InputError::new(message, remedy).into())
+        }
+    }
+}
+
+impl BuildHistory {
+    /// The record with this image version, or in the folder of this name.
+    ///
+    /// # Errors
+    /// There is none, or several workspaces have one.
+    pub fn find_build(&self, version: &str) -> Result<&HistoryEntry> {
+        let is_named = |entry: &&HistoryEntry| {
+            let name = Path::new(&entry.place).file_name();
+            name.is_some_and(|name| name == version)
+        };
+        let mut found: Vec<&HistoryEntry> = self.builds.iter().filter(is_named).collect();
+        if found.is_empty() {
+            let is_version = |entry: &&HistoryEntry| entry.record.image_version == version;
+            found = self.builds.iter().filter(is_version).collect();
+        }
+        match found.as_slice() {
+            [only] => Ok(only),
+            [] => {
+                let known = self
+                    .builds
+                    .iter()
+                    .map(|entry| entry.record.image_version.as_str());
+                let near = crate::base::names::format_suggestion(version, known);
+                let message = format!("no record of the image version `{version}`");
+                Err(InputError::new(message, near).into())
+            }
+            several => {
+                let places: Vec<&str> = several.iter().map(|entry| entry.place.as_str()).collect();
+                let message = format!(
+                    "{} builds have the image version `{version}`",
+                    several.len()
+                );
+                let remedy = format!("name the folder of one: {}", places.join(", "));
+                Err(InputError::new(message, remedy).into())
+            }
+        }
+    }
+}
+
+/// Removes all but the newest records of each workspace, and the record of the image that lies in it.
+///
+/// # Errors
+/// The folder does not exist, or a record cannot be removed.
+pub fn prune_history(
+    from: Option<&Path>,
+    keep: usize,
+    dry_run: bool,
+    printer: &Printer,
+) -> Result<PrunedHistory> {
+    let root = from.unwrap_or(Path::new(WORKSPACES));
+    if !root.is_dir() {
+        let message = format!("{} does not exist", root.display());
+        let remedy = "name the folder of your workspaces: `--from DIR`";
+        return Err(InputError::new(message, remedy).into());
+    }
+    let mut by_workspace: BTreeMap<PathBuf, Vec<HistoryEntry>> = BTreeMap::new();
+    for entry in read_folder(root, printer)? {
+        let folder = PathBuf::from(&entry.place);
+        if let Some(builds) = folder.parent().filter(|_| is_in_builds(&folder)) {
+            by_workspace
+                .entry(builds.to_owned())
+                .or_default()
+                .push(entry);
+        }
+    }
+
+    let (mut removed, mut kept) = (Vec::new(), 0);
+    for (builds, mut entries) in by_workspace {
+        entries.sort_by(|one, other| {
+            let by_time = other.record.started.cmp(&one.record.started);
+            by_time.then(other.place.cmp(&one.place))
+        });
+        let workspace = builds.parent().unwrap_or(&builds);
+        let current = fs::read_if_exists(&workspace.join(IMAGE_RECORD))?;
+        for (at, entry) in entries.iter().enumerate() {
+            let folder = Path::new(&entry.place);
+            let is_current =
+                current.is_some() && fs::read_if_exists(&folder.join(IMAGE_RECORD))? == current;
+            if at < keep || is_current {
+                kept += 1;
+                continue;
+            }
+            if !dry_run {
+                fs::remove_folder(folder)?;
+            }
+            removed.push(entry.place.clone());
+        }
+    }
+    Ok(PrunedHistory {
+        schema: PRUNE_SCHEMA,
+        removed,
+        kept,
+        dry_run,
+    })
+}

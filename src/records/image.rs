@@ -1,0 +1,130 @@
+//! `image.json`: the record of a build with its image, origin and times, or with its error.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::bake::{BuiltArtifact, PhaseRecord, ToolUsed};
+use crate::base::program::ProgramVersion;
+use crate::diagnostic::{Error, ErrorReport, InputError, Result};
+use crate::model::evidence::{Evidence, ProofKind};
+use crate::model::policy::PolicyUsed;
+
+/// Name of the schema of `image.json`.
+pub const IMAGE_SCHEMA: &str = "imagegen.dev/image/v1";
+
+/// A record that nobody can use.
+pub(super) fn refuse_record(file: &str, error: &serde_json::Error) -> Error {
+    let message = format!("{file}: {error}");
+    let remedy = "a build writes this file; take an unchanged copy of it";
+    InputError::new(message, remedy).into()
+}
+
+/// `image.json`
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct ImageRecord {
+    pub schema: String,
+    /// As the image's name ends.
+    #[serde(default)]
+    pub image_version: String,
+    pub target: String,
+    pub windows: String,
+    pub kubernetes: String,
+    /// SHA-256 of the lock it was baked from.
+    pub lock: String,
+    /// The program that baked it.
+    pub built_by: ProgramVersion,
+    /// RFC 3339, in UTC.
+    #[serde(default)]
+    pub started: String,
+    #[serde(default)]
+    pub finished: String,
+    #[serde(default)]
+    pub base_image: BaseImageRecord,
+    /// Empty if the build failed.
+    pub artifacts: Vec<BuiltArtifact>,
+    /// Proofs of the artifacts before the bake, by component; a proof that is missing and waived by name, too.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub evidence: BTreeMap<String, Vec<Evidence>>,
+    /// Proofs that are missing, and that somebody allowed to be missing.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub waived: Vec<WaivedProof>,
+    /// How many resources the machine checked, all of them good.
+    pub checked: usize,
+    /// Steps of Packer and phases of the guest; `timeline.json` has every event.
+    #[serde(default)]
+    pub phases: Vec<PhaseRecord>,
+    /// Packer and its plugins.
+    #[serde(default)]
+    pub tools: Vec<ToolUsed>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub policy: Option<PolicyUsed>,
+    /// The repository of the image definition; absent outside of one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub git: Option<GitState>,
+    /// The pipeline's page of this run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run_url: Option<String>,
+    /// Why the build failed; absent if it did not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<ErrorReport>,
+}
+
+/// Origin of the machine that was baked.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct BaseImageRecord {
+    /// The target's variables that name it.
+    pub variables: BTreeMap<String, Value>,
+    /// As the platform resolved it; absent if the builder does not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+    /// `sha256:…` of installation media or a disk.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub digests: Vec<String>,
+}
+
+/// A proof that was allowed to be missing.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct WaivedProof {
+    pub component: String,
+    pub proof: ProofKind,
+    /// Why, as the policy says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+}
+
+/// A commit, and whether tracked files differed from it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct GitState {
+    pub commit: String,
+    pub dirty: bool,
+    /// URL of the remote `origin` without credentials.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repository: Option<String>,
+}
+
+impl ImageRecord {
+    /// Reads what a build wrote: unlike a file of people's, texts have line ends.
+    ///
+    /// # Errors
+    /// It is no record.
+    pub fn decode(file: &str, bytes: &[u8]) -> Result<Self> {
+        serde_json::from_slice(bytes).map_err(|error| refuse_record(file, &error))
+    }
+
+    /// `built` or `failed`
+    #[must_use]
+    pub fn outcome(&self) -> &'static str {
+        if self.error.is_some() {
+            "failed"
+        } else {
+            "built"
+        }
+    }
+}

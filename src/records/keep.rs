@@ -1,0 +1,244 @@
+//! The end of a build: `builds/VERSION` with its record, log, report and documents; `image.json` in the workspace.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use crate::acquire::ProvenPlan;
+use crate::attest::diff::DescribedImage;
+use crate::attest::sbom::{format_cyclonedx, format_spdx};
+use crate::bake::{BakeOutput, BakeTrace};
+use crate::base::digest::sha256_hex;
+use crate::base::json::format_json;
+use crate::base::program::ProgramVersion;
+use crate::catalog::Trees;
+use crate::diagnostic::{Error, ErrorReport, Result};
+use crate::guest::parse_guest_plan;
+use crate::io::{clock, fs};
+use crate::lock::Lock;
+use crate::model::evidence::{Evidence, Verdict};
+use crate::model::plan::Plan;
+use crate::model::policy::Policy;
+use crate::workspace::{BUILDS, IMAGE_RECORD};
+
+use super::bill::{format_time, list_bill, read_bill_sources_of};
+use super::image::{BaseImageRecord, GitState, IMAGE_SCHEMA, ImageRecord, WaivedProof};
+use super::{GUEST_PLAN, LOCK, list_notes, list_reasons};
+
+/// Files of the workspace that a record keeps a copy of.
+const COPIED: &[&str] = &[
+    GUEST_PLAN,
+    "packer.log",
+    "packer-manifest.json",
+    "check-report.json",
+];
+
+/// State of a build so far; a record is made of it whenever the build ends.
+#[derive(Debug)]
+pub struct BuildTrace {
+    /// Milliseconds since 1970.
+    pub started: u64,
+    pub plan: Plan,
+    pub evidence: BTreeMap<String, Vec<Evidence>>,
+    pub bake: BakeTrace,
+    pub git: Option<GitState>,
+    pub run_url: Option<String>,
+}
+
+impl BuildTrace {
+    /// Takes what was proven.
+    pub fn add_proofs(&mut self, proven: &ProvenPlan) {
+        self.plan = proven.plan().clone();
+        for verified in proven.artifacts() {
+            let artifact = verified.artifact();
+            self.evidence
+                .insert(artifact.component.to_string(), artifact.evidence.clone());
+        }
+    }
+}
+
+/// Where a record is kept, and what it says.
+#[derive(Debug)]
+pub struct KeptBuild {
+    pub folder: PathBuf,
+    pub record: ImageRecord,
+}
+
+/// Keeps the record of a build, whether it made an image or failed.
+///
+/// # Errors
+/// A file cannot be read or written.
+pub fn keep_build(
+    workspace: &Path,
+    trace: &BuildTrace,
+    outcome: std::result::Result<&BakeOutput, &Error>,
+    policy: &Policy,
+    trees: &Trees,
+) -> Result<KeptBuild> {
+    let lock = Lock::from_plan(&trace.plan);
+    let record = describe_build(workspace, trace, outcome, policy, &lock)?;
+    let builds = workspace.join(BUILDS);
+    let name = fs::create_numbered_folder(&builds, &record.image_version)?;
+    let folder = builds.join(name);
+    fs::write_file(&folder.join(LOCK), lock.encode().as_bytes())?;
+    // Files of an earlier build are not those of one that ended before it wrote the workspace.
+    if workspace_is_of(workspace, &record.lock)? {
+        for name in COPIED {
+            fs::copy_if_exists(&workspace.join(name), &folder.join(name))?;
+        }
+    }
+    fs::write_file(
+        &folder.join("timeline.json"),
+        format_json(&trace.bake.timeline).as_bytes(),
+    )?;
+    write_bills(&folder, &trace.plan, lock, &record, trees)?;
+
+    let bytes = format_json(&record).into_bytes();
+    fs::write_file(&folder.join(IMAGE_RECORD), &bytes)?;
+    if record.error.is_none() {
+        fs::write_file(&workspace.join(IMAGE_RECORD), &bytes)?;
+    }
+    Ok(KeptBuild { folder, record })
+}
+
+/// Whether the workspace was written from this lock.
+fn workspace_is_of(workspace: &Path, lock: &str) -> Result<bool> {
+    let there = fs::read_text_if_exists(&workspace.join(LOCK))?;
+    Ok(there.is_some_and(|bytes| sha256_hex(&bytes) == lock))
+}
+
+fn describe_build(
+    workspace: &Path,
+    trace: &BuildTrace,
+    outcome: std::result::Result<&BakeOutput, &Error>,
+    policy: &Policy,
+    lock: &Lock,
+) -> Result<ImageRecord> {
+    let plan = &trace.plan;
+    let digest = sha256_hex(lock.encode().as_bytes());
+    let version = plan.selection.image_version.as_ref();
+    let (artifacts, checked) = match outcome {
+        Ok(output) => (output.artifacts.clone(), output.checked),
+        Err(_) => (Vec::new(), 0),
+    };
+    Ok(ImageRecord {
+        schema: IMAGE_SCHEMA.to_owned(),
+        image_version: version.map_or_else(
+            || digest[..12].to_owned(),
+            crate::model::image_version::ImageVersion::format_suffix,
+        ),
+        target: plan.target.name.clone(),
+        windows: plan.windows.release.clone(),
+        kubernetes: plan.kubernetes.to_string(),
+        base_image: describe_base_image(workspace, plan, lock, &digest)?,
+        lock: digest,
+        built_by: ProgramVersion::current(),
+        started: format_time(trace.started / 1000).unwrap_or_default(),
+        finished: format_time(clock::current_time()).unwrap_or_default(),
+        artifacts,
+        waived: list_waived(&trace.evidence, policy),
+        evidence: trace.evidence.clone(),
+        checked,
+        phases: trace.bake.timeline.phases.clone(),
+        tools: trace.bake.tools.clone(),
+        policy: plan.governance.policy.clone(),
+        git: trace.git.clone(),
+        run_url: trace.run_url.clone(),
+        error: outcome.err().map(ErrorReport::from_error),
+    })
+}
+
+/// Proofs that are absent, and with which the build went on.
+fn list_waived(evidence: &BTreeMap<String, Vec<Evidence>>, policy: &Policy) -> Vec<WaivedProof> {
+    let mut waived = Vec::new();
+    for (component, proofs) in evidence {
+        for proof in proofs.iter().filter(|it| it.verdict == Verdict::Absent) {
+            let waiver = policy
+                .waivers
+                .iter()
+                .find(|waiver| waiver.component == *component && waiver.proof == proof.proof);
+            waived.push(WaivedProof {
+                component: component.clone(),
+                proof: proof.proof,
+                note: waiver.and_then(|waiver| waiver.note.clone()),
+            });
+        }
+    }
+    waived
+}
+
+/// The variables of the base image, its id in the builder's output, and digests among the values.
+fn describe_base_image(
+    workspace: &Path,
+    plan: &Plan,
+    lock: &Lock,
+    digest: &str,
+) -> Result<BaseImageRecord> {
+    let line = plan
+        .target
+        .image()
+        .and_then(|image| image.base_image_line.as_ref());
+    let id = match line {
+        Some(line) if workspace_is_of(workspace, digest)? => {
+            let log = fs::read_if_exists(&workspace.join("packer.log"))?.unwrap_or_default();
+            line.find_value(&String::from_utf8_lossy(&log))
+        }
+        _ => None,
+    };
+    let mut digests = Vec::new();
+    for artifact in plan.artifacts() {
+        if artifact.role == crate::model::plan::ArtifactRole::BootMedia {
+            digests.extend(artifact.digests.iter().map(|pin| {
+                format!(
+                    "{}:{}",
+                    pin.digest.algorithm().as_str(),
+                    pin.digest.as_str()
+                )
+            }));
+        }
+    }
+    for value in lock.base_image.values().filter_map(Value::as_str) {
+        let hex = value.strip_prefix("sha256:").unwrap_or(value);
+        if hex.len() == 64 && hex.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+            digests.push(format!("sha256:{}", hex.to_ascii_lowercase()));
+        }
+    }
+    digests.sort();
+    digests.dedup();
+    Ok(BaseImageRecord {
+        variables: lock.base_image.clone(),
+        id,
+        digests,
+    })
+}
+
+/// Bills of materials in both formats.
+fn write_bills(
+    folder: &Path,
+    plan: &Plan,
+    lock: Lock,
+    record: &ImageRecord,
+    trees: &Trees,
+) -> Result<()> {
+    let place = folder.join(GUEST_PLAN);
+    let guest = fs::read_text_if_exists(&place)?;
+    let guest = guest.map(|bytes| parse_guest_plan(&place.display().to_string(), &bytes));
+    let image = DescribedImage {
+        name: folder.display().to_string(),
+        notes: list_notes(&lock, &list_reasons(plan), trees),
+        lock: Some(lock),
+        guest: guest.transpose()?,
+        baked: Some(serde_json::to_value(record).unwrap_or_default()),
+        ..DescribedImage::default()
+    };
+    let sources = read_bill_sources_of(&image, trees)?;
+    let bill = list_bill(&image, &sources);
+    for (name, document) in [
+        ("sbom.cdx.json", format_cyclonedx(&bill)),
+        ("sbom.spdx.json", format_spdx(&bill)),
+    ] {
+        fs::write_file(&folder.join(name), format_json(&document).as_bytes())?;
+    }
+    Ok(())
+}

@@ -1,0 +1,503 @@
+//! The page of an image, gathered from its record, its lockfile and the files beside them.
+
+mod fleet;
+mod proofs;
+
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::attest::diff::{ComponentChangeKind, DescribedImage, compare_images};
+use crate::attest::report::{
+    ChangeRow, DifferenceRow, FlawRow, ImageFileRow, ImagePage, PageChanges, PageChecks, PageError,
+    PageFact, PageNote, PhaseRow, SlowRow,
+};
+use crate::bake::{PhaseKind, Timeline, TimelineKind};
+use crate::base::program::ProgramVersion;
+use crate::catalog::Trees;
+use crate::cli::SourceArgs;
+use crate::diagnostic::Result;
+use crate::io::fs;
+use crate::lock::Lock;
+use crate::model::vulnerability::{Exposure, Vulnerability};
+use crate::selection::read_sources;
+use crate::ui::Printer;
+use crate::workspace::{BUILDS, IMAGE_RECORD};
+
+use super::image::ImageRecord;
+use super::{describe_image, list_bill, read_bill_sources};
+
+pub use fleet::describe_fleet;
+use proofs::describe_proofs;
+
+/// Name of the schema of `imagegen report --format json`.
+pub const REPORT_SCHEMA: &str = "imagegen.dev/report/v1";
+
+/// `imagegen report --format json`
+#[derive(Debug, Clone, Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ReportOutput {
+    pub schema: &'static str,
+    /// The page that was written.
+    pub page: String,
+    pub size: usize,
+}
+
+/// Slowest resources on a page.
+const SLOWEST: usize = 10;
+
+/// Documents that lie beside a record, with their titles.
+const DOCUMENTS: &[(&str, &str)] = &[
+    ("sbom.cdx.json", "bill of materials, CycloneDX 1.6"),
+    ("sbom.spdx.json", "bill of materials, SPDX 2.3"),
+    (
+        "attestations/provenance.sigstore.json",
+        "signed provenance, SLSA v1",
+    ),
+    (
+        "attestations/sbom.sigstore.json",
+        "signed bill of materials",
+    ),
+    (
+        "attestations/check-report.sigstore.json",
+        "signed result of the checks",
+    ),
+    ("attestations/provenance.intoto.json", "provenance, SLSA v1"),
+    ("image.json", "record of the build"),
+    ("imagegen.lock.json", "lockfile"),
+    ("guest-plan.json", "plan of the machine"),
+    ("check-report.json", "report of the machine's checks"),
+    ("timeline.json", "every event of the bake"),
+    ("packer.log", "output of Packer"),
+];
+
+/// The page of an image, and the file beside it where the page belongs.
+///
+/// # Errors
+/// The path describes no image, or a file beside it cannot be read.
+pub fn describe_page(
+    path: &Path,
+    sources: &SourceArgs,
+    printer: &Printer,
+) -> Result<(ImagePage, PathBuf)> {
+    let path = find_record_folder(path)?;
+    let image = describe_image(&path, sources, printer)?;
+    let trees = read_sources(sources, &[])?;
+    let folder = if path.is_dir() {
+        path.clone()
+    } else {
+        path.parent().unwrap_or(Path::new("")).to_owned()
+    };
+    let record = match &image.baked {
+        Some(value) => {
+            let text = value.to_string();
+            Some(ImageRecord::decode(&image.name, text.as_bytes())?)
+        }
+        None => None,
+    };
+    let mut page = describe_lock(&image, sources, &trees)?;
+    if let Some(record) = &record {
+        add_record(&mut page, record);
+    }
+    page.checks = describe_checks(&image, &folder)?;
+    if record.is_some() {
+        add_timeline(&mut page, record.as_ref(), &folder)?;
+        page.changes = describe_changes(&folder, &image, record.as_ref(), sources, printer)?;
+    }
+    for (name, title) in DOCUMENTS {
+        if fs::is_file(&folder.join(name)) {
+            page.documents.push(PageNote {
+                name: (*name).to_owned(),
+                text: (*title).to_owned(),
+                url: (*name).to_owned(),
+            });
+        }
+    }
+    Ok((page, folder.join("report.html")))
+}
+
+/// The folder in `builds` that keeps the record of a workspace's image; any other path as it is.
+fn find_record_folder(path: &Path) -> Result<PathBuf> {
+    let workspace = if path.file_name().is_some_and(|name| name == IMAGE_RECORD) {
+        path.parent().unwrap_or(Path::new("")).to_owned()
+    } else {
+        path.to_owned()
+    };
+    if !workspace.is_dir() {
+        return Ok(path.to_owned());
+    }
+    let builds = workspace.join(BUILDS);
+    let current = fs::read_if_exists(&workspace.join(IMAGE_RECORD))?;
+    if current.is_some() {
+        for name in fs::list_folders(&builds)? {
+            let folder = builds.join(name);
+            if fs::read_if_exists(&folder.join(IMAGE_RECORD))? == current {
+                return Ok(folder);
+            }
+        }
+    }
+    Ok(path.to_owned())
+}
+
+/// Everything that follows from the lockfile.
+fn describe_lock(image: &DescribedImage, sources: &SourceArgs, trees: &Trees) -> Result<ImagePage> {
+    let mut page = ImagePage {
+        title: format!("Node image {}", image.name),
+        outcome: "planned".to_owned(),
+        program: ProgramVersion::current().format_line(),
+        ..ImagePage::default()
+    };
+    let Some(lock) = &image.lock else {
+        return Ok(page);
+    };
+    let selection = &lock.selection;
+    page.title = format!(
+        "Node image {}, Windows {}, Kubernetes {}",
+        selection.target.as_deref().unwrap_or_default(),
+        selection.windows.as_deref().unwrap_or_default(),
+        lock.kubernetes
+    );
+    let parts = read_bill_sources(image, sources)?;
+    let bill = list_bill(image, &parts);
+    page.proofs = describe_proofs(&bill.items);
+    add_fact(
+        &mut page,
+        "Lockfile",
+        &format!("sha256:{}", bill.lock_digest),
+        true,
+    );
+    for warning in &lock.warnings {
+        page.warnings.push(PageNote {
+            name: format!("{} {}", warning.id, warning.subject)
+                .trim()
+                .to_owned(),
+            text: warning.message.clone(),
+            url: String::new(),
+        });
+    }
+    page.flaws = list_flaws(lock, &trees.catalog.load_vulnerabilities()?);
+    Ok(page)
+}
+
+/// Vulnerabilities that are about a component of the lock: those that it has first.
+fn list_flaws(lock: &Lock, known: &[Vulnerability]) -> Vec<FlawRow> {
+    let mut rows = Vec::new();
+    for flaw in known {
+        for artifact in &lock.artifacts {
+            let Some(exposure) = flaw.find_exposure(artifact) else {
+                continue;
+            };
+            let (state, tone, detail) = match exposure {
+                Exposure::Affected { fixed: Some(fixed) } => {
+                    ("affected", "bad", format!("fixed in {fixed}"))
+                }
+                Exposure::Affected { fixed: None } => {
+                    ("affected", "bad", "no release has the fix".to_owned())
+                }
+                Exposure::Fixed => ("fixed", "good", flaw.summary.clone()),
+                Exposure::NotAffected { reason } => ("not affected", "good", reason),
+            };
+            rows.push(FlawRow {
+                id: flaw.id.clone(),
+                severity: flaw.database_specific.severity.as_str().to_owned(),
+                component: artifact.title(),
+                state,
+                tone,
+                detail,
+                url: flaw.find_page().to_owned(),
+            });
+        }
+    }
+    rows.sort_by_key(|row| row.tone != "bad");
+    rows
+}
+
+fn add_fact(page: &mut ImagePage, name: &str, value: &str, code: bool) {
+    if !value.is_empty() {
+        page.facts.push(PageFact {
+            name: name.to_owned(),
+            value: value.to_owned(),
+            code,
+        });
+    }
+}
+
+/// The facts of a bake: its image first.
+fn add_record(page: &mut ImagePage, record: &ImageRecord) {
+    record.outcome().clone_into(&mut page.outcome);
+    page.title = format!(
+        "Node image {}, Windows {}, Kubernetes {}",
+        record.target, record.windows, record.kubernetes
+    );
+    page.error = record.error.as_ref().map(|error| PageError {
+        code: error.code.clone(),
+        message: error.message.clone(),
+        remedy: error.remedy.clone(),
+    });
+    let of_lock = std::mem::take(&mut page.facts);
+    for artifact in &record.artifacts {
+        add_fact(page, "Image", &artifact.id, true);
+        for file in &artifact.files {
+            page.files.push(ImageFileRow {
+                path: file.path.clone(),
+                size: format_size(file.size),
+                sha256: file.sha256.clone(),
+            });
+        }
+    }
+    add_fact(page, "Image version", &record.image_version, true);
+    add_fact(page, "Started", &record.started, false);
+    add_fact(page, "Finished", &record.finished, false);
+    let base = &record.base_image;
+    add_fact(
+        page,
+        "Base image",
+        base.id.as_deref().unwrap_or_default(),
+        true,
+    );
+    for (name, value) in &base.variables {
+        let value = value
+            .as_str()
+            .map_or_else(|| value.to_string(), str::to_owned);
+        add_fact(page, "Base image", &format!("{name} = {value}"), true);
+    }
+    for digest in &base.digests {
+        add_fact(page, "Base image", digest, true);
+    }
+    page.facts.extend(of_lock);
+    add_fact(
+        page,
+        "Built by",
+        &format!("imagegen {}", record.built_by.format_line()),
+        false,
+    );
+    for tool in &record.tools {
+        let version = tool.version.as_deref().unwrap_or("of your own");
+        let text = format!("{} {version}, sha256:{}", tool.name, tool.sha256);
+        add_fact(page, "Tool", &text, true);
+    }
+    if let Some(policy) = &record.policy {
+        add_fact(
+            page,
+            "Policy",
+            &format!("{}, sha256:{}", policy.name, policy.sha256),
+            true,
+        );
+    }
+    if let Some(git) = &record.git {
+        let state = if git.dirty { ", with changes" } else { "" };
+        add_fact(page, "Commit", &format!("{}{state}", git.commit), true);
+    }
+    add_fact(
+        page,
+        "Run",
+        record.run_url.as_deref().unwrap_or_default(),
+        false,
+    );
+    for waived in &record.waived {
+        let note = waived.note.as_deref().unwrap_or("no reason is recorded");
+        page.waived.push(PageNote {
+            name: format!("{} {}", waived.component, waived.proof.as_str()),
+            text: note.to_owned(),
+            url: String::new(),
+        });
+    }
+}
+
+/// Bytes in the unit that a reader expects.
+fn format_size(bytes: u64) -> String {
+    indicatif::HumanBytes(bytes).to_string()
+}
+
+/// The plan's resources against the machine's report.
+fn describe_checks(image: &DescribedImage, folder: &Path) -> Result<PageChecks> {
+    let resources = image.guest.as_ref().map(|guest| &guest.resources);
+    let mut checks = PageChecks {
+        predicted: resources.map_or(0, Vec::len),
+        ..PageChecks::default()
+    };
+    let Some(bytes) = fs::read_if_exists(&folder.join("check-report.json"))? else {
+        return Ok(checks);
+    };
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
+    let Ok(report) = serde_json::from_slice::<Value>(bytes) else {
+        return Ok(checks);
+    };
+    checks.reported = true;
+    checks.checked = report["checked"]
+        .as_u64()
+        .and_then(|count| usize::try_from(count).ok())
+        .unwrap_or_default();
+    let rows = report["resources"]
+        .as_array()
+        .map_or(&[][..], Vec::as_slice);
+    for row in rows.iter().filter(|row| row["result"] != "unchanged") {
+        checks.differences.push(DifferenceRow {
+            name: read_text(&row["name"]),
+            result: read_text(&row["result"]),
+            text: describe_difference(row),
+        });
+    }
+    if !rows.is_empty() {
+        for resource in resources.into_iter().flatten() {
+            if rows.iter().all(|row| row["name"] != resource.name.as_str()) {
+                checks.unchecked.push(resource.name.clone());
+            }
+        }
+    }
+    Ok(checks)
+}
+
+fn describe_difference(row: &Value) -> String {
+    let mut texts = Vec::new();
+    for difference in row["differences"].as_array().into_iter().flatten() {
+        texts.push(format!(
+            "{} is {}, expected {}",
+            read_text(&difference["property"]),
+            read_text(&difference["actual"]),
+            read_text(&difference["expected"])
+        ));
+    }
+    if !row["error"].is_null() {
+        texts.push(read_text(&row["error"]));
+    }
+    texts.join("; ")
+}
+
+fn read_text(value: &Value) -> String {
+    value
+        .as_str()
+        .map_or_else(|| value.to_string(), str::to_owned)
+}
+
+/// Phases as shares of the run, restarts, and the slowest resources.
+fn add_timeline(page: &mut ImagePage, record: Option<&ImageRecord>, folder: &Path) -> Result<()> {
+    let place = folder.join("timeline.json");
+    let timeline: Timeline = match fs::read_if_exists(&place)? {
+        Some(bytes) => serde_json::from_slice(&bytes)
+            .map_err(|error| super::image::refuse_record(&place.display().to_string(), &error))?,
+        None => Timeline {
+            phases: record.map_or_else(Vec::new, |record| record.phases.clone()),
+            ..Timeline::default()
+        },
+    };
+    let ends = timeline
+        .phases
+        .iter()
+        .map(|phase| phase.start + phase.seconds);
+    let total = ends.fold(0.001, f64::max);
+    let mut phases: Vec<_> = timeline.phases.iter().collect();
+    phases.sort_by(|one, other| one.start.total_cmp(&other.start));
+    for phase in phases {
+        let name = match phase.kind {
+            PhaseKind::Packer => format!("packer {}", phase.name),
+            PhaseKind::Guest => phase.name.clone(),
+        };
+        page.phases.push(PhaseRow {
+            name,
+            start: format_seconds(phase.start),
+            duration: format_seconds(phase.seconds),
+            changed: phase
+                .changed
+                .map_or_else(String::new, |count| count.to_string()),
+            left: format!("{:.1}", 100.0 * phase.start / total),
+            width: format!("{:.1}", 100.0 * phase.seconds / total),
+        });
+    }
+    let restarts = timeline.events.iter();
+    page.restarts = restarts
+        .filter(|event| event.kind == TimelineKind::Restart && event.name.starts_with("Restarting"))
+        .count();
+    for event in timeline.list_slowest(SLOWEST) {
+        let ms = std::time::Duration::from_millis(event.ms.unwrap_or_default());
+        page.slowest.push(SlowRow {
+            name: event.name.clone(),
+            result: event.result.clone().unwrap_or_default(),
+            duration: format_seconds(ms.as_secs_f64()),
+        });
+    }
+    Ok(())
+}
+
+/// `12.3 s`, from a minute on `4 min 05 s`.
+fn format_seconds(seconds: f64) -> String {
+    if seconds < 60.0 {
+        return format!("{seconds:.1} s");
+    }
+    let whole = std::time::Duration::from_secs_f64(seconds).as_secs();
+    format!("{} min {:02} s", whole / 60, whole % 60)
+}
+
+/// The image against the one before it in the same workspace.
+fn describe_changes(
+    folder: &Path,
+    image: &DescribedImage,
+    record: Option<&ImageRecord>,
+    sources: &SourceArgs,
+    printer: &Printer,
+) -> Result<Option<PageChanges>> {
+    let (Some(builds), Some(record)) = (folder.parent(), record) else {
+        return Ok(None);
+    };
+    if builds.file_name().is_none_or(|name| name != BUILDS) {
+        return Ok(None);
+    }
+    let mut previous: Option<(String, PathBuf)> = None;
+    for name in fs::list_folders(builds)? {
+        let place = builds.join(name);
+        let Some(bytes) = fs::read_if_exists(&place.join(IMAGE_RECORD))? else {
+            continue;
+        };
+        let Ok(other) = ImageRecord::decode("", &bytes) else {
+            continue;
+        };
+        let is_earlier =
+            place != folder && other.error.is_none() && other.started <= record.started;
+        if is_earlier
+            && previous
+                .as_ref()
+                .is_none_or(|(start, _)| *start <= other.started)
+        {
+            previous = Some((other.started, place));
+        }
+    }
+    let Some((_, place)) = previous else {
+        return Ok(None);
+    };
+    let before = describe_image(&place, sources, printer)?;
+    let diff = compare_images(&before, image, &[]);
+    let mut changes = PageChanges {
+        from: place.display().to_string(),
+        components: Vec::new(),
+        machine: Vec::new(),
+    };
+    for change in diff.components.unwrap_or_default() {
+        let is_loud = change.change == ComponentChangeKind::Replaced;
+        changes.components.push(ChangeRow {
+            tone: if is_loud { "bad" } else { "" },
+            change: if is_loud {
+                "other bytes under the same version".to_owned()
+            } else {
+                change.change.as_str().to_owned()
+            },
+            name: change.component,
+            from: change.from.unwrap_or_default(),
+            to: change.to.unwrap_or_default(),
+            url: change.release_notes.unwrap_or_default(),
+        });
+    }
+    for change in diff.machine.unwrap_or_default() {
+        let fields: Vec<String> = change
+            .fields
+            .iter()
+            .map(|field| field.path.clone())
+            .collect();
+        changes.machine.push(PageNote {
+            name: change.resource,
+            text: format!("{} {}", change.change.as_str(), fields.join(", ")),
+            url: String::new(),
+        });
+    }
+    Ok(Some(changes))
+}

@@ -1,0 +1,96 @@
+//! How each subject of an image was proven, the weakest first.
+
+use crate::attest::inventory::Item;
+use crate::attest::report::ProofRow;
+use crate::model::evidence::{Evidence, ProofKind, Verdict};
+
+/// The strength of the proofs of a subject, the weakest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum ProofStrength {
+    Failed,
+    Waived,
+    NoDigest,
+    Digest,
+    ChecksumFile,
+    TimeUnproven,
+    Signed,
+}
+
+impl ProofStrength {
+    fn describe(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Failed => ("a proof failed", "bad"),
+            Self::Waived => ("a proof is missing, and waived", "warn"),
+            Self::NoDigest => ("no digest", "warn"),
+            Self::Digest => ("digest alone", "quiet"),
+            Self::ChecksumFile => ("publisher's checksum file", "quiet"),
+            Self::TimeUnproven => ("signed, time unproven", "good"),
+            Self::Signed => ("signed", "good"),
+        }
+    }
+}
+
+/// A row for each subject.
+pub(super) fn describe_proofs(items: &[Item]) -> Vec<ProofRow> {
+    let mut rows: Vec<(ProofStrength, ProofRow)> = items.iter().map(describe_item).collect();
+    rows.sort_by(|one, other| one.0.cmp(&other.0));
+    rows.into_iter().map(|(_, row)| row).collect()
+}
+
+fn describe_item(item: &Item) -> (ProofStrength, ProofRow) {
+    // A group of files, such as the guest scripts, is as strong as its members.
+    let has_digest = !item.hashes.is_empty()
+        || (!item.members.is_empty() && item.members.iter().all(|it| !it.hashes.is_empty()));
+    let strength = item
+        .evidence
+        .iter()
+        .map(judge_proof)
+        .max()
+        .unwrap_or(if has_digest {
+            ProofStrength::Digest
+        } else {
+            ProofStrength::NoDigest
+        });
+    let worst = item.evidence.iter().map(judge_proof).min();
+    let strength = match worst {
+        Some(worst @ (ProofStrength::Failed | ProofStrength::Waived)) => worst,
+        _ => strength,
+    };
+    let (words, tone) = strength.describe();
+    let version = item.version.as_deref().unwrap_or_default();
+    let hash = item.hashes.first().map(|(_, digest)| digest.clone());
+    let sha256 = hash.unwrap_or_default();
+    // The digest of a container image has a column of its own.
+    let name = item.name.split('@').next().unwrap_or(&item.name);
+    let row = ProofRow {
+        subject: format!("{name} {version}").trim().to_owned(),
+        role: item.role.as_str().to_owned(),
+        strength: words.to_owned(),
+        tone,
+        proofs: item.evidence.iter().map(describe_proof).collect(),
+        digest: sha256.chars().take(16).collect(),
+        sha256,
+    };
+    (strength, row)
+}
+
+fn judge_proof(proof: &Evidence) -> ProofStrength {
+    match (proof.verdict, proof.proof) {
+        (Verdict::Failed, _) => ProofStrength::Failed,
+        (Verdict::Absent, _) => ProofStrength::Waived,
+        (_, ProofKind::Pin | ProofKind::Size) => ProofStrength::Digest,
+        (_, ProofKind::ChecksumFile) => ProofStrength::ChecksumFile,
+        (Verdict::SignedTimeUnproven, _) => ProofStrength::TimeUnproven,
+        (Verdict::Verified, _) => ProofStrength::Signed,
+    }
+}
+
+fn describe_proof(proof: &Evidence) -> String {
+    let signer = proof.facts.get("signer").or(proof.facts.get("publisher"));
+    let signer = signer.map_or_else(String::new, |signer| format!(", by {signer}"));
+    format!(
+        "{} {}{signer}",
+        proof.proof.as_str(),
+        proof.verdict.as_str()
+    )
+}

@@ -1,0 +1,207 @@
+//! Pages: whole, without a request, readable without scripts at any width, with names for everything.
+
+use std::fs;
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::bake::{MANIFEST, REPORT, with_packer};
+use crate::support::{Test, program, root};
+
+/// A check report with a difference, and lines of a guest.
+fn baked() -> Test {
+    let lines = r#"echo '    imagegen.a.node: imagegen: [1/2] changed kubernetes/kubelet (61500 ms)'
+echo '    imagegen.a.node: {"schema":"imagegen.dev/phase-result/v1","phase":"install","mode":"apply","unchanged":1,"changed":1,"failed":0,"restart":false,"error":null}'
+echo '==> imagegen.a.node: Restarting Machine'"#;
+    let test = with_packer(&format!(
+        "[ \"$1\" = build ] || exit 0\n{lines}\n{MANIFEST}\n{REPORT}"
+    ));
+    test.succeeds();
+    test
+}
+
+/// The page in a browser: requests, console, accessible names, widths.
+fn look(test: &Test, page: &str) -> Option<Value> {
+    let browser = program("chromium-headless-shell")?;
+    let mut command = Command::new("python3");
+    command
+        .arg(root().join("tests/evidence/browser.py"))
+        .arg(browser)
+        .arg(page)
+        .current_dir(&test.folder);
+    if let Some(folder) = std::env::var_os("IMAGEGEN_SCREENSHOTS") {
+        command.arg(folder);
+    }
+    let output = command.output().expect("python3");
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    Some(serde_json::from_slice(&output.stdout).expect("JSON"))
+}
+
+fn check_page(seen: &Value) {
+    let requests = seen["requests"].as_array().expect("requests");
+    assert!(
+        requests.len() == 1
+            && requests[0]
+                .as_str()
+                .is_some_and(|url| url.starts_with("file:")),
+        "{requests:?}"
+    );
+    assert_eq!(seen["console"].as_array().map(Vec::len), Some(0), "{seen}");
+    for (width, content) in seen["widths"].as_object().expect("widths") {
+        let (width, content) = (width.parse::<u64>().expect("width"), content.as_f64());
+        assert!(
+            content.is_some_and(|content| content <= width as f64),
+            "the page is {content:?} wide at {width}"
+        );
+    }
+    assert!(seen["pdf"].as_u64().is_some_and(|size| size > 10_000));
+}
+
+#[track_caller]
+fn has(seen: &Value, role: &str, name: &str) {
+    let tree = seen["tree"].as_array().expect("tree");
+    let found = tree.iter().any(|node| {
+        node["role"] == role
+            && node["name"]
+                .as_str()
+                .is_some_and(|text| text.contains(name))
+    });
+    assert!(found, "no {role} `{name}`");
+}
+
+#[test]
+fn the_page_of_an_image_has_everything() {
+    let test = baked();
+    test.succeeds();
+    let page = test.bare().prints("report o");
+    let text = test.text(page.trim());
+    assert!(
+        page.contains("o/builds/") && text.starts_with("<!DOCTYPE html>"),
+        "{page}"
+    );
+    for part in [
+        "/subscriptions/s/images/i",
+        "kubernetes/kubelet",
+        "1 min 01 s",
+        "Windows restarted 1 times",
+        "sbom.cdx.json",
+        "digest alone",
+    ] {
+        assert!(text.contains(part), "{part}");
+    }
+    // No script, and nothing that a browser would fetch.
+    for part in ["<script", "src=\"http", "@import", "url("] {
+        assert!(!text.contains(part), "{part}");
+    }
+    // The second page of one record replaces the first, and no file of others.
+    test.bare().prints("report o");
+    let test = test.file("mine.txt", "mine");
+    let ran = test.bare().run("report o --out mine.txt");
+    assert_eq!(
+        (ran.code, test.text("mine.txt").as_str()),
+        (Some(3), "mine")
+    );
+
+    let Some(seen) = look(&test, page.trim()) else {
+        return;
+    };
+    check_page(&seen);
+    has(
+        &seen,
+        "heading",
+        "Node image azure, Windows 2019, Kubernetes 1.20.0",
+    );
+    for section in [
+        "Image",
+        "How each subject was proven",
+        "Prediction and checks",
+        "Timeline of the bake",
+        "Documents",
+    ] {
+        has(&seen, "region", section);
+    }
+    has(&seen, "columnheader", "Strength");
+    has(&seen, "rowheader", "packer build");
+    has(&seen, "link", "sbom.cdx.json");
+    has(&seen, "navigation", "Sections");
+    has(
+        &seen,
+        "StaticText",
+        "0 components and 0 resources of the machine differ",
+    );
+}
+
+#[test]
+fn values_are_text_and_never_markup() {
+    let test = with_packer(
+        "[ $1 = build ] || exit 0\necho 'Error: <script>alert(1)</script> & \"more\"'; exit 1",
+    );
+    test.fails(7, &["<script>"]);
+    let builds = fs::read_dir(test.folder.join("o/builds"))
+        .expect("builds")
+        .next();
+    let name = builds.expect("a build").expect("entry").file_name();
+    let line = format!("report o/builds/{}", name.to_string_lossy());
+    let page = test.bare().prints(&line).trim().to_owned();
+    let text = test.text(&page);
+    assert!(!text.contains("<script>") && text.contains("&lt;script&gt;"));
+    assert!(text.contains("Why the build failed") && text.contains("packer-failed"));
+    if let Some(seen) = look(&test, &page) {
+        check_page(&seen);
+        has(&seen, "heading", "Why the build failed");
+    }
+}
+
+#[test]
+fn the_page_of_many_names_age_holes_and_newer_releases() {
+    let test = baked();
+    // Another workspace, whose last build failed.
+    let folder = test.folder.join("fleet/second/builds/20200101-000000");
+    fs::create_dir_all(&folder).expect("folder");
+    let mut record: Value = serde_json::from_str(&test.text("o/image.json")).expect("JSON");
+    record["started"] = "2020-01-01T00:00:00Z".into();
+    record["finished"] = "2020-01-02T00:00:00Z".into();
+    record["kubernetes"] = "1.36.0".into();
+    record["imageVersion"] = "20200101-000000".into();
+    fs::write(folder.join("image.json"), record.to_string()).expect("record");
+    let test = test.env("SOURCE_DATE_EPOCH", "1767225600");
+    test.bare().prints("report --all --from o --from fleet");
+    let text = test.text("report.html");
+    for part in [
+        "2 images, 0 with a failed last build, 1 with known vulnerabilities",
+        "Kubernetes 1.20, Windows 2019",
+        "end of life",
+        "2191 days",
+        "not known: no lockfile",
+        "CVE-2023-5528",
+        "As of 2026-01-01T00:00:00Z",
+    ] {
+        assert!(text.contains(part), "{part}");
+    }
+    if let Some(seen) = look(&test, "report.html") {
+        check_page(&seen);
+        has(&seen, "heading", "Node images");
+        has(&seen, "region", "Images of Kubernetes 1.20, Windows 2019");
+        has(&seen, "link", "CVE-2023-5528");
+        has(&seen, "rowheader", "second");
+    }
+}
+
+#[test]
+fn a_lockfile_has_a_page_before_its_image() {
+    let test = Test::new();
+    test.prints("render --target host --k8s 1.31.4 --out w");
+    test.prints("report w/imagegen.lock.json --out p.html --scan-command cat");
+    let text = test.text("p.html");
+    for part in ["planned", "CVE-2024-9042", "affected", "fixed in 1.31.5"] {
+        assert!(text.contains(part), "{part}");
+    }
+    let ran = test.run_with("report w --out p.html --scan-command false");
+    assert_eq!(ran.code, Some(5), "{}", ran.stderr);
+    let ran = test.run_with("report");
+    assert_eq!(ran.code, Some(2), "{}", ran.stderr);
+}
