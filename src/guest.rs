@@ -426,7 +426,7 @@ impl<'a> From<&'a Resource> for EngineResource<'a> {
 ///
 /// # Errors
 /// It is no guest plan of this program's form.
-pub fn parse_guest_plan(file: &str, bytes: &[u8]) -> Result<GuestPlan, JsonError> {
+pub fn parse_guest_plan(file: &str, bytes: &[u8]) -> Result<GuestPlan, json::JsonError> {
     let mut plan: Value = parse_json(file, bytes)?;
     for resource in plan["resources"].as_array_mut().into_iter().flatten() {
         split_command_line(resource);

@@ -28,7 +28,7 @@ fn find_pipeline() -> Option<PipelineKind> {
     if is_set("GITHUB_ACTIONS") {
         Some(PipelineKind::GitHub)
     } else if is_set("TF_BUILD") {
-        Some(PipelineKind::Azure)
+        Some(PipelineKind::DevOps)
     } else {
         None
     }

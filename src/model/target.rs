@@ -6,7 +6,6 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::output_line::OutputLine;
 use super::platform::Platform;
 use super::record::TargetRecord;
 use super::variable::{Conversion, Selector, SelectorValue, Variable};
@@ -106,7 +105,7 @@ pub struct ImageTarget {
     pub nested_virtualization: Option<NestedVirtualization>,
     /// The line by which the builder tells which base image it took; absent where it tells nothing.
     #[serde(default)]
-    pub base_image_line: Option<OutputLine>,
+    pub base_image_line: Option<super::output_line::OutputLine>,
     pub platform: Platform,
 }
 

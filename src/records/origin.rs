@@ -3,7 +3,7 @@
 use crate::bake::Environment;
 use crate::base::url::{HttpUrl, strip_secrets};
 
-/// The page of the run in the pipeline's own system: GitHub, GitLab, Azure Pipelines, Jenkins, or
+/// The page of the run in the pipeline's own system: GitHub, GitLab, DevOps, Jenkins, or
 /// `IMAGEGEN_RUN_URL` for others.
 #[must_use]
 pub fn find_run_url(environment: &Environment) -> Option<String> {
@@ -18,7 +18,7 @@ pub fn find_run_url(environment: &Environment) -> Option<String> {
             read("GITHUB_RUN_ID")?
         ))
     };
-    let on_azure = || {
+    let on_devops = || {
         let (collection, project) = (read("SYSTEM_COLLECTIONURI")?, read("SYSTEM_TEAMPROJECT")?);
         let id = read("BUILD_BUILDID")?;
         let collection = collection.trim_end_matches('/');
@@ -30,9 +30,9 @@ pub fn find_run_url(environment: &Environment) -> Option<String> {
     let url = read("IMAGEGEN_RUN_URL")
         .or_else(on_github)
         .or_else(|| read("CI_JOB_URL"))
-        .or_else(on_azure)
+        .or_else(on_devops)
         .or_else(|| read("BUILD_URL"))?;
-    // Azure names a run in the query, where others have secrets.
+    // DevOps names a run in the query, where others have secrets.
     let (plain, query) = url.split_once('?').unwrap_or((&url, ""));
     plain.parse::<HttpUrl>().ok()?;
     let plain = strip_secrets(plain);

@@ -241,7 +241,7 @@ fn add_record(page: &mut ImagePage, record: &ImageRecord) {
         for file in &artifact.files {
             page.files.push(ImageFileRow {
                 path: file.path.clone(),
-                size: format_size(file.size),
+                size: indicatif::HumanBytes(file.size).to_string(),
                 sha256: file.sha256.clone(),
             });
         }
@@ -303,11 +303,6 @@ fn add_record(page: &mut ImagePage, record: &ImageRecord) {
             url: String::new(),
         });
     }
-}
-
-/// Bytes in the unit that a reader expects.
-fn format_size(bytes: u64) -> String {
-    indicatif::HumanBytes(bytes).to_string()
 }
 
 /// The plan's resources against the machine's report.

@@ -81,7 +81,7 @@ pub enum PipelineKind {
     /// <https://docs.github.com/actions/reference/workflow-commands-for-github-actions>
     GitHub,
     /// <https://learn.microsoft.com/azure/devops/pipelines/scripts/logging-commands>
-    Azure,
+    DevOps,
 }
 
 /// The annotation of an error for a pipeline, as one line.
@@ -113,7 +113,7 @@ pub(super) fn format_annotation(pipeline: PipelineKind, report: &ErrorReport) ->
             add("title", &format!("imagegen {}", report.code), "");
             format!("::error {properties}::{}", escape_data(&text))
         }
-        PipelineKind::Azure => {
+        PipelineKind::DevOps => {
             add("type", "error", ";");
             if let Some(file) = file {
                 add("sourcepath", file, ";");

@@ -125,7 +125,7 @@ fn the_last_line_is_the_error() {
 fn an_error_in_a_file_names_line_and_pointer() {
     let definition = |name: &str| {
         format!(
-            "{{\n  \"images\": {{\n    \"{name}\": {{ \"target\": \"azure\",\n      \"updates\": {{ \"kbs\": [\"KB1\", 7] }} }}\n  }}\n}}\n"
+            "{{\n  \"images\": {{\n    \"{name}\": {{ \"target\": \"azure\",\n      \"updates\": {{ \"kbs\": [\"KB5058411\", 7] }} }}\n  }}\n}}\n"
         )
     };
     // In a pointer, a slash of a key is `~1`.
