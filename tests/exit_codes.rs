@@ -196,6 +196,9 @@ fn the_readme_has_the_table() {
 }
 
 const VERBS: &[&str] = &[
+    "attest",
+    "history",
+    "report",
     "build",
     "bundle",
     "bundle create",
