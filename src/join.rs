@@ -15,6 +15,7 @@ mod yaml;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::base::choice::Join;
 use crate::base::secret::Secret;
 use crate::catalog::Catalog;
 use crate::diagnostic::{Finding, Refusal, Result};
@@ -142,6 +143,11 @@ pub fn build_join_data(
     places: &Places,
 ) -> Result<JoinData> {
     let mut problems = Vec::new();
+    if plan.join == Join::None {
+        let message = "an image with `--join none` has no kubeadm that could join";
+        let remedy = "leave `join` out of the image definition, or join the node as the product that owns it says";
+        problems.push(Finding::new("join-none", message, remedy).with_subject("join"));
+    }
     let node = check::check_node(input, secrets, form, &mut problems);
     let arguments = kubelet::collect_arguments(input, plan, catalog, &mut problems)?;
     let api = plan.line.kubeadm_api.last().cloned().unwrap_or_default();

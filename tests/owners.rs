@@ -125,6 +125,24 @@ fn a_bare_image_refuses_what_needs_a_kubelet() {
     }
 }
 
+#[test]
+fn a_bare_image_has_no_join_data() {
+    let hash = "a".repeat(64);
+    let line = format!(
+        "join-data --config bare.json --endpoint 10.0.0.1:6443 --ca-cert-hash sha256:{hash} --token-env JOIN_TOKEN"
+    );
+    Test::new()
+        .file(
+            "bare.json",
+            r#"{"target": "azure", "kubernetes": "1.36.4", "join": "none"}"#,
+        )
+        .env("JOIN_TOKEN", "abcdef.0123456789abcdef")
+        .line(&line)
+        .fails(3, &["[join-none]", "has no kubeadm"]);
+    let plan = Test::new().line("plan --target azure --k8s 1.36.4 --join none");
+    assert!(plan.succeeds().stdout.contains("\njoin none\n"));
+}
+
 /// NSSM is a tool there and not what starts the kubelet, whose service stays Windows' own.
 #[test]
 fn templates_find_what_they_call() {

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use serde::Serialize;
 
+use crate::base::choice::Join;
 use crate::base::download::{DownloadSize, format_megabytes};
 use crate::base::url::strip_value;
 use crate::guest::{AppliedStep, Guest};
@@ -63,6 +64,9 @@ pub fn format_plan(plan: &Plan, guest: &Guest) -> String {
         plan.delivery,
         plan.pause,
     );
+    if plan.join != Join::Kubeadm {
+        let _ = writeln!(text, "join {}", plan.join);
+    }
     for (packer, plugin) in plan
         .packer
         .iter()
