@@ -200,7 +200,7 @@ pub(super) fn set_mode(_: &mut Builder<'_, '_>, _: u32) {}
 /// Removes what processes that were killed left of writing `name`.
 pub(super) fn remove_leftovers(folder: &Folder, name: &str) -> io::Result<()> {
     for left in folder.list_names()? {
-        let process = left.to_str().and_then(|left| parse_process(left, name));
+        let process = left.to_str().and_then(|left| find_writer(left, name));
         if process.is_some_and(|process| !is_running(process)) && !has_builds(folder, &left)? {
             folder.remove_tree(&left)?;
         }
@@ -209,7 +209,7 @@ pub(super) fn remove_leftovers(folder: &Folder, name: &str) -> io::Result<()> {
 }
 
 /// The process that made a leftover of writing `name`.
-fn parse_process(left: &str, name: &str) -> Option<i32> {
+fn find_writer(left: &str, name: &str) -> Option<i32> {
     let rest = left.strip_prefix(&format!(".{name}."))?;
     let (process, _) = rest.strip_suffix(".partial")?.split_once('-')?;
     process.parse().ok()
