@@ -69,9 +69,8 @@ fn decode_public_key(text: &str) -> Option<(PublicKey, String)> {
     };
     let public = PublicKey::from_base64(line).ok()?;
     let bytes = STANDARD.decode(line).ok()?;
-    let id = bytes.get(2..10).unwrap_or_default();
-    let text = id.iter().rev().map(|byte| format!("{byte:02X}")).collect();
-    Some((public, text))
+    let id = u64::from_le_bytes(*bytes.get(2..)?.first_chunk()?);
+    Some((public, format!("{id:X}")))
 }
 
 fn parse_signature(bytes: &[u8]) -> Result<Signature, ProofError> {
