@@ -8,7 +8,7 @@ use crate::cli::VerifyArgs;
 use crate::diagnostic::{Error, Finding, InputError, Result, UsageError};
 use crate::io::fs::{self, DigestSet};
 use crate::model::evidence::{Evidence, ProofKind, StatementKind};
-use crate::model::policy::Policy;
+use crate::model::policy::{BAKED_IMAGE, Policy, TrustScope};
 use crate::records::{ImageRecord, find_record};
 use crate::selection::read_policy;
 use crate::trust::PolicyError;
@@ -194,7 +194,7 @@ fn check_policy(policy: &Policy, evidence: &[Evidence], subject: &str) -> Result
             if !is_trusted(policy, proof) {
                 let signer = proof.facts.get("signer").map_or("unknown", String::as_str);
                 let message = format!("the policy does not trust the signer: {signer}");
-                let remedy = "add the key to `trustedKeys`, or the identity to `trustedIdentities`";
+                let remedy = "add the key to `trustedKeys`, or the identity to `trustedIdentities`, with `\"components\": [\"baked-image\"]`";
                 findings.push(
                     Finding::new("attestation-signer", message, remedy).with_subject(subject),
                 );
@@ -214,13 +214,20 @@ fn find_kind(proof: &Evidence) -> Option<StatementKind> {
     StatementKind::from_predicate_type(proof.facts.get("predicate")?)
 }
 
+/// Whether the policy names the signer for the baked image. A key that is trusted for a component signs no image.
 fn is_trusted(policy: &Policy, proof: &Evidence) -> bool {
     let read = |name: &str| proof.facts.get(name).map(String::as_str);
     if let Some(key) = read("keySha256") {
-        return policy.trusted_keys.iter().any(|known| known == key);
+        let mut keys = policy.trusted_keys.iter();
+        return keys.any(|known| known.key.eq_ignore_ascii_case(key) && names_image(known.scope()));
     }
-    let signers = policy.trusted_identities.iter();
-    signers.into_iter().any(|known| {
-        read("signer") == Some(&known.identity) && read("issuer") == Some(&known.issuer)
+    policy.trusted_identities.iter().any(|known| {
+        let is_signer =
+            read("signer") == Some(&known.identity) && read("issuer") == Some(&known.issuer);
+        is_signer && names_image(known.scope())
     })
+}
+
+fn names_image(scope: TrustScope<'_>) -> bool {
+    scope.components.iter().any(|name| name == BAKED_IMAGE)
 }

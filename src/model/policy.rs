@@ -105,6 +105,9 @@ pub struct Policy {
     pub plain_http: Vec<String>,
 }
 
+/// Name of the baked image in `components` of a trusted key or identity, which may then sign statements about it.
+pub const BAKED_IMAGE: &str = "baked-image";
+
 /// A public key, and what it may sign.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]

@@ -199,7 +199,7 @@ fn refuse_empty(path: &Path, bytes: &[u8]) -> Result<()> {
 
 /// Path of the first value that is `null` or an empty list. Lists that allow are judged by the gate.
 fn find_empty(path: &str, value: &Value) -> Option<(String, &'static str)> {
-    const JUDGED: [&str; 6] = [
+    const JUDGED: [&str; 7] = [
         "allowedHosts",
         "allowedProxies",
         "allowedPublishers",

@@ -7,7 +7,7 @@ use crate::diagnostic::Finding;
 use crate::model::component::{ChecksumFile, Confidence, DeclaredSignature};
 use crate::model::evidence::ProofKind;
 use crate::model::plan::Plan;
-use crate::model::policy::{Policy, Requirement, TrustScope, Waiver, matches_pattern};
+use crate::model::policy::{BAKED_IMAGE, Policy, Requirement, TrustScope, Waiver, matches_pattern};
 use crate::windows::value::KbId;
 
 use super::PolicyError;
@@ -306,7 +306,7 @@ fn find_idle_scopes(policy: &Policy, names: &[String]) -> Vec<Finding> {
             let remedy = "name the component or the file that has these bytes";
             findings.push(report(field, "one file is not every component", remedy));
         }
-        // Files of the user's own are called by their paths.
+        // Files of the user's own are called by their paths, and the baked image is no component.
         let patterns = scope.components.iter().filter(|name| !is_own_file(name));
         let patterns: Vec<String> = patterns.cloned().collect();
         findings.extend(find_unknown(field, &patterns, names));
@@ -315,7 +315,10 @@ fn find_idle_scopes(policy: &Policy, names: &[String]) -> Vec<Finding> {
 }
 
 fn is_own_file(name: &str) -> bool {
-    name.starts_with("--") || name.ends_with(".json") || name.ends_with(".hcl")
+    name == BAKED_IMAGE
+        || name.starts_with("--")
+        || name.ends_with(".json")
+        || name.ends_with(".hcl")
 }
 
 /// Ranges of versions that no version fits.

@@ -155,9 +155,16 @@ fn a_policy_requires_statements_of_signers_it_trusts() {
             r#"{{"name": "p", "requiredAttestations": ["provenance", "sbom"], "trustedKeys": [{keys}]}}"#
         )
     };
+    let key = |digest: &str, name: &str| {
+        policy(&format!(
+            r#"{{"key": "{digest}", "components": ["{name}"]}}"#
+        ))
+    };
     let test = test
-        .file("p.json", &policy(&format!("\"{digest}\"")))
-        .file("q.json", &policy(&format!("\"{}\"", "ab".repeat(32))));
+        .file("p.json", &key(&digest, "baked-image"))
+        .file("q.json", &key(&"ab".repeat(32), "baked-image"))
+        .file("component.json", &key(&digest, "kubelet"))
+        .file("any.json", &key(&digest, "*"));
     let all = "--attestation a/provenance.sigstore.json --attestation a/sbom.sigstore.json";
     test.bare()
         .prints(&format!("verify o {all} --key own.pub --policy p.json"));
@@ -168,6 +175,14 @@ fn a_policy_requires_statements_of_signers_it_trusts() {
         ),
         (
             format!("verify o {all} --key own.pub --policy q.json"),
+            "attestation-signer",
+        ),
+        (
+            format!("verify o {all} --key own.pub --policy component.json"),
+            "attestation-signer",
+        ),
+        (
+            format!("verify o {all} --key own.pub --policy any.json"),
             "attestation-signer",
         ),
     ] {

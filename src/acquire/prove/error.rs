@@ -66,7 +66,7 @@ impl Classify for ProveError {
             Self::Nothing { .. } => "unpinned",
             Self::File(error) => error.code(),
             Self::Catalog(error) => error.code(),
-            Self::Failed { .. } | Self::Policy(_) => self.class().name(),
+            Self::Failed { .. } | Self::Policy(_) | Self::Unreadable(..) => self.class().name(),
         }
     }
 
