@@ -272,10 +272,6 @@ fn base_images_and_proxies_are_those_of_the_policy() {
             format!("--target azure {pinned} --var image_publisher=evil"),
             3,
         ),
-        (
-            format!("--target azure {pinned} --var community_gallery_image_id=/x"),
-            3,
-        ),
         // A target without entry has no base image that the policy knows; one without base images needs none.
         ("--target gcp".to_owned(), 3),
         ("--target host".to_owned(), 0),
