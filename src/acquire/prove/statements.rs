@@ -106,7 +106,7 @@ fn list_lines(found: &[Evidence]) -> BTreeMap<String, String> {
     lines
 }
 
-/// What a proof itself states, or else the program that it covers.
+/// Statement of a proof itself, or else the program that it covers.
 fn find_stated(
     artifact: &PlannedArtifact,
     proof: &Evidence,
