@@ -188,7 +188,7 @@ pub fn build_layout(images: &[CarriedImage]) -> Vec<ArchivePart> {
             },
         )
         .collect();
-    let list = format_list(manifests);
+    let list = format_list(&manifests);
     let part = |path: &str, value: &Value| ArchivePart {
         path: path.to_owned(),
         content: Content::Text(text::format_json(value).into_bytes()),
@@ -290,7 +290,7 @@ fn check_layout(
             *size as u64,
         )
     });
-    let expected = format_list(entries.collect());
+    let expected = format_list(&entries.collect::<Vec<_>>());
     if images.is_empty() && found.is_null() {
         return Ok(());
     }
@@ -312,7 +312,7 @@ fn list_entry(image: &str, media_type: &str, digest: &str, size: u64) -> Value {
     })
 }
 
-fn format_list(manifests: Vec<Value>) -> Value {
+fn format_list(manifests: &[Value]) -> Value {
     json!({
         "schemaVersion": 2,
         "mediaType": "application/vnd.oci.image.index.v1+json",

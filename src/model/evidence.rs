@@ -147,9 +147,7 @@ impl Evidence {
     pub fn describe_stated(&self) -> Option<String> {
         let fact = |name: &str| self.facts.get(name).map(String::as_str);
         let (name, version) = (fact(STATED_NAME), fact(STATED_VERSION));
-        if name.or(version).is_none() {
-            return None;
-        }
+        name.or(version)?;
         let by = fact(STATED_BY).unwrap_or_default();
         let (name, version) = (name.unwrap_or("no name"), version.unwrap_or("no version"));
         Some(format!("{name} {version} ({by})"))

@@ -317,8 +317,7 @@ fn find_idle_scopes(policy: &Policy, names: &[String]) -> Vec<Finding> {
 fn is_own_file(name: &str) -> bool {
     name == BAKED_IMAGE
         || name.starts_with("--")
-        || name.ends_with(".json")
-        || name.ends_with(".hcl")
+        || [".json", ".hcl"].iter().any(|end| name.ends_with(end))
 }
 
 /// Ranges of versions that no version fits.
