@@ -16,16 +16,13 @@ use crate::selection::read_sources;
 use crate::ui::Printer;
 
 pub(super) fn run_report(args: &ReportArgs, sources: &SourceArgs, printer: &Printer) -> Result<()> {
-    let (text, place) = match &args.image {
-        Some(image) => {
-            let (page, place) = describe_page(image, sources, printer)?;
-            (format_image_page(&page)?, place)
-        }
-        None => {
-            let history = read_history(&args.place.from, &args.place.network, printer)?;
-            let page = describe_fleet(&history, &read_sources(sources, &[])?)?;
-            (format_fleet_page(&page)?, PathBuf::from("report.html"))
-        }
+    let (text, place) = if let Some(image) = &args.image {
+        let (page, place) = describe_page(image, sources, printer)?;
+        (format_image_page(&page)?, place)
+    } else {
+        let history = read_history(&args.place.from, &args.place.network, printer)?;
+        let page = describe_fleet(&history, &read_sources(sources, &[])?)?;
+        (format_fleet_page(&page)?, PathBuf::from("report.html"))
     };
     let out = args.out.clone().unwrap_or(place);
     fs::check_overwrite(&out, "a page", &["<!DOCTYPE html>"])?;

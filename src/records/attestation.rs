@@ -261,9 +261,9 @@ fn write_statement(
     fs::write_file(&plain, &payload)?;
     fs::write_file(&predicate, format_json(&statement["predicate"]).as_bytes())?;
     let bundle = file("sigstore.json");
-    let signed = sign_payload(&payload, signer)?;
-    if let Some(signed) = &signed {
-        fs::write_file(&bundle, format_json(signed).as_bytes())?;
+    let envelope = sign_payload(&payload, signer)?;
+    if let Some(envelope) = &envelope {
+        fs::write_file(&bundle, format_json(envelope).as_bytes())?;
     }
     let shown = bundle.display().to_string();
     let command = format!(
@@ -277,8 +277,8 @@ fn write_statement(
         predicate_type: kind.predicate_type(),
         statement: plain.display().to_string(),
         predicate: predicate.display().to_string(),
-        command: signed.is_none().then_some(command),
-        bundle: signed.map(|_| shown),
+        command: envelope.is_none().then_some(command),
+        bundle: envelope.map(|_| shown),
     })
 }
 

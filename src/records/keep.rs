@@ -151,21 +151,21 @@ fn describe_build(
 
 /// Proofs that are absent, and with which the build went on.
 fn list_waived(evidence: &BTreeMap<String, Vec<Evidence>>, policy: &Policy) -> Vec<WaivedProof> {
-    let mut waived = Vec::new();
+    let mut missing = Vec::new();
     for (component, proofs) in evidence {
         for proof in proofs.iter().filter(|it| it.verdict == Verdict::Absent) {
             let waiver = policy
                 .waivers
                 .iter()
                 .find(|waiver| waiver.component == *component && waiver.proof == proof.proof);
-            waived.push(WaivedProof {
+            missing.push(WaivedProof {
                 component: component.clone(),
                 proof: proof.proof,
                 note: waiver.and_then(|waiver| waiver.note.clone()),
             });
         }
     }
-    waived
+    missing
 }
 
 /// The variables of the base image, its id in the builder's output, and digests among the values.

@@ -117,7 +117,7 @@ fn a_statement_is_verified_by_its_key_alone() {
         ),
         (format!("verify o {all}"), 2, "expected signer"),
         (
-            format!("verify o --attestation overrides.json --key own.pub"),
+            "verify o --attestation overrides.json --key own.pub".to_owned(),
             5,
             "dsse-malformed",
         ),

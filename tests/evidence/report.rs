@@ -52,9 +52,9 @@ fn check_page(seen: &Value) {
     );
     assert_eq!(seen["console"].as_array().map(Vec::len), Some(0), "{seen}");
     for (width, content) in seen["widths"].as_object().expect("widths") {
-        let (width, content) = (width.parse::<u64>().expect("width"), content.as_f64());
+        let (width, content) = (width.parse::<f64>().expect("width"), content.as_f64());
         assert!(
-            content.is_some_and(|content| content <= width as f64),
+            content.is_some_and(|content| content <= width),
             "the page is {content:?} wide at {width}"
         );
     }

@@ -146,10 +146,10 @@ fn describe_row(
             let lock = Lock::decode(&lock.display().to_string(), &bytes)?;
             row.flaws = list_affected(&lock, known);
         }
-        None => row.flaw_note = "not known: no lockfile".to_owned(),
+        None => "not known: no lockfile".clone_into(&mut row.flaw_note),
     }
     if row.flaws.is_empty() && row.flaw_note.is_empty() {
-        row.flaw_note = "none known".to_owned();
+        "none known".clone_into(&mut row.flaw_note);
     }
     Ok(row)
 }

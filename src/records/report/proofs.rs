@@ -33,7 +33,7 @@ impl ProofStrength {
 /// A row for each subject.
 pub(super) fn describe_proofs(items: &[Item]) -> Vec<ProofRow> {
     let mut rows: Vec<(ProofStrength, ProofRow)> = items.iter().map(describe_item).collect();
-    rows.sort_by(|one, other| one.0.cmp(&other.0));
+    rows.sort_by_key(|row| row.0);
     rows.into_iter().map(|(_, row)| row).collect()
 }
 
