@@ -67,7 +67,7 @@ const FOREIGN: &[&str] = &[
     "tls-server-name",
 ];
 
-/// What is judged of a file.
+/// Aspects of a file that are judged.
 struct Kubeconfig {
     /// Names of all fields.
     names: Vec<String>,
