@@ -29,7 +29,7 @@ words!(
         Openpgp = "openpgp",
         Minisign = "minisign",
         Authenticode = "authenticode",
-        /// What the file says of itself: its name and its version.
+        /// Statement of a file about itself: its name and its version.
         Statement = "statement",
     }
 );

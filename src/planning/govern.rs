@@ -80,8 +80,8 @@ fn check_own_files(policy: &Policy, trees: &Trees) -> Result<()> {
     Ok(check_subjects(policy, &own, true, &trees.catalog)?)
 }
 
-/// What a policy can name: components and programs, media and variables that name base images, and files of the
-/// user's own.
+/// Names that a policy can use: components and programs, media and variables that name base images, and files of
+/// the user's own.
 fn list_policy_names(trees: &Trees) -> Result<Vec<String>> {
     let mut names = trees.catalog.list_program_names()?;
     for folder in trees.packer.list_folders("targets") {

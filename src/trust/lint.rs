@@ -276,7 +276,7 @@ fn find_malformed_trust(policy: &Policy) -> Vec<Finding> {
     findings
 }
 
-/// What the policy trusts, with the field that names it.
+/// Scopes of everything that the policy trusts, with the field that names it.
 fn list_scopes(policy: &Policy) -> Vec<(&'static str, TrustScope<'_>)> {
     let mut scopes = Vec::new();
     scopes.extend(

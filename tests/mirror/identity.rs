@@ -64,7 +64,7 @@ impl Provider {
         self.site.overrides.insert(component.to_owned(), over);
     }
 
-    fn set_policy(&self, fields: Value) {
+    fn set_policy(&self, fields: &Value) {
         let mut policy = json!({
             "name": "ours",
             "trustedKeys": [{"key": self.key, "components": ["kube*"]}],
@@ -102,7 +102,7 @@ fn a_signed_program_is_the_one_that_it_says() {
     let Some(mut provider) = Provider::new() else {
         return;
     };
-    provider.set_policy(json!({}));
+    provider.set_policy(&json!({}));
     let go = |program: &str, version: &str| {
         let path = format!("k8s.io/kubernetes/cmd/{program}");
         with_go(&path, "k8s.io/kubernetes", version)
@@ -153,7 +153,7 @@ fn a_member_is_the_program_that_it_says() {
     let Some(mut provider) = Provider::new() else {
         return;
     };
-    provider.set_policy(json!({}));
+    provider.set_policy(&json!({}));
     let members = json!([{"member": "bin/k.exe", "file": "kubelet.exe"}]);
     let fields = json!({"kind": "zip", "members": members});
     for (program, code) in [
@@ -190,16 +190,16 @@ fn a_policy_demands_that_proofs_state_the_version() {
         (agent, "states agent.exe 1.36.4 (version resource)"),
     ] {
         provider.replace("kubelet", &bytes, &json!({}));
-        provider.set_policy(rule(true));
+        provider.set_policy(&rule(true));
         provider.site.fails(LOCK, 5, &["[require stated]", said]);
         // The control: shown, where nobody demands it.
-        provider.set_policy(rule(false));
+        provider.set_policy(&rule(false));
         provider.lock();
     }
     provider.replace("kubelet", &silent("nothing"), &json!({}));
     let proof = find_proof(&provider.lock(), "cosign-key");
     assert_eq!(proof["facts"]["statedBy"], "nothing");
-    provider.set_policy(rule(true));
+    provider.set_policy(&rule(true));
     provider.replace("kubelet", &with_resource("kubelet", "v1.36.4"), &json!({}));
     provider.lock();
     // A record of the policy states it, too.
@@ -208,13 +208,13 @@ fn a_policy_demands_that_proofs_state_the_version() {
     let mut policy = rule(true);
     policy["trustedDigests"] =
         json!([{"digest": sha256_hex(&bytes), "components": ["kubelet"], "versions": "=1.36.4"}]);
-    provider.set_policy(policy.clone());
+    provider.set_policy(&policy);
     assert_eq!(
         find_proof(&provider.lock(), "pin")["facts"]["statedBy"],
         "policy"
     );
     policy["trustedDigests"][0]["versions"] = "<1.36.0".into();
-    provider.set_policy(policy);
+    provider.set_policy(&policy);
     let said = [
         "the policy trusts the digest",
         "for kubelet, and not for it",
@@ -231,7 +231,7 @@ fn a_waiver_accepts_what_a_file_says() {
     provider.replace("kubelet", &older, &json!({}));
     let mut waivers = provider.list_waivers();
     waivers.push(json!({"component": "kubelet", "proof": "statement"}));
-    provider.set_policy(json!({ "waivers": waivers }));
+    provider.set_policy(&json!({ "waivers": waivers }));
     let locked = provider.lock();
     assert_eq!(find_proof(&locked, "statement")["code"], "proof-waived");
 }

@@ -9,7 +9,7 @@ pub fn with_resource(name: &str, version: &str) -> Vec<u8> {
     let resource = version_resource(name, version);
     // Three levels of directories, each with one entry, then the entry of the data.
     let mut section = Vec::new();
-    for (id, offset) in [(16u32, 24u32 | 1 << 31), (1, 48 | 1 << 31), (0x409, 72)] {
+    for (id, offset) in [(16u32, 0x8000_0018u32), (1, 0x8000_0030), (0x409, 72)] {
         section.extend([0; 12]);
         section.extend(0u16.to_le_bytes());
         section.extend(1u16.to_le_bytes());
@@ -21,7 +21,7 @@ pub fn with_resource(name: &str, version: &str) -> Vec<u8> {
         section.extend(word.to_le_bytes());
     }
     section.extend(resource);
-    build_image(&section, b".rsrc\0\0\0", 0x4000_0040, Some(ADDRESS))
+    build_image(&section, *b".rsrc\0\0\0", 0x4000_0040, Some(ADDRESS))
 }
 
 /// An image with Go's build information.
@@ -39,15 +39,15 @@ pub fn with_go(path: &str, module: &str, version: &str) -> Vec<u8> {
         section.push(u8::try_from(length).expect("seven bits"));
         section.extend(part);
     }
-    build_image(&section, b".data\0\0\0", 0xc000_0040, None)
+    build_image(&section, *b".data\0\0\0", 0xc000_0040, None)
 }
 
 /// An image that says nothing.
 pub fn silent(content: &str) -> Vec<u8> {
-    build_image(content.as_bytes(), b".text\0\0\0", 0x6000_0020, None)
+    build_image(content.as_bytes(), *b".text\0\0\0", 0x6000_0020, None)
 }
 
-fn build_image(section: &[u8], name: &[u8; 8], flags: u32, resources: Option<u32>) -> Vec<u8> {
+fn build_image(section: &[u8], name: [u8; 8], flags: u32, resources: Option<u32>) -> Vec<u8> {
     let mut image = vec![0; 0x40];
     image[..2].copy_from_slice(b"MZ");
     image[0x3c] = 0x40;
