@@ -149,8 +149,8 @@ pub enum Verb {
     #[command(after_help = "Examples:
   imagegen attest imagegen-out/node --key cosign.key.pem
   imagegen attest imagegen-out/node                print the commands that sign with cosign
-  imagegen verify imagegen-out/node --attestation imagegen-out/node/attestations/provenance.sigstore.json \\
-      --key cosign.pub")]
+  imagegen verify imagegen-out/node --key cosign.pub \\
+      --attestation imagegen-out/node/attestations/provenance.sigstore.json")]
     Attest(AttestArgs),
     /// Write one HTML page about an image, or about all: proofs, checks, timeline, vulnerabilities, changes
     #[command(after_help = "Examples:

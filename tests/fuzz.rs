@@ -88,6 +88,10 @@ const OTHERS: &[(&str, &str)] = &[
         "makes JSON for the sigstore parser",
     ),
     (
+        "src/inspect/attestation.rs",
+        "asks whether a file is JSON, and calls the parser of signed statements",
+    ),
+    (
         "src/bundle/kept.rs",
         "walks JSON of manifests that are in the store, for digests alone",
     ),

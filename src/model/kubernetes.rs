@@ -345,6 +345,7 @@ pub struct FlagTable {
     pub flags: Vec<FlagRule>,
     pub feature_gates: Vec<GateRule>,
     /// Flags of the kubelet that the input file of a join may give; others are the operator's.
+    #[serde(default)]
     pub join_flags: Vec<JoinFlags>,
 }
 

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use super::{ProofError, Proven, cosign, sigstore};
 use crate::base::digest::{parse_sha256, sha256_hex};
+use crate::base::json::parse_foreign;
 
 /// Payload type of an in-toto statement.
 pub const IN_TOTO: &str = "application/vnd.in-toto+json";
@@ -47,8 +48,8 @@ pub fn format_bundle(payload: &[u8], signature: &[u8], key: &str) -> Result<Valu
 /// # Errors
 /// It is no bundle with a statement.
 pub fn read_payload(bundle: &[u8]) -> Result<Vec<u8>, ProofError> {
-    let bundle: Value = serde_json::from_slice(bundle)
-        .map_err(|error| malformed(&format!("it is not JSON: {error}")))?;
+    let bundle: Value =
+        parse_foreign(bundle).map_err(|error| malformed(&format!("it is not JSON: {error}")))?;
     let envelope = &bundle["dsseEnvelope"];
     if envelope["payloadType"] != IN_TOTO {
         return Err(malformed(

@@ -5,7 +5,7 @@ use std::time::SystemTime;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use imagegen::bake::{CheckReport, PackerManifest};
+use imagegen::bake::{CheckReport, PackerManifest, Timeline};
 use imagegen::base::json::parse_json;
 use imagegen::base::secret::{Secret, mask_text};
 use imagegen::base::url::{HttpUrl, ProxyUrl, find_secret_parts};
@@ -31,7 +31,7 @@ use imagegen::verify::sigstore::{
     ExpectedSigner, verify_attestation, verify_bundle as verify_sigstore,
 };
 use imagegen::verify::statement::read_statement;
-use imagegen::verify::{ProofError, checksums, cosign, keyless, minisign, openpgp};
+use imagegen::verify::{ProofError, checksums, cosign, dsse, keyless, minisign, openpgp};
 use imagegen::windows::resource::ArchiveFormat;
 use serde_json::Value;
 
@@ -207,6 +207,35 @@ pub const PARSERS: &[Parser] = &[
             ]
         },
         parse: |bytes| drop(read_statement(&mut Cursor::new(bytes))),
+    },
+    Parser {
+        name: "signed-statement",
+        files: &["src/verify/dsse.rs"],
+        least: 300,
+        seeds: || {
+            texts(&[
+                r#"{"dsseEnvelope": {"payload": "e30=", "payloadType": "application/vnd.in-toto+json", "signatures": [{"sig": "eA=="}]}}"#,
+            ])
+        },
+        parse: |bytes| {
+            drop(dsse::read_payload(bytes));
+            drop(dsse::verify_bundle(bytes, "no key"));
+        },
+    },
+    Parser {
+        name: "timeline",
+        files: &["src/bake/timeline.rs"],
+        least: 300,
+        seeds: || {
+            texts(&[
+                "azure-arm.node: imagegen: [3/48] changed directories/log (12 ms)",
+                r#"azure-arm.node: {"schema":"imagegen.dev/phase-result/v1","phase":"install","changed":3}"#,
+            ])
+        },
+        parse: |bytes| {
+            let mut timeline = Timeline::default();
+            timeline.add_line(&String::from_utf8_lossy(bytes), 1.0);
+        },
     },
     Parser {
         name: "foreign-json",
