@@ -137,7 +137,7 @@ impl Acquirer<'_> {
         let downloads = Downloads::new(self.printer, &sizes);
         collect_outcomes(
             self.fetcher
-                .fetch_all(requests, self.network.jobs, &downloads),
+                .fetch_all(requests, self.network.downloads(), &downloads),
             self.printer,
         )
     }

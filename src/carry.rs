@@ -130,7 +130,7 @@ fn prove_stored(
 ) -> Result<()> {
     let network = NetworkArgs {
         offline: true,
-        jobs: 1,
+        jobs: Some(1),
         store: store.cloned(),
         ..NetworkArgs::default()
     };

@@ -34,7 +34,7 @@ pub use diff::DiffArgs;
 pub use doctor::DoctorArgs;
 pub use global::{Global, SourceArgs};
 pub use history::{HistoryArgs, HistoryPlaceArgs, HistoryPruneArgs, HistoryShowArgs, HistoryWhat};
-pub use images::ImagesArgs;
+pub use images::{ImagesArgs, JobsArgs};
 pub use init::{CompletionsArgs, InitArgs, ManArgs};
 pub use join_data::JoinDataArgs;
 pub use network::{NetworkArgs, OnlineArgs, PinArgs, StoreArgs, StoreWhat};
@@ -345,6 +345,8 @@ pub struct RenderArgs {
     pub scripts: OwnScriptsArgs,
     #[command(flatten)]
     pub workspace: WorkspaceArgs,
+    #[command(flatten)]
+    pub jobs: JobsArgs,
 }
 
 #[derive(Debug, Clone, Args)]
@@ -361,6 +363,9 @@ pub struct PlanArgs {
     /// Show the predicted machine: services, files with access control and origin, registry values, ports.
     #[arg(long)]
     pub state: bool,
+
+    #[command(flatten)]
+    pub jobs: JobsArgs,
 }
 
 #[derive(Debug, Clone, Args)]

@@ -2,21 +2,22 @@
 
 mod downloads;
 mod events;
+mod sink;
+mod turns;
 mod wrap;
 
-use std::io::{self, IsTerminal as _, Write as _};
+use std::io::{self, IsTerminal as _};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
-use serde_json::{Map, Value};
 
 use crate::base::choice::Format;
 use crate::base::json;
 use crate::base::secret::mask_text;
 use crate::base::text::{escape_controls, escape_json_controls};
-use crate::diagnostic::{Error, ErrorReport, InternalError, Result};
+use crate::diagnostic::{Error, ErrorReport, Result};
 
 pub use downloads::{Downloads, Transfer};
 pub use events::{
@@ -24,6 +25,8 @@ pub use events::{
     QualityLocation,
 };
 use events::{describe_quality, format_annotation, format_event, format_line};
+use sink::{KeptOutput, KeptPieces, Sink};
+pub use turns::{Next, run_in_order};
 use wrap::wrap_text;
 
 /// How much is said on stderr.
@@ -45,6 +48,16 @@ pub struct Printer {
     pipeline: Option<PipelineKind>,
     images: Mutex<ImageResults>,
     failures: Mutex<Vec<QualityEntry>>,
+    sink: Sink,
+}
+
+/// Lines of one of several images at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ImageLines {
+    /// With the results, when it is the image's turn.
+    InTurn,
+    /// At once, with the name of the image: a bake takes an hour.
+    AtOnce,
 }
 
 /// Results of a verb that works on several images.
@@ -52,8 +65,8 @@ pub struct Printer {
 struct ImageResults {
     /// The image whose result comes next, if there are several.
     current: Option<String>,
-    /// JSON results by image.
-    values: Map<String, Value>,
+    /// Members of the JSON object that were written.
+    written: usize,
 }
 
 impl Printer {
@@ -73,7 +86,50 @@ impl Printer {
             pipeline,
             images: Mutex::default(),
             failures: Mutex::default(),
+            sink: Sink::Direct,
         }
+    }
+
+    /// A printer for one of several images at once.
+    #[must_use]
+    pub fn split(&self, name: &str, lines: ImageLines) -> Self {
+        let kept = KeptPieces::default();
+        let results = ImageResults {
+            current: Some(name.to_owned()),
+            written: 0,
+        };
+        Self {
+            format: self.format,
+            verbosity: self.verbosity,
+            color: self.color,
+            terminal: false,
+            pipeline: None,
+            images: Mutex::new(results),
+            failures: Mutex::default(),
+            sink: match lines {
+                ImageLines::InTurn => Sink::Kept(kept),
+                // A line of JSON names its image itself.
+                ImageLines::AtOnce if self.format == Format::Json => {
+                    Sink::Prefixed(String::new(), kept)
+                }
+                ImageLines::AtOnce => Sink::Prefixed(format!("{name} | "), kept),
+            },
+        }
+    }
+
+    /// Prints what an image's printer kept.
+    ///
+    /// # Errors
+    /// As [`Printer::print_result`].
+    pub fn print_kept(&self, image: &Self) -> Result<()> {
+        for piece in image.sink.kept().map(KeptPieces::take).unwrap_or_default() {
+            match piece {
+                KeptOutput::Result(text) => self.sink.write_result(text)?,
+                KeptOutput::Member(text) => self.write_member(&text)?,
+                KeptOutput::Line(line) => self.sink.write_line(line),
+            }
+        }
+        Ok(())
     }
 
     /// A result: one JSON value, or the text.
@@ -86,19 +142,30 @@ impl Printer {
         text: impl FnOnce() -> String,
     ) -> Result<()> {
         let Some(image) = self.current_image() else {
-            return Self::write_result(&mask_text(&self.format_result(value, text)));
+            let text = mask_text(&self.format_result(value, text)).into_owned();
+            return self.sink.write_result(text);
         };
-        match self.format {
-            Format::Json => {
-                let value = serde_json::to_value(value).unwrap_or_default();
-                self.lock_images().values.insert(image, value);
-                Ok(())
-            }
-            Format::Text | Format::Markdown => {
-                let section = self.format_result(value, || format!("# {image}\n{}\n", text()));
-                Self::write_result(&mask_text(&section))
-            }
+        if self.format == Format::Json {
+            // A member of the object of all images, two blanks further in.
+            let text = self.format_result(value, String::new).replace('\n', "\n  ");
+            let name = serde_json::Value::String(image);
+            return self.write_member(&mask_text(&format!("{name}: {}", text.trim_end())));
         }
+        let text = || format!("# {image}\n{}\n", text());
+        let text = mask_text(&self.format_result(value, text)).into_owned();
+        self.sink.write_result(text)
+    }
+
+    fn write_member(&self, text: &str) -> Result<()> {
+        if let Some(kept) = self.sink.kept() {
+            kept.push(KeptOutput::Member(text.to_owned()));
+            return Ok(());
+        }
+        let mut images = self.lock_images();
+        let before = if images.written == 0 { "{" } else { "," };
+        images.written += 1;
+        drop(images);
+        self.sink.write_result(format!("{before}\n  {text}"))
     }
 
     /// Begins the output of this image. Of several images, a result has a title in text, and JSON is one object.
@@ -111,15 +178,13 @@ impl Printer {
     /// # Errors
     /// As [`Printer::print_result`].
     pub fn finish_images(&self) -> Result<()> {
-        let Some(_) = self.lock_images().current.take() else {
-            return Ok(());
-        };
-        match self.format {
-            Format::Json => {
-                let values = std::mem::take(&mut self.lock_images().values);
-                self.print_result(&values, String::new)
-            }
-            Format::Text | Format::Markdown => Ok(()),
+        let mut images = self.lock_images();
+        let (current, written) = (images.current.take(), std::mem::take(&mut images.written));
+        drop(images);
+        match (current, self.format, written) {
+            (Some(_), Format::Json, 0) => self.sink.write_result("{}\n".to_owned()),
+            (Some(_), Format::Json, _) => self.sink.write_result("\n}\n".to_owned()),
+            _ => Ok(()),
         }
     }
 
@@ -157,7 +222,7 @@ impl Printer {
         value: &T,
         text: impl FnOnce() -> String,
     ) -> Result<()> {
-        Self::write_result(&self.format_result(value, text))
+        self.sink.write_result(self.format_result(value, text))
     }
 
     fn format_result<T: Serialize>(&self, value: &T, text: impl FnOnce() -> String) -> String {
@@ -168,15 +233,6 @@ impl Printer {
         match self.format {
             Format::Json => escape_json_controls(&output).into_owned(),
             Format::Text | Format::Markdown => escape_controls(&output).into_owned(),
-        }
-    }
-
-    fn write_result(output: &str) -> Result<()> {
-        match io::stdout().lock().write_all(output.as_bytes()) {
-            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-                Err(InternalError(format!("writing to stdout: {error}")).into())
-            }
-            _ => Ok(()),
         }
     }
 
@@ -229,18 +285,18 @@ impl Printer {
     pub fn print_further_error(&self, error: &Error) {
         let report = ErrorReport::from_error(error);
         if let Some(pipeline) = self.pipeline {
-            write_line(&format_annotation(pipeline, &report));
+            self.sink.write_line(format_annotation(pipeline, &report));
         }
         let mut failures = self.failures.lock();
         if let Ok(failures) = &mut failures {
             failures.push(describe_quality(&report));
         }
         match LineForm::from(self.format) {
-            LineForm::Json => write_line(&format_line(&report)),
+            LineForm::Json => self.sink.write_line(format_line(&report)),
             LineForm::Text => {
                 let image = self.current_image();
                 let image = image.map_or_else(String::new, |image| format!("{image}: "));
-                Self::print_labelled(&self.paint("31", "error: "), &format!("{image}{error}"));
+                print_labelled(&self.sink, &self.paint("31", "error: "), &format!("{image}{error}"));
             }
         }
     }
@@ -253,13 +309,14 @@ impl Printer {
 
     fn print_event(&self, kind: EventKind, text: &str) {
         if LineForm::from(self.format) == LineForm::Json {
-            return write_line(&format_event(kind, text, self.current_image()));
+            let event = format_event(kind, text, self.current_image());
+            return self.sink.write_line(event);
         }
         match kind {
-            EventKind::Warning => Self::print_labelled(&self.paint("33", "warning: "), text),
-            EventKind::Hint => Self::print_labelled(&self.paint("36", "hint: "), text),
+            EventKind::Warning => print_labelled(&self.sink, &self.paint("33", "warning: "), text),
+            EventKind::Hint => print_labelled(&self.sink, &self.paint("36", "hint: "), text),
             EventKind::Note | EventKind::Detail | EventKind::Progress | EventKind::Foreign => {
-                Self::print_labelled("", text);
+                print_labelled(&self.sink, "", text);
             }
         }
     }
@@ -271,21 +328,6 @@ impl Printer {
         } else {
             text.to_owned()
         }
-    }
-
-    /// The text may quote a lockfile or a server: no control character and no secret of it reaches the terminal.
-    fn print_labelled(label: &str, text: &str) {
-        let text = mask_text(text);
-        let text = escape_controls(&text);
-        let line = match terminal_size::terminal_size_of(io::stderr()).and_then(find_width) {
-            Some(width) => {
-                // The label's color takes no room.
-                let plain = strip_color(label);
-                wrap_text(&format!("{plain}{text}"), width).replacen(&plain, label, 1)
-            }
-            None => format!("{label}{text}"),
-        };
-        write_line(&line);
     }
 
     /// Progress of something long: in place on a terminal, else a line every few seconds.
@@ -304,22 +346,43 @@ impl Printer {
         }
         Progress::Lines {
             last: None,
+            lines: self.line_sink(),
+        }
+    }
+
+    fn line_sink(&self) -> LineSink {
+        LineSink {
             form: self.format.into(),
+            image: self.current_image(),
+            sink: self.sink.clone(),
         }
     }
 }
 
-/// A closed stderr cannot be reported.
-fn write_line(line: &str) {
-    let _ = writeln!(io::stderr().lock(), "{line}");
+/// A line about what is happening now.
+fn print_progress(lines: &LineSink, text: &str) {
+    match lines.form {
+        LineForm::Json => {
+            let event = format_event(EventKind::Progress, text, lines.image.clone());
+            lines.sink.write_line(event);
+        }
+        LineForm::Text => print_labelled(&lines.sink, "", text),
+    }
 }
 
-/// A line about what is happening now.
-fn print_progress(form: LineForm, text: &str) {
-    match form {
-        LineForm::Json => write_line(&format_event(EventKind::Progress, text, None)),
-        LineForm::Text => Printer::print_labelled("", text),
-    }
+/// The text may quote a lockfile or a server: no control character and no secret of it reaches the terminal.
+fn print_labelled(sink: &Sink, label: &str, text: &str) {
+    let text = mask_text(text);
+    let text = escape_controls(&text);
+    let line = match terminal_size::terminal_size_of(io::stderr()).and_then(find_width) {
+        Some(width) => {
+            // The label's color takes no room.
+            let plain = strip_color(label);
+            wrap_text(&format!("{plain}{text}"), width).replacen(&plain, label, 1)
+        }
+        None => format!("{label}{text}"),
+    };
+    sink.write_line(line);
 }
 
 /// Columns for text; none where a terminal is too narrow to break lines in.
@@ -343,8 +406,17 @@ pub enum Progress {
     InPlace(ProgressBar),
     Lines {
         last: Option<Instant>,
-        form: LineForm,
+        lines: LineSink,
     },
+}
+
+/// Place and form of lines that say what is happening.
+#[derive(Debug, Clone)]
+pub struct LineSink {
+    form: LineForm,
+    /// The image that they are about, if there are several.
+    image: Option<String>,
+    sink: Sink,
 }
 
 impl Progress {
@@ -353,10 +425,10 @@ impl Progress {
         match self {
             Self::Silent => {}
             Self::InPlace(bar) => bar.set_message(escape_controls(&mask_text(text)).into_owned()),
-            Self::Lines { last, form } => {
+            Self::Lines { last, lines } => {
                 let now = Instant::now();
                 if last.is_none_or(|last| now.duration_since(last) >= Duration::from_secs(3)) {
-                    print_progress(*form, text);
+                    print_progress(lines, text);
                     *last = Some(now);
                 }
             }
@@ -368,7 +440,7 @@ impl Progress {
         match self {
             Self::Silent => {}
             Self::InPlace(bar) => bar.println(escape_controls(&mask_text(text))),
-            Self::Lines { form, .. } => print_progress(*form, text),
+            Self::Lines { lines, .. } => print_progress(lines, text),
         }
     }
 

@@ -61,7 +61,7 @@ pub fn list_media(proven: &ProvenPlan, acquirer: &Acquirer<'_>) -> Result<Vec<Ar
         printer,
         ..
     } = *acquirer;
-    let jobs = network.jobs;
+    let jobs = network.downloads();
     let images = ImageSource {
         fetcher,
         jobs,

@@ -168,7 +168,7 @@ fn an_image_that_fails_does_not_keep_the_others() {
         &[
             "error: new: ",
             "unknown Kubernetes version `1.99.0`",
-            "1 of 2 images failed: new",
+            "1 of 2 images failed:\n  new: ",
         ],
     );
     assert!(ran.stdout.contains("# old"), "{}", ran.stdout);

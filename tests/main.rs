@@ -32,6 +32,7 @@ mod explain;
 mod extension;
 mod fetch;
 mod first_use;
+mod fleet;
 mod fuzz;
 mod guest_static;
 mod host;

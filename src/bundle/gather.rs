@@ -53,7 +53,7 @@ pub fn gather_bundle(
     names.dedup();
     let source = ImageSource {
         fetcher: acquirer.fetcher,
-        jobs: acquirer.network.jobs,
+        jobs: acquirer.network.downloads(),
         printer: acquirer.printer,
     };
     let asked = |name: &ImageReference| {

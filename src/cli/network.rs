@@ -2,7 +2,6 @@
 
 use std::path::PathBuf;
 
-use clap::builder::RangedU64ValueParser;
 use clap::{Args, Subcommand};
 
 use crate::base::url::{HttpUrl, ProxyUrl};
@@ -12,6 +11,7 @@ use crate::base::version::Version;
 use crate::model::component::Confidence;
 use crate::model::policy::HeaderGrant;
 
+use super::images::parse_jobs;
 use super::selection::parse_host;
 use super::{ImagesArgs, LockUseArgs, SelectionArgs};
 
@@ -22,9 +22,10 @@ pub struct NetworkArgs {
     #[arg(long, value_name = "DIR", env = "IMAGEGEN_STORE")]
     pub store: Option<PathBuf>,
 
-    /// Maximum number of concurrent downloads, 1 to 64.
-    #[arg(long, value_name = "N", default_value_t = 8, value_parser = RangedU64ValueParser::<usize>::new().range(1..=64))]
-    pub jobs: usize,
+    /// Maximum number of downloads, and of images, at once, 1 to 64 [default: 8 downloads; one image for each
+    /// processor, one bake].
+    #[arg(long, value_name = "N", value_parser = parse_jobs)]
+    pub jobs: Option<usize>,
 
     /// Disable network access; all files must be in the store.
     #[arg(long)]
@@ -41,6 +42,17 @@ pub struct NetworkArgs {
     /// Environment variable that overrides may send to this host as an HTTP header (`headers`). Repeatable.
     #[arg(long, value_name = "NAME=HOST", value_parser = parse_grant)]
     pub allow_header_env: Vec<HeaderGrant>,
+}
+
+/// Downloads at once, where the user names no number.
+const DOWNLOADS: usize = 8;
+
+impl NetworkArgs {
+    /// Downloads at once.
+    #[must_use]
+    pub fn downloads(&self) -> usize {
+        self.jobs.unwrap_or(DOWNLOADS)
+    }
 }
 
 fn parse_grant(text: &str) -> Result<HeaderGrant, String> {

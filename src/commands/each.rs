@@ -1,15 +1,22 @@
-//! A verb for one image or for several, one after the other.
+//! A verb for one image or for several.
+
+mod pace;
+mod several;
 
 use std::path::{Path, PathBuf};
 use std::slice;
+use std::sync::Mutex;
 
 use crate::catalog::Trees;
 use crate::cli::{ImagesArgs, SourceArgs, WorkspaceArgs};
 use crate::diagnostic::{InputError, Result};
 use crate::model::plan::Plan;
-use crate::selection::{DefinedImage, Definitions, SeveralFailed, TreeSet, workspace_path};
+use crate::selection::{DefinedImage, Definitions, TreeSet, workspace_path};
 use crate::ui::Printer;
 use crate::workspace::{WorkspacePlace, name_workspace};
+
+pub(super) use pace::Pace;
+use several::SeveralImages;
 
 /// The user's words about the images of a verb.
 #[derive(Debug, Clone, Copy)]
@@ -19,6 +26,7 @@ pub(super) struct ImageChoice<'a> {
     pub config: Option<&'a Path>,
     /// `--lock`
     pub lock: Option<&'a Path>,
+    pub pace: Pace,
 }
 
 /// How an image was chosen, which names its workspace.
@@ -62,7 +70,7 @@ pub(super) fn run_each(
     choice: ImageChoice<'_>,
     sources: &SourceArgs,
     printer: &Printer,
-    run: impl Fn(&ImageRun<'_>) -> Result<()>,
+    run: impl Fn(&ImageRun<'_>) -> Result<()> + Sync,
 ) -> Result<()> {
     let definitions = Definitions::load(choice.config)?;
     let mut trees = TreeSet::read(sources)?;
@@ -77,36 +85,23 @@ pub(super) fn run_each(
         });
     }
 
-    let several = images.len() > 1 || choice.images.all;
-    let chosen = if several {
-        ImageNaming::AmongOthers
-    } else {
-        ImageNaming::Named
-    };
-    let mut failed = SeveralFailed::default();
-    for image in &images {
-        printer.start_image(&image.name, several);
-        let outcome = trees
-            .lay_folders(slice::from_ref(*image))
-            .and_then(|trees| {
-                run(&ImageRun {
-                    image,
-                    trees,
-                    printer,
-                    chosen,
-                })
-            });
-        match outcome {
-            Err(error) if several => {
-                printer.print_error(&error);
-                failed.add(&image.name, error.class());
-            }
-            outcome => outcome?,
-        }
+    if images.len() == 1 && !choice.images.all {
+        printer.start_image(&images[0].name, false);
+        return run(&ImageRun {
+            image: images[0],
+            trees: trees.lay_folders(slice::from_ref(images[0]))?,
+            printer,
+            chosen: ImageNaming::Named,
+        });
     }
 
-    printer.finish_images()?;
-    Ok(failed.into_result(images.len())?)
+    let several = SeveralImages {
+        images: &images,
+        choice,
+        trees: Mutex::new(trees),
+        printer,
+    };
+    several.run(&run)
 }
 
 /// The images that the user names; none where the definition has one image or the flags describe it.
@@ -114,7 +109,7 @@ fn choose_images<'a>(
     definitions: &'a Definitions,
     choice: ImageChoice<'_>,
 ) -> Result<Vec<&'a DefinedImage>> {
-    let ImagesArgs { names, all } = choice.images;
+    let ImagesArgs { names, all, .. } = choice.images;
     let images: Vec<&DefinedImage> = if *all {
         definitions.require_any()?;
         definitions.images().iter().collect()

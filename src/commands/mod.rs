@@ -41,17 +41,19 @@ use crate::cli::{Cli, ImagesArgs, SelectionArgs, Verb};
 use crate::diagnostic::{Result, UsageError};
 use crate::ui::Printer;
 
-use each::{ImageChoice, run_each};
+use each::{ImageChoice, Pace, run_each};
 
 fn choose<'a>(
     images: &'a ImagesArgs,
     selection: &'a SelectionArgs,
     lock: Option<&'a Path>,
+    pace: Pace,
 ) -> ImageChoice<'a> {
     ImageChoice {
         images,
         config: selection.config.as_deref(),
         lock,
+        pace,
     }
 }
 
@@ -63,26 +65,50 @@ fn run_verb(cli: Cli, printer: &Printer) -> Result<()> {
     }
     match cli.command {
         Verb::Build(args) => run_each(
-            choose(&args.images, &args.selection, args.lock.lock.as_deref()),
+            choose(
+                &args.images,
+                &args.selection,
+                args.lock.lock.as_deref(),
+                if args.no_bake {
+                    Pace::Quick(args.network.jobs)
+                } else {
+                    Pace::Slow(args.network.jobs)
+                },
+            ),
             sources,
             printer,
             |run| build::run_build(&args, run),
         ),
         Verb::Render(args) => run_each(
-            choose(&args.images, &args.selection, args.lock.lock.as_deref()),
+            choose(
+                &args.images,
+                &args.selection,
+                args.lock.lock.as_deref(),
+                Pace::Quick(args.jobs.jobs),
+            ),
             sources,
             printer,
             |run| render::run_render(&args, run),
         ),
         Verb::Plan(args) => run_each(
-            choose(&args.images, &args.selection, args.lock.lock.as_deref()),
+            choose(
+                &args.images,
+                &args.selection,
+                args.lock.lock.as_deref(),
+                Pace::Quick(args.jobs.jobs),
+            ),
             sources,
             printer,
             |run| plan::run_plan(&args, run),
         ),
         Verb::Pin(args) => pin::run_pin(&args, sources.manifests.as_deref(), printer),
         Verb::Fetch(args) => run_each(
-            choose(&args.images, &args.selection, args.lock.lock.as_deref()),
+            choose(
+                &args.images,
+                &args.selection,
+                args.lock.lock.as_deref(),
+                Pace::Slow(None),
+            ),
             sources,
             printer,
             |run| fetch::run_fetch(&args, run),
@@ -98,13 +124,23 @@ fn run_verb(cli: Cli, printer: &Printer) -> Result<()> {
         Verb::Report(args) => report::run_report(&args, sources, printer),
         Verb::Store(args) => store::run_store(&args, printer),
         Verb::Lock(args) => run_each(
-            choose(&args.images, &args.selection, args.lock.as_deref()),
+            choose(
+                &args.images,
+                &args.selection,
+                args.lock.as_deref(),
+                Pace::Slow(None),
+            ),
             sources,
             printer,
             |run| lock::run_lock(&args, run),
         ),
         Verb::Outdated(args) => run_each(
-            choose(&args.images, &args.selection, args.lock.lock.as_deref()),
+            choose(
+                &args.images,
+                &args.selection,
+                args.lock.lock.as_deref(),
+                Pace::Slow(None),
+            ),
             sources,
             printer,
             |run| outdated::run_outdated(&args, run),

@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use super::image_version::ImageVersion;
 use super::images::Images;
+use super::matrix::Matrix;
 use super::overrides::{Overrides, find_mirror, merge_overrides};
 use crate::base::choice::{Delivery, HostAccess, Join, LogLevel, Runtime, UpdateCategory};
 use crate::base::url::{HttpUrl, ProxyUrl, strip_value};
@@ -83,6 +84,10 @@ pub struct ImageDefinition {
     #[serde(default, skip_serializing_if = "Images::is_empty")]
     #[schemars(example = serde_json::json!({"node-2022": {"windows": "2022"}}))]
     pub images: Images,
+    /// Images for every combination of some values; `images` changes the one of a name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(example = serde_json::json!({"windows": ["2022", "2025"], "kubernetes": ["1.35", "1.36"]}))]
+    pub matrix: Option<Matrix>,
     /// Folders of your own steps and their files, relative to the definition.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(example = ["steps"])]
@@ -317,6 +322,7 @@ impl ImageDefinition {
                 .flatten()
                 .collect(),
             images: Images::default(),
+            matrix: None,
             steps: [base.steps, self.steps].concat(),
             targets: [base.targets, self.targets].concat(),
             component_files: [base.component_files, self.component_files].concat(),

@@ -35,6 +35,15 @@ impl Images {
         }
     }
 
+    /// The named images; none of a list of container images.
+    #[must_use]
+    pub fn into_named(self) -> BTreeMap<FileName, ImageDefinition> {
+        match self {
+            Self::Named(images) => images,
+            Self::Containers(_) => BTreeMap::new(),
+        }
+    }
+
     pub(super) fn into_containers(self) -> Vec<ImageReference> {
         match self {
             Self::Named(_) => Vec::new(),

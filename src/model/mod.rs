@@ -10,6 +10,7 @@ pub mod image_version;
 pub mod images;
 pub mod kubernetes;
 pub mod line;
+pub mod matrix;
 pub mod output_line;
 pub mod overrides;
 pub mod plan;

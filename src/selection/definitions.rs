@@ -1,9 +1,11 @@
 //! Image definitions as files: one image, several over shared values, or a folder of definitions.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use crate::base::json;
 use crate::base::names::format_suggestion;
+use crate::base::value::FileName;
 use crate::diagnostic::{Error, InputError, Result};
 use crate::io::fs;
 use crate::model::definition::ImageDefinition;
@@ -224,9 +226,16 @@ fn read_definitions(config: Option<&Path>) -> Result<Vec<(PathBuf, Vec<u8>)>> {
 /// The images of one file, each with what all of them share.
 fn split_images(mut definition: ImageDefinition, path: &Path) -> Result<Vec<DefinedImage>> {
     let folder = path.parent().unwrap_or(Path::new(""));
-    let named = std::mem::take(&mut definition.images);
-    let Some(named) = named.named() else {
-        definition.images = named;
+    let containers = definition.images.named().is_none();
+    let named = if containers {
+        BTreeMap::new()
+    } else {
+        std::mem::take(&mut definition.images).into_named()
+    };
+    let Some(combined) = list_combined(&mut definition, path)? else {
+        if !named.is_empty() {
+            return define_images(&definition, named, path);
+        }
         load_keys(&mut definition.overrides, folder)?;
         let name = path
             .file_stem()
@@ -239,24 +248,76 @@ fn split_images(mut definition: ImageDefinition, path: &Path) -> Result<Vec<Defi
             several: false,
         }]);
     };
-    let defined = named.iter().map(|(name, own)| {
-        if own.images.named().is_some() {
-            let message = format!(
-                "{}: `images.{name}.images`: an image has no images",
-                path.display()
-            );
-            return Err(
-                InputError::new(message, "write each image directly below `images`").into(),
-            );
-        }
-        let mut merged = own.clone().merge_over(definition.clone());
-        load_keys(&mut merged.overrides, folder)?;
-        Ok(DefinedImage {
+
+    // What an image says is over its combination.
+    let mut images = combined;
+    for (name, own) in named {
+        refuse_nested(&name, &own, path)?;
+        let base = images.remove(&name).unwrap_or_default();
+        images.insert(name, own.merge_over(base));
+    }
+    define_images(&definition, images, path)
+}
+
+/// The images of a definition's matrix, by name; none where it has no matrix.
+fn list_combined(
+    definition: &mut ImageDefinition,
+    path: &Path,
+) -> Result<Option<BTreeMap<FileName, ImageDefinition>>> {
+    let Some(matrix) = definition.matrix.take() else {
+        return Ok(None);
+    };
+    let refuse = |message: String| {
+        let remedy =
+            "give each field that differs a list, such as `\"windows\": [\"2022\", \"2025\"]`";
+        InputError::new(format!("{}: {message}", path.display()), remedy)
+    };
+    let mut images = BTreeMap::new();
+    for (name, image) in matrix
+        .list_images()
+        .map_err(|error| refuse(error.to_string()))?
+    {
+        let name = name
+            .parse::<FileName>()
+            .map_err(|error| refuse(format!("`matrix` gives the name `{name}`: {error}")))?;
+        images.insert(name, image);
+    }
+    Ok(Some(images))
+}
+
+fn refuse_nested(name: &FileName, image: &ImageDefinition, path: &Path) -> Result<()> {
+    let key = if image.images.named().is_some() {
+        "images"
+    } else if image.matrix.is_some() {
+        "matrix"
+    } else {
+        return Ok(());
+    };
+    let message = format!(
+        "{}: `images.{name}.{key}`: an image has no images",
+        path.display()
+    );
+    Err(InputError::new(message, "write each image directly below `images`").into())
+}
+
+/// Each image with what all of them share.
+fn define_images(
+    shared: &ImageDefinition,
+    images: BTreeMap<FileName, ImageDefinition>,
+    path: &Path,
+) -> Result<Vec<DefinedImage>> {
+    let folder = path.parent().unwrap_or(Path::new(""));
+    let mut defined = Vec::new();
+    for (name, own) in images {
+        refuse_nested(&name, &own, path)?;
+        let mut definition = own.merge_over(shared.clone());
+        load_keys(&mut definition.overrides, folder)?;
+        defined.push(DefinedImage {
             name: name.to_string(),
-            definition: merged,
+            definition,
             path: path.to_owned(),
             several: true,
-        })
-    });
-    defined.collect()
+        });
+    }
+    Ok(defined)
 }

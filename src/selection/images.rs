@@ -12,26 +12,61 @@ pub fn workspace_path(name: &str) -> PathBuf {
     Path::new(WORKSPACES).join(name)
 }
 
+/// Failures that a summary names; the lines before it name all.
+const MOST_SHOWN: usize = 20;
+
 /// Images whose verb failed.
 #[derive(Debug, Default, thiserror::Error)]
-#[error("{} of {count} images failed: {}", .names.len(), .names.join(", "))]
+#[error("{} of {count} images failed:{}", .failures.len(), format_failures(.failures))]
 pub struct SeveralFailed {
-    names: Vec<String>,
+    /// Name and reason of each.
+    failures: Vec<(String, String)>,
     count: usize,
-    /// Of the first failure.
+    /// The worst one.
     class: Option<ErrorClass>,
 }
 
+fn format_failures(failures: &[(String, String)]) -> String {
+    let mut text = String::new();
+    for (name, reason) in failures.iter().take(MOST_SHOWN) {
+        text.push_str(&format!("\n  {name}: {reason}"));
+    }
+    if failures.len() > MOST_SHOWN {
+        text.push_str(&format!("\n  and {} more", failures.len() - MOST_SHOWN));
+    }
+    text
+}
+
+/// How bad a failure is: what no other input would mend comes first, then what says something of the bytes and of the
+/// machine.
+fn rank_class(class: ErrorClass) -> u8 {
+    match class {
+        ErrorClass::Interrupted => 8,
+        ErrorClass::Internal => 7,
+        ErrorClass::Verification => 6,
+        ErrorClass::Checks => 5,
+        ErrorClass::Packer => 4,
+        ErrorClass::Render => 3,
+        ErrorClass::Fetch => 2,
+        ErrorClass::Selection => 1,
+        ErrorClass::Usage => 0,
+    }
+}
+
 impl SeveralFailed {
-    pub fn add(&mut self, name: &str, class: ErrorClass) {
-        self.names.push(name.to_owned());
-        self.class.get_or_insert(class);
+    pub fn add(&mut self, name: &str, reason: &str, class: ErrorClass) {
+        let reason = reason.lines().next().unwrap_or_default();
+        self.failures.push((name.to_owned(), reason.to_owned()));
+        let worst = self
+            .class
+            .filter(|known| rank_class(*known) >= rank_class(class));
+        self.class = Some(worst.unwrap_or(class));
     }
 
     /// # Errors
     /// An image failed.
     pub fn into_result(self, count: usize) -> std::result::Result<(), Self> {
-        if self.names.is_empty() {
+        if self.failures.is_empty() {
             Ok(())
         } else {
             Err(Self { count, ..self })

@@ -9,8 +9,7 @@ use indicatif::{HumanBytes, MultiProgress, ProgressBar, ProgressStyle};
 
 use crate::base::text::escape_controls;
 
-use super::events::LineForm;
-use super::{Printer, Verbosity, print_progress};
+use super::{LineSink, Printer, Verbosity, print_progress};
 
 /// All downloads of a run. Threads share it.
 #[derive(Debug)]
@@ -42,7 +41,7 @@ enum ProgressView {
     },
     Lines {
         last: Mutex<Instant>,
-        form: LineForm,
+        lines: LineSink,
     },
 }
 
@@ -112,7 +111,7 @@ impl Downloads {
         } else {
             ProgressView::Lines {
                 last: Mutex::new(Instant::now()),
-                form: printer.format.into(),
+                lines: printer.line_sink(),
             }
         };
         let verbose = printer.verbosity == Verbosity::Verbose;
@@ -167,7 +166,7 @@ impl Downloads {
             ProgressView::Silent => {}
             // A terminal that is gone shows nothing more.
             ProgressView::Bars { all, .. } => drop(all.println(escape_controls(text))),
-            ProgressView::Lines { form, .. } => print_progress(*form, text),
+            ProgressView::Lines { lines, .. } => print_progress(lines, text),
         }
     }
 
@@ -191,14 +190,14 @@ impl Downloads {
             ProgressView::Bars { overall, .. } => {
                 overall.set_message(self.counts.format(self.start.elapsed()));
             }
-            ProgressView::Lines { last, form } => {
+            ProgressView::Lines { last, lines } => {
                 let Ok(mut last) = last.try_lock() else {
                     return;
                 };
                 if last.elapsed() >= BETWEEN_LINES {
                     *last = Instant::now();
                     let counts = self.counts.format(self.start.elapsed());
-                    print_progress(*form, &format!("fetched {counts}"));
+                    print_progress(lines, &format!("fetched {counts}"));
                 }
             }
         }

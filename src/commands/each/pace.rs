@@ -1,0 +1,32 @@
+//! How many images are worked on at once.
+
+use std::num::NonZeroUsize;
+use std::thread;
+
+use crate::ui::ImageLines;
+
+/// Images at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in super::super) enum Pace {
+    /// Work of this machine alone: one image for each processor, unless the user names a number.
+    Quick(Option<usize>),
+    /// Work of others, which is paid for or downloads: one image, unless the user names a number. Lines come at once.
+    Slow(Option<usize>),
+}
+
+impl Pace {
+    pub(super) fn count(self) -> usize {
+        let processors = || thread::available_parallelism().map_or(1, NonZeroUsize::get);
+        match self {
+            Self::Quick(jobs) => jobs.unwrap_or_else(processors),
+            Self::Slow(jobs) => jobs.unwrap_or(1),
+        }
+    }
+
+    pub(super) fn lines(self) -> ImageLines {
+        match self {
+            Self::Quick(_) => ImageLines::InTurn,
+            Self::Slow(_) => ImageLines::AtOnce,
+        }
+    }
+}

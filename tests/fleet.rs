@@ -1,0 +1,219 @@
+//! Many images of one repository: a matrix, several at once, and what is said of those that fail.
+
+use serde_json::{Value, json};
+
+use crate::support::{Test, files};
+
+const MATRIX: &str = r#"{
+    "hostAccess": "services",
+    "matrix": {
+        "target": ["host", "media"], "windows": ["2022", "2025"], "kubernetes": ["1.36.0", "1.36.4"],
+        "exclude": [{"target": "media"}, {"windows": "2022", "kubernetes": "1.36.4"}],
+        "include": [{"target": "host", "windows": "2019", "kubernetes": "1.20.0"}]
+    },
+    "images": {
+        "host-2022-1.36.0": {"cni": "flannel-overlay"},
+        "own": {"target": "host", "windows": "2022", "kubernetes": "1.36.0"}
+    }
+}"#;
+
+fn json(test: &Test, line: &str) -> Value {
+    serde_json::from_str(&test.prints(line)).expect("JSON")
+}
+
+fn list_names(rows: &Value) -> Vec<&str> {
+    let rows = rows.as_array().expect("rows").iter();
+    rows.map(|row| row["name"].as_str().expect("a name"))
+        .collect()
+}
+
+#[test]
+fn a_matrix_gives_an_image_for_every_combination() {
+    let test = Test::new().file("imagegen.json", MATRIX);
+    let rows = json(&test, "list images --format json");
+    assert_eq!(
+        list_names(&rows),
+        [
+            "host-2019-1.20.0",
+            "host-2022-1.36.0",
+            "host-2025-1.36.0",
+            "host-2025-1.36.4",
+            "own"
+        ]
+    );
+    assert_eq!(rows[0]["lock"], "imagegen.host-2019-1.20.0.lock.json");
+    assert_eq!(rows[0]["target"], "host");
+
+    let plans = json(&test, "plan --all --format json");
+    let selection = |name: &str, field: &str| plans[name]["selection"][field].clone();
+    assert_eq!(selection("host-2022-1.36.0", "cni"), "flannel-overlay");
+    assert_ne!(selection("host-2025-1.36.0", "cni"), "flannel-overlay");
+    assert_eq!(selection("host-2019-1.20.0", "hostAccess"), "services");
+    assert_eq!(selection("host-2025-1.36.4", "windows"), "2025");
+    test.prints("lock host-2025-1.36.0 host-2019-1.20.0");
+    let lock = test.text("imagegen.host-2025-1.36.0.lock.json");
+    assert!(!lock.contains("matrix"), "{lock}");
+    test.prints("plan host-2025-1.36.0 --locked");
+}
+
+#[test]
+fn a_matrix_that_cannot_be_meant_is_refused() {
+    for (matrix, said) in [
+        (json!({}), "`matrix` combines nothing"),
+        (json!({"windows": []}), "`matrix.windows` is an empty list"),
+        (
+            json!({"windows": ["2022", "2022"]}),
+            "`matrix.windows` has `2022` twice",
+        ),
+        (
+            json!({"windows": ["2022"], "exclude": [{"windows": "2019"}]}),
+            "`matrix.exclude[0]` leaves no image out",
+        ),
+        (
+            json!({"windows": ["2022"], "exclude": [{}]}),
+            "`matrix.exclude[0]` leaves no image out",
+        ),
+        (
+            json!({"windows": ["2022"], "exclude": [{"windows": "2022"}]}),
+            "`matrix` combines nothing",
+        ),
+        (
+            json!({"windows": ["2022"], "include": [{"windows": "2022"}]}),
+            "`matrix.include[0]` is `2022`, which is there already",
+        ),
+        (
+            json!({"windows": ["2022"], "include": [{}]}),
+            "`matrix.include[0]` has no value",
+        ),
+        (json!({"runtime": ["rkt"]}), "rkt"),
+        (json!({"colour": ["red"]}), "colour"),
+        (json!({"windows": ["../2022"]}), "../2022"),
+    ] {
+        let definition = json!({"target": "host", "kubernetes": "1.36.0", "matrix": matrix});
+        Test::new()
+            .file("imagegen.json", &definition.to_string())
+            .line("list images")
+            .fails(3, &["imagegen.json", said]);
+    }
+    let values: Vec<String> = (0..101).map(|number| number.to_string()).collect();
+    let matrix = json!({"windows": values, "kubernetes": values});
+    Test::new()
+        .file("imagegen.json", &json!({ "matrix": matrix }).to_string())
+        .line("list images")
+        .fails(3, &["more than 10000 images"]);
+    let nested = json!({"images": {"a": {"matrix": {"windows": ["2022"]}}}});
+    Test::new()
+        .file("imagegen.json", &nested.to_string())
+        .line("list images")
+        .fails(3, &["`images.a.matrix`", "directly below `images`"]);
+}
+
+/// A folder with `count` definitions, of which every seventh is wrong.
+fn folder(count: usize) -> Test {
+    (0..count).fold(Test::new(), |test, number| {
+        let release = if number % 7 == 3 { "1.99.0" } else { "1.36.0" };
+        let definition = json!({"target": "host", "kubernetes": release, "hostAccess": "services"});
+        test.file(
+            &format!("images/node-{number:03}.json"),
+            &definition.to_string(),
+        )
+    })
+}
+
+/// Whatever ends first, the output is that of one image after the other.
+#[test]
+fn several_images_at_once_print_what_one_after_the_other_does() {
+    let test = folder(22);
+    for line in [
+        "plan --config images --all",
+        "plan --config images --all --format json",
+        "build --config images --all --no-bake --out o",
+    ] {
+        let one = test.run_with(&format!("{line} --jobs 1"));
+        let several = test.run_with(&format!("{line} --jobs 5"));
+        assert_eq!(one.code, Some(3), "{}", one.stderr);
+        assert_eq!(several.code, Some(3), "{}", several.stderr);
+        assert_eq!(one.stdout, several.stdout, "{line}");
+        assert_eq!(one.stderr, several.stderr, "{line}");
+        for said in [
+            "error: node-003: ",
+            "3 of 22 images failed:",
+            "\n  node-017: ",
+        ] {
+            assert!(one.stderr.contains(said), "{said}: {}", one.stderr);
+        }
+    }
+    let one = files(&test.folder.join("o/node-000"));
+    assert_eq!(one, files(&test.folder.join("o/node-021")));
+    assert!(one.len() > 5 && !test.exists("o/node-003"));
+    let plans = test.run_with("plan --config images --all --format json");
+    let plans: Value = serde_json::from_str(&plans.stdout).expect("one object");
+    assert_eq!(plans.as_object().map(serde_json::Map::len), Some(19));
+}
+
+#[test]
+fn no_image_is_begun_after_a_failure_that_ends_the_run() {
+    let test = folder(22);
+    for (line, failed) in [
+        ("--jobs 1 --fail-fast", "1 of 22 images failed:"),
+        ("--jobs 1 --keep-going", "3 of 22 images failed:"),
+    ] {
+        let ran = test.run_with(&format!("plan --config images --all {line}"));
+        assert_eq!(ran.code, Some(3), "{}", ran.stderr);
+        assert!(ran.stderr.contains(failed), "{}", ran.stderr);
+    }
+    for jobs in ["0", "65", "x"] {
+        let line = format!("plan --config images --all --jobs {jobs}");
+        assert_eq!(test.run_with(&line).code, Some(3), "{jobs}");
+    }
+}
+
+/// The exit code says what is worst, not what came first.
+#[test]
+fn the_exit_code_is_that_of_the_worst_failure() {
+    let good = r#"{"target": "host", "kubernetes": "1.36.0", "hostAccess": "services"}"#;
+    let test = Test::new()
+        .file("images/a.json", &good.replace("1.36.0", "1.99.0"))
+        .file("images/b.json", good)
+        .file("images/c.json", good)
+        .file("o/b/mine", "a file of the user's");
+    for jobs in [1, 3] {
+        let line = format!("build --config images --all --no-bake --out o --jobs {jobs}");
+        let ran = test.run_with(&line);
+        assert_eq!(ran.code, Some(6), "{}", ran.stderr);
+        assert!(
+            ran.stderr.contains("2 of 3 images failed:\n  a: "),
+            "{}",
+            ran.stderr
+        );
+    }
+}
+
+/// Bakes at once: each has its log, and each line the name of its image.
+#[test]
+fn bakes_at_once_have_their_own_logs_and_prefixes() {
+    let packer = "[ \"$1\" = build ] || exit 0\necho \"==> built in $PWD\"\n";
+    let ready = "build one two --jobs 2 --out o --var location=westeurope \
+                 --var managed_image_resource_group_name=rg";
+    let plan = "plan --target azure --k8s 1.20.0 --host-access services";
+    let script = format!("{packer}{}\n{}", crate::bake::MANIFEST, crate::bake::REPORT);
+    let definition = json!({
+        "target": "azure", "kubernetes": "1.20.0", "hostAccess": "services",
+        "images": {"one": {}, "two": {}},
+    });
+    let test = crate::bake::with_packer_for(&script, ready, plan)
+        .file("imagegen.json", &definition.to_string());
+    let ran = test.succeeds();
+    for name in ["one", "two"] {
+        assert!(test.exists(&format!("o/{name}/image.json")));
+        let log = test.text(&format!("o/{name}/packer.log"));
+        assert_eq!(log.matches("built in").count(), 1, "{log}");
+        assert!(
+            ran.stderr.contains(&format!("{name} | built in ")),
+            "{}",
+            ran.stderr
+        );
+    }
+    assert_eq!(ran.stdout.matches("/subscriptions/s/images/i").count(), 2);
+    assert!(ran.stdout.find("# one") < ran.stdout.find("# two"));
+}
