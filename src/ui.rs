@@ -103,7 +103,7 @@ impl Printer {
             verbosity: self.verbosity,
             color: self.color,
             terminal: false,
-            pipeline: None,
+            pipeline: self.pipeline.filter(|_| lines == ImageLines::InTurn),
             images: Mutex::new(results),
             failures: Mutex::default(),
             sink: match lines {
@@ -122,6 +122,9 @@ impl Printer {
     /// # Errors
     /// As [`Printer::print_result`].
     pub fn print_kept(&self, image: &Self) -> Result<()> {
+        if let Ok(mut failures) = self.failures.lock() {
+            failures.extend(image.take_failures());
+        }
         for piece in image.sink.kept().map(KeptPieces::take).unwrap_or_default() {
             match piece {
                 KeptOutput::Result(text) => self.sink.write_result(text)?,
@@ -296,7 +299,11 @@ impl Printer {
             LineForm::Text => {
                 let image = self.current_image();
                 let image = image.map_or_else(String::new, |image| format!("{image}: "));
-                print_labelled(&self.sink, &self.paint("31", "error: "), &format!("{image}{error}"));
+                print_labelled(
+                    &self.sink,
+                    &self.paint("31", "error: "),
+                    &format!("{image}{error}"),
+                );
             }
         }
     }

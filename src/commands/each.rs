@@ -1,9 +1,10 @@
 //! A verb for one image or for several.
 
+mod choice;
 mod pace;
 mod several;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::slice;
 use std::sync::Mutex;
 
@@ -15,19 +16,9 @@ use crate::selection::{DefinedImage, Definitions, TreeSet, workspace_path};
 use crate::ui::Printer;
 use crate::workspace::{WorkspacePlace, name_workspace};
 
+pub(super) use choice::ImageChoice;
 pub(super) use pace::Pace;
 use several::SeveralImages;
-
-/// The user's words about the images of a verb.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct ImageChoice<'a> {
-    pub images: &'a ImagesArgs,
-    /// `--config`
-    pub config: Option<&'a Path>,
-    /// `--lock`
-    pub lock: Option<&'a Path>,
-    pub pace: Pace,
-}
 
 /// How an image was chosen, which names its workspace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

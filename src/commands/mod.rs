@@ -34,28 +34,12 @@ pub use crate::complete::answer_shell;
 pub use context::run_command;
 pub use output::{create_printer, print_json_error, wants_json, write_code_quality};
 
-use std::path::Path;
-
 use crate::base::choice::Format;
-use crate::cli::{Cli, ImagesArgs, SelectionArgs, Verb};
+use crate::cli::{Cli, Verb};
 use crate::diagnostic::{Result, UsageError};
 use crate::ui::Printer;
 
 use each::{ImageChoice, Pace, run_each};
-
-fn choose<'a>(
-    images: &'a ImagesArgs,
-    selection: &'a SelectionArgs,
-    lock: Option<&'a Path>,
-    pace: Pace,
-) -> ImageChoice<'a> {
-    ImageChoice {
-        images,
-        config: selection.config.as_deref(),
-        lock,
-        pace,
-    }
-}
 
 fn run_verb(cli: Cli, printer: &Printer) -> Result<()> {
     let sources = &cli.global.sources;
@@ -65,50 +49,29 @@ fn run_verb(cli: Cli, printer: &Printer) -> Result<()> {
     }
     match cli.command {
         Verb::Build(args) => run_each(
-            choose(
-                &args.images,
-                &args.selection,
-                args.lock.lock.as_deref(),
-                if args.no_bake {
-                    Pace::Quick(args.network.jobs)
-                } else {
-                    Pace::Slow(args.network.jobs)
-                },
-            ),
+            ImageChoice::new(&args.images, &args.selection, args.lock.lock.as_deref())
+                .at(Pace::of_build(&args)),
             sources,
             printer,
             |run| build::run_build(&args, run),
         ),
         Verb::Render(args) => run_each(
-            choose(
-                &args.images,
-                &args.selection,
-                args.lock.lock.as_deref(),
-                Pace::Quick(args.jobs.jobs),
-            ),
+            ImageChoice::new(&args.images, &args.selection, args.lock.lock.as_deref())
+                .at(Pace::Quick(args.jobs.jobs)),
             sources,
             printer,
             |run| render::run_render(&args, run),
         ),
         Verb::Plan(args) => run_each(
-            choose(
-                &args.images,
-                &args.selection,
-                args.lock.lock.as_deref(),
-                Pace::Quick(args.jobs.jobs),
-            ),
+            ImageChoice::new(&args.images, &args.selection, args.lock.lock.as_deref())
+                .at(Pace::Quick(args.jobs.jobs)),
             sources,
             printer,
             |run| plan::run_plan(&args, run),
         ),
         Verb::Pin(args) => pin::run_pin(&args, sources.manifests.as_deref(), printer),
         Verb::Fetch(args) => run_each(
-            choose(
-                &args.images,
-                &args.selection,
-                args.lock.lock.as_deref(),
-                Pace::Slow(None),
-            ),
+            ImageChoice::new(&args.images, &args.selection, args.lock.lock.as_deref()),
             sources,
             printer,
             |run| fetch::run_fetch(&args, run),
@@ -124,23 +87,13 @@ fn run_verb(cli: Cli, printer: &Printer) -> Result<()> {
         Verb::Report(args) => report::run_report(&args, sources, printer),
         Verb::Store(args) => store::run_store(&args, printer),
         Verb::Lock(args) => run_each(
-            choose(
-                &args.images,
-                &args.selection,
-                args.lock.as_deref(),
-                Pace::Slow(None),
-            ),
+            ImageChoice::new(&args.images, &args.selection, args.lock.as_deref()),
             sources,
             printer,
             |run| lock::run_lock(&args, run),
         ),
         Verb::Outdated(args) => run_each(
-            choose(
-                &args.images,
-                &args.selection,
-                args.lock.lock.as_deref(),
-                Pace::Slow(None),
-            ),
+            ImageChoice::new(&args.images, &args.selection, args.lock.lock.as_deref()),
             sources,
             printer,
             |run| outdated::run_outdated(&args, run),

@@ -3,6 +3,7 @@
 use std::num::NonZeroUsize;
 use std::thread;
 
+use crate::cli::BuildArgs;
 use crate::ui::ImageLines;
 
 /// Images at once.
@@ -15,6 +16,15 @@ pub(in super::super) enum Pace {
 }
 
 impl Pace {
+    /// A preview is this machine's work; a bake is not.
+    pub(in super::super) fn of_build(args: &BuildArgs) -> Self {
+        if args.no_bake {
+            Self::Quick(args.network.jobs)
+        } else {
+            Self::Slow(args.network.jobs)
+        }
+    }
+
     pub(super) fn count(self) -> usize {
         let processors = || thread::available_parallelism().map_or(1, NonZeroUsize::get);
         match self {

@@ -78,11 +78,8 @@ impl SeveralImages<'_> {
         let Err(error) = outcome else {
             return Next::GoOn;
         };
-        self.printer
-            .print_error(&format!("{}: {error}", image.name));
-        for remedy in error.remedies() {
-            self.printer.print_hint(&remedy);
-        }
+        self.printer.start_image(&image.name, true);
+        self.printer.print_error(&error);
         failed.add(&image.name, &error.to_string(), error.class());
         if self.choice.images.fail_fast || error.class() == ErrorClass::Interrupted {
             Next::Stop
