@@ -122,7 +122,7 @@ fn bad_input_is_named_with_its_remedy() {
         (
             "fetch --target azure --k8s 1.20.0 --jobs 0",
             3,
-            "0 is not in 1..=64",
+            "expected a number from 1 to 64",
         ),
         (
             "explain containrd --k8s 1.20.0",
