@@ -121,7 +121,7 @@ fn stores_that_others_can_write_are_not_used() {
     symlink(test.folder.join("elsewhere"), test.folder.join("s/urls")).unwrap();
     test.fails(1, &["a folder of the store is a link"]);
     // Programs are run from there.
-    for folder in ["tools", "plugins"] {
+    for folder in ["work"] {
         let test = Test::new().line(fetch);
         assert_eq!(test.run().code, Some(4));
         symlink("/tmp", test.folder.join("s").join(folder)).unwrap();

@@ -37,7 +37,7 @@ pub fn read_selectors(target: &Target) -> BTreeMap<String, String> {
         .collect()
 }
 
-/// The date of a reproducible build (https://reproducible-builds.org/specs/source-date-epoch/).
+/// The date of a reproducible build (<https://reproducible-builds.org/specs/source-date-epoch/>).
 ///
 /// # Errors
 /// `SOURCE_DATE_EPOCH` is no number of seconds.

@@ -27,14 +27,14 @@ pub struct SeveralFailed {
 }
 
 fn format_failures(failures: &[(String, String)]) -> String {
-    let mut text = String::new();
+    let mut lines = Vec::new();
     for (name, reason) in failures.iter().take(MOST_SHOWN) {
-        text.push_str(&format!("\n  {name}: {reason}"));
+        lines.push(format!("\n  {name}: {reason}"));
     }
     if failures.len() > MOST_SHOWN {
-        text.push_str(&format!("\n  and {} more", failures.len() - MOST_SHOWN));
+        lines.push(format!("\n  and {} more", failures.len() - MOST_SHOWN));
     }
-    text
+    lines.concat()
 }
 
 /// How bad a failure is: what no other input would mend comes first, then what says something of the bytes and of the
