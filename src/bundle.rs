@@ -93,7 +93,7 @@ pub struct BundleOutput {
     /// Bytes of the files.
     pub size: u64,
     pub artifacts: usize,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub images: Vec<IndexedImage>,
     /// Where the files were put: a store, or the folder of a mirror.
     #[serde(skip_serializing_if = "Option::is_none")]

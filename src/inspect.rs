@@ -49,7 +49,7 @@ pub struct VerifyOutput {
     pub verified: bool,
     pub evidence: Vec<Evidence>,
     /// Signatures that the file itself carries, where no proof was asked for. Nothing of it is checked.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub offers: Vec<String>,
 }
 

@@ -51,7 +51,7 @@ pub struct OutdatedOutput {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub held: Option<String>,
     /// Known vulnerabilities of the planned version.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub vulnerabilities: Vec<String>,
 }
 

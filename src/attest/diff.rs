@@ -76,7 +76,7 @@ pub struct ImageDiff {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub build: Option<Vec<FieldChange>>,
     /// Why a part was not compared, or what its values stand for.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub remarks: Vec<String>,
 }
 

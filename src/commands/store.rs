@@ -24,9 +24,9 @@ pub struct StoreOutput {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub files: Option<usize>,
     /// Digests of files that are not what their names say; they were taken out.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub damaged: Vec<String>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub removed: Vec<String>,
 }
 

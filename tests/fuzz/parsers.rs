@@ -171,6 +171,7 @@ pub const PARSERS: &[Parser] = &[
         name: "definition",
         files: &[
             "src/base/value.rs",
+            "src/model/matrix.rs",
             "src/base/value/",
             "src/windows/value.rs",
             "src/model/line.rs",

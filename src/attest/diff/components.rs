@@ -47,7 +47,7 @@ pub struct ComponentChange {
     /// URL of the release notes of the second version.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub release_notes: Option<String>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub fields: Vec<FieldChange>,
 }
 

@@ -13,16 +13,16 @@ pub struct FieldChange {
     /// Path of the property, such as `variables.image_version`.
     pub path: String,
     /// The value of the first; absent if the first has none.
-    #[serde(skip_serializing_if = "Value::is_null")]
+    #[serde(default, skip_serializing_if = "Value::is_null")]
     pub from: Value,
     /// The value of the second; absent if the second has none.
-    #[serde(skip_serializing_if = "Value::is_null")]
+    #[serde(default, skip_serializing_if = "Value::is_null")]
     pub to: Value,
     /// Items of a list, or lines of a text, that only the first has.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub removed: Vec<String>,
     /// Items of a list, or lines of a text, that only the second has.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub added: Vec<String>,
 }
 

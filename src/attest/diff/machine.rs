@@ -30,7 +30,7 @@ pub struct ResourceChange {
     pub kind: String,
     pub step: String,
     pub change: ResourceChangeKind,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub fields: Vec<FieldChange>,
 }
 
