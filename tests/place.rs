@@ -121,12 +121,11 @@ fn stores_that_others_can_write_are_not_used() {
     symlink(test.folder.join("elsewhere"), test.folder.join("s/urls")).unwrap();
     test.fails(1, &["a folder of the store is a link"]);
     // Programs are run from there.
-    for folder in ["work"] {
-        let test = Test::new().line(fetch);
-        assert_eq!(test.run().code, Some(4));
-        symlink("/tmp", test.folder.join("s").join(folder)).unwrap();
-        test.fails(1, &["a folder of the store is a link"]);
-    }
+    // Programs run from there.
+    let test = Test::new().line(fetch);
+    assert_eq!(test.run().code, Some(4));
+    symlink("/tmp", test.folder.join("s/work")).unwrap();
+    test.fails(1, &["a folder of the store is a link"]);
 }
 
 /// A process that is killed in the middle of a write leaves nothing that the next one takes for whole, and nothing
