@@ -120,7 +120,6 @@ fn stores_that_others_can_write_are_not_used() {
     fs::rename(test.folder.join("s/urls"), test.folder.join("elsewhere")).unwrap();
     symlink(test.folder.join("elsewhere"), test.folder.join("s/urls")).unwrap();
     test.fails(1, &["a folder of the store is a link"]);
-    // Programs are run from there.
     // Programs run from there.
     let test = Test::new().line(fetch);
     assert_eq!(test.run().code, Some(4));
