@@ -273,7 +273,6 @@ fn every_output_follows_its_schema() {
         ("image", "history show --from o VERSION --format json"),
         ("attest", "attest o --format json"),
         ("report", "report o --format json"),
-        ("scripts", "scripts export --out s --format json"),
         (
             "conformance",
             "conformance --k8s 1.36.4 --cni flannel-overlay --format json",
