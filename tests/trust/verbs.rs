@@ -84,6 +84,20 @@ const VERBS: &[(&str, Gate)] = &[
         "sbom",
         Free("it writes a list of what a lockfile or image names; nothing is installed from it"),
     ),
+    (
+        "attest",
+        Free("it states what a bake recorded; whoever verifies the statement judges it"),
+    ),
+    (
+        "report",
+        Free("it describes images that were baked or planned, and installs nothing"),
+    ),
+    ("history list", Free("it prints the records of builds")),
+    ("history show", Free("it prints the record of a build")),
+    (
+        "history prune",
+        Free("it removes records of builds, and no image"),
+    ),
     ("schema", Free("it prints a schema")),
     (
         "init",
