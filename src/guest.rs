@@ -9,7 +9,6 @@ mod facts;
 mod flags;
 mod render;
 mod runtime;
-mod template;
 
 use std::collections::BTreeMap;
 

@@ -39,6 +39,8 @@ pub mod trust;
 
 pub mod machine;
 
+pub mod template;
+
 pub mod guest;
 
 pub mod join;

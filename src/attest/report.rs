@@ -2,9 +2,10 @@
 //! script, and reads well on paper.
 
 use serde::Serialize;
-use tera::{Context, Tera};
+use tera::Context;
 
 use crate::diagnostic::{InternalError, Result};
+use crate::template::create_engine;
 
 const STYLE: &str = include_str!("report/style.css");
 const IMAGE: &str = include_str!("report/image.html");
@@ -194,7 +195,7 @@ fn render_page(template: &str, page: &impl Serialize) -> Result<String> {
     let mut context = Context::new();
     context.insert("page", page);
     context.insert("style", STYLE);
-    let tera = Tera::new();
+    let tera = create_engine();
     // Every value is escaped; the style sheet is the program's own.
     tera.render_str(template, &context, true)
         .map_err(|error| InternalError(format!("the page cannot be rendered: {error}")).into())

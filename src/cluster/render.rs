@@ -4,6 +4,8 @@
 use serde_json::Value;
 use tera::{Context, Kwargs, State, Tera};
 
+use crate::template::{check_bounds, create_engine, render_bounded};
+
 use super::ClusterError;
 
 /// Renders templates over the facts.
@@ -15,7 +17,7 @@ pub struct ManifestRenderer {
 
 impl ManifestRenderer {
     pub fn new(facts: &Value) -> Self {
-        let mut tera = Tera::new();
+        let mut tera = create_engine();
         // Tera passes undefined names to filters as null; facts are never null, so null is an error.
         tera.register_filter("json", |value: tera::Value, _: Kwargs, _: &State<'_>| {
             match serde_json::to_string(&value) {
@@ -36,21 +38,23 @@ impl ManifestRenderer {
     }
 
     /// # Errors
-    /// An unknown fact, or an invalid template.
+    /// An unknown fact, or a template that is invalid or whose work has no bound.
     pub fn render_file(&self, file: &str, source: &str) -> Result<String, ClusterError> {
         if !source.contains("{{") && !source.contains("{%") {
             return Ok(source.to_owned());
         }
-        self.tera
-            .render_str(source, &self.context, false)
-            .map_err(|error| ClusterError::Template {
+        self.render_source(source).map_err(|error| {
+            let words: Vec<&str> = error.split_whitespace().collect();
+            ClusterError::Template {
                 file: file.to_owned(),
-                message: error
-                    .to_string()
-                    .split_whitespace()
-                    .collect::<Vec<_>>()
-                    .join(" "),
-            })
+                message: words.join(" "),
+            }
+        })
+    }
+
+    fn render_source(&self, source: &str) -> Result<String, String> {
+        check_bounds(source)?;
+        render_bounded(&self.tera, source, &self.context)
     }
 }
 
@@ -77,4 +81,20 @@ fn format_block(text: &str) -> String {
         block.push_str(if line.is_empty() { "\n" } else { &line });
     }
     block
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn manifests_without_bound_are_refused() {
+        let nested =
+            "{% for a in x %}{% for b in x %}{% for c in x %}{% endfor %}{% endfor %}{% endfor %}";
+        let renderer = ManifestRenderer::new(&json!({ "x": [1] }));
+        let error = renderer.render_file("m.yaml", nested).expect_err("nested");
+        assert!(error.to_string().contains("loops are nested"), "{error}");
+    }
 }

@@ -9,7 +9,7 @@ use tera::{Context, Tera};
 
 use crate::embedded::Tree;
 
-use super::template::{LONGEST_TEXT, check_bounds, create_engine, render_bounded};
+use crate::template::{LONGEST_TEXT, check_bounds, create_engine, render_bounded};
 
 /// Values that stand for a file beside the steps: its text, and its bytes.
 pub const OWN_FILE_FORMS: &[&str] = &["file", "base64"];

@@ -6,10 +6,10 @@ use serde::Serialize;
 use serde_json::Value;
 use tera::{Context, Tera};
 
+use super::RenderError;
 use crate::embedded::Tree;
 use crate::model::variable::{Variable, VariableType};
-
-use super::RenderError;
+use crate::template::{check_bounds, create_engine, render_bounded};
 
 /// A template as Tera reads it. In the file every tag stands in a comment of its own line
 /// (`#{% if has.x %}`), so that the file is valid HCL; the line must not leave a blank one behind.
@@ -42,7 +42,7 @@ impl<'a> Templates<'a> {
         }
         Self {
             packer,
-            tera: Tera::new(),
+            tera: create_engine(),
             context,
         }
     }
@@ -68,8 +68,8 @@ impl<'a> Templates<'a> {
     fn render_source(&self, bytes: &[u8]) -> Result<String, String> {
         let source = std::str::from_utf8(bytes).map_err(|error| error.to_string())?;
         let template = convert_template(source);
-        let rendered = self.tera.render_str(&template, &self.context, false);
-        rendered.map_err(|error| error.to_string())
+        check_bounds(&template)?;
+        render_bounded(&self.tera, &template, &self.context)
     }
 }
 
@@ -252,13 +252,22 @@ mod tests {
         let render = |x: bool| {
             let mut context = Context::new();
             context.insert("x", &x);
-            let text = Tera::new()
-                .render_str(&convert_template(source), &context, false)
+            let text = render_bounded(&create_engine(), &convert_template(source), &context)
                 .expect("rendered");
             join_lines(text.lines().map(str::to_owned).collect())
         };
         assert_eq!(render(true), "a {\n  b = 1\n}\n");
         assert_eq!(render(false), "a {\n}\n");
+    }
+
+    #[test]
+    fn templates_of_a_target_without_bound_are_refused() {
+        let nested = "#{% for a in x %}\n#{% for b in x %}\n#{% for c in x %}\n#{% endfor %}\n#{% endfor %}\n#{% endfor %}\n";
+        let files = [("a.pkr.hcl".to_owned(), nested.as_bytes().to_vec())];
+        let packer = Tree::from_files("packer".to_owned(), files.into());
+        let templates = Templates::new(&packer, &serde_json::json!({ "x": [1] }));
+        let error = templates.render_template("a.pkr.hcl").expect_err("nested");
+        assert!(error.to_string().contains("loops are nested"), "{error}");
     }
 
     #[test]

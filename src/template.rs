@@ -1,11 +1,12 @@
-//! The template engine, and the bounds of its work: steps of somebody else's are templates, too.
+//! The template engine of steps, manifests and HCL, and the bounds of its work: steps and targets of somebody else's
+//! are templates, too.
 
 use std::io::{self, Write};
 
 use tera::{Context, Error, Kwargs, State, Tera, TeraResult};
 
 /// Longest text that is rendered; real ones have less than a hundredth.
-pub(super) const LONGEST_TEXT: usize = 4 << 20;
+pub(crate) const LONGEST_TEXT: usize = 4 << 20;
 /// Longest template.
 const LONGEST_SOURCE: usize = 256 << 10;
 /// How deep loops are nested.
@@ -17,7 +18,7 @@ const SHRINKING: &[&str] = &[
     "default", "first", "int", "last", "length", "lower", "nth", "split", "trim", "upper",
 ];
 
-pub(super) fn create_engine() -> Tera {
+pub(crate) fn create_engine() -> Tera {
     let mut tera = Tera::new();
     tera.register_filter("literal", quote_literal);
     tera.register_filter("replace", replace_text);
@@ -90,7 +91,7 @@ impl Write for BoundedText {
 }
 
 /// Renders a template, up to [`LONGEST_TEXT`].
-pub(super) fn render_bounded(
+pub(crate) fn render_bounded(
     tera: &Tera,
     source: &str,
     context: &Context,
@@ -109,7 +110,7 @@ pub(super) fn render_bounded(
 }
 
 /// Refuses a template whose work has no bound.
-pub(super) fn check_bounds(source: &str) -> Result<(), String> {
+pub(crate) fn check_bounds(source: &str) -> Result<(), String> {
     if source.len() > LONGEST_SOURCE {
         return Err(format!(
             "a template has at most {} KiB",
