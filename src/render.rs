@@ -7,6 +7,7 @@ mod bundle;
 mod hcl;
 mod offline;
 mod payload;
+mod record;
 
 use std::collections::BTreeMap;
 
@@ -26,6 +27,7 @@ use crate::model::variable::{DefaultFrom, Variable};
 
 pub use bundle::archive_names;
 pub use hcl::convert_template as hcl_template;
+pub use record::{WORKSPACE_RECORD, WorkspaceRecord};
 
 /// Stops Packer in a workspace that a policy has not admitted: no value is valid.
 const NOT_ADMITTED: &str = r#"variable "admitted" {
@@ -190,6 +192,11 @@ pub fn render_workspace(
     files.insert(
         "imagegen.auto.pkrvars.json".to_owned(),
         json::format_json(&values).into_bytes(),
+    );
+    let choices = record::record_choices(plan, &declared);
+    files.insert(
+        WORKSPACE_RECORD.to_owned(),
+        json::format_json(&json!(choices)).into_bytes(),
     );
     files.insert("guest-plan.json".to_owned(), guest_plan.into_bytes());
     files.insert(PAYLOAD.to_owned(), payload);

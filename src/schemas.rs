@@ -106,6 +106,7 @@ fn list_types() -> Vec<(&'static str, Schema)> {
             "vulnerabilities",
             schema_for!(crate::model::vulnerability::Vulnerabilities),
         ),
+        ("workspace", schema_for!(crate::render::WorkspaceRecord)),
         ("windows", schema_for!(WindowsRelease)),
     ]
 }

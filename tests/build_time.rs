@@ -357,6 +357,58 @@ fn targets_say_which_variables_the_lock_records() {
     );
 }
 
+/// `verify` takes the choices of a build from `imagegen.workspace.json`, not from text that Packer or people read, and
+/// believes it for build-time variables alone.
+#[test]
+fn verify_reads_recorded_choices_and_no_text() {
+    let line = "build --no-bake --out o";
+    let test = Test::new().line(line).line(SELECTION);
+    let test = test.env("PKR_VAR_vm_size", "Standard_D2s_v5");
+    test.succeeds();
+    let differing = || {
+        let mut command = Test::new().line("verify o --format json").command();
+        let output = command.current_dir(&test.folder).output().expect("starts");
+        let evidence: Vec<serde_json::Value> =
+            serde_json::from_slice(&output.stdout).expect("JSON");
+        let failed = evidence.iter().filter(|it| it["verdict"] == "failed");
+        let names = failed.map(|it| it["subject"].as_str().expect("a subject").to_owned());
+        names.collect::<Vec<_>>()
+    };
+    let change = |name: &str, from: &str, to: &str| {
+        let text = test.text(name);
+        assert!(text.contains(from), "{name}: {from}");
+        std::fs::write(test.folder.join(name), text.replacen(from, to, 1)).expect("write");
+    };
+    assert_eq!(differing(), Vec::<String>::new());
+
+    let (from, to) = ("variable \"vm_size\" {", "variable  \"vm_size\"  {");
+    change("o/variables.pkr.hcl", from, to);
+    assert_eq!(differing(), ["variables.pkr.hcl"]);
+    change("o/variables.pkr.hcl", to, from);
+
+    change("o/README.md", "- `", "* `");
+    assert_eq!(differing(), ["README.md"]);
+    change("o/README.md", "* `", "- `");
+
+    // What decides the content of the image is not believed.
+    for (from, to) in [
+        (
+            "\"declared\": [",
+            "\"declared\": [\n    \"os_disk_size_gb\",",
+        ),
+        (
+            "\"selectors\": {",
+            "\"selectors\": {\n    \"machine\": \"gen1\",",
+        ),
+    ] {
+        change("o/imagegen.workspace.json", from, to);
+        assert_eq!(differing(), ["imagegen.workspace.json"], "{to}");
+        change("o/imagegen.workspace.json", to, from);
+    }
+    std::fs::remove_file(test.folder.join("o/imagegen.workspace.json")).expect("remove");
+    assert!(differing().contains(&"imagegen.workspace.json".to_owned()));
+}
+
 /// What the environment gave to a build is no difference for who verifies its workspace without that environment.
 #[test]
 fn a_workspace_is_verified_without_the_environment_of_its_build() {
