@@ -37,25 +37,28 @@ fn write_configuration(folder: &Path, name: &str) -> PathBuf {
         .iter()
         .find_map(|it| find(&it.kind))
         .expect(name);
-    // A folder of this machine, which cloudbase-init opens for its log.
-    let log = format!("logdir={}\n", folder.display());
-    let lines = text.lines().map(|line| {
-        if line.starts_with("logdir=") {
-            log.trim_end()
+    write_settings(folder, &text)
+}
+
+/// A configuration of an image with a folder of this machine, which cloudbase-init opens for its log.
+pub fn write_settings(folder: &Path, text: &str) -> PathBuf {
+    let log = format!("logdir={}", folder.display());
+    let mut settings = String::new();
+    for line in text.lines() {
+        settings += if line.starts_with("logdir=") {
+            &log
         } else {
             line
-        }
-    });
+        };
+        settings.push('\n');
+    }
     let path = folder.join("cloudbase-init.conf");
-    std::fs::write(
-        &path,
-        lines.map(|line| format!("{line}\n")).collect::<String>(),
-    )
-    .expect("written");
+    std::fs::write(&path, settings).expect("written");
     path
 }
 
-fn run(environment: &Path, configuration: &Path, user_data: Option<&Path>) -> Value {
+/// What cloudbase-init of an environment does with a configuration and user-data: see `cloudbase/run.py`.
+pub fn run(environment: &Path, configuration: &Path, user_data: Option<&Path>) -> Value {
     let ran = Command::new(environment.join("bin/python"))
         .arg(root().join("tests/cloudbase/run.py"))
         .arg(configuration)

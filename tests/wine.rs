@@ -292,6 +292,19 @@ fn launch_with_file(machine: &Machine) {
             r"--own=1 --a=1&2|3<4>5^6(7) --b=C:\x\y --c=k=v:NoSchedule,l=",
         ),
         ("OTHER=\"--a\"\n", "--own=1"),
+        // The kubelet adds the taint of an external cloud provider by itself, and only of such a one.
+        (
+            "SERVICE_ARGS=\"--cloud-provider=external --register-with-taints=node.cloudprovider.kubernetes.io/uninitialized=true:NoSchedule --v=2\"\n",
+            "--own=1 --cloud-provider=external --v=2",
+        ),
+        (
+            "SERVICE_ARGS=\"--cloud-provider=external --register-with-taints=a=b:NoExecute,node.cloudprovider.kubernetes.io/uninitialized:NoSchedule,c:NoSchedule\"\n",
+            "--own=1 --cloud-provider=external --register-with-taints=a=b:NoExecute,c:NoSchedule",
+        ),
+        (
+            "SERVICE_ARGS=\"--cloud-provider= --register-with-taints=node.cloudprovider.kubernetes.io/uninitialized=true:NoSchedule\"\n",
+            "--own=1 --cloud-provider= --register-with-taints=node.cloudprovider.kubernetes.io/uninitialized=true:NoSchedule",
+        ),
     ] {
         machine.write(r"C:\launch\flags.env", file);
         let ran = start(machine);

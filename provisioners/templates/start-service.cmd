@@ -30,6 +30,7 @@ for /f "tokens=1*" %%a in ("%rest%") do (
     set "rest=%%b"
 )
 set "arguments="
+set "cloud="
 :next
 if not defined rest goto file
 for /f "tokens=1*" %%a in ("%rest%") do (
@@ -39,9 +40,31 @@ for /f "tokens=1*" %%a in ("%rest%") do (
 for /f "delims==" %%a in ("%word%") do set "flag=%%a"
 set "keep=1"
 for %%g in (%gone%) do if "%%g"=="%flag%" set "keep="
+if "%flag%"=="--cloud-provider" set "cloud=%word%"
+if "%flag%"=="--register-with-taints" if "%cloud%"=="--cloud-provider=external" goto taints
+:add
 if defined keep set "arguments=%arguments% %word%"
 if not defined keep echo %date% %time% left out "%flag%">>"%log%"
 goto next
+
+rem With an external cloud provider the kubelet adds a taint by itself, and the cluster registers no node that has it
+rem twice: the one of the arguments is left out.
+:taints
+set "list=%word:*with-taints=%"
+set "list=%list:~1%"
+set "taints="
+:taint
+for /f "tokens=1* delims=," %%a in ("%list%") do (
+    set "taint=%%a"
+    set "list=%%b"
+)
+for /f "delims==:" %%a in ("%taint%") do set "key=%%a"
+set "effect=%taint:~-11%"
+if not "%key%%effect%"=="node.cloudprovider.kubernetes.io/uninitialized:NoSchedule" set "taints=%taints%,%taint%"
+if defined list goto taint
+if defined taints set "word=%flag%=%taints:~1%"
+if not defined taints set "keep="
+goto add
 
 rem The pause image is the image's own: the cluster names that of Linux.
 :file

@@ -36,6 +36,8 @@ from cloudbaseinit.utils import classloader  # noqa: E402
 CONF = configuration.CONF
 # The machine's customer, whose account a platform made of the built-in administrator.
 CUSTOMER = "customer"
+# The name that the platform's metadata give the machine.
+HOST_NAME = "node-a"
 
 
 class Recorder:
@@ -79,7 +81,7 @@ def read(path):
 
 
 class Service(base.BaseMetadataService):
-    """A metadata service that knows the customer's account and user data, and nothing else."""
+    """A metadata service that knows name, the customer's account and user data, and nothing else."""
 
     def __init__(self, user_data):
         super().__init__()
@@ -87,6 +89,9 @@ class Service(base.BaseMetadataService):
 
     def get_decoded_user_data(self):
         return self.user_data
+
+    def get_host_name(self):
+        return HOST_NAME
 
     def get_admin_username(self):
         return CUSTOMER

@@ -133,8 +133,7 @@ fn program(programs: &Path, kubernetes: &str, real: bool, archive: &str, member:
     let built = match name {
         "containerd.exe" if !real => programs.join("cri.exe"),
         "containerd.exe" if kubernetes != "1.20.0" => containerd(archive),
-        "containerd.exe" | "crictl.exe" => programs.join(name),
-        "nssm.exe" => programs.join("svcwrap.exe"),
+        "containerd.exe" | "crictl.exe" | "nssm.exe" => programs.join(name),
         _ => programs.join(kubernetes).join("windows").join(name),
     };
     if built.exists() {
