@@ -108,88 +108,6 @@ pub struct Policy {
 /// Name of the baked image in `components` of a trusted key or identity, which may then sign statements about it.
 pub const BAKED_IMAGE: &str = "baked-image";
 
-/// A public key, and what it may sign.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "camelCase")]
-#[serde(
-    expecting = "an object such as `{\"key\": \"…\", \"components\": [\"kubelet\"]}`: trust is for named components"
-)]
-pub struct TrustedKey {
-    /// SHA-256 of the key in DER, of the 42 bytes of a minisign key, or the fingerprint of an OpenPGP key.
-    pub key: String,
-    /// Names of components, files or images that it is trusted for, as in `require`. Of an archive that is named by
-    /// its programs, each program must be named.
-    pub components: Vec<String>,
-    /// Roles that it is trusted for; every role where none is given.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub roles: Vec<Role>,
-    /// Versions that it is trusted for; every version where no range is given.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub versions: Option<VersionRange>,
-}
-
-/// A signer with a certificate, and what he may sign: identity and issuer must be as named.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "camelCase")]
-#[serde(
-    expecting = "an object such as `{\"identity\": \"…\", \"issuer\": \"https://…\", \"components\": [\"kubelet\"]}`"
-)]
-pub struct TrustedIdentity {
-    /// E-mail address or URI of the signer.
-    pub identity: String,
-    /// OIDC issuer of the identity.
-    pub issuer: String,
-    /// Names of components, files or images that it is trusted for, as in `require`. Of an archive that is named by
-    /// its programs, each program must be named.
-    pub components: Vec<String>,
-    /// Roles that it is trusted for; every role where none is given.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub roles: Vec<Role>,
-    /// Versions that it is trusted for; every version where no range is given.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub versions: Option<VersionRange>,
-}
-
-/// A publisher of Authenticode signatures, and what it may sign.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "camelCase")]
-#[serde(
-    expecting = "an object such as `{\"publisher\": \"O=Example Inc,CN=Example Inc\", \"components\": [\"kubelet\"]}`"
-)]
-pub struct TrustedPublisher {
-    /// `O=…,CN=…`
-    pub publisher: String,
-    /// Names of components, files or images that it is trusted for, as in `require`. Of an archive that is named by
-    /// its programs, each program must be named.
-    pub components: Vec<String>,
-    /// Roles that it is trusted for; every role where none is given.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub roles: Vec<Role>,
-    /// Versions that it is trusted for; every version where no range is given.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub versions: Option<VersionRange>,
-}
-
-/// A file, and what it may stand for.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "camelCase")]
-#[serde(
-    expecting = "an object such as `{\"digest\": \"…\", \"components\": [\"kubelet\"]}`: trust is for named components"
-)]
-pub struct TrustedDigest {
-    /// SHA-256 or SHA-512, in hexadecimal.
-    pub digest: String,
-    /// Names of components, files or images that it is trusted for, as in `require`. Of an archive that is named by
-    /// its programs, each program must be named.
-    pub components: Vec<String>,
-    /// Roles that it is trusted for; every role where none is given.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub roles: Vec<Role>,
-    /// Versions that it is trusted for; every version where no range is given.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub versions: Option<VersionRange>,
-}
-
 /// The subjects that an anchor is trusted for: they have one of the names, one of the roles where some are given, and
 /// a version of the range where one is given.
 #[derive(Debug, Clone, Copy)]
@@ -199,9 +117,32 @@ pub struct TrustScope<'a> {
     pub versions: Option<&'a VersionRange>,
 }
 
-macro_rules! scoped {
-    ($($anchor:ty),*) => {
-        $(impl $anchor {
+/// Declares anchors, each with the subjects that it is trusted for. Serde cannot flatten a struct into one that
+/// refuses unknown fields.
+macro_rules! anchors {
+    ($(
+        $(#[$meta:meta])*
+        $name:ident {
+            $($(#[$field_meta:meta])* $field:ident,)+
+        }
+    )+) => {$(
+        #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+        #[serde(deny_unknown_fields, rename_all = "camelCase")]
+        $(#[$meta])*
+        pub struct $name {
+            $($(#[$field_meta])* pub $field: String,)+
+            /// Names of components, files or images that it is trusted for, as in `require`. Of an archive that is
+            /// named by its programs, each program must be named.
+            pub components: Vec<String>,
+            /// Roles that it is trusted for; every role where none is given.
+            #[serde(default, skip_serializing_if = "Vec::is_empty")]
+            pub roles: Vec<Role>,
+            /// Versions that it is trusted for; every version where no range is given.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            pub versions: Option<VersionRange>,
+        }
+
+        impl $name {
             #[must_use]
             pub fn scope(&self) -> TrustScope<'_> {
                 TrustScope {
@@ -210,11 +151,49 @@ macro_rules! scoped {
                     versions: self.versions.as_ref(),
                 }
             }
-        })*
-    };
+        }
+    )+};
 }
 
-scoped!(TrustedKey, TrustedIdentity, TrustedPublisher, TrustedDigest);
+anchors! {
+    /// A public key, and what it may sign.
+    #[serde(
+        expecting = "an object such as `{\"key\": \"…\", \"components\": [\"kubelet\"]}`: trust is for named components"
+    )]
+    TrustedKey {
+        /// SHA-256 of the key in DER, of the 42 bytes of a minisign key, or the fingerprint of an OpenPGP key.
+        key,
+    }
+
+    /// A signer with a certificate, and what he may sign: identity and issuer must be as named.
+    #[serde(
+        expecting = "an object such as `{\"identity\": \"…\", \"issuer\": \"https://…\", \"components\": [\"kubelet\"]}`"
+    )]
+    TrustedIdentity {
+        /// E-mail address or URI of the signer.
+        identity,
+        /// OIDC issuer of the identity.
+        issuer,
+    }
+
+    /// A publisher of Authenticode signatures, and what it may sign.
+    #[serde(
+        expecting = "an object such as `{\"publisher\": \"O=Example Inc,CN=Example Inc\", \"components\": [\"kubelet\"]}`"
+    )]
+    TrustedPublisher {
+        /// `O=…,CN=…`
+        publisher,
+    }
+
+    /// A file, and what it may stand for.
+    #[serde(
+        expecting = "an object such as `{\"digest\": \"…\", \"components\": [\"kubelet\"]}`: trust is for named components"
+    )]
+    TrustedDigest {
+        /// SHA-256 or SHA-512, in hexadecimal.
+        digest,
+    }
+}
 
 /// Versions that some components may have.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
