@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::join::daemons::Daemons;
 use crate::join::{built, programs, text};
-use crate::support::{Test, files};
+use crate::support::{Test, files, openssl};
 
 const NETWORK: &str = "--endpoint api.example.com:6443 --node-subnet 10.0.0.0/24";
 /// Selections that Kubernetes 1.36 serves: the ones before 1.25 carry a PodSecurityPolicy.
@@ -120,12 +120,7 @@ impl Server {
     }
 
     fn keys(&self) {
-        let made = Command::new("openssl")
-            .args(["genrsa", "-out", "accounts.pem", "2048"])
-            .current_dir(&self.test.folder)
-            .output()
-            .unwrap();
-        assert!(made.status.success(), "{}", text(&made));
+        openssl(&self.test.folder, "genrsa -out accounts.pem 2048");
     }
 
     fn try_kubectl(&self, user: &str, arguments: &str) -> Output {

@@ -1,10 +1,8 @@
 //! `imagegen verify`: any file, every proof that is named.
 
-use std::process::Command;
-
 use serde_json::Value;
 
-use crate::support::{Test, program};
+use crate::support::{Test, openssl, program};
 
 fn sha256(text: &str) -> String {
     imagegen::base::digest::sha256_hex(text.as_bytes())
@@ -127,26 +125,20 @@ fn a_pipe_is_verified_by_what_it_gave() {
 
 #[test]
 fn a_signature_by_a_key_is_a_proof() {
-    let Some(openssl) = program("openssl") else {
+    if program("openssl").is_none() {
         return;
-    };
+    }
     let test = Test::new().file("file", "signed content");
-    let run = |line: &str| {
-        let ran = Command::new(&openssl)
-            .args(line.split(' '))
-            .current_dir(&test.folder)
-            .output()
-            .expect("openssl");
-        assert!(
-            ran.status.success(),
-            "{line}: {}",
-            String::from_utf8_lossy(&ran.stderr)
-        );
-    };
-    run("ecparam -name prime256v1 -genkey -noout -out key.pem");
-    run("ec -in key.pem -pubout -out key.pub");
-    run("dgst -sha256 -sign key.pem -out file.der file");
-    run("base64 -in file.der -out file.sig");
+    openssl(
+        &test.folder,
+        "ecparam -name prime256v1 -genkey -noout -out key.pem",
+    );
+    openssl(&test.folder, "ec -in key.pem -pubout -out key.pub");
+    openssl(
+        &test.folder,
+        "dgst -sha256 -sign key.pem -out file.der file",
+    );
+    openssl(&test.folder, "base64 -in file.der -out file.sig");
     let verify = |key: &str, signature: &str| {
         let path = |name: &str| test.folder.join(name).display().to_string();
         Test::new().line("verify").args([

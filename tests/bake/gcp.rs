@@ -2,12 +2,11 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::Command;
 
 use serde_json::{Value, json};
 
-use crate::support::Test;
 use crate::support::targets::executed_versions;
+use crate::support::{Test, openssl, root};
 
 use super::{assert_absent, guest, read_requests, simulated_command, simulation};
 
@@ -21,11 +20,7 @@ const TOKEN: &str = "fake-access-token-9f2c";
 
 /// The file of a service account with a key that is made here.
 fn service_account() -> (String, String) {
-    let made = Command::new("openssl")
-        .args(["genrsa", "2048"])
-        .output()
-        .expect("openssl starts");
-    let key = String::from_utf8(made.stdout).expect("PEM");
+    let key = openssl(root(), "genrsa 2048");
     let account = json!({
         "type": "service_account", "project_id": "example-project", "private_key_id": "1", "private_key": key,
         "client_email": "build@example-project.iam.gserviceaccount.com", "client_id": "1",

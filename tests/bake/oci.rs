@@ -1,14 +1,13 @@
 //! The real Packer and its oracle plugin against a simulated Oracle Cloud, in a network of their own.
 
 use std::fs;
-use std::process::Command;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 
-use crate::support::Test;
 use crate::support::targets::executed_versions;
+use crate::support::{Test, openssl};
 
 use super::{assert_absent, guest, read_requests, simulated_command, simulation};
 
@@ -31,14 +30,8 @@ fn the_real_packer_bakes_a_custom_image() {
         .line("--var auth=api_key --var tenancy_ocid=ocid1.tenancy.oc1..a --var user_ocid=ocid1.user.oc1..a")
         .line("--var fingerprint=00:11:22:33:44:55:66:77:88:99:aa:bb:cc:dd:ee:ff")
         .line(r#"--var oci_tags={"team":"nodes"} --var defined_tags_json={"Operations":{"team":"nodes"}}"#);
+    openssl(&test.folder, "genrsa -out key.pem 2048");
     let key = test.folder.join("key.pem");
-    let made = Command::new("openssl")
-        .args(["genrsa", "-out"])
-        .arg(&key)
-        .arg("2048")
-        .output()
-        .expect("openssl starts");
-    assert!(made.status.success());
     let variable = format!("key_file={}", key.display());
     let test = test.args([
         "--var",

@@ -1,36 +1,26 @@
 //! Statements about an image: valid by the formats' own libraries, signed, and verified.
 
 use std::fs;
-use std::process::Command;
 
 use serde_json::Value;
 
 use crate::bake::{MANIFEST, REPORT, with_packer};
-use crate::support::{Test, program};
+use crate::support::{Test, openssl, program};
 
 use super::check_document;
 
 const KINDS: [&str; 3] = ["provenance", "sbom", "check-report"];
 
-fn openssl(test: &Test, line: &str) {
-    let ran = Command::new("openssl")
-        .args(line.split_whitespace())
-        .current_dir(&test.folder)
-        .output()
-        .expect("openssl");
-    assert!(
-        ran.status.success(),
-        "{line}: {}",
-        String::from_utf8_lossy(&ran.stderr)
-    );
-}
-
 fn make_key(test: &Test, name: &str) {
+    let folder = &test.folder;
     openssl(
-        test,
+        folder,
         &format!("ecparam -name prime256v1 -genkey -out {name}.pem"),
     );
-    openssl(test, &format!("ec -in {name}.pem -pubout -out {name}.pub"));
+    openssl(
+        folder,
+        &format!("ec -in {name}.pem -pubout -out {name}.pub"),
+    );
 }
 
 /// An image that was baked, and two keys.
@@ -148,7 +138,10 @@ fn a_statement_is_verified_by_its_key_alone() {
 fn a_policy_requires_statements_of_signers_it_trusts() {
     let Some(test) = baked() else { return };
     test.bare().prints("attest o --key own.pem --out a");
-    openssl(&test, "pkey -pubin -in own.pub -outform DER -out own.der");
+    openssl(
+        &test.folder,
+        "pkey -pubin -in own.pub -outform DER -out own.der",
+    );
     let digest = imagegen::base::digest::sha256_hex(&test.read("own.der"));
     let policy = |keys: &str| {
         format!(
@@ -221,7 +214,7 @@ fn what_nobody_signs_is_for_the_pipeline() {
     assert!(printed.contains("cosign attest-blob"), "{printed}");
     assert!(test.exists("o/attestations/provenance.predicate.json"));
     assert!(!test.exists("o/attestations/provenance.sigstore.json"));
-    openssl(&test, "genrsa -out rsa.pem 2048");
+    openssl(&test.folder, "genrsa -out rsa.pem 2048");
     for (line, said) in [
         ("attest o --key rsa.pem", "P-256"),
         ("attest o --key own.pub", "private key"),

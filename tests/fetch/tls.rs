@@ -1,7 +1,6 @@
 //! Certificates, and proxies in front of them.
 
 use std::path::Path;
-use std::process::Command;
 use std::sync::Arc;
 
 use imagegen::io::http::Options;
@@ -10,21 +9,8 @@ use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
 use super::{Test, fetcher, file, one, patience, plain, request, to};
-use crate::support::program;
 use crate::support::server::{Server, Step};
-
-fn openssl(folder: &Path, arguments: &str) {
-    let output = Command::new("openssl")
-        .args(arguments.split(' '))
-        .current_dir(folder)
-        .output()
-        .expect("openssl");
-    assert!(
-        output.status.success(),
-        "openssl {arguments}: {}",
-        String::from_utf8_lossy(&output.stderr)
-    );
-}
+use crate::support::{openssl, program};
 
 const KEY: &str = "-newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes";
 

@@ -319,6 +319,22 @@ pub fn program(name: &str) -> Option<PathBuf> {
     found
 }
 
+/// Runs openssl in a folder to its good end, with arguments that hold no blanks; what it printed.
+#[track_caller]
+pub fn openssl(folder: &Path, line: &str) -> String {
+    let output = Command::new("openssl")
+        .args(line.split_whitespace())
+        .current_dir(folder)
+        .output()
+        .expect("openssl starts");
+    assert!(
+        output.status.success(),
+        "openssl {line}: {}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    String::from_utf8(output.stdout).expect("UTF-8")
+}
+
 /// Exit codes with which an error or finding of this code can end, by the list that `imagegen explain` prints.
 pub fn exit_codes(code: &str) -> Vec<i32> {
     let names: Value =
