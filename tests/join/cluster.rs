@@ -209,16 +209,7 @@ impl Cluster {
 
     /// The kubelet's configuration under another name, and the right of nodes and tokens to read it.
     fn name_kubelet_config(&self, name: &str) -> [Value; 3] {
-        let asked = [
-            "-n",
-            "kube-system",
-            "get",
-            "cm",
-            "kubelet-config",
-            "-o",
-            "json",
-        ];
-        let map: Value = serde_json::from_str(&self.kubectl(&asked)).unwrap();
+        let map: Value = serde_json::from_str(&self.read_kubelet_config()).unwrap();
         let metadata = json!({"name": name, "namespace": "kube-system"});
         let group = |name: &str| json!({"kind": "Group", "name": name, "apiGroup": "rbac.authorization.k8s.io"});
         let readers = [
@@ -241,17 +232,15 @@ impl Cluster {
         ]
     }
 
+    /// The kubelet's configuration that the cluster gives to nodes, as JSON.
+    fn read_kubelet_config(&self) -> String {
+        let line = "-n kube-system get cm kubelet-config -o json";
+        self.kubectl(&line.split(' ').collect::<Vec<_>>())
+    }
+
     /// Other text in the kubelet's configuration that the cluster gives to nodes.
     pub fn change_kubelet(&self, right: &str, wrong: &str) {
-        let text = self.kubectl(&[
-            "-n",
-            "kube-system",
-            "get",
-            "cm",
-            "kubelet-config",
-            "-o",
-            "json",
-        ]);
+        let text = self.read_kubelet_config();
         assert!(text.contains(right), "{text}");
         let file = self.folder.join("kubelet-config.json");
         fs::write(&file, text.replace(right, wrong)).unwrap();
