@@ -96,26 +96,29 @@ impl FromStr for HttpUrl {
     type Err = UrlError;
 
     fn from_str(text: &str) -> Result<Self, UrlError> {
-        let public = if is_plain(text) {
-            text.len()
-        } else {
-            find_public_end(text)?
-        };
-        Ok(Self {
-            text: text.to_owned(),
-            public,
-        })
+        if is_plain(text) {
+            let (text, public) = (text.to_owned(), text.len());
+            return Ok(Self { text, public });
+        }
+        let url = parse_public_url(text).map_err(|reason| UrlError {
+            shown: strip_secrets(text),
+            reason,
+        })?;
+        let text = write_normal_form(text, &url);
+        let secret = url.query().is_some_and(may_hold_secret);
+        let public = text.find('?').filter(|_| secret).unwrap_or(text.len());
+        Ok(Self { text, public })
     }
 }
 
-/// Length of the part of a URL without the secret query.
-fn find_public_end(text: &str) -> Result<usize, UrlError> {
-    let url = parse_public_url(text).map_err(|reason| UrlError {
-        shown: strip_secrets(text),
-        reason,
-    })?;
-    let secret = url.query().is_some_and(may_hold_secret);
-    Ok(text.find('?').filter(|_| secret).unwrap_or(text.len()))
+/// The same URL with its host in normal form and without the port that its scheme has anyway.
+fn write_normal_form(text: &str, url: &Url) -> String {
+    let authority = split_authority(text);
+    let start = text.len() - text.split_once("://").map_or(0, |(_, rest)| rest.len());
+    let rest = &text[start + authority.len()..];
+    let host = url.host_str().unwrap_or_default();
+    let port = url.port().map(|port| format!(":{port}"));
+    format!("{}{host}{}{rest}", &text[..start], port.unwrap_or_default())
 }
 
 fn parse_public_url(text: &str) -> Result<Url, &'static str> {
@@ -236,12 +239,27 @@ pub fn strip_value(value: &serde_json::Value) -> serde_json::Value {
     value.clone()
 }
 
-/// Host of a URL, without port, as the HTTP client reads it. Empty for a text that is not a URL.
+/// Host of a URL, without port, in normal form. Empty for a text that is not a URL.
 pub fn parse_host(url: &str) -> String {
-    Url::parse(url)
+    let host = Url::parse(url)
         .ok()
-        .and_then(|url| url.host_str().map(str::to_owned))
-        .unwrap_or_default()
+        .and_then(|url| url.host_str().map(normalize_host));
+    host.unwrap_or_default()
+}
+
+/// The one form in which hosts are compared: lower case, names in the letters of DNS (IDNA), addresses as numbers,
+/// no percent-encoding, no dot at the end. A text that is no host stays as it is.
+#[must_use]
+pub fn normalize_host(host: &str) -> String {
+    let is_name = host.is_ascii()
+        && host.starts_with(|first: char| first.is_ascii_lowercase())
+        && host.split('.').all(is_plain_label);
+    if is_name {
+        return host.to_owned();
+    }
+    let parsed = url::Host::parse(host).map(|host| host.to_string());
+    let normal = parsed.unwrap_or_else(|_| host.to_owned());
+    normal.strip_suffix('.').unwrap_or(&normal).to_owned()
 }
 
 /// Whether a host is this machine.

@@ -9,7 +9,7 @@ use super::component::Confidence;
 use super::evidence::{ProofKind, StatementKind, Verdict};
 use super::vulnerability::Rating;
 use crate::base::choice::words;
-use crate::base::url::HttpUrl;
+use crate::base::url::{HttpUrl, normalize_host};
 use crate::base::value::{HostPattern, Sha256, StepId};
 use crate::base::version::VersionRange;
 
@@ -265,7 +265,7 @@ impl Policy {
             || self
                 .plain_http
                 .iter()
-                .any(|host| host.eq_ignore_ascii_case(&url.host()))
+                .any(|host| normalize_host(host) == url.host())
     }
 
     /// The hosts that may be asked; none where every host may.
@@ -294,15 +294,15 @@ impl AllowedHosts {
     }
 }
 
-/// Whether a host is the pattern's, or below `*.DOMAIN`.
+/// Whether a host is the pattern's, or below `*.DOMAIN`, however both are written.
 #[must_use]
 pub fn matches_host(pattern: &str, host: &str) -> bool {
-    let (pattern, host) = (pattern.to_ascii_lowercase(), host.to_ascii_lowercase());
+    let host = normalize_host(host);
     match pattern.strip_prefix("*.") {
         Some(domain) => host
-            .strip_suffix(domain)
+            .strip_suffix(&normalize_host(domain))
             .is_some_and(|rest| rest.ends_with('.')),
-        None => pattern == host,
+        None => normalize_host(pattern) == host,
     }
 }
 

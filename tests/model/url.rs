@@ -213,3 +213,78 @@ fn texts_of_any_length_are_searched_once() {
     // Looking from each place to the end would take hours.
     assert!(started.elapsed().as_secs() < 120, "{:?}", started.elapsed());
 }
+
+/// Hosts, ports and proxies that are one for every reader compare as one, and others do not.
+#[test]
+fn hosts_compare_after_one_normal_form() {
+    use imagegen::base::url::{ProxyUrl, normalize_host, parse_host};
+    use imagegen::model::overrides::{Overrides, find_mirror};
+    use imagegen::model::policy::{Policy, matches_host};
+    use imagegen::trust::parse_origin;
+
+    for (written, normal) in [
+        ("github.com", "github.com"),
+        ("GitHub.COM", "github.com"),
+        ("github.com.", "github.com"),
+        ("GITHUB.com.", "github.com"),
+        ("%67ithub.com", "github.com"),
+        ("b\u{fc}cher.example", "xn--bcher-kva.example"),
+        ("XN--BCHER-KVA.example", "xn--bcher-kva.example"),
+        ("\u{ff47}ithub.com", "github.com"),
+        ("github\u{3002}com", "github.com"),
+        ("127.1", "127.0.0.1"),
+        ("0x7f.0.0.1", "127.0.0.1"),
+        ("[0:0:0:0:0:0:0:1]", "[::1]"),
+        ("githud.com", "githud.com"),
+    ] {
+        assert_eq!(normalize_host(written), normal, "{written}");
+        assert!(matches_host(normal, written), "{written}");
+        assert!(matches_host(written, normal), "{written}");
+        let url = format!("https://{written}/x");
+        assert_eq!(parse_host(&url), normal, "{url}");
+        assert_eq!(parse_origin(&url), format!("https://{normal}:443"));
+    }
+    for (pattern, host, fits) in [
+        ("*.example.com", "A.Example.Com.", true),
+        ("*.EXAMPLE.com", "a.example.com", true),
+        ("*.example.com", "example.com", false),
+        ("*.example.com", "badexample.com", false),
+        ("example.com", "example.com.evil.example", false),
+    ] {
+        assert_eq!(matches_host(pattern, host), fits, "{pattern} {host}");
+    }
+    for (one, other, same) in [
+        ("https://GitHub.com/x", "https://github.com/x", true),
+        ("https://github.com:443/x", "https://github.com/x", true),
+        ("http://github.com:80/x", "http://github.com/x", true),
+        ("https://github.com:80/x", "https://github.com/x", false),
+        ("https://github.com:8443/x", "https://github.com/x", false),
+        ("https://github.com/X", "https://github.com/x", false),
+        (
+            "https://github.com:443/x?sig=1",
+            "https://github.com/x?sig=2",
+            true,
+        ),
+    ] {
+        let parse = |text: &str| text.parse::<HttpUrl>().expect(text);
+        assert_eq!(parse(one) == parse(other), same, "{one} {other}");
+        let is_one_origin = parse_origin(one) == parse_origin(other);
+        assert!(!same || is_one_origin, "{one} {other}");
+    }
+    let secret: HttpUrl = "https://GitHub.com:443/x?sig=A%2b".parse().expect("URL");
+    assert_eq!(secret.request_url(), "https://github.com/x?sig=A%2b");
+    for proxy in ["http://PROXY.example:3128", "http://proxy.example:3128/"] {
+        let proxy: ProxyUrl = proxy.to_owned().try_into().expect("a proxy");
+        assert_eq!(parse_host(&proxy), "proxy.example");
+    }
+    for key in ["https://GitHub.com/", "https://github.com:443/"] {
+        let over = serde_json::json!({ key: {"url": "https://mirror.example/"} });
+        let overrides: Overrides = serde_json::from_value(over).expect("overrides");
+        let url = "https://github.com/a/b".parse().expect("URL");
+        let (moved, _) = find_mirror(&overrides, &url).expect(key);
+        assert_eq!(moved.public_url(), "https://mirror.example/a/b", "{key}");
+    }
+    let plain = Policy::from_hosts(&["Mirror.Example".to_owned()]);
+    let url = "http://mirror.example:80/x".parse().expect("URL");
+    assert!(plain.allows_transport(&url));
+}
