@@ -11,7 +11,7 @@ mod origin;
 mod report;
 mod tool;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
@@ -19,14 +19,16 @@ use serde_json::Value;
 
 use crate::attest::diff::{ComponentNote, DescribedImage};
 use crate::base::digest::sha256_hex;
+use crate::base::json::parse_foreign;
 use crate::catalog::Trees;
 use crate::cli::{LockUseArgs, SelectionArgs, SourceArgs};
 use crate::diagnostic::{InputError, Result};
 use crate::guest::parse_guest_plan;
 use crate::io::fs;
 use crate::lock::Lock;
+use crate::model::evidence::Evidence;
 use crate::model::plan::Plan;
-use crate::planning::{PlanRequest, Stale, plan_image, predict_machine, replay_lock};
+use crate::planning::{PlanRequest, Stale, ToolUse, plan_image, predict_machine, replay_lock};
 use crate::selection::{Definitions, read_definition, read_input, read_sources};
 use crate::ui::Printer;
 
@@ -93,7 +95,7 @@ fn read_family(bytes: &[u8]) -> String {
         schema: String,
     }
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
-    let head = serde_json::from_slice::<Head>(bytes).map_or_else(|_| String::new(), |it| it.schema);
+    let head = parse_foreign::<Head>(bytes).map_or_else(|_| String::new(), |it| it.schema);
     head.rsplit_once('/')
         .map_or(head.clone(), |(family, _)| family.to_owned())
 }
@@ -117,6 +119,7 @@ fn describe_definition(
         lock: &LockUseArgs::default(),
         beside: &defined.lock_path(),
         stale: Stale::Warn(printer),
+        tools: ToolUse::Describe,
         scripts: None,
         trees: &trees,
     })?;
@@ -139,6 +142,7 @@ fn describe_plan(name: String, plan: &Plan, trees: &Trees) -> DescribedImage {
         name,
         notes: list_notes(&lock, &list_reasons(plan), trees),
         lock: Some(lock),
+        unproven: list_unproven(plan),
         ..DescribedImage::default()
     };
     match predict_machine(plan, trees) {
@@ -169,6 +173,7 @@ fn describe_lock(name: &str, bytes: &[u8], sources: &SourceArgs) -> Result<Descr
         Err(error) => DescribedImage {
             name: name.to_owned(),
             notes: list_notes(&lock, &BTreeMap::new(), &trees),
+            unproven: list_components(&lock),
             remarks: vec![format!("the machine of {name} is not known: {error}")],
             ..DescribedImage::default()
         },
@@ -191,11 +196,11 @@ fn describe_workspace(folder: &Path, sources: &SourceArgs) -> Result<DescribedIm
         Some(bytes) => {
             let lock = Lock::decode(&title(LOCK), &bytes)?;
             let trees = read_sources(sources, &[])?;
-            let reasons = resolve_of_lock(&title(LOCK), &lock, &trees)
-                .map(|plan| list_reasons(&plan))
-                .unwrap_or_default();
+            let plan = resolve_of_lock(&title(LOCK), &lock, &trees).ok();
+            let reasons = plan.as_ref().map(list_reasons).unwrap_or_default();
             DescribedImage {
                 notes: list_notes(&lock, &reasons, &trees),
+                unproven: plan.map_or_else(|| list_components(&lock), |plan| list_unproven(&plan)),
                 lock: Some(lock),
                 ..DescribedImage::default()
             }
@@ -207,7 +212,7 @@ fn describe_workspace(folder: &Path, sources: &SourceArgs) -> Result<DescribedIm
         image.guest = Some(parse_guest_plan(&title(GUEST_PLAN), &bytes)?);
     }
     if let Some(bytes) = read(IMAGE)? {
-        image.baked = Some(read_baked(&title(IMAGE), &bytes)?);
+        add_bake(&mut image, read_baked(&title(IMAGE), &bytes)?);
     }
     Ok(image)
 }
@@ -230,13 +235,40 @@ fn describe_baked(path: &Path, bytes: &[u8], sources: &SourceArgs) -> Result<Des
         }
     };
     image.name = name;
-    image.baked = Some(record);
+    add_bake(&mut image, record);
     Ok(image)
+}
+
+/// Components with a digest that only the lockfile of a plan states.
+fn list_unproven(plan: &Plan) -> BTreeSet<String> {
+    let unproven = plan.unproven_artifacts();
+    unproven.map(|it| it.component.to_string()).collect()
+}
+
+/// A catalog that refuses a selection states none of its digests.
+fn list_components(lock: &Lock) -> BTreeSet<String> {
+    let artifacts = lock.artifacts.iter();
+    artifacts.map(|it| it.component.to_string()).collect()
+}
+
+/// The record of a bake, and the proofs that it made.
+fn add_bake(image: &mut DescribedImage, record: Value) {
+    image
+        .unproven
+        .retain(|component| !is_attested(&record, component));
+    image.baked = Some(record);
+}
+
+/// Whether the bake has proven a component's bytes, by the record that it left.
+fn is_attested(record: &Value, component: &str) -> bool {
+    let proofs = record["evidence"][component].as_array();
+    let mut proofs = proofs.into_iter().flatten();
+    proofs.any(|proof| Evidence::deserialize(proof).is_ok_and(|proof| proof.attests()))
 }
 
 /// An `image.json` of any version as it is.
 fn read_baked(name: &str, bytes: &[u8]) -> Result<Value> {
-    serde_json::from_slice(bytes).map_err(|error| image::refuse_record(name, &error))
+    parse_foreign(bytes).map_err(|error| image::refuse_record(name, &error))
 }
 
 /// Reasons by component, as a plan has them.

@@ -24,7 +24,7 @@ use serde_json::Value;
 
 use crate::scripts;
 use crate::support::targets::executed_versions;
-use crate::support::{Test, files, needs, program, root};
+use crate::support::{Test, files, needs, program, root, waive_proofs};
 
 const READY: &str = "build --target azure --k8s 1.20.0 --host-access services --out o \
                      --var location=westeurope --var managed_image_resource_group_name=rg";
@@ -509,6 +509,7 @@ fn trust_tools(test: Test, packer: &Path) -> Test {
         serde_json::json!({"url": "https://artifacts.example.com/plugin.zip", "sha256": digest});
     let mut policy: Value = serde_json::from_str(&test.text("policy.json")).expect("JSON");
     let program = sha256_hex(&fs::read(packer).expect("Packer"));
+    policy["waivers"] = waive_proofs(PLAN);
     policy["trustedDigests"] = serde_json::json!([
         {"digest": program, "components": ["packer"]},
         {"digest": digest, "components": ["packer-plugin-azure"]},

@@ -576,6 +576,15 @@ fn images_are_carried_for_the_windows_release() {
             files.retain(|(name, _)| *name != layer);
         });
         assert!(third_verify(&cut, 5).stderr.contains("[image-blob-absent]"));
+        // A node imports an image under the name of the layout: it is that of the index.
+        let renamed = forged(&test.read("b.zip"), false, &|files, _| {
+            for (_, bytes) in files.iter_mut().filter(|it| it.0 == "images/index.json") {
+                let text = String::from_utf8_lossy(bytes).replace("team/pause", "team/other");
+                *bytes = text.into_bytes();
+            }
+        });
+        let said = third_verify(&renamed, 5).stderr;
+        assert!(said.contains("the layout lists other images"), "{said}");
     }
     server.demand(None);
     let (list, ..) = image(&server, "team/old", &["10.0.17763.6", "10.0.14393.1"]);

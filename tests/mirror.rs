@@ -3,6 +3,7 @@
 mod airgap;
 mod crash;
 mod declared;
+mod dropped;
 mod identity;
 mod keyless;
 mod outdated;
@@ -12,6 +13,7 @@ mod signers;
 mod site;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod tools;
+mod unproven;
 
 use serde_json::{Value, json};
 

@@ -22,10 +22,10 @@ use crate::catalog::Catalog;
 use crate::embedded::Tree;
 use crate::fetch::{FetchedArtifact, Fetcher};
 use crate::model::component::{ChecksumFile, DeclaredSignature};
-use crate::model::evidence::{Evidence, ProofKind, Verdict};
+use crate::model::evidence::{CONFIDENCE, Evidence, ProofKind, UNPROVEN, Verdict};
 use crate::model::plan::PlannedArtifact;
 use crate::model::policy::Policy;
-use crate::trust::{check_evidence, declares_own_proof, is_waived, pin_digests};
+use crate::trust::{check_evidence, declares_own_proof, is_unproven, is_waived, pin_digests};
 use crate::verify::chain::PinnedRoots;
 use crate::verify::proof::require_named;
 use crate::verify::{ProofError, Proven, checksums, record_evidence};
@@ -182,12 +182,14 @@ pub fn prove_artifact(
         trust.now,
     )?);
     statements::record_statements(artifact, fetched, trust, &mut found)?;
+    found.extend(record_dropped(artifact, trust.policy));
     require_evidence(artifact, &found, trust)?;
     let mut artifact = artifact.clone();
     members::digest_members(&mut artifact, fetched)?;
     if !artifact.is_pinned() {
         artifact.digests = pin_digests(&artifact, fetched.file_digests()?, &found);
     }
+    artifact.unproven = is_unproven(&artifact, &found);
     artifact.size = Some(fetched.size());
     artifact.evidence = found;
     Ok(VerifiedArtifact {
@@ -290,16 +292,21 @@ fn pin_evidence(artifact: &PlannedArtifact, fetched: &FetchedArtifact) -> Vec<Ev
         .digests
         .iter()
         .map(|pin| {
+            let (confidence, detail) = if artifact.unproven {
+                let detail = "the bytes have the digest that the lockfile alone states";
+                (UNPROVEN, detail.to_owned())
+            } else {
+                let source = pin.source.join(", ");
+                let detail = format!("the bytes have the digest that {source} states");
+                (pin.confidence.as_str(), detail)
+            };
             let facts = [
                 ("digest".to_owned(), pin.digest.to_string()),
-                ("confidence".to_owned(), pin.confidence.as_str().to_owned()),
+                (CONFIDENCE.to_owned(), confidence.to_owned()),
             ];
             let outcome = Ok(Proven {
                 verdict: Verdict::Verified,
-                detail: format!(
-                    "the bytes have the digest that {} states",
-                    pin.source.join(", ")
-                ),
+                detail,
                 facts: facts.into(),
             });
             record_evidence(ProofKind::Pin, &artifact.file, Some(fetched.url()), outcome)
@@ -412,6 +419,24 @@ fn read_sha512(fetched: &FetchedArtifact) -> Result<String, ProofError> {
 
 fn strip_url_secrets(url: &HttpUrl) -> String {
     crate::io::http::public(url.public_url())
+}
+
+/// Proofs that an override drops and a waiver names.
+fn record_dropped<'a>(
+    artifact: &'a PlannedArtifact,
+    policy: &'a Policy,
+) -> impl Iterator<Item = Evidence> + 'a {
+    let waived = artifact.dropped.iter();
+    let waived = waived.filter(|proof| is_waived(policy, artifact, **proof));
+    waived.map(|proof| Evidence {
+        proof: *proof,
+        verdict: Verdict::Absent,
+        subject: artifact.file.clone(),
+        code: Some(WAIVED.to_owned()),
+        detail: "an override drops this proof of the publisher; a waiver accepts that".to_owned(),
+        source: None,
+        facts: BTreeMap::new(),
+    })
 }
 
 /// A declared proof that cannot be had has failed, unless it is waived by name.

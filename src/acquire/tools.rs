@@ -13,7 +13,7 @@ use crate::io::fs::{self, FileError};
 use crate::model::plan::{Plan, PlannedArtifact};
 use crate::model::policy::Policy;
 use crate::resolve::{BuildHost, plan_tool, refuse_image};
-use crate::trust::{Subject, check_own_tool, check_subjects};
+use crate::trust::{Subject, check_dropped, check_own_tool, check_subjects};
 use crate::verify::ProofError;
 use crate::verify::archive::{self, Limits, WantedMembers};
 
@@ -205,6 +205,9 @@ pub fn check_tools(plan: &Plan, policy: &Policy, trees: &Trees) -> Result<Vec<Pl
         plan.governance.policy.is_some(),
         &trees.catalog,
     )?;
+    if plan.governance.policy.is_some() {
+        check_dropped(policy, artifacts.iter())?;
+    }
     Ok(artifacts)
 }
 

@@ -5,7 +5,7 @@ mod fields;
 mod machine;
 mod text;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -43,6 +43,8 @@ pub struct DescribedImage {
     pub notes: BTreeMap<String, ComponentNote>,
     /// Why a part is absent, or is not what was once built.
     pub remarks: Vec<String>,
+    /// Components with a digest that only the lockfile states, and of whose bytes no proof is recorded by a bake.
+    pub unproven: BTreeSet<String>,
 }
 
 /// A component as the catalog describes it.

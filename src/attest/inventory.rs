@@ -35,6 +35,8 @@ pub struct Item {
     /// Where the digests were published.
     pub sources: Vec<String>,
     pub evidence: Vec<Evidence>,
+    /// Only the lockfile states its digests.
+    pub unproven: bool,
     /// The published package in whose place an override put other bytes.
     pub replaces: Option<String>,
     /// It is not part of the image.
@@ -80,7 +82,9 @@ pub fn list_items(image: &DescribedImage, lock: &Lock, windows: &WindowsIdentity
     for subject in list_lock_subjects(lock) {
         // The variables that name the base image are properties of Windows.
         if subject.role != Role::BaseImage {
-            items.push(describe_subject(&subject, lock, &image.notes));
+            let mut item = describe_subject(&subject, lock, &image.notes);
+            item.unproven = subject.artifact.is_some() && image.unproven.contains(&subject.name);
+            items.push(item);
         }
     }
     for (path, sha256) in &lock.own_files {
@@ -109,6 +113,7 @@ fn empty_item(role: Role, name: &str) -> Item {
         url: None,
         sources: Vec::new(),
         evidence: Vec::new(),
+        unproven: false,
         replaces: None,
         outside: false,
         members: Vec::new(),

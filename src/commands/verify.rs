@@ -7,6 +7,7 @@ use crate::diagnostic::Result;
 use crate::inspect::{
     Inspected, VerifyOutput, WholeOutput, format_proof, inspect_attestations, inspect_file,
 };
+use crate::model::evidence::UNPROVEN;
 use crate::selection::read_sources;
 use crate::ui::Printer;
 
@@ -50,6 +51,9 @@ fn format_whole(output: &WholeOutput) -> String {
                 .iter()
                 .map(|line| format!("not asked for: {line}\n")),
         )
+        .chain(output.unproven.iter().map(|artifact| {
+            format!("{UNPROVEN:<21} {artifact}: only the lockfile states its digest\n")
+        }))
         .chain(
             output
                 .unpinned

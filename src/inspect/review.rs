@@ -8,12 +8,12 @@ use crate::diagnostic::Result;
 use crate::embedded::Tree;
 use crate::io::clock;
 use crate::lock::Lock;
-use crate::model::plan::Plan;
+use crate::model::plan::{Plan, PlannedArtifact};
 use crate::model::policy::Policy;
 use crate::planning::{PolicyOfLock, resolve_lock};
 use crate::scripts::{Demand, find_signing};
 use crate::selection::{NamedPolicy, read_lock};
-use crate::trust::{Subject, check_subjects};
+use crate::trust::{Subject, check_subjects, check_unproven};
 use crate::ui::Printer;
 use crate::verify::chain::PinnedRoots;
 
@@ -50,6 +50,7 @@ impl Review<'_> {
             warn_unchecked(lock, trees, printer)?;
             return Ok(None);
         }
+        check_unproven(&policy, plan.artifacts(), &trees.catalog)?;
         let images = opened.index.images.iter();
         let images: Vec<Subject<'_>> = images
             .map(|image| Subject::from_image(&image.name, &plan.selection.mirrors))
@@ -88,8 +89,15 @@ fn warn_unchecked(lock: &Lock, trees: &Trees, printer: &Printer) -> Result<()> {
 /// Artifacts whose digest neither the catalog nor the selection states.
 pub(super) fn find_lock_pins(lock: &Lock, trees: &Trees) -> Result<Vec<String>> {
     let plan = crate::planning::resolve_updated_plan(&lock.selection, trees, lock.updated.clone())?;
+    let plan = plan.with_pins(lock.pins());
     Ok(plan
-        .unpinned_artifacts()
-        .map(crate::model::plan::PlannedArtifact::title)
+        .unproven_artifacts()
+        .map(PlannedArtifact::title)
         .collect())
+}
+
+/// The same. A catalog that refuses the selection states no digest at all.
+pub(super) fn list_unproven(lock: &Lock, trees: &Trees) -> Vec<String> {
+    let titles = || lock.artifacts.iter().map(PlannedArtifact::title).collect();
+    find_lock_pins(lock, trees).unwrap_or_else(|_| titles())
 }

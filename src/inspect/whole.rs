@@ -28,12 +28,13 @@ use crate::planning::{PolicyOfLock, resolve_lock, resolve_lock_of_build};
 use crate::render::{self, Workspace};
 use crate::scripts::{GuestScripts, INSTALL, accept_scripts, collect_scripts};
 use crate::selection::{NamedPolicy, read_lock, read_policy};
+use crate::trust::check_unproven;
 use crate::ui::Printer;
 use crate::verify::archive::{self, Limits, WantedMembers};
 use crate::verify::{NotProven, ProofError, record_evidence};
 use crate::windows::resource::ArchiveFormat;
 
-use super::review::{Review, find_lock_pins};
+use super::review::{Review, find_lock_pins, list_unproven};
 use super::{Inspected, proven};
 
 /// Proofs of a lockfile or a workspace, and the artifacts that its lock does not pin.
@@ -47,6 +48,8 @@ pub struct WholeOutput {
     pub unpinned: Vec<String>,
     /// Declared proofs of which the lock has no record.
     pub unasked: Vec<String>,
+    /// Artifacts whose digest only the lock states, and of which no proof was made now.
+    pub unproven: Vec<String>,
 }
 
 impl WholeOutput {
@@ -118,6 +121,10 @@ pub(super) fn inspect_workspace(
     lock.require_own_files(&file, &trees.own_files)?;
     // A policy that cannot be read is the user's mistake and no property of the workspace.
     read_policy(review.policy)?;
+    let unproven = match review.lock {
+        Some(_) => list_unproven(&lock, trees),
+        None => find_lock_pins(&lock, trees)?,
+    };
     let mut found = Vec::new();
     let mut record = |subject: &str, outcome: Result<&str, ProofError>| {
         found.push(record_evidence(
@@ -127,18 +134,8 @@ pub(super) fn inspect_workspace(
             outcome.map(proven),
         ));
     };
-    if let Some(path) = review.lock {
-        let same = read_lock(path)?.encode().as_bytes() == bytes;
-        record(
-            LOCK,
-            compare(
-                same,
-                "it is the reviewed lockfile",
-                "it is not the reviewed lockfile",
-            ),
-        );
-    } else if let Some(title) = find_lock_pins(&lock, trees)?.first() {
-        record(LOCK, Err(unreviewed_error(title)));
+    if let Some(outcome) = review_lock(review, &bytes, &unproven)? {
+        record(LOCK, outcome);
     }
     let values = read_values(folder)?;
     let writer = find_other_writer(&values);
@@ -181,10 +178,32 @@ pub(super) fn inspect_workspace(
         recorded: Vec::new(),
         unpinned,
         unasked,
+        unproven,
     })
 }
 
 const LOCK: &str = "imagegen.lock.json";
+
+fn compare_reviewed(path: &Path, bytes: &[u8]) -> Result<Result<&'static str, ProofError>> {
+    let same = read_lock(path)?.encode().as_bytes() == bytes;
+    let (good, bad) = (
+        "it is the reviewed lockfile",
+        "it is not the reviewed lockfile",
+    );
+    Ok(compare(same, good, bad))
+}
+
+/// The lockfile against the reviewed one; without one, it must not be the only record of a digest.
+fn review_lock(
+    review: Review<'_>,
+    bytes: &[u8],
+    unproven: &[String],
+) -> Result<Option<Result<&'static str, ProofError>>> {
+    if let Some(path) = review.lock {
+        return Ok(Some(compare_reviewed(path, bytes)?));
+    }
+    Ok(unproven.first().map(|title| Err(unreviewed_error(title))))
+}
 
 fn unreviewed_error(title: &str) -> ProofError {
     let message = format!(
@@ -220,6 +239,7 @@ fn render_again(
     let required = PolicyOfLock::Required;
     let (plan, policy) =
         resolve_lock_of_build(file, &unreviewed, &values, policy, required, trees)?;
+    check_unproven(&policy, plan.artifacts(), &trees.catalog)?;
     let preview = Lock::for_preview(&plan).not_admitted;
     if lock.not_admitted.is_some() && lock.not_admitted != preview {
         return Err(
@@ -418,12 +438,7 @@ fn inspect_lock(
     };
     let (mut found, mut recorded): (Vec<Evidence>, Vec<Evidence>) = (Vec::new(), Vec::new());
     if let Some(path) = review.lock {
-        let same = read_lock(path)?.encode() == lock.encode();
-        let outcome = compare(
-            same,
-            "it is the reviewed lockfile",
-            "it is not the reviewed lockfile",
-        );
+        let outcome = compare_reviewed(path, lock.encode().as_bytes())?;
         found.push(record_evidence(
             ProofKind::Pin,
             name,
@@ -432,27 +447,31 @@ fn inspect_lock(
         ));
     }
     if review.policy.file.is_some() {
-        resolve_lock(name, lock, review.policy, PolicyOfLock::Required, trees)?;
+        let required = PolicyOfLock::Required;
+        let (plan, policy) = resolve_lock(name, lock, review.policy, required, trees)?;
+        if kept.is_none() {
+            check_unproven(&policy, plan.artifacts(), &trees.catalog)?;
+        }
         let outcome = Ok(proven("catalog and policy give the same lockfile"));
         found.push(record_evidence(ProofKind::Pin, name, None, outcome));
     }
     // Kept proofs are over the digests of the lock: what nothing proves now has those of the catalog.
-    let mut alone = Vec::new();
-    if kept.is_some() && review.lock.is_none() {
-        match resolve_lock(name, lock, review.policy, PolicyOfLock::Ignored, trees) {
-            Ok(_) => alone = find_lock_pins(lock, trees)?,
-            Err(error) => {
-                let error = Err(ProofError::new("lock-refused", error.to_string()));
-                found.push(record_evidence(ProofKind::Pin, name, None, error));
-            }
-        }
+    let must_prove = kept.is_some() && review.lock.is_none();
+    if must_prove
+        && let Err(error) = resolve_lock(name, lock, review.policy, PolicyOfLock::Ignored, trees)
+    {
+        let error = Err(ProofError::new("lock-refused", error.to_string()));
+        found.push(record_evidence(ProofKind::Pin, name, None, error));
     }
+    let mut unproven = list_unproven(lock, trees);
     for artifact in &lock.artifacts {
         let again = match &kept {
             Some((folder, keys)) => reprove_artifact(artifact, folder, keys)?,
             None => Vec::new(),
         };
-        if alone.contains(&artifact.title()) && !again.iter().any(|proof| proof.verdict.holds()) {
+        if again.iter().any(|proof| proof.verdict.holds()) {
+            unproven.retain(|title| *title != artifact.title());
+        } else if must_prove && unproven.contains(&artifact.title()) {
             found.push(record_evidence(
                 ProofKind::Pin,
                 &artifact.file,
@@ -475,5 +494,6 @@ fn inspect_lock(
         recorded,
         unpinned,
         unasked,
+        unproven,
     })
 }

@@ -44,11 +44,11 @@ impl ProofKind {
         )
     }
 
-    /// Whether a waiver can accept that it is missing: a file beside the artifact, or a statement of the file that is
-    /// not the plan's.
+    /// Whether a waiver can accept that it is missing: a file beside the artifact, a statement of the file that is not
+    /// the plan's, or a signature that an override drops.
     #[must_use]
     pub fn is_waivable(self) -> bool {
-        !matches!(self, Self::Pin | Self::Size | Self::Authenticode)
+        !matches!(self, Self::Pin | Self::Size)
     }
 }
 
@@ -77,6 +77,10 @@ impl Verdict {
 pub const STATED_NAME: &str = "statedName";
 pub const STATED_VERSION: &str = "statedVersion";
 pub const STATED_BY: &str = "statedBy";
+
+/// Fact of a pin: how well its digest is attested, and the word for a digest that only a lockfile states.
+pub const CONFIDENCE: &str = "confidence";
+pub const UNPROVEN: &str = "unproven";
 
 words!(
     /// A statement about an image.
@@ -140,6 +144,16 @@ impl Evidence {
         };
         let stated = self.facts.get(STATED_VERSION);
         name.is_some_and(is_named) && stated.is_some_and(|text| version.is_stated_by(text))
+    }
+
+    /// Whether it shows more than that the bytes are those of a lockfile.
+    #[must_use]
+    pub fn attests(&self) -> bool {
+        let confidence = self.facts.get(CONFIDENCE).map(String::as_str);
+        self.verdict.holds()
+            && self.proof != ProofKind::Statement
+            && self.proof != ProofKind::Size
+            && confidence != Some(UNPROVEN)
     }
 
     /// `kube-proxy 1.20.0 (version resource)`; none where it says neither.

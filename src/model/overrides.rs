@@ -21,8 +21,10 @@ pub const SCRIPTS: &str = "scripts/";
 /// Replaces parts of how a component is published. In URLs `{version}` and `{version_}` stand for
 /// the version, as in the catalog.
 ///
-/// Another `url` of a component means other bytes: the catalog's pins do not apply. Another `url` of a URL
-/// prefix is a mirror: the same bytes and pins.
+/// A field that is not named keeps the catalog's value. Another `url` alone is another place of the same bytes. With a
+/// digest, a checksum file, a signature or a publisher of your own it means other bytes: the catalog's pins do not
+/// apply, and under a policy each proof that the catalog declares and the override does not replace needs a waiver.
+/// Another `url` of a URL prefix is a mirror: the same bytes and pins.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 #[serde(expecting = "an object such as `{\"url\": \"https://…\", \"sha256\": \"…\"}`")]
@@ -132,13 +134,21 @@ pub fn find_mirror<'a>(
 ) -> Option<(HttpUrl, &'a BTreeMap<String, String>)> {
     let (prefix, over) = overrides
         .iter()
-        .filter(|(key, _)| is_prefix(key) && url.public_url().starts_with(key.as_str()))
-        .max_by_key(|(key, _)| key.len())?;
+        .filter(|(key, _)| is_prefix(key))
+        .map(|(key, over)| (normalize_prefix(key), over))
+        .filter(|(prefix, _)| url.public_url().starts_with(prefix.as_str()))
+        .max_by_key(|(prefix, _)| prefix.len())?;
     let rest = &url.request_url()[prefix.len()..];
     let url = format!("{}{rest}", over.url.as_ref()?.request_url())
         .parse()
         .ok()?;
     Some((url, &over.headers))
+}
+
+/// A prefix with its host in normal form; `https://` alone has none.
+fn normalize_prefix(key: &str) -> String {
+    key.parse::<HttpUrl>()
+        .map_or_else(|_| key.to_owned(), |url| url.public_url().to_owned())
 }
 
 /// The URL of a mirror, or the URL itself.

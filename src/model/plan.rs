@@ -1,5 +1,6 @@
 //! The plan: what an image will hold, with the reason for each choice.
 
+mod tools;
 mod warning;
 
 use std::collections::BTreeMap;
@@ -30,6 +31,7 @@ use crate::base::value::{
 use crate::base::version::Version;
 use crate::model::definition::{ImageDefinition, Proxy};
 
+pub use tools::{PlannedPacker, PlannedPlugin};
 pub use warning::{MissingVariable, Warning};
 
 /// Everything later stages need, resolved. Made by `resolve` alone.
@@ -232,6 +234,11 @@ impl Plan {
     pub fn unpinned_artifacts(&self) -> impl Iterator<Item = &PlannedArtifact> {
         self.artifacts().filter(|artifact| !artifact.is_pinned())
     }
+
+    /// Components with a digest that only the lockfile states: this run has proven nothing of their bytes.
+    pub fn unproven_artifacts(&self) -> impl Iterator<Item = &PlannedArtifact> {
+        self.artifacts().filter(|artifact| artifact.unproven)
+    }
 }
 
 /// Components that come together, with why.
@@ -291,11 +298,18 @@ pub struct PlannedArtifact {
     /// HTTP header → environment variable that holds its value.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub headers: BTreeMap<String, String>,
+    /// Proofs that the catalog declares and that an override drops with the publisher's bytes: each needs a waiver.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub dropped: Vec<ProofKind>,
     /// Proofs that held when the artifact was locked.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub evidence: Vec<Evidence>,
     pub license: String,
     pub purl: String,
+    /// The digests were taken from a lockfile alone, and this run has proven nothing of the bytes yet. Never part of
+    /// a file.
+    #[serde(skip)]
+    pub unproven: bool,
 }
 
 /// Declared signatures that nobody asked for, one text for each artifact.
@@ -360,6 +374,7 @@ impl PlannedArtifact {
     /// Takes over what a lockfile records of the same artifact, where the catalog pins nothing.
     fn adopt_pins(&mut self, locked: &Self) {
         if !self.is_pinned() {
+            self.unproven = locked.is_pinned();
             self.digests.clone_from(&locked.digests);
             self.evidence.clone_from(&locked.evidence);
             self.size = self.size.or(locked.size);
@@ -411,9 +426,12 @@ impl PlannedArtifact {
         self.digests.first()
     }
 
-    /// `pinned (sha256, medium)` or `unpinned`.
+    /// `pinned (sha256, medium)`, `unproven (sha256)` where only a lockfile states the digest, or `unpinned`.
     pub fn format_pin_state(&self) -> String {
         match self.digest() {
+            Some(digest) if self.unproven => {
+                format!("unproven ({})", digest.digest.algorithm().as_str())
+            }
             Some(digest) => {
                 let algorithm = digest.digest.algorithm().as_str();
                 format!("pinned ({algorithm}, {})", digest.confidence.as_str())
@@ -471,19 +489,4 @@ impl From<PinnedDigest> for PinnedDigestRecord {
             source: pin.source,
         }
     }
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub struct PlannedPacker {
-    pub version: Version,
-    pub plugins: Vec<PlannedPlugin>,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub struct PlannedPlugin {
-    pub name: String,
-    pub source: String,
-    pub version: Version,
 }

@@ -13,6 +13,7 @@ use crate::attest::statement::{
     DigestedFile, NamedSubject, Provenance, describe_checks, describe_provenance, format_statement,
 };
 use crate::base::digest::sha256_hex;
+use crate::base::json::parse_foreign;
 use crate::base::json::{format_json, to_bytes};
 use crate::base::program::ProgramVersion;
 use crate::cli::{AttestArgs, SourceArgs};
@@ -194,7 +195,7 @@ fn make_predicates(
     let report = folder.join("check-report.json");
     if let Some(bytes) = fs::read_if_exists(&report)? {
         let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
-        let report: Value = serde_json::from_slice(bytes).map_err(|error| {
+        let report: Value = parse_foreign(bytes).map_err(|error| {
             let message = format!("{}: {error}", report.display());
             InputError::new(message, "it is what the bake left; build the image again")
         })?;

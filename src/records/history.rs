@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::acquire::open_fetcher;
+use crate::base::json::parse_foreign;
 use crate::base::url::{HttpUrl, strip_secrets};
 use crate::cli::NetworkArgs;
 use crate::diagnostic::{InputError, Result};
@@ -142,7 +143,7 @@ fn read_url(place: &str, network: &NetworkArgs) -> Result<Vec<HistoryEntry>> {
 fn parse_records(place: &str, bytes: &[u8]) -> Result<Vec<HistoryEntry>> {
     match read_family(bytes).as_str() {
         "imagegen.dev/history" => {
-            let history = serde_json::from_slice::<BuildHistory>(bytes);
+            let history = parse_foreign::<BuildHistory>(bytes);
             Ok(history
                 .map_err(|error| refuse_record(place, &error))?
                 .builds)

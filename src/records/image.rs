@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::bake::{BuiltArtifact, PhaseRecord, ToolUsed};
+use crate::base::json::parse_foreign;
 use crate::base::program::ProgramVersion;
 use crate::diagnostic::{Error, ErrorReport, InputError, Result};
 use crate::model::evidence::{Evidence, ProofKind};
@@ -115,7 +116,7 @@ impl ImageRecord {
     /// # Errors
     /// It is no record.
     pub fn decode(file: &str, bytes: &[u8]) -> Result<Self> {
-        serde_json::from_slice(bytes).map_err(|error| refuse_record(file, &error))
+        parse_foreign(bytes).map_err(|error| refuse_record(file, &error))
     }
 
     /// `built` or `failed`

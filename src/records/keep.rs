@@ -24,7 +24,7 @@ use crate::workspace::{BUILDS, IMAGE_RECORD};
 
 use super::bill::{format_time, list_bill, read_bill_sources_of};
 use super::image::{BaseImageRecord, GitState, IMAGE_SCHEMA, ImageRecord, WaivedProof};
-use super::{GUEST_PLAN, LOCK, list_notes, list_reasons};
+use super::{GUEST_PLAN, LOCK, add_bake, list_notes, list_reasons, list_unproven};
 
 /// Files of the workspace that a record keeps a copy of.
 const COPIED: &[&str] = &[
@@ -224,14 +224,15 @@ fn write_bills(
     let place = folder.join(GUEST_PLAN);
     let guest = fs::read_text_if_exists(&place)?;
     let guest = guest.map(|bytes| parse_guest_plan(&place.display().to_string(), &bytes));
-    let image = DescribedImage {
+    let mut image = DescribedImage {
         name: folder.display().to_string(),
         notes: list_notes(&lock, &list_reasons(plan), trees),
         lock: Some(lock),
         guest: guest.transpose()?,
-        baked: Some(serde_json::to_value(record).unwrap_or_default()),
+        unproven: list_unproven(plan),
         ..DescribedImage::default()
     };
+    add_bake(&mut image, serde_json::to_value(record).unwrap_or_default());
     let sources = read_bill_sources_of(&image, trees)?;
     let bill = list_bill(&image, &sources);
     for (name, document) in [

@@ -14,6 +14,7 @@ use crate::attest::report::{
     PageFact, PageNote, PhaseRow, SlowRow,
 };
 use crate::bake::{PhaseKind, Timeline, TimelineKind};
+use crate::base::json::parse_foreign;
 use crate::base::program::ProgramVersion;
 use crate::catalog::Trees;
 use crate::cli::SourceArgs;
@@ -316,9 +317,8 @@ fn describe_checks(image: &DescribedImage, folder: &Path) -> Result<PageChecks> 
         return Ok(checks);
     };
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
-    let Ok(report) = serde_json::from_slice::<Value>(bytes) else {
-        return Ok(checks);
-    };
+    let report: Value = parse_foreign(bytes)
+        .map_err(|error| super::image::refuse_record("check-report.json", &error))?;
     checks.reported = true;
     checks.checked = report["checked"]
         .as_u64()
@@ -370,7 +370,7 @@ fn read_text(value: &Value) -> String {
 fn add_timeline(page: &mut ImagePage, record: Option<&ImageRecord>, folder: &Path) -> Result<()> {
     let place = folder.join("timeline.json");
     let timeline: Timeline = match fs::read_if_exists(&place)? {
-        Some(bytes) => serde_json::from_slice(&bytes)
+        Some(bytes) => parse_foreign(&bytes)
             .map_err(|error| super::image::refuse_record(&place.display().to_string(), &error))?,
         None => Timeline {
             phases: record.map_or_else(Vec::new, |record| record.phases.clone()),

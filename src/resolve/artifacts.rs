@@ -130,9 +130,11 @@ fn plan_release(component: &Component, version: &Version) -> Result<PlannedArtif
         signatures: fill_signatures(release, version),
         authenticode: release.authenticode.clone(),
         headers: BTreeMap::new(),
+        dropped: Vec::new(),
         evidence: Vec::new(),
         license: component.license.clone(),
         purl: fill(&component.purl, version),
+        unproven: false,
         url,
     })
 }

@@ -116,11 +116,13 @@ fn plan_medium(
         signatures: Vec::new(),
         authenticode: None,
         headers: BTreeMap::new(),
+        dropped: Vec::new(),
         evidence: Vec::new(),
         license: medium.license.clone(),
         purl: format!(
             "pkg:generic/{}@{version}?checksum=sha256:{sha256}",
             medium.name
         ),
+        unproven: false,
     }
 }

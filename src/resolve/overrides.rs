@@ -11,6 +11,7 @@ use crate::model::component::{
     Authenticode, ChecksumFile, ChecksumFormat, Confidence, DeclaredSignature,
 };
 use crate::model::definition::ImageDefinition;
+use crate::model::evidence::ProofKind;
 use crate::model::overrides::{Override, Overrides, SCRIPTS, find_mirror, is_prefix};
 use crate::model::plan::{PinnedDigest, PlannedArtifact, PlannedGroup, PlannedPacker, Warning};
 
@@ -174,17 +175,17 @@ fn override_artifact(artifact: &mut PlannedArtifact, over: &Override) -> Vec<War
         .map(filled)
         .filter(|url| *url != artifact.url);
     let own = override_digests(over);
-    rename_file(artifact, over, published_elsewhere.as_ref());
+    let has_other_bytes = brings_bytes(artifact, over, &own);
+    if has_other_bytes {
+        rename_file(artifact, over, published_elsewhere.as_ref());
+    }
     let mut contradicted = false;
     if let Some(url) = published_elsewhere {
-        warnings.extend(warn_dropped_proofs(artifact, &url));
+        if has_other_bytes {
+            drop_proofs(artifact, over);
+            warnings.extend(warn_dropped_proofs(artifact, &url));
+        }
         artifact.url = url;
-        // The bytes are different, so the publisher's digests do not apply.
-        artifact.digests.clear();
-        artifact.size = None;
-        artifact.checksums.clear();
-        artifact.signatures.clear();
-        artifact.authenticode = None;
     } else if let Some(known) = own.iter().find_map(|own| {
         artifact.digests.iter().find(|known| {
             known.digest.algorithm() == own.digest.algorithm() && known.digest != own.digest
@@ -224,6 +225,49 @@ fn override_artifact(artifact: &mut PlannedArtifact, over: &Override) -> Vec<War
     override_proofs(artifact, over);
     artifact.headers.clone_from(&over.headers);
     warnings
+}
+
+/// Whether an override with another address is a build of the provider's own: it names a digest, a checksum file, a
+/// signature or a publisher for it. An address alone, or one with a digest of the catalog, has the publisher's bytes.
+fn brings_bytes(artifact: &PlannedArtifact, over: &Override, own: &[PinnedDigest]) -> bool {
+    let is_known = |own: &PinnedDigest| {
+        let mut known = artifact.digests.iter();
+        known.any(|known| known.digest == own.digest)
+    };
+    if own.iter().any(is_known) {
+        return false;
+    }
+    !own.is_empty()
+        || over.checksums.is_some()
+        || over.signature.is_some()
+        || over.publisher.is_some()
+        || over.kind.is_some()
+        || over.members.is_some()
+        || over.size.is_some()
+}
+
+/// Other bytes have none of the publisher's digests and proofs. A signature or a publisher that the override names
+/// replaces them; without one they are dropped.
+fn drop_proofs(artifact: &mut PlannedArtifact, over: &Override) {
+    let is_signed = over.signature.is_some() || over.publisher.is_some();
+    if !is_signed {
+        let signatures = artifact.signatures.iter();
+        let mut dropped: Vec<ProofKind> = signatures.map(|it| it.kind.proof_kind()).collect();
+        dropped.extend(
+            artifact
+                .authenticode
+                .iter()
+                .map(|_| ProofKind::Authenticode),
+        );
+        dropped.sort_unstable();
+        dropped.dedup();
+        artifact.dropped = dropped;
+    }
+    artifact.digests.clear();
+    artifact.size = None;
+    artifact.checksums.clear();
+    artifact.signatures.clear();
+    artifact.authenticode = None;
 }
 
 /// A provider may call a file as he likes: images use the name that their services know.
@@ -303,12 +347,7 @@ fn add_digests(digests: &mut Vec<PinnedDigest>, own: Vec<PinnedDigest>) {
 
 /// Other bytes have none of the publisher's proofs: which ones, where there were some.
 fn warn_dropped_proofs(artifact: &PlannedArtifact, url: &HttpUrl) -> Option<Warning> {
-    let signatures = artifact.signatures.iter();
-    let mut kinds: Vec<&str> = signatures
-        .map(|signature| signature.kind.proof_kind().as_str())
-        .chain(artifact.authenticode.iter().map(|_| "authenticode"))
-        .collect();
-    kinds.dedup();
+    let kinds: Vec<&str> = artifact.dropped.iter().map(|kind| kind.as_str()).collect();
     let message = format!(
         "an override takes {} from {url}: its publisher's {} is not asked for",
         artifact.title(),
@@ -375,6 +414,9 @@ fn override_proofs(artifact: &mut PlannedArtifact, over: &Override) {
             unsigned: Vec::new(),
             roots: over.roots.clone(),
         });
+    }
+    if let (Some(roots), Some(known)) = (&over.roots, &mut artifact.authenticode) {
+        known.roots = Some(roots.clone());
     }
 }
 

@@ -3,7 +3,7 @@
 
 use url::Url;
 
-use crate::base::url::parse_host;
+use crate::base::url::{normalize_host, parse_host};
 use crate::base::value::{FileDigest, PinAlgorithm};
 use crate::catalog::Catalog;
 use crate::diagnostic::Finding;
@@ -12,6 +12,7 @@ use crate::model::evidence::{Evidence, ProofKind};
 use crate::model::plan::{PinnedDigest, PlannedArtifact};
 use crate::model::policy::{Policy, Role, TrustedDigest};
 
+use super::gate::PolicyError;
 use super::subject::Subject;
 
 /// Scheme, host and port of a URL in their normal form: one server has one origin, however it is written.
@@ -20,21 +21,19 @@ pub fn parse_origin(url: &str) -> String {
     let Ok(url) = Url::parse(url) else {
         return String::new();
     };
-    let host = url.host_str().unwrap_or_default().to_ascii_lowercase();
+    let host = normalize_host(url.host_str().unwrap_or_default());
     let port = url.port_or_known_default().unwrap_or_default();
-    format!("{}://{}:{port}", url.scheme(), host.trim_end_matches('.'))
+    format!("{}://{host}:{port}", url.scheme())
 }
 
 /// Whether two URLs are of one host, whatever port and scheme they name: whoever runs a host runs all of it.
 fn is_same_host(one: &str, other: &str) -> bool {
-    let host = |url: &str| parse_host(url).trim_end_matches('.').to_ascii_lowercase();
-    host(one) == host(other)
+    parse_host(one) == parse_host(other)
 }
 
-/// How well what was proven attests a digest. Whoever changes the bytes at their origin changes the
+/// How well proofs attest a digest; none where they attest nothing of it. Whoever changes the bytes at their origin changes the
 /// checksum file beside them too: that one shows no more than a whole transfer.
-#[must_use]
-pub fn rate_confidence(artifact: &PlannedArtifact, found: &[Evidence]) -> Confidence {
+fn rate_proofs(artifact: &PlannedArtifact, found: &[Evidence]) -> Option<Confidence> {
     let held = || found.iter().filter(|proof| proof.verdict.holds());
     let is_elsewhere = |proof: &Evidence| {
         proof
@@ -55,12 +54,23 @@ pub fn rate_confidence(artifact: &PlannedArtifact, found: &[Evidence]) -> Confid
         !artifact.members.is_empty() && artifact.members.iter().all(|it| is_covered(&it.member));
     let whole = held().any(|proof| proof.proof.is_signature() && !proof.subject.contains('!'));
     if whole || members {
-        Confidence::Authoritative
-    } else if held().any(|proof| proof.proof == ProofKind::ChecksumFile && is_elsewhere(proof)) {
-        Confidence::Medium
-    } else {
-        Confidence::Low
+        return Some(Confidence::Authoritative);
     }
+    let sums = held().filter(|proof| proof.proof == ProofKind::ChecksumFile);
+    sums.map(|proof| {
+        if is_elsewhere(proof) {
+            Confidence::Medium
+        } else {
+            Confidence::Low
+        }
+    })
+    .max()
+}
+
+/// Whether only a lockfile states the digests still, after these proofs were made.
+#[must_use]
+pub fn is_unproven(artifact: &PlannedArtifact, found: &[Evidence]) -> bool {
+    artifact.unproven && rate_proofs(artifact, found).is_none()
 }
 
 /// Pins of bytes that were proven by their publisher.
@@ -70,7 +80,7 @@ pub fn pin_digests(
     digests: impl IntoIterator<Item = FileDigest>,
     found: &[Evidence],
 ) -> Vec<PinnedDigest> {
-    let confidence = rate_confidence(artifact, found);
+    let confidence = rate_proofs(artifact, found).unwrap_or(Confidence::Low);
     let source: Vec<String> = found
         .iter()
         .filter(|proof| proof.verdict.holds())
@@ -193,49 +203,46 @@ pub fn find_record(
     })
 }
 
-/// Confidence of catalog and policy in a digest; a digest that neither names is stated by the definition or the
-/// lock alone.
+/// Confidence of catalog and policy in a digest. A digest that neither names is stated by the definition, or by a
+/// lockfile alone: then it is unproven, and there is none.
 fn rate_digest(
     policy: &Policy,
     artifact: &PlannedArtifact,
     pin: &PinnedDigest,
     catalog: &Catalog,
-) -> Confidence {
-    if is_trusted_digest(
-        policy,
-        pin.digest.as_str(),
-        &Subject::from_artifact(artifact),
-    ) {
-        return Confidence::Authoritative;
+) -> Option<Confidence> {
+    let subject = Subject::from_artifact(artifact);
+    if is_trusted_digest(policy, pin.digest.as_str(), &subject) {
+        return Some(Confidence::Authoritative);
     }
     let component = catalog.load_component(&artifact.component).ok();
     let pins = component
         .iter()
         .flat_map(|component| component.find_pins(&artifact.version));
     let known = pins.filter(|known| known.digest.as_str() == pin.digest.as_str());
-    known
-        .map(|known| known.confidence)
-        .max()
-        .unwrap_or(Confidence::Low)
+    let stated = (!artifact.unproven).then_some(Confidence::Low);
+    known.map(|known| known.confidence).max().or(stated)
 }
 
 fn rate_pins(policy: &Policy, artifact: &PlannedArtifact, catalog: &Catalog) -> Option<Confidence> {
-    artifact
-        .digests
-        .iter()
-        .map(|pin| rate_digest(policy, artifact, pin, catalog))
+    let pins = artifact.digests.iter();
+    pins.filter_map(|pin| rate_digest(policy, artifact, pin, catalog))
         .max()
 }
 
-/// Before anything is fetched: an artifact without a signature that could attest more.
+/// Before anything is fetched: an artifact without a proof that could attest more. A checksum file attests a digest
+/// that is unproven; to any other it adds nothing.
 pub(super) fn check_confidence(
     policy: &Policy,
     artifact: &PlannedArtifact,
     catalog: &Catalog,
 ) -> Option<Finding> {
     let signed = !artifact.signatures.is_empty() || artifact.authenticode.is_some();
-    let best = rate_pins(policy, artifact, catalog).filter(|_| !signed)?;
-    report_low(policy, artifact, best)
+    let is_provable = signed || artifact.unproven && !artifact.checksums.is_empty();
+    if is_provable || !artifact.is_pinned() {
+        return None;
+    }
+    report_low(policy, artifact, rate_pins(policy, artifact, catalog))
 }
 
 /// After the proofs were made.
@@ -245,12 +252,36 @@ pub(super) fn check_proven_confidence(
     evidence: &[Evidence],
     catalog: &Catalog,
 ) -> Option<Finding> {
-    let pinned = rate_pins(policy, artifact, catalog).unwrap_or(Confidence::Low);
+    let pinned = rate_pins(policy, artifact, catalog);
     report_low(
         policy,
         artifact,
-        pinned.max(rate_confidence(artifact, evidence)),
+        pinned.max(rate_proofs(artifact, evidence)),
     )
+}
+
+/// Checks artifacts whose digest only a lockfile states, where no proof can be made now. A declared signature is
+/// verified before the bytes are used.
+///
+/// # Errors
+/// The policy demands a confidence.
+pub fn check_unproven<'a>(
+    policy: &Policy,
+    artifacts: impl Iterator<Item = &'a PlannedArtifact>,
+    catalog: &Catalog,
+) -> Result<(), PolicyError> {
+    let mut findings = Vec::new();
+    for artifact in artifacts {
+        let is_signed = !artifact.signatures.is_empty() || artifact.authenticode.is_some();
+        if artifact.unproven && !is_signed {
+            findings.extend(check_proven_confidence(policy, artifact, &[], catalog));
+        }
+    }
+    if findings.is_empty() {
+        return Ok(());
+    }
+    let policy = policy.name.clone();
+    Err(PolicyError::Proof { policy, findings })
 }
 
 /// Files and images of the definition: it alone states their digests.
@@ -290,10 +321,14 @@ pub(super) fn check_stated_digest(policy: &Policy, subject: &Subject<'_>) -> Opt
     Some(Finding::new("minimumConfidence", message, remedy).with_subject(&subject.title))
 }
 
-fn report_low(policy: &Policy, artifact: &PlannedArtifact, best: Confidence) -> Option<Finding> {
+fn report_low(
+    policy: &Policy,
+    artifact: &PlannedArtifact,
+    best: Option<Confidence>,
+) -> Option<Finding> {
     let minimum = policy
         .minimum_confidence
-        .filter(|minimum| best < *minimum)?;
+        .filter(|minimum| best < Some(*minimum))?;
     let digest = artifact
         .digests
         .iter()
@@ -301,11 +336,14 @@ fn report_low(policy: &Policy, artifact: &PlannedArtifact, best: Confidence) -> 
     let digest = digest
         .or(artifact.digest())
         .map_or("…", |pin| pin.digest.as_str());
-    let message = format!(
-        "its digest is attested `{}`, below `{}`",
-        best.as_str(),
-        minimum.as_str()
-    );
+    let minimum = minimum.as_str();
+    let message = match best {
+        Some(best) => format!(
+            "its digest is attested `{}`, below `{minimum}`",
+            best.as_str()
+        ),
+        None => format!("its digest is unproven, below `{minimum}`: only the lockfile states it"),
+    };
     let remedy = format!(
         "verify the file and add it to the policy (`\"trustedDigests\": [{}]`), or override {} with a build that \
          is signed",

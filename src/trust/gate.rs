@@ -23,6 +23,7 @@ use super::confidence::{
 use super::severity::check_severity;
 use super::subject::{Subject, SubjectSource, list_mirrors};
 use super::subjects::list_subjects;
+use super::waived::check_dropped;
 
 #[derive(Debug, thiserror::Error)]
 pub enum PolicyError {
@@ -41,6 +42,9 @@ pub enum PolicyError {
     /// Somebody on the way could change what is downloaded.
     #[error("an address is not protected:{}", format_findings(.findings))]
     Address { findings: Vec<Finding> },
+    /// An override drops a proof that the catalog declares.
+    #[error("an override drops a proof of the publisher:{}", format_findings(.findings))]
+    Dropped { findings: Vec<Finding> },
     /// Something is not proven as the policy demands.
     #[error("policy {policy} is not satisfied:{}", format_findings(.findings))]
     Proof {
@@ -55,7 +59,7 @@ impl Classify for PolicyError {
             Self::Selection { .. } | Self::Malformed { .. } | Self::Address { .. } => {
                 ErrorClass::Selection
             }
-            Self::Proof { .. } => ErrorClass::Verification,
+            Self::Proof { .. } | Self::Dropped { .. } => ErrorClass::Verification,
         }
     }
 
@@ -64,6 +68,7 @@ impl Classify for PolicyError {
             Self::Malformed { findings, .. }
             | Self::Selection { findings, .. }
             | Self::Address { findings }
+            | Self::Dropped { findings }
             | Self::Proof { findings, .. } => list_remedies(findings),
         }
     }
@@ -73,6 +78,7 @@ impl Classify for PolicyError {
             Self::Malformed { findings, .. }
             | Self::Selection { findings, .. }
             | Self::Address { findings }
+            | Self::Dropped { findings }
             | Self::Proof { findings, .. } => findings,
         }
     }
@@ -105,6 +111,9 @@ pub fn admit(
 ) -> Result<Admitted, PolicyError> {
     check_addresses(policy, pinned.plan())?;
     check_plan(policy, pinned.plan(), catalog)?;
+    if pinned.plan().governance.policy.is_some() {
+        check_dropped(policy, pinned.plan().artifacts())?;
+    }
     Ok(Admitted(pinned))
 }
 
@@ -388,15 +397,6 @@ fn requirements<'a>(
         .require
         .iter()
         .filter(|rule| subject.is_selected(rule))
-}
-
-/// Whether a declared proof may be missing.
-#[must_use]
-pub fn is_waived(policy: &Policy, artifact: &PlannedArtifact, proof: ProofKind) -> bool {
-    policy
-        .waivers
-        .iter()
-        .any(|waiver| artifact.component == waiver.component.as_str() && waiver.proof == proof)
 }
 
 fn report_unmet(rule: &Requirement, subject: &Subject<'_>, found: &str) -> Finding {

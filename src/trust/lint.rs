@@ -175,9 +175,14 @@ pub fn find_idle_waiver<'a>(
                 .filter(|artifact| artifact.component == component.as_str());
             let known = catalog.load_component(component).ok();
             let mut releases = known.iter().flat_map(|component| &component.releases);
-            !planned.any(|artifact| is_declared(&artifact.checksums, &artifact.signatures, *proof))
-                && !releases
-                    .any(|release| is_declared(&release.checksums, &release.signatures, *proof))
+            let is_embedded = *proof == ProofKind::Authenticode;
+            !planned.any(|artifact| {
+                artifact.dropped.contains(proof)
+                    || is_declared(&artifact.checksums, &artifact.signatures, *proof)
+            }) && !releases.any(|release| {
+                is_embedded && release.authenticode.is_some()
+                    || is_declared(&release.checksums, &release.signatures, *proof)
+            })
         },
     )
 }

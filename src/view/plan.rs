@@ -28,6 +28,8 @@ pub struct PlanOutput<'a> {
     pub components: &'a [PlannedGroup],
     pub download: DownloadSize,
     pub missing: &'a [MissingVariable],
+    /// Components with a digest that only the lockfile states.
+    pub unproven: Vec<String>,
     pub steps: &'a [AppliedStep],
     pub warnings: Vec<Warning>,
 }
@@ -43,6 +45,10 @@ impl<'a> PlanOutput<'a> {
             components: &plan.groups,
             download: plan.download_size(),
             missing: &plan.missing,
+            unproven: plan
+                .unproven_artifacts()
+                .map(|artifact| artifact.component.to_string())
+                .collect(),
             steps: &guest.steps,
             warnings: plan.warnings(),
         }
@@ -80,6 +86,7 @@ pub fn format_plan(plan: &Plan, guest: &Guest) -> String {
     }
     format_components(&mut text, plan);
     format_unproven(&mut text, plan);
+    format_unasked_proofs(&mut text, plan);
     format_variables(&mut text, plan);
     text.push_str("\nSteps\n");
     for step in guest.steps.iter().filter(|step| step.resources > 0) {
@@ -165,8 +172,22 @@ pub fn format_lock(file: &str, lock: &Lock) -> String {
         .collect()
 }
 
-/// A digest pins these artifacts; signatures that their publishers declare beside it were not asked for.
+/// Digests that the lockfile alone states.
 fn format_unproven(text: &mut String, plan: &Plan) {
+    let titles: Vec<String> = plan.unproven_artifacts().map(|it| it.title()).collect();
+    if titles.is_empty() {
+        return;
+    }
+    text.push_str(
+        "\nUnproven: only the lockfile states these digests, `imagegen lock --prove` proves them again\n",
+    );
+    for title in titles {
+        let _ = writeln!(text, "  {title}");
+    }
+}
+
+/// A digest pins these artifacts; signatures that their publishers declare beside it were not asked for.
+fn format_unasked_proofs(text: &mut String, plan: &Plan) {
     let pinned = plan.artifacts().filter(|artifact| artifact.is_pinned());
     let unasked = format_unasked(pinned);
     if unasked.is_empty() {

@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::{content, digest, sound};
 use crate::support::archives::{tar_gz, zip};
 use crate::support::server::{Asked, Server, Step, ranged, status};
-use crate::support::{Test, files, program};
+use crate::support::{Test, files, program, waive_proofs};
 
 /// What the default selection downloads.
 const COMPONENTS: &[&str] = &["kubernetes-node", "containerd", "crictl", "cloudbase-init"];
@@ -202,9 +202,10 @@ fn redirects_lead_to_hosts_of_the_policy_alone() {
             },
         }
     });
+    let waivers = waive_proofs("plan --target azure --k8s 1.36.0");
     let policy = |hosts: &str| {
         format!(
-            r#"{{"name": "ours", "allowedHosts": ["registry.k8s.io", "releases.hashicorp.com", {hosts}]}}"#
+            r#"{{"name": "ours", "allowedHosts": ["registry.k8s.io", "releases.hashicorp.com", {hosts}], "waivers": {waivers}}}"#
         )
     };
     let test = mirrored(&server.url(""), "fetch --policy policy.json", 1000)

@@ -178,6 +178,7 @@ impl Site {
                 let own = format!("/own/{component}.msi");
                 self.serve(&own, bytes);
                 over["url"] = self.url(&own).into();
+                self.waivers.insert(format!("{component}=authenticode"));
             }
             self.overrides.insert(component.to_owned(), over);
         }

@@ -231,6 +231,34 @@ impl Drop for Test {
     }
 }
 
+/// Component and proof of each signature that an artifact of a plan declares.
+pub fn list_proofs(artifact: &Value) -> Vec<(String, String)> {
+    let component = artifact["component"].as_str().expect("component");
+    let mut proofs = Vec::new();
+    for signature in artifact["signatures"].as_array().into_iter().flatten() {
+        let kind = signature["kind"].as_str().expect("kind");
+        let kind = kind.trim_end_matches("-over-checksums");
+        let kind = kind.replace("github-attestation", "attestation");
+        proofs.push((component.to_owned(), kind));
+    }
+    if artifact["authenticode"].is_object() {
+        proofs.push((component.to_owned(), "authenticode".to_owned()));
+    }
+    proofs
+}
+
+/// Waivers of a policy for all proofs that artifacts of a plan declare: stand-ins have none of them.
+pub fn waive_proofs(plan: &str) -> Value {
+    let plan = Test::new().line(plan).line("--format json").succeeds();
+    let plan: Value = serde_json::from_str(&plan.stdout).expect("JSON");
+    let groups = plan["components"].as_array().expect("components").iter();
+    let artifacts = groups.flat_map(|group| group["artifacts"].as_array().expect("artifacts"));
+    artifacts
+        .flat_map(list_proofs)
+        .map(|(component, proof)| serde_json::json!({"component": component, "proof": proof}))
+        .collect()
+}
+
 /// All files below a folder by relative path.
 /// Without the list of what imagegen wrote there.
 pub fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::model::evidence::{Evidence, Verdict};
+use crate::model::evidence::{UNPROVEN, Verdict};
 
 use super::super::inventory::{Item, ItemKind};
 use super::BillOfMaterials;
@@ -181,7 +181,7 @@ fn describe_item(item: &Item) -> Value {
         );
     }
     if !item.evidence.is_empty() {
-        put("evidence", describe_evidence(&item.evidence));
+        put("evidence", describe_evidence(item));
     }
     Value::Object(fields)
 }
@@ -202,15 +202,20 @@ fn describe_properties(item: &Item) -> Value {
     let mut properties = vec![property("imagegen:role", item.role.as_str())];
     let sources = item.sources.iter();
     properties.extend(sources.map(|source| property("imagegen:digest:source", source)));
+    if item.unproven {
+        properties.push(property("imagegen:digest:confidence", UNPROVEN));
+    }
     Value::Array(properties)
 }
 
-/// Each proof is a method by which the identity of the bytes was established.
-fn describe_evidence(evidence: &[Evidence]) -> Value {
+/// Each proof is a method by which the identity of the bytes was established. A record that nothing has proven again
+/// establishes none.
+fn describe_evidence(item: &Item) -> Value {
     let mut methods = Vec::new();
     let mut best = 0.0_f64;
-    for proof in evidence {
+    for proof in &item.evidence {
         let confidence = match proof.verdict {
+            _ if item.unproven => 0.0,
             Verdict::Verified => 1.0,
             Verdict::SignedTimeUnproven => 0.9,
             Verdict::Absent | Verdict::Failed => 0.0,

@@ -5,6 +5,8 @@ use std::fmt::Write as _;
 
 use serde_json::{Map, Value, json};
 
+use crate::model::evidence::UNPROVEN;
+
 use super::super::inventory::{Item, ItemKind};
 use super::BillOfMaterials;
 use super::cyclonedx::list_built;
@@ -177,6 +179,9 @@ fn format_proofs(item: &Item) -> Option<String> {
     }
     if !item.sources.is_empty() {
         parts.push(format!("digest from {}", item.sources.join("; ")));
+    }
+    if item.unproven {
+        parts.push(format!("{UNPROVEN}: only the lockfile states the digest"));
     }
     for proof in &item.evidence {
         parts.push(format!(

@@ -10,6 +10,7 @@ enum ProofStrength {
     Failed,
     Waived,
     NoDigest,
+    Unproven,
     Digest,
     ChecksumFile,
     TimeUnproven,
@@ -22,6 +23,7 @@ impl ProofStrength {
             Self::Failed => ("a proof failed", "bad"),
             Self::Waived => ("a proof is missing, and waived", "warn"),
             Self::NoDigest => ("no digest", "warn"),
+            Self::Unproven => ("unproven: only the lockfile states the digest", "warn"),
             Self::Digest => ("digest alone", "quiet"),
             Self::ChecksumFile => ("publisher's checksum file", "quiet"),
             Self::TimeUnproven => ("signed, time unproven", "good"),
@@ -53,7 +55,9 @@ fn describe_item(item: &Item) -> (ProofStrength, ProofRow) {
         });
     let worst = item.evidence.iter().map(judge_proof).min();
     let strength = match worst {
-        Some(worst @ (ProofStrength::Failed | ProofStrength::Waived)) => worst,
+        Some(ProofStrength::Failed) => ProofStrength::Failed,
+        _ if item.unproven => ProofStrength::Unproven,
+        Some(ProofStrength::Waived) => ProofStrength::Waived,
         _ => strength,
     };
     let (words, tone) = strength.describe();

@@ -1,0 +1,59 @@
+//! Declared proofs that may be missing, and those that an override drops with the publisher's bytes: each needs a waiver
+//! by name.
+
+use crate::diagnostic::Finding;
+use crate::model::evidence::ProofKind;
+use crate::model::plan::PlannedArtifact;
+use crate::model::policy::Policy;
+
+use super::confidence::is_trusted_digest;
+use super::gate::PolicyError;
+use super::subject::Subject;
+
+/// Refuses proofs that an override drops and the policy does not waive by name. Without a policy, plan and lockfile name
+/// them.
+///
+/// # Errors
+/// All findings at once.
+pub fn check_dropped<'a>(
+    policy: &Policy,
+    artifacts: impl Iterator<Item = &'a PlannedArtifact>,
+) -> Result<(), PolicyError> {
+    let mut findings = Vec::new();
+    for artifact in artifacts {
+        // Bytes that the policy itself names need no proof of a publisher.
+        let subject = Subject::from_artifact(artifact);
+        let mut pins = artifact.digests.iter();
+        if pins.any(|pin| is_trusted_digest(policy, pin.digest.as_str(), &subject)) {
+            continue;
+        }
+        for proof in &artifact.dropped {
+            if !is_waived(policy, artifact, *proof) {
+                let (component, name) = (&artifact.component, proof.as_str());
+                let message = format!(
+                    "the catalog declares {name}, and an override takes other bytes without it"
+                );
+                let remedy = format!(
+                    "give a proof of your own in the override, or accept that it is dropped, by name, in the policy: \
+                     `\"waivers\": [{{\"component\": \"{component}\", \"proof\": \"{name}\"}}]`"
+                );
+                let finding = Finding::new("proof-dropped", message, remedy);
+                findings.push(finding.with_subject(artifact.title()));
+            }
+        }
+    }
+    if findings.is_empty() {
+        Ok(())
+    } else {
+        Err(PolicyError::Dropped { findings })
+    }
+}
+
+/// Whether a declared proof may be missing.
+#[must_use]
+pub fn is_waived(policy: &Policy, artifact: &PlannedArtifact, proof: ProofKind) -> bool {
+    policy
+        .waivers
+        .iter()
+        .any(|waiver| artifact.component == waiver.component.as_str() && waiver.proof == proof)
+}

@@ -1,0 +1,109 @@
+//! Overrides merge field by field: what they do not name stays, and what they drop is waived by name.
+
+use imagegen::base::digest::sha256_hex;
+use serde_json::{Value, json};
+
+use super::NEW;
+use super::site::Site;
+
+const OWN: &str = "/own/containerd.tar.gz";
+
+/// containerd, whose provenance the catalog declares, from an address of the provider's own.
+fn override_containerd(site: &mut Site, fields: &Value) {
+    let bytes = site.own_build("containerd", "a build of our own");
+    site.serve(OWN, &bytes);
+    let mut over = json!({"url": site.url(OWN), "sha256": sha256_hex(&bytes)});
+    for (name, value) in fields.as_object().expect("fields") {
+        over[name] = value.clone();
+    }
+    site.overrides.insert("containerd".to_owned(), over);
+    site.waivers.retain(|it| !it.starts_with("containerd="));
+}
+
+#[test]
+fn a_dropped_proof_needs_a_waiver_by_name() {
+    let Some(mut site) = Site::new() else { return };
+    site.stock(NEW);
+    override_containerd(&mut site, &json!({}));
+    let said = [
+        "an override drops a proof of the publisher",
+        "containerd 2.3.4",
+        "[proof-dropped]",
+        "`\"waivers\": [{\"component\": \"containerd\", \"proof\": \"attestation\"}]`",
+    ];
+    // Without a policy it is named, in the output and in the lockfile.
+    let locked = site.succeeds(&format!("lock {NEW}")).stderr;
+    assert!(
+        locked.contains("its publisher's attestation is not asked for"),
+        "{locked}"
+    );
+    let dropped = &site.locked("containerd")["dropped"];
+    assert_eq!(*dropped, json!(["attestation"]));
+    site.afresh();
+
+    let waivers = |more: &[(&str, &str)]| -> Value {
+        let of_site = site.waivers.iter().filter_map(|it| it.split_once('='));
+        let all = of_site.chain(more.iter().copied());
+        all.map(|(component, proof)| json!({"component": component, "proof": proof}))
+            .collect()
+    };
+    let policy = json!({"name": "ours", "waivers": waivers(&[])});
+    site.write("policy.json", policy.to_string().as_bytes());
+    let line = format!("lock {NEW} --policy policy.json");
+    site.fails(&line, 5, &said);
+    assert!(!site.home.exists("imagegen.lock.json"));
+    let policy = json!({"name": "ours", "waivers": waivers(&[("containerd", "attestation")])});
+    site.write("policy.json", policy.to_string().as_bytes());
+    site.succeeds(&line);
+}
+
+#[test]
+fn an_override_keeps_what_it_does_not_name() {
+    let plan = |line: &str| -> Value {
+        let test = crate::support::Test::new().line(&format!("plan {NEW} --format json {line}"));
+        let plan: Value = serde_json::from_str(&test.succeeds().stdout).expect("JSON");
+        let groups = plan["components"].as_array().expect("components").clone();
+        let mut artifacts = groups
+            .iter()
+            .flat_map(|group| group["artifacts"].as_array().expect("artifacts"));
+        let found = artifacts.find(|it| it["component"] == "containerd");
+        found.expect("containerd").clone()
+    };
+    let known = plan("");
+    let digest = known["digests"][0]["digest"].as_str().expect("a digest");
+    let url = "--override containerd.url=https://own.example/c.tar.gz";
+    // An address, alone or with the digest of the catalog, is another place of the same bytes.
+    for line in [url, &format!("{url} --override containerd.sha256={digest}")] {
+        let moved = plan(line);
+        assert_eq!(moved["url"], "https://own.example/c.tar.gz");
+        for field in ["checksums", "signatures", "members", "size"] {
+            assert_eq!(moved[field], known[field], "{field}: {line}");
+        }
+        assert_eq!(moved["digests"][0]["digest"], digest);
+        assert!(moved["dropped"].is_null(), "{moved:#}");
+    }
+    // Another algorithm's digest adds.
+    let sha512 = "ab".repeat(64);
+    for line in [
+        format!("--override containerd.sha512={sha512}"),
+        format!(
+            "{url} --override containerd.sha256={digest} --override containerd.sha512={sha512}"
+        ),
+    ] {
+        let both = plan(&line);
+        let digests: Vec<&str> = both["digests"]
+            .as_array()
+            .expect("digests")
+            .iter()
+            .map(|it| it["digest"].as_str().expect("digest"))
+            .collect();
+        assert_eq!(digests, [digest, &sha512], "{line}");
+        assert_eq!(both["signatures"], known["signatures"]);
+    }
+    // A signature of the provider's own replaces the publisher's; nothing is dropped.
+    let own = plan(&format!(
+        "{url} --override containerd.signature.url=https://own.example/c.sig --override containerd.signature.key=hashicorp"
+    ));
+    assert_eq!(own["signatures"].as_array().map(Vec::len), Some(1));
+    assert!(own["dropped"].is_null(), "{own:#}");
+}
