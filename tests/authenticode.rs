@@ -537,3 +537,45 @@ fn what_is_no_publisher() {
         assert!(text.parse::<Publisher>().is_err(), "{text}");
     }
 }
+
+/// Counts the bytes that a check reads.
+struct Counting {
+    bytes: Cursor<Vec<u8>>,
+    read: usize,
+}
+
+impl std::io::Read for Counting {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let count = std::io::Read::read(&mut self.bytes, buffer)?;
+        self.read += count;
+        Ok(count)
+    }
+}
+
+impl std::io::Seek for Counting {
+    fn seek(&mut self, to: std::io::SeekFrom) -> std::io::Result<u64> {
+        std::io::Seek::seek(&mut self.bytes, to)
+    }
+}
+
+/// Copies of one signature in the list of attributes cost no further pass over the file.
+#[test]
+fn a_file_is_hashed_once_for_all_its_signatures() {
+    let Some(workshop) = workshop() else { return };
+    let read = |copies: usize| -> (usize, usize) {
+        let bytes = table::nest_copies(&workshop, copies);
+        let size = bytes.len();
+        let mut source = Counting {
+            bytes: Cursor::new(bytes),
+            read: 0,
+        };
+        let policy = policy(&workshop, "root");
+        verify_signature(FileKind::Pe, &mut source, &policy).expect("it holds");
+        (source.read, size)
+    };
+    let ((once, small), (copied, large)) = (read(1), read(8));
+    assert!(
+        copied < once + 4 * (large - small) + 4096,
+        "{copied} bytes for eight copies, {once} for one, in a file of {large}"
+    );
+}

@@ -250,6 +250,26 @@ impl SignedFile {
     }
 }
 
+/// A signed file with the digests that were taken of it: each algorithm reads the file once, however many signatures
+/// name it.
+struct DigestedFile<'a> {
+    file: &'a SignedFile,
+    source: &'a mut dyn ReadSeek,
+    digests: Vec<(Algorithm, Option<Vec<u8>>)>,
+}
+
+impl DigestedFile<'_> {
+    fn digest(&mut self, algorithm: Algorithm) -> Result<Option<Vec<u8>>, Fault> {
+        let known = self.digests.iter().find(|(known, _)| *known == algorithm);
+        if let Some((_, digest)) = known {
+            return Ok(digest.clone());
+        }
+        let digest = self.file.digest(self.source, algorithm)?;
+        self.digests.push((algorithm, digest.clone()));
+        Ok(digest)
+    }
+}
+
 /// Statements of one signature that holds.
 struct VerifiedSignature<'a> {
     leaf: X509Certificate<'a>,
@@ -280,9 +300,14 @@ fn verify_file<T>(
             Code::SeveralSignatures.with_message(format!("{count} signatures are nested in one"))
         );
     }
-    let shown = signature(kind, source, &file, &data, policy)?;
+    let mut digested = DigestedFile {
+        file: &file,
+        source,
+        digests: Vec::new(),
+    };
+    let shown = signature(kind, &mut digested, &data, policy)?;
     for (index, element) in nested.iter().enumerate() {
-        if let Err(fault) = verify_nested(kind, source, &file, element.whole, policy) {
+        if let Err(fault) = verify_nested(kind, &mut digested, element.whole, policy) {
             return Err(fault.for_nested(index + 1));
         }
     }
@@ -291,8 +316,7 @@ fn verify_file<T>(
 
 fn verify_nested(
     kind: FileKind,
-    source: &mut dyn ReadSeek,
-    file: &SignedFile,
+    file: &mut DigestedFile<'_>,
     signed: &[u8],
     policy: &SignatureDemand,
 ) -> Result<(), Fault> {
@@ -301,19 +325,18 @@ fn verify_nested(
     if !nested.is_empty() {
         return Err(Code::SeveralSignatures.with_message("it has nested signatures itself"));
     }
-    signature(kind, source, file, &data, policy)?;
+    signature(kind, file, &data, policy)?;
     Ok(())
 }
 
 /// One signature of a file.
 fn signature<'a>(
     kind: FileKind,
-    source: &mut dyn ReadSeek,
-    file: &SignedFile,
+    file: &mut DigestedFile<'_>,
     data: &SignedData<'a>,
     policy: &SignatureDemand,
 ) -> Result<VerifiedSignature<'a>, Fault> {
-    let algorithm = check_digest(kind, source, file, data)?;
+    let algorithm = check_digest(kind, file, data)?;
     let leaf = data.leaf()?;
     data.signer
         .verify_content(data.content_type, data.content.body, &leaf)?;
@@ -357,8 +380,7 @@ fn signature<'a>(
 /// That the signature is over this file: the digest it is over, by which algorithm.
 fn check_digest(
     kind: FileKind,
-    source: &mut dyn ReadSeek,
-    file: &SignedFile,
+    file: &mut DigestedFile<'_>,
     data: &SignedData<'_>,
 ) -> Result<Algorithm, Fault> {
     let expected = if kind == FileKind::Cat {
@@ -379,7 +401,7 @@ fn check_digest(
         return Ok(data.signer.digest);
     }
     let indirect = Indirect::parse(data.content, kind)?;
-    let found = file.digest(source, indirect.algorithm)?;
+    let found = file.digest(indirect.algorithm)?;
     if found.as_deref() != Some(indirect.digest) {
         return Err(Code::FileDigest.with_message(format!(
             "the file differs from the signed file: its {} is {}, the signed one is {}",

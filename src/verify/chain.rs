@@ -6,6 +6,7 @@
 mod certificate;
 mod explain;
 pub(crate) mod oid;
+mod policies;
 
 use std::time::Duration;
 
@@ -23,6 +24,7 @@ use webpki::{ALL_VERIFICATION_ALGS, EndEntityCert, Error, KeyUsage, anchor_from_
 pub use certificate::X509Certificate;
 pub(crate) use certificate::find_attribute_type;
 use explain::explain_error;
+use policies::{PolicyView, SignedPartAlgorithm};
 
 use crate::base::json::parse_foreign;
 use crate::diagnostic::classify;
@@ -287,9 +289,12 @@ pub fn build_chain<'a>(
         .iter()
         .filter(|root| root.is_valid_at(question.at))
         .collect();
+    let of_roots = roots.iter().map(|root| root.der.as_slice());
+    let of_path = std::iter::once(leaf.der).chain(others.iter().copied());
+    let view = PolicyView::new(of_path.chain(of_roots));
     let roots_der: Vec<CertificateDer<'_>> = roots
         .iter()
-        .map(|root| CertificateDer::from(root.der.as_slice()))
+        .map(|root| CertificateDer::from(view.show(&root.der)))
         .collect();
     let mut anchors: Vec<TrustAnchor<'_>> = Vec::new();
     for der in &roots_der {
@@ -299,14 +304,23 @@ pub fn build_chain<'a>(
     }
     let others: Vec<CertificateDer<'_>> = others
         .iter()
-        .map(|der| CertificateDer::from(*der))
+        .map(|der| CertificateDer::from(view.show(der)))
         .collect();
-    let end = CertificateDer::from(leaf.der);
+    let end = CertificateDer::from(view.show(leaf.der));
     let end = EndEntityCert::try_from(&end).map_err(|error| invalid_chain_error(leaf, &error))?;
-    let mut algorithms = ALL_VERIFICATION_ALGS.to_vec();
+    let mut inner = ALL_VERIFICATION_ALGS.to_vec();
     if question.allow_sha1 {
-        algorithms.push(&RsaSha1);
+        inner.push(&RsaSha1);
     }
+    let view = &view;
+    let algorithms: Vec<_> = inner
+        .into_iter()
+        .map(|inner| SignedPartAlgorithm { inner, view })
+        .collect();
+    let algorithms: Vec<&dyn SignatureVerificationAlgorithm> = algorithms
+        .iter()
+        .map(|it| -> &dyn SignatureVerificationAlgorithm { it })
+        .collect();
     let usage = question.purpose.key_usage();
     let path = end
         .verify_for_usage(
@@ -328,7 +342,7 @@ pub fn build_chain<'a>(
         .ok_or_else(|| untrusted_root_error(leaf, question.purpose))?;
     let authorities = path
         .intermediate_certificates()
-        .map(|authority| authority.der().to_vec())
+        .map(|authority| view.restore(&authority.der()))
         .collect();
     Ok(Chain { root, authorities })
 }

@@ -9,8 +9,8 @@
 //! * key and subkey were valid at its time, it has not expired, and it is not from the future.
 //!
 //! Only the latest self-signatures of a key count. One valid signature of several is enough, but an invalid one of
-//! the expected key is an error. A revoked key is never accepted; revocations by designated revokers are not
-//! checked.
+//! the expected key is an error. A revoked key is never accepted, wherever the keyring has the revocation and whatever
+//! its digest is; revocations by designated revokers are not checked.
 //!
 //! Codes: `openpgp-malformed`, `openpgp-key`, `openpgp-weak`, `openpgp-time`, `openpgp-revoked`,
 //! `openpgp-bad-signature`, `openpgp-no-signature`.
@@ -31,6 +31,9 @@ use key::{SigningKey, Validity};
 use rustls_pki_types::UnixTime;
 use signature::SignaturePacket;
 
+/// Signatures of one key beside a file: each of them costs a pass over the file.
+const MOST_SIGNATURES: usize = 4;
+
 /// Verifies a detached signature, armored or binary. `each` passes every piece of the message to its argument, once
 /// for every signature of the key.
 ///
@@ -47,14 +50,20 @@ pub fn verify_detached<E: From<ProofError>>(
 ) -> Result<Proven, E> {
     let fingerprint = parse_fingerprint(fingerprint)?;
     let signatures = certificate::parse_signatures(signature)?;
-    let certificates = certificate::parse_keyring(keyring)?;
-    let certificate = find_certificate(&certificates, &fingerprint)?;
-    let validity = Validity::from_certificate(certificate, now)?;
+    let keyring = certificate::parse_keyring(keyring)?;
+    let certificate = find_certificate(&keyring.certificates, &fingerprint)?;
+    let validity = Validity::from_certificate(certificate, &keyring, now)?;
     let mut facts = None;
+    let mut count = 0;
     for signature in &signatures {
-        let Some(signer) = validity.find_signer(certificate, signature, now)? else {
+        let Some(signer) = validity.find_signer(certificate, &keyring, signature, now)? else {
             continue;
         };
+        count += 1;
+        if count > MOST_SIGNATURES {
+            let message = format!("the key has signed more than {MOST_SIGNATURES} times");
+            return Err(packets::malformed_error(&message).into());
+        }
         let created = check_signature(signature, &signer, &validity, now)?;
         if !signature.is_signed_by(signer.key, &each)? {
             let message = "the signature is not over these bytes";

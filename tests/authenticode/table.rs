@@ -139,6 +139,7 @@ pub fn rows(workshop: &Workshop) -> Vec<Row> {
     signatures(&mut table);
     timestamps(&mut table);
     nested(&mut table);
+    policies(&mut table);
     scripts(&mut table);
     packages(&mut table);
     cabinets(&mut table);
@@ -718,7 +719,10 @@ fn changed_stamps(table: &mut Table<'_>, why: &'static str) {
 
 fn countersignatures(table: &mut Table<'_>) {
     let workshop = table.workshop;
-    let now = UnixTime::now();
+    // Later than the server's clock, however long it takes.
+    let day = std::time::Duration::from_secs(86_400);
+    let now =
+        UnixTime::since_unix_epoch(std::time::Duration::from_secs(UnixTime::now().as_secs()) + day);
     let bytes = workshop.countersigned("s.exe", &pe(true), "tsa");
     table.pe("countersignature", bytes.clone(), "ok").at(now);
     // osslsigncode's own authority refuses to stamp with these.
@@ -806,6 +810,63 @@ fn nested(table: &mut Table<'_>) {
             "several-signatures",
         )
         .stricter("real signatures nest once");
+}
+
+/// A critical extension with policies, as Microsoft's older time-stamping authorities have it, for a reader who accepts
+/// any policy (RFC 5280, 6.1.1).
+fn policies(table: &mut Table<'_>) {
+    const PROCESSED: &str = "OpenSSL looks into policies only where it is asked to";
+    let workshop = table.workshop;
+    let signed = workshop.sign("s.exe", &pe(true), "leaf-policy", &[]);
+    table.pe("policies, of the signer", signed, "ok");
+    for (tsa, expected) in [
+        ("tsa-policy", "ok"),
+        ("tsa-policy-other-root", "timestamp-chain"),
+        ("tsa-policy-critical", "timestamp-chain"),
+    ] {
+        let bytes = workshop.stamped("s.exe", &pe(true), "leaf-expired", tsa, THEN);
+        table.pe(&format!("policies, {tsa}"), bytes, expected);
+    }
+    for tsa in [
+        "tsa-policy-qualifier",
+        "tsa-policy-twice",
+        "tsa-policy-constrained",
+    ] {
+        let bytes = workshop.stamped("s.exe", &pe(true), "leaf-expired", tsa, THEN);
+        table
+            .pe(&format!("policies, {tsa}"), bytes, "timestamp-chain")
+            .stricter(PROCESSED);
+    }
+    // What the certificate says is what its issuer signed: a policy that was changed is refused.
+    let bytes = workshop.stamped("s.exe", &pe(true), "leaf-expired", "tsa-policy", THEN);
+    let policy = [0x06, 0x09, 0x2b, 6, 1, 4, 1, 0x82, 0x37, 0x2e, 3];
+    let image = pe(true);
+    let mut changed = signature(&bytes).bytes();
+    let places: Vec<usize> = (0..changed.len())
+        .filter(|at| changed[*at..].starts_with(&policy))
+        .collect();
+    assert!(places.len() >= 2, "the authority's and its own");
+    for at in places {
+        changed[at + policy.len() - 1] = 4;
+    }
+    table.pe(
+        "policies, changed",
+        with_signature(&image, &changed),
+        "timestamp-chain",
+    );
+}
+
+/// A large image whose signature holds the same nested signature this many times.
+pub fn nest_copies(workshop: &Workshop, copies: usize) -> Vec<u8> {
+    let mut image = pe(true);
+    image.resize(1 << 20, 0x5a);
+    let outer = workshop.sign("s.exe", &image, "leaf", &[]);
+    let two = workshop.sign("n.exe", &outer, "leaf-ec", &["-nest", "-h", "sha512"]);
+    let mut der = signature(&two);
+    let nested = der.attribute(0xa1, NESTED);
+    let one = nested.parts[0].clone();
+    nested.parts.resize(copies, one);
+    with_signature(&image, &der.bytes())
 }
 
 fn utf16(text: &str) -> Vec<u8> {

@@ -45,6 +45,24 @@ const STAMPER: &str = "basicConstraints=CA:FALSE\nkeyUsage=critical,digitalSigna
 const RSA: &str = "rsa:2048";
 const PUBLISHER: &str = "/C=RO/L=Timisoara/O=Harness, Inc./CN=Harness Publisher";
 
+/// As Microsoft's older authorities have it: one policy, a pointer and a notice (RFC 5280, 4.2.1.4).
+const POLICY_AUTHORITY: &str = "basicConstraints=critical,CA:TRUE\nkeyUsage=critical,keyCertSign,cRLSign\n\
+    certificatePolicies=critical,@policy\n[policy]\npolicyIdentifier=1.3.6.1.4.1.311.46.3\n\
+    CPS.1=http://www.example.com/cps\nuserNotice.1=@notice\n[notice]\nexplicitText=BMP:Legal policy statement\n";
+const POLICY_SIGNER: &str = "basicConstraints=CA:FALSE\nkeyUsage=critical,digitalSignature\n\
+    extendedKeyUsage=codeSigning\ncertificatePolicies=critical,2.5.29.32.0\n";
+const POLICY_STAMPER: &str = "basicConstraints=CA:FALSE\nkeyUsage=critical,digitalSignature\n\
+    extendedKeyUsage=critical,timeStamping\ncertificatePolicies=critical,1.3.6.1.4.1.311.46.3\n";
+/// A qualifier that no document defines.
+const ODD_QUALIFIER: &str = "basicConstraints=CA:FALSE\nextendedKeyUsage=critical,timeStamping\n\
+    certificatePolicies=critical,DER:3018301606092b0601040182372e033009300706032a03040500\n";
+const POLICY_TWICE: &str = "basicConstraints=CA:FALSE\nextendedKeyUsage=critical,timeStamping\n\
+    certificatePolicies=critical,DER:301a300b06092b0601040182372e03300b06092b0601040182372e03\n";
+const POLICY_CONSTRAINED: &str = "basicConstraints=CA:FALSE\nextendedKeyUsage=critical,timeStamping\n\
+    certificatePolicies=critical,1.3.6.1.4.1.311.46.3\npolicyConstraints=requireExplicitPolicy:0\n";
+const OTHER_CRITICAL: &str = "basicConstraints=CA:FALSE\nextendedKeyUsage=critical,timeStamping\n\
+    certificatePolicies=critical,1.3.6.1.4.1.311.46.3\n1.2.3.4=critical,DER:0500\n";
+
 const PROFILES: &[Profile] = &[
     (
         "root",
@@ -264,6 +282,78 @@ const PROFILES: &[Profile] = &[
         "keyUsage=critical,digitalSignature\nextendedKeyUsage=timeStamping,codeSigning\n",
     ),
     (
+        "authority-policy",
+        "root",
+        "/CN=Policy Authority",
+        RSA,
+        "2020",
+        "2044",
+        POLICY_AUTHORITY,
+    ),
+    (
+        "leaf-policy",
+        "authority-policy",
+        PUBLISHER,
+        RSA,
+        "2021",
+        "2043",
+        POLICY_SIGNER,
+    ),
+    (
+        "tsa-policy",
+        "authority-policy",
+        "/O=Clock/CN=Policy Time",
+        RSA,
+        "2020",
+        "2043",
+        POLICY_STAMPER,
+    ),
+    (
+        "tsa-policy-other-root",
+        "other-root",
+        "/O=Clock/CN=Policy Time",
+        RSA,
+        "2020",
+        "2043",
+        POLICY_STAMPER,
+    ),
+    (
+        "tsa-policy-qualifier",
+        "authority-policy",
+        "/O=Clock/CN=Odd Qualifier",
+        RSA,
+        "2020",
+        "2043",
+        ODD_QUALIFIER,
+    ),
+    (
+        "tsa-policy-twice",
+        "authority-policy",
+        "/O=Clock/CN=Policy Twice",
+        RSA,
+        "2020",
+        "2043",
+        POLICY_TWICE,
+    ),
+    (
+        "tsa-policy-constrained",
+        "authority-policy",
+        "/O=Clock/CN=Policy Constrained",
+        RSA,
+        "2020",
+        "2043",
+        POLICY_CONSTRAINED,
+    ),
+    (
+        "tsa-policy-critical",
+        "authority-policy",
+        "/O=Clock/CN=Other Critical",
+        RSA,
+        "2020",
+        "2043",
+        OTHER_CRITICAL,
+    ),
+    (
         "tsa-other-root",
         "other-root",
         "/O=Clock/CN=Harness Time",
@@ -365,11 +455,16 @@ impl Workshop {
         }
         succeeded(&sign.output().unwrap());
         // What a signature carries: the leaf and the authority, never the root.
-        if extensions == AUTHORITY {
+        if extensions == AUTHORITY || extensions == POLICY_AUTHORITY {
             return;
         }
+        let authority = if issuer == "authority-policy" {
+            "authority-policy.pem"
+        } else {
+            "authority.pem"
+        };
         let mut chain = self.read(&format!("{name}.pem"));
-        chain.extend(self.read("authority.pem"));
+        chain.extend(self.read(authority));
         self.write(&format!("{name}.chain"), &chain);
     }
 

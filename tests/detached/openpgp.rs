@@ -1,5 +1,8 @@
 //! OpenPGP signatures made by GnuPG at faked times.
 
+mod forge;
+mod revoked;
+
 use std::fs;
 use std::os::unix::fs::DirBuilderExt as _;
 

@@ -2,7 +2,7 @@
 
 use super::packets::{dearmor_keyring, malformed_error, private_key_error, split_packets};
 use super::public_key::PublicKey;
-use super::signature::SignaturePacket;
+use super::signature::{Revocation, SignaturePacket};
 use crate::verify::ProofError;
 
 /// Packet types (RFC 9580, 5).
@@ -24,6 +24,14 @@ pub(super) struct KeyCertificate {
     pub(super) subkeys: Vec<(PublicKey, Vec<SignaturePacket>)>,
 }
 
+/// Keys, and what takes them or their parts back.
+#[derive(Debug, Default)]
+pub(super) struct Keyring {
+    pub(super) certificates: Vec<KeyCertificate>,
+    /// Wherever they stand: behind the key, a user or a subkey, behind another key, or before all of them.
+    pub(super) revocations: Vec<Revocation>,
+}
+
 /// Subject of the signatures that follow.
 enum KeyPart {
     Primary,
@@ -34,9 +42,10 @@ enum KeyPart {
 }
 
 /// Every key of a keyring. Keys of other versions than 4 are passed over.
-pub(super) fn parse_keyring(bytes: &[u8]) -> Result<Vec<KeyCertificate>, ProofError> {
+pub(super) fn parse_keyring(bytes: &[u8]) -> Result<Keyring, ProofError> {
     let bytes = dearmor_keyring(bytes)?;
     let mut certificates: Vec<KeyCertificate> = Vec::new();
+    let mut revocations: Vec<Revocation> = Vec::new();
     let mut current: Option<(KeyCertificate, KeyPart)> = None;
     for (kind, body) in split_packets(&bytes, "keyring")? {
         match (kind, &mut current) {
@@ -45,6 +54,9 @@ pub(super) fn parse_keyring(bytes: &[u8]) -> Result<Vec<KeyCertificate>, ProofEr
                 certificates.extend(current.take().map(|(certificate, _)| certificate));
                 let primary = PublicKey::parse(body)?;
                 current = primary.map(|primary| (KeyCertificate::new(primary), KeyPart::Primary));
+            }
+            (SIGNATURE, _) if Revocation::is_kind(body) => {
+                revocations.extend(Revocation::parse(body)?);
             }
             (TRUST, _) | (_, None) => {}
             (SIGNATURE, Some((certificate, subject))) => {
@@ -70,7 +82,10 @@ pub(super) fn parse_keyring(bytes: &[u8]) -> Result<Vec<KeyCertificate>, ProofEr
         }
     }
     certificates.extend(current.map(|(certificate, _)| certificate));
-    Ok(certificates)
+    Ok(Keyring {
+        certificates,
+        revocations,
+    })
 }
 
 impl KeyCertificate {

@@ -1,8 +1,8 @@
 //! Statements of a key about itself: whether it may sign, until when, and by which subkeys.
 
-use super::certificate::KeyCertificate;
+use super::certificate::{KeyCertificate, Keyring};
 use super::public_key::PublicKey;
-use super::signature::{SignaturePacket, SignedPart, kind};
+use super::signature::{Revocation, SignaturePacket, SignedPart, kind};
 use crate::verify::ProofError;
 
 /// Key flag: the key signs data (RFC 9580, 5.2.3.29).
@@ -26,14 +26,15 @@ pub(super) struct SigningKey<'a> {
 impl Validity {
     pub(super) fn from_certificate(
         certificate: &KeyCertificate,
+        keyring: &Keyring,
         now: u64,
     ) -> Result<Self, ProofError> {
         let primary = &certificate.primary;
         let fingerprint = &primary.fingerprint;
         primary.check_strength()?;
         let part = SignedPart::Key(primary);
-        let own: Vec<&SignaturePacket> = list_own(primary, part, &certificate.signatures);
-        if own.iter().any(|it| it.kind == kind::KEY_REVOCATION) {
+        let revocations = keyring.revocations.as_slice();
+        if is_revoked(primary, kind::KEY_REVOCATION, part, revocations) {
             return Err(ProofError::new(
                 "openpgp-revoked",
                 format!("the key {fingerprint} is revoked"),
@@ -42,9 +43,13 @@ impl Validity {
         let by_user = certificate
             .users
             .iter()
-            .flat_map(|user| list_certifications(primary, user));
-        let direct = own.into_iter().filter(|it| it.kind == kind::DIRECT_KEY);
-        let word = find_latest(direct.chain(by_user), now).ok_or_else(|| {
+            .flat_map(|user| list_certifications(primary, user, revocations));
+        let mut direct = list_own(primary, part, &certificate.signatures);
+        direct.retain(|it| it.kind == kind::DIRECT_KEY);
+        if is_revoked(primary, kind::CERTIFICATION_REVOCATION, part, revocations) {
+            direct.clear();
+        }
+        let word = find_latest(direct.into_iter().chain(by_user), now).ok_or_else(|| {
             ProofError::new(
                 "openpgp-key",
                 format!("the key {fingerprint} has no valid self-signature"),
@@ -68,6 +73,7 @@ impl Validity {
     pub(super) fn find_signer<'a>(
         &self,
         certificate: &'a KeyCertificate,
+        keyring: &Keyring,
         signature: &SignaturePacket,
         now: u64,
     ) -> Result<Option<SigningKey<'a>>, ProofError> {
@@ -92,6 +98,13 @@ impl Validity {
             return Ok(None);
         };
         subkey.check_strength()?;
+        let part = SignedPart::Subkey(primary, subkey);
+        if is_revoked(primary, kind::SUBKEY_REVOCATION, part, &keyring.revocations) {
+            return Err(ProofError::new(
+                "openpgp-revoked",
+                "the signing subkey is revoked",
+            ));
+        }
         let word = find_binding(primary, subkey, statements, now)?;
         Ok(Some(SigningKey {
             key: subkey,
@@ -110,16 +123,25 @@ impl SigningKey<'_> {
 fn list_certifications<'a>(
     primary: &PublicKey,
     (user, signatures): &'a (Vec<u8>, Vec<SignaturePacket>),
+    revocations: &[Revocation],
 ) -> Vec<&'a SignaturePacket> {
-    let mut own = list_own(primary, SignedPart::UserId(primary, user), signatures);
-    if own
-        .iter()
-        .any(|it| it.kind == kind::CERTIFICATION_REVOCATION)
-    {
+    let part = SignedPart::UserId(primary, user);
+    if is_revoked(primary, kind::CERTIFICATION_REVOCATION, part, revocations) {
         return Vec::new();
     }
+    let mut own = list_own(primary, part, signatures);
     own.retain(|it| kind::CERTIFICATION.contains(&it.kind));
     own
+}
+
+fn is_revoked(
+    primary: &PublicKey,
+    wanted: u8,
+    part: SignedPart<'_>,
+    revocations: &[Revocation],
+) -> bool {
+    let mut revocations = revocations.iter();
+    revocations.any(|it| it.revokes(primary, wanted, part))
 }
 
 /// The signatures of a part that the key itself made.
@@ -154,12 +176,6 @@ fn find_binding<'a>(
 ) -> Result<&'a SignaturePacket, ProofError> {
     let statement = SignedPart::Subkey(primary, subkey);
     let own = list_own(primary, statement, statements);
-    if own.iter().any(|it| it.kind == kind::SUBKEY_REVOCATION) {
-        return Err(ProofError::new(
-            "openpgp-revoked",
-            "the signing subkey is revoked",
-        ));
-    }
     let bindings = own.into_iter().filter(|it| it.kind == kind::SUBKEY_BINDING);
     let Some(word) = find_latest(bindings, now) else {
         return Err(unbound_error("is not bound to the key"));
@@ -176,7 +192,21 @@ fn find_binding<'a>(
         })
         .ok_or_else(|| unbound_error("has no valid back signature"))?;
     check_digest(back, "the subkey's own signature's")?;
+    check_back_time(back, subkey, now)?;
     Ok(word)
+}
+
+/// A back signature is a signature like others: made while the subkey existed, not in the future, and not expired.
+fn check_back_time(back: &SignaturePacket, subkey: &PublicKey, now: u64) -> Result<(), ProofError> {
+    let fault = match back.created {
+        None => "has no creation time",
+        Some(created) if created > now => "is from the future",
+        Some(created) if created < subkey.created => "is older than the subkey",
+        Some(_) if back.has_expired(now) => "has expired",
+        Some(_) => return Ok(()),
+    };
+    let message = format!("the back signature of the signing subkey {fault}");
+    Err(ProofError::new("openpgp-time", message))
 }
 
 fn compute_expiry(word: &SignaturePacket, key: &PublicKey) -> Option<u64> {

@@ -110,6 +110,16 @@ impl PublicKey {
         Err(ProofError::new("openpgp-weak", message))
     }
 
+    /// Whether signatures of this key over a digest of this kind can be checked.
+    pub(super) fn can_verify(&self, hash: u8) -> bool {
+        match &self.material {
+            Material::Rsa { .. } => matches!(hash, 2 | 8..=10),
+            Material::Ecdsa { curve, .. } => curve.select_verification(hash).is_some(),
+            Material::Ed25519(_) => true,
+            Material::Other => false,
+        }
+    }
+
     /// Whether this key signed a digest. `algorithm` and `hash` are the signature's.
     pub(super) fn verify_digest(
         &self,

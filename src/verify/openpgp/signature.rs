@@ -25,6 +25,56 @@ const KNOWN: &[u8] = &[
     2, 3, 4, 5, 6, 7, 9, 11, 12, 16, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34,
 ];
 
+/// A signature that takes a key, a subkey or a certification back.
+///
+/// One that cannot be checked counts where it may be by the key: its digest or a critical subpacket is not known here,
+/// or it is of version 3. Who can add such a packet to a keyring can also leave the key out of it.
+#[derive(Debug)]
+pub(super) enum Revocation {
+    Packet(SignaturePacket),
+    Older {
+        kind: u8,
+        /// Key id in hexadecimal.
+        issuer: String,
+    },
+}
+
+impl Revocation {
+    /// Whether the body of a signature packet is a revocation (RFC 9580, 5.2.2 and 5.2.3).
+    pub(super) fn is_kind(packet: &[u8]) -> bool {
+        let kind = match packet {
+            [4, kind, ..] | [3, 5, kind, ..] => *kind,
+            _ => return false,
+        };
+        matches!(
+            kind,
+            kind::KEY_REVOCATION | kind::SUBKEY_REVOCATION | kind::CERTIFICATION_REVOCATION
+        )
+    }
+
+    pub(super) fn parse(packet: &[u8]) -> Result<Option<Self>, ProofError> {
+        if let [3, 5, kind, _, _, _, _, rest @ ..] = packet {
+            let issuer = rest.get(..8);
+            let issuer = issuer.ok_or_else(|| malformed_error("a signature is damaged"))?;
+            return Ok(Some(Self::Older {
+                kind: *kind,
+                issuer: crate::base::digest::encode_hex(issuer),
+            }));
+        }
+        Ok(SignaturePacket::parse(packet)?.map(Self::Packet))
+    }
+
+    /// Whether the key takes this part back.
+    pub(super) fn revokes(&self, key: &PublicKey, wanted: u8, part: SignedPart<'_>) -> bool {
+        match self {
+            Self::Older { kind, issuer } => *kind == wanted && issuer == key.id(),
+            Self::Packet(packet) if packet.kind != wanted => false,
+            Self::Packet(packet) if packet.is_checkable(key) => packet.signs_statement(key, part),
+            Self::Packet(packet) => packet.may_be_by(key),
+        }
+    }
+}
+
 #[derive(Debug)]
 pub(super) struct SignaturePacket {
     pub(super) kind: u8,
@@ -139,6 +189,17 @@ impl SignaturePacket {
             return self.issuer_ids.contains(key.id());
         }
         self.issuer_fingerprints.contains(&key.fingerprint)
+    }
+
+    /// Whether the signature names the key, or nobody.
+    fn may_be_by(&self, key: &PublicKey) -> bool {
+        let names_nobody = self.issuer_fingerprints.is_empty() && self.issuer_ids.is_empty();
+        names_nobody || self.names_key(key)
+    }
+
+    /// Whether digest and algorithm are known, and every critical subpacket.
+    fn is_checkable(&self, key: &PublicKey) -> bool {
+        self.new_context().is_some() && !self.has_unknown_critical && key.can_verify(self.digest)
     }
 
     pub(super) fn has_expired(&self, now: u64) -> bool {
