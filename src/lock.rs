@@ -77,7 +77,7 @@ pub struct LockInputs {
 #[must_use]
 pub fn is_lock(bytes: &[u8]) -> bool {
     let family = SCHEMA.trim_end_matches(|last: char| last != '/');
-    match serde_json::from_slice::<Value>(bytes) {
+    match json::parse_foreign::<Value>(bytes) {
         Ok(value) => value["schema"]
             .as_str()
             .is_some_and(|schema| schema.starts_with(family)),

@@ -15,6 +15,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use crate::base::digest::sha256_hex;
+use crate::base::json::parse_foreign;
 use crate::base::json::parse_json;
 use crate::base::url::HttpUrl;
 use crate::base::value::Registry;
@@ -148,7 +149,7 @@ fn parse_variables(
             None | Some(VariableType::String) => Value::String(text.clone()),
             Some(kind) => parse_json("--var", text.as_bytes()).map_err(|error| {
                 InputError::new(
-                    match serde_json::from_str::<Value>(text) {
+                    match parse_foreign::<Value>(text.as_bytes()) {
                         Ok(_) => format!("--var {name}: {}", error.message),
                         Err(_) => {
                             format!("--var {name}: expected {}, found `{text}`", kind.as_str())

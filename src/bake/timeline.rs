@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::base::choice::words;
+use crate::base::json::parse_foreign;
 
 use super::condense::condense_line;
 
@@ -181,7 +182,7 @@ fn round(seconds: f64) -> f64 {
 
 fn parse_phase_result(line: &str) -> Option<PhaseResult> {
     let start = line.find("{\"schema\":\"imagegen.dev/phase-result/")?;
-    let result: PhaseResult = serde_json::from_str(line[start..].trim()).ok()?;
+    let result: PhaseResult = parse_foreign(line[start..].trim().as_bytes()).ok()?;
     result.schema.ends_with("/v1").then_some(result)
 }
 

@@ -12,7 +12,7 @@ use serde_path_to_error::{Path, Segment};
 
 use strict::Strict;
 
-pub use foreign::parse_foreign;
+pub use foreign::{is_one_json, parse_foreign};
 pub use late::LateList;
 
 /// A JSON text that cannot be used.
@@ -53,7 +53,7 @@ pub fn parse_json<'a, T: Deserialize<'a> + JsonSchema>(
     let mut json = serde_json::Deserializer::from_slice(bytes);
     let mut track = serde_path_to_error::Track::new();
     let value = T::deserialize(serde_path_to_error::Deserializer::new(
-        Strict::new(&mut json),
+        Strict::of_person(&mut json),
         &mut track,
     ));
     let value = value.map_err(|error| {
@@ -72,6 +72,10 @@ pub fn parse_json<'a, T: Deserialize<'a> + JsonSchema>(
 ///
 /// # Errors
 /// As [`parse_json`], without repeated keys, arrays in place of objects and control characters.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a test reads the program's own files strictly"
+)]
 pub fn parse_embedded<'a, T: Deserialize<'a> + JsonSchema>(
     file: &str,
     bytes: &'a [u8],

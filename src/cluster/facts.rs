@@ -3,6 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::base::choice::{HostAccess, Runtime};
+use crate::base::json::parse_foreign;
 use crate::base::names::format_suggestion;
 use crate::base::text::is_alphanumeric_or;
 use crate::base::version::Version;
@@ -330,7 +331,7 @@ fn render_cni_configuration(
     let path = format!("cluster/{}", found.file);
     let file = catalog.file_label(&path);
     let text = ManifestRenderer::new(facts).render_file(&file, catalog.read_text(&path)?)?;
-    match serde_json::from_str::<Value>(&text) {
+    match parse_foreign::<Value>(text.as_bytes()) {
         Ok(value) => Ok(crate::base::json::format_json(&value)),
         Err(error) => Err(ClusterError::Template {
             file,

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::base::json::format_json;
+use crate::base::json::parse_foreign;
 use crate::catalog::{CatalogError, Trees, lint_catalog, lint_sources, lint_targets};
 use crate::cli::{CatalogWhat, SourceArgs};
 use crate::diagnostic::{Finding, Result, Severity};
@@ -64,7 +65,7 @@ fn referenced_schemas(
     trees: &Trees,
 ) -> Result<BTreeMap<String, Vec<u8>>> {
     let names = files.values().filter_map(|bytes| {
-        let value: serde_json::Value = serde_json::from_slice(bytes).ok()?;
+        let value: serde_json::Value = parse_foreign(bytes).ok()?;
         let (_, name) = value.get("$schema")?.as_str()?.split_once("schema/")?;
         Some(name.strip_suffix(".json")?.to_owned())
     });

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::base::digest::parse_sha256;
+use crate::base::json::is_one_json;
 use crate::base::value::PinAlgorithm;
 use crate::cli::VerifyArgs;
 use crate::diagnostic::{Error, Finding, InputError, Result, UsageError};
@@ -109,7 +110,7 @@ fn read_bundles(file: &Path) -> Result<Vec<Vec<u8>>> {
         let message = format!("{} is larger than 16 MiB", file.display());
         return Err(InputError::new(message, "name a Sigstore bundle").into());
     }
-    if serde_json::from_slice::<serde::de::IgnoredAny>(&bytes).is_ok() {
+    if is_one_json(&bytes) {
         return Ok(vec![bytes]);
     }
     let lines = bytes.split(|byte| *byte == b'\n');

@@ -35,6 +35,7 @@ use super::fs::{
 use super::http::public;
 use crate::base::digest::sha256_hex;
 use crate::base::json;
+use crate::base::json::parse_foreign;
 use crate::base::value::FileDigest;
 use crate::base::value::is_digest;
 use crate::diagnostic::{Classify, ErrorClass};
@@ -159,8 +160,7 @@ impl Store {
     /// The file that last came from this URL.
     #[must_use]
     pub fn find_url(&self, url: &str) -> Option<Object> {
-        let origin: UrlRecord =
-            serde_json::from_slice(&fs::read(self.origin_path(url)).ok()?).ok()?;
+        let origin: UrlRecord = parse_foreign(&fs::read(self.origin_path(url)).ok()?).ok()?;
         self.find_sha256(&origin.sha256)
     }
 

@@ -186,7 +186,7 @@ impl<'a> From<&'a PolicyArgs> for NamedPolicy<'a> {
 /// A field without value is what a generator writes whose input was missing: it would demand nothing, silently.
 fn refuse_empty(path: &Path, bytes: &[u8]) -> Result<()> {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
-    let policy: Value = serde_json::from_slice(bytes).unwrap_or_default();
+    let policy: Value = json::parse_foreign(bytes).unwrap_or_default();
     let Some((field, what)) = find_empty("", &policy) else {
         return Ok(());
     };

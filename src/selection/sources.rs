@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use crate::base::digest::sha256_hex;
+use crate::base::json::parse_foreign;
 use crate::catalog::Trees;
 use crate::cli::SourceArgs;
 use crate::diagnostic::{Error, InputError, Result};
@@ -225,7 +226,7 @@ fn read_components(folder: &UserFolder) -> Result<UserFiles> {
 
 /// A component is found by the name of its file: one that calls itself otherwise would be judged by another name.
 fn check_component_name(path: &str, own: &OverlayFile) -> Result<()> {
-    let content: Value = serde_json::from_slice(&own.bytes).unwrap_or_default();
+    let content: Value = parse_foreign(&own.bytes).unwrap_or_default();
     let stem = path.trim_end_matches(".json");
     match content["name"].as_str() {
         Some(name) if name != stem => {

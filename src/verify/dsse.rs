@@ -81,8 +81,8 @@ pub fn verify_statement(
 /// See the module's codes.
 pub fn verify_bundle(bundle: &[u8], key: &str) -> Result<(Vec<u8>, Proven), ProofError> {
     let payload = read_payload(bundle)?;
-    let bundle: Value = serde_json::from_slice(bundle)
-        .map_err(|error| malformed(&format!("it is not JSON: {error}")))?;
+    let bundle: Value =
+        parse_foreign(bundle).map_err(|error| malformed(&format!("it is not JSON: {error}")))?;
     let signatures = bundle["dsseEnvelope"]["signatures"].as_array();
     let mut why = malformed("the envelope has no signature");
     for signature in signatures.into_iter().flatten() {

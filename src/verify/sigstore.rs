@@ -19,7 +19,7 @@ use sigstore_verify::{
 };
 
 use super::{ProofError, Proven, cosign};
-use crate::base::json::parse_foreign;
+use crate::base::json::{is_one_json, parse_foreign};
 use crate::model::evidence::Verdict;
 
 /// The demanded signer. Both parts are compared whole.
@@ -108,7 +108,7 @@ pub fn verify_attestation(
     signer: ExpectedSigner<'_>,
     root: Option<&str>,
 ) -> Result<Proven, ProofError> {
-    let lines: Vec<&[u8]> = if serde_json::from_slice::<serde_json::Value>(bundles).is_ok() {
+    let lines: Vec<&[u8]> = if is_one_json(bundles) {
         vec![bundles]
     } else {
         bundles
@@ -177,9 +177,7 @@ pub(super) fn parse_bundle(bytes: &[u8]) -> Result<Bundle, ProofError> {
 
 /// The bundle, where no key stands in it twice.
 fn read_bundle(bytes: &[u8]) -> Result<Bundle, String> {
-    let text = std::str::from_utf8(bytes).map_err(|error| error.to_string())?;
-    parse_foreign::<serde::de::IgnoredAny>(bytes).map_err(|error| error.to_string())?;
-    Bundle::from_json(text).map_err(|error| error.to_string())
+    parse_foreign(bytes).map_err(|error| error.to_string())
 }
 
 /// One line, whatever a bundle has put into an error.

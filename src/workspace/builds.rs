@@ -4,6 +4,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
+use crate::base::json::parse_foreign;
 use crate::diagnostic::Result;
 use crate::io::fs;
 use crate::model::plan::Plan;
@@ -52,6 +53,6 @@ pub(super) fn archive_last_build(folder: &Path, plan: &Plan) -> Result<bool> {
 
 /// When the build of a record started; empty if it does not say.
 fn read_start(record: &[u8]) -> String {
-    let record: Value = serde_json::from_slice(record).unwrap_or_default();
+    let record: Value = parse_foreign(record).unwrap_or_default();
     record["started"].as_str().unwrap_or_default().to_owned()
 }

@@ -1,87 +1,42 @@
-//! JSON of others: publishers, registries, builders. A key that stands twice is an error, because readers differ in
-//! which of the two they take; fields that are not known are left alone.
+//! JSON of others: publishers, registries, builders, records of earlier runs. A key that stands twice is an error,
+//! because readers differ in which of the two they take; fields that are not known are left alone.
 
-use std::collections::BTreeSet;
-use std::fmt;
+use serde::de::{DeserializeOwned, IgnoredAny};
 
-use serde::de::{DeserializeOwned, Error as _, MapAccess, SeqAccess, Visitor};
-use serde::{Deserialize, Deserializer};
+use super::strict::Strict;
 
-/// Parses JSON whose form its author decides.
+/// Parses JSON whose form its author decides, in one pass.
 ///
 /// # Errors
 /// Malformed JSON, a key that stands twice in one object, or a value of the wrong form.
 pub fn parse_foreign<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, serde_json::Error> {
-    serde_json::from_slice::<UniqueKeys>(bytes)?;
-    serde_json::from_slice(bytes)
+    let mut json = serde_json::Deserializer::from_slice(bytes);
+    let value = T::deserialize(Strict::of_program(&mut json))?;
+    json.end()?;
+    Ok(value)
 }
 
-/// Any JSON value in which no object has a key twice.
-struct UniqueKeys;
-
-impl<'de> Deserialize<'de> for UniqueKeys {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(UniqueKeysVisitor)
-    }
-}
-
-struct UniqueKeysVisitor;
-
-impl<'de> Visitor<'de> for UniqueKeysVisitor {
-    type Value = UniqueKeys;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a JSON value")
-    }
-
-    fn visit_bool<E>(self, _: bool) -> Result<UniqueKeys, E> {
-        Ok(UniqueKeys)
-    }
-
-    fn visit_i64<E>(self, _: i64) -> Result<UniqueKeys, E> {
-        Ok(UniqueKeys)
-    }
-
-    fn visit_u64<E>(self, _: u64) -> Result<UniqueKeys, E> {
-        Ok(UniqueKeys)
-    }
-
-    fn visit_f64<E>(self, _: f64) -> Result<UniqueKeys, E> {
-        Ok(UniqueKeys)
-    }
-
-    fn visit_str<E>(self, _: &str) -> Result<UniqueKeys, E> {
-        Ok(UniqueKeys)
-    }
-
-    fn visit_unit<E>(self) -> Result<UniqueKeys, E> {
-        Ok(UniqueKeys)
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<UniqueKeys, A::Error> {
-        while items.next_element::<UniqueKeys>()?.is_some() {}
-        Ok(UniqueKeys)
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<UniqueKeys, A::Error> {
-        let mut seen = BTreeSet::new();
-        while let Some(key) = fields.next_key::<String>()? {
-            if let Some(key) = seen.replace(key) {
-                return Err(A::Error::custom(format!("the key `{key}` stands twice")));
-            }
-            fields.next_value::<UniqueKeys>()?;
-        }
-        Ok(UniqueKeys)
-    }
+/// Whether the bytes are one JSON value, whatever stands in it: they may also be several, one on each line.
+#[must_use]
+#[expect(clippy::disallowed_methods, reason = "the form alone is asked for")]
+pub fn is_one_json(bytes: &[u8]) -> bool {
+    serde_json::from_slice::<IgnoredAny>(bytes).is_ok()
 }
 
 #[cfg(test)]
 mod tests {
+    use serde::Deserialize;
     use serde_json::Value;
 
     use super::*;
 
+    #[derive(Debug, PartialEq, Deserialize)]
+    struct Named {
+        name: Option<String>,
+    }
+
     #[test]
+    #[expect(clippy::disallowed_methods, reason = "the other reader is compared")]
     fn a_key_stands_once_at_every_depth() {
         for text in [
             r#"{"a": 1, "a": 1}"#,
@@ -90,11 +45,48 @@ mod tests {
         ] {
             let error = parse_foreign::<Value>(text.as_bytes()).expect_err(text);
             assert!(error.to_string().contains("stands twice"), "{error}");
+            assert!(is_one_json(text.as_bytes()));
         }
-        let good = r#"{"a": {"a": [1, -2, 3.5, "x", null, true]}, "A": {}}"#;
+        let good = r#"{"a": {"a": [1, -2, 3.5, "x\n", null, true]}, "A": {}}"#;
         assert_eq!(
             parse_foreign::<Value>(good.as_bytes()).expect("JSON"),
             serde_json::from_str::<Value>(good).expect("JSON")
         );
+    }
+
+    #[derive(Debug, Deserialize)]
+    enum Choice {
+        #[expect(dead_code, reason = "the reader is what is tested")]
+        Named(Value),
+        #[expect(dead_code, reason = "the reader is what is tested")]
+        Listed { items: Vec<Value> },
+    }
+
+    #[test]
+    fn a_key_stands_once_in_variants() {
+        for (text, is_good) in [
+            (r#"{"Named": {"a": 1, "b": 1}}"#, true),
+            (r#"{"Named": {"a": 1, "a": 1}}"#, false),
+            (r#"{"Listed": {"items": [{"a": 1}]}}"#, true),
+            (r#"{"Listed": {"items": [{"a": 1, "a": 1}]}}"#, false),
+        ] {
+            let found = parse_foreign::<Choice>(text.as_bytes());
+            assert_eq!(found.is_ok(), is_good, "{text}: {found:?}");
+        }
+    }
+
+    #[test]
+    fn a_key_stands_once_in_fields_that_nobody_reads() {
+        let named = parse_foreign::<Named>(br#"{"other": {"b": 1}, "name": "a\tb"}"#);
+        let name = Some("a\tb".to_owned());
+        assert_eq!(named.expect("JSON"), Named { name });
+        for text in [
+            r#"{"other": {"b": 1, "b": 2}, "name": "a"}"#,
+            r#"{"name": "a", "other": [[{"b": 1, "b": 1}]]}"#,
+            r#"{"name": "a", "name": "a"}"#,
+            r#"{"name": "a"} {}"#,
+        ] {
+            parse_foreign::<Named>(text.as_bytes()).expect_err(text);
+        }
     }
 }

@@ -1,12 +1,13 @@
-//! A deserializer for JSON that people write: a key stands once, an array is not an object, and a
-//! text of one line holds no control character. serde accepts all three.
+//! A deserializer for JSON of people and of programs: a key stands once, and an array is not an object. A text of one
+//! line that people write holds no control character. serde accepts all three.
 
 use std::collections::BTreeSet;
 use std::fmt;
 
 use serde::de::value::StringDeserializer;
 use serde::de::{
-    DeserializeSeed, Deserializer, EnumAccess, Error, MapAccess, SeqAccess, Unexpected, Visitor,
+    DeserializeSeed, Deserializer, EnumAccess, Error, MapAccess, SeqAccess, Unexpected,
+    VariantAccess, Visitor,
 };
 use serde::forward_to_deserialize_any;
 
@@ -20,31 +21,57 @@ const MULTILINE: &[&str] = &["content", "key", "note", "roots", "set", "test"];
 #[derive(Debug)]
 pub(super) struct Strict<T> {
     inner: T,
+    author: Author,
     /// Whether texts may have several lines.
     lines: bool,
     /// Whether an object is expected that serde would take an array for.
     object: bool,
 }
 
+/// Author of a JSON text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Author {
+    Person,
+    Program,
+}
+
 impl<T> Strict<T> {
-    pub(super) fn new(inner: T) -> Self {
+    /// For JSON that people write.
+    pub(super) fn of_person(inner: T) -> Self {
         Self {
             inner,
+            author: Author::Person,
             lines: false,
             object: false,
+        }
+    }
+
+    /// For JSON of programs: their texts are theirs.
+    pub(super) fn of_program(inner: T) -> Self {
+        Self {
+            author: Author::Program,
+            ..Self::of_person(inner)
         }
     }
 
     fn wrap<U>(&self, inner: U) -> Strict<U> {
         Strict {
             inner,
+            author: self.author,
             lines: self.lines,
             object: false,
         }
     }
 
+    fn find_control(&self, text: &str) -> Option<char> {
+        match self.author {
+            Author::Person => find_control(text, self.lines),
+            Author::Program => None,
+        }
+    }
+
     fn check_text<E: Error>(&self, text: &str) -> Result<(), E> {
-        match find_control(text, self.lines) {
+        match self.find_control(text) {
             None => Ok(()),
             Some(c) => Err(E::custom(format!(
                 "the text contains the control character U+{:04X}; remove it",
@@ -87,6 +114,7 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for Strict<D> {
     ) -> Result<V::Value, D::Error> {
         let visitor = Strict {
             inner: visitor,
+            author: self.author,
             lines: self.lines,
             object: true,
         };
@@ -99,6 +127,7 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for Strict<D> {
         variants: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, D::Error> {
+        let visitor = self.wrap(visitor);
         self.inner.deserialize_enum(name, variants, visitor)
     }
 
@@ -176,7 +205,59 @@ impl<'de, V: Visitor<'de>> Visitor<'de> for Strict<V> {
     }
 
     fn visit_enum<A: EnumAccess<'de>>(self, variant: A) -> Result<V::Value, A::Error> {
+        let variant = self.wrap(variant);
         self.inner.visit_enum(variant)
+    }
+}
+
+impl<'de, A: EnumAccess<'de>> EnumAccess<'de> for Strict<A> {
+    type Error = A::Error;
+    type Variant = Strict<A::Variant>;
+
+    fn variant_seed<S: DeserializeSeed<'de>>(
+        self,
+        seed: S,
+    ) -> Result<(S::Value, Self::Variant), A::Error> {
+        let (author, lines) = (self.author, self.lines);
+        let (name, inner) = self.inner.variant_seed(seed)?;
+        let content = Strict {
+            inner,
+            author,
+            lines,
+            object: false,
+        };
+        Ok((name, content))
+    }
+}
+
+impl<'de, A: VariantAccess<'de>> VariantAccess<'de> for Strict<A> {
+    type Error = A::Error;
+
+    fn unit_variant(self) -> Result<(), A::Error> {
+        self.inner.unit_variant()
+    }
+
+    fn newtype_variant_seed<S: DeserializeSeed<'de>>(self, seed: S) -> Result<S::Value, A::Error> {
+        let seed = self.wrap(seed);
+        self.inner.newtype_variant_seed(seed)
+    }
+
+    fn tuple_variant<V: Visitor<'de>>(
+        self,
+        length: usize,
+        visitor: V,
+    ) -> Result<V::Value, A::Error> {
+        let visitor = self.wrap(visitor);
+        self.inner.tuple_variant(length, visitor)
+    }
+
+    fn struct_variant<V: Visitor<'de>>(
+        self,
+        fields: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, A::Error> {
+        let visitor = self.wrap(visitor);
+        self.inner.struct_variant(fields, visitor)
     }
 }
 
@@ -217,15 +298,18 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for Entries<A> {
         let Some(key) = self.entries.inner.next_key::<String>()? else {
             return Ok(None);
         };
-        if find_control(&key, false).is_some() {
+        self.entries.lines = false;
+        if self.entries.find_control(&key).is_some() {
             return Err(A::Error::custom(format!(
                 "the key {key:?} contains a control character"
             )));
         }
         if !self.keys.insert(key.clone()) {
-            return Err(A::Error::custom(format!(
-                "the key `{key}` is given twice; keep one of them"
-            )));
+            let message = match self.entries.author {
+                Author::Person => format!("the key `{key}` is given twice; keep one of them"),
+                Author::Program => format!("the key `{key}` stands twice"),
+            };
+            return Err(A::Error::custom(message));
         }
         self.entries.lines = MULTILINE.contains(&key.as_str());
         seed.deserialize(StringDeserializer::new(key)).map(Some)

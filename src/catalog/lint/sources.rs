@@ -9,6 +9,7 @@
 
 use serde_json::Value;
 
+use crate::base::json::parse_foreign;
 use crate::base::text::is_alphanumeric_or;
 use crate::diagnostic::Finding;
 use crate::embedded::Tree;
@@ -36,7 +37,7 @@ pub fn lint_sources(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (path, bytes) in tree.files() {
         // A file that is not JSON is a finding of its own.
-        let value = serde_json::from_slice::<Value>(&bytes).ok();
+        let value = parse_foreign::<Value>(&bytes).ok();
         let mut problems = Vec::new();
         check_value(&value.unwrap_or_default(), "", false, &mut problems);
         let file = format!("{}/{path}", tree.label);

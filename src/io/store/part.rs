@@ -12,6 +12,7 @@ use super::sweep::{files_below, is_older};
 use super::{Object, Store, replace_file};
 use crate::base::digest::sha256_hex;
 use crate::base::json;
+use crate::base::json::parse_foreign;
 use crate::base::value::is_digest;
 use crate::io::fs::{Digests, FileError, file_error, remove_if_exists};
 use crate::io::http::public;
@@ -54,7 +55,7 @@ impl Store {
         let state_path = path.with_extension("json");
         let known = fs::read(&state_path)
             .ok()
-            .and_then(|bytes| serde_json::from_slice::<State>(&bytes).ok());
+            .and_then(|bytes| parse_foreign::<State>(&bytes).ok());
         let state = known.clone().unwrap_or_else(|| State {
             url: public(url),
             ..State::default()

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::{Object, Store, UrlRecord, ignore_missing, path_name};
+use crate::base::json::parse_foreign;
 use crate::base::value::is_digest;
 use crate::io::fs::{FileError, digest_file, remove_if_exists};
 
@@ -80,8 +81,8 @@ impl Store {
             let files = files_below(&self.root.join(folder))?.into_iter();
             for path in files.filter(|path| is_digest(&path_name(path), length)) {
                 let text = fs::read_to_string(&path).unwrap_or_default();
-                let digest =
-                    serde_json::from_str::<UrlRecord>(&text).map_or(text, |origin| origin.sha256);
+                let digest = parse_foreign::<UrlRecord>(text.as_bytes())
+                    .map_or(text, |origin| origin.sha256);
                 if self.find_sha256(&digest).is_none() {
                     remove_if_exists(&path)?;
                 }

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
+use crate::base::json::parse_foreign;
 use crate::diagnostic::{Error, InputError, Result};
 use crate::embedded::Tree;
 use crate::guest::OWN_FILE_FORMS;
@@ -68,7 +69,7 @@ fn read_steps(folder: &UserFolder) -> Result<UserFiles> {
     let mut named = BTreeSet::new();
     for (path, own) in &files {
         if place_step_file(path).is_some_and(|place| place.starts_with("steps/"))
-            && let Ok(step) = serde_json::from_slice::<Value>(&own.bytes)
+            && let Ok(step) = parse_foreign::<Value>(&own.bytes)
         {
             named.extend(list_named_files(&step));
         }

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use super::NameIndex;
 
+use crate::base::json::parse_foreign;
+
 const NAMES: &str = include_str!("../names.json");
 
 type Sections = BTreeMap<String, BTreeMap<String, String>>;
@@ -13,7 +15,7 @@ type Sections = BTreeMap<String, BTreeMap<String, String>>;
 /// # Panics
 /// Never: the file is part of the program, and a test reads it.
 pub fn read_words() -> Sections {
-    serde_json::from_str(NAMES).expect("src/view/names.json has texts in two levels")
+    parse_foreign(NAMES.as_bytes()).expect("src/view/names.json has texts in two levels")
 }
 
 impl NameIndex {
@@ -60,7 +62,7 @@ mod tests {
 
     #[test]
     fn sections_have_their_kinds_and_names_their_order() {
-        let raw: serde_json::Value = serde_json::from_str(NAMES).expect("JSON");
+        let raw: serde_json::Value = parse_foreign(NAMES.as_bytes()).expect("JSON");
         for (kind, names) in raw.as_object().expect("sections") {
             assert_ne!(find_kind(kind), "word", "{kind}");
             for (name, meaning) in names.as_object().expect("names") {
