@@ -3,6 +3,7 @@
 
 mod mutate;
 mod parsers;
+mod structure;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
@@ -129,6 +130,7 @@ fn every_parser_has_a_row() {
     let marks = [
         "serde_json::from_slice",
         "serde_json::from_str",
+        "parse_foreign",
         "parse_json(",
         "fn parse_",
         "fn decode",

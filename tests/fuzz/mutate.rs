@@ -2,6 +2,8 @@
 
 use serde_json::Value;
 
+use super::structure::change_structure;
+
 pub struct Mutator {
     state: u64,
     seeds: Vec<Vec<u8>>,
@@ -125,6 +127,12 @@ impl Mutator {
                 self.change_value(&mut value);
             }
             return value.to_string().into_bytes();
+        }
+        // Of archives and signatures, every second one keeps its form: lengths and checksums fit.
+        if self.below(2) == 0
+            && let Some(changed) = change_structure(&bytes, &mut |limit| self.below(limit))
+        {
+            return changed;
         }
         for _ in 0..=self.below(6) {
             self.change(&mut bytes);

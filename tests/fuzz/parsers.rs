@@ -73,15 +73,17 @@ fn lock() -> Vec<u8> {
     test.read("imagegen.lock.json")
 }
 
-/// Members of a bundle, each mutated by itself: else only the archive's checksums would be tried.
+/// A bundle of stand-ins, which verifies.
 fn bundle() -> Vec<u8> {
-    let test = Test::new().line("bundle create --out b.zip --target host --k8s 1.36.0");
-    let test = test.stocked("plan --target host --k8s 1.36.0");
-    if test.run().code == Some(0) {
-        test.read("b.zip")
-    } else {
-        zip(&[("index.json".to_owned(), b"{}")])
-    }
+    let selection = "--target host --k8s 1.36.0";
+    let test = Test::new()
+        .line(&format!("lock {selection}"))
+        .stocked(&format!("plan {selection}"));
+    test.succeeds();
+    test.bare()
+        .prints("bundle create --out b.zip --offline --store store");
+    test.bare().prints("bundle verify b.zip");
+    test.read("b.zip")
 }
 
 fn parse_bundle(bytes: &[u8]) {
@@ -181,10 +183,16 @@ pub const PARSERS: &[Parser] = &[
         seeds: || {
             texts(&[
                 r#"{"target": "azure", "windows": "2022", "kubernetes": "1.36.4", "hostAccess": "hostprocess", "variables": {"location": "westeurope"}}"#,
+                r#"{"target": "host", "matrix": {"windows": ["2022", "2025"], "kubernetes": ["1.35", "1.36"], "hostAccess": ["services"], "exclude": [{"windows": "2025", "kubernetes": "1.35"}], "include": [{"windows": "2019", "kubernetes": "1.30", "delivery": "media"}]}}"#,
                 r#"{"target": "host", "kubernetes": "1.36.0", "network": {"pods": "10.244.0.0/16", "services": "10.96.0.0/12", "dns": "10.96.0.10", "domain": "cluster.local"}, "updates": {"files": [{"kb": "KB5058411", "url": "https://a.example/x.msu", "sha256": "ababababababababababababababababababababababababababababababababab"}]}, "proxy": {"http": "http://p.example:3128"}}"#,
             ])
         },
-        parse: |bytes| drop(parse_json::<ImageDefinition>("imagegen.json", bytes)),
+        parse: |bytes| {
+            let definition = parse_json::<ImageDefinition>("imagegen.json", bytes);
+            if let Some(matrix) = definition.ok().and_then(|it| it.matrix) {
+                drop(matrix.list_images());
+            }
+        },
     },
     Parser {
         name: "policy",
