@@ -4,6 +4,7 @@
 
 mod cluster;
 mod draft;
+mod floor;
 mod govern;
 mod locked;
 mod predict;
@@ -26,8 +27,9 @@ use crate::selection::{
 
 pub use cluster::{cluster_input, read_paths, resolve_cluster_plan};
 pub use draft::draft_definition;
+pub use floor::check_tool_floors;
 pub use govern::{govern_plan, judge_plan};
-pub use locked::{PlanRequest, PlannedImage, Stale, complete_for_lock, plan_image};
+pub use locked::{PlanRequest, PlannedImage, Stale, ToolUse, complete_for_lock, plan_image};
 pub use predict::predict_machine;
 pub use recompute::{PolicyOfLock, replay_lock, resolve_lock, resolve_lock_of_build};
 
@@ -73,6 +75,10 @@ pub fn resolve_node_plan(
     image: &DefinedImage,
     trees: &Trees,
 ) -> Result<(Plan, Policy)> {
+    if let Some(name) = selection.allow_old.first() {
+        let message = format!("`--allow-old {name}` has no effect: this verb runs no Packer");
+        return Err(InputError::new(message, "remove the flag").into());
+    }
     let mut definition = read_definition(selection, image, trees)?;
     require_target(selection, &definition)?;
     let plan = if definition.target.is_some() {

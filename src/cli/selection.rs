@@ -122,6 +122,10 @@ pub struct SelectionArgs {
     #[arg(long, value_name = "HOST", value_parser = parse_host, help_heading = "Trust")]
     pub allow_http: Vec<String>,
 
+    /// Accept a release of Packer or of a plugin that is older than the catalog's floor (`packer`). Repeatable.
+    #[arg(long, value_name = "NAME", help_heading = "Trust")]
+    pub allow_old: Vec<String>,
+
     /// Policy for all artifacts (example: manifests/policy/regulated.json).
     #[arg(long, value_name = "FILE", help_heading = "Trust")]
     pub policy: Option<PathBuf>,

@@ -9,7 +9,7 @@ use crate::diagnostic::Result;
 use crate::io::clock;
 use crate::model::image_version::ImageVersion;
 use crate::model::plan::Plan;
-use crate::planning::{PlanRequest, Stale, plan_image};
+use crate::planning::{PlanRequest, Stale, ToolUse, plan_image};
 use crate::selection::read_definition;
 
 use super::each::ImageRun;
@@ -55,6 +55,7 @@ pub(super) fn run_build(args: &BuildArgs, run: &ImageRun<'_>) -> Result<()> {
         lock: &args.lock,
         beside: &run.image.lock_path(),
         stale: Stale::Refuse,
+        tools: ToolUse::Run,
         scripts: Some(&args.scripts),
         trees: &run.trees,
     })?;

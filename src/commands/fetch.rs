@@ -6,7 +6,7 @@ use crate::acquire::{Acquirer, VerifiedArtifact, acquire_plan, open_fetcher};
 use crate::cli::OnlineArgs;
 use crate::diagnostic::Result;
 use crate::model::evidence::Evidence;
-use crate::planning::{PlanRequest, PlannedImage, Stale, plan_image};
+use crate::planning::{PlanRequest, PlannedImage, Stale, ToolUse, plan_image};
 use crate::selection::read_definition;
 
 use super::each::ImageRun;
@@ -34,6 +34,7 @@ pub(super) fn run_fetch(args: &OnlineArgs, run: &ImageRun<'_>) -> Result<()> {
         lock: &args.lock,
         beside: &run.image.lock_path(),
         stale: Stale::Warn(printer),
+        tools: ToolUse::Run,
         scripts: None,
         trees: &run.trees,
     })?;

@@ -9,7 +9,9 @@ use crate::base::version::Version;
 use crate::cli::LockArgs;
 use crate::diagnostic::Result;
 use crate::lock::PinnedPlan;
-use crate::planning::{complete_for_lock, govern_plan, predict_machine, resolve_updated_plan};
+use crate::planning::{
+    check_tool_floors, complete_for_lock, govern_plan, predict_machine, resolve_updated_plan,
+};
 use crate::selection::{
     check_lock_path, lock_path, read_definition, read_old_lock, read_policy, write_lockfile,
 };
@@ -46,6 +48,7 @@ pub(super) fn run_lock(args: &LockArgs, run: &ImageRun<'_>) -> Result<()> {
         plan
     };
     let (plan, policy) = govern_plan((&args.selection).into(), plan, trees)?;
+    check_tool_floors(&plan, &policy, &args.selection.allow_old, trees)?;
     // A lock is a promise that the image can be made.
     predict_machine(&plan, trees)?;
     let every = args.prove || args.bundles.is_some();

@@ -4,7 +4,7 @@ use crate::acquire::{HeaderGrants, open_fetcher};
 use crate::base::version::Version;
 use crate::cli::OnlineArgs;
 use crate::diagnostic::Result;
-use crate::planning::{PlanRequest, Stale, plan_image};
+use crate::planning::{PlanRequest, Stale, ToolUse, plan_image};
 use crate::selection::read_definition;
 use crate::updates::{OutdatedOutput, Upstreams};
 
@@ -19,6 +19,7 @@ pub(super) fn run_outdated(args: &OnlineArgs, run: &ImageRun<'_>) -> Result<()> 
         lock: &args.lock,
         beside: &run.image.lock_path(),
         stale: Stale::Warn(printer),
+        tools: ToolUse::Run,
         scripts: None,
         trees,
     })?;

@@ -2,7 +2,7 @@
 
 use crate::cli::PlanArgs;
 use crate::diagnostic::Result;
-use crate::planning::{PlanRequest, PlannedImage, Stale, plan_image, predict_machine};
+use crate::planning::{PlanRequest, PlannedImage, Stale, ToolUse, plan_image, predict_machine};
 use crate::selection::read_definition;
 use crate::view::{PlanOutput, format_details, format_plan};
 
@@ -17,6 +17,7 @@ pub(super) fn run_plan(args: &PlanArgs, run: &ImageRun<'_>) -> Result<()> {
         lock: &args.lock,
         beside: &run.image.lock_path(),
         stale: Stale::Warn(printer),
+        tools: ToolUse::Run,
         scripts: Some(&args.scripts),
         trees: &run.trees,
     })?;

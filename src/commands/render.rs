@@ -5,7 +5,7 @@ use crate::cli::RenderArgs;
 use crate::diagnostic::Result;
 use crate::lock::Lock;
 use crate::model::plan::Plan;
-use crate::planning::{PlanRequest, PlannedImage, Stale, plan_image};
+use crate::planning::{PlanRequest, PlannedImage, Stale, ToolUse, plan_image};
 use crate::selection::read_definition;
 use crate::ui::Printer;
 use crate::workspace::{InstallerOutput, WorkspacePlace, write_workspace};
@@ -20,6 +20,7 @@ pub(super) fn run_render(args: &RenderArgs, run: &ImageRun<'_>) -> Result<()> {
         lock: &args.lock,
         beside: &run.image.lock_path(),
         stale: Stale::Refuse,
+        tools: ToolUse::Run,
         scripts: Some(&args.scripts),
         trees: &run.trees,
     })?;

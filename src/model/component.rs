@@ -45,6 +45,8 @@ pub struct Component {
     /// Why an image holds it where the user or the pod network names it; of what stands alone and in no group of
     /// `contents.json`.
     pub contents: Option<ComponentConditions>,
+    /// The oldest release that is used unless the operator names it; of programs of the machine that builds.
+    pub floor: Option<VersionFloor>,
     /// How releases are published, by version; the first range that holds a version counts.
     pub releases: Vec<Release>,
     /// Every published digest that is known, including those that only tell drift.
@@ -53,6 +55,16 @@ pub struct Component {
     /// Services that its installer creates; a step can set what they have not set.
     #[serde(default)]
     pub services: Vec<InstalledService>,
+}
+
+/// The oldest release of which protocol and known holes are right.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct VersionFloor {
+    pub version: Version,
+    /// What is wrong with older releases, as errors say it.
+    pub reason: String,
+    pub source: String,
 }
 
 /// Names under which vulnerabilities of a component are published.

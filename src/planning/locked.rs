@@ -17,7 +17,7 @@ use crate::selection::{complete_from_lock, lock_path};
 use crate::ui::Printer;
 
 use super::recompute::check_lock;
-use super::{govern_plan, resolve_updated_plan};
+use super::{check_tool_floors, govern_plan, resolve_updated_plan};
 
 /// Fate of a lockfile that was made from something else.
 #[derive(Debug, Clone, Copy)]
@@ -26,6 +26,15 @@ pub enum Stale<'a> {
     Refuse,
     /// A warning: the verb only shows or downloads something. `--locked` and `--lock` refuse nevertheless.
     Warn(&'a Printer),
+}
+
+/// Use that a verb makes of Packer and its plugins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ToolUse {
+    /// The verb runs them, or prepares that: releases below the catalog's floor are refused.
+    Run,
+    /// The verb describes an image.
+    Describe,
 }
 
 /// Everything that decides about one plan.
@@ -38,6 +47,7 @@ pub struct PlanRequest<'a> {
     /// The lockfile beside the definition.
     pub beside: &'a Path,
     pub stale: Stale<'a>,
+    pub tools: ToolUse,
     /// None where the guest's scripts do not matter, because nothing is rendered.
     pub scripts: Option<&'a OwnScriptsArgs>,
     pub trees: &'a Trees,
@@ -60,6 +70,9 @@ pub struct PlannedImage {
 pub fn plan_image(request: &PlanRequest<'_>) -> Result<PlannedImage> {
     let (plan, policy) = plan_locked(request)?;
     let trees = request.trees;
+    if request.tools == ToolUse::Run {
+        check_tool_floors(&plan, &policy, &request.selection.allow_old, trees)?;
+    }
     let Some(args) = request.scripts else {
         let trees = trees.clone();
         return Ok(PlannedImage {

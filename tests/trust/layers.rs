@@ -159,3 +159,74 @@ fn a_variable_that_is_not_used_is_an_error() {
         .line("doctor --var location=westeurope")
         .fails(3, &["`--var location` has no effect", "--target NAME"]);
 }
+
+/// Releases below the catalog's floor are used where the operator, or the policy, names them.
+#[test]
+fn an_old_packer_is_named_by_the_operator() {
+    let definition = |version: &str| json!({"target": "azure", "kubernetes": "1.36.0", "packer": {"version": version}});
+    let versions = |name: &str, range: &str| json!({"name": "ours", "allowedVersions": [{"components": [name], "versions": range}]});
+    let none = json!({"name": "ours"});
+    let refused = ["packer 1.10.3", "it is older than 1.11.0", "[tool-too-old]"];
+    let rows = [
+        ("1.11.0", "", &none, Ok(())),
+        ("1.10.3", "", &none, Err("--allow-old packer")),
+        ("1.10.3", "--allow-old packer", &none, Ok(())),
+        (
+            "1.10.3",
+            "--allow-old packer-plugin-azure",
+            &none,
+            Err("--allow-old packer"),
+        ),
+        (
+            "1.11.0",
+            "--allow-old packer",
+            &none,
+            Err("not built with an old packer"),
+        ),
+        ("1.10.3", "--policy p.json", &none, Err("allowedVersions")),
+        (
+            "1.10.3",
+            "--policy p.json",
+            &versions("packer", ">=1.10.0"),
+            Ok(()),
+        ),
+        (
+            "1.10.3",
+            "--policy p.json",
+            &versions("packer-plugin-azure", "*"),
+            Err("allowedVersions"),
+        ),
+        (
+            "1.10.3",
+            "--policy p.json --allow-old packer",
+            &none,
+            Err("not allowed with `--policy`"),
+        ),
+    ];
+    for verb in ["plan", "lock"] {
+        for (version, flags, policy, expected) in &rows {
+            // A lock needs the network for what nobody pins.
+            if verb == "lock" && expected.is_ok() {
+                continue;
+            }
+            let ran = Test::new()
+                .file("imagegen.json", &definition(version).to_string())
+                .file("p.json", &policy.to_string())
+                .line(&format!("{verb} {flags}"))
+                .run();
+            let title = format!("{verb} {version} {flags} {policy}: {}", ran.stderr);
+            match expected {
+                Ok(()) => assert_eq!(ran.code, Some(0), "{title}"),
+                Err(said) => {
+                    assert_eq!(ran.code, Some(3), "{title}");
+                    assert!(ran.stderr.contains(said), "{title}");
+                    let is_floor = ran.stderr.contains("[tool-too-old]");
+                    assert!(
+                        !is_floor || refused.iter().all(|part| ran.stderr.contains(part)),
+                        "{title}"
+                    );
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! Old releases of Packer and its plugins: the catalog says from which release on they are right, and the operator, or
+//! the policy, names an older one.
+
+use crate::base::version::Version;
+use crate::catalog::Trees;
+use crate::diagnostic::{Finding, InputError, Result};
+use crate::model::plan::Plan;
+use crate::model::policy::Policy;
+use crate::resolve::refuse_image;
+
+/// Refuses tools below the catalog's floor. `accepted` are the names of `--allow-old`; under a policy,
+/// `allowedVersions` alone accepts.
+///
+/// # Errors
+/// A tool is too old, or a name accepts nothing.
+pub fn check_tool_floors(
+    plan: &Plan,
+    policy: &Policy,
+    accepted: &[String],
+    trees: &Trees,
+) -> Result<()> {
+    let is_governed = plan.governance.policy.is_some();
+    if let Some(name) = accepted.first().filter(|_| is_governed) {
+        let message = "`--allow-old` is not allowed with `--policy`";
+        let remedy = format!(
+            "name the release in the policy: `\"allowedVersions\": [{{\"components\": [\"{name}\"], \"versions\": …}}]`"
+        );
+        return Err(InputError::new(message, remedy).into());
+    }
+    let mut old = Vec::new();
+    let mut findings = Vec::new();
+    for (name, version) in list_tools(plan) {
+        let Ok(component) = trees.catalog.load_component(&name) else {
+            continue;
+        };
+        let Some(floor) = component.floor.as_ref().filter(|it| *version < it.version) else {
+            continue;
+        };
+        let is_accepted = if is_governed {
+            names_version(policy, &name, version)
+        } else {
+            accepted.contains(&name)
+        };
+        if !is_accepted {
+            let message = format!("it is older than {}: {}", floor.version, floor.reason);
+            let remedy = if is_governed {
+                format!(
+                    "choose {} or newer, or name it in `allowedVersions`",
+                    floor.version
+                )
+            } else {
+                format!(
+                    "choose {} or newer, or accept it: `--allow-old {name}`",
+                    floor.version
+                )
+            };
+            let finding = Finding::new("tool-too-old", message, remedy);
+            let finding = finding.with_subject(format!("{name} {version}"));
+            findings.push(finding.with_source(&floor.source));
+        }
+        old.push(name);
+    }
+    if !findings.is_empty() {
+        return Err(refuse_image(findings).into());
+    }
+    match accepted.iter().find(|name| !old.contains(name)) {
+        None => Ok(()),
+        Some(name) => {
+            let message = format!("--allow-old {name}: the image is not built with an old {name}");
+            Err(InputError::new(message, "remove the flag").into())
+        }
+    }
+}
+
+/// Packer and its plugins by the names of their components.
+fn list_tools(plan: &Plan) -> Vec<(String, &Version)> {
+    let mut tools = Vec::new();
+    if let Some(packer) = &plan.packer {
+        tools.push(("packer".to_owned(), &packer.version));
+        for plugin in &packer.plugins {
+            tools.push((format!("packer-plugin-{}", plugin.name), &plugin.version));
+        }
+    }
+    tools
+}
+
+fn names_version(policy: &Policy, name: &str, version: &Version) -> bool {
+    let mut allowed = policy.allowed_versions.iter();
+    allowed.any(|entry| {
+        entry.components.iter().any(|it| it == name) && entry.versions.contains(version)
+    })
+}
