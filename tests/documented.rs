@@ -371,3 +371,39 @@ fn commands_are_found_in_their_texts() {
         ["imagegen schema", "imagegen plan --k8s 1.36"]
     );
 }
+
+/// File and name of the test that a sentence ends with: ``(`tests/x.rs`: `name`)``.
+fn parse_test(sentence: &str) -> Option<(&str, &str)> {
+    let (text, named) = sentence.rsplit_once(" (`")?;
+    let (file, name) = named.strip_suffix("`)")?.split_once("`: `")?;
+    text.ends_with('.').then_some((file, name))
+}
+
+/// Each sentence about a party is a test: a sentence without one, or with one that is gone, is no promise.
+#[test]
+fn each_sentence_about_a_party_names_its_test() {
+    let text = fs::read_to_string(root().join("SECURITY.md")).expect("SECURITY.md");
+    let (_, section) = text
+        .split_once("## What each party can do at most\n")
+        .expect("the section");
+    let section = section.split("\n## ").next().expect("a section");
+    let sentences: Vec<&str> = section
+        .lines()
+        .filter_map(|line| line.strip_prefix("* "))
+        .collect();
+    assert!(sentences.len() >= 20, "{}", sentences.len());
+    assert_eq!(section.matches("\n**").count(), 7, "parties");
+    let mut named = std::collections::BTreeSet::new();
+    for sentence in sentences {
+        let (file, name) = parse_test(sentence).unwrap_or_else(|| panic!("no test: {sentence}"));
+        assert!(named.insert(name), "{name} proves one sentence");
+        let code = fs::read_to_string(root().join(file)).unwrap_or_else(|_| panic!("{file}"));
+        let place = code.find(&format!("fn {name}()"));
+        let before = &code[..place.unwrap_or_else(|| panic!("{file} has no test {name}"))];
+        let marked = before.rfind("#[test]").expect("a test");
+        assert!(
+            !before[marked..].contains("\nfn "),
+            "{name} of {file} is no test"
+        );
+    }
+}
