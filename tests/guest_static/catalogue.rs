@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use super::assert_none;
 use super::rules::commands;
-use super::script::{Script, functions, known, root, scripts_below};
+use super::script::{Known, Script, functions, known, root, scripts_below};
 use crate::wine::list_cases;
 
 /// What a cell begins with where nothing shows the law.
@@ -228,6 +228,47 @@ fn suites_of_the_real_windows_use_abilities_that_are_there() {
         findings.extend(found.filter(|it| wrong.iter().any(|text| it.contains(text))));
     }
     assert_none(&findings);
+}
+
+/// Cases of the simulation run in PowerShell 7 alone, which has two parameters and two programs that 5.1 has not.
+const OF_7: [&str; 4] = [
+    "ConvertFrom-Json has no parameter -AsHashtable",
+    "Sort-Object has no parameter -Stable",
+    ": tar is no command of 5.1",
+    ": sh is no command of 5.1",
+];
+
+fn check_cases(scripts: &[Script], known: &Known) -> Vec<String> {
+    let wrong = ["no command of 5.1", "no parameter", "needs -"];
+    let mut findings = Vec::new();
+    for script in scripts.iter().filter(|it| it.name.starts_with("tests/")) {
+        let found = commands(script, known).into_iter();
+        let found = found.filter(|it| wrong.iter().any(|text| it.contains(text)));
+        findings.extend(found.filter(|it| !OF_7.iter().any(|text| it.contains(text))));
+    }
+    findings
+}
+
+/// A case that calls what nobody defines ends there, and hides those behind it.
+#[test]
+fn cases_of_the_simulation_call_what_is_there() {
+    let mut scripts = scripts_below("provisioners");
+    scripts.retain(|script| !script.is_platform());
+    let guest = scripts_below("tests/guest").into_iter();
+    scripts.extend(guest.filter(|script| !script.is_suite()));
+    assert_none(&check_cases(&scripts, &known(&scripts)));
+    for (text, wrong) in [
+        (
+            "Start-Nothing -Name 'x'\n",
+            "Start-Nothing is no command of 5.1",
+        ),
+        ("Move-Partial -From 'x'\n", "no parameter -From"),
+        ("Move-Partial\n", "needs -Target"),
+    ] {
+        let planted = [Script::new("tests/guest/planted.ps1", text.to_owned())];
+        let found = check_cases(&planted, &known(&scripts)).join("\n");
+        assert!(found.contains(wrong), "{wrong}: {found}");
+    }
 }
 
 /// A cell of the table: what shows the law, or why nothing does.

@@ -9,8 +9,8 @@ function Measure-Start {
         Set-ServiceFailure -Name $name -ResetSeconds 900 -Actions @(@{ action = 'restart'; delaySeconds = 1 })
         Set-ServiceFailureFlag -Name $name -Flag $Flag
         Request-ServiceState -Name $name -State 'running'
-        $null = Wait-Until -Seconds 12 -Block { @([IO.File]::ReadAllLines($path)).Count -ge 3 }
-        @([IO.File]::ReadAllLines($path)).Count
+        $null = Wait-Until -Seconds 12 -Block { @(Read-ServiceLine -Path $path).Count -ge 3 }
+        @(Read-ServiceLine -Path $path).Count
     } finally {
         Set-ServiceStart -Name $name -StartType 'disabled'
         Remove-TestService -Name $name

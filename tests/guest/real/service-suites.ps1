@@ -54,6 +54,20 @@ function New-TestService {
     $path
 }
 
+# Lines that the program has written, none before it has: the service manager answers a request to start before the
+# program runs.
+function Read-ServiceLine {
+    param([string] $Path)
+    if (-not [IO.File]::Exists($Path)) { return }
+    $stream = Open-SharedFile -Path $Path
+    try {
+        $reader = New-Object -TypeName IO.StreamReader -ArgumentList $stream
+        $reader.ReadToEnd().Split("`n") | Where-Object { $_ }
+    } finally {
+        $stream.Dispose()
+    }
+}
+
 # Whatever became of it.
 function Remove-TestService {
     param([string] $Name)
@@ -82,7 +96,7 @@ function Test-ServiceState {
         Confirm-Law -Law 'service.change-leaves-the-rest' -Holds $holds -Detail $again.commandLine
 
         Wait-ServiceState -Name $name -State 'running'
-        $line = [IO.File]::ReadAllText($path).Trim()
+        $line = @(Read-ServiceLine -Path $path)[-1]
         $holds = $line -ceq "run|$path|a b|c d\|"
         Confirm-Law -Law 'service.command-line' -Holds $holds -Detail $line
         Request-ServiceState -Name $name -State 'running'
@@ -135,7 +149,7 @@ function Test-ServiceEnvironment {
         Wait-ServiceState -Name $name -State 'stopped'
         Set-RegistryValue @value -Kind 'MultiString' -Data @('A=of the service')
         Wait-ServiceState -Name $name -State 'running'
-        $line = @([IO.File]::ReadAllLines($path))[-1]
+        $line = @(Read-ServiceLine -Path $path)[-1]
         $holds = $line.EndsWith('|of the service')
         Confirm-Law -Law 'service.environment-reaches-program' -Holds $holds -Detail $line
     } finally {
