@@ -11,6 +11,12 @@ function Write-Reason {
     $time = [DateTime]::UtcNow.ToString('yyyy-MM-ddTHH:mm:ssZ', [cultureinfo]::InvariantCulture)
     try {
         $null = [IO.Directory]::CreateDirectory($folder)
+        # Before the machine is checked it may be a folder of users, who could lead these words to any file.
+        foreach ($path in $folder, "$folder/errors.log") {
+            $item = Get-Item -LiteralPath $path -Force -ErrorAction SilentlyContinue
+            $isLink = $null -ne $item -and ($item.Attributes -band [IO.FileAttributes]::ReparsePoint) -ne 0
+            if ($isLink) { throw "$path is a link" }
+        }
         [IO.File]::AppendAllText("$folder/errors.log", "$time ${Source}: $Message`n")
     } catch {
         [Console]::Error.WriteLine("imagegen: $folder/errors.log: $($_.Exception.Message)")

@@ -4,6 +4,7 @@
 . "$PSScriptRoot/Files.ps1"
 . "$PSScriptRoot/Downloads.ps1"
 . "$PSScriptRoot/Images.ps1"
+. "$PSScriptRoot/Access.ps1"
 
 # A task's name may have a path, `Folder\Name`; Windows wants the two apart.
 function Split-TaskName {

@@ -64,6 +64,7 @@ function Assert-Digest {
 $script:Kept = $PSScriptRoot
 $script:Root = $PSScriptRoot
 $script:Task = 'imagegen-install'
+$script:Parts = @('engine', 'node', 'resources', 'artifacts', 'guest-plan.json', 'Install.ps1')
 # SYSTEM and administrators alone: what lies here runs as SYSTEM after a restart.
 $script:Access = 'O:BAG:SYD:PAI(A;OICI;FA;;;SY)(A;OICI;FA;;;BA)'
 # Not in param: with `powershell.exe -File`, 5.1 evaluates defaults before it sets $PSScriptRoot
@@ -79,6 +80,13 @@ try {
     $isLoaded = $true
     foreach ($script in $scripts.PSObject.Properties) {
         Assert-Digest -Scripts $scripts -Root $PSScriptRoot -Name $script.Name
+    }
+    # What else lies there would be loaded with them.
+    foreach ($folder in 'engine', 'node', 'resources') {
+        foreach ($file in Get-ChildItem -LiteralPath "$PSScriptRoot/$folder" -Recurse -File -Force) {
+            $name = $file.FullName.Substring($PSScriptRoot.Length).Replace('\', '/').TrimStart('/')
+            if ($null -eq $scripts.PSObject.Properties[$name]) { throw "$name is no script of the plan" }
+        }
     }
 } catch {
     if ($isLoaded) {
@@ -153,6 +161,10 @@ function Get-Obstacle {
         }
     }
     if (-not (Test-Installed -Target $Target)) { Get-ForeignFolder -Plan $Plan }
+    $parts = @{ Path = $PSScriptRoot; Names = $script:Parts; Trusted = @(Get-AccountId) }
+    foreach ($text in @(Get-TreeWriter @parts)) {
+        "${text}: extract the archive again, where only administrators or you may write, as in your own profile"
+    }
 }
 
 # This folder to its lasting place, unless it is there already. What an older bundle left goes.
@@ -174,7 +186,7 @@ function Copy-Bundle {
             throw "somebody put something into $Target while it was made: remove it"
         }
     }
-    foreach ($name in 'engine', 'node', 'resources', 'artifacts', 'guest-plan.json', 'Install.ps1') {
+    foreach ($name in $script:Parts) {
         $old = Join-Path -Path $native -ChildPath $name
         $new = Join-Path -Path $PSScriptRoot -ChildPath $name
         if (Test-Path -LiteralPath $old) { Remove-Tree -Path $old }

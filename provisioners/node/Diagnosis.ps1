@@ -1,10 +1,11 @@
 # What is told of a node when something is wrong with it. Loaded by Node.psm1.
 
-# The end of a log that may be written to, at most 4 MB of it.
+# The end of a log that may be written to, at most 4 MB of it. A link in its place is not followed: what it leads
+# to may be any file, and a diagnosis is handed on.
 function Get-LogEnd {
     [CmdletBinding()]
-    param([Parameter(Mandatory)] [string] $Path)
-    $stream = Open-SharedFile -Path $Path
+    param([Parameter(Mandatory)] [string] $Path, [Parameter(Mandatory)] [string] $Below)
+    $stream = Open-PlainFile -Path $Path -Below $Below -Access 'Read'
     try {
         $most = 4194304
         if ($stream.Length -gt $most) { $null = $stream.Seek(-$most, 'End') }
@@ -20,12 +21,16 @@ function Get-NodeText {
     param([Parameter(Mandatory)] [string] $Kind, [string] $Name)
     switch ($Kind) {
         'windows' { ConvertTo-Json -InputObject (Get-OsBuild) }
-        'version' { (Invoke-Program -Program $Name -Arguments @('--version')).output }
+        'version' { (Invoke-NodeProgram -Program $Name -Arguments @('--version')).output }
         'health' { "$(Get-UrlText -Url 'http://127.0.0.1:10248/healthz')" }
         'events' { Get-EventText -Hours 24 }
         'service' { ConvertTo-Json -InputObject (Get-ServiceConfig -Name $Name) }
         'network' { ConvertTo-Json -InputObject @(Invoke-HostNetwork -Method 'GET' -Path "/$Name") -Depth 8 }
-        'file' { Get-LogEnd -Path $Name }
+        'file' { Get-LogEnd -Path $Name -Below $script:Root }
+        'log' {
+            $facts = Get-NodeFact
+            Get-LogEnd -Path $Name -Below (Get-LogFolder -Facts $facts)
+        }
     }
 }
 
@@ -49,7 +54,7 @@ function Select-NodeText {
         if ([IO.File]::Exists($path)) { @{ file = "imagegen/$name"; kind = 'file'; name = $path } }
     }
     foreach ($log in @(Get-ServiceLog -Facts $Facts)) {
-        @{ file = "log/$($log.Directory.Name)/$($log.Name)"; kind = 'file'; name = $log.FullName }
+        @{ file = "log/$($log.Directory.Name)/$($log.Name)"; kind = 'log'; name = $log.FullName }
     }
 }
 
@@ -60,7 +65,10 @@ function Save-Folder {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [string] $Folder, [Parameter(Mandatory)] [string] $Target)
     $top = (Get-Item -LiteralPath $Folder).FullName
-    $zip = [IO.Compression.ZipFile]::Open($Target, 'Create')
+    # A link in the place of the archive would lead it to any file.
+    $stream = Open-PlainFile -Path $Target -Below ([IO.Path]::GetDirectoryName($Target)) -Access 'Write'
+    $mode = [IO.Compression.ZipArchiveMode]::Create
+    $zip = New-Object -TypeName IO.Compression.ZipArchive -ArgumentList $stream, $mode
     try {
         foreach ($file in Get-ChildItem -LiteralPath $top -Recurse -File) {
             $name = $file.FullName.Substring($top.Length + 1).Replace('\', '/')
@@ -75,7 +83,7 @@ function Save-Folder {
 function Save-Diagnosis {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [string] $Destination, [Parameter(Mandatory)] [int] $Seconds)
-    Add-Type -AssemblyName 'System.IO.Compression.FileSystem'
+    Add-Type -AssemblyName 'System.IO.Compression', 'System.IO.Compression.FileSystem'
     $target = Resolve-NativePath -Path $Destination
     if ([IO.File]::Exists($target)) { throw "$Destination is there already" }
     $folder = Join-Path -Path $script:Root -ChildPath 'state/diagnosis'

@@ -1,28 +1,40 @@
 # Logs of the node's services, which write them without an end. Loaded by Node.psm1.
 
-# Files below the folder of logs that are not those of pods. A link is left alone: it may lead to any file.
+# The folder of logs. Pods that mount it may write there whatever they like, also links.
+function Get-LogFolder {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [hashtable] $Facts)
+    Resolve-NativePath -Path "$($Facts.log)"
+}
+
+# Files below the folder of logs that are not those of pods. A link is left alone: it may lead to any file. What is
+# a file here may be another one when it is opened, so it is opened by Open-PlainFile.
 function Get-ServiceLog {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [hashtable] $Facts)
-    if (-not (Test-Path -LiteralPath "$($Facts.log)" -PathType Container)) { return }
-    foreach ($folder in Get-ChildItem -LiteralPath "$($Facts.log)" -Directory) {
+    $top = Get-LogFolder -Facts $Facts
+    if (-not (Test-Path -LiteralPath $top -PathType Container)) { return }
+    foreach ($folder in Get-ChildItem -LiteralPath $top -Directory) {
         if ($folder.Name -in 'pods', 'containers' -or (Test-Link -Item $folder)) { continue }
         Get-ChildItem -LiteralPath $folder.FullName -File | Where-Object { -not (Test-Link -Item $_) }
     }
 }
 
-# Empties a log where it is, after a copy of it.
+# Empties a log where it is, after a copy of it. While the log is open, its folder stays the one that it is.
 function Clear-Log {
     [CmdletBinding()]
-    param([Parameter(Mandatory)] [string] $Path, [Parameter(Mandatory)] [int] $Keep)
-    for ($i = $Keep; $i -gt 1; $i--) {
-        $copy = "$Path.$($i - 1)"
-        if ([IO.File]::Exists($copy)) { Move-File -From $copy -To "$Path.$i" }
-    }
-    $share = [IO.FileShare]::ReadWrite -bor [IO.FileShare]::Delete
-    $log = [IO.File]::Open($Path, 'Open', 'ReadWrite', $share)
+    param([Parameter(Mandatory)] [string] $Path, [Parameter(Mandatory)] [string] $Below,
+        [Parameter(Mandatory)] [int] $Keep)
+    $log = Open-PlainFile -Path $Path -Below $Below -Access 'ReadWrite'
     try {
-        $copy = [IO.File]::Create("$Path.1")
+        for ($i = $Keep; $i -gt 1; $i--) {
+            $older = "$Path.$($i - 1)"
+            if ([IO.File]::Exists($older)) { Move-File -From $older -To "$Path.$i" }
+        }
+        # A link that leads to nothing is there as well.
+        $isThere = [int](New-Object -TypeName IO.FileInfo -ArgumentList "$Path.1").Attributes -ne -1
+        if ($isThere) { Remove-PlainItem -Path "$Path.1" -Below $Below }
+        $copy = Open-PlainFile -Path "$Path.1" -Below $Below -Access 'Write'
         try { $log.CopyTo($copy) } finally { $copy.Dispose() }
         $log.SetLength(0)
     } finally {
@@ -36,13 +48,15 @@ function Limit-NodeLog {
         [Parameter(Mandatory)] [int] $Days)
     $until = [DateTime]::UtcNow.AddDays(-$Days)
     $most = [long]$Megabytes * 1048576
-    foreach ($log in @(Get-ServiceLog -Facts (Get-NodeFact))) {
+    $facts = Get-NodeFact
+    $top = Get-LogFolder -Facts $facts
+    foreach ($log in @(Get-ServiceLog -Facts $facts)) {
         # One that cannot be touched must not keep the others.
         try {
             if ($log.LastWriteTimeUtc -lt $until) {
-                [IO.File]::Delete($log.FullName)
+                Remove-PlainItem -Path $log.FullName -Below $top
             } elseif ($log.Extension -eq '.log' -and $log.Length -gt $most) {
-                Clear-Log -Path $log.FullName -Keep $Keep
+                Clear-Log -Path $log.FullName -Below $top -Keep $Keep
                 Write-NodeLine -Text "$($log.FullName) is emptied, its end is in $($log.Name).1"
             }
         } catch {

@@ -22,7 +22,7 @@ function Get-ClusterObject {
     param([Parameter(Mandatory)] [hashtable] $Facts, [Parameter(Mandatory)] [string[]] $Arguments,
         [switch] $Optional)
     $all = @('get') + $Arguments + @('--output', 'json', '--kubeconfig', "$($Facts.conf)\kubelet.conf")
-    $result = Invoke-Program -Program "$($Facts.kubectl)" -Arguments $all
+    $result = Invoke-NodeProgram -Program "$($Facts.kubectl)" -Arguments $all
     $text = "$($result.output)"
     if ($Optional -and $result.exitCode -ne 0 -and $text -cmatch 'NotFound') { return $null }
     if ($result.exitCode -ne 0) { throw "kubectl get $Arguments exited with $($result.exitCode): $($text.Trim())" }

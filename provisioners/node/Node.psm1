@@ -50,13 +50,28 @@ function Protect-Text {
     $Text
 }
 
+# The scripts of this machine, which tasks run as SYSTEM, are where only administrators can put them.
+function Assert-NodeFolder {
+    [CmdletBinding()]
+    param()
+    Assert-Closed -Path @('engine', 'node', 'resources' | ForEach-Object { "$script:Root/$_" })
+}
+
+# A program of the node, where nobody but administrators can have put it.
+function Invoke-NodeProgram {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [string] $Program, [Parameter(Mandatory)] [string[]] $Arguments)
+    Assert-Closed -Path $Program
+    Invoke-Program -Program $Program -Arguments $Arguments
+}
+
 # kubeadm with the time that is left; what it says is told without secrets. It writes to the current drive, and
 # the folder that the process is in decides which one that is.
 function Invoke-Kubeadm {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [hashtable] $Facts, [Parameter(Mandatory)] [string[]] $Arguments)
     [IO.Directory]::SetCurrentDirectory((Resolve-NativePath -Path "$($Facts.conf)"))
-    $result = Invoke-Program -Program "$($Facts.kubeadm)" -Arguments $Arguments
+    $result = Invoke-NodeProgram -Program "$($Facts.kubeadm)" -Arguments $Arguments
     $text = (Protect-Text -Text $result.output).Trim()
     if ($result.exitCode -ne 0) { throw "kubeadm $($Arguments[0]) exited with $($result.exitCode): $text" }
     Write-NodeLine -Text "kubeadm $($Arguments[0]) is done"
@@ -124,7 +139,7 @@ function Stop-NodeService {
     }
 }
 
-Export-ModuleMember -Function @('Assert-Replaceable', 'Complete-Node', 'Complete-Upgrade', 'Expand-Payload',
-    'Initialize-Join', 'Join-Cluster', 'Limit-NodeLog', 'Reset-Cluster', 'Restore-Network', 'Restore-Node',
-    'Save-Diagnosis', 'Send-Alarm', 'Stop-Node', 'Switch-Payload', 'Wait-Defender', 'Wait-Node',
+Export-ModuleMember -Function @('Assert-NodeFolder', 'Assert-Replaceable', 'Complete-Node', 'Complete-Upgrade',
+    'Expand-Payload', 'Initialize-Join', 'Join-Cluster', 'Limit-NodeLog', 'Reset-Cluster', 'Restore-Network',
+    'Restore-Node', 'Save-Diagnosis', 'Send-Alarm', 'Stop-Node', 'Switch-Payload', 'Wait-Defender', 'Wait-Node',
     'Write-NewerVersion')

@@ -16,6 +16,7 @@ function Invoke-AddressPool {
         CNI_PATH = (Split-Path -Path "$($Facts.addressPool)")
     }
     $text = ConvertTo-Json -InputObject $request -Depth 4 -Compress
+    Assert-Closed -Path "$($Facts.addressPool)"
     $result = Invoke-NetworkProgram -Program "$($Facts.addressPool)" -Text $text -Environment $environment
     $said = "$($result.output)".Trim()
     if ($result.exitCode -ne 0) { throw "host-local $Command of $Network exited with $($result.exitCode): $said" }

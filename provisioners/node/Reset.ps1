@@ -1,19 +1,24 @@
 # Out of the cluster, and the machine as before its join. Loaded by Node.psm1.
 
 # Takes a folder's content away; the folder keeps its access. Of a link the link alone: Remove-Item of 5.1 would
-# walk through it.
+# walk through it. Volumes of pods are among the content, and a pod may put a link there meanwhile, so everything
+# is removed by Remove-PlainItem.
 function Clear-Folder {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [string] $Path)
-    if (-not (Test-Path -LiteralPath $Path -PathType Container)) { return }
+    $top = Resolve-NativePath -Path $Path
+    if (Test-Path -LiteralPath $top -PathType Container) { Remove-Content -Path $top -Below $top }
+}
+
+function Remove-Content {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [string] $Path, [Parameter(Mandatory)] [string] $Below)
     foreach ($item in @(Get-ChildItem -LiteralPath $Path -Force)) {
-        if (-not $item.PSIsContainer) {
-            [IO.File]::SetAttributes($item.FullName, 'Normal')
-            [IO.File]::Delete($item.FullName)
-            continue
+        if (-not (Test-Link -Item $item)) {
+            if ($item.PSIsContainer) { Remove-Content -Path $item.FullName -Below $Below }
+            $item.Attributes = [IO.FileAttributes]::Normal
         }
-        if (-not (Test-Link -Item $item)) { Clear-Folder -Path $item.FullName }
-        [IO.Directory]::Delete($item.FullName, $false)
+        Remove-PlainItem -Path $item.FullName -Below $Below
     }
 }
 

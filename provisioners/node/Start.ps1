@@ -20,6 +20,9 @@ if ($LASTEXITCODE -ne 0) { exit $LASTEXITCODE }
 $run = @{ code = 1; root = $root; platform = $Platform }
 try {
     Import-Module -Name "$PSScriptRoot/Node.psm1" -ArgumentList $Platform, $root -Force
+    $run.code = 2
+    Assert-NodeFolder
+    $run.code = 1
     & $Body $run
     $run.code = 0
 } catch {

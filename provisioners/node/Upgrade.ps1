@@ -25,7 +25,7 @@ function Remove-Pod {
     if (-not $Facts.ContainsKey('crictl')) { return }
     Start-NodeService -Names $Facts.runtime
     $arguments = @('--config', "$($Facts.crictlConf)", 'rmp', '--all', '--force')
-    $result = Invoke-Program -Program "$($Facts.crictl)" -Arguments $arguments
+    $result = Invoke-NodeProgram -Program "$($Facts.crictl)" -Arguments $arguments
     if ($result.exitCode -ne 0) {
         throw "crictl rmp exited with $($result.exitCode): $(Protect-Text -Text $result.output)"
     }
@@ -70,7 +70,7 @@ function Write-NewerVersion {
     $facts = Get-NodeFact
     if (-not (Test-Path -LiteralPath "$($facts.kubelet)" -PathType Leaf)) { return }
     $planned = ([IO.File]::ReadAllText("$($script:Root)/guest-plan.json") | ConvertFrom-Json).kubernetes
-    $result = Invoke-Program -Program "$($facts.kubelet)" -Arguments @('--version')
+    $result = Invoke-NodeProgram -Program "$($facts.kubelet)" -Arguments @('--version')
     if ("$($result.output)" -notmatch 'v([0-9]+\.[0-9]+\.[0-9][^\s]*)') { return }
     $found = $Matches[1]
     $new = ConvertTo-VersionPart -Text $found

@@ -57,6 +57,36 @@ function Test-InstallLife {
     Assert-Run -Name 'once more from the bundle' -Run $run -Code 0
 }
 
+# A bundle that somebody else can write to: files that were put there are not loaded, and the folder is refused.
+function Test-OpenBundle {
+    param([string] $Source)
+    $world = New-BundleWorld -Source $Source
+    $bundle = "$world/bundle"
+    [IO.File]::WriteAllText("$bundle/engine/extra.ps1", "throw 'loaded'`n")
+    $run = Invoke-Installer -Folder $bundle
+    Assert-Run -Name 'a script beside those of the plan' -Run $run -Code 2 -Text 'engine/extra.ps1 is no script'
+    [IO.File]::Delete("$bundle/engine/extra.ps1")
+    # As Windows Server gives folders that an administrator makes on C:, and as a file is that a user may change.
+    $rights = @{
+        $bundle = 'O:BAG:SYD:AI(A;OICIID;FA;;;SY)(A;OICIID;FA;;;BA)(A;CIID;LC;;;BU)(A;CIID;DC;;;BU)'
+        "$bundle/engine/Tools.ps1" = 'O:BAG:SYD:AI(A;ID;FA;;;SY)(A;ID;0x1301bf;;;AU)'
+        $world = 'O:BAG:SYD:PAI(A;OICI;FA;;;SY)(A;;DT;;;BU)'
+    }
+    foreach ($place in $rights.Keys) {
+        Set-Simulation -Area 'sddl' -Name $place -Value $rights[$place]
+        $run = Invoke-Installer -Folder $bundle
+        Assert-Run -Name "rights of users in $place" -Run $run -Code 2 -Text "$place may be written by"
+        Set-Simulation -Area 'sddl' -Name $place -Value $null
+    }
+    # An administrator's own folder, and rights of what users make in a folder above.
+    $own = 'O:S-1-5-21-1-2-3-1000G:SYD:AI(A;OICIID;FA;;;SY)(A;OICIID;FA;;;S-1-5-21-1-2-3-1000)'
+    Set-Simulation -Area 'sddl' -Name $bundle -Value $own
+    $root = 'O:BAG:SYD:PAI(A;OICI;FA;;;SY)(A;OICIIO;SDGXGWGR;;;AU)(A;;LC;;;AU)(A;OICI;0x1200a9;;;BU)'
+    Set-Simulation -Area 'sddl' -Name $world -Value $root
+    $run = Invoke-Installer -Folder $bundle -With @{ Check = $true }
+    Assert-Run -Name 'a folder of its own account is no obstacle' -Run $run -Code 0
+}
+
 # Each obstacle ends with 2 and leaves the machine as it was.
 function Test-InstallRefusal {
     param([string] $Source)
@@ -73,6 +103,7 @@ function Test-InstallRefusal {
     $there = Test-Path -LiteralPath "$world/C/imagegen"
     Assert-That -Name 'a refused bundle is not copied' -Holds (-not $there)
 
+    Test-OpenBundle -Source $Source
     $world = New-BundleWorld -Source $Source
     $null = [IO.Directory]::CreateDirectory("$world/C/imagegen")
     $run = Invoke-Installer -Folder "$world/bundle"

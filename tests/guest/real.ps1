@@ -52,6 +52,7 @@ if ($Report) { $Report = $given.GetUnresolvedProviderPathFromPSPath($Report) }
 . "$PSScriptRoot/real/service-suites.ps1"
 . "$PSScriptRoot/real/recovery-suites.ps1"
 . "$PSScriptRoot/real/file-suites.ps1"
+. "$PSScriptRoot/real/handle-suites.ps1"
 . "$PSScriptRoot/real/task-suites.ps1"
 . "$PSScriptRoot/real/machine-suites.ps1"
 . "$PSScriptRoot/real/system-suites.ps1"
@@ -65,9 +66,9 @@ try {
     Invoke-Suite -Name 'Test-Failure' -Block { Test-Failure -Cases $script:Cases }
     Invoke-Suite -Name 'Test-Redirect' -Block { Test-Redirect }
     $suites = 'ServiceState', 'ServiceRefusal', 'ServiceEnvironment', 'ServicePending', 'ServiceDependency',
-        'ServiceStartType', 'ServiceRecovery', 'Registry', 'Move', 'Held', 'Access', 'Archive', 'Certificate',
-        'TaskXml', 'Task', 'Process', 'Shell', 'Machine', 'Network', 'Firewall', 'Winrm', 'Account', 'Diagnosis',
-        'Check', 'Launcher'
+        'ServiceStartType', 'ServiceRecovery', 'Registry', 'Move', 'Held', 'Access', 'Handle', 'Archive',
+        'Certificate', 'TaskXml', 'Task', 'Process', 'Shell', 'Machine', 'Network', 'Firewall', 'Winrm',
+        'Account', 'Diagnosis', 'Check', 'Launcher'
     foreach ($suite in $suites) { Invoke-Suite -Name "Test-$suite" -Block { & "Test-$suite" } }
     Invoke-Suite -Name 'Remove-Everything' -Block { Remove-Everything -Cases $script:Cases }
     Invoke-Registry -Arguments @('delete', 'HKLM\SOFTWARE\imagegen-real', '/f')

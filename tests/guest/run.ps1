@@ -81,6 +81,7 @@ function Invoke-Case {
 . "$PSScriptRoot/node.ps1"
 . "$PSScriptRoot/laws/service-laws.ps1"
 . "$PSScriptRoot/laws/file-laws.ps1"
+. "$PSScriptRoot/laws/handle-laws.ps1"
 . "$PSScriptRoot/laws/system-laws.ps1"
 . "$PSScriptRoot/laws/image-laws.ps1"
 . "$PSScriptRoot/laws/step-laws.ps1"
@@ -936,7 +937,8 @@ function Test-OwnPlan {
         'RegistryKind', 'WholeMachine', 'ProcessLife', 'MachineAnswer', 'SysprepEffect', 'UpdateOutcome',
         'StoreContent', 'DiskLaw', 'UserPackageLaw', 'PackageBeforeLaw', 'SealAgentLaw', 'SessionLaw',
         'OwnUpdateLaw', 'TaskLaw', 'PlainListenerLaw', 'UpdateAgentLaw',
-        'InstallLife', 'InstallRefusal', 'NodeLife', 'StartNetwork', 'NodeLog', 'NodeNetwork', 'NodeProxy',
+        'InstallLife', 'InstallRefusal', 'NodeLife', 'StartNetwork', 'NodeLog', 'PlantedLog', 'OpenNode',
+        'OpenFile', 'AccessLaw', 'NodeNetwork', 'NodeProxy',
         'Upgrade', 'Clone', 'ServiceLaw', 'FirstBootLaw', 'WinrmLaw', 'AgentLaw', 'FileLaw', 'PullLaw',
         'UpdateLaw', 'SealLaw'
     foreach ($case in $cases) { Invoke-Case -Name $case -Block { & "Test-$case" -Source $Source } }

@@ -85,7 +85,7 @@ const FORBIDDEN: [&str; 6] = [
 ];
 
 /// Our own scripts, which may be run or loaded by their path, and a caller's block.
-const LOADED: [&str; 31] = [
+const LOADED: [&str; 32] = [
     r#""$PSScriptRoot/Start.ps1""#,
     r#""$PSScriptRoot/Tools.ps1""#,
     r#""$PSScriptRoot/Test-Node.ps1""#,
@@ -96,6 +96,7 @@ const LOADED: [&str; 31] = [
     r#""$Destination/engine/Invoke-Plan.ps1""#,
     r#""$PSScriptRoot/Native.ps1""#,
     r#""$PSScriptRoot/Files.ps1""#,
+    r#""$PSScriptRoot/Access.ps1""#,
     r#""$PSScriptRoot/Images.ps1""#,
     r#""$PSScriptRoot/Downloads.ps1""#,
     r#""$PSScriptRoot/Comparison.ps1""#,

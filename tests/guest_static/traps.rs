@@ -99,7 +99,7 @@ pub(super) fn collisions(script: &Script, loaded: &[&Script]) -> Vec<String> {
 }
 
 /// Commands that give one object or throw, so that its properties may be read at once.
-const GIVES: [&str; 23] = [
+const GIVES: [&str; 24] = [
     "convertfrom-json",
     "get-acl",
     "get-assertionresource",
@@ -112,6 +112,7 @@ const GIVES: [&str; 23] = [
     "get-scheduledtaskinfo",
     "invoke-cimmethod",
     "invoke-native",
+    "invoke-nodeprogram",
     "invoke-program",
     "invoke-scripttext",
     "get-location",

@@ -33,6 +33,13 @@ function Test-SystemAccount {
     [Security.Principal.WindowsIdentity]::GetCurrent().IsSystem
 }
 
+# Identifier of the account that this process runs as.
+function Get-AccountId {
+    [CmdletBinding()]
+    param()
+    [Security.Principal.WindowsIdentity]::GetCurrent().User.Value
+}
+
 function Test-Administrator {
     [CmdletBinding()]
     param()

@@ -2,6 +2,8 @@
 
 function Test-Account {
     Confirm-Law -Law 'account.administrator' -Holds (Test-Administrator) -Detail 'this process is elevated'
+    $found = Get-AccountId
+    Confirm-Law -Law 'account.identifier' -Holds ($found -match '^S-1-5-') -Detail $found
     # PowerShell 7 knows accounts of not every Windows.
     if ("$($PSVersionTable['PSEdition'])" -eq 'Core') { return }
     Confirm-Refusal -Law 'account.absent' -Block { Set-UserState -Name 'imagegen-none' -State 'disabled' }

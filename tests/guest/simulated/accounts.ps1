@@ -41,6 +41,12 @@ function Test-SystemAccount {
     $null -ne (Get-Simulation -Area 'os' -Name 'system')
 }
 
+function Get-AccountId {
+    [CmdletBinding()]
+    param()
+    if (Test-SystemAccount) { 'S-1-5-18' } else { 'S-1-5-21-1-2-3-1000' }
+}
+
 function Test-Administrator {
     [CmdletBinding()]
     param()
