@@ -56,6 +56,7 @@ if ($Report) { $Report = $given.GetUnresolvedProviderPathFromPSPath($Report) }
 . "$PSScriptRoot/real/task-suites.ps1"
 . "$PSScriptRoot/real/machine-suites.ps1"
 . "$PSScriptRoot/real/system-suites.ps1"
+. "$PSScriptRoot/real/launcher-suites.ps1"
 try {
     Copy-Script
     $null = [IO.Directory]::CreateDirectory($script:Work)

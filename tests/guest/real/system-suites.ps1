@@ -1,4 +1,4 @@
-# Accounts, logs, and what a user starts: Install.ps1 and the launcher of the kubelet. Loaded by real.ps1.
+# Accounts, logs, and what a user starts: Install.ps1. Loaded by real.ps1.
 
 function Test-Account {
     Confirm-Law -Law 'account.administrator' -Holds (Test-Administrator) -Detail 'this process is elevated'
@@ -47,12 +47,4 @@ function Test-Start {
     $words = @('-NoProfile', '-NonInteractive', '-ExecutionPolicy', 'Bypass', '-File')
     $lines = @(& $program @words "$script:Root\engine\Invoke-Plan.ps1" -Phase 'install' -Mode 'test')
     Confirm-Law -Law 'engine.starts' -Holds ($LASTEXITCODE -eq 0) -Detail ($lines -join "`n")
-}
-
-# The launcher of the kubelet: a hook for a suite of its own, launcher.ps1, which gives what is wrong as texts.
-function Test-Launcher {
-    $suite = "$PSScriptRoot\launcher.ps1"
-    if (-not [IO.File]::Exists($suite)) { return }
-    $wrong = @(& $suite | ForEach-Object { "$_" })
-    Confirm-Law -Law 'launcher.arguments' -Holds ($wrong.Count -eq 0) -Detail ($wrong -join ', ')
 }
