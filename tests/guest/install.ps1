@@ -14,7 +14,7 @@ function New-BundleWorld {
 # One run of the installer out of a folder: its exit code, and the reason that it kept.
 function Invoke-Installer {
     param([string] $Folder, [hashtable] $With = @{})
-    $With.Platform = "$PSScriptRoot/Simulated.ps1"
+    $With.Platform = $script:PlatformFile
     $log = "$Folder/state/errors.log"
     if ([IO.File]::Exists($log)) { [IO.File]::Delete($log) }
     $null = @(& "$Folder/Install.ps1" @With 6>&1)

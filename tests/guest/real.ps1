@@ -46,6 +46,7 @@ $Provisioners = $given.GetUnresolvedProviderPathFromPSPath($Provisioners)
 if ($Report) { $Report = $given.GetUnresolvedProviderPathFromPSPath($Report) }
 . "$Provisioners/engine/Tools.ps1"
 . "$Provisioners/engine/Windows.ps1"
+. "$PSScriptRoot/script-paths.ps1"
 . "$PSScriptRoot/real/checks.ps1"
 . "$PSScriptRoot/real/life.ps1"
 . "$PSScriptRoot/real/failures.ps1"

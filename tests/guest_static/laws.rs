@@ -92,13 +92,7 @@ fn scripts_avoid_what_windows_does_otherwise() {
 /// Each script that has grown beyond this is split by subject.
 #[test]
 fn scripts_are_short() {
-    for folder in [
-        "provisioners",
-        "packer/shared",
-        "tests/guest/simulated",
-        "tests/guest/laws",
-        "tests/guest/real",
-    ] {
+    for folder in ["provisioners", "packer/shared", "tests/guest"] {
         assert!(Path::new(&root().join(folder)).is_dir());
         for script in scripts_below(folder) {
             let lines = script.text.lines().count();

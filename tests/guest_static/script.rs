@@ -42,6 +42,11 @@ impl Script {
         self.name.starts_with("tests/guest/real")
     }
 
+    /// A file that suites for a real Windows and cases of the simulation load.
+    pub(super) fn is_shared(&self) -> bool {
+        self.name == "tests/guest/script-paths.ps1"
+    }
+
     /// Name of the file without its folder.
     pub(super) fn leaf(&self) -> &str {
         self.name.rsplit('/').next().unwrap_or(&self.name)

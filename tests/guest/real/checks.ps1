@@ -77,19 +77,6 @@ function New-Resource {
     }
 }
 
-# Scripts below a folder of provisioners or of a payload, as a plan names them.
-function Get-ScriptPath {
-    param([string] $Root, [string] $Folder)
-    foreach ($item in Get-ChildItem -LiteralPath "$Root\$Folder") {
-        $name = "$Folder/$($item.Name)"
-        if ($item.PSIsContainer) {
-            Get-ScriptPath -Root $Root -Folder $name
-        } elseif ($item.Extension -in '.ps1', '.psm1') {
-            $name
-        }
-    }
-}
-
 # The scripts of provisioners beside the plan.
 function Copy-Script {
     foreach ($folder in 'engine', 'node', 'resources') {

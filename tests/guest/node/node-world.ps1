@@ -1,0 +1,62 @@
+# A machine that joins, and runs of a node's scripts on it. Loaded by run.ps1.
+
+# One run of a script of the node: its exit code and all of its text.
+function Invoke-NodeScript {
+    param([string] $World, [string] $Name, [hashtable] $With = @{})
+    $With.Platform = $script:PlatformFile
+    $lines = @(& "$World/C/imagegen/node/$Name.ps1" @With 6>&1)
+    @{ code = $LASTEXITCODE; text = ($lines -join "`n") }
+}
+
+# A machine with what node.conf says, and a kubeadm that does what it is told.
+function New-NodeWorld {
+    param([string] $Source)
+    $world = New-InstalledWorld -Source $Source
+    $facts = @('version=1.36.0', 'kubeadm=C:\k\kubeadm.exe', 'kubelet=C:\k\kubelet.exe', 'runtime=containerd')
+    $facts += @('endpoint=npipe:////./pipe/x', 'conf=C:\etc\kubernetes', 'kubeletRoot=C:\var\lib\kubelet')
+    $facts += @('arguments=C:\var\lib\kubelet\kubeadm-flags.env')
+    $facts += @('proxyConf=C:\var\lib\kube-proxy\kubeconfig.conf', 'log=C:\var\log', 'empty=C:\run\flannel')
+    $facts += @('before=containerd', 'after=kube-proxy', 'joined=C:\etc\kubernetes\kubelet.conf')
+    $facts += @('joined=C:\etc\kubernetes\bootstrap-kubelet.conf', 'joined=C:\etc\kubernetes\pki\ca.crt')
+    [IO.File]::WriteAllText("$world/C/imagegen/node.conf", ($facts -join "`n"))
+    foreach ($folder in 'etc/kubernetes', 'run/flannel', 'var/log/kubelet') {
+        $null = [IO.Directory]::CreateDirectory("$world/C/$folder")
+    }
+    Set-Simulation -Area 'pages' -Name 'http://127.0.0.1:10248/healthz' -Value 'ok'
+    # The kubelet ends with an error when it is stopped, and would be started again a minute later.
+    Set-ServiceFailure -Name 'kubelet' -ResetSeconds 900 -Actions @(@{ action = 'restart'; delaySeconds = 60 })
+    Set-ServiceConfig -Name 'kubelet' -Change @{ stopsWithError = $true }
+    $world
+}
+
+function Assert-Kubelet {
+    param([string] $Name, [string] $State)
+    $kubelet = Get-ServiceConfig -Name 'kubelet'
+    $found = "$($kubelet.startType) $($kubelet.state) $($kubelet.commandLine)"
+    $wanted = "auto $State C:\k\kubelet.exe --windows-service"
+    Assert-That -Name "${Name}: the kubelet is $wanted" -Holds ($found -ceq $wanted) -Detail $found
+}
+
+function Get-SimulatedLine {
+    param([string] $Arguments)
+    "C:\k\kubectl.exe get $Arguments --output json --kubeconfig C:\etc\kubernetes\kubelet.conf"
+}
+
+# A node whose kubelet is registered, in a cluster that answers; with more in its node.conf.
+function New-RegisteredWorld {
+    param([string] $Source, [string[]] $More)
+    $world = New-NodeWorld -Source $Source
+    [IO.File]::AppendAllText("$world/C/imagegen/node.conf", "`nkubectl=C:\k\kubectl.exe`n$($More -join "`n")")
+    [IO.File]::WriteAllText("$world/C/etc/kubernetes/kubelet.conf", 'x')
+    $name = [Net.Dns]::GetHostName().ToLowerInvariant()
+    $node = '{"spec":{"podCIDR":"10.244.3.0/24"},"status":{"addresses":[{"type":"Hostname","address":"x"},'
+    $node += '{"type":"InternalIP","address":"10.1.18.7"}]}}'
+    $answer = @{ exitCode = 0; output = "Warning: old`n$node`n" }
+    Set-Simulation -Area 'programs' -Name (Get-SimulatedLine -Arguments "node $name") -Value $answer
+    Set-Simulation -Area 'cards' -Name '10.1.18.7' -Value 'Ethernet 2'
+    $settings = 'networking:\n  podSubnet: 10.244.0.0/16,fd00::/56\n  serviceSubnet: 10.96.0.0/12\n'
+    $answer = @{ exitCode = 0; output = "{`"data`":{`"ClusterConfiguration`":`"$settings`"}}" }
+    $map = Get-SimulatedLine -Arguments 'configmap kubeadm-config --namespace kube-system'
+    Set-Simulation -Area 'programs' -Name $map -Value $answer
+    $world
+}
