@@ -1,10 +1,14 @@
 # Files by handle: what is opened is the file itself, and never what a link in its place leads to. Paths are whole,
 # and a link above the folder `Below` is one that only administrators could make.
 
+# The class of Get-FileFunction, which is compiled once.
+$script:FileFunction = $null
+
 # FileStream of .NET cannot say FILE_FLAG_OPEN_REPARSE_POINT, so kernel32.dll is called.
 function Get-FileFunction {
     [CmdletBinding()]
     param()
+    if ($null -ne $script:FileFunction) { return $script:FileFunction }
     $import = '[DllImport("kernel32.dll", CharSet = CharSet.Unicode, SetLastError = true)] public static extern'
     $file = 'Microsoft.Win32.SafeHandles.SafeFileHandle CreateFileW(string path, uint access, uint share,'
     $path = 'uint GetFinalPathNameByHandleW(SafeHandle handle, System.Text.StringBuilder path, uint size,'
@@ -17,7 +21,8 @@ function Get-FileFunction {
     $text = @($signatures | ForEach-Object { "$import $_" }) -join "`n"
     # The compiler of Add-Type fails on a folder in LIB that is not there.
     $env:LIB = ''
-    Add-Type -MemberDefinition $text -Name 'FileFunction' -Namespace 'Imagegen' -PassThru
+    $script:FileFunction = Add-Type -MemberDefinition $text -Name 'FileFunction' -Namespace 'Imagegen' -PassThru
+    $script:FileFunction
 }
 
 # The last error of kernel32.dll as one that Invoke-FileAction knows.
