@@ -10,6 +10,9 @@ set "said={{ paths.log }}\{{ item.name }}\said.log"
 rem Before a join and after a reset there is nothing to run.
 if not exist "{{ item.ready }}" exit 0
 
+rem Pods may write into the folder of logs: where a link is in the place of a log, nothing is written through it.
+for /f "delims=" %%l in ('dir /b /al "%log%" "%said%" 2^>nul') do set "log=nul"& set "said=nul"
+
 rem One line, NAME="value", as Go quotes it.
 set "more="
 if exist "{{ item.file }}" for /f "usebackq tokens=1* delims==" %%a in ("{{ item.file }}") do if "%%a"=="{{ item.variable }}" set "more=%%~b"

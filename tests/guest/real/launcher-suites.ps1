@@ -163,6 +163,24 @@ function Test-LauncherEnd {
     Confirm-Law -Law 'launcher.launcher-killed' -Holds ($stays -and $isStopped) -Detail $detail
 }
 
+# A link in the place of the log, as a pod can plant it that mounts the folder of logs.
+function Test-LauncherLink {
+    $log, $away = "$script:Launched\log\kubelet\start.log", "$script:Launched\away.txt"
+    Write-Text -Path $away -Text 'away'
+    $null = Wait-Launched -State 'stopped' -Seconds 10
+    if ([IO.File]::Exists($log)) { [IO.File]::Delete($log) }
+    $null = New-Item -ItemType SymbolicLink -Path $log -Value $away
+    try {
+        $isRunning = Wait-Launched -State 'running' -Seconds 30
+        $text = [IO.File]::ReadAllText($away)
+        $holds = $isRunning -and $text -ceq 'away'
+        Confirm-Law -Law 'launcher.link' -Holds $holds -Detail "runs: $isRunning, $text"
+    } finally {
+        $null = Wait-Launched -State 'stopped' -Seconds 10
+        [IO.File]::Delete($log)
+    }
+}
+
 # A program that ends at once, as a kubelet does that does not know a flag.
 function Test-LauncherError {
     Write-Text -Path "$script:Launched\flags.env" -Text "KUBELET_KUBEADM_ARGS=`"--unknown`"`n"
@@ -177,7 +195,7 @@ function Test-Launcher {
     New-LaunchedProgram
     New-ServiceEntry -Name $script:LaunchedService -CommandLine (Write-Launcher)
     try {
-        foreach ($part in 'Life', 'Word', 'End', 'Error') {
+        foreach ($part in 'Life', 'Word', 'End', 'Link', 'Error') {
             Invoke-Suite -Name "Test-Launcher$part" -Block { & "Test-Launcher$part" }
         }
     } finally {
