@@ -302,6 +302,10 @@ fn launch_with_file(machine: &Machine) {
             "--own=1 --cloud-provider=external --register-with-taints=a=b:NoExecute,c:NoSchedule",
         ),
         (
+            "SERVICE_ARGS=\"--cloud-provider=external --register-with-taints= --v=2\"\n",
+            "--own=1 --cloud-provider=external --register-with-taints= --v=2",
+        ),
+        (
             "SERVICE_ARGS=\"--cloud-provider= --register-with-taints=node.cloudprovider.kubernetes.io/uninitialized=true:NoSchedule\"\n",
             "--own=1 --cloud-provider= --register-with-taints=node.cloudprovider.kubernetes.io/uninitialized=true:NoSchedule",
         ),

@@ -55,6 +55,7 @@ rem twice: the one of the arguments is left out.
 :taints
 set "list=%word:*with-taints=%"
 set "list=%list:~1%"
+if not defined list goto add
 set "taints="
 :taint
 for /f "tokens=1* delims=," %%a in ("%list%") do (
