@@ -88,6 +88,7 @@ pub struct IndexedImage {
 #[derive(Debug, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct BundleOutput {
+    pub schema: &'static str,
     pub bundle: String,
     pub files: usize,
     /// Bytes of the files.
@@ -103,6 +104,7 @@ pub struct BundleOutput {
 impl BundleOutput {
     pub fn new(file: &Path, index: &BundleIndex, artifacts: usize, store: Option<String>) -> Self {
         Self {
+            schema: "imagegen.dev/bundle-output/v1",
             bundle: file.display().to_string(),
             files: index.files.len(),
             size: index.files.iter().map(|file| file.size).sum(),

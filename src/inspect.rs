@@ -41,6 +41,7 @@ pub use whole::WholeOutput;
 #[derive(Debug, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct VerifyOutput {
+    pub schema: &'static str,
     pub file: String,
     pub sha256: String,
     pub sha512: String,
@@ -126,6 +127,7 @@ pub fn inspect_file(args: &VerifyArgs, trees: &Trees, printer: &Printer) -> Resu
         Vec::new()
     };
     Ok(Inspected::File(VerifyOutput {
+        schema: "imagegen.dev/verify/v1",
         file: http::public(&args.file),
         verified: !evidence.is_empty() && count_failed(&evidence) == 0,
         sha512: digests.digest(PinAlgorithm::Sha512).to_owned(),

@@ -53,6 +53,7 @@ pub fn check_machine(
         .iter()
         .all(|check| check.state != CheckState::Missing);
     Ok(DoctorOutput {
+        schema: "imagegen.dev/doctor/v1",
         ready,
         checks: checks.0,
     })

@@ -3,23 +3,27 @@
 mod names;
 
 use schemars::{Schema, schema_for};
+use serde_json::Value;
 
 use crate::catalog::Trees;
 use crate::diagnostic::Result;
 
 use crate::bake::{CheckReport, Timeline};
-use crate::bundle::BundleIndex;
-use crate::cluster::PlannedCheck;
+use crate::base::output_list::OutputList;
+use crate::bundle::{BundleIndex, BundleOutput};
+use crate::cluster::{ClusterManifest, PlannedCheck};
+use crate::diagnostic::Finding;
 use crate::join::JoinInput;
 use crate::lock::Lock;
 use crate::machine::{ArgumentNeed, FeatureNeed, LaterFile, Machine, PortUse};
 use crate::model::cluster::ClusterIndex;
-use crate::model::component::Component;
+use crate::model::component::{Component, Pin};
 use crate::model::definition::ImageDefinition;
-use crate::model::feature::Features;
+use crate::model::feature::{Feature, Features};
 use crate::model::guest_plan::GuestPlan;
 use crate::model::kubernetes::{FlagTable, LineFile, ProgramTable, Support};
 use crate::model::overrides::Overrides;
+use crate::model::pod_network::PodNetwork;
 use crate::model::policy::Policy;
 use crate::model::record::TargetRecord;
 use crate::model::rules::{Contents, Rules};
@@ -29,7 +33,7 @@ use crate::model::windows::WindowsRelease;
 use crate::records::ImageRecord;
 use crate::scripts::ScriptList;
 
-use crate::view::{Explanation, PlanOutput};
+use crate::view::{self, Explanation, PlanOutput};
 use crate::workspace::{InstallerOutput, RenderOutput};
 
 /// Every published schema with its name; the image definition's has the names of the catalog.
@@ -38,6 +42,10 @@ use crate::workspace::{InstallerOutput, RenderOutput};
 /// The catalog cannot be read.
 pub fn list_schemas(trees: &Trees) -> Result<Vec<(&'static str, Schema)>> {
     let mut schemas = list_types();
+    schemas.extend(list_outputs());
+    for (name, schema) in &mut schemas {
+        require_own_name(name, schema);
+    }
     for (_, schema) in schemas
         .iter_mut()
         .filter(|(name, _)| *name == "image-definition")
@@ -55,11 +63,11 @@ fn list_types() -> Vec<(&'static str, Schema)> {
         ("check-report", schema_for!(CheckReport)),
         ("cluster", schema_for!(ClusterIndex)),
         ("component", schema_for!(Component)),
-        ("conformance", schema_for!(Vec<PlannedCheck>)),
+        ("conformance", schema_for!(OutputList<PlannedCheck>)),
         ("contents", schema_for!(Contents)),
         ("diff", schema_for!(crate::attest::diff::ImageDiff)),
         ("doctor", schema_for!(crate::preflight::DoctorOutput)),
-        ("explanation", schema_for!(Vec<Explanation>)),
+        ("explanation", schema_for!(OutputList<Explanation>)),
         (
             "failing-updates",
             schema_for!(Vec<crate::guest::FailingUpdate>),
@@ -78,11 +86,11 @@ fn list_types() -> Vec<(&'static str, Schema)> {
         ("packer", schema_for!(PackerBase)),
         ("arguments", schema_for!(Vec<ArgumentNeed>)),
         ("needs", schema_for!(Vec<FeatureNeed>)),
+        ("network", schema_for!(PodNetwork)),
         (
-            "network",
-            schema_for!(crate::model::pod_network::PodNetwork),
+            "outdated",
+            schema_for!(OutputList<crate::updates::OutdatedOutput>),
         ),
-        ("outdated", schema_for!(Vec<crate::updates::OutdatedOutput>)),
         ("plan", schema_for!(PlanOutput<'_>)),
         ("policy", schema_for!(Policy)),
         ("ports", schema_for!(Vec<PortUse>)),
@@ -109,4 +117,60 @@ fn list_types() -> Vec<(&'static str, Schema)> {
         ("workspace", schema_for!(crate::render::WorkspaceRecord)),
         ("windows", schema_for!(WindowsRelease)),
     ]
+}
+
+/// Outputs of verbs that are neither a file nor described above.
+fn list_outputs() -> Vec<(&'static str, Schema)> {
+    vec![
+        ("bundle-output", schema_for!(BundleOutput)),
+        (
+            "cluster-manifests",
+            schema_for!(OutputList<ClusterManifest>),
+        ),
+        ("completions", schema_for!(view::CompletionsOutput)),
+        ("fetch", schema_for!(OutputList<view::FetchOutput>)),
+        ("findings", schema_for!(OutputList<Finding>)),
+        ("images", schema_for!(view::ImagesOutput)),
+        ("init", schema_for!(view::InitOutput)),
+        ("join-data", schema_for!(view::JoinOutput)),
+        (
+            "list-components",
+            schema_for!(OutputList<view::ComponentRow<'_>>),
+        ),
+        ("list-features", schema_for!(OutputList<Feature>)),
+        ("list-images", schema_for!(OutputList<view::ImageRow<'_>>)),
+        (
+            "list-kubernetes",
+            schema_for!(OutputList<view::KubernetesRow<'_>>),
+        ),
+        ("list-networks", schema_for!(OutputList<PodNetwork>)),
+        ("list-rules", schema_for!(OutputList<view::RuleRow<'_>>)),
+        ("list-steps", schema_for!(OutputList<view::StepRow<'_>>)),
+        ("list-targets", schema_for!(OutputList<view::TargetRow<'_>>)),
+        (
+            "list-variables",
+            schema_for!(OutputList<view::VariableRow<'_>>),
+        ),
+        (
+            "list-windows",
+            schema_for!(OutputList<view::WindowsRow<'_>>),
+        ),
+        ("pins", schema_for!(OutputList<Pin>)),
+        ("schemas", schema_for!(OutputList<String>)),
+        ("store", schema_for!(view::StoreOutput)),
+        ("verify-lock", schema_for!(crate::inspect::WholeOutput)),
+        ("written-folder", schema_for!(view::WrittenFolder)),
+    ]
+}
+
+/// Requires of the member `schema` what names this schema: `imagegen.dev/plan/v1` for `plan`.
+fn require_own_name(name: &str, schema: &mut Schema) {
+    let member = schema
+        .get_mut("properties")
+        .and_then(|members| members.get_mut("schema"))
+        .and_then(Value::as_object_mut);
+    if let Some(member) = member {
+        let pattern = format!("^imagegen\\.dev/{name}/v[0-9]+$");
+        member.insert("pattern".to_owned(), pattern.into());
+    }
 }

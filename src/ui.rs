@@ -29,6 +29,9 @@ use sink::{KeptOutput, KeptPieces, Sink};
 pub use turns::{Next, run_in_order};
 use wrap::wrap_text;
 
+/// Schema of the results of a verb for several images.
+pub const IMAGES_SCHEMA: &str = "imagegen.dev/images/v1";
+
 /// How much is said on stderr.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verbosity {
@@ -149,8 +152,10 @@ impl Printer {
             return self.sink.write_result(text);
         };
         if self.format == Format::Json {
-            // A member of the object of all images, two blanks further in.
-            let text = self.format_result(value, String::new).replace('\n', "\n  ");
+            // A member of the object of all images, four blanks further in.
+            let text = self
+                .format_result(value, String::new)
+                .replace('\n', "\n    ");
             let name = serde_json::Value::String(image);
             return self.write_member(&mask_text(&format!("{name}: {}", text.trim_end())));
         }
@@ -165,10 +170,13 @@ impl Printer {
             return Ok(());
         }
         let mut images = self.lock_images();
-        let before = if images.written == 0 { "{" } else { "," };
+        let before = match images.written {
+            0 => format!("{{\n  \"schema\": \"{IMAGES_SCHEMA}\",\n  \"images\": {{"),
+            _ => ",".to_owned(),
+        };
         images.written += 1;
         drop(images);
-        self.sink.write_result(format!("{before}\n  {text}"))
+        self.sink.write_result(format!("{before}\n    {text}"))
     }
 
     /// Begins the output of this image. Of several images, a result has a title in text, and JSON is one object.
@@ -185,8 +193,10 @@ impl Printer {
         let (current, written) = (images.current.take(), std::mem::take(&mut images.written));
         drop(images);
         match (current, self.format, written) {
-            (Some(_), Format::Json, 0) => self.sink.write_result("{}\n".to_owned()),
-            (Some(_), Format::Json, _) => self.sink.write_result("\n}\n".to_owned()),
+            (Some(_), Format::Json, 0) => self.sink.write_result(format!(
+                "{{\n  \"schema\": \"{IMAGES_SCHEMA}\",\n  \"images\": {{}}\n}}\n"
+            )),
+            (Some(_), Format::Json, _) => self.sink.write_result("\n  }\n}\n".to_owned()),
             _ => Ok(()),
         }
     }

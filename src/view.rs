@@ -3,9 +3,17 @@
 mod explain;
 mod history;
 mod list;
+mod outputs;
 mod plan;
 
-pub use explain::{Explanation, explain_name, index_names, read_words};
+pub use explain::{Explanation, NameIndex, explain_name, index_names, read_words};
 pub use history::{format_build, format_history};
-pub use list::{Rows, list_entries};
+pub use list::{
+    ComponentRow, ImageRow, KubernetesRow, Rows, RuleRow, StepRow, TargetRow, VariableRow,
+    WindowsRow, list_entries, name_list_schema,
+};
+pub use outputs::{
+    CompletionsOutput, FetchOutput, ImagesOutput, InitOutput, JoinOutput, StoreOutput, StoredFile,
+    WrittenFolder,
+};
 pub use plan::{PlanOutput, format_details, format_lock, format_plan};

@@ -28,6 +28,7 @@ pub use builds::{BUILDS, IMAGE_RECORD};
 #[derive(Debug, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RenderOutput {
+    pub schema: &'static str,
     pub workspace: String,
     /// File → SHA-256.
     pub files: BTreeMap<String, String>,
@@ -78,6 +79,7 @@ pub fn list_media(proven: &ProvenPlan, acquirer: &Acquirer<'_>) -> Result<Vec<Ar
 #[derive(Debug, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct InstallerOutput {
+    pub schema: &'static str,
     pub workspace: String,
     /// The archive, which holds the workspace's files, and with delivery by media the artifacts.
     pub bundle: String,
@@ -178,6 +180,7 @@ impl WrittenWorkspace {
             format!("{}  {name}\n", found.sha256).as_bytes(),
         )?;
         Ok(InstallerOutput {
+            schema: "imagegen.dev/host-bundle/v1",
             workspace: self.folder.display().to_string(),
             bundle: path.display().to_string(),
             sha256: found.sha256,
@@ -188,6 +191,7 @@ impl WrittenWorkspace {
     /// Output of `build --no-bake` and `render`.
     pub fn describe(&self, plan: &Plan) -> RenderOutput {
         RenderOutput {
+            schema: "imagegen.dev/render/v1",
             workspace: self.folder.display().to_string(),
             files: self.digests.clone(),
             unpinned: plan

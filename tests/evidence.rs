@@ -9,6 +9,7 @@ mod diff;
 mod errors;
 mod flaws;
 mod history;
+pub mod outputs;
 mod report;
 mod sbom;
 

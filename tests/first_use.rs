@@ -245,7 +245,8 @@ fn editors_complete_the_names_of_the_catalog() {
             .args(["list", what, "--format", "json"])
             .succeeds()
             .stdout;
-        let rows: Vec<Value> = serde_json::from_str(&rows).expect("JSON");
+        let rows: Value = serde_json::from_str(&rows).expect("JSON");
+        let rows = rows["items"].as_array().expect("rows");
         let name = |row: &Value| {
             row["name"]
                 .as_str()

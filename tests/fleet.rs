@@ -22,7 +22,7 @@ fn json(test: &Test, line: &str) -> Value {
 }
 
 fn list_names(rows: &Value) -> Vec<&str> {
-    let rows = rows.as_array().expect("rows").iter();
+    let rows = rows["items"].as_array().expect("rows").iter();
     rows.map(|row| row["name"].as_str().expect("a name"))
         .collect()
 }
@@ -41,11 +41,12 @@ fn a_matrix_gives_an_image_for_every_combination() {
             "own"
         ]
     );
+    let rows = &rows["items"];
     assert_eq!(rows[0]["lock"], "imagegen.host-2019-1.20.0.lock.json");
     assert_eq!(rows[0]["target"], "host");
 
     let plans = json(&test, "plan --all --format json");
-    let selection = |name: &str, field: &str| plans[name]["selection"][field].clone();
+    let selection = |name: &str, field: &str| plans["images"][name]["selection"][field].clone();
     assert_eq!(selection("host-2022-1.36.0", "cni"), "flannel-overlay");
     assert_ne!(selection("host-2025-1.36.0", "cni"), "flannel-overlay");
     assert_eq!(selection("host-2019-1.20.0", "hostAccess"), "services");
@@ -150,6 +151,7 @@ fn several_images_at_once_print_what_one_after_the_other_does() {
     assert!(one.len() > 5 && !test.exists("o/node-003"));
     let plans = test.run_with("plan --config images --all --format json");
     let plans: Value = serde_json::from_str(&plans.stdout).expect("one object");
+    let plans = &plans["images"];
     assert_eq!(plans.as_object().map(serde_json::Map::len), Some(19));
 }
 

@@ -239,8 +239,10 @@ fn selections() -> Vec<String> {
             .line(kind)
             .succeeds()
             .stdout;
-        let listed: Vec<Value> = serde_json::from_str(&listed).unwrap();
-        listed
+        let listed: Value = serde_json::from_str(&listed).unwrap();
+        listed["items"]
+            .as_array()
+            .unwrap()
             .iter()
             .map(|row| row[name].as_str().unwrap().to_owned())
             .collect()

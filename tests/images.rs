@@ -51,6 +51,7 @@ fn each_image_has_its_lock_and_workspace() {
     test.prints("render old");
     assert!(!test.exists("imagegen.lock.json"));
     let plans = json(&test, "plan --all --format json");
+    let plans = &plans["images"];
     assert_eq!(plans["new"]["kubernetes"], "1.36.0");
     assert_eq!(plans["old"]["selection"]["windows"], "2019");
     assert_eq!(
@@ -69,14 +70,14 @@ fn each_image_has_its_lock_and_workspace() {
         json(
             &test,
             "plan --all --cni win-bridge --ignore-lock --format json"
-        )["old"]["selection"]["cni"],
+        )["images"]["old"]["selection"]["cni"],
         "win-bridge"
     );
 }
 
 #[test]
 fn a_pipeline_gets_its_matrix() {
-    let rows = json(&several(), "list images --format json");
+    let rows = &json(&several(), "list images --format json")["items"];
     assert_eq!(
         rows[0],
         json!({
@@ -92,7 +93,7 @@ fn a_pipeline_gets_its_matrix() {
             r#"{"target": "host", "hostAccess": "services", "images": {"c": {"kubernetes": "1.20.0"}}}"#,
         )
         .file("images/README.md", "Two definitions");
-    let names: Vec<Value> = json(&folder, "list images --config images --format json")
+    let names: Vec<Value> = json(&folder, "list images --config images --format json")["items"]
         .as_array()
         .expect("rows")
         .iter()
@@ -103,7 +104,7 @@ fn a_pipeline_gets_its_matrix() {
     assert!(folder.exists("images/a.lock.json") && folder.exists("images/b.c.lock.json"));
     folder.prints("plan --config images c --locked");
     assert_eq!(
-        json(&folder, "list images --config images --format json")
+        json(&folder, "list images --config images --format json")["items"]
             .as_array()
             .map(Vec::len),
         Some(2)
@@ -182,12 +183,14 @@ fn a_named_image_of_a_file_is_a_definition_of_its_own() {
         &several(),
         "list images --config imagegen.json#old --format json",
     );
+    let rows = &rows["items"];
     assert_eq!(rows.as_array().map(Vec::len), Some(1), "{rows}");
     let plans = json(
         &several(),
         "plan --all --config imagegen.json#old --format json",
     );
-    let names: Vec<&String> = plans.as_object().expect("images by name").keys().collect();
+    let plans = plans["images"].as_object();
+    let names: Vec<&String> = plans.expect("images by name").keys().collect();
     assert_eq!(names, ["old"]);
 }
 
@@ -342,7 +345,7 @@ fn flags_of_every_verb_have_environment_variables() {
     let test = several().env("IMAGEGEN_FORMAT", "json");
     let rows: Value =
         serde_json::from_str(&test.line("list images").succeeds().stdout).expect("JSON");
-    assert_eq!(rows[0]["name"], "new");
+    assert_eq!(rows["items"][0]["name"], "new");
     let listed = |name: &str, value: &str| several().env(name, value).line("list images");
     listed("IMAGEGEN_FORMAT", "yaml").fails(3, &["yaml"]);
     listed("IMAGEGEN_VERBOSE", "1").succeeds();

@@ -226,7 +226,7 @@ impl Server {
             .line(selection)
             .succeeds();
         let checks: Value = serde_json::from_str(&planned.stdout).unwrap();
-        let check = checks
+        let check = checks["items"]
             .as_array()
             .unwrap()
             .iter()

@@ -9,6 +9,7 @@ pub mod json;
 pub mod member;
 pub mod names;
 pub mod nonempty;
+pub mod output_list;
 pub mod program;
 pub mod secret;
 pub mod text;

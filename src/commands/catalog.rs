@@ -4,12 +4,15 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::base::json::format_json;
 use crate::base::json::parse_foreign;
+use crate::base::output_list::OutputList;
 use crate::catalog::{CatalogError, Trees, lint_catalog, lint_sources, lint_targets};
 use crate::cli::{CatalogWhat, SourceArgs};
 use crate::diagnostic::{Finding, Result, Severity};
 use crate::io::fs;
 use crate::schemas::list_schemas;
 use crate::ui::Printer;
+
+use crate::view::WrittenFolder;
 
 use crate::selection::{Definitions, read_sources};
 
@@ -24,9 +27,8 @@ pub(super) fn run_catalog(
             let mut files = trees.catalog.files();
             files.extend(referenced_schemas(&files, &trees)?);
             fs::place_directory(out, &files, &[], &[], false)?;
-            printer.print_result(&files.keys().collect::<Vec<_>>(), || {
-                format!("{}\n", out.display())
-            })
+            let output = WrittenFolder::new(out, &files);
+            printer.print_result(&output, || format!("{}\n", out.display()))
         }
         CatalogWhat::Lint => {
             let trees = read_sources(sources, Definitions::load(None)?.images())?;
@@ -37,7 +39,11 @@ pub(super) fn run_catalog(
                     .into_iter()
                     .flat_map(lint_sources),
             );
-            printer.print_result(&findings, || findings.iter().map(format_finding).collect())?;
+            let output = OutputList::new("imagegen.dev/findings/v1", findings);
+            printer.print_result(&output, || {
+                output.items.iter().map(format_finding).collect()
+            })?;
+            let findings = &output.items;
             let errors = findings
                 .iter()
                 .filter(|finding| finding.severity == Severity::Error)

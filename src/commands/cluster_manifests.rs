@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::slice;
 
+use crate::base::output_list::OutputList;
 use crate::cli::{ClusterManifestsArgs, SourceArgs};
 use crate::cluster::{self, ClusterManifest};
 use crate::diagnostic::Result;
@@ -12,6 +13,8 @@ use crate::ui::Printer;
 
 use crate::planning::{cluster_input, read_paths, resolve_cluster_plan};
 use crate::selection::{Definitions, read_sources};
+
+const SCHEMA: &str = "imagegen.dev/cluster-manifests/v1";
 
 pub(super) fn run_cluster_manifests(
     args: &ClusterManifestsArgs,
@@ -54,8 +57,10 @@ pub(super) fn run_cluster_manifests(
         .map(|file| (file.file.clone(), file.content.clone().into_bytes()))
         .collect();
     fs::place_directory(out, &contents, &[], &[], false)?;
-    printer.print_result(&files, || {
-        files
+    let output = OutputList::new(SCHEMA, files);
+    printer.print_result(&output, || {
+        output
+            .items
             .iter()
             .map(|file| format!("{}: {}\n", out.join(&file.file).display(), file.summary))
             .collect()
@@ -64,15 +69,13 @@ pub(super) fn run_cluster_manifests(
 
 /// One stream without smoke workloads: what is to be applied.
 fn print_stream(files: &[ClusterManifest], printer: &Printer) -> Result<()> {
-    let applied: Vec<ClusterManifest> = files
-        .iter()
-        .filter(|file| !file.is_smoke())
-        .cloned()
-        .collect();
-    printer.print_result(&applied, || {
-        applied
+    let applied = files.iter().filter(|file| !file.is_smoke());
+    let output = OutputList::new(SCHEMA, applied.cloned().collect());
+    printer.print_result(&output, || {
+        output
+            .items
             .iter()
-            .map(|file| file.content.as_str())
+            .map(|file: &ClusterManifest| file.content.as_str())
             .collect::<Vec<_>>()
             .join("---\n")
     })

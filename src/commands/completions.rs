@@ -14,9 +14,15 @@ use crate::ui::Printer;
 
 use crate::complete::VARIABLE;
 
+use crate::view::{CompletionsOutput, WrittenFolder};
+
 pub(super) fn run_completions(args: &CompletionsArgs, printer: &Printer) -> Result<()> {
-    let script = write_registration(args.shell)?;
-    printer.print_result(&script, || script.clone())
+    let output = CompletionsOutput {
+        schema: "imagegen.dev/completions/v1",
+        shell: args.shell.to_string(),
+        script: write_registration(args.shell)?,
+    };
+    printer.print_result(&output, || output.script.clone())
 }
 
 /// The shell's script, which asks the program itself for the words that fit.
@@ -40,9 +46,8 @@ pub(super) fn run_man(args: &ManArgs, printer: &Printer) -> Result<()> {
     command.build();
     add_pages(&command, "imagegen", &mut pages)?;
     fs::place_directory(&args.out, &pages, &[], &[], args.force)?;
-    printer.print_result(&pages.keys().collect::<Vec<_>>(), || {
-        format!("{}\n", args.out.display())
-    })
+    let output = WrittenFolder::new(&args.out, &pages);
+    printer.print_result(&output, || format!("{}\n", args.out.display()))
 }
 
 /// A page for the command, and one for each below it: `imagegen-store-add.1`.

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 use std::slice;
 
+use crate::base::output_list::OutputList;
 use crate::cli::{ConformanceArgs, SourceArgs};
 use crate::cluster;
 use crate::diagnostic::Result;
@@ -25,9 +26,10 @@ pub(super) fn run_conformance(
         &trees.catalog,
         &read_paths(&trees)?,
     )?;
-    printer.print_listing(&checks, || {
+    let output = OutputList::new("imagegen.dev/conformance/v1", checks);
+    printer.print_listing(&output, || {
         let mut text = String::new();
-        for (number, check) in checks.iter().enumerate() {
+        for (number, check) in output.items.iter().enumerate() {
             let who = match check.who {
                 Runner::Node => "on the node, as administrator",
                 Runner::Cluster => "with kubectl, as administrator of the cluster",

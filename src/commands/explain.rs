@@ -2,6 +2,7 @@
 
 use std::slice;
 
+use crate::base::output_list::OutputList;
 use crate::cli::{ExplainArgs, SourceArgs};
 use crate::diagnostic::Result;
 use crate::selection::{Definitions, read_sources};
@@ -27,7 +28,10 @@ pub(super) fn run_explain(
     {
         printer.print_warning(&warning.message);
     }
-    printer.print_listing(&found, || found.iter().map(format_explanation).collect())
+    let output = OutputList::new("imagegen.dev/explanation/v1", found);
+    printer.print_listing(&output, || {
+        output.items.iter().map(format_explanation).collect()
+    })
 }
 
 fn format_explanation(item: &Explanation) -> String {

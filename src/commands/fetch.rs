@@ -1,29 +1,14 @@
 //! `imagegen fetch`: downloads everything that an image holds and proves it.
 
-use serde::Serialize;
-
 use crate::acquire::{Acquirer, VerifiedArtifact, acquire_plan, open_fetcher};
+use crate::base::output_list::OutputList;
 use crate::cli::OnlineArgs;
 use crate::diagnostic::Result;
-use crate::model::evidence::Evidence;
 use crate::planning::{PlanRequest, PlannedImage, Stale, ToolUse, plan_image};
 use crate::selection::read_definition;
+use crate::view::FetchOutput;
 
 use super::each::ImageRun;
-
-/// `imagegen fetch --format json`: one for each file.
-#[derive(Debug, Serialize, schemars::JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct FetchOutput {
-    pub component: String,
-    pub version: String,
-    pub url: String,
-    pub sha256: String,
-    pub size: u64,
-    /// The file in the store.
-    pub path: String,
-    pub evidence: Vec<Evidence>,
-}
 
 pub(super) fn run_fetch(args: &OnlineArgs, run: &ImageRun<'_>) -> Result<()> {
     let printer = run.printer;
@@ -52,7 +37,8 @@ pub(super) fn run_fetch(args: &OnlineArgs, run: &ImageRun<'_>) -> Result<()> {
         printer,
     };
     let proven = acquire_plan(plan, &acquirer)?;
-    let output: Vec<FetchOutput> = proven.artifacts().iter().map(describe_file).collect();
+    let files: Vec<FetchOutput> = proven.artifacts().iter().map(describe_file).collect();
+    let output = OutputList::new("imagegen.dev/fetch/v1", files);
     printer.print_result(&output, || {
         proven
             .artifacts()

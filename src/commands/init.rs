@@ -7,6 +7,7 @@ use crate::io::fs;
 use crate::planning::draft_definition;
 use crate::selection::read_sources;
 use crate::ui::Printer;
+use crate::view::InitOutput;
 
 pub(super) fn run_init(args: &InitArgs, sources: &SourceArgs, printer: &Printer) -> Result<()> {
     if fs::read_if_exists(&args.out)?.is_some() {
@@ -34,5 +35,10 @@ pub(super) fn run_init(args: &InitArgs, sources: &SourceArgs, printer: &Printer)
             missing.description
         ));
     }
-    printer.print_result(&definition, || format!("{file}\n"))
+    let output = InitOutput {
+        schema: "imagegen.dev/init/v1",
+        file: file.to_string(),
+        definition,
+    };
+    printer.print_result(&output, || format!("{}\n", output.file))
 }

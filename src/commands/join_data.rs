@@ -2,30 +2,14 @@
 
 use std::slice;
 
-use serde::Serialize;
-
 use crate::cli::{JoinDataArgs, SelectionArgs, SourceArgs};
 use crate::diagnostic::Result;
 use crate::io::fs;
-use crate::join::{Form, build_join_data};
+use crate::join::build_join_data;
 use crate::planning::resolve_node_plan;
 use crate::selection::{Definitions, read_join_input, read_places, read_secrets, read_sources};
 use crate::ui::Printer;
-
-/// Output of `join-data --format json`.
-#[derive(Debug, Serialize, schemars::JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct JoinOutput {
-    pub kubernetes: String,
-    pub api_version: String,
-    pub form: Form,
-    pub warnings: Vec<String>,
-    /// Holds secrets; absent where it was written to a file.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub content: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub file: Option<String>,
-}
+use crate::view::JoinOutput;
 
 /// How the forms of the data begin.
 const BEGINNINGS: &[&str] = &[
@@ -67,6 +51,7 @@ pub(super) fn run_join_data(
         printer.print_warning(warning);
     }
     let mut output = JoinOutput {
+        schema: "imagegen.dev/join-data/v1",
         kubernetes: plan.kubernetes.to_string(),
         api_version: data.api_version,
         form: args.form,

@@ -1,6 +1,7 @@
 //! `imagegen outdated`.
 
 use crate::acquire::{HeaderGrants, open_fetcher};
+use crate::base::output_list::OutputList;
 use crate::base::version::Version;
 use crate::cli::OnlineArgs;
 use crate::diagnostic::Result;
@@ -34,12 +35,13 @@ pub(super) fn run_outdated(args: &OnlineArgs, run: &ImageRun<'_>) -> Result<()> 
         grants: &grants,
     };
     let rows = upstreams.check_releases(&upstreams.list_subjects()?, printer)?;
-    printer.print_listing(&rows, || {
+    let output = OutputList::new("imagegen.dev/outdated/v1", rows);
+    printer.print_listing(&output, || {
         let mut text = format!(
             "{:<28} {:<14} {:<14} {:<14}\n",
             "", "planned", "newer", "newest"
         );
-        text.extend(rows.iter().map(format_row));
+        text.extend(output.items.iter().map(format_row));
         text
     })
 }

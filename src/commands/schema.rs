@@ -1,6 +1,7 @@
 //! `imagegen schema`.
 
 use crate::base::names::format_suggestion;
+use crate::base::output_list::OutputList;
 use crate::cli::{SchemaArgs, SourceArgs};
 use crate::diagnostic::{InputError, Result};
 use crate::schemas::list_schemas;
@@ -11,7 +12,8 @@ pub(super) fn run_schema(args: &SchemaArgs, sources: &SourceArgs, printer: &Prin
     let schemas = list_schemas(&read_sources(sources, &[])?)?;
     let names: Vec<&str> = schemas.iter().map(|(name, _)| *name).collect();
     let Some(name) = &args.name else {
-        return printer.print_result(&names, || {
+        let output = OutputList::new("imagegen.dev/schemas/v1", names.clone());
+        return printer.print_result(&output, || {
             names.iter().map(|name| format!("{name}\n")).collect()
         });
     };

@@ -5,9 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use rustls_pki_types::UnixTime;
-use serde::Serialize;
 
-use crate::base::digest::sha256_hex;
 use crate::cli::{ScriptsArgs, ScriptsWhat, SourceArgs};
 use crate::diagnostic::{InputError, Result};
 use crate::embedded::Tree;
@@ -20,14 +18,7 @@ use crate::ui::Printer;
 use crate::verify::authenticode::SignatureDemand;
 use crate::verify::chain::PinnedRoots;
 
-/// Output of `scripts export` and `scripts sign`.
-#[derive(Debug, Serialize, schemars::JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct ScriptsOutput {
-    pub folder: String,
-    /// Path → SHA-256 of the file as it is now.
-    pub files: BTreeMap<String, String>,
-}
+use crate::view::WrittenFolder;
 
 pub(super) fn run_scripts(
     args: &ScriptsArgs,
@@ -89,18 +80,11 @@ pub(super) fn run_scripts(
 }
 
 fn print_files(folder: &Path, files: BTreeMap<String, Vec<u8>>, printer: &Printer) -> Result<()> {
-    let files = files.into_iter().filter(|(path, _)| path != LIST);
-    let files: BTreeMap<String, String> = files
-        .map(|(path, bytes)| (path, sha256_hex(&bytes)))
-        .collect();
-    let output = ScriptsOutput {
-        folder: folder.display().to_string(),
-        files,
-    };
+    let scripts = files.into_iter().filter(|(path, _)| path != LIST).collect();
+    let output = WrittenFolder::new(folder, &scripts);
     printer.print_result(&output, || {
-        output
-            .files
-            .iter()
+        let lines = output.files.iter();
+        lines
             .map(|(path, digest)| format!("{digest}  {path}\n"))
             .collect()
     })

@@ -28,7 +28,7 @@ pub(super) fn run_verify(args: &VerifyArgs, sources: &SourceArgs, printer: &Prin
             format!("bundle: every file matches the index and the lock ({files} files)\n")
         }),
         Inspected::Whole(output) => {
-            printer.print_listing(&output.evidence, || format_whole(&output))?;
+            printer.print_listing(&output, || format_whole(&output))?;
             Ok(output.require_proofs()?)
         }
     }

@@ -72,6 +72,7 @@ pub fn inspect_attestations(args: &VerifyArgs) -> Result<(VerifyOutput, Result<(
     }
     let demand = check_policy(&policy, &evidence, &name);
     let output = VerifyOutput {
+        schema: "imagegen.dev/verify/v1",
         file: name,
         verified: super::count_failed(&evidence) == 0 && demand.is_ok(),
         sha512: digests.digest(PinAlgorithm::Sha512).to_owned(),

@@ -7,6 +7,9 @@ use std::path::Path;
 
 use serde_json::Value;
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use crate::acquire::{Keys, reprove_artifact};
 use crate::bake;
 use crate::base::digest::sha256_hex;
@@ -37,9 +40,14 @@ use crate::windows::resource::ArchiveFormat;
 use super::review::{Review, find_lock_pins, list_unproven};
 use super::{Inspected, proven};
 
+const SCHEMA: &str = "imagegen.dev/verify-lock/v1";
+
 /// Proofs of a lockfile or a workspace, and the artifacts that its lock does not pin.
-#[derive(Debug)]
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct WholeOutput {
+    pub schema: &'static str,
+    /// Path of the lockfile or workspace.
     pub name: String,
     /// Proofs that were made now.
     pub evidence: Vec<Evidence>,
@@ -173,6 +181,7 @@ pub(super) fn inspect_workspace(
     let unpinned = lock.unpinned_artifacts();
     let unasked = format_unasked(lock.artifacts.iter());
     Ok(WholeOutput {
+        schema: SCHEMA,
         name,
         evidence: found,
         recorded: Vec::new(),
@@ -489,6 +498,7 @@ fn inspect_lock(
     let unpinned = lock.unpinned_artifacts();
     let unasked = format_unasked(lock.artifacts.iter());
     Ok(WholeOutput {
+        schema: SCHEMA,
         name: name.to_owned(),
         evidence: found,
         recorded,

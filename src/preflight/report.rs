@@ -30,6 +30,7 @@ pub struct DoctorCheck {
 #[derive(Debug, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DoctorOutput {
+    pub schema: &'static str,
     /// Nothing is missing.
     pub ready: bool,
     pub checks: Vec<DoctorCheck>,

@@ -1,14 +1,17 @@
 //! Contents of the catalog, as rows.
 
+mod rows;
+
 use std::fmt::Write as _;
 use std::path::Path;
 
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::Value;
 
 use crate::catalog::Catalog;
 use crate::catalog::load_target;
 use crate::cli::ListWhat;
-use crate::diagnostic::{InputError, Result};
+use crate::diagnostic::{InputError, InternalError, Result};
 use crate::guest::read_steps;
 use crate::model::component::{Component, Pin};
 use crate::selection::{Definitions, workspace_path};
@@ -16,6 +19,27 @@ use crate::selection::{Definitions, workspace_path};
 use crate::catalog::Trees;
 
 use super::read_words;
+use rows::TargetInput;
+pub use rows::{
+    ComponentRow, ImageRow, KubernetesRow, RuleRow, StepRow, TargetRow, VariableRow, WindowsRow,
+};
+
+/// Name of the schema of a printed list.
+pub fn name_list_schema(what: &ListWhat) -> &'static str {
+    match what {
+        ListWhat::Targets => "imagegen.dev/list-targets/v1",
+        ListWhat::Kubernetes => "imagegen.dev/list-kubernetes/v1",
+        ListWhat::Windows => "imagegen.dev/list-windows/v1",
+        ListWhat::Networks => "imagegen.dev/list-networks/v1",
+        ListWhat::Features => "imagegen.dev/list-features/v1",
+        ListWhat::Variables => "imagegen.dev/list-variables/v1",
+        ListWhat::Steps => "imagegen.dev/list-steps/v1",
+        ListWhat::Images { .. } => "imagegen.dev/list-images/v1",
+        ListWhat::Rules => "imagegen.dev/list-rules/v1",
+        ListWhat::Components { name: None } => "imagegen.dev/list-components/v1",
+        ListWhat::Components { name: Some(_) } => "imagegen.dev/pins/v1",
+    }
+}
 
 /// # Errors
 /// The catalog cannot be read, or the component is unknown.
@@ -38,18 +62,27 @@ pub fn list_entries(what: &ListWhat, trees: &Trees) -> Result<Rows> {
 /// Each entry as JSON value and as line.
 pub type Rows = Vec<(Value, String)>;
 
+fn write_row(row: &impl Serialize) -> Result<Value> {
+    serde_json::to_value(row)
+        .map_err(|error| InternalError(format!("an entry of a list: {error}")).into())
+}
+
 fn list_targets(trees: &Trees) -> Result<Rows> {
     let mut rows = Rows::new();
     for name in trees.packer.list_folders("targets") {
         let target = load_target(&trees.packer, &name)?;
         let image = target.image();
         let builders: Vec<&str> = target.builders().collect();
-        let value = json!({
-            "name": name, "title": target.title, "builders": builders,
-            "plugins": image.map(|image| image.plugins.as_slice()),
-            "output": image.map(|image| &image.output), "windows": target.releases.keys().collect::<Vec<_>>(),
-            "stage": target.record.stage(), "checks": target.record.checks,
-        });
+        let value = write_row(&TargetRow {
+            name: &name,
+            title: &target.title,
+            builders: &builders,
+            plugins: image.map(|image| image.plugins.as_slice()),
+            output: image.map(|image| &image.output),
+            windows: target.releases.keys().collect(),
+            stage: target.record.stage(),
+            checks: &target.record.checks,
+        })?;
         let how = if let Some(image) = image {
             let plugin = image.plugins.first();
             let builders = builders.join(" or ");
@@ -78,10 +111,16 @@ fn list_kubernetes(catalog: &Catalog) -> Result<Rows> {
         let runtimes: Vec<&str> = line.runtimes.iter().map(|it| it.name.as_str()).collect();
         let access: Vec<&str> = line.host_access.iter().map(|it| it.name.as_str()).collect();
         let default = containerd.find_choice(minor).map(|choice| &choice.default);
-        let value = json!({
-            "minor": minor, "latest": line.latest, "patches": line.patches, "windows": windows,
-            "runtimes": runtimes, "hostAccess": access, "containerd": default, "surveyed": surveyed,
-        });
+        let value = write_row(&KubernetesRow {
+            minor,
+            latest: &line.latest,
+            patches: &line.patches,
+            windows: &windows,
+            runtimes: &runtimes,
+            host_access: &access,
+            containerd: default,
+            surveyed,
+        })?;
         let note = match surveyed {
             Some(_) => "",
             None => " (programs not surveyed)",
@@ -102,10 +141,13 @@ fn list_windows(catalog: &Catalog) -> Result<Rows> {
     let mut rows = Rows::new();
     for name in catalog.windows_names() {
         let windows = catalog.load_windows_release(&name)?;
-        let value = json!({
-            "release": name, "title": windows.title, "build": windows.build, "channel": windows.channel,
-            "containerTag": windows.container_tag,
-        });
+        let value = write_row(&WindowsRow {
+            release: &name,
+            title: &windows.title,
+            build: windows.build,
+            channel: windows.channel,
+            container_tag: &windows.container_tag,
+        })?;
         let line = format!(
             "{name:<6} {} (build {}, images `{}`)",
             windows.title, windows.build, windows.container_tag
@@ -120,17 +162,18 @@ fn list_networks(catalog: &Catalog) -> Result<Rows> {
     for name in catalog.network_names() {
         let network = catalog.network(&name)?;
         let line = format!("{name:<20} {}", network.title);
-        rows.push((json!(network), line));
+        rows.push((write_row(&network)?, line));
     }
     Ok(rows)
 }
 
 fn list_features(catalog: &Catalog) -> Result<Rows> {
-    let rows = catalog.load_features()?.into_iter().map(|feature| {
+    let mut rows = Rows::new();
+    for feature in catalog.load_features()? {
         let line = format!("{:<20} {}", feature.name, feature.summary);
-        (json!(feature), line)
-    });
-    Ok(rows.collect())
+        rows.push((write_row(&feature)?, line));
+    }
+    Ok(rows)
 }
 
 fn list_variables(trees: &Trees) -> Result<Rows> {
@@ -142,10 +185,12 @@ fn list_variables(trees: &Trees) -> Result<Rows> {
                 "{name:<10} {:<36} choice   {}",
                 selector.name, selector.description
             );
-            rows.push((
-                json!({ "target": name, "name": selector.name, "selector": selector }),
-                line,
-            ));
+            let value = write_row(&VariableRow {
+                target: &name,
+                name: &selector.name,
+                input: TargetInput::Selector(selector),
+            })?;
+            rows.push((value, line));
         }
         for variable in &target.variables {
             let need = if variable.sensitive {
@@ -159,26 +204,31 @@ fn list_variables(trees: &Trees) -> Result<Rows> {
                 "{name:<10} {:<36} {need:<8} {}",
                 variable.name, variable.description
             );
-            rows.push((
-                json!({ "target": name, "name": variable.name, "variable": variable }),
-                line,
-            ));
+            let value = write_row(&VariableRow {
+                target: &name,
+                name: &variable.name,
+                input: TargetInput::Variable(variable),
+            })?;
+            rows.push((value, line));
         }
     }
     Ok(rows)
 }
 
 fn list_steps(trees: &Trees) -> Result<Rows> {
-    let rows = read_steps(&trees.provisioners)?
-        .into_iter()
-        .map(|(path, step)| {
-            let value = json!({
-                "name": step.id, "phase": step.phase, "summary": step.summary, "file": path,
-                "when": step.when, "resources": step.resources.len(),
-            });
-            (value, format!("{:<20} {}", step.id, step.summary))
-        });
-    Ok(rows.collect())
+    let mut rows = Rows::new();
+    for (path, step) in read_steps(&trees.provisioners)? {
+        let value = write_row(&StepRow {
+            name: step.id.as_str(),
+            phase: step.phase,
+            summary: &step.summary,
+            file: &path,
+            when: &step.when,
+            resources: step.resources.len(),
+        })?;
+        rows.push((value, format!("{:<20} {}", step.id, step.summary)));
+    }
+    Ok(rows)
 }
 
 /// Selection of each image for a pipeline that builds it by itself.
@@ -197,12 +247,15 @@ fn list_defined_images(config: Option<&Path>) -> Result<Rows> {
     let mut rows = Rows::new();
     for image in images {
         let definition = &image.definition;
-        let value = json!({
-            "name": image.name, "config": image.config(), "target": definition.target,
-            "windows": definition.windows, "kubernetes": definition.kubernetes,
-            "lock": image.lock_path().display().to_string(),
-            "workspace": workspace_path(&image.name).display().to_string(),
-        });
+        let value = write_row(&ImageRow {
+            name: &image.name,
+            config: image.config(),
+            target: definition.target.as_deref(),
+            windows: definition.windows.as_deref(),
+            kubernetes: definition.kubernetes.as_deref(),
+            lock: image.lock_path().display().to_string(),
+            workspace: workspace_path(&image.name).display().to_string(),
+        })?;
         let target = definition.target.as_deref().unwrap_or("-");
         let windows = definition.windows.as_deref().unwrap_or("-");
         let kubernetes = definition.kubernetes.as_deref().unwrap_or("-");
@@ -217,22 +270,22 @@ fn list_rules(trees: &Trees) -> Result<Rows> {
     let mut rows = Rows::new();
     let rules = trees.catalog.load_rules()?;
     for rule in rules.refusals.iter().chain(&rules.warnings) {
-        rows.push(create_rule_row("rule", &rule.id, &rule.reason));
+        rows.push(create_rule_row("rule", &rule.id, &rule.reason)?);
     }
     for (kind, names) in read_words() {
         let mut words = ["error", "refusal", "warning", "rule"].into_iter();
         if words.any(|word| kind.contains(word)) {
             for (name, meaning) in &names {
-                rows.push(create_rule_row(&kind, name, meaning));
+                rows.push(create_rule_row(&kind, name, meaning)?);
             }
         }
     }
     Ok(rows)
 }
 
-fn create_rule_row(kind: &str, name: &str, text: &str) -> (Value, String) {
-    let value = json!({ "name": name, "kind": kind, "text": text });
-    (value, format!("{name:<28} {text}"))
+fn create_rule_row(kind: &str, name: &str, text: &str) -> Result<(Value, String)> {
+    let value = write_row(&RuleRow { name, kind, text })?;
+    Ok((value, format!("{name:<28} {text}")))
 }
 
 fn list_components(catalog: &Catalog) -> Result<Rows> {
@@ -240,11 +293,13 @@ fn list_components(catalog: &Catalog) -> Result<Rows> {
     for name in catalog.component_names() {
         let component = catalog.load_component(&name)?;
         let pinned = usable_pins(&component);
-        let newest = pinned.last().map(|pin| pin.version.clone());
-        let value = json!({
-            "name": name, "summary": component.summary, "license": component.license,
-            "pinned": pinned.len(), "newestPinned": newest,
-        });
+        let value = write_row(&ComponentRow {
+            name: &name,
+            summary: &component.summary,
+            license: &component.license,
+            pinned: pinned.len(),
+            newest_pinned: pinned.last().map(|pin| &pin.version),
+        })?;
         let mut line = format!("{name:<28} {:>4} pinned  ", pinned.len());
         let _ = write!(line, "{}", component.summary);
         rows.push((value, line));
@@ -266,20 +321,16 @@ fn usable_pins(component: &Component) -> Vec<&Pin> {
 
 fn list_versions(catalog: &Catalog, name: &str) -> Result<Rows> {
     let component = catalog.load_component(name)?;
-    Ok(usable_pins(&component)
-        .into_iter()
-        .map(|pin| {
-            let value = serde_json::to_value(pin).unwrap_or_default();
-            let algorithm = pin.digest.algorithm().as_str();
-            let confidence = pin.confidence.as_str();
-            (
-                value,
-                format!(
-                    "{:<22} {algorithm}:{} {confidence}",
-                    pin.version,
-                    pin.digest.as_str()
-                ),
-            )
-        })
-        .collect())
+    let mut rows = Rows::new();
+    for pin in usable_pins(&component) {
+        let line = format!(
+            "{:<22} {}:{} {}",
+            pin.version,
+            pin.digest.algorithm().as_str(),
+            pin.digest.as_str(),
+            pin.confidence.as_str(),
+        );
+        rows.push((write_row(pin)?, line));
+    }
+    Ok(rows)
 }

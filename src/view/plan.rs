@@ -18,6 +18,7 @@ use crate::model::plan::{
 #[derive(Debug, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PlanOutput<'a> {
+    pub schema: &'static str,
     /// The selection, every default written out.
     pub selection: &'a ImageDefinition,
     pub kubernetes: &'a str,
@@ -37,6 +38,7 @@ pub struct PlanOutput<'a> {
 impl<'a> PlanOutput<'a> {
     pub fn new(plan: &'a Plan, guest: &'a Guest) -> Self {
         Self {
+            schema: "imagegen.dev/plan/v1",
             selection: &plan.selection,
             kubernetes: plan.kubernetes.as_str(),
             windows_build: plan.windows.build,

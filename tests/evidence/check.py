@@ -12,6 +12,13 @@ def check_schema(document, schema):
         yield f"{error.json_path}: {error.message}"
 
 
+def check_outputs(checks):
+    for check in checks:
+        for entry in check["documents"]:
+            for message in check_schema(entry["document"], check["schema"]):
+                yield f"{entry['name']}: {message}"
+
+
 def check_cyclonedx(text):
     from cyclonedx.model.bom import Bom
     from cyclonedx.schema import SchemaVersion
@@ -83,6 +90,8 @@ def main():
     if kind == "schema":
         with open(sys.argv[3], encoding="utf-8") as file:
             problems = list(check_schema(json.loads(text), json.load(file)))
+    elif kind == "outputs":
+        problems = list(check_outputs(json.loads(text)))
     elif kind == "bundle":
         problems = list(check_bundle(json.loads(text), *sys.argv[3:5]))
     elif kind == "cyclonedx":

@@ -99,7 +99,7 @@ fn a_bundle_is_a_mirror_below_any_web_server() {
             )
             .stdout;
         let fetched: Value = serde_json::from_str(&fetched).expect("JSON");
-        let fetched: BTreeSet<(String, String)> = fetched
+        let fetched: BTreeSet<(String, String)> = fetched["items"]
             .as_array()
             .expect("files")
             .iter()

@@ -4,6 +4,7 @@ use imagegen::base::digest::sha256_hex;
 use serde_json::{Value, json};
 
 use super::site::{Site, proven};
+use crate::evidence::outputs::check_documents;
 use crate::support::Test;
 
 const LINE: &str = "--target azure --k8s 1.36";
@@ -58,7 +59,10 @@ fn rows(site: &Site, line: &str) -> Vec<Value> {
     let said = site
         .succeeds(&format!("outdated {line} --format json"))
         .stdout;
-    serde_json::from_str(&said).expect("JSON")
+    let said: Value = serde_json::from_str(&said).expect("JSON");
+    assert_eq!(said["schema"], "imagegen.dev/outdated/v1");
+    check_documents(&site.home, &[(line.to_owned(), said.clone())]);
+    said["items"].as_array().expect("rows").clone()
 }
 
 fn row<'a>(rows: &'a [Value], name: &str) -> &'a Value {
