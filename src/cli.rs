@@ -198,7 +198,8 @@ pub enum Verb {
   imagegen explain containerd --k8s 1.20.0
   imagegen explain --windows-priorityclass
   imagegen explain component-range                 a code of an error
-  imagegen explain EnableCompartmentNamespace")]
+  imagegen explain EnableCompartmentNamespace
+  imagegen explain runtime=containerd              a value of `--runtime`, with its source")]
     Explain(ExplainArgs),
     /// Write the JoinConfiguration or user-data for a node
     #[command(after_help = "Examples:
@@ -400,8 +401,8 @@ pub struct LockArgs {
 
 #[derive(Debug, Args)]
 pub struct ExplainArgs {
-    /// Name of a component, feature, variable, step, resource, rule, code of an error, Windows setting, or flag,
-    /// gate or field of a Kubernetes program.
+    /// Name of a component, feature, variable, step, resource, rule, code of an error, Windows setting, flag of
+    /// imagegen, or flag, gate or field of a Kubernetes program; `NAME=VALUE` explains a value of it.
     #[arg(allow_hyphen_values = true)]
     pub name: String,
     #[command(flatten)]

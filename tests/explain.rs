@@ -2,12 +2,14 @@
 
 use std::collections::BTreeSet;
 
+use clap::CommandFactory as _;
 use imagegen::base::choice::{Delivery, HostAccess, Runtime};
-use imagegen::cli::{SelectionArgs, SourceArgs};
+use imagegen::catalog::{Trees, load_target};
+use imagegen::cli::{Cli, SelectionArgs, SourceArgs};
 use imagegen::machine::Rule;
 use imagegen::model::evidence::ProofKind;
 use imagegen::selection::{DefinedImage, read_sources};
-use imagegen::view::{index_names, read_words};
+use imagegen::view::{Explanation, NameIndex, index_names, read_words};
 use regex_lite::Regex;
 use serde_json::Value;
 
@@ -266,6 +268,127 @@ fn help_and_readme_examples_of_explain_work() {
     assert!(!ran.stderr.contains("names are known"), "{}", ran.stderr);
 }
 
+/// Long flags of every verb.
+fn list_flags(command: &clap::Command, found: &mut BTreeSet<String>) {
+    for argument in command.get_arguments() {
+        let name = argument.get_long().filter(|name| *name != "help");
+        found.extend(name.map(|name| format!("--{name}")));
+    }
+    for command in command.get_subcommands() {
+        list_flags(command, found);
+    }
+}
+
+/// Names with values: every value of a flag or variable that the catalog knows, and a version of each component.
+fn list_values(index: &NameIndex, trees: &Trees) -> BTreeSet<(String, &'static str)> {
+    let mut values = BTreeSet::new();
+    for (flag, kind) in [
+        ("--cni", "pod network"),
+        ("--delivery", "delivery"),
+        ("--feature", "feature"),
+        ("--host-access", "host access"),
+        ("--join", "join"),
+        ("--k8s", "kubernetes line"),
+        ("--runtime", "runtime"),
+        ("--target", "target"),
+        ("--windows", "windows release"),
+    ] {
+        let names = index.entries().filter(|it| it.kind == kind);
+        let named: BTreeSet<(String, &str)> = names
+            .map(|it| (format!("{flag}={}", it.name), kind))
+            .collect();
+        assert!(named.len() > 1, "{flag}: {named:?}");
+        values.extend(named);
+    }
+    for name in trees.catalog.component_names() {
+        let component = trees.catalog.load_component(&name).expect("component");
+        for pin in component.pins.iter().take(1) {
+            values.insert((format!("--component={name}={}", pin.version), "version"));
+            values.insert((format!("{name}={}", pin.version), "version"));
+        }
+    }
+    for name in trees.packer.list_folders("targets") {
+        let target = load_target(&trees.packer, &name).expect("target");
+        for selector in &target.selectors {
+            for value in &selector.values {
+                let value = format!("{}={}", selector.name, value.value);
+                values.insert((value, "variable value"));
+            }
+        }
+        for source in target.releases.values().flatten() {
+            for (name, value) in &source.variables {
+                values.insert((format!("{name}={value}"), "variable value"));
+            }
+        }
+    }
+    values.insert((
+        "--waive=kubelet=cosign-key".to_owned(),
+        ProofKind::CosignKey.as_str(),
+    ));
+    values
+}
+
+/// A source is something that a reader can open, or says from what it follows.
+fn is_source(text: &str) -> bool {
+    let form =
+        Regex::new(r"^(https?://[^ ]+|[\w.-]+/[\w.-]+@[^ ]+ .+|derived: .{4,})").expect("pattern");
+    root().join("provisioners").join(text).is_file()
+        || root().join(text).exists()
+        || text.split("; ").any(|part| form.is_match(part))
+}
+
+#[test]
+fn every_flag_and_value_has_a_fact_with_its_source() {
+    let trees = read_sources(&SourceArgs::default(), &[]).expect("trees");
+    let (index, plan) = index_names(
+        &selection("azure", "1.36.4", &[]),
+        &DefinedImage::empty(),
+        &trees,
+    )
+    .expect("index");
+    let mut flags = BTreeSet::new();
+    list_flags(&Cli::command(), &mut flags);
+    assert!(flags.len() > 60, "{flags:?}");
+    for flag in &flags {
+        let found = index.explain(flag, &plan, &trees).expect("explained");
+        assert!(
+            found.iter().any(|it| it.kind == "option of imagegen"),
+            "{flag}: {found:#?}"
+        );
+    }
+    let mut names: BTreeSet<(String, &str)> = list_values(&index, &trees);
+    assert!(names.len() > 150, "{}", names.len());
+    for (kind, words) in read_words() {
+        // Codes and rules: the word alone is the fact.
+        if ["error", "refusal", "warning", "rule"]
+            .iter()
+            .any(|word| kind.contains(word))
+        {
+            names.extend(words.into_keys().map(|name| (name, "")));
+        }
+    }
+    for (name, kind) in &names {
+        let found = index.explain(name, &plan, &trees).expect("explained");
+        let is_named = |it: &Explanation| kind.is_empty() || it.kind == *kind || it.name == *kind;
+        assert!(found.iter().any(is_named), "{name}: {found:#?}");
+        for it in &found {
+            assert!(
+                !it.lines.is_empty() && is_source(&it.source),
+                "{name}: {it:#?}"
+            );
+            let refuses = |line: &String| {
+                // `x` is no runtime: containerd, docker
+                let is_unknown = line.starts_with('`') && line.contains("` is no ");
+                is_unknown || line.contains("is not a value") || line.is_empty()
+            };
+            assert!(
+                kind.is_empty() || !it.lines.iter().any(refuses),
+                "{name}: {it:#?}"
+            );
+        }
+    }
+}
+
 #[test]
 fn values_of_flags_and_variables_are_explained() {
     let explain = |name: &str| {
@@ -287,6 +410,20 @@ fn values_of_flags_and_variables_are_explained() {
         ("output=managed_image", "this plan has"),
         ("output=x", "is not a value of it"),
         ("image_version=20348.1.1", "this plan has `latest`"),
+        ("runtime=containerd", "runtime containerd"),
+        ("runtime=podman", "is no runtime: containerd, docker"),
+        ("cni=flannel-overlay", "pod network flannel-overlay"),
+        ("config", "Image definition"),
+        ("component=containerd=1.7.2", "version containerd 1.7.2"),
+        (
+            "EnableCompartmentNamespace=1",
+            "`1` is its data in this plan",
+        ),
+        ("EnableCompartmentNamespace=2", "no property of it is `2`"),
+        (
+            "image_publisher=MicrosoftWindowsServer",
+            "Windows 2019, gen1",
+        ),
         ("lock-stale", "The lockfile was made from another selection"),
         ("packer-failed", "A step of Packer"),
     ] {

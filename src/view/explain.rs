@@ -1,11 +1,12 @@
 //! The rule, its value and its source, for anything that has a name.
 
 mod catalog;
+mod options;
 mod resource;
 mod value;
 mod words;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
@@ -47,15 +48,7 @@ pub fn explain_name(
     trees: &Trees,
 ) -> Result<(Vec<Explanation>, Plan)> {
     let (names, plan) = index_names(&args.selection, image, trees)?;
-    let found = names.find(&args.name).map(<[Explanation]>::to_vec);
-    let found = match found {
-        Some(found) => Some(found),
-        None => value::explain_value(&args.name, &names, &plan, trees)?,
-    };
-    let found = match found {
-        Some(found) => found,
-        None => find_program_name(trees, &args.name)?.ok_or_else(|| names.refuse(&args.name))?,
-    };
+    let found = names.explain(&args.name, &plan, trees)?;
     Ok((found, plan))
 }
 
@@ -81,6 +74,7 @@ pub fn index_names(
     index.add_variables(&plan, trees)?;
     index.add_catalog(trees)?;
     index.add_words();
+    index.add_options();
     Ok((index, plan))
 }
 
@@ -95,6 +89,41 @@ fn normalize_name(name: &str) -> String {
 impl NameIndex {
     pub fn find(&self, name: &str) -> Option<&[Explanation]> {
         self.0.get(&normalize_name(name)).map(Vec::as_slice)
+    }
+
+    /// Meanings of a name, or of a name with a value.
+    ///
+    /// # Errors
+    /// The name is unknown, or the catalog cannot be read.
+    pub fn explain(&self, name: &str, plan: &Plan, trees: &Trees) -> Result<Vec<Explanation>> {
+        if let Some(found) = self.find_meanings(name, trees)? {
+            return Ok(found);
+        }
+        let found = value::explain_value(name, self, plan, trees)?;
+        found.ok_or_else(|| self.refuse(name))
+    }
+
+    /// Meanings of a name for imagegen and for the programs of a node, which share names of flags.
+    fn find_meanings(&self, name: &str, trees: &Trees) -> Result<Option<Vec<Explanation>>> {
+        let own = self.find(name).unwrap_or_default();
+        let mut found = own.to_vec();
+        if own.iter().all(|it| it.kind == options::OPTION) {
+            found.extend(find_program_name(trees, name)?.unwrap_or_default());
+        }
+        Ok((!found.is_empty()).then_some(found))
+    }
+
+    /// Meanings of a name that are of this kind.
+    fn find_kind(&self, name: &str, kind: &str) -> Vec<Explanation> {
+        let found = self.find(name).unwrap_or_default().iter();
+        found.filter(|it| it.kind == kind).cloned().collect()
+    }
+
+    /// Names of this kind, without repetition.
+    fn list_names(&self, kind: &str) -> Vec<&str> {
+        let names = self.entries().filter(|it| it.kind == kind);
+        let names: BTreeSet<&str> = names.map(|it| it.name.as_str()).collect();
+        names.into_iter().collect()
     }
 
     /// All explanations, ordered by name.

@@ -94,7 +94,10 @@ const OUTPUTS: &[(&str, Printed)] = &[
     ("doctor", Own(&[("doctor", "--target host --k8s 1.36.4")])),
     (
         "explain",
-        Own(&[("explanation", "kubelet --target azure --k8s 1.36.4")]),
+        Own(&[
+            ("explanation", "kubelet --target azure --k8s 1.36.4"),
+            ("explanation", "runtime=containerd --k8s 1.36.4"),
+        ]),
     ),
     (
         "diff",

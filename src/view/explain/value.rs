@@ -1,12 +1,28 @@
-//! A name with a value: `--flag=VALUE`, `variable=VALUE`.
+//! A name with a value: `--flag=VALUE`, `variable=VALUE`, `resource=VALUE`.
+
+use serde_json::Value;
 
 use crate::catalog::{Trees, load_target};
 use crate::diagnostic::Result;
 use crate::model::plan::Plan;
+use crate::model::target::Target;
+use crate::planning::predict_machine;
 
-use super::{Explanation, NameIndex, find_program_name};
+use super::options::{OPTION, explain_option_value, explain_version};
+use super::{Explanation, NameIndex};
 
-/// The explanations of the name before `=`, with a line about the value; none if there is no such name.
+/// Kinds of names that have values.
+const KINDS_WITH_VALUES: &[&str] = &[
+    OPTION,
+    "variable",
+    "component",
+    "flag",
+    "gate",
+    "resource",
+    "windows setting",
+];
+
+/// The explanations of the name before `=` and of its value, each with its source; none if there is no such name.
 pub(super) fn explain_value(
     text: &str,
     names: &NameIndex,
@@ -16,24 +32,51 @@ pub(super) fn explain_value(
     let Some((name, value)) = text.split_once('=') else {
         return Ok(None);
     };
-    let known = names.find(name).map(<[Explanation]>::to_vec);
-    let found = match known {
-        Some(found) => Some(found),
-        None => find_program_name(trees, name)?,
-    };
-    let Some(mut found) = found else {
+    let Some(mut found) = names.find_meanings(name, trees)? else {
         return Ok(None);
     };
+    let mut facts = Vec::new();
     for explanation in &mut found {
         let line = match explanation.kind {
-            "variable" => describe_variable(name, value, plan, trees)?,
+            OPTION => {
+                facts.extend(explain_option_value(
+                    explanation,
+                    value,
+                    names,
+                    plan,
+                    trees,
+                )?);
+                continue;
+            }
+            "variable" => continue,
+            "component" => {
+                facts.extend(explain_version(&explanation.name, value, plan, trees)?);
+                continue;
+            }
             "flag" | "gate" => describe_flag(explanation, value),
-            _ => format!(
-                "`{value}`: imagegen knows no values of a {}",
-                explanation.kind
-            ),
+            "resource" => describe_property(explanation, value, plan, trees)?,
+            "windows setting" => describe_setting(explanation, value, trees)?,
+            _ => continue,
         };
         explanation.lines.push(line);
+    }
+
+    if found.iter().any(|it| it.kind == "variable") {
+        facts.extend(explain_variable(name, value, plan, trees)?);
+    }
+    if found.iter().all(|it| !KINDS_WITH_VALUES.contains(&it.kind)) {
+        for explanation in &mut found {
+            let line = format!(
+                "`{value}`: imagegen knows no values of a {}",
+                explanation.kind
+            );
+            explanation.lines.push(line);
+        }
+    }
+    for fact in facts {
+        if !found.contains(&fact) {
+            found.push(fact);
+        }
     }
     Ok(Some(found))
 }
@@ -53,48 +96,156 @@ fn describe_flag(explanation: &Explanation, value: &str) -> String {
     }
 }
 
-/// A value of a target's variable: its meaning, or why the variable does not take it.
-fn describe_variable(name: &str, value: &str, plan: &Plan, trees: &Trees) -> Result<String> {
-    let planned = plan.variables.get(name);
-    let planned = planned.map(|value| {
+/// A value against the properties of a resource of the plan.
+fn describe_property(
+    explanation: &Explanation,
+    value: &str,
+    plan: &Plan,
+    trees: &Trees,
+) -> Result<String> {
+    let (guest, _) = predict_machine(plan, trees)?;
+    let resources = &guest.plan.resources;
+    let resource = resources.iter().find(|it| it.name == explanation.name);
+    let resource = serde_json::to_value(resource).unwrap_or_default();
+    let properties = resource["properties"].as_object();
+    for (name, own) in properties.into_iter().flatten() {
+        if holds_text(own, value) {
+            return Ok(format!("`{value}` is its {name} in this plan"));
+        }
+    }
+    Ok(format!("no property of it is `{value}` in this plan"))
+}
+
+/// A value against the data of a setting on each Windows release.
+fn describe_setting(explanation: &Explanation, value: &str, trees: &Trees) -> Result<String> {
+    let mut releases = Vec::new();
+    for release in trees.catalog.windows_names() {
+        let windows = trees.catalog.load_windows_release(&release)?;
+        let is_set = windows.registry.iter().any(|setting| {
+            let data = serde_json::to_value(&setting.data).unwrap_or_default();
+            setting.name == explanation.name && holds_text(&data, value)
+        });
+        if is_set {
+            releases.push(release);
+        }
+    }
+    if releases.is_empty() {
+        return Ok(format!("`{value}` is not the data that images get"));
+    }
+    let releases = releases.join(", ");
+    Ok(format!(
+        "`{value}` is the data that images of Windows {releases} get"
+    ))
+}
+
+/// Whether the value is this text, or has it at any depth.
+fn holds_text(value: &Value, text: &str) -> bool {
+    match value {
+        Value::Object(entries) => entries.values().any(|inner| holds_text(inner, text)),
+        Value::Array(items) => items.iter().any(|inner| holds_text(inner, text)),
+        Value::String(own) => own == text,
+        other => other.to_string() == text,
+    }
+}
+
+/// The facts about a value of a variable: its meaning for each target, and the Windows releases that have it.
+fn explain_variable(
+    name: &str,
+    value: &str,
+    plan: &Plan,
+    trees: &Trees,
+) -> Result<Vec<Explanation>> {
+    let title = format!("{name}={value}");
+    let mut facts = Vec::new();
+    let mut add = |line, source: &str| facts.push(create_fact(&title, line, source));
+    let mut refusals = Vec::new();
+    for target in trees.packer.list_folders("targets") {
+        let target = load_target(&trees.packer, &target)?;
+        match describe_variable(name, value, &target, plan) {
+            Some(fact) if fact.accepted => add(fact.line, &fact.source),
+            Some(fact) => refusals.push(fact),
+            None => {}
+        }
+        for (release, sources) in &target.releases {
+            for known in sources {
+                if known.variables.get(name).is_some_and(|own| own == value) {
+                    let variant = known.variant.as_deref().unwrap_or("every image");
+                    let line = format!("target {}: Windows {release}, {variant}", target.name);
+                    add(line, &known.source);
+                }
+            }
+        }
+    }
+    // Another target's variable of this name may take it.
+    if facts.is_empty() {
+        let refused = refusals.into_iter();
+        facts.extend(refused.map(|fact| create_fact(&title, fact.line, &fact.source)));
+    }
+    Ok(facts)
+}
+
+fn create_fact(title: &str, line: String, source: &str) -> Explanation {
+    Explanation {
+        kind: "variable value",
+        name: title.to_owned(),
+        lines: vec![line],
+        source: source.to_owned(),
+    }
+}
+
+/// A value for one target.
+#[derive(Debug)]
+struct ValueFact {
+    /// Whether the variable takes it.
+    accepted: bool,
+    line: String,
+    source: String,
+}
+
+/// Meaning and source of a value for a target that has the variable.
+fn describe_variable(name: &str, value: &str, target: &Target, plan: &Plan) -> Option<ValueFact> {
+    let used = describe_use(name, value, target, plan);
+    if let Some(selector) = target.selectors.iter().find(|it| it.name == name) {
+        let values: Vec<&str> = selector.values.iter().map(|it| it.value.as_str()).collect();
+        let known = selector.find_value(value);
+        let meaning = known.map_or_else(
+            || format!("is not a value of it: {}", values.join(", ")),
+            |known| format!("is {}", known.description),
+        );
+        return Some(ValueFact {
+            accepted: known.is_some(),
+            line: format!("target {}: `{value}` {meaning}{used}", target.name),
+            source: selector.source.clone(),
+        });
+    }
+
+    let variable = target.variables.iter().find(|it| it.name == name)?;
+    let refused = variable.one_of.as_ref();
+    let refused = refused.filter(|values| !values.iter().any(|it| it == value));
+    let meaning = refused.map_or_else(
+        || format!("is a value of type {}", variable.kind.as_str()),
+        |values| format!("is not a value of it: {}", values.join(", ")),
+    );
+    Some(ValueFact {
+        accepted: refused.is_none(),
+        line: format!("target {}: `{value}` {meaning}{used}", target.name),
+        source: variable.source.clone(),
+    })
+}
+
+/// The value that the plan has, if the plan is for this target.
+fn describe_use(name: &str, value: &str, target: &Target, plan: &Plan) -> String {
+    if plan.target.name != target.name {
+        return String::new();
+    }
+    let planned = plan.variables.get(name).map(|value| {
         value
             .as_str()
             .map_or_else(|| value.to_string(), str::to_owned)
     });
-    let chosen = plan.selectors.get(name).cloned();
-    let used = match planned.or(chosen) {
+    match planned.or_else(|| plan.selectors.get(name).cloned()) {
         Some(own) if own == value => "; this plan has it".to_owned(),
         Some(own) => format!("; this plan has `{own}`"),
         None => String::new(),
-    };
-    for target in trees.packer.list_folders("targets") {
-        let target = load_target(&trees.packer, &target)?;
-        if let Some(selector) = target.selectors.iter().find(|it| it.name == name) {
-            let meaning = selector.find_value(value).map(|it| it.description.clone());
-            let values: Vec<&str> = selector.values.iter().map(|it| it.value.as_str()).collect();
-            return Ok(match meaning {
-                Some(meaning) => format!("`{value}`: {meaning}{used}"),
-                None => format!(
-                    "`{value}` is not a value of it: {}{used}",
-                    values.join(", ")
-                ),
-            });
-        }
-        if let Some(variable) = target.variables.iter().find(|it| it.name == name) {
-            let allowed = variable.one_of.as_ref();
-            return Ok(match allowed {
-                Some(values) if !values.iter().any(|it| it == value) => {
-                    format!(
-                        "`{value}` is not a value of it: {}{used}",
-                        values.join(", ")
-                    )
-                }
-                _ => format!(
-                    "`{value}` is a value of type {}{used}",
-                    variable.kind.as_str()
-                ),
-            });
-        }
     }
-    Ok(format!("`{value}`{used}"))
 }

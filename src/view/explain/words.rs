@@ -49,6 +49,7 @@ fn find_kind(title: &str) -> &'static str {
         "verdict",
         "confidence",
         "delivery",
+        "join",
         "phase",
         "scope",
         "doctor check",
