@@ -476,6 +476,12 @@ fn the_real_packer_bakes_a_managed_image_and_a_gallery_version() {
 
     let image: Value = serde_json::from_str(&test.text("o/image.json")).expect("JSON");
     assert_eq!(image["checked"], 150);
+    // The line that the target's `baseImageLine` reads; the builder does not resolve `latest`.
+    let log = test.text("o/packer.log");
+    assert!(
+        log.contains(" -> SourceImageName: '/subscriptions/") && log.contains("/versions/latest'")
+    );
+    assert_eq!(image["baseImage"]["id"], Value::Null);
     assert!(
         image["artifacts"][0]["id"]
             .as_str()

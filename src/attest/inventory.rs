@@ -78,7 +78,7 @@ pub struct WindowsIdentity {
 /// Items of an image: Windows first, then by role in the order of the lockfile, guest scripts last.
 #[must_use]
 pub fn list_items(image: &DescribedImage, lock: &Lock, windows: &WindowsIdentity) -> Vec<Item> {
-    let mut items = vec![describe_windows(lock, windows)];
+    let mut items = vec![describe_windows(image, lock, windows)];
     for subject in list_lock_subjects(lock) {
         // The variables that name the base image are properties of Windows.
         if subject.role != Role::BaseImage {
@@ -121,11 +121,16 @@ fn empty_item(role: Role, name: &str) -> Item {
 }
 
 /// `10.0.20348`, with the revision if the base image names one.
-fn describe_windows(lock: &Lock, windows: &WindowsIdentity) -> Item {
+fn describe_windows(image: &DescribedImage, lock: &Lock, windows: &WindowsIdentity) -> Item {
     let mut version = format!("10.0.{}", windows.build);
     let start = format!("{}.", windows.build);
-    let texts = lock.base_image.values().filter_map(|value| value.as_str());
-    for text in texts {
+    let chosen = lock.base_image.values().filter_map(|value| value.as_str());
+    // The builder may have said what it resolved.
+    let resolved = image
+        .baked
+        .as_ref()
+        .and_then(|baked| baked["baseImage"]["id"].as_str());
+    for text in chosen.chain(resolved) {
         let Some((_, rest)) = text.split_once(&start) else {
             continue;
         };
@@ -180,29 +185,28 @@ fn describe_subject(
         _ => None,
     };
     let hashes: Vec<(String, String)> = subject.digests.iter().map(format_digest).collect();
-    let sha256 = hashes.first().map(|(_, digest)| digest.as_str());
+    let sha256 = hashes.iter().find(|(algorithm, _)| algorithm == "sha256");
+    let sha256 = sha256.map(|(_, digest)| digest.as_str());
+    let start = format!("{} ", subject.name);
+    let version = subject.title.strip_prefix(&start);
     let (kind, purl) = match subject.role {
         Role::ContainerImage => (ItemKind::ContainerImage, purl::format_image(&subject.name)),
         Role::Update => (
             ItemKind::Update,
-            purl::format_generic(&subject.name, sha256, url.as_deref()),
+            purl::format_generic(&subject.name, version, sha256, url.as_deref()),
         ),
         Role::BuildTool => (
             ItemKind::Application,
-            purl::format_generic(&subject.name, sha256, url.as_deref()),
+            purl::format_generic(&subject.name, version, sha256, url.as_deref()),
         ),
         _ => (
             ItemKind::File,
-            purl::format_generic(&subject.name, sha256, url.as_deref()),
+            purl::format_generic(&subject.name, version, sha256, url.as_deref()),
         ),
     };
-    let version = subject
-        .title
-        .strip_prefix(&format!("{} ", subject.name))
-        .map(str::to_owned);
     Item {
         kind,
-        version,
+        version: version.map(str::to_owned),
         purl: Some(purl),
         hashes,
         url,
@@ -282,7 +286,7 @@ fn describe_artifact(
 
 fn describe_file(role: Role, path: &str, sha256: &str) -> Item {
     Item {
-        purl: Some(purl::format_generic(path, Some(sha256), None)),
+        purl: Some(purl::format_generic(path, None, Some(sha256), None)),
         hashes: vec![("sha256".to_owned(), sha256.to_owned())],
         ..empty_item(role, path)
     }

@@ -89,8 +89,17 @@ pub fn format_image(image: &str) -> String {
 
 /// A thing that no registry of packages knows.
 #[must_use]
-pub fn format_generic(name: &str, sha256: Option<&str>, url: Option<&str>) -> String {
+pub fn format_generic(
+    name: &str,
+    version: Option<&str>,
+    sha256: Option<&str>,
+    url: Option<&str>,
+) -> String {
     let mut purl = format!("pkg:generic/{}", encode(name));
+    if let Some(version) = version {
+        // Writing to a String cannot fail.
+        let _ = write!(purl, "@{}", encode(version));
+    }
     let checksum = sha256.map(|digest| ("checksum", format!("sha256:{digest}")));
     let download = url.map(|url| ("download_url", url.to_owned()));
     let qualifiers: Vec<_> = checksum.into_iter().chain(download).collect();

@@ -65,9 +65,9 @@ pub struct ProofRow {
     /// `good`, `warn`, `bad` or `quiet`; color repeats what the words say.
     pub tone: &'static str,
     pub proofs: Vec<String>,
-    /// The digest's first characters.
+    /// Algorithm and first characters of the digest.
     pub digest: String,
-    pub sha256: String,
+    pub whole_digest: String,
 }
 
 #[derive(Debug, Clone, Default, Serialize)]

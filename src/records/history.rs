@@ -85,13 +85,7 @@ pub fn read_history(
             return Err(InputError::new(message, remedy).into());
         }
     }
-    builds.sort_by(|one, other| {
-        let (a, b) = (&one.record, &other.record);
-        let by_time = b.started.cmp(&a.started);
-        by_time
-            .then(b.image_version.cmp(&a.image_version))
-            .then(one.place.cmp(&other.place))
-    });
+    sort_newest_first(&mut builds);
     // The record of the image that lies in a workspace is the copy of one in `builds`, which stands first.
     let mut distinct: Vec<HistoryEntry> = Vec::new();
     for entry in builds {
@@ -106,7 +100,7 @@ pub fn read_history(
     })
 }
 
-/// Records below a folder, at any depth; those in `builds` come before their copies.
+/// Records below a folder, at any depth.
 fn read_folder(folder: &Path, printer: &Printer) -> Result<Vec<HistoryEntry>> {
     let mut found = Vec::new();
     for path in fs::find_files(folder, IMAGE_RECORD, DEPTH)? {
@@ -120,8 +114,38 @@ fn read_folder(folder: &Path, printer: &Printer) -> Result<Vec<HistoryEntry>> {
             Err(error) => printer.print_warning(&format!("not listed: {error}")),
         }
     }
-    found.sort_by_key(|entry| !is_in_builds(Path::new(&entry.place)));
     Ok(found)
+}
+
+/// Of builds that started in the same second, the higher version and then the later numbered folder counts as newer.
+fn sort_newest_first(builds: &mut [HistoryEntry]) {
+    builds.sort_by(|one, other| {
+        let (a, b) = (&one.record, &other.record);
+        let by_time = b.started.cmp(&a.started);
+        let by_version = by_time.then(b.image_version.cmp(&a.image_version));
+        let in_builds = |entry: &HistoryEntry| is_in_builds(Path::new(&entry.place));
+        by_version
+            .then(in_builds(other).cmp(&in_builds(one)))
+            .then(other.place.cmp(&one.place))
+    });
+}
+
+/// The folder in `builds` that keeps the record of the image that lies in a workspace.
+///
+/// # Errors
+/// A record cannot be read.
+pub(super) fn find_current_record(workspace: &Path) -> Result<Option<PathBuf>> {
+    let Some(current) = fs::read_if_exists(&workspace.join(IMAGE_RECORD))? else {
+        return Ok(None);
+    };
+    let builds = workspace.join(BUILDS);
+    for name in fs::list_folders(&builds)? {
+        let folder = builds.join(name);
+        if fs::read_if_exists(&folder.join(IMAGE_RECORD))?.as_ref() == Some(&current) {
+            return Ok(Some(folder));
+        }
+    }
+    Ok(None)
 }
 
 fn is_in_builds(folder: &Path) -> bool {
@@ -228,17 +252,11 @@ pub fn prune_history(
 
     let (mut removed, mut kept) = (Vec::new(), 0);
     for (builds, mut entries) in by_workspace {
-        entries.sort_by(|one, other| {
-            let by_time = other.record.started.cmp(&one.record.started);
-            by_time.then(other.place.cmp(&one.place))
-        });
-        let workspace = builds.parent().unwrap_or(&builds);
-        let current = fs::read_if_exists(&workspace.join(IMAGE_RECORD))?;
+        sort_newest_first(&mut entries);
+        let current = find_current_record(builds.parent().unwrap_or(&builds))?;
         for (at, entry) in entries.iter().enumerate() {
             let folder = Path::new(&entry.place);
-            let is_current =
-                current.is_some() && fs::read_if_exists(&folder.join(IMAGE_RECORD))? == current;
-            if at < keep || is_current {
+            if at < keep || current.as_deref() == Some(folder) {
                 kept += 1;
                 continue;
             }

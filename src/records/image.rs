@@ -119,6 +119,14 @@ impl ImageRecord {
         parse_foreign(bytes).map_err(|error| refuse_record(file, &error))
     }
 
+    /// The same of a value that was read.
+    ///
+    /// # Errors
+    /// It is no record.
+    pub(super) fn parse(file: &str, value: &Value) -> Result<Self> {
+        Self::deserialize(value).map_err(|error| refuse_record(file, &error))
+    }
+
     /// `built` or `failed`
     #[must_use]
     pub fn outcome(&self) -> &'static str {

@@ -26,7 +26,8 @@ use crate::selection::read_sources;
 use crate::ui::Printer;
 use crate::workspace::{BUILDS, IMAGE_RECORD};
 
-use super::image::ImageRecord;
+use super::history::find_current_record;
+use super::image::{BaseImageRecord, ImageRecord};
 use super::{describe_image, list_bill, read_bill_sources};
 
 pub use fleet::describe_fleet;
@@ -91,10 +92,7 @@ pub fn describe_page(
         path.parent().unwrap_or(Path::new("")).to_owned()
     };
     let record = match &image.baked {
-        Some(value) => {
-            let text = value.to_string();
-            Some(ImageRecord::decode(&image.name, text.as_bytes())?)
-        }
+        Some(value) => Some(ImageRecord::parse(&image.name, value)?),
         None => None,
     };
     let mut page = describe_lock(&image, sources, &trees)?;
@@ -102,9 +100,9 @@ pub fn describe_page(
         add_record(&mut page, record);
     }
     page.checks = describe_checks(&image, &folder)?;
-    if record.is_some() {
-        add_timeline(&mut page, record.as_ref(), &folder)?;
-        page.changes = describe_changes(&folder, &image, record.as_ref(), sources, printer)?;
+    if let Some(record) = &record {
+        add_timeline(&mut page, record, &folder)?;
+        page.changes = describe_changes(&folder, &image, record, sources, printer)?;
     }
     for (name, title) in DOCUMENTS {
         if fs::is_file(&folder.join(name)) {
@@ -128,17 +126,8 @@ fn find_record_folder(path: &Path) -> Result<PathBuf> {
     if !workspace.is_dir() {
         return Ok(path.to_owned());
     }
-    let builds = workspace.join(BUILDS);
-    let current = fs::read_if_exists(&workspace.join(IMAGE_RECORD))?;
-    if current.is_some() {
-        for name in fs::list_folders(&builds)? {
-            let folder = builds.join(name);
-            if fs::read_if_exists(&folder.join(IMAGE_RECORD))? == current {
-                return Ok(folder);
-            }
-        }
-    }
-    Ok(path.to_owned())
+    let folder = find_current_record(&workspace)?;
+    Ok(folder.unwrap_or_else(|| path.to_owned()))
 }
 
 /// Everything that follows from the lockfile.
@@ -176,6 +165,10 @@ fn describe_lock(image: &DescribedImage, sources: &SourceArgs, trees: &Trees) ->
             text: warning.message.clone(),
             url: String::new(),
         });
+    }
+    for (name, value) in &lock.base_image {
+        let value = read_text(value);
+        add_fact(&mut page, "Base image", &format!("{name} = {value}"), true);
     }
     page.flaws = list_flaws(lock, &trees.catalog.load_vulnerabilities()?);
     Ok(page)
@@ -236,7 +229,9 @@ fn add_record(page: &mut ImagePage, record: &ImageRecord) {
         message: error.message.clone(),
         remedy: error.remedy.clone(),
     });
-    let of_lock = std::mem::take(&mut page.facts);
+    let mut of_lock = std::mem::take(&mut page.facts);
+    // The record has them, too.
+    of_lock.retain(|fact| fact.name != "Base image");
     for artifact in &record.artifacts {
         add_fact(page, "Image", &artifact.id, true);
         for file in &artifact.files {
@@ -250,22 +245,7 @@ fn add_record(page: &mut ImagePage, record: &ImageRecord) {
     add_fact(page, "Image version", &record.image_version, true);
     add_fact(page, "Started", &record.started, false);
     add_fact(page, "Finished", &record.finished, false);
-    let base = &record.base_image;
-    add_fact(
-        page,
-        "Base image",
-        base.id.as_deref().unwrap_or_default(),
-        true,
-    );
-    for (name, value) in &base.variables {
-        let value = value
-            .as_str()
-            .map_or_else(|| value.to_string(), str::to_owned);
-        add_fact(page, "Base image", &format!("{name} = {value}"), true);
-    }
-    for digest in &base.digests {
-        add_fact(page, "Base image", digest, true);
-    }
+    add_base_image(page, &record.base_image);
     page.facts.extend(of_lock);
     add_fact(
         page,
@@ -303,6 +283,26 @@ fn add_record(page: &mut ImagePage, record: &ImageRecord) {
             text: note.to_owned(),
             url: String::new(),
         });
+    }
+}
+
+fn add_base_image(page: &mut ImagePage, base: &BaseImageRecord) {
+    add_fact(
+        page,
+        "Base image",
+        base.id.as_deref().unwrap_or_default(),
+        true,
+    );
+    for (name, value) in &base.variables {
+        let value = read_text(value);
+        add_fact(page, "Base image", &format!("{name} = {value}"), true);
+    }
+    for digest in &base.digests {
+        add_fact(page, "Base image", digest, true);
+    }
+    if base.id.is_none() && base.digests.is_empty() {
+        let unknown = "not resolved: the builder did not say which image it took";
+        add_fact(page, "Base image", unknown, false);
     }
 }
 
@@ -367,13 +367,13 @@ fn read_text(value: &Value) -> String {
 }
 
 /// Phases as shares of the run, restarts, and the slowest resources.
-fn add_timeline(page: &mut ImagePage, record: Option<&ImageRecord>, folder: &Path) -> Result<()> {
+fn add_timeline(page: &mut ImagePage, record: &ImageRecord, folder: &Path) -> Result<()> {
     let place = folder.join("timeline.json");
     let timeline: Timeline = match fs::read_if_exists(&place)? {
         Some(bytes) => parse_foreign(&bytes)
             .map_err(|error| super::image::refuse_record(&place.display().to_string(), &error))?,
         None => Timeline {
-            phases: record.map_or_else(Vec::new, |record| record.phases.clone()),
+            phases: record.phases.clone(),
             ..Timeline::default()
         },
     };
@@ -428,11 +428,11 @@ fn format_seconds(seconds: f64) -> String {
 fn describe_changes(
     folder: &Path,
     image: &DescribedImage,
-    record: Option<&ImageRecord>,
+    record: &ImageRecord,
     sources: &SourceArgs,
     printer: &Printer,
 ) -> Result<Option<PageChanges>> {
-    let (Some(builds), Some(record)) = (folder.parent(), record) else {
+    let Some(builds) = folder.parent() else {
         return Ok(None);
     };
     if builds.file_name().is_none_or(|name| name != BUILDS) {

@@ -26,6 +26,36 @@ fn read_history(test: &Test) -> Vec<Value> {
     history["builds"].as_array().expect("builds").clone()
 }
 
+/// The line is that of the real plugin: `bake` runs it.
+#[test]
+fn the_base_image_of_azure_is_recorded_where_the_builder_resolves_it() {
+    let offer = "/subscriptions/s/providers/Microsoft.Compute/locations/westeurope/publishers/m/ArtifactTypes/vmimage/offers/o/skus/k/versions";
+    let gallery = "/subscriptions/s/resourceGroups/g/providers/Microsoft.Compute/galleries/n/images/i/versions/1.0.0";
+    let managed = "/subscriptions/s/resourceGroups/g/providers/Microsoft.Compute/images/i";
+    for (printed, id) in [
+        (
+            format!("{offer}/20348.2700.240907"),
+            format!("{offer}/20348.2700.240907"),
+        ),
+        (gallery.to_owned(), gallery.to_owned()),
+        (managed.to_owned(), managed.to_owned()),
+        // Azure itself chooses the version, and the builder does not ask which one.
+        (format!("{offer}/latest"), String::new()),
+        ("ERR_SOURCE_IMAGE_NAME_NOT_FOUND".to_owned(), String::new()),
+    ] {
+        let test = with_packer(&format!(
+            "[ \"$1\" = build ] || exit 0\necho \"==> x.y:  -> SourceImageName: '{printed}'\"\n{MANIFEST}\n{REPORT}"
+        ));
+        test.succeeds();
+        let image: Value = serde_json::from_str(&test.text("o/image.json")).expect("JSON");
+        let recorded = image["baseImage"]["id"].as_str().unwrap_or_default();
+        assert_eq!(recorded, id, "{:#}", image["baseImage"]);
+        let page = test.bare().prints("report o");
+        let page = test.text(page.trim());
+        assert_eq!(page.contains("not resolved:"), id.is_empty());
+    }
+}
+
 #[test]
 fn a_record_says_who_built_what_of_what() {
     let test = good()

@@ -62,8 +62,8 @@ fn describe_item(item: &Item) -> (ProofStrength, ProofRow) {
     };
     let (words, tone) = strength.describe();
     let version = item.version.as_deref().unwrap_or_default();
-    let hash = item.hashes.first().map(|(_, digest)| digest.clone());
-    let sha256 = hash.unwrap_or_default();
+    let hash = item.hashes.first();
+    let (algorithm, hash) = hash.cloned().unwrap_or_default();
     // The digest of a container image has a column of its own.
     let name = item.name.split('@').next().unwrap_or(&item.name);
     let row = ProofRow {
@@ -72,8 +72,10 @@ fn describe_item(item: &Item) -> (ProofStrength, ProofRow) {
         strength: words.to_owned(),
         tone,
         proofs: item.evidence.iter().map(describe_proof).collect(),
-        digest: sha256.chars().take(16).collect(),
-        sha256,
+        digest: format!("{algorithm} {}", &hash[..hash.len().min(16)])
+            .trim()
+            .to_owned(),
+        whole_digest: hash,
     };
     (strength, row)
 }
