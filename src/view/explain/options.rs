@@ -32,14 +32,14 @@ const NAMED_VALUES: &[(&str, &str)] = &[
 ];
 
 /// A flag with one of its meanings → the verbs in which it has this meaning.
-type Options = BTreeMap<(String, String), Vec<String>>;
+type FlagMeanings = BTreeMap<(String, String), Vec<String>>;
 
 impl NameIndex {
     /// Flags of every verb. A flag with two meanings has two explanations.
     pub(super) fn add_options(&mut self) {
         let mut command = Cli::command();
         command.build();
-        let mut options = Options::new();
+        let mut options = FlagMeanings::new();
         collect_options(&command, "", &mut options);
         for ((name, help), verbs) in options {
             let mut lines = vec![help];
@@ -55,7 +55,7 @@ impl NameIndex {
     }
 }
 
-fn collect_options(command: &Command, path: &str, options: &mut Options) {
+fn collect_options(command: &Command, path: &str, options: &mut FlagMeanings) {
     let inner: Vec<&Command> = command
         .get_subcommands()
         .filter(|inner| inner.get_name() != "help")
