@@ -17,6 +17,7 @@ mod kept;
 mod mirror;
 mod read;
 mod registry;
+mod tags;
 mod write;
 
 use std::collections::BTreeMap;
@@ -82,6 +83,9 @@ pub struct IndexedImage {
     /// Its `os.version`, where the registry says it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub os_version: Option<String>,
+    /// Digests of layers that the publisher does not let others distribute.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub foreign_layers: Vec<String>,
 }
 
 /// Output of `imagegen bundle`.

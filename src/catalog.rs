@@ -66,6 +66,8 @@ pub enum CatalogError {
     },
     #[error("{file}: `pause` has no entry for Kubernetes {minor}")]
     NoPause { file: String, minor: Minor },
+    #[error("{file}: {message}")]
+    ImageName { file: String, message: String },
     #[error("{catalog}: {findings} error(s)")]
     Lint { catalog: String, findings: usize },
 }
@@ -83,6 +85,7 @@ impl Classify for CatalogError {
             Self::Missing { .. }
             | Self::NoDescriptor(_)
             | Self::Name { .. }
+            | Self::ImageName { .. }
             | Self::NoPause { .. } => "catalog-file",
         }
     }
@@ -90,7 +93,9 @@ impl Classify for CatalogError {
     fn location(&self) -> Option<Location> {
         match self {
             Self::Json(error) => error.location(),
-            Self::Name { file, .. } | Self::NoPause { file, .. } => Some(Location::from_file(file)),
+            Self::Name { file, .. } | Self::ImageName { file, .. } | Self::NoPause { file, .. } => {
+                Some(Location::from_file(file))
+            }
             Self::Missing { .. }
             | Self::NoDescriptor(_)
             | Self::Unknown { .. }

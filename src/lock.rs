@@ -21,6 +21,7 @@ use crate::diagnostic::{Classify, ErrorClass, Location};
 use crate::model::definition::ImageDefinition;
 use crate::model::plan::{Pins, Plan, PlannedArtifact, PlannedPacker, Warning};
 use crate::model::policy::PolicyUsed;
+use crate::model::tagged_image::TaggedImage;
 
 /// Name of the schema of `imagegen.lock.json`.
 pub const SCHEMA: &str = "imagegen.dev/lock/v1";
@@ -42,6 +43,9 @@ pub struct Lock {
     /// Container images that the node gets before its first pod.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub images: Vec<ImageReference>,
+    /// Those of them that the selection names by tag, with the answers of their registries.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tagged_images: Vec<TaggedImage>,
     /// The target's variables that name the source image.
     pub base_image: BTreeMap<String, Value>,
     /// None where no image is baked.
@@ -280,6 +284,7 @@ impl Lock {
             runtime_version: plan.runtime_version.clone(),
             pause: plan.pause.clone(),
             images: plan.images.clone(),
+            tagged_images: plan.tagged_images.clone(),
             base_image,
             packer: plan.packer.clone(),
             policy: plan.governance.policy.clone(),
@@ -460,22 +465,24 @@ impl Lock {
         Pins::Locked {
             written_by: self.written_by.as_ref(),
             artifacts: &self.artifacts,
+            images: &self.tagged_images,
         }
     }
 
-    /// Artifacts whose bytes nobody has pinned, as messages name them.
-    pub fn unpinned_artifacts(&self) -> Vec<String> {
-        self.artifacts
-            .iter()
-            .filter(|artifact| !artifact.is_pinned())
+    /// Artifacts and container images whose bytes nobody has pinned, as messages name them.
+    pub fn list_unpinned(&self) -> Vec<String> {
+        let artifacts = self.artifacts.iter().filter(|it| !it.is_pinned());
+        let images = self.tagged_images.iter().filter(|it| it.pin.is_none());
+        artifacts
             .map(PlannedArtifact::title)
+            .chain(images.map(|image| image.name.to_string()))
             .collect()
     }
 
     /// # Errors
     /// Some artifact has no digest.
     pub fn require_pins(&self) -> Result<(), Unpinned> {
-        let unpinned = self.unpinned_artifacts();
+        let unpinned = self.list_unpinned();
         if unpinned.is_empty() {
             Ok(())
         } else {

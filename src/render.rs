@@ -21,7 +21,7 @@ use crate::diagnostic::{Classify, ErrorClass, Finding, Location, format_findings
 use crate::embedded::Tree;
 use crate::guest::{Guest, format_plan};
 use crate::lock::Lock;
-use crate::model::plan::{Plan, PlannedArtifact};
+use crate::model::plan::Plan;
 use crate::model::target::{ImageTarget, PackerBase};
 use crate::model::variable::{DefaultFrom, Variable};
 
@@ -379,6 +379,6 @@ pub fn build_context(plan: &Plan) -> Value {
             "runtime_version": plan.runtime_version,
         },
         "missing": plan.missing.iter().flat_map(|missing| &missing.names).collect::<Vec<_>>(),
-        "unpinned": plan.unpinned_artifacts().map(PlannedArtifact::title).collect::<Vec<_>>(),
+        "unpinned": plan.list_unpinned(),
     })
 }

@@ -23,7 +23,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::base::choice::{Delivery, HostAccess, Join, Runtime};
 use crate::base::digest::sha256_hex;
 use crate::base::json;
-use crate::base::value::ImageReference;
 use crate::base::version::Version;
 use crate::catalog::{Catalog, CatalogError, TABLES};
 use crate::diagnostic::{Finding, Result};
@@ -39,6 +38,7 @@ use crate::model::windows::WindowsRelease;
 
 pub use artifacts::{BuildHost, plan_artifact, plan_tool};
 use image::ImageNames;
+use images::PlannedImages;
 pub use refusal::refuse_image;
 use variables::VariableChoices;
 
@@ -84,7 +84,7 @@ struct ChosenPlatform {
 struct ChosenContents {
     groups: Vec<PlannedGroup>,
     pause: String,
-    images: Vec<ImageReference>,
+    images: PlannedImages,
     packer: Option<PlannedPacker>,
     /// Digest of the catalog's entries that count.
     catalog: String,
@@ -205,14 +205,8 @@ impl Resolver<'_> {
         refusal::drop_consequences(&platform.line, platform.runtime, &mut self.refusals);
         let pause = choices::choose_pause_image(self, &platform.line, &platform.windows);
         let images = match platform.situation.join {
-            Join::None => images::refuse_images(selection, &mut self.refusals),
-            Join::Kubeadm | Join::Templates => images::plan_images(
-                catalog,
-                &pause,
-                platform.delivery,
-                selection,
-                &mut self.warnings,
-            )?,
+            Join::None => images::refuse_images(self),
+            Join::Kubeadm | Join::Templates => images::plan_images(self, &pause, platform)?,
         };
         extras::check_packer_versions(self)?;
         let packer = choices::plan_packer(self, target, packer);
@@ -318,7 +312,8 @@ impl Resolver<'_> {
             delivery: platform.delivery,
             features: platform.features,
             pause: contents.pause,
-            images: contents.images,
+            images: contents.images.pinned,
+            tagged_images: contents.images.tagged,
             proxy: selection.proxy.clone().unwrap_or_default(),
             groups: contents.groups,
             variables: chosen.values,

@@ -89,7 +89,7 @@ fn list_types() -> Vec<(&'static str, Schema)> {
         ("network", schema_for!(PodNetwork)),
         (
             "outdated",
-            schema_for!(OutputList<crate::updates::OutdatedOutput>),
+            schema_for!(OutputList<crate::updates::OutdatedRow>),
         ),
         ("plan", schema_for!(PlanOutput<'_>)),
         ("policy", schema_for!(Policy)),

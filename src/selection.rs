@@ -109,6 +109,7 @@ fn definition_from_flags(
         updates: args.updates.clone(),
         mirrors: group_mirrors(&args.mirrors),
         container_images: args.images.clone(),
+        image_sets: args.image_sets.clone(),
         proxy,
         components: args.component.iter().cloned().collect(),
         variables: parse_variables(args, target.map(String::as_str), trees)?,

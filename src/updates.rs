@@ -1,5 +1,6 @@
 //! Publishers' releases that are newer than a plan's: `imagegen outdated` prints them, `lock --update` takes them.
 
+mod images;
 mod pin;
 mod plannable;
 
@@ -26,6 +27,7 @@ use crate::resolve::{KUBERNETES, plan_artifact};
 use crate::trust::parse_origin;
 use crate::ui::Printer;
 
+pub use images::{LockedImages, OutdatedImage, check_images};
 pub use pin::pin_digest;
 
 /// The longest list: a hundred releases with all their files.
@@ -53,6 +55,14 @@ pub struct OutdatedOutput {
     /// Known vulnerabilities of the planned version.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub vulnerabilities: Vec<String>,
+}
+
+/// One row of `imagegen outdated`.
+#[derive(Debug, Serialize, schemars::JsonSchema)]
+#[serde(untagged)]
+pub enum OutdatedRow {
+    Release(Box<OutdatedOutput>),
+    Image(OutdatedImage),
 }
 
 /// Inputs of asking publishers.

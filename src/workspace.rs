@@ -17,7 +17,7 @@ use crate::diagnostic::Result;
 use crate::fetch::FetchedArtifact;
 use crate::io::fs;
 use crate::lock::Lock;
-use crate::model::plan::{MissingVariable, Plan, PlannedArtifact, Warning};
+use crate::model::plan::{MissingVariable, Plan, Warning};
 use crate::planning::predict_machine;
 use crate::render::{self, Workspace};
 use crate::ui::Printer;
@@ -55,7 +55,7 @@ pub fn list_media(proven: &ProvenPlan, acquirer: &Acquirer<'_>) -> Result<Vec<Ar
         .map(|file| part(file.sha256(), file));
     let plan = proven.plan();
     let names: Vec<&ImageReference> = plan.images.iter().collect();
-    let is_asked = |name: &ImageReference| plan.selection.container_images.contains(name);
+    let is_asked = |name: &ImageReference| plan.selects_image(name);
     let Acquirer {
         fetcher,
         network,
@@ -194,10 +194,7 @@ impl WrittenWorkspace {
             schema: "imagegen.dev/render/v1",
             workspace: self.folder.display().to_string(),
             files: self.digests.clone(),
-            unpinned: plan
-                .unpinned_artifacts()
-                .map(PlannedArtifact::title)
-                .collect(),
+            unpinned: plan.list_unpinned(),
             missing: plan.missing.clone(),
             warnings: plan.warnings(),
         }

@@ -9,6 +9,7 @@ use crate::support::archives::stand_in;
 use crate::support::{Ran, Test, files};
 
 mod registry;
+mod tags;
 
 use registry::{Registry, image};
 

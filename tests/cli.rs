@@ -110,9 +110,9 @@ fn bad_input_is_named_with_its_remedy() {
             "is a secret",
         ),
         (
-            "plan --target azure --k8s 1.20.0 --image mcr.example/x:1",
+            "plan --target azure --k8s 1.20.0 --image mcr.example/x",
             3,
-            "is not an image pinned by its digest",
+            "is not an image",
         ),
         (
             "plan --target azure --k8s 1.20.0 --no-such-flag",

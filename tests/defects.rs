@@ -122,8 +122,8 @@ fn d2_an_image_that_is_asked_for_is_in_the_plan_or_refused() {
         );
     }
     Test::new()
-        .line("plan --target azure --image mcr.microsoft.com/windows/nanoserver:ltsc2022")
-        .fails(3, &["is not an image pinned by its digest"]);
+        .line("build --target host --k8s 1.36.0 --image mcr.microsoft.com/windows/nanoserver:ltsc2022")
+        .fails(5, &["not pinned by digest", "nanoserver:ltsc2022"]);
 }
 
 /// D3: what depends on the release depends on a release that is always known.

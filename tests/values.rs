@@ -267,8 +267,8 @@ fn a_definition_of_a_wrong_form_is_named_with_file_and_path() {
             "the image has docker",
         ),
         (
-            "\"images\": [\"mcr.example/x:1\"]",
-            "`images[0]`: `mcr.example/x:1` is not an image pinned",
+            "\"images\": [\"mcr.example/x\"]",
+            "`images[0]`: `mcr.example/x` is not an image",
         ),
         (
             "\"volumePlugins\": {\"x\": []}",

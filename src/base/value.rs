@@ -208,6 +208,13 @@ text_value!(
 );
 
 text_value!(
+    /// A container image by its tag, which a lockfile pins, or by its digest.
+    NamedImage,
+    image::is_named_image,
+    "an image: expected `registry/name:tag`, which `imagegen lock` pins, or `registry/name:tag@sha256:` and 64 hexadecimal digits"
+);
+
+text_value!(
     /// The name of a component, or of a group of components: the name of its file and of its store entries.
     ComponentName,
     is_id,
@@ -274,6 +281,28 @@ impl ImageReference {
             .rsplit_once("@sha256:")
             .and_then(|(_, digest)| digest.parse().ok());
         digest.expect("an `ImageReference` ends in a digest")
+    }
+}
+
+impl NamedImage {
+    /// The image, where its digest is part of the name.
+    pub fn reference(&self) -> Option<ImageReference> {
+        self.0.parse().ok()
+    }
+
+    /// The image with this digest.
+    ///
+    /// # Panics
+    /// Never: the text was parsed when the value was made.
+    pub fn pin(&self, digest: &Sha256) -> ImageReference {
+        let named = self.0.split('@').next().unwrap_or_default();
+        let reference = format!("{named}@sha256:{digest}").parse();
+        reference.expect("a name and a digest are a reference")
+    }
+
+    /// Whether the image has this name, with or without the digest.
+    pub fn is_name_of(&self, image: &ImageReference) -> bool {
+        image.as_str() == self.as_str() || image.split('@').next() == Some(self.as_str())
     }
 }
 

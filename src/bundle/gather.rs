@@ -56,9 +56,8 @@ pub fn gather_bundle(
         jobs: acquirer.network.downloads(),
         printer: acquirer.printer,
     };
-    let asked = |name: &ImageReference| {
-        images.contains(name) || lock.selection.container_images.contains(name)
-    };
+    let plan = proven.plan();
+    let asked = |name: &ImageReference| images.contains(name) || plan.selects_image(name);
     let carried = source.fetch_images(&names, asked, build)?;
     for image in &carried {
         gatherer.parts.extend(image.list_parts(BLOBS));

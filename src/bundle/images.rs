@@ -28,6 +28,9 @@ pub struct Descriptor {
     pub size: u64,
     #[serde(default)]
     pub platform: Option<ImagePlatform>,
+    /// Where the publisher serves a layer that registries do not.
+    #[serde(default)]
+    pub urls: Vec<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, schemars::JsonSchema)]
@@ -89,6 +92,13 @@ impl ImageManifest {
 }
 
 impl Descriptor {
+    /// Whether it is a layer that its publisher does not let others distribute:
+    /// <https://github.com/opencontainers/image-spec/blob/main/layer.md#non-distributable-layers>; of Docker's manifests
+    /// `application/vnd.docker.image.rootfs.foreign.diff.tar.gzip`.
+    pub fn is_foreign(&self) -> bool {
+        self.media_type.contains(".nondistributable.") || self.media_type.contains(".foreign.")
+    }
+
     /// The 64 digits.
     ///
     /// # Errors

@@ -9,7 +9,7 @@ use super::images::LARGEST_MANIFEST;
 use super::list_artifact_urls;
 use crate::acquire::carried_name;
 use crate::base::json::parse_foreign;
-use crate::base::value::{FileDigest, ImageReference, Sha256};
+use crate::base::value::{FileDigest, ImageReference, NamedImage, Sha256};
 use crate::io::fs::{self, FileError};
 use crate::io::store::{Object, Store};
 use crate::lock::Lock;
@@ -34,8 +34,13 @@ pub fn list_kept_objects(lock: &Lock, store: &Store) -> Result<BTreeSet<String>,
     for file in lock.selection.user_files() {
         keep(store.find_object(&FileDigest::Sha256(file.sha256.clone())));
     }
-    let images = lock.images.iter().chain(&lock.selection.container_images);
-    let mut open: Vec<Sha256> = images.map(ImageReference::digest).collect();
+    let mut open: Vec<Sha256> = lock.images.iter().map(ImageReference::digest).collect();
+    let named = lock.selection.container_images.iter();
+    open.extend(
+        named
+            .filter_map(NamedImage::reference)
+            .map(|image| image.digest()),
+    );
     while let Some(digest) = open.pop() {
         let Some(object) = store.find_object(&FileDigest::Sha256(digest)) else {
             continue;

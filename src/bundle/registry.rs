@@ -70,7 +70,7 @@ impl ImageSource<'_> {
             remedy: None,
         })?;
         let login = self.fetcher.authorize(&image)?;
-        let (asked, bytes) = self.fetch_manifest(name, &image, &image.digest, &login)?;
+        let (asked, bytes) = self.fetch_manifest(name, &image, &image.version, &login)?;
         let mut blobs = vec![asked.clone()];
         let (manifest, bytes, os_version) = match ImageManifest::decode(name, &bytes)? {
             ImageManifest::Image { .. } => {
@@ -79,9 +79,10 @@ impl ImageSource<'_> {
                 (
                     Descriptor {
                         media_type,
-                        digest: image.digest.clone(),
+                        digest: image.version.clone(),
                         size,
                         platform: None,
+                        urls: Vec::new(),
                     },
                     bytes,
                     None,
@@ -105,33 +106,37 @@ impl ImageSource<'_> {
             }
             .into());
         };
-        let request = |blob: &Descriptor| {
-            Ok(Request {
-                size: Some(blob.size),
-                max_size: blob.size,
-                ..request_by_digest(
-                    name,
-                    &image.blob_url(&blob.digest),
-                    blob_sha256(&blob.digest)?,
-                    &login,
-                )?
-            })
-        };
         let requests = std::iter::once(&config)
             .chain(&layers)
-            .map(request)
+            .map(|blob| request_blob(name, &image, blob, &login))
             .collect::<Result<Vec<_>>>()?;
         blobs.extend(self.fetch_files(&requests)?);
+
+        let foreign = layers.iter().filter(|layer| layer.is_foreign());
         let indexed = IndexedImage {
             name: name.to_owned(),
             manifest: manifest.digest.clone(),
             os_version,
+            foreign_layers: foreign.map(|layer| layer.digest.clone()).collect(),
         };
+        self.warn_foreign_layers(&indexed);
         Ok(CarriedImage {
             indexed,
             manifest,
             blobs,
         })
+    }
+
+    /// Foreign layers make a bundle one for the user alone.
+    fn warn_foreign_layers(&self, image: &IndexedImage) {
+        if image.foreign_layers.is_empty() {
+            return;
+        }
+        self.printer.print_warning(&format!(
+            "{}: its publisher does not let others distribute the layers {}; do not give the bundle to others",
+            image.name,
+            image.foreign_layers.join(", ")
+        ));
     }
 
     fn fetch_manifest(
@@ -168,8 +173,30 @@ impl ImageSource<'_> {
     }
 }
 
+/// A blob out of its registry. Registries do not serve foreign layers: their publisher does.
+fn request_blob(
+    name: &str,
+    image: &Reference,
+    blob: &Descriptor,
+    login: &[(String, Secret)],
+) -> Result<Request> {
+    let digest = blob_sha256(&blob.digest)?;
+    let publisher = blob.urls.first().filter(|_| blob.is_foreign());
+    let request = if let Some(url) = publisher {
+        // The login is for the registry alone.
+        request_by_digest(name, url, digest, &[])?
+    } else {
+        request_by_digest(name, &image.blob_url(&blob.digest), digest, login)?
+    };
+    Ok(Request {
+        size: Some(blob.size),
+        max_size: blob.size,
+        ..request
+    })
+}
+
 /// The digest of a blob that is wanted; an image has no empty blobs.
-fn blob_sha256(digest: &str) -> Result<Sha256> {
+pub(super) fn blob_sha256(digest: &str) -> Result<Sha256> {
     hex(digest)?
         .parse()
         .map_err(|error: ValueError| manifest_error(error.to_string()).into())

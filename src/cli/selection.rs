@@ -6,7 +6,7 @@ use clap::Args;
 
 use crate::base::choice::{Delivery, HostAccess, Join, Runtime, UnknownName};
 use crate::base::url::{HttpUrl, ProxyUrl, UrlError};
-use crate::base::value::{HostPattern, ImageReference, NoProxy, Registry, ValueError};
+use crate::base::value::{HostPattern, NamedImage, NoProxy, Registry, ValueError};
 use crate::base::version::Version;
 use crate::model::definition::Updates;
 use crate::model::evidence::ProofKind;
@@ -68,9 +68,13 @@ pub struct SelectionArgs {
     #[arg(long, value_name = "VERSION")]
     pub image_version: Option<ImageVersion>,
 
-    /// Container image to pull into the node image, with its digest. Repeatable.
-    #[arg(long = "image", value_name = "NAME@DIGEST")]
-    pub images: Vec<ImageReference>,
+    /// Container image to pull into the node image, by tag (`lock` records its digest) or by digest. Repeatable.
+    #[arg(long = "image", value_name = "IMAGE")]
+    pub images: Vec<NamedImage>,
+
+    /// Set of container images: `agents` of the cluster's manifests, or `workloads` of its smoke test. Repeatable.
+    #[arg(long = "images", value_name = "SET")]
+    pub image_sets: Vec<String>,
 
     /// Optional feature of the node (`imagegen list features`). Repeatable.
     #[arg(long = "feature", value_name = "NAME")]

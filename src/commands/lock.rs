@@ -17,7 +17,7 @@ use crate::selection::{
 };
 use crate::trust::admit;
 use crate::ui::Printer;
-use crate::updates::Upstreams;
+use crate::updates::{LockedImages, Upstreams};
 use crate::view::format_lock;
 
 use super::each::ImageRun;
@@ -29,7 +29,10 @@ pub(super) fn run_lock(args: &LockArgs, run: &ImageRun<'_>) -> Result<()> {
     check_lock_path(&path)?;
     let old = read_old_lock(&path)?;
     let definition = complete_for_lock(definition, old.as_ref(), args, &path, trees)?;
-    let updated = old.map(|lock| lock.updated).unwrap_or_default();
+    let (updated, images) = match old {
+        Some(lock) => (lock.updated, lock.tagged_images),
+        None => Default::default(),
+    };
     let plan = resolve_updated_plan(&definition, trees, updated)?;
     let plan = if let Some(names) = &args.update {
         let policy = read_policy((&args.selection).into())?;
@@ -42,13 +45,25 @@ pub(super) fn run_lock(args: &LockArgs, run: &ImageRun<'_>) -> Result<()> {
             fetcher: &fetcher,
             grants: &grants,
         };
-        let updated = find_updates(&upstreams, names, printer)?;
+        let mut components = names.clone();
+        components.retain(|name| !plan.names_image(name));
+        let only_images = components.is_empty() && !names.is_empty();
+        let updated = if only_images {
+            plan.updated.clone()
+        } else {
+            find_updates(&upstreams, &components, printer)?
+        };
         resolve_updated_plan(&definition, trees, updated)?
     } else {
         plan
     };
     let (plan, policy) = govern_plan((&args.selection).into(), plan, trees)?;
     check_tool_floors(&plan, &policy, &args.selection.allow_old, trees)?;
+    let locked = LockedImages {
+        images: &images,
+        updated: args.update.as_deref(),
+    };
+    let plan = locked.pin_plan(plan, &args.network, &policy, printer)?;
     // A lock is a promise that the image can be made.
     predict_machine(&plan, trees)?;
     let every = args.prove || args.bundles.is_some();

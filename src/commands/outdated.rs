@@ -2,12 +2,14 @@
 
 use crate::acquire::{HeaderGrants, open_fetcher};
 use crate::base::output_list::OutputList;
+use crate::base::value::Sha256;
 use crate::base::version::Version;
+use crate::bundle::ImageSource;
 use crate::cli::OnlineArgs;
 use crate::diagnostic::Result;
 use crate::planning::{PlanRequest, Stale, ToolUse, plan_image};
 use crate::selection::read_definition;
-use crate::updates::{OutdatedOutput, Upstreams};
+use crate::updates::{OutdatedImage, OutdatedOutput, OutdatedRow, Upstreams, check_images};
 
 use super::each::ImageRun;
 
@@ -34,7 +36,17 @@ pub(super) fn run_outdated(args: &OnlineArgs, run: &ImageRun<'_>) -> Result<()> 
         fetcher: &fetcher,
         grants: &grants,
     };
-    let rows = upstreams.check_releases(&upstreams.list_subjects()?, printer)?;
+    let releases = upstreams.check_releases(&upstreams.list_subjects()?, printer)?;
+    let source = ImageSource {
+        fetcher: &fetcher,
+        jobs: args.network.downloads(),
+        printer,
+    };
+    let releases = releases.into_iter().map(Box::new).map(OutdatedRow::Release);
+    let images = check_images(&plan, &source)?;
+    let rows: Vec<OutdatedRow> = releases
+        .chain(images.into_iter().map(OutdatedRow::Image))
+        .collect();
     let output = OutputList::new("imagegen.dev/outdated/v1", rows);
     printer.print_listing(&output, || {
         let mut text = format!(
@@ -46,7 +58,29 @@ pub(super) fn run_outdated(args: &OnlineArgs, run: &ImageRun<'_>) -> Result<()> 
     })
 }
 
-fn format_row(row: &OutdatedOutput) -> String {
+fn format_row(row: &OutdatedRow) -> String {
+    match row {
+        OutdatedRow::Release(row) => format_release(row),
+        OutdatedRow::Image(row) => format_image(row),
+    }
+}
+
+/// Digests by their first digits, as registries and runtimes show them.
+fn format_image(row: &OutdatedImage) -> String {
+    let shorten = |digest: &Option<Sha256>| {
+        let digest = digest.as_ref().map_or("-", Sha256::as_str);
+        digest.chars().take(12).collect::<String>()
+    };
+    let version = row.os_version.as_deref().unwrap_or_default();
+    let (planned, newer) = (shorten(&row.planned), shorten(&row.newer));
+    let line = format!(
+        "{:<28} {planned:<14} {newer:<14} {:<14} {version}",
+        row.name, "-"
+    );
+    format!("{}\n", line.trim_end())
+}
+
+fn format_release(row: &OutdatedOutput) -> String {
     let text = |version: &Option<Version>| version.as_ref().map_or("-", Version::as_str).to_owned();
     let note = match (&row.held, row.proof) {
         (Some(held), _) => format!("held: {held}"),

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value, json};
 
 use crate::base::choice::{Delivery, HostAccess};
-use crate::base::value::{PinAlgorithm, VolumePlugin};
+use crate::base::value::{ImageReference, PinAlgorithm, VolumePlugin};
 use crate::base::version::Version;
 use crate::embedded::Tree;
 use crate::model::definition::{Network, Proxy};
@@ -19,6 +19,7 @@ use crate::model::plan::{Plan, PlannedArtifact, PlannedGroup};
 use crate::model::pod_network::PodNetwork;
 use crate::model::signing::Signing;
 use crate::model::situation::Conditions;
+use crate::model::tagged_image::TaggedImage;
 use crate::model::variable::EVALUATION;
 use crate::windows::resource::UNPINNED;
 use crate::windows::value::KbId;
@@ -73,7 +74,7 @@ pub fn collect_facts(
         "components": collect_components(situation),
         "downloads": collect_groups(plan, |group| collect_downloads(group, &cache)),
         "archives": collect_groups(plan, |group| collect_archives(group, &cache)),
-        "images": plan.images,
+        "images": list_images(plan),
         "pull": plan.delivery != Delivery::Media,
         "proxy": collect_proxy(&plan.proxy),
         "updates": collect_updates(plan, &cache, failing),
@@ -229,6 +230,13 @@ fn collect_updates(plan: &Plan, cache: &str, failing: &[KbId]) -> Value {
     let search = json!({ "kbs": updates.kbs, "categories": categories, "except": except });
     let searches = !updates.kbs.is_empty() || !updates.categories.is_empty();
     json!({ "files": files, "searches": if searches { json!([search]) } else { json!([]) } })
+}
+
+/// Images with their digests; those of a preview that nobody pinned have one that no image has.
+fn list_images(plan: &Plan) -> Vec<ImageReference> {
+    let unpinned = plan.tagged_images.iter().filter(|it| it.pin.is_none());
+    let previews = unpinned.map(TaggedImage::preview_reference);
+    plan.images.iter().cloned().chain(previews).collect()
 }
 
 /// Folders of volume plugins, and their files with the folder of each.

@@ -89,11 +89,10 @@ fn warn_unchecked(lock: &Lock, trees: &Trees, printer: &Printer) -> Result<()> {
 /// Artifacts whose digest neither the catalog nor the selection states.
 pub(super) fn find_lock_pins(lock: &Lock, trees: &Trees) -> Result<Vec<String>> {
     let plan = crate::planning::resolve_updated_plan(&lock.selection, trees, lock.updated.clone())?;
+    let tagged: Vec<String> = plan.unpinned_images().collect();
     let plan = plan.with_pins(lock.pins());
-    Ok(plan
-        .unproven_artifacts()
-        .map(PlannedArtifact::title)
-        .collect())
+    let unproven = plan.unproven_artifacts().map(PlannedArtifact::title);
+    Ok(unproven.chain(tagged).collect())
 }
 
 /// The same. A catalog that refuses the selection states no digest at all.

@@ -178,7 +178,7 @@ pub(super) fn inspect_workspace(
             }
         }
     }
-    let unpinned = lock.unpinned_artifacts();
+    let unpinned = lock.list_unpinned();
     let unasked = format_unasked(lock.artifacts.iter());
     Ok(WholeOutput {
         schema: SCHEMA,
@@ -495,7 +495,7 @@ fn inspect_lock(
         }
         found.extend(again);
     }
-    let unpinned = lock.unpinned_artifacts();
+    let unpinned = lock.list_unpinned();
     let unasked = format_unasked(lock.artifacts.iter());
     Ok(WholeOutput {
         schema: SCHEMA,

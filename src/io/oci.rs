@@ -1,6 +1,6 @@
 //! Registries: names of images, URLs of their manifests and blobs, and the token that a registry requires
-//! (<https://github.com/opencontainers/distribution-spec>). Images are pulled by digest only, so a registry need not
-//! be trusted.
+//! (<https://github.com/opencontainers/distribution-spec>). Bytes are pulled by digest only, so a registry need not be
+//! trusted with them; `imagegen lock` alone asks by a tag, and records the digest.
 
 use serde::Deserialize;
 
@@ -10,14 +10,18 @@ use crate::base::secret::Secret;
 use crate::base::text::{is_alphanumeric_or, is_lowercase_or};
 use crate::base::value::is_digest;
 
-/// `registry/name@sha256:…`
+/// `registry/name@sha256:…`, or `registry/name:tag`
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reference {
     pub registry: String,
     pub name: String,
-    /// `sha256:…`
-    pub digest: String,
+    /// The address of the manifest: `sha256:…`, or a tag.
+    pub version: String,
 }
+
+/// Docker's registry has another host than its images' names:
+/// containerd/containerd@v2.3.0 core/remotes/docker/registry.go
+const DOCKER: (&str, &str) = ("docker.io", "registry-1.docker.io");
 
 /// Media types of manifests.
 pub const MANIFESTS: &str = "application/vnd.oci.image.index.v1+json, application/vnd.oci.image.manifest.v1+json, \
@@ -36,23 +40,56 @@ impl Reference {
                 "`{digest}` is not a digest: expected sha256:<64 digits>"
             ));
         }
-        let (registry, name) = named
+        // A tag beside a digest is for people.
+        let (image, _) = Self::parse_name(named)?;
+        Ok(Self {
+            version: digest.to_owned(),
+            ..image
+        })
+    }
+
+    /// An image whose digest its registry is asked for.
+    ///
+    /// # Errors
+    /// Not of the form `registry/name:tag`.
+    pub fn parse_tag(text: &str) -> Result<Self, String> {
+        match Self::parse_name(text)? {
+            (image, true) => Ok(image),
+            (_, false) => Err(format!("`{text}` has no tag")),
+        }
+    }
+
+    /// The image, and whether the name has a tag.
+    fn parse_name(named: &str) -> Result<(Self, bool), String> {
+        let (registry, path) = named
             .split_once('/')
             .filter(|(registry, _)| registry.contains(['.', ':']) || *registry == "localhost")
-            .ok_or_else(|| format!("`{text}` has no registry"))?;
-        // A tag beside a digest is for people.
-        let name = name.rsplit_once(':').map_or(name, |(name, _)| name);
+            .ok_or_else(|| format!("`{named}` has no registry"))?;
+        let (name, tag) = match path.rsplit_once(':') {
+            Some((name, tag)) => (name, Some(tag)),
+            None => (path, None),
+        };
         let parts = name
             .split('/')
             .all(|part| !part.is_empty() && !part.starts_with('.'));
         if !is_lowercase_or(name, "._-/") || !parts || !is_alphanumeric_or(registry, ".-:[]") {
             return Err(format!("`{named}` is not the name of an image"));
         }
-        Ok(Self {
+        let version = tag.unwrap_or_default();
+        if !is_alphanumeric_or(version, "._-") {
+            return Err(format!("`{version}` is not a tag"));
+        }
+        let library = if registry == DOCKER.0 && !name.contains('/') {
+            "library/"
+        } else {
+            ""
+        };
+        let image = Self {
             registry: registry.to_owned(),
-            name: name.to_owned(),
-            digest: digest.to_owned(),
-        })
+            name: format!("{library}{name}"),
+            version: version.to_owned(),
+        };
+        Ok((image, tag.is_some()))
     }
 
     fn base_url(&self) -> String {
@@ -61,16 +98,21 @@ impl Reference {
             .rsplit_once(':')
             .map_or(self.registry.as_str(), |(host, _)| host);
         let loopback = matches!(host, "localhost" | "127.0.0.1" | "[::1]");
+        let (named, served) = DOCKER;
+        let registry = if self.registry == named {
+            served
+        } else {
+            &self.registry
+        };
         format!(
-            "{}://{}/v2/",
-            if loopback { "http" } else { "https" },
-            self.registry
+            "{}://{registry}/v2/",
+            if loopback { "http" } else { "https" }
         )
     }
 
     #[must_use]
-    pub fn manifest_url(&self, digest: &str) -> String {
-        format!("{}{}/manifests/{digest}", self.base_url(), self.name)
+    pub fn manifest_url(&self, version: &str) -> String {
+        format!("{}{}/manifests/{version}", self.base_url(), self.name)
     }
 
     #[must_use]
@@ -87,7 +129,7 @@ pub async fn authorize_image(
     http: &Http,
     image: &Reference,
 ) -> Result<Vec<(String, Secret)>, HttpError> {
-    let url = image.manifest_url(&image.digest);
+    let url = image.manifest_url(&image.version);
     let Some(challenge) = http.fetch_challenge(&url).await? else {
         return Ok(Vec::new());
     };
@@ -192,6 +234,14 @@ mod tests {
         );
         let local = Reference::parse(&format!("127.0.0.1:5000/a@{digest}")).expect("good");
         assert_eq!(local.blob_url("x"), "http://127.0.0.1:5000/v2/a/blobs/x");
+        let tagged = Reference::parse_tag("docker.io/flannel/flannel:v1").expect("good");
+        assert_eq!(
+            tagged.manifest_url(&tagged.version),
+            "https://registry-1.docker.io/v2/flannel/flannel/manifests/v1"
+        );
+        for bad in ["a.example/b", "b:1", "a.example/b:1/2", "a.example/b:1?x"] {
+            Reference::parse_tag(bad).expect_err(bad);
+        }
         for bad in [
             "a.example/b:1",
             "b@sha256:00",

@@ -44,6 +44,12 @@ pub struct ClusterImage {
     pub name: String,
     /// A Tera expression over the facts; absent where nobody publishes one.
     pub reference: Option<String>,
+    /// Whether nodes pull it for an agent, so that it is one of the image set `agents`.
+    #[serde(default)]
+    pub agent: bool,
+    /// Where the agent runs.
+    #[serde(default)]
+    pub when: When,
     pub source: String,
 }
 

@@ -14,8 +14,8 @@ use super::overrides::{Overrides, find_mirror, merge_overrides};
 use crate::base::choice::{Delivery, HostAccess, Join, LogLevel, Runtime, UpdateCategory};
 use crate::base::url::{HttpUrl, ProxyUrl, strip_value};
 use crate::base::value::{
-    Cidr, DnsName, FileName, ImageReference, Ipv4Address, LoopbackAddress, NoProxy, Registry,
-    Sha256, VolumePlugin,
+    Cidr, DnsName, FileName, Ipv4Address, LoopbackAddress, NamedImage, NoProxy, Registry, Sha256,
+    VolumePlugin,
 };
 use crate::base::version::Version;
 use crate::windows::value::KbId;
@@ -76,10 +76,14 @@ pub struct ImageDefinition {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(example = serde_json::json!({"logLevel": "debug"}))]
     pub containerd: Option<ContainerdOptions>,
-    /// Container images to pull while baking, each with its digest.
+    /// Container images to pull while baking, by tag (`imagegen lock` records the digest) or by digest.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[schemars(example = ["mcr.microsoft.com/windows/nanoserver:ltsc2022@sha256:…"])]
-    pub container_images: Vec<ImageReference>,
+    #[schemars(example = ["mcr.microsoft.com/windows/nanoserver:ltsc2022"])]
+    pub container_images: Vec<NamedImage>,
+    /// Sets of container images: `agents` are those of `cluster-manifests`, `workloads` those of its smoke test.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(example = ["agents"])]
+    pub image_sets: Vec<String>,
     /// Images that share the rest of the definition: name → what differs. A list has `containerImages`.
     #[serde(default, skip_serializing_if = "Images::is_empty")]
     #[schemars(example = serde_json::json!({"node-2022": {"windows": "2022"}}))]
@@ -321,6 +325,7 @@ impl ImageDefinition {
                 .chain(own_containers)
                 .flatten()
                 .collect(),
+            image_sets: join_lists(base.image_sets, self.image_sets),
             images: Images::default(),
             matrix: None,
             steps: [base.steps, self.steps].concat(),

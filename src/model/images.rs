@@ -8,7 +8,7 @@ use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
 use serde::de::{MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::base::value::{FileName, ImageReference};
+use crate::base::value::{FileName, NamedImage};
 use crate::model::definition::ImageDefinition;
 
 /// Images by name; or container images, as definitions had them under this key at first.
@@ -16,7 +16,7 @@ use crate::model::definition::ImageDefinition;
 #[serde(untagged)]
 pub enum Images {
     Named(BTreeMap<FileName, ImageDefinition>),
-    Containers(Vec<ImageReference>),
+    Containers(Vec<NamedImage>),
 }
 
 impl Images {
@@ -44,7 +44,7 @@ impl Images {
         }
     }
 
-    pub(super) fn into_containers(self) -> Vec<ImageReference> {
+    pub(super) fn into_containers(self) -> Vec<NamedImage> {
         match self {
             Self::Named(_) => Vec::new(),
             Self::Containers(images) => images,

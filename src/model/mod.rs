@@ -22,6 +22,7 @@ pub mod rules;
 pub mod signing;
 pub mod situation;
 pub mod step;
+pub mod tagged_image;
 pub mod target;
 pub mod upstream;
 pub mod variable;

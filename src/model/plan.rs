@@ -1,6 +1,7 @@
 //! The plan: what an image will hold, with the reason for each choice.
 
 mod tools;
+mod digest;
 mod warning;
 
 use std::collections::BTreeMap;
@@ -10,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::component::{
-    Authenticode, ChecksumFile, ChecksumFormat, Confidence, DeclaredSignature, Member, PayloadKind,
+    Authenticode, ChecksumFile, ChecksumFormat, DeclaredSignature, Member, PayloadKind,
 };
 use super::evidence::{Evidence, ProofKind};
 use super::feature::Feature;
@@ -19,19 +20,19 @@ use super::pod_network::PodNetwork;
 use super::policy::PolicyUsed;
 use super::signing::Signing;
 use super::situation::Conditions;
+use super::tagged_image::TaggedImage;
 use super::target::Target;
 use super::windows::WindowsRelease;
 use crate::base::choice::{Delivery, HostAccess, Join, Runtime};
 use crate::base::download::DownloadSize;
 use crate::base::program::ProgramVersion;
 use crate::base::url::{HttpUrl, strip_value};
-use crate::base::value::{
-    ComponentName, FileDigest, HostPattern, ImageReference, PinAlgorithm, ValueError,
-};
+use crate::base::value::{ComponentName, HostPattern, ImageReference};
 use crate::base::version::Version;
 use crate::model::definition::{ImageDefinition, Proxy};
 
 pub use tools::{PlannedPacker, PlannedPlugin};
+pub use digest::PinnedDigest;
 pub use warning::{MissingVariable, Warning};
 
 /// Everything later stages need, resolved. Made by `resolve` alone.
@@ -54,7 +55,10 @@ pub struct Plan {
     /// Optional features that were asked for.
     pub features: Vec<Feature>,
     pub pause: String,
+    /// Container images with their digests, those of pinned tags among them.
     pub images: Vec<ImageReference>,
+    /// Container images that were named by tag.
+    pub tagged_images: Vec<TaggedImage>,
     pub proxy: Proxy,
     pub groups: Vec<PlannedGroup>,
     /// Versions that are newer than the catalog's choice, because an update found them.
@@ -111,6 +115,7 @@ pub enum Pins<'a> {
     Locked {
         written_by: Option<&'a ProgramVersion>,
         artifacts: &'a [PlannedArtifact],
+        images: &'a [TaggedImage],
     },
     /// Artifacts that were proven in this run: each takes the place of the one with its component and URL.
     Proven(&'a [PlannedArtifact]),
@@ -187,6 +192,9 @@ impl Plan {
     /// The same plan with digests that the catalog does not have. Nothing else of a plan changes after it was made.
     #[must_use]
     pub fn with_pins(mut self, pins: Pins<'_>) -> Self {
+        if let Pins::Locked { images, .. } = pins {
+            self.adopt_image_pins(images);
+        }
         let artifacts = self
             .groups
             .iter_mut()
@@ -195,6 +203,7 @@ impl Plan {
             Pins::Locked {
                 written_by,
                 artifacts: locked,
+                ..
             } => {
                 self.locked_by = written_by.cloned();
                 for artifact in artifacts {
@@ -214,6 +223,25 @@ impl Plan {
         self
     }
 
+    /// The same plan with answers of registries for the images that were named by tag.
+    #[must_use]
+    pub fn with_image_pins(mut self, pinned: &[TaggedImage]) -> Self {
+        self.adopt_image_pins(pinned);
+        self
+    }
+
+    /// Images of pinned tags are images with a digest.
+    fn adopt_image_pins(&mut self, pinned: &[TaggedImage]) {
+        for tagged in &mut self.tagged_images {
+            tagged.adopt_pin(pinned, self.windows.build);
+            if let Some(image) = tagged.reference()
+                && !self.images.contains(&image)
+            {
+                self.images.push(image);
+            }
+        }
+    }
+
     /// All warnings: of the choices, of artifacts without digest, and of governance.
     #[must_use]
     pub fn warnings(&self) -> Vec<Warning> {
@@ -226,8 +254,42 @@ impl Plan {
                 artifact.describe_unpinned(),
             ));
         }
+        for image in self.tagged_images.iter().filter(|it| it.pin.is_none()) {
+            let name = image.name.to_string();
+            let message = format!(
+                "{name}: no recorded digest; run `imagegen lock` to ask its registry and pin it"
+            );
+            warnings.push(Warning::new("unpinned", name, message));
+        }
         warnings.extend(self.governance.warnings.iter().cloned());
         warnings
+    }
+
+    /// Artifacts and container images without a digest, as messages name them.
+    #[must_use]
+    pub fn list_unpinned(&self) -> Vec<String> {
+        let artifacts = self.unpinned_artifacts().map(PlannedArtifact::title);
+        artifacts.chain(self.unpinned_images()).collect()
+    }
+
+    /// Tags of container images whose digest the registry has not told yet.
+    pub fn unpinned_images(&self) -> impl Iterator<Item = String> {
+        let images = self.tagged_images.iter().filter(|it| it.pin.is_none());
+        images.map(|image| image.name.to_string())
+    }
+
+    /// Whether the user asked for the image, by its name or by a set.
+    #[must_use]
+    pub fn selects_image(&self, image: &ImageReference) -> bool {
+        let named = self.selection.container_images.iter();
+        let tagged = self.tagged_images.iter().map(|tagged| &tagged.name);
+        named.chain(tagged).any(|name| name.is_name_of(image))
+    }
+
+    /// Whether an image was named by this tag.
+    #[must_use]
+    pub fn names_image(&self, name: &str) -> bool {
+        self.tagged_images.iter().any(|image| image.name == name)
     }
 
     /// Components without a digest that could decide which bytes are used.
@@ -441,52 +503,3 @@ impl PlannedArtifact {
     }
 }
 
-/// A digest with where it comes from.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(try_from = "PinnedDigestRecord", into = "PinnedDigestRecord")]
-#[schemars(with = "PinnedDigestRecord")]
-pub struct PinnedDigest {
-    pub digest: FileDigest,
-    pub confidence: Confidence,
-    pub source: Vec<String>,
-}
-
-/// The same in JSON.
-#[derive(Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-struct PinnedDigestRecord {
-    algorithm: PinAlgorithm,
-    digest: String,
-    confidence: Confidence,
-    source: Vec<String>,
-}
-
-impl TryFrom<PinnedDigestRecord> for PinnedDigest {
-    type Error = ValueError;
-
-    fn try_from(record: PinnedDigestRecord) -> Result<Self, ValueError> {
-        let PinnedDigestRecord {
-            algorithm,
-            digest,
-            confidence,
-            source,
-        } = record;
-        Ok(Self {
-            digest: FileDigest::new(algorithm, digest)?,
-            confidence,
-            source,
-        })
-    }
-}
-
-impl From<PinnedDigest> for PinnedDigestRecord {
-    fn from(pin: PinnedDigest) -> Self {
-        let (algorithm, digest) = (pin.digest.algorithm(), pin.digest.to_string());
-        Self {
-            algorithm,
-            digest,
-            confidence: pin.confidence,
-            source: pin.source,
-        }
-    }
-}

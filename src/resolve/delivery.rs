@@ -124,14 +124,15 @@ fn check_offline_media(selection: &ImageDefinition, refusals: &mut Vec<Finding>)
 
 /// The archive for an existing machine has container images; the disc of a machine that is built has artifacts alone.
 fn check_disc_images(target: &Target, selection: &ImageDefinition, refusals: &mut Vec<Finding>) {
-    if target.image().is_none() || selection.container_images.is_empty() {
+    let names = selection.container_images.len() + selection.image_sets.len();
+    if target.image().is_none() || names == 0 {
         return;
     }
     let message = format!(
         "the disc of target {} contains no container images",
         target.name
     );
-    let remedy = "remove `--image`: nodes pull the images from a registry";
+    let remedy = "remove `--image` and `--images`: nodes pull the images from a registry";
     refusals.push(
         Finding::new("media-images", message, remedy).with_subject("containerImages").with_source(
             "derived: with delivery `media` the machine has no network while the image is built",

@@ -9,6 +9,7 @@ use crate::model::definition::ImageDefinition;
 use crate::model::overrides::SCRIPTS;
 use crate::model::plan::{Plan, PlannedArtifact, PlannedPacker};
 use crate::model::policy::Role;
+use crate::model::tagged_image::TaggedImage;
 use crate::model::variable::Variable;
 
 use crate::windows::value::KbId;
@@ -20,6 +21,7 @@ struct Parts<'a> {
     artifacts: Vec<&'a PlannedArtifact>,
     selection: &'a ImageDefinition,
     images: &'a [ImageReference],
+    tagged_images: &'a [TaggedImage],
     pause: &'a str,
     certificates: Vec<&'a Sha256>,
     /// Variables that name the base image.
@@ -48,6 +50,7 @@ pub fn list_subjects(plan: &Plan) -> Vec<Subject<'_>> {
         artifacts: plan.artifacts().collect(),
         selection: &plan.selection,
         images: &plan.images,
+        tagged_images: &plan.tagged_images,
         pause: &plan.pause,
         certificates: signing
             .flat_map(|signing| &signing.certificates)
@@ -67,6 +70,7 @@ pub fn list_lock_subjects(lock: &Lock) -> Vec<Subject<'_>> {
         artifacts: lock.artifacts.iter().collect(),
         selection: &lock.selection,
         images: &lock.images,
+        tagged_images: &lock.tagged_images,
         pause: &lock.pause,
         certificates: Vec::new(),
         base_image: base_image
@@ -130,15 +134,23 @@ fn list_updates(selection: &ImageDefinition) -> Vec<Subject<'_>> {
 fn list_images<'a>(parts: &Parts<'a>) -> Vec<Subject<'a>> {
     let mirrors = &parts.selection.mirrors;
     let mut subjects = Vec::new();
+    let tagged = parts.tagged_images.iter().map(|tagged| &tagged.name);
     for image in parts.images {
+        let named = parts.selection.container_images.iter();
         subjects.push(Subject {
-            outside: !parts.selection.container_images.contains(image),
+            outside: !named
+                .chain(tagged.clone())
+                .any(|name| name.is_name_of(image)),
             ..Subject::from_image(image, mirrors)
         });
     }
+    // Its registry is asked before there is a digest.
+    let unpinned = parts.tagged_images.iter().filter(|it| it.pin.is_none());
+    subjects.extend(unpinned.map(|image| Subject::from_image(&image.name, mirrors)));
     // The node pulls it by its tag, unless the image holds it by a digest.
     let carried = format!("{}@", parts.pause);
-    if !parts.images.iter().any(|image| image.starts_with(&carried)) {
+    let is_tagged = parts.tagged_images.iter().any(|it| it.name == parts.pause);
+    if !is_tagged && !parts.images.iter().any(|image| image.starts_with(&carried)) {
         subjects.push(Subject {
             title: format!("pause image {}", parts.pause),
             outside: true,

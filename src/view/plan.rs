@@ -13,6 +13,7 @@ use crate::model::definition::ImageDefinition;
 use crate::model::plan::{
     MissingVariable, Plan, PlannedGroup, PlannedPacker, Warning, format_unasked,
 };
+use crate::model::tagged_image::TaggedImage;
 
 /// `imagegen plan --format json`
 #[derive(Debug, Serialize, schemars::JsonSchema)]
@@ -27,6 +28,9 @@ pub struct PlanOutput<'a> {
     /// None where no image is baked.
     pub packer: Option<&'a PlannedPacker>,
     pub components: &'a [PlannedGroup],
+    /// Container images that were named by tag, with the digests of the lockfile.
+    #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
+    pub tagged_images: &'a [TaggedImage],
     pub download: DownloadSize,
     pub missing: &'a [MissingVariable],
     /// Components with a digest that only the lockfile states.
@@ -45,6 +49,7 @@ impl<'a> PlanOutput<'a> {
             pause: &plan.pause,
             packer: plan.packer.as_ref(),
             components: &plan.groups,
+            tagged_images: &plan.tagged_images,
             download: plan.download_size(),
             missing: &plan.missing,
             unproven: plan
@@ -87,6 +92,12 @@ pub fn format_plan(plan: &Plan, guest: &Guest) -> String {
         );
     }
     format_components(&mut text, plan);
+    if !plan.tagged_images.is_empty() {
+        text.push_str("\nContainer images by tag\n");
+    }
+    for image in &plan.tagged_images {
+        let _ = writeln!(text, "  {}", format_image(image));
+    }
     format_unproven(&mut text, plan);
     format_unasked_proofs(&mut text, plan);
     format_variables(&mut text, plan);
@@ -152,6 +163,20 @@ fn format_components(text: &mut String, plan: &Plan) {
     let _ = writeln!(text, "  download: {}", plan.download_size());
 }
 
+/// An image with the digest of its tag, its size and what its publisher reserves.
+pub fn format_image(image: &TaggedImage) -> String {
+    let Some(pin) = &image.pin else {
+        return format!("{}: unpinned", image.name);
+    };
+    let (index, size) = (&pin.index, format_megabytes(pin.size));
+    let version = pin.os_version.as_deref().unwrap_or("every Windows build");
+    let foreign = match pin.foreign_layers.len() {
+        0 => String::new(),
+        count => format!("; {count} layers that its publisher does not let others distribute"),
+    };
+    format!("{}@sha256:{index} ({version}, {size}{foreign})", image.name)
+}
+
 /// Text of `imagegen lock` about the file that it wrote.
 pub fn format_lock(file: &str, lock: &Lock) -> String {
     let pinned = lock
@@ -169,8 +194,10 @@ pub fn format_lock(file: &str, lock: &Lock) -> String {
         "{file}: {pinned} of {} artifacts pinned{hint}\n",
         lock.artifacts.len()
     );
+    let images = lock.tagged_images.iter().map(format_image);
+    let lines = unasked.into_iter().chain(images);
     std::iter::once(first)
-        .chain(unasked.iter().map(|line| format!("  {line}\n")))
+        .chain(lines.map(|line| format!("  {line}\n")))
         .collect()
 }
 

@@ -189,3 +189,12 @@ pub(crate) fn image(
     );
     (digest(&bytes), old, new)
 }
+
+/// Gives the list of an image another name: a tag.
+pub(crate) fn tag(registry: &Registry, name: &str, tag: &str, list: &str) {
+    let path = format!("/v2/{name}/manifests/");
+    let files = registry.state.files.lock().expect("files");
+    let bytes = files[&format!("{path}sha256:{list}")].clone();
+    drop(files);
+    registry.serve(&format!("{path}{tag}"), &bytes);
+}

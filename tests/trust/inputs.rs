@@ -327,7 +327,7 @@ fn a_definition_means_what_it_shows() {
         (header("X:Y"), "is not a header for credentials"),
         (
             json!({"containerImages": [format!("EVIL.example/x:1@sha256:{DIGEST}")]}),
-            "is not an image pinned by its digest",
+            "is not an image: expected",
         ),
         (
             json!({"mirrors": {"Registry.K8s.io": ["https://x.example/"]}}),

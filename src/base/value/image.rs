@@ -9,22 +9,42 @@ pub(super) fn is_image_reference(text: &str) -> bool {
     let Some((named, digest)) = text.rsplit_once("@sha256:") else {
         return false;
     };
-    let path = match named.split_once('/') {
+    parse_named(named).is_some() && digest.parse::<Sha256>().is_ok()
+}
+
+/// The same, or `registry/name:tag`: a tag is asked for at a registry, so it has both.
+pub(super) fn is_named_image(text: &str) -> bool {
+    let has_tag = parse_named(text).is_some_and(|parts| parts.has_registry && parts.has_tag);
+    has_tag || is_image_reference(text)
+}
+
+/// Optional parts of an image's name.
+struct NamedParts {
+    has_registry: bool,
+    has_tag: bool,
+}
+
+fn parse_named(named: &str) -> Option<NamedParts> {
+    let (registry, path) = match named.split_once('/') {
         // The first part is a registry, or the first word of the name.
         Some((first, rest)) if first.contains(['.', ':']) || first == "localhost" => {
-            if !is_registry(first) {
-                return false;
-            }
-            rest
+            (Some(first), rest)
         }
-        _ => named,
+        _ => (None, named),
     };
     let last = path.rfind('/').map_or(0, |slash| slash + 1);
     let (path, tag) = match path[last..].split_once(':') {
-        Some((name, tag)) => (&path[..last + name.len()], tag),
-        None => (path, "latest"),
+        Some((name, tag)) => (&path[..last + name.len()], Some(tag)),
+        None => (path, None),
     };
-    path.split('/').all(is_image_name) && is_image_tag(tag) && digest.parse::<Sha256>().is_ok()
+
+    let fits = registry.is_none_or(is_registry)
+        && path.split('/').all(is_image_name)
+        && tag.is_none_or(is_image_tag);
+    fits.then_some(NamedParts {
+        has_registry: registry.is_some(),
+        has_tag: tag.is_some(),
+    })
 }
 
 /// Words of lower-case letters and digits, with `.`, `_`, `__` or dashes between them.

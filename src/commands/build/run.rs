@@ -73,7 +73,7 @@ impl Build<'_> {
     /// The plan with every digest that its publishers prove. With `--locked` nothing is pinned here: the lock is what
     /// was reviewed.
     fn pin(&self, plan: Plan) -> Result<(Plan, Vec<VerifiedArtifact>)> {
-        if self.args.lock.locked || plan.unpinned_artifacts().next().is_none() {
+        if self.args.lock.locked || plan.list_unpinned().is_empty() {
             return Ok((plan, Vec::new()));
         }
         let fetcher = self.open()?;

@@ -1,0 +1,96 @@
+//! Container images by tag: what their registry serves for a build of Windows.
+
+use super::images::{Descriptor, ImageManifest, LARGEST_MANIFEST, choose_manifest, manifest_error};
+use super::registry::{ImageSource, blob_sha256};
+use crate::base::digest::sha256_hex;
+use crate::base::secret::Secret;
+use crate::base::value::{NamedImage, Sha256, ValueError};
+use crate::diagnostic::{InputError, Result};
+use crate::io::oci::{MANIFESTS, Reference};
+use crate::model::tagged_image::{ImagePin, TaggedImage};
+
+impl ImageSource<'_> {
+    /// The images with the answers of their registries, which are asked again where there is a pin already.
+    ///
+    /// # Errors
+    /// A registry cannot be reached, does not have the tag, or has no image for this build of Windows.
+    pub fn pin_images(&self, images: &[TaggedImage], build: u32) -> Result<Vec<TaggedImage>> {
+        let mut pinned = Vec::new();
+        for image in images {
+            let pin = self.ask_tag(&image.name, build)?;
+            pinned.push(TaggedImage {
+                pin: Some(pin),
+                ..image.clone()
+            });
+        }
+        Ok(pinned)
+    }
+
+    /// Asks the registry for a tag, and reads the manifest for a build of Windows by its digest.
+    fn ask_tag(&self, name: &NamedImage, build: u32) -> Result<ImagePin> {
+        let image = Reference::parse_tag(name).map_err(|message| InputError {
+            message,
+            remedy: None,
+        })?;
+        let mut headers = self.fetcher.authorize(&image)?;
+        headers.push(("Accept".to_owned(), Secret::from_constant(MANIFESTS)));
+
+        let bytes = self.read_manifest(name, &image, &image.version, &headers)?;
+        let index = parse_digest(&bytes)?;
+        let (manifest, bytes, os_version) = match ImageManifest::decode(name, &bytes)? {
+            ImageManifest::Image { .. } => (index.clone(), bytes, None),
+            ImageManifest::List(list) => {
+                let chosen = choose_manifest(name, &list, build)?;
+                let bytes = self.read_manifest(name, &image, &chosen.digest, &headers)?;
+                let found = parse_digest(&bytes)?;
+                if found != blob_sha256(&chosen.digest)? {
+                    let message = format!(
+                        "{name}: the registry serves other bytes as {}",
+                        chosen.digest
+                    );
+                    return Err(manifest_error(message).into());
+                }
+                let platform = chosen.platform.as_ref();
+                let os_version = platform.and_then(|platform| platform.os_version.clone());
+                (found, bytes, os_version)
+            }
+        };
+
+        let ImageManifest::Image { config, layers } = ImageManifest::decode(name, &bytes)? else {
+            let message = format!("{name}: nested indexes are not supported");
+            return Err(manifest_error(message).into());
+        };
+        let blobs = std::iter::once(&config).chain(&layers);
+        let foreign = layers.iter().filter(|layer| layer.is_foreign());
+        Ok(ImagePin {
+            index,
+            manifest,
+            build,
+            os_version,
+            size: blobs.fold(0, |sum: u64, blob: &Descriptor| {
+                sum.saturating_add(blob.size)
+            }),
+            foreign_layers: foreign
+                .map(|layer| blob_sha256(&layer.digest))
+                .collect::<Result<_>>()?,
+        })
+    }
+
+    fn read_manifest(
+        &self,
+        name: &NamedImage,
+        image: &Reference,
+        version: &str,
+        headers: &[(String, Secret)],
+    ) -> Result<Vec<u8>> {
+        let url = image.manifest_url(version).parse()?;
+        Ok(self
+            .fetcher
+            .fetch_small(name, &url, LARGEST_MANIFEST, headers)?)
+    }
+}
+
+fn parse_digest(bytes: &[u8]) -> Result<Sha256> {
+    let digest = sha256_hex(bytes).parse();
+    digest.map_err(|error: ValueError| manifest_error(error.to_string()).into())
+}
