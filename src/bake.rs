@@ -225,7 +225,8 @@ const WORKSPACE: &str = "workspace";
 const LOG: &str = "packer.log";
 
 /// A socket of a plugin has a name below the folder of temporary files, and its path at most 104 bytes.
-/// hashicorp/packer-plugin-sdk@v0.6.0 plugin/server.go; unix(7) of macOS
+/// hashicorp/packer-plugin-sdk@v0.6.10 plugin/server.go (`serverListener_unix`: `packer-plugin` and a number, in the
+/// folder of temporary files); unix(4) of macOS
 const LONGEST_TEMPORARY: usize = 70;
 
 /// A bake in its private folder.
