@@ -147,7 +147,7 @@ impl Acquirer<'_> {
     /// # Errors
     /// A download failed.
     pub fn fetch_user_files(&self, selection: &ImageDefinition) -> Result<Vec<FetchedArtifact>> {
-        self.fetch_files(&request_user_files(selection, &self.grants())?)
+        self.fetch_files(&request_user_files(selection))
     }
 
     /// Environment variables that may be sent as headers.
@@ -171,7 +171,7 @@ impl Acquirer<'_> {
             .signatures
             .iter()
             .any(|signature| signature.kind.signs_checksums());
-        if artifact.is_pinned() || !signs || store.find_url(artifact.url.public_url()).is_none() {
+        if artifact.is_pinned() || !signs || self.fetcher.find_url(&artifact.url).is_none() {
             return None;
         }
         let mut stated =

@@ -36,7 +36,7 @@ use crate::verify::ProofError;
 
 pub use gather::gather_bundle;
 pub use kept::list_kept_objects;
-pub use mirror::{Mirrored, extract_mirror, find_mirror_url};
+pub use mirror::{Mirrored, extract_mirror};
 pub use read::{OpenedBundle, extract_bundle, verify_bundle};
 pub use registry::{CarriedImage, ImageSource};
 pub use write::{ArchivePart, Content, create_bundle, write_zip};

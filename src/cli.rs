@@ -41,7 +41,7 @@ pub use network::{NetworkArgs, OnlineArgs, PinArgs, StoreArgs, StoreWhat};
 pub use report::ReportArgs;
 pub use sbom::SbomArgs;
 pub use scripts::{OwnScriptsArgs, ScriptsArgs, ScriptsWhat};
-pub use selection::{PolicyArgs, SelectionArgs};
+pub use selection::{MirrorArgs, PolicyArgs, SelectionArgs};
 use selection::{parse_component, parse_pair};
 pub use verify::VerifyArgs;
 
@@ -269,7 +269,8 @@ pub struct LockUseArgs {
     #[arg(long, conflicts_with = "ignore_lock")]
     pub locked: bool,
 
-    /// Lockfile [default: beside the image definition, imagegen.lock.json for imagegen.json].
+    /// Lockfile [default: beside the image definition, imagegen.lock.json for imagegen.json, or
+    /// imagegen.TARGET.lock.json for another target than the definition's].
     #[arg(long, value_name = "FILE")]
     pub lock: Option<PathBuf>,
 
@@ -376,7 +377,8 @@ pub struct LockArgs {
     #[command(flatten)]
     pub selection: SelectionArgs,
 
-    /// Lockfile to write [default: beside the image definition, imagegen.lock.json for imagegen.json].
+    /// Lockfile to write [default: beside the image definition, imagegen.lock.json for imagegen.json, or
+    /// imagegen.TARGET.lock.json if that is of another target].
     #[arg(long, value_name = "FILE")]
     pub lock: Option<PathBuf>,
 

@@ -6,6 +6,7 @@
 mod check;
 mod download;
 mod error;
+mod mirrors;
 mod split;
 
 use std::path::{Path, PathBuf};
@@ -28,6 +29,16 @@ use check::check_digests;
 use download::FileTransfer;
 
 pub use error::{FetchError, FetchFailure};
+pub use mirrors::{MirrorHeaders, OpenedMirrors};
+
+/// Whether a mirror may answer for an address.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Addressing {
+    /// A publisher's: the operator's mirrors stand in for it.
+    Published,
+    /// That very server is meant.
+    Exact,
+}
 
 /// A file that is wanted.
 #[derive(Debug, Clone)]
@@ -35,6 +46,7 @@ pub struct Request {
     /// As errors and progress name it: `kubelet 1.20.0`.
     pub name: String,
     pub url: HttpUrl,
+    pub addressing: Addressing,
     /// Bytes, where they are known.
     pub size: Option<u64>,
     /// More than this is refused.
@@ -51,6 +63,13 @@ pub const MAX_SIZE: u64 = 4 << 30;
 /// No boot medium is larger: a DVD-9 has 8.5 GB, and installation media of Windows stay below it.
 pub const MAX_MEDIUM_SIZE: u64 = 9 << 30;
 
+/// A file as its publisher has it, and as it is asked for.
+#[derive(Debug, Clone, Copy)]
+struct LocatedRequest<'a> {
+    published: &'a Request,
+    asked: &'a Request,
+}
+
 impl Request {
     /// A file of which nothing is known but where it is, and how large it may be.
     #[must_use]
@@ -58,6 +77,7 @@ impl Request {
         Self {
             name: name.to_owned(),
             url: url.clone(),
+            addressing: Addressing::Published,
             size: None,
             max_size,
             digests: Vec::new(),
@@ -85,17 +105,22 @@ impl Request {
 #[derive(Debug, Clone)]
 pub struct FetchedArtifact {
     digests: Digests,
+    /// Its publisher's address.
     url: String,
+    /// The address that was asked for it.
+    place: String,
     headers: Vec<(String, Secret)>,
     path: PathBuf,
 }
 
 impl FetchedArtifact {
-    fn new(request: &Request, digests: Digests, object: Object) -> Self {
-        let headers = request.headers.clone();
+    fn new(request: &LocatedRequest<'_>, digests: Digests, object: Object) -> Self {
+        let published = request.published;
+        let headers = published.headers.clone();
         Self {
             digests,
-            url: public(request.url.public_url()),
+            url: public(published.url.public_url()),
+            place: public(request.asked.url.public_url()),
             headers,
             path: object.path,
         }
@@ -148,10 +173,16 @@ impl FetchedArtifact {
         self.digests.size
     }
 
-    /// Where it came from, as it may be shown.
+    /// Its publisher's address, as it may be shown.
     #[must_use]
     pub fn url(&self) -> &str {
         &self.url
+    }
+
+    /// The address that it came from: its publisher's, or a mirror's.
+    #[must_use]
+    pub fn place(&self) -> &str {
+        &self.place
     }
 
     /// Headers for the file's own host alone.
@@ -176,13 +207,14 @@ pub struct Fetcher {
     runtime: Runtime,
     http: Http,
     store: Store,
+    mirrors: OpenedMirrors,
     interrupted: watch::Receiver<bool>,
 }
 
 impl Fetcher {
     /// # Errors
     /// The system gives no threads.
-    pub fn new(http: Http, store: Store) -> Result<Self, FetchError> {
+    pub fn new(http: Http, store: Store, mirrors: OpenedMirrors) -> Result<Self, FetchError> {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(2)
             .enable_all()
@@ -203,6 +235,7 @@ impl Fetcher {
             runtime,
             http,
             store,
+            mirrors,
             interrupted,
         })
     }
@@ -216,6 +249,26 @@ impl Fetcher {
     #[must_use]
     pub fn is_offline(&self) -> bool {
         self.http.is_offline()
+    }
+
+    /// Whether a mirror answers for an address.
+    #[must_use]
+    pub fn is_mirrored(&self, url: &HttpUrl) -> bool {
+        self.mirrors.find(url).is_some()
+    }
+
+    /// The last file of an address, or of the mirror that answers for it.
+    #[must_use]
+    pub fn find_url(&self, url: &HttpUrl) -> Option<Object> {
+        let asked = self.mirrors.locate(url);
+        let found = self.store.find_url(asked.public_url());
+        found.or_else(|| self.store.find_url(url.public_url()))
+    }
+
+    /// The image where it is asked for, and the headers of the mirror that answers for it.
+    #[must_use]
+    pub fn locate_image(&self, image: Reference) -> (Reference, Vec<(String, Secret)>) {
+        self.mirrors.locate_image(image)
     }
 
     /// Fetches files, `jobs` at a time; outcomes in the order of the requests.
@@ -263,7 +316,7 @@ impl Fetcher {
         headers: &[(String, Secret)],
     ) -> Result<Vec<u8>, FetchError> {
         if self.http.is_offline() {
-            let content = match self.store.find_url(url.public_url()) {
+            let content = match self.find_url(url) {
                 Some(object) => self.store.read_object(&object),
                 None => Ok(None),
             };
@@ -302,15 +355,21 @@ impl Fetcher {
 
     fn fetch_file(
         &self,
-        request: &Request,
+        published: &Request,
         downloads: &Downloads,
         connections: usize,
     ) -> Result<FetchedArtifact, FetchError> {
-        let failed = |failure: FetchFailure| FetchError::new(&request.name, failure);
+        let failed = |failure: FetchFailure| FetchError::new(&published.name, failure);
+        let asked = self.mirrors.locate_request(published);
+        let located = LocatedRequest {
+            published,
+            asked: &asked,
+        };
+        let request = located.asked;
         if *self.interrupted.borrow() {
             return Err(failed(FetchFailure::Interrupted));
         }
-        if let Some(stored) = self.find_stored(request).map_err(failed)? {
+        if let Some(stored) = self.find_stored(located).map_err(failed)? {
             downloads.skip_file(&request.name, request.size);
             return Ok(stored);
         }
@@ -318,7 +377,7 @@ impl Fetcher {
             return Err(failed(FetchFailure::Offline(request.url.to_string())));
         }
         let mut interrupted = self.interrupted.clone();
-        let download = FileTransfer::new(self, request, downloads, connections);
+        let download = FileTransfer::new(self, located, downloads, connections);
         let deadline = match request.max_size {
             ..SMALL => self.http.patience.deadline / 36,
             _ => self.http.patience.deadline,
@@ -336,21 +395,25 @@ impl Fetcher {
     }
 
     /// The store's copy. A file that was changed on the disk is taken out.
-    fn find_stored(&self, request: &Request) -> Result<Option<FetchedArtifact>, FetchFailure> {
+    fn find_stored(
+        &self,
+        located: LocatedRequest<'_>,
+    ) -> Result<Option<FetchedArtifact>, FetchFailure> {
+        let request = located.asked;
         let by_digest = request
             .digests
             .iter()
             .filter_map(|digest| self.store.find_object(digest));
         // Without digest and network, what last came from there is all there is.
         let alone = self.http.is_offline() && request.digests.is_empty();
-        let by_url = || self.store.find_url(request.url.public_url());
+        let by_url = || self.find_url(&located.published.url);
         for object in by_digest.chain(alone.then(by_url).flatten()) {
             let Some(found) = self.store.digest_object(&object, request.digest_set())? else {
                 continue;
             };
             check_digests(request, &found, None)?;
             self.store.touch(&object);
-            return Ok(Some(FetchedArtifact::new(request, found, object)));
+            return Ok(Some(FetchedArtifact::new(&located, found, object)));
         }
         // What a SHA-256 brought is not listed by its SHA-512.
         let mut digests = request.digests.iter();
@@ -366,6 +429,6 @@ impl Fetcher {
         }
         self.store.record_sha512(&found)?;
         self.store.touch(&object);
-        Ok(Some(FetchedArtifact::new(request, found, object)))
+        Ok(Some(FetchedArtifact::new(&located, found, object)))
     }
 }

@@ -321,10 +321,11 @@ fn check_installed(plan: &Plan, resources: &[Resource]) -> Result<(), GuestError
         .artifacts()
         .filter(|artifact| artifact.role == ArtifactRole::Guest)
     {
+        let url = plan.locate_download(&artifact.url);
         let used = resources.iter().any(|resource| match &resource.kind {
-            ResourceKind::Artifact(installed) => installed.download.url == artifact.url,
-            ResourceKind::Archive(installed) => installed.download.url == artifact.url,
-            ResourceKind::Msi(installed) => installed.download.url == artifact.url,
+            ResourceKind::Artifact(installed) => installed.download.url == url,
+            ResourceKind::Archive(installed) => installed.download.url == url,
+            ResourceKind::Msi(installed) => installed.download.url == url,
             _ => false,
         });
         if !used {

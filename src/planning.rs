@@ -31,7 +31,7 @@ pub use floor::check_tool_floors;
 pub use govern::{govern_plan, judge_plan};
 pub use locked::{PlanRequest, PlannedImage, Stale, ToolUse, complete_for_lock, plan_image};
 pub use predict::predict_machine;
-pub use recompute::{PolicyOfLock, replay_lock, resolve_lock, resolve_lock_of_build};
+pub use recompute::{BuildTime, PolicyOfLock, replay_lock, resolve_lock, resolve_lock_of_build};
 
 /// # Errors
 /// No target is named, the selection is refused, or the catalog is wrong.

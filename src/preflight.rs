@@ -12,12 +12,13 @@ use crate::diagnostic::{ErrorClass, Result};
 use crate::io::store::Store;
 use crate::io::{clock, exec, fs};
 use crate::lock::Lock;
+use crate::model::mirrors::Mirrors;
 use crate::model::plan::{Plan, PlannedArtifact};
 
 use crate::acquire::plan_tools;
 use crate::catalog::Trees;
 use crate::planning::{govern_plan, resolve_plan};
-use crate::selection::{DefinedImage, lock_path, read_definition, require_target};
+use crate::selection::{DefinedImage, find_lock, lock_path, read_definition, require_target};
 
 use report::Checks;
 pub use report::{CheckState, DoctorCheck, DoctorOutput, NotReady};
@@ -42,7 +43,7 @@ pub fn check_machine(
     } else {
         let plan = resolve_plan(&definition, trees)?;
         let (plan, _) = govern_plan((&args.selection).into(), plan, trees)?;
-        let plan = check_lock(args, &image.lock_path(), plan, &mut checks);
+        let plan = check_lock(args, &find_lock(image, &definition), plan, &mut checks);
         check_variables(&plan, &mut checks);
         check_artifacts(args, &plan, store.as_ref(), &mut checks);
         check_packer(args, &plan, trees, store.as_ref(), &mut checks);
@@ -123,9 +124,13 @@ fn decode_fresh(
 }
 
 /// An artifact that nobody pinned is known by its URL.
-fn in_store(store: &Store, artifact: &PlannedArtifact) -> bool {
+fn in_store(store: &Store, artifact: &PlannedArtifact, mirrors: &Mirrors) -> bool {
     if !artifact.is_pinned() {
-        return store.find_url(artifact.url.public_url()).is_some();
+        let asked = mirrors.locate(&artifact.url);
+        let found = store.find_url(asked.public_url());
+        return found
+            .or_else(|| store.find_url(artifact.url.public_url()))
+            .is_some();
     }
     let mut pins = artifact.digests.iter();
     pins.any(|pin| store.find_object(&pin.digest).is_some())
@@ -152,7 +157,7 @@ fn check_packer(
                 format!("{version} is not published for this machine"),
                 "give the path of your own Packer with `--packer PATH`",
             ),
-            (Ok(tool), Some(store)) if in_store(store, &tool) => {
+            (Ok(tool), Some(store)) if in_store(store, &tool, &plan.selection.download_mirrors) => {
                 checks.ok(&name, format!("{version} is in the store"));
             }
             _ if args.network.offline => checks.missing(
@@ -247,7 +252,7 @@ fn check_artifacts(args: &DoctorArgs, plan: &Plan, store: Option<&Store>, checks
     };
     let absent: Vec<&PlannedArtifact> = plan
         .artifacts()
-        .filter(|artifact| !in_store(store, artifact))
+        .filter(|artifact| !in_store(store, artifact, &plan.selection.download_mirrors))
         .collect();
     let all = plan.artifacts().count();
     let found = format!("{} of {all} are in the store", all - absent.len());

@@ -29,7 +29,7 @@ use crate::lock::Lock;
 use crate::model::evidence::Evidence;
 use crate::model::plan::Plan;
 use crate::planning::{PlanRequest, Stale, ToolUse, plan_image, predict_machine, replay_lock};
-use crate::selection::{Definitions, read_definition, read_input, read_sources};
+use crate::selection::{Definitions, find_lock, read_definition, read_input, read_sources};
 use crate::ui::Printer;
 
 pub use attestation::{
@@ -113,11 +113,12 @@ fn describe_definition(
         config: Some(path.to_owned()),
         ..SelectionArgs::default()
     };
+    let definition = read_definition(&selection, &defined, &trees)?;
     let planned = plan_image(&PlanRequest {
-        definition: &read_definition(&selection, &defined, &trees)?,
+        definition: &definition,
         selection: &selection,
         lock: &LockUseArgs::default(),
-        beside: &defined.lock_path(),
+        beside: &find_lock(&defined, &definition),
         stale: Stale::Warn(printer),
         tools: ToolUse::Describe,
         scripts: None,

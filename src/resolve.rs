@@ -29,7 +29,8 @@ use crate::diagnostic::{Finding, Result};
 use crate::model::definition::ImageDefinition;
 use crate::model::feature::Feature;
 use crate::model::kubernetes::KubernetesLine;
-use crate::model::plan::{Governance, Plan, PlannedGroup, PlannedPacker, Warning};
+use crate::model::overrides::is_prefix;
+use crate::model::plan::{ArtifactRole, Governance, Plan, PlannedGroup, PlannedPacker, Warning};
 use crate::model::pod_network::PodNetwork;
 use crate::model::rules::CombinationRule;
 use crate::model::situation::Conditions;
@@ -37,6 +38,7 @@ use crate::model::target::Target;
 use crate::model::windows::WindowsRelease;
 
 pub use artifacts::{BuildHost, plan_artifact, plan_tool};
+pub use delivery::{check_mirrored, warn_login};
 use image::ImageNames;
 use images::PlannedImages;
 pub use refusal::refuse_image;
@@ -292,7 +294,7 @@ impl Resolver<'_> {
         let runtime_version = situation.runtime_version.as_ref();
 
         Ok(Plan {
-            selection: complete_selection(selection, situation, &chosen.values, &chosen.selectors),
+            selection: complete_selection(selection, &platform, &contents, &chosen),
             target,
             minimum_revision,
             runtime_version: runtime_version.unwrap_or(&platform.kubernetes).clone(),
@@ -447,15 +449,23 @@ fn list_known_names(catalog: &Catalog) -> Result<Vec<String>, CatalogError> {
 }
 
 /// The selection with every default written out, as the lock records it.
+/// Mirrors stand apart: overrides of components decide what is in the image, and mirrors do not.
 fn complete_selection(
     selection: &ImageDefinition,
-    situation: &Conditions,
-    variables: &BTreeMap<String, serde_json::Value>,
-    selectors: &BTreeMap<String, String>,
+    platform: &ChosenPlatform,
+    contents: &ChosenContents,
+    chosen: &VariableChoices,
 ) -> ImageDefinition {
-    let selectors = selectors
+    let situation = &platform.situation;
+    let selectors = chosen
+        .selectors
         .iter()
         .map(|(name, value)| (name.clone(), value.clone().into()));
+    let mut overrides = selection.overrides.clone();
+    overrides.retain(|key, _| !is_prefix(key));
+    let artifacts = contents.groups.iter().flat_map(|group| &group.artifacts);
+    let media = artifacts.filter(|artifact| artifact.role == ArtifactRole::BootMedia);
+    let mirrors = selection.download_mirrors.clone();
     ImageDefinition {
         schema: None,
         target: Some(situation.target.clone()),
@@ -465,7 +475,11 @@ fn complete_selection(
         cni: Some(situation.cni.clone()),
         host_access: Some(situation.host_access),
         delivery: Some(situation.delivery),
-        variables: variables.clone().into_iter().chain(selectors).collect(),
+        variables: chosen.values.clone().into_iter().chain(selectors).collect(),
+        overrides,
+        download_mirrors: mirrors
+            .complete(&selection.overrides)
+            .except(media.map(|medium| &medium.url)),
         ..selection.clone()
     }
 }

@@ -32,6 +32,7 @@ use crate::model::target::{PackerBase, Target, TargetReleases};
 use crate::model::windows::WindowsRelease;
 use crate::records::ImageRecord;
 use crate::scripts::ScriptList;
+use crate::selection::Settings;
 
 use crate::view::{self, Explanation, PlanOutput};
 use crate::workspace::{InstallerOutput, RenderOutput};
@@ -99,6 +100,7 @@ fn list_types() -> Vec<(&'static str, Schema)> {
         ("report", schema_for!(crate::records::ReportOutput)),
         ("rules", schema_for!(Rules)),
         ("scripts", schema_for!(ScriptList)),
+        ("settings", schema_for!(Settings)),
         ("step", schema_for!(Step)),
         ("error", schema_for!(crate::diagnostic::ErrorReport)),
         ("event", schema_for!(crate::ui::OutputEvent)),

@@ -7,6 +7,7 @@ mod inputs;
 mod join;
 mod layers;
 mod lockfile;
+mod settings;
 mod sources;
 
 use std::collections::BTreeMap;
@@ -29,10 +30,13 @@ use crate::model::variable::VariableType;
 pub use build_time::{list_environment, read_selectors, read_source_date};
 pub use definitions::{DefinedImage, Definitions};
 pub use images::{SeveralFailed, workspace_path};
-pub use inputs::{NamedPolicy, mirror_overrides, read_input, read_input_tree, read_policy};
+pub use inputs::{NamedPolicy, read_input, read_input_tree, read_policy};
 pub use join::{read_join_input, read_places, read_secrets};
 pub use layers::{complete_from_lock, require_target};
-pub use lockfile::{check_lock_path, lock_path, read_lock, read_old_lock, write_lockfile};
+pub use lockfile::{
+    check_lock_path, choose_lock, find_lock, lock_path, read_lock, read_old_lock, write_lockfile,
+};
+pub use settings::{Settings, read_mirrors};
 pub use sources::{TreeSet, read_sources};
 
 /// # Errors
@@ -107,7 +111,7 @@ fn definition_from_flags(
         delivery: args.delivery,
         features: args.features.clone(),
         updates: args.updates.clone(),
-        mirrors: group_mirrors(&args.mirrors),
+        mirrors: group_mirrors(&args.registry_mirrors),
         container_images: args.images.clone(),
         image_sets: args.image_sets.clone(),
         proxy,
@@ -115,6 +119,7 @@ fn definition_from_flags(
         variables: parse_variables(args, target.map(String::as_str), trees)?,
         image_version: args.image_version.clone(),
         overrides: inputs::read_overrides(args)?,
+        download_mirrors: read_mirrors(&args.mirrors.mirror)?,
         ..ImageDefinition::default()
     })
 }

@@ -19,7 +19,6 @@ use crate::model::component::Component;
 use crate::model::definition::ImageDefinition;
 use crate::model::evidence::ProofKind;
 use crate::model::line::Minor;
-use crate::model::overrides::find_mirror;
 use crate::model::plan::{Plan, PlannedArtifact};
 use crate::model::upstream::UpstreamError;
 use crate::model::vulnerability::Exposure;
@@ -216,10 +215,8 @@ impl Upstreams<'_> {
         let url: HttpUrl = upstream
             .list_url(&self.plan.line.minor.to_string())
             .parse()?;
-        let moved = find_mirror(&self.definition.overrides, &url);
-        let (url, names) =
-            moved.map_or((url, BTreeMap::new()), |(url, names)| (url, names.clone()));
-        let list = match self.fetch_small(subject, &url, &names, LARGEST_LIST)? {
+        let none = BTreeMap::new();
+        let list = match self.fetch_small(subject, &url, &none, LARGEST_LIST)? {
             Ok(list) => list,
             // Limits of an API are told as `forbidden`, and say nothing about the list.
             Err(error) if error.failure.code() == "not-found" => {

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::support::archives::stand_in;
 use crate::support::{Ran, Test, files};
 
-mod registry;
+pub(crate) mod registry;
 mod tags;
 
 use registry::{Registry, image};

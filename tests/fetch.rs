@@ -10,7 +10,7 @@ use std::time::Duration;
 use imagegen::base::secret::Secret;
 use imagegen::base::value::FileDigest;
 use imagegen::diagnostic::Classify as _;
-use imagegen::fetch::{FetchError, FetchedArtifact, Fetcher, Request};
+use imagegen::fetch::{Addressing, FetchError, FetchedArtifact, Fetcher, OpenedMirrors, Request};
 use imagegen::io::fs::{DigestSet, digest_file_with, digest_stream};
 use imagegen::io::http::{Http, Options, Patience};
 use imagegen::io::store::Store;
@@ -37,7 +37,8 @@ pub fn patience() -> Patience {
 
 pub fn fetcher(test: &Test, options: Options) -> Fetcher {
     let store = Store::open(test.folder.join("store")).expect("store");
-    Fetcher::new(Http::new(options).expect("client"), store).expect("threads")
+    let http = Http::new(options).expect("client");
+    Fetcher::new(http, store, OpenedMirrors::default()).expect("threads")
 }
 
 fn impatient(test: &Test) -> Fetcher {
@@ -82,6 +83,7 @@ pub fn request(url: &str, bytes: &[u8]) -> Request {
     Request {
         name: "thing 1.0".to_owned(),
         url: url.parse().expect("a URL"),
+        addressing: Addressing::Published,
         size: Some(bytes.len() as u64),
         max_size: 1 << 20,
         digests: vec![sha256(bytes)],

@@ -282,3 +282,64 @@ fn targets_with_source_images_say_what_floats() {
         }
     }
 }
+
+/// A second target of one definition has a lockfile of its own; what is there is found as before.
+#[test]
+fn two_targets_of_one_definition_have_a_lockfile_each() {
+    let test = Test::new().file(
+        "imagegen.json",
+        r#"{"target": "azure", "kubernetes": "1.36.0", "hostAccess": "services"}"#,
+    );
+    test.prints("lock");
+    let first = test.text("imagegen.lock.json");
+    test.prints("lock --target host");
+    assert_eq!(test.text("imagegen.lock.json"), first);
+    assert!(
+        test.text("imagegen.host.lock.json")
+            .contains(r#""target": "host""#)
+    );
+    for line in ["", "--target host", "--target azure"] {
+        test.prints(&format!("build {line} --locked --no-bake --out o --force"));
+        test.prints(&format!("lock {line}"));
+    }
+    assert_eq!(test.text("imagegen.lock.json"), first);
+
+    // Without a definition, or with one that names no target: the first target keeps the name that it always had.
+    let flags = Test::new();
+    flags.prints(&format!("lock {NEW}"));
+    let first = flags.text("imagegen.lock.json");
+    let refused = flags.bare().run(&format!("build {OLD} --no-bake --out o"));
+    assert_eq!(refused.code, Some(3), "{}", refused.stderr);
+    flags.prints(&format!("lock {OLD}"));
+    assert_eq!(flags.text("imagegen.lock.json"), first);
+    assert!(flags.exists("imagegen.host.lock.json"));
+    for (line, folder) in [(OLD, "host"), (NEW, "azure")] {
+        flags.prints(&format!("build {line} --locked --no-bake --out {folder}"));
+    }
+
+    // A lockfile from before stays the one of its target.
+    let kept = Test::new().file("imagegen.lock.json", &first).file(
+        "imagegen.json",
+        r#"{"target": "host", "kubernetes": "1.36.0"}"#,
+    );
+    kept.prints(&format!("build {NEW} --locked --no-bake --out o"));
+    kept.prints(&format!("lock {NEW}"));
+    assert!(!kept.exists("imagegen.azure.lock.json"));
+}
+
+/// Each image of a definition has a lockfile for each target that it is locked for.
+#[test]
+fn images_and_targets_have_lockfiles_of_their_own() {
+    let test = Test::new().file(
+        "imagegen.json",
+        r#"{"kubernetes": "1.36.0", "hostAccess": "services",
+            "images": {"new": {"target": "azure", "windows": "2025"}, "old": {"target": "azure"}}}"#,
+    );
+    test.prints("lock --all");
+    test.prints("lock --all --target host");
+    for name in ["new", "new.host", "old"] {
+        assert!(test.exists(&format!("imagegen.{name}.lock.json")), "{name}");
+    }
+    test.prints("plan --all --locked");
+    test.prints("plan --all --locked --target host");
+}

@@ -6,6 +6,7 @@ mod declared;
 mod dropped;
 mod identity;
 mod keyless;
+mod operator;
 mod outdated;
 mod policy;
 mod real;

@@ -9,10 +9,13 @@ use crate::base::value::FileDigest;
 use crate::catalog::Trees;
 use crate::cli::NetworkArgs;
 use crate::diagnostic::{InputError, InternalError, Result};
-use crate::fetch::{Fetcher, MAX_MEDIUM_SIZE, MAX_SIZE, Request};
+use crate::fetch::{
+    Addressing, Fetcher, MAX_MEDIUM_SIZE, MAX_SIZE, MirrorHeaders, OpenedMirrors, Request,
+};
 use crate::io::http::{Http, Options, Patience};
 use crate::io::store::Store;
 use crate::model::definition::ImageDefinition;
+use crate::model::mirrors::{Mirror, MirrorParty};
 use crate::model::plan::{ArtifactRole, PlannedArtifact};
 use crate::model::policy::{HeaderGrant, Policy};
 
@@ -50,7 +53,31 @@ pub fn open_fetcher(args: &NetworkArgs, policy: &Policy) -> Result<Fetcher> {
         offline: args.offline,
         patience: Patience::default(),
     })?;
-    Ok(Fetcher::new(http, open_store(args.store.as_ref())?)?)
+    let mirrors = OpenedMirrors::new(policy.mirrors.clone(), read_mirror_headers(args, policy)?);
+    Ok(Fetcher::new(
+        http,
+        open_store(args.store.as_ref())?,
+        mirrors,
+    )?)
+}
+
+/// Values of the headers of mirrors. The operator's own mirrors need no grant.
+fn read_mirror_headers(args: &NetworkArgs, policy: &Policy) -> Result<MirrorHeaders> {
+    let mut headers = MirrorHeaders::new();
+    if args.offline {
+        return Ok(headers);
+    }
+    let grants = HeaderGrants::new(args, policy);
+    for (prefix, mirror) in policy.mirrors.iter() {
+        let own = HeaderGrants::of_mirror(mirror);
+        let grants = match mirror.party {
+            MirrorParty::Operator => &own,
+            MirrorParty::Definition => &grants,
+        };
+        let values = grants.read_headers(&mirror.headers, prefix, &mirror.url)?;
+        headers.insert(prefix.clone(), values);
+    }
+    Ok(headers)
 }
 
 /// Requests to the network for an artifact.
@@ -72,6 +99,7 @@ pub fn request_artifact(
     Ok(Request {
         name: artifact.title(),
         url: artifact.url.clone(),
+        addressing: Addressing::Published,
         size: artifact.size,
         max_size: if artifact.role == ArtifactRole::BootMedia {
             MAX_MEDIUM_SIZE
@@ -89,21 +117,13 @@ pub fn request_artifact(
 }
 
 /// Requests to the network for the files that the image definition names itself.
-///
-/// # Errors
-/// As [`request_artifact`].
-pub fn request_user_files(
-    selection: &ImageDefinition,
-    grants: &HeaderGrants,
-) -> Result<Vec<Request>> {
+#[must_use]
+pub fn request_user_files(selection: &ImageDefinition) -> Vec<Request> {
     selection
         .user_files()
-        .map(|file| {
-            Ok(Request {
-                digests: vec![FileDigest::Sha256(file.sha256.clone())],
-                headers: grants.read_headers(&file.headers, &file.name, &file.url)?,
-                ..Request::without_digest(&file.name, &file.url, MAX_SIZE)
-            })
+        .map(|file| Request {
+            digests: vec![FileDigest::Sha256(file.sha256.clone())],
+            ..Request::without_digest(&file.name, file.url, MAX_SIZE)
         })
         .collect()
 }
@@ -123,6 +143,16 @@ impl HeaderGrants {
                 .cloned()
                 .collect(),
         )
+    }
+
+    /// The headers that the operator named for a mirror, for its host.
+    fn of_mirror(mirror: &Mirror) -> Self {
+        let host = mirror.url.host().parse();
+        let grant = |environment: &String| HeaderGrant {
+            environment: environment.clone(),
+            hosts: host.iter().cloned().collect(),
+        };
+        Self(mirror.headers.values().map(grant).collect())
     }
 
     /// Values of headers for requests to the host of `url`.

@@ -22,7 +22,7 @@ use crate::catalog::Catalog;
 use crate::embedded::Tree;
 use crate::fetch::{FetchedArtifact, Fetcher};
 use crate::model::component::{ChecksumFile, DeclaredSignature};
-use crate::model::evidence::{CONFIDENCE, Evidence, ProofKind, UNPROVEN, Verdict};
+use crate::model::evidence::{CONFIDENCE, Evidence, MIRRORED, ProofKind, UNPROVEN, Verdict};
 use crate::model::plan::PlannedArtifact;
 use crate::model::policy::Policy;
 use crate::trust::{check_evidence, declares_own_proof, is_unproven, is_waived, pin_digests};
@@ -388,6 +388,11 @@ fn compare_checksum(
             Verdict::Absent,
             "a bundle brought this checksum file: it proves nothing by itself",
         )
+    } else if sidecar.mirrored {
+        (
+            Verdict::Verified,
+            "a mirror's copy of the publisher's checksum file states this digest",
+        )
     } else {
         (
             Verdict::Verified,
@@ -402,6 +407,11 @@ fn compare_checksum(
             .map(|name| (checksums::LINE.to_owned(), name))
             .into_iter()
             .chain([("digest".to_owned(), stated)])
+            .chain(
+                sidecar
+                    .mirrored
+                    .then(|| (MIRRORED.to_owned(), "true".to_owned())),
+            )
             .collect(),
     })
 }

@@ -1,5 +1,5 @@
-//! A bundle's files laid out as a mirror has them: any web server that serves the folder answers the
-//! URLs that `--mirror` and the overrides of the lock ask for.
+//! A bundle's files laid out as a mirror has them: any web server that serves the folder answers the URLs that
+//! `--mirror` asks for.
 
 use std::collections::BTreeMap;
 use std::io::Write as _;
@@ -10,11 +10,10 @@ use aws_lc_rs::digest::{Context, SHA256};
 use super::read::{proof_error, read_objects};
 use super::{BundleError, BundleIndex, OBJECTS, OpenedBundle, list_artifact_urls};
 use crate::base::digest::encode_hex;
-use crate::base::url::{HttpUrl, decode_path};
+use crate::base::url::decode_path;
 use crate::io::fs::{self, FileError};
 use crate::io::http::public;
 use crate::lock::Lock;
-use crate::model::overrides::{Overrides, is_prefix};
 use crate::verify::ProofError;
 use crate::verify::archive::check_names;
 
@@ -129,9 +128,7 @@ fn plan_layout(lock: &Lock, index: &BundleIndex) -> Result<MirrorLayout, ProofEr
     let mut files: BTreeMap<String, String> = BTreeMap::new();
     let mut elsewhere = Vec::new();
     let mut add = |url: &str| -> Result<bool, ProofError> {
-        let (Some(digest), Some(place)) =
-            (index.origins.get(url), find_mirror_path(url, overrides))
-        else {
+        let (Some(digest), Some(place)) = (index.origins.get(url), find_mirror_path(url)) else {
             return Ok(false);
         };
         let path = decode_path(place).ok_or_else(|| {
@@ -171,32 +168,9 @@ fn plan_layout(lock: &Lock, index: &BundleIndex) -> Result<MirrorLayout, ProofEr
     Ok((files, elsewhere))
 }
 
-/// The URL that `--mirror` gave.
-pub fn find_mirror_url(overrides: &Overrides) -> Option<&str> {
-    overrides
-        .get("https://")?
-        .url
-        .as_ref()
-        .map(HttpUrl::public_url)
-}
-
-/// The part of a URL that is a path below the mirror. Of a publisher's URL it is host and path, as
-/// `--mirror` asks for it; of one that was rewritten, what follows the mirror's own URL.
-fn find_mirror_path<'a>(url: &'a str, overrides: &Overrides) -> Option<&'a str> {
-    if let Some(rest) = find_mirror_url(overrides).and_then(|mirror| url.strip_prefix(mirror)) {
-        return Some(rest);
-    }
-    let rest = url.strip_prefix("https://")?;
-    let mut prefixes = overrides.iter().filter(|(key, _)| is_prefix(key));
-    if prefixes.any(|(_, over)| {
-        over.url
-            .as_ref()
-            .is_some_and(|mirror| url.starts_with(mirror.public_url()))
-    }) {
-        // A mirror of some hosts alone: the folder is what its host serves.
-        return rest.split_once('/').map(|(_, path)| path);
-    }
-    Some(rest)
+/// The part of a publisher's URL that is a path below the mirror: host and path, as `--mirror` asks for it.
+fn find_mirror_path(url: &str) -> Option<&str> {
+    url.strip_prefix("https://")
 }
 
 #[cfg(test)]
@@ -205,27 +179,12 @@ mod tests {
 
     #[test]
     fn places_are_where_mirrors_are_asked() {
-        let overrides: Overrides = serde_json::from_value(serde_json::json!({
-            "https://": {"url": "https://mirror.example/win/"},
-            "https://github.com/": {"url": "https://other.example/github/"},
-        }))
-        .expect("overrides");
-        let one = |url| find_mirror_path(url, &overrides);
         assert_eq!(
-            one("https://mirror.example/win/dl.k8s.io/v1/kubelet.exe"),
+            find_mirror_path("https://dl.k8s.io/v1/kubelet.exe"),
             Some("dl.k8s.io/v1/kubelet.exe")
         );
         assert_eq!(
-            one("https://other.example/github/a/b.zip"),
-            Some("github/a/b.zip")
-        );
-        let none = |url| find_mirror_path(url, &Overrides::new());
-        assert_eq!(
-            none("https://dl.k8s.io/v1/kubelet.exe"),
-            Some("dl.k8s.io/v1/kubelet.exe")
-        );
-        assert_eq!(
-            none("http://127.0.0.1/x"),
+            find_mirror_path("http://127.0.0.1/x"),
             None,
             "--mirror leaves plain HTTP alone"
         );

@@ -9,7 +9,7 @@ use crate::base::json::parse_foreign;
 use crate::base::secret::Secret;
 use crate::base::value::{FileDigest, ImageReference, Sha256, ValueError};
 use crate::diagnostic::{InputError, Result};
-use crate::fetch::{FetchedArtifact, Fetcher, MAX_SIZE, Request};
+use crate::fetch::{Addressing, FetchedArtifact, Fetcher, MAX_SIZE, Request};
 use crate::io::fs;
 use crate::io::oci::{MANIFESTS, Reference};
 use crate::ui::{Downloads, Printer};
@@ -64,12 +64,23 @@ impl ImageSource<'_> {
         Ok(carried)
     }
 
+    /// The image where a mirror has it, with the headers of a login there.
+    pub(super) fn log_in(&self, image: Reference) -> Result<(Reference, Vec<(String, Secret)>)> {
+        let (image, headers) = self.fetcher.locate_image(image);
+        let login = if headers.is_empty() {
+            self.fetcher.authorize(&image)?
+        } else {
+            headers
+        };
+        Ok((image, login))
+    }
+
     fn fetch_image(&self, name: &str, build: u32) -> Result<CarriedImage> {
         let image = Reference::parse(name).map_err(|message| InputError {
             message,
             remedy: None,
         })?;
-        let login = self.fetcher.authorize(&image)?;
+        let (image, login) = self.log_in(image)?;
         let (asked, bytes) = self.fetch_manifest(name, &image, &image.version, &login)?;
         let mut blobs = vec![asked.clone()];
         let (manifest, bytes, os_version) = match ImageManifest::decode(name, &bytes)? {
@@ -214,6 +225,7 @@ fn request_by_digest(
         MAX_SIZE,
     );
     Ok(Request {
+        addressing: Addressing::Exact,
         digests: vec![FileDigest::Sha256(digest)],
         headers: login.to_vec(),
         ..request

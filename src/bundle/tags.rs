@@ -32,7 +32,7 @@ impl ImageSource<'_> {
             message,
             remedy: None,
         })?;
-        let mut headers = self.fetcher.authorize(&image)?;
+        let (image, mut headers) = self.log_in(image)?;
         headers.push(("Accept".to_owned(), Secret::from_constant(MANIFESTS)));
 
         let bytes = self.read_manifest(name, &image, &image.version, &headers)?;

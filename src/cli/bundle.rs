@@ -8,7 +8,7 @@ use crate::base::value::ImageReference;
 use crate::model::policy::Waiver;
 
 use super::selection::parse_waiver;
-use super::{NetworkArgs, OwnScriptsArgs, PolicyArgs};
+use super::{MirrorArgs, NetworkArgs, OwnScriptsArgs, PolicyArgs};
 
 #[derive(Debug, Args)]
 pub struct BundleArgs {
@@ -60,6 +60,9 @@ pub struct BundleCreateArgs {
     pub policy: PolicyArgs,
 
     #[command(flatten)]
+    pub mirrors: MirrorArgs,
+
+    #[command(flatten)]
     pub network: NetworkArgs,
 }
 
@@ -75,6 +78,9 @@ pub struct BundleVerifyArgs {
 
     #[command(flatten)]
     pub policy: PolicyArgs,
+
+    #[command(flatten)]
+    pub mirrors: MirrorArgs,
 }
 
 /// Arguments of `bundle extract`.
@@ -102,4 +108,7 @@ pub struct BundleExtractArgs {
 
     #[command(flatten)]
     pub policy: PolicyArgs,
+
+    #[command(flatten)]
+    pub mirrors: MirrorArgs,
 }

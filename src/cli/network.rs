@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use crate::base::url::{HttpUrl, ProxyUrl};
+use crate::base::url::ProxyUrl;
 use crate::base::value::ValueError;
 use crate::base::value::{Sha256, Sha512};
 use crate::base::version::Version;
@@ -13,7 +13,7 @@ use crate::model::policy::HeaderGrant;
 
 use super::images::parse_jobs;
 use super::selection::parse_host;
-use super::{ImagesArgs, LockUseArgs, SelectionArgs};
+use super::{ImagesArgs, LockUseArgs, MirrorArgs, SelectionArgs};
 
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Network")]
@@ -153,9 +153,8 @@ pub struct PinArgs {
     #[arg(long)]
     pub note: Option<String>,
 
-    /// Download `https://HOST/PATH` from URL/HOST/PATH.
-    #[arg(long, value_name = "URL")]
-    pub mirror: Option<HttpUrl>,
+    #[command(flatten)]
+    pub mirrors: MirrorArgs,
 
     /// Host to which plain HTTP is allowed; loopback is always allowed. Repeatable.
     #[arg(long, value_name = "HOST", value_parser = parse_host, help_heading = "Network")]

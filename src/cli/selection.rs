@@ -11,6 +11,7 @@ use crate::base::version::Version;
 use crate::model::definition::Updates;
 use crate::model::evidence::ProofKind;
 use crate::model::image_version::ImageVersion;
+use crate::model::mirrors::{MirrorPrefix, complete_mirror};
 use crate::model::policy::Waiver;
 
 /// The selection of an image. Flags override the image definition.
@@ -87,7 +88,7 @@ pub struct SelectionArgs {
 
     /// Mirror of a container registry; mirrors of a registry are used in the given order. Repeatable.
     #[arg(long = "registry-mirror", value_name = "REGISTRY=URL", value_parser = parse_registry_mirror)]
-    pub mirrors: Vec<(Registry, HttpUrl)>,
+    pub registry_mirrors: Vec<(Registry, HttpUrl)>,
 
     /// HTTP proxy of the node.
     #[arg(long, value_name = "URL")]
@@ -114,9 +115,8 @@ pub struct SelectionArgs {
     #[arg(long, value_name = "FILE", help_heading = "Trust")]
     pub overrides: Option<PathBuf>,
 
-    /// Download `https://HOST/PATH` from URL/HOST/PATH; the same pins apply.
-    #[arg(long, value_name = "URL", help_heading = "Trust")]
-    pub mirror: Option<HttpUrl>,
+    #[command(flatten)]
+    pub mirrors: MirrorArgs,
 
     /// Accept a missing proof (`kubelet=cosign-keyless`); a policy can contain waivers, too. Repeatable.
     #[arg(long, value_name = "COMPONENT=PROOF", value_parser = parse_waiver, help_heading = "Trust")]
@@ -133,6 +133,23 @@ pub struct SelectionArgs {
     /// Policy for all artifacts (example: manifests/policy/regulated.json).
     #[arg(long, value_name = "FILE", help_heading = "Trust")]
     pub policy: Option<PathBuf>,
+}
+
+/// Where publishers' bytes come from. The lockfile keeps the publishers' addresses.
+#[derive(Debug, Clone, Default, Args)]
+pub struct MirrorArgs {
+    /// Mirror: `URL` serves `https://HOST/PATH` at URL/HOST/PATH; `https://HOST/=URL` one host, `docker://REGISTRY/=URL`
+    /// container images. The same pins apply; the lockfile does not change. Repeatable.
+    #[arg(
+        long,
+        value_name = "[PREFIX=]URL",
+        env = "IMAGEGEN_MIRROR",
+        hide_env_values = true,
+        value_delimiter = ',',
+        value_parser = parse_mirror,
+        help_heading = "Network"
+    )]
+    pub mirror: Vec<(MirrorPrefix, HttpUrl)>,
 }
 
 /// The policy of verbs without a selection.
@@ -191,6 +208,21 @@ pub(super) fn parse_component(text: &str) -> Result<(String, Version), String> {
     let (name, version) = parse_pair(text).map_err(|_| "write it as NAME=VERSION".to_owned())?;
     let version: Version = version.parse().map_err(|error| format!("{error}"))?;
     Ok((name, version))
+}
+
+/// `URL`, or `PREFIX=URL`: a path of a URL may have `=` in it.
+pub(super) fn parse_mirror(text: &str) -> Result<(MirrorPrefix, HttpUrl), String> {
+    let split = text.find("=https://").or_else(|| text.find("=http://"));
+    let (prefix, url) = match split {
+        Some(at) => (&text[..at], &text[at + 1..]),
+        None => ("https://", text),
+    };
+    let prefix = prefix
+        .parse()
+        .map_err(|error: ValueError| error.to_string())?;
+    let url: HttpUrl = url.parse().map_err(|error: UrlError| error.to_string())?;
+    let url = complete_mirror(&url)?;
+    Ok((prefix, url))
 }
 
 fn parse_registry_mirror(text: &str) -> Result<(Registry, HttpUrl), String> {

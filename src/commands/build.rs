@@ -10,7 +10,8 @@ use crate::io::clock;
 use crate::model::image_version::ImageVersion;
 use crate::model::plan::Plan;
 use crate::planning::{PlanRequest, Stale, ToolUse, plan_image};
-use crate::selection::read_definition;
+use crate::resolve::warn_login;
+use crate::selection::{find_lock, read_definition};
 
 use super::each::ImageRun;
 use super::render::print_workspace;
@@ -53,12 +54,16 @@ pub(super) fn run_build(args: &BuildArgs, run: &ImageRun<'_>) -> Result<()> {
         definition: &definition,
         selection: &args.selection,
         lock: &args.lock,
-        beside: &run.image.lock_path(),
+        beside: &find_lock(run.image, &definition),
         stale: Stale::Refuse,
         tools: ToolUse::Run,
         scripts: Some(&args.scripts),
         trees: &run.trees,
     })?;
+
+    if let Some(warning) = warn_login(&planned.plan) {
+        run.printer.print_warning(&warning);
+    }
 
     let build = Build {
         args,

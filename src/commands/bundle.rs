@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::bundle::{self, BundleIndex, BundleOutput, Mirrored, OpenedBundle};
+use crate::bundle::{self, BundleIndex, BundleOutput, Mirrored};
 use crate::carry::{BundleRequest, Unpacked, pack_bundle, unpack_bundle};
 use crate::catalog::Trees;
 use crate::cli::{
@@ -26,6 +26,7 @@ pub(super) fn run_bundle(args: &BundleArgs, sources: &SourceArgs, printer: &Prin
 fn create_bundle(args: &BundleCreateArgs, trees: &Trees, printer: &Printer) -> Result<()> {
     let policy = NamedPolicy {
         waivers: &args.waive,
+        mirrors: &args.mirrors.mirror,
         ..(&args.policy).into()
     };
     let contents = BundleRequest {
@@ -44,7 +45,10 @@ fn create_bundle(args: &BundleCreateArgs, trees: &Trees, printer: &Printer) -> R
 fn verify_bundle(args: &BundleVerifyArgs, trees: &Trees, printer: &Printer) -> Result<()> {
     let review = Review {
         lock: args.lock.as_deref(),
-        policy: (&args.policy).into(),
+        policy: NamedPolicy {
+            mirrors: &args.mirrors.mirror,
+            ..(&args.policy).into()
+        },
     };
 
     let opened = bundle::verify_bundle(&args.file)?;
@@ -59,7 +63,10 @@ fn extract_bundle(args: &BundleExtractArgs, trees: &Trees, printer: &Printer) ->
     }
     let review = Review {
         lock: args.lock.as_deref(),
-        policy: (&args.policy).into(),
+        policy: NamedPolicy {
+            mirrors: &args.mirrors.mirror,
+            ..(&args.policy).into()
+        },
     };
 
     let (opened, unpacked) = unpack_bundle(
@@ -73,7 +80,7 @@ fn extract_bundle(args: &BundleExtractArgs, trees: &Trees, printer: &Printer) ->
     let place = match unpacked {
         Unpacked::Store(root) => root,
         Unpacked::Mirror(folder, mirrored) => {
-            print_mirror(&folder, &mirrored, &opened, printer);
+            print_mirror(&folder, &mirrored, printer);
             folder
         }
     };
@@ -86,20 +93,17 @@ fn extract_bundle(args: &BundleExtractArgs, trees: &Trees, printer: &Printer) ->
     print_bundle(&args.file, &opened.index, artifacts, place, printer)
 }
 
-fn print_mirror(folder: &Path, mirrored: &Mirrored, opened: &OpenedBundle, printer: &Printer) {
+fn print_mirror(folder: &Path, mirrored: &Mirrored, printer: &Printer) {
     if !mirrored.elsewhere.is_empty() {
         let names = mirrored.elsewhere.join(", ");
         printer.print_note(&format!(
             "not in the mirror, because overrides give them URLs: {names}"
         ));
     }
-    let own = bundle::find_mirror_url(&opened.lock.selection.overrides);
     printer.print_note(&format!(
-        "{} files; serve {} at {}, and build with `--delivery mirror --mirror {}`",
+        "{} files; serve {} at an HTTPS URL, and build with `--delivery mirror --mirror URL`",
         mirrored.files.len(),
         folder.display(),
-        own.unwrap_or("an HTTPS URL"),
-        own.unwrap_or("URL")
     ));
 }
 

@@ -5,7 +5,7 @@ use crate::base::output_list::OutputList;
 use crate::cli::OnlineArgs;
 use crate::diagnostic::Result;
 use crate::planning::{PlanRequest, PlannedImage, Stale, ToolUse, plan_image};
-use crate::selection::read_definition;
+use crate::selection::{find_lock, read_definition};
 use crate::view::FetchOutput;
 
 use super::each::ImageRun;
@@ -17,7 +17,7 @@ pub(super) fn run_fetch(args: &OnlineArgs, run: &ImageRun<'_>) -> Result<()> {
         definition: &definition,
         selection: &args.selection,
         lock: &args.lock,
-        beside: &run.image.lock_path(),
+        beside: &find_lock(run.image, &definition),
         stale: Stale::Warn(printer),
         tools: ToolUse::Run,
         scripts: None,
@@ -53,7 +53,7 @@ fn describe_file(verified: &VerifiedArtifact) -> FetchOutput {
     FetchOutput {
         component: artifact.component.to_string(),
         version: artifact.version.to_string(),
-        url: fetched.url().to_owned(),
+        url: fetched.place().to_owned(),
         sha256: fetched.sha256().to_owned(),
         size: fetched.size(),
         path: fetched.path().display().to_string(),

@@ -9,11 +9,13 @@ use crate::base::version::Version;
 use crate::cli::LockArgs;
 use crate::diagnostic::Result;
 use crate::lock::PinnedPlan;
+use crate::model::policy::Policy;
 use crate::planning::{
     check_tool_floors, complete_for_lock, govern_plan, predict_machine, resolve_updated_plan,
 };
 use crate::selection::{
-    check_lock_path, lock_path, read_definition, read_old_lock, read_policy, write_lockfile,
+    check_lock_path, choose_lock, lock_path, read_definition, read_old_lock, read_policy,
+    write_lockfile,
 };
 use crate::trust::admit;
 use crate::ui::Printer;
@@ -25,7 +27,8 @@ use super::each::ImageRun;
 pub(super) fn run_lock(args: &LockArgs, run: &ImageRun<'_>) -> Result<()> {
     let (trees, printer) = (&run.trees, run.printer);
     let definition = read_definition(&args.selection, run.image, trees)?;
-    let path = lock_path(args.lock.as_ref(), &run.image.lock_path());
+    let beside = choose_lock(run.image, &definition)?;
+    let path = lock_path(args.lock.as_ref(), &beside);
     check_lock_path(&path)?;
     let old = read_old_lock(&path)?;
     let definition = complete_for_lock(definition, old.as_ref(), args, &path, trees)?;
@@ -35,7 +38,10 @@ pub(super) fn run_lock(args: &LockArgs, run: &ImageRun<'_>) -> Result<()> {
     };
     let plan = resolve_updated_plan(&definition, trees, updated)?;
     let plan = if let Some(names) = &args.update {
-        let policy = read_policy((&args.selection).into())?;
+        let policy = Policy {
+            mirrors: plan.selection.download_mirrors.clone(),
+            ..read_policy((&args.selection).into())?
+        };
         let fetcher = open_fetcher(&args.network, &policy)?;
         let grants = HeaderGrants::new(&args.network, &policy);
         let upstreams = Upstreams {

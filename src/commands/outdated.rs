@@ -8,7 +8,7 @@ use crate::bundle::ImageSource;
 use crate::cli::OnlineArgs;
 use crate::diagnostic::Result;
 use crate::planning::{PlanRequest, Stale, ToolUse, plan_image};
-use crate::selection::read_definition;
+use crate::selection::{find_lock, read_definition};
 use crate::updates::{OutdatedImage, OutdatedOutput, OutdatedRow, Upstreams, check_images};
 
 use super::each::ImageRun;
@@ -20,7 +20,7 @@ pub(super) fn run_outdated(args: &OnlineArgs, run: &ImageRun<'_>) -> Result<()> 
         definition: &definition,
         selection: &args.selection,
         lock: &args.lock,
-        beside: &run.image.lock_path(),
+        beside: &find_lock(run.image, &definition),
         stale: Stale::Warn(printer),
         tools: ToolUse::Run,
         scripts: None,

@@ -3,7 +3,7 @@
 use crate::cli::PlanArgs;
 use crate::diagnostic::Result;
 use crate::planning::{PlanRequest, PlannedImage, Stale, ToolUse, plan_image, predict_machine};
-use crate::selection::read_definition;
+use crate::selection::{find_lock, read_definition};
 use crate::view::{PlanOutput, format_details, format_plan};
 
 use super::each::ImageRun;
@@ -15,7 +15,7 @@ pub(super) fn run_plan(args: &PlanArgs, run: &ImageRun<'_>) -> Result<()> {
         definition: &definition,
         selection: &args.selection,
         lock: &args.lock,
-        beside: &run.image.lock_path(),
+        beside: &find_lock(run.image, &definition),
         stale: Stale::Warn(printer),
         tools: ToolUse::Run,
         scripts: Some(&args.scripts),

@@ -6,7 +6,7 @@ use crate::diagnostic::Result;
 use crate::lock::Lock;
 use crate::model::plan::Plan;
 use crate::planning::{PlanRequest, PlannedImage, Stale, ToolUse, plan_image};
-use crate::selection::read_definition;
+use crate::selection::{find_lock, read_definition};
 use crate::ui::Printer;
 use crate::workspace::{InstallerOutput, WorkspacePlace, write_workspace};
 
@@ -18,7 +18,7 @@ pub(super) fn run_render(args: &RenderArgs, run: &ImageRun<'_>) -> Result<()> {
         definition: &definition,
         selection: &args.selection,
         lock: &args.lock,
-        beside: &run.image.lock_path(),
+        beside: &find_lock(run.image, &definition),
         stale: Stale::Refuse,
         tools: ToolUse::Run,
         scripts: Some(&args.scripts),

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::check::{check_announced, check_digests};
 use super::split::split_download;
-use super::{FetchFailure, FetchedArtifact, Fetcher, Request};
+use super::{FetchFailure, FetchedArtifact, Fetcher, LocatedRequest, Request};
 use crate::io::fs::{Digester, Digests};
 use crate::io::http::{HttpError, Resume, Retry};
 use crate::io::store::PartialFile;
@@ -16,6 +16,7 @@ const PROGRESS: u64 = 1 << 20;
 /// A download under way.
 pub(super) struct FileTransfer<'a> {
     fetcher: &'a Fetcher,
+    located: LocatedRequest<'a>,
     pub(super) request: &'a Request,
     downloads: &'a Downloads,
     pub(super) transfer: Transfer<'a>,
@@ -35,13 +36,15 @@ struct WholeFile {
 impl<'a> FileTransfer<'a> {
     pub(super) fn new(
         fetcher: &'a Fetcher,
-        request: &'a Request,
+        located: LocatedRequest<'a>,
         downloads: &'a Downloads,
         connections: usize,
     ) -> Self {
+        let request = located.asked;
         let transfer = downloads.start_transfer(&request.name, request.size);
         Self {
             fetcher,
+            located,
             request,
             downloads,
             transfer,
@@ -58,7 +61,7 @@ impl<'a> FileTransfer<'a> {
     pub(super) async fn run(mut self) -> Result<FetchedArtifact, FetchFailure> {
         let mut part = self.open_part().await?;
         // Whoever held the part may have finished it.
-        if let Some(stored) = self.fetcher.find_stored(self.request)? {
+        if let Some(stored) = self.fetcher.find_stored(self.located)? {
             part.remove()?;
             self.transfer.finish_transfer();
             return Ok(stored);
@@ -72,7 +75,8 @@ impl<'a> FileTransfer<'a> {
                         Ok(()) => {
                             let object = part.commit(&whole.digests)?;
                             self.transfer.finish_transfer();
-                            return Ok(FetchedArtifact::new(self.request, whole.digests, object));
+                            let digests = whole.digests;
+                            return Ok(FetchedArtifact::new(&self.located, digests, object));
                         }
                         // The part of an earlier run may have been of another file.
                         Err(_) if resumed => {

@@ -14,7 +14,6 @@ use crate::embedded::Tree;
 use crate::model::definition::{Network, Proxy};
 use crate::model::kubernetes::{FlagTable, ProgramTable};
 use crate::model::line::Minor;
-use crate::model::overrides::resolve_mirror;
 use crate::model::plan::{Plan, PlannedArtifact, PlannedGroup};
 use crate::model::pod_network::PodNetwork;
 use crate::model::signing::Signing;
@@ -72,8 +71,8 @@ pub fn collect_facts(
         "paths": paths,
         "sddl": sddl,
         "components": collect_components(situation),
-        "downloads": collect_groups(plan, |group| collect_downloads(group, &cache)),
-        "archives": collect_groups(plan, |group| collect_archives(group, &cache)),
+        "downloads": collect_groups(plan, |group| collect_downloads(plan, group, &cache)),
+        "archives": collect_groups(plan, |group| collect_archives(plan, group, &cache)),
         "images": list_images(plan),
         "pull": plan.delivery != Delivery::Media,
         "proxy": collect_proxy(&plan.proxy),
@@ -214,7 +213,7 @@ fn collect_updates(plan: &Plan, cache: &str, failing: &[KbId]) -> Value {
         .map(|file| {
             let short = file.sha256.get(..16).unwrap_or(&file.sha256);
             let path = format!("{cache}\\{short}-{}.msu", file.kb);
-            let url = resolve_mirror(&plan.selection.overrides, &file.url);
+            let url = plan.locate_download(&file.url);
             json!({
                 "kb": file.kb, "url": url, "algorithm": "sha256", "digest": file.sha256, "cache": path,
             })
@@ -247,7 +246,7 @@ fn collect_volume_plugins(plan: &Plan) -> Value {
         .flat_map(|(plugin, files)| files.iter().map(move |file| (plugin, file)));
     let files: Vec<Value> = named
         .map(|(plugin, file)| {
-            let url = resolve_mirror(&plan.selection.overrides, &file.url);
+            let url = plan.locate_download(&file.url);
             json!({
                 "plugin": plugin, "file": file.file, "url": url, "algorithm": "sha256", "digest": file.sha256,
             })
@@ -405,11 +404,11 @@ fn collect_groups(plan: &Plan, list: impl Fn(&PlannedGroup) -> Vec<Value>) -> Va
     Value::Object(lists)
 }
 
-fn collect_downloads(group: &PlannedGroup, cache: &str) -> Vec<Value> {
+fn collect_downloads(plan: &Plan, group: &PlannedGroup, cache: &str) -> Vec<Value> {
     let mut downloads = Vec::new();
     for artifact in &group.artifacts {
         if artifact.kind.archive_format().is_none() {
-            let mut value = describe_artifact(artifact, cache);
+            let mut value = describe_artifact(plan, artifact, cache);
             value["kind"] = json!(artifact.kind);
             value["file"] = json!(artifact.file);
             downloads.push(value);
@@ -418,12 +417,12 @@ fn collect_downloads(group: &PlannedGroup, cache: &str) -> Vec<Value> {
     downloads
 }
 
-fn collect_archives(group: &PlannedGroup, cache: &str) -> Vec<Value> {
+fn collect_archives(plan: &Plan, group: &PlannedGroup, cache: &str) -> Vec<Value> {
     group
         .artifacts
         .iter()
         .filter_map(|artifact| {
-            let mut value = describe_artifact(artifact, cache);
+            let mut value = describe_artifact(plan, artifact, cache);
             value["format"] = json!(artifact.kind.archive_format()?);
             value["members"] = json!(artifact.members);
             Some(value)
@@ -431,14 +430,14 @@ fn collect_archives(group: &PlannedGroup, cache: &str) -> Vec<Value> {
         .collect()
 }
 
-fn describe_artifact(artifact: &PlannedArtifact, cache: &str) -> Value {
+fn describe_artifact(plan: &Plan, artifact: &PlannedArtifact, cache: &str) -> Value {
     let (algorithm, digest) = match artifact.digest() {
         Some(pin) => (pin.digest.algorithm(), pin.digest.as_str()),
         None => (PinAlgorithm::Sha256, UNPINNED),
     };
     let short = digest.get(..16).unwrap_or(digest);
     json!({
-        "url": artifact.url,
+        "url": plan.locate_download(&artifact.url),
         "algorithm": algorithm,
         "digest": digest,
         "cache": format!("{cache}\\{short}-{}", artifact.file),

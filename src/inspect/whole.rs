@@ -27,7 +27,7 @@ use crate::io::fs::{DigestSet, digest_stream};
 use crate::lock::Lock;
 use crate::model::evidence::{Evidence, ProofKind, Verdict};
 use crate::model::plan::format_unasked;
-use crate::planning::{PolicyOfLock, resolve_lock, resolve_lock_of_build};
+use crate::planning::{BuildTime, PolicyOfLock, resolve_lock, resolve_lock_of_build};
 use crate::render::{self, Workspace};
 use crate::scripts::{GuestScripts, INSTALL, accept_scripts, collect_scripts};
 use crate::selection::{NamedPolicy, read_lock, read_policy};
@@ -244,10 +244,12 @@ fn render_again(
         ..lock.clone()
     };
     let build = environment::BuildEnvironment::read(folder, values)?;
-    let values = build.complete_values(values, lock, trees)?;
+    let given = BuildTime {
+        values: build.complete_values(values, lock, trees)?,
+        mirrors: environment::read_recorded_mirrors(folder)?,
+    };
     let required = PolicyOfLock::Required;
-    let (plan, policy) =
-        resolve_lock_of_build(file, &unreviewed, &values, policy, required, trees)?;
+    let (plan, policy) = resolve_lock_of_build(file, &unreviewed, &given, policy, required, trees)?;
     check_unproven(&policy, plan.artifacts(), &trees.catalog)?;
     let preview = Lock::for_preview(&plan).not_admitted;
     if lock.not_admitted.is_some() && lock.not_admitted != preview {

@@ -8,6 +8,7 @@ use super::http::{Http, HttpError};
 use crate::base::json::parse_foreign;
 use crate::base::secret::Secret;
 use crate::base::text::{is_alphanumeric_or, is_lowercase_or};
+use crate::base::url::HttpUrl;
 use crate::base::value::is_digest;
 
 /// `registry/name@sha256:…`, or `registry/name:tag`
@@ -17,6 +18,8 @@ pub struct Reference {
     pub name: String,
     /// The address of the manifest: `sha256:…`, or a tag.
     pub version: String,
+    /// `https`, or `http` for a registry on this machine or where a mirror's address says so.
+    scheme: &'static str,
 }
 
 /// Docker's registry has another host than its images' names:
@@ -84,30 +87,42 @@ impl Reference {
         } else {
             ""
         };
+        let host = registry.rsplit_once(':').map_or(registry, |(host, _)| host);
+        let loopback = matches!(host, "localhost" | "127.0.0.1" | "[::1]");
         let image = Self {
             registry: registry.to_owned(),
             name: format!("{library}{name}"),
             version: version.to_owned(),
+            scheme: if loopback { "http" } else { "https" },
         };
         Ok((image, tag.is_some()))
     }
 
+    /// The same image where a mirror has it: a host, and the name of the image there.
+    #[must_use]
+    pub fn at(self, place: &HttpUrl) -> Self {
+        let text = place.public_url();
+        let (scheme, rest) = match text.strip_prefix("http://") {
+            Some(rest) => ("http", rest),
+            None => ("https", text.trim_start_matches("https://")),
+        };
+        let (registry, name) = rest.split_once('/').unwrap_or((rest, ""));
+        Self {
+            registry: registry.to_owned(),
+            name: name.to_owned(),
+            version: self.version,
+            scheme,
+        }
+    }
+
     fn base_url(&self) -> String {
-        let host = self
-            .registry
-            .rsplit_once(':')
-            .map_or(self.registry.as_str(), |(host, _)| host);
-        let loopback = matches!(host, "localhost" | "127.0.0.1" | "[::1]");
         let (named, served) = DOCKER;
         let registry = if self.registry == named {
             served
         } else {
             &self.registry
         };
-        format!(
-            "{}://{registry}/v2/",
-            if loopback { "http" } else { "https" }
-        )
+        format!("{}://{registry}/v2/", self.scheme)
     }
 
     #[must_use]

@@ -10,7 +10,8 @@ use serde_json::Value;
 use super::image_version::ImageVersion;
 use super::images::Images;
 use super::matrix::Matrix;
-use super::overrides::{Overrides, find_mirror, merge_overrides};
+use super::mirrors::Mirrors;
+use super::overrides::{Overrides, merge_overrides};
 use crate::base::choice::{Delivery, HostAccess, Join, LogLevel, Runtime, UpdateCategory};
 use crate::base::url::{HttpUrl, ProxyUrl, strip_value};
 use crate::base::value::{
@@ -127,6 +128,9 @@ pub struct ImageDefinition {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     #[schemars(example = serde_json::json!({"kubelet": {"url": "https://…", "sha256": "…"}}))]
     pub overrides: Overrides,
+    /// Where the operator takes the publishers' bytes from: by flags, environment and settings. Never part of a file.
+    #[serde(skip)]
+    pub download_mirrors: Mirrors,
 }
 
 /// Comments in a definition.
@@ -241,17 +245,13 @@ pub struct PluginFile {
     pub sha256: Sha256,
 }
 
-/// A file that the image definition names with its digest, where overrides have it.
+/// A file that the image definition names with its digest.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UserFile<'a> {
     /// As messages name it.
     pub name: String,
-    pub url: HttpUrl,
+    pub url: &'a HttpUrl,
     pub sha256: &'a Sha256,
-    /// Whether a mirror is named for it.
-    pub moved: bool,
-    /// HTTP header → environment variable that holds its value.
-    pub headers: BTreeMap<String, String>,
 }
 
 /// Another Packer or other plugins than the catalog pins.
@@ -276,19 +276,9 @@ impl ImageDefinition {
                 .iter()
                 .map(move |file| (format!("{plugin}/{}", file.file), &file.url, &file.sha256))
         });
-        updates.chain(plugins).map(|(name, url, sha256)| {
-            let moved = find_mirror(&self.overrides, url);
-            UserFile {
-                name,
-                sha256,
-                moved: moved.is_some(),
-                headers: moved
-                    .as_ref()
-                    .map(|(_, names)| (*names).clone())
-                    .unwrap_or_default(),
-                url: moved.map_or_else(|| url.clone(), |(url, _)| url),
-            }
-        })
+        updates
+            .chain(plugins)
+            .map(|(name, url, sha256)| UserFile { name, url, sha256 })
     }
 
     /// `self` where it says something, else `base`; lists and maps of both, `self` last and winning.
@@ -337,6 +327,7 @@ impl ImageDefinition {
             image_version: self.image_version.or(base.image_version),
             packer,
             overrides: merge_overrides(base.overrides, self.overrides),
+            download_mirrors: self.download_mirrors.merge_over(base.download_mirrors),
         }
     }
 }

@@ -81,6 +81,8 @@ pub const STATED_BY: &str = "statedBy";
 /// Fact of a pin: how well its digest is attested, and the word for a digest that only a lockfile states.
 pub const CONFIDENCE: &str = "confidence";
 pub const UNPROVEN: &str = "unproven";
+/// Fact of a checksum file that a mirror gave: whoever runs the mirror may have made it.
+pub const MIRRORED: &str = "mirrored";
 
 words!(
     /// A statement about an image.

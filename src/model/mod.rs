@@ -11,6 +11,7 @@ pub mod images;
 pub mod kubernetes;
 pub mod line;
 pub mod matrix;
+pub mod mirrors;
 pub mod output_line;
 pub mod overrides;
 pub mod plan;

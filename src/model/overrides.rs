@@ -126,36 +126,6 @@ pub fn is_prefix(key: &str) -> bool {
     key.contains("://")
 }
 
-/// Where a mirror has the bytes of this URL, with the headers that it needs. The longest prefix
-/// that matches counts.
-pub fn find_mirror<'a>(
-    overrides: &'a Overrides,
-    url: &HttpUrl,
-) -> Option<(HttpUrl, &'a BTreeMap<String, String>)> {
-    let (prefix, over) = overrides
-        .iter()
-        .filter(|(key, _)| is_prefix(key))
-        .map(|(key, over)| (normalize_prefix(key), over))
-        .filter(|(prefix, _)| url.public_url().starts_with(prefix.as_str()))
-        .max_by_key(|(prefix, _)| prefix.len())?;
-    let rest = &url.request_url()[prefix.len()..];
-    let url = format!("{}{rest}", over.url.as_ref()?.request_url())
-        .parse()
-        .ok()?;
-    Some((url, &over.headers))
-}
-
-/// A prefix with its host in normal form; `https://` alone has none.
-fn normalize_prefix(key: &str) -> String {
-    key.parse::<HttpUrl>()
-        .map_or_else(|_| key.to_owned(), |url| url.public_url().to_owned())
-}
-
-/// The URL of a mirror, or the URL itself.
-pub fn resolve_mirror(overrides: &Overrides, url: &HttpUrl) -> HttpUrl {
-    find_mirror(overrides, url).map_or_else(|| url.clone(), |(url, _)| url)
-}
-
 /// Names that [`set_overrides`] knows.
 pub const FIELDS: &[&str] = &[
     "url",

@@ -1,7 +1,8 @@
 //! The plan: what an image will hold, with the reason for each choice.
 
-mod tools;
 mod digest;
+mod downloads;
+mod tools;
 mod warning;
 
 use std::collections::BTreeMap;
@@ -31,8 +32,8 @@ use crate::base::value::{ComponentName, HostPattern, ImageReference};
 use crate::base::version::Version;
 use crate::model::definition::{ImageDefinition, Proxy};
 
-pub use tools::{PlannedPacker, PlannedPlugin};
 pub use digest::PinnedDigest;
+pub use tools::{PlannedPacker, PlannedPlugin};
 pub use warning::{MissingVariable, Warning};
 
 /// Everything later stages need, resolved. Made by `resolve` alone.
@@ -502,4 +503,3 @@ impl PlannedArtifact {
         }
     }
 }
-

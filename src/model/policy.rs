@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::component::Confidence;
 use super::evidence::{ProofKind, StatementKind, Verdict};
+use super::mirrors::Mirrors;
 use super::vulnerability::Rating;
 use crate::base::choice::words;
 use crate::base::url::{HttpUrl, normalize_host};
@@ -103,6 +104,9 @@ pub struct Policy {
     /// Hosts that the command line allows to be asked over plain HTTP (`--allow-http`). Never part of the file.
     #[serde(skip)]
     pub plain_http: Vec<String>,
+    /// Where the operator takes the publishers' bytes from. Never part of the file.
+    #[serde(skip)]
+    pub mirrors: Mirrors,
 }
 
 /// Name of the baked image in `components` of a trusted key or identity, which may then sign statements about it.

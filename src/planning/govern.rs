@@ -24,7 +24,10 @@ use crate::trust::{
 /// # Errors
 /// The file is not a policy, or the plan violates it.
 pub fn govern_plan(named: NamedPolicy<'_>, plan: Plan, trees: &Trees) -> Result<(Plan, Policy)> {
-    let policy = read_policy(named)?;
+    let policy = Policy {
+        mirrors: plan.selection.download_mirrors.clone(),
+        ..read_policy(named)?
+    };
     let plan = judge_plan(named, &policy, plan, trees)?;
     Ok((plan, policy))
 }

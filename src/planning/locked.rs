@@ -12,6 +12,7 @@ use crate::lock::{Lock, LockError};
 use crate::model::definition::ImageDefinition;
 use crate::model::plan::Plan;
 use crate::model::policy::Policy;
+use crate::resolve::check_mirrored;
 use crate::scripts::read_guest_scripts;
 use crate::selection::{complete_from_lock, lock_path};
 use crate::ui::Printer;
@@ -74,6 +75,7 @@ pub fn plan_image(request: &PlanRequest<'_>) -> Result<PlannedImage> {
         check_tool_floors(&plan, &policy, &request.selection.allow_old, trees)?;
     }
     let Some(args) = request.scripts else {
+        // Nothing is rendered that a guest downloads by.
         let trees = trees.clone();
         return Ok(PlannedImage {
             plan,
@@ -81,6 +83,7 @@ pub fn plan_image(request: &PlanRequest<'_>) -> Result<PlannedImage> {
             trees,
         });
     };
+    check_mirrored(&plan)?;
     let scripts = read_guest_scripts(args, &plan.selection.overrides, &policy, trees)?;
     Ok(PlannedImage {
         plan: scripts.sign_plan(plan),

@@ -17,7 +17,7 @@ fn list_package_services(plan: &Plan, catalog: &Catalog) -> Result<Vec<PackageSe
     {
         let services = &catalog.load_component(&artifact.component)?.services;
         found.extend(services.iter().map(|service| PackageService {
-            package: artifact.url.clone(),
+            package: plan.locate_download(&artifact.url),
             service: service.name.clone(),
         }));
     }

@@ -8,11 +8,13 @@ use crate::catalog::Trees;
 use crate::catalog::load_target;
 use crate::diagnostic::Result;
 use crate::lock::{Lock, LockError};
+use crate::model::definition::ImageDefinition;
+use crate::model::mirrors::Mirrors;
 use crate::model::plan::{Governance, Plan};
 use crate::model::policy::Policy;
 use crate::trust::find_unfounded_pins;
 
-use crate::selection::NamedPolicy;
+use crate::selection::{NamedPolicy, read_mirrors};
 
 use super::{govern_plan, resolve_updated_plan};
 
@@ -36,23 +38,40 @@ pub fn resolve_lock(
     absent: PolicyOfLock,
     trees: &Trees,
 ) -> Result<(Plan, Policy)> {
-    resolve_lock_of_build(file, locked, &BTreeMap::new(), named, absent, trees)
+    let given = BuildTime {
+        values: BTreeMap::new(),
+        mirrors: read_mirrors(named.mirrors)?,
+    };
+    resolve_lock_of_build(file, locked, &given, named, absent, trees)
 }
 
-/// The same for a build whose values of build-time variables are known. They are no part of the lockfile.
+/// What a build was given beside its lockfile.
+#[derive(Debug, Default)]
+pub struct BuildTime {
+    /// Values of build-time variables.
+    pub values: BTreeMap<String, Value>,
+    /// Where the publishers' bytes came from.
+    pub mirrors: Mirrors,
+}
+
+/// The same for a build whose values of build-time variables and mirrors are known. They are no part of the lockfile.
 ///
 /// # Errors
 /// As [`resolve_lock`].
 pub fn resolve_lock_of_build(
     file: &str,
     locked: &Lock,
-    values: &BTreeMap<String, Value>,
+    given: &BuildTime,
     named: NamedPolicy<'_>,
     absent: PolicyOfLock,
     trees: &Trees,
 ) -> Result<(Plan, Policy)> {
     locked.require_own_files(file, &trees.own_files)?;
-    let mut definition = locked.selection.clone();
+    let BuildTime { values, mirrors } = given;
+    let mut definition = ImageDefinition {
+        download_mirrors: mirrors.clone(),
+        ..locked.selection.clone()
+    };
     if let Some(name) = definition.target.as_deref().filter(|_| !values.is_empty()) {
         let target = load_target(&trees.packer, name)?;
         let values = values.iter().filter(|(name, _)| target.is_build_time(name));

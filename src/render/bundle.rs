@@ -15,7 +15,9 @@ use crate::model::target::TargetKind;
 use crate::scripts::INSTALL;
 use crate::windows::resource::CertificateStore;
 
-use super::{LOCKFILE, RenderError, Workspace, build_context, hcl, offline, payload};
+use super::{
+    LOCKFILE, RenderError, Workspace, build_context, format_mirrors, hcl, offline, payload,
+};
 
 /// Names of a bundle's archive and of the file with its checksum.
 pub fn archive_names(plan: &Plan) -> [String; 2] {
@@ -88,6 +90,7 @@ pub(super) fn render_bundle(
     let lock_text = lock.encode();
     let digest = sha256_hex(lock_text.as_bytes());
     files.insert(LOCKFILE.to_owned(), lock_text.into_bytes());
+    files.extend(format_mirrors(plan));
     Ok(Workspace {
         files,
         payload: sha256_hex(guest_plan.as_bytes()),

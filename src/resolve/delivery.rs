@@ -3,13 +3,13 @@
 use std::collections::BTreeSet;
 
 use crate::base::choice::Delivery;
-use crate::diagnostic::Finding;
-use crate::model::definition::{ImageDefinition, UserFile};
-use crate::model::overrides::is_prefix;
-use crate::model::plan::{PlannedArtifact, PlannedGroup, Warning};
+use crate::diagnostic::{Finding, Refusal};
+use crate::model::definition::ImageDefinition;
+use crate::model::plan::{ArtifactRole, Plan, PlannedArtifact, PlannedGroup, Warning};
 use crate::model::target::Target;
 
 use super::Resolver;
+use super::refusal::refuse_image;
 
 pub(super) fn choose_delivery(resolver: &mut Resolver<'_>, target: &Target) -> Delivery {
     let ways = target.delivery().as_slice();
@@ -40,35 +40,9 @@ pub(super) fn check_delivery(
     let selection = resolver.selection;
     let refusals = &mut resolver.refusals;
     let artifacts = || groups.iter().flat_map(|group| &group.artifacts);
-    match delivery {
-        Delivery::Media => {
-            check_offline_media(selection, refusals);
-            check_disc_images(target, selection, refusals);
-        }
-        Delivery::Mirror => {
-            let mut elsewhere: BTreeSet<String> = artifacts()
-                .filter(|artifact| !is_served_by_provider(artifact, selection))
-                .map(|artifact| artifact.url.host())
-                .collect();
-            let own: Vec<UserFile<'_>> =
-                selection.user_files().filter(|file| !file.moved).collect();
-            elsewhere.extend(own.iter().map(|file| file.url.host()));
-            if !elsewhere.is_empty() {
-                let hosts: Vec<String> = elsewhere.into_iter().collect();
-                let message = format!("artifacts of {} have no mirror", hosts.join(", "));
-                let remedy = "add `--mirror URL`, or an override of each host's `https://HOST/`";
-                refusals.push(
-                    Finding::new("delivery-mirror", message, remedy)
-                        .with_subject("delivery")
-                        .with_source(
-                            "derived: with delivery `mirror` the machine reaches the mirror alone",
-                        ),
-                );
-            }
-        }
-        Delivery::Download => {}
-    }
     if delivery == Delivery::Media {
+        check_offline_media(selection, refusals);
+        check_disc_images(target, selection, refusals);
         return;
     }
     check_secret_urls(selection, groups, refusals);
@@ -76,6 +50,64 @@ pub(super) fn check_delivery(
     resolver
         .warnings
         .extend(with_headers.map(warn_dropped_headers));
+}
+
+/// Refuses files that delivery by mirror would take from another server. It is asked before something is built: a lock
+/// has no mirrors.
+///
+/// # Errors
+/// A file has no mirror.
+pub fn check_mirrored(plan: &Plan) -> Result<(), Refusal> {
+    if plan.delivery != Delivery::Mirror {
+        return Ok(());
+    }
+    let selection = &plan.selection;
+    let mirrors = &selection.download_mirrors;
+    let mut elsewhere = BTreeSet::new();
+    for artifact in plan.artifacts() {
+        let own = selection.overrides.get(artifact.component.as_str());
+        let is_own = own.is_some_and(|own| own.url.is_some());
+        if artifact.role == ArtifactRole::Guest && !is_own && mirrors.find(&artifact.url).is_none()
+        {
+            elsewhere.insert(artifact.url.host());
+        }
+    }
+    for file in selection.user_files() {
+        if mirrors.find(file.url).is_none() {
+            elsewhere.insert(file.url.host());
+        }
+    }
+    if elsewhere.is_empty() {
+        return Ok(());
+    }
+    let hosts: Vec<String> = elsewhere.into_iter().collect();
+    let message = format!("artifacts of {} have no mirror", hosts.join(", "));
+    let remedy = "add `--mirror URL`, or `--mirror https://HOST/=URL` for each host";
+    let finding = Finding::new("delivery-mirror", message, remedy).with_subject("delivery");
+    let source = "derived: with delivery `mirror` the machine reaches the mirror alone";
+    Err(refuse_image(vec![finding.with_source(source)]))
+}
+
+/// Mirrors that need headers, of files that the guest downloads by itself.
+#[must_use]
+pub fn warn_login(plan: &Plan) -> Option<String> {
+    if plan.delivery == Delivery::Media {
+        return None;
+    }
+    let mirrors = &plan.selection.download_mirrors;
+    let mut places = BTreeSet::new();
+    for artifact in plan.artifacts() {
+        if artifact.role == ArtifactRole::Guest
+            && let Some((_, mirror)) = mirrors.find(&artifact.url)
+            && !mirror.headers.is_empty()
+        {
+            places.insert(mirror.url.to_string());
+        }
+    }
+    let places: Vec<String> = places.into_iter().collect();
+    let text = places.join(", ");
+    (!places.is_empty())
+        .then(|| format!("the guest sends no headers: {text} must serve it without them"))
 }
 
 /// The guest reads its plan from a file, and a file holds no signature or token of a URL.
@@ -87,7 +119,9 @@ fn check_secret_urls(
     let artifacts = groups.iter().flat_map(|group| &group.artifacts);
     let artifacts =
         artifacts.map(|artifact| (artifact.component.to_string(), artifact.url.clone()));
-    let files = selection.user_files().map(|file| (file.name, file.url));
+    let files = selection
+        .user_files()
+        .map(|file| (file.name, file.url.clone()));
     for (name, url) in artifacts.chain(files).filter(|(_, url)| url.has_secret()) {
         let message = format!(
             "the URL of {name} ({url}) has a signature or a token, which is not written into the guest's plan"
@@ -96,17 +130,6 @@ fn check_secret_urls(
         let finding = Finding::new("secret-url", message, remedy).with_subject(name);
         refusals.push(finding.with_source("derived: the guest plan is a file of the workspace"));
     }
-}
-
-fn is_served_by_provider(artifact: &PlannedArtifact, selection: &ImageDefinition) -> bool {
-    let own = selection.overrides.get(artifact.component.as_str());
-    own.is_some_and(|own| own.url.is_some())
-        || selection
-            .overrides
-            .iter()
-            .filter(|(key, _)| is_prefix(key))
-            .filter_map(|(_, over)| over.url.as_ref())
-            .any(|mirror| artifact.url.public_url().starts_with(mirror.public_url()))
 }
 
 /// With media the machine has no network: refuse plans that need it.

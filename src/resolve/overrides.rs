@@ -12,7 +12,7 @@ use crate::model::component::{
 };
 use crate::model::definition::ImageDefinition;
 use crate::model::evidence::ProofKind;
-use crate::model::overrides::{Override, Overrides, SCRIPTS, find_mirror, is_prefix};
+use crate::model::overrides::{Override, Overrides, SCRIPTS, is_prefix};
 use crate::model::plan::{PinnedDigest, PlannedArtifact, PlannedGroup, PlannedPacker, Warning};
 
 use super::artifacts::{fill, fill_url};
@@ -154,16 +154,10 @@ pub(super) fn apply_overrides(
     artifact: &mut PlannedArtifact,
     overrides: &Overrides,
 ) -> Vec<Warning> {
-    let Some(over) = overrides.get(artifact.component.as_str()) else {
-        apply_mirror(artifact, overrides);
-        return Vec::new();
-    };
-    let warnings = override_artifact(artifact, over);
-    // An address that was given for this very component is meant.
-    if over.url.is_none() {
-        apply_mirror(artifact, overrides);
-    }
-    warnings
+    overrides
+        .get(artifact.component.as_str())
+        .map(|over| override_artifact(artifact, over))
+        .unwrap_or_default()
 }
 
 fn override_artifact(artifact: &mut PlannedArtifact, over: &Override) -> Vec<Warning> {
@@ -429,25 +423,4 @@ fn override_digests(over: &Override) -> Vec<PinnedDigest> {
         source: vec![SOURCE.to_owned()],
     };
     sha256.into_iter().chain(sha512).map(pinned).collect()
-}
-
-fn apply_mirror(artifact: &mut PlannedArtifact, overrides: &Overrides) {
-    let moved = |url: &HttpUrl| find_mirror(overrides, url);
-    if let Some((url, headers)) = moved(&artifact.url) {
-        artifact.url = url;
-        artifact.headers.extend(headers.clone());
-    }
-    for checksum in &mut artifact.checksums {
-        if let Some((url, _)) = moved(&checksum.url) {
-            checksum.url = url;
-        }
-    }
-    for signature in &mut artifact.signatures {
-        if let Some((url, _)) = moved(&signature.url) {
-            signature.url = url;
-        }
-        if let Some((url, _)) = signature.certificate_url.as_ref().and_then(moved) {
-            signature.certificate_url = Some(url);
-        }
-    }
 }

@@ -47,6 +47,17 @@ impl DefinedImage {
         self.path.with_extension("lock.json")
     }
 
+    /// The lockfile for another target than the definition's: `imagegen.TARGET.lock.json`, `imagegen.NAME.TARGET.lock.json`.
+    pub(super) fn lock_path_of(&self, target: &str) -> PathBuf {
+        if self.several {
+            let name = &self.name;
+            return self
+                .path
+                .with_extension(format!("{name}.{target}.lock.json"));
+        }
+        self.path.with_extension(format!("{target}.lock.json"))
+    }
+
     /// The name for `--config`.
     pub fn config(&self) -> String {
         let path = self.path.display();

@@ -12,7 +12,8 @@ use crate::base::url::HttpUrl;
 use crate::cli::{PolicyArgs, SelectionArgs};
 use crate::diagnostic::{InputError, Result};
 use crate::io::fs::{self, FileError, LARGEST_TEXT};
-use crate::model::overrides::{Override, Overrides, merge_overrides, set_overrides};
+use crate::model::mirrors::MirrorPrefix;
+use crate::model::overrides::{Overrides, set_overrides};
 use crate::model::policy::{Policy, Waiver};
 
 /// An input file that the user names by a flag.
@@ -57,19 +58,19 @@ fn unreadable_input(flag: &str, error: &FileError) -> InputError {
     )
 }
 
-/// `--mirror`, `--overrides` and `--override` over each other, in this order.
+/// `--overrides` and `--override` over each other, in this order.
 ///
 /// # Errors
 /// A file cannot be read, or a text not be understood.
 pub fn read_overrides(args: &SelectionArgs) -> Result<Overrides> {
-    let mut overrides = mirror_overrides(args.mirror.as_ref())?;
+    let mut overrides = Overrides::new();
     if let Some(path) = &args.overrides {
         let mut given: Overrides = json::parse_json(
             &path.display().to_string(),
             &read_input("--overrides", path)?,
         )?;
         load_keys(&mut given, path.parent().unwrap_or(Path::new("")))?;
-        overrides = merge_overrides(overrides, given);
+        overrides = given;
     }
     set_overrides(&mut overrides, &args.override_fields).map_err(|message| InputError {
         message,
@@ -77,35 +78,6 @@ pub fn read_overrides(args: &SelectionArgs) -> Result<Overrides> {
     })?;
     load_keys(&mut overrides, Path::new(""))?;
     Ok(overrides)
-}
-
-/// All of the publishers below one URL.
-///
-/// # Errors
-/// The URL has a query.
-pub fn mirror_overrides(url: Option<&HttpUrl>) -> Result<Overrides> {
-    let Some(url) = url else {
-        return Ok(Overrides::new());
-    };
-    if url.request_url().contains('?') {
-        let message = format!("--mirror {url}: expected the beginning of a URL, without query");
-        return Err(InputError::new(message, "give tokens as `headers` of an override").into());
-    }
-    let url = url.fill_placeholders(|text| {
-        if text.ends_with('/') {
-            text.to_owned()
-        } else {
-            format!("{text}/")
-        }
-    });
-    Ok([(
-        "https://".to_owned(),
-        Override {
-            url: Some(url),
-            ..Override::default()
-        },
-    )]
-    .into())
 }
 
 /// Replaces names of key and certificate files by their contents, so that lockfile and workspace are complete.
@@ -159,6 +131,8 @@ fn inline_key(field: &str, value: &mut String, folder: &Path) -> Result<()> {
 pub struct NamedPolicy<'a> {
     pub file: Option<&'a Path>,
     pub waivers: &'a [Waiver],
+    /// Mirrors of the command line, where no selection has them.
+    pub mirrors: &'a [(MirrorPrefix, HttpUrl)],
     /// Hosts that may be asked over plain HTTP.
     pub plain_http: &'a [String],
 }
@@ -168,6 +142,7 @@ impl<'a> From<&'a SelectionArgs> for NamedPolicy<'a> {
         Self {
             file: args.policy.as_deref(),
             waivers: &args.waive,
+            mirrors: &args.mirrors.mirror,
             plain_http: &args.allow_http,
         }
     }
@@ -178,6 +153,7 @@ impl<'a> From<&'a PolicyArgs> for NamedPolicy<'a> {
         Self {
             file: args.policy.as_deref(),
             waivers: &[],
+            mirrors: &[],
             plain_http: &args.allow_http,
         }
     }

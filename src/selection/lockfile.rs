@@ -2,11 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
+use serde_json::Value;
+
 use crate::diagnostic::{InputError, Result};
 use crate::io::fs;
 use crate::lock::{self, Lock};
+use crate::model::definition::ImageDefinition;
 
-use super::read_input;
+use super::{DefinedImage, read_input};
 
 /// A lockfile that `--lock` names.
 ///
@@ -42,6 +45,42 @@ pub fn check_lock_path(path: &Path) -> Result<()> {
         return Err(InputError::new(message, "choose another path for the lockfile").into());
     }
     Ok(())
+}
+
+/// The lockfile that an image is read with: that of its target if it has one, or else that of its definition.
+#[must_use]
+pub fn find_lock(image: &DefinedImage, selected: &ImageDefinition) -> PathBuf {
+    let own = other_target(image, selected).map(|target| image.lock_path_of(target));
+    own.filter(|path| path.exists())
+        .unwrap_or_else(|| image.lock_path())
+}
+
+/// The lockfile that is written for an image: the one that it is read with, unless that is another target's.
+///
+/// # Errors
+/// The lockfile cannot be read.
+pub fn choose_lock(image: &DefinedImage, selected: &ImageDefinition) -> Result<PathBuf> {
+    let found = find_lock(image, selected);
+    let Some(target) = other_target(image, selected) else {
+        return Ok(found);
+    };
+    match read_target(&found)? {
+        Some(known) if known != target => Ok(image.lock_path_of(target)),
+        _ => Ok(found),
+    }
+}
+
+/// The selected target, if the definition does not name it.
+fn other_target<'a>(image: &DefinedImage, selected: &'a ImageDefinition) -> Option<&'a str> {
+    let target = selected.target.as_deref()?;
+    (image.definition.target.as_deref() != Some(target)).then_some(target)
+}
+
+/// The target of a lockfile, if there is one that says it.
+fn read_target(path: &Path) -> Result<Option<String>> {
+    let bytes = fs::read_text_if_exists(path)?.unwrap_or_default();
+    let lock: Value = serde_json::from_slice(&bytes).unwrap_or_default();
+    Ok(lock["selection"]["target"].as_str().map(str::to_owned))
 }
 
 /// The lockfile's path: as named, or beside the image definition.

@@ -2,6 +2,7 @@
 
 use crate::catalog::Catalog;
 use crate::diagnostic::Finding;
+use crate::model::mirrors::Mirrors;
 use crate::model::overrides::Overrides;
 use crate::model::plan::{ArtifactRole, PlannedArtifact};
 use crate::model::policy::{Policy, Role};
@@ -31,7 +32,7 @@ pub(super) fn check_tool_bytes(
     };
     if artifact.digests.is_empty()
         && artifact.signatures.is_empty()
-        && !is_published(artifact, catalog)
+        && !is_published(artifact, &policy.mirrors, catalog)
     {
         let message = "an override brings a program that runs on the building machine, and neither a digest nor a \
                        signature attests it";
@@ -53,7 +54,12 @@ pub(super) fn check_tool_bytes(
 }
 
 /// Whether a tool comes from where its publisher has it, with the checksum files that the catalog names.
-fn is_published(artifact: &PlannedArtifact, catalog: &Catalog) -> bool {
+fn is_published(artifact: &PlannedArtifact, mirrors: &Mirrors, catalog: &Catalog) -> bool {
+    let mut sums = artifact.checksums.iter();
+    // Whoever runs a mirror has both the program and its checksums.
+    if mirrors.find(&artifact.url).is_some() || sums.any(|file| mirrors.find(&file.url).is_some()) {
+        return false;
+    }
     let Ok(component) = catalog.load_component(&artifact.component) else {
         return false;
     };

@@ -8,7 +8,7 @@ use crate::base::value::{FileDigest, PinAlgorithm};
 use crate::catalog::Catalog;
 use crate::diagnostic::Finding;
 use crate::model::component::Confidence;
-use crate::model::evidence::{Evidence, ProofKind};
+use crate::model::evidence::{Evidence, MIRRORED, ProofKind};
 use crate::model::plan::{PinnedDigest, PlannedArtifact};
 use crate::model::policy::{Policy, Role, TrustedDigest};
 
@@ -35,11 +35,11 @@ fn is_same_host(one: &str, other: &str) -> bool {
 /// checksum file beside them too: that one shows no more than a whole transfer.
 fn rate_proofs(artifact: &PlannedArtifact, found: &[Evidence]) -> Option<Confidence> {
     let held = || found.iter().filter(|proof| proof.verdict.holds());
+    // Whoever runs a mirror has both.
     let is_elsewhere = |proof: &Evidence| {
-        proof
-            .source
-            .as_ref()
-            .is_some_and(|source| !is_same_host(source, artifact.url.public_url()))
+        let source = proof.source.as_ref();
+        !proof.facts.contains_key(MIRRORED)
+            && source.is_some_and(|source| !is_same_host(source, artifact.url.public_url()))
     };
     // A signature inside an archive attests its member alone.
     let covers = |proof: &Evidence, member: &str| {

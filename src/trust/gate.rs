@@ -128,7 +128,10 @@ pub fn check_addresses(policy: &Policy, plan: &Plan) -> Result<(), PolicyError> 
 fn check_transport(policy: &Policy, subjects: &[Subject<'_>]) -> Result<(), PolicyError> {
     let findings: Vec<Finding> = subjects
         .iter()
-        .flat_map(|subject| subject.urls().into_iter().map(move |url| (subject, url)))
+        .flat_map(|subject| {
+            let urls = subject.asked_urls(&policy.mirrors);
+            urls.into_iter().map(move |url| (subject, url))
+        })
         .filter_map(|(subject, url)| Some((subject, url.parse::<HttpUrl>().ok()?)))
         .filter(|(_, url)| !policy.allows_transport(url))
         .map(|(subject, url)| report_plain_http(subject, &url))
@@ -396,7 +399,7 @@ fn requirements<'a>(
     policy
         .require
         .iter()
-        .filter(|rule| subject.is_selected(rule))
+        .filter(|rule| subject.is_selected(rule, &policy.mirrors))
 }
 
 fn report_unmet(rule: &Requirement, subject: &Subject<'_>, found: &str) -> Finding {
@@ -482,13 +485,13 @@ fn check_hosts(policy: &Policy, subject: &Subject<'_>) -> Vec<Finding> {
     }
     let finding = |host: String| {
         let remedy = format!(
-            "serve it from your own host: an override of `https://{host}/`, or `--mirror URL`"
+            "serve it from your own host: `--mirror https://{host}/=URL`, or `--mirror URL` for all hosts"
         );
         Finding::new("allowedHosts", format!("it comes from {host}"), remedy)
             .with_subject(&subject.title)
     };
     subject
-        .hosts()
+        .asked_hosts(&policy.mirrors)
         .into_iter()
         .filter(|host| !allowed.allows_host(host))
         .map(finding)

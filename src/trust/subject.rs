@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::base::url::{HttpUrl, file_name, parse_host};
 use crate::base::value::{FileDigest, Registry};
 use crate::base::version::{Version, VersionRange};
+use crate::model::mirrors::Mirrors;
 use crate::model::plan::{ArtifactRole, Plan, PlannedArtifact};
 use crate::model::policy::{Requirement, Role, TrustScope, matches_host, matches_pattern};
 
@@ -213,7 +214,7 @@ impl<'a> Subject<'a> {
 
     /// Whether a requirement of a policy is about it.
     #[must_use]
-    pub fn is_selected(&self, rule: &Requirement) -> bool {
+    pub fn is_selected(&self, rule: &Requirement, mirrors: &Mirrors) -> bool {
         let is_version = |version: &Version| {
             let range = rule.versions.as_ref();
             range.is_none_or(|range| range.contains(version))
@@ -221,24 +222,56 @@ impl<'a> Subject<'a> {
         let selected = rule.roles.contains(&self.role)
             || rule.components.iter().any(|pattern| self.is_named(pattern))
             || self
-                .hosts()
+                .hosts(mirrors)
                 .iter()
                 .any(|host| rule.hosts.iter().any(|pattern| matches_host(pattern, host)));
         selected && self.version.is_none_or(is_version)
     }
 
-    /// Every host that is asked for it and for its proofs.
+    /// Hosts of its publishers, and those that are asked in their place.
     #[must_use]
-    pub fn hosts(&self) -> Vec<String> {
-        let mut hosts: Vec<String> = self.urls().into_iter().map(parse_host).collect();
+    pub fn hosts(&self, mirrors: &Mirrors) -> Vec<String> {
+        let published = self.published_urls().into_iter().map(parse_host);
+        let mut hosts: Vec<String> = published.chain(self.asked_hosts(mirrors)).collect();
         hosts.sort_unstable();
         hosts.dedup();
         hosts
     }
 
-    /// Every address that is asked for it and for its proofs.
+    /// Every host that is asked for it and for its proofs.
     #[must_use]
-    pub fn urls(&self) -> Vec<&str> {
+    pub fn asked_hosts(&self, mirrors: &Mirrors) -> Vec<String> {
+        let urls = self.asked_urls(mirrors);
+        let mut hosts: Vec<String> = urls.iter().map(|url| parse_host(url)).collect();
+        hosts.sort_unstable();
+        hosts.dedup();
+        hosts
+    }
+
+    /// Every address that is asked for it and for its proofs: its publishers', or those of mirrors in their place. A
+    /// registry stays one beside its mirror, because nodes ask it.
+    #[must_use]
+    pub fn asked_urls(&self, mirrors: &Mirrors) -> Vec<String> {
+        // Media and base images without a download of ours: the platform asks for them by itself.
+        let is_ours =
+            self.artifact.is_some() || !matches!(self.role, Role::Medium | Role::BaseImage);
+        let mut asked = self.registries.clone();
+        for text in self.published_urls() {
+            let url = text.parse::<HttpUrl>().ok().filter(|_| is_ours);
+            let url = url.map(|url| mirrors.locate(&url).to_string());
+            asked.push(url.unwrap_or_else(|| text.to_owned()));
+        }
+        if let SubjectSource::Registry(image) = &self.origin {
+            let registry = find_registry(image);
+            let name = image.trim_start_matches(registry).trim_start_matches('/');
+            let place = mirrors.locate_image(registry, name);
+            asked.extend(place.map(|(_, url)| url.to_string()));
+        }
+        asked
+    }
+
+    /// The addresses that its publishers have it and its proofs at.
+    fn published_urls(&self) -> Vec<&str> {
         let mut urls = match &self.origin {
             SubjectSource::Url(url) => vec![url.as_str()],
             SubjectSource::Registry(_)
@@ -246,7 +279,6 @@ impl<'a> Subject<'a> {
             | SubjectSource::Given
             | SubjectSource::Catalog => Vec::new(),
         };
-        urls.extend(self.registries.iter().map(String::as_str));
         if let Some(artifact) = self.artifact {
             urls.extend(
                 artifact

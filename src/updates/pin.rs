@@ -17,6 +17,7 @@ use crate::fetch::{MAX_SIZE, Request};
 use crate::io::fs::{self, DigestSet};
 use crate::model::component::{Component, Confidence, Pin};
 use crate::model::evidence::Verdict;
+use crate::model::overrides::Overrides;
 use crate::model::policy::Policy;
 use crate::resolve::{plan_artifact, refuse_image};
 use crate::ui::{Downloads, Printer};
@@ -24,7 +25,7 @@ use crate::ui::{Downloads, Printer};
 use crate::acquire::Acquirer;
 use crate::acquire::open_fetcher;
 use crate::catalog::Trees;
-use crate::selection::mirror_overrides;
+use crate::selection::read_mirrors;
 use crate::selection::read_trees;
 
 use super::plannable;
@@ -181,16 +182,15 @@ fn digest_published(
     trees: &Trees,
     printer: &Printer,
 ) -> Result<KnownDigests> {
-    let (mut artifact, _) = plan_artifact(
-        component,
-        &args.version,
-        &mirror_overrides(args.mirror.as_ref())?,
-    )
-    .map_err(|refusal| refuse_image(vec![refusal]))?;
+    let (mut artifact, _) = plan_artifact(component, &args.version, &Overrides::new())
+        .map_err(|refusal| refuse_image(vec![refusal]))?;
     // It is asked what it is, not whether it is what the catalog says.
     artifact.digests.clear();
     artifact.size = None;
-    let policy = Policy::from_hosts(&args.allow_http);
+    let policy = Policy {
+        mirrors: read_mirrors(&args.mirrors.mirror)?,
+        ..Policy::from_hosts(&args.allow_http)
+    };
     let network = open_fetcher(&args.network, &policy)?;
     let acquirer = Acquirer {
         trees,

@@ -106,7 +106,8 @@ fn a_declared_signature_is_asked_for_where_the_file_is_pinned() {
     );
     let waivers = site.list_waivers();
     let bundle = format!(
-        "bundle create --out node.zip --store store --ca-file ca.pem --manifests catalog {waivers}"
+        "bundle create --out node.zip --store store --ca-file ca.pem --manifests catalog {waivers} --mirror {}",
+        site.url("/")
     );
     let missing = [
         "kubelet 1.36.4 failed verification",

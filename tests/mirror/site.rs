@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 
 use crate::fetch::tls::{certificates, config};
 use crate::support::archives::{pack_artifact, stand_in};
-use crate::support::server::{Server, status, whole};
+use crate::support::server::{Asked, Server, status, whole};
 use crate::support::{Ran, Test, program};
 
 pub struct Site {
@@ -58,6 +58,11 @@ impl Site {
 
     pub fn requests(&self) -> usize {
         self.server.asked().len()
+    }
+
+    /// Every request.
+    pub fn list_asked(&self) -> Vec<Asked> {
+        self.server.asked()
     }
 
     /// How often a publisher's URL was asked for.

@@ -218,7 +218,8 @@ fn texts_of_any_length_are_searched_once() {
 #[test]
 fn hosts_compare_after_one_normal_form() {
     use imagegen::base::url::{ProxyUrl, normalize_host, parse_host};
-    use imagegen::model::overrides::{Overrides, find_mirror};
+    use imagegen::model::mirrors::Mirrors;
+    use imagegen::model::overrides::Overrides;
     use imagegen::model::policy::{Policy, matches_host};
     use imagegen::trust::parse_origin;
 
@@ -281,7 +282,7 @@ fn hosts_compare_after_one_normal_form() {
         let over = serde_json::json!({ key: {"url": "https://mirror.example/"} });
         let overrides: Overrides = serde_json::from_value(over).expect("overrides");
         let url = "https://github.com/a/b".parse().expect("URL");
-        let (moved, _) = find_mirror(&overrides, &url).expect(key);
+        let moved = Mirrors::default().complete(&overrides).locate(&url);
         assert_eq!(moved.public_url(), "https://mirror.example/a/b", "{key}");
     }
     let plain = Policy::from_hosts(&["Mirror.Example".to_owned()]);

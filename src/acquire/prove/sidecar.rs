@@ -1,9 +1,11 @@
 //! Small files beside an artifact: its publisher's checksum files, signatures and certificates.
 
+use crate::base::digest::sha256_hex;
 use crate::base::secret::Secret;
 use crate::base::url::HttpUrl;
 use crate::fetch::Fetcher;
 use crate::io::fs::FileError;
+use crate::io::store::Object;
 use crate::model::plan::PlannedArtifact;
 use crate::trust::parse_origin;
 
@@ -17,6 +19,8 @@ pub(super) struct Sidecar {
     pub(super) bytes: Vec<u8>,
     /// It came out of a bundle: it is not its publisher's word, but a signature in it can be verified.
     pub(super) carried: bool,
+    /// A mirror gave it.
+    pub(super) mirrored: bool,
 }
 
 /// The name by which a store remembers what a bundle said of a URL.
@@ -38,16 +42,27 @@ pub(super) fn fetch_sidecar(
         &[]
     };
     match fetcher.fetch_small(&artifact.title(), url, SIDECAR, headers) {
-        Ok(bytes) => Ok(Some(Sidecar {
-            bytes,
-            carried: false,
-        })),
+        Ok(bytes) => {
+            let mirrored = fetcher.is_mirrored(url);
+            if mirrored {
+                // Without the mirror, it is found as something that was brought.
+                let digest = sha256_hex(&bytes);
+                let name = carried_name(url.public_url());
+                fetcher.store().record_origin(&name, &digest)?;
+            }
+            Ok(Some(Sidecar {
+                bytes,
+                carried: false,
+                mirrored,
+            }))
+        }
         Err(error) if error.is_absent() => Ok(None),
         Err(error) if error.is_offline() => {
-            match read_stored(&carried_name(url.public_url()), fetcher)? {
+            match read_stored(find_carried(url, fetcher), fetcher)? {
                 Some(bytes) => Ok(Some(Sidecar {
                     bytes,
                     carried: true,
+                    mirrored: false,
                 })),
                 None => Err(error.into()),
             }
@@ -61,26 +76,26 @@ pub(super) fn fetch_sidecar(
 /// # Errors
 /// The store cannot be read.
 pub fn find_sidecar(url: &HttpUrl, fetcher: &Fetcher) -> Result<Option<Vec<u8>>, FileError> {
-    let stored = read_stored(url.public_url(), fetcher)?;
+    let stored = read_stored(fetcher.find_url(url), fetcher)?;
     if stored.is_some() {
         Ok(stored)
     } else {
-        read_stored(&carried_name(url.public_url()), fetcher)
+        read_stored(find_carried(url, fetcher), fetcher)
     }
 }
 
 /// Whether [`find_sidecar`] finds something.
 pub(super) fn is_stored(url: &HttpUrl, fetcher: &Fetcher) -> bool {
-    let (store, url) = (fetcher.store(), url.public_url());
-    store
-        .find_url(url)
-        .or_else(|| store.find_url(&carried_name(url)))
-        .is_some()
+    let found = fetcher.find_url(url);
+    found.or_else(|| find_carried(url, fetcher)).is_some()
 }
 
-fn read_stored(url: &str, fetcher: &Fetcher) -> Result<Option<Vec<u8>>, FileError> {
+fn find_carried(url: &HttpUrl, fetcher: &Fetcher) -> Option<Object> {
+    fetcher.store().find_url(&carried_name(url.public_url()))
+}
+
+fn read_stored(object: Option<Object>, fetcher: &Fetcher) -> Result<Option<Vec<u8>>, FileError> {
     let store = fetcher.store();
-    let object = store.find_url(url);
     Ok(object
         .map(|object| store.read_object(&object))
         .transpose()?

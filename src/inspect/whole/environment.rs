@@ -7,13 +7,33 @@ use std::path::Path;
 use serde_json::Value;
 
 use crate::base::json;
+use crate::base::url::HttpUrl;
 use crate::catalog::Trees;
 use crate::catalog::load_target;
 use crate::diagnostic::Result;
 use crate::io::fs;
 use crate::lock::Lock;
+use crate::model::mirrors::{Mirror, MirrorParty, MirrorPrefix, Mirrors};
 use crate::model::plan::{MissingVariable, Plan};
-use crate::render::{WORKSPACE_RECORD, WorkspaceRecord};
+use crate::render::{self, WORKSPACE_RECORD, WorkspaceRecord};
+
+/// The mirrors that a workspace was rendered with. They decide where the guest asks, and nothing of what it accepts.
+pub(super) fn read_recorded_mirrors(folder: &Path) -> Result<Mirrors> {
+    let name = render::MIRRORS;
+    let Some(bytes) = fs::read_if_exists(&folder.join(name))? else {
+        return Ok(Mirrors::default());
+    };
+    let recorded: BTreeMap<MirrorPrefix, HttpUrl> = json::parse_json(name, &bytes)?;
+    let place = |(prefix, url): (MirrorPrefix, HttpUrl)| {
+        let mirror = Mirror {
+            url,
+            headers: BTreeMap::new(),
+            party: MirrorParty::Definition,
+        };
+        (prefix, mirror)
+    };
+    Ok(Mirrors::new(recorded.into_iter().map(place).collect()))
+}
 
 #[derive(Debug)]
 pub(super) struct BuildEnvironment {

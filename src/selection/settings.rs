@@ -1,0 +1,122 @@
+//! The operator's settings of this machine: where the publishers' bytes come from.
+//!
+//! Flags stand over the environment (`IMAGEGEN_MIRROR`), which stands over the file. No definition, lock or bundle can
+//! name the file.
+
+use std::collections::BTreeMap;
+use std::env;
+use std::path::PathBuf;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::base::json;
+use crate::base::url::HttpUrl;
+use crate::diagnostic::{InputError, Result};
+use crate::io::fs;
+use crate::model::mirrors::{Mirror, MirrorParty, MirrorPrefix, Mirrors, complete_mirror};
+
+use super::read_input;
+
+/// Environment variable that names another file; empty for none.
+const VARIABLE: &str = "IMAGEGEN_SETTINGS";
+
+/// `imagegen/settings.json` in the user's configuration directory.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+#[serde(
+    expecting = "an object such as `{\"mirrors\": {\"https://\": \"https://mirror.example/\"}}`"
+)]
+pub struct Settings {
+    #[serde(rename = "$schema", default, skip_serializing_if = "Option::is_none")]
+    pub schema: Option<String>,
+    /// Beginning of addresses → the mirror that answers for them. The longest one that matches counts.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(example = serde_json::json!({"https://": "https://mirror.example/"}))]
+    pub mirrors: BTreeMap<MirrorPrefix, MirrorSetting>,
+}
+
+/// The address of a mirror, with the headers that it needs.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(
+    untagged,
+    expecting = "a URL, or an object such as `{\"url\": \"https://…\", \"headers\": {\"Authorization\": \"MIRROR_TOKEN\"}}`"
+)]
+pub enum MirrorSetting {
+    Url(HttpUrl),
+    WithHeaders(MirrorWithHeaders),
+}
+
+/// A mirror that needs a login.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct MirrorWithHeaders {
+    pub url: HttpUrl,
+    /// HTTP header → environment variable that holds its value.
+    pub headers: BTreeMap<String, String>,
+}
+
+/// The mirrors of the flags or the environment, over those of the settings.
+///
+/// # Errors
+/// The settings cannot be read, or the address of a mirror has a query.
+pub fn read_mirrors(given: &[(MirrorPrefix, HttpUrl)]) -> Result<Mirrors> {
+    let mut places = BTreeMap::new();
+    for (prefix, setting) in read_settings()?.mirrors {
+        places.insert(prefix, open_setting(setting)?);
+    }
+    for (prefix, url) in given {
+        let mirror = Mirror {
+            url: url.clone(),
+            headers: BTreeMap::new(),
+            party: MirrorParty::Operator,
+        };
+        places.insert(prefix.clone(), mirror);
+    }
+    Ok(Mirrors::new(places))
+}
+
+fn open_setting(setting: MirrorSetting) -> Result<Mirror> {
+    let (url, headers) = match setting {
+        MirrorSetting::Url(url) => (url, BTreeMap::new()),
+        MirrorSetting::WithHeaders(mirror) => (mirror.url, mirror.headers),
+    };
+    let url = complete_mirror(&url).map_err(|message| InputError {
+        message: format!("settings: `mirrors`: {message}"),
+        remedy: None,
+    })?;
+    Ok(Mirror {
+        url,
+        headers,
+        party: MirrorParty::Operator,
+    })
+}
+
+/// The settings that the environment names, or those of the user if there are any.
+fn read_settings() -> Result<Settings> {
+    if let Some(named) = env::var_os(VARIABLE) {
+        if named.is_empty() {
+            return Ok(Settings::default());
+        }
+        let path = PathBuf::from(named);
+        return parse_settings(&path, &read_input(VARIABLE, &path)?);
+    }
+    let Some(path) = default_path() else {
+        return Ok(Settings::default());
+    };
+    match fs::read_text_if_exists(&path)? {
+        Some(bytes) => parse_settings(&path, &bytes),
+        None => Ok(Settings::default()),
+    }
+}
+
+fn parse_settings(path: &std::path::Path, bytes: &[u8]) -> Result<Settings> {
+    Ok(json::parse_json(&path.display().to_string(), bytes)?)
+}
+
+/// In the platform's configuration directory.
+fn default_path() -> Option<PathBuf> {
+    use etcetera::BaseStrategy as _;
+    let strategy = etcetera::choose_base_strategy().ok()?;
+    Some(strategy.config_dir().join("imagegen").join("settings.json"))
+}
