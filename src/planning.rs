@@ -75,10 +75,6 @@ pub fn resolve_node_plan(
     image: &DefinedImage,
     trees: &Trees,
 ) -> Result<(Plan, Policy)> {
-    if let Some(name) = selection.allow_old.first() {
-        let message = format!("`--allow-old {name}` has no effect: this verb runs no Packer");
-        return Err(InputError::new(message, "remove the flag").into());
-    }
     let mut definition = read_definition(selection, image, trees)?;
     require_target(selection, &definition)?;
     let plan = if definition.target.is_some() {
