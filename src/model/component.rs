@@ -62,7 +62,7 @@ pub struct Component {
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct VersionFloor {
     pub version: Version,
-    /// What is wrong with older releases, as errors say it.
+    /// Defect of older releases, as errors say it.
     pub reason: String,
     pub source: String,
 }

@@ -252,13 +252,13 @@ impl SignedFile {
 
 /// A signed file with the digests that were taken of it: each algorithm reads the file once, however many signatures
 /// name it.
-struct DigestedFile<'a> {
+struct SignedFileDigests<'a> {
     file: &'a SignedFile,
     source: &'a mut dyn ReadSeek,
     digests: Vec<(Algorithm, Option<Vec<u8>>)>,
 }
 
-impl DigestedFile<'_> {
+impl SignedFileDigests<'_> {
     fn digest(&mut self, algorithm: Algorithm) -> Result<Option<Vec<u8>>, Fault> {
         let known = self.digests.iter().find(|(known, _)| *known == algorithm);
         if let Some((_, digest)) = known {
@@ -300,7 +300,7 @@ fn verify_file<T>(
             Code::SeveralSignatures.with_message(format!("{count} signatures are nested in one"))
         );
     }
-    let mut digested = DigestedFile {
+    let mut digested = SignedFileDigests {
         file: &file,
         source,
         digests: Vec::new(),
@@ -316,7 +316,7 @@ fn verify_file<T>(
 
 fn verify_nested(
     kind: FileKind,
-    file: &mut DigestedFile<'_>,
+    file: &mut SignedFileDigests<'_>,
     signed: &[u8],
     policy: &SignatureDemand,
 ) -> Result<(), Fault> {
@@ -332,7 +332,7 @@ fn verify_nested(
 /// One signature of a file.
 fn signature<'a>(
     kind: FileKind,
-    file: &mut DigestedFile<'_>,
+    file: &mut SignedFileDigests<'_>,
     data: &SignedData<'a>,
     policy: &SignatureDemand,
 ) -> Result<VerifiedSignature<'a>, Fault> {
@@ -380,7 +380,7 @@ fn signature<'a>(
 /// That the signature is over this file: the digest it is over, by which algorithm.
 fn check_digest(
     kind: FileKind,
-    file: &mut DigestedFile<'_>,
+    file: &mut SignedFileDigests<'_>,
     data: &SignedData<'_>,
 ) -> Result<Algorithm, Fault> {
     let expected = if kind == FileKind::Cat {
