@@ -247,8 +247,8 @@ pub fn parse_host(url: &str) -> String {
     host.unwrap_or_default()
 }
 
-/// The one form in which hosts are compared: lower case, names in the letters of DNS (IDNA), addresses as numbers,
-/// no percent-encoding, no dot at the end. A text that is no host stays as it is.
+/// The one form in which hosts are compared: lower case, addresses as numbers, no percent-encoding, no dot at the end.
+/// Names in other letters than those of DNS are no hosts: a URL with one is refused.
 #[must_use]
 pub fn normalize_host(host: &str) -> String {
     let is_name = host.is_ascii()
@@ -258,7 +258,7 @@ pub fn normalize_host(host: &str) -> String {
         return host.to_owned();
     }
     let parsed = url::Host::parse(host).map(|host| host.to_string());
-    let normal = parsed.unwrap_or_else(|_| host.to_owned());
+    let normal = parsed.unwrap_or_else(|_| host.to_ascii_lowercase());
     normal.strip_suffix('.').unwrap_or(&normal).to_owned()
 }
 
