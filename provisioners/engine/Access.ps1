@@ -110,7 +110,7 @@ function Assert-Closed {
     param([Parameter(Mandatory)] [string[]] $Path)
     foreach ($one in $Path) {
         foreach ($text in @(Get-Writer -Path $one)) {
-            throw "${text}: only administrators may, because it is run with the rights of SYSTEM"
+            throw "${text}: it runs as SYSTEM, so set its rights back, or make the node anew from its image"
         }
     }
 }
