@@ -2,7 +2,7 @@
 
 mod artifacts;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use imagegen::catalog::{Catalog, lint_catalog, lint_sources};
 use imagegen::diagnostic::Severity;
@@ -669,4 +669,84 @@ fn lists_and_explanations_name_their_sources() {
         let items = value["items"].as_array().expect("a list");
         assert!(!items.is_empty(), "{line}");
     }
+}
+
+/// `OWNER/REPO@TAG PATH` in the sources of a JSON file.
+fn collect_github_sources(value: &Value, found: &mut BTreeSet<String>) {
+    match value {
+        Value::Object(fields) => {
+            if let Some(Value::String(source)) = fields.get("source") {
+                for one in source.split("; ") {
+                    let one = one.split(" (").next().unwrap_or_default();
+                    let parts = one.split_once(' ').zip(one.split_once('@'));
+                    if parts.is_some_and(|((_, path), (name, _))| {
+                        !path.contains(' ') && name.matches('/').count() == 1 && !name.contains(':')
+                    }) {
+                        found.insert(one.to_owned());
+                    }
+                }
+            }
+            for field in fields.values() {
+                collect_github_sources(field, found);
+            }
+        }
+        Value::Array(items) => {
+            for item in items {
+                collect_github_sources(item, found);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// A file that was opened has a line of it in the record, and a file that nobody opened is listed as such: a new
+/// source is in neither, and this test names it.
+#[test]
+fn sources_on_github_are_recorded_with_a_line_of_theirs() {
+    let mut named = BTreeSet::new();
+    for folder in ["manifests", "provisioners", "packer"] {
+        for (path, bytes) in files(&root().join(folder)) {
+            // Templates of JSON are none.
+            let extension = std::path::Path::new(&path).extension();
+            if extension.is_some_and(|extension| extension == "json")
+                && let Ok(value) = serde_json::from_slice(&bytes)
+            {
+                collect_github_sources(&value, &mut named);
+            }
+        }
+    }
+    let path = root().join("tests/fixtures/sources.json");
+    let text = std::fs::read(path).expect("the record");
+    let record: Value = serde_json::from_slice(&text).expect("JSON");
+
+    let mut recorded = BTreeSet::new();
+    for entry in record["read"].as_array().expect("read") {
+        let source = entry["source"].as_str().expect("a source");
+        assert!(
+            recorded.insert(source.to_owned()),
+            "{source} is there twice"
+        );
+        let words = entry["quote"].as_str().expect("a line").split_whitespace();
+        assert!((1..=15).contains(&words.count()), "{entry}");
+        let commit = entry["openedAt"].as_str();
+        let is_commit =
+            |text: &str| text.len() == 40 && text.bytes().all(|b| b.is_ascii_hexdigit());
+        assert!(commit.is_none_or(is_commit), "{entry}");
+    }
+    let opened = recorded.len();
+    for source in record["unread"].as_array().expect("unread") {
+        let source = source.as_str().expect("a source");
+        assert!(
+            recorded.insert(source.to_owned()),
+            "{source} is there twice"
+        );
+    }
+    let missing: Vec<&String> = named.difference(&recorded).collect();
+    assert!(
+        missing.is_empty(),
+        "open these, and record a line: {missing:#?}"
+    );
+    let stale: Vec<&String> = recorded.difference(&named).collect();
+    assert!(stale.is_empty(), "no fact names these: {stale:#?}");
+    assert!(opened >= 70, "{opened}");
 }
