@@ -1107,3 +1107,49 @@ fn no_script_of_the_node_has_a_list_of_its_own() {
         "the task of the bridge calls it"
     );
 }
+
+/// Microsoft replaces these files several times a day: the user's copy is pinned, fetched before its program runs, and
+/// the machine is held against the version that the user states.
+#[test]
+fn defender_is_updated_from_pinned_files() {
+    let trees = read_trees(None).expect("the catalog");
+    let digest = |digit: &str| digit.repeat(64);
+    let updates = json!({"defender": [
+        {"part": "platform", "version": "4.18.25080.5", "url": "https://files.example/p.exe", "sha256": digest("a")},
+        {"part": "signatures", "version": "1.421.12.0", "url": "https://files.example/s.exe", "sha256": digest("b")},
+    ]});
+    let selection = ImageDefinition {
+        updates: serde_json::from_value(updates).expect("updates"),
+        ..select("azure", "1.36.4")
+    };
+    let files: Vec<String> = selection.user_files().map(|file| file.name).collect();
+    assert_eq!(
+        files,
+        [
+            "Defender platform 4.18.25080.5",
+            "Defender signatures 1.421.12.0"
+        ]
+    );
+
+    let node = make_node(&selection, &trees).expect("a plan");
+    for (part, digit) in [("platform", "a"), ("signatures", "b")] {
+        let position = |kind: &str, name: &str, value: &str| {
+            let mut resources = node.resources.iter();
+            resources.position(|it| it["type"] == kind && text(it, name).contains(value))
+        };
+        let fetched = position("artifact", "digest", &digest(digit)).expect("the file");
+        let path = text(&node.resources[fetched], "path").to_owned();
+        let run = position("script", "set", &path).expect("the program");
+        assert!(fetched < run, "{part}");
+        let set = text(&node.resources[run], "set");
+        assert!(
+            set.contains(&format!("if ('{part}' -ceq 'signatures')")),
+            "{set}"
+        );
+        let test = text(&node.resources[run], "test");
+        assert!(test.contains("-ge [version]'"), "{test}");
+    }
+    let wrong = json!({"defender": [{"part": "engine", "version": "1", "url": "https://a.example/x", "sha256": digest("a")}]});
+    let refused = serde_json::from_value::<imagegen::model::definition::Updates>(wrong);
+    assert!(refused.is_err(), "an unknown part");
+}

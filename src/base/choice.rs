@@ -163,6 +163,14 @@ choice!(
 );
 
 words!(
+    /// Part of Microsoft Defender that a file of its publisher replaces.
+    DefenderPart {
+        Platform = "platform",
+        Signatures = "signatures",
+    }
+);
+
+words!(
     /// Least level of what a daemon logs.
     LogLevel {
         Trace = "trace",

@@ -9,6 +9,7 @@ use crate::base::version::Version;
 use crate::cli::LockArgs;
 use crate::diagnostic::Result;
 use crate::lock::PinnedPlan;
+use crate::model::plan::Plan;
 use crate::model::policy::Policy;
 use crate::planning::{
     check_tool_floors, complete_for_lock, govern_plan, predict_machine, resolve_updated_plan,
@@ -72,35 +73,7 @@ pub(super) fn run_lock(args: &LockArgs, run: &ImageRun<'_>) -> Result<()> {
     let plan = locked.pin_plan(plan, &args.network, &policy, printer)?;
     // A lock is a promise that the image can be made.
     predict_machine(&plan, trees)?;
-    let every = args.prove || args.bundles.is_some();
-    let scope = if every {
-        PinScope::Every
-    } else {
-        PinScope::Needed
-    };
-    let plan = if needs_proofs(&plan, scope, &policy, &trees.catalog) {
-        let fetcher = open_fetcher(&args.network, &policy)?;
-        let network = &args.network;
-        let acquirer = Acquirer {
-            trees,
-            policy: &policy,
-            fetcher: &fetcher,
-            network,
-            printer,
-        };
-        let (plan, verified) = pin_plan(plan, scope, &acquirer)?;
-        if let Some(folder) = &args.bundles {
-            write_proofs(
-                folder,
-                &verified,
-                fetcher.store(),
-                &Keys::read(trees.catalog.tree())?,
-            )?;
-        }
-        plan
-    } else {
-        plan
-    };
+    let plan = pin_for_lock(plan, args, &policy, run)?;
     let admitted = admit(PinnedPlan::new(plan)?, &policy, &trees.catalog)?;
     let (plan, lock) = (admitted.pinned().plan(), admitted.pinned().lock());
     write_lockfile(&path, lock)?;
@@ -108,6 +81,35 @@ pub(super) fn run_lock(args: &LockArgs, run: &ImageRun<'_>) -> Result<()> {
         printer.print_warning(&warning.message);
     }
     printer.print_result(lock, || format_lock(&path.display().to_string(), lock))
+}
+
+/// The plan with the digests that a lockfile needs, and with every one of them proven where the user asks for it.
+fn pin_for_lock(plan: Plan, args: &LockArgs, policy: &Policy, run: &ImageRun<'_>) -> Result<Plan> {
+    let (trees, printer) = (&run.trees, run.printer);
+    let every = args.prove || args.bundles.is_some();
+    let scope = if every {
+        PinScope::Every
+    } else {
+        PinScope::Needed
+    };
+    if !needs_proofs(&plan, scope, policy, &trees.catalog) {
+        return Ok(plan);
+    }
+
+    let fetcher = open_fetcher(&args.network, policy)?;
+    let acquirer = Acquirer {
+        trees,
+        policy,
+        fetcher: &fetcher,
+        network: &args.network,
+        printer,
+    };
+    let (plan, verified) = pin_plan(plan, scope, &acquirer)?;
+    if let Some(folder) = &args.bundles {
+        let keys = Keys::read(trees.catalog.tree())?;
+        write_proofs(folder, &verified, fetcher.store(), &keys)?;
+    }
+    Ok(plan)
 }
 
 /// The plan's updates and those that publishers have now; each new one is printed.

@@ -219,6 +219,15 @@ fn collect_updates(plan: &Plan, cache: &str, failing: &[KbId]) -> Value {
             })
         })
         .collect();
+    let mut defender = Vec::new();
+    for file in &updates.defender {
+        let short = file.sha256.get(..16).unwrap_or(&file.sha256);
+        defender.push(json!({
+            "part": file.part, "version": file.version, "algorithm": "sha256", "digest": file.sha256,
+            "url": plan.locate_download(&file.url),
+            "path": format!("{cache}\\{short}-{}.exe", file.part),
+        }));
+    }
     let categories: Vec<&str> = updates
         .categories
         .iter()
@@ -228,7 +237,7 @@ fn collect_updates(plan: &Plan, cache: &str, failing: &[KbId]) -> Value {
     let except: Vec<&KbId> = updates.except.iter().chain(known).collect();
     let search = json!({ "kbs": updates.kbs, "categories": categories, "except": except });
     let searches = !updates.kbs.is_empty() || !updates.categories.is_empty();
-    json!({ "files": files, "searches": if searches { json!([search]) } else { json!([]) } })
+    json!({ "files": files, "defender": defender, "searches": if searches { json!([search]) } else { json!([]) } })
 }
 
 /// Images with their digests; those of a preview that nobody pinned have one that no image has.

@@ -1,6 +1,7 @@
 //! Locks and workspaces as a whole.
 
 mod environment;
+mod scripts;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -19,7 +20,6 @@ use crate::bundle;
 use crate::catalog::Trees;
 use crate::cli::VerifyArgs;
 use crate::diagnostic::Result;
-use crate::embedded::Tree;
 use crate::fetch::MAX_SIZE;
 use crate::guest::render_guest;
 use crate::io::fs;
@@ -29,7 +29,7 @@ use crate::model::evidence::{Evidence, ProofKind, Verdict};
 use crate::model::plan::format_unasked;
 use crate::planning::{BuildTime, PolicyOfLock, resolve_lock, resolve_lock_of_build};
 use crate::render::{self, Workspace};
-use crate::scripts::{GuestScripts, INSTALL, accept_scripts, collect_scripts};
+use crate::scripts::{GuestScripts, accept_scripts};
 use crate::selection::{NamedPolicy, read_lock, read_policy};
 use crate::trust::check_unproven;
 use crate::ui::Printer;
@@ -37,6 +37,7 @@ use crate::verify::archive::{self, Limits, WantedMembers};
 use crate::verify::{NotProven, ProofError, record_evidence};
 use crate::windows::resource::ArchiveFormat;
 
+use self::scripts::read_scripts;
 use super::review::{Review, find_lock_pins, list_unproven};
 use super::{Inspected, proven};
 
@@ -302,53 +303,6 @@ fn read_values(folder: &Path) -> Result<BTreeMap<String, Value>> {
         return Ok(BTreeMap::new());
     };
     Ok(json::parse_json(name, &bytes)?)
-}
-
-/// Guest scripts of a workspace: in its payload, or beside its plan.
-fn read_scripts(folder: &Path) -> Result<BTreeMap<String, Vec<u8>>> {
-    let mut scripts = BTreeMap::new();
-    let payload = folder.join("payload.zip");
-    if payload.symlink_metadata().is_ok() {
-        let wanted = WantedMembers::all_files();
-        let file = fs::open_file(&payload)?;
-        archive::read_members(
-            file,
-            ArchiveFormat::Zip,
-            &wanted,
-            &Limits::default(),
-            &mut |entry, content| {
-                scripts.insert(
-                    entry.name.clone(),
-                    archive::read_member_bytes(entry, content)?,
-                );
-                Ok(())
-            },
-        )?;
-        scripts.remove("guest-plan.json");
-        let install = Tree::embedded_provisioners()
-            .get(INSTALL)
-            .map(<[u8]>::to_vec);
-        scripts.extend(install.map(|bytes| (INSTALL.to_owned(), bytes)));
-        return Ok(scripts);
-    }
-    for path in collect_scripts(&Tree::embedded_provisioners()).into_keys() {
-        let place = if path == INSTALL {
-            "Install.ps1"
-        } else {
-            &path
-        };
-        if let Some(bytes) = fs::read_if_exists(&folder.join(place))? {
-            scripts.insert(path, bytes);
-        }
-    }
-    // A preview holds no installer.
-    let install = Tree::embedded_provisioners()
-        .get(INSTALL)
-        .map(<[u8]>::to_vec);
-    scripts
-        .entry(INSTALL.to_owned())
-        .or_insert_with(|| install.unwrap_or_default());
-    Ok(scripts)
 }
 
 /// The archive for an existing machine: the workspace's files, and artifacts by the digests of the lock.

@@ -12,7 +12,9 @@ use super::images::Images;
 use super::matrix::Matrix;
 use super::mirrors::Mirrors;
 use super::overrides::{Overrides, merge_overrides};
-use crate::base::choice::{Delivery, HostAccess, Join, LogLevel, Runtime, UpdateCategory};
+use crate::base::choice::{
+    DefenderPart, Delivery, HostAccess, Join, LogLevel, Runtime, UpdateCategory,
+};
 use crate::base::url::{HttpUrl, ProxyUrl, strip_value};
 use crate::base::value::{
     Cidr, DnsName, FileName, Ipv4Address, LoopbackAddress, NamedImage, NoProxy, Registry, Sha256,
@@ -207,6 +209,9 @@ pub struct Updates {
     /// Packages of the Microsoft Update Catalog by URL and digest, in this order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<UpdateFile>,
+    /// Files that bring Microsoft Defender up to date.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub defender: Vec<DefenderFile>,
     /// Searched for with Windows Update: `KB5058411`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub kbs: Vec<KbId>,
@@ -228,6 +233,22 @@ pub struct UpdateFile {
     /// `KB5058411`
     pub kb: KbId,
     /// Of a `.msu` file.
+    pub url: HttpUrl,
+    pub sha256: Sha256,
+}
+
+/// A program that updates Microsoft Defender: its publisher replaces the bytes at the URL several times a day, so the
+/// user keeps a copy and states its digest.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+#[serde(
+    expecting = "an object such as `{\"part\": \"signatures\", \"version\": \"1.421.12.0\", \"url\": \"https://…\", \"sha256\": \"…\"}`"
+)]
+pub struct DefenderFile {
+    pub part: DefenderPart,
+    /// At least this version is installed afterwards: `1.421.12.0`.
+    pub version: Version,
+    /// Of the user's copy of `mpam-fe.exe` or `updateplatform.exe`.
     pub url: HttpUrl,
     pub sha256: Sha256,
 }
@@ -267,16 +288,22 @@ pub struct PackerChoice {
 }
 
 impl ImageDefinition {
-    /// Files beside the catalog's: updates, and those of volume plugins.
+    /// Files beside the catalog's: updates, those of Defender, and those of volume plugins.
     pub fn user_files(&self) -> impl Iterator<Item = UserFile<'_>> {
         let updates = self.updates.iter().flat_map(|updates| &updates.files);
         let updates = updates.map(|file| (file.kb.to_string(), &file.url, &file.sha256));
+        let defender = self.updates.iter().flat_map(|updates| &updates.defender);
+        let defender = defender.map(|file| {
+            let name = format!("Defender {} {}", file.part, file.version);
+            (name, &file.url, &file.sha256)
+        });
         let plugins = self.volume_plugins.iter().flat_map(|(plugin, files)| {
             files
                 .iter()
                 .map(move |file| (format!("{plugin}/{}", file.file), &file.url, &file.sha256))
         });
         updates
+            .chain(defender)
             .chain(plugins)
             .map(|(name, url, sha256)| UserFile { name, url, sha256 })
     }

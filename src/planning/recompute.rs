@@ -45,7 +45,7 @@ pub fn resolve_lock(
     resolve_lock_of_build(file, locked, &given, named, absent, trees)
 }
 
-/// What a build was given beside its lockfile.
+/// Settings of a build beside its lockfile.
 #[derive(Debug, Default)]
 pub struct BuildTime {
     /// Values of build-time variables.

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
+use crate::base::json::parse_foreign;
 use crate::diagnostic::{InputError, Result};
 use crate::io::fs;
 use crate::lock::{self, Lock};
@@ -79,7 +80,7 @@ fn other_target<'a>(image: &DefinedImage, selected: &'a ImageDefinition) -> Opti
 /// The target of a lockfile, if there is one that says it.
 fn read_target(path: &Path) -> Result<Option<String>> {
     let bytes = fs::read_text_if_exists(path)?.unwrap_or_default();
-    let lock: Value = serde_json::from_slice(&bytes).unwrap_or_default();
+    let lock: Value = parse_foreign(&bytes).unwrap_or_default();
     Ok(lock["selection"]["target"].as_str().map(str::to_owned))
 }
 

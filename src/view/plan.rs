@@ -11,7 +11,7 @@ use crate::guest::{AppliedStep, Guest};
 use crate::lock::Lock;
 use crate::model::definition::ImageDefinition;
 use crate::model::plan::{
-    MissingVariable, Plan, PlannedGroup, PlannedPacker, Warning, format_unasked,
+    MissingVariable, Plan, PlannedArtifact, PlannedGroup, PlannedPacker, Warning, format_unasked,
 };
 use crate::model::tagged_image::TaggedImage;
 
@@ -203,7 +203,10 @@ pub fn format_lock(file: &str, lock: &Lock) -> String {
 
 /// Digests that the lockfile alone states.
 fn format_unproven(text: &mut String, plan: &Plan) {
-    let titles: Vec<String> = plan.unproven_artifacts().map(|it| it.title()).collect();
+    let titles: Vec<String> = plan
+        .unproven_artifacts()
+        .map(PlannedArtifact::title)
+        .collect();
     if titles.is_empty() {
         return;
     }
