@@ -443,7 +443,7 @@ fn list_headers() -> Vec<Attack> {
     let asks = |url: &str| {
         over(
             "containerd",
-            json!({"url": url, "sha256": DIGEST, "headers": {"Authorization": "TOKEN"}}),
+            json!({"url": url, "headers": {"Authorization": "TOKEN"}}),
         )
     };
     let grant = |host: &str| json!({"name": "ours", "headerGrants": [{"environment": "TOKEN", "hosts": [host]}]});
