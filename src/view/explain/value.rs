@@ -48,7 +48,6 @@ pub(super) fn explain_value(
                 )?);
                 continue;
             }
-            "variable" => continue,
             "component" => {
                 facts.extend(explain_version(&explanation.name, value, plan, trees)?);
                 continue;
@@ -144,7 +143,10 @@ fn holds_text(value: &Value, text: &str) -> bool {
         Value::Object(entries) => entries.values().any(|inner| holds_text(inner, text)),
         Value::Array(items) => items.iter().any(|inner| holds_text(inner, text)),
         Value::String(own) => own == text,
-        other => other.to_string() == text,
+        other => {
+            let own = other.to_string();
+            own == text
+        }
     }
 }
 
