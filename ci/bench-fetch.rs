@@ -6,7 +6,7 @@ use std::error::Error;
 use std::path::{Path, PathBuf};
 
 use imagegen::base::value::FileDigest;
-use imagegen::fetch::{Fetcher, MAX_SIZE, Request};
+use imagegen::fetch::{Addressing, Fetcher, MAX_SIZE, OpenedMirrors, Request};
 use imagegen::io::fs::{DigestSet, digest_file_with};
 use imagegen::io::http::{Http, Options};
 use imagegen::io::store::Store;
@@ -40,6 +40,7 @@ fn fetch(store: &str, jobs: usize, files: &[&str]) -> Result<(), Box<dyn Error>>
         .map(|pair| Request {
             name: pair[0].rsplit('/').next().unwrap_or(pair[0]).to_owned(),
             url: pair[0].parse().expect("a URL"),
+            addressing: Addressing::Exact,
             size: None,
             max_size: MAX_SIZE,
             digests: vec![FileDigest::Sha256(pair[1].parse().expect("a SHA-256"))],
@@ -50,6 +51,7 @@ fn fetch(store: &str, jobs: usize, files: &[&str]) -> Result<(), Box<dyn Error>>
     let fetcher = Fetcher::new(
         Http::new(Options::default())?,
         Store::open(PathBuf::from(store))?,
+        OpenedMirrors::default(),
     )?;
     for outcome in fetcher.fetch_all(&requests, jobs, &Downloads::new_silent()) {
         println!("{}", outcome?.sha256());

@@ -168,9 +168,9 @@ fn change_der(bytes: &[u8], pick: &mut Pick<'_>) -> Option<Vec<u8>> {
         change_element(&mut elements, &mut pick(count), &other, pick);
     }
     let mut changed = Vec::new();
-    elements
-        .iter()
-        .for_each(|it| write_element(it, &mut changed));
+    for element in &elements {
+        write_element(element, &mut changed);
+    }
     Some(changed)
 }
 
@@ -186,8 +186,7 @@ fn change_pem(bytes: &[u8], pick: &mut Pick<'_>) -> Option<Vec<u8>> {
 /// Places of the headers of an archive: local files, the directory, its ends.
 fn change_zip(mut bytes: Vec<u8>, pick: &mut Pick<'_>) -> Option<Vec<u8>> {
     let is_header = |window: &[u8]| {
-        window.starts_with(b"PK")
-            && matches!(window[2..], [1, 2] | [3, 4] | [5, 6] | [6, 6] | [6, 7])
+        window.starts_with(b"PK") && matches!(window[2..], [1, 2] | [3, 4] | [5 | 6, 6] | [6, 7])
     };
     let places: Vec<usize> = (0..bytes.len().saturating_sub(46))
         .filter(|at| is_header(&bytes[*at..*at + 4]))
@@ -264,8 +263,8 @@ fn change_packets(bytes: &[u8], pick: &mut Pick<'_>) -> Option<Vec<u8>> {
     let mut rest = bytes;
     while let [head, after @ ..] = rest {
         let (length, width) = match (head, after) {
-            (0x80..=0xbf, [length, ..]) if head & 3 == 0 => (usize::from(*length), 1),
-            (0x80..=0xbf, [high, low, ..]) if head & 3 == 1 => {
+            (0x80..=0xbf, [length, ..]) if head % 4 == 0 => (usize::from(*length), 1),
+            (0x80..=0xbf, [high, low, ..]) if head % 4 == 1 => {
                 (usize::from(*high) << 8 | usize::from(*low), 2)
             }
             (0xc0..=0xff, [length @ ..192, ..]) => (usize::from(*length), 1),

@@ -66,7 +66,7 @@ pub fn join_by_hand(scene: &Scene<'_>, wine: &Wine, name: &str) {
         find_hash(scene)
     );
     if scene.minor() < 25 {
-        line += &format!(" --cri-socket {SOCKET}");
+        line = format!("{line} --cri-socket {SOCKET}");
     }
     let done = wine.run(180, &["cmd", "/c", &line]);
     assert!(done.status.success(), "{}\n{}", text(&done), logs(wine));

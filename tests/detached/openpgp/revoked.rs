@@ -241,7 +241,7 @@ fn a_revocation_that_cannot_be_checked_counts() {
         );
     }
     // A critical subpacket that nobody knows makes the statement unreadable, and not void.
-    let unknown = subpacket(0x80 | 99, &[1]);
+    let unknown = subpacket(0x80 | 0x63, &[1]);
     let statement = Statement {
         signed: &unknown,
         ..Statement::new(0x20, MADE)
