@@ -59,46 +59,6 @@ pub fn join_by_template(scene: &Scene<'_>, wine: &Wine) {
     assert!(taints.contains(taint), "{taints}");
 }
 
-/// What Kubernetes' documentation says: `kubeadm join` with a token, from the machine's PATH and under its own name.
-pub fn join_by_hand(scene: &Scene<'_>, wine: &Wine, name: &str) {
-    let mut line = format!(
-        "kubeadm join 127.0.0.1:6443 --token {TOKEN} --discovery-token-ca-cert-hash {}",
-        find_hash(scene)
-    );
-    if scene.minor() < 25 {
-        line = format!("{line} --cri-socket {SOCKET}");
-    }
-    let done = wine.run(180, &["cmd", "/c", &line]);
-    assert!(done.status.success(), "{}\n{}", text(&done), logs(wine));
-    let node = scene.node(name);
-    assert_eq!(node["metadata"]["name"], name, "{node}");
-}
-
-/// Kubernetes' documentation on upgrades, with programs of the version that is there: kubeadm rewrites the kubelet's
-/// configuration, the service stops, its program is replaced, and the service starts.
-pub fn upgrade_by_hand(scene: &Scene<'_>, wine: &Wine) {
-    let replace = |name: &str| {
-        let program = format!("{}/windows/{name}", scene.version);
-        wine.install(&program, &format!(r"C:\k\{name}"));
-    };
-    replace("kubeadm.exe");
-    let before = count_starts(wine);
-    for line in ["kubeadm upgrade node", "sc stop kubelet"] {
-        let done = wine.run(180, &["cmd", "/c", line]);
-        assert!(done.status.success(), "{line}: {}", text(&done));
-    }
-    let has_state = |state: &str| {
-        let asked = wine.run(60, &["sc", "query", "kubelet"]);
-        text(&asked).contains(state)
-    };
-    assert!((0..300).any(|_| has_state("STOPPED")), "{}", logs(wine));
-    replace("kubelet.exe");
-    let done = wine.run(60, &["sc", "start", "kubelet"]);
-    assert!(done.status.success(), "{}", text(&done));
-    let is_started = |_| has_state("RUNNING") && count_starts(wine) > before;
-    assert!((0..300).any(is_started), "{}", logs(wine));
-}
-
 /// Folders that kubeadm and templates name without a drive. Wine takes `/run/…` for a folder of this machine where
 /// Windows takes it for one of the current drive: in the test's namespace they are the same.
 const SHARED: &[(&str, &str)] = &[

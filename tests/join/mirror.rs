@@ -44,6 +44,9 @@ impl Mirror {
                 continue;
             };
             let component = component(url);
+            if given.contains_key(component) {
+                continue;
+            }
             let name = url.rsplit('/').next().unwrap();
             if properties["members"].is_array() {
                 let tree = self.folder.join(format!("tree-{component}"));
