@@ -16,8 +16,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use crate::base::digest::sha256_hex;
-use crate::base::json::parse_foreign;
-use crate::base::json::parse_json;
+use crate::base::json::{is_one_json, parse_json};
 use crate::base::url::HttpUrl;
 use crate::base::value::Registry;
 use crate::catalog::load_target;
@@ -155,11 +154,10 @@ fn parse_variables(
             None | Some(VariableType::String) => Value::String(text.clone()),
             Some(kind) => parse_json("--var", text.as_bytes()).map_err(|error| {
                 InputError::new(
-                    match parse_foreign::<Value>(text.as_bytes()) {
-                        Ok(_) => format!("--var {name}: {}", error.message),
-                        Err(_) => {
-                            format!("--var {name}: expected {}, found `{text}`", kind.as_str())
-                        }
+                    if is_one_json(text.as_bytes()) {
+                        format!("--var {name}: {}", error.message)
+                    } else {
+                        format!("--var {name}: expected {}, found `{text}`", kind.as_str())
                     },
                     match kind {
                         VariableType::StringList => {

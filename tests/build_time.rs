@@ -368,8 +368,8 @@ fn verify_reads_recorded_choices_and_no_text() {
     let differing = || {
         let mut command = Test::new().line("verify o --format json").command();
         let output = command.current_dir(&test.folder).output().expect("starts");
-        let evidence: Vec<serde_json::Value> =
-            serde_json::from_slice(&output.stdout).expect("JSON");
+        let told: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        let evidence = told["evidence"].as_array().expect("evidence");
         let failed = evidence.iter().filter(|it| it["verdict"] == "failed");
         let names = failed.map(|it| it["subject"].as_str().expect("a subject").to_owned());
         names.collect::<Vec<_>>()

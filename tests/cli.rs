@@ -16,7 +16,7 @@ fn two_previews_have_the_same_bytes() {
             files(&first.folder.join("o")),
             files(&second.folder.join("o")),
         );
-        assert_eq!(first.len(), 9);
+        assert_eq!(first.len(), 10);
         assert_eq!(first, second);
     }
 }

@@ -93,6 +93,14 @@ const OTHERS: &[(&str, &str)] = &[
         "asks whether a file is JSON, and calls the parser of signed statements",
     ),
     (
+        "src/bundle/tags.rs",
+        "writes a digest, and calls the parsers of manifests and image names",
+    ),
+    (
+        "src/inspect/whole/environment.rs",
+        "reads the records of a workspace by the parser of JSON",
+    ),
+    (
         "src/bundle/kept.rs",
         "walks JSON of manifests that are in the store, for digests alone",
     ),

@@ -387,7 +387,7 @@ fn what_is_not_signed_as_the_policy_demands_is_refused() {
             },
             "",
             &[
-                "engine/Comparison.ps1 and",
+                "engine/Access.ps1 and",
                 "no embedded signature [unsigned]",
                 "[signedScripts]",
                 "imagegen scripts sign",

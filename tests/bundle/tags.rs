@@ -100,7 +100,11 @@ fn a_locked_tag_moves_only_when_it_is_updated() {
         &name,
     );
     let rows: Value = serde_json::from_str(&rows).expect("JSON");
-    let row = rows.as_array().expect("rows").last().expect("the image");
+    let row = rows["items"]
+        .as_array()
+        .expect("rows")
+        .last()
+        .expect("the image");
     let expected =
         json!({"name": name, "planned": list, "newer": newer, "osVersion": "10.0.20348.11"});
     assert_eq!(*row, expected);

@@ -1,5 +1,6 @@
 //! The parsers of foreign bytes, with the source files that they cover and real inputs.
 
+use std::collections::BTreeMap;
 use std::io::Cursor;
 use std::time::SystemTime;
 
@@ -19,11 +20,13 @@ use imagegen::join::{BootstrapToken, JoinInput, check_kubeconfig};
 use imagegen::lock::Lock;
 use imagegen::model::component::Component;
 use imagegen::model::definition::ImageDefinition;
+use imagegen::model::mirrors::{Mirror, MirrorParty, MirrorPrefix, Mirrors};
 use imagegen::model::overrides::{Overrides, set_overrides};
 use imagegen::model::policy::Policy;
 use imagegen::model::step::Step;
 use imagegen::model::target::Target;
 use imagegen::model::windows::WindowsRelease;
+use imagegen::render::{WORKSPACE_RECORD, WorkspaceRecord};
 use imagegen::verify::archive::{Limits, WantedMembers, read_members};
 use imagegen::verify::authenticode::{FileKind, Publisher, describe_signatures};
 use imagegen::verify::chain::{Root, parse_roots};
@@ -244,6 +247,41 @@ pub const PARSERS: &[Parser] = &[
         parse: |bytes| {
             let mut timeline = Timeline::default();
             timeline.add_line(&String::from_utf8_lossy(bytes), 1.0);
+        },
+    },
+    Parser {
+        name: "workspace record",
+        files: &[],
+        least: 150,
+        seeds: || vec![read("tests/golden/workspace/azure/imagegen.workspace.json")],
+        parse: |bytes| drop(parse_json::<WorkspaceRecord>(WORKSPACE_RECORD, bytes)),
+    },
+    Parser {
+        name: "mirrors",
+        files: &["src/model/mirrors.rs"],
+        least: 200,
+        seeds: || {
+            texts(&[
+                r#"{"https://github.com/": "https://m.example/github/", "docker://docker.io/library/": "https://r.example/"}"#,
+            ])
+        },
+        parse: |bytes| {
+            let Ok(places) = parse_json::<BTreeMap<MirrorPrefix, HttpUrl>>("mirrors.json", bytes)
+            else {
+                return;
+            };
+            let place = |(prefix, url)| {
+                let mirror = Mirror {
+                    url,
+                    headers: BTreeMap::new(),
+                    party: MirrorParty::Operator,
+                };
+                (prefix, mirror)
+            };
+            let mirrors = Mirrors::new(places.into_iter().map(place).collect());
+            let url = "https://github.com/a/b?c=d".parse().expect("a URL");
+            drop(mirrors.locate(&url));
+            drop(mirrors.locate_image("docker.io", "library/busybox"));
         },
     },
     Parser {
