@@ -219,13 +219,12 @@ fn inside() {
     test.folder = std::env::var_os(FOLDER).expect("set outside").into();
     let mirror = Mirror::new(&test.folder.join("mirror"));
     // Without a pod network kube-proxy is no service. What `mistakes::definition` asks for has less: an override of more
-    // would be refused.
-    let access = if !has_proxy(words[0]) {
-        "hostprocess --join templates"
-    } else if words.contains(&"mistakes") {
-        "services"
-    } else {
-        "services --cni win-bridge --join templates"
+    // would be refused. The wrapper of 1.20 is what templates call.
+    let access = match words[0] {
+        version if !has_proxy(version) => "hostprocess --join templates",
+        _ if words.contains(&"mistakes") => "services",
+        "1.20.0" => "services --cni win-bridge",
+        _ => "services --cni win-bridge --join templates",
     };
     let mut selection = format!("--target azure --k8s {} --host-access {access}", words[0]);
     if words[0] == "1.20.0" {
