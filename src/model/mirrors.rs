@@ -48,6 +48,18 @@ pub struct Mirror {
     pub party: MirrorParty,
 }
 
+impl Mirror {
+    /// A mirror without a login.
+    #[must_use]
+    pub fn open_to_all(url: HttpUrl, party: MirrorParty) -> Self {
+        Self {
+            url,
+            headers: BTreeMap::new(),
+            party,
+        }
+    }
+}
+
 /// The address of a mirror, with `/` at its end.
 ///
 /// # Errors
@@ -216,11 +228,8 @@ mod tests {
 
     fn mirrors(places: &[(&str, &str)]) -> Mirrors {
         let place = |(prefix, url): &(&str, &str)| {
-            let mirror = Mirror {
-                url: url.parse().expect("a URL"),
-                headers: BTreeMap::new(),
-                party: MirrorParty::Operator,
-            };
+            let url = url.parse().expect("a URL");
+            let mirror = Mirror::open_to_all(url, MirrorParty::Operator);
             (prefix.parse().expect("a prefix"), mirror)
         };
         Mirrors::new(places.iter().map(place).collect())

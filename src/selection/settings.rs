@@ -66,11 +66,7 @@ pub fn read_mirrors(given: &[(MirrorPrefix, HttpUrl)]) -> Result<Mirrors> {
         places.insert(prefix, open_setting(setting)?);
     }
     for (prefix, url) in given {
-        let mirror = Mirror {
-            url: url.clone(),
-            headers: BTreeMap::new(),
-            party: MirrorParty::Operator,
-        };
+        let mirror = Mirror::open_to_all(url.clone(), MirrorParty::Operator);
         places.insert(prefix.clone(), mirror);
     }
     Ok(Mirrors::new(places))

@@ -270,14 +270,7 @@ pub const PARSERS: &[Parser] = &[
             else {
                 return;
             };
-            let place = |(prefix, url)| {
-                let mirror = Mirror {
-                    url,
-                    headers: BTreeMap::new(),
-                    party: MirrorParty::Operator,
-                };
-                (prefix, mirror)
-            };
+            let place = |(prefix, url)| (prefix, Mirror::open_to_all(url, MirrorParty::Operator));
             let mirrors = Mirrors::new(places.into_iter().map(place).collect());
             let url = "https://github.com/a/b?c=d".parse().expect("a URL");
             drop(mirrors.locate(&url));

@@ -24,15 +24,11 @@ pub(super) fn read_recorded_mirrors(folder: &Path) -> Result<Mirrors> {
         return Ok(Mirrors::default());
     };
     let recorded: BTreeMap<MirrorPrefix, HttpUrl> = json::parse_json(name, &bytes)?;
-    let place = |(prefix, url): (MirrorPrefix, HttpUrl)| {
-        let mirror = Mirror {
-            url,
-            headers: BTreeMap::new(),
-            party: MirrorParty::Definition,
-        };
-        (prefix, mirror)
-    };
-    Ok(Mirrors::new(recorded.into_iter().map(place).collect()))
+    let mut places = BTreeMap::new();
+    for (prefix, url) in recorded {
+        places.insert(prefix, Mirror::open_to_all(url, MirrorParty::Definition));
+    }
+    Ok(Mirrors::new(places))
 }
 
 #[derive(Debug)]
