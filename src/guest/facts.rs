@@ -211,7 +211,7 @@ fn collect_updates(plan: &Plan, cache: &str, failing: &[KbId]) -> Value {
         .files
         .iter()
         .map(|file| {
-            let short = file.sha256.get(..16).unwrap_or(&file.sha256);
+            let short = shorten_digest(&file.sha256);
             let path = format!("{cache}\\{short}-{}.msu", file.kb);
             let url = plan.locate_download(&file.url);
             json!({
@@ -221,7 +221,7 @@ fn collect_updates(plan: &Plan, cache: &str, failing: &[KbId]) -> Value {
         .collect();
     let mut defender = Vec::new();
     for file in &updates.defender {
-        let short = file.sha256.get(..16).unwrap_or(&file.sha256);
+        let short = shorten_digest(&file.sha256);
         defender.push(json!({
             "part": file.part, "version": file.version, "algorithm": "sha256", "digest": file.sha256,
             "url": plan.locate_download(&file.url),
@@ -276,7 +276,7 @@ fn collect_scripts(signing: Option<&Signing>) -> Value {
         .iter()
         .flat_map(|signing| &signing.certificates)
         .map(|certificate| {
-            let short = certificate.sha256.get(..16).unwrap_or(&certificate.sha256);
+            let short = shorten_digest(&certificate.sha256);
             let mut value = json!(certificate);
             value["short"] = json!(short);
             value
@@ -439,12 +439,17 @@ fn collect_archives(plan: &Plan, group: &PlannedGroup, cache: &str) -> Vec<Value
         .collect()
 }
 
+/// The part of a digest that names of files have.
+fn shorten_digest(digest: &str) -> &str {
+    digest.get(..16).unwrap_or(digest)
+}
+
 fn describe_artifact(plan: &Plan, artifact: &PlannedArtifact, cache: &str) -> Value {
     let (algorithm, digest) = match artifact.digest() {
         Some(pin) => (pin.digest.algorithm(), pin.digest.as_str()),
         None => (PinAlgorithm::Sha256, UNPINNED),
     };
-    let short = digest.get(..16).unwrap_or(digest);
+    let short = shorten_digest(digest);
     json!({
         "url": plan.locate_download(&artifact.url),
         "algorithm": algorithm,
