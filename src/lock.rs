@@ -19,7 +19,7 @@ use crate::base::value::ImageReference;
 use crate::base::version::Version;
 use crate::diagnostic::{Classify, ErrorClass, Location};
 use crate::model::definition::ImageDefinition;
-use crate::model::plan::{Pins, Plan, PlannedArtifact, PlannedPacker, Warning};
+use crate::model::plan::{Pins, Plan, PlannedArtifact, PlannedPacker, Warning, list_unpinned};
 use crate::model::policy::PolicyUsed;
 use crate::model::tagged_image::TaggedImage;
 
@@ -471,12 +471,7 @@ impl Lock {
 
     /// Artifacts and container images whose bytes nobody has pinned, as messages name them.
     pub fn list_unpinned(&self) -> Vec<String> {
-        let artifacts = self.artifacts.iter().filter(|it| !it.is_pinned());
-        let images = self.tagged_images.iter().filter(|it| it.pin.is_none());
-        artifacts
-            .map(PlannedArtifact::title)
-            .chain(images.map(|image| image.name.to_string()))
-            .collect()
+        list_unpinned(self.artifacts.iter(), &self.tagged_images)
     }
 
     /// # Errors

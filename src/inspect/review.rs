@@ -8,7 +8,7 @@ use crate::diagnostic::Result;
 use crate::embedded::Tree;
 use crate::io::clock;
 use crate::lock::Lock;
-use crate::model::plan::{Plan, PlannedArtifact};
+use crate::model::plan::{Plan, PlannedArtifact, list_unpinned_images};
 use crate::model::policy::Policy;
 use crate::planning::{PolicyOfLock, resolve_lock};
 use crate::scripts::{Demand, find_signing};
@@ -89,7 +89,7 @@ fn warn_unchecked(lock: &Lock, trees: &Trees, printer: &Printer) -> Result<()> {
 /// Artifacts whose digest neither the catalog nor the selection states.
 pub(super) fn find_lock_pins(lock: &Lock, trees: &Trees) -> Result<Vec<String>> {
     let plan = crate::planning::resolve_updated_plan(&lock.selection, trees, lock.updated.clone())?;
-    let tagged: Vec<String> = plan.unpinned_images().collect();
+    let tagged: Vec<String> = list_unpinned_images(&plan.tagged_images).collect();
     let plan = plan.with_pins(lock.pins());
     let unproven = plan.unproven_artifacts().map(PlannedArtifact::title);
     Ok(unproven.chain(tagged).collect())

@@ -34,6 +34,7 @@ use crate::base::version::Version;
 use crate::model::definition::{ImageDefinition, Proxy};
 
 pub use digest::PinnedDigest;
+pub use images::{list_unpinned, list_unpinned_images};
 pub use tools::{PlannedPacker, PlannedPlugin};
 pub use warning::{MissingVariable, Warning};
 
@@ -270,8 +271,7 @@ impl Plan {
     /// Artifacts and container images without a digest, as messages name them.
     #[must_use]
     pub fn list_unpinned(&self) -> Vec<String> {
-        let artifacts = self.unpinned_artifacts().map(PlannedArtifact::title);
-        artifacts.chain(self.unpinned_images()).collect()
+        list_unpinned(self.artifacts(), &self.tagged_images)
     }
 
     /// Components without a digest that could decide which bytes are used.

@@ -1,15 +1,26 @@
 //! Container images of a plan, by the names that users gave.
 
-use super::Plan;
+use super::{Plan, PlannedArtifact};
 use crate::base::value::ImageReference;
+use crate::model::tagged_image::TaggedImage;
+
+/// Artifacts and container images without a digest, as messages name them.
+pub fn list_unpinned<'a>(
+    artifacts: impl Iterator<Item = &'a PlannedArtifact>,
+    images: &[TaggedImage],
+) -> Vec<String> {
+    let artifacts = artifacts.filter(|artifact| !artifact.is_pinned());
+    let artifacts = artifacts.map(PlannedArtifact::title);
+    artifacts.chain(list_unpinned_images(images)).collect()
+}
+
+/// Tags of container images whose digest the registry has not told yet.
+pub fn list_unpinned_images(images: &[TaggedImage]) -> impl Iterator<Item = String> {
+    let images = images.iter().filter(|image| image.pin.is_none());
+    images.map(|image| image.name.to_string())
+}
 
 impl Plan {
-    /// Tags of container images whose digest the registry has not told yet.
-    pub fn unpinned_images(&self) -> impl Iterator<Item = String> {
-        let images = self.tagged_images.iter().filter(|it| it.pin.is_none());
-        images.map(|image| image.name.to_string())
-    }
-
     /// Whether the user asked for the image, by its name or by a set.
     #[must_use]
     pub fn selects_image(&self, image: &ImageReference) -> bool {
