@@ -28,7 +28,7 @@ use crate::selection::{
 pub use cluster::{cluster_input, read_paths, resolve_cluster_plan};
 pub use draft::draft_definition;
 pub use floor::check_tool_floors;
-pub use govern::{govern_plan, judge_plan};
+pub use govern::{govern_plan, judge_plan, read_plan_policy};
 pub use locked::{PlanRequest, PlannedImage, Stale, ToolUse, complete_for_lock, plan_image};
 pub use predict::predict_machine;
 pub use recompute::{BuildTime, PolicyOfLock, replay_lock, resolve_lock, resolve_lock_of_build};

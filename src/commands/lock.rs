@@ -12,11 +12,11 @@ use crate::lock::PinnedPlan;
 use crate::model::plan::Plan;
 use crate::model::policy::Policy;
 use crate::planning::{
-    check_tool_floors, complete_for_lock, govern_plan, predict_machine, resolve_updated_plan,
+    check_tool_floors, complete_for_lock, govern_plan, predict_machine, read_plan_policy,
+    resolve_updated_plan,
 };
 use crate::selection::{
-    check_lock_path, choose_lock, lock_path, read_definition, read_old_lock, read_policy,
-    write_lockfile,
+    check_lock_path, choose_lock, lock_path, read_definition, read_old_lock, write_lockfile,
 };
 use crate::trust::admit;
 use crate::ui::Printer;
@@ -39,10 +39,7 @@ pub(super) fn run_lock(args: &LockArgs, run: &ImageRun<'_>) -> Result<()> {
     };
     let plan = resolve_updated_plan(&definition, trees, updated)?;
     let plan = if let Some(names) = &args.update {
-        let policy = Policy {
-            mirrors: plan.selection.download_mirrors.clone(),
-            ..read_policy((&args.selection).into())?
-        };
+        let policy = read_plan_policy((&args.selection).into(), &plan)?;
         let fetcher = open_fetcher(&args.network, &policy)?;
         let grants = HeaderGrants::new(&args.network, &policy);
         let upstreams = Upstreams {

@@ -24,12 +24,20 @@ use crate::trust::{
 /// # Errors
 /// The file is not a policy, or the plan violates it.
 pub fn govern_plan(named: NamedPolicy<'_>, plan: Plan, trees: &Trees) -> Result<(Plan, Policy)> {
-    let policy = Policy {
-        mirrors: plan.selection.download_mirrors.clone(),
-        ..read_policy(named)?
-    };
+    let policy = read_plan_policy(named, &plan)?;
     let plan = judge_plan(named, &policy, plan, trees)?;
     Ok((plan, policy))
+}
+
+/// The user's policy, with the mirrors of a plan.
+///
+/// # Errors
+/// The file is not a policy.
+pub fn read_plan_policy(named: NamedPolicy<'_>, plan: &Plan) -> Result<Policy> {
+    Ok(Policy {
+        mirrors: plan.selection.download_mirrors.clone(),
+        ..read_policy(named)?
+    })
 }
 
 /// The same with a policy that was read already.
