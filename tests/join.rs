@@ -555,18 +555,28 @@ fn join(scene: &Scene<'_>, wine: &Wine) {
 
 /// The kubelet was never started without what kubeadm wrote: before the join it ended without a word.
 fn check_starts(wine: &Wine) {
-    let log = std::fs::read_to_string(wine.path(STARTS)).unwrap_or_default();
-    let starts: Vec<&str> = log
-        .lines()
-        .filter(|line| line.contains(" start "))
-        .collect();
-    assert!(!starts.is_empty(), "{log}\n{}", logs(wine));
-    for start in starts {
-        for flag in [
+    let starts = list_starts(wine);
+    assert!(!starts.is_empty(), "{}", logs(wine));
+    check_flags(
+        &starts,
+        &[
             "--node-labels=team=web",
             "--register-with-taints=dedicated=windows:NoSchedule",
-        ] {
-            assert!(start.contains(flag), "{flag}: {log}");
+        ],
+    );
+}
+
+/// Command lines of the kubelet, by the log of its launcher.
+fn list_starts(wine: &Wine) -> Vec<String> {
+    let log = std::fs::read_to_string(wine.path(STARTS)).unwrap_or_default();
+    let starts = log.lines().filter(|line| line.contains(" start "));
+    starts.map(str::to_owned).collect()
+}
+
+fn check_flags(starts: &[String], flags: &[&str]) {
+    for start in starts {
+        for flag in flags {
+            assert!(start.contains(flag), "{flag}: {starts:#?}");
         }
     }
 }

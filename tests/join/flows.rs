@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Command;
 
 use super::wine::Wine;
-use super::{NAMED, NODE, STARTS, Scene, TOKEN, guest, logs, text};
+use super::{NAMED, NODE, Scene, TOKEN, check_flags, guest, list_starts, logs, text};
 
 const BATCH: &str = r"C:\windows\temp\runcmd.cmd";
 const SENTINEL: &str = r"C:\run\cluster-api\bootstrap-success.complete";
@@ -19,7 +19,7 @@ const TAINT: &str = "node.cloudprovider.kubernetes.io/uninitialized=true:NoSched
 /// What the provider for Azure publishes: kubernetes-sigs/cluster-api-provider-azure@v1.26.0
 /// `templates/cluster-template-windows.yaml`, as kubeadm's bootstrap provider renders it.
 pub fn join_by_template(scene: &Scene<'_>, wine: &Wine) {
-    let before = count_starts(wine);
+    let before = list_starts(wine).len();
     let (files, batch) = run_user_data(scene, wine, &format_user_data(scene));
     for (name, content) in files {
         let path = wine.path(&windows_path(&name));
@@ -38,21 +38,16 @@ pub fn join_by_template(scene: &Scene<'_>, wine: &Wine) {
     let key = format!("{}\\kubelet", guest::SERVICES);
     assert_eq!(wine.values(&key)["Start"], "REG_DWORD 0x2", "{said}");
 
-    let log = std::fs::read_to_string(wine.path(STARTS)).expect("starts");
-    let starts: Vec<&str> = log
-        .lines()
-        .filter(|line| line.contains(" start "))
-        .collect();
-    assert!(starts.len() > before, "{log}");
-    for start in &starts[before..] {
-        for flag in [
+    let starts = list_starts(wine);
+    assert!(starts.len() > before, "{starts:#?}");
+    check_flags(
+        &starts[before..],
+        &[
             "--cloud-provider=external",
             "--v=2",
             "--windows-priorityclass=ABOVE_NORMAL_PRIORITY_CLASS",
-        ] {
-            assert!(start.contains(flag), "{flag}: {log}");
-        }
-    }
+        ],
+    );
     // The template asks for the taint that the kubelet adds by itself, and the cluster takes no node that has it twice.
     let taints = scene.node(NODE)["spec"]["taints"].to_string();
     let (taint, _) = TAINT.split_once('=').expect("a value");
@@ -87,11 +82,6 @@ pub fn share_folders(scene: &Scene<'_>, wine: &Wine) {
 fn run_here(program: &str, arguments: &[&str]) {
     let ran = Command::new(program).args(arguments).status();
     assert!(ran.expect("it runs").success(), "{program} {arguments:?}");
-}
-
-fn count_starts(wine: &Wine) -> usize {
-    let log = std::fs::read_to_string(wine.path(STARTS)).unwrap_or_default();
-    log.lines().filter(|line| line.contains(" start ")).count()
 }
 
 fn find_hash(scene: &Scene<'_>) -> String {
