@@ -287,13 +287,16 @@ impl Scene<'_> {
     }
 
     /// The cluster forgets its nodes, and the machine the identity that it had. On Windows `kubeadm reset` takes that
-    /// away with the folder of the kubelet, which it does not find under Wine.
+    /// away with the folder of the kubelet, which it does not find under Wine. The restart ends a kubelet that is
+    /// stopping: it may end before it says that it has stopped, which Windows' service manager notices and Wine's does
+    /// not.
     fn leave(&self, wine: &Wine) {
         self.cluster.kubectl(&["delete", "nodes", "--all"]);
         let identity = wine.path(r"C:\var\lib\kubelet\pki");
         if identity.exists() {
             std::fs::remove_dir_all(identity).unwrap();
         }
+        let _held = self.restart(wine);
     }
 
     /// What `imagegen join-data` writes.
