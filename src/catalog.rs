@@ -422,14 +422,16 @@ impl Catalog {
     /// # Errors
     /// No such file, or one that is no text.
     pub fn read_text(&self, path: &str) -> Result<&str, CatalogError> {
-        let missing = || CatalogError::Missing {
+        let bytes = self.tree.get(path);
+        let text = bytes.and_then(|bytes| std::str::from_utf8(bytes).ok());
+        text.ok_or_else(|| self.missing_error(path))
+    }
+
+    fn missing_error(&self, path: &str) -> CatalogError {
+        CatalogError::Missing {
             catalog: self.tree.label.clone(),
             path: path.to_owned(),
-        };
-        self.tree
-            .get(path)
-            .and_then(|bytes| std::str::from_utf8(bytes).ok())
-            .ok_or_else(missing)
+        }
     }
 
     /// SHA-256 of a file of the catalog.
@@ -437,11 +439,8 @@ impl Catalog {
     /// # Errors
     /// No such file.
     pub fn digest_file(&self, path: &str) -> Result<String, CatalogError> {
-        let missing = || CatalogError::Missing {
-            catalog: self.tree.label.clone(),
-            path: path.to_owned(),
-        };
-        self.tree.digest(path).ok_or_else(missing)
+        let digest = self.tree.digest(path);
+        digest.ok_or_else(|| self.missing_error(path))
     }
 
     /// Paths directly inside a folder of the catalog, sorted.

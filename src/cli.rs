@@ -97,14 +97,11 @@ pub fn parse_cli() -> Result<Cli, clap::Error> {
 /// for help and version.
 #[must_use]
 pub fn classify_parse_error(error: &clap::Error) -> Option<ErrorClass> {
-    let given = |kind| {
-        error
-            .get(kind)
-            .is_some_and(|value| !value.to_string().is_empty())
-    };
+    let value = error.get(ContextKind::InvalidValue);
+    let is_given = value.is_some_and(|value| !value.to_string().is_empty());
     match error.kind() {
         ErrorKind::ValueValidation => Some(ErrorClass::Selection),
-        ErrorKind::InvalidValue if given(ContextKind::InvalidValue) => Some(ErrorClass::Selection),
+        ErrorKind::InvalidValue if is_given => Some(ErrorClass::Selection),
         _ => error.use_stderr().then_some(ErrorClass::Usage),
     }
 }
@@ -281,8 +278,8 @@ pub struct LockUseArgs {
 
 /// A name that the bake does not set itself.
 fn parse_passed_name(text: &str) -> Result<String, String> {
-    let is_name = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
-    if text.is_empty() || !text.bytes().all(is_name) {
+    let rest = text.trim_matches(|c: char| c.is_ascii_alphanumeric() || c == '_');
+    if text.is_empty() || !rest.is_empty() {
         return Err("expected the name of an environment variable".to_owned());
     }
     let upper = text.to_ascii_uppercase();

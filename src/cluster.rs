@@ -136,10 +136,8 @@ pub fn list_images(files: &[ClusterManifest]) -> BTreeSet<&str> {
 fn find_images<'a>(
     files: impl Iterator<Item = &'a ClusterManifest>,
 ) -> impl Iterator<Item = &'a str> {
-    files
-        .flat_map(|file| file.content.lines())
-        .filter_map(|line| line.trim().strip_prefix("image: "))
-        .map(|image| image.trim_matches('"'))
+    let lines = files.flat_map(|file| file.content.lines());
+    lines.filter_map(|line| Some(line.trim().strip_prefix("image: ")?.trim_matches('"')))
 }
 
 /// An entry of the test plan, concrete.

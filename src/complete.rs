@@ -76,13 +76,11 @@ fn add_completer(verb: &str, arg: Arg) -> Arg {
         "override_fields" => ".",
         _ => "",
     };
-    let complete = move |word: &OsStr| {
-        let found = Line::read()
-            .and_then(|line| list(&line))
-            .unwrap_or_default();
+    arg.add(ArgValueCompleter::new(move |word: &OsStr| {
+        let line = Line::read();
+        let found = line.and_then(|line| list(&line)).unwrap_or_default();
         keep_matching(found, suffix, word)
-    };
-    arg.add(ArgValueCompleter::new(complete))
+    }))
 }
 
 /// Files go where files are wanted; clap's derive macro says so of no type.

@@ -298,14 +298,15 @@ impl Lock {
 
     /// The lock of a plan whose bytes nobody has seen: under a policy it says so.
     pub fn for_preview(plan: &Plan) -> Self {
-        let reason = |policy: &PolicyUsed| {
+        let policy = plan.governance.policy.as_ref();
+        let not_admitted = policy.map(|policy| {
             format!(
                 "the bytes were not checked against the policy {}; run `imagegen build`",
                 policy.name
             )
-        };
+        });
         Self {
-            not_admitted: plan.governance.policy.as_ref().map(reason),
+            not_admitted,
             ..Self::from_plan(plan)
         }
     }

@@ -95,9 +95,13 @@ fn read_family(bytes: &[u8]) -> String {
         schema: String,
     }
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
-    let head = parse_foreign::<Head>(bytes).map_or_else(|_| String::new(), |it| it.schema);
-    head.rsplit_once('/')
-        .map_or(head.clone(), |(family, _)| family.to_owned())
+    let Ok(head) = parse_foreign::<Head>(bytes) else {
+        return String::new();
+    };
+    match head.schema.rsplit_once('/') {
+        Some((family, _)) => family.to_owned(),
+        None => head.schema,
+    }
 }
 
 /// The plan of a definition, with the lockfile beside it.
@@ -126,14 +130,9 @@ fn describe_definition(
     })?;
     let plan = planned.plan;
     let mut image = describe_plan(path.display().to_string(), &plan, &trees);
-    let is_build_time = |name: &String| plan.target.is_build_time(name);
-    let values = plan.selection.variables.iter();
-    image.build_time = Some(
-        values
-            .filter(|(name, _)| is_build_time(name))
-            .map(|(name, value)| (name.clone(), value.clone()))
-            .collect(),
-    );
+    let mut build_time = plan.selection.variables.clone();
+    build_time.retain(|name, _| plan.target.is_build_time(name));
+    image.build_time = Some(build_time);
     Ok(image)
 }
 

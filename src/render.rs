@@ -60,15 +60,16 @@ pub struct Workspace {
 impl Workspace {
     /// SHA-256 of each file. Those of the payload and of the lockfile are known.
     pub fn digest_files(&self) -> BTreeMap<String, String> {
-        let digest = |name: &str, bytes: &[u8]| match name {
-            PAYLOAD => self.payload.clone(),
-            LOCKFILE => self.lock.clone(),
-            _ => sha256_hex(bytes),
-        };
-        self.files
-            .iter()
-            .map(|(name, bytes)| (name.clone(), digest(name, bytes)))
-            .collect()
+        let mut digests = BTreeMap::new();
+        for (name, bytes) in &self.files {
+            let digest = match name.as_str() {
+                PAYLOAD => self.payload.clone(),
+                LOCKFILE => self.lock.clone(),
+                _ => sha256_hex(bytes),
+            };
+            digests.insert(name.clone(), digest);
+        }
+        digests
     }
 }
 
@@ -259,13 +260,14 @@ fn list_declared_variables<'a>(plan: &'a Plan, base: &'a PackerBase) -> Vec<&'a 
         .variables
         .iter()
         .filter(|variable| plan.declared.contains(&variable.name));
-    let is_declared = |variable: &&Variable| {
-        variable.default_from != Some(DefaultFrom::ArtifactFolder)
-            || plan.delivery == Delivery::Media
-    };
-    target
-        .chain(base.variables.iter().filter(is_declared))
-        .collect()
+    let mut variables: Vec<&Variable> = target.collect();
+    for variable in &base.variables {
+        let is_folder = variable.default_from == Some(DefaultFrom::ArtifactFolder);
+        if !is_folder || plan.delivery == Delivery::Media {
+            variables.push(variable);
+        }
+    }
+    variables
 }
 
 /// Values of variables: never those of secrets, and none for what nobody gave.
@@ -306,28 +308,32 @@ fn collect_tags(plan: &Plan, lock: &str) -> BTreeMap<&'static str, String> {
 /// Windows Update offers more after each restart, so it gets two more rounds. Phase `prepare` stops at a feature
 /// that Windows refuses while a restart is pending, so it runs once more before `install`, after the restart.
 fn plan_stages(plan: &Plan) -> Vec<Value> {
-    let stage = |phases: &[&str]| {
-        json!({
-            "phases": phases, "unpacks": false, "removes_scripts": false,
-            "restarts": true, "reports": false,
-        })
-    };
-    let mut first = stage(&["bootstrap", "prepare"]);
-    first["unpacks"] = json!(true);
-    let mut stages = vec![first];
-    stages.extend(vec![
-        stage(&["prepare"]);
-        if plan.searches_updates() { 2 } else { 0 }
-    ]);
-    stages.push(stage(&["prepare", "install"]));
-    let mut test = stage(&["test"]);
+    let mut stages = vec![create_stage(&["bootstrap", "prepare"])];
+    stages[0]["unpacks"] = json!(true);
+    if plan.searches_updates() {
+        stages.push(create_stage(&["prepare"]));
+        stages.push(create_stage(&["prepare"]));
+    }
+    stages.push(create_stage(&["prepare", "install"]));
+
+    let mut test = create_stage(&["test"]);
     test["restarts"] = json!(false);
     test["reports"] = json!(true);
-    let mut seal = stage(&["seal"]);
+    stages.push(test);
+
+    let mut seal = create_stage(&["seal"]);
     seal["restarts"] = json!(false);
     seal["removes_scripts"] = json!(true);
-    stages.extend([test, seal]);
+    stages.push(seal);
     stages
+}
+
+/// A stage that restarts the machine at its end and does nothing else.
+fn create_stage(phases: &[&str]) -> Value {
+    json!({
+        "phases": phases, "unpacks": false, "removes_scripts": false,
+        "restarts": true, "reports": false,
+    })
 }
 
 /// Names that the templates may use. Conditions test booleans alone, and every one of them is here.

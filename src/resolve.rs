@@ -422,16 +422,19 @@ fn select_used_updates(
     groups: &[PlannedGroup],
     selection: &ImageDefinition,
 ) -> BTreeMap<String, Version> {
-    let artifacts = || groups.iter().flat_map(|group| &group.artifacts);
-    let is_used = |name: &str, version: &Version| match name {
-        KUBERNETES => version == kubernetes,
-        _ => artifacts().any(|artifact| artifact.component == name && artifact.version == *version),
-    };
-    let kept = updated.iter().filter(|(name, version)| {
-        is_used(name, version) && !selection.components.contains_key(name.as_str())
-    });
-    kept.map(|(name, version)| (name.clone(), version.clone()))
-        .collect()
+    let mut used = BTreeMap::new();
+    for (name, version) in updated {
+        let mut artifacts = groups.iter().flat_map(|group| &group.artifacts);
+        let is_used = if name == KUBERNETES {
+            version == kubernetes
+        } else {
+            artifacts.any(|it| it.component == name.as_str() && it.version == *version)
+        };
+        if is_used && !selection.components.contains_key(name.as_str()) {
+            used.insert(name.clone(), version.clone());
+        }
+    }
+    used
 }
 
 fn list_known_names(catalog: &Catalog) -> Result<Vec<String>, CatalogError> {

@@ -323,16 +323,11 @@ impl Upstreams<'_> {
                 Err(error) => return Err(error.into()),
             }
         }
-        let signature = artifact
-            .signatures
-            .first()
-            .map(|signature| signature.kind.proof_kind());
-        Ok(signature.or_else(|| {
-            artifact
-                .authenticode
-                .as_ref()
-                .map(|_| ProofKind::Authenticode)
-        }))
+        if let Some(signature) = artifact.signatures.first() {
+            return Ok(Some(signature.kind.proof_kind()));
+        }
+        let is_signed = artifact.authenticode.is_some();
+        Ok(is_signed.then_some(ProofKind::Authenticode))
     }
 
     /// A publisher's small file.

@@ -14,7 +14,6 @@ use crate::base::value::ImageReference;
 use crate::bundle::{ArchivePart, Content, ImageSource, write_zip};
 use crate::catalog::Trees;
 use crate::diagnostic::Result;
-use crate::fetch::FetchedArtifact;
 use crate::io::fs;
 use crate::lock::Lock;
 use crate::model::plan::{MissingVariable, Plan, Warning};
@@ -42,20 +41,20 @@ pub struct RenderOutput {
 /// # Errors
 /// An image cannot be fetched, is incomplete, or has another Windows build.
 pub fn list_media(proven: &ProvenPlan, acquirer: &Acquirer<'_>) -> Result<Vec<ArchivePart>> {
-    let part = |digest: &str, file: &FetchedArtifact| {
-        ArchivePart::from_fetched(format!("artifacts/{digest}"), file)
-    };
-    let artifacts = proven.artifacts().iter().filter_map(|verified| {
-        let pin = verified.artifact().digest()?;
-        Some(part(pin.digest.as_str(), verified.fetched()))
-    });
-    let own = proven
-        .user_files()
-        .iter()
-        .map(|file| part(file.sha256(), file));
+    let mut parts = Vec::new();
+    for verified in proven.artifacts() {
+        if let Some(pin) = verified.artifact().digest() {
+            let name = format!("artifacts/{}", pin.digest.as_str());
+            parts.push(ArchivePart::from_fetched(name, verified.fetched()));
+        }
+    }
+    for file in proven.user_files() {
+        let name = format!("artifacts/{}", file.sha256());
+        parts.push(ArchivePart::from_fetched(name, file));
+    }
+
     let plan = proven.plan();
     let names: Vec<&ImageReference> = plan.images.iter().collect();
-    let is_asked = |name: &ImageReference| plan.selects_image(name);
     let Acquirer {
         fetcher,
         network,
@@ -68,11 +67,11 @@ pub fn list_media(proven: &ProvenPlan, acquirer: &Acquirer<'_>) -> Result<Vec<Ar
         jobs,
         printer,
     }
-    .fetch_images(&names, is_asked, plan.windows.build)?;
-    let images = images
-        .iter()
-        .flat_map(|image| image.list_parts("artifacts/images/blobs/sha256/"));
-    Ok(artifacts.chain(own).chain(images).collect())
+    .fetch_images(&names, |name| plan.selects_image(name), plan.windows.build)?;
+    for image in &images {
+        parts.extend(image.list_parts("artifacts/images/blobs/sha256/"));
+    }
+    Ok(parts)
 }
 
 /// Output of `build` for an archive for an existing machine.
@@ -162,14 +161,14 @@ impl WrittenWorkspace {
     pub fn pack_archive(&self, plan: &Plan, media: &[ArchivePart]) -> Result<InstallerOutput> {
         let [name, checksum] = render::archive_names(plan);
         let path = self.folder.join(&name);
-        let files = self.workspace.files.iter();
-        let mut parts: Vec<ArchivePart> = files
-            .map(|(path, bytes)| ArchivePart {
+        let mut parts = Vec::new();
+        for (path, bytes) in &self.workspace.files {
+            parts.push(ArchivePart {
                 path: path.clone(),
                 content: Content::Text(bytes.clone()),
-            })
-            .chain(media.iter().cloned())
-            .collect();
+            });
+        }
+        parts.extend_from_slice(media);
         parts.sort_by(|one, other| one.path.cmp(&other.path));
         // Two components may be one file.
         parts.dedup_by(|one, other| one.path == other.path);

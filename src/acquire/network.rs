@@ -148,11 +148,14 @@ impl HeaderGrants {
     /// The headers that the operator named for a mirror, for its host.
     fn of_mirror(mirror: &Mirror) -> Self {
         let host = mirror.url.host().parse();
-        let grant = |environment: &String| HeaderGrant {
-            environment: environment.clone(),
-            hosts: host.iter().cloned().collect(),
-        };
-        Self(mirror.headers.values().map(grant).collect())
+        let mut grants = Vec::new();
+        for environment in mirror.headers.values() {
+            grants.push(HeaderGrant {
+                environment: environment.clone(),
+                hosts: host.iter().cloned().collect(),
+            });
+        }
+        Self(grants)
     }
 
     /// Values of headers for requests to the host of `url`.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::base::json::format_plain;
 use crate::base::value::{FileDigest, Sha256};
 use crate::lock::Lock;
 use crate::model::component::PayloadKind;
@@ -126,10 +127,8 @@ fn describe_windows(image: &DescribedImage, lock: &Lock, windows: &WindowsIdenti
     let start = format!("{}.", windows.build);
     let chosen = lock.base_image.values().filter_map(|value| value.as_str());
     // The builder may have said what it resolved.
-    let resolved = image
-        .baked
-        .as_ref()
-        .and_then(|baked| baked["baseImage"]["id"].as_str());
+    let baked = image.baked.iter();
+    let resolved = baked.filter_map(|baked| baked["baseImage"]["id"].as_str());
     for text in chosen.chain(resolved) {
         let Some((_, rest)) = text.split_once(&start) else {
             continue;
@@ -140,10 +139,10 @@ fn describe_windows(image: &DescribedImage, lock: &Lock, windows: &WindowsIdenti
             break;
         }
     }
-    let cpe = windows
-        .cpe
-        .as_ref()
-        .map(|cpe| cpe.replace("{version}", &version));
+    let mut cpe = windows.cpe.clone();
+    if let Some(cpe) = &mut cpe {
+        *cpe = cpe.replace("{version}", &version);
+    }
     Item {
         kind: ItemKind::OperatingSystem,
         supplier: Some("Microsoft Corporation".to_owned()),
@@ -155,16 +154,10 @@ fn describe_windows(image: &DescribedImage, lock: &Lock, windows: &WindowsIdenti
 }
 
 fn format_base_image(lock: &Lock) -> String {
-    let parts: Vec<String> = lock
-        .base_image
-        .iter()
-        .map(|(name, value)| {
-            let text = value
-                .as_str()
-                .map_or_else(|| value.to_string(), str::to_owned);
-            format!("{name} {text}")
-        })
-        .collect();
+    let mut parts = Vec::new();
+    for (name, value) in &lock.base_image {
+        parts.push(format!("{name} {}", format_plain(value)));
+    }
     if parts.is_empty() {
         "the machine's own".to_owned()
     } else {

@@ -48,7 +48,9 @@ impl AttestationKey {
         let rest = &text[start + "PRIVATE KEY-----".len()..];
         let body = rest.split("-----END").next().ok_or(KeyError::Form)?;
         let body: String = body.split_whitespace().collect();
-        let der = STANDARD.decode(body).map_err(|_| KeyError::Form)?;
+        let Ok(der) = STANDARD.decode(body) else {
+            return Err(KeyError::Form);
+        };
         EcdsaKeyPair::from_private_key_der(&ECDSA_P256_SHA256_ASN1_SIGNING, &der)
             .map(Self)
             .map_err(|_| KeyError::Curve)

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::base::secret::{self, Secret};
 use crate::model::plan::Plan;
-use crate::model::variable::{PACKER_TEMPLATE, Selector, SelectorValue, Variable};
+use crate::model::variable::{PACKER_TEMPLATE, Selector, SelectorValue};
 
 use super::{BakeError, Environment};
 
@@ -88,11 +88,10 @@ impl PackerEnvironment<'_> {
     /// Variables of this process whose names somebody gave.
     fn inherit(&self) -> Environment {
         let plan = self.plan;
-        let image = plan.target.image().into_iter();
-        let mut names: Vec<&str> = image
-            .flat_map(|image| &image.environment)
-            .map(String::as_str)
-            .collect();
+        let mut names: Vec<&str> = Vec::new();
+        if let Some(image) = plan.target.image() {
+            names.extend(image.environment.iter().map(String::as_str));
+        }
         for value in list_chosen_values(plan).filter_map(|(_, value)| value) {
             names.extend(value.environment.iter().map(String::as_str));
         }
@@ -182,27 +181,26 @@ fn find_own_plugins(given: &Environment) -> Option<PathBuf> {
 
 /// Masks what the target calls secret in Packer's output.
 pub(super) fn mask_variables(plan: &Plan, environment: &Environment) {
-    let sensitive = plan
-        .target
-        .variables
-        .iter()
-        .filter(|variable| variable.sensitive);
-    let names = sensitive.flat_map(Variable::environment_names);
-    names
-        .filter_map(|name| environment.get(&name))
-        .for_each(|value| drop(Secret::new(value.as_encoded_bytes())));
+    for variable in &plan.target.variables {
+        if !variable.sensitive {
+            continue;
+        }
+        for name in variable.environment_names() {
+            if let Some(value) = environment.get(&name) {
+                drop(Secret::new(value.as_encoded_bytes()));
+            }
+        }
+    }
 }
 
 /// Variables whose value a plugin would not use as it is.
 pub(super) fn refuse_templates(environment: &Environment) -> Result<(), BakeError> {
-    let is_template = |(name, value): &(&String, &OsString)| {
-        name.starts_with("PKR_VAR_") && value.to_string_lossy().contains(PACKER_TEMPLATE)
-    };
-    let names: Vec<String> = environment
-        .iter()
-        .filter(is_template)
-        .map(|(name, _)| name.clone())
-        .collect();
+    let mut names = Vec::new();
+    for (name, value) in environment {
+        if name.starts_with("PKR_VAR_") && value.to_string_lossy().contains(PACKER_TEMPLATE) {
+            names.push(name.clone());
+        }
+    }
     if names.is_empty() {
         Ok(())
     } else {
@@ -215,18 +213,16 @@ pub(super) fn refuse_short_secrets(
     plan: &Plan,
     environment: &Environment,
 ) -> Result<(), BakeError> {
-    let sensitive = plan
-        .target
-        .variables
-        .iter()
-        .filter(|variable| variable.sensitive)
-        .map(Variable::packer_name);
-    let is_short = |name: &String| {
-        environment
-            .get(name)
-            .is_some_and(|value| value.as_encoded_bytes().trim_ascii().len() < secret::SHORTEST)
-    };
-    let names: Vec<String> = sensitive.filter(is_short).collect();
+    let mut names = Vec::new();
+    for variable in &plan.target.variables {
+        let name = variable.packer_name();
+        if variable.sensitive
+            && let Some(value) = environment.get(&name)
+            && value.as_encoded_bytes().trim_ascii().len() < secret::SHORTEST
+        {
+            names.push(name);
+        }
+    }
     if names.is_empty() {
         Ok(())
     } else {

@@ -139,3 +139,12 @@ pub fn format_json<T: Serialize>(value: &T) -> String {
 pub fn to_bytes<T: Serialize>(value: &T) -> Vec<u8> {
     serde_json::to_vec(value).expect("values of this crate are JSON")
 }
+
+/// A value as a user writes it: a text without quotes, anything else as JSON.
+#[must_use]
+pub fn format_plain(value: &serde_json::Value) -> String {
+    match value {
+        serde_json::Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}

@@ -30,7 +30,6 @@ pub fn collect_facts(
     paths: &Value,
     problems: &mut Vec<Finding>,
 ) -> Result<Value, ClusterError> {
-    let at_least = |bound: &'static str| plan.kubernetes >= Version::from_literal(bound);
     let (hns, source_vip) = choose_hns_network(input, plan, problems);
     let agent = plan.network.agent.as_ref();
     let agents = plan.host_access != HostAccess::Services;
@@ -55,10 +54,10 @@ pub fn collect_facts(
         "wins": { "hostPaths": collect_wins_paths(paths, plan.network.overlay, agent) },
         "pipes": { "names": index.pipes.names, "accounts": input.pipe_accounts },
         "has": {
-            "podSecurity": at_least("1.23.0"),
-            "podOs": at_least("1.25.0"),
+            "podSecurity": plan.kubernetes >= Version::from_literal("1.23.0"),
+            "podOs": plan.kubernetes >= Version::from_literal("1.25.0"),
             // Tokens that the kubelet projects need flags of the API server that kubeadm sets from 1.20 on.
-            "tokenSecret": !agents || !at_least("1.20.0"),
+            "tokenSecret": !agents || plan.kubernetes < Version::from_literal("1.20.0"),
             "hostProcess": plan.host_access == HostAccess::Hostprocess,
             "wins": plan.host_access == HostAccess::Wins,
             "networkAgent": agent.is_some() && agents,

@@ -76,17 +76,14 @@ fn referenced_schemas(
         Some(name.strip_suffix(".json")?.to_owned())
     });
     let names: BTreeSet<String> = names.collect();
-    let schemas = list_schemas(trees)?
-        .into_iter()
-        .filter(|(name, _)| names.contains(*name));
-    Ok(schemas
-        .map(|(name, schema)| {
-            (
-                format!("schema/{name}.json"),
-                format_json(&schema).into_bytes(),
-            )
-        })
-        .collect())
+    let mut referenced = BTreeMap::new();
+    for (name, schema) in list_schemas(trees)? {
+        if names.contains(name) {
+            let text = format_json(&schema);
+            referenced.insert(format!("schema/{name}.json"), text.into_bytes());
+        }
+    }
+    Ok(referenced)
 }
 
 fn format_finding(finding: &Finding) -> String {

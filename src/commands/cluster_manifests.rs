@@ -72,11 +72,10 @@ fn print_stream(files: &[ClusterManifest], printer: &Printer) -> Result<()> {
     let applied = files.iter().filter(|file| !file.is_smoke());
     let output = OutputList::new(SCHEMA, applied.cloned().collect());
     printer.print_result(&output, || {
-        output
-            .items
-            .iter()
+        let files = output.items.iter();
+        let texts: Vec<&str> = files
             .map(|file: &ClusterManifest| file.content.as_str())
-            .collect::<Vec<_>>()
-            .join("---\n")
+            .collect();
+        texts.join("---\n")
     })
 }

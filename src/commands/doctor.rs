@@ -18,26 +18,22 @@ pub(super) fn run_doctor(args: &DoctorArgs, sources: &SourceArgs, printer: &Prin
 }
 
 fn format_table(checks: &[DoctorCheck]) -> String {
-    let columns = env::var("COLUMNS")
-        .ok()
-        .and_then(|value| value.parse::<usize>().ok());
-    let narrow = columns.is_some_and(|columns| columns < 60);
-    let width = checks
-        .iter()
-        .map(|check| check.name.len())
-        .max()
-        .unwrap_or(0)
-        .min(34);
-    let line = |check: &DoctorCheck| {
+    let columns = env::var("COLUMNS").unwrap_or_default();
+    let narrow = columns.parse::<usize>().is_ok_and(|columns| columns < 60);
+    let longest = checks.iter().map(|check| check.name.len()).max();
+    let width = longest.unwrap_or(0).min(34);
+    let mut lines = Vec::new();
+    for check in checks {
         let state = match check.state {
             CheckState::Ok => "ok",
             CheckState::Warning => "warning",
             CheckState::Missing => "missing",
         };
-        if narrow {
-            return format!("{state:<7} {}\n        {}\n", check.name, check.detail);
-        }
-        format!("{state:<7}  {:<width$}  {}\n", check.name, check.detail)
-    };
-    checks.iter().map(line).collect()
+        lines.push(if narrow {
+            format!("{state:<7} {}\n        {}\n", check.name, check.detail)
+        } else {
+            format!("{state:<7}  {:<width$}  {}\n", check.name, check.detail)
+        });
+    }
+    lines.concat()
 }

@@ -80,7 +80,8 @@ pub(super) fn run_scripts(
 }
 
 fn print_files(folder: &Path, files: BTreeMap<String, Vec<u8>>, printer: &Printer) -> Result<()> {
-    let scripts = files.into_iter().filter(|(path, _)| path != LIST).collect();
+    let mut scripts = files;
+    scripts.remove(LIST);
     let output = WrittenFolder::new(folder, &scripts);
     printer.print_result(&output, || {
         let lines = output.files.iter();

@@ -218,15 +218,15 @@ fn find_kind(proof: &Evidence) -> Option<StatementKind> {
 
 /// Whether the policy names the signer for the baked image. A key that is trusted for a component signs no image.
 fn is_trusted(policy: &Policy, proof: &Evidence) -> bool {
-    let read = |name: &str| proof.facts.get(name).map(String::as_str);
-    if let Some(key) = read("keySha256") {
+    let facts = &proof.facts;
+    if let Some(key) = facts.get("keySha256") {
         let mut keys = policy.trusted_keys.iter();
         return keys.any(|known| known.key.eq_ignore_ascii_case(key) && names_image(known.scope()));
     }
     policy.trusted_identities.iter().any(|known| {
-        let is_signer =
-            read("signer") == Some(&known.identity) && read("issuer") == Some(&known.issuer);
-        is_signer && names_image(known.scope())
+        facts.get("signer") == Some(&known.identity)
+            && facts.get("issuer") == Some(&known.issuer)
+            && names_image(known.scope())
     })
 }
 

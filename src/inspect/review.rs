@@ -97,6 +97,8 @@ pub(super) fn find_lock_pins(lock: &Lock, trees: &Trees) -> Result<Vec<String>> 
 
 /// The same. A catalog that refuses the selection states no digest at all.
 pub(super) fn list_unproven(lock: &Lock, trees: &Trees) -> Vec<String> {
-    let titles = || lock.artifacts.iter().map(PlannedArtifact::title).collect();
-    find_lock_pins(lock, trees).unwrap_or_else(|_| titles())
+    match find_lock_pins(lock, trees) {
+        Ok(unproven) => unproven,
+        Err(_) => lock.artifacts.iter().map(PlannedArtifact::title).collect(),
+    }
 }

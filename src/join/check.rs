@@ -195,9 +195,10 @@ fn check_name(name: &str) -> Result<(), Finding> {
 }
 
 fn is_name_part(text: &str) -> bool {
-    let inner = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.');
     (1..=63).contains(&text.len())
-        && text.bytes().all(inner)
+        && text
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte))
         && text.starts_with(|c: char| c.is_ascii_alphanumeric())
         && text.ends_with(|c: char| c.is_ascii_alphanumeric())
 }

@@ -36,10 +36,9 @@ pub fn check_kubeconfig(file: &Secret) -> Result<(), Finding> {
     file.clusters.iter().try_for_each(check_cluster)?;
     let mut servers = file.clusters.iter().flatten();
     let first = servers.find(|(field, _)| field == "server");
-    let is_other = |(field, value): &&(String, String)| {
-        field == "server" && first.is_some_and(|(_, first)| first != value)
-    };
-    if file.clusters.iter().flatten().any(|field| is_other(&field)) {
+    if servers
+        .any(|(field, value)| field == "server" && first.is_some_and(|(_, first)| first != value))
+    {
         let message = "names several servers: the node would join one that nobody looked at";
         return Err(refuse(
             message,
@@ -144,24 +143,17 @@ fn read_json(text: &str) -> Result<Kubeconfig, String> {
             error.line, error.column
         )
     })?;
-    let describe = |value: &Value| {
-        value
-            .as_str()
-            .map_or_else(|| value.to_string(), str::to_owned)
-    };
-    let clusters = file["clusters"].as_array().into_iter().flatten();
-    let clusters = clusters.map(|cluster| {
-        let fields = cluster["cluster"].as_object().into_iter().flatten();
-        fields
-            .map(|(name, value)| (name.clone(), describe(value)))
-            .collect()
-    });
+    let mut clusters = Vec::new();
+    for cluster in file["clusters"].as_array().into_iter().flatten() {
+        let mut fields = Vec::new();
+        for (name, value) in cluster["cluster"].as_object().into_iter().flatten() {
+            fields.push((name.clone(), json::format_plain(value)));
+        }
+        clusters.push(fields);
+    }
     let mut names = Vec::new();
     collect_names(&file, &mut names);
-    Ok(Kubeconfig {
-        clusters: clusters.collect(),
-        names,
-    })
+    Ok(Kubeconfig { names, clusters })
 }
 
 fn collect_names(value: &Value, names: &mut Vec<String>) {
@@ -233,8 +225,8 @@ fn parse_line(line: &str, item: Option<&str>) -> Option<(String, String)> {
     match text.split_once(':') {
         Some((name, value)) if value.is_empty() || value.starts_with(' ') => {
             let name = parse_scalar(name.trim_end())?;
-            let is_known = |b: u8| b.is_ascii_alphanumeric() || b"-_".contains(&b);
-            (!name.is_empty() && name.bytes().all(is_known)).then_some((name, parse_scalar(value)?))
+            let rest = name.trim_matches(|c: char| c.is_ascii_alphanumeric() || "-_".contains(c));
+            (!name.is_empty() && rest.is_empty()).then_some((name, parse_scalar(value)?))
         }
         _ => Some((String::new(), parse_scalar(item?)?)),
     }

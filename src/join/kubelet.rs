@@ -205,11 +205,15 @@ fn check_gates(value: &str, plan: &Plan, program: &Program) -> Option<Finding> {
 /// Whether a text holds `%NAME%`: service control replaces it in the command line of a service.
 fn names_variable(text: &str) -> bool {
     let between: Vec<&str> = text.split('%').collect();
-    let is_name = |part: &&str| {
-        part.starts_with(|first: char| first.is_ascii_alphabetic())
-            && part
-                .bytes()
-                .all(|byte| byte.is_ascii_alphanumeric() || b"_()".contains(&byte))
-    };
-    between.len() > 2 && between[1..between.len() - 1].iter().any(is_name)
+    between.len() > 2
+        && between[1..between.len() - 1]
+            .iter()
+            .any(|part| is_variable_name(part))
+}
+
+fn is_variable_name(text: &str) -> bool {
+    text.starts_with(|first: char| first.is_ascii_alphabetic())
+        && text
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || b"_()".contains(&byte))
 }

@@ -2,7 +2,6 @@
 
 use serde_json::{Map, Value};
 
-use crate::base::member::MemberName;
 use crate::model::definition::ImageDefinition;
 use crate::model::evidence::ProofKind;
 use crate::model::plan::PlannedArtifact;
@@ -26,9 +25,10 @@ pub(super) fn list_selection_changes(
     locked: &ImageDefinition,
     fresh: &ImageDefinition,
 ) -> Vec<String> {
-    let value = |definition: &ImageDefinition| serde_json::to_value(definition).unwrap_or_default();
     let mut found = Vec::new();
-    compare("", &value(locked), &value(fresh), &mut found);
+    let locked = serde_json::to_value(locked).unwrap_or_default();
+    let fresh = serde_json::to_value(fresh).unwrap_or_default();
+    compare("", &locked, &fresh, &mut found);
     found
 }
 
@@ -51,19 +51,11 @@ fn without_records(lock: &Lock, fresh: &Lock, other: &Lock) -> Value {
             .artifacts
             .iter()
             .find(|it| it.component == artifact.component);
-        let known = |name: &MemberName| {
-            other.is_some_and(|it| {
-                it.members
-                    .iter()
-                    .any(|it| it.member == *name && it.sha256.is_some())
-            })
-        };
-        for member in artifact
-            .members
-            .iter_mut()
-            .filter(|member| !known(&member.member))
-        {
-            member.sha256 = None;
+        for member in &mut artifact.members {
+            let mut others = other.iter().flat_map(|it| &it.members);
+            if !others.any(|it| it.member == member.member && it.sha256.is_some()) {
+                member.sha256 = None;
+            }
         }
     }
     serde_json::to_value(&lock).unwrap_or_default()
@@ -110,8 +102,9 @@ fn compare_objects(
         } else {
             format!("{path}.{name}")
         };
-        let value = |fields: &Map<String, Value>| fields.get(name).cloned().unwrap_or_default();
-        compare(&path, &value(locked), &value(fresh), found);
+        let locked = locked.get(name).unwrap_or(&Value::Null);
+        let fresh = fresh.get(name).unwrap_or(&Value::Null);
+        compare(&path, locked, fresh, found);
     }
 }
 
@@ -131,25 +124,30 @@ fn shorten(value: &Value) -> String {
 
 /// A digest that the artifact's own evidence contradicts, or two of one kind: such a record pins nothing.
 pub(super) fn find_contradiction(artifact: &PlannedArtifact) -> Option<String> {
-    let says = |digest: &str| {
-        let pins = artifact.digests.iter().map(|pin| pin.digest.as_str());
-        pins.into_iter()
-            .find(|pin| pin.len() == digest.len() && *pin != digest)
-    };
-    let evidence = artifact
-        .evidence
+    let mut digests = Vec::new();
+    for proof in &artifact.evidence {
+        if proof.verdict.holds()
+            && matches!(proof.proof, ProofKind::Pin | ProofKind::ChecksumFile)
+            && let Some(digest) = proof.facts.get("digest")
+        {
+            digests.push(digest.as_str());
+        }
+    }
+    let pins: Vec<&str> = artifact
+        .digests
         .iter()
-        .filter(|proof| proof.verdict.holds());
-    let stated = evidence
-        .filter(|proof| matches!(proof.proof, ProofKind::Pin | ProofKind::ChecksumFile))
-        .filter_map(|proof| proof.facts.get("digest"))
-        .map(String::as_str);
-    let own = artifact.digests.iter().map(|pin| pin.digest.as_str());
-    let (one, other) = stated
-        .chain(own)
-        .find_map(|digest| Some((digest, says(digest)?)))?;
-    Some(format!(
-        "`artifacts[{}].digests` contains both {other} and {one}",
-        artifact.component
-    ))
+        .map(|pin| pin.digest.as_str())
+        .collect();
+    digests.extend(&pins);
+
+    for one in digests {
+        let mut others = pins.iter();
+        if let Some(other) = others.find(|pin| pin.len() == one.len() && **pin != one) {
+            return Some(format!(
+                "`artifacts[{}].digests` contains both {other} and {one}",
+                artifact.component
+            ));
+        }
+    }
+    None
 }

@@ -138,14 +138,13 @@ impl Evidence {
     /// Whether the proof says that it is over one of these programs in this version.
     #[must_use]
     pub fn states(&self, programs: &[&str], version: &Version) -> bool {
-        let name = self.facts.get(STATED_NAME);
-        let is_named = |name: &String| {
-            programs
-                .iter()
-                .any(|program| is_same_program(program, name))
+        let (Some(name), Some(text)) =
+            (self.facts.get(STATED_NAME), self.facts.get(STATED_VERSION))
+        else {
+            return false;
         };
-        let stated = self.facts.get(STATED_VERSION);
-        name.is_some_and(is_named) && stated.is_some_and(|text| version.is_stated_by(text))
+        let mut programs = programs.iter();
+        programs.any(|program| is_same_program(program, name)) && version.is_stated_by(text)
     }
 
     /// Whether it shows more than that the bytes are those of a lockfile.

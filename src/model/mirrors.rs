@@ -120,9 +120,12 @@ impl Mirrors {
     /// Mirrors of one party, by prefix.
     #[must_use]
     pub fn new(places: BTreeMap<MirrorPrefix, Mirror>) -> Self {
-        let normal = |(prefix, mirror)| (normalize_prefix(prefix), mirror);
+        let mut normal = BTreeMap::new();
+        for (prefix, mirror) in places {
+            normal.insert(normalize_prefix(prefix), mirror);
+        }
         Self {
-            places: places.into_iter().map(normal).collect(),
+            places: normal,
             own: Vec::new(),
         }
     }

@@ -431,9 +431,11 @@ impl PlannedArtifact {
     /// Why nobody knows the digest, and the way to one.
     fn describe_unpinned(&self) -> String {
         let title = self.title();
-        let signature = self.signatures.first().map(|signature| &signature.url);
-        let checksum = self.checksums.first().map(|checksum| &checksum.url);
-        let proof = checksum.or(signature);
+        let proof = match (self.checksums.first(), self.signatures.first()) {
+            (Some(checksum), _) => Some(&checksum.url),
+            (None, Some(signature)) => Some(&signature.url),
+            (None, None) => None,
+        };
         if proof.is_none() && self.authenticode.is_none() {
             return format!(
                 "{title}: no recorded digest, and its publisher offers no proof; state one with `--override {}.sha256=…`",

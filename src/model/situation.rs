@@ -62,12 +62,13 @@ impl Conditions {
 
 /// Whether every name is there, and none of those with a leading `!`. Of names joined by `|`, one is enough.
 fn match_names(names: Option<&Vec<String>>, is_there: impl Fn(&str) -> bool) -> bool {
-    let matches = |name: &str| match name.strip_prefix('!') {
-        Some(name) => !is_there(name),
-        None => is_there(name),
-    };
     let mut names = names.into_iter().flatten();
-    names.all(|name| name.split('|').any(matches))
+    names.all(|name| {
+        name.split('|').any(|name| match name.strip_prefix('!') {
+            Some(name) => !is_there(name),
+            None => is_there(name),
+        })
+    })
 }
 
 fn is_listed(names: Option<&Vec<String>>, name: &str) -> bool {

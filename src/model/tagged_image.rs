@@ -61,9 +61,11 @@ impl TaggedImage {
     /// Takes over the pin of a lockfile, where it is one for the same name and build of Windows.
     pub fn adopt_pin(&mut self, locked: &[Self], build: u32) {
         let same = locked.iter().find(|image| image.name == self.name);
-        let pin = same.and_then(|image| image.pin.as_ref());
-        if self.pin.is_none() {
-            self.pin = pin.filter(|pin| pin.build == build).cloned();
+        if self.pin.is_none()
+            && let Some(Self { pin: Some(pin), .. }) = same
+            && pin.build == build
+        {
+            self.pin = Some(pin.clone());
         }
     }
 }

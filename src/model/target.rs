@@ -327,10 +327,11 @@ impl Target {
 
     /// Packer's source type under the chosen selectors; empty where no image is built.
     pub fn builder<'a>(&'a self, selectors: &'a BTreeMap<String, String>) -> &'a str {
-        let own = self
-            .chosen_values(selectors)
-            .find_map(|value| value.builder.as_deref());
-        own.unwrap_or_else(|| self.image().map_or("", |image| &image.builder))
+        let mut chosen = self.chosen_values(selectors);
+        match chosen.find_map(|value| value.builder.as_deref()) {
+            Some(own) => own,
+            None => self.image().map_or("", |image| &image.builder),
+        }
     }
 
     /// The folder of the workspace that holds the image under the chosen selectors, where the image is files.
@@ -357,10 +358,8 @@ impl Target {
     pub fn builders(&self) -> impl Iterator<Item = &str> {
         let values = self.selectors.iter().flat_map(|selector| &selector.values);
         let chosen = values.filter_map(|value| value.builder.as_deref());
-        self.image()
-            .map(|image| image.builder.as_str())
-            .into_iter()
-            .chain(chosen)
+        let own = self.image().into_iter();
+        own.map(|image| image.builder.as_str()).chain(chosen)
     }
 
     pub fn find_variable(&self, name: &str) -> Option<&Variable> {

@@ -98,18 +98,22 @@ impl DoctorOutput {
     /// # Errors
     /// Something is missing.
     pub fn require_ready(&self) -> Result<(), NotReady> {
-        let missing = || {
-            self.checks
-                .iter()
-                .filter(|check| check.state == CheckState::Missing)
-        };
-        let Some(first) = missing().next() else {
+        let mut missing = Vec::new();
+        for check in &self.checks {
+            if check.state == CheckState::Missing {
+                missing.push(check);
+            }
+        }
+        let Some(first) = missing.first() else {
             return Ok(());
         };
         Err(NotReady {
             class: first.class,
-            missing: missing().map(|check| check.name.clone()).collect(),
-            remedies: missing().filter_map(|check| check.hint.clone()).collect(),
+            missing: missing.iter().map(|check| check.name.clone()).collect(),
+            remedies: missing
+                .iter()
+                .filter_map(|check| check.hint.clone())
+                .collect(),
         })
     }
 }

@@ -190,15 +190,17 @@ impl BuildHistory {
     /// # Errors
     /// There is none, or several workspaces have one.
     pub fn find_build(&self, version: &str) -> Result<&HistoryEntry> {
-        let is_named = |entry: &&HistoryEntry| {
+        let (mut named, mut versions) = (Vec::new(), Vec::new());
+        for entry in &self.builds {
             let name = Path::new(&entry.place).file_name();
-            name.is_some_and(|name| name == version)
-        };
-        let mut found: Vec<&HistoryEntry> = self.builds.iter().filter(is_named).collect();
-        if found.is_empty() {
-            let is_version = |entry: &&HistoryEntry| entry.record.image_version == version;
-            found = self.builds.iter().filter(is_version).collect();
+            if name.is_some_and(|name| name == version) {
+                named.push(entry);
+            }
+            if entry.record.image_version == version {
+                versions.push(entry);
+            }
         }
+        let found = if named.is_empty() { versions } else { named };
         match found.as_slice() {
             [only] => Ok(only),
             [] => {

@@ -153,7 +153,10 @@ fn describe_build(
 fn list_waived(evidence: &BTreeMap<String, Vec<Evidence>>, policy: &Policy) -> Vec<WaivedProof> {
     let mut missing = Vec::new();
     for (component, proofs) in evidence {
-        for proof in proofs.iter().filter(|it| it.verdict == Verdict::Absent) {
+        for proof in proofs {
+            if proof.verdict != Verdict::Absent {
+                continue;
+            }
             let waiver = policy
                 .waivers
                 .iter()

@@ -7,31 +7,11 @@ use crate::base::url::{HttpUrl, strip_secrets};
 /// `IMAGEGEN_RUN_URL` for others.
 #[must_use]
 pub fn find_run_url(environment: &Environment) -> Option<String> {
-    let read = |name: &str| {
-        let value = environment.get(name)?.to_str()?;
-        (!value.is_empty()).then(|| value.to_owned())
-    };
-    let on_github = || {
-        let (server, repository) = (read("GITHUB_SERVER_URL")?, read("GITHUB_REPOSITORY")?);
-        Some(format!(
-            "{server}/{repository}/actions/runs/{}",
-            read("GITHUB_RUN_ID")?
-        ))
-    };
-    let on_devops = || {
-        let (collection, project) = (read("SYSTEM_COLLECTIONURI")?, read("SYSTEM_TEAMPROJECT")?);
-        let id = read("BUILD_BUILDID")?;
-        let collection = collection.trim_end_matches('/');
-        let project = project.replace(' ', "%20");
-        Some(format!(
-            "{collection}/{project}/_build/results?buildId={id}"
-        ))
-    };
-    let url = read("IMAGEGEN_RUN_URL")
-        .or_else(on_github)
-        .or_else(|| read("CI_JOB_URL"))
-        .or_else(on_devops)
-        .or_else(|| read("BUILD_URL"))?;
+    let url = read_text(environment, "IMAGEGEN_RUN_URL")
+        .or_else(|| find_github_url(environment))
+        .or_else(|| read_text(environment, "CI_JOB_URL"))
+        .or_else(|| find_devops_url(environment))
+        .or_else(|| read_text(environment, "BUILD_URL"))?;
     // DevOps names a run in the query, where others have secrets.
     let (plain, query) = url.split_once('?').unwrap_or((&url, ""));
     plain.parse::<HttpUrl>().ok()?;
@@ -40,4 +20,27 @@ pub fn find_run_url(environment: &Environment) -> Option<String> {
         Some(id) if id.bytes().all(|byte| byte.is_ascii_digit()) => format!("{plain}?{query}"),
         _ => plain,
     })
+}
+
+/// A variable's text; an empty one is none.
+fn read_text(environment: &Environment, name: &str) -> Option<String> {
+    let value = environment.get(name)?.to_str()?;
+    (!value.is_empty()).then(|| value.to_owned())
+}
+
+fn find_github_url(environment: &Environment) -> Option<String> {
+    let server = read_text(environment, "GITHUB_SERVER_URL")?;
+    let repository = read_text(environment, "GITHUB_REPOSITORY")?;
+    let id = read_text(environment, "GITHUB_RUN_ID")?;
+    Some(format!("{server}/{repository}/actions/runs/{id}"))
+}
+
+fn find_devops_url(environment: &Environment) -> Option<String> {
+    let collection = read_text(environment, "SYSTEM_COLLECTIONURI")?;
+    let project = read_text(environment, "SYSTEM_TEAMPROJECT")?.replace(' ', "%20");
+    let id = read_text(environment, "BUILD_BUILDID")?;
+    let collection = collection.trim_end_matches('/');
+    Some(format!(
+        "{collection}/{project}/_build/results?buildId={id}"
+    ))
 }

@@ -14,7 +14,7 @@ use crate::attest::report::{
     PageFact, PageNote, PhaseRow, SlowRow,
 };
 use crate::bake::{PhaseKind, Timeline, TimelineKind};
-use crate::base::json::parse_foreign;
+use crate::base::json::{format_plain, parse_foreign};
 use crate::base::program::ProgramVersion;
 use crate::catalog::Trees;
 use crate::cli::SourceArgs;
@@ -167,7 +167,7 @@ fn describe_lock(image: &DescribedImage, sources: &SourceArgs, trees: &Trees) ->
         });
     }
     for (name, value) in &lock.base_image {
-        let value = read_text(value);
+        let value = format_plain(value);
         add_fact(&mut page, "Base image", &format!("{name} = {value}"), true);
     }
     page.flaws = list_flaws(lock, &trees.catalog.load_vulnerabilities()?);
@@ -294,7 +294,7 @@ fn add_base_image(page: &mut ImagePage, base: &BaseImageRecord) {
         true,
     );
     for (name, value) in &base.variables {
-        let value = read_text(value);
+        let value = format_plain(value);
         add_fact(page, "Base image", &format!("{name} = {value}"), true);
     }
     for digest in &base.digests {
@@ -329,8 +329,8 @@ fn describe_checks(image: &DescribedImage, folder: &Path) -> Result<PageChecks> 
         .map_or(&[][..], Vec::as_slice);
     for row in rows.iter().filter(|row| row["result"] != "unchanged") {
         checks.differences.push(DifferenceRow {
-            name: read_text(&row["name"]),
-            result: read_text(&row["result"]),
+            name: format_plain(&row["name"]),
+            result: format_plain(&row["result"]),
             text: describe_difference(row),
         });
     }
@@ -349,21 +349,15 @@ fn describe_difference(row: &Value) -> String {
     for difference in row["differences"].as_array().into_iter().flatten() {
         texts.push(format!(
             "{} is {}, expected {}",
-            read_text(&difference["property"]),
-            read_text(&difference["actual"]),
-            read_text(&difference["expected"])
+            format_plain(&difference["property"]),
+            format_plain(&difference["actual"]),
+            format_plain(&difference["expected"])
         ));
     }
     if !row["error"].is_null() {
-        texts.push(read_text(&row["error"]));
+        texts.push(format_plain(&row["error"]));
     }
     texts.join("; ")
-}
-
-fn read_text(value: &Value) -> String {
-    value
-        .as_str()
-        .map_or_else(|| value.to_string(), str::to_owned)
 }
 
 /// Phases as shares of the run, restarts, and the slowest resources.

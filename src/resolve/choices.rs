@@ -89,12 +89,11 @@ pub(super) fn choose_host_access(
     let Resolver {
         catalog, selection, ..
     } = *resolver;
-    let fits =
-        |name: &str| !(runtime == Runtime::Docker && name == HostAccess::Hostprocess.as_str());
-    let default = line
-        .host_access
-        .iter()
-        .find(|choice| fits(&choice.name))
+    let mut choices = line.host_access.iter();
+    let first = choices.find(|choice| {
+        runtime != Runtime::Docker || choice.name != HostAccess::Hostprocess.as_str()
+    });
+    let default = first
         .and_then(|choice| choice.name.parse().ok())
         .unwrap_or(HostAccess::Services);
     let Some(asked) = selection.host_access else {
@@ -239,19 +238,20 @@ pub(super) fn minimum_revision(
         features,
         ..
     } = platform;
-    let needed = |need: &str| match need {
-        "overlay" => situation.overlay,
-        "images" => true,
-        need => features
-            .iter()
-            .any(|feature| feature.needs.as_deref() == Some(need)),
-    };
-    let Some(update) = windows
-        .minimum_updates
-        .iter()
-        .filter(|update| needed(&update.need) && update.revision.is_some())
-        .max_by_key(|update| update.revision)
-    else {
+    let mut needed = Vec::new();
+    for update in &windows.minimum_updates {
+        let is_needed = match update.need.as_str() {
+            "overlay" => situation.overlay,
+            "images" => true,
+            need => features
+                .iter()
+                .any(|feature| feature.needs.as_deref() == Some(need)),
+        };
+        if is_needed && update.revision.is_some() {
+            needed.push(update);
+        }
+    }
+    let Some(update) = needed.into_iter().max_by_key(|update| update.revision) else {
         return 0;
     };
     let revision = update.revision.unwrap_or(0);

@@ -397,19 +397,17 @@ fn find_nearest_version(
     choice: &ComponentChoice,
     asked: &Version,
 ) -> Version {
-    let allowed = || {
-        component
-            .pins
-            .iter()
-            .filter(|pin| pin.is_usable() && choice.allowed.contains(&pin.version))
-    };
-    let below = allowed()
-        .map(|pin| &pin.version)
-        .filter(|version| *version < asked)
-        .max();
-    let above = allowed()
-        .map(|pin| &pin.version)
-        .filter(|version| *version > asked)
-        .min();
+    let (mut below, mut above) = (None, None);
+    for pin in &component.pins {
+        if !pin.is_usable() || !choice.allowed.contains(&pin.version) {
+            continue;
+        }
+        let version = &pin.version;
+        if version < asked {
+            below = below.max(Some(version));
+        } else if version > asked && above.is_none_or(|nearest| version < nearest) {
+            above = Some(version);
+        }
+    }
     above.or(below).unwrap_or(&choice.default).clone()
 }

@@ -51,14 +51,14 @@ impl ImageNames {
 
 /// Lower-case letters, digits and `-`, with a letter or digit last.
 fn format_label(name: &str) -> String {
-    let character = |c: char| {
-        if c.is_ascii_alphanumeric() {
+    let mut label = String::new();
+    for c in name.chars().take(LABEL) {
+        label.push(if c.is_ascii_alphanumeric() {
             c.to_ascii_lowercase()
         } else {
             '-'
-        }
-    };
-    let label: String = name.chars().map(character).take(LABEL).collect();
+        });
+    }
     label.trim_end_matches('-').to_owned()
 }
 

@@ -133,9 +133,10 @@ const RESERVED_HEADERS: &[&str] = &[
 
 /// Whether an override may set a header: a token of RFC 9110, section 5.6.2, that frames no message.
 fn is_free_header(name: &str) -> bool {
-    let is_token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
+    let rest =
+        name.trim_matches(|c: char| c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c));
     !name.is_empty()
-        && name.bytes().all(is_token)
+        && rest.is_empty()
         && !RESERVED_HEADERS.contains(&name.to_ascii_lowercase().as_str())
 }
 
@@ -162,11 +163,9 @@ pub(super) fn apply_overrides(
 
 fn override_artifact(artifact: &mut PlannedArtifact, over: &Override) -> Vec<Warning> {
     let mut warnings = Vec::new();
-    let filled = |pattern: &HttpUrl| fill_url(pattern, &artifact.version);
-    let published_elsewhere = over
-        .url
-        .as_ref()
-        .map(filled)
+    let own_url = over.url.as_ref();
+    let published_elsewhere = own_url
+        .map(|pattern| fill_url(pattern, &artifact.version))
         .filter(|url| *url != artifact.url);
     let own = override_digests(over);
     let has_other_bytes = brings_bytes(artifact, over, &own);
@@ -224,12 +223,10 @@ fn override_artifact(artifact: &mut PlannedArtifact, over: &Override) -> Vec<War
 /// Whether an override with another address is a build of the provider's own: it names a digest, a checksum file, a
 /// signature or a publisher for it. An address alone, or one with a digest of the catalog, has the publisher's bytes.
 fn brings_bytes(artifact: &PlannedArtifact, over: &Override, own: &[PinnedDigest]) -> bool {
-    let is_known = |own: &PinnedDigest| {
-        let mut known = artifact.digests.iter();
-        known.any(|known| known.digest == own.digest)
-    };
-    if own.iter().any(is_known) {
-        return false;
+    for known in &artifact.digests {
+        if own.iter().any(|own| own.digest == known.digest) {
+            return false;
+        }
     }
     !own.is_empty()
         || over.checksums.is_some()
@@ -330,11 +327,9 @@ pub(super) fn check_members(artifact: &PlannedArtifact, refusals: &mut Vec<Findi
 
 /// An override's digests beside those that are recorded: another algorithm's digest adds.
 fn add_digests(digests: &mut Vec<PinnedDigest>, own: Vec<PinnedDigest>) {
-    let is_own = |known: &PinnedDigest| {
-        let mut own = own.iter();
-        own.any(|own| own.digest.algorithm() == known.digest.algorithm())
-    };
-    digests.retain(|known| !is_own(known));
+    for pin in &own {
+        digests.retain(|known| known.digest.algorithm() != pin.digest.algorithm());
+    }
     digests.extend(own);
     digests.sort_by_key(|pin| pin.digest.algorithm() != PinAlgorithm::Sha256);
 }
@@ -417,10 +412,13 @@ fn override_proofs(artifact: &mut PlannedArtifact, over: &Override) {
 fn override_digests(over: &Override) -> Vec<PinnedDigest> {
     let sha256 = over.sha256.clone().map(FileDigest::Sha256);
     let sha512 = over.sha512.clone().map(FileDigest::Sha512);
-    let pinned = |digest| PinnedDigest {
-        digest,
-        confidence: Confidence::Authoritative,
-        source: vec![SOURCE.to_owned()],
-    };
-    sha256.into_iter().chain(sha512).map(pinned).collect()
+    let mut digests = Vec::new();
+    for digest in sha256.into_iter().chain(sha512) {
+        digests.push(PinnedDigest {
+            digest,
+            confidence: Confidence::Authoritative,
+            source: vec![SOURCE.to_owned()],
+        });
+    }
+    digests
 }

@@ -25,12 +25,14 @@ pub(super) fn drop_consequences(
         .runtimes
         .iter()
         .any(|known| known.name == runtime.as_str());
-    let follows = |finding: &Finding| {
-        finding.code == "no-default-version" && finding.subject == runtime.as_str()
-    };
-    if !runs && !refusals.iter().all(follows) {
-        refusals.retain(|finding| !follows(finding));
+    if runs {
+        return;
     }
+    let (follows, others): (Vec<Finding>, Vec<Finding>) =
+        std::mem::take(refusals).into_iter().partition(|finding| {
+            finding.code == "no-default-version" && finding.subject == runtime.as_str()
+        });
+    *refusals = if others.is_empty() { follows } else { others };
 }
 
 /// The span of Kubernetes lines that support a Windows release, as text.

@@ -10,6 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
+use crate::base::json::format_plain;
 use crate::base::names::format_suggestion;
 use crate::diagnostic::Finding;
 use crate::model::definition::ImageDefinition;
@@ -73,12 +74,11 @@ pub(super) fn choose_variables(
         .filter(|variable| variable.applies(&chosen.selectors))
     {
         let from_environment = inputs.is_in_environment(variable);
-        let default = || default_value(inputs, variable, &chosen.selectors, images);
         let value = match given.get(&variable.name) {
             _ if variable.sensitive => None,
             Some(value) => Some(value.clone()),
             None if from_environment => None,
-            None => default(),
+            None => default_value(inputs, variable, &chosen.selectors, images),
         };
         check_named_image(inputs, variable, value.as_ref(), refusals);
         if !variable.lock_only && (value.is_some() || variable.required || from_environment) {
@@ -149,9 +149,7 @@ fn choose_selectors(
 }
 
 fn named_value(selector: &Selector, value: &Value, refusals: &mut Vec<Finding>) -> String {
-    let text = value
-        .as_str()
-        .map_or_else(|| value.to_string(), str::to_owned);
+    let text = format_plain(value);
     if !selector.values.iter().any(|known| known.value == text) {
         let remedy = format_suggestion(
             &text,
@@ -177,23 +175,18 @@ fn implied_value(
     given: &BTreeMap<String, Value>,
 ) -> String {
     // Packer's own environment variables count like flags; of others, which may be there by chance, secrets do.
-    let named = |variable: &&Variable| {
-        (given.contains_key(&variable.name) && (selector.build_time || !variable.build_time))
-            || (selector.build_time
-                && inputs.is_in_environment(variable)
-                && (variable.sensitive
-                    || inputs
-                        .surroundings
-                        .environment
-                        .contains(&variable.packer_name())))
-    };
-    let demands: Vec<&Vec<String>> = inputs
-        .target
-        .variables
-        .iter()
-        .filter(named)
-        .filter_map(|variable| variable.when.get(&selector.name))
-        .collect();
+    let set = &inputs.surroundings.environment;
+    let mut demands = Vec::new();
+    for variable in &inputs.target.variables {
+        let is_given =
+            given.contains_key(&variable.name) && (selector.build_time || !variable.build_time);
+        let is_set = selector.build_time
+            && inputs.is_in_environment(variable)
+            && (variable.sensitive || set.contains(&variable.packer_name()));
+        if is_given || is_set {
+            demands.extend(variable.when.get(&selector.name));
+        }
+    }
     let fits = |value: &String| demands.iter().all(|demand| demand.contains(value));
     if fits(&selector.default) {
         return selector.default.clone();

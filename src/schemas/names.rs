@@ -60,13 +60,10 @@ impl Names {
 
     /// Changes an object that has the properties of an image definition.
     fn constrain(&self, object: &mut Value) {
-        let is_definition = |object: &Value| {
-            ["target", "hostAccess", "variables"]
-                .iter()
-                .all(|name| !object["properties"][name].is_null())
-        };
-        if !is_definition(object) {
-            return;
+        for name in ["target", "hostAccess", "variables"] {
+            if object["properties"][name].is_null() {
+                return;
+            }
         }
         let targets: Vec<&str> = self
             .targets

@@ -96,23 +96,35 @@ pub fn sign_scripts(
     let scratch = Scratch::new("sign")?;
     let mut result = BTreeMap::new();
     for (path, bytes) in files {
-        let proof = |error| SignError::Proof {
-            file: path.clone(),
-            error,
-        };
-        let bare = end_lines_with_crlf(&unsigned_script(bytes).map_err(proof)?);
+        let unsigned = unsigned_script(bytes).map_err(|error| proof_error(path, error))?;
+        let bare = end_lines_with_crlf(&unsigned);
         let made = sign_script(&program, path, &bare, key, scratch.path())?;
-        // Neither a signer that failed in silence nor one that touched the script goes on from here.
-        verify_signer(path, made.clone(), policy).map_err(proof)?;
-        if unsigned_script(&made).map_err(proof)? != bare {
-            return Err(proof(ProofError::new(
-                "script-changed",
-                "the signer changed the script itself",
-            )));
-        }
+        check_made_script(path, &made, &bare, policy).map_err(|error| proof_error(path, error))?;
         result.insert(path.clone(), made);
     }
     Ok(result)
+}
+
+/// Neither a signer that failed in silence nor one that touched the script goes on from here.
+fn check_made_script(
+    path: &str,
+    made: &[u8],
+    bare: &[u8],
+    policy: &SignatureDemand,
+) -> Result<(), ProofError> {
+    verify_signer(path, made.to_vec(), policy)?;
+    if unsigned_script(made)? != bare {
+        let message = "the signer changed the script itself";
+        return Err(ProofError::new("script-changed", message));
+    }
+    Ok(())
+}
+
+fn proof_error(path: &str, error: ProofError) -> SignError {
+    SignError::Proof {
+        file: path.to_owned(),
+        error,
+    }
 }
 
 fn sign_script(

@@ -9,7 +9,6 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 
 use crate::base::digest::sha256_hex;
-use crate::base::url::HttpUrl;
 use crate::catalog::Catalog;
 use crate::diagnostic::Finding;
 use crate::embedded::Tree;
@@ -134,12 +133,9 @@ pub fn declares_own_proof(artifact: &PlannedArtifact, catalog: &Catalog) -> bool
         .map(|published| published.checksums)
         .unwrap_or_default();
     // A mirror keeps the names of its files.
-    let is_known = |url: &HttpUrl| {
-        known
-            .iter()
-            .any(|file| file.url.file_name() == url.file_name())
-    };
-    artifact.checksums.iter().any(|file| !is_known(&file.url))
+    let known: Vec<&str> = known.iter().map(|file| file.url.file_name()).collect();
+    let mut checksums = artifact.checksums.iter();
+    checksums.any(|file| !known.contains(&file.url.file_name()))
         || !list_own_anchors(artifact, catalog).is_empty()
 }
 
@@ -280,22 +276,21 @@ pub(super) fn check_anchors(
 /// Anchors that overrides name, where no policy decides about them.
 #[must_use]
 pub fn warn_own_anchors(plan: &Plan, catalog: &Catalog) -> Vec<Warning> {
-    let warn = |artifact: &PlannedArtifact, anchor: Anchor| Warning {
-        id: "own-anchor".to_owned(),
-        subject: artifact.component.to_string(),
-        message: format!(
-            "{} is verified by {}, which the image definition chooses",
-            artifact.title(),
-            anchor.describe()
-        ),
-    };
-    plan.artifacts()
-        .flat_map(|artifact| {
-            list_own_anchors(artifact, catalog)
-                .into_iter()
-                .map(move |anchor| warn(artifact, anchor))
-        })
-        .collect()
+    let mut warnings = Vec::new();
+    for artifact in plan.artifacts() {
+        for anchor in list_own_anchors(artifact, catalog) {
+            warnings.push(Warning {
+                id: "own-anchor".to_owned(),
+                subject: artifact.component.to_string(),
+                message: format!(
+                    "{} is verified by {}, which the image definition chooses",
+                    artifact.title(),
+                    anchor.describe()
+                ),
+            });
+        }
+    }
+    warnings
 }
 
 #[cfg(test)]

@@ -1,14 +1,16 @@
-//! Clauses of a policy about versions, base images, proxies, publishers and roots.
+//! Clauses of a policy about components, hosts, versions, base images, proxies, publishers and roots.
 
 use serde_json::Value;
 
+use crate::base::json::format_plain;
 use crate::base::url::parse_host;
+use crate::catalog::Catalog;
 use crate::diagnostic::Finding;
 use crate::model::evidence::{Evidence, ProofKind};
 use crate::model::plan::{Plan, PlannedArtifact};
-use crate::model::policy::{AllowedBaseImage, Policy, matches_host, matches_pattern};
+use crate::model::policy::{AllowedBaseImage, Policy, Role, matches_host, matches_pattern};
 
-use super::subject::Subject;
+use super::subject::{Subject, SubjectSource};
 
 /// A version that `allowedVersions` does not have for the subject.
 pub(super) fn check_version(policy: &Policy, subject: &Subject<'_>) -> Option<Finding> {
@@ -46,16 +48,23 @@ pub(super) fn check_base_image(policy: &Policy, plan: &Plan) -> Option<Finding> 
 }
 
 fn is_allowed(entry: &AllowedBaseImage, plan: &Plan, names: &[&str]) -> bool {
-    let fits = |name: &str| match (find_value(plan, name), entry.variables.get(name)) {
-        (None, None) => true,
-        (Some(value), Some(patterns)) => {
-            let texts = list_texts(value);
-            let is_named = |text: &String| patterns.iter().any(|it| matches_pattern(it, text));
-            !texts.is_empty() && texts.iter().all(is_named)
-        }
-        (None, Some(_)) | (Some(_), None) => false,
-    };
-    entry.target == plan.target.name && names.iter().all(|name| fits(name))
+    let values = &entry.variables;
+    entry.target == plan.target.name
+        && names
+            .iter()
+            .all(|name| match (find_value(plan, name), values.get(*name)) {
+                (None, None) => true,
+                (Some(value), Some(patterns)) => is_value_allowed(value, patterns),
+                (None, Some(_)) | (Some(_), None) => false,
+            })
+}
+
+fn is_value_allowed(value: &Value, patterns: &[String]) -> bool {
+    let texts = list_texts(value);
+    !texts.is_empty()
+        && texts
+            .iter()
+            .all(|text| patterns.iter().any(|it| matches_pattern(it, text)))
 }
 
 /// The value of a variable; an empty text is none.
@@ -65,15 +74,75 @@ fn find_value<'a>(plan: &'a Plan, name: &str) -> Option<&'a Value> {
 }
 
 fn list_texts(value: &Value) -> Vec<String> {
-    let text = |value: &Value| {
-        value
-            .as_str()
-            .map_or_else(|| value.to_string(), str::to_owned)
-    };
     match value {
-        Value::Array(items) => items.iter().map(text).collect(),
-        other => vec![text(other)],
+        Value::Array(items) => items.iter().map(format_plain).collect(),
+        other => vec![format_plain(other)],
     }
+}
+
+/// A subject that `forbiddenRoles` or `forbiddenComponents` names.
+pub(super) fn check_forbidden(
+    policy: &Policy,
+    subject: &Subject<'_>,
+    catalog: &Catalog,
+) -> Option<Finding> {
+    let remedy = match subject.name.as_str() {
+        "wins" => "choose `--host-access services` or `hostprocess`".to_owned(),
+        name => {
+            format!("choose an image without it (`imagegen explain {name}` shows what needs it)")
+        }
+    };
+    let forbidden = &policy.forbidden_components;
+    // A file of the definition's may be a component's, whatever it is called.
+    let known: Vec<String> = match subject.role {
+        Role::Update | Role::VolumePlugin if !forbidden.is_empty() => {
+            let pins = subject
+                .digests
+                .iter()
+                .filter_map(|digest| catalog.find_pins(digest.as_str()).ok());
+            pins.flatten().map(|(component, _)| component).collect()
+        }
+        _ => Vec::new(),
+    };
+    if policy.forbidden_roles.contains(&subject.role) {
+        let role = subject.role.as_str();
+        let message = format!("the policy forbids the role `{role}`");
+        let finding = Finding::new("forbiddenRoles", message, "choose an image without it");
+        return Some(finding.with_subject(&subject.title));
+    }
+    forbidden
+        .iter()
+        .any(|pattern| {
+            subject.is_named(pattern) || known.iter().any(|name| matches_pattern(pattern, name))
+        })
+        .then(|| {
+            Finding::new("forbiddenComponents", "the component is forbidden", remedy)
+                .with_subject(&subject.title)
+        })
+}
+
+/// Hosts that `allowedHosts` does not name.
+pub(super) fn check_hosts(policy: &Policy, subject: &Subject<'_>) -> Vec<Finding> {
+    let Some(allowed) = policy.hosts() else {
+        return Vec::new();
+    };
+    if subject.role == Role::Update && matches!(subject.origin, SubjectSource::Platform(_)) {
+        let remedy = "give updates as files with their digests (`updates.files`)";
+        let message = "Windows Update decides which hosts they come from";
+        return vec![Finding::new("allowedHosts", message, remedy).with_subject(&subject.title)];
+    }
+    let mut findings = Vec::new();
+    for host in subject.asked_hosts(&policy.mirrors) {
+        if allowed.allows_host(&host) {
+            continue;
+        }
+        let remedy = format!(
+            "serve it from your own host: `--mirror https://{host}/=URL`, or `--mirror URL` for all hosts"
+        );
+        let message = format!("it comes from {host}");
+        findings.push(Finding::new("allowedHosts", message, remedy).with_subject(&subject.title));
+    }
+    findings
 }
 
 /// Proxies of the node that `allowedProxies` does not name.

@@ -24,12 +24,6 @@ pub(super) fn check_tool_bytes(
     }
     let subject = Subject::from_artifact(artifact);
     let component = catalog.load_component(&artifact.component).ok();
-    let is_known = |digest: &str| {
-        let pins = component.iter().flat_map(|component| &component.pins);
-        pins.filter(|pin| pin.is_usable())
-            .any(|pin| pin.digest.as_str() == digest)
-            || is_trusted_digest(policy, digest, &subject)
-    };
     if artifact.digests.is_empty()
         && artifact.signatures.is_empty()
         && !is_published(artifact, &policy.mirrors, catalog)
@@ -42,10 +36,11 @@ pub(super) fn check_tool_bytes(
             Finding::new("trustedDigests", message, remedy).with_subject(artifact.title()),
         );
     }
-    let own = artifact
-        .digests
-        .iter()
-        .find(|pin| !is_known(pin.digest.as_str()))?;
+    let own = artifact.digests.iter().find(|own| {
+        let mut pins = component.iter().flat_map(|component| &component.pins);
+        !pins.any(|pin| pin.is_usable() && pin.digest.as_str() == own.digest.as_str())
+            && !is_trusted_digest(policy, own.digest.as_str(), &subject)
+    })?;
     Some(report_untrusted(
         &subject,
         "an override brings a program that runs on the building machine",

@@ -35,34 +35,27 @@ fn is_same_host(one: &str, other: &str) -> bool {
 /// checksum file beside them too: that one shows no more than a whole transfer.
 fn rate_proofs(artifact: &PlannedArtifact, found: &[Evidence]) -> Option<Confidence> {
     let held = || found.iter().filter(|proof| proof.verdict.holds());
-    // Whoever runs a mirror has both.
-    let is_elsewhere = |proof: &Evidence| {
-        let source = proof.source.as_ref();
-        !proof.facts.contains_key(MIRRORED)
-            && source.is_some_and(|source| !is_same_host(source, artifact.url.public_url()))
-    };
     // A signature inside an archive attests its member alone.
-    let covers = |proof: &Evidence, member: &str| {
-        proof
-            .subject
-            .strip_prefix(&artifact.file)
-            .and_then(|rest| rest.strip_prefix('!'))
-            == Some(member)
-    };
-    let is_covered = |member: &str| held().any(|proof| covers(proof, member));
-    let members =
-        !artifact.members.is_empty() && artifact.members.iter().all(|it| is_covered(&it.member));
+    let members = &artifact.members;
+    let members = !members.is_empty()
+        && members.iter().all(|it| {
+            let name = format!("{}!{}", artifact.file, it.member);
+            held().any(|proof| proof.subject == name)
+        });
     let whole = held().any(|proof| proof.proof.is_signature() && !proof.subject.contains('!'));
     if whole || members {
         return Some(Confidence::Authoritative);
     }
     let sums = held().filter(|proof| proof.proof == ProofKind::ChecksumFile);
-    sums.map(|proof| {
-        if is_elsewhere(proof) {
+    sums.map(|proof| match &proof.source {
+        // Whoever runs a mirror has both.
+        Some(source)
+            if !proof.facts.contains_key(MIRRORED)
+                && !is_same_host(source, artifact.url.public_url()) =>
+        {
             Confidence::Medium
-        } else {
-            Confidence::Low
         }
+        _ => Confidence::Low,
     })
     .max()
 }
@@ -152,11 +145,10 @@ pub(super) fn check_foreign_digests(policy: &Policy, subject: &Subject<'_>) -> O
         // Refused wherever they are not trusted.
         return None;
     }
-    let is_foreign = |digest: &&FileDigest| {
+    let digest = subject.digests.iter().find(|digest| {
         let digest = digest.as_str();
         find_trusted(policy, digest).next().is_some() && !is_trusted_digest(policy, digest, subject)
-    };
-    let digest = subject.digests.iter().find(is_foreign)?;
+    })?;
     let named = find_trusted(policy, digest.as_str()).flat_map(|own| &own.components);
     let named: Vec<&str> = named.map(String::as_str).collect();
     let message = format!(
@@ -188,19 +180,17 @@ pub fn find_record(
 ) -> Option<&'static str> {
     let subject = Subject::from_artifact(artifact);
     let component = catalog.load_component(&artifact.component).ok();
-    let is_pinned = |digest: &str| {
-        let pins = component.iter();
-        pins.flat_map(|component| component.find_pins(&artifact.version))
-            .any(|pin| pin.is_usable() && pin.digest.as_str() == digest)
-    };
-    artifact.digests.iter().find_map(|pin| {
-        let digest = pin.digest.as_str();
-        if is_pinned(digest) {
-            Some("catalog")
-        } else {
-            is_trusted_digest(policy, digest, &subject).then_some("policy")
+    for own in &artifact.digests {
+        let component = component.iter();
+        let mut pins = component.flat_map(|component| component.find_pins(&artifact.version));
+        if pins.any(|pin| pin.is_usable() && pin.digest.as_str() == own.digest.as_str()) {
+            return Some("catalog");
         }
-    })
+        if is_trusted_digest(policy, own.digest.as_str(), &subject) {
+            return Some("policy");
+        }
+    }
+    None
 }
 
 /// Confidence of catalog and policy in a digest. A digest that neither names is stated by the definition, or by a

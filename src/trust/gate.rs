@@ -9,11 +9,12 @@ use crate::diagnostic::{Classify, ErrorClass, Finding, format_findings, list_rem
 use crate::lock::PinnedPlan;
 use crate::model::evidence::{Evidence, ProofKind, Verdict};
 use crate::model::plan::{Plan, PlannedArtifact};
-use crate::model::policy::{Policy, Requirement, Role, matches_pattern};
+use crate::model::policy::{Policy, Requirement, Role};
 
 use super::anchor::{check_anchors, declares_own_proof};
 use super::clauses::{
-    check_base_image, check_proxies, check_publisher, check_roots, check_version,
+    check_base_image, check_forbidden, check_hosts, check_proxies, check_publisher, check_roots,
+    check_version,
 };
 use super::code::{check_own_code, check_tool_bytes};
 use super::confidence::{
@@ -21,7 +22,7 @@ use super::confidence::{
     find_record,
 };
 use super::severity::check_severity;
-use super::subject::{Subject, SubjectSource, list_mirrors};
+use super::subject::{Subject, list_mirrors};
 use super::subjects::list_subjects;
 use super::waived::check_dropped;
 
@@ -234,8 +235,11 @@ pub fn check_subjects(
     catalog: &Catalog,
 ) -> Result<(), PolicyError> {
     check_transport(policy, subjects)?;
-    let check = |subject| check_subject(policy, subject, governed, catalog);
-    refuse_findings(policy, subjects.iter().flat_map(check).collect())
+    let mut findings = Vec::new();
+    for subject in subjects {
+        findings.extend(check_subject(policy, subject, governed, catalog));
+    }
+    refuse_findings(policy, findings)
 }
 
 /// `governed`: the user named the policy. Without one, whatever is pinned is allowed.
@@ -350,18 +354,18 @@ fn is_met(
         .minimum_verdict
         .unwrap_or(Verdict::SignedTimeUnproven);
     let names = subject.list_names();
-    let holds = |proof: &Evidence| {
-        rule.any_of.contains(&proof.proof)
+    let mut held = Vec::new();
+    for proof in evidence {
+        let holds = rule.any_of.contains(&proof.proof)
             && proof.verdict >= minimum
-            && (!rule.require_version || proof.states(&names, &artifact.version))
-    };
-    let is_inner =
-        |proof: &Evidence| proof.proof == ProofKind::Authenticode && proof.subject.contains('!');
-    if evidence
-        .iter()
-        .any(|proof| holds(proof) && !is_inner(proof))
-    {
-        return true;
+            && (!rule.require_version || proof.states(&names, &artifact.version));
+        let is_inner = proof.proof == ProofKind::Authenticode && proof.subject.contains('!');
+        if holds && !is_inner {
+            return true;
+        }
+        if holds {
+            held.push(proof);
+        }
     }
     let mut used: Vec<&str> = rule
         .components
@@ -377,19 +381,21 @@ fn is_met(
     if whole {
         used.clone_from(&subject.programs);
     }
-    let covered = |program: &&str| {
-        let members = artifact
-            .members
+    !used.is_empty()
+        && used
             .iter()
-            .filter(|member| *member.file == **program);
-        let mut names = members.map(|member| format!("{}!{}", artifact.file, member.member));
-        names.any(|name| {
-            evidence
-                .iter()
-                .any(|proof| holds(proof) && proof.subject == name)
-        })
-    };
-    !used.is_empty() && used.iter().all(covered)
+            .all(|program| is_member_proven(artifact, program, &held))
+}
+
+/// Whether one of the proofs is over a member that becomes this program.
+fn is_member_proven(artifact: &PlannedArtifact, program: &str, proofs: &[&Evidence]) -> bool {
+    for member in &artifact.members {
+        let name = format!("{}!{}", artifact.file, member.member);
+        if *member.file == *program && proofs.iter().any(|proof| proof.subject == name) {
+            return true;
+        }
+    }
+    false
 }
 
 fn requirements<'a>(
@@ -437,63 +443,4 @@ fn offers(subject: &Subject<'_>, proof: ProofKind) -> bool {
             .iter()
             .any(|signature| signature.kind.proof_kind() == proof),
     }
-}
-
-fn check_forbidden(policy: &Policy, subject: &Subject<'_>, catalog: &Catalog) -> Option<Finding> {
-    let remedy = match subject.name.as_str() {
-        "wins" => "choose `--host-access services` or `hostprocess`".to_owned(),
-        name => {
-            format!("choose an image without it (`imagegen explain {name}` shows what needs it)")
-        }
-    };
-    let forbidden = &policy.forbidden_components;
-    // A file of the definition's may be a component's, whatever it is called.
-    let known: Vec<String> = match subject.role {
-        Role::Update | Role::VolumePlugin if !forbidden.is_empty() => {
-            let pins = subject
-                .digests
-                .iter()
-                .filter_map(|digest| catalog.find_pins(digest.as_str()).ok());
-            pins.flatten().map(|(component, _)| component).collect()
-        }
-        _ => Vec::new(),
-    };
-    let is_known = |pattern: &str| known.iter().any(|name| matches_pattern(pattern, name));
-    if policy.forbidden_roles.contains(&subject.role) {
-        let role = subject.role.as_str();
-        let message = format!("the policy forbids the role `{role}`");
-        let finding = Finding::new("forbiddenRoles", message, "choose an image without it");
-        return Some(finding.with_subject(&subject.title));
-    }
-    forbidden
-        .iter()
-        .any(|pattern| subject.is_named(pattern) || is_known(pattern))
-        .then(|| {
-            Finding::new("forbiddenComponents", "the component is forbidden", remedy)
-                .with_subject(&subject.title)
-        })
-}
-
-fn check_hosts(policy: &Policy, subject: &Subject<'_>) -> Vec<Finding> {
-    let Some(allowed) = policy.hosts() else {
-        return Vec::new();
-    };
-    if subject.role == Role::Update && matches!(subject.origin, SubjectSource::Platform(_)) {
-        let remedy = "give updates as files with their digests (`updates.files`)";
-        let message = "Windows Update decides which hosts they come from";
-        return vec![Finding::new("allowedHosts", message, remedy).with_subject(&subject.title)];
-    }
-    let finding = |host: String| {
-        let remedy = format!(
-            "serve it from your own host: `--mirror https://{host}/=URL`, or `--mirror URL` for all hosts"
-        );
-        Finding::new("allowedHosts", format!("it comes from {host}"), remedy)
-            .with_subject(&subject.title)
-    };
-    subject
-        .asked_hosts(&policy.mirrors)
-        .into_iter()
-        .filter(|host| !allowed.allows_host(host))
-        .map(finding)
-        .collect()
 }

@@ -190,17 +190,9 @@ pub fn find_idle_waiver<'a>(
 /// Patterns without members. Files and images of a definition have names of their own: `KB…`,
 /// `VENDOR~DRIVER/FILE`, `REGISTRY/NAME`.
 fn find_unknown(field: &str, patterns: &[String], names: &[String]) -> Vec<Finding> {
-    let is_update = |pattern: &str| match pattern.strip_suffix('*') {
-        Some(start) => start.strip_prefix("KB").is_some_and(|digits| {
-            digits.len() <= 7
-                && !digits.starts_with('0')
-                && digits.bytes().all(|byte| byte.is_ascii_digit())
-        }),
-        None => pattern.parse::<KbId>().is_ok(),
-    };
-    let is_own = |pattern: &str| pattern.contains(['~', '/']) || is_update(pattern);
     let unknown = patterns.iter().filter(|pattern| {
-        !is_own(pattern) && !names.iter().any(|name| matches_pattern(pattern, name))
+        let is_own = pattern.contains(['~', '/']) || names_update(pattern);
+        !is_own && !names.iter().any(|name| matches_pattern(pattern, name))
     });
     unknown
         .map(|pattern| {
@@ -217,16 +209,26 @@ fn suggest_name(written: &str, names: &[String]) -> String {
     format_suggestion(written, names.iter().map(String::as_str))
 }
 
+fn names_update(pattern: &str) -> bool {
+    let Some(start) = pattern.strip_suffix('*') else {
+        return pattern.parse::<KbId>().is_ok();
+    };
+    start.strip_prefix("KB").is_some_and(|digits| {
+        digits.len() <= 7
+            && !digits.starts_with('0')
+            && digits.bytes().all(|byte| byte.is_ascii_digit())
+    })
+}
+
 /// Digests, fingerprints and grants that can never fit anything.
 fn find_malformed_trust(policy: &Policy) -> Vec<Finding> {
-    let is_hex = |text: &str, lengths: &[usize]| {
-        lengths.contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_hexdigit())
-    };
     let keys = policy
         .trusted_keys
         .iter()
         .map(|own| &own.key)
-        .filter(|key| !is_hex(key, &[40, 64]));
+        .filter(|key| {
+            ![40, 64].contains(&key.len()) || !key.bytes().all(|byte| byte.is_ascii_hexdigit())
+        });
     let keys = keys.map(|key| {
         let remedy =
             "write the 64 hexadecimal digits of a SHA-256, or the 40 of an OpenPGP fingerprint";
@@ -237,15 +239,14 @@ fn find_malformed_trust(policy: &Policy) -> Vec<Finding> {
         )
     });
     // The digest of an empty file is what a broken download leaves.
-    let is_file = |digest: &str| {
-        let digest = digest.to_ascii_lowercase();
-        digest.parse::<Sha256>().is_ok() || digest.parse::<Sha512>().is_ok()
-    };
     let digests = policy
         .trusted_digests
         .iter()
         .map(|own| &own.digest)
-        .filter(|digest| !is_file(digest));
+        .filter(|digest| {
+            let digest = digest.to_ascii_lowercase();
+            digest.parse::<Sha256>().is_err() && digest.parse::<Sha512>().is_err()
+        });
     let digests = digests.map(|digest| {
         let remedy = "write the 64 hexadecimal digits of a SHA-256, or the 128 of a SHA-512";
         report(

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::base::url::{HttpUrl, file_name, parse_host};
 use crate::base::value::{FileDigest, Registry};
-use crate::base::version::{Version, VersionRange};
+use crate::base::version::Version;
 use crate::model::mirrors::Mirrors;
 use crate::model::plan::{ArtifactRole, Plan, PlannedArtifact};
 use crate::model::policy::{Requirement, Role, TrustScope, matches_host, matches_pattern};
@@ -177,15 +177,10 @@ impl<'a> Subject<'a> {
             matches_pattern(&pattern, &program) || matches_pattern(&pattern, stem)
         };
         let members = self.artifact.map_or(&[][..], |artifact| &artifact.members);
-        let comes_as = move |program: &str| {
-            members
-                .iter()
-                .any(|it| *it.file == *program && fits(file_name(&it.member)))
-        };
-        self.programs
-            .iter()
-            .copied()
-            .filter(move |program| fits(program) || comes_as(program))
+        self.programs.iter().copied().filter(move |program| {
+            let mut own = members.iter().filter(|it| *it.file == **program);
+            fits(program) || own.any(|it| fits(file_name(&it.member)))
+        })
     }
 
     /// The names under which a proof may state it: the component's, and those of its programs.
@@ -198,34 +193,36 @@ impl<'a> Subject<'a> {
     /// Whether an anchor is trusted for it: by its own name, or by those of all programs that it brings.
     #[must_use]
     pub fn is_within(&self, scope: TrustScope<'_>) -> bool {
-        let is_called = |pattern: &String| self.is_called(pattern);
-        let is_named = |program: &&str| {
-            let mut patterns = scope.components.iter();
-            patterns.any(|pattern| self.brings(pattern).any(|named| named == *program))
-        };
+        let patterns = scope.components;
         let programs = &self.programs;
-        let named = scope.components.iter().any(is_called)
-            || !programs.is_empty() && programs.iter().all(is_named);
-        let is_version = |range: &VersionRange| self.version.is_some_and(|it| range.contains(it));
-        named
-            && (scope.roles.is_empty() || scope.roles.contains(&self.role))
-            && scope.versions.is_none_or(is_version)
+        let is_named = patterns.iter().any(|pattern| self.is_called(pattern))
+            || !programs.is_empty()
+                && programs.iter().all(|program| {
+                    let mut brought = patterns.iter().flat_map(|pattern| self.brings(pattern));
+                    brought.any(|named| named == *program)
+                });
+        let is_version = match (scope.versions, self.version) {
+            (Some(range), Some(version)) => range.contains(version),
+            (Some(_), None) => false,
+            (None, _) => true,
+        };
+        is_named && is_version && (scope.roles.is_empty() || scope.roles.contains(&self.role))
     }
 
     /// Whether a requirement of a policy is about it.
     #[must_use]
     pub fn is_selected(&self, rule: &Requirement, mirrors: &Mirrors) -> bool {
-        let is_version = |version: &Version| {
-            let range = rule.versions.as_ref();
-            range.is_none_or(|range| range.contains(version))
-        };
         let selected = rule.roles.contains(&self.role)
             || rule.components.iter().any(|pattern| self.is_named(pattern))
             || self
                 .hosts(mirrors)
                 .iter()
                 .any(|host| rule.hosts.iter().any(|pattern| matches_host(pattern, host)));
-        selected && self.version.is_none_or(is_version)
+        let is_version = match (&rule.versions, self.version) {
+            (Some(range), Some(version)) => range.contains(version),
+            _ => true,
+        };
+        selected && is_version
     }
 
     /// Hosts of its publishers, and those that are asked in their place.

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use crate::base::json::format_plain;
 use crate::base::url::HttpUrl;
 use crate::base::value::{FileDigest, ImageReference, Sha256};
 use crate::lock::Lock;
@@ -175,9 +176,7 @@ fn list_scripts(selection: &ImageDefinition) -> impl Iterator<Item = Subject<'_>
 }
 
 fn describe_base_image<'a>(name: &str, value: &Value) -> Subject<'a> {
-    let text = value
-        .as_str()
-        .map_or_else(|| value.to_string(), str::to_owned);
+    let text = format_plain(value);
     let is_url = text.starts_with("http://") || text.starts_with("https://");
     let origin = if is_url {
         SubjectSource::Url(text)

@@ -29,6 +29,13 @@ struct Schedule<T> {
     ended: BTreeMap<usize, T>,
 }
 
+/// A schedule that threads share, and a sign for each change of it.
+struct Turns<T> {
+    schedule: Mutex<Schedule<T>>,
+    changed: Condvar,
+    jobs: usize,
+}
+
 /// Runs `work` for each index below `count`, `jobs` at a time, and hands its outcomes to `show` in their order.
 ///
 /// # Panics
@@ -39,73 +46,87 @@ pub fn run_in_order<T: Send>(
     work: impl Fn(usize) -> T + Sync,
     mut show: impl FnMut(usize, T) -> Next,
 ) {
-    let state = Mutex::new(Schedule {
-        next: 0,
-        turn: 0,
-        count,
-        at_work: 0,
-        ended: BTreeMap::new(),
-    });
-    let changed = Condvar::new();
-    let wait = |guard| changed.wait(guard).unwrap_or_else(PoisonError::into_inner);
+    let turns = Turns {
+        schedule: Mutex::new(Schedule {
+            next: 0,
+            turn: 0,
+            count,
+            at_work: 0,
+            ended: BTreeMap::new(),
+        }),
+        changed: Condvar::new(),
+        jobs,
+    };
     thread::scope(|scope| {
         for _ in 0..jobs.min(count) {
-            let worker = || {
-                loop {
-                    let mut now = lock_state(&state);
-                    while now.next < now.count && now.next >= now.turn + jobs * AHEAD {
-                        now = wait(now);
-                    }
-                    if now.next >= now.count {
-                        return;
-                    }
-                    let index = now.next;
-                    now.next += 1;
-                    now.at_work += 1;
-                    drop(now);
-
-                    let outcome = work(index);
-                    let mut now = lock_state(&state);
-                    now.ended.insert(index, outcome);
-                    now.at_work -= 1;
-                    drop(now);
-                    changed.notify_all();
-                }
-            };
             let started = thread::Builder::new()
                 .stack_size(STACK)
-                .spawn_scoped(scope, worker);
+                .spawn_scoped(scope, || turns.work(&work));
             started.expect("the system gives threads");
         }
 
-        loop {
-            let mut now = lock_state(&state);
-            while !now.ended.contains_key(&now.turn) && now.turn < now.next.max(now.count) {
-                if now.next >= now.count && now.at_work == 0 {
-                    break;
-                }
-                now = wait(now);
-            }
-            let turn = now.turn;
-            let Some(outcome) = now.ended.remove(&turn) else {
-                return;
-            };
-            now.turn += 1;
-            drop(now);
-            changed.notify_all();
+        while let Some((turn, outcome)) = turns.take() {
             if show(turn, outcome) == Next::Stop {
-                let mut now = lock_state(&state);
+                let mut now = turns.lock();
                 now.count = now.next;
                 drop(now);
-                changed.notify_all();
+                turns.changed.notify_all();
             }
         }
     });
 }
 
-/// A thread that panicked did not hold the lock.
-fn lock_state<T>(state: &Mutex<Schedule<T>>) -> MutexGuard<'_, Schedule<T>> {
-    state.lock().unwrap_or_else(PoisonError::into_inner)
+impl<T> Turns<T> {
+    /// A thread that panicked did not hold the lock.
+    fn lock(&self) -> MutexGuard<'_, Schedule<T>> {
+        self.schedule.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn wait<'a>(&self, guard: MutexGuard<'a, Schedule<T>>) -> MutexGuard<'a, Schedule<T>> {
+        let waited = self.changed.wait(guard);
+        waited.unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Begins one image after another until none is left.
+    fn work(&self, work: impl Fn(usize) -> T) {
+        loop {
+            let mut now = self.lock();
+            while now.next < now.count && now.next >= now.turn + self.jobs * AHEAD {
+                now = self.wait(now);
+            }
+            if now.next >= now.count {
+                return;
+            }
+            let index = now.next;
+            now.next += 1;
+            now.at_work += 1;
+            drop(now);
+
+            let outcome = work(index);
+            let mut now = self.lock();
+            now.ended.insert(index, outcome);
+            now.at_work -= 1;
+            drop(now);
+            self.changed.notify_all();
+        }
+    }
+
+    /// Waits for the image whose turn it is, and gives it with its outcome; none after the last.
+    fn take(&self) -> Option<(usize, T)> {
+        let mut now = self.lock();
+        while !now.ended.contains_key(&now.turn) && now.turn < now.next.max(now.count) {
+            if now.next >= now.count && now.at_work == 0 {
+                break;
+            }
+            now = self.wait(now);
+        }
+        let turn = now.turn;
+        let outcome = now.ended.remove(&turn)?;
+        now.turn += 1;
+        drop(now);
+        self.changed.notify_all();
+        Some((turn, outcome))
+    }
 }
 
 #[cfg(test)]

@@ -61,16 +61,16 @@ pub(super) fn check_version(
 /// Programs of Kubernetes have its version.
 fn check_kubernetes(catalog: &Catalog, name: &str, version: &Version) -> Result<()> {
     let minor = Minor::from_release(version);
-    let unknown = || {
-        let line = minor.map_or_else(|| version.to_string(), |minor| minor.to_string());
-        InputError::new(
-            format!("{name} {version}: the catalog has no Kubernetes line {line}"),
-            format!("add kubernetes/lines/{line}.json first"),
-        )
-    };
     let line = match minor.map(|minor| catalog.load_kubernetes_line(minor)) {
         Some(Ok(line)) => line,
-        None | Some(Err(CatalogError::Unknown { .. })) => return Err(unknown().into()),
+        None | Some(Err(CatalogError::Unknown { .. })) => {
+            let line = minor.map_or_else(|| version.to_string(), |minor| minor.to_string());
+            return Err(InputError::new(
+                format!("{name} {version}: the catalog has no Kubernetes line {line}"),
+                format!("add kubernetes/lines/{line}.json first"),
+            )
+            .into());
+        }
         Some(Err(error)) => return Err(error.into()),
     };
     if line.patches.contains(version) || *version < line.latest {
@@ -90,28 +90,13 @@ fn check_kubernetes(catalog: &Catalog, name: &str, version: &Version) -> Result<
 /// # Errors
 /// A pin that counts names another digest or size for the same file.
 pub(super) fn check_contradiction(component: &Component, added: &[Pin]) -> Result<()> {
-    let is_same_file = |known: &Pin, pin: &Pin| {
-        known.is_usable()
-            && known.version == pin.version
-            && known.platform == pin.platform
-            && known.url == pin.url
-    };
-    let differs = |known: &Pin, pin: &Pin| {
-        known.digest.algorithm() == pin.digest.algorithm() && known.digest != pin.digest
-    };
     for pin in added {
-        let mut known = component
-            .pins
-            .iter()
-            .filter(|known| is_same_file(known, pin));
+        let mut known = component.pins.iter();
         let other = known.find(|known| {
-            differs(known, pin)
-                || known
-                    .size
-                    .is_some_and(|size| pin.size.is_some_and(|given| given != size))
+            is_same_file(known, pin) && (has_other_digest(known, pin) || has_other_size(known, pin))
         });
         let Some(other) = other else { continue };
-        let recorded = if differs(other, pin) {
+        let recorded = if has_other_digest(other, pin) {
             format!(
                 "the digest {}, not {}",
                 other.digest.as_str(),
@@ -138,4 +123,19 @@ pub(super) fn check_contradiction(component: &Component, added: &[Pin]) -> Resul
         return Err(InputError::new(message, remedy).into());
     }
     Ok(())
+}
+
+fn is_same_file(known: &Pin, pin: &Pin) -> bool {
+    known.is_usable()
+        && known.version == pin.version
+        && known.platform == pin.platform
+        && known.url == pin.url
+}
+
+fn has_other_digest(known: &Pin, pin: &Pin) -> bool {
+    known.digest.algorithm() == pin.digest.algorithm() && known.digest != pin.digest
+}
+
+fn has_other_size(known: &Pin, pin: &Pin) -> bool {
+    known.size.is_some() && pin.size.is_some() && known.size != pin.size
 }

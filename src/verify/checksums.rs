@@ -334,19 +334,19 @@ fn parse_powershell_table(lines: &[&str]) -> Option<Vec<ChecksumLine>> {
     let head = lines
         .iter()
         .position(|line| line.split_whitespace().eq(["Algorithm", "Hash", "Path"]))?;
-    let entries: Vec<ChecksumLine> = lines[head + 1..]
-        .iter()
-        .filter_map(|line| {
-            let mut words = line.split_whitespace();
-            let (algorithm, digest) = (words.next()?, words.next()?);
-            let name = words.collect::<Vec<_>>().join(" ");
-            is_hex(digest).then(|| ChecksumLine {
+    let mut entries = Vec::new();
+    for line in &lines[head + 1..] {
+        let mut words = line.split_whitespace();
+        if let (Some(algorithm), Some(digest)) = (words.next(), words.next())
+            && is_hex(digest)
+        {
+            entries.push(ChecksumLine {
                 algorithm: Some(algorithm.to_owned()),
                 digest: digest.to_lowercase(),
-                name: Some(name),
-            })
-        })
-        .collect();
+                name: Some(words.collect::<Vec<_>>().join(" ")),
+            });
+        }
+    }
     (!entries.is_empty()).then_some(entries)
 }
 

@@ -122,12 +122,11 @@ pub(super) fn check_signature(
         .map_err(|_| ProofError::new("cosign-key", "the key cannot be used"))?;
     let digest = Digest::import_less_safe(digest, &SHA256)
         .map_err(|_| ProofError::new("cosign-malformed", "the digest is not a SHA-256"))?;
-    key.verify_digest_sig(&digest, signature).map_err(|_| {
-        ProofError::new(
-            "cosign-bad-signature",
-            "the signature was not made by this key over these bytes",
-        )
-    })
+    if key.verify_digest_sig(&digest, signature).is_err() {
+        let message = "the signature was not made by this key over these bytes";
+        return Err(ProofError::new("cosign-bad-signature", message));
+    }
+    Ok(())
 }
 
 fn key_error(reason: &str) -> ProofError {

@@ -111,13 +111,13 @@ pub fn verify_attestation(
     let lines: Vec<&[u8]> = if is_one_json(bundles) {
         vec![bundles]
     } else {
-        bundles
-            .split(|byte| *byte == b'\n')
-            .filter(|line| !line.trim_ascii().is_empty())
-            .collect()
+        bundles.split(|byte| *byte == b'\n').collect()
     };
     let mut why = None;
     for line in lines {
+        if line.trim_ascii().is_empty() {
+            continue;
+        }
         match verify_statement(digest, line, signer, PROVENANCE, root) {
             Ok(proven) => return Ok(proven),
             // What is wrong with the statement about this file tells more than those about others.

@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use crate::base::choice::Join;
 use crate::base::download::{DownloadSize, format_megabytes};
+use crate::base::json::format_plain;
 use crate::base::url::strip_value;
 use crate::guest::{AppliedStep, Guest};
 use crate::lock::Lock;
@@ -239,10 +240,7 @@ fn format_variables(text: &mut String, plan: &Plan) {
         let _ = writeln!(text, "  {name:<28} {value}");
     }
     for (name, value) in &plan.variables {
-        let value = strip_value(value);
-        let shown = value
-            .as_str()
-            .map_or_else(|| value.to_string(), str::to_owned);
+        let shown = format_plain(&strip_value(value));
         let _ = writeln!(text, "  {name:<28} {shown}");
     }
     if !plan.missing.is_empty() {

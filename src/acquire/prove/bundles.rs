@@ -51,22 +51,6 @@ fn collect_proofs(
 ) -> Result<BTreeMap<String, Vec<u8>>, ProveError> {
     let artifact = verified.artifact();
     let digest = parse_digest(verified.fetched().sha256())?;
-    let stored = |url: &HttpUrl| -> Result<Vec<u8>, ProveError> {
-        let object = store.find_url(url.public_url());
-        let content = object
-            .map(|object| store.read_object(&object))
-            .transpose()?;
-        let gone = || {
-            ProofError::new(
-                "proof-gone",
-                format!(
-                    "the store does not contain {} any more",
-                    strip_url_secrets(url)
-                ),
-            )
-        };
-        Ok(content.flatten().ok_or_else(gone)?)
-    };
     let mut files = BTreeMap::new();
     for signature in &artifact.signatures {
         let Some(name) = file_name(artifact, signature.kind) else {
@@ -77,15 +61,30 @@ fn collect_proofs(
         }
         let bytes = match &signature.certificate_url {
             Some(url) if signature.kind == SignatureKind::CosignKeyless => {
-                keyless::build_bundle(&digest, &stored(&signature.url)?, &stored(url)?)?
-                    .into_bytes()
+                let signed = read_stored(store, &signature.url)?;
+                let certificate = read_stored(store, url)?;
+                keyless::build_bundle(&digest, &signed, &certificate)?.into_bytes()
             }
-            _ => stored(&signature.url)?,
+            _ => read_stored(store, &signature.url)?,
         };
         verify_stored(signature, digest, &bytes, keys)?;
         files.insert(name, bytes);
     }
     Ok(files)
+}
+
+/// The bytes that were fetched from an address.
+fn read_stored(store: &Store, url: &HttpUrl) -> Result<Vec<u8>, ProveError> {
+    if let Some(object) = store.find_url(url.public_url())
+        && let Some(content) = store.read_object(&object)?
+    {
+        return Ok(content);
+    }
+    let message = format!(
+        "the store does not contain {} any more",
+        strip_url_secrets(url)
+    );
+    Err(ProofError::new("proof-gone", message).into())
 }
 
 /// Writes the proofs of artifacts that were just proven into a folder.

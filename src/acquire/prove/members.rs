@@ -1,12 +1,15 @@
 //! Digests of the members that images use: the guest compares them after unpacking, so that what was verified is
 //! what is unpacked, whatever the program that unpacks makes of the archive.
 
+use std::fs::File;
+
 use crate::base::value::Sha256;
 use crate::fetch::FetchedArtifact;
 use crate::io::fs;
 use crate::model::plan::PlannedArtifact;
 use crate::verify::ProofError;
 use crate::verify::archive::{self, Limits, WantedMembers};
+use crate::windows::resource::ArchiveFormat;
 
 use super::ProveError;
 
@@ -18,21 +21,22 @@ pub(super) fn digest_members(
     artifact: &mut PlannedArtifact,
     fetched: &FetchedArtifact,
 ) -> Result<(), ProveError> {
-    let Some(format) = artifact
-        .kind
-        .archive_format()
-        .filter(|_| !artifact.members.is_empty())
-    else {
+    let format = artifact.kind.archive_format();
+    let Some(format) = format.filter(|_| !artifact.members.is_empty()) else {
         return Ok(());
     };
     let name = artifact.title();
-    let named = |error| ProveError::Archive {
-        name: name.clone(),
-        error,
-    };
-    let wanted =
-        WantedMembers::from_names(artifact.members.iter().map(|member| member.member.as_str()));
     let file = fs::open_file(fetched.path())?;
+    record_members(artifact, file, format).map_err(|error| ProveError::Archive { name, error })
+}
+
+fn record_members(
+    artifact: &mut PlannedArtifact,
+    file: File,
+    format: ArchiveFormat,
+) -> Result<(), ProofError> {
+    let names = artifact.members.iter().map(|member| member.member.as_str());
+    let wanted = WantedMembers::from_names(names);
     let digests =
         archive::read_members(
             file,
@@ -40,24 +44,19 @@ pub(super) fn digest_members(
             &wanted,
             &Limits::default(),
             &mut |_, _| Ok(()),
-        )
-        .map_err(named)?;
+        )?;
     for member in &mut artifact.members {
         let own = member.member.trim_start_matches("./");
-        let Some(found) = digests.iter().find(|digest| digest.name == own) else {
+        let Some(digest) = digests.iter().find(|digest| digest.name == own) else {
             continue;
         };
-        let found: Sha256 = found
-            .sha256
-            .parse()
-            .map_err(|_| named(empty_member_error(own)))?;
-        if let Some(stated) = member
-            .sha256
-            .replace(found.clone())
-            .filter(|stated| *stated != found)
+        let found: Sha256 = digest.sha256.parse().map_err(|_| empty_member_error(own))?;
+        let stated = member.sha256.replace(found.clone());
+        if let Some(stated) = stated
+            && stated != found
         {
             let message = format!("the member `{own}` has the digest {found}, expected {stated}");
-            return Err(named(ProofError::new("member-digest", message)));
+            return Err(ProofError::new("member-digest", message));
         }
     }
     Ok(())

@@ -231,12 +231,13 @@ fn index_images(lock: &Lock) -> BTreeMap<String, Part> {
         let Ok(version) = tag.parse::<Version>().or_else(|_| "latest".parse()) else {
             continue;
         };
-        let digests = digest
-            .split_once(':')
-            .map(|(algorithm, digest)| (algorithm.to_owned(), digest.to_owned()));
+        let mut digests = BTreeMap::new();
+        if let Some((algorithm, digest)) = digest.split_once(':') {
+            digests.insert(algorithm.to_owned(), digest.to_owned());
+        }
         let part = Part {
             version,
-            digests: digests.into_iter().collect(),
+            digests,
             rest: Value::Null,
         };
         // Two tags of one repository are two images.

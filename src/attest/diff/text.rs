@@ -211,12 +211,9 @@ fn format_component_table(changes: &[ComponentChange]) -> String {
         let fields = change.fields.iter().map(|field| format_field(field, ""));
         notes.extend(fields.map(|field| quote_code(field.trim_end())));
         notes.extend(change.reason.as_deref().map(escape_markdown));
-        notes.extend(
-            change
-                .release_notes
-                .as_ref()
-                .map(|url| format!("[release notes]({url})")),
-        );
+        if let Some(url) = &change.release_notes {
+            notes.push(format!("[release notes]({url})"));
+        }
         let _ = writeln!(
             text,
             "| {} | {} | {} | {} |",

@@ -56,12 +56,9 @@ impl Masker {
 
     fn release(&mut self, all: bool) -> Vec<String> {
         let known = KNOWN.read().unwrap_or_else(PoisonError::into_inner);
-        let lines: Vec<&str> = self
-            .before
-            .iter()
-            .chain(&self.held)
-            .map(String::as_str)
-            .collect();
+        let mut lines: Vec<&str> = Vec::new();
+        lines.extend(self.before.iter().map(String::as_str));
+        lines.extend(self.held.iter().map(String::as_str));
         let found = find_secrets(&lines, &known);
         let old = self.before.len();
         let open = found.open.filter(|_| !all).map(|line| line.max(old) - old);

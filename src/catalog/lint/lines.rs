@@ -55,25 +55,22 @@ fn lint_line(report: &mut Report<'_>, path: &str, line: &LineFile) {
 }
 
 fn lint_support(report: &mut Report<'_>, support: &Support) {
-    let runtimes: Vec<_> = support
-        .runtimes
-        .iter()
-        .map(|entry| (entry.name.as_str(), entry.kubernetes))
-        .collect();
+    let mut runtimes = Vec::new();
+    for entry in &support.runtimes {
+        runtimes.push((entry.name.as_str(), entry.kubernetes));
+    }
     check_table(report, "runtimes", &runtimes);
-    let access: Vec<_> = support
-        .host_access
-        .iter()
-        .map(|entry| (entry.name.as_str(), entry.kubernetes))
-        .collect();
+    let mut access = Vec::new();
+    for entry in &support.host_access {
+        access.push((entry.name.as_str(), entry.kubernetes));
+    }
     check_table(report, "hostAccess", &access);
     check_table(report, "cri", &list_api_ranges(&support.cri));
     check_table(report, "kubeadmApi", &list_api_ranges(&support.kubeadm_api));
-    let pause: Vec<_> = support
-        .pause
-        .iter()
-        .map(|entry| ("pause image", entry.kubernetes))
-        .collect();
+    let mut pause = Vec::new();
+    for entry in &support.pause {
+        pause.push(("pause image", entry.kubernetes));
+    }
     check_table(report, "pause", &pause);
     check_runtime_versions(report, support);
 }

@@ -147,10 +147,12 @@ fn split_part(text: &str) -> (&str, Option<&str>) {
 }
 
 fn is_url(part: &str) -> bool {
-    let host = part
-        .strip_prefix("https://")
-        .and_then(|rest| rest.split(['/', '#', '?']).next());
-    host.is_some_and(|host| host.contains('.') && !host.starts_with('.'))
+    let Some(rest) = part.strip_prefix("https://") else {
+        return false;
+    };
+    let host = rest.split(['/', '#', '?']).next().unwrap_or_default();
+    host.contains('.')
+        && !host.starts_with('.')
         && part
             .bytes()
             .all(|b| b.is_ascii_graphic() && !b"\"<>\\`;".contains(&b))

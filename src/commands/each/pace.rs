@@ -26,10 +26,10 @@ impl Pace {
     }
 
     pub(super) fn count(self) -> usize {
-        let processors = || thread::available_parallelism().map_or(1, NonZeroUsize::get);
         match self {
-            Self::Quick(jobs) => jobs.unwrap_or_else(processors),
-            Self::Slow(jobs) => jobs.unwrap_or(1),
+            Self::Quick(Some(jobs)) | Self::Slow(Some(jobs)) => jobs,
+            Self::Quick(None) => thread::available_parallelism().map_or(1, NonZeroUsize::get),
+            Self::Slow(None) => 1,
         }
     }
 

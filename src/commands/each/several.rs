@@ -32,16 +32,15 @@ impl SeveralImages<'_> {
         } else {
             // The object of all images, into which the results of each come.
             printer.start_image("", true);
-            let work = |index: usize| {
-                let image = self.images[index];
-                let own = printer.split(&image.name, pace.lines());
-                let outcome = self.run_image(image, &own, run);
-                (own, outcome)
-            };
             run_in_order(
                 self.images.len(),
                 pace.count(),
-                work,
+                |index| {
+                    let image = self.images[index];
+                    let own = printer.split(&image.name, pace.lines());
+                    let outcome = self.run_image(image, &own, run);
+                    (own, outcome)
+                },
                 |index, (own, outcome)| {
                     let outcome = printer.print_kept(&own).and(outcome);
                     self.note_outcome(self.images[index], outcome, &mut failed)

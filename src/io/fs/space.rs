@@ -4,10 +4,12 @@ use std::path::Path;
 
 /// The path itself, or the nearest folder above it that is there.
 fn find_nearest_existing(path: &Path) -> Option<&Path> {
-    let there = path
-        .ancestors()
-        .find(|part| part.symlink_metadata().is_ok());
-    there.or_else(|| path.is_relative().then(|| Path::new(".")))
+    let mut parts = path.ancestors();
+    let there = parts.find(|part| part.symlink_metadata().is_ok());
+    if there.is_none() && path.is_relative() {
+        return Some(Path::new("."));
+    }
+    there
 }
 
 /// Whether files can be made at a path that may not be there yet.

@@ -13,22 +13,17 @@ pub(super) fn check_environment(
     selectors: &BTreeMap<String, String>,
     refusals: &mut Vec<Finding>,
 ) {
-    let is_set = |name: &str| inputs.surroundings.environment.contains(name);
-    let is_given = |name: &str| inputs.selection.variables.contains_key(name);
-    for selector in inputs
-        .target
-        .selectors
-        .iter()
-        .filter(|selector| !selector.build_time)
-    {
+    let set = &inputs.surroundings.environment;
+    let given = &inputs.selection.variables;
+    for selector in &inputs.target.selectors {
         let name = selector.packer_name();
-        if is_set(&name) && !is_given(&selector.name) {
+        if !selector.build_time && set.contains(&name) && !given.contains_key(&selector.name) {
             refusals.push(refuse_locked(&name, &selector.name).with_source(&selector.source));
         }
     }
     for variable in &inputs.target.variables {
         let name = variable.packer_name();
-        if is_set(&name) && !is_given(&variable.name) {
+        if set.contains(&name) && !given.contains_key(&variable.name) {
             let finding = judge_variable(variable, &name, selectors);
             refusals.extend(finding.map(|finding| finding.with_source(&variable.source)));
         }

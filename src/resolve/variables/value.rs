@@ -101,15 +101,20 @@ fn check_number(variable: &Variable, number: f64) -> Result<(), String> {
     }
     if variable.min.is_some_and(|min| number < min) || variable.max.is_some_and(|max| number > max)
     {
-        let bound =
-            |bound: Option<f64>| bound.map_or_else(|| "…".to_owned(), |bound| bound.to_string());
         return Err(format!(
             "is {number}, expected {} to {}",
-            bound(variable.min),
-            bound(variable.max)
+            format_bound(variable.min),
+            format_bound(variable.max)
         ));
     }
     Ok(())
+}
+
+fn format_bound(bound: Option<f64>) -> String {
+    match bound {
+        Some(number) => number.to_string(),
+        None => "…".to_owned(),
+    }
 }
 
 fn check_count(variable: &Variable, count: usize) -> Result<(), String> {

@@ -170,17 +170,22 @@ impl<'a> SignerInfo<'a> {
         &self,
         certificates: &[&'a [u8]],
     ) -> Result<X509Certificate<'a>, Fault> {
-        let readable = certificates
-            .iter()
-            .filter_map(|der| X509Certificate::from_der(der).ok());
-        let mut own = readable.filter(|certificate| match self.identity {
-            SignerId::IssuerAndSerial { issuer, serial } => certificate.is_named(issuer, serial),
-            SignerId::Key(identifier) => certificate.has_key_identifier(identifier),
-        });
-        own.next().ok_or_else(|| {
-            Code::SignerCertificate
-                .with_message("the signature does not contain its signer's certificate")
-        })
+        for der in certificates {
+            let Ok(certificate) = X509Certificate::from_der(der) else {
+                continue;
+            };
+            let is_own = match self.identity {
+                SignerId::IssuerAndSerial { issuer, serial } => {
+                    certificate.is_named(issuer, serial)
+                }
+                SignerId::Key(identifier) => certificate.has_key_identifier(identifier),
+            };
+            if is_own {
+                return Ok(certificate);
+            }
+        }
+        let message = "the signature does not contain its signer's certificate";
+        Err(Code::SignerCertificate.with_message(message))
     }
 
     /// The only value of a signed attribute.

@@ -102,7 +102,8 @@ pub(crate) fn read_description(signer: &SignerInfo<'_>) -> Result<Option<String>
         String::from_utf8_lossy(text.body).into_owned()
     };
     let text: String = text.chars().filter(|c| !c.is_control()).take(200).collect();
-    Ok(Some(text.trim().to_owned()).filter(|text| !text.is_empty()))
+    let text = text.trim();
+    Ok((!text.is_empty()).then(|| text.to_owned()))
 }
 
 /// SpcString: `[0] IMPLICIT BMPSTRING`.

@@ -37,17 +37,15 @@ impl<'a> X509Certificate<'a> {
 
     /// Values of one attribute of the subject.
     pub fn subject_values(&self, kind: ObjectIdentifier) -> Vec<String> {
-        let parts = self
-            .parsed
-            .tbs_certificate
-            .subject
-            .0
-            .iter()
-            .flat_map(|part| part.0.iter());
-        parts
-            .filter(|attribute| attribute.oid == kind)
-            .map(|attribute| decode_string(&attribute.value))
-            .collect()
+        let mut values = Vec::new();
+        for part in &self.parsed.tbs_certificate.subject.0 {
+            for attribute in part.0.iter() {
+                if attribute.oid == kind {
+                    values.push(decode_string(&attribute.value));
+                }
+            }
+        }
+        values
     }
 
     /// Of the whole certificate, lower case.
@@ -152,9 +150,10 @@ impl<'a> X509Certificate<'a> {
             der::asn1::UintRef::decode(reader).map(|_| modulus)
         });
         let bytes = modulus.ok()?.as_bytes();
-        let leading = bytes
-            .first()
-            .map_or(8, |byte| byte.leading_zeros() as usize);
+        let leading = match bytes.first() {
+            Some(byte) => byte.leading_zeros() as usize,
+            None => 8,
+        };
         Some((bytes.len() * 8).saturating_sub(leading))
     }
 }
@@ -189,14 +188,20 @@ const KEYS: &[(&str, ObjectIdentifier)] = &[
 
 fn key(kind: ObjectIdentifier) -> String {
     // `ST` is RFC 4514's name of it; `S` is what Windows shows and is only understood.
-    let known = KEYS.iter().rev().find(|(_, oid)| *oid == kind);
-    known.map_or_else(|| kind.to_string(), |(name, _)| (*name).to_owned())
+    match KEYS.iter().rev().find(|(_, oid)| *oid == kind) {
+        Some((name, _)) => (*name).to_owned(),
+        None => kind.to_string(),
+    }
 }
 
 /// The type that a key of a written name means.
 pub(crate) fn find_attribute_type(key: &str) -> Option<ObjectIdentifier> {
-    let known = KEYS.iter().find(|(name, _)| name.eq_ignore_ascii_case(key));
-    known.map(|(_, oid)| *oid).or_else(|| parse_dotted_oid(key))
+    for (name, oid) in KEYS {
+        if name.eq_ignore_ascii_case(key) {
+            return Some(*oid);
+        }
+    }
+    parse_dotted_oid(key)
 }
 
 /// `2.5.4.3`. The parser of `const_oid` lets a number overflow into another one, and calls itself for each digit.

@@ -160,11 +160,14 @@ fn find_latest<'a>(
     statements: impl Iterator<Item = &'a SignaturePacket>,
     now: u64,
 ) -> Option<&'a SignaturePacket> {
-    statements
-        .filter(|statement| {
-            statement.created.is_some_and(|time| time <= now) && !statement.has_expired(now)
-        })
-        .max_by_key(|statement| statement.created)
+    let mut known = Vec::new();
+    for statement in statements {
+        let is_made = statement.created.is_some_and(|time| time <= now);
+        if is_made && !statement.has_expired(now) {
+            known.push(statement);
+        }
+    }
+    known.into_iter().max_by_key(|statement| statement.created)
 }
 
 /// The latest word that binds a subkey for signing, which the subkey has confirmed.

@@ -71,12 +71,13 @@ fn read_module(text: &str) -> (Vec<String>, Vec<String>) {
 
 /// The last part of a package's path that is no major version.
 fn name_program(path: &str) -> Option<String> {
-    let is_major = |part: &&str| {
-        let digits = part.strip_prefix('v').unwrap_or_default();
-        !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
-    };
-    let name = path.rsplit('/').find(|part| !is_major(part))?;
+    let name = path.rsplit('/').find(|part| !is_major_version(part))?;
     (name != "command-line-arguments" && !name.is_empty()).then(|| name.to_owned())
+}
+
+fn is_major_version(part: &str) -> bool {
+    let digits = part.strip_prefix('v').unwrap_or_default();
+    !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 #[cfg(test)]

@@ -47,8 +47,8 @@ impl ProgramImage {
 
     /// Where initialised data begins in the file, and its size: the first section that may be written.
     pub(super) fn find_data(&self) -> Option<(u64, u64)> {
-        let data = |section: &&ImageSection| section.flags & DATA == DATA;
-        let section = self.sections.iter().find(data)?;
+        let mut sections = self.sections.iter();
+        let section = sections.find(|section| section.flags & DATA == DATA)?;
         Some((section.raw, section.size))
     }
 }

@@ -40,9 +40,10 @@ fn find_resources(
         return Ok(Vec::new());
     };
     let mut found = Vec::new();
-    let of_version = |(id, _): &(u32, u32)| *id == VERSION_TYPE;
-    let types = read_directory(source, root, 0)?;
-    for (_, names) in types.into_iter().filter(of_version) {
+    for (kind, names) in read_directory(source, root, 0)? {
+        if kind != VERSION_TYPE {
+            continue;
+        }
         for (_, languages) in read_directory(source, root, names)? {
             for (_, leaf) in read_directory(source, root, languages)? {
                 let entry = read_at(source, root + u64::from(leaf), 8)?;

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use crate::base::json::format_plain;
 use crate::machine::Machine;
 use crate::model::step::{Step, StepResource};
 use crate::windows::resource::Resource;
@@ -93,9 +94,7 @@ fn collect_paths(value: &Value) -> Vec<&str> {
 /// A value in one line; of a long text the beginning.
 fn shorten_value(value: &Value) -> String {
     const LONGEST: usize = 100;
-    let text = value
-        .as_str()
-        .map_or_else(|| value.to_string(), str::to_owned);
+    let text = format_plain(value);
     let line = text.lines().next().unwrap_or_default();
     if line.len() == text.len() && line.chars().count() <= LONGEST {
         return text;

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use crate::base::json::format_plain;
 use crate::catalog::{Trees, load_target};
 use crate::diagnostic::Result;
 use crate::model::plan::Plan;
@@ -240,11 +241,7 @@ fn describe_use(name: &str, value: &str, target: &Target, plan: &Plan) -> String
     if plan.target.name != target.name {
         return String::new();
     }
-    let planned = plan.variables.get(name).map(|value| {
-        value
-            .as_str()
-            .map_or_else(|| value.to_string(), str::to_owned)
-    });
+    let planned = plan.variables.get(name).map(format_plain);
     match planned.or_else(|| plan.selectors.get(name).cloned()) {
         Some(own) if own == value => "; this plan has it".to_owned(),
         Some(own) => format!("; this plan has `{own}`"),
