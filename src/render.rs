@@ -44,9 +44,6 @@ const NOT_ADMITTED: &str = r#"variable "admitted" {
 const PAYLOAD: &str = "payload.zip";
 const LOCKFILE: &str = "imagegen.lock.json";
 
-/// Mirrors that the guest's plan names: address → mirror.
-pub const MIRRORS: &str = "mirrors.json";
-
 /// A workspace, by file name.
 #[derive(Debug, Clone)]
 pub struct Workspace {
@@ -205,7 +202,6 @@ pub fn render_workspace(
     files.insert("guest-plan.json".to_owned(), guest_plan.into_bytes());
     files.insert(PAYLOAD.to_owned(), payload);
     files.insert(LOCKFILE.to_owned(), lock_text.into_bytes());
-    files.extend(format_mirrors(plan));
     if lock.not_admitted.is_some() {
         files.insert(
             "not-admitted.pkr.hcl".to_owned(),
@@ -217,12 +213,6 @@ pub fn render_workspace(
         payload: payload_digest,
         lock: lock_digest,
     })
-}
-
-/// The mirrors that the guest's plan names, for a reader who renders the workspace again: the lockfile has none.
-fn format_mirrors(plan: &Plan) -> Option<(String, Vec<u8>)> {
-    let mirrors = plan.list_guest_mirrors();
-    (!mirrors.is_empty()).then(|| (MIRRORS.to_owned(), json::format_json(&mirrors).into_bytes()))
 }
 
 /// Files that the target adds, from its own folder or the shared one.

@@ -247,7 +247,7 @@ fn render_again(
     let build = environment::BuildEnvironment::read(folder, values)?;
     let given = BuildTime {
         values: build.complete_values(values, lock, trees)?,
-        mirrors: environment::read_recorded_mirrors(folder)?,
+        mirrors: build.list_mirrors(),
     };
     let required = PolicyOfLock::Required;
     let (plan, policy) = resolve_lock_of_build(file, &unreviewed, &given, policy, required, trees)?;

@@ -5,8 +5,10 @@ use std::collections::BTreeMap;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use serde_json::json;
 
 use crate::base::digest::sha256_hex;
+use crate::base::json;
 use crate::embedded::Tree;
 use crate::guest::{Guest, format_plan};
 use crate::lock::Lock;
@@ -16,7 +18,8 @@ use crate::scripts::INSTALL;
 use crate::windows::resource::CertificateStore;
 
 use super::{
-    LOCKFILE, RenderError, Workspace, build_context, format_mirrors, hcl, offline, payload,
+    LOCKFILE, RenderError, WORKSPACE_RECORD, Workspace, build_context, hcl, offline, payload,
+    record,
 };
 
 /// Names of a bundle's archive and of the file with its checksum.
@@ -90,7 +93,11 @@ pub(super) fn render_bundle(
     let lock_text = lock.encode();
     let digest = sha256_hex(lock_text.as_bytes());
     files.insert(LOCKFILE.to_owned(), lock_text.into_bytes());
-    files.extend(format_mirrors(plan));
+    let choices = record::record_choices(plan, &[]);
+    if !choices.mirrors.is_empty() {
+        let text = json::format_json(&json!(choices));
+        files.insert(WORKSPACE_RECORD.to_owned(), text.into_bytes());
+    }
     Ok(Workspace {
         files,
         payload: sha256_hex(guest_plan.as_bytes()),

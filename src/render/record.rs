@@ -1,11 +1,13 @@
 //! `imagegen.workspace.json`: the choices of a build that the lockfile does not hold. `verify` reads them back for
-//! variables that the environment of the build may set, and for nothing else.
+//! mirrors and for variables that the environment of the build may set, and for nothing else.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::base::url::HttpUrl;
+use crate::model::mirrors::MirrorPrefix;
 use crate::model::plan::Plan;
 use crate::model::variable::Variable;
 
@@ -24,6 +26,9 @@ pub struct WorkspaceRecord {
     pub declared: BTreeSet<String>,
     /// Variables that the build still needs.
     pub missing: BTreeSet<String>,
+    /// Mirrors that the guest's plan names, by the addresses that they stand for: the lockfile has none.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub mirrors: BTreeMap<MirrorPrefix, HttpUrl>,
 }
 
 impl Default for WorkspaceRecord {
@@ -34,13 +39,17 @@ impl Default for WorkspaceRecord {
             selectors: BTreeMap::new(),
             declared: BTreeSet::new(),
             missing: BTreeSet::new(),
+            mirrors: BTreeMap::new(),
         }
     }
 }
 
 /// The record of a plan whose workspace declares these variables.
 pub(super) fn record_choices(plan: &Plan, declared: &[&Variable]) -> WorkspaceRecord {
-    let mut record = WorkspaceRecord::default();
+    let mut record = WorkspaceRecord {
+        mirrors: plan.list_guest_mirrors(),
+        ..WorkspaceRecord::default()
+    };
     for selector in &plan.target.selectors {
         if selector.build_time
             && let Some(value) = plan.selectors.get(&selector.name)

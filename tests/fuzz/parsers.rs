@@ -253,7 +253,13 @@ pub const PARSERS: &[Parser] = &[
         name: "workspace record",
         files: &[],
         least: 150,
-        seeds: || vec![read("tests/golden/workspace/azure/imagegen.workspace.json")],
+        seeds: || {
+            let mirrored = r#"{"schema": "imagegen.dev/workspace/v1", "selectors": {}, "declared": [], "missing": [],
+                "mirrors": {"https://github.com/": "https://m.example/github/"}}"#;
+            let mut seeds = texts(&[mirrored]);
+            seeds.push(read("tests/golden/workspace/azure/imagegen.workspace.json"));
+            seeds
+        },
         parse: |bytes| drop(parse_json::<WorkspaceRecord>(WORKSPACE_RECORD, bytes)),
     },
     Parser {
@@ -266,8 +272,7 @@ pub const PARSERS: &[Parser] = &[
             ])
         },
         parse: |bytes| {
-            let Ok(places) = parse_json::<BTreeMap<MirrorPrefix, HttpUrl>>("mirrors.json", bytes)
-            else {
+            let Ok(places) = parse_json::<BTreeMap<MirrorPrefix, HttpUrl>>("mirrors", bytes) else {
                 return;
             };
             let place = |(prefix, url)| (prefix, Mirror::open_to_all(url, MirrorParty::Operator));

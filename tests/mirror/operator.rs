@@ -98,9 +98,9 @@ fn flag_environment_and_settings_name_mirrors_that_no_lock_has() {
     }
 
     // What a workspace says of mirrors and what its plan has are one.
-    let record = site.home.text("flag/mirrors.json");
+    let record = site.home.text("flag/imagegen.workspace.json");
     site.write(
-        "flag/mirrors.json",
+        "flag/imagegen.workspace.json",
         record.replace(&place, "https://other.example/").as_bytes(),
     );
     let ran = run(&site, "verify flag --lock with.json", &[], 5);

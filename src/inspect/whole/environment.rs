@@ -7,29 +7,14 @@ use std::path::Path;
 use serde_json::Value;
 
 use crate::base::json;
-use crate::base::url::HttpUrl;
 use crate::catalog::Trees;
 use crate::catalog::load_target;
 use crate::diagnostic::Result;
 use crate::io::fs;
 use crate::lock::Lock;
-use crate::model::mirrors::{Mirror, MirrorParty, MirrorPrefix, Mirrors};
+use crate::model::mirrors::{Mirror, MirrorParty, Mirrors};
 use crate::model::plan::{MissingVariable, Plan};
-use crate::render::{self, WORKSPACE_RECORD, WorkspaceRecord};
-
-/// The mirrors that a workspace was rendered with. They decide where the guest asks, and nothing of what it accepts.
-pub(super) fn read_recorded_mirrors(folder: &Path) -> Result<Mirrors> {
-    let name = render::MIRRORS;
-    let Some(bytes) = fs::read_if_exists(&folder.join(name))? else {
-        return Ok(Mirrors::default());
-    };
-    let recorded: BTreeMap<MirrorPrefix, HttpUrl> = json::parse_json(name, &bytes)?;
-    let mut places = BTreeMap::new();
-    for (prefix, url) in recorded {
-        places.insert(prefix, Mirror::open_to_all(url, MirrorParty::Definition));
-    }
-    Ok(Mirrors::new(places))
-}
+use crate::render::{WORKSPACE_RECORD, WorkspaceRecord};
 
 #[derive(Debug)]
 pub(super) struct BuildEnvironment {
@@ -48,6 +33,16 @@ impl BuildEnvironment {
         let mut open = record.declared.clone();
         open.retain(|name| !values.contains_key(name));
         Ok(Self { record, open })
+    }
+
+    /// The mirrors of the build. They decide where the guest asks, and nothing of what it accepts.
+    pub(super) fn list_mirrors(&self) -> Mirrors {
+        let mut places = BTreeMap::new();
+        for (prefix, url) in &self.record.mirrors {
+            let mirror = Mirror::open_to_all(url.clone(), MirrorParty::Definition);
+            places.insert(prefix.clone(), mirror);
+        }
+        Mirrors::new(places)
     }
 
     /// The values with those of build-time selectors.
