@@ -4,6 +4,7 @@
 //! time after the JSON was parsed, so that a value can never become structure.
 
 mod certificate;
+mod constants;
 mod error;
 mod facts;
 mod flags;
@@ -26,13 +27,14 @@ use crate::model::guest_plan::GuestPlan;
 use crate::model::kubernetes::{FlagTable, ProgramTable};
 use crate::model::plan::{ArtifactRole, Plan};
 use crate::model::signing::Signer;
+use crate::model::stage::{AccountRefusal, LifeStages, Stage};
 use crate::model::step::{Step, StepResource};
 use crate::windows::command_line::{command_line, split_words};
 use crate::windows::resource::Phase;
 use crate::windows::resource::{Desired, File, Resource, ResourceKind, Scope};
-use crate::windows::value::KbId;
 use serde::Deserialize as _;
 
+pub use constants::{Constants, FailingUpdate};
 pub use error::GuestError;
 pub use facts::collect_facts;
 pub use flags::{AppliedFlag, format_arguments, select_flags};
@@ -57,6 +59,10 @@ pub struct Guest {
     pub ports: Vec<PortUse>,
     pub needs: Vec<FeatureNeed>,
     pub arguments: Vec<ArgumentNeed>,
+    /// Those that apply to the plan.
+    pub stages: Vec<Stage>,
+    /// Those of the plan's version.
+    pub refusals: Vec<AccountRefusal>,
 }
 
 /// A step of the plan, for people.
@@ -67,14 +73,6 @@ pub struct AppliedStep {
     pub summary: String,
     pub file: String,
     pub resources: usize,
-}
-
-/// An entry of `provisioners/updates.json`: an update that Windows Update offers and that fails to install.
-#[derive(Debug, Clone, serde::Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct FailingUpdate {
-    pub kb: KbId,
-    pub source: String,
 }
 
 /// Renders every step that applies.
@@ -88,11 +86,14 @@ pub fn render_guest(
     provisioners: &Tree,
 ) -> Result<Guest, GuestError> {
     let situation = plan.situation();
-    let paths: Value = read_json(provisioners, "paths.json")?;
-    let sddl: Value = read_json(provisioners, "sddl.json")?;
-    let known: Vec<FailingUpdate> = read_json(provisioners, "updates.json")?;
-    let failing: Vec<KbId> = known.into_iter().map(|update| update.kb).collect();
-    let facts = collect_facts(plan, &situation, flags, programs, &paths, &sddl, &failing)?;
+    let LifeStages {
+        mut stages,
+        mut refusals,
+    } = read_json(provisioners, "stages.json")?;
+    stages.retain(|stage| situation.holds(&stage.when));
+    refusals.retain(|refusal| refusal.kubernetes.contains(&plan.kubernetes));
+    let constants = Constants::read(provisioners, &refusals)?;
+    let facts = collect_facts(plan, &situation, flags, programs, &constants)?;
     let renderer = StepRenderer::new(&facts, provisioners);
     let mut resources = Vec::new();
     let mut steps = Vec::new();
@@ -150,6 +151,8 @@ pub fn render_guest(
         ports: read_json(provisioners, "ports.json")?,
         needs: read_json(provisioners, "needs.json")?,
         arguments: read_json(provisioners, "arguments.json")?,
+        stages,
+        refusals,
     })
 }
 

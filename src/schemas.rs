@@ -27,6 +27,7 @@ use crate::model::pod_network::PodNetwork;
 use crate::model::policy::Policy;
 use crate::model::record::TargetRecord;
 use crate::model::rules::{Contents, Rules};
+use crate::model::stage::LifeStages;
 use crate::model::step::Step;
 use crate::model::target::{PackerBase, Target, TargetReleases};
 use crate::model::windows::WindowsRelease;
@@ -101,6 +102,7 @@ fn list_types() -> Vec<(&'static str, Schema)> {
         ("rules", schema_for!(Rules)),
         ("scripts", schema_for!(ScriptList)),
         ("settings", schema_for!(Settings)),
+        ("stages", schema_for!(LifeStages)),
         ("step", schema_for!(Step)),
         ("error", schema_for!(crate::diagnostic::ErrorReport)),
         ("event", schema_for!(crate::ui::OutputEvent)),

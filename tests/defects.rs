@@ -481,6 +481,7 @@ fn d10_an_undefined_name_is_an_error() {
         "ports.json",
         "needs.json",
         "arguments.json",
+        "stages.json",
         "updates.json",
     ] {
         files.insert(
@@ -537,6 +538,7 @@ fn d12_a_check_of_what_nobody_installs_is_refused() {
         "ports.json",
         "needs.json",
         "arguments.json",
+        "stages.json",
         "updates.json",
     ] {
         files.insert(

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use imagegen::base::version::{Version, VersionRange};
 use imagegen::catalog::Trees;
-use imagegen::guest::{collect_facts, format_plan};
+use imagegen::guest::{Constants, collect_facts, format_plan};
 use imagegen::model::definition::ImageDefinition;
 use imagegen::model::plan::Plan;
 use imagegen::planning::{predict_machine, resolve_plan};
@@ -34,12 +34,10 @@ struct Life {
     user_data: UserData,
 }
 
-/// The account that runs user-data, and the kubeadm that refuses it.
+/// The argument of cloudbase-init's package without which its service has an account of its own.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct UserData {
-    refused: String,
-    kubernetes: VersionRange,
     argument: String,
     source: String,
 }
@@ -429,8 +427,8 @@ fn find_unread_arguments(life: &Life, node: &Node) -> Vec<String> {
     found
 }
 
-/// The account that runs user-data is one that this kubeadm takes, and its password does not stay what the package made.
-fn find_refused_accounts(life: &Life, node: &Node) -> Vec<String> {
+/// The password of the account that runs user-data does not stay what the package made.
+fn find_kept_passwords(life: &Life, node: &Node) -> Vec<String> {
     let rule = &life.user_data;
     let mut found = Vec::new();
     for package in node.resources.iter().filter(|it| it["type"] == "msi") {
@@ -443,13 +441,6 @@ fn find_refused_accounts(life: &Life, node: &Node) -> Vec<String> {
         }
         let arguments = package["properties"]["arguments"].as_array();
         let runs_as_system = arguments.is_some_and(|all| all.contains(&json!(rule.argument)));
-        if runs_as_system && rule.kubernetes.contains(&node.kubernetes) {
-            let message = format!(
-                "user-data: kubeadm refuses {} ({})",
-                rule.refused, rule.source
-            );
-            found.push(message);
-        }
         let conf = node
             .resources
             .iter()
@@ -485,7 +476,7 @@ const RULES: [LifeRule; 10] = [
     find_lost_networks,
     find_foreign_pause,
     find_unread_arguments,
-    find_refused_accounts,
+    find_kept_passwords,
     find_unwritable_volumes,
 ];
 
@@ -720,7 +711,7 @@ fn each_rule_finds_its_defect() {
             ),
         ),
         (
-            "user-data: kubeadm refuses SYSTEM",
+            "user-data: the password",
             with_node(&docker, |all| {
                 for package in all.iter_mut().filter(|it| it["type"] == "msi") {
                     package["properties"]["arguments"] = json!(["RUN_SERVICE_AS_LOCAL_SYSTEM=1"]);
@@ -1001,9 +992,12 @@ fn conditions_of_templates_name_facts() {
         &plan.situation(),
         &flags,
         &programs,
-        &parse("paths.json"),
-        &parse("sddl.json"),
-        &[],
+        &Constants {
+            paths: parse("paths.json"),
+            sddl: parse("sddl.json"),
+            failing: Vec::new(),
+            refusals: &[],
+        },
     )
     .expect("facts");
     let condition =

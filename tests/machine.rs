@@ -7,5 +7,6 @@ mod fold;
 mod plan;
 mod rule;
 mod sddl;
+mod stages;
 mod text;
 mod windows;

@@ -18,15 +18,16 @@ use crate::model::plan::{Plan, PlannedArtifact, PlannedGroup};
 use crate::model::pod_network::PodNetwork;
 use crate::model::signing::Signing;
 use crate::model::situation::Conditions;
+use crate::model::stage::{AccountRefusal, RunsAs};
 use crate::model::tagged_image::TaggedImage;
 use crate::model::variable::EVALUATION;
 use crate::windows::resource::UNPINNED;
 use crate::windows::value::KbId;
 
-use super::GuestError;
 use super::flags::{format_arguments, select_flags};
 use super::render::StepRenderer;
 use super::runtime::collect_runtime;
+use super::{Constants, GuestError};
 
 /// The facts of a plan.
 ///
@@ -37,22 +38,15 @@ pub fn collect_facts(
     situation: &Conditions,
     flags: &FlagTable,
     programs: &ProgramTable<'_>,
-    paths: &Value,
-    sddl: &Value,
-    failing: &[KbId],
+    constants: &Constants<'_>,
 ) -> Result<Value, GuestError> {
+    let Constants { paths, sddl, .. } = constants;
     let cache = paths
         .get("cache")
         .and_then(Value::as_str)
         .unwrap_or(r"C:\imagegen\cache")
         .to_owned();
     let log_runner = plan.kubernetes >= Version::from_literal("1.26.0");
-    // Asks for the groups of the user, which SYSTEM has not: kubernetes/kubernetes#108140, mended by #124665.
-    let refused_to_system = if plan.kubernetes < Version::from_literal("1.31.0") {
-        vec!["IsPrivilegedUser"]
-    } else {
-        Vec::new()
-    };
     let mut facts = json!({
         "target": plan.target.facts(),
         "windows": collect_windows(plan),
@@ -60,7 +54,7 @@ pub fn collect_facts(
             "version": plan.kubernetes,
             "minor": plan.line.minor,
             "kubeadmApi": plan.line.kubeadm_api.last(),
-            "refusedToSystem": refused_to_system,
+            "refusedToSystem": list_checks(constants.refusals, RunsAs::System),
         },
         "runtime": collect_runtime(plan, situation),
         "cni": network_side(plan, situation),
@@ -76,7 +70,7 @@ pub fn collect_facts(
         "images": list_images(plan),
         "pull": plan.delivery != Delivery::Media,
         "proxy": collect_proxy(&plan.proxy),
-        "updates": collect_updates(plan, &cache, failing),
+        "updates": collect_updates(plan, &cache, &constants.failing),
         "volumePlugins": collect_volume_plugins(plan),
         "network": collect_network(plan.selection.network.as_ref()),
         "mirrors": collect_mirrors(plan),
@@ -95,6 +89,12 @@ pub fn collect_facts(
         facts[name]["arguments"] = list;
     }
     Ok(facts)
+}
+
+/// The checks by which programs refuse an account.
+fn list_checks(refusals: &[AccountRefusal], account: RunsAs) -> Vec<&str> {
+    let refusals = refusals.iter().filter(|it| it.runs_as == account);
+    refusals.map(|refusal| refusal.check.as_str()).collect()
 }
 
 /// The services that a batch file starts with the arguments of a file: the path without which it ends quietly, the

@@ -10,6 +10,7 @@ use serde::Deserialize;
 use crate::base::url::HttpUrl;
 use crate::model::kubernetes::Program;
 use crate::model::platform::Platform;
+use crate::model::stage::{AccountRefusal, ServiceAccount, Stage};
 use crate::windows::paths;
 use crate::windows::resource::{Direction, Protocol, WinrmTransport};
 use crate::windows::value::{AccountName, Ports, ServiceName};
@@ -25,6 +26,10 @@ pub struct Expectations<'a> {
     pub ports: &'a [PortUse],
     pub needs: &'a [FeatureNeed],
     pub arguments: &'a [ArgumentNeed],
+    /// Stages of the life of a clone.
+    pub stages: &'a [Stage],
+    /// Refusals by programs of this line.
+    pub refusals: &'a [AccountRefusal],
     /// Services that packages of the plan install.
     pub packages: &'a [PackageService],
     /// The account that the target leaves on the machine for the build.
@@ -85,6 +90,7 @@ pub struct PackageService {
     /// The package's own address.
     pub package: HttpUrl,
     pub service: ServiceName,
+    pub accounts: Vec<ServiceAccount>,
 }
 
 /// A program that works only with a Windows feature.

@@ -5,6 +5,7 @@ use crate::base::choice::words;
 words!(
     /// A rule of the machine model. Its id is the variant in kebab case.
     Rule {
+        AccountRefused = "account-refused",
         AnswerFileMissing = "answer-file-missing",
         BuildLeftover = "build-leftover",
         CommandCharacter = "command-character",

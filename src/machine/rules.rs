@@ -1,5 +1,6 @@
 //! Problems of a plan: one function per rule, and what all of them look at.
 
+mod accounts;
 mod conflicts;
 mod credentials;
 mod features;
@@ -32,7 +33,8 @@ pub(super) struct Context<'a> {
 
 type Check = fn(&Context<'_>, &mut Problems<'_>);
 
-const CHECKS: [Check; 30] = [
+const CHECKS: [Check; 31] = [
+    accounts::check_stage_accounts,
     conflicts::check_resource_names,
     conflicts::check_claims,
     conflicts::check_removals,

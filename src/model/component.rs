@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::evidence::ProofKind;
 use super::kubernetes::ComponentChoice;
 use super::line::Minor;
+use super::stage::ServiceAccount;
 use super::step::When;
 use super::upstream::Upstream;
 use crate::base::choice::words;
@@ -276,6 +277,9 @@ pub struct Authenticode {
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct InstalledService {
     pub name: ServiceName,
+    /// Accounts that it can belong to; the first row that holds counts, and without a row `LocalSystem`.
+    #[serde(default)]
+    pub accounts: Vec<ServiceAccount>,
     pub source: String,
 }
 

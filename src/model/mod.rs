@@ -22,6 +22,7 @@ pub mod record;
 pub mod rules;
 pub mod signing;
 pub mod situation;
+pub mod stage;
 pub mod step;
 pub mod tagged_image;
 pub mod target;

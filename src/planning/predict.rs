@@ -19,6 +19,7 @@ fn list_package_services(plan: &Plan, catalog: &Catalog) -> Result<Vec<PackageSe
         found.extend(services.iter().map(|service| PackageService {
             package: plan.locate_download(&artifact.url),
             service: service.name.clone(),
+            accounts: service.accounts.clone(),
         }));
     }
     Ok(found)
@@ -56,6 +57,8 @@ pub fn predict_machine(plan: &Plan, trees: &Trees) -> Result<(Guest, Prediction)
             ports: &guest.ports,
             needs: &guest.needs,
             arguments: &guest.arguments,
+            stages: &guest.stages,
+            refusals: &guest.refusals,
             packages: &packages,
             build_user: image.map(|image| image.session().1),
             winrm: image.map(|image| image.session().0),

@@ -13,7 +13,31 @@ use crate::support::golden;
 /// A rule, and one way to break it in the good plan. What the problems say is in `breaks.txt`.
 type Break = (Rule, fn(&mut Plan));
 
+pub(super) const USER_DATA: &str = "cloudbaseinit.plugins.common.userdata.UserDataPlugin";
+
 const BREAKS: &[Break] = &[
+    (Rule::AccountRefused, |plan| {
+        refuse_system(plan);
+        plan.platform.cloudbase_init.main.plugins = vec![USER_DATA.to_owned()];
+    }),
+    (Rule::AccountRefused, |plan| {
+        refuse_system(plan);
+        plan.platform.cloudbase_init.unattend.plugins = vec![USER_DATA.to_owned()];
+    }),
+    (Rule::AccountRefused, |plan| {
+        refuse_system(plan);
+        let service = json!({"service": "kubelet"});
+        plan.stages[2].runs_as = serde_json::from_value(service).expect("an account");
+    }),
+    (Rule::AccountRefused, |plan| {
+        refuse_system(plan);
+        let stage = json!({
+            "stage": "task", "runsAs": {"account": "system"}, "runs": ["kubelet.exe"],
+            "ignores": {"path": r"C:\k\crictl.yaml", "key": "ignored"}, "source": "test",
+        });
+        plan.stages = vec![serde_json::from_value(stage).expect("a stage")];
+        plan.set("crictl/config", "content", "ignored=Other\nalso=Groups\n");
+    }),
     (Rule::AnswerFileMissing, |plan| {
         plan.remove("cloudbase/answers");
     }),
@@ -377,6 +401,14 @@ fn provider(plan: &mut Plan, lines: &str) {
     let mut program = plan.of("kubernetes/kubelet")["properties"].clone();
     program["path"] = r"C:\k\provider.exe".into();
     plan.add("x/provider", "install", "artifact", program);
+}
+
+/// A program of the plan refuses `LocalSystem`.
+pub(super) fn refuse_system(plan: &mut Plan) {
+    let refusal = json!({
+        "program": "kubelet.exe", "kubernetes": "<1.31.0", "runsAs": "system", "check": "Groups", "source": "test",
+    });
+    plan.refusals = vec![serde_json::from_value(refusal).expect("a refusal")];
 }
 
 fn argument(plan: &mut Plan, part: &str, by: &str) {

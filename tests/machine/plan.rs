@@ -2,10 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use imagegen::model::kubernetes::Program;
 use imagegen::model::platform::Platform;
+use imagegen::model::stage::{AccountRefusal, Stage};
 use imagegen::windows::resource::{Resource, WinrmTransport};
 use imagegen::windows::value::AccountName;
 
@@ -26,6 +28,8 @@ pub(super) struct Plan {
     pub ports: Vec<PortUse>,
     needs: Vec<FeatureNeed>,
     arguments: Vec<ArgumentNeed>,
+    pub stages: Vec<Stage>,
+    pub refusals: Vec<AccountRefusal>,
     packages: Vec<PackageService>,
     pub programs: BTreeMap<String, Program>,
     pub winrm: Option<WinrmTransport>,
@@ -35,7 +39,6 @@ pub(super) struct Plan {
 
 impl Plan {
     pub(super) fn good() -> Self {
-        let read = |value| serde_json::from_value(value).expect("a fixture");
         let program = json!({
             "version": "1.20.0",
             "flags": ["config", "cert-dir", "container-runtime-endpoint", "feature-gates", "v", "windows-service"],
@@ -47,32 +50,42 @@ impl Plan {
         )]);
         Self {
             resources: resources(),
-            later: read(json!([
+            later: read_fixture(json!([
                 {"path": r"C:\var\lib\kubelet\config.yaml", "by": "kubeadm", "source": "test"},
                 {"path": r"C:\var\lib\kubelet\kubeadm-flags.env", "by": "kubeadm", "source": "test"},
                 {"path": r"C:\var\lib\kubelet\pki\*", "by": "kubelet", "source": "test"},
                 {"path": r"C:\var\log\kubelet\*", "by": "kubelet", "source": "test"},
                 {"path": r"C:\var\log\containerd\*", "by": "containerd", "source": "test"},
             ])),
-            ports: serde_json::from_value(json!([
+            ports: read_fixture(json!([
                 {"program": "kubelet", "port": "10250", "protocol": "TCP", "direction": "inbound", "source": "test"},
                 {"program": "flanneld.exe", "port": "4789", "protocol": "UDP", "direction": "inbound", "source": "test"},
                 {"program": "kubelet", "port": "6443", "protocol": "TCP", "direction": "outbound", "source": "test"},
-            ]))
-            .expect("ports"),
-            needs: serde_json::from_value(json!([
+            ])),
+            needs: read_fixture(json!([
                 {"program": "containerd", "feature": "Containers", "source": "test"},
                 {"program": "ctr", "feature": "Containers", "source": "test"},
                 {"program": "dockerd", "feature": "Containers", "source": "test"},
-            ]))
-            .expect("needs"),
-            arguments: read_arguments(),
+            ])),
+            arguments: read_fixture(json!([
+                {"program": "provider", "arguments": ["FILE"], "source": "test"},
+            ])),
+            stages: read_fixture(json!([
+                {"stage": "set-up", "runsAs": {"account": "system"}, "userData": "unattend", "runs": ["kubelet.exe"], "source": "test"},
+                {"stage": "user-data", "runsAs": {"service": "cloudbase-init"}, "userData": "main", "runs": ["kubelet.exe"], "source": "test"},
+                {"stage": "task", "runsAs": {"account": "administrator"}, "runs": ["kubelet.exe"], "source": "test"},
+            ])),
+            refusals: Vec::new(),
             programs,
             winrm: Some(WinrmTransport::Https),
             platform: Platform::default(),
             packages: vec![PackageService {
                 package: "https://dl.example/c.msi".parse().expect("a URL"),
                 service: "cloudbase-init".parse().expect("a name"),
+                accounts: read_fixture(json!([
+                    {"argument": "RUN_SERVICE_AS_LOCAL_SYSTEM=1", "runsAs": "system", "source": "test"},
+                    {"runsAs": "administrator", "source": "test"},
+                ])),
             }],
             build_user: "packer".parse().expect("a name"),
         }
@@ -156,6 +169,8 @@ impl Plan {
             ports: &self.ports,
             needs: &self.needs,
             arguments: &self.arguments,
+            stages: &self.stages,
+            refusals: &self.refusals,
             packages: &self.packages,
             build_user: Some(&self.build_user),
             winrm: self.winrm,
@@ -165,9 +180,8 @@ impl Plan {
     }
 }
 
-fn read_arguments() -> Vec<ArgumentNeed> {
-    let needs = json!([{"program": "provider", "arguments": ["FILE"], "source": "test"}]);
-    serde_json::from_value(needs).expect("arguments")
+fn read_fixture<T: DeserializeOwned>(value: Value) -> T {
+    serde_json::from_value(value).expect("a fixture")
 }
 
 pub(super) fn resource(name: &str, phase: &str, kind: &str, properties: Value) -> Value {

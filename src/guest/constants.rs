@@ -1,0 +1,42 @@
+//! Facts of `provisioners` that hold for every choice of a user.
+
+use serde_json::Value;
+
+use super::{GuestError, read_json};
+use crate::embedded::Tree;
+use crate::model::stage::AccountRefusal;
+use crate::windows::value::KbId;
+
+/// Facts of `provisioners`, as [`super::collect_facts`] takes them.
+#[derive(Debug)]
+pub struct Constants<'a> {
+    pub paths: Value,
+    pub sddl: Value,
+    /// Updates that fail to install.
+    pub failing: Vec<KbId>,
+    /// Refusals by programs of the plan's version.
+    pub refusals: &'a [AccountRefusal],
+}
+
+/// An entry of `provisioners/updates.json`: an update that Windows Update offers and that fails to install.
+#[derive(Debug, Clone, serde::Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct FailingUpdate {
+    pub kb: KbId,
+    pub source: String,
+}
+
+impl<'a> Constants<'a> {
+    pub(super) fn read(
+        provisioners: &Tree,
+        refusals: &'a [AccountRefusal],
+    ) -> Result<Self, GuestError> {
+        let known: Vec<FailingUpdate> = read_json(provisioners, "updates.json")?;
+        Ok(Self {
+            paths: read_json(provisioners, "paths.json")?,
+            sddl: read_json(provisioners, "sddl.json")?,
+            failing: known.into_iter().map(|update| update.kb).collect(),
+            refusals,
+        })
+    }
+}

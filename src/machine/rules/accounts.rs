@@ -1,0 +1,116 @@
+//! Accounts of the stages of a clone's life: no stage runs a program under an account that the program refuses.
+
+use crate::model::stage::{AccountRefusal, IgnoredChecks, RunsAs, Stage, StageAccount};
+use crate::windows::paths;
+use crate::windows::resource::{Msi, ResourceKind};
+
+use super::super::rule::Rule;
+use super::{Context, Problems, ResourceOrigin};
+
+pub(super) fn check_stage_accounts(context: &Context<'_>, problems: &mut Problems<'_>) {
+    let plugins = &context.expectations.platform.cloudbase_init;
+    for stage in context.expectations.stages {
+        if stage.runs_on(plugins) {
+            check_stage(context, stage, problems);
+        }
+    }
+}
+
+fn check_stage(context: &Context<'_>, stage: &Stage, problems: &mut Problems<'_>) {
+    let (runs_as, owner) = match &stage.runs_as {
+        StageAccount::Account(account) => (*account, None),
+        StageAccount::Service(service) => find_service_account(context, service),
+    };
+    let checks = list_ignored_checks(context, stage.ignores.as_ref());
+    for refusal in context.expectations.refusals {
+        let concerns = refusal.runs_as == runs_as && stage.runs.contains(&refusal.program);
+        if !concerns || checks.contains(&refusal.check.as_str()) {
+            continue;
+        }
+        let Some(program) = find_program(context, &refusal.program) else {
+            continue;
+        };
+        let message = format_refusal(stage, refusal);
+        let remedy = match (&stage.runs_as, &stage.ignores) {
+            (StageAccount::Service(_), _) => {
+                "let the package give its service another account (`accounts` of the component)"
+            }
+            (StageAccount::Account(_), Some(_)) => "name the check in the file of the stage",
+            (StageAccount::Account(_), None) => {
+                "run the program in a stage with another account (provisioners/stages.json)"
+            }
+        };
+        problems.add_problem(
+            Rule::AccountRefused,
+            owner.unwrap_or(program),
+            message,
+            remedy,
+        );
+    }
+}
+
+fn format_refusal(stage: &Stage, refusal: &AccountRefusal) -> String {
+    let AccountRefusal {
+        program,
+        runs_as,
+        check,
+        source,
+        ..
+    } = refusal;
+    format!(
+        "stage `{}` runs {program} as `{runs_as}`, which it refuses by its check `{check}` ({source})",
+        stage.stage
+    )
+}
+
+/// The account of the service, and the resource that decides it. A service that no package installs belongs to
+/// `LocalSystem`.
+fn find_service_account<'a>(
+    context: &Context<'a>,
+    name: &str,
+) -> (RunsAs, Option<&'a ResourceOrigin>) {
+    for installed in context.expectations.packages {
+        if !installed.service.eq_ignore_ascii_case(name) {
+            continue;
+        }
+        let mut packages = context.machine.resources_of::<Msi>();
+        let package = packages.find(|(package, _)| package.download.url == installed.package);
+        let Some((package, origin)) = package else {
+            continue;
+        };
+        let mut accounts = installed.accounts.iter();
+        let account = accounts.find(|account| match &account.argument {
+            Some(argument) => package.arguments.contains(argument),
+            None => true,
+        });
+        let runs_as = account.map_or(RunsAs::System, |account| account.runs_as);
+        return (runs_as, Some(origin));
+    }
+    let service = context.machine.find_service(name);
+    (RunsAs::System, service.map(|service| service.origin))
+}
+
+fn list_ignored_checks<'a>(context: &Context<'a>, file: Option<&IgnoredChecks>) -> Vec<&'a str> {
+    let Some(IgnoredChecks { path, key }) = file else {
+        return Vec::new();
+    };
+    let Some(ResourceKind::File(file)) = context.machine.find_at_path(path) else {
+        return Vec::new();
+    };
+    let mut checks = Vec::new();
+    for line in file.content().unwrap_or_default().lines() {
+        if let Some((name, check)) = line.split_once('=')
+            && name == key.as_str()
+        {
+            checks.push(check);
+        }
+    }
+    checks
+}
+
+/// The resource that brings the program.
+fn find_program<'a>(context: &Context<'a>, program: &str) -> Option<&'a ResourceOrigin> {
+    let mut files = context.machine.present_files();
+    let file = files.find(|file| paths::file_name(file.path).eq_ignore_ascii_case(program))?;
+    Some(file.origin)
+}
