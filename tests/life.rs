@@ -39,6 +39,8 @@ struct Life {
 #[serde(deny_unknown_fields)]
 struct UserData {
     argument: String,
+    /// Rights of the account's logons that are denied.
+    denied: Vec<String>,
     source: String,
 }
 
@@ -250,8 +252,9 @@ fn find_demanded_accounts(_: &Life, node: &Node) -> Vec<String> {
         .resources
         .iter()
         .filter(|it| it["type"] == "localUser" && it["phase"] == "firstboot");
+    // One that stays is none of the build.
     users
-        .filter(|it| text(it, "ensure") != "closed")
+        .filter(|it| !["closed", "present"].contains(&text(it, "ensure")))
         .map(|it| format!("account: {} demands an account by its name", it["name"]))
         .collect()
 }
@@ -427,8 +430,9 @@ fn find_unread_arguments(life: &Life, node: &Node) -> Vec<String> {
     found
 }
 
-/// The password of the account that runs user-data does not stay what the package made.
-fn find_kept_passwords(life: &Life, node: &Node) -> Vec<String> {
+/// The account that runs user-data is disabled in the image. On a clone it logs on as batch and service alone, and its
+/// password does not stay what the package made.
+fn find_open_accounts(life: &Life, node: &Node) -> Vec<String> {
     let rule = &life.user_data;
     let mut found = Vec::new();
     for package in node.resources.iter().filter(|it| it["type"] == "msi") {
@@ -450,6 +454,36 @@ fn find_kept_passwords(life: &Life, node: &Node) -> Vec<String> {
         if resets == runs_as_system {
             found.push("user-data: the password of the service's account".to_owned());
         }
+        if !runs_as_system {
+            found.extend(find_open_rights(rule, node));
+        }
+    }
+    found
+}
+
+fn find_open_rights(rule: &UserData, node: &Node) -> Vec<String> {
+    let mut found = Vec::new();
+    let place = |name: &str| node.resources.iter().position(|it| it["name"] == name);
+    let states = [
+        ("seal/user-data-account", "disabled"),
+        ("firstboot/user-data-account", "present"),
+    ];
+    for (name, state) in states {
+        let account = place(name).map(|at| &node.resources[at]);
+        if account.is_none_or(|it| text(it, "ensure") != state) {
+            found.push(format!("user-data: the account is not {state} ({name})"));
+        }
+    }
+    let rights = place("firstboot/user-data-rights");
+    for right in &rule.denied {
+        let denies =
+            |part: &str| rights.is_some_and(|at| text(&node.resources[at], part).contains(right));
+        if !denies("test") || !denies("set") {
+            found.push(format!("user-data: the account has no {right}"));
+        }
+    }
+    if rights >= place("firstboot/user-data-account") {
+        found.push("user-data: the account is enabled before its rights are denied".to_owned());
     }
     found
 }
@@ -476,7 +510,7 @@ const RULES: [LifeRule; 10] = [
     find_lost_networks,
     find_foreign_pause,
     find_unread_arguments,
-    find_kept_passwords,
+    find_open_accounts,
     find_unwritable_volumes,
 ];
 
@@ -716,6 +750,28 @@ fn each_rule_finds_its_defect() {
                 for package in all.iter_mut().filter(|it| it["type"] == "msi") {
                     package["properties"]["arguments"] = json!(["RUN_SERVICE_AS_LOCAL_SYSTEM=1"]);
                 }
+            }),
+        ),
+        (
+            "user-data: the account is not disabled",
+            forget("seal/user-data-account", &docker),
+        ),
+        (
+            "user-data: the account is not present",
+            forget("firstboot/user-data-account", &docker),
+        ),
+        (
+            "user-data: the account has no SeDenyNetworkLogonRight",
+            set("firstboot/user-data-rights", "set", json!(""), &docker),
+        ),
+        (
+            "user-data: the account is enabled before",
+            with_node(&docker, |all| {
+                let at = all
+                    .iter()
+                    .position(|it| it["name"] == "firstboot/user-data-rights");
+                let rights = all.remove(at.expect("the rights"));
+                all.push(rights);
             }),
         ),
         (

@@ -79,6 +79,7 @@ $script:PlatformFile = "$PSScriptRoot/Simulated.ps1"
 . "$PSScriptRoot/laws/system-laws.ps1"
 . "$PSScriptRoot/laws/image-laws.ps1"
 . "$PSScriptRoot/laws/step-laws.ps1"
+. "$PSScriptRoot/laws/account-laws.ps1"
 . "$PSScriptRoot/laws/agent-laws.ps1"
 . "$PSScriptRoot/laws/update-laws.ps1"
 
@@ -93,7 +94,7 @@ function Test-OwnPlan {
         'InstallLife', 'InstallRefusal', 'NodeLife', 'StartNetwork', 'NodeLog', 'PlantedLog', 'OpenNode',
         'OpenFile', 'AccessLaw', 'NodeNetwork', 'NodeProxy',
         'Upgrade', 'Clone', 'ServiceLaw', 'FirstBootLaw', 'WinrmLaw', 'AgentLaw', 'FileLaw', 'PullLaw',
-        'UpdateLaw', 'SealLaw'
+        'UpdateLaw', 'SealLaw', 'LogonRightLaw'
     foreach ($case in $cases) { Invoke-Case -Name $case -Block { & "Test-$case" -Source $Source } }
 }
 

@@ -20,7 +20,8 @@ function Get-StepScript {
     $content = [IO.File]::ReadAllText("$Provisioners/steps/$Step.json") | ConvertFrom-Json
     $found = @($content.resources | Where-Object { $_.name -eq $Name })
     if ($found.Count -ne 1) { throw "the step $Step has $($found.Count) resources named $Name" }
-    "$($found[0].properties.$Part)"
+    $folder = [IO.Path]::GetTempPath()
+    "$($found[0].properties.$Part)".Replace('{{ paths.state | literal }}', "'$folder'")
 }
 
 # Runs it. A program that no function can stand for is replaced in the text.
