@@ -50,7 +50,7 @@ pub fn pack_bundle(
         provisioners: scripts.provisioners,
         ..trees.clone()
     };
-    let mirrors = &plan.selection.mirrors;
+    let mirrors = &plan.selection.list_registry_urls();
     let images: Vec<Subject<'_>> = contents
         .images
         .iter()

@@ -8,6 +8,7 @@ mod constants;
 mod error;
 mod facts;
 mod flags;
+mod registries;
 mod render;
 mod runtime;
 
@@ -38,7 +39,7 @@ pub use constants::{Constants, FailingUpdate};
 pub use error::GuestError;
 pub use facts::collect_facts;
 pub use flags::{AppliedFlag, format_arguments, select_flags};
-pub use render::{OWN_FILE_FORMS, StepRenderer};
+pub use render::{OWN_FILE_FORMS, RenderFault, StepRenderer};
 
 /// Name of the schema of `guest-plan.json`.
 pub const SCHEMA: &str = "imagegen.dev/guest-plan/v1";
@@ -248,7 +249,10 @@ fn lower_resource(
         sources.insert(name.clone(), source);
         for (property, value) in &mut properties {
             let result = renderer.render_value(value, item);
-            result.map_err(|message| error(format!("`{property}`: {message}")))?;
+            result.map_err(|fault| match fault {
+                RenderFault::Text(message) => error(format!("`{property}`: {message}")),
+                RenderFault::Fragment(fault) => GuestError::Fragment(name.clone(), fault),
+            })?;
         }
         let kind = parse_resource(&resource.kind, properties).map_err(error)?;
         resources.push(Resource {

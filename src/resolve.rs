@@ -169,7 +169,8 @@ impl Resolver<'_> {
         };
         let features = extras::choose_features(self, &situation)?;
         extras::check_downloads(self);
-        extras::check_containerd_options(self, runtime);
+        extras::check_registries(self, runtime, situation.runtime_version.as_ref());
+        extras::check_containerd_options(self, runtime, situation.runtime_version.as_ref());
 
         Ok(ChosenPlatform {
             line,

@@ -63,6 +63,7 @@ fn list_types() -> Vec<(&'static str, Schema)> {
         ("bundle", schema_for!(BundleIndex)),
         ("host-bundle", schema_for!(InstallerOutput)),
         ("check-report", schema_for!(CheckReport)),
+        ("closed", schema_for!(Vec<crate::base::toml::ClosedKey>)),
         ("cluster", schema_for!(ClusterIndex)),
         ("component", schema_for!(Component)),
         ("conformance", schema_for!(OutputList<PlannedCheck>)),

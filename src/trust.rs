@@ -9,6 +9,7 @@ mod lint;
 mod severity;
 mod subject;
 mod subjects;
+mod transport;
 mod waived;
 
 pub use anchor::{Anchor, declares_own_proof, list_own_anchors, warn_own_anchors};
@@ -17,10 +18,11 @@ pub use confidence::{
     check_unproven, find_record, find_unfounded_pins, is_unproven, parse_origin, pin_digests,
 };
 pub use gate::{
-    Admitted, PolicyError, admit, check_addresses, check_evidence, check_plan, check_steps,
-    check_subjects, wants_proof,
+    Admitted, PolicyError, admit, check_evidence, check_plan, check_steps, check_subjects,
+    wants_proof,
 };
 pub use lint::{check_policy, find_idle_waiver};
 pub use subject::{Subject, SubjectSource};
 pub use subjects::{list_lock_subjects, list_subjects};
+pub use transport::check_addresses;
 pub use waived::{check_dropped, is_waived};

@@ -6,8 +6,11 @@ use std::process::{Child, Command, Output, Stdio};
 use std::sync::mpsc::Receiver;
 
 use imagegen::base::choice::Runtime;
+use imagegen::base::toml::{ClosedKey, TomlFragment, merge_fragments};
 use imagegen::catalog::Trees;
-use imagegen::model::definition::{ContainerdOptions, ImageDefinition};
+use imagegen::lock::Lock;
+use imagegen::model::containerd::ContainerdOptions;
+use imagegen::model::definition::ImageDefinition;
 use imagegen::planning::{predict_machine, resolve_plan};
 use imagegen::selection::read_trees;
 use imagegen::windows::resource::ResourceKind;
@@ -404,6 +407,307 @@ fn every_minor_takes_the_options_of_a_definition() {
             assert_eq!(problems, "", "{version}");
         }
     }
+}
+
+/// Keys of a fragment that containerd reads under one name in every version, and one of the version's own.
+fn fragment(configuration: &str) -> (i64, String) {
+    let version = toml(configuration.as_bytes())["version"].as_i64().unwrap();
+    let runtime = match version {
+        2 => "io.containerd.grpc.v1.cri",
+        _ => "io.containerd.cri.v1.runtime",
+    };
+    let text = format!(
+        "version = {version}\n\n# Ours.\n[timeouts]\n'io.containerd.timeout.shim.load' = \"9s\"\n\n\
+         [plugins.'{runtime}']\nignore_image_defined_volumes = true\n\n\
+         [plugins.'{runtime}'.containerd.runtimes.mine]\nruntime_type = 'io.containerd.runhcs.v1'\n"
+    );
+    (version, text)
+}
+
+fn fragments(texts: &[&str]) -> ContainerdOptions {
+    serde_json::from_value(serde_json::json!({ "fragments": texts })).unwrap()
+}
+
+/// The keys of a fragment stand beside those of the image, in each version of the configuration.
+#[test]
+fn every_minor_takes_the_fragment_of_its_version() {
+    let trees = read_trees(None).unwrap();
+    let machine = machine();
+    for (version, kubernetes) in VERSIONS {
+        let plain = planned(&trees, version, kubernetes, false, MIRROR).configuration;
+        let (form, text) = fragment(&plain);
+        let other = format!("version = {}\nroot = 'elsewhere'\n", form + 1);
+        let options = Some(fragments(&[&text, &other]));
+        let planned = planned_with(&trees, version, kubernetes, false, MIRROR, options);
+
+        let merged = toml(planned.configuration.as_bytes());
+        let mut problems = String::new();
+        for part in [plain.as_bytes(), text.as_bytes()] {
+            missing("", &toml(part), &merged, &mut problems);
+        }
+        assert_eq!(problems, "", "{version}: {}", planned.configuration);
+        if let Some(machine) = &machine {
+            let found = machine.problems(version, planned.configuration.as_bytes(), "dump");
+            assert_eq!(found, "", "{version}");
+        }
+    }
+}
+
+/// Every value of the image's configuration with its path.
+fn leaves(at: &[String], value: &Value, found: &mut Vec<(Vec<String>, Value)>) {
+    match value {
+        Value::Object(table) => {
+            for (key, value) in table {
+                leaves(&[at, &[key.clone()]].concat(), value, found);
+            }
+        }
+        value => found.push((at.to_vec(), value.clone())),
+    }
+}
+
+/// `version = 3` and another value at a path.
+fn contradiction(version: &Value, path: &[String]) -> TomlFragment {
+    let keys: Vec<String> = path.iter().map(|key| format!("'{key}'")).collect();
+    let first = if path == ["version"] {
+        ""
+    } else {
+        &*format!("version = {version}\n")
+    };
+    format!("{first}{} = 9999\n", keys.join("."))
+        .parse()
+        .unwrap()
+}
+
+/// No fragment changes what the image relies on: neither a value that the image sets, nor one of `closed.json`.
+#[test]
+fn no_fragment_contradicts_the_image() {
+    let trees = read_trees(None).unwrap();
+    let closed: Vec<ClosedKey> =
+        serde_json::from_slice(trees.provisioners.get("closed.json").unwrap()).unwrap();
+    let mut used = vec![false; closed.len()];
+    for (version, kubernetes) in VERSIONS {
+        let file = planned(&trees, version, kubernetes, true, MIRROR).configuration;
+        let content = toml(file.as_bytes());
+        let form = &content["version"];
+        let mut facts = Vec::new();
+        leaves(&[], &content, &mut facts);
+        assert!(facts.len() > 12, "{version}: {facts:?}");
+        for (path, own) in facts {
+            let part = contradiction(form, &path);
+            let error = merge_fragments(&file, &[part], &closed).expect_err(&path.join("."));
+            assert_eq!((&*error.given, error.own), ("`9999`", format!("`{own}`")));
+        }
+        // A table of another version is no table of this one, and closed all the same.
+        for (key, used) in closed.iter().zip(&mut used) {
+            let name = |part: &String| part.replace('*', "io.containerd.grpc.v1.cri");
+            let path: Vec<String> = key.key.iter().map(name).collect();
+            let Some(first) = key.forbidden.first() else {
+                let part = contradiction(form, &path);
+                let error = merge_fragments(&file, &[part], &closed).expect_err(&path.join("."));
+                *used |= error.remedy.as_ref() == Some(&key.remedy);
+                continue;
+            };
+            let text = format!("version = {form}\n{} = ['x', '{first}']", path.join("."));
+            let part: TomlFragment = text.parse().unwrap();
+            let error = merge_fragments(&file, &[part], &closed).expect_err(&text);
+            *used |= error.remedy.as_ref() == Some(&key.remedy);
+        }
+    }
+    for (key, used) in closed.iter().zip(used) {
+        assert!(used, "{:?}", key.key);
+    }
+}
+
+/// A file beside the definition is part of the lockfile, and its contradictions name the key, both values and a remedy.
+#[test]
+fn a_fragment_beside_a_definition_is_part_of_the_image() {
+    let definition = r#"{"target": "azure", "kubernetes": "1.36.4", "containerd": {"fragments": ["containerd.toml"]}}"#;
+    let given = |text: &str| {
+        let test = Test::new();
+        test.file("imagegen.json", definition)
+            .file("containerd.toml", text)
+    };
+    let good = given("version = 4\n[timeouts]\n'io.containerd.timeout.shim.load' = '9s'\n")
+        .line("build --no-bake --out o");
+    good.succeeds();
+    for file in ["o/imagegen.lock.json", "o/guest-plan.json"] {
+        let text = good.text(file);
+        assert!(text.contains("io.containerd.timeout.shim.load"), "{file}");
+    }
+    let lock = Lock::decode("lock", &good.read("o/imagegen.lock.json"));
+    lock.expect("a text of several lines");
+    for (text, said) in [
+        (
+            "version = 4\nroot = 'D:\\x'\n",
+            &[
+                r#"sets `root` to `"D:\\x"`, but the file has `"C:\\"#,
+                "remove `root`",
+            ][..],
+        ),
+        (
+            "version = 4\n[plugins.'io.containerd.cri.v1.images']\nsnapshotter = 'overlayfs'\n",
+            &[
+                "sets `plugins.'io.containerd.cri.v1.images'.snapshotter` to `\"overlayfs\"`, but the file has `\"windows\"`",
+                "remove the key",
+            ],
+        ),
+        (
+            "version = 4\n[plugins.'io.containerd.cri.v1.images'.registry.headers]\nAuthorization = ['Basic c2VjcmV0']\n",
+            &["credential providers"],
+        ),
+        (
+            "version = 4\npassword = 'c2VjcmV0'\n",
+            &["containerd.toml: the name of `password` says"],
+        ),
+        (
+            "version = 3\n",
+            &["has no fragment with `version = 4`, which containerd 2.3.4 reads"],
+        ),
+        ("[timeouts]\n", &["containerd.toml: it has no `version`"]),
+        ("version = 4\nx = = 1\n", &["containerd.toml: line 2: "]),
+    ] {
+        let ran = given(text).line("build --no-bake --out o").fails(3, said);
+        assert!(
+            !ran.stderr.contains("c2VjcmV0") || said[0].contains("credential"),
+            "{}",
+            ran.stderr
+        );
+    }
+    Test::new()
+        .file("imagegen.json", definition)
+        .line("build --no-bake --out o")
+        .fails(3, &["there is no file `containerd.toml`"]);
+}
+
+/// A definition with one registry, beside a certificate of an authority.
+fn with_registry(registry: &str, rest: &str) -> Test {
+    let definition = format!(
+        r#"{{"target": "azure", "kubernetes": "1.36.4", "registries": {{"registry.example:5000": {registry}}}{rest}}}"#
+    );
+    let ca = root().join("provisioners/example/steps/corporate-root.pem");
+    let pem = std::fs::read_to_string(ca).unwrap();
+    Test::new()
+        .file("imagegen.json", &definition)
+        .file("ca.pem", &pem)
+}
+
+/// Everything that a definition says of a registry stands in its `hosts.toml`, and the certificates beside it.
+#[test]
+fn registries_of_a_definition_become_hosts_files() {
+    let registry = r#"{
+        "server": {"url": "https://registry.example:5000", "ca": "ca.pem", "headers": {"X-Meta-Team": "nodes"}},
+        "hosts": [
+            {"url": "https://mirror.example/v2/x", "capabilities": ["pull"], "ca": "ca.pem", "overridePath": true},
+            {"url": "https://lab.example", "skipVerify": true, "headers": {"X-A": "1", "X-B": "2"}}
+        ]}"#;
+    let test = with_registry(registry, "").line("build --no-bake --out o --allow-http lab.example");
+    test.succeeds();
+    let plan: Value = serde_json::from_slice(&test.read("o/guest-plan.json")).unwrap();
+    let resources = plan["resources"].as_array().unwrap();
+    let content = |file: &str| {
+        let path = format!(r"\registry.example_5000_\{file}");
+        let mut properties = resources.iter().map(|it| &it["properties"]);
+        let found = properties.find(|it| it["path"].as_str().is_some_and(|it| it.ends_with(&path)));
+        found.unwrap_or_else(|| panic!("{path}"))["content"]
+            .as_str()
+            .unwrap()
+            .to_owned()
+    };
+    assert_eq!(
+        toml(content("hosts.toml").as_bytes()),
+        serde_json::json!({
+            "server": "https://registry.example:5000", "capabilities": ["pull", "resolve"], "ca": "ca-0.pem",
+            "header": { "X-Meta-Team": "nodes" },
+            "host": {
+                "https://mirror.example/v2/x": { "capabilities": ["pull"], "ca": "ca-1.pem", "override_path": true },
+                "https://lab.example": {
+                    "capabilities": ["pull", "resolve"], "skip_verify": true, "header": { "X-A": "1", "X-B": "2" },
+                },
+            },
+        })
+    );
+    for file in ["ca-0.pem", "ca-1.pem"] {
+        assert_eq!(content(file), test.text("ca.pem"), "{file}");
+    }
+    // containerd asks the hosts in the order of the file.
+    let text = content("hosts.toml");
+    assert!(
+        text.find("mirror.example") < text.find("lab.example"),
+        "{text}"
+    );
+}
+
+#[test]
+fn registries_without_credentials_and_with_verified_certificates_alone() {
+    for (registry, rest, said) in [
+        (
+            r#"{"server": {"url": "https://registry.example:5000", "headers": {"Authorization": "Basic c2VjcmV0"}}}"#,
+            "",
+            &[
+                "registries.registry.example:5000.server.headers",
+                "carries credentials",
+                "credential provider",
+            ][..],
+        ),
+        (
+            r#"{"hosts": [{"url": "https://m.example", "headers": {"X-Api-Token": "c2VjcmV0"}}]}"#,
+            "",
+            &["carries credentials"],
+        ),
+        (
+            r#"{"hosts": [{"url": "https://user:c2VjcmV0@m.example"}]}"#,
+            "",
+            &["registries.registry.example:5000"],
+        ),
+        (
+            r#"{"hosts": [{"url": "https://m.example", "skipVerify": true}]}"#,
+            "",
+            &[
+                "unverified-registry",
+                "give the certificate of its authority as `ca`",
+                "`--allow-http m.example`",
+            ],
+        ),
+        (
+            r#"{"hosts": [{"url": "http://m.example"}]}"#,
+            "",
+            &["plain-http", "`--allow-http m.example`"],
+        ),
+        (
+            r#"{"hosts": [{"url": "https://m.example", "ca": "none.pem"}]}"#,
+            "",
+            &["registries.registry.example:5000: ca is not a certificate"],
+        ),
+        (
+            r#"{"hosts": [{"url": "https://m.example", "ca": "-----BEGIN PRIVATE KEY-----\nc2VjcmV0\n-----END PRIVATE KEY-----\n"}]}"#,
+            "",
+            &["is a private key"],
+        ),
+        (
+            r#"{"hosts": [{"url": "https://m.example"}]}"#,
+            r#", "mirrors": {"registry.example:5000": ["https://n.example"]}"#,
+            &["is in `mirrors` and in `registries`"],
+        ),
+        ("{}", "", &["has neither `server` nor `hosts`"]),
+        (
+            r#"{"hosts": [{"url": "https://m.example", "capabilities": []}]}"#,
+            "",
+            &["has no capabilities"],
+        ),
+    ] {
+        let ran = with_registry(registry, rest)
+            .line("build --no-bake --out o")
+            .fails(3, said);
+        assert!(!ran.stderr.contains("c2VjcmV0"), "{}", ran.stderr);
+    }
+    let docker = r#"{"target": "azure", "kubernetes": "1.20.0", "runtime": "docker", "registries": {"docker.io": {"hosts": [{"url": "https://m.example"}]}}}"#;
+    Test::new()
+        .file("imagegen.json", docker)
+        .line("build --no-bake --out o")
+        .fails(
+            3,
+            &["`registries` is for containerd 1.5 and newer, and the image has docker"],
+        );
 }
 
 /// What the checks of this file are worth: each mistake that a version of containerd lets pass is seen.

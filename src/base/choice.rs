@@ -171,6 +171,15 @@ words!(
 );
 
 words!(
+    /// What a container runtime trusts a registry for.
+    RegistryCapability {
+        Pull = "pull",
+        Resolve = "resolve",
+        Push = "push",
+    }
+);
+
+words!(
     /// Least level of what a daemon logs.
     LogLevel {
         Trace = "trace",

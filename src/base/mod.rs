@@ -13,6 +13,7 @@ pub mod output_list;
 pub mod program;
 pub mod secret;
 pub mod text;
+pub mod toml;
 pub mod url;
 pub mod value;
 pub mod version;

@@ -11,6 +11,7 @@ use std::str::FromStr;
 use ipnet::Ipv4Net;
 use serde::de::Visitor;
 
+use super::secret::is_secret_name;
 use super::text::{is_alphanumeric_or, is_lowercase_or};
 use super::url::strip_secrets;
 
@@ -264,11 +265,47 @@ text_value!(
 );
 
 text_value!(
+    /// The name of an HTTP header that carries no credentials.
+    HeaderName,
+    |text| is_header_name(text) && !is_credential_header(text),
+    "the name of a header: expected letters, digits and `-`, such as `X-Meta-Team`",
+    |text| is_credential_header(text).then(|| {
+        "carries credentials, which every user of the image could read: let the kubelet bring them, by a credential \
+         provider or an image pull secret".to_owned()
+    })
+);
+
+text_value!(
+    /// The value of an HTTP header. It needs no escaping in TOML.
+    HeaderValue,
+    |text| (1..=1024).contains(&text.len())
+        && text.bytes().all(|byte| matches!(byte, b' '..=b'~') && !matches!(byte, b'"' | b'\\' | b'\'')),
+    "the value of a header: expected printable ASCII without quotes and back slashes, such as `windows-nodes`"
+);
+
+text_value!(
     /// Hosts and networks that are reached without proxy.
     NoProxy,
     is_no_proxy,
     "a list of hosts without proxy: expected names and networks, such as `10.0.0.0/8,.cluster.local,localhost`"
 );
+
+/// A token (RFC 9110, section 5.6.2) without its rarer characters.
+fn is_header_name(text: &str) -> bool {
+    (1..=128).contains(&text.len()) && is_alphanumeric_or(text, "-")
+}
+
+/// Credentials by the names of RFC 9110 and RFC 6265, and by words such as `token`.
+fn is_credential_header(text: &str) -> bool {
+    const KNOWN: &[&str] = &[
+        "authorization",
+        "cookie",
+        "proxyauthorization",
+        "xregistryauth",
+    ];
+    let name = text.replace('-', "").to_ascii_lowercase();
+    KNOWN.contains(&name.as_str()) || is_secret_name(&name)
+}
 
 impl ImageReference {
     /// The digest of the image's manifest.

@@ -31,7 +31,7 @@ pub(super) fn run_cluster_manifests(
     input.with = args.with.iter().cloned().collect();
     let files = cluster::render_manifests(&input, &plan, &trees.catalog, &read_paths(&trees)?)?;
     let images = cluster::list_images(&files);
-    let mirrors = &plan.selection.mirrors;
+    let mirrors = &plan.selection.list_registry_urls();
     let subjects: Vec<Subject<'_>> = images
         .iter()
         .map(|image| Subject::from_image(image, mirrors))

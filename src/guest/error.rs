@@ -1,6 +1,7 @@
 //! Step files that cannot be used.
 
 use crate::base::json::JsonError;
+use crate::base::toml::Contradiction;
 use crate::diagnostic::{Classify, ErrorClass, Location};
 
 #[derive(Debug, thiserror::Error)]
@@ -21,6 +22,9 @@ pub enum GuestError {
         found: String,
         expected: String,
     },
+    /// Name of the resource, and the fault.
+    #[error("{0}: {1}")]
+    Fragment(String, Contradiction),
     #[error("component {0} is in the plan, but no step installs it")]
     Uninstalled(String),
 }
@@ -35,7 +39,24 @@ impl Classify for GuestError {
         match self {
             Self::Json(error) => error.code(),
             Self::Uninstalled(_) => "component-uninstalled",
+            Self::Fragment(..) => "config-fragment",
             Self::Missing(_) | Self::Value { .. } | Self::StepId { .. } => "step-file",
+        }
+    }
+
+    fn remedies(&self) -> Vec<String> {
+        match self {
+            Self::Fragment(_, fault) => vec![
+                fault
+                    .remedy
+                    .clone()
+                    .unwrap_or_else(|| format!("remove `{}` from the fragment", fault.key)),
+            ],
+            Self::Json(_)
+            | Self::Missing(_)
+            | Self::Value { .. }
+            | Self::StepId { .. }
+            | Self::Uninstalled(_) => Vec::new(),
         }
     }
 
@@ -45,7 +66,7 @@ impl Classify for GuestError {
             Self::Missing(file) | Self::Value { file, .. } | Self::StepId { file, .. } => {
                 Some(Location::from_file(file))
             }
-            Self::Uninstalled(_) => None,
+            Self::Uninstalled(_) | Self::Fragment(..) => None,
         }
     }
 }

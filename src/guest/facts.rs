@@ -25,6 +25,7 @@ use crate::windows::resource::UNPINNED;
 use crate::windows::value::KbId;
 
 use super::flags::{format_arguments, select_flags};
+use super::registries::{collect_certificates, collect_registries};
 use super::render::StepRenderer;
 use super::runtime::collect_runtime;
 use super::{Constants, GuestError};
@@ -73,7 +74,8 @@ pub fn collect_facts(
         "updates": collect_updates(plan, &cache, &constants.failing),
         "volumePlugins": collect_volume_plugins(plan),
         "network": collect_network(plan.selection.network.as_ref()),
-        "mirrors": collect_mirrors(plan),
+        "registries": collect_registries(plan),
+        "registryCertificates": collect_certificates(plan),
         "features": situation.features,
         "scripts": collect_scripts(plan.governance.signing.as_ref()),
         "launchers": collect_launchers(plan, programs, paths),
@@ -295,19 +297,6 @@ fn collect_network(network: Option<&Network>) -> Value {
         "dns": network.dns.as_deref().unwrap_or("@DNS_SERVER@"),
         "domain": network.domain.as_deref().unwrap_or("@DNS_DOMAIN@"),
     })
-}
-
-/// Registries with the folder that containerd reads for each.
-fn collect_mirrors(plan: &Plan) -> Value {
-    let mirrors = plan.selection.mirrors.iter().map(|(registry, urls)| {
-        // What containerd looks for where a port follows, since a path takes no colon.
-        let folder = match registry.split_once(':') {
-            Some((name, port)) => format!("{name}_{port}_"),
-            None => registry.to_string(),
-        };
-        json!({ "registry": registry, "folder": folder, "urls": urls })
-    });
-    mirrors.collect()
 }
 
 /// The proxies as they are, and those that are set as variables of an environment.

@@ -7,9 +7,28 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value, json};
 use tera::{Context, Tera};
 
+use crate::base::toml::{ClosedKey, Contradiction, TomlFragment, merge_fragments};
 use crate::embedded::Tree;
-
 use crate::template::{LONGEST_TEXT, check_bounds, create_engine, render_bounded};
+
+/// Keys that only the image sets, in `provisioners`.
+pub const CLOSED_KEYS: &str = "closed.json";
+
+/// A value of a step that cannot be rendered.
+#[derive(Debug, thiserror::Error)]
+pub enum RenderFault {
+    #[error("{0}")]
+    Text(String),
+    /// A part of a configuration file, which the user gave, against the file.
+    #[error(transparent)]
+    Fragment(Contradiction),
+}
+
+impl From<String> for RenderFault {
+    fn from(text: String) -> Self {
+        Self::Text(text)
+    }
+}
 
 /// Values that stand for a file beside the steps: its text, and its bytes.
 pub const OWN_FILE_FORMS: &[&str] = &["file", "base64"];
@@ -35,8 +54,9 @@ impl<'a> StepRenderer<'a> {
     /// Replaces every special form in a property's value.
     ///
     /// # Errors
-    /// An undefined name, an unknown fact or template, or a form with other keys than its own.
-    pub fn render_value(&self, value: &mut Value, item: Option<&Value>) -> Result<(), String> {
+    /// An undefined name, an unknown fact or template, a form with other keys than its own, or a fragment that
+    /// contradicts its file.
+    pub fn render_value(&self, value: &mut Value, item: Option<&Value>) -> Result<(), RenderFault> {
         match value {
             Value::String(text) if is_template(text) => *text = self.render_text(text, item)?,
             Value::Array(items) => {
@@ -62,12 +82,18 @@ impl<'a> StepRenderer<'a> {
         &self,
         object: &Map<String, Value>,
         item: Option<&Value>,
-    ) -> Result<Option<Value>, String> {
+    ) -> Result<Option<Value>, RenderFault> {
         if let Some(path) = object.get("membersOf").and_then(Value::as_str)
             && let Some(into) = object.get("into").and_then(Value::as_str)
             && object.len() == 2
         {
-            return self.place_members(path, into, item).map(Some);
+            return Ok(Some(self.place_members(path, into, item)?));
+        }
+        if let Some(name) = object.get("template").and_then(Value::as_str)
+            && let Some(path) = object.get("fragments").and_then(Value::as_str)
+            && object.len() == 2
+        {
+            return self.render_config(name, path, item).map(Some);
         }
         let mut entries = object.iter();
         let (Some((form, value)), None) = (entries.next(), entries.next()) else {
@@ -82,6 +108,31 @@ impl<'a> StepRenderer<'a> {
             _ => return Ok(None),
         };
         Ok(Some(rendered))
+    }
+
+    /// A template of a configuration file, with the keys of the user's fragments.
+    fn render_config(
+        &self,
+        name: &str,
+        path: &str,
+        item: Option<&Value>,
+    ) -> Result<Value, RenderFault> {
+        let file = self.render_template(name, item)?;
+        let texts: Vec<String> = serde_json::from_value(self.find_fact(path, item)?)
+            .map_err(|error| format!("`{path}` is not a list of texts: {error}"))?;
+        let mut fragments = Vec::new();
+        for text in texts {
+            let fragment = text.parse::<TomlFragment>();
+            fragments.push(fragment.map_err(|error| format!("`{path}`: {error}"))?);
+        }
+        let closed: Option<Vec<ClosedKey>> = self
+            .provisioners
+            .read_json(CLOSED_KEYS)
+            .map_err(|error| error.to_string())?;
+        let closed = closed.unwrap_or_default();
+
+        let merged = merge_fragments(&file, &fragments, &closed);
+        merged.map(Value::from).map_err(RenderFault::Fragment)
     }
 
     fn read_own_text(&self, name: &str) -> Result<String, String> {
@@ -243,13 +294,13 @@ impl<'a> StepRenderer<'a> {
             .map(Value::Array)
     }
 
-    fn concat_lists(&self, parts: Vec<Value>, item: Option<&Value>) -> Result<Value, String> {
+    fn concat_lists(&self, parts: Vec<Value>, item: Option<&Value>) -> Result<Value, RenderFault> {
         let mut all = Vec::new();
         for mut part in parts {
             self.render_value(&mut part, item)?;
             match part {
                 Value::Array(items) => all.extend(items),
-                other => return Err(format!("`concat` expects lists, found {other}")),
+                other => return Err(format!("`concat` expects lists, found {other}").into()),
             }
         }
         Ok(Value::Array(all))

@@ -5,8 +5,10 @@ use std::num::NonZeroU8;
 use serde_json::{Value, json};
 
 use crate::base::choice::{LogLevel, Runtime};
+use crate::base::toml::TomlFragment;
 use crate::base::value::LoopbackAddress;
 use crate::base::version::Version;
+use crate::model::containerd::config_version;
 use crate::model::plan::Plan;
 use crate::model::situation::Conditions;
 
@@ -21,9 +23,9 @@ pub(super) fn collect_runtime(plan: &Plan, situation: &Conditions) -> Value {
             "endpoint": "npipe:////./pipe/containerd-containerd",
             "service": "containerd",
             "hypervisor": hypervisor,
-            // Version 3 since 2.0, 4 since 2.3; `bin_dirs` since 2.1:
+            "configVersion": config_version(version),
+            "fragments": collect_fragments(plan),
             // https://github.com/containerd/containerd/blob/main/docs/cri/config.md
-            "configVersion": if at_least("2.3.0") { 4 } else if at_least("2.0.0") { 3 } else { 2 },
             "binDirs": at_least("2.1.0"),
             // The flag came with 1.7, and is off since 2.0: without it the daemon's transfer service imports.
             // https://github.com/containerd/containerd/blob/main/cmd/ctr/commands/images/import.go
@@ -37,11 +39,20 @@ pub(super) fn collect_runtime(plan: &Plan, situation: &Conditions) -> Value {
             "service": "docker",
             "hypervisor": hypervisor,
             "configVersion": 0,
+            "fragments": [],
             "binDirs": false,
             "importArguments": [],
             "options": {},
         }),
     }
+}
+
+/// The user's parts of the configuration file.
+fn collect_fragments(plan: &Plan) -> Value {
+    let version = config_version(&plan.runtime_version);
+    let options = plan.selection.containerd.iter();
+    let fragments = options.flat_map(|options| options.list_fragments(version));
+    fragments.map(TomlFragment::as_str).collect()
 }
 
 /// Settings of containerd, empty texts and zeros where it keeps its defaults. Its transfer service, which pulls images

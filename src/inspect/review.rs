@@ -52,8 +52,9 @@ impl Review<'_> {
         }
         check_unproven(&policy, plan.artifacts(), &trees.catalog)?;
         let images = opened.index.images.iter();
+        let mirrors = plan.selection.list_registry_urls();
         let images: Vec<Subject<'_>> = images
-            .map(|image| Subject::from_image(&image.name, &plan.selection.mirrors))
+            .map(|image| Subject::from_image(&image.name, &mirrors))
             .collect();
         check_subjects(&policy, &images, true, &trees.catalog)?;
         if let Some(rule) = &policy.signed_scripts {

@@ -1,24 +1,21 @@
 //! The user's wishes: flags over an image definition, before anything is resolved.
 
 use std::collections::BTreeMap;
-use std::num::NonZeroU8;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
 
+use super::containerd::{ContainerdOptions, RegistryHosts};
 use super::image_version::ImageVersion;
 use super::images::Images;
 use super::matrix::Matrix;
 use super::mirrors::Mirrors;
 use super::overrides::{Overrides, merge_overrides};
-use crate::base::choice::{
-    DefenderPart, Delivery, HostAccess, Join, LogLevel, Runtime, UpdateCategory,
-};
+use crate::base::choice::{DefenderPart, Delivery, HostAccess, Join, Runtime, UpdateCategory};
 use crate::base::url::{HttpUrl, ProxyUrl, strip_value};
 use crate::base::value::{
-    Cidr, DnsName, FileName, Ipv4Address, LoopbackAddress, NamedImage, NoProxy, Registry, Sha256,
-    VolumePlugin,
+    Cidr, DnsName, FileName, Ipv4Address, NamedImage, NoProxy, Registry, Sha256, VolumePlugin,
 };
 use crate::base::version::Version;
 use crate::windows::value::KbId;
@@ -75,6 +72,10 @@ pub struct ImageDefinition {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     #[schemars(example = serde_json::json!({"docker.io": ["https://mirror.example.com"]}))]
     pub mirrors: BTreeMap<Registry, Vec<HttpUrl>>,
+    /// Registry → how containerd asks it, where a list of mirrors does not say enough.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(example = serde_json::json!({"registry.example:5000": {"server": {"url": "https://registry.example:5000", "ca": "registry-ca.pem"}}}))]
+    pub registries: BTreeMap<Registry, RegistryHosts>,
     /// Settings of containerd beside those that a node needs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(example = serde_json::json!({"logLevel": "debug"}))]
@@ -180,25 +181,6 @@ pub struct Network {
     /// Such as `cluster.local`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub domain: Option<DnsName>,
-}
-
-/// Settings of containerd. What is left out keeps containerd's default.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "camelCase")]
-#[serde(expecting = "an object such as `{\"logLevel\": \"debug\"}`")]
-pub struct ContainerdOptions {
-    /// Least level of its log.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub log_level: Option<LogLevel>,
-    /// Layers of one image that are downloaded at a time.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub max_concurrent_downloads: Option<NonZeroU8>,
-    /// Removes the compressed layers of an image when it is unpacked.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub discard_unpacked_layers: bool,
-    /// Where it serves its metrics, which need no authentication: `127.0.0.1:1338`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub metrics_address: Option<LoopbackAddress>,
 }
 
 /// Windows updates during the bake. With none of the lists, the source image as it is published.
@@ -308,6 +290,29 @@ impl ImageDefinition {
             .map(|(name, url, sha256)| UserFile { name, url, sha256 })
     }
 
+    /// How containerd asks each registry of `mirrors` and `registries`.
+    #[must_use]
+    pub fn list_registries(&self) -> BTreeMap<Registry, RegistryHosts> {
+        let mirrors = self.mirrors.iter();
+        let mut registries: BTreeMap<Registry, RegistryHosts> = mirrors
+            .map(|(registry, urls)| (registry.clone(), RegistryHosts::from_mirrors(urls)))
+            .collect();
+        registries.extend(self.registries.clone());
+        registries
+    }
+
+    /// The addresses that nodes ask for the images of each registry, beside the registry itself.
+    #[must_use]
+    pub fn list_registry_urls(&self) -> BTreeMap<Registry, Vec<HttpUrl>> {
+        let registries = self.list_registries().into_iter();
+        registries
+            .map(|(registry, known)| {
+                let urls = known.list_hosts().map(|host| host.url.clone());
+                (registry, urls.collect())
+            })
+            .collect()
+    }
+
     /// `self` where it says something, else `base`; lists and maps of both, `self` last and winning.
     #[must_use]
     pub fn merge_over(self, base: Self) -> Self {
@@ -336,6 +341,7 @@ impl ImageDefinition {
             features: join_lists(base.features, self.features),
             network: self.network.or(base.network),
             mirrors: merge_maps(base.mirrors, self.mirrors),
+            registries: merge_maps(base.registries, self.registries),
             containerd: self.containerd.or(base.containerd),
             container_images: containers
                 .into_iter()

@@ -2,6 +2,7 @@
 
 pub mod cluster;
 pub mod component;
+pub mod containerd;
 pub mod definition;
 pub mod evidence;
 pub mod feature;

@@ -7,8 +7,10 @@ use serde_json::Value;
 
 use crate::base::choice::Runtime;
 use crate::base::names::format_suggestion;
+use crate::base::version::Version;
 use crate::catalog::CatalogError;
 use crate::diagnostic::{Finding, Result};
+use crate::model::containerd::{ConfigFragment, ContainerdOptions, config_version};
 use crate::model::feature::Feature;
 use crate::model::situation::Conditions;
 use crate::model::target::{DecidingVariable, Target};
@@ -139,16 +141,99 @@ pub(super) fn check_downloads(resolver: &mut Resolver<'_>) {
     }
 }
 
-/// Settings of containerd are for an image with containerd.
-pub(super) fn check_containerd_options(resolver: &mut Resolver<'_>, runtime: Runtime) {
-    if resolver.selection.containerd.is_none() || runtime == Runtime::Containerd {
-        return;
+/// Registries are described once, with a host to ask, for a containerd that reads `hosts.toml`.
+pub(super) fn check_registries(
+    resolver: &mut Resolver<'_>,
+    runtime: Runtime,
+    version: Option<&Version>,
+) {
+    let selection = resolver.selection;
+    let reads_hosts = version.is_some_and(|version| *version >= Version::from_literal("1.5.0"));
+    for (registry, known) in &selection.registries {
+        let (message, remedy) = if runtime != Runtime::Containerd || !reads_hosts {
+            let message = format!(
+                "`registries` is for containerd 1.5 and newer, and the image has {runtime}"
+            );
+            (
+                message,
+                "remove `registries`, or choose `--runtime containerd`".to_owned(),
+            )
+        } else if selection.mirrors.contains_key(registry) {
+            let message = format!("{registry} is in `mirrors` and in `registries`");
+            (
+                message,
+                "move its mirrors to `hosts` of `registries`".to_owned(),
+            )
+        } else if known.list_hosts().next().is_none() {
+            let message = format!("`registries` has neither `server` nor `hosts` of {registry}");
+            let remedy = "write `\"hosts\": [{\"url\": \"https://mirror.example\"}]`, or remove it";
+            (message, remedy.to_owned())
+        } else if let Some(host) = known.list_hosts().find(|host| host.capabilities.is_empty()) {
+            let message = format!("{} of {registry} has no capabilities", host.url);
+            (
+                message,
+                "write `\"capabilities\": [\"pull\", \"resolve\"]`, or remove it".to_owned(),
+            )
+        } else {
+            continue;
+        };
+        let finding = Finding::new("mirror", message, remedy).with_subject("registries");
+        let source = "https://github.com/containerd/containerd/blob/main/docs/hosts.md";
+        resolver.refusals.push(finding.with_source(source));
     }
-    let message = format!("`containerd` has settings of containerd, but the image has {runtime}");
-    let remedy = "remove `containerd`, or choose `--runtime containerd`";
+}
+
+/// Settings of containerd are for an image with containerd, and a fragment for the version of the configuration file
+/// that it reads: keys of another version are other keys, or none.
+pub(super) fn check_containerd_options(
+    resolver: &mut Resolver<'_>,
+    runtime: Runtime,
+    version: Option<&Version>,
+) {
+    let Some(options) = &resolver.selection.containerd else {
+        return;
+    };
+    let (message, remedy, source) = if runtime != Runtime::Containerd {
+        let message =
+            format!("`containerd` has settings of containerd, but the image has {runtime}");
+        let remedy = "remove `containerd`, or choose `--runtime containerd`".to_owned();
+        (
+            message,
+            remedy,
+            "derived: nothing on the machine would read the settings",
+        )
+    } else if let Some((message, remedy)) =
+        version.and_then(|version| find_fragment_fault(options, version))
+    {
+        let source = "https://github.com/containerd/containerd/blob/main/docs/cri/config.md";
+        (message, remedy, source)
+    } else {
+        return;
+    };
     let finding = Finding::new("containerd-options", message, remedy).with_subject("containerd");
-    let source = "derived: nothing on the machine would read the settings";
     resolver.refusals.push(finding.with_source(source));
+}
+
+/// Message and remedy.
+fn find_fragment_fault(options: &ContainerdOptions, version: &Version) -> Option<(String, String)> {
+    for fragment in &options.fragments {
+        if let ConfigFragment::File(path) = fragment {
+            let message = format!("`containerd.fragments`: there is no file `{path}`");
+            let remedy = "put the file below the folder of the definition";
+            return Some((message, remedy.to_owned()));
+        }
+    }
+    let form = config_version(version);
+    if options.fragments.is_empty() || options.list_fragments(form).next().is_some() {
+        return None;
+    }
+    let message = format!(
+        "`containerd.fragments` has no fragment with `version = {form}`, which containerd {version} reads"
+    );
+    let remedy = format!(
+        "add a fragment that begins with `version = {form}`, with the keys of that version"
+    );
+    Some((message, remedy))
 }
 
 /// Packer and its plugins are fetched: a version that no release holds has no address.

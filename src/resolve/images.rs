@@ -80,8 +80,8 @@ fn add_pause_image(
     images: &mut PlannedImages,
 ) -> Result<(), CatalogError> {
     let registry = pause.split('/').next().unwrap_or_default();
-    let mut mirrored = resolver.selection.mirrors.keys();
-    let is_mirrored = mirrored.any(|mirrored| mirrored.as_str() == registry);
+    let mirrored = resolver.selection.list_registry_urls();
+    let is_mirrored = mirrored.contains_key(registry);
     let support = resolver.catalog.load_support()?;
     let mut digests = support.pause_digests.iter();
     let message = match digests.find(|known| known.image == pause) {

@@ -10,7 +10,7 @@ use crate::diagnostic::{Error, InputError, Result};
 use crate::io::fs;
 use crate::model::definition::ImageDefinition;
 
-use super::inputs::{load_keys, read_input, read_input_names};
+use super::inputs::{load_files, read_input, read_input_names};
 
 /// Definition in the working folder that is read without a flag.
 const DEFAULT: &str = "imagegen.json";
@@ -247,7 +247,7 @@ fn split_images(mut definition: ImageDefinition, path: &Path) -> Result<Vec<Defi
         if !named.is_empty() {
             return define_images(&definition, named, path);
         }
-        load_keys(&mut definition.overrides, folder)?;
+        load_files(&mut definition, folder)?;
         let name = path
             .file_stem()
             .map(|stem| stem.to_string_lossy().into_owned())
@@ -322,7 +322,7 @@ fn define_images(
     for (name, own) in images {
         refuse_nested(&name, &own, path)?;
         let mut definition = own.merge_over(shared.clone());
-        load_keys(&mut definition.overrides, folder)?;
+        load_files(&mut definition, folder)?;
         defined.push(DefinedImage {
             name: name.to_string(),
             definition,

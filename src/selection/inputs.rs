@@ -8,10 +8,13 @@ use std::path::Path;
 use serde_json::Value;
 
 use crate::base::json;
+use crate::base::toml::{FragmentError, LONGEST_FRAGMENT};
 use crate::base::url::HttpUrl;
 use crate::cli::{PolicyArgs, SelectionArgs};
 use crate::diagnostic::{InputError, Result};
 use crate::io::fs::{self, FileError, LARGEST_TEXT};
+use crate::model::containerd::ConfigFragment;
+use crate::model::definition::ImageDefinition;
 use crate::model::mirrors::MirrorPrefix;
 use crate::model::overrides::{Overrides, set_overrides};
 use crate::model::policy::{Policy, Waiver};
@@ -95,6 +98,62 @@ pub fn load_keys(overrides: &mut Overrides, folder: &Path) -> Result<()> {
             inline_key(&format!("override {name}.roots"), roots, folder)?;
         }
     }
+    Ok(())
+}
+
+/// Replaces names of files in a definition by their contents, so that lockfile and workspace are complete.
+///
+/// # Errors
+/// A file cannot be read, or does not hold what its field expects.
+pub fn load_files(definition: &mut ImageDefinition, folder: &Path) -> Result<()> {
+    load_keys(&mut definition.overrides, folder)?;
+    let options = definition.containerd.iter_mut();
+    for fragment in options.flat_map(|options| &mut options.fragments) {
+        inline_fragment(fragment, folder)?;
+    }
+    for (registry, known) in &mut definition.registries {
+        for host in known.server.iter_mut().chain(&mut known.hosts) {
+            if let Some(ca) = &mut host.ca {
+                inline_certificates(&format!("registries.{registry}: ca"), ca, folder)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn inline_certificates(field: &str, value: &mut String, folder: &Path) -> Result<()> {
+    inline_key(field, value, folder)?;
+    if key::is_certificates(value) {
+        return Ok(());
+    }
+    let remedy = "give certificates in PEM, or the name of a file with them below the folder of the definition";
+    Err(InputError::new(format!("{field} is not a certificate"), remedy).into())
+}
+
+/// A file that is not there is refused with the rest of the selection.
+fn inline_fragment(fragment: &mut ConfigFragment, folder: &Path) -> Result<()> {
+    let ConfigFragment::File(name) = fragment else {
+        return Ok(());
+    };
+    let field = format!("containerd.fragments: {name}");
+    let read = fs::read_below(folder, Path::new(name), LONGEST_FRAGMENT as u64);
+    let Some(bytes) = read.map_err(|error| {
+        let remedy = "put the fragment beside the definition";
+        InputError::new(format!("{field}: {error}"), remedy)
+    })?
+    else {
+        return Ok(());
+    };
+    let text = String::from_utf8(bytes).map_err(|_| {
+        let remedy = "save the file as UTF-8";
+        InputError::new(format!("{field}: it is not UTF-8 text"), remedy)
+    })?;
+    let parsed = text.parse().map_err(|error: FragmentError| {
+        let remedy =
+            "write TOML that begins with `version`, as in `version = 3`, and holds no secret";
+        InputError::new(format!("{field}: {error}"), remedy)
+    })?;
+    *fragment = ConfigFragment::Text(parsed);
     Ok(())
 }
 

@@ -2,7 +2,6 @@
 //!
 //! A violation names the rule, the subject, and what would satisfy it.
 
-use crate::base::url::HttpUrl;
 use crate::base::value::StepId;
 use crate::catalog::Catalog;
 use crate::diagnostic::{Classify, ErrorClass, Finding, format_findings, list_remedies};
@@ -24,6 +23,7 @@ use super::confidence::{
 use super::severity::check_severity;
 use super::subject::{Subject, list_mirrors};
 use super::subjects::list_subjects;
+use super::transport::{check_addresses, check_transport};
 use super::waived::check_dropped;
 
 #[derive(Debug, thiserror::Error)]
@@ -116,39 +116,6 @@ pub fn admit(
         check_dropped(policy, pinned.plan().artifacts())?;
     }
     Ok(Admitted(pinned))
-}
-
-/// Checks that every URL of a plan and of its mirrors is HTTPS, except for loopback and the hosts of `--allow-http`.
-///
-/// # Errors
-/// All findings at once.
-pub fn check_addresses(policy: &Policy, plan: &Plan) -> Result<(), PolicyError> {
-    check_transport(policy, &[list_subjects(plan), list_mirrors(plan)].concat())
-}
-
-fn check_transport(policy: &Policy, subjects: &[Subject<'_>]) -> Result<(), PolicyError> {
-    let findings: Vec<Finding> = subjects
-        .iter()
-        .flat_map(|subject| {
-            let urls = subject.asked_urls(&policy.mirrors);
-            urls.into_iter().map(move |url| (subject, url))
-        })
-        .filter_map(|(subject, url)| Some((subject, url.parse::<HttpUrl>().ok()?)))
-        .filter(|(_, url)| !policy.allows_transport(url))
-        .map(|(subject, url)| report_plain_http(subject, &url))
-        .collect();
-    if findings.is_empty() {
-        Ok(())
-    } else {
-        Err(PolicyError::Address { findings })
-    }
-}
-
-fn report_plain_http(subject: &Subject<'_>, url: &HttpUrl) -> Finding {
-    let host = url.host();
-    let remedy =
-        format!("give an address with `https://`, or accept plain HTTP: `--allow-http {host}`");
-    Finding::new("plain-http", format!("{url} is plain HTTP"), remedy).with_subject(&subject.title)
 }
 
 /// Judges everything that can be judged before anything is fetched.

@@ -297,11 +297,7 @@ impl<'a> Subject<'a> {
 pub fn list_mirrors(plan: &Plan) -> Vec<Subject<'_>> {
     let images = plan.images.iter().map(|image| find_registry(image));
     let used: BTreeSet<&str> = images.chain([find_registry(&plan.pause)]).collect();
-    let others = plan
-        .selection
-        .mirrors
-        .iter()
-        .map(|(registry, urls)| (registry.to_string(), urls));
+    let others = plan.selection.list_registry_urls().into_iter();
     others
         .filter(|(registry, _)| !used.contains(registry.as_str()))
         .map(|(registry, urls)| {

@@ -133,7 +133,7 @@ fn list_updates(selection: &ImageDefinition) -> Vec<Subject<'_>> {
 }
 
 fn list_images<'a>(parts: &Parts<'a>) -> Vec<Subject<'a>> {
-    let mirrors = &parts.selection.mirrors;
+    let mirrors = &parts.selection.list_registry_urls();
     let mut subjects = Vec::new();
     let tagged = parts.tagged_images.iter().map(|tagged| &tagged.name);
     for image in parts.images {

@@ -9,6 +9,7 @@ use base64::engine::general_purpose::STANDARD;
 use imagegen::bake::{CheckReport, PackerManifest, Timeline};
 use imagegen::base::json::parse_json;
 use imagegen::base::secret::{Secret, mask_text};
+use imagegen::base::toml::{TomlFragment, merge_fragments};
 use imagegen::base::url::{HttpUrl, ProxyUrl, find_secret_parts};
 use imagegen::base::value::{Cidr, ImageReference, NoProxy, PinAlgorithm};
 use imagegen::base::version::{Version, VersionRange};
@@ -194,6 +195,28 @@ pub const PARSERS: &[Parser] = &[
             let definition = parse_json::<ImageDefinition>("imagegen.json", bytes);
             if let Some(matrix) = definition.ok().and_then(|it| it.matrix) {
                 drop(matrix.list_images());
+            }
+        },
+    },
+    Parser {
+        name: "toml",
+        files: &["src/base/toml.rs"],
+        least: 300,
+        seeds: || {
+            texts(&[
+                "version = 3\n[timeouts]\n'io.containerd.timeout.shim.load' = '9s'\n[plugins.'io.containerd.cri.v1.images']\nimage_pull_progress_timeout = '9m'\n[[a.b]]\nc = [1, 2.5, {d = 2020-01-01T00:00:00Z}]\n",
+                "version = 2\nplugins.\"io.containerd.grpc.v1.cri\".containerd.runtimes.mine = { runtime_type = \"io.containerd.runhcs.v1\" }\n",
+            ])
+        },
+        parse: |bytes| {
+            let Ok(fragment) = text(bytes).parse::<TomlFragment>() else {
+                return;
+            };
+            let file = "version = 3\n[plugins.'io.containerd.cri.v1.images'.pinned_images]\nsandbox = 'x'\n";
+            if let Ok(merged) = merge_fragments(file, std::slice::from_ref(&fragment), &[]) {
+                let again = merged.parse::<TomlFragment>().expect("merged TOML is TOML");
+                let twice = merge_fragments(&merged, &[fragment], &[]);
+                assert_eq!(twice.expect("its own keys"), again.as_str());
             }
         },
     },

@@ -82,7 +82,7 @@ fn unknown_names_are_errors() {
         (json!({ "concat": ["x"] }), "expects lists"),
     ] {
         let result = renderer.render_value(&mut given.clone(), None);
-        let message = result.expect_err(&given.to_string());
+        let message = result.expect_err(&given.to_string()).to_string();
         assert!(message.contains(part), "{given}: {message}");
     }
 }

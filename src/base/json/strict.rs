@@ -15,7 +15,16 @@ use super::late::LATE_LIST;
 use crate::base::text::find_control;
 
 /// Keys whose values have several lines: keys and certificates in PEM, notes, scripts and files.
-const MULTILINE: &[&str] = &["content", "key", "note", "roots", "set", "test"];
+const MULTILINE: &[&str] = &[
+    "ca",
+    "content",
+    "fragments",
+    "key",
+    "note",
+    "roots",
+    "set",
+    "test",
+];
 
 /// Wraps a deserializer, a visitor or an access of the format.
 #[derive(Debug)]

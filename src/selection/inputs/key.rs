@@ -42,6 +42,12 @@ pub(super) fn is_public(text: &str) -> bool {
     found && open.is_none()
 }
 
+/// Whether a text is made of certificates in PEM and of nothing else.
+pub(super) fn is_certificates(text: &str) -> bool {
+    let begins = text.matches("-----BEGIN ").count();
+    is_public(text) && begins > 0 && begins == text.matches("-----BEGIN CERTIFICATE-----").count()
+}
+
 fn is_inner(line: &str, name: &str) -> bool {
     let header = ["Comment: ", "Version: ", "Hash: ", "Charset: "];
     is_alphanumeric_or(line, "+/=")
