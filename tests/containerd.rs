@@ -458,7 +458,7 @@ fn leaves(at: &[String], value: &Value, found: &mut Vec<(Vec<String>, Value)>) {
     match value {
         Value::Object(table) => {
             for (key, value) in table {
-                leaves(&[at, &[key.clone()]].concat(), value, found);
+                leaves(&[at, std::slice::from_ref(key)].concat(), value, found);
             }
         }
         value => found.push((at.to_vec(), value.clone())),

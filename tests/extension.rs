@@ -3,6 +3,8 @@
 //!
 //! A resource type is left out: it needs Rust and PowerShell.
 
+use std::collections::BTreeMap;
+
 use imagegen::cli::SourceArgs;
 use imagegen::embedded::Tree;
 use imagegen::model::definition::ImageDefinition;
@@ -514,6 +516,105 @@ fn hyper_v_is_refused_on_machines_that_cannot_run_it() {
     ] {
         plan(machine).succeeds();
     }
+}
+
+/// The properties of the resources of a step, by name.
+fn step_properties(test: &Test, step: &str) -> BTreeMap<String, Value> {
+    let plan: Value = serde_json::from_slice(&test.read("o/guest-plan.json")).expect("plan");
+    let resources = plan["resources"].as_array().expect("resources").iter();
+    let of_step = resources.filter(|it| it["step"] == step);
+    of_step
+        .map(|it| {
+            let name = it["name"].as_str().expect("name");
+            (name.to_owned(), it["properties"].clone())
+        })
+        .collect()
+}
+
+/// A plug-in of the container credential guard is data of its component: Microsoft's and one that a user brings.
+#[test]
+fn plugins_of_the_credential_guard_are_registered_by_their_data() {
+    let digest = "ab".repeat(32);
+    let own = r#"{
+        "name": "own-plugin", "summary": "A plug-in", "license": "MIT", "purl": "pkg:generic/own-plugin@{version}",
+        "contents": { "reason": "our own secret store", "source": "derived: a test" },
+        "ccgPlugin": {
+            "clsid": "{11111111-2222-3333-4444-555555555555}", "appId": "{66666666-7777-8888-9999-aaaaaaaaaaaa}",
+            "library": "Own.dll", "source": "derived: a test"
+        },
+        "releases": [{ "versions": "*", "url": "https://own.example/{version}/Own.dll", "kind": "file", "source": "derived: a test" }]
+    }"#;
+    let line = format!(
+        "build --no-bake --out o --target azure --k8s 1.36.4 --feature gmsa --component-files own \
+         --component ccgakvplugin=1.1.9 --override ccgakvplugin.sha256={digest} \
+         --component own-plugin=1.0.0 --override own-plugin.sha256={digest}"
+    );
+    let test = Test::new().file("own/own-plugin.json", own).line(&line);
+    test.succeeds();
+    let found = step_properties(&test, "ccg-plugins");
+    let folder = r"C:\Program Files\CcgPlugins";
+    for (component, clsid, app, library) in [
+        (
+            "ccgakvplugin",
+            "{CCC2A336-D7F3-4818-A213-272B7924213E}",
+            "{557110E1-88BC-4583-8281-6AAC6F708584}",
+            "CCGAKVPlugin.dll",
+        ),
+        (
+            "own-plugin",
+            "{11111111-2222-3333-4444-555555555555}",
+            "{66666666-7777-8888-9999-aaaaaaaaaaaa}",
+            "Own.dll",
+        ),
+    ] {
+        let property = |name: &str, property: &str| {
+            found[&format!("ccg-plugins/{name} {component}")][property].clone()
+        };
+        assert_eq!(
+            property("class library", "data"),
+            format!(r"{folder}\{component}\{library}")
+        );
+        assert_eq!(
+            property("class library", "key"),
+            format!(r"HKLM:\SOFTWARE\Classes\CLSID\{clsid}\InprocServer32")
+        );
+        assert_eq!(property("class application", "data"), app);
+        assert_eq!(
+            property("application surrogate", "key"),
+            format!(r"HKLM:\SOFTWARE\Classes\AppID\{app}")
+        );
+        // Whoever may change the library is SYSTEM, where Windows loads it.
+        assert!(
+            !property("folder", "sddl")
+                .as_str()
+                .expect("sddl")
+                .contains("FA;;;BU")
+        );
+        let script = property("credential guard", "set");
+        assert!(
+            script
+                .as_str()
+                .expect("script")
+                .contains(&format!("CreateSubKey('{clsid}')"))
+        );
+    }
+    let members = &found["ccg-plugins/archive ccgakvplugin"]["members"][0];
+    assert_eq!(
+        members["path"],
+        format!(r"{folder}\ccgakvplugin\CCGAKVPlugin.dll")
+    );
+    let file = &found["ccg-plugins/library own-plugin"];
+    assert_eq!(file["path"], format!(r"{folder}\own-plugin\Own.dll"));
+    assert_eq!(file["digest"], digest);
+
+    let wrong = own.replace("{11111111-", "11111111-");
+    Test::new()
+        .file("own/own-plugin.json", &wrong)
+        .line(&line)
+        .fails(
+            3,
+            &["is not an identifier: expected hexadecimal digits in braces"],
+        );
 }
 
 #[test]

@@ -74,6 +74,7 @@ pub fn collect_facts(
         "updates": collect_updates(plan, &cache, &constants.failing),
         "volumePlugins": collect_volume_plugins(plan),
         "network": collect_network(plan.selection.network.as_ref()),
+        "ccgPlugins": collect_ccg_plugins(plan, &cache),
         "registries": collect_registries(plan),
         "registryCertificates": collect_certificates(plan),
         "features": situation.features,
@@ -426,6 +427,35 @@ fn collect_archives(plan: &Plan, group: &PlannedGroup, cache: &str) -> Vec<Value
             Some(value)
         })
         .collect()
+}
+
+/// The plug-ins of the container credential guard: their archives, their files that are none, and their classes.
+fn collect_ccg_plugins(plan: &Plan, cache: &str) -> Value {
+    let (mut archives, mut files, mut classes) = (Vec::new(), Vec::new(), Vec::new());
+    for artifact in plan.artifacts() {
+        let Some(plugin) = &artifact.ccg_plugin else {
+            continue;
+        };
+        let mut value = describe_artifact(plan, artifact, cache);
+        value["component"] = json!(artifact.component);
+        value["source"] = json!(plugin.source);
+        if let Some(format) = artifact.kind.archive_format() {
+            value["format"] = json!(format);
+            value["members"] = json!(artifact.members);
+            archives.push(value);
+        } else {
+            value["library"] = json!(plugin.library);
+            files.push(value);
+        }
+        classes.push(json!({
+            "component": artifact.component,
+            "clsid": plugin.clsid,
+            "appId": plugin.app_id,
+            "library": plugin.library,
+            "source": plugin.source,
+        }));
+    }
+    json!({ "archives": archives, "files": files, "classes": classes })
 }
 
 /// The part of a digest that names of files have.

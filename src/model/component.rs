@@ -14,11 +14,11 @@ use crate::base::json::LateList;
 use crate::base::member::{MemberFile, MemberName};
 use crate::base::url::HttpUrl;
 use crate::base::value::{
-    ComponentName, FileDigest, PinAlgorithm, Sha1, Sha256, Sha512, ValueError,
+    ComponentName, FileDigest, FileName, PinAlgorithm, Sha1, Sha256, Sha512, ValueError,
 };
 use crate::base::version::{Version, VersionRange};
 use crate::windows::resource::ArchiveFormat;
-use crate::windows::value::ServiceName;
+use crate::windows::value::{Guid, ServiceName};
 
 /// `manifests/components/<name>.json`
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
@@ -53,6 +53,8 @@ pub struct Component {
     /// Every published digest that is known, including those that only tell drift.
     #[serde(default)]
     pub pins: LateList<Pin>,
+    /// The class by which it gives Windows' container credential guard the credentials of group managed service accounts.
+    pub ccg_plugin: Option<CcgPlugin>,
     /// Services that its installer creates; a step can set what they have not set.
     #[serde(default)]
     pub services: Vec<InstalledService>,
@@ -270,6 +272,20 @@ pub struct Authenticode {
     /// Certificates in PEM that chains may end in; the catalog's own where there are none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub roots: Option<String>,
+}
+
+/// A COM class that `ICcgDomainAuthCredentials` is asked of, for machines outside of a domain.
+/// Source: <https://learn.microsoft.com/windows/win32/api/ccgplugins/nn-ccgplugins-iccgdomainauthcredentials>.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct CcgPlugin {
+    /// The class, as credential specifications name it.
+    pub clsid: Guid,
+    /// The application whose surrogate process loads it.
+    pub app_id: Guid,
+    /// The 64-bit library with the class: a member of the archive, or the file itself.
+    pub library: FileName,
+    pub source: String,
 }
 
 /// A service that an installer creates.

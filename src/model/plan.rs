@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::component::{
-    Authenticode, ChecksumFile, ChecksumFormat, DeclaredSignature, Member, PayloadKind,
+    Authenticode, CcgPlugin, ChecksumFile, ChecksumFormat, DeclaredSignature, Member, PayloadKind,
 };
 use super::evidence::{Evidence, ProofKind};
 use super::feature::Feature;
@@ -348,6 +348,9 @@ pub struct PlannedArtifact {
     /// Proofs that held when the artifact was locked.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub evidence: Vec<Evidence>,
+    /// The class that Windows asks for the credentials of group managed service accounts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ccg_plugin: Option<CcgPlugin>,
     pub license: String,
     pub purl: String,
     /// The digests were taken from a lockfile alone, and this run has proven nothing of the bytes yet. Never part of

@@ -132,6 +132,7 @@ fn plan_release(component: &Component, version: &Version) -> Result<PlannedArtif
         headers: BTreeMap::new(),
         dropped: Vec::new(),
         evidence: Vec::new(),
+        ccg_plugin: component.ccg_plugin.clone(),
         license: component.license.clone(),
         purl: fill(&component.purl, version),
         unproven: false,

@@ -118,6 +118,7 @@ fn plan_medium(
         headers: BTreeMap::new(),
         dropped: Vec::new(),
         evidence: Vec::new(),
+        ccg_plugin: None,
         license: medium.license.clone(),
         purl: format!(
             "pkg:generic/{}@{version}?checksum=sha256:{sha256}",

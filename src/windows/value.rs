@@ -9,6 +9,13 @@ use crate::text_value;
 use crate::windows::paths::find_fault;
 
 text_value!(
+    /// The identifier of a class or of an application, in braces.
+    Guid,
+    is_guid,
+    "an identifier: expected hexadecimal digits in braces, such as `{CCC2A336-D7F3-4818-A213-272B7924213E}`"
+);
+
+text_value!(
     /// A Windows update.
     KbId,
     |text| text.strip_prefix("KB").is_some_and(|digits| (6..=7).contains(&digits.len()) && is_digits(digits)),
@@ -93,6 +100,15 @@ impl Ports {
 }
 
 /// Sysprep gives a clone another machine identifier, and so its accounts and groups other numbers.
+fn is_guid(text: &str) -> bool {
+    let inner = text.strip_prefix('{').and_then(|it| it.strip_suffix('}'));
+    let parts: Vec<&str> = inner.unwrap_or_default().split('-').collect();
+    parts.iter().map(|part| part.len()).eq([8, 4, 4, 4, 12])
+        && parts
+            .iter()
+            .all(|part| part.bytes().all(|byte| byte.is_ascii_hexdigit()))
+}
+
 fn is_lasting_sid(text: &str) -> bool {
     let mut numbers = text
         .strip_prefix("S-1-")
