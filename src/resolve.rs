@@ -256,6 +256,7 @@ impl Resolver<'_> {
         );
         media::check_evaluation(&platform.windows, &chosen.values, &mut self.refusals);
         extras::check_hypervisor(self, target, &platform.features, &chosen.values);
+        extras::check_serial_console(self, target, &platform.features);
         chosen
     }
 

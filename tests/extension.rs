@@ -531,6 +531,58 @@ fn step_properties(test: &Test, step: &str) -> BTreeMap<String, Value> {
         .collect()
 }
 
+/// The console stands on the port that the platform shows, and cloudbase-init leaves it alone.
+#[test]
+fn a_serial_console_is_that_of_the_platform() {
+    let render = |target: &str, feature: &str| {
+        Test::new().line(&format!(
+            "build --no-bake --out o --k8s 1.36.4 --windows 2022 --target {target}{feature}"
+        ))
+    };
+    let log = "logging_serial_port_settings";
+    for (target, expected, logs) in [
+        ("azure", "1 1 115200 1", true),
+        ("aws", "1 1 115200 1", false),
+        (
+            "gcp --var project_id=example-project --var zone=europe-west3-a",
+            "1 2 115200 1",
+            true,
+        ),
+    ] {
+        let with = render(target, " --feature serial-console");
+        with.succeeds();
+        let console =
+            &step_properties(&with, "serial-console")["serial-console/emergency-management"];
+        assert_eq!(console["expected"], expected, "{target}");
+        let port = format!("'EMSPORT:' + '{}'", &expected[2..3]);
+        assert!(
+            console["set"].as_str().expect("script").contains(&port),
+            "{target}"
+        );
+        assert_eq!(
+            with.text("o/guest-plan.json").contains(log),
+            logs,
+            "{target}"
+        );
+
+        let without = render(target, "");
+        without.succeeds();
+        assert!(
+            step_properties(&without, "serial-console").is_empty(),
+            "{target}"
+        );
+        assert!(without.text("o/guest-plan.json").contains(log), "{target}");
+    }
+    for target in ["host", "nutanix", "vsphere"] {
+        let line = format!("plan --k8s 1.36.4 --feature serial-console --target {target}");
+        let said = [
+            "needs a serial console",
+            "remove `--feature serial-console`",
+        ];
+        Test::new().line(&line).fails(3, &said);
+    }
+}
+
 /// A plug-in of the container credential guard is data of its component: Microsoft's and one that a user brings.
 #[test]
 fn plugins_of_the_credential_guard_are_registered_by_their_data() {

@@ -32,5 +32,8 @@ pub struct Feature {
     /// Whether it needs a hypervisor of the node, which not every machine of a target can run.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub hypervisor: bool,
+    /// Whether it needs a serial console of the platform.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub serial_console: bool,
     pub source: String,
 }

@@ -2,6 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 
 use crate::windows::resource::{BlockedAddress, Protocol};
 use crate::windows::value::ServiceName;
@@ -31,6 +32,9 @@ pub struct Platform {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub accounts: Option<String>,
     pub cloudbase_init: CloudbaseInit,
+    /// The serial port that the platform shows its customers as a console.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub serial_console: Option<SerialConsole>,
     /// Command of the platform's SetupComplete.cmd, which imagegen's file runs in one line before the first boot.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub setup_command: Option<String>,
@@ -97,6 +101,43 @@ pub struct CloudbaseInit {
     pub rtc_utc: bool,
     /// Whether the platform waits for a report that provisioning started and completed.
     pub reports_provisioning: bool,
+}
+
+/// A serial port for the Special Administration Console of Windows (Emergency Management Services).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct SerialConsole {
+    /// 1 for COM1.
+    pub port: u8,
+    pub baud_rate: u32,
+    /// Seconds for which the boot menu stands on the console.
+    pub menu_seconds: u8,
+    pub source: String,
+}
+
+impl SerialConsole {
+    /// Facts for expressions: texts, as scripts quote them.
+    pub(super) fn facts(&self) -> Value {
+        json!({
+            "port": self.port.to_string(),
+            "baudRate": self.baud_rate.to_string(),
+            "menuSeconds": self.menu_seconds.to_string(),
+        })
+    }
+
+    /// Whether the log of cloudbase-init goes to the same port (`COM1,115200,N,8`), which only one program opens.
+    fn is_port_of(&self, settings: &str) -> bool {
+        settings.starts_with(&format!("COM{},", self.port))
+    }
+}
+
+impl Platform {
+    /// Whether the console takes the port of cloudbase-init's log.
+    #[must_use]
+    pub fn shares_serial_port(&self) -> bool {
+        let console = self.serial_console.as_ref();
+        console.is_some_and(|console| console.is_port_of(&self.cloudbase_init.serial_port))
+    }
 }
 
 /// Class names of cloudbase-init.

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::platform::Platform;
+use super::platform::{Platform, SerialConsole};
 use super::record::TargetRecord;
 use super::variable::{Conversion, Selector, SelectorValue, Variable};
 use crate::base::choice::Delivery;
@@ -293,6 +293,8 @@ impl Target {
             "directSetup": if platform.setup_command.is_none() { vec!["SetupComplete.cmd"] } else { Vec::new() },
             "setupCommands": platform.setup_command.iter().collect::<Vec<_>>(),
             "cloudbaseInit": platform.cloudbase_init,
+            "serialConsoles": platform.serial_console.iter().map(SerialConsole::facts).collect::<Vec<_>>(),
+            "sharesSerialPort": platform.shares_serial_port(),
             "buildUser": session.map_or("", |(_, user)| user.as_str()),
             "buildUserEnd": if platform.owns_administrator { "closed" } else { "disabled" },
             "winrmTransport": session.map(|(transport, _)| transport),

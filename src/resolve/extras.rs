@@ -91,6 +91,30 @@ pub(super) fn check_hypervisor(
     }
 }
 
+/// A feature with a serial console is refused where nothing is known of one: nobody would see it.
+pub(super) fn check_serial_console(
+    resolver: &mut Resolver<'_>,
+    target: &Target,
+    features: &[Feature],
+) {
+    let image = target.image();
+    if image.is_some_and(|image| image.platform.serial_console.is_some()) {
+        return;
+    }
+    for feature in features.iter().filter(|feature| feature.serial_console) {
+        let message = format!(
+            "the feature {} needs a serial console of the platform, and the target {} has none",
+            feature.name, target.name
+        );
+        let remedy = format!("remove `--feature {}`", feature.name);
+        let finding = Finding::new("serial-console-unavailable", message, remedy);
+        let source = format!("packer/targets/{}/target.json", target.name);
+        resolver
+            .refusals
+            .push(finding.with_subject(&feature.name).with_source(source));
+    }
+}
+
 fn is_met(with: &DecidingVariable, variables: &BTreeMap<String, Value>) -> bool {
     let text = match variables.get(&with.variable) {
         Some(Value::String(text)) => text.clone(),
