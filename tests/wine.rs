@@ -243,6 +243,8 @@ fn expand_twice(machine: &Machine) {
 fn format_launcher() -> String {
     let template = guest_script("templates/start-service.cmd");
     let loops = Regex::new(r"(?s)\{%-? (for|if) .*?\{%-? end(for|if) %\}").unwrap();
+    let link = Regex::new(r"(?s)\{%- for link in item.links %\}(.*?)\{%- endfor %\}").unwrap();
+    let template = link.replace(&template, "$1").into_owned();
     let removed = "\nif %minor% GTR 1 set \"gone=%gone%--old --older \"";
     let text = loops.replace(&template, removed);
     let text = loops.replace_all(&text, "").into_owned();
@@ -252,6 +254,9 @@ fn format_launcher() -> String {
         ("{{ item.file }}", r"C:\launch\flags.env"),
         ("{{ item.ready }}", r"C:\launch\ready"),
         ("{{ item.variable }}", "SERVICE_ARGS"),
+        ("{{ link.path }}", r"C:\launch\own folder\etc\pki"),
+        ("{{ link.folder }}", r"C:\launch\own folder\etc"),
+        ("{{ link.target }}", r"C:\launch\service"),
         ("{{ paths.kubernetes }}", r"C:"),
         ("{{ paths.log }}", r"C:\launch"),
     ]
@@ -317,6 +322,12 @@ fn launch_with_file(machine: &Machine) {
     }
     let log = machine.read(r"C:\launch\service\start.log");
     assert!(log.contains("left out \"--old\""), "{log}");
+    // A reset took the link away, and the next start makes it anew: its folder, because Wine's mklink makes no link.
+    let folder = machine.path(r"C:\launch\own folder");
+    assert!(folder.join("etc").is_dir(), "{}", folder.display());
+    std::fs::remove_dir_all(&folder).unwrap();
+    assert_eq!(start(machine).code, 0);
+    assert!(folder.join("etc").is_dir(), "{}", folder.display());
 }
 
 const KEY: &str = r"Software\imagegen-wine";

@@ -9,6 +9,14 @@ set "said={{ paths.log }}\{{ item.name }}\said.log"
 
 rem Before a join and after a reset there is nothing to run.
 if not exist "{{ item.ready }}" exit 0
+{%- for link in item.links %}
+
+rem A reset empties the folder in which this version finds the cluster's certificate through a link.
+if not exist "{{ link.path }}" (
+    mkdir "{{ link.folder }}" 2>nul
+    mklink /d "{{ link.path }}" "{{ link.target }}" >nul 2>&1
+)
+{%- endfor %}
 
 rem Pods may write into the folder of logs: where a link is in the place of a log, nothing is written through it.
 for /f "delims=" %%l in ('dir /b /al "%log%" "%said%" 2^>nul') do set "log=nul"& set "said=nul"

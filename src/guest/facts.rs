@@ -80,7 +80,7 @@ pub fn collect_facts(
         "features": situation.features,
         "scripts": collect_scripts(plan.governance.signing.as_ref()),
         "launchers": collect_launchers(plan, programs, paths),
-        "kubelet": { "arguments": [], "logRunner": log_runner },
+        "kubelet": { "arguments": [], "logRunner": log_runner, "links": list_links(plan, paths) },
         "kubeProxy": { "arguments": [], "logRunner": log_runner },
     });
     // Flags are expressions over the facts themselves.
@@ -111,6 +111,7 @@ fn collect_launchers(plan: &Plan, programs: &ProgramTable<'_>, paths: &Value) ->
         "variable": "KUBELET_KUBEADM_ARGS",
         "removed": list_removed_flags(programs, "kubelet"),
         "logsItself": logs_itself,
+        "links": list_links(plan, paths),
     })];
     if plan.host_access == HostAccess::Services {
         let file = join_path(paths, "kubeProxy", "kube-proxy-flags.env");
@@ -121,9 +122,23 @@ fn collect_launchers(plan: &Plan, programs: &ProgramTable<'_>, paths: &Value) ->
             "variable": "KUBE_PROXY_ARGS",
             "removed": list_removed_flags(programs, "kube-proxy"),
             "logsItself": logs_itself,
+            "links": [],
         }));
     }
     json!(launchers)
+}
+
+/// Links that the kubelet needs in its own folder, which a reset empties: before 1.23 it finds the certificate of the
+/// cluster below this folder.
+fn list_links(plan: &Plan, paths: &Value) -> Value {
+    if plan.kubernetes >= Version::from_literal("1.23.0") {
+        return json!([]);
+    }
+    json!([{
+        "path": join_path(paths, "kubelet", r"etc\kubernetes\pki"),
+        "folder": join_path(paths, "kubelet", r"etc\kubernetes"),
+        "target": join_path(paths, "kubernetesConf", "pki"),
+    }])
 }
 
 fn join_path(paths: &Value, folder: &str, file: &str) -> String {
