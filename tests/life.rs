@@ -16,6 +16,7 @@ use serde_json::{Map, Value, json};
 use crate::support::root;
 use crate::support::targets::{all_targets, image_targets};
 
+mod flows;
 mod platforms;
 
 #[derive(Deserialize)]
