@@ -29,8 +29,8 @@ pub use prove::{
     VerifiedArtifact, carried_name, find_sidecar, reprove_artifact, write_proofs,
 };
 pub use tools::{
-    InstalledTools, PlannedTools, ToolError, Tools, acquire_tools, check_own_packer, check_tools,
-    plan_tools,
+    InstalledTools, PlannedTools, PlatformTool, ToolError, Tools, UnprovenTool,
+    acquire_platform_tools, acquire_tools, check_own_packer, check_tools, plan_tools,
 };
 
 /// A plan whose artifacts were fetched and proven. Only [`prove_plan`] makes one.
@@ -167,11 +167,8 @@ impl Acquirer<'_> {
     /// Without that signature the file itself is downloaded: the publisher may contradict itself.
     fn find_stored(&self, artifact: &PlannedArtifact, request: &Request) -> Option<FileDigest> {
         let store = self.fetcher.store();
-        let signs = artifact
-            .signatures
-            .iter()
-            .any(|signature| signature.kind.signs_checksums());
-        if artifact.is_pinned() || !signs || self.fetcher.find_url(&artifact.url).is_none() {
+        let signs = artifact.signs_checksums();
+        if artifact.is_pinned() || !signs || !prove::is_stored(&artifact.url, self.fetcher) {
             return None;
         }
         let mut stated =

@@ -4,7 +4,7 @@
 //! bundle.json               every other file with digest and size, where artifacts came from, images
 //! imagegen.lock.json        the lock
 //! evidence.json             what was proven of each artifact, by component
-//! objects/sha256/<digest>   artifacts, and the checksum files and signatures that proved them
+//! objects/sha256/<digest>   artifacts, Packer with its plugins, and the checksum files and signatures that proved them
 //! scripts/…                 what runs in the guest
 //! images/…                  container images, an OCI layout
 //! ```
@@ -18,6 +18,7 @@ mod mirror;
 mod read;
 mod registry;
 mod tags;
+mod tools;
 mod write;
 
 use std::collections::BTreeMap;
@@ -34,11 +35,12 @@ use crate::model::evidence::Evidence;
 use crate::model::plan::PlannedArtifact;
 use crate::verify::ProofError;
 
-pub use gather::gather_bundle;
+pub use gather::{CarriedExtras, gather_bundle};
 pub use kept::list_kept_objects;
 pub use mirror::{Mirrored, extract_mirror};
 pub use read::{OpenedBundle, extract_bundle, verify_bundle};
 pub use registry::{CarriedImage, ImageSource};
+pub use tools::IndexedTool;
 pub use write::{ArchivePart, Content, create_bundle, write_zip};
 
 /// Name of the schema of `bundle.json`.
@@ -62,6 +64,9 @@ pub struct BundleIndex {
     pub origins: BTreeMap<String, String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub images: Vec<IndexedImage>,
+    /// Packer and its plugins, for each machine that bakes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tools: Vec<IndexedTool>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -98,6 +103,9 @@ pub struct BundleOutput {
     /// Bytes of the files.
     pub size: u64,
     pub artifacts: usize,
+    /// Packer and its plugins: `packer 1.16.0 linux/amd64`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tools: Vec<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub images: Vec<IndexedImage>,
     /// Where the files were put: a store, or the folder of a mirror.
@@ -113,6 +121,7 @@ impl BundleOutput {
             files: index.files.len(),
             size: index.files.iter().map(|file| file.size).sum(),
             artifacts,
+            tools: index.tools.iter().map(IndexedTool::title).collect(),
             images: index.images.clone(),
             store,
         }
@@ -127,10 +136,14 @@ impl BundleOutput {
             .map(|store| format!(", now in {store}"))
             .unwrap_or_default();
         let (artifacts, images, size) = (self.artifacts, self.images.len(), self.size);
-        format!(
+        let mut text = format!(
             "{}: {artifacts} artifacts, {images} images, {size} bytes{place}\n",
             self.bundle
-        )
+        );
+        if !self.tools.is_empty() {
+            text += &format!("with {}\n", self.tools.join(", "));
+        }
+        text
     }
 }
 

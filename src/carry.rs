@@ -1,10 +1,11 @@
 //! Bundles under the gate: what is carried was admitted where it is packed, and again where it is unpacked.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use crate::acquire::{Acquirer, open_fetcher, open_store, prove_plan};
+use crate::acquire::{Acquirer, acquire_platform_tools, open_fetcher, open_store, prove_plan};
 use crate::base::value::ImageReference;
-use crate::bundle::{self, BundleIndex, Mirrored, OpenedBundle, gather_bundle};
+use crate::bundle::{self, BundleIndex, CarriedExtras, Mirrored, OpenedBundle, gather_bundle};
 use crate::catalog::Trees;
 use crate::cli::{NetworkArgs, OwnScriptsArgs};
 use crate::diagnostic::Result;
@@ -13,6 +14,7 @@ use crate::lock::PinnedPlan;
 use crate::model::plan::Plan;
 use crate::model::policy::Policy;
 use crate::planning::{PolicyOfLock, resolve_lock};
+use crate::resolve::BuildHost;
 use crate::scripts::read_guest_scripts;
 use crate::selection::{NamedPolicy, read_lock};
 use crate::trust::{Subject, admit, check_subjects};
@@ -23,6 +25,8 @@ use crate::ui::Printer;
 pub struct BundleRequest<'a> {
     pub lock: &'a Path,
     pub images: &'a [ImageReference],
+    /// Machines that bake: Packer and its plugins for each are part of the bundle.
+    pub hosts: &'a BTreeSet<BuildHost>,
     pub scripts: &'a OwnScriptsArgs,
     pub policy: NamedPolicy<'a>,
     pub network: &'a NetworkArgs,
@@ -76,8 +80,16 @@ pub fn pack_bundle(
         &[],
         &acquirer,
     )?;
+    let tools = acquire_platform_tools(contents.hosts, proven.plan(), &acquirer)?;
+    for tool in &tools {
+        tool.require_offline_proof()?;
+    }
+    let carried = CarriedExtras {
+        images: contents.images,
+        tools: &tools,
+    };
     Ok((
-        gather_bundle(out, &lock, &proven, contents.images, &acquirer)?,
+        gather_bundle(out, &lock, &proven, carried, &acquirer)?,
         lock.artifacts.len(),
     ))
 }
@@ -108,7 +120,9 @@ pub fn unpack_bundle(
         bundle::extract_bundle(file, &open_store(store)?, &opened)?;
     }
     if let Some((plan, policy)) = governed {
-        prove_stored(plan, &policy, store, trees, printer)?;
+        let tools = opened.index.tools.iter();
+        let hosts: BTreeSet<BuildHost> = tools.map(|tool| tool.host).collect();
+        prove_stored(plan, &policy, &hosts, store, trees, printer)?;
     }
     let unpacked = match mirror {
         Some(folder) => Unpacked::Mirror(
@@ -124,6 +138,7 @@ pub fn unpack_bundle(
 fn prove_stored(
     plan: Plan,
     policy: &Policy,
+    hosts: &BTreeSet<BuildHost>,
     store: Option<&PathBuf>,
     trees: &Trees,
     printer: &Printer,
@@ -142,10 +157,8 @@ fn prove_stored(
         network: &network,
         printer,
     };
-    prove_plan(
-        admit(PinnedPlan::new(plan)?, policy, &trees.catalog)?,
-        &[],
-        &acquirer,
-    )?;
+    let admitted = admit(PinnedPlan::new(plan)?, policy, &trees.catalog)?;
+    let proven = prove_plan(admitted, &[], &acquirer)?;
+    acquire_platform_tools(hosts, proven.plan(), &acquirer)?;
     Ok(())
 }

@@ -37,7 +37,7 @@ pub use history::{HistoryArgs, HistoryPlaceArgs, HistoryPruneArgs, HistoryShowAr
 pub use images::{ImagesArgs, JobsArgs};
 pub use init::{CompletionsArgs, InitArgs, ManArgs};
 pub use join_data::JoinDataArgs;
-pub use network::{NetworkArgs, OnlineArgs, PinArgs, StoreArgs, StoreWhat};
+pub use network::{FetchArgs, NetworkArgs, OnlineArgs, PinArgs, StoreArgs, StoreWhat, ToolsArgs};
 pub use report::ReportArgs;
 pub use sbom::SbomArgs;
 pub use scripts::{OwnScriptsArgs, ScriptsArgs, ScriptsWhat};
@@ -171,7 +171,7 @@ pub enum Verb {
     #[command(after_help = "Examples:
   imagegen fetch --target host --k8s 1.36.0
   imagegen fetch --locked --store /var/cache/imagegen")]
-    Fetch(OnlineArgs),
+    Fetch(FetchArgs),
     /// Verify a file, lockfile, workspace or bundle by the given proofs
     #[command(after_help = "Examples:
   imagegen verify kubelet.exe                       show the proofs in the file

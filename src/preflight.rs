@@ -15,9 +15,10 @@ use crate::lock::Lock;
 use crate::model::mirrors::Mirrors;
 use crate::model::plan::{Plan, PlannedArtifact};
 
-use crate::acquire::plan_tools;
+use crate::acquire::{carried_name, plan_tools};
 use crate::catalog::Trees;
 use crate::planning::{govern_plan, resolve_plan};
+use crate::resolve::BuildHost;
 use crate::selection::{DefinedImage, find_lock, lock_path, read_definition, require_target};
 
 use report::Checks;
@@ -130,6 +131,7 @@ fn in_store(store: &Store, artifact: &PlannedArtifact, mirrors: &Mirrors) -> boo
         let found = store.find_url(asked.public_url());
         return found
             .or_else(|| store.find_url(artifact.url.public_url()))
+            .or_else(|| store.find_url(&carried_name(artifact.url.public_url())))
             .is_some();
     }
     let mut pins = artifact.digests.iter();
@@ -149,7 +151,7 @@ fn check_packer(
     if let Some(program) = &args.packer {
         return check_own_packer(program, checks);
     }
-    for (name, version, tool) in plan_tools(plan, trees) {
+    for (name, version, tool) in plan_tools(plan, BuildHost::host(), trees) {
         match (tool, store) {
             (Err(_), _) => checks.missing(
                 ErrorClass::Packer,

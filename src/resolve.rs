@@ -37,7 +37,7 @@ use crate::model::situation::Conditions;
 use crate::model::target::Target;
 use crate::model::windows::WindowsRelease;
 
-pub use artifacts::{BuildHost, plan_artifact, plan_tool};
+pub use artifacts::{BuildHost, UnknownHost, plan_artifact, plan_tool};
 pub use delivery::{check_mirrored, warn_login};
 use image::ImageNames;
 use images::PlannedImages;

@@ -287,6 +287,7 @@ fn run_command(test: &Test, command: &str) -> (i32, String) {
         .env("PATH", path)
         .env("HOME", &test.folder)
         .env("IMAGEGEN_STORE", test.folder.join("store"))
+        .env("IMAGEGEN_FOR", "none")
         .env("PROFILE", test.folder.join("profile.ps1"))
         .env("SIGNER_PASSPHRASE", "stand-in")
         .output()

@@ -1,6 +1,8 @@
 //! Lock, fetch and build against a mirror with the publishers' layout.
 
 mod airgap;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod carried_tools;
 mod crash;
 mod declared;
 mod dropped;

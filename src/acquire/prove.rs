@@ -33,8 +33,9 @@ use crate::verify::{ProofError, Proven, checksums, record_evidence};
 pub use authenticode::{SignedArtifact, SignedMembers};
 pub use bundles::{reprove_artifact, write_proofs};
 pub use error::ProveError;
+pub(super) use sidecar::is_stored;
 pub use sidecar::{SIDECAR, carried_name, find_sidecar};
-use sidecar::{Sidecar, fetch_sidecar, is_stored};
+use sidecar::{Sidecar, fetch_sidecar};
 
 /// Proofs that are asked for of a pinned artifact. Of one that nobody pinned, everything is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,6 +1,7 @@
 //! Packer and its plugin out of the store: proven like any artifact, and laid out where Packer finds
 //! them in the folder of one bake. A fresh machine needs no other install.
 
+use std::collections::BTreeSet;
 use std::env::consts::EXE_EXTENSION;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -108,9 +109,9 @@ impl Classify for ToolError {
 /// Packer and its plugins as artifacts for this machine, by component name and version.
 pub type PlannedTools<'a> = Vec<(String, &'a Version, Result<PlannedArtifact>)>;
 
-/// The programs that an image is baked with; none if its target needs no Packer.
+/// The programs that an image is baked with on a machine; none if its target needs no Packer.
 #[must_use]
-pub fn plan_tools<'a>(plan: &'a Plan, trees: &Trees) -> PlannedTools<'a> {
+pub fn plan_tools<'a>(plan: &'a Plan, host: BuildHost, trees: &Trees) -> PlannedTools<'a> {
     let Some(packer) = &plan.packer else {
         return Vec::new();
     };
@@ -126,13 +127,8 @@ pub fn plan_tools<'a>(plan: &'a Plan, trees: &Trees) -> PlannedTools<'a> {
                 .load_component(&name)
                 .map_err(Error::from)
                 .and_then(|component| {
-                    plan_tool(
-                        &component,
-                        version,
-                        BuildHost::host(),
-                        &plan.selection.overrides,
-                    )
-                    .map_err(|refusal| refuse_image(vec![refusal]).into())
+                    plan_tool(&component, version, host, &plan.selection.overrides)
+                        .map_err(|refusal| refuse_image(vec![refusal]).into())
                 });
             (name, version, planned)
         })
@@ -163,7 +159,7 @@ pub fn acquire_tools(own: Option<&PathBuf>, plan: &Plan, acquirer: &Acquirer<'_>
         ))
         .into());
     };
-    let mut artifacts = check_tools(plan, acquirer.policy, acquirer.trees)?;
+    let mut artifacts = check_tools(plan, BuildHost::host(), acquirer.policy, acquirer.trees)?;
     if own.is_some() {
         artifacts.remove(0);
     }
@@ -189,12 +185,99 @@ pub fn acquire_tools(own: Option<&PathBuf>, plan: &Plan, acquirer: &Acquirer<'_>
     })
 }
 
+/// A program of a machine that builds, with its proofs.
+#[derive(Debug)]
+pub struct PlatformTool {
+    pub host: BuildHost,
+    /// As the catalog and the overrides publish it.
+    planned: PlannedArtifact,
+    pub verified: VerifiedArtifact,
+}
+
+impl PlatformTool {
+    /// # Errors
+    /// Without its publisher, nothing proves the program: neither a known digest nor signed checksums.
+    pub fn require_offline_proof(&self) -> Result<(), UnprovenTool> {
+        if self.planned.is_pinned() || self.planned.signs_checksums() {
+            return Ok(());
+        }
+        Err(UnprovenTool {
+            title: self.planned.title(),
+            component: self.planned.component.to_string(),
+            sha256: self.verified.fetched().sha256().to_owned(),
+        })
+    }
+}
+
+/// A program that cannot be proven without network.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "{title} has no recorded digest, and its publisher signs no checksums: a bundle cannot prove it"
+)]
+pub struct UnprovenTool {
+    title: String,
+    component: String,
+    sha256: String,
+}
+
+impl Classify for UnprovenTool {
+    fn class(&self) -> ErrorClass {
+        ErrorClass::Verification
+    }
+
+    fn remedies(&self) -> Vec<String> {
+        let Self {
+            component, sha256, ..
+        } = self;
+        vec![
+            format!(
+                "record the digest that its checksum file states: `imagegen lock --override {component}.sha256={sha256}`"
+            ),
+            "leave the tools out with `--for none`".to_owned(),
+        ]
+    }
+
+    fn code(&self) -> &'static str {
+        "unproven-tool"
+    }
+}
+
+/// Packer and its plugins for some machines, fetched and proven; none for a target that needs no Packer.
+///
+/// # Errors
+/// A tool is not published for a machine, or cannot be fetched or proven.
+pub fn acquire_platform_tools(
+    hosts: &BTreeSet<BuildHost>,
+    plan: &Plan,
+    acquirer: &Acquirer<'_>,
+) -> Result<Vec<PlatformTool>> {
+    let mut tools = Vec::new();
+    for host in hosts {
+        let planned = check_tools(plan, *host, acquirer.policy, acquirer.trees)?;
+        let wanted: Vec<&PlannedArtifact> = planned.iter().collect();
+        let verified = acquirer.prove_artifacts(&wanted, ProofScope::Signatures)?;
+        for (planned, verified) in planned.into_iter().zip(verified) {
+            tools.push(PlatformTool {
+                host: *host,
+                planned,
+                verified,
+            });
+        }
+    }
+    Ok(tools)
+}
+
 /// The build's tools, which the policy allows as far as that is known before they are fetched.
 ///
 /// # Errors
 /// A tool is not in the catalog, or the policy refuses it.
-pub fn check_tools(plan: &Plan, policy: &Policy, trees: &Trees) -> Result<Vec<PlannedArtifact>> {
-    let planned = plan_tools(plan, trees)
+pub fn check_tools(
+    plan: &Plan,
+    host: BuildHost,
+    policy: &Policy,
+    trees: &Trees,
+) -> Result<Vec<PlannedArtifact>> {
+    let planned = plan_tools(plan, host, trees)
         .into_iter()
         .map(|(_, _, artifact)| artifact);
     let artifacts = planned.collect::<Result<Vec<PlannedArtifact>>>()?;

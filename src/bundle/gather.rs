@@ -5,20 +5,29 @@ use std::path::Path;
 
 use super::images::build_layout;
 use super::registry::ImageSource;
-use super::{ArchivePart, BLOBS, BundleIndex, Content, EVIDENCE, LOCK, OBJECTS};
+use super::{
+    ArchivePart, BLOBS, BundleIndex, Content, EVIDENCE, IndexedTool, LOCK, OBJECTS, SCHEMA,
+};
 use crate::base::digest::sha256_hex;
 use crate::base::json;
 use crate::base::url::HttpUrl;
 use crate::base::value::ImageReference;
-use crate::diagnostic::{InputError, Result};
+use crate::diagnostic::{InputError, InternalError, Result};
 use crate::fetch::FetchedArtifact;
 use crate::io::http::public;
 use crate::lock::Lock;
 use crate::model::evidence::{Evidence, Verdict};
 use crate::model::plan::PlannedArtifact;
 
-use crate::acquire::{Acquirer, ProvenPlan, SIDECAR, find_sidecar};
+use crate::acquire::{Acquirer, PlatformTool, ProvenPlan, SIDECAR, find_sidecar};
 use crate::trust::parse_origin;
+
+/// Parts of a bundle beside those that its lockfile names.
+#[derive(Debug, Clone, Copy)]
+pub struct CarriedExtras<'a> {
+    pub images: &'a [ImageReference],
+    pub tools: &'a [PlatformTool],
+}
 
 /// # Errors
 /// The lock is not pinned, or something cannot be downloaded or written.
@@ -26,9 +35,10 @@ pub fn gather_bundle(
     out: &Path,
     lock: &Lock,
     proven: &ProvenPlan,
-    images: &[ImageReference],
+    extras: CarriedExtras<'_>,
     acquirer: &Acquirer<'_>,
 ) -> Result<BundleIndex> {
+    let CarriedExtras { images, tools } = extras;
     let trees = acquirer.trees;
     let mut gatherer = Gatherer {
         acquirer,
@@ -44,6 +54,7 @@ pub fn gather_bundle(
         gatherer.add_text(&format!("scripts/{path}"), bytes);
     }
     gatherer.add_artifacts(lock, proven)?;
+    gatherer.add_tools(tools)?;
     let build = trees
         .catalog
         .load_windows_release(&windows_release(lock)?)?
@@ -66,12 +77,14 @@ pub fn gather_bundle(
         gatherer.parts.extend(build_layout(&carried));
     }
     let images = carried.into_iter().map(|image| image.indexed).collect();
-    Ok(super::create_bundle(
-        out,
-        gatherer.parts,
-        gatherer.origins,
+    let index = BundleIndex {
+        schema: SCHEMA.to_owned(),
+        files: Vec::new(),
+        origins: gatherer.origins,
         images,
-    )?)
+        tools: index_tools(tools)?,
+    };
+    Ok(super::create_bundle(out, gatherer.parts, index)?)
 }
 
 fn windows_release(lock: &Lock) -> Result<String> {
@@ -81,6 +94,12 @@ fn windows_release(lock: &Lock) -> Result<String> {
             "run `imagegen lock` to write a new one",
         )
     })?)
+}
+
+fn index_tools(tools: &[PlatformTool]) -> Result<Vec<IndexedTool>> {
+    let indexed: std::result::Result<Vec<IndexedTool>, _> =
+        tools.iter().map(IndexedTool::new).collect();
+    Ok(indexed.map_err(|error| InternalError(error.to_string()))?)
 }
 
 /// Files gathered for a bundle, and their sources.
@@ -131,6 +150,17 @@ impl Gatherer<'_> {
                 .flat_map(|it| &it.evidence)
                 .chain(&artifact.evidence);
             self.add_proofs(artifact, &evidence.collect::<Vec<_>>())?;
+        }
+        Ok(())
+    }
+
+    fn add_tools(&mut self, tools: &[PlatformTool]) -> Result<()> {
+        for tool in tools {
+            let (artifact, fetched) = (tool.verified.artifact(), tool.verified.fetched());
+            self.add_file(OBJECTS, fetched);
+            let digest = fetched.sha256().to_owned();
+            self.origins.insert(artifact.url.to_string(), digest);
+            self.add_proofs(artifact, &artifact.evidence.iter().collect::<Vec<_>>())?;
         }
         Ok(())
     }

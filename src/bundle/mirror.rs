@@ -164,6 +164,17 @@ fn plan_layout(lock: &Lock, index: &BundleIndex) -> Result<MirrorLayout, ProofEr
     for file in lock.selection.user_files() {
         add(file.url.public_url())?;
     }
+    for tool in &index.tools {
+        let own = overrides.get(&tool.component);
+        if own.is_some_and(|over| over.url.is_some()) {
+            elsewhere.push(tool.component.clone());
+            continue;
+        }
+        for url in &tool.urls {
+            add(url)?;
+        }
+    }
+    elsewhere.dedup();
     check_names(files.keys().map(String::as_str))?;
     Ok((files, elsewhere))
 }

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use aws_lc_rs::digest::{Context, SHA512};
 
+use super::tools::check_tools;
 use super::{BLOBS, BundleError, BundleIndex, EVIDENCE, INDEX, LOCK, OBJECTS, SCHEMA, SCRIPTS};
 use super::{collect_evidence, collect_urls, images};
 use crate::acquire::carried_name;
@@ -88,6 +89,11 @@ pub fn extract_bundle(
 }
 
 impl OpenedBundle {
+    /// A finding about the bundle, as an error.
+    pub fn refuse(&self, file: &Path, error: ProofError) -> BundleError {
+        proof_error(file, error)
+    }
+
     /// # Errors
     /// The bundle's lock is not the one that was reviewed.
     pub fn require_lock(&self, file: &Path, reviewed: &Lock) -> Result<(), BundleError> {
@@ -238,6 +244,7 @@ impl ReadRecord {
             .filter_map(|file| file.path.strip_prefix(OBJECTS))
             .collect();
         self.check_artifacts(&index, &lock, &objects)?;
+        check_tools(&index, &lock, &objects)?;
         check_origins(&index, &lock, &objects)?;
         if self.small.get(EVIDENCE).map(Vec::as_slice)
             != Some(json::format_json(&collect_evidence(&lock)).as_bytes())
@@ -423,7 +430,9 @@ fn check_origins(
     lock: &Lock,
     objects: &BTreeSet<&str>,
 ) -> Result<(), ProofError> {
-    let known: BTreeSet<String> = collect_urls(lock).into_iter().collect();
+    let mut known: BTreeSet<String> = collect_urls(lock).into_iter().collect();
+    let tools = index.tools.iter();
+    known.extend(tools.flat_map(|tool| tool.urls.iter().cloned()));
     for (url, digest) in &index.origins {
         if !known.contains(url.as_str()) || !objects.contains(digest.as_str()) {
             let url = crate::io::http::public(url);

@@ -1,6 +1,5 @@
 //! Writing a bundle: sorted, without times, whole or not at all.
 
-use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{BufWriter, Write as _};
 use std::path::{Path, PathBuf};
@@ -9,7 +8,7 @@ use aws_lc_rs::digest::{Context, SHA256};
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, DateTime, System, ZipWriter};
 
-use super::{BundleError, BundleIndex, INDEX, IndexedFile, IndexedImage, LOCK, SCHEMA};
+use super::{BundleError, BundleIndex, INDEX, IndexedFile, LOCK};
 use crate::base::digest::{encode_hex, sha256_hex};
 use crate::base::json;
 use crate::fetch::FetchedArtifact;
@@ -78,20 +77,16 @@ impl ArchivePart {
 pub fn create_bundle(
     file: &Path,
     mut parts: Vec<ArchivePart>,
-    origins: BTreeMap<String, String>,
-    images: Vec<IndexedImage>,
+    index: BundleIndex,
 ) -> Result<BundleIndex, BundleError> {
     // The lock first: who reads from the front then knows what is to come.
     parts.sort_by(|one, other| {
         (one.path != LOCK, &one.path).cmp(&(other.path != LOCK, &other.path))
     });
     parts.dedup_by(|one, other| one.path == other.path);
-    let files = parts.iter().map(ArchivePart::to_indexed).collect();
     let index = BundleIndex {
-        schema: SCHEMA.to_owned(),
-        files,
-        origins,
-        images,
+        files: parts.iter().map(ArchivePart::to_indexed).collect(),
+        ..index
     };
     let head = ArchivePart {
         path: INDEX.to_owned(),

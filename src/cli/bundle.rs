@@ -8,7 +8,7 @@ use crate::base::value::ImageReference;
 use crate::model::policy::Waiver;
 
 use super::selection::parse_waiver;
-use super::{MirrorArgs, NetworkArgs, OwnScriptsArgs, PolicyArgs};
+use super::{MirrorArgs, NetworkArgs, OwnScriptsArgs, PolicyArgs, ToolsArgs};
 
 #[derive(Debug, Args)]
 pub struct BundleArgs {
@@ -19,8 +19,9 @@ pub struct BundleArgs {
 #[derive(Debug, Subcommand)]
 pub enum BundleWhat {
     /// Write a bundle: lockfile, evidence, artifacts, guest scripts and container images in one zip
-    #[command(after_help = "Example:
-  imagegen lock --target host --k8s 1.36.4 && imagegen bundle create --out node.zip")]
+    #[command(after_help = "Examples:
+  imagegen lock --target host --k8s 1.36.4 && imagegen bundle create --out node.zip
+  imagegen bundle create --out bake.zip --for linux/amd64")]
     Create(BundleCreateArgs),
     /// Verify every byte of a bundle against its index and its lockfile, without network
     Verify(BundleVerifyArgs),
@@ -48,6 +49,9 @@ pub struct BundleCreateArgs {
     /// Container image to add to those of the lockfile, with its digest. Repeatable.
     #[arg(long = "image", value_name = "NAME@DIGEST")]
     pub images: Vec<ImageReference>,
+
+    #[command(flatten)]
+    pub tools: ToolsArgs,
 
     #[command(flatten)]
     pub scripts: OwnScriptsArgs,

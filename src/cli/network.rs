@@ -1,6 +1,8 @@
 //! Flags of downloads and the store, and `imagegen store` and `imagegen pin`.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
+use std::str::FromStr;
 
 use clap::{Args, Subcommand};
 
@@ -10,6 +12,7 @@ use crate::base::value::{Sha256, Sha512};
 use crate::base::version::Version;
 use crate::model::component::Confidence;
 use crate::model::policy::HeaderGrant;
+use crate::resolve::{BuildHost, UnknownHost};
 
 use super::images::parse_jobs;
 use super::selection::parse_host;
@@ -81,6 +84,56 @@ pub struct OnlineArgs {
     pub lock: LockUseArgs,
     #[command(flatten)]
     pub network: NetworkArgs,
+}
+
+/// Flags of `imagegen fetch`.
+#[derive(Debug, Clone, Args)]
+pub struct FetchArgs {
+    #[command(flatten)]
+    pub online: OnlineArgs,
+    #[command(flatten)]
+    pub tools: ToolsArgs,
+}
+
+/// Programs of the machines that bake.
+#[derive(Debug, Clone, Args)]
+pub struct ToolsArgs {
+    /// Machine that bakes: Packer and the target's plugins are included for `this` one, `linux/amd64`, `linux/arm64`,
+    /// `darwin/amd64`, `darwin/arm64` or `windows/amd64`, or for `none`. Repeatable.
+    #[arg(
+        long = "for",
+        value_name = "OS/ARCH",
+        env = "IMAGEGEN_FOR",
+        hide_env_values = true,
+        default_value = "this"
+    )]
+    machines: Vec<BakeMachine>,
+}
+
+impl ToolsArgs {
+    /// The machines that bake.
+    #[must_use]
+    pub fn list_hosts(&self) -> BTreeSet<BuildHost> {
+        self.machines.iter().filter_map(|it| it.0).collect()
+    }
+}
+
+/// A value of `--for`; `none` has no machine.
+#[derive(Debug, Clone, Copy)]
+struct BakeMachine(Option<BuildHost>);
+
+impl FromStr for BakeMachine {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let name = match text {
+            "none" => return Ok(Self(None)),
+            "this" => BuildHost::host().to_string(),
+            name => name.to_owned(),
+        };
+        let known = name.parse().map(|host| Self(Some(host)));
+        known.map_err(|error: UnknownHost| format!("{error}, `this` or `none`"))
+    }
 }
 
 #[derive(Debug, Args)]

@@ -32,6 +32,7 @@ fn create_bundle(args: &BundleCreateArgs, trees: &Trees, printer: &Printer) -> R
     let contents = BundleRequest {
         lock: &args.lock,
         images: &args.images,
+        hosts: &args.tools.list_hosts(),
         scripts: &args.scripts,
         policy,
         network: &args.network,

@@ -1,8 +1,10 @@
 //! `imagegen fetch`: downloads everything that an image holds and proves it.
 
-use crate::acquire::{Acquirer, VerifiedArtifact, acquire_plan, open_fetcher};
+use crate::acquire::{
+    Acquirer, VerifiedArtifact, acquire_plan, acquire_platform_tools, open_fetcher,
+};
 use crate::base::output_list::OutputList;
-use crate::cli::OnlineArgs;
+use crate::cli::FetchArgs;
 use crate::diagnostic::Result;
 use crate::planning::{PlanRequest, PlannedImage, Stale, ToolUse, plan_image};
 use crate::selection::{find_lock, read_definition};
@@ -10,7 +12,11 @@ use crate::view::FetchOutput;
 
 use super::each::ImageRun;
 
-pub(super) fn run_fetch(args: &OnlineArgs, run: &ImageRun<'_>) -> Result<()> {
+pub(super) fn run_fetch(args: &FetchArgs, run: &ImageRun<'_>) -> Result<()> {
+    let FetchArgs {
+        online: args,
+        tools: machines,
+    } = args;
     let printer = run.printer;
     let definition = read_definition(&args.selection, run.image, &run.trees)?;
     let planned = plan_image(&PlanRequest {
@@ -37,11 +43,13 @@ pub(super) fn run_fetch(args: &OnlineArgs, run: &ImageRun<'_>) -> Result<()> {
         printer,
     };
     let proven = acquire_plan(plan, &acquirer)?;
-    let files: Vec<FetchOutput> = proven.artifacts().iter().map(describe_file).collect();
-    let output = OutputList::new("imagegen.dev/fetch/v1", files);
+    let tools = acquire_platform_tools(&machines.list_hosts(), proven.plan(), &acquirer)?;
+    let mut fetched: Vec<&VerifiedArtifact> = proven.artifacts().iter().collect();
+    fetched.extend(tools.iter().map(|tool| &tool.verified));
+    let files = fetched.iter().map(|artifact| describe_file(artifact));
+    let output = OutputList::new("imagegen.dev/fetch/v1", files.collect::<Vec<_>>());
     printer.print_result(&output, || {
-        proven
-            .artifacts()
+        fetched
             .iter()
             .map(|artifact| format!("{}\n", artifact.format_summary()))
             .collect()

@@ -71,7 +71,11 @@ fn run_verb(cli: Cli, printer: &Printer) -> Result<()> {
         ),
         Verb::Pin(args) => pin::run_pin(&args, sources.manifests.as_deref(), printer),
         Verb::Fetch(args) => run_each(
-            ImageChoice::new(&args.images, &args.selection, args.lock.lock.as_deref()),
+            ImageChoice::new(
+                &args.online.images,
+                &args.online.selection,
+                args.online.lock.lock.as_deref(),
+            ),
             sources,
             printer,
             |run| fetch::run_fetch(&args, run),

@@ -11,10 +11,12 @@ use crate::lock::Lock;
 use crate::model::plan::{Plan, PlannedArtifact, list_unpinned_images};
 use crate::model::policy::Policy;
 use crate::planning::{PolicyOfLock, resolve_lock};
+use crate::resolve::plan_tool;
 use crate::scripts::{Demand, find_signing};
 use crate::selection::{NamedPolicy, read_lock};
 use crate::trust::{Subject, check_subjects, check_unproven};
 use crate::ui::Printer;
+use crate::verify::ProofError;
 use crate::verify::chain::PinnedRoots;
 
 /// The reviewed lockfile and the policy, as far as the user names them.
@@ -41,6 +43,7 @@ impl Review<'_> {
         if let Some(path) = self.lock {
             opened.require_lock(file, &read_lock(path)?)?;
         }
+        check_tools(file, opened, trees)?;
         if self.lock.is_some() && self.policy.file.is_none() {
             return Ok(None);
         }
@@ -67,6 +70,22 @@ impl Review<'_> {
         }
         Ok(Some((plan, policy)))
     }
+}
+
+/// Tools of a bundle come from where the catalog and the lockfile's overrides have them, with the digests of these.
+fn check_tools(file: &Path, opened: &OpenedBundle, trees: &Trees) -> Result<()> {
+    let overrides = &opened.lock.selection.overrides;
+    for tool in &opened.index.tools {
+        let component = trees.catalog.load_component(&tool.component)?;
+        let published = plan_tool(&component, &tool.version, tool.host, overrides);
+        if !published.is_ok_and(|artifact| tool.is_published_as(&artifact)) {
+            let message = format!("{}: the catalog publishes it otherwise", tool.title());
+            return Err(opened
+                .refuse(file, ProofError::new("bundle-tool", message))
+                .into());
+        }
+    }
+    Ok(())
 }
 
 /// Warns of parts that the comparison with the catalog leaves open.

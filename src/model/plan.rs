@@ -413,6 +413,13 @@ impl PlannedArtifact {
         !self.digests.is_empty()
     }
 
+    /// Whether the publisher signs the checksum files of it.
+    #[must_use]
+    pub fn signs_checksums(&self) -> bool {
+        let mut signatures = self.signatures.iter();
+        signatures.any(|signature| signature.kind.signs_checksums())
+    }
+
     /// Whether both are one component from one URL.
     fn is_same(&self, other: &Self) -> bool {
         self.component == other.component && self.url.public_url() == other.url.public_url()

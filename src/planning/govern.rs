@@ -12,6 +12,7 @@ use crate::guest::read_steps;
 use crate::model::plan::{Governance, Plan};
 use crate::model::policy::{Policy, PolicyUsed, Waiver};
 use crate::model::target::ImageTarget;
+use crate::resolve::BuildHost;
 use crate::selection::{NamedPolicy, read_policy};
 use crate::trust::{
     Subject, check_addresses, check_plan, check_policy, check_steps, check_subjects,
@@ -75,7 +76,7 @@ pub fn judge_plan(
     check_own_files(policy, trees)?;
     check_plan(policy, &plan, &trees.catalog)?;
     check_steps(policy, &list_applied_steps(&plan, trees)?)?;
-    check_tools(&plan, policy, trees)?;
+    check_tools(&plan, BuildHost::host(), policy, trees)?;
     Ok(plan)
 }
 

@@ -3,15 +3,20 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
 use crate::base::url::HttpUrl;
 use crate::base::version::Version;
-use crate::diagnostic::Finding;
+use crate::diagnostic::{Finding, classify};
 use crate::model::component::{ChecksumFile, Component, DeclaredSignature, Member, Pin, Release};
 use crate::model::overrides::Overrides;
 use crate::model::plan::{ArtifactRole, PinnedDigest, PlannedArtifact, Warning};
 
-/// The machine that builds, as publishers name it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// A machine that builds, as publishers name it: `linux/amd64`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, JsonSchema)]
+#[schemars(with = "String", extend("examples" = ["linux/amd64"]))]
 pub struct BuildHost {
     /// `linux`, `darwin`, `windows`.
     pub os: &'static str,
@@ -19,7 +24,67 @@ pub struct BuildHost {
     pub arch: &'static str,
 }
 
+/// A text that names no machine that Packer is published for.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "`{name}` is not a machine to bake on: expected one of {}",
+    format_hosts()
+)]
+pub struct UnknownHost {
+    name: String,
+}
+
+classify!(UnknownHost => Selection);
+
+fn format_hosts() -> String {
+    let hosts: Vec<String> = BuildHost::ALL.iter().map(ToString::to_string).collect();
+    hosts.join(", ")
+}
+
+impl std::fmt::Display for BuildHost {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}/{}", self.os, self.arch)
+    }
+}
+
+impl std::str::FromStr for BuildHost {
+    type Err = UnknownHost;
+
+    fn from_str(text: &str) -> Result<Self, UnknownHost> {
+        let known = Self::ALL.iter().find(|host| host.to_string() == text);
+        known.copied().ok_or_else(|| UnknownHost {
+            name: text.to_owned(),
+        })
+    }
+}
+
+impl Serialize for BuildHost {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for BuildHost {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        text.parse().map_err(D::Error::custom)
+    }
+}
+
+const fn name_host(os: &'static str, arch: &'static str) -> BuildHost {
+    BuildHost { os, arch }
+}
+
 impl BuildHost {
+    /// Machines that HashiCorp publishes Packer for and imagegen is built for.
+    pub const ALL: &'static [Self] = &[
+        name_host("linux", "amd64"),
+        name_host("linux", "arm64"),
+        name_host("darwin", "amd64"),
+        name_host("darwin", "arm64"),
+        name_host("windows", "amd64"),
+    ];
+
     /// The one that this program was built for.
     pub fn host() -> Self {
         let os = match std::env::consts::OS {

@@ -58,14 +58,12 @@ fn is_published(artifact: &PlannedArtifact, mirrors: &Mirrors, catalog: &Catalog
     let Ok(component) = catalog.load_component(&artifact.component) else {
         return false;
     };
-    plan_tool(
-        &component,
-        &artifact.version,
-        BuildHost::host(),
-        &Overrides::new(),
-    )
-    .is_ok_and(|published| {
-        published.url == artifact.url && published.checksums == artifact.checksums
+    let this = BuildHost::host();
+    std::iter::once(&this).chain(BuildHost::ALL).any(|host| {
+        let published = plan_tool(&component, &artifact.version, *host, &Overrides::new());
+        published.is_ok_and(|published| {
+            published.url == artifact.url && published.checksums == artifact.checksums
+        })
     })
 }
 

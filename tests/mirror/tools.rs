@@ -29,17 +29,18 @@ M
 echo '{"schema": "imagegen.dev/check-report/v1", "passed": true, "checked": 7, "failed": 0}' > check-report.json
 "#;
 
-fn zipped(name: &str, bytes: &[u8]) -> Vec<u8> {
+pub fn zipped(name: &str, bytes: &[u8]) -> Vec<u8> {
     let mut writer = zip::ZipWriter::new(Cursor::new(Vec::new()));
-    writer
-        .start_file(name, zip::write::SimpleFileOptions::default())
-        .expect("entry");
+    // Packer is large, and an unoptimized build of the tests compresses slowly.
+    let stored =
+        zip::write::SimpleFileOptions::default().compression_method(zip::CompressionMethod::Stored);
+    writer.start_file(name, stored).expect("entry");
     writer.write_all(bytes).expect("bytes");
     writer.finish().expect("zip").into_inner()
 }
 
 /// The catalog, with another key in the place of the publisher's.
-fn catalog(site: &Site, fingerprint: &str, key: &[u8]) {
+pub fn catalog(site: &Site, fingerprint: &str, key: &[u8]) {
     for (name, bytes) in files(&root().join("manifests")) {
         let path = site.home.folder.join("catalog").join(&name);
         std::fs::create_dir_all(path.parent().expect("parent")).expect("folder");
@@ -66,7 +67,7 @@ fn catalog(site: &Site, fingerprint: &str, key: &[u8]) {
 }
 
 /// Serves a tool with its signed checksum file, whose address is the result.
-fn publish(
+pub fn publish(
     bench: &Bench,
     site: &Site,
     tool: &str,

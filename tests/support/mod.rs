@@ -116,6 +116,8 @@ impl Test {
             .env_clear()
             .env("HOME", &self.folder)
             .env("PATH", "/usr/bin:/bin")
+            // Few tests have Packer's publisher; those that have say so.
+            .env("IMAGEGEN_FOR", "none")
             .envs(&self.environment);
         command
     }
@@ -203,6 +205,7 @@ impl Bare<'_> {
             .env_clear()
             .env("HOME", &self.0.folder)
             .env("PATH", "/usr/bin:/bin")
+            .env("IMAGEGEN_FOR", "none")
             .envs(&self.0.environment)
             .output()
             .expect("the program starts");

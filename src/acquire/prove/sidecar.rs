@@ -85,7 +85,7 @@ pub fn find_sidecar(url: &HttpUrl, fetcher: &Fetcher) -> Result<Option<Vec<u8>>,
 }
 
 /// Whether [`find_sidecar`] finds something.
-pub(super) fn is_stored(url: &HttpUrl, fetcher: &Fetcher) -> bool {
+pub(in crate::acquire) fn is_stored(url: &HttpUrl, fetcher: &Fetcher) -> bool {
     let found = fetcher.find_url(url);
     found.or_else(|| find_carried(url, fetcher)).is_some()
 }
