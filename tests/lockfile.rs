@@ -327,6 +327,57 @@ fn two_targets_of_one_definition_have_a_lockfile_each() {
     assert!(!kept.exists("imagegen.azure.lock.json"));
 }
 
+/// `imagegen.TARGET.lock.json` is the lockfile of `imagegen.json` for a target, and of a definition `imagegen.TARGET.json`.
+#[test]
+fn two_definitions_never_share_a_lockfile() {
+    let definition = |target: &str| {
+        format!(
+            r#"{{"target": "{target}", "kubernetes": "1.36.0", "windows": "2022", "hostAccess": "services"}}"#
+        )
+    };
+    let test = Test::new()
+        .file("imagegen.json", &definition("host"))
+        .file("imagegen.azure.json", &definition("azure"));
+    test.prints("lock");
+    test.prints("lock --config imagegen.azure.json");
+    let (own, other) = (
+        test.text("imagegen.lock.json"),
+        test.text("imagegen.azure.lock.json"),
+    );
+
+    let ran = test.run_with("lock --target azure");
+    assert_eq!(ran.code, Some(3), "{}", ran.stderr);
+    for said in [
+        "imagegen.json and imagegen.azure.json would have the same lockfile: imagegen.azure.lock.json",
+        "rename imagegen.azure.json, or name another lockfile with `--lock FILE`",
+    ] {
+        assert!(ran.stderr.contains(said), "{}", ran.stderr);
+    }
+    assert_eq!(test.text("imagegen.lock.json"), own);
+    assert_eq!(test.text("imagegen.azure.lock.json"), other);
+    // Another definition's lockfile is not read either.
+    let ran = test.run_with("build --target azure --locked --no-bake --out o");
+    assert_eq!(ran.code, Some(3), "{}", ran.stderr);
+    assert!(
+        !ran.stderr.contains("imagegen.azure.lock.json"),
+        "{}",
+        ran.stderr
+    );
+
+    test.prints("lock --target azure --lock named.json");
+    test.prints("build --target azure --lock named.json --locked --no-bake --out o");
+
+    // An image of several whose name is that of another definition.
+    let several = r#"{"images": {"azure": {"target": "azure", "kubernetes": "1.36.0"}}}"#;
+    let test = Test::new()
+        .file("imagegen.json", several)
+        .file("imagegen.azure.json", &definition("azure"));
+    let ran = test.run_with("lock azure");
+    assert_eq!(ran.code, Some(3), "{}", ran.stderr);
+    let said = "imagegen.json#azure and imagegen.azure.json would have the same lockfile";
+    assert!(ran.stderr.contains(said), "{}", ran.stderr);
+}
+
 /// Each image of a definition has a lockfile for each target that it is locked for.
 #[test]
 fn images_and_targets_have_lockfiles_of_their_own() {

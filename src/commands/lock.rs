@@ -16,7 +16,7 @@ use crate::planning::{
     resolve_updated_plan,
 };
 use crate::selection::{
-    check_lock_path, choose_lock, lock_path, read_definition, read_old_lock, write_lockfile,
+    check_lock_path, choose_lock, read_definition, read_old_lock, write_lockfile,
 };
 use crate::trust::admit;
 use crate::ui::Printer;
@@ -28,8 +28,10 @@ use super::each::ImageRun;
 pub(super) fn run_lock(args: &LockArgs, run: &ImageRun<'_>) -> Result<()> {
     let (trees, printer) = (&run.trees, run.printer);
     let definition = read_definition(&args.selection, run.image, trees)?;
-    let beside = choose_lock(run.image, &definition)?;
-    let path = lock_path(args.lock.as_ref(), &beside);
+    let path = match &args.lock {
+        Some(named) => named.clone(),
+        None => choose_lock(run.image, &definition)?,
+    };
     check_lock_path(&path)?;
     let old = read_old_lock(&path)?;
     let definition = complete_for_lock(definition, old.as_ref(), args, &path, trees)?;

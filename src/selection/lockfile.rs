@@ -52,23 +52,41 @@ pub fn check_lock_path(path: &Path) -> Result<()> {
 #[must_use]
 pub fn find_lock(image: &DefinedImage, selected: &ImageDefinition) -> PathBuf {
     let own = other_target(image, selected).map(|target| image.lock_path_of(target));
-    own.filter(|path| path.exists())
+    own.filter(|path| path.exists() && find_owner(image, path).is_none())
         .unwrap_or_else(|| image.lock_path())
 }
 
 /// The lockfile that is written for an image: the one that it is read with, unless that is another target's.
 ///
 /// # Errors
-/// The lockfile cannot be read.
+/// The lockfile cannot be read, or its name is that of another definition's lockfile.
 pub fn choose_lock(image: &DefinedImage, selected: &ImageDefinition) -> Result<PathBuf> {
     let found = find_lock(image, selected);
-    let Some(target) = other_target(image, selected) else {
-        return Ok(found);
+    let chosen = match other_target(image, selected) {
+        None => found,
+        Some(target) => match read_target(&found)? {
+            Some(known) if known != target => image.lock_path_of(target),
+            _ => found,
+        },
     };
-    match read_target(&found)? {
-        Some(known) if known != target => Ok(image.lock_path_of(target)),
-        _ => Ok(found),
-    }
+    let Some(owner) = find_owner(image, &chosen) else {
+        return Ok(chosen);
+    };
+    let (name, owner) = (image.config(), owner.display());
+    let message = format!(
+        "{name} and {owner} would have the same lockfile: {}",
+        chosen.display()
+    );
+    let remedy = format!("rename {owner}, or name another lockfile with `--lock FILE`");
+    Err(InputError::new(message, remedy).into())
+}
+
+/// The other definition whose lockfile has this name: `imagegen.NAME.lock.json` is that of
+/// `imagegen.NAME.json`.
+fn find_owner(image: &DefinedImage, lock: &Path) -> Option<PathBuf> {
+    let name = lock.file_name()?.to_str()?.strip_suffix(".lock.json")?;
+    let owner = lock.with_file_name(format!("{name}.json"));
+    (owner != image.path && owner.exists()).then_some(owner)
 }
 
 /// The selected target, if the definition does not name it.
