@@ -136,14 +136,15 @@ impl BundleOutput {
             .map(|store| format!(", now in {store}"))
             .unwrap_or_default();
         let (artifacts, images, size) = (self.artifacts, self.images.len(), self.size);
-        let mut text = format!(
-            "{}: {artifacts} artifacts, {images} images, {size} bytes{place}\n",
+        let tools = if self.tools.is_empty() {
+            String::new()
+        } else {
+            format!("with {}\n", self.tools.join(", "))
+        };
+        format!(
+            "{}: {artifacts} artifacts, {images} images, {size} bytes{place}\n{tools}",
             self.bundle
-        );
-        if !self.tools.is_empty() {
-            text += &format!("with {}\n", self.tools.join(", "));
-        }
-        text
+        )
     }
 }
 

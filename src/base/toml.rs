@@ -2,7 +2,6 @@
 //!
 //! Values are written anew: containerd reads TOML 1.0, and the text of a user may have forms of TOML 1.1.
 
-use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 
@@ -277,15 +276,16 @@ fn is_forbidden(closed: &ClosedKey, value: &JsonValue) -> bool {
 
 /// `plugins.'io.containerd.cri.v1.images'.snapshotter`
 fn format_key(path: &[String]) -> String {
-    let parts = path.iter().map(|part| {
-        let is_bare = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
-        if !part.is_empty() && part.chars().all(is_bare) {
-            Cow::Borrowed(part.as_str())
+    let mut parts = Vec::new();
+    for part in path {
+        let rest = part.trim_matches(|c: char| c.is_ascii_alphanumeric() || "-_".contains(c));
+        parts.push(if !part.is_empty() && rest.is_empty() {
+            part.clone()
         } else {
-            Cow::Owned(format!("'{part}'"))
-        }
-    });
-    parts.collect::<Vec<_>>().join(".")
+            format!("'{part}'")
+        });
+    }
+    parts.join(".")
 }
 
 fn format_item(item: &Item) -> String {

@@ -68,8 +68,11 @@ pub fn gather_bundle(
         printer: acquirer.printer,
     };
     let plan = proven.plan();
-    let asked = |name: &ImageReference| images.contains(name) || plan.selects_image(name);
-    let carried = source.fetch_images(&names, asked, build)?;
+    let carried = source.fetch_images(
+        &names,
+        |name| images.contains(name) || plan.selects_image(name),
+        build,
+    )?;
     for image in &carried {
         gatherer.parts.extend(image.list_parts(BLOBS));
     }

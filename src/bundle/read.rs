@@ -351,21 +351,22 @@ impl ReadRecord {
         named.extend(lock.selection.user_files().map(|file| file.sha256.as_str()));
         let pins = lock.artifacts.iter().flat_map(|artifact| &artifact.digests);
         named.extend(pins.filter_map(|pin| self.find_name(&pin.digest)));
-        let is_known = |path: &str| match path.strip_prefix(OBJECTS) {
-            Some(object) => named.contains(object),
-            None => {
-                matches!(path, LOCK | EVIDENCE)
-                    || path.starts_with(SCRIPTS)
-                    || path.starts_with("images/") && !index.images.is_empty()
-            }
-        };
-        match index.files.iter().find(|file| !is_known(&file.path)) {
-            None => Ok(()),
-            Some(file) => {
-                let message = format!("`{}`: the lock does not name it", file.path);
-                Err(ProofError::new("bundle-file-extra", message))
+        for file in &index.files {
+            let path = file.path.as_str();
+            let is_known = match path.strip_prefix(OBJECTS) {
+                Some(object) => named.contains(object),
+                None => {
+                    matches!(path, LOCK | EVIDENCE)
+                        || path.starts_with(SCRIPTS)
+                        || path.starts_with("images/") && !index.images.is_empty()
+                }
+            };
+            if !is_known {
+                let message = format!("`{path}`: the lock does not name it");
+                return Err(ProofError::new("bundle-file-extra", message));
             }
         }
+        Ok(())
     }
 }
 

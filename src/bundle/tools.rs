@@ -57,12 +57,14 @@ impl IndexedTool {
     /// Whether it has the URLs and the digest that the catalog and the lockfile's overrides publish.
     #[must_use]
     pub fn is_published_as(&self, artifact: &PlannedArtifact) -> bool {
-        let mut digests = artifact.digests.iter().map(|pin| &pin.digest);
-        let differs = |digest: &FileDigest| match digest {
-            FileDigest::Sha256(known) => *known != self.sha256,
-            FileDigest::Sha512(_) => false,
-        };
-        self.urls == copy_urls(artifact) && !digests.any(differs)
+        for pin in &artifact.digests {
+            if let FileDigest::Sha256(known) = &pin.digest
+                && *known != self.sha256
+            {
+                return false;
+            }
+        }
+        self.urls == copy_urls(artifact)
     }
 }
 

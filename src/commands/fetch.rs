@@ -44,15 +44,17 @@ pub(super) fn run_fetch(args: &FetchArgs, run: &ImageRun<'_>) -> Result<()> {
     };
     let proven = acquire_plan(plan, &acquirer)?;
     let tools = acquire_platform_tools(&machines.list_hosts(), proven.plan(), &acquirer)?;
-    let mut fetched: Vec<&VerifiedArtifact> = proven.artifacts().iter().collect();
-    fetched.extend(tools.iter().map(|tool| &tool.verified));
-    let files = fetched.iter().map(|artifact| describe_file(artifact));
+    let mut verified: Vec<&VerifiedArtifact> = proven.artifacts().iter().collect();
+    verified.extend(tools.iter().map(|tool| &tool.verified));
+    let files = verified.iter().map(|artifact| describe_file(artifact));
     let output = OutputList::new("imagegen.dev/fetch/v1", files.collect::<Vec<_>>());
     printer.print_result(&output, || {
-        fetched
-            .iter()
-            .map(|artifact| format!("{}\n", artifact.format_summary()))
-            .collect()
+        let mut text = String::new();
+        for artifact in &verified {
+            text.push_str(&artifact.format_summary());
+            text.push('\n');
+        }
+        text
     })
 }
 
