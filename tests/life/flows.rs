@@ -61,7 +61,8 @@ struct Limit {
 #[derive(Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Flow {
-    flow: String,
+    #[serde(rename = "flow")]
+    id: String,
     title: String,
     source: String,
     select: ImageDefinition,
@@ -203,7 +204,7 @@ fn fold_cells(table: &Table, flow: &Flow, minor: Minor, trees: &Trees) -> Cells 
     {
         for (cell, column) in cells.iter_mut().zip(COLUMNS) {
             if ran.columns.iter().any(|name| name == column) {
-                *cell = "ran".to_owned();
+                "ran".clone_into(cell);
             }
         }
     }
@@ -273,13 +274,13 @@ fn what_ran_has_a_test_that_runs_it() {
     let (tests, ways) = (read("tests/join.rs"), read("tests/join/flows.rs"));
     for flow in read_table().flows {
         for ran in &flow.ran {
-            assert_eq!(ran.kubernetes.len(), ran.by.len(), "{}", flow.flow);
+            assert_eq!(ran.kubernetes.len(), ran.by.len(), "{}", flow.id);
             let own = flow.source.starts_with("derived: provisioners/");
             let (repository, path) = flow.source.split_once(' ').expect("a path");
             assert!(
                 own || ways.contains(repository) && ways.contains(path),
                 "{}",
-                flow.flow
+                flow.id
             );
             for (minor, test) in ran.kubernetes.iter().zip(&ran.by) {
                 let start = tests.find(&format!("fn {test}() {{")).expect(test);
@@ -304,7 +305,7 @@ fn every_flow_has_a_source_and_a_name_of_its_own() {
     let mut sources: Vec<&String> = table.limits.iter().map(|limit| &limit.source).collect();
     sources.extend([&table.reset.source, &table.upgrade.source]);
     for flow in &table.flows {
-        assert!(names.insert(&flow.flow), "{}", flow.flow);
+        assert!(names.insert(&flow.id), "{}", flow.id);
         sources.push(&flow.source);
     }
     for source in sources {
@@ -317,7 +318,7 @@ fn every_flow_has_a_source_and_a_name_of_its_own() {
 
 fn find_flow(table: &Table, name: &str) -> Flow {
     let mut flows = table.flows.iter();
-    flows.find(|flow| flow.flow == name).expect(name).clone()
+    flows.find(|flow| flow.id == name).expect(name).clone()
 }
 
 /// A refusal, and the edit of the template for Azure that leads to it.
@@ -367,7 +368,7 @@ const EDITS: &[Edit] = &[
             .insert("cloud-provider".to_owned(), "azure".to_owned());
     }),
     ("the target has no stage `no such`", |flow| {
-        flow.stage = "no such".to_owned();
+        "no such".clone_into(&mut flow.stage);
     }),
 ];
 
@@ -382,9 +383,7 @@ fn a_flow_that_the_image_does_not_serve_is_refused() {
     for (expected, edit) in EDITS {
         let mut flow = capz.clone();
         edit(&mut flow);
-        let found = fold_join(&image, &flow, &table.limits)
-            .err()
-            .expect(expected);
+        let found = fold_join(&image, &flow, &table.limits).expect_err(expected);
         assert!(found.contains(expected), "{expected}: {found}");
     }
 
@@ -394,7 +393,7 @@ fn a_flow_that_the_image_does_not_serve_is_refused() {
     let mut without_path = image;
     without_path.machine.path.retain(|entry| entry != r"C:\k");
     for (name, image) in [("nssm", without_tools), ("kubeadm", without_path)] {
-        let found = fold_join(&image, &capz, &table.limits).err().expect(name);
+        let found = fold_join(&image, &capz, &table.limits).expect_err(name);
         assert_eq!(found, format!("`{name}` is not on the PATH"));
     }
 }
@@ -409,8 +408,7 @@ fn a_stand_in_or_a_manual_service_is_found() {
     let mut batch = capi.clone();
     let line = batch.commands[0].replace("kubeadm join", "start-kubelet join");
     batch.commands.insert(0, line);
-    let found = fold_join(&image, &batch, &table.limits).err();
-    let found = found.expect("a batch file");
+    let found = fold_join(&image, &batch, &table.limits).expect_err("a batch file");
     assert!(found.contains("ends the batch"), "{found}");
 
     let mut manual = image.clone();

@@ -417,13 +417,13 @@ fn edit_resource(
 pub(super) fn set_start_type(machine: &mut Machine, service: &str, start: &str) {
     let is_it = |_: &Identity, kind: &ResourceKind| matches!(kind, ResourceKind::Service(it) if it.service_name.eq_ignore_ascii_case(service));
     edit_resource(machine, is_it, |properties| {
-        properties["startType"] = start.into()
+        properties["startType"] = start.into();
     });
 }
 
 pub(super) fn set_file(machine: &mut Machine, path: &str, content: &str) {
     let is_it = |_: &Identity, kind: &ResourceKind| matches!(kind, ResourceKind::File(it) if is_same(&it.path, path));
     edit_resource(machine, is_it, |properties| {
-        properties["content"] = content.into()
+        properties["content"] = content.into();
     });
 }
