@@ -583,6 +583,24 @@ fn a_serial_console_is_that_of_the_platform() {
     }
 }
 
+/// What is only in memory is in no file of an image: the page file is zeros in it, and as ever on a node.
+#[test]
+fn the_page_file_of_a_compact_image_is_zeros() {
+    let line = "build --no-bake --out o --target azure --k8s 1.36.4 --feature compact";
+    let test = Test::new().line(line);
+    test.succeeds();
+    for (step, data) in [("seal", 1), ("firstboot", 0)] {
+        let value = &step_properties(&test, step)[&format!("{step}/page-file")];
+        assert_eq!(value["valueName"], "ClearPageFileAtShutdown");
+        assert_eq!(value["data"], data, "{step}");
+    }
+    let script = &step_properties(&test, "seal")["seal/compact"]["set"];
+    let script = script.as_str().expect("script");
+    for folder in [r"SoftwareDistribution\Download", r"AppData\Local\Temp"] {
+        assert!(script.contains(folder), "{folder}");
+    }
+}
+
 /// A plug-in of the container credential guard is data of its component: Microsoft's and one that a user brings.
 #[test]
 fn plugins_of_the_credential_guard_are_registered_by_their_data() {
