@@ -174,7 +174,7 @@ fn media_that_the_platform_downloads_are_judged() {
 /// A signed URL of installation media is asked for with its query, which no file has.
 #[test]
 fn the_query_of_signed_media_is_written_nowhere() {
-    for target in ["qemu", "proxmox", "vsphere", "hyperv"] {
+    for target in ["qemu", "proxmox", "vsphere", "hyperv", "vmware"] {
         let url = "https://x.example/w.iso?X-Amz-Signature=s3cretval99&st=s3cretval99";
         let mut variables = json!({"windows_iso_url": url, "windows_iso_sha256": DIGEST});
         if matches!(target, "qemu" | "proxmox") {
