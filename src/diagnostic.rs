@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::base::choice::UnknownName;
 use crate::base::json::JsonError;
+use crate::base::toml::{Contradiction, FragmentError};
 use crate::base::url::UrlError;
 use crate::base::value::ValueError;
 use crate::base::version::VersionError;
@@ -135,6 +136,8 @@ pub(crate) use classify;
 
 // Values of `base` know no classes.
 classify!(UnknownName => Selection, "unknown-name");
+classify!(Contradiction => Selection, "config-fragment");
+classify!(FragmentError => Selection, "config-fragment");
 classify!(UrlError => Selection);
 classify!(ValueError => Selection);
 classify!(VersionError => Selection);

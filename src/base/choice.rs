@@ -171,7 +171,7 @@ words!(
 );
 
 words!(
-    /// What a container runtime trusts a registry for.
+    /// Act that a container runtime trusts a registry with.
     RegistryCapability {
         Pull = "pull",
         Resolve = "resolve",

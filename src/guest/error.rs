@@ -2,7 +2,9 @@
 
 use crate::base::json::JsonError;
 use crate::base::toml::Contradiction;
-use crate::diagnostic::{Classify, ErrorClass, Location};
+use crate::diagnostic::{Classify, ErrorClass, Location, classify};
+
+use super::render::RenderFault;
 
 #[derive(Debug, thiserror::Error)]
 pub enum GuestError {
@@ -70,3 +72,5 @@ impl Classify for GuestError {
         }
     }
 }
+
+classify!(RenderFault => Selection, "step-file");

@@ -60,7 +60,7 @@ fn find_server(registry: &Registry) -> &str {
     }
 }
 
-/// What containerd looks for where a port follows, since a path takes no colon.
+/// The name that containerd looks for: a path takes no colon before a port.
 fn find_folder(registry: &Registry) -> String {
     match registry.split_once(':') {
         Some((name, port)) => format!("{name}_{port}_"),

@@ -86,7 +86,7 @@ pub struct RegistryHosts {
 #[serde(expecting = "an object such as `{\"url\": \"https://mirror.example\"}`")]
 pub struct RegistryHost {
     pub url: HttpUrl,
-    /// What it is trusted for: `resolve` turns tags into digests.
+    /// Acts that it is trusted with: `resolve` turns tags into digests.
     #[serde(default = "pull_and_resolve")]
     pub capabilities: Vec<RegistryCapability>,
     /// Certificates of the authorities that its own is from: PEM, or the name of a file beside the definition.
