@@ -128,11 +128,9 @@ fn decode_fresh(
 fn in_store(store: &Store, artifact: &PlannedArtifact, mirrors: &Mirrors) -> bool {
     if !artifact.is_pinned() {
         let asked = mirrors.locate(&artifact.url);
-        let found = store.find_url(asked.public_url());
-        return found
-            .or_else(|| store.find_url(artifact.url.public_url()))
-            .or_else(|| store.find_url(&carried_name(artifact.url.public_url())))
-            .is_some();
+        let own = artifact.url.public_url();
+        let names = [asked.public_url(), own, &carried_name(own)];
+        return names.iter().any(|name| store.find_url(name).is_some());
     }
     let mut pins = artifact.digests.iter();
     pins.any(|pin| store.find_object(&pin.digest).is_some())

@@ -225,18 +225,15 @@ fn list_refused_editions(plan: &Plan) -> Vec<&'static str> {
 /// Files by URL and digest; the search is a list with at most one entry, so that `each` can use it.
 fn collect_updates(plan: &Plan, cache: &str, failing: &[KbId]) -> Value {
     let updates = plan.selection.updates.clone().unwrap_or_default();
-    let files: Vec<Value> = updates
-        .files
-        .iter()
-        .map(|file| {
-            let short = shorten_digest(&file.sha256);
-            let path = format!("{cache}\\{short}-{}.msu", file.kb);
-            let url = plan.locate_download(&file.url);
-            json!({
-                "kb": file.kb, "url": url, "algorithm": "sha256", "digest": file.sha256, "cache": path,
-            })
-        })
-        .collect();
+    let mut files = Vec::new();
+    for file in &updates.files {
+        let short = shorten_digest(&file.sha256);
+        files.push(json!({
+            "kb": file.kb, "algorithm": "sha256", "digest": file.sha256,
+            "url": plan.locate_download(&file.url),
+            "cache": format!("{cache}\\{short}-{}.msu", file.kb),
+        }));
+    }
     let mut defender = Vec::new();
     for file in &updates.defender {
         let short = shorten_digest(&file.sha256);
@@ -268,17 +265,15 @@ fn list_images(plan: &Plan) -> Vec<ImageReference> {
 /// Folders of volume plugins, and their files with the folder of each.
 fn collect_volume_plugins(plan: &Plan) -> Value {
     let plugins = &plan.selection.volume_plugins;
-    let named = plugins
-        .iter()
-        .flat_map(|(plugin, files)| files.iter().map(move |file| (plugin, file)));
-    let files: Vec<Value> = named
-        .map(|(plugin, file)| {
+    let mut files = Vec::new();
+    for (plugin, brought) in plugins {
+        for file in brought {
             let url = plan.locate_download(&file.url);
-            json!({
+            files.push(json!({
                 "plugin": plugin, "file": file.file, "url": url, "algorithm": "sha256", "digest": file.sha256,
-            })
-        })
-        .collect();
+            }));
+        }
+    }
     let folders: Vec<&VolumePlugin> = plugins.keys().collect();
     json!({ "folders": folders, "files": files })
 }
