@@ -164,6 +164,21 @@ impl Printer {
         self.sink.write_result(text)
     }
 
+    /// A summary of work that was done: in text it is left out where the user wants to be told of trouble alone.
+    ///
+    /// # Errors
+    /// As [`Printer::print_result`].
+    pub fn print_summary<T: Serialize>(
+        &self,
+        value: &T,
+        text: impl FnOnce() -> String,
+    ) -> Result<()> {
+        if self.verbosity == Verbosity::Quiet && self.format == Format::Text {
+            return Ok(());
+        }
+        self.print_result(value, text)
+    }
+
     fn write_member(&self, text: &str) -> Result<()> {
         if let Some(kept) = self.sink.kept() {
             kept.push(KeptOutput::Member(text.to_owned()));

@@ -57,6 +57,18 @@ fn a_matrix_gives_an_image_for_every_combination() {
     test.prints("plan host-2025-1.36.0 --locked");
 }
 
+/// `--quiet` leaves out what work says of itself, of one image and of many; what was asked for comes.
+#[test]
+fn quiet_work_is_silent_and_questions_are_answered() {
+    let test = Test::new().file("imagegen.json", MATRIX);
+    assert_eq!(test.prints("build --all --no-bake --quiet"), "");
+    assert_eq!(test.prints("lock own --quiet"), "");
+    let built = json(&test, "build --all --no-bake --quiet --format json");
+    assert!(built["images"]["own"]["files"].is_object(), "{built}");
+    let plan = test.prints("plan own --quiet");
+    assert!(plan.contains("kubernetes-node"), "{plan}");
+}
+
 #[test]
 fn a_matrix_that_cannot_be_meant_is_refused() {
     for (matrix, said) in [

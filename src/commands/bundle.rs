@@ -116,5 +116,5 @@ fn print_bundle(
     printer: &Printer,
 ) -> Result<()> {
     let output = BundleOutput::new(file, index, artifacts, store);
-    printer.print_result(&output, || output.format_summary())
+    printer.print_summary(&output, || output.format_summary())
 }

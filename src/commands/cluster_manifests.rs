@@ -58,7 +58,7 @@ pub(super) fn run_cluster_manifests(
         .collect();
     fs::place_directory(out, &contents, &[], &[], false)?;
     let output = OutputList::new(SCHEMA, files);
-    printer.print_result(&output, || {
+    printer.print_summary(&output, || {
         output
             .items
             .iter()

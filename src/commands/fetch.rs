@@ -48,7 +48,7 @@ pub(super) fn run_fetch(args: &FetchArgs, run: &ImageRun<'_>) -> Result<()> {
     verified.extend(tools.iter().map(|tool| &tool.verified));
     let files = verified.iter().map(|artifact| describe_file(artifact));
     let output = OutputList::new("imagegen.dev/fetch/v1", files.collect::<Vec<_>>());
-    printer.print_result(&output, || {
+    printer.print_summary(&output, || {
         let mut text = String::new();
         for artifact in &verified {
             text.push_str(&artifact.format_summary());

@@ -79,7 +79,7 @@ pub(super) fn run_lock(args: &LockArgs, run: &ImageRun<'_>) -> Result<()> {
     for warning in plan.warnings() {
         printer.print_warning(&warning.message);
     }
-    printer.print_result(lock, || format_lock(&path.display().to_string(), lock))
+    printer.print_summary(lock, || format_lock(&path.display().to_string(), lock))
 }
 
 /// The plan with the digests that a lockfile needs, and with every one of them proven where the user asks for it.

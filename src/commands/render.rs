@@ -41,7 +41,7 @@ pub(super) fn print_workspace(
         printer.print_warning(&format!("not admitted: {reason}"));
     }
     let output = written.describe(plan);
-    printer.print_result(&output, || written.format_tree(&output))
+    printer.print_summary(&output, || written.format_tree(&output))
 }
 
 /// Prints the archive for an existing machine.

@@ -83,7 +83,7 @@ fn print_files(folder: &Path, files: BTreeMap<String, Vec<u8>>, printer: &Printe
     let mut scripts = files;
     scripts.remove(LIST);
     let output = WrittenFolder::new(folder, &scripts);
-    printer.print_result(&output, || {
+    printer.print_summary(&output, || {
         let lines = output.files.iter();
         lines
             .map(|(path, digest)| format!("{digest}  {path}\n"))
