@@ -172,12 +172,12 @@ pub const MISTAKES: &[Mistake] = &[
         found: Found::Fails(r"pki\\other.crt: File not found"),
     },
     Mistake {
-        name: "no link to the client CA",
+        name: "a link to another folder than that of the client CA",
         kubernetes: "1.20.0",
         made: Made::Step {
             file: "steps/030-directories.json",
-            right: r#""path": "{{ paths.kubelet }}\\etc\\kubernetes\\pki""#,
-            wrong: r#""path": "{{ paths.kubelet }}\\etc\\kubernetes\\pkj""#,
+            right: r#""target": "{{ item.target }}""#,
+            wrong: r#""target": "{{ paths.log }}""#,
         },
         found: Found::Fails("unable to load client CA file"),
     },
