@@ -265,11 +265,14 @@ impl Policy {
     /// Whether the URL may be asked: over HTTPS, on this machine itself, or on a host of `--allow-http`.
     #[must_use]
     pub fn allows_transport(&self, url: &HttpUrl) -> bool {
-        url.is_protected()
-            || self
-                .plain_http
-                .iter()
-                .any(|host| normalize_host(host) == url.host())
+        url.is_protected() || self.allows_unproven_host(&url.host())
+    }
+
+    /// Whether the operator takes what a host says without a certificate that proves it (`--allow-http`).
+    #[must_use]
+    pub fn allows_unproven_host(&self, name: &str) -> bool {
+        let mut hosts = self.plain_http.iter();
+        hosts.any(|host| normalize_host(host) == name)
     }
 
     /// The hosts that may be asked; none where every host may.

@@ -1,7 +1,7 @@
 //! Addresses that others on the way could answer for: plain HTTP, and hosts whose certificate is not verified. The
 //! operator alone allows them, by `--allow-http`.
 
-use crate::base::url::{HttpUrl, is_loopback, normalize_host};
+use crate::base::url::{HttpUrl, is_loopback};
 use crate::diagnostic::Finding;
 use crate::model::plan::Plan;
 use crate::model::policy::Policy;
@@ -58,8 +58,7 @@ fn find_unverified(policy: &Policy, plan: &Plan) -> Vec<Finding> {
     for (registry, known) in &plan.selection.registries {
         for host in known.list_hosts().filter(|host| host.skip_verify) {
             let name = host.url.host();
-            let mut allowed = policy.plain_http.iter();
-            if is_loopback(&name) || allowed.any(|given| normalize_host(given) == name) {
+            if is_loopback(&name) || policy.allows_unproven_host(&name) {
                 continue;
             }
             let message = format!(
