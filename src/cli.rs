@@ -24,7 +24,7 @@ use clap::{Args, CommandFactory as _, Parser, Subcommand};
 
 use crate::base::choice::OnError;
 use crate::base::program::ProgramVersion;
-use crate::base::text::escape_controls;
+use crate::base::text::{escape_controls, is_alphanumeric_or};
 use crate::base::url::strip_secrets;
 use crate::diagnostic::ErrorClass;
 
@@ -278,8 +278,7 @@ pub struct LockUseArgs {
 
 /// A name that the bake does not set itself.
 fn parse_passed_name(text: &str) -> Result<String, String> {
-    let rest = text.trim_matches(|c: char| c.is_ascii_alphanumeric() || c == '_');
-    if text.is_empty() || !rest.is_empty() {
+    if text.is_empty() || !is_alphanumeric_or(text, "_") {
         return Err("expected the name of an environment variable".to_owned());
     }
     let upper = text.to_ascii_uppercase();

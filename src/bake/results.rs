@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::base::json::parse_foreign;
+use crate::base::json::{format_plain, parse_foreign};
 use crate::io::exec::{self, Inherited, Run};
 use crate::io::fs;
 use crate::model::plan::Plan;
@@ -81,12 +81,7 @@ impl CheckReport {
             .filter(|resource| resource.result != "unchanged")
             .map(|resource| {
                 let text = |difference: &Value, key: &str| {
-                    difference
-                        .get(key)
-                        .map_or_else(String::new, |value| match value {
-                            Value::String(text) => text.clone(),
-                            other => other.to_string(),
-                        })
+                    difference.get(key).map_or_else(String::new, format_plain)
                 };
                 let differences: Vec<String> = resource
                     .differences

@@ -11,6 +11,7 @@ use serde_json::{Map as JsonMap, Value as JsonValue};
 use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, TableLike, Value};
 
 use super::secret::is_secret_name;
+use super::text::is_alphanumeric_or;
 
 /// Longest part of a configuration file; real ones have less than a hundredth.
 pub const LONGEST_FRAGMENT: usize = 256 << 10;
@@ -278,8 +279,7 @@ fn is_forbidden(closed: &ClosedKey, value: &JsonValue) -> bool {
 fn format_key(path: &[String]) -> String {
     let mut parts = Vec::new();
     for part in path {
-        let rest = part.trim_matches(|c: char| c.is_ascii_alphanumeric() || "-_".contains(c));
-        parts.push(if !part.is_empty() && rest.is_empty() {
+        parts.push(if !part.is_empty() && is_alphanumeric_or(part, "-_") {
             part.clone()
         } else {
             format!("'{part}'")

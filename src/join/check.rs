@@ -2,6 +2,7 @@
 
 use super::kubeconfig::check_kubeconfig;
 use super::{Form, JoinInput, Secrets, capi};
+use crate::base::text::is_alphanumeric_or;
 use crate::base::value::is_subdomain;
 use crate::diagnostic::Finding;
 
@@ -196,9 +197,7 @@ fn check_name(name: &str) -> Result<(), Finding> {
 
 fn is_name_part(text: &str) -> bool {
     (1..=63).contains(&text.len())
-        && text
-            .bytes()
-            .all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte))
+        && is_alphanumeric_or(text, "-_.")
         && text.starts_with(|c: char| c.is_ascii_alphanumeric())
         && text.ends_with(|c: char| c.is_ascii_alphanumeric())
 }
@@ -286,10 +285,7 @@ fn parse_taint(text: &str) -> Result<Taint, Finding> {
 }
 
 fn check_preflight(check: &str) -> Result<(), Finding> {
-    let good = !check.is_empty()
-        && check
-            .bytes()
-            .all(|b| b.is_ascii_alphanumeric() || b == b'-');
+    let good = !check.is_empty() && is_alphanumeric_or(check, "-");
     if good && !check.eq_ignore_ascii_case("all") {
         return Ok(());
     }

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::base::json;
 use crate::base::secret::Secret;
-use crate::base::text::is_control;
+use crate::base::text::{is_alphanumeric_or, is_control};
 use crate::diagnostic::Finding;
 
 /// Fields of a cluster, each with its value as text.
@@ -225,8 +225,8 @@ fn parse_line(line: &str, item: Option<&str>) -> Option<(String, String)> {
     match text.split_once(':') {
         Some((name, value)) if value.is_empty() || value.starts_with(' ') => {
             let name = parse_scalar(name.trim_end())?;
-            let rest = name.trim_matches(|c: char| c.is_ascii_alphanumeric() || "-_".contains(c));
-            (!name.is_empty() && rest.is_empty()).then_some((name, parse_scalar(value)?))
+            let is_name = !name.is_empty() && is_alphanumeric_or(&name, "-_");
+            is_name.then_some((name, parse_scalar(value)?))
         }
         _ => Some((String::new(), parse_scalar(item?)?)),
     }

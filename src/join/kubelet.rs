@@ -1,6 +1,7 @@
 //! Arguments of the kubelet that this node alone gets, held against the program of its version.
 
 use crate::base::names::format_suggestion;
+use crate::base::text::is_alphanumeric_or;
 use crate::catalog::Catalog;
 use crate::model::kubernetes::{FlagRule, JoinFlags, Program, ProgramTable};
 use crate::model::plan::Plan;
@@ -212,8 +213,5 @@ fn names_variable(text: &str) -> bool {
 }
 
 fn is_variable_name(text: &str) -> bool {
-    text.starts_with(|first: char| first.is_ascii_alphabetic())
-        && text
-            .bytes()
-            .all(|byte| byte.is_ascii_alphanumeric() || b"_()".contains(&byte))
+    text.starts_with(|first: char| first.is_ascii_alphabetic()) && is_alphanumeric_or(text, "_()")
 }

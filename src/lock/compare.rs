@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value};
 
+use crate::base::json::format_plain;
 use crate::model::definition::ImageDefinition;
 use crate::model::evidence::ProofKind;
 use crate::model::plan::PlannedArtifact;
@@ -111,9 +112,8 @@ fn compare_objects(
 fn shorten(value: &Value) -> String {
     let text = match value {
         Value::Null => "nothing".to_owned(),
-        Value::String(text) => text.clone(),
         Value::Array(items) => format!("a list of {}", items.len()),
-        other => other.to_string(),
+        other => format_plain(other),
     };
     if text.chars().count() <= 90 {
         text

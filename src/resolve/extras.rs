@@ -6,6 +6,7 @@ use regex_lite::Regex;
 use serde_json::Value;
 
 use crate::base::choice::Runtime;
+use crate::base::json::format_plain;
 use crate::base::names::format_suggestion;
 use crate::base::version::Version;
 use crate::catalog::CatalogError;
@@ -116,12 +117,10 @@ pub(super) fn check_serial_console(
 }
 
 fn is_met(with: &DecidingVariable, variables: &BTreeMap<String, Value>) -> bool {
-    let text = match variables.get(&with.variable) {
-        Some(Value::String(text)) => text.clone(),
-        Some(value) => value.to_string(),
-        None => return false,
+    let Some(value) = variables.get(&with.variable) else {
+        return false;
     };
-    Regex::new(&with.pattern).is_ok_and(|regex| regex.is_match(&text))
+    Regex::new(&with.pattern).is_ok_and(|regex| regex.is_match(&format_plain(value)))
 }
 
 /// Files that the guest downloads by itself: an update is a package of its own.

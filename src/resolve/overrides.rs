@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::base::text::is_alphanumeric_or;
 use crate::base::url::HttpUrl;
 use crate::base::value::{FileDigest, PinAlgorithm};
 use crate::base::version::Version;
@@ -133,10 +134,8 @@ const RESERVED_HEADERS: &[&str] = &[
 
 /// Whether an override may set a header: a token of RFC 9110, section 5.6.2, that frames no message.
 fn is_free_header(name: &str) -> bool {
-    let rest =
-        name.trim_matches(|c: char| c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c));
     !name.is_empty()
-        && rest.is_empty()
+        && is_alphanumeric_or(name, "!#$%&'*+-.^_`|~")
         && !RESERVED_HEADERS.contains(&name.to_ascii_lowercase().as_str())
 }
 

@@ -16,6 +16,7 @@
 //! `checksum-malformed`, `checksum-too-large`, `checksum-web-page`.
 
 use super::ProofError;
+use crate::base::text::is_alphanumeric_or;
 use crate::base::value::PinAlgorithm;
 
 /// A checksum file is text about a release, not a release.
@@ -295,10 +296,7 @@ fn parse_bsd_line(line: &str) -> Option<ChecksumLine> {
         .rsplit_once(") = ")
         .or_else(|| rest.rsplit_once(")= "))?;
     let (algorithm, digest) = (algorithm.trim_end(), digest.trim());
-    let known = !algorithm.is_empty()
-        && algorithm
-            .bytes()
-            .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'/'));
+    let known = !algorithm.is_empty() && is_alphanumeric_or(algorithm, "-/");
     (known && !name.is_empty() && is_hex(digest)).then(|| ChecksumLine {
         algorithm: Some(algorithm.to_owned()),
         digest: digest.to_lowercase(),

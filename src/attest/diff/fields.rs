@@ -6,6 +6,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
+use crate::base::json::format_plain;
+
 /// A property that differs.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -165,8 +167,7 @@ fn list_texts(list: &[Value]) -> Vec<String> {
 pub(super) fn format_value(value: &Value) -> String {
     match value {
         Value::Null => "(none)".to_owned(),
-        Value::String(text) => text.clone(),
-        other => other.to_string(),
+        other => format_plain(other),
     }
 }
 

@@ -3,6 +3,7 @@
 use serde_json::error::Category;
 
 use crate::base::names::format_suggestion;
+use crate::base::text::is_alphanumeric_or;
 
 /// The fault, the expected form, and an example where one helps.
 pub(super) fn describe_error(
@@ -80,9 +81,7 @@ fn starts_with_key(text: &str, separator: char) -> bool {
 
 fn is_key(text: &str) -> bool {
     text.starts_with(|c: char| c.is_ascii_alphabetic() || "_$".contains(c))
-        && text
-            .bytes()
-            .all(|b| b.is_ascii_alphanumeric() || b"_-$.".contains(&b))
+        && is_alphanumeric_or(text, "_-$.")
 }
 
 fn translate_message(text: &str, example: Option<&str>) -> Option<String> {

@@ -2,6 +2,7 @@
 //! byte of a view knows where it stands in the text.
 
 use super::forms::is_blank;
+use crate::base::text::is_alphanumeric_or;
 
 /// A byte, with the line and the bytes of it that it stands for.
 #[derive(Debug, Clone, Copy)]
@@ -83,10 +84,7 @@ pub(super) fn count_bytes(line: &str) -> usize {
 fn name_length(line: &str) -> usize {
     let rest = line.trim_start_matches(['=', '-', '>', ' ']);
     let name = rest.split(':').next().unwrap_or_default();
-    let is_name = name.contains('.')
-        && name
-            .bytes()
-            .all(|b| b.is_ascii_alphanumeric() || b"._-".contains(&b));
+    let is_name = name.contains('.') && is_alphanumeric_or(name, "._-");
     if is_name && name.len() < rest.len() {
         line.len() - rest.len() + name.len() + 1
     } else {
