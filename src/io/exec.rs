@@ -13,12 +13,16 @@ use std::io::{self, BufRead as _, BufReader, Read, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{self, SyncSender};
+use std::sync::{PoisonError, RwLock, RwLockReadGuard};
 use std::thread;
 
 /// Longest line of a program that is read as one; the rest follows as further lines.
 const LONGEST_LINE: u64 = 16 << 10;
 /// Lines that wait to be shown: a program that prints more waits, too.
 const MOST_WAITING: usize = 256;
+
+/// Held by who writes a program, and alone by who starts one.
+static STARTS: RwLock<()> = RwLock::new(());
 
 /// Part of the environment of this process that a child gets.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -143,7 +147,14 @@ fn spawn_child(run: &Run) -> io::Result<Child> {
         // A group of its own: the terminal's interrupt reaches us alone, and the child once.
         std::os::unix::process::CommandExt::process_group(&mut command, 0);
     }
+    // The child is another program when this returns.
+    let _nobody_writes = STARTS.write().unwrap_or_else(PoisonError::into_inner);
     command.spawn()
+}
+
+/// No program is started as long as the value lives. Any number of threads may hold one.
+pub(super) fn hold_starts() -> RwLockReadGuard<'static, ()> {
+    STARTS.read().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn read_lines(
@@ -314,4 +325,44 @@ pub fn is_program(path: &Path) -> bool {
 #[cfg(not(unix))]
 pub fn is_program(path: &Path) -> bool {
     path.is_file()
+}
+
+#[cfg(all(test, unix))]
+#[expect(clippy::unwrap_used, reason = "a test")]
+mod tests {
+    use super::*;
+    use crate::io::fs::{FileError, write_program_with};
+
+    fn write_and_start(folder: &Path, number: usize) -> Result<Outcome, ExecError> {
+        let program = folder.join(format!("program-{number}"));
+        // Of some size: what is written at once leaves others no time to start.
+        let script = format!("#!/bin/sh\n{}", "#\n".repeat(1 << 20));
+        let written = write_program_with::<FileError>(&program, |file| {
+            file.write_all(script.as_bytes()).unwrap();
+            Ok(())
+        });
+        written.unwrap();
+        let run = Run {
+            program,
+            folder: folder.to_owned(),
+            ..Run::default()
+        };
+        run_program(&run, |_, _| {})
+    }
+
+    #[test]
+    fn starts_programs_while_others_are_written() {
+        let folder = tempfile::tempdir().unwrap();
+        for round in 0..8 {
+            thread::scope(|scope| {
+                for number in 0..8 {
+                    let folder = folder.path();
+                    scope.spawn(move || {
+                        let outcome = write_and_start(folder, round * 8 + number).unwrap();
+                        assert!(outcome.success);
+                    });
+                }
+            });
+        }
+    }
 }

@@ -15,6 +15,7 @@ use super::folder::{Folder, Kind};
 use super::place::BUILDS;
 use super::{FileError, file_error, remove_if_exists};
 use crate::diagnostic::{Classify, ErrorClass, Location};
+use crate::io::exec;
 
 /// A file of another kind than what is to be written over it.
 #[derive(Debug, thiserror::Error)]
@@ -101,7 +102,8 @@ pub fn write_secret(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
     })
 }
 
-/// As [`write_with()`], for a program.
+/// As [`write_with()`], for a program. None is started meanwhile: until it is another program, a child holds whatever is
+/// open here, and the system runs no file that somebody has open to write (`ETXTBSY`).
 ///
 /// # Errors
 /// As [`write_with()`].
@@ -109,6 +111,7 @@ pub fn write_program_with<E: From<FileError>>(
     path: &Path,
     fill: impl FnOnce(&mut File) -> Result<(), E>,
 ) -> Result<(), E> {
+    let _nobody_starts = exec::hold_starts();
     write_as(path, 0o777, fill)
 }
 
