@@ -7,6 +7,7 @@ mod network;
 mod prove;
 mod tools;
 
+use crate::base::code::Code;
 use crate::base::value::FileDigest;
 use crate::catalog::{Catalog, Trees};
 use crate::cli::NetworkArgs;
@@ -340,10 +341,6 @@ pub struct Unprovable {
 }
 
 impl Classify for Unprovable {
-    fn class(&self) -> ErrorClass {
-        ErrorClass::Verification
-    }
-
     fn remedies(&self) -> Vec<String> {
         let PlannedArtifact { component, url, .. } = self.artifact.as_ref();
         vec![format!(
@@ -351,7 +348,7 @@ impl Classify for Unprovable {
         )]
     }
 
-    fn code(&self) -> &'static str {
-        "unpinned"
+    fn code(&self) -> Code {
+        Code::UNPINNED
     }
 }

@@ -19,6 +19,7 @@ use std::path::{Path, PathBuf};
 
 use crate::acquire::{InstalledTools, ProvenPlan, Tools};
 use crate::base::choice::OnError;
+use crate::base::code::Code;
 use crate::base::secret;
 use crate::diagnostic::{Classify, ErrorClass, Location, Result};
 use crate::io::exec::{self, ExecError};
@@ -97,20 +98,10 @@ pub enum BakeError {
 impl Classify for BakeError {
     fn class(&self) -> ErrorClass {
         match self {
-            Self::Interrupted => ErrorClass::Interrupted,
-            Self::Checks(_) => ErrorClass::Checks,
-            Self::Foreign { .. } => ErrorClass::Verification,
             Self::File(error) => error.class(),
-            Self::Exec(_)
-            | Self::NoPacker(_)
-            | Self::Failed { .. }
-            | Self::Killed { .. }
-            | Self::NoImage { .. }
-            | Self::Convert { .. }
-            | Self::Report(_) => ErrorClass::Packer,
-            Self::MissingVariables(_) | Self::Template(_) | Self::ShortSecret(_) => {
-                ErrorClass::Selection
-            }
+            // The program that is not started is Packer.
+            Self::Exec(_) => ErrorClass::Packer,
+            _ => self.code().class(),
         }
     }
 
@@ -130,20 +121,20 @@ impl Classify for BakeError {
         }
     }
 
-    fn code(&self) -> &'static str {
+    fn code(&self) -> Code {
         match self {
-            Self::NoPacker(_) => "packer-missing",
-            Self::Failed { .. } => "packer-failed",
-            Self::Killed { .. } => "packer-killed",
-            Self::NoImage { .. } => "no-image",
-            Self::Convert { .. } => "convert-failed",
-            Self::MissingVariables(_) => "missing-variable",
-            Self::Template(_) => "variable-template",
-            Self::ShortSecret(_) => "short-secret",
-            Self::Report(_) => "check-report",
-            Self::Checks(_) => "checks-failed",
-            Self::Foreign { .. } => "foreign-packer-file",
-            Self::Interrupted => self.class().name(),
+            Self::NoPacker(_) => Code::PACKER_MISSING,
+            Self::Failed { .. } => Code::PACKER_FAILED,
+            Self::Killed { .. } => Code::PACKER_KILLED,
+            Self::NoImage { .. } => Code::NO_IMAGE,
+            Self::Convert { .. } => Code::CONVERT_FAILED,
+            Self::MissingVariables(_) => Code::MISSING_VARIABLE,
+            Self::Template(_) => Code::VARIABLE_TEMPLATE,
+            Self::ShortSecret(_) => Code::SHORT_SECRET,
+            Self::Report(_) => Code::CHECK_REPORT,
+            Self::Checks(_) => Code::CHECKS_FAILED,
+            Self::Foreign { .. } => Code::FOREIGN_PACKER_FILE,
+            Self::Interrupted => Code::INTERRUPTED,
             Self::Exec(error) => error.code(),
             Self::File(error) => error.code(),
         }

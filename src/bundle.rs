@@ -27,6 +27,7 @@ use std::path::Path;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::base::code::Code;
 use crate::base::url::HttpUrl;
 use crate::diagnostic::{Classify, ErrorClass, Location};
 use crate::io::fs::FileError;
@@ -166,10 +167,8 @@ pub enum BundleError {
 impl Classify for BundleError {
     fn class(&self) -> ErrorClass {
         match self {
-            Self::Proof { .. } => ErrorClass::Verification,
-            Self::NoMirror { .. } => ErrorClass::Selection,
-            Self::Write { .. } => ErrorClass::Internal,
             Self::File(error) => error.class(),
+            _ => self.code().class(),
         }
     }
 
@@ -185,12 +184,12 @@ impl Classify for BundleError {
         }
     }
 
-    fn code(&self) -> &'static str {
+    fn code(&self) -> Code {
         match self {
             Self::Proof { error, .. } => error.code,
-            Self::NoMirror { .. } => "bundle-no-mirror",
+            Self::NoMirror { .. } => Code::BUNDLE_NO_MIRROR,
             Self::File(error) => error.code(),
-            Self::Write { .. } => self.class().name(),
+            Self::Write { .. } => Code::INTERNAL,
         }
     }
 

@@ -12,10 +12,11 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use serde::Deserialize;
 
+use crate::base::code::Code;
 use crate::base::json::JsonError;
 use crate::base::names::format_suggestion;
 use crate::base::version::Version;
-use crate::diagnostic::{Classify, ErrorClass, Location};
+use crate::diagnostic::{Classify, Location};
 use crate::embedded::{OverlayFile, Tree};
 use crate::model::cluster::ClusterIndex;
 use crate::model::component::Component;
@@ -73,20 +74,16 @@ pub enum CatalogError {
 }
 
 impl Classify for CatalogError {
-    fn class(&self) -> ErrorClass {
-        ErrorClass::Selection
-    }
-
-    fn code(&self) -> &'static str {
+    fn code(&self) -> Code {
         match self {
             Self::Json(error) => error.code(),
-            Self::Unknown { .. } => "unknown-name",
-            Self::Lint { .. } => "catalog-lint",
+            Self::Unknown { .. } => Code::UNKNOWN_NAME,
+            Self::Lint { .. } => Code::CATALOG_LINT,
             Self::Missing { .. }
             | Self::NoDescriptor(_)
             | Self::Name { .. }
             | Self::ImageName { .. }
-            | Self::NoPause { .. } => "catalog-file",
+            | Self::NoPause { .. } => Code::CATALOG_FILE,
         }
     }
 

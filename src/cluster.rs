@@ -12,10 +12,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::base::code::Code;
 use crate::base::names::format_suggestion;
 use crate::base::value::{Cidr, DnsName, Ipv4Address};
 use crate::catalog::{Catalog, CatalogError};
-use crate::diagnostic::{Classify, ErrorClass, Finding, Location, Refusal};
+use crate::diagnostic::{Classify, Finding, Location, Refusal};
 use crate::guest::GuestError;
 use crate::model::cluster::{ClusterFile, ClusterIndex, Runner};
 use crate::model::plan::Plan;
@@ -60,15 +61,6 @@ pub enum ClusterError {
 }
 
 impl Classify for ClusterError {
-    fn class(&self) -> ErrorClass {
-        match self {
-            Self::Catalog(error) => error.class(),
-            Self::Flags(error) => error.class(),
-            Self::Refused(error) => error.class(),
-            Self::Template { .. } => ErrorClass::Render,
-        }
-    }
-
     fn remedies(&self) -> Vec<String> {
         match self {
             Self::Refused(error) => error.remedies(),
@@ -76,12 +68,12 @@ impl Classify for ClusterError {
         }
     }
 
-    fn code(&self) -> &'static str {
+    fn code(&self) -> Code {
         match self {
             Self::Catalog(error) => error.code(),
             Self::Flags(error) => error.code(),
             Self::Refused(error) => error.code(),
-            Self::Template { .. } => self.class().name(),
+            Self::Template { .. } => Code::RENDER,
         }
     }
 
@@ -220,7 +212,7 @@ fn choose_files<'a>(
     for name in wanted.iter().filter(|name| !known.contains(name.as_str())) {
         let suggestion = format_suggestion(name, known.iter().copied());
         let message = format!("unknown optional manifest `{name}`");
-        problems.push(Finding::new("extra-unknown", message, suggestion));
+        problems.push(Finding::new(Code::EXTRA_UNKNOWN, message, suggestion));
     }
     for file in known_files {
         let Some(needs) = file.needs.as_ref().filter(|needs| wanted.contains(*needs)) else {
@@ -230,7 +222,7 @@ fn choose_files<'a>(
         if !situation.holds(&file.when) || imageless {
             let instead = file.instead.clone().unwrap_or_default();
             let message = format!("`{needs}` is not available for this cluster");
-            problems.push(Finding::new("extra-impossible", message, instead));
+            problems.push(Finding::new(Code::EXTRA_IMPOSSIBLE, message, instead));
         }
     }
     let mut files = Vec::new();

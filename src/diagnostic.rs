@@ -12,99 +12,28 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::base::choice::UnknownName;
+use crate::base::code::Code;
 use crate::base::json::JsonError;
 use crate::base::toml::{Contradiction, FragmentError};
 use crate::base::url::UrlError;
 use crate::base::value::ValueError;
 use crate::base::version::VersionError;
 
+pub use crate::base::code::ErrorClass;
 pub use report::{ERROR_SCHEMA, ErrorReport, Location};
 
-/// Kind of an error, as far as a calling script tells it apart. The number is the exit code.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[repr(u8)]
-pub enum ErrorClass {
-    /// The program itself, or the machine it runs on.
-    Internal = 1,
-    /// The command line does not parse.
-    Usage = 2,
-    /// A value or an input file.
-    Selection = 3,
-    Fetch = 4,
-    Verification = 5,
-    Render = 6,
-    Packer = 7,
-    Checks = 8,
-    Interrupted = 130,
-}
-
-impl ErrorClass {
-    pub const ALL: &'static [Self] = &[
-        Self::Internal,
-        Self::Usage,
-        Self::Selection,
-        Self::Fetch,
-        Self::Verification,
-        Self::Render,
-        Self::Packer,
-        Self::Checks,
-        Self::Interrupted,
-    ];
-
-    pub fn exit_code(self) -> u8 {
-        self as u8
-    }
-
-    /// The word for the class in JSON, and the code of errors that have none of their own.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Internal => "internal",
-            Self::Usage => "usage",
-            Self::Selection => "value",
-            Self::Fetch => "download",
-            Self::Verification => "verification",
-            Self::Render => "render",
-            Self::Packer => "packer",
-            Self::Checks => "checks",
-            Self::Interrupted => "interrupted",
-        }
-    }
-
-    /// As the README's table and `imagegen --help` describe it.
-    pub fn description(self) -> &'static str {
-        match self {
-            Self::Internal => {
-                "internal error, or the system refused an operation (permission, full disk)"
-            }
-            Self::Usage => {
-                "the command line does not parse: unknown flag, missing or conflicting arguments"
-            }
-            Self::Selection => {
-                "invalid or missing value: flag, image definition, overrides, policy, lockfile, catalog, own steps or \
-                 targets"
-            }
-            Self::Fetch => "download failed",
-            Self::Verification => "verification failed",
-            Self::Render => "the workspace cannot be rendered or written",
-            Self::Packer => "Packer failed or is missing",
-            Self::Checks => "checks of the baked machine failed",
-            Self::Interrupted => "interrupted",
-        }
-    }
-}
-
-/// An error that knows its class. Implemented beside each error type.
+/// An error that knows its code. Implemented beside each error type.
 pub trait Classify: std::error::Error + Send + Sync + 'static {
-    fn class(&self) -> ErrorClass;
+    fn code(&self) -> Code;
+
+    /// That of the code, unless more than the code decides.
+    fn class(&self) -> ErrorClass {
+        self.code().class()
+    }
 
     /// Next steps, as commands or edits that can be copied.
     fn remedies(&self) -> Vec<String> {
         Vec::new()
-    }
-
-    /// Stable, kebab-case; `src/view/names.json` describes it.
-    fn code(&self) -> &'static str {
-        self.class().name()
     }
 
     /// Everything that is wrong, if the error is a list.
@@ -118,37 +47,29 @@ pub trait Classify: std::error::Error + Send + Sync + 'static {
     }
 }
 
-/// Declares the class of error types whose errors all have the same.
+/// Declares the code of error types whose errors all have the same.
 macro_rules! classify {
-    ($name:ty => $class:ident $(, $code:literal)?) => {
+    ($name:ty => $code:ident) => {
         impl $crate::diagnostic::Classify for $name {
-            fn class(&self) -> $crate::diagnostic::ErrorClass {
-                $crate::diagnostic::ErrorClass::$class
+            fn code(&self) -> $crate::base::code::Code {
+                $crate::base::code::Code::$code
             }
-
-            $(fn code(&self) -> &'static str {
-                $code
-            })?
         }
     };
 }
 pub(crate) use classify;
 
 // Values of `base` know no classes.
-classify!(UnknownName => Selection, "unknown-name");
-classify!(Contradiction => Selection, "config-fragment");
-classify!(FragmentError => Selection, "config-fragment");
-classify!(UrlError => Selection);
-classify!(ValueError => Selection);
-classify!(VersionError => Selection);
+classify!(UnknownName => UNKNOWN_NAME);
+classify!(Contradiction => CONFIG_FRAGMENT);
+classify!(FragmentError => CONFIG_FRAGMENT);
+classify!(UrlError => VALUE);
+classify!(ValueError => VALUE);
+classify!(VersionError => VALUE);
 
 impl Classify for JsonError {
-    fn class(&self) -> ErrorClass {
-        ErrorClass::Selection
-    }
-
-    fn code(&self) -> &'static str {
-        "json"
+    fn code(&self) -> Code {
+        Code::JSON
     }
 
     fn location(&self) -> Option<Location> {
@@ -189,7 +110,7 @@ impl Error {
     }
 
     #[must_use]
-    pub fn code(&self) -> &'static str {
+    pub fn code(&self) -> Code {
         self.cause.code()
     }
 
@@ -248,8 +169,8 @@ impl UsageError {
 }
 
 impl Classify for UsageError {
-    fn class(&self) -> ErrorClass {
-        ErrorClass::Usage
+    fn code(&self) -> Code {
+        Code::USAGE
     }
 
     fn remedies(&self) -> Vec<String> {
@@ -275,8 +196,8 @@ impl InputError {
 }
 
 impl Classify for InputError {
-    fn class(&self) -> ErrorClass {
-        ErrorClass::Selection
+    fn code(&self) -> Code {
+        Code::VALUE
     }
 
     fn remedies(&self) -> Vec<String> {
@@ -289,7 +210,7 @@ impl Classify for InputError {
 #[error("{0}")]
 pub struct InternalError(pub String);
 
-classify!(InternalError => Internal);
+classify!(InternalError => INTERNAL);
 
 /// How much a finding matters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -319,13 +240,14 @@ pub struct Finding {
 }
 
 impl Finding {
-    pub fn new(
-        code: impl Into<String>,
-        message: impl Into<String>,
-        remedy: impl Into<String>,
-    ) -> Self {
+    pub fn new(code: Code, message: impl Into<String>, remedy: impl Into<String>) -> Self {
+        Self::from_data(code.as_str(), message, remedy)
+    }
+
+    /// With the code of a data file: a rule of the catalog, the evidence of a lock.
+    pub fn from_data(code: &str, message: impl Into<String>, remedy: impl Into<String>) -> Self {
         Self {
-            code: code.into(),
+            code: code.to_owned(),
             severity: Severity::Error,
             subject: String::new(),
             message: message.into(),
@@ -403,8 +325,8 @@ pub struct Refusal {
 }
 
 impl Classify for Refusal {
-    fn class(&self) -> ErrorClass {
-        ErrorClass::Selection
+    fn code(&self) -> Code {
+        Code::VALUE
     }
 
     fn remedies(&self) -> Vec<String> {

@@ -16,6 +16,7 @@ use std::sync::{Mutex, PoisonError};
 use tokio::runtime::{Handle, Runtime};
 use tokio::sync::watch;
 
+use crate::base::code::Code;
 use crate::base::secret::Secret;
 use crate::base::url::HttpUrl;
 use crate::base::value::{FileDigest, PinAlgorithm};
@@ -387,7 +388,7 @@ impl Fetcher {
                 outcome = download.run() => outcome.map_err(failed),
                 () = tokio::time::sleep(deadline) => {
                     let message = format!("it did not arrive within {} s", deadline.as_secs_f32());
-                    Err(failed(HttpError::new("deadline", request.url.public_url(), message).into()))
+                    Err(failed(HttpError::new(Code::DEADLINE, request.url.public_url(), message).into()))
                 }
                 _ = interrupted.wait_for(|interrupted| *interrupted) => Err(failed(FetchFailure::Interrupted)),
             }

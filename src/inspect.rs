@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 use crate::acquire::SIDECAR;
+use crate::base::code::Code;
 use crate::base::digest::parse_sha256;
 use crate::base::url::HttpUrl;
 use crate::base::value::PinAlgorithm;
@@ -118,7 +119,7 @@ pub fn inspect_file(args: &VerifyArgs, trees: &Trees, printer: &Printer) -> Resu
     job.check_uses()?;
     if reads_again(&evidence) && fs::digest_file(&path)?.sha256 != digests.sha256 {
         return Err(
-            ProofError::new("file-changed", "the file changed while it was verified").into(),
+            ProofError::new(Code::FILE_CHANGED, "the file changed while it was verified").into(),
         );
     }
     let offers = if evidence.is_empty() {
@@ -346,7 +347,7 @@ impl Job<'_> {
         let short = checksums::find_checksum(bytes, &self.name(), PinAlgorithm::Sha256);
         let (stated, algorithm) = match short {
             Ok(stated) => (stated, PinAlgorithm::Sha256),
-            Err(error) if error.code == "checksum-algorithm" => (
+            Err(error) if error.code == Code::CHECKSUM_ALGORITHM => (
                 checksums::find_checksum(bytes, &self.name(), PinAlgorithm::Sha512)?,
                 PinAlgorithm::Sha512,
             ),
@@ -357,7 +358,7 @@ impl Job<'_> {
             return Ok(proven("the checksum file states this digest"));
         }
         let message = format!("the checksum file states {stated}, the file has {actual}");
-        Err(ProofError::new("checksum-mismatch", message))
+        Err(ProofError::new(Code::CHECKSUM_MISMATCH, message))
     }
 
     fn signer(&self) -> Result<ExpectedSigner<'_>> {
@@ -425,12 +426,12 @@ impl Job<'_> {
 impl SignedContent for Job<'_> {
     fn sha256(&self) -> Result<[u8; 32], ProofError> {
         parse_sha256(&self.digests.sha256)
-            .ok_or_else(|| ProofError::new("digest", "the digest is not hexadecimal"))
+            .ok_or_else(|| ProofError::new(Code::DIGEST, "the digest is not hexadecimal"))
     }
 
     fn read_pieces(&self, each: &mut dyn FnMut(&[u8])) -> Result<(), ProofError> {
         fs::read_pieces(self.path, each)
-            .map_err(|error| ProofError::new("unreadable", error.to_string()))
+            .map_err(|error| ProofError::new(Code::UNREADABLE, error.to_string()))
     }
 }
 
@@ -463,13 +464,13 @@ fn compare_digest(algorithm: &str, wanted: &str, actual: &str) -> Result<Proven,
             "`{wanted}` is not a {algorithm} of {} hexadecimal digits",
             actual.len()
         );
-        return Err(ProofError::new("digest-malformed", message));
+        return Err(ProofError::new(Code::DIGEST_MALFORMED, message));
     }
     if wanted.eq_ignore_ascii_case(actual) {
         return Ok(proven("the bytes have this digest"));
     }
     Err(ProofError::new(
-        "digest-mismatch",
+        Code::DIGEST_MISMATCH,
         format!("the file has the {algorithm} {actual}"),
     ))
 }

@@ -16,6 +16,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::base::choice::Join;
+use crate::base::code::Code;
 use crate::base::secret::Secret;
 use crate::catalog::Catalog;
 use crate::diagnostic::{Finding, Refusal, Result};
@@ -146,7 +147,7 @@ pub fn build_join_data(
     if plan.join == Join::None {
         let message = "an image with `--join none` has no kubeadm that could join";
         let remedy = "leave `join` out of the image definition, or join the node as the product that owns it says";
-        problems.push(Finding::new("join-none", message, remedy).with_subject("join"));
+        problems.push(Finding::new(Code::JOIN_NONE, message, remedy).with_subject("join"));
     }
     let node = check::check_node(input, secrets, form, &mut problems);
     let arguments = kubelet::collect_arguments(input, plan, catalog, &mut problems)?;

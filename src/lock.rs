@@ -11,13 +11,14 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::base::code::Code;
 use crate::base::digest::sha256_hex;
 use crate::base::json::{self, JsonError};
 use crate::base::program::ProgramVersion;
 use crate::base::url::strip_value;
 use crate::base::value::ImageReference;
 use crate::base::version::Version;
-use crate::diagnostic::{Classify, ErrorClass, Location};
+use crate::diagnostic::{Classify, Location};
 use crate::model::definition::ImageDefinition;
 use crate::model::plan::{Pins, Plan, PlannedArtifact, PlannedPacker, Warning, list_unpinned};
 use crate::model::policy::PolicyUsed;
@@ -109,10 +110,6 @@ pub enum LockError {
 }
 
 impl Classify for LockError {
-    fn class(&self) -> ErrorClass {
-        ErrorClass::Selection
-    }
-
     fn remedies(&self) -> Vec<String> {
         match self {
             Self::Stale { .. } => {
@@ -125,13 +122,13 @@ impl Classify for LockError {
         }
     }
 
-    fn code(&self) -> &'static str {
+    fn code(&self) -> Code {
         match self {
             Self::Json(error) => error.code(),
-            Self::Schema { .. } => "lock-schema",
-            Self::Stale { .. } => "lock-stale",
-            Self::OwnFiles { .. } => "lock-own-files",
-            Self::Absent { .. } => "lock-absent",
+            Self::Schema { .. } => Code::LOCK_SCHEMA,
+            Self::Stale { .. } => Code::LOCK_STALE,
+            Self::OwnFiles { .. } => Code::LOCK_OWN_FILES,
+            Self::Absent { .. } => Code::LOCK_ABSENT,
         }
     }
 
@@ -175,10 +172,6 @@ fn format_changes(moved: &[String]) -> String {
 pub struct Unpinned(pub Vec<String>);
 
 impl Classify for Unpinned {
-    fn class(&self) -> ErrorClass {
-        ErrorClass::Verification
-    }
-
     fn remedies(&self) -> Vec<String> {
         vec![
             "run `imagegen lock` to pin them by their publishers' proofs, or preview with `--no-bake`"
@@ -186,8 +179,8 @@ impl Classify for Unpinned {
         ]
     }
 
-    fn code(&self) -> &'static str {
-        "unpinned"
+    fn code(&self) -> Code {
+        Code::UNPINNED
     }
 }
 
@@ -197,16 +190,12 @@ impl Classify for Unpinned {
 pub struct NotAdmitted(pub String);
 
 impl Classify for NotAdmitted {
-    fn class(&self) -> ErrorClass {
-        ErrorClass::Verification
-    }
-
     fn remedies(&self) -> Vec<String> {
         vec!["run `imagegen lock` with the policy, and use the lockfile that it writes".to_owned()]
     }
 
-    fn code(&self) -> &'static str {
-        "not-admitted"
+    fn code(&self) -> Code {
+        Code::NOT_ADMITTED
     }
 }
 

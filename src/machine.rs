@@ -10,14 +10,12 @@ mod fold;
 mod history;
 mod inbox;
 mod ports;
-mod rule;
 mod rules;
 mod state;
 mod text;
 
 pub use expect::{ArgumentNeed, Expectations, FeatureNeed, LaterFile, PackageService, PortUse};
 pub use fold::{fold_resources, start_machine};
-pub use rule::Rule;
 pub use state::{
     Machine, PlacedResource, Port, PresentFile, PresentResource, ResourceOrigin, SCHEMA,
 };

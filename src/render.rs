@@ -14,10 +14,11 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value, json};
 
 use crate::base::choice::Delivery;
+use crate::base::code::Code;
 use crate::base::digest::sha256_hex;
 use crate::base::json::{self, JsonError};
 use crate::base::program::ProgramVersion;
-use crate::diagnostic::{Classify, ErrorClass, Finding, Location, format_findings, list_remedies};
+use crate::diagnostic::{Classify, Finding, Location, format_findings, list_remedies};
 use crate::embedded::Tree;
 use crate::guest::{Guest, format_plan};
 use crate::lock::Lock;
@@ -85,15 +86,6 @@ pub enum RenderError {
 }
 
 impl Classify for RenderError {
-    /// The built-in targets and steps hold for every plan: what is wrong is a file of the user's.
-    fn class(&self) -> ErrorClass {
-        if matches!(self, Self::Payload(_)) {
-            ErrorClass::Render
-        } else {
-            ErrorClass::Selection
-        }
-    }
-
     fn remedies(&self) -> Vec<String> {
         if let Self::Machine(findings) = self {
             list_remedies(findings)
@@ -102,11 +94,13 @@ impl Classify for RenderError {
         }
     }
 
-    fn code(&self) -> &'static str {
+    /// The built-in targets and steps hold for every plan: what is wrong is a file of the user's.
+    fn code(&self) -> Code {
         match self {
             Self::Json(error) => error.code(),
-            Self::Missing(_) | Self::Template { .. } => "target-file",
-            Self::Payload(_) | Self::Machine(_) => self.class().name(),
+            Self::Missing(_) | Self::Template { .. } => Code::TARGET_FILE,
+            Self::Payload(_) => Code::RENDER,
+            Self::Machine(_) => Code::VALUE,
         }
     }
 

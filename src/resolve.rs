@@ -21,6 +21,7 @@ mod variables;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::base::choice::{Delivery, HostAccess, Join, Runtime};
+use crate::base::code::Code;
 use crate::base::digest::sha256_hex;
 use crate::base::json;
 use crate::base::version::Version;
@@ -343,10 +344,10 @@ impl Resolver<'_> {
                 continue;
             }
             self.refusals.retain(|refusal| {
-                refusal.code != "component-range"
+                refusal.code != Code::COMPONENT_RANGE
                     || !rule.components.contains_key(refusal.subject.as_str())
             });
-            let finding = Finding::new(&rule.id, rule.reason, rule.instead);
+            let finding = Finding::from_data(&rule.id, rule.reason, rule.instead);
             self.refusals.push(finding.with_source(&rule.source));
         }
         for rule in rules.warnings {
@@ -356,7 +357,11 @@ impl Resolver<'_> {
             let component = rule.components.keys().next();
             let subject = component.map_or_else(|| KUBERNETES.to_owned(), ToString::to_string);
             let message = format!("{}; {}", rule.reason, rule.instead);
-            self.warnings.push(Warning::new(rule.id, subject, message));
+            self.warnings.push(Warning {
+                id: rule.id,
+                subject,
+                message,
+            });
         }
         Ok(())
     }

@@ -13,9 +13,10 @@ use std::path::Path;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::base::code::Code;
 use crate::base::digest::sha256_hex;
 use crate::base::json::format_json;
-use crate::diagnostic::{Classify, ErrorClass, Finding, format_findings, list_remedies};
+use crate::diagnostic::{Classify, Finding, format_findings, list_remedies};
 use crate::embedded::Tree;
 use crate::guest::list_script_files;
 use crate::model::overrides::{Overrides, SCRIPTS};
@@ -52,8 +53,8 @@ pub struct ForeignScripts {
 }
 
 impl Classify for ForeignScripts {
-    fn class(&self) -> ErrorClass {
-        ErrorClass::Verification
+    fn code(&self) -> Code {
+        Code::VERIFICATION
     }
 
     fn remedies(&self) -> Vec<String> {
@@ -106,18 +107,22 @@ pub fn accept_scripts(
     let known = collect_scripts(provisioners);
     let mut findings = Vec::new();
     for path in known.keys().filter(|path| !own.contains_key(*path)) {
-        findings.push(create_finding(path, "script-missing", "it is not there"));
+        findings.push(create_finding(
+            path,
+            Code::SCRIPT_MISSING,
+            "it is not there",
+        ));
     }
     for path in overrides.keys().filter_map(|key| key.strip_prefix(SCRIPTS)) {
         if !known.contains_key(path) {
             let message = "an override names it, but imagegen has no guest script of this name";
-            findings.push(create_finding(path, "script-unknown", message));
+            findings.push(create_finding(path, Code::SCRIPT_UNKNOWN, message));
         }
     }
     for (path, bytes) in &own {
         let Some(known) = known.get(path) else {
             let message = "imagegen has no guest script of this name";
-            findings.push(create_finding(path, "script-unknown", message));
+            findings.push(create_finding(path, Code::SCRIPT_UNKNOWN, message));
             continue;
         };
         let over = overrides.get(&format!("{SCRIPTS}{path}"));
@@ -138,7 +143,7 @@ pub fn accept_scripts(
     Ok(Tree::from_files(provisioners.label.clone(), files))
 }
 
-fn create_finding(file: &str, code: &str, message: impl Into<String>) -> Finding {
+fn create_finding(file: &str, code: Code, message: impl Into<String>) -> Finding {
     Finding::new(code, message, script_remedy(file, code)).with_subject(file)
 }
 
@@ -161,7 +166,7 @@ pub fn require_own_scripts(
         }
         let remedy = format!("review it and add `--changed {path}`, or export the scripts again");
         let message = "it differs from imagegen's script, and would carry your signature";
-        findings.push(Finding::new("script-changed", message, remedy).with_subject(path));
+        findings.push(Finding::new(Code::SCRIPT_CHANGED, message, remedy).with_subject(path));
     }
     if findings.is_empty() {
         return Ok(());
@@ -184,14 +189,14 @@ pub fn check_carried(
     let scripts = collect_scripts(&Tree::embedded_provisioners());
     if let Some(path) = own.keys().find(|path| !carried.contains_key(*path)) {
         return Err(ProofError::new(
-            "script-missing",
+            Code::SCRIPT_MISSING,
             format!("the bundle has no script {path}"),
         ));
     }
     for (path, bytes) in carried {
         let known = own.get(path).ok_or_else(|| {
             ProofError::new(
-                "script-unknown",
+                Code::SCRIPT_UNKNOWN,
                 format!("{path}: imagegen has no guest script of this name"),
             )
         })?;
@@ -203,23 +208,23 @@ pub fn check_carried(
             .and_then(|over| over.sha256.as_deref());
         if !scripts.contains_key(path) {
             let message = format!("{path}: it differs from imagegen's script");
-            return Err(ProofError::new("script-changed", message));
+            return Err(ProofError::new(Code::SCRIPT_CHANGED, message));
         }
         if let Err((_, reason)) = check_script(bytes, known, named) {
             let message = format!("{path}: {reason}");
-            return Err(ProofError::new("script-changed", message));
+            return Err(ProofError::new(Code::SCRIPT_CHANGED, message));
         }
     }
     Ok(())
 }
 
-fn script_remedy(file: &str, code: &str) -> String {
+fn script_remedy(file: &str, code: Code) -> String {
     match code {
-        "script-changed" => format!(
+        Code::SCRIPT_CHANGED => format!(
             "sign the scripts of this release (`imagegen scripts export`), or allow your own script: \
              `--override '{SCRIPTS}{file}.sha256=<64 digits>'`"
         ),
-        "script-missing" | "script-unknown" => {
+        Code::SCRIPT_MISSING | Code::SCRIPT_UNKNOWN => {
             "run `imagegen scripts export` to write the scripts of this release, and sign those"
                 .to_owned()
         }
@@ -251,23 +256,19 @@ fn end_lines_with_lf(text: &[u8]) -> Vec<u8> {
 
 /// A digest that was named counts for the file as it is, or as it was before it was signed. Signing may change the
 /// ends of lines.
-fn check_script(
-    bytes: &[u8],
-    known: &[u8],
-    named: Option<&str>,
-) -> Result<(), (&'static str, String)> {
+fn check_script(bytes: &[u8], known: &[u8], named: Option<&str>) -> Result<(), (Code, String)> {
     let bare = unsigned_script(bytes).map_err(|error| (error.code, error.message))?;
     let (whole, inner) = (sha256_hex(bytes), sha256_hex(&bare));
     let bare = end_lines_with_lf(&bare);
     match named {
         Some(named) if [&whole, &inner, &sha256_hex(&bare)].contains(&&named.to_owned()) => Ok(()),
         Some(named) => Err((
-            "script-digest",
+            Code::SCRIPT_DIGEST,
             format!("its digest is {whole}, the override states {named}"),
         )),
         None if bare == known => Ok(()),
         None => Err((
-            "script-changed",
+            Code::SCRIPT_CHANGED,
             format!(
                 "its digest is {inner}; the digest of imagegen's script is {}",
                 sha256_hex(known)

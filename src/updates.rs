@@ -10,6 +10,7 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use crate::acquire::{HeaderGrants, SIDECAR, collect_outcomes};
+use crate::base::code::Code;
 use crate::base::url::HttpUrl;
 use crate::base::version::Version;
 use crate::catalog::Trees;
@@ -219,7 +220,7 @@ impl Upstreams<'_> {
         let list = match self.fetch_small(subject, &url, &none, LARGEST_LIST)? {
             Ok(list) => list,
             // Limits of an API are told as `forbidden`, and say nothing about the list.
-            Err(error) if error.failure.code() == "not-found" => {
+            Err(error) if error.failure.code() == Code::NOT_FOUND => {
                 row.held = row
                     .held
                     .or(Some("its publisher has no list of this line".to_owned()));

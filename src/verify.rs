@@ -16,7 +16,8 @@ pub mod statement;
 
 use std::collections::BTreeMap;
 
-use crate::diagnostic::{Classify, ErrorClass, Location};
+use crate::base::code::Code;
+use crate::diagnostic::{Classify, Location};
 use crate::model::evidence::{Evidence, ProofKind, Verdict};
 
 /// Why a proof does not hold.
@@ -24,23 +25,19 @@ use crate::model::evidence::{Evidence, ProofKind, Verdict};
 #[error("{message}")]
 pub struct ProofError {
     /// Stable, kebab-case: scripts and tests tell errors apart by it.
-    pub code: &'static str,
+    pub code: Code,
     /// One sentence without a full stop: what is wrong, with the values that disagree.
     pub message: String,
 }
 
 impl Classify for ProofError {
-    fn class(&self) -> ErrorClass {
-        ErrorClass::Verification
-    }
-
-    fn code(&self) -> &'static str {
+    fn code(&self) -> Code {
         self.code
     }
 }
 
 impl ProofError {
-    pub fn new(code: &'static str, message: impl Into<String>) -> Self {
+    pub fn new(code: Code, message: impl Into<String>) -> Self {
         Self {
             code,
             message: message.into(),
@@ -65,10 +62,6 @@ fn describe_failures(failed: usize, proofs: usize) -> String {
 }
 
 impl Classify for NotProven {
-    fn class(&self) -> ErrorClass {
-        ErrorClass::Verification
-    }
-
     fn remedies(&self) -> Vec<String> {
         let proofs = "add a proof: `--sha256`, `--checksums`, `--signature`, `--bundle` or `--authenticode`; \
             for a lockfile `--bundles DIR`";
@@ -79,8 +72,8 @@ impl Classify for NotProven {
         }
     }
 
-    fn code(&self) -> &'static str {
-        "not-proven"
+    fn code(&self) -> Code {
+        Code::NOT_PROVEN
     }
 
     fn location(&self) -> Option<Location> {
@@ -110,7 +103,7 @@ pub fn record_evidence(
         Ok(proven) => (proven.verdict, None, proven.detail, proven.facts),
         Err(error) => (
             Verdict::Failed,
-            Some(error.code.to_owned()),
+            Some(error.code.into()),
             error.message,
             BTreeMap::new(),
         ),

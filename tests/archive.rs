@@ -3,6 +3,7 @@
 use std::io::{Cursor, Write as _};
 
 use flate2::{Compression, Crc, write::DeflateEncoder, write::GzEncoder};
+use imagegen::base::code::Code;
 use imagegen::verify::ProofError;
 use imagegen::verify::archive::{Limits, MemberDigest, WantedMembers, list_entries, read_members};
 use imagegen::windows::resource::ArchiveFormat::{self, TarGz, Zip};
@@ -29,7 +30,7 @@ pub(crate) fn take(
             let mut content = Vec::new();
             reader
                 .read_to_end(&mut content)
-                .map_err(|error| ProofError::new("test", error.to_string()))?;
+                .map_err(|error| ProofError::new(Code::ARCHIVE_CORRUPT, error.to_string()))?;
             assert!(content.len() as u64 <= limits.entry && content.len() as u64 == entry.size);
             Ok(())
         },
@@ -146,9 +147,9 @@ fn errors_of_the_visitor_and_of_the_archive_come_through() {
         Zip,
         &wanted,
         &Limits::default(),
-        &mut |_, _| Err(ProofError::new("mine", "no")),
+        &mut |_, _| Err(ProofError::new(Code::WRONG_CONTENT, "no")),
     );
-    assert_eq!(said.expect_err("refused").code, "mine");
+    assert_eq!(said.expect_err("refused").code, Code::WRONG_CONTENT);
     // A visitor that swallows what the archive says does not make it good.
     let damaged = forge::edit(&bytes, b"1234", b"1235");
     let said = read_members(
@@ -161,7 +162,7 @@ fn errors_of_the_visitor_and_of_the_archive_come_through() {
             Ok(())
         },
     );
-    assert_eq!(said.expect_err("refused").code, "archive-checksum");
+    assert_eq!(said.expect_err("refused").code, Code::ARCHIVE_CHECKSUM);
 }
 
 fn seeds() -> Vec<(Vec<u8>, ArchiveFormat)> {
@@ -215,11 +216,11 @@ proptest! {
             let read = reader.read_to_end(&mut content);
             total += content.len() as u64;
             assert!(content.len() as u64 <= limits.entry);
-            read.map(|_| ()).map_err(|error| ProofError::new("archive-corrupt", error.to_string()))
+            read.map(|_| ()).map_err(|error| ProofError::new(Code::ARCHIVE_CORRUPT, error.to_string()))
         });
         prop_assert!(total <= limits.total && seen <= limits.entries);
         if let Err(error) = outcome {
-            prop_assert!(error.code.starts_with("archive-"), "{error:?}");
+            prop_assert!(error.code.as_str().starts_with("archive-"), "{error:?}");
             prop_assert!(!error.message.chars().any(char::is_control), "{error:?}");
         }
     }

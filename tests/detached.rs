@@ -24,7 +24,7 @@ fn code(outcome: Result<Proven, ProofError>) -> &'static str {
                 "{error}"
             );
             assert!(error.message.bytes().all(|byte| byte >= 0x20), "{error:?}");
-            error.code
+            error.code.as_str()
         }
     }
 }

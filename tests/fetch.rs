@@ -491,7 +491,10 @@ fn check(rows: Vec<Row>) {
         let mut wanted = request(&server.url("/x"), &file());
         (row.change)(&mut wanted);
         let outcome = one(&impatient(&test), &wanted);
-        let code = outcome.as_ref().err().map(|error| error.failure.code());
+        let code = outcome
+            .as_ref()
+            .err()
+            .map(|error| error.failure.code().as_str());
         assert_eq!(code, row.code, "{}: {outcome:?}", row.name);
         assert_eq!(
             server.asked().len(),
@@ -519,7 +522,7 @@ fn check(rows: Vec<Row>) {
                 );
                 let exit = i32::from(error.class().exit_code());
                 assert!(
-                    exit_codes(error.failure.code()).contains(&exit),
+                    exit_codes(error.failure.code().as_str()).contains(&exit),
                     "{}: {exit}",
                     row.name
                 );
@@ -570,14 +573,14 @@ fn hosts_that_are_not_there_are_told() {
     // The listener is closed by the thread that drops it.
     while std::net::TcpStream::connect(address).is_ok() {}
     let error = one(&fetcher, &request(&format!("http://{address}/x"), &file())).unwrap_err();
-    assert_eq!(error.failure.code(), "connect", "{error}");
+    assert_eq!(error.failure.code().as_str(), "connect", "{error}");
     // No name has a label of 64 letters: no resolver is asked.
     let error = one(
         &fetcher,
         &request(&format!("https://{}.example/x", "a".repeat(64)), &file()),
     )
     .unwrap_err();
-    assert_eq!(error.failure.code(), "dns", "{error}");
+    assert_eq!(error.failure.code().as_str(), "dns", "{error}");
     assert!(error.failure.hint().is_some());
 }
 
@@ -718,7 +721,7 @@ fn a_part_is_continued_by_the_next_process() {
     let test = Test::new();
     let wanted = request(&server.url("/x"), &bytes);
     let error = one(&impatient(&test), &wanted).unwrap_err();
-    assert_eq!(error.failure.code(), "short-body");
+    assert_eq!(error.failure.code().as_str(), "short-body");
     let parts = files(&test.folder.join("store/partial"));
     assert_eq!(
         parts.values().max_by_key(|part| part.len()).unwrap()[..],
@@ -791,13 +794,14 @@ fn every_digest_of_a_request_is_compared() {
         one(&impatient(&Test::new()), &replaced)
             .unwrap_err()
             .failure
-            .code(),
+            .code()
+            .as_str(),
         "drift"
     );
     // Its SHA-512 is computed later, of the bytes that were verified.
     std::fs::write(right.path(), b"other").unwrap();
     assert_eq!(
-        right.read_both().unwrap_err().failure.code(),
+        right.read_both().unwrap_err().failure.code().as_str(),
         "digest-mismatch"
     );
 }
@@ -864,7 +868,11 @@ fn the_store_notices_what_was_changed_on_the_disk() {
         )
     };
     assert_eq!(
-        one(&offline(), &elsewhere).unwrap_err().failure.code(),
+        one(&offline(), &elsewhere)
+            .unwrap_err()
+            .failure
+            .code()
+            .as_str(),
         "offline",
         "nobody asked for it"
     );
@@ -894,7 +902,7 @@ fn the_store_notices_what_was_changed_on_the_disk() {
     bytes[17] ^= 1;
     std::fs::write(&path, &bytes).unwrap();
     let error = one(&offline(), &wanted).unwrap_err();
-    assert_eq!(error.failure.code(), "offline", "{error}");
+    assert_eq!(error.failure.code().as_str(), "offline", "{error}");
     assert!(
         !error.to_string().contains("s3cret")
             && error.failure.hint().unwrap().contains("imagegen fetch")
@@ -929,7 +937,7 @@ fn small_files_are_there_without_network() {
     for path in ["/401", "/403"] {
         let error = small(&impatient(&test), path).unwrap_err();
         assert!(
-            !error.is_absent() && error.failure.code() == "forbidden",
+            !error.is_absent() && error.failure.code().as_str() == "forbidden",
             "{error}"
         );
     }
@@ -937,7 +945,8 @@ fn small_files_are_there_without_network() {
         small(&impatient(&test), "/large")
             .unwrap_err()
             .failure
-            .code(),
+            .code()
+            .as_str(),
         "too-large"
     );
     let offline = fetcher(
@@ -949,7 +958,11 @@ fn small_files_are_there_without_network() {
     );
     assert_eq!(small(&offline, "/sum").unwrap(), b"abc\n");
     assert_eq!(
-        small(&offline, "/none").unwrap_err().failure.code(),
+        small(&offline, "/none")
+            .unwrap_err()
+            .failure
+            .code()
+            .as_str(),
         "offline"
     );
     let object = test
@@ -959,7 +972,7 @@ fn small_files_are_there_without_network() {
         .join(digest(b"abc\n"));
     std::fs::write(object, "abd\n").unwrap();
     assert_eq!(
-        small(&offline, "/sum").unwrap_err().failure.code(),
+        small(&offline, "/sum").unwrap_err().failure.code().as_str(),
         "offline"
     );
     assert_eq!(server.asked().len(), 5, "without network nobody is asked");
@@ -990,7 +1003,7 @@ fn a_download_has_a_deadline() {
     );
     let wanted = Request::without_digest("thing", &server.url("/x").parse().unwrap(), 1 << 20);
     let error = one(&fetcher, &wanted).unwrap_err();
-    assert_eq!(error.failure.code(), "deadline", "{error}");
+    assert_eq!(error.failure.code().as_str(), "deadline", "{error}");
 }
 
 #[cfg(unix)]
@@ -1029,7 +1042,7 @@ fn parts_follow_no_links() {
         .join(format!("{}.part", digest(url.as_bytes())));
     std::os::unix::fs::symlink(&other, &part).unwrap();
     let error = one(&fetcher, &request(&url, &file())).unwrap_err();
-    assert_eq!(error.failure.code(), "file", "{error}");
+    assert_eq!(error.failure.code().as_str(), "file", "{error}");
     assert_eq!(std::fs::read(&other).unwrap(), b"mine");
 }
 

@@ -5,7 +5,6 @@ mod compare;
 pub mod difference;
 mod fold;
 mod plan;
-mod rule;
 mod sddl;
 mod stages;
 mod text;

@@ -339,7 +339,10 @@ fn a_policy_demands_and_forbids_steps() {
     let plain = Test::new()
         .file("p.json", &demands)
         .line("plan --target host --k8s 1.36.0 --policy p.json");
-    plain.fails(3, &["corporate-root", "[requiredSteps]", "--steps DIR"]);
+    plain.fails(
+        3,
+        &["corporate-root", "[policy-required-steps]", "--steps DIR"],
+    );
     // A step of the user's own runs as administrator: the policy names its digest.
     let example = example().file("p.json", &demands);
     let mut command = example.command();
@@ -348,7 +351,7 @@ fn a_policy_demands_and_forbids_steps() {
         .output()
         .expect("start");
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(said.contains("[trustedDigests]"), "{said}");
+    assert!(said.contains("[policy-trusted-digests]"), "{said}");
     let digests: Vec<Value> = files(&example.folder)
         .into_iter()
         .filter(|(path, _)| path.starts_with("steps/") || path.starts_with("components/"))
@@ -376,7 +379,8 @@ fn a_policy_demands_and_forbids_steps() {
     let output = command.args(line.split(' ')).output().expect("start");
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(
-        said.contains("[refuseFloatingBaseImage]") && said.contains("--var image_version=…"),
+        said.contains("[policy-refuse-floating-base-image]")
+            && said.contains("--var image_version=…"),
         "{said}"
     );
     floating.prints(&format!("{line} --var image_version=20348.2700.240907"));

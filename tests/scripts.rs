@@ -389,7 +389,7 @@ fn what_is_not_signed_as_the_policy_demands_is_refused() {
             &[
                 "engine/Access.ps1 and",
                 "no embedded signature [unsigned]",
-                "[signedScripts]",
+                "[policy-signed-scripts]",
                 "imagegen scripts sign",
             ],
         ),

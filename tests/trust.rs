@@ -234,7 +234,7 @@ fn a_policy_says_rule_artifact_and_remedy() {
             "--k8s 1.20.0",
             3,
             &[
-                "wins 0.1.3: the component is forbidden [forbiddenComponents]",
+                "wins 0.1.3: the component is forbidden [policy-forbidden-components]",
                 "hint: choose `--host-access services`",
             ][..],
         ),
@@ -242,13 +242,13 @@ fn a_policy_says_rule_artifact_and_remedy() {
             r#"{"name": "p", "allowedHosts": ["github.com"]}"#,
             "--k8s 1.36.0",
             3,
-            &["it comes from dl.k8s.io [allowedHosts]", "--mirror"],
+            &["it comes from dl.k8s.io [policy-allowed-hosts]", "--mirror"],
         ),
         (
             r#"{"name": "p", "refuseBelowSecurityFloor": true}"#,
             "--k8s 1.20.0",
             3,
-            &["CVE-", "[refuseBelowSecurityFloor]"],
+            &["CVE-", "[policy-refuse-below-security-floor]"],
         ),
         (
             r#"{"name": "p", "minimumConfidence": "authoritative"}"#,
@@ -260,13 +260,13 @@ fn a_policy_says_rule_artifact_and_remedy() {
             r#"{"name": "p", "allowedPublishers": ["CN=Somebody Else"]}"#,
             "--k8s 1.36.0",
             3,
-            &["[allowedPublishers]", "cloudbase-init"],
+            &["[policy-allowed-publishers]", "cloudbase-init"],
         ),
         (
             r#"{"name": "p", "require": [{"id": "sig", "components": ["contain*"], "anyOf": ["openpgp"]}]}"#,
             "--k8s 1.36.0",
             3,
-            &["[require sig]", "must be proven by openpgp"],
+            &["as `sig` requires", "must be proven by openpgp"],
         ),
         (
             r#"{"name": "p", "allowedhosts": []}"#,
@@ -383,7 +383,7 @@ fn a_policy_is_about_everything_that_lands() {
             "--k8s 1.20.0",
             &[
                 "kubernetes-node 1.20.0: it must be proven by openpgp",
-                "[require k]",
+                "as `k` requires",
             ][..],
         ),
         (
@@ -417,7 +417,7 @@ fn a_policy_is_about_everything_that_lands() {
         (
             from,
             "--k8s 1.36.0",
-            &["KB5058411: it must be proven by openpgp", "[require h]"],
+            &["KB5058411: it must be proven by openpgp", "as `h` requires"],
         ),
     ] {
         Test::new()
@@ -495,7 +495,7 @@ fn an_archive_for_a_machine_needs_the_policys_proofs() {
         3,
         &[
             "an override uses the publisher",
-            "[trustedPublishers]",
+            "[policy-trusted-publishers]",
             "allowedRoots",
         ],
     );

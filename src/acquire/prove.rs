@@ -13,6 +13,7 @@ mod statements;
 
 use std::collections::BTreeMap;
 
+use crate::base::code::Code;
 use crate::base::digest::parse_sha256;
 use crate::base::json::JsonError;
 use crate::base::secret::Secret;
@@ -96,7 +97,7 @@ impl VerifiedArtifact {
             .artifact
             .evidence
             .iter()
-            .filter(|proof| proof.code.as_deref() == Some(WAIVED));
+            .filter(|proof| proof.code.as_deref() == Some(WAIVED.as_str()));
         let mut names: Vec<&str> = waived.map(|proof| proof.proof.as_str()).collect();
         names.dedup();
         names
@@ -104,7 +105,7 @@ impl VerifiedArtifact {
 }
 
 /// Code of a missing proof that a waiver accepts.
-const WAIVED: &str = "proof-waived";
+const WAIVED: Code = Code::PROOF_WAIVED;
 
 /// The policy, roots and waivers that proofs are held against.
 #[derive(Debug, Clone, Copy)]
@@ -382,7 +383,7 @@ fn compare_checksum(
     if stated != actual {
         let message =
             format!("the publisher's checksum file states {stated}, the file has {actual}");
-        return Err(ProofError::new("checksum-mismatch", message));
+        return Err(ProofError::new(Code::CHECKSUM_MISMATCH, message));
     }
     let (verdict, detail) = if sidecar.carried {
         (
@@ -418,13 +419,13 @@ fn compare_checksum(
 }
 
 fn parse_digest(hex: &str) -> Result<[u8; 32], ProofError> {
-    parse_sha256(hex).ok_or_else(|| ProofError::new("digest", "the digest is not hexadecimal"))
+    parse_sha256(hex).ok_or_else(|| ProofError::new(Code::DIGEST, "the digest is not hexadecimal"))
 }
 
 fn read_sha512(fetched: &FetchedArtifact) -> Result<String, ProofError> {
     let both = fetched
         .read_both()
-        .map_err(|error| ProofError::new("unreadable", error.to_string()))?;
+        .map_err(|error| ProofError::new(Code::UNREADABLE, error.to_string()))?;
     Ok(both.digest(PinAlgorithm::Sha512).to_owned())
 }
 
@@ -443,7 +444,7 @@ fn record_dropped<'a>(
         proof: *proof,
         verdict: Verdict::Absent,
         subject: artifact.file.clone(),
-        code: Some(WAIVED.to_owned()),
+        code: Some(WAIVED.into()),
         detail: "an override drops this proof of the publisher; a waiver accepts that".to_owned(),
         source: None,
         facts: BTreeMap::new(),
@@ -467,7 +468,7 @@ fn record_missing(
     } else {
         (
             Verdict::Failed,
-            "proof-missing",
+            Code::PROOF_MISSING,
             "the publisher declares this proof, but the server does not have it",
         )
     };
@@ -475,7 +476,7 @@ fn record_missing(
         proof,
         verdict,
         subject: artifact.file.clone(),
-        code: Some(code.to_owned()),
+        code: Some(code.into()),
         detail: detail.to_owned(),
         source: Some(strip_url_secrets(url)),
         facts: BTreeMap::new(),

@@ -6,6 +6,7 @@ use std::env::consts::EXE_EXTENSION;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::base::code::Code;
 use crate::base::version::Version;
 use crate::catalog::Trees;
 use crate::diagnostic::{Classify, Error, ErrorClass, InternalError, Result};
@@ -98,9 +99,16 @@ pub enum ToolError {
 }
 
 impl Classify for ToolError {
+    fn code(&self) -> Code {
+        match self {
+            Self::Archive { .. } | Self::Changed(_) => Code::VERIFICATION,
+            Self::File(error) => error.code(),
+        }
+    }
+
     fn class(&self) -> ErrorClass {
         match self {
-            Self::Archive { .. } | Self::Changed(_) => ErrorClass::Verification,
+            Self::Archive { .. } | Self::Changed(_) => self.code().class(),
             Self::File(error) => error.class(),
         }
     }
@@ -221,10 +229,6 @@ pub struct UnprovenTool {
 }
 
 impl Classify for UnprovenTool {
-    fn class(&self) -> ErrorClass {
-        ErrorClass::Verification
-    }
-
     fn remedies(&self) -> Vec<String> {
         let Self {
             component, sha256, ..
@@ -237,8 +241,8 @@ impl Classify for UnprovenTool {
         ]
     }
 
-    fn code(&self) -> &'static str {
-        "unproven-tool"
+    fn code(&self) -> Code {
+        Code::UNPROVEN_TOOL
     }
 }
 
@@ -335,7 +339,7 @@ fn install_program(verified: &VerifiedArtifact, folder: &Path) -> Result<PathBuf
         name: artifact.title(),
         error,
     };
-    let malformed = |reason: String| named(ProofError::new("archive-unreadable", reason));
+    let malformed = |reason: String| named(ProofError::new(Code::ARCHIVE_UNREADABLE, reason));
     let format = artifact
         .kind
         .archive_format()

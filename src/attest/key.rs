@@ -27,7 +27,7 @@ pub enum KeyError {
     Sign,
 }
 
-classify!(KeyError => Selection, "signing-key");
+classify!(KeyError => SIGNING_KEY);
 
 /// A private key on P-256.
 #[derive(Debug)]

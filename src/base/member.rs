@@ -3,6 +3,8 @@
 //!
 //! <https://learn.microsoft.com/windows/win32/fileio/naming-a-file> has the rules.
 
+use crate::base::code::Code;
+
 crate::text_value!(
     /// The name of a member that is taken out of an archive, exactly as the archive has it. Placeholders of
     /// versions are plain characters.
@@ -40,21 +42,21 @@ pub const LONGEST_PATH: usize = 259;
 
 /// Why a path is not the same everywhere: a stable code, and the reason as the rest of a sentence.
 #[must_use]
-pub fn find_fault(name: &str) -> Option<(&'static str, String)> {
+pub fn find_fault(name: &str) -> Option<(Code, String)> {
     if name.encode_utf16().count() > LONGEST_PATH {
         let why = format!("is longer than {LONGEST_PATH} characters");
-        return Some(("archive-name-length", why));
+        return Some((Code::ARCHIVE_NAME_LENGTH, why));
     }
     if let Some((code, why)) = find_separator_fault(name) {
         return Some((code, why.to_owned()));
     }
     if let Some(found) = name.chars().find(|found| super::text::is_invisible(*found)) {
         let why = format!("has the invisible character U+{:04X}", u32::from(found));
-        return Some(("archive-name-invisible", why));
+        return Some((Code::ARCHIVE_NAME_INVISIBLE, why));
     }
     if name.contains(|found: char| found.is_control() || "<>\"|?*".contains(found)) {
         let why = "has characters that no file of Windows can have".to_owned();
-        return Some(("archive-name-characters", why));
+        return Some((Code::ARCHIVE_NAME_CHARACTERS, why));
     }
     if let Some(fault) = name.split('/').find_map(find_part_fault) {
         return Some(fault);
@@ -65,30 +67,30 @@ pub fn find_fault(name: &str) -> Option<(&'static str, String)> {
         "has the character U+{:04X}; only ASCII is the same name on every system",
         u32::from(found)
     );
-    Some(("archive-name-encoding", why))
+    Some((Code::ARCHIVE_NAME_ENCODING, why))
 }
 
-fn find_part_fault(part: &str) -> Option<(&'static str, String)> {
+fn find_part_fault(part: &str) -> Option<(Code, String)> {
     let (code, why) = if matches!(part, "" | "." | "..") {
         (
-            "archive-name-traversal",
+            Code::ARCHIVE_NAME_TRAVERSAL,
             "leaves its folder, or has an empty or `.` part",
         )
     } else if part.ends_with(['.', ' ']) {
         (
-            "archive-name-trailing",
+            Code::ARCHIVE_NAME_TRAILING,
             "ends in a dot or blank, which Windows drops",
         )
     } else if part.encode_utf16().count() > 255 {
         (
-            "archive-name-length",
+            Code::ARCHIVE_NAME_LENGTH,
             "has a part longer than 255 characters",
         )
     } else if is_reserved(part) {
-        ("archive-name-reserved", "is a device of Windows")
+        (Code::ARCHIVE_NAME_RESERVED, "is a device of Windows")
     } else if is_short_form(part) {
         (
-            "archive-name-short",
+            Code::ARCHIVE_NAME_SHORT,
             "has the form of a short (8.3) name, which Windows may have given to another file",
         )
     } else {
@@ -99,15 +101,15 @@ fn find_part_fault(part: &str) -> Option<(&'static str, String)> {
 
 /// Why a program that unpacks takes a name for an option or a pattern.
 #[must_use]
-pub fn find_argument_fault(name: &str) -> Option<(&'static str, String)> {
+pub fn find_argument_fault(name: &str) -> Option<(Code, String)> {
     if name.starts_with(['-', '@']) {
         return Some((
-            "archive-name-option",
+            Code::ARCHIVE_NAME_OPTION,
             "reads as an option of the program that unpacks it".to_owned(),
         ));
     }
     name.contains(['[', ']', '*', '?'])
-        .then(|| ("archive-name-wildcard", "has a wildcard".to_owned()))
+        .then(|| (Code::ARCHIVE_NAME_WILDCARD, "has a wildcard".to_owned()))
 }
 
 /// `LONGNA~1.EXE`: the second name that NTFS gives to files with longer ones.
@@ -148,17 +150,17 @@ fn is_reserved(part: &str) -> bool {
     )
 }
 
-fn find_separator_fault(name: &str) -> Option<(&'static str, &'static str)> {
+fn find_separator_fault(name: &str) -> Option<(Code, &'static str)> {
     if name.contains('\\') {
         let why = "has a backslash, which separates folders on Windows only";
-        return Some(("archive-name-backslash", why));
+        return Some((Code::ARCHIVE_NAME_BACKSLASH, why));
     }
     if name.starts_with('/') {
-        return Some(("archive-name-absolute", "is absolute"));
+        return Some((Code::ARCHIVE_NAME_ABSOLUTE, "is absolute"));
     }
     if name.contains(':') {
         let why = "has a colon: a drive or an alternate stream";
-        return Some(("archive-name-colon", why));
+        return Some((Code::ARCHIVE_NAME_COLON, why));
     }
     None
 }

@@ -3,6 +3,7 @@
 //! Nothing here imports a module of the crate.
 
 pub mod choice;
+pub mod code;
 pub mod digest;
 pub mod download;
 pub mod json;

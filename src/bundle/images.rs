@@ -9,6 +9,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{ArchivePart, BLOBS, BundleIndex, CarriedImage, Content, IndexedImage};
+use crate::base::code::Code;
 use crate::base::json as text;
 use crate::base::value::is_digest;
 use crate::verify::ProofError;
@@ -54,7 +55,7 @@ pub enum ImageManifest {
 }
 
 pub(super) fn manifest_error(message: impl Into<String>) -> ProofError {
-    ProofError::new("image-manifest", message)
+    ProofError::new(Code::IMAGE_MANIFEST, message)
 }
 
 impl ImageManifest {
@@ -168,7 +169,7 @@ pub fn choose_manifest<'a>(
         has.join(", ")
     };
     let message = format!("{name} has no image for Windows build {build}: it has {has}");
-    Err(ProofError::new("image-platform", message))
+    Err(ProofError::new(Code::IMAGE_PLATFORM, message))
 }
 
 /// The name that the kubelet asks for: with its tag, where the reference has one beside its digest.
@@ -229,7 +230,7 @@ pub(super) fn check_images(
     for image in &index.images {
         let absent = |digest: &str| {
             ProofError::new(
-                "image-blob-absent",
+                Code::IMAGE_BLOB_ABSENT,
                 format!("{}: {digest} is not there", image.name),
             )
         };

@@ -9,6 +9,7 @@ use aws_lc_rs::digest::{Context, SHA256};
 
 use super::read::{proof_error, read_objects};
 use super::{BundleError, BundleIndex, OBJECTS, OpenedBundle, list_artifact_urls};
+use crate::base::code::Code;
 use crate::base::digest::encode_hex;
 use crate::base::url::decode_path;
 use crate::io::fs::{self, FileError};
@@ -50,7 +51,7 @@ pub fn extract_mirror(
             let message = format!("{} already exists with other bytes", path.display());
             return Err(proof_error(
                 file,
-                ProofError::new("mirror-occupied", message),
+                ProofError::new(Code::MIRROR_OCCUPIED, message),
             ));
         }
     }
@@ -133,7 +134,7 @@ fn plan_layout(lock: &Lock, index: &BundleIndex) -> Result<MirrorLayout, ProofEr
         };
         let path = decode_path(place).ok_or_else(|| {
             ProofError::new(
-                "mirror-path",
+                Code::MIRROR_PATH,
                 format!("{} has no safe path in a mirror", public(url)),
             )
         })?;
@@ -143,7 +144,7 @@ fn plan_layout(lock: &Lock, index: &BundleIndex) -> Result<MirrorLayout, ProofEr
                     "{} and another URL have the same path, but different bytes",
                     public(url)
                 );
-                Err(ProofError::new("mirror-collision", message))
+                Err(ProofError::new(Code::MIRROR_COLLISION, message))
             }
             _ => Ok(true),
         }

@@ -10,6 +10,7 @@ use super::tools::check_tools;
 use super::{BLOBS, BundleError, BundleIndex, EVIDENCE, INDEX, LOCK, OBJECTS, SCHEMA, SCRIPTS};
 use super::{collect_evidence, collect_urls, images};
 use crate::acquire::carried_name;
+use crate::base::code::Code;
 use crate::base::digest::encode_hex;
 use crate::base::json;
 use crate::base::value::FileDigest;
@@ -103,7 +104,7 @@ impl OpenedBundle {
         let message = "its lockfile differs from the one of `--lock`";
         Err(proof_error(
             file,
-            ProofError::new("bundle-lock-differs", message),
+            ProofError::new(Code::BUNDLE_LOCK_DIFFERS, message),
         ))
     }
 }
@@ -130,12 +131,15 @@ pub(super) fn read_objects(
             match take(digest, content) {
                 Ok(true) => Ok(()),
                 Ok(false) => Err(ProofError::new(
-                    "bundle-digest",
+                    Code::BUNDLE_DIGEST,
                     format!("`{}` changed while it was read", entry.name),
                 )),
                 Err(error) => {
                     failure = Some(error);
-                    Err(ProofError::new("bundle-extract", "it cannot be extracted"))
+                    Err(ProofError::new(
+                        Code::BUNDLE_EXTRACT,
+                        "it cannot be extracted",
+                    ))
                 }
             }
         },
@@ -162,7 +166,7 @@ struct ReadRecord {
 impl ReadRecord {
     fn add_member(&mut self, name: &str, content: &mut dyn Read) -> Result<(), ProofError> {
         let unreadable = |error: std::io::Error| {
-            ProofError::new("bundle-unreadable", format!("`{name}`: {error}"))
+            ProofError::new(Code::BUNDLE_UNREADABLE, format!("`{name}`: {error}"))
         };
         if let Some(path) = name.strip_prefix(SCRIPTS) {
             let bytes = self.keep_bytes(name, content, LARGEST_KEPT)?;
@@ -213,10 +217,12 @@ impl ReadRecord {
     ) -> Result<Vec<u8>, ProofError> {
         let mut bytes = Vec::new();
         let read = content.take(limit + 1).read_to_end(&mut bytes);
-        read.map_err(|error| ProofError::new("bundle-unreadable", format!("`{name}`: {error}")))?;
+        read.map_err(|error| {
+            ProofError::new(Code::BUNDLE_UNREADABLE, format!("`{name}`: {error}"))
+        })?;
         if bytes.len() as u64 > limit {
             let message = format!("`{name}` is larger than {} MiB", limit >> 20);
-            return Err(ProofError::new("bundle-size", message));
+            return Err(ProofError::new(Code::BUNDLE_SIZE, message));
         }
         self.count_kept(name, bytes.len())?;
         Ok(bytes)
@@ -231,7 +237,7 @@ impl ReadRecord {
         let limit = LARGEST_KEPT >> 20;
         let message =
             format!("`{name}`: documents, scripts and manifests have more than {limit} MiB");
-        Err(ProofError::new("bundle-size", message))
+        Err(ProofError::new(Code::BUNDLE_SIZE, message))
     }
 
     fn check_members(self, found: &[MemberDigest]) -> Result<OpenedBundle, ProofError> {
@@ -250,7 +256,7 @@ impl ReadRecord {
             != Some(json::format_json(&collect_evidence(&lock)).as_bytes())
         {
             let message = format!("`{EVIDENCE}` differs from the lockfile");
-            return Err(ProofError::new("bundle-evidence", message));
+            return Err(ProofError::new(Code::BUNDLE_EVIDENCE, message));
         }
         images::check_images(&index, &self.small)?;
         self.check_named(&index, &lock)?;
@@ -265,7 +271,7 @@ impl ReadRecord {
     fn parse_index(&self) -> Result<BundleIndex, ProofError> {
         let bytes = self.small.get(INDEX).ok_or_else(|| absent_error(INDEX))?;
         let index: BundleIndex = json::parse_json(INDEX, bytes)
-            .map_err(|error| ProofError::new("bundle-index", error.to_string()))?;
+            .map_err(|error| ProofError::new(Code::BUNDLE_INDEX, error.to_string()))?;
         if index.schema == SCHEMA {
             return Ok(index);
         }
@@ -273,7 +279,7 @@ impl ReadRecord {
             "unsupported schema `{}`; this version reads `{SCHEMA}`",
             index.schema
         );
-        Err(ProofError::new("bundle-schema", message))
+        Err(ProofError::new(Code::BUNDLE_SCHEMA, message))
     }
 
     /// Every artifact of the lock is there, by every digest that pins it.
@@ -293,7 +299,7 @@ impl ReadRecord {
                 "{url}: no file has the digest {} of the lockfile",
                 own.sha256
             );
-            return Err(ProofError::new("bundle-artifact-absent", message));
+            return Err(ProofError::new(Code::BUNDLE_ARTIFACT_ABSENT, message));
         }
         for artifact in &lock.artifacts {
             let name = artifact.title();
@@ -307,12 +313,12 @@ impl ReadRecord {
                         "{name}: no file has the digest {} of the lockfile",
                         pin.digest
                     );
-                    return Err(ProofError::new("bundle-artifact-absent", message));
+                    return Err(ProofError::new(Code::BUNDLE_ARTIFACT_ABSENT, message));
                 }
             }
             let Some(object) = object.flatten() else {
                 return Err(ProofError::new(
-                    "bundle-unpinned",
+                    Code::BUNDLE_UNPINNED,
                     format!("{name}: the lock does not pin it"),
                 ));
             };
@@ -322,7 +328,7 @@ impl ReadRecord {
                 .is_some_and(|origin| origin != object)
             {
                 let message = format!("{name}: the index gives its URL to another file");
-                return Err(ProofError::new("bundle-origin", message));
+                return Err(ProofError::new(Code::BUNDLE_ORIGIN, message));
             }
             let size = index
                 .files
@@ -331,7 +337,7 @@ impl ReadRecord {
                 .map(|file| file.size);
             if artifact.size.is_some() && artifact.size != size {
                 let message = format!("{name}: its size differs from the lockfile");
-                return Err(ProofError::new("bundle-size", message));
+                return Err(ProofError::new(Code::BUNDLE_SIZE, message));
             }
         }
         Ok(())
@@ -363,7 +369,7 @@ impl ReadRecord {
             };
             if !is_known {
                 let message = format!("`{path}`: the lock does not name it");
-                return Err(ProofError::new("bundle-file-extra", message));
+                return Err(ProofError::new(Code::BUNDLE_FILE_EXTRA, message));
             }
         }
         Ok(())
@@ -371,12 +377,12 @@ impl ReadRecord {
 }
 
 fn decode_lock(bytes: &[u8]) -> Result<Lock, ProofError> {
-    Lock::decode(LOCK, bytes).map_err(|error| ProofError::new("bundle-lock", error.to_string()))
+    Lock::decode(LOCK, bytes).map_err(|error| ProofError::new(Code::BUNDLE_LOCK, error.to_string()))
 }
 
 fn absent_error(name: &str) -> ProofError {
     ProofError::new(
-        "bundle-file-absent",
+        Code::BUNDLE_FILE_ABSENT,
         format!("`{name}` is not in the bundle"),
     )
 }
@@ -397,14 +403,14 @@ fn check_files(index: &BundleIndex, found: &[MemberDigest]) -> Result<(), ProofE
                 "`{}` has {} bytes, expected {}",
                 file.name, file.size, listed.size
             );
-            return Err(ProofError::new("bundle-size", message));
+            return Err(ProofError::new(Code::BUNDLE_SIZE, message));
         }
         if file.sha256 != listed.sha256 {
             let message = format!(
                 "`{}` has the digest {}, expected {}",
                 file.name, file.sha256, listed.sha256
             );
-            return Err(ProofError::new("bundle-digest", message));
+            return Err(ProofError::new(Code::BUNDLE_DIGEST, message));
         }
         let name = listed
             .path
@@ -412,12 +418,12 @@ fn check_files(index: &BundleIndex, found: &[MemberDigest]) -> Result<(), ProofE
             .or_else(|| listed.path.strip_prefix(BLOBS));
         if name.is_some_and(|name| name != listed.sha256) {
             let message = format!("`{}` has another digest than its name", listed.path);
-            return Err(ProofError::new("bundle-digest", message));
+            return Err(ProofError::new(Code::BUNDLE_DIGEST, message));
         }
     }
     match rest.into_keys().next() {
         Some(name) => Err(ProofError::new(
-            "bundle-file-extra",
+            Code::BUNDLE_FILE_EXTRA,
             format!("`{name}` is not in the index"),
         )),
         None => Ok(()),
@@ -438,7 +444,7 @@ fn check_origins(
         if !known.contains(url.as_str()) || !objects.contains(digest.as_str()) {
             let url = crate::io::http::public(url);
             let message = format!("{url}: the lock does not name it, or its file is not there");
-            return Err(ProofError::new("bundle-origin", message));
+            return Err(ProofError::new(Code::BUNDLE_ORIGIN, message));
         }
     }
     Ok(())

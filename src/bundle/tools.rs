@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{BundleIndex, list_artifact_urls};
 use crate::acquire::PlatformTool;
+use crate::base::code::Code;
 use crate::base::value::{FileDigest, Sha256};
 use crate::base::version::Version;
 use crate::lock::Lock;
@@ -43,7 +44,8 @@ impl IndexedTool {
             host: tool.host,
             component: artifact.component.to_string(),
             version: artifact.version.clone(),
-            sha256: sha256.map_err(|error| ProofError::new("bundle-tool", error.to_string()))?,
+            sha256: sha256
+                .map_err(|error| ProofError::new(Code::BUNDLE_TOOL, error.to_string()))?,
             urls: copy_urls(artifact),
         })
     }
@@ -91,7 +93,7 @@ pub(super) fn check_tools(
     lock: &Lock,
     objects: &BTreeSet<&str>,
 ) -> Result<(), ProofError> {
-    let refuse = |message: String| Err(ProofError::new("bundle-tool", message));
+    let refuse = |message: String| Err(ProofError::new(Code::BUNDLE_TOOL, message));
     let locked = list_locked_tools(lock);
     let mut hosts: BTreeMap<BuildHost, BTreeSet<&str>> = BTreeMap::new();
     for tool in &index.tools {

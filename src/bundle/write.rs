@@ -9,6 +9,7 @@ use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, DateTime, System, ZipWriter};
 
 use super::{BundleError, BundleIndex, INDEX, IndexedFile, LOCK};
+use crate::base::code::Code;
 use crate::base::digest::{encode_hex, sha256_hex};
 use crate::base::json;
 use crate::fetch::FetchedArtifact;
@@ -171,7 +172,7 @@ fn copy_file(
         return Ok(());
     }
     let message = format!("its digest is {found}, expected {sha256}; run `imagegen store verify`");
-    let error = ProofError::new("bundle-object-damaged", message);
+    let error = ProofError::new(Code::BUNDLE_OBJECT_DAMAGED, message);
     Err(BundleError::Proof {
         file: path.display().to_string(),
         error,

@@ -10,6 +10,7 @@ mod programs;
 mod sources;
 mod targets;
 
+use crate::base::code::Code;
 use crate::diagnostic::{Finding, Severity};
 use crate::model::kubernetes::FlagTable;
 use crate::model::rules::Contents;
@@ -25,12 +26,12 @@ struct Report<'a> {
 }
 
 impl Report<'_> {
-    fn add_error(&mut self, rule: &'static str, path: &str, message: String) {
+    fn add_error(&mut self, rule: Code, path: &str, message: String) {
         self.findings
             .push(Finding::new(rule, message, "").with_subject(self.catalog.file_label(path)));
     }
 
-    fn add_warning(&mut self, rule: &'static str, path: &str, message: String) {
+    fn add_warning(&mut self, rule: Code, path: &str, message: String) {
         let finding = Finding::new(rule, message, "").with_subject(self.catalog.file_label(path));
         self.findings.push(Finding {
             severity: Severity::Warning,
@@ -50,19 +51,19 @@ pub fn lint_catalog(catalog: &Catalog) -> Vec<Finding> {
         let path = format!("components/{name}.json");
         match catalog.load_component(&name) {
             Ok(component) => components::lint_component(&mut report, &path, &component),
-            Err(error) => report.add_error("unreadable", &path, error.to_string()),
+            Err(error) => report.add_error(Code::UNREADABLE, &path, error.to_string()),
         }
     }
     lines::lint_lines(&mut report);
     programs::lint_programs(&mut report);
     match catalog.load_contents() {
         Ok(contents) => lint_contents(&mut report, &contents),
-        Err(error) => report.add_error("unreadable", "contents.json", error.to_string()),
+        Err(error) => report.add_error(Code::UNREADABLE, "contents.json", error.to_string()),
     }
     lint_networks(&mut report);
     flaws::lint_flaws(&mut report);
     if let Err(error) = catalog.load_features() {
-        report.add_error("unreadable", "features.json", error.to_string());
+        report.add_error(Code::UNREADABLE, "features.json", error.to_string());
     }
     match catalog.load_rules() {
         Ok(rules) => {
@@ -72,11 +73,11 @@ pub fn lint_catalog(catalog: &Catalog) -> Vec<Finding> {
                 }
             }
         }
-        Err(error) => report.add_error("unreadable", "rules.json", error.to_string()),
+        Err(error) => report.add_error(Code::UNREADABLE, "rules.json", error.to_string()),
     }
     match catalog.load_flags() {
         Ok(flags) => lint_flags(&mut report, &flags),
-        Err(error) => report.add_error("unreadable", FLAGS, error.to_string()),
+        Err(error) => report.add_error(Code::UNREADABLE, FLAGS, error.to_string()),
     }
     let mut findings = report.findings;
     findings.extend(lint_sources(catalog.tree()));
@@ -95,7 +96,7 @@ fn lint_networks(report: &mut Report<'_>) {
         let network = match catalog.network(&name) {
             Ok(network) => network,
             Err(error) => {
-                report.add_error("unreadable", &path, error.to_string());
+                report.add_error(Code::UNREADABLE, &path, error.to_string());
                 continue;
             }
         };
@@ -109,13 +110,17 @@ fn lint_networks(report: &mut Report<'_>) {
                 let message = format!(
                     "{component} is neither a group with `byNetwork` nor a component with `contents`"
                 );
-                report.add_error("dangling-reference", &path, message);
+                report.add_error(Code::DANGLING_REFERENCE, &path, message);
             }
         }
         let configurations = network.cluster.configurations.iter().map(|it| &it.file);
         for file in configurations.chain(network.cluster.files.iter().map(|it| &it.file)) {
             if catalog.read_text(&format!("cluster/{file}")).is_err() {
-                report.add_error("dangling-reference", &path, format!("no cluster/{file}"));
+                report.add_error(
+                    Code::DANGLING_REFERENCE,
+                    &path,
+                    format!("no cluster/{file}"),
+                );
             }
         }
     }
@@ -138,7 +143,7 @@ fn lint_flags(report: &mut Report<'_>, flags: &FlagTable) {
                     "{} {}: `{}` and `{}` overlap",
                     rule.program, rule.flag, rule.versions, later.versions
                 );
-                report.add_error("overlapping-ranges", FLAGS, message);
+                report.add_error(Code::OVERLAPPING_RANGES, FLAGS, message);
             }
         }
     }
@@ -152,7 +157,7 @@ fn check_reference(report: &mut Report<'_>, path: &str, by: &str, component: &st
         .any(|name| name == component)
     {
         report.add_error(
-            "dangling-reference",
+            Code::DANGLING_REFERENCE,
             path,
             format!("{by}: no components/{component}.json"),
         );

@@ -3,6 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::base::choice::{HostAccess, Runtime};
+use crate::base::code::Code;
 use crate::base::json::parse_foreign;
 use crate::base::names::format_suggestion;
 use crate::base::text::is_alphanumeric_or;
@@ -146,13 +147,13 @@ fn choose_hns_network(
             plan.network.name
         );
         let remedy = "choose `--cni`, or add `--hns-network NAME`";
-        problems.push(Finding::new("hns-network-missing", message, remedy));
+        problems.push(Finding::new(Code::HNS_NETWORK_MISSING, message, remedy));
     }
     let access = plan.host_access.as_str();
     let source = plan.network.cluster.source_vip.get(access).cloned();
     if source.is_none() && plan.network.overlay {
         problems.push(Finding::new(
-            "source-address-unknown",
+            Code::SOURCE_ADDRESS_UNKNOWN,
             format!("kube-proxy needs a source address on the overlay `{}`, and `{access}` has no way to find one", plan.network.name),
             "choose `--cni flannel-overlay`, or `--host-access services`",
         ));
@@ -266,14 +267,14 @@ fn choose_images(
             let suggestion =
                 format_suggestion(name, index.images.iter().map(|image| image.name.as_str()));
             let message = format!("no manifest uses an image `{name}`");
-            problems.push(Finding::new("image-unknown", message, suggestion));
+            problems.push(Finding::new(Code::IMAGE_UNKNOWN, message, suggestion));
         }
         if !is_fixed(reference) {
             let message = format!(
                 "the image reference `{reference}` has neither a digest nor a tag other than `latest`"
             );
             let remedy = "write it as REGISTRY/NAME@sha256:DIGEST or REGISTRY/NAME:TAG";
-            problems.push(Finding::new("image-floating", message, remedy));
+            problems.push(Finding::new(Code::IMAGE_FLOATING, message, remedy));
         }
     }
     Ok(images.into())

@@ -3,6 +3,7 @@
 use std::net::Ipv4Addr;
 
 use crate::base::choice::HostAccess;
+use crate::base::code::Code;
 use crate::base::text::is_alphanumeric_or;
 use crate::base::value::is_subdomain;
 use crate::diagnostic::Finding;
@@ -27,7 +28,7 @@ pub(super) fn check_network(input: &ClusterInput, plan: &Plan, problems: &mut Ve
     let agents = plan.host_access != HostAccess::Services || plan.network.cluster.endpoint;
     if agents && input.endpoint.is_none() {
         problems.push(Finding::new(
-            "endpoint-missing",
+            Code::ENDPOINT_MISSING,
             "the API server's address is missing: the in-cluster address is unreachable until kube-proxy runs",
             "add `--endpoint HOST:PORT`",
         ));
@@ -63,7 +64,7 @@ fn is_label(text: &str) -> bool {
 
 fn refuse_name(what: &str, name: &str, remedy: &str) -> Finding {
     let message = format!("{what} `{name}` is not a valid name in Kubernetes");
-    Finding::new("name-format", message, remedy)
+    Finding::new(Code::NAME_FORMAT, message, remedy)
 }
 
 fn check_subnets(input: &ClusterInput, plan: &Plan, problems: &mut Vec<Finding>) {
@@ -83,7 +84,7 @@ fn check_subnets(input: &ClusterInput, plan: &Plan, problems: &mut Vec<Finding>)
         if let Some((other, theirs)) = taken {
             let message = format!("`{flag} {subnet}` overlaps `{other} {theirs}`");
             problems.push(Finding::new(
-                "network-overlap",
+                Code::NETWORK_OVERLAP,
                 message,
                 "choose networks that do not overlap",
             ));
@@ -99,7 +100,7 @@ fn check_subnets(input: &ClusterInput, plan: &Plan, problems: &mut Vec<Finding>)
             input.service_subnet
         );
         problems.push(Finding::new(
-            "dns-outside",
+            Code::DNS_OUTSIDE,
             message,
             "give the address of the service `kube-dns`",
         ));
@@ -107,7 +108,7 @@ fn check_subnets(input: &ClusterInput, plan: &Plan, problems: &mut Vec<Finding>)
     if plan.network.cluster.node_subnet && input.node_subnets.is_empty() {
         let message = "the network of the nodes is missing: traffic from pods to nodes would pass through NAT";
         problems.push(Finding::new(
-            "node-subnet-missing",
+            Code::NODE_SUBNET_MISSING,
             message,
             "add `--node-subnet NETWORK`",
         ));

@@ -15,7 +15,7 @@ pub struct ImagesDiffer {
     to: String,
 }
 
-classify!(ImagesDiffer => Internal, "images-differ");
+classify!(ImagesDiffer => IMAGES_DIFFER);
 
 pub(super) fn run_diff(args: &DiffArgs, sources: &SourceArgs, printer: &Printer) -> Result<()> {
     let (from, to) = describe_pair(

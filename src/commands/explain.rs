@@ -2,6 +2,7 @@
 
 use std::slice;
 
+use crate::base::code::Code;
 use crate::base::output_list::OutputList;
 use crate::cli::{ExplainArgs, SourceArgs};
 use crate::diagnostic::Result;
@@ -24,7 +25,7 @@ pub(super) fn run_explain(
     for warning in plan
         .choice_warnings
         .iter()
-        .filter(|warning| warning.id == "not-surveyed")
+        .filter(|warning| warning.id == Code::NOT_SURVEYED)
     {
         printer.print_warning(&warning.message);
     }

@@ -82,7 +82,7 @@ impl ErrorReport {
         let first = findings
             .iter()
             .find(|finding| finding.severity == Severity::Error);
-        let code = first.map_or(error.code(), |finding| &finding.code);
+        let code = first.map_or(error.code().as_str(), |finding| &finding.code);
         let in_file = first
             .filter(|finding| !finding.file.is_empty())
             .map(|finding| Location::from_file(&finding.file));

@@ -1,5 +1,6 @@
 //! Why a file could not be fetched.
 
+use crate::base::code::Code;
 use crate::diagnostic::{Classify, ErrorClass};
 use crate::io::fs::FileError;
 use crate::io::http::{HttpError, public};
@@ -15,14 +16,8 @@ pub struct FetchError {
 impl Classify for FetchError {
     fn class(&self) -> ErrorClass {
         match &*self.failure {
-            FetchFailure::Interrupted => ErrorClass::Interrupted,
             FetchFailure::File(error) => error.class(),
-            FetchFailure::System(_) => ErrorClass::Internal,
-            failure if failure.is_wrong_bytes() || failure.is_forbidden() => {
-                ErrorClass::Verification
-            }
-            FetchFailure::Http(error) => error.class(),
-            _ => ErrorClass::Fetch,
+            _ => self.code().class(),
         }
     }
 
@@ -30,7 +25,7 @@ impl Classify for FetchError {
         self.failure.hint().into_iter().map(str::to_owned).collect()
     }
 
-    fn code(&self) -> &'static str {
+    fn code(&self) -> Code {
         self.failure.code()
     }
 }
@@ -98,32 +93,32 @@ impl FetchError {
     /// Whether the server says that there is no such file.
     #[must_use]
     pub fn is_absent(&self) -> bool {
-        matches!(&*self.failure, FetchFailure::Http(error) if matches!(error.code, "not-found" | "gone"))
+        matches!(&*self.failure, FetchFailure::Http(error) if matches!(error.code, Code::NOT_FOUND | Code::GONE))
     }
 }
 
 impl FetchFailure {
     /// Stable: scripts and tests tell errors apart by it.
     #[must_use]
-    pub fn code(&self) -> &'static str {
+    pub fn code(&self) -> Code {
         match self {
             Self::Http(error) => error.code,
-            Self::File(_) => "file",
-            Self::Digest { .. } => "digest-mismatch",
-            Self::Drift { .. } => "drift",
-            Self::Size { .. } => "size-mismatch",
-            Self::TooLarge { .. } => "too-large",
-            Self::Empty { .. } => "empty",
-            Self::Offline(_) => "offline",
-            Self::Interrupted => "interrupted",
-            Self::System(_) => "system",
+            Self::File(error) => error.code(),
+            Self::Digest { .. } => Code::DIGEST_MISMATCH,
+            Self::Drift { .. } => Code::DRIFT,
+            Self::Size { .. } => Code::SIZE_MISMATCH,
+            Self::TooLarge { .. } => Code::TOO_LARGE,
+            Self::Empty { .. } => Code::EMPTY,
+            Self::Offline(_) => Code::OFFLINE,
+            Self::Interrupted => Code::INTERRUPTED,
+            Self::System(_) => Code::SYSTEM,
         }
     }
 
     /// Whether it is the user's policy that forbids it.
     #[must_use]
     pub fn is_forbidden(&self) -> bool {
-        matches!(self, Self::Http(error) if error.code == "host-not-allowed")
+        matches!(self, Self::Http(error) if error.code == Code::HOST_NOT_ALLOWED)
     }
 
     /// Whether the bytes were wrong, rather than not to be had.

@@ -1,8 +1,9 @@
 //! Step files that cannot be used.
 
+use crate::base::code::Code;
 use crate::base::json::JsonError;
 use crate::base::toml::Contradiction;
-use crate::diagnostic::{Classify, ErrorClass, Location, classify};
+use crate::diagnostic::{Classify, Location, classify};
 
 use super::render::RenderFault;
 
@@ -33,16 +34,12 @@ pub enum GuestError {
 
 impl Classify for GuestError {
     /// The built-in steps hold for every plan: what is wrong is a step of the user's, or what it lacks.
-    fn class(&self) -> ErrorClass {
-        ErrorClass::Selection
-    }
-
-    fn code(&self) -> &'static str {
+    fn code(&self) -> Code {
         match self {
             Self::Json(error) => error.code(),
-            Self::Uninstalled(_) => "component-uninstalled",
-            Self::Fragment(..) => "config-fragment",
-            Self::Missing(_) | Self::Value { .. } | Self::StepId { .. } => "step-file",
+            Self::Uninstalled(_) => Code::COMPONENT_UNINSTALLED,
+            Self::Fragment(..) => Code::CONFIG_FRAGMENT,
+            Self::Missing(_) | Self::Value { .. } | Self::StepId { .. } => Code::STEP_FILE,
         }
     }
 
@@ -73,4 +70,4 @@ impl Classify for GuestError {
     }
 }
 
-classify!(RenderFault => Selection, "step-file");
+classify!(RenderFault => STEP_FILE);

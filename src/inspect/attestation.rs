@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::base::code::Code;
 use crate::base::digest::parse_sha256;
 use crate::base::json::is_one_json;
 use crate::base::value::PinAlgorithm;
@@ -52,7 +53,7 @@ pub fn inspect_attestations(args: &VerifyArgs) -> Result<(VerifyOutput, Result<(
     let signer = read_signer(args)?;
     let digests = fs::digest_file_with(&path, DigestSet::Both)?;
     let digest = parse_sha256(&digests.sha256)
-        .ok_or_else(|| ProofError::new("digest", "the digest is not hexadecimal"))?;
+        .ok_or_else(|| ProofError::new(Code::DIGEST, "the digest is not hexadecimal"))?;
     let name = path.display().to_string();
     let mut evidence = Vec::new();
     for file in &args.attestation {
@@ -162,7 +163,7 @@ fn check_record(path: &Path) -> Result<Vec<Evidence>> {
             Ok(super::proven("the record names these bytes"))
         } else {
             let message = format!("the record names the SHA-256 {sha256}, the file has {found}");
-            Err(ProofError::new("digest-mismatch", message))
+            Err(ProofError::new(Code::DIGEST_MISMATCH, message))
         };
         let shown = file.display().to_string();
         evidence.push(record_evidence(ProofKind::Pin, &shown, None, outcome));
@@ -187,8 +188,9 @@ fn check_policy(policy: &Policy, evidence: &[Evidence], subject: &str) -> Result
                 "add the bundle of its {}: `--attestation FILE`",
                 kind.as_str()
             );
-            findings
-                .push(Finding::new("attestation-missing", message, remedy).with_subject(subject));
+            findings.push(
+                Finding::new(Code::ATTESTATION_MISSING, message, remedy).with_subject(subject),
+            );
         }
     }
     if !policy.required_attestations.is_empty() {
@@ -198,7 +200,7 @@ fn check_policy(policy: &Policy, evidence: &[Evidence], subject: &str) -> Result
                 let message = format!("the policy does not trust the signer: {signer}");
                 let remedy = "add the key to `trustedKeys`, or the identity to `trustedIdentities`, with `\"components\": [\"baked-image\"]`";
                 findings.push(
-                    Finding::new("attestation-signer", message, remedy).with_subject(subject),
+                    Finding::new(Code::ATTESTATION_SIGNER, message, remedy).with_subject(subject),
                 );
             }
         }

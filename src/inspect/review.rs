@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use crate::base::code::Code;
 use crate::bundle::OpenedBundle;
 use crate::catalog::Trees;
 use crate::diagnostic::Result;
@@ -81,7 +82,7 @@ fn check_tools(file: &Path, opened: &OpenedBundle, trees: &Trees) -> Result<()> 
         if !published.is_ok_and(|artifact| tool.is_published_as(&artifact)) {
             let message = format!("{}: the catalog publishes it otherwise", tool.title());
             return Err(opened
-                .refuse(file, ProofError::new("bundle-tool", message))
+                .refuse(file, ProofError::new(Code::BUNDLE_TOOL, message))
                 .into());
         }
     }

@@ -13,6 +13,7 @@ use serde::Serialize;
 
 use crate::acquire::{Keys, reprove_artifact};
 use crate::bake;
+use crate::base::code::Code;
 use crate::base::digest::sha256_hex;
 use crate::base::json;
 use crate::base::program::ProgramVersion;
@@ -151,7 +152,7 @@ pub(super) fn inspect_workspace(
     match render_again(folder, &values, &file, &lock, review.policy, trees) {
         Err(error) => record(
             LOCK,
-            Err(ProofError::new("lock-refused", error.to_string())),
+            Err(ProofError::new(Code::LOCK_REFUSED, error.to_string())),
         ),
         Ok((rendered, archive)) => {
             for (path, bytes) in &rendered.files {
@@ -175,7 +176,7 @@ pub(super) fn inspect_workspace(
             }
             for path in find_added(folder, &rendered, &archive)? {
                 let message = "the lockfile does not render this file";
-                record(&path, Err(ProofError::new("file-added", message)));
+                record(&path, Err(ProofError::new(Code::FILE_ADDED, message)));
             }
         }
     }
@@ -219,14 +220,14 @@ fn unreviewed_error(title: &str) -> ProofError {
     let message = format!(
         "only this lockfile states the digest of {title}; compare it with a reviewed one: `--lock FILE`"
     );
-    ProofError::new("lock-unreviewed", message)
+    ProofError::new(Code::LOCK_UNREVIEWED, message)
 }
 
 fn compare<'a>(same: bool, good: &'a str, bad: &str) -> Result<&'a str, ProofError> {
     if same {
         Ok(good)
     } else {
-        Err(ProofError::new("file-differs", bad))
+        Err(ProofError::new(Code::FILE_DIFFERS, bad))
     }
 }
 
@@ -254,9 +255,11 @@ fn render_again(
     check_unproven(&policy, plan.artifacts(), &trees.catalog)?;
     let preview = Lock::for_preview(&plan).not_admitted;
     if lock.not_admitted.is_some() && lock.not_admitted != preview {
-        return Err(
-            ProofError::new("lock-edited", "`notAdmitted` is not the text of a preview").into(),
-        );
+        return Err(ProofError::new(
+            Code::LOCK_EDITED,
+            "`notAdmitted` is not the text of a preview",
+        )
+        .into());
     }
     let scripts = read_scripts(folder)?;
     let label = folder.display().to_string();
@@ -357,7 +360,7 @@ fn check_archive(
     );
     let outcome = read.and_then(|_| match rest.keys().next() {
         Some(name) => Err(ProofError::new(
-            "file-differs",
+            Code::FILE_DIFFERS,
             format!("`{name}` is missing in it"),
         )),
         None => Ok("the lockfile renders the same files"),
@@ -374,7 +377,7 @@ fn check_archive(
 
 fn difference_error(name: &str) -> ProofError {
     let message = format!("`{name}` differs from what the lockfile renders");
-    ProofError::new("file-differs", message)
+    ProofError::new(Code::FILE_DIFFERS, message)
 }
 
 /// Files that neither the lock makes nor imagegen or the user puts beside them.
@@ -425,7 +428,7 @@ fn inspect_lock(
     if must_prove
         && let Err(error) = resolve_lock(name, lock, review.policy, PolicyOfLock::Ignored, trees)
     {
-        let error = Err(ProofError::new("lock-refused", error.to_string()));
+        let error = Err(ProofError::new(Code::LOCK_REFUSED, error.to_string()));
         found.push(record_evidence(ProofKind::Pin, name, None, error));
     }
     let mut unproven = list_unproven(lock, trees);

@@ -54,7 +54,7 @@ pub struct ExecError {
     pub source: io::Error,
 }
 
-classify!(ExecError => Internal, "program-not-started");
+classify!(ExecError => PROGRAM_NOT_STARTED);
 
 /// How a program ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

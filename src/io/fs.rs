@@ -11,6 +11,7 @@ mod space;
 mod sums;
 mod write;
 
+use crate::base::code::Code;
 use crate::diagnostic::{Classify, ErrorClass, Location};
 use std::collections::BTreeMap;
 use std::fs;
@@ -64,8 +65,8 @@ impl Classify for FileError {
         }
     }
 
-    fn code(&self) -> &'static str {
-        "file"
+    fn code(&self) -> Code {
+        Code::FILE
     }
 
     fn location(&self) -> Option<Location> {

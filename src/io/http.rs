@@ -18,6 +18,7 @@ use reqwest::{
     Certificate, Client, ClientBuilder, NoProxy, Proxy, Response, StatusCode, Url, redirect,
 };
 
+use crate::base::code::Code;
 use crate::base::secret::Secret;
 use crate::base::url::is_loopback;
 use crate::io::fs;
@@ -138,7 +139,7 @@ impl Http {
             let response = match answered.await {
                 Err(_) => {
                     return Err(HttpError::new(
-                        "timeout",
+                        Code::TIMEOUT,
                         at.as_str(),
                         "the server does not answer",
                     )
@@ -153,7 +154,7 @@ impl Http {
             }
         }
         Err(HttpError::new(
-            "too-many-redirects",
+            Code::TOO_MANY_REDIRECTS,
             url,
             format!("more than {REDIRECTS} redirects"),
         ))
@@ -171,7 +172,7 @@ impl Http {
         let response = match answered {
             Err(_) => {
                 return Err(
-                    HttpError::new("timeout", url, "the server does not answer").with_retry()
+                    HttpError::new(Code::TIMEOUT, url, "the server does not answer").with_retry(),
                 );
             }
             Ok(Err(error)) => return Err(HttpError::from_client(url, error)),
@@ -202,7 +203,7 @@ impl Http {
         };
         client.as_ref().ok_or_else(|| {
             HttpError::new(
-                "offline",
+                Code::OFFLINE,
                 url.as_str(),
                 "the download needs the network, and `--offline` disables it",
             )
@@ -210,11 +211,11 @@ impl Http {
     }
 
     fn parse_url(&self, url: &str) -> Result<Url, HttpError> {
-        let parsed =
-            Url::parse(url).map_err(|error| HttpError::new("bad-url", url, error.to_string()))?;
+        let parsed = Url::parse(url)
+            .map_err(|error| HttpError::new(Code::BAD_URL, url, error.to_string()))?;
         if !parsed.username().is_empty() || parsed.password().is_some() {
             return Err(HttpError::new(
-                "credentials-in-url",
+                Code::CREDENTIALS_IN_URL,
                 url,
                 "the URL contains credentials: give them as `headers` of an override",
             ));
@@ -230,7 +231,11 @@ impl Http {
                 "rule `allowedHosts` of policy {} does not allow {host}",
                 hosts.policy
             );
-            return Err(HttpError::new("host-not-allowed", url.as_str(), message));
+            return Err(HttpError::new(
+                Code::HOST_NOT_ALLOWED,
+                url.as_str(),
+                message,
+            ));
         }
         let mut plain = self.plain.iter();
         match url.scheme() {
@@ -238,14 +243,14 @@ impl Http {
             "http" if is_loopback(host) => Ok(()),
             "http" if plain.any(|allowed| allowed.eq_ignore_ascii_case(host)) => Ok(()),
             "http" => Err(HttpError::new(
-                "plain-http",
+                Code::PLAIN_HTTP,
                 url.as_str(),
                 format!(
                     "plain HTTP is not allowed (`--allow-http {host}` allows it for this host)"
                 ),
             )),
             other => Err(HttpError::new(
-                "bad-url",
+                Code::BAD_URL,
                 url.as_str(),
                 format!("`{other}` is not https"),
             )),
@@ -272,21 +277,21 @@ impl Http {
             .and_then(|location| at.join(location).ok())
             .ok_or_else(|| {
                 HttpError::new(
-                    "bad-redirect",
+                    Code::BAD_REDIRECT,
                     at.as_str(),
                     "a redirect without a usable target",
                 )
             })?;
         if at.scheme() == "https" && target.scheme() != "https" {
             return Err(HttpError::new(
-                "redirect-to-http",
+                Code::REDIRECT_TO_HTTP,
                 at.as_str(),
                 "redirects to plain HTTP",
             ));
         }
         if !target.username().is_empty() || target.password().is_some() {
             return Err(HttpError::new(
-                "redirect-credentials",
+                Code::REDIRECT_CREDENTIALS,
                 at.as_str(),
                 "redirects to a URL with credentials",
             ));
@@ -304,7 +309,7 @@ fn create_client(options: &Options) -> Result<Client, HttpError> {
     if let Some(proxy) = &options.proxy {
         let proxy = Proxy::all(proxy).map_err(|error| {
             HttpError::new(
-                "bad-proxy",
+                Code::BAD_PROXY,
                 "",
                 format!("the proxy URL cannot be used: {}", error.without_url()),
             )
@@ -338,7 +343,7 @@ fn configure_client(options: &Options) -> Result<ClientBuilder, HttpError> {
             Ok(found) => certificates.extend(found),
             Err(reason) => {
                 let message = format!("{}: {reason}", file.display());
-                return Err(HttpError::new("bad-ca-file", "", message));
+                return Err(HttpError::new(Code::BAD_CA_FILE, "", message));
             }
         }
     }
@@ -381,7 +386,7 @@ fn build_headers(
 
 fn header_error(url: &str, name: &str) -> HttpError {
     let message = format!("the header `{name}` cannot be sent");
-    HttpError::new("bad-header", url, message)
+    HttpError::new(Code::BAD_HEADER, url, message)
 }
 
 fn read_answer(
@@ -416,7 +421,7 @@ fn read_answer(
         }
         (StatusCode::RANGE_NOT_SATISFIABLE, Some(_)) => {
             return Err(HttpError::new(
-                "bad-range",
+                Code::BAD_RANGE,
                 url.as_str(),
                 "the file is shorter than the part that is there",
             )
@@ -432,7 +437,7 @@ fn read_answer(
     };
     if let Some(encoding) = encoding {
         return Err(HttpError::new(
-            "content-encoding",
+            Code::CONTENT_ENCODING,
             url.as_str(),
             format!("the server sent the unrequested encoding `{encoding}`"),
         ));
@@ -509,14 +514,14 @@ mod tests {
             ("http://[::1]:8080/x", None),
             ("http://localhost/x", None),
             ("http://mirror.example/x", None),
-            ("http://dl.k8s.io/x", Some("plain-http")),
-            ("http://127.0.0.1.example.com/x", Some("plain-http")),
-            ("ftp://dl.k8s.io/x", Some("bad-url")),
-            ("file:///etc/passwd", Some("bad-url")),
-            ("kubelet.exe", Some("bad-url")),
+            ("http://dl.k8s.io/x", Some(Code::PLAIN_HTTP)),
+            ("http://127.0.0.1.example.com/x", Some(Code::PLAIN_HTTP)),
+            ("ftp://dl.k8s.io/x", Some(Code::BAD_URL)),
+            ("file:///etc/passwd", Some(Code::BAD_URL)),
+            ("kubelet.exe", Some(Code::BAD_URL)),
             (
                 "https://user:secret@dl.k8s.io/x",
-                Some("credentials-in-url"),
+                Some(Code::CREDENTIALS_IN_URL),
             ),
         ] {
             let error = http.parse_url(url).err();

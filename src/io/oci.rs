@@ -5,6 +5,7 @@
 use serde::Deserialize;
 
 use super::http::{Http, HttpError};
+use crate::base::code::Code;
 use crate::base::json::parse_foreign;
 use crate::base::secret::Secret;
 use crate::base::text::{is_alphanumeric_or, is_lowercase_or};
@@ -229,7 +230,7 @@ impl Challenge {
 }
 
 fn login_error(url: &str, why: &str) -> HttpError {
-    HttpError::new("registry-login", url, why)
+    HttpError::new(Code::REGISTRY_LOGIN, url, why)
 }
 
 #[cfg(test)]

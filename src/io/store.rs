@@ -33,12 +33,13 @@ use super::fs::{
     file_error, remove_if_exists,
 };
 use super::http::public;
+use crate::base::code::Code;
 use crate::base::digest::sha256_hex;
 use crate::base::json;
 use crate::base::json::parse_foreign;
 use crate::base::value::FileDigest;
 use crate::base::value::is_digest;
-use crate::diagnostic::{Classify, ErrorClass};
+use crate::diagnostic::Classify;
 
 pub use part::{PartWriter, PartialFile};
 
@@ -61,12 +62,8 @@ pub struct Object {
 pub struct DamagedStore(pub Vec<String>);
 
 impl Classify for DamagedStore {
-    fn class(&self) -> ErrorClass {
-        ErrorClass::Verification
-    }
-
-    fn code(&self) -> &'static str {
-        "store-damaged"
+    fn code(&self) -> Code {
+        Code::STORE_DAMAGED
     }
 }
 

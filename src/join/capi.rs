@@ -4,6 +4,7 @@
 use serde_json::json;
 
 use crate::base::choice::{HostAccess, Runtime};
+use crate::base::code::Code;
 use crate::diagnostic::Finding;
 
 use super::check::Node;
@@ -33,7 +34,7 @@ pub(super) fn check_sources(input: &JoinInput, secrets: &Secrets) -> Result<(), 
         names.join(", ")
     );
     Err(Finding::new(
-        "capi-discovery",
+        Code::CAPI_DISCOVERY,
         message,
         "leave them out with `--as capi`",
     ))

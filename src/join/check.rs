@@ -2,6 +2,7 @@
 
 use super::kubeconfig::check_kubeconfig;
 use super::{Form, JoinInput, Secrets, capi};
+use crate::base::code::Code;
 use crate::base::text::is_alphanumeric_or;
 use crate::base::value::is_subdomain;
 use crate::diagnostic::Finding;
@@ -61,7 +62,7 @@ pub(super) fn check_node(
         match parse_label(text) {
             Ok(label) if node.labels.iter().any(|(key, _)| *key == label.0) => {
                 keep(Err(Finding::new(
-                    "label-twice",
+                    Code::LABEL_TWICE,
                     format!("the label `{}` is given twice", label.0),
                     "give it once",
                 )));
@@ -93,7 +94,7 @@ fn check_discovery(input: &JoinInput, secrets: &Secrets) -> Result<(), Finding> 
             let message = "a discovery kubeconfig names endpoint and CA itself";
             let remedy =
                 "give either `--discovery-kubeconfig`, or `--endpoint` with `--ca-cert-hash`";
-            return Err(Finding::new("discovery-twice", message, remedy));
+            return Err(Finding::new(Code::DISCOVERY_TWICE, message, remedy));
         }
         return check_kubeconfig(file);
     }
@@ -113,7 +114,7 @@ fn check_discovery(input: &JoinInput, secrets: &Secrets) -> Result<(), Finding> 
         return Ok(());
     };
     Err(Finding::new(
-        "discovery-incomplete",
+        Code::DISCOVERY_INCOMPLETE,
         format!("{what} is missing"),
         instead,
     ))
@@ -129,7 +130,7 @@ fn check_endpoint(text: &str) -> Result<(), Finding> {
     let refuse = |why: &str| {
         let remedy = "write it as HOST:PORT, such as `api.example.com:6443` or `[fd00::1]:6443`";
         Err(Finding::new(
-            "endpoint-format",
+            Code::ENDPOINT_FORMAT,
             format!("the endpoint `{text}` {why}"),
             remedy,
         ))
@@ -175,7 +176,7 @@ fn check_hash(text: &str, lower: &str) -> Result<(), Finding> {
     }
     let message = format!("the CA hash `{text}` is not `sha256:` and 64 hexadecimal digits");
     Err(Finding::new(
-        "hash-format",
+        Code::HASH_FORMAT,
         message,
         "add `--ca-cert FILE`; imagegen computes the hash",
     ))
@@ -189,7 +190,7 @@ fn check_name(name: &str) -> Result<(), Finding> {
         return Ok(());
     }
     Err(Finding::new(
-        "name-format",
+        Code::NAME_FORMAT,
         format!("the node name `{name}` is not a DNS-1123 name"),
         instead,
     ))
@@ -213,7 +214,7 @@ fn parse_label(text: &str) -> Result<(String, String), Finding> {
     let refuse = |why: &str| {
         let remedy = "write it as KEY=VALUE with the characters that Kubernetes allows";
         Err(Finding::new(
-            "label-format",
+            Code::LABEL_FORMAT,
             format!("the label `{text}` {why}"),
             remedy,
         ))
@@ -232,7 +233,7 @@ fn parse_label(text: &str) -> Result<(String, String), Finding> {
         let remedy = format!(
             "label the node as an administrator: `kubectl label node NAME {text}`, or use `node.kubernetes.io/…`"
         );
-        return Err(Finding::new("label-restricted", message, remedy));
+        return Err(Finding::new(Code::LABEL_RESTRICTED, message, remedy));
     }
     Ok((key.to_owned(), value.to_owned()))
 }
@@ -276,7 +277,7 @@ fn parse_taint(text: &str) -> Result<Taint, Finding> {
     });
     parsed.ok_or_else(|| {
         Finding::new(
-            "taint-format",
+            Code::TAINT_FORMAT,
             format!("the taint `{text}` cannot be read"),
             "write it as KEY[=VALUE]:EFFECT with NoSchedule, PreferNoSchedule or NoExecute, such as \
              `os=windows:NoSchedule`",
@@ -291,7 +292,7 @@ fn check_preflight(check: &str) -> Result<(), Finding> {
     }
     let remedy = "name each check that may fail, as kubeadm prints it in brackets";
     Err(Finding::new(
-        "preflight-format",
+        Code::PREFLIGHT_FORMAT,
         format!("`{check}` is not the name of a check of kubeadm"),
         remedy,
     ))
@@ -318,7 +319,7 @@ fn check_timeout(timeout: &str) -> Result<(), Finding> {
     }
     let message = format!("the discovery timeout `{timeout}` is not a duration");
     Err(Finding::new(
-        "timeout-format",
+        Code::TIMEOUT_FORMAT,
         message,
         "write it as `5m0s` or `90s`",
     ))

@@ -6,6 +6,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 
+use crate::base::code::Code;
 use crate::base::json;
 use crate::base::secret::Secret;
 use crate::base::text::{is_alphanumeric_or, is_control};
@@ -77,7 +78,7 @@ const WRITE: &str = "write it with `kubectl -n kube-public get configmap cluster
 
 fn refuse(message: &str, remedy: &str) -> Finding {
     Finding::new(
-        "discovery-kubeconfig",
+        Code::DISCOVERY_KUBECONFIG,
         format!("the discovery kubeconfig {message}"),
         remedy,
     )
@@ -405,7 +406,7 @@ mod tests {
             assert_ne!(changed, GOOD);
             assert_eq!(
                 check(&changed).map_err(|finding| finding.code),
-                Err("discovery-kubeconfig".to_owned()),
+                Err(Code::DISCOVERY_KUBECONFIG.into()),
                 "{changed}"
             );
         }

@@ -1,5 +1,6 @@
 //! Arguments of the kubelet that this node alone gets, held against the program of its version.
 
+use crate::base::code::Code;
 use crate::base::names::format_suggestion;
 use crate::base::text::is_alphanumeric_or;
 use crate::catalog::Catalog;
@@ -34,7 +35,7 @@ pub(super) fn collect_arguments(
         {
             Ok((name, _)) if arguments.iter().any(|(known, _)| *known == name) => {
                 let message = format!("the kubelet's `--{name}` is given twice");
-                problems.push(Finding::new("argument-twice", message, "give it once"));
+                problems.push(Finding::new(Code::ARGUMENT_TWICE, message, "give it once"));
             }
             Ok(argument) => arguments.push(argument),
             Err(problem) => problems.push(problem),
@@ -56,7 +57,11 @@ fn require_free_flag(
     let message =
         format!("`--{name}` of the kubelet is not one that the input file of a join may give");
     let remedy = format!("if you mean it, give it yourself: `--kubelet-arg {name}={value}`");
-    Err(Finding::new("argument-of-the-operator", message, remedy))
+    Err(Finding::new(
+        Code::ARGUMENT_OF_THE_OPERATOR,
+        message,
+        remedy,
+    ))
 }
 
 /// Flags that the image's service starts with already.
@@ -85,7 +90,7 @@ fn refuse_fixed_flag(name: &str, rule: &FlagRule) -> Finding {
         ),
         None => format!("remove it (`imagegen explain --{name}` gives the reason for its value)"),
     };
-    Finding::new("argument-of-the-image", message, instead)
+    Finding::new(Code::ARGUMENT_OF_THE_IMAGE, message, instead)
 }
 
 fn parse_argument(
@@ -97,7 +102,7 @@ fn parse_argument(
     let Some((name, value)) = text.split_once('=').filter(|(name, _)| !name.is_empty()) else {
         let message = format!("the kubelet argument `{text}` has no value");
         return Ok(Err(Finding::new(
-            "argument-format",
+            Code::ARGUMENT_FORMAT,
             message,
             "write it as NAME=VALUE, without dashes",
         )));
@@ -106,7 +111,7 @@ fn parse_argument(
         let message =
             format!("the kubelet argument `{name}` holds a variable, which Windows replaces");
         return Ok(Err(Finding::new(
-            "argument-format",
+            Code::ARGUMENT_FORMAT,
             message,
             "write its value out",
         )));
@@ -121,14 +126,18 @@ fn parse_argument(
             "the kubelet argument `{name}` has leading dashes, or a blank, a quotation mark or a special character in its value"
         );
         return Ok(Err(Finding::new(
-            "argument-format",
+            Code::ARGUMENT_FORMAT,
             message,
             "write it as NAME=VALUE, without dashes",
         )));
     }
     if let Some((_, instead)) = ELSEWHERE.iter().find(|(known, _)| *known == name) {
         let message = format!("the kubelet argument `{name}` is set by another flag");
-        return Ok(Err(Finding::new("argument-elsewhere", message, *instead)));
+        return Ok(Err(Finding::new(
+            Code::ARGUMENT_ELSEWHERE,
+            message,
+            *instead,
+        )));
     }
     if let Some(rule) = fixed
         .iter()
@@ -173,7 +182,7 @@ fn refuse_flag(name: &str, plan: &Plan, table: &ProgramTable<'_>, program: &Prog
         "the kubelet of Kubernetes {} has no flag `--{name}`",
         plan.line.minor
     );
-    Finding::new("argument-unknown", message, instead)
+    Finding::new(Code::ARGUMENT_UNKNOWN, message, instead)
 }
 
 fn check_gates(value: &str, plan: &Plan, program: &Program) -> Option<Finding> {
@@ -183,7 +192,7 @@ fn check_gates(value: &str, plan: &Plan, program: &Program) -> Option<Finding> {
         if !["true", "false"].contains(&state) {
             let message = format!("the feature gate `{pair}` is set to neither true nor false");
             return Some(Finding::new(
-                "gate-format",
+                Code::GATE_FORMAT,
                 message,
                 "write it as GATE=true or GATE=false",
             ));
@@ -194,7 +203,7 @@ fn check_gates(value: &str, plan: &Plan, program: &Program) -> Option<Finding> {
                 plan.line.minor
             );
             return Some(Finding::new(
-                "gate-unknown",
+                Code::GATE_UNKNOWN,
                 message,
                 format_suggestion(gate, known()),
             ));

@@ -1,5 +1,6 @@
 //! A bootstrap token: printable by accident nowhere.
 
+use crate::base::code::Code;
 use crate::base::secret::Secret;
 use crate::diagnostic::Finding;
 
@@ -23,7 +24,7 @@ impl BootstrapToken {
         match text.split_once('.') {
             Some((id, secret)) if good(id, 6) && good(secret, 16) => Ok(Self(Secret::new(text))),
             _ => Err(Finding::new(
-                "token-format",
+                Code::TOKEN_FORMAT,
                 "the token does not have the form `[a-z0-9]{6}.[a-z0-9]{16}`",
                 "create one with `kubeadm token create`",
             )),

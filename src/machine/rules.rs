@@ -13,13 +13,13 @@ mod sealing;
 mod security;
 mod services;
 
+use crate::base::code::Code;
 use crate::diagnostic::Finding;
 use crate::windows::paths;
 use crate::windows::resource::Resource;
 
 use super::expect::Expectations;
 use super::history::{Act, History, list_acts};
-use super::rule::Rule;
 use super::state::{Machine, ResourceOrigin};
 
 pub(super) struct Context<'a> {
@@ -98,14 +98,14 @@ pub(super) struct Problems<'a> {
 }
 
 impl Problems<'_> {
-    fn add_problem(&mut self, rule: Rule, by: &impl Locate, message: String, remedy: &str) {
+    fn add_problem(&mut self, rule: Code, by: &impl Locate, message: String, remedy: &str) {
         let step = by.step();
         let step_file = if step.is_empty() {
             String::new()
         } else {
             (self.step_file)(step)
         };
-        let finding = Finding::new(rule.to_string(), message, remedy);
+        let finding = Finding::new(rule, message, remedy);
         self.found
             .push(finding.with_subject(by.resource()).with_file(step_file));
     }

@@ -39,7 +39,7 @@ pub enum ImageVersionError {
     Time,
 }
 
-classify!(ImageVersionError => Selection);
+classify!(ImageVersionError => VALUE);
 
 impl ImageVersion {
     /// # Errors

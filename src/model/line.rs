@@ -45,7 +45,7 @@ impl Minor {
     }
 }
 
-classify!(LineError => Selection);
+classify!(LineError => VALUE);
 
 impl FromStr for Minor {
     type Err = LineError;

@@ -84,7 +84,7 @@ pub enum MatrixError {
     Value(JsonError),
 }
 
-classify!(MatrixError => Selection, "matrix");
+classify!(MatrixError => MATRIX);
 
 /// The fields of a combination, in the order of names.
 type Point = Vec<(&'static str, String)>;

@@ -26,6 +26,7 @@ use super::tagged_image::TaggedImage;
 use super::target::Target;
 use super::windows::WindowsRelease;
 use crate::base::choice::{Delivery, HostAccess, Join, Runtime};
+use crate::base::code::Code;
 use crate::base::download::DownloadSize;
 use crate::base::program::ProgramVersion;
 use crate::base::url::{HttpUrl, strip_value};
@@ -252,7 +253,7 @@ impl Plan {
         for artifact in self.unpinned_artifacts() {
             let component = artifact.component.to_string();
             warnings.push(Warning::new(
-                "unpinned",
+                Code::UNPINNED,
                 component,
                 artifact.describe_unpinned(),
             ));
@@ -262,7 +263,7 @@ impl Plan {
             let message = format!(
                 "{name}: no recorded digest; run `imagegen lock` to ask its registry and pin it"
             );
-            warnings.push(Warning::new("unpinned", name, message));
+            warnings.push(Warning::new(Code::UNPINNED, name, message));
         }
         warnings.extend(self.governance.warnings.iter().cloned());
         warnings

@@ -37,7 +37,7 @@ pub struct UpstreamError {
     pub reason: String,
 }
 
-classify!(UpstreamError => Fetch);
+classify!(UpstreamError => DOWNLOAD);
 
 impl Upstream {
     pub fn list_url(&self, minor: &str) -> String {

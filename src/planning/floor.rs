@@ -1,6 +1,7 @@
 //! Old releases of Packer and its plugins: the catalog says from which release on they are right, and the operator, or
 //! the policy, names an older one.
 
+use crate::base::code::Code;
 use crate::base::version::Version;
 use crate::catalog::Trees;
 use crate::diagnostic::{Finding, InputError, Result};
@@ -54,7 +55,7 @@ pub fn check_tool_floors(
                     floor.version
                 )
             };
-            let finding = Finding::new("tool-too-old", message, remedy);
+            let finding = Finding::new(Code::TOOL_TOO_OLD, message, remedy);
             let finding = finding.with_subject(format!("{name} {version}"));
             findings.push(finding.with_source(&floor.source));
         }

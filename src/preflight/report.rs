@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use crate::base::code::Code;
 use crate::diagnostic::{Classify, ErrorClass};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, schemars::JsonSchema)]
@@ -137,7 +138,7 @@ impl Classify for NotReady {
         self.remedies.clone()
     }
 
-    fn code(&self) -> &'static str {
-        "not-ready"
+    fn code(&self) -> Code {
+        Code::NOT_READY
     }
 }

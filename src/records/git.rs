@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+use crate::base::code::Code;
 use crate::base::url::strip_secrets;
-use crate::diagnostic::{Classify, ErrorClass, InputError, Result};
+use crate::diagnostic::{Classify, InputError, Result};
 use crate::io::exec::{self, ExecError, Run, Stream};
 use crate::io::fs::Scratch;
 
@@ -21,10 +22,6 @@ pub enum GitError {
 }
 
 impl Classify for GitError {
-    fn class(&self) -> ErrorClass {
-        ErrorClass::Selection
-    }
-
     fn remedies(&self) -> Vec<String> {
         let remedy = match self {
             Self::Failed { .. } => {
@@ -36,8 +33,8 @@ impl Classify for GitError {
         vec![remedy.to_owned()]
     }
 
-    fn code(&self) -> &'static str {
-        "git-failed"
+    fn code(&self) -> Code {
+        Code::GIT_FAILED
     }
 }
 

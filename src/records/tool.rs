@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+use crate::base::code::Code;
 use crate::diagnostic::{Classify, ErrorClass, InputError, Result};
 use crate::io::exec::{self, ExecError, Run, Stream};
 use crate::ui::Printer;
@@ -28,8 +29,7 @@ impl Classify for ToolRecordError {
     fn class(&self) -> ErrorClass {
         match self {
             Self::Failed { .. } | Self::Killed { .. } => ErrorClass::Verification,
-            Self::Interrupted => ErrorClass::Interrupted,
-            Self::Exec(error) => error.class(),
+            Self::Interrupted | Self::Exec(_) => self.code().class(),
         }
     }
 
@@ -41,11 +41,11 @@ impl Classify for ToolRecordError {
         }
     }
 
-    fn code(&self) -> &'static str {
+    fn code(&self) -> Code {
         match self {
-            Self::Failed { .. } | Self::Killed { .. } => "tool-failed",
+            Self::Failed { .. } | Self::Killed { .. } => Code::TOOL_FAILED,
             Self::Exec(error) => error.code(),
-            Self::Interrupted => self.class().name(),
+            Self::Interrupted => Code::INTERRUPTED,
         }
     }
 }

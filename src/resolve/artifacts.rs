@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use crate::base::code::Code;
 use crate::base::url::HttpUrl;
 use crate::base::version::Version;
 use crate::diagnostic::{Finding, classify};
@@ -34,7 +35,7 @@ pub struct UnknownHost {
     name: String,
 }
 
-classify!(UnknownHost => Selection);
+classify!(UnknownHost => VALUE);
 
 fn format_hosts() -> String {
     let hosts: Vec<String> = BuildHost::ALL.iter().map(ToString::to_string).collect();
@@ -160,7 +161,7 @@ fn plan_release(component: &Component, version: &Version) -> Result<PlannedArtif
     let Some(release) = release else {
         let message = format!("no release of {} has the version {version}", component.name);
         return Err(
-            Finding::new("version-unknown", message, suggest_version(component))
+            Finding::new(Code::VERSION_UNKNOWN, message, suggest_version(component))
                 .with_subject(&component.name)
                 .with_source(format!("manifests/components/{}.json", component.name)),
         );

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::base::choice::{HostAccess, Runtime};
+use crate::base::code::Code;
 use crate::base::version::Version;
 use crate::diagnostic::{Finding, Result};
 use crate::model::kubernetes::KubernetesLine;
@@ -49,7 +50,8 @@ pub(super) fn choose_windows(
             ),
             None => format!("choose `--windows {}`", supported.join("` or `--windows ")),
         };
-        let finding = Finding::new("windows-unsupported", message, remedy).with_subject("windows");
+        let finding =
+            Finding::new(Code::WINDOWS_UNSUPPORTED, message, remedy).with_subject("windows");
         resolver.refusals.push(finding.with_source(&line.source));
     }
     Ok(windows)
@@ -70,7 +72,7 @@ pub(super) fn choose_runtime(resolver: &mut Resolver<'_>, line: &KubernetesLine)
     if !names.contains(&chosen.as_str()) && chosen != Runtime::Docker {
         let message = format!("Kubernetes {} does not run with {chosen}", line.minor);
         let finding = Finding::new(
-            "runtime-unsupported",
+            Code::RUNTIME_UNSUPPORTED,
             message,
             format!("choose `--runtime {default}`"),
         );
@@ -116,7 +118,7 @@ pub(super) fn choose_host_access(
             None => format!("choose `--host-access {default}`"),
         };
         let finding =
-            Finding::new("host-access-unsupported", message, remedy).with_subject("hostAccess");
+            Finding::new(Code::HOST_ACCESS_UNSUPPORTED, message, remedy).with_subject("hostAccess");
         resolver.refusals.push(finding.with_source(&line.source));
     }
     Ok(asked)
@@ -150,7 +152,7 @@ pub(super) fn choose_pause_image(
             ),
             None => "choose another Windows release".to_owned(),
         };
-        let finding = Finding::new("pause-build", message, remedy).with_subject("pause");
+        let finding = Finding::new(Code::PAUSE_BUILD, message, remedy).with_subject("pause");
         resolver.refusals.push(finding.with_source(&known.source));
     }
     image
@@ -184,7 +186,7 @@ pub(super) fn plan_packer(
     let Some(image) = target.image() else {
         if selection.packer.is_some() {
             let message = format!("target {} is built without Packer", target.name);
-            let finding = Finding::new("packer-unused", message, "remove `packer`".to_owned())
+            let finding = Finding::new(Code::PACKER_UNUSED, message, "remove `packer`".to_owned())
                 .with_subject("packer");
             resolver
                 .refusals
@@ -203,7 +205,7 @@ pub(super) fn plan_packer(
             target.name
         );
         let remedy = format!("use `{}`, or remove it", image.plugins.first().name);
-        let finding = Finding::new("packer-plugin", message, remedy).with_subject("packer");
+        let finding = Finding::new(Code::PACKER_PLUGIN, message, remedy).with_subject("packer");
         resolver
             .refusals
             .push(finding.with_source(format!("packer/targets/{}/target.json", target.name)));
@@ -288,7 +290,7 @@ pub(super) fn minimum_revision(
             "choose a newer `{}`, or `{}`",
             version.variable, version.newest
         );
-        let finding = Finding::new("minimum-update", message, remedy).with_subject("windows");
+        let finding = Finding::new(Code::MINIMUM_UPDATE, message, remedy).with_subject("windows");
         resolver.refusals.push(finding.with_source(&update.source));
     }
     revision

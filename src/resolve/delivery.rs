@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::base::choice::Delivery;
+use crate::base::code::Code;
 use crate::diagnostic::{Finding, Refusal};
 use crate::model::definition::ImageDefinition;
 use crate::model::plan::{ArtifactRole, Plan, PlannedArtifact, PlannedGroup, Warning};
@@ -23,7 +24,7 @@ pub(super) fn choose_delivery(resolver: &mut Resolver<'_>, target: &Target) -> D
             format!("choose `--delivery {default}`")
         };
         let message = format!("target {} cannot deliver by `{delivery}`", target.name);
-        let finding = Finding::new("delivery", message, instead).with_subject("delivery");
+        let finding = Finding::new(Code::DELIVERY, message, instead).with_subject("delivery");
         let source = format!("packer/targets/{}/target.json", target.name);
         resolver.refusals.push(finding.with_source(source));
     }
@@ -83,7 +84,7 @@ pub fn check_mirrored(plan: &Plan) -> Result<(), Refusal> {
     let hosts: Vec<String> = elsewhere.into_iter().collect();
     let message = format!("artifacts of {} have no mirror", hosts.join(", "));
     let remedy = "add `--mirror URL`, or `--mirror https://HOST/=URL` for each host";
-    let finding = Finding::new("delivery-mirror", message, remedy).with_subject("delivery");
+    let finding = Finding::new(Code::DELIVERY_MIRROR, message, remedy).with_subject("delivery");
     let source = "derived: with delivery `mirror` the machine reaches the mirror alone";
     Err(refuse_image(vec![finding.with_source(source)]))
 }
@@ -127,7 +128,7 @@ fn check_secret_urls(
             "the URL of {name} ({url}) has a signature or a token, which is not written into the guest's plan"
         );
         let remedy = "serve the file without it, such as from a mirror of your own, or choose `--delivery media`";
-        let finding = Finding::new("secret-url", message, remedy).with_subject(name);
+        let finding = Finding::new(Code::SECRET_URL, message, remedy).with_subject(name);
         refusals.push(finding.with_source("derived: the guest plan is a file of the workspace"));
     }
 }
@@ -139,7 +140,7 @@ fn check_offline_media(selection: &ImageDefinition, refusals: &mut Vec<Finding>)
         let message = "a search for updates needs the network, and delivery by media has none";
         let remedy =
             "give updates as files with URL and SHA-256 (`updates.files` in imagegen.json)";
-        refusals.push(Finding::new("media-updates", message, remedy).with_subject("updates").with_source(
+        refusals.push(Finding::new(Code::MEDIA_UPDATES, message, remedy).with_subject("updates").with_source(
             "derived: with delivery `media` the machine has no network while the image is built",
         ));
     }
@@ -157,7 +158,7 @@ fn check_disc_images(target: &Target, selection: &ImageDefinition, refusals: &mu
     );
     let remedy = "remove `--image` and `--images`: nodes pull the images from a registry";
     refusals.push(
-        Finding::new("media-images", message, remedy).with_subject("containerImages").with_source(
+        Finding::new(Code::MEDIA_IMAGES, message, remedy).with_subject("containerImages").with_source(
             "derived: with delivery `media` the machine has no network while the image is built",
         ),
     );
@@ -170,5 +171,5 @@ fn warn_dropped_headers(artifact: &PlannedArtifact) -> Warning {
         artifact.version,
         artifact.url.host()
     );
-    Warning::new("guest-headers", artifact.component.to_string(), message)
+    Warning::new(Code::GUEST_HEADERS, artifact.component.to_string(), message)
 }

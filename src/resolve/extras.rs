@@ -6,6 +6,7 @@ use regex_lite::Regex;
 use serde_json::Value;
 
 use crate::base::choice::Runtime;
+use crate::base::code::Code;
 use crate::base::json::format_plain;
 use crate::base::names::format_suggestion;
 use crate::base::version::Version;
@@ -48,7 +49,7 @@ pub(super) fn choose_features(
                 feature.name, feature.reason
             );
             let remedy = format!("remove `--feature {}`", feature.name);
-            let finding = Finding::new("feature-unsupported", message, remedy);
+            let finding = Finding::new(Code::FEATURE_UNSUPPORTED, message, remedy);
             resolver.refusals.push(
                 finding
                     .with_subject(&feature.name)
@@ -83,7 +84,11 @@ pub(super) fn check_hypervisor(
             "the feature {} needs hardware virtualization: {}",
             feature.name, nested.reason
         );
-        let finding = Finding::new("hypervisor-unavailable", message, nested.instead.clone());
+        let finding = Finding::new(
+            Code::HYPERVISOR_UNAVAILABLE,
+            message,
+            nested.instead.clone(),
+        );
         resolver.refusals.push(
             finding
                 .with_subject(&feature.name)
@@ -108,7 +113,7 @@ pub(super) fn check_serial_console(
             feature.name, target.name
         );
         let remedy = format!("remove `--feature {}`", feature.name);
-        let finding = Finding::new("serial-console-unavailable", message, remedy);
+        let finding = Finding::new(Code::SERIAL_CONSOLE_UNAVAILABLE, message, remedy);
         let source = format!("packer/targets/{}/target.json", target.name);
         resolver
             .refusals
@@ -132,7 +137,7 @@ pub(super) fn check_downloads(resolver: &mut Resolver<'_>) {
             "the file of {} is not an update package: {}",
             file.kb, file.url
         );
-        let finding = Finding::new("update-file", message, "give the URL of a `.msu` file");
+        let finding = Finding::new(Code::UPDATE_FILE, message, "give the URL of a `.msu` file");
         resolver.refusals.push(
             finding
                 .with_subject("updates")
@@ -144,7 +149,7 @@ pub(super) fn check_downloads(resolver: &mut Resolver<'_>) {
             let message = format!("the volume plugin {plugin} has no files");
             let remedy = "add `{\"file\": \"smb.cmd\", \"url\": \"https://…\", \"sha256\": \"…\"}`";
             let finding =
-                Finding::new("volume-plugin", message, remedy).with_subject(plugin.as_str());
+                Finding::new(Code::VOLUME_PLUGIN, message, remedy).with_subject(plugin.as_str());
             resolver
                 .refusals
                 .push(finding.with_source("derived: the kubelet runs the files as SYSTEM"));
@@ -153,7 +158,7 @@ pub(super) fn check_downloads(resolver: &mut Resolver<'_>) {
     for (registry, _) in selection.mirrors.iter().filter(|(_, urls)| urls.is_empty()) {
         let remedy = format!("write `\"{registry}\": [\"https://mirror.example\"]`, or remove it");
         let finding = Finding::new(
-            "mirror",
+            Code::MIRROR,
             format!("the registry {registry} has no mirror"),
             remedy,
         )
@@ -200,7 +205,7 @@ pub(super) fn check_registries(
         } else {
             continue;
         };
-        let finding = Finding::new("mirror", message, remedy).with_subject("registries");
+        let finding = Finding::new(Code::MIRROR, message, remedy).with_subject("registries");
         let source = "https://github.com/containerd/containerd/blob/main/docs/hosts.md";
         resolver.refusals.push(finding.with_source(source));
     }
@@ -233,7 +238,8 @@ pub(super) fn check_containerd_options(
     } else {
         return;
     };
-    let finding = Finding::new("containerd-options", message, remedy).with_subject("containerd");
+    let finding =
+        Finding::new(Code::CONTAINERD_OPTIONS, message, remedy).with_subject("containerd");
     resolver.refusals.push(finding.with_source(source));
 }
 
@@ -293,7 +299,7 @@ pub(super) fn check_packer_versions(resolver: &mut Resolver<'_>) -> Result<()> {
                 .collect();
             let message = format!("the catalog has no release {version} of {name}");
             let remedy = format!("choose a version in {}", ranges.join(" or "));
-            let finding = Finding::new("packer-version", message, remedy).with_subject(&name);
+            let finding = Finding::new(Code::PACKER_VERSION, message, remedy).with_subject(&name);
             resolver
                 .refusals
                 .push(finding.with_source(format!("manifests/components/{name}.json")));

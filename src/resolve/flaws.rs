@@ -1,5 +1,6 @@
 //! Known vulnerabilities of what is planned.
 
+use crate::base::code::Code;
 use crate::catalog::{Catalog, CatalogError};
 use crate::model::line::Minor;
 use crate::model::plan::{PlannedArtifact, PlannedGroup, Warning};
@@ -16,7 +17,7 @@ pub(super) fn warn_flaws(
         for artifact in artifacts {
             if let Some(Exposure::Affected { fixed }) = flaw.find_exposure(artifact) {
                 let message = describe_flaw(&flaw, artifact, fixed.as_ref());
-                warnings.push(Warning::new("security-floor", flaw.id.clone(), message));
+                warnings.push(Warning::new(Code::SECURITY_FLOOR, flaw.id.clone(), message));
             }
         }
     }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use regex_lite::Regex;
 use serde_json::Value;
 
+use crate::base::code::Code;
 use crate::model::plan::Warning;
 use crate::model::target::Target;
 use crate::model::variable::{Floating, Variable};
@@ -50,7 +51,7 @@ fn describe(
         "base image: `{name}` {state}: each build starts from the newest image, and the lockfile does not fix it; \
              list images with `{list}`, and pin one with `--var {fixing}=…`"
     );
-    Warning::new("floating-base-image", name.clone(), message)
+    Warning::new(Code::FLOATING_BASE_IMAGE, name.clone(), message)
 }
 
 /// `{NAME}` is the value of a variable, or `…`.

@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::base::code::Code;
 use crate::base::value::ComponentName;
 use crate::base::version::Version;
 use crate::diagnostic::{Finding, Result};
@@ -90,7 +91,7 @@ fn refuse_unused_overrides(resolver: &mut Resolver<'_>, groups: &[PlannedGroup])
         let remedy = format!(
             "remove the override, or select what needs the component (`imagegen explain {name}`)"
         );
-        let finding = Finding::new("override-unused", message, remedy).with_subject(name);
+        let finding = Finding::new(Code::OVERRIDE_UNUSED, message, remedy).with_subject(name);
         resolver
             .refusals
             .push(finding.with_source("manifests/contents.json"));
@@ -109,7 +110,7 @@ fn refuse_unused_components(resolver: &mut Resolver<'_>, used: &BTreeSet<String>
         let remedy = format!(
             "remove `--component {name}=…`, or select what needs the component (`imagegen explain {name}`)"
         );
-        let finding = Finding::new("component-unused", message, remedy).with_subject(name);
+        let finding = Finding::new(Code::COMPONENT_UNUSED, message, remedy).with_subject(name);
         resolver
             .refusals
             .push(finding.with_source("manifests/contents.json"));
@@ -124,7 +125,7 @@ pub(super) fn is_tool(name: &str) -> bool {
 
 fn warn_of_lack(group: &Group) -> Option<Warning> {
     let message = group.lacking.clone()?;
-    Some(Warning::new("lacking", group.name.to_string(), message))
+    Some(Warning::new(Code::LACKING, group.name.to_string(), message))
 }
 
 /// Groups of components that are in no group of the catalog, and that the network or the user names.
@@ -198,7 +199,7 @@ impl GroupChooser<'_, '_> {
             if found
                 .refusals
                 .iter()
-                .any(|finding| finding.code == "component-follows")
+                .any(|finding| finding.code == Code::COMPONENT_FOLLOWS)
             {
                 self.resolver.refusals.append(&mut found.refusals);
                 return Ok(None);
@@ -359,7 +360,8 @@ impl GroupChooser<'_, '_> {
                 line.minor
             );
             let remedy = format!("add `--component {name}=VERSION`");
-            let finding = Finding::new("no-default-version", message, remedy).with_subject(name);
+            let finding =
+                Finding::new(Code::NO_DEFAULT_VERSION, message, remedy).with_subject(name);
             return Err(finding.with_source(&line.source).into());
         };
         if let Some(choice) = choice
@@ -371,7 +373,7 @@ impl GroupChooser<'_, '_> {
             );
             let nearest = find_nearest_version(component, choice, &version);
             let remedy = format!("choose `--component {name}={nearest}`");
-            let finding = Finding::new("component-range", message, remedy).with_subject(name);
+            let finding = Finding::new(Code::COMPONENT_RANGE, message, remedy).with_subject(name);
             return Err(finding.with_source(&choice.source).into());
         }
         Ok(version)
@@ -381,7 +383,7 @@ impl GroupChooser<'_, '_> {
 fn refuse_other_release(component: &Component, asked: &Version, kubernetes: &Version) -> Finding {
     let name = &component.name;
     Finding::new(
-        "component-follows",
+        Code::COMPONENT_FOLLOWS,
         format!(
             "{name} {asked} is not of the Kubernetes release {kubernetes}, which it belongs to"
         ),

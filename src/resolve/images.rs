@@ -4,6 +4,7 @@ use serde_json::json;
 use tera::{Context, Tera};
 
 use crate::base::choice::Delivery;
+use crate::base::code::Code;
 use crate::base::names::format_suggestion;
 use crate::base::value::{ImageReference, NamedImage, ValueError};
 use crate::catalog::CatalogError;
@@ -47,7 +48,8 @@ pub(super) fn refuse_images(resolver: &mut Resolver<'_>) -> PlannedImages {
         let message =
             "an image with `--join none` has no container runtime that could hold container images";
         let remedy = "leave `containerImages`, `imageSets`, `--image` and `--images` out, or choose `--join kubeadm`";
-        let finding = Finding::new("join-images", message, remedy).with_subject("containerImages");
+        let finding =
+            Finding::new(Code::JOIN_IMAGES, message, remedy).with_subject("containerImages");
         resolver.refusals.push(finding);
     }
     PlannedImages::default()
@@ -97,7 +99,7 @@ fn add_pause_image(
             return Ok(());
         }
     };
-    let warning = Warning::new("pause-image", pause.to_owned(), message);
+    let warning = Warning::new(Code::PAUSE_IMAGE, pause.to_owned(), message);
     resolver.warnings.push(warning);
     Ok(())
 }
@@ -118,7 +120,8 @@ fn add_sets(
             _ => {
                 let message = format!("no set of container images is named `{set}`");
                 let remedy = format_suggestion(set, SETS.iter().copied());
-                let finding = Finding::new("image-set", message, remedy).with_subject("imageSets");
+                let finding =
+                    Finding::new(Code::IMAGE_SET, message, remedy).with_subject("imageSets");
                 resolver.refusals.push(finding);
                 continue;
             }

@@ -1,5 +1,6 @@
 //! Which Kubernetes release a user means, and what is known to be wrong with it.
 
+use crate::base::code::Code;
 use crate::base::names::find_closest_name;
 use crate::base::version::Version;
 use crate::catalog::{Catalog, CatalogError};
@@ -51,10 +52,10 @@ pub(super) fn choose_kubernetes(
             line.latest,
             catalog.file_label(&format!("kubernetes/lines/{minor}.json"))
         );
-        let warning = Warning::new("unlisted-release", version.to_string(), message);
+        let warning = Warning::new(Code::UNLISTED_RELEASE, version.to_string(), message);
         return Ok((line, version, vec![warning]));
     }
-    let refusal = Finding::new("kubernetes-unknown", format!("unknown Kubernetes release {version}: the latest known of {minor} is {}", line.latest), format!(
+    let refusal = Finding::new(Code::KUBERNETES_UNKNOWN, format!("unknown Kubernetes release {version}: the latest known of {minor} is {}", line.latest), format!(
             "choose `--k8s {}`, or pin a newer release with `imagegen lock --k8s {minor} --update kubernetes`",
             line.latest
         )).with_subject("kubernetes").with_source(&line.source);
@@ -77,7 +78,7 @@ fn choose_latest(
         "Kubernetes {version} is newer than {}, the latest release of {} in the catalog: its flags and fields are checked against earlier releases",
         line.latest, line.minor
     );
-    let warning = Warning::new("newer-release", version.to_string(), message);
+    let warning = Warning::new(Code::NEWER_RELEASE, version.to_string(), message);
     (line, version, vec![warning])
 }
 
@@ -106,7 +107,7 @@ fn refuse_version(catalog: &Catalog, asked: &str) -> Error {
         _ => "the catalog has no kubernetes/lines/*.json".to_owned(),
     };
     let refusal = Finding::new(
-        "kubernetes-unknown",
+        Code::KUBERNETES_UNKNOWN,
         format!("unknown Kubernetes version `{asked}`"),
         instead,
     )
@@ -139,7 +140,7 @@ fn check_survey(catalog: &Catalog, line: &KubernetesLine) -> Result<Option<Warni
         line.minor
     );
     Ok(Some(Warning::new(
-        "not-surveyed",
+        Code::NOT_SURVEYED,
         line.minor.to_string(),
         message,
     )))

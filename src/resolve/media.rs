@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
+use crate::base::code::Code;
 use crate::base::url::HttpUrl;
 use crate::base::value::{FileDigest, Sha256};
 use crate::base::version::Version;
@@ -75,7 +76,7 @@ pub(super) fn check_evaluation(
         let remedy =
             "use the media of your license, or add `--var evaluation=true` for tests of your own";
         refusals.push(
-            Finding::new("evaluation-media", message, remedy)
+            Finding::new(Code::EVALUATION_MEDIA, message, remedy)
                 .with_subject(name)
                 .with_source(source),
         );

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::base::code::Code;
 use crate::base::text::is_alphanumeric_or;
 use crate::base::url::HttpUrl;
 use crate::base::value::{FileDigest, PinAlgorithm};
@@ -107,7 +108,7 @@ fn check_tool_overrides(
         .filter(|key| super::groups::is_tool(key) && !used.contains(key));
     refusals.extend(unused.map(|name| {
         let message = format!("an override names {name}, which this target is not built with");
-        Finding::new("override-unused", message, "remove the override").with_subject(name)
+        Finding::new(Code::OVERRIDE_UNUSED, message, "remove the override").with_subject(name)
     }));
 }
 
@@ -141,7 +142,7 @@ fn is_free_header(name: &str) -> bool {
 
 fn refuse_override(key: &str, reason: &str, instead: &str) -> Finding {
     Finding::new(
-        "override",
+        Code::OVERRIDE,
         format!("override of {key}: {reason}"),
         instead.to_owned(),
     )
@@ -192,7 +193,7 @@ fn override_artifact(artifact: &mut PlannedArtifact, over: &Override) -> Vec<War
             known.source.join("; ")
         );
         warnings.push(Warning::new(
-            "override-contradicts-catalog",
+            Code::OVERRIDE_CONTRADICTS_CATALOG,
             artifact.component.to_string(),
             message,
         ));
@@ -341,7 +342,7 @@ fn warn_dropped_proofs(artifact: &PlannedArtifact, url: &HttpUrl) -> Option<Warn
         artifact.title(),
         kinds.join(", ")
     );
-    let id = "override-drops-proofs";
+    let id = Code::OVERRIDE_DROPS_PROOFS;
     (!kinds.is_empty()).then(|| Warning::new(id, artifact.component.to_string(), message))
 }
 

@@ -1,6 +1,7 @@
 //! Refusals: what cannot be built, why, and what can.
 
 use crate::base::choice::{HostAccess, Runtime};
+use crate::base::code::Code;
 use crate::catalog::{Catalog, CatalogError};
 use crate::diagnostic::{Finding, Refusal};
 use crate::model::kubernetes::KubernetesLine;
@@ -30,7 +31,7 @@ pub(super) fn drop_consequences(
     }
     let (follows, others): (Vec<Finding>, Vec<Finding>) =
         std::mem::take(refusals).into_iter().partition(|finding| {
-            finding.code == "no-default-version" && finding.subject == runtime.as_str()
+            finding.code == Code::NO_DEFAULT_VERSION && finding.subject == runtime.as_str()
         });
     *refusals = if others.is_empty() { follows } else { others };
 }

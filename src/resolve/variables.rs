@@ -10,6 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
+use crate::base::code::Code;
 use crate::base::json::format_plain;
 use crate::base::names::format_suggestion;
 use crate::diagnostic::Finding;
@@ -134,7 +135,7 @@ fn choose_selectors(
                     "add `--var {other}={}`",
                     allowed.first().map_or("", String::as_str)
                 );
-                let finding = Finding::new("variable-combination", message, remedy);
+                let finding = Finding::new(Code::VARIABLE_COMBINATION, message, remedy);
                 refusals.push(finding.with_source(&selector.source));
             }
         }
@@ -156,7 +157,7 @@ fn named_value(selector: &Selector, value: &Value, refusals: &mut Vec<Finding>) 
             selector.values.iter().map(|known| known.value.as_str()),
         );
         let finding = Finding::new(
-            "variable-value",
+            Code::VARIABLE_VALUE,
             format!("`{}` is not `{text}`", selector.name),
             remedy,
         );
@@ -212,7 +213,11 @@ fn check_given(
         let variables = target.variables.iter().map(|it| it.name.as_str());
         let names = variables.chain(target.selectors.iter().map(|it| it.name.as_str()));
         let message = format!("target {} has no variable `{name}`", target.name);
-        let finding = Finding::new("variable-unknown", message, format_suggestion(name, names));
+        let finding = Finding::new(
+            Code::VARIABLE_UNKNOWN,
+            message,
+            format_suggestion(name, names),
+        );
         let file = format!("packer/targets/{}/target.json", target.name);
         refusals.push(finding.with_subject(name).with_source(file));
         return;
@@ -228,7 +233,7 @@ fn check_given(
         refusals.push(refuse_variable(
             variable,
             name,
-            "variable-unused",
+            Code::VARIABLE_UNUSED,
             reason,
             remedy,
         ));
@@ -242,7 +247,7 @@ fn check_given(
         refusals.push(refuse_variable(
             variable,
             name,
-            "variable-value",
+            Code::VARIABLE_VALUE,
             reason,
             remedy,
         ));
@@ -263,12 +268,12 @@ fn refuse_source(variable: &Variable, name: &str) -> Option<Finding> {
             "set it in the environment as {}",
             list_environment(variable)
         );
-        let code = "secret-in-selection";
+        let code = Code::SECRET_IN_SELECTION;
         return Some(refuse_variable(variable, name, code, reason, remedy));
     }
     if variable.default_from == Some(DefaultFrom::BootMedium) {
         let reason = format!("imagegen sets `{name}` to the path of the verified file");
-        let code = "variable-computed";
+        let code = Code::VARIABLE_COMPUTED;
         return Some(refuse_variable(variable, name, code, reason, "remove it"));
     }
     None
@@ -277,7 +282,7 @@ fn refuse_source(variable: &Variable, name: &str) -> Option<Finding> {
 fn refuse_variable(
     variable: &Variable,
     name: &str,
-    code: &str,
+    code: Code,
     reason: String,
     remedy: impl Into<String>,
 ) -> Finding {
@@ -324,7 +329,7 @@ fn check_named_image(
             variable.name
         );
         let finding = Finding::new(
-            "variable-value",
+            Code::VARIABLE_VALUE,
             format!("`{}` {reason}", variable.name),
             remedy,
         );
@@ -354,7 +359,7 @@ fn check_plugin_support(
             "choose plugin {} or newer, or remove it",
             support.present_in
         );
-        let finding = Finding::new("plugin-version", message, remedy).with_subject("packer");
+        let finding = Finding::new(Code::PLUGIN_VERSION, message, remedy).with_subject("packer");
         refusals.push(
             finding.with_source(format!("packer/targets/{}/target.json", inputs.target.name)),
         );
@@ -441,7 +446,7 @@ fn check_relations(target: &Target, chosen: &VariableChoices, refusals: &mut Vec
         {
             let message = format!("`{}` needs `{needed}`", variable.name);
             let finding = Finding::new(
-                "variable-combination",
+                Code::VARIABLE_COMBINATION,
                 message,
                 format!("add `--var {needed}=…`"),
             );
@@ -454,7 +459,7 @@ fn check_relations(target: &Target, chosen: &VariableChoices, refusals: &mut Vec
         {
             let message = format!("`{}` and `{other}` exclude each other", variable.name);
             let finding = Finding::new(
-                "variable-combination",
+                Code::VARIABLE_COMBINATION,
                 message,
                 "remove one of them".to_owned(),
             );

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use rustls_pki_types::UnixTime;
 
 use super::end_lines_with_crlf;
+use crate::base::code::Code;
 use crate::base::secret::Secret;
 use crate::diagnostic::{Classify, ErrorClass, Result};
 use crate::io::exec::{self, ExecError, Run};
@@ -47,11 +48,8 @@ pub enum SignError {
 impl Classify for SignError {
     fn class(&self) -> ErrorClass {
         match self {
-            Self::Proof { .. } => ErrorClass::Verification,
-            Self::Interrupted => ErrorClass::Interrupted,
-            Self::NoProgram | Self::Failed { .. } => ErrorClass::Internal,
-            Self::Exec(error) => error.class(),
             Self::File(error) => error.class(),
+            _ => self.code().class(),
         }
     }
 
@@ -61,20 +59,20 @@ impl Classify for SignError {
                 "install osslsigncode (`apt-get install osslsigncode`), or hand the folder to your own signer"
                     .to_owned(),
             ],
-            Self::Proof { error, .. } if error.code == "untrusted-root" => {
+            Self::Proof { error, .. } if error.code == Code::UNTRUSTED_ROOT => {
                 vec!["give the root of the certificate: `--root FILE`".to_owned()]
             }
             _ => Vec::new(),
         }
     }
 
-    fn code(&self) -> &'static str {
+    fn code(&self) -> Code {
         match self {
             Self::Proof { error, .. } => error.code,
-            Self::NoProgram | Self::Failed { .. } => "tool-failed",
+            Self::NoProgram | Self::Failed { .. } => Code::TOOL_FAILED,
             Self::Exec(error) => error.code(),
             Self::File(error) => error.code(),
-            Self::Interrupted => self.class().name(),
+            Self::Interrupted => Code::INTERRUPTED,
         }
     }
 }
@@ -115,7 +113,7 @@ fn check_made_script(
     verify_signer(path, made.to_vec(), policy)?;
     if unsigned_script(made)? != bare {
         let message = "the signer changed the script itself";
-        return Err(ProofError::new("script-changed", message));
+        return Err(ProofError::new(Code::SCRIPT_CHANGED, message));
     }
     Ok(())
 }

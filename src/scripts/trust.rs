@@ -7,6 +7,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use rustls_pki_types::UnixTime;
 
+use crate::base::code::Code;
 use crate::base::digest::sha256_hex;
 use crate::base::value::Sha256;
 use crate::diagnostic::Finding;
@@ -77,7 +78,7 @@ pub fn find_signing(
         }
     };
     let mut found = Vec::new();
-    let mut failed: BTreeMap<(&'static str, String), Vec<String>> = BTreeMap::new();
+    let mut failed: BTreeMap<(Code, String), Vec<String>> = BTreeMap::new();
     for (path, bytes) in collect_scripts(provisioners) {
         match verify_script(&path, &bytes, &policies) {
             Ok(signer) if demand.allows_root(&signer.root) => found.push(signer),
@@ -87,7 +88,7 @@ pub fn find_signing(
                     sha256_hex(&signer.root)
                 );
                 failed
-                    .entry(("untrusted-root", message))
+                    .entry((Code::UNTRUSTED_ROOT, message))
                     .or_default()
                     .push(path);
             }
@@ -110,24 +111,24 @@ pub fn find_signing(
     })
 }
 
-fn build_finding(code: &str, message: &str, paths: &[String]) -> Finding {
+fn build_finding(code: Code, message: &str, paths: &[String]) -> Finding {
     let subject = match paths {
         [only] => format!("guest script {only}"),
         [first, rest @ ..] => format!("guest script {first} and {} more", rest.len()),
         [] => "guest scripts".to_owned(),
     };
     let remedy = match code {
-        "unsigned" => {
+        Code::UNSIGNED => {
             "sign them: `imagegen scripts export --out DIR`, `imagegen scripts sign DIR …` or your own signer, then `--scripts DIR`"
         }
-        "publisher" | "untrusted-root" => {
+        Code::PUBLISHER | Code::UNTRUSTED_ROOT => {
             "sign them as the policy requires, or add the signer's `publishers` and `roots` in it"
         }
-        "timestamp-missing" => "sign them with `--timestamp URL`",
+        Code::TIMESTAMP_MISSING => "sign them with `--timestamp URL`",
         _ => "export the scripts of this release and sign them again",
     };
     Finding::new(
-        "signedScripts".to_owned(),
+        Code::POLICY_SIGNED_SCRIPTS,
         format!("{message} [{code}]"),
         remedy.to_owned(),
     )
@@ -170,7 +171,7 @@ fn build_policies(demand: &Demand<'_>) -> Result<Vec<SignatureDemand>, Finding> 
 
 fn refuse_rule(reason: String) -> Finding {
     Finding::new(
-        "signedScripts",
+        Code::POLICY_SIGNED_SCRIPTS,
         reason,
         "give `publishers` (`O=…,CN=…`), `roots` (PEM, or a file of it), or both",
     )
@@ -190,7 +191,7 @@ fn verify_script(
             Err(error) => first = first.or(Some(error)),
         }
     }
-    Err(first.unwrap_or_else(|| ProofError::new("unsigned", "the policy allows no signer")))
+    Err(first.unwrap_or_else(|| ProofError::new(Code::UNSIGNED, "the policy allows no signer")))
 }
 
 fn collect_trust(found: &[SignedBy]) -> Signing {
@@ -231,7 +232,7 @@ fn warn_expiry(found: &[SignedBy]) -> Vec<Warning> {
         .iter()
         .filter(|signed| signed.timestamp.is_none())
         .min_by_key(|signed| signed.not_after);
-    end.map(|signed| Warning::new("scripts-expire", signed.subject.clone(), format!(
+    end.map(|signed| Warning::new(Code::SCRIPTS_EXPIRE, signed.subject.clone(), format!(
             "guest scripts are signed without timestamp: nodes refuse them from {} on, when the certificate of `{}` expires",
             format_time(UnixTime::since_unix_epoch(Duration::from_secs(signed.not_after))),
             signed.subject

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::base::code::Code;
 use crate::diagnostic::{Classify, ErrorClass};
 
 /// Folder of workspaces that have no other name.
@@ -79,7 +80,7 @@ impl Classify for SeveralFailed {
         self.class.unwrap_or(ErrorClass::Internal)
     }
 
-    fn code(&self) -> &'static str {
-        "several-failed"
+    fn code(&self) -> Code {
+        Code::SEVERAL_FAILED
     }
 }

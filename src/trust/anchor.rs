@@ -8,6 +8,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 
+use crate::base::code::Code;
 use crate::base::digest::sha256_hex;
 use crate::catalog::Catalog;
 use crate::diagnostic::Finding;
@@ -50,19 +51,27 @@ impl Anchor {
         }
     }
 
-    /// The field of a policy that names such anchors, and the entry to add.
-    fn policy_entry(&self, component: &str) -> (&'static str, String) {
+    /// The clause of a policy that names such anchors: its code, its field, and the entry to add.
+    fn policy_entry(&self, component: &str) -> (Code, &'static str, String) {
         let named = format!(r#""components": ["{component}"]"#);
         match self {
-            Self::Key(text) | Self::OpenPgpKey(text) => {
-                ("trustedKeys", format!(r#"{{"key": "{text}", {named}}}"#))
-            }
+            Self::Key(text) | Self::OpenPgpKey(text) => (
+                Code::POLICY_TRUSTED_KEYS,
+                "trustedKeys",
+                format!(r#"{{"key": "{text}", {named}}}"#),
+            ),
             Self::Identity { identity, issuer } => (
+                Code::POLICY_TRUSTED_IDENTITIES,
                 "trustedIdentities",
                 format!(r#"{{"identity": "{identity}", "issuer": "{issuer}", {named}}}"#),
             ),
-            Self::Root(sha256) => ("allowedRoots", format!("\"{sha256}\"")),
+            Self::Root(sha256) => (
+                Code::POLICY_ALLOWED_ROOTS,
+                "allowedRoots",
+                format!("\"{sha256}\""),
+            ),
             Self::Publisher(publisher) => (
+                Code::POLICY_TRUSTED_PUBLISHERS,
                 "trustedPublishers",
                 format!(r#"{{"publisher": "{publisher}", {named}}}"#),
             ),
@@ -255,7 +264,7 @@ pub(super) fn check_anchors(
     let refused = own.filter(|anchor| !anchor.is_trusted(policy, &subject));
     refused
         .map(|anchor| {
-            let (field, entry) = anchor.policy_entry(&artifact.component);
+            let (code, field, entry) = anchor.policy_entry(&artifact.component);
             let mut remedy = format!(
                 "add it to the policy (`\"{field}\": [{entry}]`), or remove it from the override of {}",
                 artifact.component
@@ -268,7 +277,7 @@ pub(super) fn check_anchors(
                 anchor.describe(),
                 artifact.component
             );
-            Finding::new(field, message, remedy).with_subject(artifact.title())
+            Finding::new(code, message, remedy).with_subject(artifact.title())
         })
         .collect()
 }
@@ -280,7 +289,7 @@ pub fn warn_own_anchors(plan: &Plan, catalog: &Catalog) -> Vec<Warning> {
     for artifact in plan.artifacts() {
         for anchor in list_own_anchors(artifact, catalog) {
             warnings.push(Warning {
-                id: "own-anchor".to_owned(),
+                id: Code::OWN_ANCHOR.into(),
                 subject: artifact.component.to_string(),
                 message: format!(
                     "{} is verified by {}, which the image definition chooses",

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use crate::base::code::Code;
 use crate::base::json::format_plain;
 use crate::base::url::parse_host;
 use crate::catalog::Catalog;
@@ -22,7 +23,7 @@ pub(super) fn check_version(policy: &Policy, subject: &Subject<'_>) -> Option<Fi
     })?;
     let message = format!("its version is not in `{}`", broken.versions);
     let remedy = format!("choose a version in `{}`", broken.versions);
-    Some(Finding::new("allowedVersions", message, remedy).with_subject(&subject.title))
+    Some(Finding::new(Code::POLICY_ALLOWED_VERSIONS, message, remedy).with_subject(&subject.title))
 }
 
 /// A base image that no entry of `allowedBaseImages` has.
@@ -44,7 +45,10 @@ pub(super) fn check_base_image(policy: &Policy, plan: &Plan) -> Option<Finding> 
     }
     let message = format!("the policy has no base image `{}`", stated.join(" "));
     let remedy = "choose a base image of the policy, or add an entry to `allowedBaseImages`";
-    Some(Finding::new("allowedBaseImages", message, remedy).with_subject(&plan.target.name))
+    Some(
+        Finding::new(Code::POLICY_ALLOWED_BASE_IMAGES, message, remedy)
+            .with_subject(&plan.target.name),
+    )
 }
 
 fn is_allowed(entry: &AllowedBaseImage, plan: &Plan, names: &[&str]) -> bool {
@@ -107,7 +111,11 @@ pub(super) fn check_forbidden(
     if policy.forbidden_roles.contains(&subject.role) {
         let role = subject.role.as_str();
         let message = format!("the policy forbids the role `{role}`");
-        let finding = Finding::new("forbiddenRoles", message, "choose an image without it");
+        let finding = Finding::new(
+            Code::POLICY_FORBIDDEN_ROLES,
+            message,
+            "choose an image without it",
+        );
         return Some(finding.with_subject(&subject.title));
     }
     forbidden
@@ -116,8 +124,12 @@ pub(super) fn check_forbidden(
             subject.is_named(pattern) || known.iter().any(|name| matches_pattern(pattern, name))
         })
         .then(|| {
-            Finding::new("forbiddenComponents", "the component is forbidden", remedy)
-                .with_subject(&subject.title)
+            Finding::new(
+                Code::POLICY_FORBIDDEN_COMPONENTS,
+                "the component is forbidden",
+                remedy,
+            )
+            .with_subject(&subject.title)
         })
 }
 
@@ -129,7 +141,9 @@ pub(super) fn check_hosts(policy: &Policy, subject: &Subject<'_>) -> Vec<Finding
     if subject.role == Role::Update && matches!(subject.origin, SubjectSource::Platform(_)) {
         let remedy = "give updates as files with their digests (`updates.files`)";
         let message = "Windows Update decides which hosts they come from";
-        return vec![Finding::new("allowedHosts", message, remedy).with_subject(&subject.title)];
+        return vec![
+            Finding::new(Code::POLICY_ALLOWED_HOSTS, message, remedy).with_subject(&subject.title),
+        ];
     }
     let mut findings = Vec::new();
     for host in subject.asked_hosts(&policy.mirrors) {
@@ -140,7 +154,9 @@ pub(super) fn check_hosts(policy: &Policy, subject: &Subject<'_>) -> Vec<Finding
             "serve it from your own host: `--mirror https://{host}/=URL`, or `--mirror URL` for all hosts"
         );
         let message = format!("it comes from {host}");
-        findings.push(Finding::new("allowedHosts", message, remedy).with_subject(&subject.title));
+        findings.push(
+            Finding::new(Code::POLICY_ALLOWED_HOSTS, message, remedy).with_subject(&subject.title),
+        );
     }
     findings
 }
@@ -156,7 +172,9 @@ pub(super) fn check_proxies(policy: &Policy, plan: &Plan) -> Vec<Finding> {
         if !allowed.iter().any(|pattern| matches_host(pattern, &host)) {
             let message = format!("the node would use the proxy {proxy}");
             let remedy = "remove the proxy, or add its host to `allowedProxies`";
-            findings.push(Finding::new("allowedProxies", message, remedy).with_subject("proxy"));
+            findings.push(
+                Finding::new(Code::POLICY_ALLOWED_PROXIES, message, remedy).with_subject("proxy"),
+            );
         }
     }
     findings
@@ -182,7 +200,7 @@ pub(super) fn check_roots(
                 artifact.component
             );
             Finding::new(
-                "allowedRoots",
+                Code::POLICY_ALLOWED_ROOTS,
                 format!("its Authenticode chain ends in {root}"),
                 remedy,
             )
@@ -196,7 +214,7 @@ pub(super) fn check_publisher(policy: &Policy, artifact: &PlannedArtifact) -> Op
     let publisher = &artifact.authenticode.as_ref()?.publisher;
     (!allowed.contains(publisher)).then(|| {
         Finding::new(
-            "allowedPublishers",
+            Code::POLICY_ALLOWED_PUBLISHERS,
             format!("it is signed by `{publisher}`"),
             "add the publisher to the policy, or override the component with a build of your own"
                 .to_owned(),

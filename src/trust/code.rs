@@ -1,5 +1,6 @@
 //! Code that is not the catalog's: tools of the building machine, scripts and files of the user's own.
 
+use crate::base::code::Code;
 use crate::catalog::Catalog;
 use crate::diagnostic::Finding;
 use crate::model::mirrors::Mirrors;
@@ -33,7 +34,8 @@ pub(super) fn check_tool_bytes(
         let remedy =
             "give its digest in the override, and add it to the policy: `\"trustedDigests\": […]`";
         return Some(
-            Finding::new("trustedDigests", message, remedy).with_subject(artifact.title()),
+            Finding::new(Code::POLICY_TRUSTED_DIGESTS, message, remedy)
+                .with_subject(artifact.title()),
         );
     }
     let own = artifact.digests.iter().find(|own| {
@@ -90,7 +92,7 @@ fn report_untrusted(subject: &Subject<'_>, reason: &str, digest: &str) -> Findin
         format_trusted(subject, digest)
     );
     let message = format!("{reason} (SHA-256 {digest}), and the policy does not trust it");
-    Finding::new("trustedDigests", message, remedy).with_subject(&subject.title)
+    Finding::new(Code::POLICY_TRUSTED_DIGESTS, message, remedy).with_subject(&subject.title)
 }
 
 /// The program that the user names with `--packer`.

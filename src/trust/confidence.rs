@@ -3,6 +3,7 @@
 
 use url::Url;
 
+use crate::base::code::Code;
 use crate::base::url::{normalize_host, parse_host};
 use crate::base::value::{FileDigest, PinAlgorithm};
 use crate::catalog::Catalog;
@@ -159,7 +160,7 @@ pub(super) fn check_foreign_digests(policy: &Policy, subject: &Subject<'_>) -> O
         "give the digest of the right file, or add to the policy: `\"trustedDigests\": [{}]`",
         format_trusted(subject, digest.as_str())
     );
-    Some(Finding::new("trustedDigests", message, remedy).with_subject(&subject.title))
+    Some(Finding::new(Code::POLICY_TRUSTED_DIGESTS, message, remedy).with_subject(&subject.title))
 }
 
 /// The entry of `trustedDigests` for a subject.
@@ -290,7 +291,8 @@ pub(super) fn check_stated_digest(policy: &Policy, subject: &Subject<'_>) -> Opt
             _ => "give its digest",
         };
         return Some(
-            Finding::new("minimumConfidence", message, remedy).with_subject(&subject.title),
+            Finding::new(Code::POLICY_MINIMUM_CONFIDENCE, message, remedy)
+                .with_subject(&subject.title),
         );
     };
     if subject
@@ -308,7 +310,9 @@ pub(super) fn check_stated_digest(policy: &Policy, subject: &Subject<'_>) -> Opt
         "verify it and add it to the policy: `\"trustedDigests\": [{}]`",
         format_trusted(subject, digest.as_str())
     );
-    Some(Finding::new("minimumConfidence", message, remedy).with_subject(&subject.title))
+    Some(
+        Finding::new(Code::POLICY_MINIMUM_CONFIDENCE, message, remedy).with_subject(&subject.title),
+    )
 }
 
 fn report_low(
@@ -340,5 +344,8 @@ fn report_low(
         format_trusted(&Subject::from_artifact(artifact), digest),
         artifact.component
     );
-    Some(Finding::new("minimumConfidence", message, remedy).with_subject(artifact.title()))
+    Some(
+        Finding::new(Code::POLICY_MINIMUM_CONFIDENCE, message, remedy)
+            .with_subject(artifact.title()),
+    )
 }

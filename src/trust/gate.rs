@@ -2,9 +2,10 @@
 //!
 //! A violation names the rule, the subject, and what would satisfy it.
 
+use crate::base::code::Code;
 use crate::base::value::StepId;
 use crate::catalog::Catalog;
-use crate::diagnostic::{Classify, ErrorClass, Finding, format_findings, list_remedies};
+use crate::diagnostic::{Classify, Finding, format_findings, list_remedies};
 use crate::lock::PinnedPlan;
 use crate::model::evidence::{Evidence, ProofKind, Verdict};
 use crate::model::plan::{Plan, PlannedArtifact};
@@ -55,12 +56,10 @@ pub enum PolicyError {
 }
 
 impl Classify for PolicyError {
-    fn class(&self) -> ErrorClass {
+    fn code(&self) -> Code {
         match self {
-            Self::Selection { .. } | Self::Malformed { .. } | Self::Address { .. } => {
-                ErrorClass::Selection
-            }
-            Self::Proof { .. } | Self::Dropped { .. } => ErrorClass::Verification,
+            Self::Selection { .. } | Self::Malformed { .. } | Self::Address { .. } => Code::VALUE,
+            Self::Proof { .. } | Self::Dropped { .. } => Code::VERIFICATION,
         }
     }
 
@@ -140,11 +139,15 @@ pub fn check_plan(policy: &Policy, plan: &Plan, catalog: &Catalog) -> Result<(),
         let below = plan
             .choice_warnings
             .iter()
-            .filter(|warning| warning.id == "security-floor");
+            .filter(|warning| warning.id == Code::SECURITY_FLOOR);
         findings.extend(below.map(|warning| {
             let remedy = "choose a Kubernetes release that has the fix";
-            Finding::new("refuseBelowSecurityFloor", warning.message.clone(), remedy)
-                .with_subject(warning.subject.clone())
+            Finding::new(
+                Code::POLICY_REFUSE_BELOW_SECURITY_FLOOR,
+                warning.message.clone(),
+                remedy,
+            )
+            .with_subject(warning.subject.clone())
         }));
     }
     if let Some(maximum) = policy.maximum_severity {
@@ -154,11 +157,15 @@ pub fn check_plan(policy: &Policy, plan: &Plan, catalog: &Catalog) -> Result<(),
         let floating = plan
             .choice_warnings
             .iter()
-            .filter(|warning| warning.id == "floating-base-image");
+            .filter(|warning| warning.id == Code::FLOATING_BASE_IMAGE);
         findings.extend(floating.map(|warning| {
             let remedy = format!("pin the base image: `--var {}=…`", warning.subject);
-            Finding::new("refuseFloatingBaseImage", warning.message.clone(), remedy)
-                .with_subject(warning.subject.clone())
+            Finding::new(
+                Code::POLICY_REFUSE_FLOATING_BASE_IMAGE,
+                warning.message.clone(),
+                remedy,
+            )
+            .with_subject(warning.subject.clone())
         }));
     }
     refuse_findings(policy, findings)
@@ -176,7 +183,12 @@ pub fn check_steps(policy: &Policy, applied: &[StepId]) -> Result<(), PolicyErro
     let findings = absent.map(|id| {
         let remedy =
             format!("add the step `{id}` with `--steps DIR`, or select what it applies to");
-        Finding::new("requiredSteps", "no step of the plan has this id", remedy).with_subject(id)
+        Finding::new(
+            Code::POLICY_REQUIRED_STEPS,
+            "no step of the plan has this id",
+            remedy,
+        )
+        .with_subject(id)
     });
     refuse_findings(policy, findings.collect())
 }
@@ -387,8 +399,11 @@ fn report_unmet(rule: &Requirement, subject: &Subject<'_>, found: &str) -> Findi
         _ => "choose an image without it, or change what the rule selects".to_owned(),
     };
     Finding::new(
-        format!("require {}", rule.id),
-        format!("it must be proven by {proofs}, but {found}"),
+        Code::POLICY_REQUIRE,
+        format!(
+            "it must be proven by {proofs}, as `{}` requires, but {found}",
+            rule.id
+        ),
         remedy,
     )
     .with_subject(&subject.title)

@@ -1,5 +1,6 @@
 //! Faults of a policy without effect: names that never select anything, lists without members.
 
+use crate::base::code::Code;
 use crate::base::names::format_suggestion;
 use crate::base::value::{Sha256, Sha512};
 use crate::catalog::Catalog;
@@ -396,5 +397,5 @@ fn find_repeated(policy: &Policy) -> Vec<Finding> {
 }
 
 fn report(field: &str, message: &str, remedy: &str) -> Finding {
-    Finding::new("policy", message, remedy).with_subject(field)
+    Finding::new(Code::POLICY, message, remedy).with_subject(field)
 }

@@ -1,5 +1,6 @@
 //! `maximumSeverity` of a policy.
 
+use crate::base::code::Code;
 use crate::catalog::Catalog;
 use crate::diagnostic::Finding;
 use crate::model::plan::Plan;
@@ -11,7 +12,11 @@ pub(super) fn check_severity(maximum: Rating, plan: &Plan, catalog: &Catalog) ->
         Ok(flaws) => flaws,
         Err(error) => {
             let remedy = "export the catalog again";
-            return vec![Finding::new("maximumSeverity", error.to_string(), remedy)];
+            return vec![Finding::new(
+                Code::POLICY_MAXIMUM_SEVERITY,
+                error.to_string(),
+                remedy,
+            )];
         }
     };
     let mut findings = Vec::new();
@@ -30,7 +35,7 @@ pub(super) fn check_severity(maximum: Rating, plan: &Plan, catalog: &Catalog) ->
                 |fixed| format!("choose {fixed} or newer"),
             );
             findings.push(
-                Finding::new("maximumSeverity", message, remedy)
+                Finding::new(Code::POLICY_MAXIMUM_SEVERITY, message, remedy)
                     .with_subject(artifact.title())
                     .with_source(flaw.find_page()),
             );

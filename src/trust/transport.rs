@@ -1,6 +1,7 @@
 //! Addresses that others on the way could answer for: plain HTTP, and hosts whose certificate is not verified. The
 //! operator alone allows them, by `--allow-http`.
 
+use crate::base::code::Code;
 use crate::base::url::{HttpUrl, is_loopback};
 use crate::diagnostic::Finding;
 use crate::model::plan::Plan;
@@ -49,7 +50,8 @@ fn report_plain_http(subject: &Subject<'_>, url: &HttpUrl) -> Finding {
     let host = url.host();
     let remedy =
         format!("give an address with `https://`, or accept plain HTTP: `--allow-http {host}`");
-    Finding::new("plain-http", format!("{url} is plain HTTP"), remedy).with_subject(&subject.title)
+    Finding::new(Code::PLAIN_HTTP, format!("{url} is plain HTTP"), remedy)
+        .with_subject(&subject.title)
 }
 
 /// Hosts of `registries` whose certificate nodes would not verify.
@@ -68,7 +70,7 @@ fn find_unverified(policy: &Policy, plan: &Plan) -> Vec<Finding> {
             let remedy = format!(
                 "give the certificate of its authority as `ca`, or accept it: `--allow-http {name}`"
             );
-            let finding = Finding::new("unverified-registry", message, remedy);
+            let finding = Finding::new(Code::UNVERIFIED_REGISTRY, message, remedy);
             findings.push(finding.with_subject(format!("registry {registry}")));
         }
     }

@@ -1,6 +1,7 @@
 //! Declared proofs that may be missing, and those that an override drops with the publisher's bytes: each needs a waiver
 //! by name.
 
+use crate::base::code::Code;
 use crate::diagnostic::Finding;
 use crate::model::evidence::ProofKind;
 use crate::model::plan::PlannedArtifact;
@@ -37,7 +38,7 @@ pub fn check_dropped<'a>(
                     "give a proof of your own in the override, or accept that it is dropped, by name, in the policy: \
                      `\"waivers\": [{{\"component\": \"{component}\", \"proof\": \"{name}\"}}]`"
                 );
-                let finding = Finding::new("proof-dropped", message, remedy);
+                let finding = Finding::new(Code::PROOF_DROPPED, message, remedy);
                 findings.push(finding.with_subject(artifact.title()));
             }
         }

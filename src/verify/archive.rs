@@ -14,6 +14,7 @@ mod zip;
 use std::io::{Read, Seek, SeekFrom};
 
 use super::ProofError;
+use crate::base::code::Code;
 use crate::base::member::LONGEST_PATH;
 use crate::windows::resource::ArchiveFormat;
 
@@ -82,7 +83,7 @@ pub fn read_member_bytes(entry: &Entry, content: &mut dyn Read) -> Result<Vec<u8
 #[must_use]
 pub fn unreadable_error(entry: &Entry, error: &std::io::Error) -> ProofError {
     ProofError::new(
-        "archive-unreadable",
+        Code::ARCHIVE_UNREADABLE,
         format!("`{}` cannot be read: {error}", entry.name),
     )
 }
@@ -175,7 +176,7 @@ fn walk_archive<R: Read + Seek>(
         ),
     };
     if magic.starts_with(other) {
-        return Err(ProofError::new("archive-format", said));
+        return Err(ProofError::new(Code::ARCHIVE_FORMAT, said));
     }
     if !magic.starts_with(own) {
         let said = if magic.is_empty() {
@@ -183,7 +184,7 @@ fn walk_archive<R: Read + Seek>(
         } else {
             "the file is not an archive of the expected format"
         };
-        return Err(ProofError::new("archive-format", said));
+        return Err(ProofError::new(Code::ARCHIVE_FORMAT, said));
     }
     match format {
         ArchiveFormat::Zip => zip::walk_zip(reader, wanted, limits, visit),

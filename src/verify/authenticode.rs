@@ -32,7 +32,6 @@ use std::collections::BTreeMap;
 
 use rustls_pki_types::UnixTime;
 
-pub use code::Code;
 pub use offer::{Offer, describe_signatures};
 pub use publisher::{Publisher, PublisherError};
 pub use signer::SignedBy;
@@ -44,6 +43,7 @@ use content::Indirect;
 use digest::Algorithm;
 use timestamp::Stamp;
 
+use crate::base::code::Code;
 use crate::base::digest::encode_hex;
 use crate::model::evidence::Verdict;
 use crate::verify::chain::{
@@ -198,7 +198,7 @@ pub fn unsigned_script(bytes: &[u8]) -> Result<Vec<u8>, ProofError> {
 fn detect_kind(name: &str, bytes: &[u8]) -> Result<FileKind, ProofError> {
     FileKind::detect(name, bytes.get(..8).unwrap_or(bytes)).ok_or_else(|| {
         ProofError::new(
-            "unsigned",
+            Code::UNSIGNED,
             "files of this kind have no Authenticode signature",
         )
     })
@@ -297,7 +297,7 @@ fn verify_file<T>(
     if nested.len() > MOST_NESTED {
         let count = nested.len();
         return Err(
-            Code::SeveralSignatures.with_message(format!("{count} signatures are nested in one"))
+            Code::SEVERAL_SIGNATURES.with_message(format!("{count} signatures are nested in one"))
         );
     }
     let mut digested = SignedFileDigests {
@@ -323,7 +323,7 @@ fn verify_nested(
     let data = SignedData::parse(signed)?;
     let nested = data.signer.unsigned_values(oid::NESTED_SIGNATURE);
     if !nested.is_empty() {
-        return Err(Code::SeveralSignatures.with_message("it has nested signatures itself"));
+        return Err(Code::SEVERAL_SIGNATURES.with_message("it has nested signatures itself"));
     }
     signature(kind, file, &data, policy)?;
     Ok(())
@@ -341,13 +341,13 @@ fn signature<'a>(
     data.signer
         .verify_content(data.content_type, data.content.body, &leaf)?;
     if [algorithm, data.signer.digest].contains(&Algorithm::Sha1) && !policy.allow_sha1 {
-        return Err(Code::Sha1.with_message(
+        return Err(Code::SHA1.with_message(
             "the signature is over a SHA-1 digest, which the policy does not allow",
         ));
     }
     let stamp = timestamp::prove_time(data, policy)?;
     if stamp.is_none() && policy.require_timestamp {
-        return Err(Code::TimestampMissing.with_message("no timestamp, which the policy requires"));
+        return Err(Code::TIMESTAMP_MISSING.with_message("no timestamp, which the policy requires"));
     }
     let (root, authorities) = find_trusted_root(&leaf, data, stamp.as_ref(), policy)?;
     if let Some(publisher) = &policy.publisher {
@@ -390,20 +390,22 @@ fn check_digest(
     };
     if data.content_type != expected {
         let found = data.content_type;
-        return Err(Code::WrongContent
+        return Err(Code::WRONG_CONTENT
             .with_message(format!("the signature is over content of type {found}")));
     }
     if kind == FileKind::Cat {
         // The signed digest is over what is inside of this sequence: no digest covers its tag.
         if data.content.tag != tlv::SEQUENCE {
-            return Err(Code::CmsMalformed.with_message("the content of the catalog is not a list"));
+            return Err(
+                Code::CMS_MALFORMED.with_message("the content of the catalog is not a list")
+            );
         }
         return Ok(data.signer.digest);
     }
     let indirect = Indirect::parse(data.content, kind)?;
     let found = file.digest(indirect.algorithm)?;
     if found.as_deref() != Some(indirect.digest) {
-        return Err(Code::FileDigest.with_message(format!(
+        return Err(Code::FILE_DIGEST.with_message(format!(
             "the file differs from the signed file: its {} is {}, the signed one is {}",
             indirect.algorithm.as_str(),
             encode_hex(found.as_deref().unwrap_or_default()),
@@ -452,7 +454,7 @@ fn find_trusted_root(
     let is_pinned = pins.any(|pin| digests.contains(&pin.to_ascii_lowercase()));
     if !policy.certificates.is_empty() && !is_pinned {
         let (subject, sha256) = (leaf.subject(), leaf.sha256());
-        return Err(Code::CertificatePin.with_message(format!(
+        return Err(Code::CERTIFICATE_PIN.with_message(format!(
             "neither `{subject}` (SHA-256 {sha256}) nor an authority of its chain is pinned"
         )));
     }

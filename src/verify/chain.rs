@@ -76,7 +76,7 @@ pub enum ChainError {
     Invalid { subject: String, why: String },
 }
 
-classify!(ChainError => Verification, "certificate-chain");
+classify!(ChainError => CERTIFICATE_CHAIN);
 
 /// Why roots cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -91,7 +91,7 @@ pub enum RootError {
     Differs { file: String, found: String },
 }
 
-classify!(RootError => Selection);
+classify!(RootError => VALUE);
 
 /// Purpose of a certificate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]

@@ -16,6 +16,7 @@
 //! `checksum-malformed`, `checksum-too-large`, `checksum-web-page`.
 
 use super::ProofError;
+use crate::base::code::Code;
 use crate::base::text::is_alphanumeric_or;
 use crate::base::value::PinAlgorithm;
 
@@ -58,12 +59,12 @@ pub fn find_line(
 ) -> Result<ChecksumLine, ProofError> {
     if bytes.len() > MAX_SIZE {
         let message = format!("{} bytes are too large for a checksum file", bytes.len());
-        return Err(ProofError::new("checksum-too-large", message));
+        return Err(ProofError::new(Code::CHECKSUM_TOO_LARGE, message));
     }
     let text = decode_text(bytes)?;
     if text.trim_start().starts_with('<') {
         return Err(ProofError::new(
-            "checksum-web-page",
+            Code::CHECKSUM_WEB_PAGE,
             "the checksum file is a web page",
         ));
     }
@@ -71,7 +72,7 @@ pub fn find_line(
     let found = choose_entry(&entries, name, algorithm)?;
     if EMPTY.contains(&found.digest.as_str()) {
         return Err(ProofError::new(
-            "checksum-empty-file",
+            Code::CHECKSUM_EMPTY_FILE,
             "the digest is that of an empty file",
         ));
     }
@@ -91,7 +92,7 @@ fn decode_text(bytes: &[u8]) -> Result<String, ProofError> {
         [0xef, 0xbb, 0xbf, rest @ ..] => String::from_utf8(rest.to_vec()).ok(),
         _ => String::from_utf8(bytes.to_vec()).ok(),
     };
-    text.ok_or_else(|| ProofError::new("checksum-malformed", "it is not text"))
+    text.ok_or_else(|| ProofError::new(Code::CHECKSUM_MALFORMED, "it is not text"))
 }
 
 fn decode_utf16(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> Option<String> {
@@ -119,7 +120,7 @@ fn choose_entry<'a>(
     };
     if fitting.iter().any(|entry| entry.digest != first.digest) {
         let message = format!("it has several entries for {name} that differ");
-        return Err(ProofError::new("checksum-ambiguous", message));
+        return Err(ProofError::new(Code::CHECKSUM_AMBIGUOUS, message));
     }
     Ok(first)
 }
@@ -154,7 +155,7 @@ fn find_named<'a>(
     if !known.is_empty() {
         message = format!("{message}; it names {}", shorten_text(&known.join(", ")));
     }
-    Err(ProofError::new("checksum-absent", message))
+    Err(ProofError::new(Code::CHECKSUM_ABSENT, message))
 }
 
 fn shorten_text(text: &str) -> String {
@@ -188,7 +189,7 @@ fn other_algorithm_error(others: &[&ChecksumLine], algorithm: PinAlgorithm) -> P
         format!("the entry is of {} digits{said}, ", entry.digest.len())
     });
     ProofError::new(
-        "checksum-algorithm",
+        Code::CHECKSUM_ALGORITHM,
         shorten_text(&format!("{found}{label} has {length}")),
     )
 }
@@ -216,7 +217,7 @@ fn parse_entries(text: &str) -> Result<Vec<ChecksumLine>, ProofError> {
         .filter(|line| !line.trim().is_empty() && !line.starts_with('#') && !line.starts_with(';'))
         .collect();
     if said.is_empty() {
-        return Err(ProofError::new("checksum-malformed", "it is empty"));
+        return Err(ProofError::new(Code::CHECKSUM_MALFORMED, "it is empty"));
     }
     if let [line] = said[..]
         && is_hex(line.trim())
@@ -234,7 +235,7 @@ fn parse_entries(text: &str) -> Result<Vec<ChecksumLine>, ProofError> {
                 .ok_or_else(|| {
                     let shown: String = line.chars().take(60).filter(|c| !c.is_control()).collect();
                     ProofError::new(
-                        "checksum-malformed",
+                        Code::CHECKSUM_MALFORMED,
                         format!("`{shown}` is not a line of a checksum file"),
                     )
                 })

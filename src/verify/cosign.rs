@@ -14,6 +14,7 @@ use der::asn1::{AnyRef, UintRef};
 use x509_cert::spki::SubjectPublicKeyInfoRef;
 
 use super::{ProofError, Proven};
+use crate::base::code::Code;
 use crate::base::digest::sha256_hex;
 use crate::model::evidence::Verdict;
 
@@ -119,20 +120,20 @@ pub(super) fn check_signature(
     spki: &[u8],
 ) -> Result<(), ProofError> {
     let key = ParsedPublicKey::new(&ECDSA_P256_SHA256_ASN1, spki)
-        .map_err(|_| ProofError::new("cosign-key", "the key cannot be used"))?;
+        .map_err(|_| ProofError::new(Code::COSIGN_KEY, "the key cannot be used"))?;
     let digest = Digest::import_less_safe(digest, &SHA256)
-        .map_err(|_| ProofError::new("cosign-malformed", "the digest is not a SHA-256"))?;
+        .map_err(|_| ProofError::new(Code::COSIGN_MALFORMED, "the digest is not a SHA-256"))?;
     if key.verify_digest_sig(&digest, signature).is_err() {
         let message = "the signature was not made by this key over these bytes";
-        return Err(ProofError::new("cosign-bad-signature", message));
+        return Err(ProofError::new(Code::COSIGN_BAD_SIGNATURE, message));
     }
     Ok(())
 }
 
 fn key_error(reason: &str) -> ProofError {
-    ProofError::new("cosign-key", reason)
+    ProofError::new(Code::COSIGN_KEY, reason)
 }
 
 fn malformed_error(reason: &str) -> ProofError {
-    ProofError::new("cosign-malformed", reason)
+    ProofError::new(Code::COSIGN_MALFORMED, reason)
 }

@@ -8,6 +8,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
 use super::{ProofError, Proven, cosign, sigstore};
+use crate::base::code::Code;
 use crate::base::digest::{parse_sha256, sha256_hex};
 use crate::base::json::parse_foreign;
 
@@ -113,5 +114,5 @@ fn decode(value: &Value, what: &str) -> Result<Vec<u8>, ProofError> {
 }
 
 fn malformed(why: &str) -> ProofError {
-    ProofError::new("dsse-malformed", why)
+    ProofError::new(Code::DSSE_MALFORMED, why)
 }

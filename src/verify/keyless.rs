@@ -32,6 +32,7 @@ use x509_cert::ext::pkix::name::GeneralName;
 use super::chain::format_time;
 use super::sigstore::{self, ExpectedSigner};
 use super::{ProofError, Proven, cosign};
+use crate::base::code::Code;
 use crate::base::json;
 use crate::model::evidence::Verdict;
 
@@ -127,12 +128,12 @@ fn verify_pair(
         Certificate::from_der(der).map_err(|error| certificate_error(&error.to_string()))?;
     let info = &parsed.tbs_certificate;
     let root = sigstore::load_trusted_root(root)
-        .map_err(|error| ProofError::new("keyless-root", error.message))?;
+        .map_err(|error| ProofError::new(Code::KEYLESS_ROOT, error.message))?;
     let begins = info.validity.not_before.to_unix_duration();
     let issuer = verify_chain(der, begins, &root)?;
     let logged = sct::verify_sct(&parsed, &issuer, &root)?;
     sigstore::check_signer(signer)
-        .map_err(|error| ProofError::new("keyless-identity", error.message))?;
+        .map_err(|error| ProofError::new(Code::KEYLESS_IDENTITY, error.message))?;
     check_identity(&parsed, signer)?;
     let key = info
         .subject_public_key_info
@@ -163,7 +164,7 @@ fn verify_pair(
 
 fn certificate_error(reason: &str) -> ProofError {
     ProofError::new(
-        "keyless-certificate",
+        Code::KEYLESS_CERTIFICATE,
         format!("the certificate beside the signature: {reason}"),
     )
 }
@@ -287,11 +288,11 @@ fn find_extension(certificate: &Certificate, oid: ObjectIdentifier) -> Option<&[
 }
 
 fn identity_error(message: &str) -> ProofError {
-    ProofError::new("keyless-identity", sigstore::flatten_text(message))
+    ProofError::new(Code::KEYLESS_IDENTITY, sigstore::flatten_text(message))
 }
 
 fn bundle_error(reason: &str) -> ProofError {
-    ProofError::new("keyless-bundle", reason)
+    ProofError::new(Code::KEYLESS_BUNDLE, reason)
 }
 
 fn format_since_epoch(time: Duration) -> String {

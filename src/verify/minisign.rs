@@ -12,6 +12,7 @@ use base64::engine::general_purpose::STANDARD;
 use minisign_verify::{Error, PublicKey, Signature};
 
 use super::{ProofError, Proven};
+use crate::base::code::Code;
 use crate::model::evidence::Verdict;
 
 /// Verifies a signature. `each` passes every piece of the file to its argument. The key is minisign's key file, or
@@ -46,7 +47,7 @@ pub fn verify_minisign<E: From<ProofError>>(
     })
 }
 
-fn minisign_error(code: &'static str, reason: &str) -> ProofError {
+fn minisign_error(code: Code, reason: &str) -> ProofError {
     ProofError::new(code, reason.to_owned())
 }
 
@@ -54,12 +55,12 @@ fn minisign_error(code: &'static str, reason: &str) -> ProofError {
 fn parse_public_key(text: &str) -> Result<(PublicKey, String), ProofError> {
     if text.contains("secret key") {
         return Err(minisign_error(
-            "minisign-key",
+            Code::MINISIGN_KEY,
             "it is a secret key; give the public key",
         ));
     }
     decode_public_key(text)
-        .ok_or_else(|| minisign_error("minisign-key", "it is not a minisign public key"))
+        .ok_or_else(|| minisign_error(Code::MINISIGN_KEY, "it is not a minisign public key"))
 }
 
 fn decode_public_key(text: &str) -> Option<(PublicKey, String)> {
@@ -81,7 +82,7 @@ fn parse_signature(bytes: &[u8]) -> Result<Signature, ProofError> {
         return Ok(signature);
     }
     Err(minisign_error(
-        "minisign-malformed",
+        Code::MINISIGN_MALFORMED,
         "it is not a minisign signature",
     ))
 }
@@ -89,17 +90,17 @@ fn parse_signature(bytes: &[u8]) -> Result<Signature, ProofError> {
 fn explain_error(error: &Error) -> ProofError {
     match error {
         Error::UnexpectedKeyId => minisign_error(
-            "minisign-other-key",
+            Code::MINISIGN_OTHER_KEY,
             "the signature was made by another key",
         ),
         Error::UnsupportedLegacyMode | Error::UnexpectedAlgorithm | Error::UnsupportedAlgorithm => {
             minisign_error(
-                "minisign-legacy",
+                Code::MINISIGN_LEGACY,
                 "the signature has the legacy form without prehash",
             )
         }
         _ => minisign_error(
-            "minisign-bad-signature",
+            Code::MINISIGN_BAD_SIGNATURE,
             "the signature or its comment was not made by this key over these bytes",
         ),
     }

@@ -25,6 +25,7 @@ use std::collections::BTreeMap;
 
 use super::chain::format_time;
 use super::{ProofError, Proven};
+use crate::base::code::Code;
 use crate::model::evidence::Verdict;
 use certificate::KeyCertificate;
 use key::{SigningKey, Validity};
@@ -67,13 +68,13 @@ pub fn verify_detached<E: From<ProofError>>(
         let created = check_signature(signature, &signer, &validity, now)?;
         if !signature.is_signed_by(signer.key, &each)? {
             let message = "the signature is not over these bytes";
-            return Err(ProofError::new("openpgp-bad-signature", message).into());
+            return Err(ProofError::new(Code::OPENPGP_BAD_SIGNATURE, message).into());
         }
         facts.get_or_insert_with(|| collect_facts(certificate, &signer, signature, created));
     }
     let facts = facts.ok_or_else(|| {
         ProofError::new(
-            "openpgp-no-signature",
+            Code::OPENPGP_NO_SIGNATURE,
             format!("no signature was made by the key {fingerprint}"),
         )
     })?;
@@ -97,7 +98,7 @@ fn parse_fingerprint(text: &str) -> Result<String, ProofError> {
     }
     let message =
         format!("`{text}` is not a whole fingerprint; give all 40 digits of the primary key");
-    Err(ProofError::new("openpgp-key", message))
+    Err(ProofError::new(Code::OPENPGP_KEY, message))
 }
 
 fn collect_facts(
@@ -142,7 +143,7 @@ fn find_certificate<'a>(
         (None, _) => format!("the keyring has no key {fingerprint}"),
         (Some(_), Some(_)) => format!("the keyring has the key {fingerprint} twice"),
     };
-    Err(ProofError::new("openpgp-key", message))
+    Err(ProofError::new(Code::OPENPGP_KEY, message))
 }
 
 /// Everything about a signature but its mathematics. Returns the time that it was made.
@@ -178,5 +179,5 @@ fn format_seconds(seconds: u64) -> String {
 }
 
 fn time_error(reason: &str) -> ProofError {
-    ProofError::new("openpgp-time", reason)
+    ProofError::new(Code::OPENPGP_TIME, reason)
 }

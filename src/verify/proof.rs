@@ -6,6 +6,7 @@
 //!
 //! Codes: `no-signer`, `no-certificate`, and those of the forms.
 
+use crate::base::code::Code;
 use crate::model::evidence::ProofKind;
 
 use super::sigstore::ExpectedSigner;
@@ -131,7 +132,7 @@ pub fn verify_detached(
 pub fn require_named<'a>(value: Option<&'a str>, what: &str) -> Result<&'a str, ProofError> {
     value
         .filter(|value| !value.trim().is_empty())
-        .ok_or_else(|| ProofError::new("no-signer", format!("the signature names no {what}")))
+        .ok_or_else(|| ProofError::new(Code::NO_SIGNER, format!("the signature names no {what}")))
 }
 
 /// The signer of a short-lived certificate: both the identity and who vouched for it.

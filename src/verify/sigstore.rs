@@ -19,6 +19,7 @@ use sigstore_verify::{
 };
 
 use super::{ProofError, Proven, cosign};
+use crate::base::code::Code;
 use crate::base::json::{is_one_json, parse_foreign};
 use crate::model::evidence::Verdict;
 
@@ -121,11 +122,13 @@ pub fn verify_attestation(
         match verify_statement(digest, line, signer, PROVENANCE, root) {
             Ok(proven) => return Ok(proven),
             // What is wrong with the statement about this file tells more than those about others.
-            Err(error) if why.is_none() || error.code != "sigstore-subject" => why = Some(error),
+            Err(error) if why.is_none() || error.code != Code::SIGSTORE_SUBJECT => {
+                why = Some(error);
+            }
             Err(_) => {}
         }
     }
-    Err(why.unwrap_or_else(|| ProofError::new("sigstore-malformed", "it contains no bundle")))
+    Err(why.unwrap_or_else(|| ProofError::new(Code::SIGSTORE_MALFORMED, "it contains no bundle")))
 }
 
 /// Verifies that a signed statement with one of these predicates names a file with this SHA-256.
@@ -142,7 +145,7 @@ pub fn verify_statement(
     let bundle = parse_bundle(bundle)?;
     let SignatureContent::DsseEnvelope(envelope) = &bundle.content else {
         return Err(ProofError::new(
-            "sigstore-malformed",
+            Code::SIGSTORE_MALFORMED,
             "the bundle contains no in-toto statement",
         ));
     };
@@ -170,7 +173,7 @@ pub(super) fn parse_bundle(bytes: &[u8]) -> Result<Bundle, ProofError> {
     };
     let message = format!("it is not a sigstore bundle: {why}");
     Err(ProofError::new(
-        "sigstore-malformed",
+        Code::SIGSTORE_MALFORMED,
         flatten_text(&message),
     ))
 }
@@ -192,7 +195,7 @@ pub(super) fn flatten_text(text: &str) -> String {
 pub(super) fn load_trusted_root(json: Option<&str>) -> Result<TrustedRoot, ProofError> {
     TrustedRoot::from_json(json.unwrap_or(SIGSTORE_PRODUCTION_TRUSTED_ROOT)).map_err(|error| {
         ProofError::new(
-            "sigstore-root",
+            Code::SIGSTORE_ROOT,
             flatten_text(&format!("the trusted root cannot be read: {error}")),
         )
     })
@@ -202,13 +205,16 @@ pub(super) fn load_trusted_root(json: Option<&str>) -> Result<TrustedRoot, Proof
 pub(super) fn check_signer(signer: ExpectedSigner<'_>) -> Result<(), ProofError> {
     if signer.identity.is_empty() || signer.issuer.is_empty() {
         let message = "a signature proves nothing without an expected signer and issuer";
-        return Err(ProofError::new("sigstore-identity", message));
+        return Err(ProofError::new(Code::SIGSTORE_IDENTITY, message));
     }
     for text in [signer.identity, signer.issuer] {
         if text.contains(['*', '^', '$', '\\', '|', '(', '[']) {
             let message =
                 format!("`{text}` looks like a pattern; signer and issuer are compared whole");
-            return Err(ProofError::new("sigstore-identity", flatten_text(&message)));
+            return Err(ProofError::new(
+                Code::SIGSTORE_IDENTITY,
+                flatten_text(&message),
+            ));
         }
     }
     Ok(())
@@ -297,7 +303,7 @@ fn check_known_logs(bundle: &Bundle, root: &TrustedRoot) -> Result<(), ProofErro
 fn stale_root_error(why: &str, root: &TrustedRoot) -> ProofError {
     let newest = find_newest_key_time(root).unwrap_or_else(|| "an unknown time".to_owned());
     let message = format!("{why}; the newest key of the trusted root is of {newest}");
-    ProofError::new("sigstore-root", flatten_text(&message))
+    ProofError::new(Code::SIGSTORE_ROOT, flatten_text(&message))
 }
 
 fn collect_facts(
@@ -345,23 +351,23 @@ fn collect_facts(
 
 fn explain_error(error: &Error, root: &TrustedRoot) -> ProofError {
     let code = match error {
-        Error::IdentityMismatch { .. } | Error::IssuerMismatch { .. } => "sigstore-identity",
-        Error::SignatureInvalid(_) => "sigstore-bad-signature",
-        Error::ArtifactMismatch(_) => "sigstore-subject",
+        Error::IdentityMismatch { .. } | Error::IssuerMismatch { .. } => Code::SIGSTORE_IDENTITY,
+        Error::SignatureInvalid(_) => Code::SIGSTORE_BAD_SIGNATURE,
+        Error::ArtifactMismatch(_) => Code::SIGSTORE_SUBJECT,
         Error::Certificate(CertificateError::NoValidAuthority { .. })
         | Error::TransparencyLog(TransparencyLogError::UnknownLog { .. })
         | Error::InvalidTrustRoot(_)
         | Error::TrustRoot(_)
         | Error::TrustedCertificate(_) => return stale_root_error(&error.to_string(), root),
-        Error::Certificate(_) => "sigstore-certificate",
-        Error::TransparencyLog(_) => "sigstore-log",
-        Error::Timestamp(_) => "sigstore-time",
+        Error::Certificate(_) => Code::SIGSTORE_CERTIFICATE,
+        Error::TransparencyLog(_) => Code::SIGSTORE_LOG,
+        Error::Timestamp(_) => Code::SIGSTORE_TIME,
         Error::InvalidBundle(_)
         | Error::UnsupportedBundle(_)
         | Error::UnsupportedArtifact(_)
         | Error::Types(_)
-        | Error::Bundle(_) => "sigstore-malformed",
-        _ => "sigstore-refused",
+        | Error::Bundle(_) => Code::SIGSTORE_MALFORMED,
+        _ => Code::SIGSTORE_REFUSED,
     };
     ProofError::new(code, flatten_text(&error.to_string()))
 }
@@ -398,18 +404,18 @@ pub(super) fn check_statement(
     let statement = parse_foreign::<Statement>(payload).ok();
     let Some(statement) = statement.filter(|it| STATEMENTS.contains(&it.kind.as_str())) else {
         let message = "the bundle contains no in-toto statement";
-        return Err(ProofError::new("sigstore-malformed", message));
+        return Err(ProofError::new(Code::SIGSTORE_MALFORMED, message));
     };
     let wanted = crate::base::digest::encode_hex(digest);
     let mut subjects = statement.subject.iter();
     let Some(named) = subjects.find(|it| it.digest.get("sha256") == Some(&wanted)) else {
         let message = format!("the statement does not name a file with the digest {wanted}");
-        return Err(ProofError::new("sigstore-subject", message));
+        return Err(ProofError::new(Code::SIGSTORE_SUBJECT, message));
     };
     if !allowed.contains(&statement.predicate.as_str()) {
         let message = format!("the statement is `{}`, not provenance", statement.predicate);
         return Err(ProofError::new(
-            "sigstore-predicate",
+            Code::SIGSTORE_PREDICATE,
             flatten_text(&message),
         ));
     }

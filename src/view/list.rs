@@ -8,6 +8,7 @@ use std::path::Path;
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::base::code::TABLES;
 use crate::catalog::Catalog;
 use crate::catalog::load_target;
 use crate::cli::ListWhat;
@@ -18,7 +19,6 @@ use crate::selection::{Definitions, workspace_path};
 
 use crate::catalog::Trees;
 
-use super::read_words;
 use rows::TargetInput;
 pub use rows::{
     ComponentRow, ImageRow, KubernetesRow, RuleRow, StepRow, TargetRow, VariableRow, WindowsRow,
@@ -272,12 +272,9 @@ fn list_rules(trees: &Trees) -> Result<Rows> {
     for rule in rules.refusals.iter().chain(&rules.warnings) {
         rows.push(create_rule_row("rule", &rule.id, &rule.reason)?);
     }
-    for (kind, names) in read_words() {
-        let mut words = ["error", "refusal", "warning", "rule"].into_iter();
-        if words.any(|word| kind.contains(word)) {
-            for (name, meaning) in &names {
-                rows.push(create_rule_row(&kind, name, meaning)?);
-            }
+    for table in TABLES {
+        for (code, meaning) in table.rows {
+            rows.push(create_rule_row(table.kind, code.as_str(), meaning)?);
         }
     }
     Ok(rows)

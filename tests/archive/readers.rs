@@ -233,7 +233,7 @@ fn what_splits_the_readers_is_refused() {
     let answers = ask_readers(folder.path(), &paths);
     for (at, (draft, format)) in splits.iter().enumerate() {
         let error = read_ours(&draft.bytes, *format).expect_err(&draft.title);
-        assert!(error.code.starts_with("archive-"), "{error:?}");
+        assert!(error.code.as_str().starts_with("archive-"), "{error:?}");
         let views: std::collections::BTreeSet<String> = answers
             .iter()
             .map(|(_, answers)| match &answers[at] {

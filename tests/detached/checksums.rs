@@ -23,7 +23,7 @@ fn found(text: &[u8], name: &str, algorithm: PinAlgorithm) -> &'static str {
         Err(error) => {
             println!("{}: {error}", error.code);
             assert!(error.message.bytes().all(|byte| byte >= 0x20), "{error:?}");
-            error.code
+            error.code.as_str()
         }
     }
 }

@@ -732,7 +732,7 @@ fn the_key_of_hashicorp_is_the_one_that_components_name() {
     key(&bench, "stranger", "ed25519", "sign,cert");
     let signature = signed(&bench, SIGNED, "stranger", &[]);
     let error = check(MESSAGE, &signature, ring, fingerprint).unwrap_err();
-    assert_eq!(error.code, "openpgp-no-signature", "{error}");
+    assert_eq!(error.code.as_str(), "openpgp-no-signature", "{error}");
     // With another last digit it is another key.
     let near = format!("{}E", &fingerprint[..fingerprint.len() - 1]);
     assert_eq!(code(check(MESSAGE, &signature, ring, &near)), "openpgp-key");

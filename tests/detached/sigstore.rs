@@ -425,7 +425,7 @@ fn another_trusted_root_is_taken_for_what_it_is() {
     let mut old: Value = serde_json::from_str(&foreign).unwrap();
     old["tlogs"] = Value::Array(vec![]);
     let error = check(&old.to_string()).unwrap_err();
-    assert_eq!(error.code, "sigstore-root");
+    assert_eq!(error.code.as_str(), "sigstore-root");
     assert!(
         error
             .message

@@ -191,7 +191,9 @@ fn a_policy_demands_that_proofs_state_the_version() {
     ] {
         provider.replace("kubelet", &bytes, &json!({}));
         provider.set_policy(&rule(true));
-        provider.site.fails(LOCK, 5, &["[require stated]", said]);
+        provider
+            .site
+            .fails(LOCK, 5, &["as `stated` requires", said]);
         // The control: shown, where nobody demands it.
         provider.set_policy(&rule(false));
         provider.lock();

@@ -246,7 +246,7 @@ fn a_policy_judges_the_hosts_that_are_asked_and_rules_see_the_publishers() {
         site.write("policy.json", policy.to_string().as_bytes());
         let ran = run(&site, &plan, &[], 3);
         assert!(
-            ran.stderr.contains("require signed"),
+            ran.stderr.contains("as `signed` requires"),
             "{host}: {}",
             ran.stderr
         );

@@ -31,7 +31,7 @@ fn the_regulated_policy_is_satisfied_by_signed_builds_alone() {
         &[
             "policy regulated",
             unsigned,
-            "require signed-programs",
+            "as `signed-programs` requires",
             "override crictl with",
         ],
     );
@@ -45,7 +45,7 @@ fn the_regulated_policy_is_satisfied_by_signed_builds_alone() {
     }
     // A key that only an override names is no anchor.
     let key = "an override uses the key with SHA-256";
-    site.fails(&lock, 3, &["crictl 1.20.0", key, "[trustedKeys]"]);
+    site.fails(&lock, 3, &["crictl 1.20.0", key, "[policy-trusted-keys]"]);
     let shown = site.run(&lock).stderr;
     let digest = shown
         .split(key)

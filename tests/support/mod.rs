@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use imagegen::base::code::TABLES;
 use serde_json::Value;
 
 static COUNT: AtomicUsize = AtomicUsize::new(0);
@@ -366,35 +367,16 @@ pub fn openssl(folder: &Path, line: &str) -> String {
     String::from_utf8(output.stdout).expect("UTF-8")
 }
 
-/// Exit codes with which an error or finding of this code can end, by the list that `imagegen explain` prints.
+/// Exit codes with which an error or finding of this code can end.
 pub fn exit_codes(code: &str) -> Vec<i32> {
-    let names: Value =
-        serde_json::from_slice(&fs::read(root().join("src/view/names.json")).expect("names"))
-            .expect("JSON");
-    let has = |group: &str| names[group].get(code).is_some();
-    let signed = imagegen::verify::authenticode::Code::ALL
-        .iter()
-        .any(|known| known.as_str() == code);
-    let mut codes = Vec::new();
-    if has("download error") {
-        // The bytes are wrong, or the policy forbids the host; the disk; the gate; the rest is the transfer.
-        codes.push(match code {
-            "digest-mismatch" | "size-mismatch" | "drift" | "empty" | "too-large"
-            | "host-not-allowed" => 5,
-            "file" | "system" => 1,
-            "interrupted" => 130,
-            "bad-proxy" | "bad-ca-file" => 3,
-            _ => 4,
-        });
-    }
-    if has("verification error") || has("archive error") || has("bundle error") || signed {
-        codes.push(5);
-    }
-    if has("refusal") || has("catalog error") || code == "plain-http" {
+    let rows = TABLES.iter().flat_map(|table| table.rows);
+    let known = rows.filter(|(known, _)| known.as_str() == code);
+    let mut codes: Vec<i32> = known
+        .map(|(known, _)| known.class().exit_code().into())
+        .collect();
+    // The plan refuses such a URL before anything is downloaded.
+    if code == "plain-http" {
         codes.push(3);
-    }
-    if has("rule of the machine model") {
-        codes.push(6);
     }
     codes
 }

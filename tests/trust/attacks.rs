@@ -64,13 +64,13 @@ fn list_anchors() -> Vec<Attack> {
             "key",
             signed(json!({"kind": "cosign-key", "key": PEM})),
             ours(),
-            &["[trustedKeys]", "containerd"],
+            &["[policy-trusted-keys]", "containerd"],
         ),
         attack(
             "key of another policy entry",
             signed(json!({"kind": "cosign-key", "key": PEM})),
             json!({"name": "ours", "trustedKeys": [{"key": DIGEST, "components": ["containerd"]}]}),
-            &["[trustedKeys]"],
+            &["[policy-trusted-keys]"],
         ),
         attack(
             "second key behind a trusted one",
@@ -78,25 +78,25 @@ fn list_anchors() -> Vec<Attack> {
                 json!({"kind": "cosign-key", "key": format!("{PEM}{}", PEM.replace("MFkw", "AAAA"))}),
             ),
             json!({"name": "ours", "trustedKeys": [{"key": imagegen::base::digest::sha256_hex(&[0x30, 0x59, 0x30]), "components": ["containerd"]}]}),
-            &["[trustedKeys]"],
+            &["[policy-trusted-keys]"],
         ),
         attack(
             "minisign key",
             signed(json!({"kind": "minisign", "key": format!("RW{}", "A".repeat(54))})),
             ours(),
-            &["[trustedKeys]"],
+            &["[policy-trusted-keys]"],
         ),
         attack(
             "a key of the catalog that is another component's",
             signed(json!({"kind": "cosign-key", "key": "hashicorp"})),
             ours(),
-            &["[trustedKeys]"],
+            &["[policy-trusted-keys]"],
         ),
         attack(
             "OpenPGP fingerprint",
             signed(json!({"kind": "openpgp", "key": "hashicorp", "identity": "AB".repeat(20)})),
             ours(),
-            &["[trustedKeys]", "the OpenPGP key"],
+            &["[policy-trusted-keys]", "the OpenPGP key"],
         ),
         attack(
             "identity",
@@ -104,7 +104,7 @@ fn list_anchors() -> Vec<Attack> {
                 json!({"kind": "sigstore-bundle", "identity": "me@evil.example", "issuer": "https://accounts.google.com"}),
             ),
             ours(),
-            &["[trustedIdentities]", "me@evil.example"],
+            &["[policy-trusted-identities]", "me@evil.example"],
         ),
         attack(
             "trusted identity of another issuer",
@@ -112,13 +112,13 @@ fn list_anchors() -> Vec<Attack> {
                 json!({"kind": "sigstore-bundle", "identity": "a@x.example", "issuer": "https://evil.example"}),
             ),
             json!({"name": "ours", "trustedIdentities": [{"identity": "a@x.example", "issuer": "https://x.example", "components": ["containerd"]}]}),
-            &["[trustedIdentities]", "https://evil.example"],
+            &["[policy-trusted-identities]", "https://evil.example"],
         ),
         attack(
             "attestation without identity",
             signed(json!({"kind": "github-attestation"})),
             ours(),
-            &["[trustedIdentities]"],
+            &["[policy-trusted-identities]"],
         ),
         attack(
             "publisher",
@@ -127,7 +127,7 @@ fn list_anchors() -> Vec<Attack> {
                 json!({"publisher": "O=Evil", "signedMembers": ["*"]}),
             ),
             ours(),
-            &["[trustedPublishers]", "allowedRoots"],
+            &["[policy-trusted-publishers]", "allowedRoots"],
         ),
         attack(
             "named publisher without roots",
@@ -138,7 +138,7 @@ fn list_anchors() -> Vec<Attack> {
             json!({"name": "ours", "allowedPublishers": ["O=Good", "O=Cloudbase Solutions Srl,CN=Cloudbase Solutions Srl"]}),
             &[
                 "an override uses the publisher `O=Good`",
-                "[trustedPublishers]",
+                "[policy-trusted-publishers]",
             ],
         ),
         attack(
@@ -148,13 +148,13 @@ fn list_anchors() -> Vec<Attack> {
                 json!({"publisher": "O=Good", "signedMembers": ["*"], "roots": CERTIFICATE}),
             ),
             json!({"name": "ours", "allowedPublishers": ["O=Good"], "allowedRoots": [DIGEST]}),
-            &["an override uses the root", "[allowedRoots]"],
+            &["an override uses the root", "[policy-allowed-roots]"],
         ),
         attack(
             "modified guest script",
             over("scripts/engine/Engine.psm1", json!({"sha256": DIGEST})),
             ours(),
-            &["scripts/engine/Engine.psm1", "[trustedDigests]"],
+            &["scripts/engine/Engine.psm1", "[policy-trusted-digests]"],
         ),
         Attack {
             name: "Packer of the definition's",
@@ -165,7 +165,7 @@ fn list_anchors() -> Vec<Attack> {
             said: &[
                 "packer 1.16.0",
                 "runs on the building machine",
-                "[trustedDigests]",
+                "[policy-trusted-digests]",
             ],
         },
         Attack {
@@ -177,7 +177,7 @@ fn list_anchors() -> Vec<Attack> {
             policy: ours(),
             line: AZURE,
             code: 3,
-            said: &["packer-plugin-azure 2.6.3", "[trustedDigests]"],
+            said: &["packer-plugin-azure 2.6.3", "[policy-trusted-digests]"],
         },
         Attack {
             name: "Packer under another key",
@@ -188,7 +188,7 @@ fn list_anchors() -> Vec<Attack> {
             policy: ours(),
             line: AZURE,
             code: 3,
-            said: &["packer 1.16.0", "[trustedKeys]"],
+            said: &["packer 1.16.0", "[policy-trusted-keys]"],
         },
         Attack {
             name: "the program of --packer",
@@ -197,7 +197,11 @@ fn list_anchors() -> Vec<Attack> {
             line: "build --target azure --k8s 1.36.0 --packer ./packer --offline --store s --out o \
                    --var location=x --var managed_image_resource_group_name=x",
             code: 3,
-            said: &["--packer ./packer", "[trustedDigests]", "credentials"],
+            said: &[
+                "--packer ./packer",
+                "[policy-trusted-digests]",
+                "credentials",
+            ],
         },
         Attack {
             name: "a catalog of the attacker's",
@@ -205,7 +209,7 @@ fn list_anchors() -> Vec<Attack> {
             policy: ours(),
             line: "plan --target host --k8s 1.36.0 --manifests catalog",
             code: 3,
-            said: &["--manifests", "[trustedDigests]"],
+            said: &["--manifests", "[policy-trusted-digests]"],
         },
     ]
 }
@@ -230,7 +234,7 @@ fn list_names_and_hosts() -> Vec<Attack> {
             "the kubelet inside an archive",
             json!({}),
             rule("kubelet"),
-            &["kubernetes-node 1.36.0", "[require r]"],
+            &["kubernetes-node 1.36.0", "as `r` requires"],
         ),
         attack(
             "by its file name",
@@ -385,7 +389,7 @@ fn list_names_and_hosts() -> Vec<Attack> {
             "a digest in the place of the catalog's",
             over("crictl", json!({"sha256": DIGEST})),
             json!({"name": "ours", "minimumConfidence": "high"}),
-            &["crictl", "[minimumConfidence]"],
+            &["crictl", "[policy-minimum-confidence]"],
         ),
         attack(
             "an update's digest",

@@ -161,19 +161,25 @@ fn list_clauses(role: Role, name: &str) -> Vec<(Value, &'static str)> {
     let mut clauses = vec![
         (
             json!({"forbiddenComponents": [name]}),
-            "[forbiddenComponents]",
+            "[policy-forbidden-components]",
         ),
-        (json!({"forbiddenRoles": [role_name]}), "[forbiddenRoles]"),
-        (rule(json!({"components": [name]})), "[require r]"),
-        (rule(json!({"roles": [role_name]})), "[require r]"),
+        (
+            json!({"forbiddenRoles": [role_name]}),
+            "[policy-forbidden-roles]",
+        ),
+        (rule(json!({"components": [name]})), "as `r` requires"),
+        (rule(json!({"roles": [role_name]})), "as `r` requires"),
     ];
     if matches!(role, Role::Artifact | Role::BuildTool) {
         let versions = json!({"allowedVersions": [{"components": [name], "versions": "<0.0.1"}]});
-        clauses.push((versions, "[allowedVersions]"));
+        clauses.push((versions, "[policy-allowed-versions]"));
     }
     if role == Role::BaseImage {
         let entry = json!({"target": "azure", "variables": {"image_sku": ["2019-*"]}});
-        clauses.push((json!({"allowedBaseImages": [entry]}), "[allowedBaseImages]"));
+        clauses.push((
+            json!({"allowedBaseImages": [entry]}),
+            "[policy-allowed-base-images]",
+        ));
     }
     clauses
 }
@@ -242,7 +248,7 @@ fn a_clause_about_something_else_selects_nothing() {
             "allowedVersions": [{"components": ["wins"], "versions": "<0.0.1"}],
         });
         let ran = arrange(&row, &row.layers[0], &other, "plan").run();
-        for clause in ["[forbidden", "[allowed", "[require"] {
+        for clause in ["[policy-forbidden", "[policy-allowed", "[policy-require]"] {
             assert!(!ran.stderr.contains(clause), "{role:?}: {}", ran.stderr);
         }
     }
@@ -278,7 +284,7 @@ fn base_images_and_proxies_are_those_of_the_policy() {
     ] {
         let ran = plan(allowed.clone(), &flags);
         assert_eq!(ran.code, Some(code), "{flags}: {}", ran.stderr);
-        let said = ran.stderr.contains("[allowedBaseImages]");
+        let said = ran.stderr.contains("[policy-allowed-base-images]");
         assert_eq!(said, code == 3, "{flags}: {}", ran.stderr);
     }
     let unknown =

@@ -99,7 +99,7 @@ fn define(role: Role, host: &str, digest: &str, build: &str) -> Option<(Value, &
         ),
         Role::BaseImage => (
             json!({"variables": {"image_version": build}}),
-            "[refuseFloatingBaseImage]",
+            "[policy-refuse-floating-base-image]",
         ),
         Role::BuildTool => (
             json!({"overrides": {"packer-plugin-azure": {"url": url, "sha256": DIGEST}}}),

@@ -38,7 +38,7 @@ fn attack(
     }
 }
 
-const FORBIDDEN: &[&str] = &["the component is forbidden [forbiddenComponents]"];
+const FORBIDDEN: &[&str] = &["the component is forbidden [policy-forbidden-components]"];
 
 #[test]
 fn names_are_read_as_windows_and_runtimes_read_them() {
@@ -143,7 +143,7 @@ fn names_are_read_as_windows_and_runtimes_read_them() {
             "an update without digest",
             json!({"updates": {"kbs": ["KB5058411"]}}),
             json!({"name": "ours", "minimumConfidence": "medium"}),
-            &["KB5058411: no digest attests its bytes [minimumConfidence]"],
+            &["KB5058411: no digest attests its bytes [policy-minimum-confidence]"],
         ),
         Attack {
             code: 0,
@@ -267,7 +267,7 @@ fn a_tool_needs_more_than_its_own_server() {
     };
     let said: &[&str] = &[
         "neither a digest nor a signature attests it",
-        "[trustedDigests]",
+        "[policy-trusted-digests]",
     ];
     run_attacks(vec![
         attack("Packer by a checksum file of its own", tool("packer"), said),

@@ -185,7 +185,7 @@ fn a_policy_refuses_whatever_the_verb_is() {
             &[
                 "containerd",
                 "the component is forbidden",
-                "[forbiddenComponents]",
+                "[policy-forbidden-components]",
             ],
         );
         assert!(

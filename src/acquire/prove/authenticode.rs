@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use rustls_pki_types::UnixTime;
 
+use crate::base::code::Code;
 use crate::fetch::FetchedArtifact;
 use crate::io::fs::{self, FileError};
 use crate::model::component::Authenticode;
@@ -95,11 +96,11 @@ impl SignedMembers<'_> {
             return Some(outcome);
         }
         match outcome {
-            Err(error) if error.code == "unsigned" => None,
+            Err(error) if error.code == Code::UNSIGNED => None,
             Err(error) => Some(Err(error)),
             Ok(_) => {
                 let message = "it is signed; remove it from `unsigned`";
-                Some(Err(ProofError::new("exception-unnecessary", message)))
+                Some(Err(ProofError::new(Code::EXCEPTION_UNNECESSARY, message)))
             }
         }
     }
@@ -143,11 +144,11 @@ fn build_policy(
     let publisher: Publisher = wanted
         .publisher
         .parse()
-        .map_err(|error| ProofError::new("publisher", format!("{error}")))?;
+        .map_err(|error| ProofError::new(Code::PUBLISHER, format!("{error}")))?;
     policy.publisher = Some(publisher);
     if let Some(pem) = &wanted.roots {
         let own = parse_roots(pem.as_bytes())
-            .map_err(|error| ProofError::new("roots", error.to_string()))?;
+            .map_err(|error| ProofError::new(Code::ROOTS, error.to_string()))?;
         policy = policy.with_own_roots(own);
     }
     Ok(policy)

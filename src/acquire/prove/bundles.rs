@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use crate::base::code::Code;
 use crate::base::url::HttpUrl;
 use crate::base::value::PinAlgorithm;
 use crate::io::fs;
@@ -84,7 +85,7 @@ fn read_stored(store: &Store, url: &HttpUrl) -> Result<Vec<u8>, ProveError> {
         "the store does not contain {} any more",
         strip_url_secrets(url)
     );
-    Err(ProofError::new("proof-gone", message).into())
+    Err(ProofError::new(Code::PROOF_GONE, message).into())
 }
 
 /// Writes the proofs of artifacts that were just proven into a folder.
@@ -131,11 +132,11 @@ pub fn reprove_artifact(
             .find(|pin| pin.digest.algorithm() == PinAlgorithm::Sha256);
         let outcome = match (bytes, pin) {
             (None, _) => Err(ProofError::new(
-                "proof-absent",
+                Code::PROOF_ABSENT,
                 "the lockfile records this file as the proof",
             )),
             (_, None) => Err(ProofError::new(
-                "proof-digest",
+                Code::PROOF_DIGEST,
                 "the lock has no SHA-256 of the artifact",
             )),
             (Some(bytes), Some(pin)) => parse_digest(pin.digest.as_str())
@@ -161,7 +162,7 @@ impl SignedContent for LockedContent {
 
     fn read_pieces(&self, _: &mut dyn FnMut(&[u8])) -> Result<(), ProofError> {
         let message = "only the digest of the artifact is here, and this proof is over its bytes";
-        Err(ProofError::new("unreadable", message))
+        Err(ProofError::new(Code::UNREADABLE, message))
     }
 }
 
@@ -186,7 +187,7 @@ fn verify_stored(
 mod tests {
     use super::*;
 
-    fn code(signature: &serde_json::Value) -> &'static str {
+    fn code(signature: &serde_json::Value) -> Code {
         let signature: DeclaredSignature =
             serde_json::from_value(signature.clone()).expect("a signature");
         let outcome = verify_stored(&signature, [7; 32], b"{}", &Keys::default());
@@ -206,10 +207,10 @@ mod tests {
                 (Some("me"), Some(" ")),
             ] {
                 let signature = serde_json::json!({ "kind": kind, "url": url, "identity": identity, "issuer": issuer });
-                assert_eq!(code(&signature), "no-signer", "{signature}");
+                assert_eq!(code(&signature), Code::NO_SIGNER, "{signature}");
             }
         }
         let by_key = serde_json::json!({ "kind": "sigstore-bundle", "url": url, "key": "" });
-        assert_eq!(code(&by_key), "no-signer");
+        assert_eq!(code(&by_key), Code::NO_SIGNER);
     }
 }

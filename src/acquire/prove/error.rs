@@ -1,5 +1,6 @@
 //! Why an artifact is not proven.
 
+use crate::base::code::Code;
 use crate::catalog::CatalogError;
 use crate::diagnostic::{Classify, ErrorClass, Finding, Location, format_findings, list_remedies};
 use crate::fetch::FetchError;
@@ -34,13 +35,8 @@ impl Classify for ProveError {
     fn class(&self) -> ErrorClass {
         match self {
             Self::Fetch(error) => error.class(),
-            Self::Policy(error) => error.class(),
             Self::File(error) => error.class(),
-            Self::Catalog(error) => error.class(),
-            Self::Unreadable(..) => ErrorClass::Internal,
-            Self::Failed { .. } | Self::Nothing { .. } | Self::Archive { .. } | Self::Proof(_) => {
-                ErrorClass::Verification
-            }
+            _ => self.code().class(),
         }
     }
 
@@ -59,14 +55,16 @@ impl Classify for ProveError {
         }
     }
 
-    fn code(&self) -> &'static str {
+    fn code(&self) -> Code {
         match self {
             Self::Fetch(error) => error.code(),
             Self::Archive { error, .. } | Self::Proof(error) => error.code,
-            Self::Nothing { .. } => "unpinned",
+            Self::Nothing { .. } => Code::UNPINNED,
+            Self::Policy(error) => error.code(),
             Self::File(error) => error.code(),
             Self::Catalog(error) => error.code(),
-            Self::Failed { .. } | Self::Policy(_) | Self::Unreadable(..) => self.class().name(),
+            Self::Failed { .. } => Code::VERIFICATION,
+            Self::Unreadable(..) => Code::INTERNAL,
         }
     }
 
@@ -94,7 +92,7 @@ pub(super) fn failed_proofs(component: &str, evidence: &[Evidence]) -> Vec<Findi
         .filter(|proof| proof.verdict == Verdict::Failed);
     failed
         .map(|proof| {
-            let remedy = if proof.code.as_deref() == Some("proof-missing") {
+            let remedy = if proof.code.as_deref() == Some(Code::PROOF_MISSING.as_str()) {
                 let pin = if is_pinned {
                     String::new()
                 } else {
@@ -116,7 +114,7 @@ pub(super) fn failed_proofs(component: &str, evidence: &[Evidence]) -> Vec<Findi
                 "do not use the file; compare it with the publisher's site over another network".to_owned()
             };
             let message = format!("{}: {}", proof.proof.as_str(), proof.detail);
-            Finding::new(proof.code.as_deref().unwrap_or("failed"), message, remedy)
+            Finding::from_data(proof.code.as_deref().unwrap_or("failed"), message, remedy)
                 .with_subject(&proof.subject)
                 .with_source(proof.source.clone().unwrap_or_default())
         })

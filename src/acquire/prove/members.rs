@@ -3,6 +3,7 @@
 
 use std::fs::File;
 
+use crate::base::code::Code;
 use crate::base::value::Sha256;
 use crate::fetch::FetchedArtifact;
 use crate::io::fs;
@@ -56,7 +57,7 @@ fn record_members(
             && stated != found
         {
             let message = format!("the member `{own}` has the digest {found}, expected {stated}");
-            return Err(ProofError::new("member-digest", message));
+            return Err(ProofError::new(Code::MEMBER_DIGEST, message));
         }
     }
     Ok(())
@@ -64,7 +65,7 @@ fn record_members(
 
 fn empty_member_error(name: &str) -> ProofError {
     ProofError::new(
-        "archive-member-empty",
+        Code::ARCHIVE_MEMBER_EMPTY,
         format!("the member `{name}` is empty"),
     )
 }

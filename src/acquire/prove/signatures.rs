@@ -1,5 +1,6 @@
 //! Detached signatures over an artifact or over its checksum file.
 
+use crate::base::code::Code;
 use crate::base::digest::sha256_hex;
 use crate::base::url::HttpUrl;
 use crate::fetch::FetchedArtifact;
@@ -36,7 +37,7 @@ impl SignedContent for SignedSource<'_> {
     fn read_pieces(&self, each: &mut dyn FnMut(&[u8])) -> Result<(), ProofError> {
         match self {
             Self::Artifact(fetched) => fs::read_pieces(fetched.path(), each)
-                .map_err(|error| ProofError::new("unreadable", error.to_string())),
+                .map_err(|error| ProofError::new(Code::UNREADABLE, error.to_string())),
             Self::Sums(sums) => {
                 each(&sums.bytes);
                 Ok(())
@@ -134,7 +135,7 @@ fn expect_declared<'a>(
             Ok(ExpectedSignature::KeylessPair {
                 signer: declared_signer(signature)?,
                 certificate: certificate
-                    .ok_or_else(|| ProofError::new("no-certificate", message))?,
+                    .ok_or_else(|| ProofError::new(Code::NO_CERTIFICATE, message))?,
             })
         }
         SignatureKind::SigstoreBundle | SignatureKind::GithubAttestation => {
@@ -175,7 +176,7 @@ pub(super) fn declared_signer(
 mod tests {
     use super::*;
 
-    fn code(signature: serde_json::Value) -> Option<&'static str> {
+    fn code(signature: serde_json::Value) -> Option<Code> {
         let signature: DeclaredSignature = serde_json::from_value(signature).expect("a signature");
         let keys = Keys::default();
         let expected = expect_declared(&signature, Some(b"pem"), &keys, 0);
@@ -192,12 +193,16 @@ mod tests {
                 code(value)
             };
             assert_eq!(declare(Some("me"), Some("https://issuer.example")), None);
-            assert_eq!(declare(None, None), Some("no-signer"), "{kind}");
-            assert_eq!(declare(Some("me"), None), Some("no-signer"), "{kind}");
-            assert_eq!(declare(Some("me"), Some("")), Some("no-signer"), "{kind}");
+            assert_eq!(declare(None, None), Some(Code::NO_SIGNER), "{kind}");
+            assert_eq!(declare(Some("me"), None), Some(Code::NO_SIGNER), "{kind}");
+            assert_eq!(
+                declare(Some("me"), Some("")),
+                Some(Code::NO_SIGNER),
+                "{kind}"
+            );
             assert_eq!(
                 declare(None, Some("https://issuer.example")),
-                Some("no-signer"),
+                Some(Code::NO_SIGNER),
                 "{kind}"
             );
         }
@@ -205,10 +210,10 @@ mod tests {
             for key in [None, Some("")] {
                 let value =
                     serde_json::json!({ "kind": kind, "url": url, "key": key, "identity": "0123" });
-                assert_eq!(code(value), Some("no-signer"), "{kind}");
+                assert_eq!(code(value), Some(Code::NO_SIGNER), "{kind}");
             }
         }
         let value = serde_json::json!({ "kind": "openpgp", "url": url, "key": "k" });
-        assert_eq!(code(value), Some("no-signer"));
+        assert_eq!(code(value), Some(Code::NO_SIGNER));
     }
 }

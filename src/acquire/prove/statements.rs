@@ -7,6 +7,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::base::code::Code;
 use crate::base::names::is_same_program;
 use crate::base::version::read_numbers;
 use crate::catalog::CatalogError;
@@ -259,9 +260,11 @@ fn judge_program(
     let place = statement.places.join(" and ");
     let code = match (name, version) {
         (Agreement::Same, Agreement::Other) if is_main(artifact, program) => {
-            Some("states-other-version")
+            Some(Code::STATES_OTHER_VERSION)
         }
-        (Agreement::Other, _) if is_known_program(statement, trust)? => Some("states-other-name"),
+        (Agreement::Other, _) if is_known_program(statement, trust)? => {
+            Some(Code::STATES_OTHER_NAME)
+        }
         _ => None,
     };
     let planned = format!("{} {}", program.program, artifact.version);
@@ -288,7 +291,7 @@ fn judge_program(
         proof: ProofKind::Statement,
         verdict,
         subject: program.subject.clone(),
-        code: code.map(str::to_owned),
+        code: code.map(String::from),
         detail,
         source: Some(fetched.url().to_owned()),
         facts: BTreeMap::new(),

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::base::code::Code;
 use crate::model::component::{
     Component, Confidence, DeclaredSignature, Pin, Release, SignatureKind,
 };
@@ -23,7 +24,7 @@ pub(super) fn lint_component(report: &mut Report<'_>, path: &str, component: &Co
                     "{}: the signature {} lacks {missing}",
                     release.versions, signature.url
                 );
-                report.add_error("signature-incomplete", path, message);
+                report.add_error(Code::SIGNATURE_INCOMPLETE, path, message);
             }
         }
     }
@@ -35,7 +36,7 @@ pub(super) fn lint_component(report: &mut Report<'_>, path: &str, component: &Co
             .any(|release| release.versions.contains(&pin.version));
         if !published && pin.url.is_none() {
             let message = format!("no entry of `releases` contains {}", pin.version);
-            report.add_error("dangling-reference", path, message);
+            report.add_error(Code::DANGLING_REFERENCE, path, message);
         }
     }
 }
@@ -46,7 +47,7 @@ fn lint_pin(report: &mut Report<'_>, path: &str, index: usize, pin: &Pin) {
             "pins[{index}] ({}): the digest has no source; add `source`",
             pin.version
         );
-        report.add_error("pin-without-source", path, message);
+        report.add_error(Code::PIN_WITHOUT_SOURCE, path, message);
     }
 }
 
@@ -67,7 +68,7 @@ fn lint_shared_digests(report: &mut Report<'_>, path: &str, component: &Componen
                     pin.version,
                     pin.digest.as_str()
                 );
-                report.add_error("shared-digest", path, message);
+                report.add_error(Code::SHARED_DIGEST, path, message);
             }
             Some(_) => {}
             None => {
@@ -88,7 +89,7 @@ fn lint_invented_digests(report: &mut Report<'_>, path: &str, component: &Compon
                 "{}: a repeated digit is not the digest of a file",
                 pin.version
             );
-            report.add_error("invented-digest", path, message);
+            report.add_error(Code::INVENTED_DIGEST, path, message);
         }
         for weaker in &component.pins {
             let (long, short) = (pin.digest.as_str(), weaker.digest.as_str());
@@ -100,7 +101,7 @@ fn lint_invented_digests(report: &mut Report<'_>, path: &str, component: &Compon
                     weaker.digest.algorithm().as_str(),
                     weaker.version
                 );
-                report.add_error("invented-digest", path, message);
+                report.add_error(Code::INVENTED_DIGEST, path, message);
             }
         }
     }
@@ -150,7 +151,7 @@ fn lint_overlapping_releases(report: &mut Report<'_>, path: &str, releases: &[Re
                     "releases `{}` and `{}` overlap",
                     release.versions, later.versions
                 );
-                report.add_error("overlapping-ranges", path, message);
+                report.add_error(Code::OVERLAPPING_RANGES, path, message);
             }
         }
     }
@@ -169,7 +170,7 @@ fn lint_choices(report: &mut Report<'_>, path: &str, component: &Component) {
                 "the default {} is outside `{}`",
                 choice.default, choice.allowed
             );
-            report.add_error("unreachable-default", path, message);
+            report.add_error(Code::UNREACHABLE_DEFAULT, path, message);
         }
         if !component
             .releases
@@ -180,7 +181,7 @@ fn lint_choices(report: &mut Report<'_>, path: &str, component: &Component) {
                 "no entry of `releases` contains the default {}",
                 choice.default
             );
-            report.add_error("unreachable-default", path, message);
+            report.add_error(Code::UNREACHABLE_DEFAULT, path, message);
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Entries of vulnerabilities: known components, versions in order.
 
+use crate::base::code::Code;
 use crate::base::version::Version;
 use crate::model::vulnerability::{RangeEvent, Vulnerability};
 
@@ -10,7 +11,7 @@ const PATH: &str = "vulnerabilities.json";
 pub(super) fn lint_flaws(report: &mut Report<'_>) {
     let flaws = match report.catalog.load_vulnerabilities() {
         Ok(flaws) => flaws,
-        Err(error) => return report.add_error("unreadable", PATH, error.to_string()),
+        Err(error) => return report.add_error(Code::UNREADABLE, PATH, error.to_string()),
     };
     for flaw in &flaws {
         let components = flaw
@@ -25,7 +26,7 @@ pub(super) fn lint_flaws(report: &mut Report<'_>) {
                 "{}: `events` are ascending, each `introduced` before its `fixed`",
                 flaw.id
             );
-            report.add_error("order", PATH, message);
+            report.add_error(Code::ORDER, PATH, message);
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::base::code::Code;
 use crate::catalog::{Catalog, CatalogError, SUPPORT};
 use crate::model::kubernetes::{ApiVersion, LineFile, Support};
 use crate::model::line::{LineRange, Minor};
@@ -16,12 +17,12 @@ pub(super) fn lint_lines(report: &mut Report<'_>) {
         let path = format!("kubernetes/lines/{minor}.json");
         match catalog.load_line_file(*minor) {
             Ok(line) => lint_line(report, &path, &line),
-            Err(error) => report.add_error("unreadable", &path, error.to_string()),
+            Err(error) => report.add_error(Code::UNREADABLE, &path, error.to_string()),
         }
     }
     match catalog.load_support() {
         Ok(support) => lint_support(report, &support),
-        Err(error) => report.add_error("unreadable", SUPPORT, error.to_string()),
+        Err(error) => report.add_error(Code::UNREADABLE, SUPPORT, error.to_string()),
     }
     if let Some(releases) = read_windows(report) {
         for minor in &minors {
@@ -33,7 +34,7 @@ pub(super) fn lint_lines(report: &mut Report<'_>) {
 fn lint_line(report: &mut Report<'_>, path: &str, line: &LineFile) {
     if line.patches.is_empty() {
         report.add_error(
-            "unreachable-default",
+            Code::UNREACHABLE_DEFAULT,
             path,
             "no patch release is known".to_owned(),
         );
@@ -44,13 +45,17 @@ fn lint_line(report: &mut Report<'_>, path: &str, line: &LineFile) {
         .any(|patch| Minor::from_release(patch) != Some(line.minor))
     {
         report.add_error(
-            "dangling-reference",
+            Code::DANGLING_REFERENCE,
             path,
             format!("a patch release does not belong to {}", line.minor),
         );
     }
     if !line.patches.is_sorted_by(|a, b| a < b) {
-        report.add_error("order", path, "patch releases are not ascending".to_owned());
+        report.add_error(
+            Code::ORDER,
+            path,
+            "patch releases are not ascending".to_owned(),
+        );
     }
 }
 
@@ -88,7 +93,7 @@ fn check_table(report: &mut Report<'_>, table: &str, ranges: &[(&str, LineRange)
     for minor in report.catalog.kubernetes_minors() {
         if !ranges.iter().any(|(_, range)| range.contains(minor)) {
             report.add_error(
-                "missing-range",
+                Code::MISSING_RANGE,
                 SUPPORT,
                 format!("`{table}` has no entry for Kubernetes {minor}"),
             );
@@ -107,7 +112,7 @@ pub(super) fn check_ranges(
         for (other, later) in &ranges[index + 1..] {
             if other == name && range.overlaps(later) {
                 let message = format!("`{table}`: {name}: `{range}` and `{later}` overlap");
-                report.add_error("overlapping-ranges", path, message);
+                report.add_error(Code::OVERLAPPING_RANGES, path, message);
             }
         }
     }
@@ -119,7 +124,7 @@ pub(super) fn check_ranges(
     for (name, ranges) in by_name {
         for minor in list_gaps(&report.catalog.kubernetes_minors(), &ranges) {
             let message = format!("`{table}`: {name}: no entry for Kubernetes {minor}");
-            report.add_error("missing-range", path, message);
+            report.add_error(Code::MISSING_RANGE, path, message);
         }
     }
 }
@@ -154,7 +159,7 @@ fn check_runtime_versions(report: &mut Report<'_>, support: &Support) {
                     entry.name
                 );
                 report.add_error(
-                    "missing-range",
+                    Code::MISSING_RANGE,
                     &format!("components/{}.json", entry.name),
                     message,
                 );
@@ -176,7 +181,7 @@ fn read_windows(report: &mut Report<'_>) -> Option<Vec<WindowsRelease>> {
             }
             Err(error) => {
                 complete = false;
-                report.add_error("unreadable", &path, CatalogError::to_string(&error));
+                report.add_error(Code::UNREADABLE, &path, CatalogError::to_string(&error));
             }
         }
     }
@@ -193,7 +198,7 @@ fn lint_windows(report: &mut Report<'_>, path: &str, release: &WindowsRelease) {
                 "`kubernetes`: `{}` and `{}` overlap",
                 entry.versions, later.versions
             );
-            report.add_error("overlapping-ranges", path, message);
+            report.add_error(Code::OVERLAPPING_RANGES, path, message);
         }
     }
     if release.runs_images_of.first() != Some(&release.build) {
@@ -201,7 +206,7 @@ fn lint_windows(report: &mut Report<'_>, path: &str, release: &WindowsRelease) {
             "`runsImagesOf` does not begin with its own build {}",
             release.build
         );
-        report.add_error("order", path, message);
+        report.add_error(Code::ORDER, path, message);
     }
     let builds = &release.runs_images_of;
     let is_without_pause = report
@@ -211,7 +216,7 @@ fn lint_windows(report: &mut Report<'_>, path: &str, release: &WindowsRelease) {
     if !release.kubernetes.is_empty() && is_without_pause {
         let message =
             "no pause image contains a build that it runs, but Kubernetes lines support it";
-        report.add_error("unreachable-default", path, message.to_owned());
+        report.add_error(Code::UNREACHABLE_DEFAULT, path, message.to_owned());
     }
 }
 
@@ -231,11 +236,11 @@ fn check_windows_default(report: &mut Report<'_>, minor: Minor, releases: &[Wind
         let (rule, message) = match names.as_slice() {
             [_] => continue,
             [] => (
-                "missing-range",
+                Code::MISSING_RANGE,
                 format!("no Windows release is the default of Kubernetes {patch}"),
             ),
             _ => (
-                "overlapping-ranges",
+                Code::OVERLAPPING_RANGES,
                 format!("Kubernetes {patch} has the defaults {}", names.join(", ")),
             ),
         };

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::base::code::Code;
 use crate::catalog::PROGRAMS;
 use crate::model::kubernetes::{NameRange, ProgramTable};
 use crate::model::line::Minor;
@@ -11,7 +12,7 @@ use super::Report;
 pub(super) fn lint_programs(report: &mut Report<'_>) {
     match report.catalog.load_programs() {
         Ok(table) => lint_table(report, &table),
-        Err(error) => report.add_error("unreadable", PROGRAMS, error.to_string()),
+        Err(error) => report.add_error(Code::UNREADABLE, PROGRAMS, error.to_string()),
     }
 }
 
@@ -25,12 +26,12 @@ fn lint_table(report: &mut Report<'_>, table: &ProgramTable<'_>) {
                 "surveyed: {} is not a release of a known line {}",
                 survey.release, survey.minor
             );
-            report.add_error("dangling-reference", PROGRAMS, message);
+            report.add_error(Code::DANGLING_REFERENCE, PROGRAMS, message);
         }
     }
     if !table.surveyed.0.is_sorted_by(|a, b| a.minor < b.minor) {
         report.add_error(
-            "order",
+            Code::ORDER,
             PROGRAMS,
             "surveyed lines are not ascending".to_owned(),
         );
@@ -43,7 +44,7 @@ fn lint_table(report: &mut Report<'_>, table: &ProgramTable<'_>) {
             "the programs of Kubernetes {minor} are not surveyed: their flags, feature gates and configuration \
              fields are not checked"
         );
-        report.add_warning("not-surveyed", PROGRAMS, message);
+        report.add_warning(Code::NOT_SURVEYED, PROGRAMS, message);
     }
     for (name, flags) in &table.flags {
         lint_ranges(
@@ -65,7 +66,7 @@ fn lint_table(report: &mut Report<'_>, table: &ProgramTable<'_>) {
     for program in table.feature_gates.iter().flat_map(|list| &list.programs) {
         if !table.flags.contains_key(program.as_str()) {
             let message = format!("featureGates: {program} has no list of flags");
-            report.add_error("dangling-reference", PROGRAMS, message);
+            report.add_error(Code::DANGLING_REFERENCE, PROGRAMS, message);
         }
     }
 }
@@ -85,16 +86,16 @@ fn lint_ranges(
         if !is_surveyed {
             let message =
                 format!("{label}: the range starts or ends with a line that is not surveyed");
-            report.add_error("dangling-reference", PROGRAMS, message);
+            report.add_error(Code::DANGLING_REFERENCE, PROGRAMS, message);
         }
         if range.until.is_some_and(|until| until < range.since) {
             let message = format!("{label}: `until` is before `since`");
-            report.add_error("missing-range", PROGRAMS, message);
+            report.add_error(Code::MISSING_RANGE, PROGRAMS, message);
         }
         for pair in range.names.windows(2) {
             if pair[0] >= pair[1] {
                 let message = format!("{label}: {} stands after {}", pair[1].0, pair[0].0);
-                report.add_error("order", PROGRAMS, message);
+                report.add_error(Code::ORDER, PROGRAMS, message);
             }
         }
     }
@@ -106,7 +107,7 @@ fn lint_ranges(
             if earlier.is_some_and(|earlier| earlier.until.is_none_or(|until| until >= range.since))
             {
                 let message = format!("{list}: {}: ranges overlap", name.0);
-                report.add_error("overlapping-ranges", PROGRAMS, message);
+                report.add_error(Code::OVERLAPPING_RANGES, PROGRAMS, message);
             }
         }
     }

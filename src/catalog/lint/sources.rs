@@ -9,6 +9,7 @@
 
 use serde_json::Value;
 
+use crate::base::code::Code;
 use crate::base::json::parse_foreign;
 use crate::base::text::is_alphanumeric_or;
 use crate::diagnostic::Finding;
@@ -42,7 +43,7 @@ pub fn lint_sources(tree: &Tree) -> Vec<Finding> {
         check_value(&value.unwrap_or_default(), "", false, &mut problems);
         let file = format!("{}/{path}", tree.label);
         for problem in problems {
-            findings.push(Finding::new("source-form", problem, "").with_subject(&file));
+            findings.push(Finding::new(Code::SOURCE_FORM, problem, "").with_subject(&file));
         }
     }
     findings

@@ -1,5 +1,6 @@
 //! Variables of targets: which of them the lock records.
 
+use crate::base::code::Code;
 use crate::diagnostic::Finding;
 use crate::embedded::Tree;
 use crate::model::target::{ImageTarget, Target};
@@ -13,8 +14,8 @@ pub fn lint_targets(packer: &Tree) -> Vec<Finding> {
         let path = format!("targets/{name}/target.json");
         let flaws = match packer.read_json::<Target>(&path) {
             Ok(Some(target)) => list_flaws(&target),
-            Ok(None) => vec![("unreadable", "there is no such file".to_owned())],
-            Err(error) => vec![("unreadable", error.to_string())],
+            Ok(None) => vec![(Code::UNREADABLE, "there is no such file".to_owned())],
+            Err(error) => vec![(Code::UNREADABLE, error.to_string())],
         };
         for (rule, message) in flaws {
             let subject = format!("{}/{path}", packer.label);
@@ -25,10 +26,10 @@ pub fn lint_targets(packer: &Tree) -> Vec<Finding> {
 }
 
 /// Rule and message of each flaw.
-fn list_flaws(target: &Target) -> Vec<(&'static str, String)> {
+fn list_flaws(target: &Target) -> Vec<(Code, String)> {
     let mut flaws = Vec::new();
     if let Some(flaw) = target.image().and_then(find_account_flaw) {
-        flaws.push(("accounts", flaw.to_owned()));
+        flaws.push((Code::ACCOUNTS, flaw.to_owned()));
     }
     for selector in &target.selectors {
         let found = [
@@ -54,10 +55,10 @@ fn list_flaws(target: &Target) -> Vec<(&'static str, String)> {
 fn add_flaws<const N: usize>(
     name: &str,
     found: [Option<&str>; N],
-    flaws: &mut Vec<(&'static str, String)>,
+    flaws: &mut Vec<(Code, String)>,
 ) {
     for flaw in found.into_iter().flatten() {
-        flaws.push(("build-time", format!("`{name}` {flaw}")));
+        flaws.push((Code::BUILD_TIME, format!("`{name}` {flaw}")));
     }
 }
 

@@ -9,8 +9,9 @@ use std::path::{Path, PathBuf};
 use super::folder::{Folder, Kind};
 use super::write::{remove_leftovers, split_path, temporary_prefix};
 use super::{DigestSet, FileError, LARGEST_READ, digest_stream, file_error, read_if_exists};
+use crate::base::code::Code;
 use crate::base::digest::sha256_hex;
-use crate::diagnostic::{Classify, ErrorClass, Location};
+use crate::diagnostic::{Classify, Location};
 
 /// Lists the files that imagegen wrote, in the form that `sha256sum -c` reads.
 pub(super) const WRITTEN: &str = ".imagegen.sha256";
@@ -34,10 +35,6 @@ pub enum PlaceError {
 }
 
 impl Classify for PlaceError {
-    fn class(&self) -> ErrorClass {
-        ErrorClass::Render
-    }
-
     fn remedies(&self) -> Vec<String> {
         vec![match self {
             Self::Foreign { found, .. } | Self::Changed { found, .. } => {
@@ -51,13 +48,13 @@ impl Classify for PlaceError {
         }]
     }
 
-    fn code(&self) -> &'static str {
+    fn code(&self) -> Code {
         match self {
             Self::File(error) => error.code(),
-            Self::Foreign { .. } => "workspace-foreign",
-            Self::Changed { .. } => "workspace-changed",
-            Self::Result { .. } => "workspace-result",
-            Self::NotADirectory { .. } => "not-a-directory",
+            Self::Foreign { .. } => Code::WORKSPACE_FOREIGN,
+            Self::Changed { .. } => Code::WORKSPACE_CHANGED,
+            Self::Result { .. } => Code::WORKSPACE_RESULT,
+            Self::NotADirectory { .. } => Code::NOT_A_DIRECTORY,
         }
     }
 

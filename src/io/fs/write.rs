@@ -14,7 +14,8 @@ use tempfile::{Builder, NamedTempFile};
 use super::folder::{Folder, Kind};
 use super::place::BUILDS;
 use super::{FileError, file_error, remove_if_exists};
-use crate::diagnostic::{Classify, ErrorClass, Location};
+use crate::base::code::Code;
+use crate::diagnostic::{Classify, Location};
 use crate::io::exec;
 
 /// A file of another kind than what is to be written over it.
@@ -26,16 +27,12 @@ pub struct OverwriteError {
 }
 
 impl Classify for OverwriteError {
-    fn class(&self) -> ErrorClass {
-        ErrorClass::Selection
-    }
-
     fn remedies(&self) -> Vec<String> {
         vec!["choose another path".to_owned()]
     }
 
-    fn code(&self) -> &'static str {
-        "file-kind"
+    fn code(&self) -> Code {
+        Code::FILE_KIND
     }
 
     fn location(&self) -> Option<Location> {

@@ -6,6 +6,7 @@ use reqwest::Response;
 use tokio::time::{Instant, timeout_at};
 
 use super::{HttpError, Patience};
+use crate::base::code::Code;
 
 /// A body that is read piece by piece.
 #[derive(Debug)]
@@ -54,7 +55,7 @@ impl Body {
                         self.came,
                         self.window.as_secs_f32()
                     );
-                    return Err(HttpError::new("too-slow", &self.url, message).with_retry());
+                    return Err(HttpError::new(Code::TOO_SLOW, &self.url, message).with_retry());
                 }
                 Err(_) => {
                     self.came = 0;

@@ -1,6 +1,7 @@
 //! Errors of the network, and whether asking again may help.
 
-use crate::diagnostic::{Classify, ErrorClass};
+use crate::base::code::Code;
+use crate::diagnostic::Classify;
 use std::error::Error as _;
 use std::time::{Duration, SystemTime};
 
@@ -25,32 +26,24 @@ pub enum Retry {
 #[error("{}{message}", if .url.is_empty() { String::new() } else { format!("{url}: ") })]
 pub struct HttpError {
     /// Stable: scripts and tests tell errors apart by it.
-    pub code: &'static str,
+    pub code: Code,
     pub url: String,
     pub message: String,
     pub retry: Retry,
 }
 
 impl Classify for HttpError {
-    /// A proxy or certificate file that cannot be used is a wrong value.
-    fn class(&self) -> ErrorClass {
-        match self.code {
-            "bad-proxy" | "bad-ca-file" => ErrorClass::Selection,
-            _ => ErrorClass::Fetch,
-        }
-    }
-
     fn remedies(&self) -> Vec<String> {
         self.hint().into_iter().map(str::to_owned).collect()
     }
 
-    fn code(&self) -> &'static str {
+    fn code(&self) -> Code {
         self.code
     }
 }
 
 impl HttpError {
-    pub(crate) fn new(code: &'static str, url: &str, message: impl Into<String>) -> Self {
+    pub(crate) fn new(code: Code, url: &str, message: impl Into<String>) -> Self {
         Self {
             code,
             url: public(url),
@@ -62,7 +55,7 @@ impl HttpError {
     /// A body that ended early.
     pub(crate) fn short_body(url: &str, came: u64, size: u64) -> Self {
         Self::new(
-            "short-body",
+            Code::SHORT_BODY,
             url,
             format!("the connection ended after {came} of {size} bytes"),
         )
@@ -72,7 +65,7 @@ impl HttpError {
     /// Not the part that was asked for.
     pub(crate) fn wrong_part(url: &str) -> Self {
         Self::new(
-            "bad-range",
+            Code::BAD_RANGE,
             url,
             "the server sent a different range than requested",
         )
@@ -82,27 +75,27 @@ impl HttpError {
     #[must_use]
     pub fn hint(&self) -> Option<&'static str> {
         Some(match self.code {
-            "tls" => {
+            Code::TLS => {
                 "`--ca-file FILE` trusts a mirror or proxy with a certificate authority of its own"
             }
-            "dns" | "connect" | "timeout" => {
+            Code::DNS | Code::CONNECT | Code::TIMEOUT => {
                 "behind a proxy, set HTTPS_PROXY or `--proxy URL`; `--mirror URL` asks a mirror"
             }
-            "forbidden" => {
+            Code::FORBIDDEN => {
                 "an override's `headers` send credentials that are in environment variables; a mirror answers 404 for \
                  what it does not have"
             }
-            "rate-limit" => {
+            Code::RATE_LIMIT => {
                 "try again later, or send a token, which has a higher limit: `headers` of an override for this host, \
                  and `--allow-header-env`"
             }
-            "bad-proxy" => {
+            Code::BAD_PROXY => {
                 "name an HTTP or HTTPS proxy: `HTTPS_PROXY=http://HOST:PORT`, or `--proxy URL`"
             }
-            "host-not-allowed" => {
+            Code::HOST_NOT_ALLOWED => {
                 "add the host to the policy, or serve the file from your own host: `--mirror URL` or an override"
             }
-            "not-found" | "gone" => "an override or `--mirror URL` names another place",
+            Code::NOT_FOUND | Code::GONE => "an override or `--mirror URL` names another place",
             _ => return None,
         })
     }
@@ -138,14 +131,14 @@ impl HttpError {
             || all.contains("corrupt message")
         {
             return Self::new(
-                "tls",
+                Code::TLS,
                 url,
                 format!("the server's certificate is not accepted: {told}"),
             );
         }
         if all.contains("dns") || all.contains("lookup address") {
             return Self::new(
-                "dns",
+                Code::DNS,
                 url,
                 format!("the host name cannot be resolved: {told}"),
             );
@@ -155,13 +148,13 @@ impl HttpError {
             let message = format!(
                 "the proxy of the environment has the scheme `{scheme}`, which is not supported"
             );
-            return Self::new("bad-proxy", url, message);
+            return Self::new(Code::BAD_PROXY, url, message);
         }
         let code = match () {
-            () if error.is_timeout() => "timeout",
-            () if error.is_connect() => "connect",
-            () if error.is_body() || error.is_decode() => "short-body",
-            () => "connection",
+            () if error.is_timeout() => Code::TIMEOUT,
+            () if error.is_connect() => Code::CONNECT,
+            () if error.is_body() || error.is_decode() => Code::SHORT_BODY,
+            () => Code::CONNECTION,
         };
         Self::new(code, url, told).with_retry()
     }
@@ -174,15 +167,15 @@ impl HttpError {
         if matches!(status.as_u16(), 403 | 429) && left.map(str::trim) == Some("0") {
             let message =
                 format!("the server answers {status}: its limit of requests is reached for now");
-            return Self::new("rate-limit", url, message);
+            return Self::new(Code::RATE_LIMIT, url, message);
         }
         let code = match status.as_u16() {
-            401 | 403 => "forbidden",
-            404 => "not-found",
-            410 => "gone",
-            408 | 429 => "busy",
-            500..=599 => "server-error",
-            _ => "status",
+            401 | 403 => Code::FORBIDDEN,
+            404 => Code::NOT_FOUND,
+            410 => Code::GONE,
+            408 | 429 => Code::BUSY,
+            500..=599 => Code::SERVER_ERROR,
+            _ => Code::STATUS,
         };
         let error = Self::new(code, url, format!("the server answers {status}"));
         match status.as_u16() {
@@ -224,15 +217,15 @@ mod tests {
         let from = |status, headers: &HeaderMap| {
             HttpError::from_status("https://api.github.com/repos", status, headers)
         };
-        for (left, code) in [("0", "rate-limit"), ("59", "forbidden")] {
+        for (left, code) in [("0", Code::RATE_LIMIT), ("59", Code::FORBIDDEN)] {
             headers.insert("x-ratelimit-remaining", left.parse().expect("header"));
             assert_eq!(from(StatusCode::FORBIDDEN, &headers).code, code);
         }
         headers.insert("x-ratelimit-remaining", "0".parse().expect("header"));
         let error = from(StatusCode::TOO_MANY_REQUESTS, &headers);
-        assert_eq!((error.code, error.retry), ("rate-limit", Retry::Never));
+        assert_eq!((error.code, error.retry), (Code::RATE_LIMIT, Retry::Never));
         assert!(error.hint().expect("hint").contains("--allow-header-env"));
-        assert_eq!(from(StatusCode::NOT_FOUND, &headers).code, "not-found");
+        assert_eq!(from(StatusCode::NOT_FOUND, &headers).code, Code::NOT_FOUND);
     }
 
     #[test]

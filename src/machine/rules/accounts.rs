@@ -1,10 +1,10 @@
 //! Accounts of the stages of a clone's life: no stage runs a program under an account that the program refuses.
 
+use crate::base::code::Code;
 use crate::model::stage::{AccountRefusal, IgnoredChecks, RunsAs, Stage, StageAccount};
 use crate::windows::paths;
 use crate::windows::resource::{Msi, ResourceKind};
 
-use super::super::rule::Rule;
 use super::{Context, Problems, ResourceOrigin};
 
 pub(super) fn check_stage_accounts(context: &Context<'_>, problems: &mut Problems<'_>) {
@@ -41,7 +41,7 @@ fn check_stage(context: &Context<'_>, stage: &Stage, problems: &mut Problems<'_>
             }
         };
         problems.add_problem(
-            Rule::AccountRefused,
+            Code::ACCOUNT_REFUSED,
             owner.unwrap_or(program),
             message,
             remedy,

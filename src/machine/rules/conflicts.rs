@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
+use crate::base::code::Code;
 use crate::windows::resource::{DirectoryState, Effect, Identity, Resource, ResourceKind, Scope};
 
 use super::super::history::Act;
-use super::super::rule::Rule;
 use super::{Context, Problems};
 
 pub(super) fn check_resource_names(context: &Context<'_>, problems: &mut Problems<'_>) {
@@ -16,7 +16,7 @@ pub(super) fn check_resource_names(context: &Context<'_>, problems: &mut Problem
         if let Some(first) = seen.insert(resource.name.as_str(), resource) {
             let message = format!("the name is used twice, first in step `{}`", first.step);
             let remedy = "give each resource its own name; with `each`, put `item` into it";
-            problems.add_problem(Rule::DuplicateResource, resource, message, remedy);
+            problems.add_problem(Code::DUPLICATE_RESOURCE, resource, message, remedy);
         }
     }
 }
@@ -33,7 +33,7 @@ pub(super) fn check_claims(context: &Context<'_>, problems: &mut Problems<'_>) {
         let earlier = standing.entry(identity).or_default();
         if let Some((first, fact)) = find_disagreement(earlier, effect) {
             problems.add_problem(
-                if identity.is_path() { Rule::PathConflict } else { Rule::NameConflict },
+                if identity.is_path() { Code::PATH_CONFLICT } else { Code::NAME_CONFLICT },
                 *resource,
                 format!("disagrees with `{}` about `{fact}` of {identity}", first.name),
                 "keep one of the two, or give the earlier one `scope: build` if a later one replaces it",
@@ -113,7 +113,7 @@ pub(super) fn check_removals(context: &Context<'_>, problems: &mut Problems<'_>)
                 act.resource.name
             );
             let remedy = "remove less, or give the other resource `scope: build`";
-            problems.add_problem(Rule::PathConflict, resource, message, remedy);
+            problems.add_problem(Code::PATH_CONFLICT, resource, message, remedy);
         }
     }
 }

@@ -1,10 +1,10 @@
 //! Programs that get the kubelet a registry's credentials, and the kubelet's configuration of them.
 
+use crate::base::code::Code;
 use crate::windows::paths;
 use crate::windows::resource::{ResourceKind, Service};
 
 use super::super::command::CommandLine;
-use super::super::rule::Rule;
 use super::super::state::ResourceOrigin;
 use super::{Context, Problems};
 
@@ -53,7 +53,7 @@ fn check_program(
         provider.name
     );
     let remedy = "install the program under this name, or correct the name";
-    problems.add_problem(Rule::CredentialProvider, origin, message, remedy);
+    problems.add_problem(Code::CREDENTIAL_PROVIDER, origin, message, remedy);
 }
 
 fn check_arguments(
@@ -73,7 +73,7 @@ fn check_arguments(
             need.arguments, provider.arguments
         );
         let remedy = "correct `args` in the kubelet's configuration of credential providers";
-        problems.add_problem(Rule::CredentialProvider, origin, message, remedy);
+        problems.add_problem(Code::CREDENTIAL_PROVIDER, origin, message, remedy);
     }
 
     for word in &provider.arguments {
@@ -84,7 +84,7 @@ fn check_arguments(
             format!("the credential provider `{stem}` reads {word}, which no resource creates");
         let remedy =
             "create the file, or declare in provisioners/later.json which program creates it";
-        problems.add_problem(Rule::CredentialProvider, origin, message, remedy);
+        problems.add_problem(Code::CREDENTIAL_PROVIDER, origin, message, remedy);
     }
 }
 

@@ -1,12 +1,12 @@
 //! Features of Windows, which work only after the restart that follows their installation.
 
+use crate::base::code::Code;
 use crate::windows::paths;
 use crate::windows::resource::{AssertionCheck, Resource, ResourceKind, Service, ServiceState};
 
 use super::super::command::CommandLine;
 use super::super::fold;
 use super::super::inbox::{ServiceOrigin, find_service_origin};
-use super::super::rule::Rule;
 use super::{Context, Locate, Problems};
 use crate::windows::inbox::InboxOrigin;
 
@@ -46,7 +46,7 @@ fn check_installer(
                 "needs the feature `{feature}` before the restart that follows `{}`",
                 installer.name
             );
-            problems.add_problem(Rule::FeatureBeforeRestart, resource, message, WAIT);
+            problems.add_problem(Code::FEATURE_BEFORE_RESTART, resource, message, WAIT);
         }
         Some(_) => {}
     }
@@ -54,7 +54,7 @@ fn check_installer(
 
 fn report_missing(problems: &mut Problems<'_>, by: &impl Locate, feature: &str) {
     let message = format!("needs the feature `{feature}`, which no resource installs");
-    problems.add_problem(Rule::FeatureMissing, by, message, INSTALL);
+    problems.add_problem(Code::FEATURE_MISSING, by, message, INSTALL);
 }
 
 fn find_installer<'a>(context: &Context<'a>, feature: &str) -> Option<&'a Resource> {

@@ -1,9 +1,9 @@
 //! Paths that something relies on and no resource creates.
 
+use crate::base::code::Code;
 use crate::windows::paths;
 use crate::windows::resource::{EnvironmentVariable, PathEntry, Service, Symlink};
 
-use super::super::rule::Rule;
 use super::super::state::ResourceOrigin;
 use super::{Context, Problems};
 
@@ -21,7 +21,12 @@ pub(super) fn check_parent_directories(context: &Context<'_>, problems: &mut Pro
             let message = format!("puts {name} into {parent}, which does not exist at that point");
             let remedy =
                 "add a `directory` resource for it before this one, with its access control";
-            problems.add_problem(Rule::ParentDirectoryMissing, act.resource, message, remedy);
+            problems.add_problem(
+                Code::PARENT_DIRECTORY_MISSING,
+                act.resource,
+                message,
+                remedy,
+            );
         }
     }
 }
@@ -34,7 +39,7 @@ pub(super) fn check_path_entries(context: &Context<'_>, problems: &mut Problems<
                 it.entry
             );
             let remedy = "create the directory, or remove the entry";
-            problems.add_problem(Rule::PathEntryWithoutDirectory, origin, message, remedy);
+            problems.add_problem(Code::PATH_ENTRY_WITHOUT_DIRECTORY, origin, message, remedy);
         }
     }
 }
@@ -64,7 +69,12 @@ fn check_variable(
         let message = format!("sets {name} to {value}, which no resource creates");
         let remedy =
             "create the file, or declare in provisioners/later.json which program creates it";
-        problems.add_problem(Rule::EnvironmentNamesMissingFile, origin, message, remedy);
+        problems.add_problem(
+            Code::ENVIRONMENT_NAMES_MISSING_FILE,
+            origin,
+            message,
+            remedy,
+        );
     }
 }
 
@@ -77,7 +87,7 @@ pub(super) fn check_link_targets(context: &Context<'_>, problems: &mut Problems<
                 link.it.path
             );
             let remedy = "add a `directory` resource for the target";
-            problems.add_problem(Rule::LinkTargetMissing, link.origin, message, remedy);
+            problems.add_problem(Code::LINK_TARGET_MISSING, link.origin, message, remedy);
         }
     }
 }
@@ -92,7 +102,7 @@ pub(super) fn check_tools(context: &Context<'_>, problems: &mut Problems<'_>) {
         if !context.history.exists_before(program, index) {
             let message = format!("runs {program}, which does not exist at that point");
             let remedy = "put the program on the machine in an earlier resource";
-            problems.add_problem(Rule::ToolMissing, resource, message, remedy);
+            problems.add_problem(Code::TOOL_MISSING, resource, message, remedy);
         }
     }
 }

@@ -1,11 +1,11 @@
 //! The command lines of services: flags, feature gates, and the files that flags name.
 
+use crate::base::code::Code;
 use crate::model::kubernetes::Program;
 use crate::windows::paths;
 use crate::windows::resource::{ResourceKind, Service, StartType};
 
 use super::super::command::{CommandLine, list_argument_paths};
-use super::super::rule::Rule;
 use super::super::state::{PresentResource, ResourceOrigin};
 use super::{Context, Problems};
 
@@ -30,7 +30,7 @@ pub(super) fn check_flags(context: &Context<'_>, problems: &mut Problems<'_>) {
                     command.program_stem(),
                     program.version
                 );
-                problems.add_problem(Rule::UnknownFlag, service.origin, message, TABLE);
+                problems.add_problem(Code::UNKNOWN_FLAG, service.origin, message, TABLE);
             } else if flag == "feature-gates" {
                 check_gates(
                     program,
@@ -70,7 +70,7 @@ fn check_gates(
         } else {
             continue;
         };
-        problems.add_problem(Rule::UnknownGate, origin, message, TABLE);
+        problems.add_problem(Code::UNKNOWN_GATE, origin, message, TABLE);
     }
 }
 
@@ -87,7 +87,7 @@ pub(super) fn check_flag_paths(context: &Context<'_>, problems: &mut Problems<'_
             if !context.is_created_later(path) {
                 let message =
                     format!("`{flag}` of service `{name}` names {path}, which no resource creates");
-                problems.add_problem(Rule::FlagFileMissing, service.origin, message, DECLARE);
+                problems.add_problem(Code::FLAG_FILE_MISSING, service.origin, message, DECLARE);
             } else if early.is_none() && is_created_by_another(context, &service, path) {
                 early = Some((flag, path));
             }
@@ -102,7 +102,12 @@ pub(super) fn check_flag_paths(context: &Context<'_>, problems: &mut Problems<'_
                 "service `{name}` starts with Windows, but `{flag}` names {path}, which is created later"
             );
             let remedy = "set `startType` to `manual`, or start the program by a batch file that ends without the file (`if not exist`)";
-            problems.add_problem(Rule::ServiceStartsTooEarly, service.origin, message, remedy);
+            problems.add_problem(
+                Code::SERVICE_STARTS_TOO_EARLY,
+                service.origin,
+                message,
+                remedy,
+            );
         }
     }
 }
@@ -163,7 +168,7 @@ pub(super) fn check_cri_endpoint(context: &Context<'_>, problems: &mut Problems<
                 .filter(|given| normalize_pipe(given) != normalize_pipe(&served))
             {
                 let message = format!("`--{flag}` is {given}, but {runtime} serves {served}");
-                problems.add_problem(Rule::CriEndpoint, service.origin, message, remedy);
+                problems.add_problem(Code::CRI_ENDPOINT, service.origin, message, remedy);
             }
         }
     }
@@ -177,7 +182,7 @@ pub(super) fn check_cri_endpoint(context: &Context<'_>, problems: &mut Problems<
                     "`{key}` in {} is {given}, but {runtime} serves {served}",
                     file.path
                 );
-                problems.add_problem(Rule::CriEndpoint, file.origin, message, remedy);
+                problems.add_problem(Code::CRI_ENDPOINT, file.origin, message, remedy);
             }
         }
     }

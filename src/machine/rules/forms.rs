@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use crate::base::code::Code;
 use crate::windows::resource::{ResourceKind, Service};
 
 use super::super::command::CommandLine;
-use super::super::rule::Rule;
 use super::{Context, Problems};
 use crate::windows::sddl;
 
@@ -22,7 +22,7 @@ pub(super) fn check_descriptors(context: &Context<'_>, problems: &mut Problems<'
         if let Some(fault) = fault {
             let message = format!("the security descriptor is not in canonical form: {fault}");
             let remedy = "write it as Windows prints it, such as `O:BAG:SYD:PAI(A;OICI;FA;;;SY)` for a directory";
-            problems.add_problem(Rule::SddlInvalid, resource, message, remedy);
+            problems.add_problem(Code::SDDL_INVALID, resource, message, remedy);
         }
     }
 }
@@ -48,7 +48,7 @@ pub(super) fn check_command_characters(context: &Context<'_>, problems: &mut Pro
                 service.it.service_name
             );
             let remedy = "set it in the configuration file of the program instead";
-            problems.add_problem(Rule::CommandCharacter, service.origin, message, remedy);
+            problems.add_problem(Code::COMMAND_CHARACTER, service.origin, message, remedy);
         }
     }
 }
@@ -68,7 +68,7 @@ pub(super) fn check_service_programs(context: &Context<'_>, problems: &mut Probl
                 it.service_name
             );
             problems.add_problem(
-                Rule::PropertyMissing,
+                Code::PROPERTY_MISSING,
                 resource,
                 message,
                 "give `program` in the step",

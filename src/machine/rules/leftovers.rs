@@ -1,5 +1,6 @@
 //! Things that the build needs and the image must not have.
 
+use crate::base::code::Code;
 use crate::windows::paths;
 use crate::windows::resource::{
     Direction, Ensure, EnsureUser, EnvironmentVariable, FirewallAction, FirewallRule, PathEntry,
@@ -8,7 +9,6 @@ use crate::windows::resource::{
 use crate::windows::value::Ports;
 
 use super::super::command::list_argument_paths;
-use super::super::rule::Rule;
 use super::super::state::ResourceOrigin;
 use super::{Context, Problems};
 
@@ -36,7 +36,7 @@ pub(super) fn check_build_scope(context: &Context<'_>, problems: &mut Problems<'
     for (identity, placed) in &context.machine.resources {
         if placed.origin.scope == Scope::Build && is_active(&placed.kind) {
             let message = format!("{identity} is part of the build and still there at its end");
-            problems.add_problem(Rule::BuildLeftover, &placed.origin, message, REMOVE);
+            problems.add_problem(Code::BUILD_LEFTOVER, &placed.origin, message, REMOVE);
         }
     }
 }
@@ -58,7 +58,7 @@ pub(super) fn check_build_access(context: &Context<'_>, problems: &mut Problems<
     for (it, origin) in machine.resources_of::<WinrmListener>() {
         if it.ensure == Ensure::Present && origin.scope != Scope::Build {
             let message = format!("WinRM listener {} is left in the image", it.transport);
-            problems.add_problem(Rule::BuildLeftover, origin, message, REMOVE);
+            problems.add_problem(Code::BUILD_LEFTOVER, origin, message, REMOVE);
         }
     }
     for (it, origin) in machine.resources_of::<WinrmSetting>() {
@@ -66,7 +66,7 @@ pub(super) fn check_build_access(context: &Context<'_>, problems: &mut Problems<
         if opens && it.value.eq_ignore_ascii_case("true") {
             let message = format!("WinRM setting {} is left at true", it.setting);
             problems.add_problem(
-                Rule::BuildLeftover,
+                Code::BUILD_LEFTOVER,
                 origin,
                 message,
                 "set it to false in phase `seal`",
@@ -80,7 +80,7 @@ pub(super) fn check_build_access(context: &Context<'_>, problems: &mut Problems<
         if opens && rule.origin.scope != Scope::Build && settings.local_port.iter().any(holds_winrm)
         {
             let message = format!("firewall rule `{}` leaves WinRM open", rule.it.rule_name);
-            problems.add_problem(Rule::BuildLeftover, rule.origin, message, REMOVE);
+            problems.add_problem(Code::BUILD_LEFTOVER, rule.origin, message, REMOVE);
         }
     }
 }
@@ -91,7 +91,7 @@ pub(super) fn check_temporary_paths(context: &Context<'_>, problems: &mut Proble
     for file in machine.present_files() {
         if ANSWER_FILES.contains(&paths::normalize_key(file.path).as_str()) {
             let message = format!("the answer file {} is left in the image", file.path);
-            problems.add_problem(Rule::BuildLeftover, file.origin, message, REMOVE);
+            problems.add_problem(Code::BUILD_LEFTOVER, file.origin, message, REMOVE);
         }
     }
 
@@ -120,7 +120,7 @@ fn check_temporary_path(path: &str, origin: &ResourceOrigin, problems: &mut Prob
     if origin.scope != Scope::Build && paths::is_below(&paths::normalize_key(path), TEMPORARY) {
         let message = format!("relies on {path}, which is temporary");
         let remedy = "choose a path that stays";
-        problems.add_problem(Rule::BuildLeftover, origin, message, remedy);
+        problems.add_problem(Code::BUILD_LEFTOVER, origin, message, remedy);
     }
 }
 

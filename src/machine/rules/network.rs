@@ -1,5 +1,6 @@
 //! Ports that programs use, and the firewall.
 
+use crate::base::code::Code;
 use crate::windows::paths;
 use crate::windows::resource::{
     Direction, FirewallAction, FirewallRule, Protocol, ResourceKind, Service, ServiceSettings,
@@ -8,7 +9,6 @@ use crate::windows::value::Ports;
 
 use super::super::command::CommandLine;
 use super::super::ports;
-use super::super::rule::Rule;
 use super::{Context, Problems, TargetSubject};
 
 pub(super) fn check_ports(context: &Context<'_>, problems: &mut Problems<'_>) {
@@ -22,10 +22,10 @@ pub(super) fn check_ports(context: &Context<'_>, problems: &mut Problems<'_>) {
             let remedy = "add a `firewallRule` that allows it inbound";
             match find_program(context, &port.program) {
                 Some(origin) => {
-                    problems.add_problem(Rule::PortWithoutRule, origin, message, remedy);
+                    problems.add_problem(Code::PORT_WITHOUT_RULE, origin, message, remedy);
                 }
                 None => problems.add_problem(
-                    Rule::PortWithoutRule,
+                    Code::PORT_WITHOUT_RULE,
                     &TargetSubject(&port.program),
                     message,
                     remedy,
@@ -57,7 +57,7 @@ fn check_outbound_blocks(context: &Context<'_>, problems: &mut Problems<'_>) {
                 port.protocol, port.port, port.program
             );
             let remedy = "narrow the rule, by address or port";
-            problems.add_problem(Rule::PortWithoutRule, rule.origin, message, remedy);
+            problems.add_problem(Code::PORT_WITHOUT_RULE, rule.origin, message, remedy);
         }
     }
 }
@@ -85,7 +85,7 @@ fn check_port_ranges(context: &Context<'_>, problems: &mut Problems<'_>) {
                 it.count, it.protocol, it.start
             );
             let remedy = "choose TCP or UDP, and ports from 1 to 65535";
-            problems.add_problem(Rule::PortMalformed, resource, message, remedy);
+            problems.add_problem(Code::PORT_MALFORMED, resource, message, remedy);
         }
     }
 }
@@ -110,7 +110,7 @@ pub(super) fn check_loopback_ports(context: &Context<'_>, problems: &mut Problem
                     file.path, port.program, port.protocol, port.port
                 );
                 let remedy = "choose a port that no other program has";
-                problems.add_problem(Rule::PortTaken, resource, message, remedy);
+                problems.add_problem(Code::PORT_TAKEN, resource, message, remedy);
             }
         }
     }
@@ -149,7 +149,7 @@ pub(super) fn check_proxy_network(context: &Context<'_>, problems: &mut Problems
             service.it.service_name
         );
         let remedy = "add `--network-name`, or leave the service out";
-        problems.add_problem(Rule::ProxyWithoutNetwork, service.origin, message, remedy);
+        problems.add_problem(Code::PROXY_WITHOUT_NETWORK, service.origin, message, remedy);
     }
 }
 

@@ -1,9 +1,9 @@
 //! The end of the plan: Sysprep seals the machine, and the build keeps its connection until then.
 
+use crate::base::code::Code;
 use crate::windows::resource::Phase;
 use crate::windows::resource::{Ensure, EnsureUser, ResourceKind, WinrmTransport};
 
-use super::super::rule::Rule;
 use super::{Context, Problems, TargetSubject};
 
 pub(super) fn check_sysprep(context: &Context<'_>, problems: &mut Problems<'_>) {
@@ -19,7 +19,7 @@ pub(super) fn check_sysprep(context: &Context<'_>, problems: &mut Problems<'_>) 
             "images of this target are generalized, but the plan has no `sysprep`".to_owned();
         let remedy = "end phase `seal` with a `sysprep` resource";
         problems.add_problem(
-            Rule::SysprepMissing,
+            Code::SYSPREP_MISSING,
             &TargetSubject(&target),
             message,
             remedy,
@@ -35,7 +35,7 @@ pub(super) fn check_sysprep(context: &Context<'_>, problems: &mut Problems<'_>) 
                 resource.phase
             );
             problems.add_problem(
-                Rule::SysprepMissing,
+                Code::SYSPREP_MISSING,
                 resource,
                 message,
                 "move it to phase `seal`",
@@ -48,7 +48,7 @@ pub(super) fn check_sysprep(context: &Context<'_>, problems: &mut Problems<'_>) 
         if it.finish == "shutdown" && follows {
             let message = "shuts the machine down, but resources follow".to_owned();
             let remedy = "make it the last resource of the phase";
-            problems.add_problem(Rule::SysprepMissing, resource, message, remedy);
+            problems.add_problem(Code::SYSPREP_MISSING, resource, message, remedy);
         }
         if it.agents.is_empty() && !context.history.exists_before(&it.unattend, index) {
             let message = format!(
@@ -56,7 +56,7 @@ pub(super) fn check_sysprep(context: &Context<'_>, problems: &mut Problems<'_>) 
                 it.unattend
             );
             let remedy = "add a `file` resource for it before this one";
-            problems.add_problem(Rule::AnswerFileMissing, resource, message, remedy);
+            problems.add_problem(Code::ANSWER_FILE_MISSING, resource, message, remedy);
         }
     }
 }
@@ -91,7 +91,7 @@ pub(super) fn check_session(context: &Context<'_>, problems: &mut Problems<'_>) 
         if let Some(what) = change {
             let message = format!("{what} of the build's own connection");
             problems.add_problem(
-                Rule::SessionCut,
+                Code::SESSION_CUT,
                 resource,
                 message,
                 "move it to phase `firstboot`",
@@ -120,6 +120,6 @@ pub(super) fn check_name_order(context: &Context<'_>, problems: &mut Problems<'_
         let remedy =
             "list the plugin of the name first in `cloudbaseInit.main.plugins` of the target";
         let target = TargetSubject(context.expectations.target);
-        problems.add_problem(Rule::NameAfterUserData, &target, message, remedy);
+        problems.add_problem(Code::NAME_AFTER_USER_DATA, &target, message, remedy);
     }
 }

@@ -3,12 +3,12 @@
 
 use std::collections::BTreeSet;
 
+use crate::base::code::Code;
 use crate::windows::paths;
 use crate::windows::resource::{PathEntry, ResourceKind, Service};
 
 use super::super::command::CommandLine;
 use super::super::inbox;
-use super::super::rule::Rule;
 use super::{Context, Problems};
 use crate::windows::inbox::Children;
 use crate::windows::sddl;
@@ -28,7 +28,7 @@ pub(super) fn check_programs(context: &Context<'_>, problems: &mut Problems<'_>)
                 let message = format!(
                     "service `{name}` runs {program} as LocalSystem, but ordinary users can change {open}"
                 );
-                problems.add_problem(Rule::InsecureProgram, service.origin, message, REMEDY);
+                problems.add_problem(Code::INSECURE_PROGRAM, service.origin, message, REMEDY);
             }
         }
     }
@@ -44,7 +44,7 @@ pub(super) fn check_programs(context: &Context<'_>, problems: &mut Problems<'_>)
                 "installs the program {}, but ordinary users can change {open}",
                 file.path
             );
-            problems.add_problem(Rule::InsecureProgram, file.origin, message, REMEDY);
+            problems.add_problem(Code::INSECURE_PROGRAM, file.origin, message, REMEDY);
         }
     }
 }
@@ -62,7 +62,7 @@ pub(super) fn check_search_path(context: &Context<'_>, problems: &mut Problems<'
                 "{} is on the PATH, but ordinary users can change {open}",
                 it.entry
             );
-            problems.add_problem(Rule::InsecureProgram, origin, message, REMEDY);
+            problems.add_problem(Code::INSECURE_PROGRAM, origin, message, REMEDY);
         }
     }
 }

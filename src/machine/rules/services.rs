@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use crate::base::code::Code;
 use crate::windows::resource::{
     AssertionCheck, Msi, RegistryData, RegistryValue, ResourceKind, Service, ServiceSettings,
     StartType,
@@ -9,7 +10,6 @@ use crate::windows::resource::{
 
 use super::super::command::CommandLine;
 use super::super::inbox;
-use super::super::rule::Rule;
 use super::super::state::PresentResource;
 use super::{Context, Problems};
 
@@ -39,7 +39,7 @@ pub(super) fn check_programs(context: &Context<'_>, problems: &mut Problems<'_>)
             if !is_known(context, name) {
                 let message = format!("checks service `{name}`, which no resource creates");
                 let remedy = "correct the name, or create the service";
-                problems.add_problem(Rule::ServiceUnknown, resource, message, remedy);
+                problems.add_problem(Code::SERVICE_UNKNOWN, resource, message, remedy);
             }
         }
     }
@@ -59,7 +59,7 @@ pub(super) fn check_settings(context: &Context<'_>, problems: &mut Problems<'_>)
             _ => continue,
         };
         for (message, remedy) in faults {
-            problems.add_problem(Rule::ServiceSettings, resource, message, remedy);
+            problems.add_problem(Code::SERVICE_SETTINGS, resource, message, remedy);
         }
     }
 }
@@ -114,7 +114,12 @@ fn check_program(
     if !context.exists(program) {
         let message = format!("service `{name}` runs {program}, which no resource installs");
         let remedy = "add the component that has the program, or correct the path";
-        problems.add_problem(Rule::ServiceProgramMissing, service.origin, message, remedy);
+        problems.add_problem(
+            Code::SERVICE_PROGRAM_MISSING,
+            service.origin,
+            message,
+            remedy,
+        );
         return;
     }
     let at = context.index_of(service.origin);
@@ -127,7 +132,7 @@ fn check_program(
             context.resources[maker].name
         );
         let remedy = "move the service after the program";
-        problems.add_problem(Rule::ServiceProgramLater, service.origin, message, remedy);
+        problems.add_problem(Code::SERVICE_PROGRAM_LATER, service.origin, message, remedy);
     }
 }
 
@@ -141,7 +146,7 @@ fn check_tuned_service(
         let message =
             format!("configures service `{name}`, which neither Windows nor the plan has");
         let remedy = "correct the name, or give the service a `program`";
-        problems.add_problem(Rule::ServiceUnknown, service.origin, message, remedy);
+        problems.add_problem(Code::SERVICE_UNKNOWN, service.origin, message, remedy);
     }
 }
 
@@ -179,7 +184,7 @@ pub(super) fn check_dependencies(context: &Context<'_>, problems: &mut Problems<
             let names: Vec<&str> = cycle.iter().map(String::as_str).collect();
             let message = format!("services {} need each other to start", names.join(", "));
             let remedy = "remove one name from `dependsOn`";
-            problems.add_problem(Rule::DependencyCycle, service.origin, message, remedy);
+            problems.add_problem(Code::DEPENDENCY_CYCLE, service.origin, message, remedy);
             in_cycles.extend(cycle);
         }
     }
@@ -195,13 +200,13 @@ fn check_dependency(
     if !is_known(context, needed) {
         let message = format!("service `{name}` depends on `{needed}`, which no resource creates");
         let remedy = "correct the name in `dependsOn`, or create the service";
-        problems.add_problem(Rule::DependencyMissing, service.origin, message, remedy);
+        problems.add_problem(Code::DEPENDENCY_MISSING, service.origin, message, remedy);
     }
     let other = context.machine.find_service(needed);
     if other.is_some_and(|it| is_disabled(&it)) && !is_disabled(service) {
         let message = format!("service `{name}` depends on `{needed}`, which is disabled");
         let remedy = "enable the other service, or disable this one too";
-        problems.add_problem(Rule::DependencyStart, service.origin, message, remedy);
+        problems.add_problem(Code::DEPENDENCY_START, service.origin, message, remedy);
     }
 }
 

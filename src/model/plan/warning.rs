@@ -1,5 +1,6 @@
 //! Warnings of a plan, and the variables that nobody gave.
 
+use crate::base::code::Code;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -27,11 +28,7 @@ pub struct Warning {
 }
 
 impl Warning {
-    pub fn new(
-        id: impl Into<String>,
-        subject: impl Into<String>,
-        message: impl Into<String>,
-    ) -> Self {
+    pub fn new(id: Code, subject: impl Into<String>, message: impl Into<String>) -> Self {
         Self {
             id: id.into(),
             subject: subject.into(),

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::base::code::Code;
 use crate::diagnostic::Finding;
 use crate::model::variable::{DefaultFrom, Variable};
 
@@ -41,7 +42,8 @@ fn judge_variable(
             variable.name
         );
         return Some(
-            Finding::new("variable-computed", reason, format!("unset {name}")).with_subject(name),
+            Finding::new(Code::VARIABLE_COMPUTED, reason, format!("unset {name}"))
+                .with_subject(name),
         );
     }
     if !variable.build_time {
@@ -57,7 +59,7 @@ fn judge_variable(
     );
     Some(
         Finding::new(
-            "variable-unused",
+            Code::VARIABLE_UNUSED,
             reason,
             format!("unset {name}, or change the choice"),
         )
@@ -67,7 +69,7 @@ fn judge_variable(
 
 fn refuse_locked(environment: &str, name: &str) -> Finding {
     Finding::new(
-        "variable-environment",
+        Code::VARIABLE_ENVIRONMENT,
         format!("`{name}` decides what is in the image, so the environment cannot set it"),
         format!("unset {environment}, and use `--var {name}=…` or `\"variables\"` of the image definition"),
     )

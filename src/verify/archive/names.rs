@@ -1,6 +1,7 @@
 //! Names of entries: those that [`crate::base::member`] refuses, and two that Windows would take for one.
 
 use super::{Entry, Limits, ProofError};
+use crate::base::code::Code;
 use crate::base::member::{find_argument_fault, find_fault};
 use crate::base::text::is_invisible;
 
@@ -9,7 +10,7 @@ use crate::base::text::is_invisible;
 pub(super) fn normalize_name(raw: &[u8], limits: &Limits) -> Result<String, ProofError> {
     let Ok(name) = std::str::from_utf8(raw) else {
         return refuse_entry(
-            "archive-name-encoding",
+            Code::ARCHIVE_NAME_ENCODING,
             &String::from_utf8_lossy(raw),
             "is not UTF-8",
         );
@@ -22,7 +23,7 @@ pub(super) fn normalize_name(raw: &[u8], limits: &Limits) -> Result<String, Proo
     if rest.is_empty() || rest == "." {
         // `./` itself, the folder that is packed.
         return if name.is_empty() {
-            refuse_entry("archive-name-traversal", name, "is empty")
+            refuse_entry(Code::ARCHIVE_NAME_TRAVERSAL, name, "is empty")
         } else {
             Ok(String::new())
         };
@@ -34,7 +35,7 @@ pub(super) fn normalize_name(raw: &[u8], limits: &Limits) -> Result<String, Proo
 pub(super) fn check_name(name: &str, limits: &Limits) -> Result<(), ProofError> {
     if name.encode_utf16().count() > limits.path {
         let why = format!("is longer than {} characters", limits.path);
-        return refuse_entry("archive-name-length", name, &why);
+        return refuse_entry(Code::ARCHIVE_NAME_LENGTH, name, &why);
     }
     find_fault(name).map_or(Ok(()), |(code, why)| refuse_entry(code, name, &why))
 }
@@ -44,7 +45,7 @@ pub(super) fn check_argument(name: &str) -> Result<(), ProofError> {
     find_argument_fault(name).map_or(Ok(()), |(code, why)| refuse_entry(code, name, &why))
 }
 
-pub(super) fn refuse_entry<T>(code: &'static str, name: &str, why: &str) -> Result<T, ProofError> {
+pub(super) fn refuse_entry<T>(code: Code, name: &str, why: &str) -> Result<T, ProofError> {
     Err(ProofError::new(
         code,
         format!("the entry `{}` {why}", escape_name(name)),
@@ -85,10 +86,10 @@ pub(super) fn check_collisions(entries: &[Entry]) -> Result<(), ProofError> {
         };
         if one == other && !(first.directory && second.directory) {
             if first.name == second.name {
-                return refuse_entry("archive-duplicate", &first.name, "is there twice");
+                return refuse_entry(Code::ARCHIVE_DUPLICATE, &first.name, "is there twice");
             }
             return refuse_entry(
-                "archive-collision",
+                Code::ARCHIVE_COLLISION,
                 &first.name,
                 &format!(
                     "and `{}` are one file on Windows",
@@ -99,7 +100,7 @@ pub(super) fn check_collisions(entries: &[Entry]) -> Result<(), ProofError> {
         let below = other.strip_prefix(one.as_str());
         if !first.directory && below.is_some_and(|rest| rest.starts_with('\0')) {
             return refuse_entry(
-                "archive-collision",
+                Code::ARCHIVE_COLLISION,
                 &first.name,
                 &format!(
                     "is a file, and the folder of `{}`",

@@ -6,6 +6,7 @@ use aws_lc_rs::digest::{Context, SHA256};
 use flate2::Crc;
 
 use super::{Entry, MemberDigest, ProofError, Visit};
+use crate::base::code::Code;
 use crate::base::digest::encode_hex;
 
 /// An error of ours on its way through `Read`.
@@ -23,14 +24,14 @@ pub(super) fn to_proof_error(error: &io::Error) -> ProofError {
     }
     match error.kind() {
         io::ErrorKind::UnexpectedEof => {
-            ProofError::new("archive-truncated", "the archive ends too early")
+            ProofError::new(Code::ARCHIVE_TRUNCATED, "the archive ends too early")
         }
         io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData => ProofError::new(
-            "archive-corrupt",
+            Code::ARCHIVE_CORRUPT,
             format!("the archive is damaged: {error}"),
         ),
         _ => ProofError::new(
-            "archive-unreadable",
+            Code::ARCHIVE_UNREADABLE,
             format!("the archive cannot be read: {error}"),
         ),
     }
@@ -96,7 +97,7 @@ impl<R: Read> Read for Checked<R> {
                 "a member is larger than the {} bytes that its header states",
                 self.declared
             );
-            return Err(self.fail(ProofError::new("archive-size", message)));
+            return Err(self.fail(ProofError::new(Code::ARCHIVE_SIZE, message)));
         }
         self.hash.update(&buffer[..count]);
         if let Some(crc) = &mut self.crc {
@@ -133,7 +134,7 @@ pub(super) fn visit_member<R: Read>(
             "`{}` has {} bytes, its header states {}",
             entry.name, reader.size, entry.size
         );
-        return Err(ProofError::new("archive-truncated", message));
+        return Err(ProofError::new(Code::ARCHIVE_TRUNCATED, message));
     }
     if let (Some(found), Some(declared)) = (reader.crc.map(|crc| crc.sum()), crc)
         && found != declared
@@ -142,7 +143,7 @@ pub(super) fn visit_member<R: Read>(
             "`{}` has the CRC-32 {found:08x}, its header states {declared:08x}",
             entry.name
         );
-        return Err(ProofError::new("archive-checksum", message));
+        return Err(ProofError::new(Code::ARCHIVE_CHECKSUM, message));
     }
     let sha256 = encode_hex(reader.hash.finish().as_ref());
     Ok((

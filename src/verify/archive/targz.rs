@@ -9,6 +9,7 @@ use std::io::{self, Read};
 use super::names;
 use super::read::{fill_buffer, to_proof_error, visit_member};
 use super::{Limits, ProofError, Visit, Walked, WantedMembers};
+use crate::base::code::Code;
 use extended::Extended;
 use gzip::Gzip;
 use header::{BLOCK, Header};
@@ -33,7 +34,7 @@ pub(super) fn walk_tar<R: Read>(
             || walked.entries.len() as u64 >= limits.entries
         {
             return Err(ProofError::new(
-                "archive-entries",
+                Code::ARCHIVE_ENTRIES,
                 format!("more than {} entries", limits.entries),
             ));
         }
@@ -62,7 +63,7 @@ pub(super) fn walk_tar<R: Read>(
 }
 
 fn corrupt_tar_error(what: &str) -> ProofError {
-    ProofError::new("archive-corrupt", format!("the tar is damaged: {what}"))
+    ProofError::new(Code::ARCHIVE_CORRUPT, format!("the tar is damaged: {what}"))
 }
 
 fn compute_padding(size: u64) -> u64 {
@@ -76,7 +77,7 @@ fn skip_bytes<R: Read>(reader: &mut R, size: u64) -> Result<(), ProofError> {
         Ok(())
     } else {
         Err(ProofError::new(
-            "archive-truncated",
+            Code::ARCHIVE_TRUNCATED,
             "the tar ends within an entry",
         ))
     }
@@ -89,7 +90,7 @@ fn read_header(gzip: &mut impl Read) -> Result<Option<Header>, ProofError> {
     loop {
         if fill_buffer(gzip, &mut block).map_err(|error| to_proof_error(&error))? < BLOCK {
             return Err(ProofError::new(
-                "archive-truncated",
+                Code::ARCHIVE_TRUNCATED,
                 "the tar has no end marker",
             ));
         }
@@ -103,7 +104,7 @@ fn read_header(gzip: &mut impl Read) -> Result<Option<Header>, ProofError> {
     }
     if zeros > 0 {
         return Err(ProofError::new(
-            "archive-trailing-data",
+            Code::ARCHIVE_TRAILING_DATA,
             "entries follow the tar's end marker",
         ));
     }

@@ -3,6 +3,7 @@
 use super::glob::matches_glob;
 use super::names::escape_name;
 use super::{Entry, ProofError};
+use crate::base::code::Code;
 
 /// Members that are asked for. Each name must be there, and the globs must match something.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -47,7 +48,7 @@ impl WantedMembers {
             .any(|name| strip_dot_prefix(name) == entry.name);
         if named && entry.directory {
             let message = format!("the member `{}` is a directory", escape_name(&entry.name));
-            return Err(ProofError::new("archive-member-not-file", message));
+            return Err(ProofError::new(Code::ARCHIVE_MEMBER_NOT_FILE, message));
         }
         let wanted = !entry.directory
             && (named
@@ -75,7 +76,7 @@ impl WantedMembers {
             let below = format!("{name}/");
             if entries.iter().any(|entry| entry.name.starts_with(&below)) {
                 let message = format!("the member `{name}` is a directory");
-                return Err(ProofError::new("archive-member-not-file", message));
+                return Err(ProofError::new(Code::ARCHIVE_MEMBER_NOT_FILE, message));
             }
             if !entries.iter().any(|entry| entry.name == name) {
                 return Err(missing_member_error(&name, entries));
@@ -85,7 +86,7 @@ impl WantedMembers {
         if !self.globs.is_empty() && !files.any(|entry| self.matches_globs(&entry.name)) {
             let globs = self.globs.join("`, `");
             return Err(ProofError::new(
-                "archive-member-absent",
+                Code::ARCHIVE_MEMBER_ABSENT,
                 format!("no member matches `{globs}`"),
             ));
         }
@@ -101,7 +102,7 @@ fn missing_member_error(name: &str, entries: &[Entry]) -> ProofError {
             break;
         }
     }
-    ProofError::new("archive-member-absent", message)
+    ProofError::new(Code::ARCHIVE_MEMBER_ABSENT, message)
 }
 
 fn fold_file_name(path: &str) -> String {

@@ -12,6 +12,7 @@ use flate2::bufread::DeflateDecoder;
 use super::names;
 use super::read::{to_proof_error, visit_member};
 use super::{Limits, ProofError, Visit, Walked, WantedMembers};
+use crate::base::code::Code;
 use directory::Record;
 
 pub(super) fn walk_zip<R: Read + Seek>(
@@ -35,7 +36,7 @@ pub(super) fn walk_zip<R: Read + Seek>(
             total = total.saturating_add(record.entry.size);
             if total > limits.total {
                 let message = format!("more than {} bytes in all", limits.total);
-                return Err(ProofError::new("archive-size", message));
+                return Err(ProofError::new(Code::ARCHIVE_SIZE, message));
             }
             walked
                 .digests
@@ -67,13 +68,13 @@ fn read_record<R: Read + Seek>(
                 return Ok(digest);
             }
             names::refuse_entry(
-                "archive-hidden-data",
+                Code::ARCHIVE_HIDDEN_DATA,
                 &record.entry.name,
                 "has bytes after its compressed content",
             )
         }
         method => names::refuse_entry(
-            "archive-method",
+            Code::ARCHIVE_METHOD,
             &record.entry.name,
             &format!("is compressed by method {method}; only stored and deflated ones are read"),
         ),

@@ -4,10 +4,11 @@
 //! word; each must have the value of a signed cabinet. Microsoft does not document the layout; it was taken from
 //! signed cabinets.
 
-use super::code::{Code, Fault};
+use super::code::Fault;
 use super::digest::Algorithm;
 use super::pe::{check_padding, cut_signature};
 use super::source::{self, ReadSeek, u16_at, u32_at};
+use crate::base::code::Code;
 
 #[derive(Debug, Clone)]
 pub(crate) struct Cabinet {
@@ -26,10 +27,12 @@ pub(crate) fn read_cabinet(source: &mut dyn ReadSeek) -> Result<Cabinet, Fault> 
     let header = source::read_at(source, 0, HEADER as u64)?;
     let flags = u16_at(&header, 30).filter(|_| header.starts_with(b"MSCF"));
     let flags = flags.ok_or_else(|| {
-        Code::FileMalformed.with_message("not a cabinet: it does not start with the header")
+        Code::FILE_MALFORMED.with_message("not a cabinet: it does not start with the header")
     })?;
     if flags & (PREVIOUS | NEXT) != 0 {
-        return Err(Code::FileMalformed.with_message("a cabinet of a set cannot be verified alone"));
+        return Err(
+            Code::FILE_MALFORMED.with_message("a cabinet of a set cannot be verified alone")
+        );
     }
     // Size of the reserved part of the header, then of that in each folder and each block.
     if flags & RESERVED == 0 || u32_at(&header, 36) != Some(20) {
@@ -92,7 +95,7 @@ impl Cabinet {
 }
 
 fn header_fault(why: &str) -> Fault {
-    Code::CertificateTable.with_message(format!("the cabinet's reserved header is wrong: {why}"))
+    Code::CERTIFICATE_TABLE.with_message(format!("the cabinet's reserved header is wrong: {why}"))
 }
 
 fn read_number(header: &[u8], at: usize) -> Result<u64, Fault> {
@@ -103,5 +106,5 @@ fn read_number(header: &[u8], at: usize) -> Result<u64, Fault> {
 }
 
 fn unsigned_fault() -> Fault {
-    Code::Unsigned.with_message("no embedded signature")
+    Code::UNSIGNED.with_message("no embedded signature")
 }

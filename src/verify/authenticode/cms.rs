@@ -2,9 +2,10 @@
 
 use der::oid::ObjectIdentifier;
 
-use super::code::{Code, Fault};
+use super::code::Fault;
 use super::digest::Algorithm;
 use super::tlv::{self, Element, Elements, Malformed, context_tag};
+use crate::base::code::Code;
 use crate::verify::chain::{X509Certificate, oid};
 
 /// A signature with its content and the certificates beside it.
@@ -43,7 +44,7 @@ pub(crate) struct Attribute<'a> {
 
 impl From<Malformed> for Fault {
     fn from(Malformed(what): Malformed) -> Self {
-        Code::CmsMalformed.with_message(format!("the signature cannot be read at {what}"))
+        Code::CMS_MALFORMED.with_message(format!("the signature cannot be read at {what}"))
     }
 }
 
@@ -56,7 +57,7 @@ impl<'a> SignedData<'a> {
             .parse_oid("content type")?
             != oid::SIGNED_DATA
         {
-            return Err(Code::CmsMalformed.with_message("the signature is not a CMS SignedData"));
+            return Err(Code::CMS_MALFORMED.with_message("the signature is not a CMS SignedData"));
         }
         let wrapped = outer.expect(context_tag(0), "SignedData")?;
         outer.finish("ContentInfo")?;
@@ -80,7 +81,7 @@ impl<'a> SignedData<'a> {
         data.finish("SignedData")?;
         let [signer] = signers.as_slice() else {
             let count = signers.len();
-            return Err(Code::SeveralSigners
+            return Err(Code::SEVERAL_SIGNERS
                 .with_message(format!("the signature has {count} signers, not one")));
         };
         let signer = SignerInfo::parse(signer)?;
@@ -90,7 +91,7 @@ impl<'a> SignedData<'a> {
             .any(|digest| Algorithm::parse(*digest).is_ok_and(|digest| digest == signer.digest))
         {
             return Err(
-                Code::CmsMalformed.with_message("digestAlgorithms lacks the signer's algorithm")
+                Code::CMS_MALFORMED.with_message("digestAlgorithms lacks the signer's algorithm")
             );
         }
         let certificates = certificates
@@ -136,7 +137,7 @@ impl<'a> SignerInfo<'a> {
         let signed = info
             .next_if_tag(context_tag(0), "signedAttrs")?
             .ok_or_else(|| {
-                Code::SignedAttributes
+                Code::SIGNED_ATTRIBUTES
                     .with_message("the signer signed the content without signed attributes")
             })?;
         let signature_algorithm = info
@@ -185,7 +186,7 @@ impl<'a> SignerInfo<'a> {
             }
         }
         let message = "the signature does not contain its signer's certificate";
-        Err(Code::SignerCertificate.with_message(message))
+        Err(Code::SIGNER_CERTIFICATE.with_message(message))
     }
 
     /// The only value of a signed attribute.
@@ -202,7 +203,7 @@ impl<'a> SignerInfo<'a> {
         };
         match (attribute.values.as_slice(), found.next()) {
             ([value], None) => Ok(Some(*value)),
-            _ => Err(Code::SignedAttributes
+            _ => Err(Code::SIGNED_ATTRIBUTES
                 .with_message(format!("the attribute {kind} is signed several times"))),
         }
     }
@@ -229,14 +230,14 @@ impl<'a> SignerInfo<'a> {
             return Err(unsigned_fault("content type"));
         };
         if kind.tag != tlv::OID || kind.parse_oid("contentType")? != content_type {
-            return Err(Code::SignedAttributes
+            return Err(Code::SIGNED_ATTRIBUTES
                 .with_message("the signed content type differs from that of the content"));
         }
         let Some(digest) = self.signed_value(oid::MESSAGE_DIGEST)? else {
             return Err(unsigned_fault("digest"));
         };
         if digest.tag != tlv::OCTET_STRING || digest.body != self.digest.digest_bytes(content) {
-            return Err(Code::MessageDigest
+            return Err(Code::MESSAGE_DIGEST
                 .with_message("the signed digest differs from that of the signature's content"));
         }
         let verification = self
@@ -245,7 +246,7 @@ impl<'a> SignerInfo<'a> {
         aws_lc_rs::signature::UnparsedPublicKey::new(verification, leaf.key())
             .verify(&self.signed_bytes, self.signature)
             .map_err(|_| {
-                Code::SignatureInvalid.with_message(format!(
+                Code::SIGNATURE_INVALID.with_message(format!(
                     "the signature was not made by the key of `{}`",
                     leaf.subject()
                 ))
@@ -290,5 +291,5 @@ fn parse_attributes(set: Elements<'_>) -> Result<Vec<Attribute<'_>>, Malformed> 
 }
 
 fn unsigned_fault(attribute: &str) -> Fault {
-    Code::SignedAttributes.with_message(format!("the signer did not sign the {attribute}"))
+    Code::SIGNED_ATTRIBUTES.with_message(format!("the signer did not sign the {attribute}"))
 }

@@ -2,9 +2,10 @@
 
 use super::FileKind;
 use super::cms::SignerInfo;
-use super::code::{Code, Fault};
+use super::code::Fault;
 use super::digest::Algorithm;
 use super::tlv::{self, Element};
+use crate::base::code::Code;
 use crate::verify::chain::oid;
 
 /// SpcIndirectDataContent: the digest of a file.
@@ -25,7 +26,7 @@ const POWERSHELL_PACKAGE: [u8; 16] = [
 impl<'a> Indirect<'a> {
     pub(crate) fn parse(content: Element<'a>, kind: FileKind) -> Result<Self, Fault> {
         if content.tag != tlv::SEQUENCE {
-            return Err(Code::CmsMalformed
+            return Err(Code::CMS_MALFORMED
                 .with_message("the signed content is not an SpcIndirectDataContent"));
         }
         let mut parts = content.inner();
@@ -76,7 +77,7 @@ fn check_subject(data: Element<'_>, kind: FileKind) -> Result<(), Fault> {
     if right {
         return Ok(());
     }
-    Err(Code::WrongContent.with_message(format!(
+    Err(Code::WRONG_CONTENT.with_message(format!(
         "the signature is over another kind of file than {}",
         kind.as_str()
     )))

@@ -4,8 +4,9 @@ use aws_lc_rs::digest;
 use aws_lc_rs::signature as check;
 use der::oid::ObjectIdentifier;
 
-use super::code::{Code, Fault};
+use super::code::Fault;
 use super::tlv::{self, Element};
+use crate::base::code::Code;
 use crate::verify::chain::{LEAST_RSA_BITS, X509Certificate, oid};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,7 +29,7 @@ impl Algorithm {
             oid::SHA256 => Ok(Self::Sha256),
             oid::SHA384 => Ok(Self::Sha384),
             oid::SHA512 => Ok(Self::Sha512),
-            other => Err(Code::Algorithm
+            other => Err(Code::ALGORITHM
                 .with_message(format!("the digest algorithm {other} is not accepted"))),
         }
     }
@@ -66,14 +67,14 @@ impl Algorithm {
     ) -> Result<&'static dyn check::VerificationAlgorithm, Fault> {
         let key = leaf.key_algorithm();
         let digest = self.as_str();
-        let refused = Code::Algorithm.with_message(format!(
+        let refused = Code::ALGORITHM.with_message(format!(
             "the signature algorithm {signature} by a key {} over {digest} is not accepted",
             key.oid
         ));
         if key.oid == oid::RSA {
             if let Some(bits) = leaf.rsa_bits().filter(|bits| *bits < LEAST_RSA_BITS) {
                 let subject = leaf.subject();
-                return Err(Code::WeakKey
+                return Err(Code::WEAK_KEY
                     .with_message(format!("`{subject}` has an RSA key of {bits} bits")));
             }
             let (own, algorithm) = self.select_rsa();

@@ -14,9 +14,10 @@ use std::time::{Duration, SystemTime};
 use aws_lc_rs::digest::Context;
 use cfb::{CompoundFile, Entry};
 
-use super::code::{Code, Fault};
+use super::code::Fault;
 use super::digest::Algorithm;
 use super::source::{LIMIT, ReadSeek};
+use crate::base::code::Code;
 
 const SIGNATURE: &str = "\u{5}DigitalSignature";
 const METADATA: &str = "\u{5}MsiDigitalSignatureEx";
@@ -40,7 +41,7 @@ pub(crate) fn read_package(source: &mut dyn ReadSeek) -> Result<Package, Fault> 
             signature,
             metadata,
         }),
-        None => Err(Code::Unsigned.with_message("no embedded signature")),
+        None => Err(Code::UNSIGNED.with_message("no embedded signature")),
     }
 }
 
@@ -57,7 +58,7 @@ impl Package {
             let mut metadata = algorithm.new_context();
             add_metadata(&compound, &root, &mut metadata, 0)?;
             if metadata.finish().as_ref() != signed.as_slice() {
-                return Err(Code::MsiMetadata.with_message(
+                return Err(Code::MSI_METADATA.with_message(
                     "names, sizes or times in the package differ from the signed ones",
                 ));
             }
@@ -74,7 +75,7 @@ fn open_compound(source: &mut dyn ReadSeek) -> Result<Compound<'_>, Fault> {
 }
 
 fn compound_fault(why: &str) -> Fault {
-    Code::FileMalformed.with_message(format!("not a compound file: {why}"))
+    Code::FILE_MALFORMED.with_message(format!("not a compound file: {why}"))
 }
 
 fn read_stream(compound: &mut Compound<'_>, name: &str) -> Result<Option<Vec<u8>>, Fault> {
@@ -85,7 +86,7 @@ fn read_stream(compound: &mut Compound<'_>, name: &str) -> Result<Option<Vec<u8>
     let mut stream = compound.open_stream(&path)?;
     if stream.len() > LIMIT {
         return Err(
-            Code::TooLarge.with_message("the stream of the signature is larger than the limit")
+            Code::TOO_LARGE.with_message("the stream of the signature is larger than the limit")
         );
     }
     let mut bytes = Vec::new();

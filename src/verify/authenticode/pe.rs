@@ -4,10 +4,11 @@
 //! (CVE-2013-3900), a table in the middle of the file, and a second entry. The digest covers the whole file except
 //! the checksum, the table's directory entry and the table, which must be at the end of the file.
 
-use super::code::{Code, Fault};
+use super::code::Fault;
 use super::digest::Algorithm;
 use super::source::{self, ReadSeek, u16_at, u32_at};
 use super::tlv;
+use crate::base::code::Code;
 
 /// Where the parts are that the digest leaves out.
 #[derive(Debug, Clone)]
@@ -128,7 +129,7 @@ fn parse_table(table: &[u8]) -> Result<Vec<u8>, Fault> {
     // Entries start at multiples of eight.
     let next = length.div_ceil(8) * 8;
     if table.len() >= next + ENTRY_HEADER {
-        return Err(Code::SeveralSignatures
+        return Err(Code::SEVERAL_SIGNATURES
             .with_message("the attribute certificate table has a second entry"));
     }
     let inner = &table[ENTRY_HEADER..length];
@@ -141,7 +142,7 @@ fn parse_table(table: &[u8]) -> Result<Vec<u8>, Fault> {
 pub(super) fn cut_signature(bytes: &[u8]) -> Result<&[u8], Fault> {
     match tlv::parse_first(bytes) {
         Some(element) if element.tag == tlv::SEQUENCE => Ok(element.whole),
-        _ => Err(Code::CmsMalformed.with_message("the signature is not DER, or is truncated")),
+        _ => Err(Code::CMS_MALFORMED.with_message("the signature is not DER, or is truncated")),
     }
 }
 
@@ -150,23 +151,23 @@ pub(super) fn check_padding(bytes: &[u8]) -> Result<(), Fault> {
     if bytes.len() > 7 {
         let count = bytes.len();
         return Err(
-            Code::Padding.with_message(format!("{count} unsigned bytes follow the signature"))
+            Code::PADDING.with_message(format!("{count} unsigned bytes follow the signature"))
         );
     }
     if bytes.iter().any(|byte| *byte != 0) {
-        return Err(Code::Padding.with_message("the padding after the signature is not zero"));
+        return Err(Code::PADDING.with_message("the padding after the signature is not zero"));
     }
     Ok(())
 }
 
 fn unsigned_fault() -> Fault {
-    Code::Unsigned.with_message("no embedded signature (security catalogs are not searched)")
+    Code::UNSIGNED.with_message("no embedded signature (security catalogs are not searched)")
 }
 
 fn image_fault(why: &str) -> Fault {
-    Code::FileMalformed.with_message(format!("not a PE image: {why}"))
+    Code::FILE_MALFORMED.with_message(format!("not a PE image: {why}"))
 }
 
 fn table_fault(why: &str) -> Fault {
-    Code::CertificateTable.with_message(format!("the attribute certificate table is wrong: {why}"))
+    Code::CERTIFICATE_TABLE.with_message(format!("the attribute certificate table is wrong: {why}"))
 }

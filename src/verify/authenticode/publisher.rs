@@ -4,7 +4,8 @@ use std::str::FromStr;
 
 use der::oid::ObjectIdentifier;
 
-use super::code::{Code, Fault};
+use super::code::Fault;
+use crate::base::code::Code;
 use crate::diagnostic::classify;
 use crate::verify::chain::{X509Certificate, find_attribute_type};
 
@@ -27,7 +28,7 @@ pub struct PublisherError {
     why: String,
 }
 
-classify!(PublisherError => Selection);
+classify!(PublisherError => VALUE);
 
 impl FromStr for Publisher {
     type Err = PublisherError;
@@ -58,7 +59,7 @@ impl Publisher {
             if found != *wanted {
                 let subject = leaf.subject();
                 let wanted = wanted.join("`, `");
-                return Err(Code::Publisher.with_message(format!(
+                return Err(Code::PUBLISHER.with_message(format!(
                     "the signer is `{subject}`; its {key} is not exactly `{wanted}`"
                 )));
             }

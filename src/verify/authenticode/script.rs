@@ -7,9 +7,10 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
+use crate::base::code::Code;
 use crate::base::text::is_alphanumeric_or;
 
-use super::code::{Code, Fault};
+use super::code::Fault;
 use super::digest::Algorithm;
 use super::source::{self, ReadSeek};
 
@@ -40,7 +41,7 @@ pub(crate) fn strip_signature(bytes: &[u8]) -> Result<Vec<u8>, Fault> {
     match split_signature(&text) {
         Ok((signed, _)) if bytes.starts_with(UTF16) => Ok(encode_utf16_le(signed)),
         Ok((signed, _)) => Ok(signed.as_bytes().to_vec()),
-        Err(fault) if fault.code == Code::Unsigned => Ok(bytes.to_vec()),
+        Err(fault) if fault.code == Code::UNSIGNED => Ok(bytes.to_vec()),
         Err(fault) => Err(fault),
     }
 }
@@ -52,11 +53,13 @@ fn split_signature(text: &str) -> Result<(&str, Vec<u8>), Fault> {
         // An end without a beginning is no unsigned script.
         return Err(match find_lines(text, END).next() {
             Some(_) => block_fault("its end line has no begin line"),
-            None => Code::Unsigned.with_message("no embedded signature"),
+            None => Code::UNSIGNED.with_message("no embedded signature"),
         });
     };
     if begins.next().is_some() {
-        return Err(Code::SeveralSignatures.with_message("the script has several signature blocks"));
+        return Err(
+            Code::SEVERAL_SIGNATURES.with_message("the script has several signature blocks")
+        );
     }
     let Some(signed) = text[..begin].strip_suffix("\r\n") else {
         return Err(block_fault("no CRLF precedes it"));
@@ -107,7 +110,7 @@ fn decode_text(bytes: &[u8]) -> Result<String, Fault> {
 }
 
 fn encoding_fault(why: &str) -> Fault {
-    Code::Encoding.with_message(format!("the script's text cannot be read: {why}"))
+    Code::ENCODING.with_message(format!("the script's text cannot be read: {why}"))
 }
 
 /// The signature in a block, with nothing else in it or after it.
@@ -160,12 +163,12 @@ fn strip_line_end(line: &str) -> &str {
 }
 
 fn block_fault(why: &str) -> Fault {
-    Code::SignatureBlock.with_message(format!("the signature block is wrong: {why}"))
+    Code::SIGNATURE_BLOCK.with_message(format!("the signature block is wrong: {why}"))
 }
 
 fn trailing_text_fault(rest: &str) -> Fault {
     let count = rest.trim().chars().count();
-    Code::TextAfterSignature.with_message(format!(
+    Code::TEXT_AFTER_SIGNATURE.with_message(format!(
         "{count} unsigned characters follow the signature block"
     ))
 }

@@ -4,7 +4,8 @@ use std::io::{Read, Seek, SeekFrom};
 
 use aws_lc_rs::digest::Context;
 
-use super::code::{Code, Fault};
+use super::code::Fault;
+use crate::base::code::Code;
 
 /// A file, or bytes in memory.
 pub trait ReadSeek: Read + Seek {}
@@ -16,7 +17,7 @@ pub(crate) const LIMIT: u64 = 32 << 20;
 
 impl From<std::io::Error> for Fault {
     fn from(error: std::io::Error) -> Self {
-        Code::Unreadable.with_message(format!("the file cannot be read: {error}"))
+        Code::UNREADABLE.with_message(format!("the file cannot be read: {error}"))
     }
 }
 
@@ -27,7 +28,7 @@ pub(crate) fn measure_length(source: &mut dyn ReadSeek) -> Result<u64, Fault> {
 /// Bytes at a place; fewer where the file ends.
 pub(crate) fn read_at(source: &mut dyn ReadSeek, start: u64, count: u64) -> Result<Vec<u8>, Fault> {
     if count > LIMIT {
-        return Err(Code::TooLarge.with_message(format!(
+        return Err(Code::TOO_LARGE.with_message(format!(
             "a part of {count} bytes is larger than the limit of {LIMIT}"
         )));
     }
@@ -58,7 +59,7 @@ pub(crate) fn hash_range(
             .min(buffer.len());
         let count = source.read(&mut buffer[..wanted])?;
         if count == 0 {
-            return Err(Code::Unreadable.with_message("the file ends early"));
+            return Err(Code::UNREADABLE.with_message("the file ends early"));
         }
         context.update(&buffer[..count]);
         left -= count as u64;

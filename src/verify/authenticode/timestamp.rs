@@ -8,9 +8,10 @@ use rustls_pki_types::UnixTime;
 
 use super::SignatureDemand;
 use super::cms::{SignedData, SignerInfo};
-use super::code::{Code, Fault};
+use super::code::Fault;
 use super::digest::Algorithm;
 use super::tlv::{self, Element, Malformed};
+use crate::base::code::Code;
 use crate::base::value::is_digits;
 use crate::verify::chain::{self, Purpose, Question, X509Certificate, format_time, oid};
 
@@ -45,7 +46,7 @@ fn find_token<'a>(signer: &SignerInfo<'a>) -> Result<Option<TimestampToken<'a>>,
         [token] => Ok(Some(*token)),
         several => {
             let count = several.len();
-            Err(Code::TimestampSeveral
+            Err(Code::TIMESTAMP_SEVERAL
                 .with_message(format!("the signature has {count} timestamps, not one")))
         }
     }
@@ -66,7 +67,7 @@ pub(crate) fn prove_time(
     let stamp = stamp.map_err(Fault::for_timestamp)?;
     if stamp.at > policy.at {
         let (at, now) = (format_time(stamp.at), format_time(policy.at));
-        return Err(Code::TimestampFuture.with_message(format!(
+        return Err(Code::TIMESTAMP_FUTURE.with_message(format!(
             "the time of the timestamp is {at}, later than now ({now})"
         )));
     }
@@ -93,12 +94,12 @@ fn verify_token(
 ) -> Result<Stamp, Fault> {
     let data = SignedData::parse(token.whole)?;
     if data.content_type != oid::TIMESTAMP_INFO || data.content.tag != tlv::OCTET_STRING {
-        return Err(Code::WrongContent.with_message("it is not an RFC 3161 token"));
+        return Err(Code::WRONG_CONTENT.with_message("it is not an RFC 3161 token"));
     }
     let info = Info::parse(data.content)?;
     check_algorithm(info.algorithm, policy)?;
     if info.algorithm.digest_bytes(signature) != info.imprint {
-        return Err(Code::TimestampImprint.with_message("it belongs to another signature"));
+        return Err(Code::TIMESTAMP_IMPRINT.with_message("it belongs to another signature"));
     }
     let leaf = data.leaf()?;
     data.signer
@@ -122,8 +123,8 @@ fn verify_countersignature(
     signer
         .verify_content(oid::DATA, data.signer.signature, &leaf)
         .map_err(|fault| match fault.code {
-            Code::MessageDigest => {
-                Code::TimestampImprint.with_message("it belongs to another signature")
+            Code::MESSAGE_DIGEST => {
+                Code::TIMESTAMP_IMPRINT.with_message("it belongs to another signature")
             }
             _ => fault,
         })?;
@@ -138,7 +139,7 @@ fn verify_countersignature(
 
 fn check_algorithm(algorithm: Algorithm, policy: &SignatureDemand) -> Result<(), Fault> {
     if algorithm == Algorithm::Sha1 && !policy.allow_sha1 {
-        return Err(Code::Sha1.with_message("its digest is SHA-1, which the policy does not allow"));
+        return Err(Code::SHA1.with_message("its digest is SHA-1, which the policy does not allow"));
     }
     Ok(())
 }
@@ -193,7 +194,7 @@ impl<'a> Info<'a> {
 
 fn signing_time(signer: &SignerInfo<'_>) -> Result<UnixTime, Fault> {
     let value = signer.signed_value(oid::SIGNING_TIME)?;
-    let value = value.ok_or_else(|| Code::SignedAttributes.with_message("it has no time"))?;
+    let value = value.ok_or_else(|| Code::SIGNED_ATTRIBUTES.with_message("it has no time"))?;
     match value.tag {
         tlv::GENERALIZED_TIME => Ok(parse_generalized_time(value.body)?),
         // RFC 5280: years from 50 on are of the last century.

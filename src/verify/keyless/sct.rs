@@ -8,6 +8,7 @@ use der::asn1::ObjectIdentifier;
 use sigstore_verify::trust_root::TrustedRoot;
 use x509_cert::Certificate;
 
+use crate::base::code::Code;
 use crate::verify::ProofError;
 
 const PROMISES: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.3.6.1.4.1.11129.2.4.2");
@@ -25,7 +26,7 @@ struct Promise<'a> {
 
 fn sct_error(reason: &str) -> ProofError {
     ProofError::new(
-        "keyless-log",
+        Code::KEYLESS_LOG,
         format!("the certificate's signed certificate timestamp (SCT): {reason}"),
     )
 }

@@ -3,6 +3,7 @@
 use super::certificate::{KeyCertificate, Keyring};
 use super::public_key::PublicKey;
 use super::signature::{Revocation, SignaturePacket, SignedPart, kind};
+use crate::base::code::Code;
 use crate::verify::ProofError;
 
 /// Key flag: the key signs data (RFC 9580, 5.2.3.29).
@@ -36,7 +37,7 @@ impl Validity {
         let revocations = keyring.revocations.as_slice();
         if is_revoked(primary, kind::KEY_REVOCATION, part, revocations) {
             return Err(ProofError::new(
-                "openpgp-revoked",
+                Code::OPENPGP_REVOKED,
                 format!("the key {fingerprint} is revoked"),
             ));
         }
@@ -51,7 +52,7 @@ impl Validity {
         }
         let word = find_latest(direct.into_iter().chain(by_user), now).ok_or_else(|| {
             ProofError::new(
-                "openpgp-key",
+                Code::OPENPGP_KEY,
                 format!("the key {fingerprint} has no valid self-signature"),
             )
         })?;
@@ -81,7 +82,7 @@ impl Validity {
         if signature.names_key(primary) {
             if !self.may_sign {
                 return Err(ProofError::new(
-                    "openpgp-key",
+                    Code::OPENPGP_KEY,
                     "the key is not for signing files",
                 ));
             }
@@ -101,7 +102,7 @@ impl Validity {
         let part = SignedPart::Subkey(primary, subkey);
         if is_revoked(primary, kind::SUBKEY_REVOCATION, part, &keyring.revocations) {
             return Err(ProofError::new(
-                "openpgp-revoked",
+                Code::OPENPGP_REVOKED,
                 "the signing subkey is revoked",
             ));
         }
@@ -209,7 +210,7 @@ fn check_back_time(back: &SignaturePacket, subkey: &PublicKey, now: u64) -> Resu
         Some(_) => return Ok(()),
     };
     let message = format!("the back signature of the signing subkey {fault}");
-    Err(ProofError::new("openpgp-time", message))
+    Err(ProofError::new(Code::OPENPGP_TIME, message))
 }
 
 fn compute_expiry(word: &SignaturePacket, key: &PublicKey) -> Option<u64> {
@@ -224,13 +225,13 @@ fn check_within(
 ) -> Result<(), ProofError> {
     if time < created {
         return Err(ProofError::new(
-            "openpgp-time",
+            Code::OPENPGP_TIME,
             format!("the signature is older than the {what}"),
         ));
     }
     if expires.is_some_and(|expires| time >= expires) {
         let message = format!("the {what} had expired when the signature was made");
-        return Err(ProofError::new("openpgp-time", message));
+        return Err(ProofError::new(Code::OPENPGP_TIME, message));
     }
     Ok(())
 }
@@ -242,11 +243,11 @@ pub(super) fn check_digest(signature: &SignaturePacket, whose: &str) -> Result<(
     }
     let name = signature.digest_name();
     Err(ProofError::new(
-        "openpgp-weak",
+        Code::OPENPGP_WEAK,
         format!("{whose} digest is {name}, which is too weak"),
     ))
 }
 
 fn unbound_error(reason: &str) -> ProofError {
-    ProofError::new("openpgp-key", format!("the signing subkey {reason}"))
+    ProofError::new(Code::OPENPGP_KEY, format!("the signing subkey {reason}"))
 }

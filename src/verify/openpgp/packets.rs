@@ -3,12 +3,13 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
+use crate::base::code::Code;
 use crate::verify::ProofError;
 
 const BEGIN: &str = "-----BEGIN PGP ";
 
 pub(super) fn malformed_error(message: &str) -> ProofError {
-    ProofError::new("openpgp-malformed", message.to_owned())
+    ProofError::new(Code::OPENPGP_MALFORMED, message.to_owned())
 }
 
 /// The packets of a detached signature as bytes: nothing else stands around an armored one.
@@ -37,7 +38,10 @@ pub(super) fn dearmor_keyring(bytes: &[u8]) -> Result<Vec<u8>, ProofError> {
 }
 
 pub(super) fn private_key_error() -> ProofError {
-    ProofError::new("openpgp-key", "it is a private key; give the public key")
+    ProofError::new(
+        Code::OPENPGP_KEY,
+        "it is a private key; give the public key",
+    )
 }
 
 fn find_armor(bytes: &[u8]) -> Option<&str> {

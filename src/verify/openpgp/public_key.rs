@@ -7,6 +7,7 @@ use der::Encode as _;
 use der::asn1::UintRef;
 
 use super::packets::{Cursor, malformed_error};
+use crate::base::code::Code;
 use crate::base::digest::encode_hex;
 use crate::verify::ProofError;
 
@@ -107,7 +108,7 @@ impl PublicKey {
             Material::Ecdsa { .. } | Material::Ed25519(_) => return Ok(()),
             Material::Other => "the key's algorithm is not accepted".to_owned(),
         };
-        Err(ProofError::new("openpgp-weak", message))
+        Err(ProofError::new(Code::OPENPGP_WEAK, message))
     }
 
     /// Whether signatures of this key over a digest of this kind can be checked.

@@ -1,16 +1,17 @@
-//! Words that the program itself prints: codes of errors and warnings, rules, proofs, verdicts, phases.
+//! Words that the program itself prints: codes, proofs, verdicts, phases.
 
 use std::collections::BTreeMap;
 
 use super::NameIndex;
 
+use crate::base::code::TABLES;
 use crate::base::json::parse_foreign;
 
 const NAMES: &str = include_str!("../names.json");
 
 type Sections = BTreeMap<String, BTreeMap<String, String>>;
 
-/// Kind → name → meaning.
+/// Kind → name → meaning, without codes.
 ///
 /// # Panics
 /// Never: the file is part of the program, and a test reads it.
@@ -22,29 +23,25 @@ impl NameIndex {
     pub(super) fn add_words(&mut self) {
         for (kind, names) in read_words() {
             for (name, meaning) in names {
-                self.add(
-                    find_kind(&kind),
-                    &name,
-                    vec![meaning],
-                    "derived: defined by imagegen",
-                );
+                self.add_word(find_kind(&kind), &name, meaning);
             }
         }
+        for table in TABLES {
+            for (code, meaning) in table.rows {
+                self.add_word(table.kind, code.as_str(), (*meaning).to_owned());
+            }
+        }
+    }
+
+    fn add_word(&mut self, kind: &'static str, name: &str, meaning: String) {
+        self.add(kind, name, vec![meaning], "derived: defined by imagegen");
     }
 }
 
 /// The section's title as an explanation holds it.
 fn find_kind(title: &str) -> &'static str {
     const KINDS: &[&str] = &[
-        "error",
-        "refusal",
-        "warning",
-        "download error",
-        "verification error",
-        "archive error",
-        "bundle error",
-        "catalog error",
-        "rule of the machine model",
+        "class of errors",
         "proof",
         "verdict",
         "confidence",

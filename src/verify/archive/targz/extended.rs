@@ -7,6 +7,7 @@ use super::super::read::to_proof_error;
 use super::super::{Entry, Limits, ProofError, names};
 use super::header::{EntryKind, Header};
 use super::{compute_padding, corrupt_tar_error, skip_bytes};
+use crate::base::code::Code;
 
 /// Bytes of a long name or of PAX records.
 const EXTENDED: u64 = 64 * 1024;
@@ -85,7 +86,7 @@ impl Extended {
             return Ok(());
         }
         Err(ProofError::new(
-            "archive-header-mismatch",
+            Code::ARCHIVE_HEADER_MISMATCH,
             match kind {
                 EntryKind::GlobalRecords => "global records stand between a header and its entry",
                 _ if self.name.is_some() => "an entry has two long names",
@@ -130,23 +131,23 @@ impl Extended {
         }
         if key.starts_with(b"GNU.sparse.") || key == b"SUN.holesdata" {
             let message = "an entry is a sparse file";
-            return Err(ProofError::new("archive-sparse", message));
+            return Err(ProofError::new(Code::ARCHIVE_SPARSE, message));
         }
         let shown = escape_name(&String::from_utf8_lossy(key));
         if kind == EntryKind::GlobalRecords && matches!(key, b"path" | b"size" | b"linkpath") {
             let message = format!("a global record sets `{shown}` of all entries");
-            return Err(ProofError::new("archive-header-mismatch", message));
+            return Err(ProofError::new(Code::ARCHIVE_HEADER_MISMATCH, message));
         }
         match key {
             b"path" if value.is_empty() || self.name.replace(value.to_vec()).is_some() => Err(
-                ProofError::new("archive-header-mismatch", "an entry has two long names"),
+                ProofError::new(Code::ARCHIVE_HEADER_MISMATCH, "an entry has two long names"),
             ),
             b"path" => Ok(()),
             b"linkpath" => refuse_link(&String::from_utf8_lossy(value)),
             b"size" => self.set_size(value),
             // Another size, character set or type, or one that only some readers know.
             _ => Err(ProofError::new(
-                "archive-ambiguous",
+                Code::ARCHIVE_AMBIGUOUS,
                 format!("a PAX record `{shown}` has no one meaning"),
             )),
         }
@@ -156,7 +157,7 @@ impl Extended {
         let size = parse_decimal(value).ok_or_else(|| corrupt_tar_error("a size"))?;
         if self.size.replace(size).is_some() {
             return Err(ProofError::new(
-                "archive-header-mismatch",
+                Code::ARCHIVE_HEADER_MISMATCH,
                 "an entry has two sizes",
             ));
         }
@@ -175,17 +176,25 @@ impl Extended {
         let directory = header.kind == EntryKind::Directory;
         match header.kind {
             EntryKind::File | EntryKind::Directory => {}
-            EntryKind::Link => return refuse_entry("archive-link", &name, "is a link"),
-            EntryKind::Sparse => return refuse_entry("archive-sparse", &name, "is a sparse file"),
-            _ => return refuse_entry("archive-special", &name, "is neither file nor directory"),
+            EntryKind::Link => return refuse_entry(Code::ARCHIVE_LINK, &name, "is a link"),
+            EntryKind::Sparse => {
+                return refuse_entry(Code::ARCHIVE_SPARSE, &name, "is a sparse file");
+            }
+            _ => {
+                return refuse_entry(
+                    Code::ARCHIVE_SPECIAL,
+                    &name,
+                    "is neither file nor directory",
+                );
+            }
         }
         if header.has_target {
-            return refuse_entry("archive-link", &name, "has the target of a link");
+            return refuse_entry(Code::ARCHIVE_LINK, &name, "has the target of a link");
         }
         // Some readers take such a file for a folder.
         if !directory && raw.ends_with(b"/") {
             return refuse_entry(
-                "archive-header-mismatch",
+                Code::ARCHIVE_HEADER_MISMATCH,
                 &name,
                 "is a file by its type and a directory by its name",
             );
@@ -193,22 +202,22 @@ impl Extended {
 
         let size = header.size;
         if extended.size.is_some_and(|declared| declared != size) {
-            return refuse_entry("archive-header-mismatch", &name, "has two sizes");
+            return refuse_entry(Code::ARCHIVE_HEADER_MISMATCH, &name, "has two sizes");
         }
         if name.is_empty() && !directory {
             let raw = String::from_utf8_lossy(&raw);
-            return refuse_entry("archive-name-traversal", &raw, "is not a file name");
+            return refuse_entry(Code::ARCHIVE_NAME_TRAVERSAL, &raw, "is not a file name");
         }
         if directory && size > 0 {
             let why = "is a directory with bytes";
-            return refuse_entry("archive-header-mismatch", &name, why);
+            return refuse_entry(Code::ARCHIVE_HEADER_MISMATCH, &name, why);
         }
         if size > limits.entry {
             let why = format!("has {size} bytes, more than {}", limits.entry);
-            return refuse_entry("archive-size", &name, &why);
+            return refuse_entry(Code::ARCHIVE_SIZE, &name, &why);
         }
         if !directory && header.mode & 0o6000 != 0 {
-            return refuse_entry("archive-setuid", &name, "is setuid or setgid");
+            return refuse_entry(Code::ARCHIVE_SETUID, &name, "is setuid or setgid");
         }
         Ok(Entry {
             name,
@@ -220,13 +229,13 @@ impl Extended {
 
 fn refuse_link<T>(target: &str) -> Result<T, ProofError> {
     let message = format!("an entry is a link to `{}`", escape_name(target));
-    Err(ProofError::new("archive-link", message))
+    Err(ProofError::new(Code::ARCHIVE_LINK, message))
 }
 
 fn read_content(gzip: &mut impl Read, size: u64) -> Result<Vec<u8>, ProofError> {
     if size > EXTENDED {
         let message = format!("the name or the records of an entry have {size} bytes");
-        return Err(ProofError::new("archive-name-length", message));
+        return Err(ProofError::new(Code::ARCHIVE_NAME_LENGTH, message));
     }
     let mut content = Vec::new();
     gzip.take(size)
@@ -234,7 +243,7 @@ fn read_content(gzip: &mut impl Read, size: u64) -> Result<Vec<u8>, ProofError> 
         .map_err(|error| to_proof_error(&error))?;
     if content.len() as u64 != size {
         return Err(ProofError::new(
-            "archive-truncated",
+            Code::ARCHIVE_TRUNCATED,
             "the tar ends within a name",
         ));
     }

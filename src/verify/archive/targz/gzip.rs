@@ -7,6 +7,7 @@ use flate2::bufread::DeflateDecoder;
 
 use super::super::read::{fill_buffer, into_io_error};
 use super::super::{Limits, ProofError};
+use crate::base::code::Code;
 
 /// The content of a gzip file that is one member and nothing else.
 pub(super) struct Gzip<R: Read> {
@@ -33,7 +34,7 @@ impl<R: Read> Gzip<R> {
         // With a checksum of the header (flag 2) some readers would refuse what others take.
         if head[2] != 8 || flags & 0xe2 != 0 {
             return Err(into_io_error(ProofError::new(
-                "archive-method",
+                Code::ARCHIVE_METHOD,
                 "the gzip file uses an unknown compression method or flag",
             )));
         }
@@ -49,7 +50,7 @@ impl<R: Read> Gzip<R> {
                 reader.by_ref().take(4096).read_until(0, &mut text)?;
                 if text.last() != Some(&0) {
                     return Err(into_io_error(ProofError::new(
-                        "archive-corrupt",
+                        Code::ARCHIVE_CORRUPT,
                         "the gzip header is truncated",
                     )));
                 }
@@ -78,20 +79,20 @@ impl<R: Read> Gzip<R> {
         let size = self.produced as u32;
         if crc != self.crc.sum().to_le_bytes() || length != size.to_le_bytes() {
             return Err(into_io_error(ProofError::new(
-                "archive-checksum",
+                Code::ARCHIVE_CHECKSUM,
                 "the gzip file's checksum is wrong",
             )));
         }
         let behind = reader.fill_buf()?;
         if behind.starts_with(b"\x1f\x8b") {
             return Err(into_io_error(ProofError::new(
-                "archive-gzip-members",
+                Code::ARCHIVE_GZIP_MEMBERS,
                 "another gzip member follows the first",
             )));
         }
         if !behind.is_empty() {
             return Err(into_io_error(ProofError::new(
-                "archive-trailing-data",
+                Code::ARCHIVE_TRAILING_DATA,
                 "bytes follow the end of the gzip file",
             )));
         }
@@ -105,7 +106,7 @@ impl<R: Read> Gzip<R> {
             let count = fill_buffer(&mut self, &mut rest)?;
             if rest[..count].iter().any(|byte| *byte != 0) {
                 return Err(into_io_error(ProofError::new(
-                    "archive-trailing-data",
+                    Code::ARCHIVE_TRAILING_DATA,
                     "bytes follow the end of the tar",
                 )));
             }
@@ -129,7 +130,7 @@ impl<R: Read> Read for Gzip<R> {
         }
         if self.produced > self.total {
             return Err(into_io_error(ProofError::new(
-                "archive-size",
+                Code::ARCHIVE_SIZE,
                 format!("more than {} bytes in all", self.total),
             )));
         }
@@ -139,7 +140,7 @@ impl<R: Read> Read for Gzip<R> {
                 "{compressed} bytes unpack to more than {} times as many",
                 self.ratio
             );
-            return Err(into_io_error(ProofError::new("archive-ratio", message)));
+            return Err(into_io_error(ProofError::new(Code::ARCHIVE_RATIO, message)));
         }
         Ok(count)
     }

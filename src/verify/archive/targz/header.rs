@@ -6,6 +6,7 @@
 
 use super::super::ProofError;
 use super::corrupt_tar_error;
+use crate::base::code::Code;
 
 pub(super) const BLOCK: usize = 512;
 
@@ -44,7 +45,7 @@ impl Header {
             .sum();
         if parse_number(&block[148..156]) != Some(sum) {
             return Err(ProofError::new(
-                "archive-checksum",
+                Code::ARCHIVE_CHECKSUM,
                 "a tar header's checksum is wrong",
             ));
         }
@@ -122,14 +123,14 @@ fn join_name(block: &[u8; BLOCK]) -> Result<Vec<u8>, ProofError> {
         magic if magic.iter().all(|byte| *byte == 0) => 265,
         _ => {
             return Err(ProofError::new(
-                "archive-ambiguous",
+                Code::ARCHIVE_AMBIGUOUS,
                 "a tar header is neither of ustar nor of GNU nor of version 7",
             ));
         }
     };
     if block[zeros_from..].iter().any(|byte| *byte != 0) {
         return Err(ProofError::new(
-            "archive-ambiguous",
+            Code::ARCHIVE_AMBIGUOUS,
             "a tar header has bytes where its format has no field",
         ));
     }

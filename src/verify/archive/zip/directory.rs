@@ -7,6 +7,7 @@ use super::super::read::to_proof_error;
 use super::super::{Entry, Limits, ProofError};
 use super::end::{End, read_end_record};
 use super::fields::{find_second_opinion, u16_at, u32_at, u64_at, widen_sizes};
+use crate::base::code::Code;
 
 /// An entry whose local header says the same as the directory.
 pub(super) struct Record {
@@ -35,7 +36,7 @@ pub(super) fn read_directory<R: Read + Seek>(
     let end = read_end_record(reader)?;
     if end.entries > limits.entries {
         let message = format!("{} entries, more than {}", end.entries, limits.entries);
-        return Err(ProofError::new("archive-entries", message));
+        return Err(ProofError::new(Code::ARCHIVE_ENTRIES, message));
     }
     let mut records = read_central_directory(reader, &end, limits)?;
     let mut order: Vec<usize> = (0..records.len()).collect();
@@ -59,12 +60,12 @@ pub(super) fn read_directory<R: Read + Seek>(
 }
 
 pub(super) fn hidden_data_error(what: &str) -> ProofError {
-    ProofError::new("archive-hidden-data", format!("the zip has {what}"))
+    ProofError::new(Code::ARCHIVE_HIDDEN_DATA, format!("the zip has {what}"))
 }
 
 fn refuse_mismatch<T>(name: &str, what: &str) -> Result<T, ProofError> {
     refuse_entry(
-        "archive-header-mismatch",
+        Code::ARCHIVE_HEADER_MISMATCH,
         name,
         &format!("has two different {what}: in the directory and in front of it"),
     )
@@ -102,7 +103,7 @@ fn read_central_directory<R: Read + Seek>(
     match reader.read(&mut rest) {
         Ok(0) => Ok(records),
         Ok(_) => Err(ProofError::new(
-            "archive-ambiguous",
+            Code::ARCHIVE_AMBIGUOUS,
             "the zip's directory has more entries than its header states",
         )),
         Err(error) => Err(to_proof_error(&error)),
@@ -114,7 +115,7 @@ fn read_central_header(reader: &mut impl Read, limits: &Limits) -> Result<Record
     read_exactly(reader, &mut head)?;
     if !head.starts_with(b"PK\x01\x02") {
         return Err(ProofError::new(
-            "archive-corrupt",
+            Code::ARCHIVE_CORRUPT,
             "the zip's directory is damaged",
         ));
     }
@@ -134,7 +135,7 @@ fn read_central_header(reader: &mut impl Read, limits: &Limits) -> Result<Record
     check_attributes(&name, u32_at(&head, 38), directory)?;
     if u16_at(&head, 34) != 0 {
         return refuse_entry(
-            "archive-ambiguous",
+            Code::ARCHIVE_AMBIGUOUS,
             &name,
             "lies in another part of a split archive",
         );
@@ -158,14 +159,18 @@ fn read_central_header(reader: &mut impl Read, limits: &Limits) -> Result<Record
         return refuse_version(&record.entry.name);
     }
     if flags & !(ENCRYPTED | DESCRIPTOR | UTF8 | LEVEL) != 0 {
-        return refuse_entry("archive-ambiguous", &record.entry.name, "has unknown flags");
+        return refuse_entry(
+            Code::ARCHIVE_AMBIGUOUS,
+            &record.entry.name,
+            "has unknown flags",
+        );
     }
     Ok(record)
 }
 
 fn refuse_version<T>(name: &str) -> Result<T, ProofError> {
     refuse_entry(
-        "archive-ambiguous",
+        Code::ARCHIVE_AMBIGUOUS,
         name,
         "asks for a version of zip that does not exist",
     )
@@ -176,14 +181,14 @@ fn parse_name(raw: &[u8], flags: u16, extra: &[u8], limits: &Limits) -> Result<S
     // Without the flag a name is in code page 437, or in whatever its writer used.
     if flags & UTF8 == 0 && !raw.is_ascii() {
         return refuse_entry(
-            "archive-name-encoding",
+            Code::ARCHIVE_NAME_ENCODING,
             &name,
             "does not state its encoding",
         );
     }
     check_second_opinion(extra, &name)?;
     if name.is_empty() && !raw.ends_with(b"/") {
-        return refuse_entry("archive-name-traversal", &name, "is not a file name");
+        return refuse_entry(Code::ARCHIVE_NAME_TRAVERSAL, &name, "is not a file name");
     }
     Ok(name)
 }
@@ -191,7 +196,7 @@ fn parse_name(raw: &[u8], flags: u16, extra: &[u8], limits: &Limits) -> Result<S
 fn check_second_opinion(extra: &[u8], name: &str) -> Result<(), ProofError> {
     match find_second_opinion(extra)? {
         Some(what) => refuse_entry(
-            "archive-ambiguous",
+            Code::ARCHIVE_AMBIGUOUS,
             name,
             &format!("has {what} in an extra field"),
         ),
@@ -204,21 +209,21 @@ fn check_second_opinion(extra: &[u8], name: &str) -> Result<(), ProofError> {
 fn check_attributes(name: &str, attributes: u32, directory: bool) -> Result<(), ProofError> {
     let mode = attributes >> 16;
     match mode & 0o170_000 {
-        0o120_000 => return refuse_entry("archive-link", name, "is a link"),
+        0o120_000 => return refuse_entry(Code::ARCHIVE_LINK, name, "is a link"),
         0 | 0o100_000 | 0o040_000 => {}
-        _ => return refuse_entry("archive-special", name, "is neither file nor directory"),
+        _ => return refuse_entry(Code::ARCHIVE_SPECIAL, name, "is neither file nor directory"),
     }
     if !directory && mode & 0o6000 != 0 {
-        return refuse_entry("archive-setuid", name, "is setuid or setgid");
+        return refuse_entry(Code::ARCHIVE_SETUID, name, "is setuid or setgid");
     }
     // A reparse point, a folder: FILE_ATTRIBUTE_REPARSE_POINT and FILE_ATTRIBUTE_DIRECTORY.
     if attributes & 0x400 != 0 {
-        return refuse_entry("archive-link", name, "is a link");
+        return refuse_entry(Code::ARCHIVE_LINK, name, "is a link");
     }
     let is_called_directory = mode & 0o170_000 == 0o040_000 || attributes & 0x10 != 0;
     if is_called_directory && !directory {
         return refuse_entry(
-            "archive-header-mismatch",
+            Code::ARCHIVE_HEADER_MISMATCH,
             name,
             "is a directory by its attributes and a file by its name",
         );
@@ -237,28 +242,32 @@ fn check_limits(record: &Record, limits: &Limits) -> Result<(), ProofError> {
         ..
     } = record;
     if record.flags & ENCRYPTED != 0 || record.method == 99 {
-        return refuse_entry("archive-encrypted", name, "is encrypted");
+        return refuse_entry(Code::ARCHIVE_ENCRYPTED, name, "is encrypted");
     }
     if *directory && *size > 0 {
-        return refuse_entry("archive-header-mismatch", name, "is a directory with bytes");
+        return refuse_entry(
+            Code::ARCHIVE_HEADER_MISMATCH,
+            name,
+            "is a directory with bytes",
+        );
     }
     if record.method == 0 && size != compressed {
         return refuse_entry(
-            "archive-header-mismatch",
+            Code::ARCHIVE_HEADER_MISMATCH,
             name,
             "is stored and has two sizes",
         );
     }
     if *size > limits.entry {
         return refuse_entry(
-            "archive-size",
+            Code::ARCHIVE_SIZE,
             name,
             &format!("has {size} bytes, more than {}", limits.entry),
         );
     }
     if *size > 1 << 20 && size / (*compressed).max(1) > limits.ratio {
         return refuse_entry(
-            "archive-ratio",
+            Code::ARCHIVE_RATIO,
             name,
             &format!("unpacks to more than {} times its size", limits.ratio),
         );
@@ -274,11 +283,11 @@ fn check_local_header<R: Read + Seek>(
 ) -> Result<(), ProofError> {
     let name = record.entry.name.clone();
     if record.header.checked_add(30).is_none_or(|end| end > next) {
-        return refuse_entry("archive-overlap", &name, "overlaps another entry");
+        return refuse_entry(Code::ARCHIVE_OVERLAP, &name, "overlaps another entry");
     }
     let head = read_at(reader, record.header, 30)?;
     if !head.starts_with(b"PK\x03\x04") {
-        return refuse_entry("archive-corrupt", &name, "has no local header");
+        return refuse_entry(Code::ARCHIVE_CORRUPT, &name, "has no local header");
     }
     let (name_length, extra_length) = (u16_at(&head, 26), u16_at(&head, 28));
     record.data = record.header + 30 + u64::from(name_length) + u64::from(extra_length);
@@ -287,7 +296,7 @@ fn check_local_header<R: Read + Seek>(
         .checked_add(record.compressed)
         .filter(|end| *end <= next);
     let Some(behind) = behind else {
-        return refuse_entry("archive-overlap", &name, "overlaps another entry");
+        return refuse_entry(Code::ARCHIVE_OVERLAP, &name, "overlaps another entry");
     };
     let mut raw = vec![0; usize::from(name_length)];
     let mut extra = vec![0; usize::from(extra_length)];
@@ -316,7 +325,7 @@ fn check_local_header<R: Read + Seek>(
     // A reader from the front cannot tell where such bytes end.
     if described && record.method == 0 && !record.entry.directory {
         return refuse_entry(
-            "archive-ambiguous",
+            Code::ARCHIVE_AMBIGUOUS,
             &name,
             "is stored with its size after its data",
         );
@@ -370,7 +379,7 @@ fn check_data_descriptor<R: Read + Seek>(
         return Ok(());
     }
     refuse_entry(
-        "archive-header-mismatch",
+        Code::ARCHIVE_HEADER_MISMATCH,
         &record.entry.name,
         "has other sizes or another checksum after its data",
     )

@@ -6,6 +6,7 @@ use super::super::ProofError;
 use super::super::read::to_proof_error;
 use super::directory::{hidden_data_error, read_at};
 use super::fields::{SATURATED, u16_at, u32_at, u64_at, zip64_error};
+use crate::base::code::Code;
 
 const END: &[u8] = b"PK\x05\x06";
 
@@ -16,7 +17,7 @@ pub(super) struct End {
 }
 
 fn ambiguous_error(message: &str) -> ProofError {
-    ProofError::new("archive-ambiguous", message)
+    ProofError::new(Code::ARCHIVE_AMBIGUOUS, message)
 }
 
 pub(super) fn read_end_record<R: Read + Seek>(reader: &mut R) -> Result<End, ProofError> {
@@ -60,7 +61,7 @@ pub(super) fn read_end_record<R: Read + Seek>(reader: &mut R) -> Result<End, Pro
         }),
         Some(found) if found < position => Err(hidden_data_error("bytes behind the directory")),
         _ => Err(ProofError::new(
-            "archive-truncated",
+            Code::ARCHIVE_TRUNCATED,
             "the zip's directory reaches beyond its end",
         )),
     }
@@ -75,7 +76,7 @@ fn find_end_record(tail: &[u8]) -> Result<usize, ProofError> {
         .filter(|at| at + 22 <= tail.len());
     let Some(at) = last else {
         return Err(ProofError::new(
-            "archive-truncated",
+            Code::ARCHIVE_TRUNCATED,
             "the zip has no end record",
         ));
     };
@@ -84,7 +85,7 @@ fn find_end_record(tail: &[u8]) -> Result<usize, ProofError> {
 
     if declared < comment.len() {
         return Err(ProofError::new(
-            "archive-trailing-data",
+            Code::ARCHIVE_TRAILING_DATA,
             "bytes follow the end of the zip",
         ));
     }
@@ -97,7 +98,7 @@ fn find_end_record(tail: &[u8]) -> Result<usize, ProofError> {
     }
     if declared > comment.len() {
         return Err(ProofError::new(
-            "archive-truncated",
+            Code::ARCHIVE_TRUNCATED,
             "the zip's end record is cut off",
         ));
     }

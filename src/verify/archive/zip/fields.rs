@@ -1,6 +1,7 @@
 //! Little-endian fields, and the extra fields that may follow a header.
 
 use super::super::ProofError;
+use crate::base::code::Code;
 
 pub(super) const SATURATED: u64 = 0xffff_ffff;
 
@@ -17,7 +18,7 @@ pub(super) fn u64_at(bytes: &[u8], at: usize) -> u64 {
 }
 
 pub(super) fn zip64_error(message: &str) -> ProofError {
-    ProofError::new("archive-zip64", message)
+    ProofError::new(Code::ARCHIVE_ZIP64, message)
 }
 
 /// Sizes and offset as the zip64 field gives them where the header has no room. The field holds those alone, in that
@@ -79,13 +80,13 @@ pub(super) fn find_extra_field(extra: &[u8], number: u16) -> Result<Option<&[u8]
         let length = usize::from(u16_at(rest, 2));
         let Some(content) = rest.get(4..4 + length) else {
             return Err(ProofError::new(
-                "archive-corrupt",
+                Code::ARCHIVE_CORRUPT,
                 "an extra field is longer than its header",
             ));
         };
         if u16_at(rest, 0) == number && found.replace(content).is_some() {
             return Err(ProofError::new(
-                "archive-header-mismatch",
+                Code::ARCHIVE_HEADER_MISMATCH,
                 "an extra field is repeated",
             ));
         }

@@ -4,9 +4,10 @@
 //!
 //! [MS-CFB]: https://learn.microsoft.com/openspecs/windows_protocols/ms-cfb/
 
-use super::super::code::{Code, Fault};
+use super::super::code::Fault;
 use super::super::source::{ReadSeek, read_at, u16_at, u32_at};
 use super::{LIMIT, compound_fault};
+use crate::base::code::Code;
 
 /// Sector numbers of [MS-CFB] 2.1.
 const LAST_REGULAR: u32 = 0xffff_fffa;
@@ -140,7 +141,7 @@ impl MsiLayout<'_> {
         if sectors as u64 * self.sector <= LIMIT {
             return Ok(());
         }
-        Err(Code::TooLarge.with_message("the file's tables are larger than the limit"))
+        Err(Code::TOO_LARGE.with_message("the file's tables are larger than the limit"))
     }
 
     fn follow_chain(&self, first: u32) -> Result<Vec<u32>, Fault> {
