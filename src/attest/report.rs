@@ -25,7 +25,8 @@ pub struct ImagePage {
     pub checks: PageChecks,
     pub phases: Vec<PhaseRow>,
     pub restarts: usize,
-    pub slowest: Vec<SlowRow>,
+    pub slowest: Vec<ResourceRow>,
+    pub failures: Vec<ResourceRow>,
     pub warnings: Vec<PageNote>,
     pub waived: Vec<PageNote>,
     pub flaws: Vec<FlawRow>,
@@ -38,7 +39,14 @@ pub struct ImagePage {
 pub struct PageError {
     pub code: String,
     pub message: String,
+    /// Last lines of the program that failed; may be empty.
+    pub output: String,
     pub remedy: String,
+    /// Where to look; may be empty.
+    pub file: String,
+    pub line: String,
+    /// Link to the file, if it lies beside the page.
+    pub url: String,
 }
 
 /// A name with a value; `code` for what is copied.
@@ -93,13 +101,15 @@ pub struct PhaseRow {
     pub start: String,
     pub duration: String,
     pub changed: String,
+    /// Empty if nothing failed.
+    pub failed: String,
     /// Percent of the run.
     pub left: String,
     pub width: String,
 }
 
 #[derive(Debug, Clone, Serialize)]
-pub struct SlowRow {
+pub struct ResourceRow {
     pub name: String,
     pub result: String,
     pub duration: String,
@@ -145,7 +155,9 @@ pub struct ChangeRow {
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct FleetPage {
     pub time: String,
-    pub images: Vec<FleetRow>,
+    /// Number of workspaces with an image, and of those whose builds all failed.
+    pub built: usize,
+    pub missing: usize,
     pub groups: Vec<FleetGroup>,
     pub failed: usize,
     pub affected: usize,
@@ -171,7 +183,9 @@ pub struct FleetRow {
     pub version: String,
     pub built: String,
     pub age: String,
+    /// Result of the last build, and its start if it failed.
     pub last: String,
+    pub last_time: String,
     pub tone: &'static str,
     pub flaws: Vec<FlawRow>,
     /// Why vulnerabilities are not listed; empty if they are.

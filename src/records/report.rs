@@ -2,7 +2,9 @@
 
 mod fleet;
 mod proofs;
+mod timeline;
 
+use std::cmp::Reverse;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
@@ -11,14 +13,13 @@ use serde_json::Value;
 use crate::attest::diff::{ComponentChangeKind, DescribedImage, compare_images};
 use crate::attest::report::{
     ChangeRow, DifferenceRow, FlawRow, ImageFileRow, ImagePage, PageChanges, PageChecks, PageError,
-    PageFact, PageNote, PhaseRow, SlowRow,
+    PageFact, PageNote,
 };
-use crate::bake::{PhaseKind, Timeline, TimelineKind};
 use crate::base::json::{format_plain, parse_foreign};
 use crate::base::program::ProgramVersion;
 use crate::catalog::Trees;
 use crate::cli::SourceArgs;
-use crate::diagnostic::Result;
+use crate::diagnostic::{ErrorReport, Result};
 use crate::io::fs;
 use crate::lock::Lock;
 use crate::model::vulnerability::{Exposure, Vulnerability};
@@ -31,7 +32,8 @@ use super::image::{BaseImageRecord, ImageRecord};
 use super::{describe_image, list_bill, read_bill_sources};
 
 pub use fleet::describe_fleet;
-use proofs::describe_proofs;
+use proofs::{add_proofs_of_bake, describe_proofs};
+use timeline::add_timeline;
 
 /// Name of the schema of `imagegen report --format json`.
 pub const REPORT_SCHEMA: &str = "imagegen.dev/report/v1";
@@ -45,9 +47,6 @@ pub struct ReportOutput {
     pub page: String,
     pub size: usize,
 }
-
-/// Slowest resources on a page.
-const SLOWEST: usize = 10;
 
 /// Documents that lie beside a record, with their titles.
 const DOCUMENTS: &[(&str, &str)] = &[
@@ -95,7 +94,7 @@ pub fn describe_page(
         Some(value) => Some(ImageRecord::parse(&image.name, value)?),
         None => None,
     };
-    let mut page = describe_lock(&image, sources, &trees)?;
+    let mut page = describe_lock(&image, record.as_ref(), sources, &trees)?;
     if let Some(record) = &record {
         add_record(&mut page, record);
     }
@@ -113,7 +112,18 @@ pub fn describe_page(
             });
         }
     }
+    link_place(&mut page);
     Ok((page, folder.join("report.html")))
+}
+
+/// The place of the error is a link where the record keeps that file.
+fn link_place(page: &mut ImagePage) {
+    let Some(error) = &mut page.error else {
+        return;
+    };
+    let name = error.file.rsplit(['/', '\\']).next().unwrap_or_default();
+    let document = page.documents.iter().find(|document| document.name == name);
+    error.url = document.map_or_else(String::new, |document| document.url.clone());
 }
 
 /// The folder in `builds` that keeps the record of a workspace's image; any other path as it is.
@@ -131,7 +141,12 @@ fn find_record_folder(path: &Path) -> Result<PathBuf> {
 }
 
 /// Everything that follows from the lockfile.
-fn describe_lock(image: &DescribedImage, sources: &SourceArgs, trees: &Trees) -> Result<ImagePage> {
+fn describe_lock(
+    image: &DescribedImage,
+    record: Option<&ImageRecord>,
+    sources: &SourceArgs,
+    trees: &Trees,
+) -> Result<ImagePage> {
     let mut page = ImagePage {
         title: format!("Node image {}", image.name),
         outcome: "planned".to_owned(),
@@ -149,8 +164,11 @@ fn describe_lock(image: &DescribedImage, sources: &SourceArgs, trees: &Trees) ->
         lock.kubernetes
     );
     let parts = read_bill_sources(image, sources)?;
-    let bill = list_bill(image, &parts);
-    page.proofs = describe_proofs(&bill.items);
+    let mut bill = list_bill(image, &parts);
+    if let Some(record) = record {
+        add_proofs_of_bake(&mut bill.items, record);
+    }
+    page.proofs = describe_proofs(&bill.items, record);
     add_fact(
         &mut page,
         "Lockfile",
@@ -174,8 +192,11 @@ fn describe_lock(image: &DescribedImage, sources: &SourceArgs, trees: &Trees) ->
     Ok(page)
 }
 
-/// Vulnerabilities that are about a component of the lock: those that it has first.
+/// Vulnerabilities that are about a component of the lock: those that it has first, the worst before others.
 fn list_flaws(lock: &Lock, known: &[Vulnerability]) -> Vec<FlawRow> {
+    let mut known: Vec<&Vulnerability> = known.iter().collect();
+    known.sort_by_key(|flaw| Reverse(flaw.database_specific.score_tenths));
+
     let mut rows = Vec::new();
     for flaw in known {
         for artifact in &lock.artifacts {
@@ -224,11 +245,7 @@ fn add_record(page: &mut ImagePage, record: &ImageRecord) {
         "Node image {}, Windows {}, Kubernetes {}",
         record.target, record.windows, record.kubernetes
     );
-    page.error = record.error.as_ref().map(|error| PageError {
-        code: error.code.clone(),
-        message: error.message.clone(),
-        remedy: error.remedy.clone(),
-    });
+    page.error = record.error.as_ref().map(describe_error);
     let mut of_lock = std::mem::take(&mut page.facts);
     // The record has them, too.
     of_lock.retain(|fact| fact.name != "Base image");
@@ -283,6 +300,25 @@ fn add_record(page: &mut ImagePage, record: &ImageRecord) {
             text: note.to_owned(),
             url: String::new(),
         });
+    }
+}
+
+/// The error of a failed build: its first line says what failed, and the others are a program's output.
+fn describe_error(error: &ErrorReport) -> PageError {
+    let (message, output) = error
+        .message
+        .split_once('\n')
+        .unwrap_or((&error.message, ""));
+    let file = error.location.as_ref().map_or("", |place| &place.file);
+    let line = error.location.as_ref().and_then(|place| place.line);
+    PageError {
+        code: error.code.clone(),
+        message: message.to_owned(),
+        output: output.trim_end().to_owned(),
+        remedy: error.remedy.clone(),
+        file: file.to_owned(),
+        line: line.map_or_else(String::new, |line| line.to_string()),
+        url: String::new(),
     }
 }
 
@@ -358,64 +394,6 @@ fn describe_difference(row: &Value) -> String {
         texts.push(format_plain(&row["error"]));
     }
     texts.join("; ")
-}
-
-/// Phases as shares of the run, restarts, and the slowest resources.
-fn add_timeline(page: &mut ImagePage, record: &ImageRecord, folder: &Path) -> Result<()> {
-    let place = folder.join("timeline.json");
-    let timeline: Timeline = match fs::read_if_exists(&place)? {
-        Some(bytes) => parse_foreign(&bytes)
-            .map_err(|error| super::image::refuse_record(&place.display().to_string(), &error))?,
-        None => Timeline {
-            phases: record.phases.clone(),
-            ..Timeline::default()
-        },
-    };
-    let ends = timeline
-        .phases
-        .iter()
-        .map(|phase| phase.start + phase.seconds);
-    let total = ends.fold(0.001, f64::max);
-    let mut phases: Vec<_> = timeline.phases.iter().collect();
-    phases.sort_by(|one, other| one.start.total_cmp(&other.start));
-    for phase in phases {
-        let name = match phase.kind {
-            PhaseKind::Packer => format!("packer {}", phase.name),
-            PhaseKind::Guest => phase.name.clone(),
-        };
-        page.phases.push(PhaseRow {
-            name,
-            start: format_seconds(phase.start),
-            duration: format_seconds(phase.seconds),
-            changed: phase
-                .changed
-                .map_or_else(String::new, |count| count.to_string()),
-            left: format!("{:.1}", 100.0 * phase.start / total),
-            width: format!("{:.1}", 100.0 * phase.seconds / total),
-        });
-    }
-    let restarts = timeline.events.iter();
-    page.restarts = restarts
-        .filter(|event| event.kind == TimelineKind::Restart && event.name.starts_with("Restarting"))
-        .count();
-    for event in timeline.list_slowest(SLOWEST) {
-        let ms = std::time::Duration::from_millis(event.ms.unwrap_or_default());
-        page.slowest.push(SlowRow {
-            name: event.name.clone(),
-            result: event.result.clone().unwrap_or_default(),
-            duration: format_seconds(ms.as_secs_f64()),
-        });
-    }
-    Ok(())
-}
-
-/// `12.3 s`, from a minute on `4 min 05 s`.
-fn format_seconds(seconds: f64) -> String {
-    if seconds < 60.0 {
-        return format!("{seconds:.1} s");
-    }
-    let whole = std::time::Duration::from_secs_f64(seconds).as_secs();
-    format!("{} min {:02} s", whole / 60, whole % 60)
 }
 
 /// The image against the one before it in the same workspace.

@@ -87,7 +87,7 @@ fn the_page_of_an_image_has_everything() {
         "/subscriptions/s/images/i",
         "kubernetes/kubelet",
         "1 min 01 s",
-        "Windows restarted 1 times",
+        "Windows restarted 1 time<",
         "sbom.cdx.json",
         "digest alone",
     ] {
@@ -156,6 +156,83 @@ fn values_are_text_and_never_markup() {
     }
 }
 
+/// A guest in which a resource fails, as Packer prints it.
+const FAILED: &str = r#"[ "$1" = build ] || exit 0
+echo '    imagegen.a.node: imagegen: [1/2] changed kubernetes/kubelet (61500 ms)'
+echo '    imagegen.a.node: imagegen: [2/2] failed containerd/service (3200 ms)'
+echo '    imagegen.a.node: {"schema":"imagegen.dev/phase-result/v1","phase":"install","mode":"apply","unchanged":0,"changed":1,"failed":1,"restart":false,"error":"containerd/service: it cannot be started"}'
+exit 1"#;
+
+/// The folder of the only record below a workspace.
+fn find_record(test: &Test, workspace: &str) -> String {
+    let folder = test.folder.join(workspace).join("builds");
+    let entry = fs::read_dir(folder).expect("builds").next();
+    let name = entry.expect("a build").expect("entry").file_name();
+    format!("{workspace}/builds/{}", name.to_string_lossy())
+}
+
+#[test]
+fn the_page_of_a_failed_build_says_what_failed_and_where_to_look() {
+    let test = with_packer(FAILED);
+    test.fails(7, &[]);
+    let page = test
+        .bare()
+        .prints(&format!("report {}", find_record(&test, "o")));
+    let text = test.text(page.trim());
+    // Lines of a program stay lines, and the log is the record's own.
+    for part in [
+        "packer build failed with exit code 1</p>",
+        "<li>containerd/service (3.2 s)</li>",
+        "<pre>",
+        "Where: <a href=\"packer.log\">",
+        "href=\"#error\"",
+        "pin verified",
+    ] {
+        assert!(text.contains(part), "{part}");
+    }
+    assert!(!text.contains("not verified"), "the bake has its proofs");
+
+    let Some(seen) = look(&test, page.trim()) else {
+        return;
+    };
+    check_page(&seen);
+    has(&seen, "heading", "Why the build failed");
+    has(&seen, "heading", "Resources that failed");
+    has(&seen, "link", "packer.log");
+    has(&seen, "columnheader", "Failed");
+}
+
+#[test]
+fn nothing_is_called_proven_that_a_failed_build_did_not_verify() {
+    let test = with_packer("exit 1");
+    fs::remove_dir_all(test.folder.join("store/objects")).expect("the store is emptied");
+    test.fails(4, &["[offline]"]);
+    let page = test
+        .bare()
+        .prints(&format!("report {}", find_record(&test, "o")));
+    let text = test.text(page.trim());
+    assert!(text.contains("not verified: the build ended before"));
+    // The guest scripts are part of the program.
+    assert_eq!(text.matches("digest alone").count(), 1);
+
+    // In the list of images, a workspace whose builds all failed has none.
+    test.bare().prints("report --all --from o --out fleet.html");
+    let text = test.text("fleet.html");
+    for part in [
+        "0 images, 1 with a failed last build, 0 with known vulnerabilities",
+        "Without an image: 1.",
+        "failed: offline",
+        "no image",
+    ] {
+        assert!(text.contains(part), "{part}");
+    }
+    assert!(!text.contains("0 days"), "a failed build has no age");
+    if let Some(seen) = look(&test, "fleet.html") {
+        check_page(&seen);
+        has(&seen, "rowheader", "o");
+    }
+}
+
 #[test]
 fn the_page_of_many_names_age_holes_and_newer_releases() {
     let test = baked();
@@ -178,7 +255,7 @@ fn the_page_of_many_names_age_holes_and_newer_releases() {
         "2191 days",
         "not known: no lockfile",
         "CVE-2023-5528",
-        "As of 2026-01-01T00:00:00Z",
+        "As of <span class=\"whole\">2026-01-01T00:00:00Z</span>",
     ] {
         assert!(text.contains(part), "{part}");
     }
@@ -188,6 +265,7 @@ fn the_page_of_many_names_age_holes_and_newer_releases() {
         has(&seen, "region", "Images of Kubernetes 1.20, Windows 2019");
         has(&seen, "link", "CVE-2023-5528");
         has(&seen, "rowheader", "second");
+        has(&seen, "StaticText", "supported; 1 newer line");
     }
 }
 

@@ -57,7 +57,8 @@ pub fn describe_fleet(history: &BuildHistory, trees: &Trees) -> Result<FleetPage
         page.failed += usize::from(newest.last.record.error.is_some());
         page.affected += usize::from(!row.flaws.is_empty());
         page.outdated += usize::from(!row.newer.is_empty());
-        page.images.push(row.clone());
+        page.built += usize::from(newest.image.is_some());
+        page.missing += usize::from(newest.image.is_none());
         groups
             .entry((minor, record.windows.clone()))
             .or_default()
@@ -131,14 +132,25 @@ fn describe_row(
         built: record.finished.clone(),
         age: format_age(&record.finished, now),
         last: "built".to_owned(),
+        last_time: String::new(),
         tone: "good",
         flaws: Vec::new(),
         flaw_note: String::new(),
         newer: version.map_or_else(String::new, |version| find_newer(version, trees)),
     };
     if let Some(error) = &newest.last.record.error {
-        row.last = format!("failed {}: {}", newest.last.record.started, error.code);
+        row.last = format!("failed: {}", error.code);
+        row.last_time.clone_from(&newest.last.record.started);
         row.tone = "bad";
+    }
+    if newest.image.is_none() {
+        // A failed build has a time and a lockfile, and nothing that anybody runs.
+        row.version.clear();
+        "never".clone_into(&mut row.built);
+        row.age.clear();
+        row.newer.clear();
+        "no image".clone_into(&mut row.flaw_note);
+        return Ok(row);
     }
     let lock = Path::new(&image.place).join(LOCK);
     match fs::read_text_if_exists(&lock)? {
@@ -184,7 +196,12 @@ fn judge_line(minor: Option<Minor>, minors: &[Minor]) -> (String, &'static str) 
             format!("end of life: Kubernetes supports its three newest lines, up to {newest}");
         return (text, "bad");
     }
-    (format!("supported; {newer} newer lines"), "quiet")
+    let text = match newer {
+        0 => "supported; the newest line".to_owned(),
+        1 => "supported; 1 newer line".to_owned(),
+        newer => format!("supported; {newer} newer lines"),
+    };
+    (text, "quiet")
 }
 
 /// Whole days from the end of the build.

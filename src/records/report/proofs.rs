@@ -3,11 +3,15 @@
 use crate::attest::inventory::Item;
 use crate::attest::report::ProofRow;
 use crate::model::evidence::{Evidence, ProofKind, Verdict};
+use crate::model::policy::Role;
+
+use super::super::image::ImageRecord;
 
 /// The strength of the proofs of a subject, the weakest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum ProofStrength {
     Failed,
+    NotVerified,
     Waived,
     NoDigest,
     Unproven,
@@ -21,6 +25,7 @@ impl ProofStrength {
     fn describe(self) -> (&'static str, &'static str) {
         match self {
             Self::Failed => ("a proof failed", "bad"),
+            Self::NotVerified => ("not verified: the build ended before", "warn"),
             Self::Waived => ("a proof is missing, and waived", "warn"),
             Self::NoDigest => ("no digest", "warn"),
             Self::Unproven => ("unproven: only the lockfile states the digest", "warn"),
@@ -32,14 +37,40 @@ impl ProofStrength {
     }
 }
 
-/// A row for each subject.
-pub(super) fn describe_proofs(items: &[Item]) -> Vec<ProofRow> {
-    let mut rows: Vec<(ProofStrength, ProofRow)> = items.iter().map(describe_item).collect();
+/// The proofs of the bake in the place of those that the lockfile records.
+pub(super) fn add_proofs_of_bake(items: &mut [Item], record: &ImageRecord) {
+    for item in items {
+        if let Some(proofs) = find_proofs(item, record) {
+            item.evidence.clone_from(proofs);
+        }
+    }
+}
+
+fn find_proofs<'a>(item: &Item, record: &'a ImageRecord) -> Option<&'a Vec<Evidence>> {
+    let component = item.id.strip_prefix("artifact/")?;
+    record.evidence.get(component)
+}
+
+/// A row for each subject. The artifacts of a failed build that its record has no proofs of were not verified.
+pub(super) fn describe_proofs(items: &[Item], record: Option<&ImageRecord>) -> Vec<ProofRow> {
+    let failed = record.filter(|record| record.error.is_some());
+    let mut rows: Vec<(ProofStrength, ProofRow)> = Vec::new();
+    for item in items {
+        let unverified = failed.is_some_and(|record| {
+            item.role == Role::Artifact && find_proofs(item, record).is_none()
+        });
+        let strength = if unverified {
+            ProofStrength::NotVerified
+        } else {
+            judge_item(item)
+        };
+        rows.push((strength, describe_item(item, strength)));
+    }
     rows.sort_by_key(|row| row.0);
     rows.into_iter().map(|(_, row)| row).collect()
 }
 
-fn describe_item(item: &Item) -> (ProofStrength, ProofRow) {
+fn judge_item(item: &Item) -> ProofStrength {
     // A group of files, such as the guest scripts, is as strong as its members.
     let has_digest = !item.hashes.is_empty()
         || (!item.members.is_empty() && item.members.iter().all(|it| !it.hashes.is_empty()));
@@ -54,19 +85,22 @@ fn describe_item(item: &Item) -> (ProofStrength, ProofRow) {
             ProofStrength::NoDigest
         });
     let worst = item.evidence.iter().map(judge_proof).min();
-    let strength = match worst {
+    match worst {
         Some(ProofStrength::Failed) => ProofStrength::Failed,
         _ if item.unproven => ProofStrength::Unproven,
         Some(ProofStrength::Waived) => ProofStrength::Waived,
         _ => strength,
-    };
+    }
+}
+
+fn describe_item(item: &Item, strength: ProofStrength) -> ProofRow {
     let (words, tone) = strength.describe();
     let version = item.version.as_deref().unwrap_or_default();
     let hash = item.hashes.first();
     let (algorithm, hash) = hash.cloned().unwrap_or_default();
     // The digest of a container image has a column of its own.
     let name = item.name.split('@').next().unwrap_or(&item.name);
-    let row = ProofRow {
+    ProofRow {
         subject: format!("{name} {version}").trim().to_owned(),
         role: item.role.as_str().to_owned(),
         strength: words.to_owned(),
@@ -76,8 +110,7 @@ fn describe_item(item: &Item) -> (ProofStrength, ProofRow) {
             .trim()
             .to_owned(),
         whole_digest: hash,
-    };
-    (strength, row)
+    }
 }
 
 fn judge_proof(proof: &Evidence) -> ProofStrength {
