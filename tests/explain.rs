@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use clap::CommandFactory as _;
+use imagegen::base::code::TABLES;
 use imagegen::base::choice::{Delivery, HostAccess, Runtime};
 use imagegen::catalog::{Trees, load_target};
 use imagegen::cli::{Cli, SelectionArgs, SourceArgs};
@@ -190,6 +191,52 @@ fn names_of_lists_and_words_are_explained() {
             entry.name
         );
     }
+}
+
+/// The code of a clause is its key in kebab case.
+#[test]
+fn clauses_of_a_policy_are_explained() {
+    let clauses = TABLES.iter().find(|table| table.kind == "policy clause");
+    for (code, _) in clauses.expect("table").rows {
+        let words = code.as_str().strip_prefix("policy-").expect("its prefix");
+        let mut key = String::new();
+        for (number, word) in words.split('-').enumerate() {
+            let (first, rest) = word.split_at(1);
+            key += &if number == 0 {
+                word.to_owned()
+            } else {
+                first.to_uppercase() + rest
+            };
+        }
+        let found = explain(&key);
+        let kinds: Vec<&str> = found.iter().filter_map(|it| it["kind"].as_str()).collect();
+        assert!(kinds.contains(&"rule of a policy"), "{key}: {kinds:?}");
+    }
+}
+
+#[test]
+fn a_flag_with_a_value_is_explained_as_people_type_it() {
+    for (typed, other) in [
+        ("--runtime docker", "runtime=docker"),
+        ("--join none", "join=none"),
+        ("--component containerd=2.2.0", "component=containerd=2.2.0"),
+        ("--no-such docker", ""),
+    ] {
+        let ran = Test::new()
+            .args(["explain", "--format", "json", "--", typed])
+            .run();
+        if other.is_empty() {
+            assert_eq!(ran.code, Some(3), "{typed}: {}", ran.stderr);
+        } else {
+            let found: Value = serde_json::from_str(&ran.stdout).expect(typed);
+            assert_eq!(found["items"], Value::Array(explain(other)), "{typed}");
+        }
+    }
+}
+
+fn explain(name: &str) -> Vec<Value> {
+    let found = print_json(&format!("explain {name}"));
+    found["items"].as_array().expect("explanations").clone()
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 mod catalog;
 mod options;
+mod policy;
 mod resource;
 mod value;
 mod words;
@@ -74,6 +75,7 @@ pub fn index_names(
     index.add_variables(&plan, trees)?;
     index.add_catalog(trees)?;
     index.add_words();
+    index.add_policy();
     index.add_options();
     Ok((index, plan))
 }

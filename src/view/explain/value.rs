@@ -30,7 +30,7 @@ pub(super) fn explain_value(
     plan: &Plan,
     trees: &Trees,
 ) -> Result<Option<Vec<Explanation>>> {
-    let Some((name, value)) = text.split_once('=') else {
+    let Some((name, value)) = split_value(text) else {
         return Ok(None);
     };
     let Some(mut found) = names.find_meanings(name, trees)? else {
@@ -79,6 +79,13 @@ pub(super) fn explain_value(
         }
     }
     Ok(Some(found))
+}
+
+/// `NAME=VALUE`, or a flag as people type it: `--NAME VALUE`.
+fn split_value(text: &str) -> Option<(&str, &str)> {
+    let typed = text.split_once(' ');
+    let typed = typed.filter(|(name, _)| name.starts_with("--") && !name.contains('='));
+    typed.or_else(|| text.split_once('='))
 }
 
 /// A value of a flag or gate against the one that images get.
