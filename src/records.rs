@@ -22,14 +22,14 @@ use crate::base::digest::sha256_hex;
 use crate::base::json::parse_foreign;
 use crate::catalog::Trees;
 use crate::cli::{LockUseArgs, SelectionArgs, SourceArgs};
-use crate::diagnostic::{InputError, Result};
+use crate::diagnostic::{Error, InputError, Result};
 use crate::guest::parse_guest_plan;
 use crate::io::fs;
 use crate::lock::Lock;
 use crate::model::evidence::Evidence;
 use crate::model::plan::Plan;
 use crate::planning::{PlanRequest, Stale, ToolUse, plan_image, predict_machine, replay_lock};
-use crate::selection::{Definitions, find_lock, read_definition, read_input, read_sources};
+use crate::selection::{Definitions, find_lock, read_definition, read_sources};
 use crate::ui::Printer;
 
 pub use attestation::{
@@ -69,7 +69,9 @@ pub fn describe_image(
     if name.contains('#') && !fs::is_file(path) {
         return describe_definition(path, sources, printer);
     }
-    let bytes = read_input("an image to compare", path)?;
+    let Some(bytes) = fs::read_text_if_exists(path)? else {
+        return Err(refuse_path(format!("{name} does not exist")));
+    };
     match read_family(&bytes).as_str() {
         "imagegen.dev/lock" => describe_lock(&name, &bytes, sources),
         "imagegen.dev/guest-plan" => Ok(DescribedImage {
@@ -79,12 +81,17 @@ pub fn describe_image(
         }),
         "imagegen.dev/image" => describe_baked(path, &bytes, sources),
         "" => describe_definition(path, sources, printer),
-        other => Err(InputError::new(
-            format!("{name} describes no image: its schema is `{other}`"),
-            "name an image definition, a lockfile, a workspace, an `image.json` or a guest plan",
-        )
-        .into()),
+        other => {
+            let message = format!("{name} describes no image: its schema is `{other}`");
+            Err(refuse_path(message))
+        }
     }
+}
+
+fn refuse_path(message: String) -> Error {
+    let remedy =
+        "name an image definition, a lockfile, a workspace, an `image.json` or a guest plan";
+    InputError::new(message, remedy).into()
 }
 
 /// The schema of a JSON file without its version; empty if it has none.
@@ -111,7 +118,12 @@ fn describe_definition(
     printer: &Printer,
 ) -> Result<DescribedImage> {
     // A folder of several images is refused here, with their names.
-    let defined = Definitions::load(Some(path))?.require_one()?;
+    let definitions = Definitions::load(Some(path))?;
+    if definitions.images().is_empty() {
+        let message = format!("{} describes no image", path.display());
+        return Err(refuse_path(message));
+    }
+    let defined = definitions.require_one()?;
     let trees = read_sources(sources, std::slice::from_ref(&defined))?;
     let selection = SelectionArgs {
         config: Some(path.to_owned()),

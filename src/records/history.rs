@@ -208,7 +208,11 @@ impl BuildHistory {
                     .builds
                     .iter()
                     .map(|entry| entry.record.image_version.as_str());
-                let near = crate::base::names::format_suggestion(version, known);
+                let near = if self.builds.is_empty() {
+                    "no build is recorded there; name its workspace with `--from`".to_owned()
+                } else {
+                    crate::base::names::format_suggestion(version, known)
+                };
                 let message = format!("no record of the image version `{version}`");
                 Err(InputError::new(message, near).into())
             }

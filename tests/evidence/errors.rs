@@ -239,3 +239,22 @@ fn pipelines_get_annotations() {
     test.run_with("plan --target host --k8s 1.36.4");
     assert_eq!(test.text("quality.json"), "[]\n");
 }
+
+#[test]
+fn a_path_that_describes_no_image_is_named() {
+    let test = Test::new().file("folder/notes.txt", "");
+    test.prints("render --target host --k8s 1.36.4 --out w");
+    for verb in ["sbom", "report", "diff w"] {
+        for (path, said) in [
+            ("nothere", "nothere does not exist"),
+            ("folder", "folder describes no image"),
+        ] {
+            let ran = test.run_with(&format!("{verb} {path} --format json"));
+            let error = read_error(&ran);
+            assert_eq!(ran.code, Some(3), "{verb}: {}", ran.stderr);
+            let remedy = error["remedy"].as_str().expect("a remedy");
+            assert!(error["message"] == said, "{verb}: {error:#}");
+            assert!(remedy.contains("a lockfile, a workspace"), "{error:#}");
+        }
+    }
+}
