@@ -26,24 +26,137 @@ fn the_command_injection_of_logs_is_known_up_to_its_fixes() {
     }
 }
 
+/// Release, rating that the policy allows, vulnerabilities that it refuses.
+const RATED: &[(&str, &str, &[&str])] = &[
+    (
+        "1.20.0",
+        "low",
+        &[
+            "CVE-2023-3676 (high)",
+            "CVE-2023-3955 (high)",
+            "CVE-2023-5528 (high)",
+            "CVE-2024-5321 (medium)",
+            "CVE-2024-9042 (medium)",
+        ],
+    ),
+    (
+        "1.20.0",
+        "medium",
+        &[
+            "CVE-2023-3676 (high)",
+            "CVE-2023-3955 (high)",
+            "CVE-2023-5528 (high)",
+        ],
+    ),
+    ("1.20.0", "high", &[]),
+    ("1.20.0", "critical", &[]),
+    ("1.28.3", "medium", &["CVE-2023-5528 (high)"]),
+    ("1.28.4", "medium", &[]),
+    (
+        "1.28.4",
+        "low",
+        &["CVE-2024-5321 (medium)", "CVE-2024-9042 (medium)"],
+    ),
+    ("1.29.12", "low", &["CVE-2024-9042 (medium)"]),
+    ("1.29.13", "low", &[]),
+];
+
+fn list_refused(stderr: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for line in stderr
+        .lines()
+        .filter(|line| line.contains("[maximumSeverity]"))
+    {
+        let (_, text) = line.split_once(" has ").expect("a vulnerability");
+        let (text, _) = text.split_once(" [").expect("a code");
+        found.push(text.to_owned());
+    }
+    found.sort();
+    found
+}
+
+fn write_policy(severity: &str) -> String {
+    format!(r#"{{"name": "p", "maximumSeverity": "{severity}"}}"#)
+}
+
 #[test]
 fn a_policy_refuses_what_is_rated_worse() {
-    let test = Test::new().file("p.json", r#"{"name": "p", "maximumSeverity": "medium"}"#);
-    let ran = test.run_with("plan --target host --k8s 1.28.3 --policy p.json");
-    assert_eq!(ran.code, Some(3), "{}", ran.stderr);
-    for part in [
-        "maximumSeverity",
-        "CVE-2023-5528 (high)",
-        "choose 1.28.4 or newer",
-    ] {
-        assert!(ran.stderr.contains(part), "{part}: {}", ran.stderr);
+    for (version, severity, refused) in RATED {
+        let test = Test::new().file("p.json", &write_policy(severity));
+        let ran = test.run_with(&format!(
+            "plan --target host --k8s {version} --policy p.json"
+        ));
+        let expected = if refused.is_empty() { 0 } else { 3 };
+        assert_eq!(ran.code, Some(expected), "{version}: {}", ran.stderr);
+        assert_eq!(list_refused(&ran.stderr), *refused, "{version} {severity}");
     }
-    // CVE-2024-5321 and CVE-2024-9042 of this release are rated medium.
-    let ran = test.run_with("plan --target host --k8s 1.28.4 --policy p.json");
-    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
-    let test = Test::new().file("p.json", r#"{"name": "p", "maximumSeverity": "harmless"}"#);
-    let ran = test.run_with("plan --target host --k8s 1.28.4 --policy p.json");
-    assert_eq!(ran.code, Some(3), "{}", ran.stderr);
+}
+
+/// A lockfile that was written without the policy, an override of other bytes and a waived proof hide nothing.
+#[test]
+fn no_lockfile_override_or_waiver_lowers_a_rating() {
+    let digest = "1".repeat(64);
+    let waiver = r#""waivers": [{"component": "kubernetes-node", "proof": "checksum-file"}]"#;
+    let test = Test::new()
+        .file("p.json", &write_policy("medium"))
+        .file(
+            "waived.json",
+            &write_policy("medium").replace('}', &format!(", {waiver}}}")),
+        )
+        .file(
+            "overrides.json",
+            &format!(
+                r#"{{"kubernetes-node": {{"url": "https://files.example.com/n.tar.gz", "sha256": "{digest}"}}}}"#
+            ),
+        );
+    test.prints("render --target host --k8s 1.28.3 --out w");
+    for line in [
+        "verify w/imagegen.lock.json --policy p.json",
+        "plan --target host --k8s 1.28.3 --lock w/imagegen.lock.json --policy p.json",
+        "plan --target host --k8s 1.28.3 --policy waived.json",
+        "plan --target host --k8s 1.28.3 --policy p.json --overrides overrides.json",
+        "build --target host --k8s 1.28.3 --policy p.json --no-bake --out n",
+    ] {
+        let ran = test.run_with(line);
+        assert_eq!(ran.code, Some(3), "{line}: {}", ran.stderr);
+        for part in ["CVE-2023-5528 (high)", "choose 1.28.4 or newer"] {
+            assert!(ran.stderr.contains(part), "{line}: {}", ran.stderr);
+        }
+    }
+    assert!(!test.exists("n"));
+}
+
+#[test]
+fn a_rating_that_is_none_is_refused() {
+    for (severity, said) in [
+        ("harmless", "expected one of low, medium, high, critical"),
+        ("High", "did you mean `high`?"),
+        ("none", "expected one of low, medium, high, critical"),
+        ("", "expected one of low, medium, high, critical"),
+    ] {
+        let test = Test::new().file("p.json", &write_policy(severity));
+        let ran = test.run_with("plan --target host --k8s 1.28.4 --policy p.json");
+        assert_eq!(ran.code, Some(3), "{severity}: {}", ran.stderr);
+        assert!(ran.stderr.contains(said), "{severity}: {}", ran.stderr);
+    }
+    // In a catalog of one's own, too.
+    let test = Test::new().file("p.json", &write_policy("high"));
+    test.prints("catalog export --out catalog");
+    let path = test.folder.join("catalog/vulnerabilities.json");
+    let text = std::fs::read_to_string(&path).expect("the list");
+    for other in [r#""severity": "moderate""#, r#""rating": "low""#] {
+        let edited = text.replacen(r#""severity": "low""#, other, 1);
+        assert_ne!(edited, text);
+        std::fs::write(&path, edited).expect("written");
+        let ran =
+            test.run_with("plan --target host --k8s 1.28.4 --policy p.json --manifests catalog");
+        assert_eq!(ran.code, Some(3), "{other}: {}", ran.stderr);
+        assert!(
+            ran.stderr.contains("vulnerabilities.json"),
+            "{other}: {}",
+            ran.stderr
+        );
+    }
 }
 
 #[test]
