@@ -54,6 +54,9 @@ fn cyclonedx_has_every_subject() {
         programs.iter().any(|it| it["name"] == "containerd.exe"),
         "{containerd}"
     );
+    // grype and syft read no name of a `file`.
+    assert_eq!(containerd["type"], "application");
+    assert!(containerd["purl"].is_string(), "{containerd}");
     // What only builds is there, and excluded.
     assert_eq!(find(&bom, "packer")["scope"], "excluded");
     // Every artifact of the lock is listed.

@@ -125,11 +125,12 @@ fn property(name: &str, value: &str) -> Value {
 
 fn describe_item(item: &Item) -> Value {
     let kind = match item.kind {
-        ItemKind::Application => "application",
+        // Scanners read no version of a `file`, and an archive is how a publisher distributes an application.
+        ItemKind::Application | ItemKind::Archive => "application",
         ItemKind::ContainerImage => "container",
         ItemKind::OperatingSystem => "operating-system",
-        // The specification has no type for an archive or an update: each is a file that is distributed.
-        ItemKind::Archive | ItemKind::File | ItemKind::Update => "file",
+        // The specification has no type for an update, which is a file that is distributed.
+        ItemKind::File | ItemKind::Update => "file",
     };
     let mut fields = Map::new();
     let mut put = |name: &str, value: Value| {
