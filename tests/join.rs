@@ -8,6 +8,7 @@ mod flows;
 mod guest;
 mod mirror;
 mod mistakes;
+mod person;
 pub mod wine;
 
 use std::path::{Path, PathBuf};
@@ -38,6 +39,8 @@ const CONFIG: &str = r"C:\etc\kubernetes\join-config.yaml";
 const KUBEADM: &str = r"C:\k\kubeadm.exe";
 const STARTS: &str = r"C:\var\log\kubelet\start.log";
 const PROXY_FLAGS: &str = r"C:\var\lib\kube-proxy\kube-proxy-flags.env";
+/// The release whose node a person also upgrades.
+const UPGRADED: &str = "1.30.0";
 const TOKEN: &str = "abcdef.0123456789abcdef";
 
 /// Namespaces of its own: no network but loopback, a name and an address for the node, and every
@@ -338,37 +341,65 @@ fn comes(scene: &Scene<'_>, selection: &str) {
         compare::lines(&wine, &predicted);
     }
     drop(held);
-    restarted(scene, &wine, &plan);
+    restarted(scene, &wine, &plan, NODE);
     check_rights(scene.version, &wine, &plan);
     compare::lines(&wine, &predicted);
     reset(&wine, &predicted);
     if scene.runtime == Runtime::Small {
-        comes_by_others(scene, &wine, &plan, &predicted);
+        comes_by_others(scene, &wine, &laid, &plan, &predicted);
     }
 }
 
 /// The same machine joins again, in a way that others publish.
-fn comes_by_others(scene: &Scene<'_>, wine: &Wine, plan: &Value, predicted: &Value) {
+fn comes_by_others(
+    scene: &Scene<'_>,
+    wine: &Wine,
+    laid: &guest::Laid,
+    plan: &Value,
+    predicted: &Value,
+) {
     scene.leave(wine);
     flows::join_by_template(scene, wine);
     wait_until_ready(scene, wine, NODE);
-    restarted(scene, wine, plan);
+    restarted(scene, wine, plan, NODE);
     reset(wine, predicted);
+    joins_by_hand(scene, wine, laid, plan, predicted);
+}
+
+/// A person joins it twice, with a reset between, and upgrades it.
+fn joins_by_hand(
+    scene: &Scene<'_>,
+    wine: &Wine,
+    laid: &guest::Laid,
+    plan: &Value,
+    predicted: &Value,
+) {
+    scene.leave(wine);
+    person::join_by_hand(scene, wine);
+    wait_until_ready(scene, wine, person::MACHINE);
+    restarted(scene, wine, plan, person::MACHINE);
+    reset(wine, predicted);
+    scene.leave(wine);
+    person::join_by_hand(scene, wine);
+    wait_until_ready(scene, wine, person::MACHINE);
+    if scene.version == UPGRADED {
+        person::upgrade_by_hand(scene, wine, laid);
+    }
 }
 
 /// After a restart the node is Ready again without another join, and is what `Test-Node.ps1` wants.
-fn restarted(scene: &Scene<'_>, wine: &Wine, plan: &Value) {
+fn restarted(scene: &Scene<'_>, wine: &Wine, plan: &Value, name: &str) {
     compare::node(wine, plan);
     let heartbeat = |node: &Value| {
         let conditions = node["status"]["conditions"].as_array().unwrap();
         let ready = conditions.iter().find(|it| it["type"] == "Ready").unwrap();
         ready["lastHeartbeatTime"].as_str().unwrap().to_owned()
     };
-    let before = scene.node(NODE);
+    let before = scene.node(name);
     // What a restart of the machine does: all programs end, and those that start by themselves start.
     let _held = scene.restart(wine);
     let ready = (0..600).any(|_| {
-        let node = scene.node(NODE);
+        let node = scene.node(name);
         let conditions = node["status"]["conditions"].as_array().unwrap();
         let ready = conditions
             .iter()
@@ -378,7 +409,7 @@ fn restarted(scene: &Scene<'_>, wine: &Wine, plan: &Value) {
     assert!(
         ready,
         "{:#}\n{}",
-        scene.node(NODE)["status"]["conditions"],
+        scene.node(name)["status"]["conditions"],
         logs(wine)
     );
     compare::node(wine, plan);

@@ -190,17 +190,20 @@ impl Cluster {
             22..31 => "v1beta3",
             31.. => "v1beta4",
         };
-        let all = format_configuration(api, &self.version, "");
-        let cluster = all.split("---\n").nth(1).unwrap();
-        let mut objects = vec![json!({
-            "apiVersion": "v1", "kind": "ConfigMap",
-            "metadata": {"name": "kubeadm-config", "namespace": "kube-system"},
-            "data": {"ClusterConfiguration": cluster},
-        })];
+        let mut objects = vec![describe_configuration(api, &self.version)];
         if minor < 24 {
             objects.extend(self.name_kubelet_config(&format!("kubelet-config-1.{minor}")));
         }
-        let file = self.folder.join("older.json");
+        self.apply(&objects);
+    }
+
+    /// The control plane's configuration as its own kubeadm writes it: nodes of an older version may now follow.
+    pub fn upgrade(&self) {
+        self.apply(&[describe_configuration("v1beta4", CONTROL)]);
+    }
+
+    fn apply(&self, objects: &[Value]) {
+        let file = self.folder.join("applied.json");
         let list = json!({"apiVersion": "v1", "kind": "List", "items": objects});
         fs::write(&file, list.to_string()).unwrap();
         let force = ["apply", "--server-side", "--force-conflicts", "-f"];
@@ -284,6 +287,17 @@ impl Cluster {
             .output()
             .unwrap()
     }
+}
+
+/// The cluster's configuration as kubeadm keeps it.
+fn describe_configuration(api: &str, version: &str) -> Value {
+    let all = format_configuration(api, version, "");
+    let cluster = all.split("---\n").nth(1).unwrap();
+    json!({
+        "apiVersion": "v1", "kind": "ConfigMap",
+        "metadata": {"name": "kubeadm-config", "namespace": "kube-system"},
+        "data": {"ClusterConfiguration": cluster},
+    })
 }
 
 /// What kubeadm and nodes read of a cluster. kubeadm takes no loopback address as its own; the node sees the host's

@@ -13,7 +13,7 @@ const SETTINGS: &str =
     r"C:\Program Files\Cloudbase Solutions\Cloudbase-Init\conf\cloudbase-init.conf";
 /// Release of cloudbase-init whose code runs.
 const RELEASE: &str = "1.1.8";
-const SOCKET: &str = "npipe:////./pipe/containerd-containerd";
+pub const SOCKET: &str = "npipe:////./pipe/containerd-containerd";
 const TAINT: &str = "node.cloudprovider.kubernetes.io/uninitialized=true:NoSchedule";
 
 /// What the provider for Azure publishes: kubernetes-sigs/cluster-api-provider-azure@v1.26.0
@@ -84,7 +84,7 @@ fn run_here(program: &str, arguments: &[&str]) {
     assert!(ran.expect("it runs").success(), "{program} {arguments:?}");
 }
 
-fn find_hash(scene: &Scene<'_>) -> String {
+pub fn find_hash(scene: &Scene<'_>) -> String {
     let data = scene.join_data(NAMED);
     let at = data.find("sha256:").expect("a hash of the authority");
     data[at..at + "sha256:".len() + 64].to_owned()

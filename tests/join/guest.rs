@@ -345,6 +345,18 @@ pub fn run_plainly(wine: &Wine, laid: &Laid, name: &str, as_service: &str) {
     ])));
 }
 
+/// The same with a console, as services have one on Windows: in Wine a batch file without one reads no output of what it
+/// starts, such as the version of the kubelet.
+pub fn run_with_console(wine: &Wine, laid: &Laid, name: &str, as_service: &str) {
+    run_plainly(wine, laid, name, as_service);
+    let place = (
+        format!("{SERVICES}\\{name}\\Parameters"),
+        "AppConsole".to_owned(),
+    );
+    let value = ("String".to_owned(), Value::from("1"));
+    wine.import(&registry_file(&BTreeMap::from([(place, value)])));
+}
+
 /// What the cluster's network add-on writes: containerd reads it, and without it no node is Ready.
 pub fn network(wine: &Wine) {
     let config = fs::read_to_string(wine.path(r"C:\Program Files\containerd\config.toml")).unwrap();
