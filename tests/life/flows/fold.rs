@@ -14,7 +14,7 @@ use imagegen::windows::resource::{Identity, ResourceKind, StartType, Symlink};
 use serde_json::Value;
 
 use super::kubelet::{check_flow, check_image, list_left_out};
-use super::{Flow, Limit, Table};
+use super::{Flow, FlowFile, Limit, Table};
 
 const LAUNCHER: &str = r"C:\k\start-kubelet.cmd";
 const KUBELET: &str = r"C:\k\kubelet.exe";
@@ -82,6 +82,7 @@ pub(super) fn fold_join(image: &Image, flow: &Flow, limits: &[Limit]) -> Result<
         return Err("no command of the flow joins the node".to_owned());
     }
 
+    run.check_named_files()?;
     let left_out = list_left_out(read_launcher(&image.machine), image.minor);
     let dropped = check_flow(flow, limits, image, &left_out)?;
     Ok(Joined {
@@ -229,15 +230,16 @@ impl<'a> Run<'a> {
             return Ok(());
         };
         let path = windows_path(script);
+        let mut absent = self.flow.absent.iter();
+        if absent.any(|file| is_same(&windows_path(file), &path)) {
+            return Ok(());
+        }
         if !self.has_file(&path) {
             return Err(format!("{path} is not on the machine"));
         }
         let mut files = self.flow.files.iter();
-        let own = files.find(|file| is_same(&windows_path(&file.path), &path));
-        for read in own.into_iter().flat_map(|file| &file.reads) {
-            if !self.has_file(read) {
-                return Err(format!("{path} reads {read}, which is not on the machine"));
-            }
+        if let Some(own) = files.find(|file| is_same(&windows_path(&file.path), &path)) {
+            self.run_own_script(&path, own)?;
         }
         if paths::file_name(&path).eq_ignore_ascii_case("Join-Node.ps1") {
             let at = arguments.iter().position(|word| *word == "-Configuration");
@@ -247,6 +249,21 @@ impl<'a> Run<'a> {
             self.resolve_program("kubeadm")?;
             self.join(&["--config", file])?;
         }
+        Ok(())
+    }
+
+    /// A script that the flow wrote: what it reads and calls, and what it leaves.
+    fn run_own_script(&mut self, path: &str, script: &FlowFile) -> Result<(), String> {
+        for read in &script.reads {
+            if !self.has_file(read) {
+                return Err(format!("{path} reads {read}, which is not on the machine"));
+            }
+        }
+        for name in &script.calls {
+            let found = self.resolve_program(name);
+            found.map_err(|_| format!("{path} calls `{name}`, which is not on the PATH"))?;
+        }
+        self.written.extend(script.writes.iter().cloned());
         Ok(())
     }
 
@@ -287,6 +304,18 @@ impl<'a> Run<'a> {
         let is_start = setting.eq_ignore_ascii_case("start") && *value == "SERVICE_AUTO_START";
         if service.eq_ignore_ascii_case("kubelet") && is_start {
             self.start = Some(StartType::Auto);
+        }
+        Ok(())
+    }
+
+    /// A file that an argument of the flow names is there: without it the kubelet ends.
+    fn check_named_files(&self) -> Result<(), String> {
+        for (name, value) in &self.flow.arguments {
+            let path = windows_path(value);
+            let is_path = name.ends_with("-config") && value.contains('/');
+            if is_path && !self.has_file(&path) {
+                return Err(format!("nothing writes {path}, which `--{name}` names"));
+            }
         }
         Ok(())
     }
