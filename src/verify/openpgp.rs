@@ -10,7 +10,8 @@
 //!
 //! Only the latest self-signatures of a key count. One valid signature of several is enough, but an invalid one of
 //! the expected key is an error. A revoked key is never accepted, wherever the keyring has the revocation and whatever
-//! its digest is; revocations by designated revokers are not checked.
+//! its digest is. A designated revoker of the key may revoke as the key itself may; where the keyring does not have the
+//! revoker, a revocation that names it is believed.
 //!
 //! Codes: `openpgp-malformed`, `openpgp-key`, `openpgp-weak`, `openpgp-time`, `openpgp-revoked`,
 //! `openpgp-bad-signature`, `openpgp-no-signature`.

@@ -88,6 +88,20 @@ pub(super) fn parse_keyring(bytes: &[u8]) -> Result<Keyring, ProofError> {
     })
 }
 
+impl Keyring {
+    /// A primary key or a subkey.
+    pub(super) fn find_key(&self, fingerprint: &str) -> Option<&PublicKey> {
+        for certificate in &self.certificates {
+            let subkeys = certificate.subkeys.iter().map(|(key, _)| key);
+            let mut keys = std::iter::once(&certificate.primary).chain(subkeys);
+            if let Some(key) = keys.find(|key| key.fingerprint == fingerprint) {
+                return Some(key);
+            }
+        }
+        None
+    }
+}
+
 impl KeyCertificate {
     fn new(primary: PublicKey) -> Self {
         Self {

@@ -1,5 +1,7 @@
 //! Statements of a key about itself: whether it may sign, until when, and by which subkeys.
 
+use std::collections::BTreeSet;
+
 use super::certificate::{KeyCertificate, Keyring};
 use super::public_key::PublicKey;
 use super::signature::{Revocation, SignaturePacket, SignedPart, kind};
@@ -15,6 +17,15 @@ pub(super) struct Validity {
     created: u64,
     expires: Option<u64>,
     may_sign: bool,
+}
+
+/// The keys that may revoke a key or a part of it: the key itself, and the designated revokers that it names.
+#[derive(Debug)]
+struct Revokers<'a> {
+    known: Vec<&'a PublicKey>,
+    /// Fingerprints of revokers that are not in the keyring.
+    absent: Vec<&'a str>,
+    revocations: &'a [Revocation],
 }
 
 /// The key that made a signature.
@@ -34,8 +45,8 @@ impl Validity {
         let fingerprint = &primary.fingerprint;
         primary.check_strength()?;
         let part = SignedPart::Key(primary);
-        let revocations = keyring.revocations.as_slice();
-        if is_revoked(primary, kind::KEY_REVOCATION, part, revocations) {
+        let revokers = Revokers::find(certificate, keyring);
+        if revokers.has_revoked(kind::KEY_REVOCATION, part) {
             return Err(ProofError::new(
                 Code::OPENPGP_REVOKED,
                 format!("the key {fingerprint} is revoked"),
@@ -44,10 +55,10 @@ impl Validity {
         let by_user = certificate
             .users
             .iter()
-            .flat_map(|user| list_certifications(primary, user, revocations));
+            .flat_map(|user| list_certifications(primary, user, &revokers));
         let mut direct = list_own(primary, part, &certificate.signatures);
         direct.retain(|it| it.kind == kind::DIRECT_KEY);
-        if is_revoked(primary, kind::CERTIFICATION_REVOCATION, part, revocations) {
+        if revokers.has_revoked(kind::CERTIFICATION_REVOCATION, part) {
             direct.clear();
         }
         let word = find_latest(direct.into_iter().chain(by_user), now).ok_or_else(|| {
@@ -79,7 +90,7 @@ impl Validity {
         now: u64,
     ) -> Result<Option<SigningKey<'a>>, ProofError> {
         let primary = &certificate.primary;
-        if signature.names_key(primary) {
+        if signature.names_key(&primary.fingerprint) {
             if !self.may_sign {
                 return Err(ProofError::new(
                     Code::OPENPGP_KEY,
@@ -94,13 +105,13 @@ impl Validity {
         let Some((subkey, statements)) = certificate
             .subkeys
             .iter()
-            .find(|(key, _)| signature.names_key(key))
+            .find(|(key, _)| signature.names_key(&key.fingerprint))
         else {
             return Ok(None);
         };
         subkey.check_strength()?;
         let part = SignedPart::Subkey(primary, subkey);
-        if is_revoked(primary, kind::SUBKEY_REVOCATION, part, &keyring.revocations) {
+        if Revokers::find(certificate, keyring).has_revoked(kind::SUBKEY_REVOCATION, part) {
             return Err(ProofError::new(
                 Code::OPENPGP_REVOKED,
                 "the signing subkey is revoked",
@@ -124,10 +135,10 @@ impl SigningKey<'_> {
 fn list_certifications<'a>(
     primary: &PublicKey,
     (user, signatures): &'a (Vec<u8>, Vec<SignaturePacket>),
-    revocations: &[Revocation],
+    revokers: &Revokers<'_>,
 ) -> Vec<&'a SignaturePacket> {
     let part = SignedPart::UserId(primary, user);
-    if is_revoked(primary, kind::CERTIFICATION_REVOCATION, part, revocations) {
+    if revokers.has_revoked(kind::CERTIFICATION_REVOCATION, part) {
         return Vec::new();
     }
     let mut own = list_own(primary, part, signatures);
@@ -135,14 +146,54 @@ fn list_certifications<'a>(
     own
 }
 
-fn is_revoked(
-    primary: &PublicKey,
-    wanted: u8,
-    part: SignedPart<'_>,
-    revocations: &[Revocation],
-) -> bool {
-    let mut revocations = revocations.iter();
-    revocations.any(|it| it.revokes(primary, wanted, part))
+impl<'a> Revokers<'a> {
+    /// The key itself, and the keys that one of its own statements has ever named. A statement that cannot be checked
+    /// counts: a name leads to nothing but a revocation.
+    fn find(certificate: &'a KeyCertificate, keyring: &'a Keyring) -> Self {
+        let primary = &certificate.primary;
+        let on_key = certificate.signatures.iter();
+        let mut named = BTreeSet::new();
+        for statement in on_key {
+            if statement.may_state(primary, SignedPart::Key(primary)) {
+                named.extend(&statement.revokers);
+            }
+        }
+        for (user, statements) in &certificate.users {
+            for statement in statements {
+                if statement.may_state(primary, SignedPart::UserId(primary, user)) {
+                    named.extend(&statement.revokers);
+                }
+            }
+        }
+
+        let mut revokers = Self {
+            known: vec![primary],
+            absent: Vec::new(),
+            revocations: &keyring.revocations,
+        };
+        for fingerprint in named {
+            match keyring.find_key(fingerprint) {
+                Some(key) => revokers.known.push(key),
+                None => revokers.absent.push(fingerprint),
+            }
+        }
+        revokers
+    }
+
+    /// Whether one of the keys takes this part back. Of a key that the keyring does not have, a revocation that names
+    /// it is enough.
+    fn has_revoked(&self, wanted: u8, part: SignedPart<'_>) -> bool {
+        for revocation in self.revocations {
+            let mut known = self.known.iter();
+            let mut absent = self.absent.iter();
+            if known.any(|key| revocation.revokes(key, wanted, part))
+                || absent.any(|named| revocation.may_revoke(named, wanted, part))
+            {
+                return true;
+            }
+        }
+        false
+    }
 }
 
 /// The signatures of a part that the key itself made.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use aws_lc_rs::digest::{self, Context};
+use aws_lc_rs::digest::{self, Context, Digest};
 
 use super::packets::{Cursor, malformed_error};
 use super::public_key::PublicKey;
@@ -64,13 +64,24 @@ impl Revocation {
         Ok(SignaturePacket::parse(packet)?.map(Self::Packet))
     }
 
+    /// Whether a key that the keyring does not have may take this part back: the packet names it, or nobody, and begins
+    /// with the digest of the part.
+    pub(super) fn may_revoke(&self, fingerprint: &str, wanted: u8, part: SignedPart<'_>) -> bool {
+        match self {
+            Self::Older { kind, issuer } => *kind == wanted && fingerprint.ends_with(issuer),
+            Self::Packet(packet) => {
+                packet.kind == wanted && packet.may_be_by(fingerprint) && packet.may_be_over(part)
+            }
+        }
+    }
+
     /// Whether the key takes this part back.
     pub(super) fn revokes(&self, key: &PublicKey, wanted: u8, part: SignedPart<'_>) -> bool {
         match self {
             Self::Older { kind, issuer } => *kind == wanted && issuer == key.id(),
             Self::Packet(packet) if packet.kind != wanted => false,
             Self::Packet(packet) if packet.is_checkable(key) => packet.signs_statement(key, part),
-            Self::Packet(packet) => packet.may_be_by(key),
+            Self::Packet(packet) => packet.may_be_by(&key.fingerprint),
         }
     }
 }
@@ -95,6 +106,8 @@ pub(super) struct SignaturePacket {
     issuer_fingerprints: BTreeSet<String>,
     issuer_ids: BTreeSet<String>,
     pub(super) embedded: Option<Box<SignaturePacket>>,
+    /// Fingerprints of the keys that may revoke the signed key and its parts (RFC 9580, 5.2.3.23).
+    pub(super) revokers: BTreeSet<String>,
     /// A critical subpacket that is not known makes a signature invalid.
     has_unknown_critical: bool,
 }
@@ -145,6 +158,7 @@ impl SignaturePacket {
             issuer_fingerprints: BTreeSet::new(),
             issuer_ids: BTreeSet::new(),
             embedded: None,
+            revokers: BTreeSet::new(),
             has_unknown_critical: false,
         };
         signature.read_subpackets(hashed_subpackets, true)?;
@@ -164,6 +178,7 @@ impl SignaturePacket {
                 (2, true) => self.created = Some(subpacket.read_number(4)? as u64),
                 (3, true) => self.lifetime = subpacket.read_number(4)? as u64,
                 (9, true) => self.key_lifetime = subpacket.read_number(4)? as u64,
+                (12, true) => self.revokers.extend(read_revoker(subpacket.0)),
                 (27, true) => self.key_flags = Some(subpacket.read_byte().unwrap_or(0)),
                 (16, _) => drop(
                     self.issuer_ids
@@ -184,22 +199,40 @@ impl SignaturePacket {
     }
 
     /// Whether the signature says that it is by this key: by whole fingerprint where it has one.
-    pub(super) fn names_key(&self, key: &PublicKey) -> bool {
+    pub(super) fn names_key(&self, fingerprint: &str) -> bool {
         if self.issuer_fingerprints.is_empty() {
-            return self.issuer_ids.contains(key.id());
+            let mut ids = self.issuer_ids.iter();
+            return ids.any(|id| id.len() == 16 && fingerprint.ends_with(id));
         }
-        self.issuer_fingerprints.contains(&key.fingerprint)
+        self.issuer_fingerprints.contains(fingerprint)
     }
 
     /// Whether the signature names the key, or nobody.
-    fn may_be_by(&self, key: &PublicKey) -> bool {
+    fn may_be_by(&self, fingerprint: &str) -> bool {
         let names_nobody = self.issuer_fingerprints.is_empty() && self.issuer_ids.is_empty();
-        names_nobody || self.names_key(key)
+        names_nobody || self.names_key(fingerprint)
+    }
+
+    /// Whether the digest of the part begins as the packet says, or cannot be computed here.
+    fn may_be_over(&self, part: SignedPart<'_>) -> bool {
+        let Some(mut context) = self.new_context() else {
+            return true;
+        };
+        part.feed(&mut |piece| context.update(piece));
+        self.finish_digest(context).as_ref().starts_with(&self.left)
     }
 
     /// Whether digest and algorithm are known, and every critical subpacket.
     fn is_checkable(&self, key: &PublicKey) -> bool {
         self.new_context().is_some() && !self.has_unknown_critical && key.can_verify(self.digest)
+    }
+
+    /// Whether the key made this statement, or may have made it and the statement cannot be checked.
+    pub(super) fn may_state(&self, key: &PublicKey, part: SignedPart<'_>) -> bool {
+        if self.is_checkable(key) {
+            return self.signs_statement(key, part);
+        }
+        self.may_be_by(&key.fingerprint)
     }
 
     pub(super) fn has_expired(&self, now: u64) -> bool {
@@ -241,36 +274,52 @@ impl SignaturePacket {
             return Ok(false);
         };
         feed(&mut |piece| context.update(piece))?;
-        context.update(&self.hashed);
-        context.update(&[4, 0xff]);
-        context.update(
-            &u32::try_from(self.hashed.len())
-                .unwrap_or(u32::MAX)
-                .to_be_bytes(),
-        );
-        let digest = context.finish();
+        let digest = self.finish_digest(context);
         Ok(digest.as_ref().starts_with(&self.left)
             && key.verify_digest(self.algorithm, self.digest, &digest, &self.values))
+    }
+
+    /// The digest of what was fed, followed by the signature's own trailer (RFC 9580, 5.2.4).
+    fn finish_digest(&self, mut context: Context) -> Digest {
+        let length = u32::try_from(self.hashed.len()).unwrap_or(u32::MAX);
+        context.update(&self.hashed);
+        context.update(&[4, 0xff]);
+        context.update(&length.to_be_bytes());
+        context.finish()
     }
 
     /// Whether `key` made this signature over a statement about keys.
     pub(super) fn signs_statement(&self, key: &PublicKey, statement: SignedPart<'_>) -> bool {
         let outcome = self.is_signed_by(key, |update| {
-            match statement {
-                SignedPart::Key(key) => key.feed(update),
-                SignedPart::UserId(key, user) => {
-                    key.feed(update);
-                    update(&[0xb4]);
-                    update(&u32::try_from(user.len()).unwrap_or(u32::MAX).to_be_bytes());
-                    update(user);
-                }
-                SignedPart::Subkey(key, subkey) => {
-                    key.feed(update);
-                    subkey.feed(update);
-                }
-            }
+            statement.feed(update);
             Ok::<(), std::convert::Infallible>(())
         });
         outcome.unwrap_or_else(|never| match never {})
     }
+}
+
+impl SignedPart<'_> {
+    /// Hands out the bytes that are hashed before a signature's trailer.
+    fn feed(self, update: &mut dyn FnMut(&[u8])) {
+        match self {
+            SignedPart::Key(key) => key.feed(update),
+            SignedPart::UserId(key, user) => {
+                key.feed(update);
+                update(&[0xb4]);
+                update(&u32::try_from(user.len()).unwrap_or(u32::MAX).to_be_bytes());
+                update(user);
+            }
+            SignedPart::Subkey(key, subkey) => {
+                key.feed(update);
+                subkey.feed(update);
+            }
+        }
+    }
+}
+
+/// The fingerprint of a revocation key: class with bit 0x80, algorithm, 20 bytes (RFC 9580, 5.2.3.23).
+fn read_revoker(subpacket: &[u8]) -> Option<String> {
+    let (class, rest) = subpacket.split_first()?;
+    let fingerprint = rest.get(1..).filter(|it| it.len() == 20)?;
+    (class & 0x80 != 0).then(|| crate::base::digest::encode_hex(fingerprint))
 }

@@ -61,7 +61,7 @@ impl ForgedKey {
         Self { pair, body }
     }
 
-    fn fingerprint_bytes(&self) -> Vec<u8> {
+    pub fn fingerprint_bytes(&self) -> Vec<u8> {
         let digest = digest::digest(&digest::SHA1_FOR_LEGACY_USE_ONLY, &self.part());
         digest.as_ref().to_vec()
     }

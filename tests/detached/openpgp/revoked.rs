@@ -109,6 +109,122 @@ fn a_revocation_counts_with_every_digest_of_gnupg() {
     );
 }
 
+/// GnuPG's designated revoker (`addrevoker`), with and without its key in the keyring.
+#[test]
+fn a_designated_revoker_of_gnupg_revokes_the_key() {
+    let Some(bench) = workplace() else { return };
+    let owner = key(&bench, "owner", "ed25519", "sign,cert");
+    key(&bench, "revoker", "ed25519", "sign,cert");
+    let named = "addrevoker\nrevoker\ny\nsave\n";
+    let edit = ["--command-fd", "0", "--edit-key", owner.as_str()];
+    gpg_told(&bench, BORN, &edit, named);
+    let signature = signed(&bench, SIGNED, "owner", &[]);
+    let (ring, revoker) = (exported(&bench, "owner"), exported(&bench, "revoker"));
+    let arguments = ["--no-batch", "--command-fd", "0", "--output", "-"];
+    let revoke = ["--desig-revoke", owner.as_str()];
+    let arguments = [&arguments[..], &revoke].concat();
+    let armored = gpg_told(&bench, LATER, &arguments, "y\n0\n\ny\n");
+    bench.write("revocation", &armored);
+    let revoked = gpg(&bench, LATER, &["--output", "-", "--dearmor", "revocation"]);
+
+    // The key, its revocation behind it, and the rest of the key.
+    let first = 2 + usize::from(ring[1]);
+    let second = first + 2 + usize::from(revoked[first + 1]);
+    assert_eq!(revoked[first + 3], 0x20, "a revocation of a key");
+    let mut forged = revoked[first..second].to_vec();
+    *forged.last_mut().unwrap() ^= 1;
+    let rings: [(&str, Vec<u8>, &str); 5] = [
+        ("not revoked", ring.clone(), "ok"),
+        (
+            "revoked, with the revoker's key",
+            [&revoked[..], &revoker].concat(),
+            "openpgp-revoked",
+        ),
+        ("revoked, without it", revoked.clone(), "openpgp-revoked"),
+        (
+            "a damaged revocation, with the revoker's key",
+            [&ring[..], &forged, &revoker].concat(),
+            "ok",
+        ),
+        (
+            "a damaged revocation, without it",
+            [&ring[..], &forged].concat(),
+            "openpgp-revoked",
+        ),
+    ];
+    let mut found = Vec::new();
+    for (title, ring, expected) in &rings {
+        let outcome = code(check(MESSAGE, &signature, ring, &owner));
+        found.push((*title, outcome, *expected));
+    }
+    agree(found);
+}
+
+/// Keys that a key names may take back what the key itself may take back, and nobody else may.
+#[test]
+fn only_a_named_revoker_revokes() {
+    let forged = Forged::new();
+    let revoker = ForgedKey::new(4, CREATED);
+    let stranger = ForgedKey::new(5, CREATED);
+    let mut rows: Vec<(String, &'static str, &'static str)> = Vec::new();
+    for (class, counts) in [(0x80, true), (0xc0, true), (0x40, false)] {
+        let named = [&[class, 27][..], &revoker.fingerprint_bytes()].concat();
+        let named = subpacket(12, &named);
+        let statement = Statement {
+            signed: &named,
+            ..Statement::new(0x1f, MADE)
+        };
+        let part = forged.primary.part();
+        let word = packet(SIGNATURE, &forged.primary.sign(&part, statement));
+        for (who, is_revoker) in [(&revoker, true), (&stranger, false)] {
+            for present in [true, false] {
+                let ring = |kind: u8, part: &[u8], more: &[Vec<u8>]| {
+                    let taken = who.sign(part, Statement::new(kind, MADE));
+                    let mut ring = forged.ring(true, &[]);
+                    ring.extend(&word);
+                    ring.extend(more.concat());
+                    ring.extend(packet(SIGNATURE, &taken));
+                    if present {
+                        ring.extend(who.packet(6));
+                    }
+                    ring
+                };
+                let revokes = counts && is_revoker;
+                let title = format!("class {class:#x}, named {is_revoker}, present {present}");
+                let expect = |code: &'static str| if revokes { code } else { "ok" };
+                let key = ring(0x20, &part, &[]);
+                let subkey = ring(0x28, &forged.over_subkey(), &forged.bound(Some(MADE), 0));
+                rows.push((
+                    format!("key: {title}"),
+                    forged.judge(&forged.primary, &key),
+                    expect("openpgp-revoked"),
+                ));
+                rows.push((
+                    format!("subkey: {title}"),
+                    forged.judge(&forged.subkey, &subkey),
+                    expect("openpgp-revoked"),
+                ));
+                let elsewhere = ring(0x20, &stranger.part(), &[]);
+                rows.push((
+                    format!("another key: {title}"),
+                    forged.judge(&forged.primary, &elsewhere),
+                    "ok",
+                ));
+                let direct = ring(0x30, &part, &[]);
+                rows.push((
+                    format!("direct: {title}"),
+                    forged.judge(&forged.primary, &direct),
+                    expect("openpgp-key"),
+                ));
+            }
+        }
+    }
+    agree(
+        rows.iter()
+            .map(|(title, found, expected)| (title.as_str(), *found, *expected)),
+    );
+}
+
 struct Forged {
     primary: ForgedKey,
     subkey: ForgedKey,
