@@ -8,6 +8,7 @@ mod constants;
 mod error;
 mod facts;
 mod flags;
+mod proxy;
 mod registries;
 mod render;
 mod runtime;

@@ -8,6 +8,7 @@ mod json;
 mod line;
 mod mask;
 mod member;
+mod no_proxy;
 mod overrides;
 mod paths;
 mod policy;

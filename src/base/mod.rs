@@ -9,6 +9,7 @@ pub mod download;
 pub mod json;
 pub mod member;
 pub mod names;
+pub mod no_proxy;
 pub mod nonempty;
 pub mod output_list;
 pub mod program;

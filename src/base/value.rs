@@ -11,6 +11,7 @@ use std::str::FromStr;
 use ipnet::Ipv4Net;
 use serde::de::Visitor;
 
+use super::no_proxy::ProxyException;
 use super::secret::is_secret_name;
 use super::text::{is_alphanumeric_or, is_lowercase_or};
 use super::url::strip_secrets;
@@ -429,6 +430,6 @@ fn is_loopback_address(text: &str) -> bool {
 fn is_no_proxy(text: &str) -> bool {
     text.split(',').all(|part| {
         let entry = part.trim_matches(' ');
-        entry == "<local>" || !entry.is_empty() && is_alphanumeric_or(entry, "._*:/[]-")
+        entry == "<local>" || ProxyException::parse(entry).is_some()
     })
 }

@@ -11,7 +11,7 @@ use crate::base::choice::{Delivery, HostAccess};
 use crate::base::value::{ImageReference, PinAlgorithm, VolumePlugin};
 use crate::base::version::Version;
 use crate::embedded::Tree;
-use crate::model::definition::{Network, Proxy};
+use crate::model::definition::Network;
 use crate::model::kubernetes::{FlagTable, ProgramTable};
 use crate::model::line::Minor;
 use crate::model::plan::{Plan, PlannedArtifact, PlannedGroup};
@@ -25,6 +25,7 @@ use crate::windows::resource::UNPINNED;
 use crate::windows::value::KbId;
 
 use super::flags::{format_arguments, select_flags};
+use super::proxy::collect_proxy;
 use super::registries::{collect_certificates, collect_registries};
 use super::render::StepRenderer;
 use super::runtime::collect_runtime;
@@ -310,87 +311,6 @@ fn collect_network(network: Option<&Network>) -> Value {
     })
 }
 
-/// The proxies as they are, and those that are set as variables of an environment.
-fn collect_proxy(proxy: &Proxy) -> Value {
-    let (http, https) = (proxy.http.as_deref(), proxy.https.as_deref());
-    let no_proxy = proxy.no_proxy.as_deref();
-    let set: Vec<(&str, &str)> = [
-        ("HTTP_PROXY", http),
-        ("HTTPS_PROXY", https),
-        ("NO_PROXY", no_proxy),
-    ]
-    .into_iter()
-    .filter_map(|(name, value)| Some((name, value?)))
-    .collect();
-    let variables: Vec<Value> = set
-        .iter()
-        .map(|(name, value)| json!({ "name": name, "value": value }))
-        .collect();
-    let environment: Vec<String> = set
-        .iter()
-        .map(|(name, value)| format!("{name}={value}"))
-        .collect();
-    // Without protocol and with semicolons, as Windows writes them.
-    let winhttp: Vec<Value> = https
-        .or(http)
-        .map(|url| {
-            let host = url
-                .split_once("://")
-                .map_or(url, |(_, host)| host)
-                .trim_end_matches('/');
-            json!({ "server": host, "bypass": format_winhttp_bypass(no_proxy.unwrap_or_default()) })
-        })
-        .into_iter()
-        .collect();
-    json!({
-        "winhttp": winhttp,
-        "http": http.unwrap_or_default(), "https": https.unwrap_or_default(),
-        "noProxy": no_proxy.unwrap_or_default(),
-        "variables": variables, "environment": environment,
-    })
-}
-
-/// `NO_PROXY` as the bypass list of WinHTTP, which knows names and wildcards: no network and no suffix
-/// with a leading dot (`netsh winhttp set proxy`). IPv6 networks have no form there and are left out.
-fn format_winhttp_bypass(no_proxy: &str) -> String {
-    let entries = no_proxy
-        .split(',')
-        .map(str::trim)
-        .filter(|entry| !entry.is_empty());
-    entries
-        .flat_map(list_bypass_entries)
-        .collect::<Vec<_>>()
-        .join(";")
-}
-
-fn list_bypass_entries(entry: &str) -> Vec<String> {
-    if let Some(suffix) = entry.strip_prefix('.') {
-        return vec![format!("*.{suffix}")];
-    }
-    let Some((network, length)) = entry.split_once('/') else {
-        return vec![entry.to_owned()];
-    };
-    match (network.parse::<std::net::Ipv4Addr>(), length.parse::<u32>()) {
-        (Ok(network), Ok(length @ 1..=32)) => list_octet_wildcards(network.octets(), length),
-        _ => Vec::new(),
-    }
-}
-
-/// `10.96.0.0/12` as `10.96.*` to `10.111.*`: one wildcard for each value of the octet that the prefix ends in.
-fn list_octet_wildcards(octets: [u8; 4], length: u32) -> Vec<String> {
-    let whole = ((length - 1) / 8) as usize;
-    let count = 1_u16 << ((8 - length % 8) % 8);
-    let first = u16::from(octets[whole]) / count * count;
-    let head: String = octets[..whole]
-        .iter()
-        .map(|octet| format!("{octet}."))
-        .collect();
-    let tail = if whole == 3 { "" } else { ".*" };
-    (first..first + count)
-        .map(|value| format!("{head}{value}{tail}"))
-        .collect()
-}
-
 fn collect_components(situation: &Conditions) -> Value {
     situation
         .components
@@ -485,23 +405,4 @@ fn describe_artifact(plan: &Plan, artifact: &PlannedArtifact, cache: &str) -> Va
         "digest": digest,
         "cache": format!("{cache}\\{short}-{}", artifact.file),
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_bypass_list_of_winhttp_has_names_and_wildcards() {
-        for (no_proxy, expected) in [
-            ("localhost, .example.com", "localhost;*.example.com"),
-            ("10.0.0.0/8", "10.*"),
-            ("10.96.0.0/14", "10.96.*;10.97.*;10.98.*;10.99.*"),
-            ("192.168.7.0/24,10.1.2.7/32", "192.168.7.*;10.1.2.7"),
-            ("10.1.2.6/31", "10.1.2.6;10.1.2.7"),
-            ("fd00::/56,10.0.0.1", "10.0.0.1"),
-        ] {
-            assert_eq!(format_winhttp_bypass(no_proxy), expected, "{no_proxy}");
-        }
-    }
 }

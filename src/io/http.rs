@@ -7,6 +7,7 @@
 mod body;
 mod error;
 mod patience;
+mod proxy;
 
 use std::path::{Path, PathBuf};
 
@@ -14,9 +15,7 @@ use reqwest::header::{
     ACCEPT_ENCODING, ACCEPT_RANGES, CONTENT_ENCODING, CONTENT_TYPE, ETAG, HeaderMap, HeaderName,
     HeaderValue, IF_RANGE, LOCATION, RANGE,
 };
-use reqwest::{
-    Certificate, Client, ClientBuilder, NoProxy, Proxy, Response, StatusCode, Url, redirect,
-};
+use reqwest::{Certificate, Client, ClientBuilder, Response, StatusCode, Url, redirect};
 
 use crate::base::code::Code;
 use crate::base::secret::Secret;
@@ -27,6 +26,7 @@ use crate::model::policy::AllowedHosts;
 pub use body::Body;
 pub use error::{HttpError, Retry, parse_retry_after, public};
 pub use patience::Patience;
+use proxy::configure_proxies;
 
 /// How the network is used.
 #[derive(Debug, Clone, Default)]
@@ -305,19 +305,8 @@ impl Http {
 }
 
 fn create_client(options: &Options) -> Result<Client, HttpError> {
-    let mut builder = configure_client(options)?;
-    if let Some(proxy) = &options.proxy {
-        let proxy = Proxy::all(proxy).map_err(|error| {
-            HttpError::new(
-                Code::BAD_PROXY,
-                "",
-                format!("the proxy URL cannot be used: {}", error.without_url()),
-            )
-        })?;
-        // Also with a proxy of one's own, `NO_PROXY` names what is near.
-        builder = builder.proxy(proxy.no_proxy(NoProxy::from_env()));
-    }
-    build_client(builder)
+    let builder = configure_client(options)?;
+    build_client(configure_proxies(builder, options.proxy.as_deref())?)
 }
 
 fn build_client(builder: ClientBuilder) -> Result<Client, HttpError> {

@@ -163,8 +163,7 @@ fn a_proxy_of_another_scheme_is_refused_at_once() {
         let ran = test.fails(
             3,
             &[
-                "has the scheme `socks",
-                "[bad-proxy]",
+                "it has the scheme `socks",
                 "hint: name an HTTP or HTTPS proxy",
             ],
         );
