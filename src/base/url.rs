@@ -96,14 +96,18 @@ impl FromStr for HttpUrl {
     type Err = UrlError;
 
     fn from_str(text: &str) -> Result<Self, UrlError> {
+        let refuse = |reason| UrlError {
+            shown: strip_secrets(text),
+            reason,
+        };
+        if let Some(reason) = find_path_fault(text) {
+            return Err(refuse(reason));
+        }
         if is_plain(text) {
             let (text, public) = (text.to_owned(), text.len());
             return Ok(Self { text, public });
         }
-        let url = parse_public_url(text).map_err(|reason| UrlError {
-            shown: strip_secrets(text),
-            reason,
-        })?;
+        let url = parse_public_url(text).map_err(refuse)?;
         let text = write_normal_form(text, &url);
         let secret = url.query().is_some_and(may_hold_secret);
         let public = text.find('?').filter(|_| secret).unwrap_or(text.len());
@@ -147,6 +151,10 @@ fn parse_public_url(text: &str) -> Result<Url, &'static str> {
     if url.fragment().is_some() {
         return Err("expected no fragment");
     }
+    // What is filled in later would choose the host, behind every check of it.
+    if host.contains(['{', '}']) {
+        return Err("expected a host without placeholders");
+    }
     // A dot at the end is another name for the same host, which no list of hosts has.
     if host.ends_with('.') {
         return Err("the host ends with a dot");
@@ -156,6 +164,43 @@ fn parse_public_url(text: &str) -> Result<Url, &'static str> {
         return Err("the host is written in a roundabout way");
     }
     Ok(url)
+}
+
+/// Placeholders of a component's addresses.
+const PLACEHOLDERS: &[&str] = &["version}", "version_}", "minor}", "os}", "arch}", "exe}"];
+
+/// The fault of what stands behind the host: the server would be asked for another path than the text has, or for one
+/// that nobody meant.
+fn find_path_fault(text: &str) -> Option<&'static str> {
+    if !text.contains(['%', '{', '}']) && !text.contains("/.") {
+        return None;
+    }
+    let mut escapes = text.split('%').skip(1);
+    if escapes.any(|escape| !escape.as_bytes().get(..2).is_some_and(is_hexadecimal)) {
+        return Some("expected two hexadecimal digits behind each `%`");
+    }
+    let mut marks = text.split('{').skip(1);
+    let count = text.matches('}').count();
+    let is_known = marks.all(|mark| PLACEHOLDERS.iter().any(|known| mark.starts_with(known)));
+    if !is_known || count != text.matches('{').count() {
+        return Some("expected no braces but those of `{version}` and `{version_}`");
+    }
+    let path = text.split(['?', '#']).next().unwrap_or(text);
+    if path.split('/').any(is_dot_segment) {
+        return Some("expected a path without `.` and `..`");
+    }
+    None
+}
+
+fn is_hexadecimal(digits: &[u8]) -> bool {
+    digits.iter().all(u8::is_ascii_hexdigit)
+}
+
+/// `.`, `..` and their percent-encoded forms, which clients take out of a path (WHATWG URL, "single-dot URL path
+/// segment").
+fn is_dot_segment(segment: &str) -> bool {
+    let plain = segment.to_ascii_lowercase().replace("%2e", ".");
+    plain == "." || plain == ".."
 }
 
 /// Whether a URL is a host of ordinary names and a path of ordinary characters: the parser takes it as it is, and

@@ -45,6 +45,16 @@ fn only_urls_of_downloads_are_taken() {
         "https://a.example/x y",
         "https://a.example/x#y",
         "https://a.example/’;calc;‘",
+        "https://{version}/x",
+        "https://{version}.example/x",
+        "https://a.example/{name}/x",
+        "https://a.example/{version",
+        "https://a.example/version}",
+        "https://a.example/%zz",
+        "https://a.example/x%2",
+        "https://a.example/x/../y",
+        "https://a.example/x/%2E%2e/y",
+        "https://a.example/.",
     ] {
         let error = url.parse::<HttpUrl>().expect_err(url).to_string();
         assert!(!error.contains("secret"), "{error}");
