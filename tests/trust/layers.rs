@@ -230,3 +230,38 @@ fn an_old_packer_is_named_by_the_operator() {
         }
     }
 }
+
+/// Every plugin with a floor is held to it; the operator names the plugin itself.
+#[test]
+fn an_old_plugin_is_named_by_the_operator() {
+    for (name, older) in [
+        ("azure", "1.0.2"),
+        ("hyperv", "1.0.3"),
+        ("proxmox", "1.0.7"),
+        ("qemu", "1.0.4"),
+        ("vmware", "1.0.6"),
+        ("vsphere", "1.0.4"),
+    ] {
+        let plugin = format!("packer-plugin-{name}");
+        let definition =
+            json!({"target": name, "kubernetes": "1.36.0", "packer": {"plugins": {name: older}}});
+        let definition = definition.to_string();
+        let run = |flags: &str| {
+            let test = Test::new().file("imagegen.json", &definition);
+            test.line(&format!("plan {flags}")).run()
+        };
+        let refused = run("");
+        assert_eq!(refused.code, Some(3), "{plugin}: {}", refused.stderr);
+        for said in [
+            format!("{plugin} {older}: "),
+            "[tool-too-old]".to_owned(),
+            format!("--allow-old {plugin}"),
+        ] {
+            assert!(refused.stderr.contains(&said), "{said}: {}", refused.stderr);
+        }
+        let other = run("--allow-old packer");
+        assert_eq!(other.code, Some(3), "{}", other.stderr);
+        let accepted = run(&format!("--allow-old {plugin}"));
+        assert_eq!(accepted.code, Some(0), "{}", accepted.stderr);
+    }
+}
