@@ -6,7 +6,7 @@ use std::io::{Cursor, Read as _, Write as _};
 use serde_json::{Value, json};
 
 use crate::support::archives::stand_in;
-use crate::support::{Ran, Test, files};
+use crate::support::{Ran, Test, files, override_build};
 
 pub(crate) mod registry;
 mod tags;
@@ -42,8 +42,8 @@ fn lock(server: &Registry, first: &[u8]) -> String {
             _ => (format!("/{component}"), stand_in(artifact)),
         };
         server.serve(&path, &bytes);
-        let mut over =
-            json!({"url": server.url(&path), "sha256": digest(&bytes), "size": bytes.len()});
+        let mut over = override_build(artifact, &server.url(&path), &bytes);
+        over["size"] = bytes.len().into();
         match component {
             "cloudbase-init" => over["checksums"] = server.url("/one.exe.sha256").into(),
             "containerd" => over["sha512"] = sha512(&bytes).into(),
@@ -52,12 +52,19 @@ fn lock(server: &Registry, first: &[u8]) -> String {
         overrides.insert(component.to_owned(), over);
     }
     server.serve("/one.exe.sha256", format!("{}\n", digest(first)).as_bytes());
-    let test = Test::new()
+    let test = operator()
         .file("overrides.json", &Value::Object(overrides).to_string())
         .line("lock --overrides overrides.json --store s")
         .line(line);
     test.succeeds();
     test.text("imagegen.lock.json")
+}
+
+/// A run whose operator accepts what the overrides of [`lock`] drop.
+fn operator() -> Test {
+    let waivers =
+        "kubernetes-node=cosign-keyless,containerd=attestation,cloudbase-init=authenticode";
+    Test::new().env("IMAGEGEN_WAIVE", waivers)
 }
 
 /// How many artifacts a lock has.
@@ -76,7 +83,7 @@ fn sha512(bytes: &[u8]) -> String {
 fn what_goes_in_comes_out() {
     let server = Registry::start();
     let lock = lock(&server, &noise(3000));
-    let made = Test::new()
+    let made = operator()
         .file("imagegen.lock.json", &lock)
         .line("bundle create --out node.zip --store s");
     let said = made.succeeds();
@@ -87,7 +94,7 @@ fn what_goes_in_comes_out() {
         "{}",
         said.stdout
     );
-    let again = Test::new()
+    let again = operator()
         .file("l.json", &lock)
         .line("bundle create --out other.zip --store s --lock l.json");
     again.succeeds();
@@ -99,7 +106,7 @@ fn what_goes_in_comes_out() {
     assert!(made.exists("s"));
     drop(server);
     // Nothing listens any more: what follows needs no network.
-    let out = Test::new().line("bundle extract node.zip --store s --write-lock out.json");
+    let out = operator().line("bundle extract node.zip --store s --write-lock out.json");
     std::fs::write(out.folder.join("node.zip"), made.read("node.zip")).expect("bundle");
     out.succeeds();
     let objects: Vec<String> = files(&out.folder.join("s/objects")).into_keys().collect();
@@ -108,7 +115,7 @@ fn what_goes_in_comes_out() {
         artifacts + 1,
         "the artifacts and a checksum file: {objects:?}"
     );
-    let third = Test::new()
+    let third = operator()
         .file("imagegen.lock.json", &out.text("out.json"))
         .line("bundle create --out node.zip --offline --store s");
     std::fs::rename(out.folder.join("s"), third.folder.join("s")).expect("store");
@@ -119,7 +126,7 @@ fn what_goes_in_comes_out() {
         "a store that was filled by a bundle makes it again"
     );
     // Overrides give every file a URL of its own, which no mirror answers.
-    let mirror = Test::new()
+    let mirror = operator()
         .bytes("node.zip", &made.read("node.zip"))
         .line("bundle extract node.zip --as-mirror m");
     mirror.fails(
@@ -136,7 +143,7 @@ fn what_goes_in_comes_out() {
 }
 
 fn third_verify(bundle: &[u8], code: i32) -> Ran {
-    let test = Test::new().line("bundle verify b.zip");
+    let test = operator().line("bundle verify b.zip");
     std::fs::write(test.folder.join("b.zip"), bundle).expect("bundle");
     if code == 0 {
         test.succeeds()
@@ -218,7 +225,7 @@ fn place(files: &[(String, Vec<u8>)], prefix: &str) -> usize {
 fn bundles_that_are_not_as_index_and_lock_say_are_refused() {
     let server = Registry::start();
     let lock = lock(&server, &noise(3000));
-    let made = Test::new()
+    let made = operator()
         .file("imagegen.lock.json", &lock)
         .line("bundle create --out node.zip --store s");
     made.succeeds();
@@ -409,7 +416,7 @@ fn bundles_that_are_not_as_index_and_lock_say_are_refused() {
         let said = third_verify(&forged(&good, honest, &*change), 5).stderr;
         assert!(said.contains(&format!("[{code}]")), "{what}: {said}");
         // What is not good is not put into a store, not even in part.
-        let test = Test::new().line("bundle extract b.zip --store s");
+        let test = operator().line("bundle extract b.zip --store s");
         std::fs::write(test.folder.join("b.zip"), forged(&good, honest, &*change)).expect("bundle");
         test.fails(5, &[code]);
         assert!(!test.exists("s/objects"), "{what}");
@@ -430,7 +437,7 @@ fn bundles_that_are_not_as_index_and_lock_say_are_refused() {
     for at in (0..good.len()).step_by(good.len() / 60) {
         let mut bytes = good.clone();
         bytes[at] ^= 0x10;
-        let test = Test::new().line("bundle verify b.zip");
+        let test = operator().line("bundle verify b.zip");
         std::fs::write(test.folder.join("b.zip"), &bytes).expect("bundle");
         let ran = test.run();
         // Times and versions of the zip say nothing, and only they.
@@ -448,14 +455,14 @@ fn bundles_that_are_not_as_index_and_lock_say_are_refused() {
 fn a_bundle_speaks_for_its_reviewed_lock_alone() {
     let server = Registry::start();
     let lock = lock(&server, b"first artifact");
-    let made = Test::new()
+    let made = operator()
         .file("imagegen.lock.json", &lock)
         .line("bundle create --out node.zip --store s");
     made.succeeds();
     let address = server.url("/one.exe.sha256");
     drop(server);
     let extract = |lock: &str, line: &str| {
-        let test = Test::new()
+        let test = operator()
             .file("reviewed.json", lock)
             .line("bundle extract node.zip")
             .line(line);
@@ -486,12 +493,12 @@ fn a_bundle_speaks_for_its_reviewed_lock_alone() {
         "extract b.zip --as-mirror m",
         "verify b.zip",
     ] {
-        let test = Test::new().line("bundle").line(verb);
+        let test = operator().line("bundle").line(verb);
         std::fs::write(test.folder.join("b.zip"), &edited).expect("bundle");
         test.fails(3, &["is stale", ".license` was"]);
         assert!(!test.exists("s/objects") && !test.exists("m"));
     }
-    let verify = Test::new()
+    let verify = operator()
         .line("verify x --offline --store s --checksums")
         .args([address.as_str()])
         .file("x", "x");
@@ -506,7 +513,7 @@ fn locks_that_cannot_be_carried_are_refused() {
     let mut unpinned: Value = serde_json::from_str(&locked).expect("JSON");
     unpinned["artifacts"][0]["digests"] = json!([]);
     let create = |lock: &str, line: &str| {
-        Test::new()
+        operator()
             .file("imagegen.lock.json", lock)
             .line("bundle create --out b.zip --store s")
             .line(line)
@@ -538,7 +545,7 @@ fn images_are_carried_for_the_windows_release() {
             ],
         );
         let name = format!("{}/team/pause@sha256:{list}", server.address());
-        let test = Test::new()
+        let test = operator()
             .file("imagegen.lock.json", &lock)
             .line("bundle create --out b.zip --store s --format json --image")
             .args([name.as_str()]);
@@ -590,7 +597,7 @@ fn images_are_carried_for_the_windows_release() {
     server.demand(None);
     let (list, ..) = image(&server, "team/old", &["10.0.17763.6", "10.0.14393.1"]);
     let name = format!("{}/team/old@sha256:{list}", server.address());
-    let create = Test::new()
+    let create = operator()
         .file("imagegen.lock.json", &lock)
         .line("bundle create --out b.zip --store s --image");
     create.args([name.as_str()]).fails(
@@ -602,7 +609,7 @@ fn images_are_carried_for_the_windows_release() {
     );
     // A registry that gives other bytes than were asked for.
     server.serve(&format!("/v2/team/old/manifests/sha256:{list}"), b"{}");
-    let create = Test::new()
+    let create = operator()
         .file("imagegen.lock.json", &lock)
         .line("bundle create --out b.zip --store s --image");
     create.args([name.as_str()]).fails(5, &["digest"]);
@@ -619,14 +626,14 @@ fn media_carries_images_for_the_windows_release() {
         &["10.0.17763.6", "10.0.20348.9", "10.0.26100.1"],
     );
     let name = format!("{}/team/app:1@sha256:{list}", server.address());
-    let source = Test::new().file("imagegen.lock.json", &lock(&server, b"first"));
+    let source = operator().file("imagegen.lock.json", &lock(&server, b"first"));
     let source = source
         .line("bundle create --out b.zip --store s --image")
         .args([name.as_str()]);
     source.succeeds();
     let build = |windows: &str, carried: bool| {
         let line = format!("--target host --k8s 1.30.0 --windows {windows} --image");
-        let test = Test::new()
+        let test = operator()
             .line("build --delivery media --out o")
             .stocked(&format!(
                 "plan --target host --k8s 1.30.0 --windows {windows}"
@@ -673,7 +680,7 @@ fn media_carries_images_for_the_windows_release() {
     build("2022", false).fails(4, &["team/app"]);
     let (list, ..) = image(&server, "team/old", &["10.0.14393.1"]);
     let name = format!("{}/team/old@sha256:{list}", server.address());
-    let build = Test::new().file("imagegen.lock.json", &lock(&server, b"first"));
+    let build = operator().file("imagegen.lock.json", &lock(&server, b"first"));
     let build = build
         .line("bundle create --out b.zip --store s --image")
         .args([name.as_str()]);
@@ -686,7 +693,7 @@ fn a_killed_create_leaves_no_bundle() {
     const POINTS: u64 = 100;
     let server = Registry::start();
     let lock = lock(&server, &noise(1 << 18));
-    let test = Test::new()
+    let test = operator()
         .file("imagegen.lock.json", &lock)
         .line("bundle create --out out/b.zip --store s --quiet");
     test.succeeds();

@@ -46,11 +46,12 @@ fn measure(test: &Test, line: &str) -> (i32, u64, String) {
     command
         .args(["-c", script, env!("CARGO_BIN_EXE_imagegen")])
         .args(line.split_whitespace());
+    let inner = test.command();
+    let environment = inner.get_envs();
     command
         .current_dir(&test.folder)
         .env_clear()
-        .env("HOME", &test.folder)
-        .env("PATH", "/usr/bin:/bin");
+        .envs(environment.filter_map(|(name, value)| Some((name, value?))));
     let output = command.output().expect("python3");
     let told = String::from_utf8_lossy(&output.stdout).into_owned();
     let mut numbers = told

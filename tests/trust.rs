@@ -93,6 +93,7 @@ fn files_of_a_provider_may_have_any_name() {
     let test = Test::new()
         .file("overrides.json", &crictl)
         .line("build --target azure --k8s 1.36.4 --no-bake --out o --overrides overrides.json")
+        .line("--waive kubelet=cosign-keyless --waive cloudbase-init=authenticode")
         .args([
             "--override",
             &format!("kubelet.url=https://x.example/{program}"),

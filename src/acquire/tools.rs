@@ -292,9 +292,7 @@ pub fn check_tools(
         plan.governance.policy.is_some(),
         &trees.catalog,
     )?;
-    if plan.governance.policy.is_some() {
-        check_dropped(policy, artifacts.iter())?;
-    }
+    check_dropped(policy, artifacts.iter())?;
     Ok(artifacts)
 }
 

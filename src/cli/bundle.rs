@@ -56,8 +56,16 @@ pub struct BundleCreateArgs {
     #[command(flatten)]
     pub scripts: OwnScriptsArgs,
 
-    /// Accept a missing proof (`kubelet=cosign-keyless`); a policy can contain waivers, too. Repeatable.
-    #[arg(long, value_name = "COMPONENT=PROOF", value_parser = parse_waiver, help_heading = "Trust")]
+    /// Accept that a declared proof is missing, or that an override drops it (`kubelet=cosign-keyless`); a policy can
+    /// contain waivers, too. Repeatable.
+    #[arg(
+        long,
+        value_name = "COMPONENT=PROOF",
+        env = "IMAGEGEN_WAIVE",
+        value_delimiter = ',',
+        value_parser = parse_waiver,
+        help_heading = "Trust"
+    )]
     pub waive: Vec<Waiver>,
 
     #[command(flatten)]

@@ -14,7 +14,7 @@ use crate::resolve::warn_login;
 use crate::selection::{find_lock, read_definition};
 
 use super::each::ImageRun;
-use super::render::print_workspace;
+use super::render::{check_preview, print_workspace};
 use run::Build;
 
 /// The end of a build, by target, delivery and flags.
@@ -75,7 +75,10 @@ pub(super) fn run_build(args: &BuildArgs, run: &ImageRun<'_>) -> Result<()> {
         printer: run.printer,
     };
     match Finish::choose(args, &planned.plan) {
-        Finish::Preview => print_workspace(&planned.plan, &build.place, build.trees, build.printer),
+        Finish::Preview => {
+            check_preview(&planned.plan, build.policy)?;
+            print_workspace(&planned.plan, &build.place, build.trees, build.printer)
+        }
         finish => build.run(planned.plan, finish),
     }
 }

@@ -5,8 +5,10 @@ use crate::cli::RenderArgs;
 use crate::diagnostic::Result;
 use crate::lock::Lock;
 use crate::model::plan::Plan;
+use crate::model::policy::Policy;
 use crate::planning::{PlanRequest, PlannedImage, Stale, ToolUse, plan_image};
 use crate::selection::{find_lock, read_definition};
+use crate::trust::check_dropped;
 use crate::ui::Printer;
 use crate::workspace::{InstallerOutput, WorkspacePlace, write_workspace};
 
@@ -14,7 +16,12 @@ use super::each::ImageRun;
 
 pub(super) fn run_render(args: &RenderArgs, run: &ImageRun<'_>) -> Result<()> {
     let definition = read_definition(&args.selection, run.image, &run.trees)?;
-    let PlannedImage { plan, trees, .. } = plan_image(&PlanRequest {
+    let PlannedImage {
+        plan,
+        policy,
+        trees,
+        ..
+    } = plan_image(&PlanRequest {
         definition: &definition,
         selection: &args.selection,
         lock: &args.lock,
@@ -25,7 +32,20 @@ pub(super) fn run_render(args: &RenderArgs, run: &ImageRun<'_>) -> Result<()> {
         trees: &run.trees,
     })?;
     let place = run.place_workspace(&args.workspace, &plan);
+    check_preview(&plan, &policy)?;
     print_workspace(&plan, &place, &trees, run.printer)
+}
+
+/// Refuses a preview whose overrides drop proofs that `--waive` does not name. Under a policy, the preview itself says
+/// that nothing is admitted.
+///
+/// # Errors
+/// All findings at once.
+pub(super) fn check_preview(plan: &Plan, policy: &Policy) -> Result<()> {
+    if plan.governance.policy.is_none() {
+        check_dropped(policy, plan.artifacts())?;
+    }
+    Ok(())
 }
 
 /// Writes the workspace and prints what it holds.

@@ -138,7 +138,8 @@ impl FetchFailure {
     pub fn hint(&self) -> Option<&'static str> {
         Some(match self {
             Self::Digest { .. } => {
-                "compare with the publisher's own record; if it was replaced, `imagegen pin` or an override states the new digest"
+                "compare with the publisher's own record; if it was replaced, or is a build of your own, \
+                 `imagegen pin` or an override states the new digest, of the same algorithm"
             }
             Self::Drift { .. } => {
                 "a mirror or cache is out of date: clear it, or fetch from the publisher"

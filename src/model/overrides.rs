@@ -21,9 +21,10 @@ pub const SCRIPTS: &str = "scripts/";
 /// Replaces parts of how a component is published. In URLs `{version}` and `{version_}` stand for
 /// the version, as in the catalog.
 ///
-/// A field that is not named keeps the catalog's value. Another `url` alone is another place of the same bytes. With a
-/// digest, a checksum file, a signature or a publisher of your own it means other bytes: the catalog's pins do not
-/// apply, and under a policy each proof that the catalog declares and the override does not replace needs a waiver.
+/// A field that is not named keeps the catalog's value. Another `url` is another place of the same bytes, also with a
+/// checksum file or another algorithm's digest: the catalog's digest still holds. With a digest that contradicts the
+/// catalog's, or with a signature or a publisher of your own, it means other bytes: the catalog's pins do not apply,
+/// and each proof that the catalog declares and the override does not replace needs a waiver.
 /// Another `url` of a URL prefix is a mirror: the same bytes and pins.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]

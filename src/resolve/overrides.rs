@@ -179,11 +179,7 @@ fn override_artifact(artifact: &mut PlannedArtifact, over: &Override) -> Vec<War
             warnings.extend(warn_dropped_proofs(artifact, &url));
         }
         artifact.url = url;
-    } else if let Some(known) = own.iter().find_map(|own| {
-        artifact.digests.iter().find(|known| {
-            known.digest.algorithm() == own.digest.algorithm() && known.digest != own.digest
-        })
-    }) {
+    } else if let Some(known) = find_contradicted(artifact, &own) {
         let message = format!(
             "the override's digest of {} {} differs from the catalog's digest for {}: {} ({})",
             artifact.component,
@@ -220,28 +216,50 @@ fn override_artifact(artifact: &mut PlannedArtifact, over: &Override) -> Vec<War
     warnings
 }
 
-/// Whether an override with another address is a build of the provider's own: it names a digest, a checksum file, a
-/// signature or a publisher for it. An address alone, or one with a digest of the catalog, has the publisher's bytes.
+/// Whether an override with another address is a build of the provider's own: it names another digest than the catalog,
+/// a signature or a publisher for it, or any proof of a version that the catalog does not pin. An address alone, with
+/// another algorithm's digest or with a checksum file, has the publisher's bytes: the catalog's digest still holds.
 fn brings_bytes(artifact: &PlannedArtifact, over: &Override, own: &[PinnedDigest]) -> bool {
     for known in &artifact.digests {
         if own.iter().any(|own| own.digest == known.digest) {
             return false;
         }
     }
-    !own.is_empty()
+    if find_contradicted(artifact, own).is_some() || brings_signer(artifact, over) {
+        return true;
+    }
+    let is_described = !own.is_empty()
         || over.checksums.is_some()
-        || over.signature.is_some()
-        || over.publisher.is_some()
         || over.kind.is_some()
         || over.members.is_some()
-        || over.size.is_some()
+        || over.size.is_some();
+    is_described && !artifact.is_pinned()
+}
+
+/// Whether an override names a signature, or another publisher than the catalog.
+fn brings_signer(artifact: &PlannedArtifact, over: &Override) -> bool {
+    let known = artifact.authenticode.as_ref();
+    let publisher = over.publisher.as_ref();
+    over.signature.is_some()
+        || publisher.is_some_and(|own| known.is_none_or(|known| known.publisher != *own))
+}
+
+/// The catalog's digest that one of the override's contradicts.
+fn find_contradicted<'a>(
+    artifact: &'a PlannedArtifact,
+    own: &[PinnedDigest],
+) -> Option<&'a PinnedDigest> {
+    artifact.digests.iter().find(|known| {
+        own.iter().any(|own| {
+            known.digest.algorithm() == own.digest.algorithm() && known.digest != own.digest
+        })
+    })
 }
 
 /// Other bytes have none of the publisher's digests and proofs. A signature or a publisher that the override names
 /// replaces them; without one they are dropped.
 fn drop_proofs(artifact: &mut PlannedArtifact, over: &Override) {
-    let is_signed = over.signature.is_some() || over.publisher.is_some();
-    if !is_signed {
+    if !brings_signer(artifact, over) {
         let signatures = artifact.signatures.iter();
         let mut dropped: Vec<ProofKind> = signatures.map(|it| it.kind.proof_kind()).collect();
         dropped.extend(
@@ -337,13 +355,19 @@ fn add_digests(digests: &mut Vec<PinnedDigest>, own: Vec<PinnedDigest>) {
 /// Other bytes have none of the publisher's proofs: which ones, where there were some.
 fn warn_dropped_proofs(artifact: &PlannedArtifact, url: &HttpUrl) -> Option<Warning> {
     let kinds: Vec<&str> = artifact.dropped.iter().map(|kind| kind.as_str()).collect();
+    let component = &artifact.component;
+    let waivers: Vec<String> = kinds
+        .iter()
+        .map(|kind| format!("`--waive {component}={kind}`"))
+        .collect();
     let message = format!(
-        "an override takes {} from {url}: its publisher's {} is not asked for",
+        "an override takes {} from {url}: its publisher's {} is not asked for, which {} accepts",
         artifact.title(),
-        kinds.join(", ")
+        kinds.join(", "),
+        waivers.join(" ")
     );
     let id = Code::OVERRIDE_DROPS_PROOFS;
-    (!kinds.is_empty()).then(|| Warning::new(id, artifact.component.to_string(), message))
+    (!kinds.is_empty()).then(|| Warning::new(id, component.to_string(), message))
 }
 
 /// A publisher's signature that the catalog declares stays: other bytes have another address.

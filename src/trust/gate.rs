@@ -111,9 +111,7 @@ pub fn admit(
 ) -> Result<Admitted, PolicyError> {
     check_addresses(policy, pinned.plan())?;
     check_plan(policy, pinned.plan(), catalog)?;
-    if pinned.plan().governance.policy.is_some() {
-        check_dropped(policy, pinned.plan().artifacts())?;
-    }
+    check_dropped(policy, pinned.plan().artifacts())?;
     Ok(Admitted(pinned))
 }
 

@@ -11,8 +11,8 @@ use super::confidence::is_trusted_digest;
 use super::gate::PolicyError;
 use super::subject::Subject;
 
-/// Refuses proofs that an override drops and the policy does not waive by name. Without a policy, plan and lockfile name
-/// them.
+/// Refuses proofs that an override drops and that no waiver names: one of the policy, or of `--waive` where there is no
+/// policy. Whoever writes an override may be the author of a pull request, and the waiver is the operator's word.
 ///
 /// # Errors
 /// All findings at once.
@@ -35,7 +35,8 @@ pub fn check_dropped<'a>(
                     "the catalog declares {name}, and an override takes other bytes without it"
                 );
                 let remedy = format!(
-                    "give a proof of your own in the override, or accept that it is dropped, by name, in the policy: \
+                    "give a proof of your own in the override, or accept that it is dropped, by name: \
+                     `--waive {component}={name}`, or in the policy \
                      `\"waivers\": [{{\"component\": \"{component}\", \"proof\": \"{name}\"}}]`"
                 );
                 let finding = Finding::new(Code::PROOF_DROPPED, message, remedy);

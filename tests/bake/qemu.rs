@@ -1,5 +1,6 @@
 //! The real Packer and its qemu plugin install a simulated Windows from media, in a network of their own.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
@@ -18,6 +19,13 @@ use super::{REPORT, note_build, simulation};
 
 const FIRST: &str = "--target qemu --k8s 1.36.4 --windows 2022 --image-version 1.2.3";
 const MEDIA: &[(&str, &str)] = &[("windows", WINDOWS), ("drivers", DRIVERS)];
+
+/// Proofs that the operator waives, by environment.
+fn list_waived(command: &Command) -> impl Iterator<Item = (&OsStr, &OsStr)> {
+    let environment = command.get_envs();
+    environment
+        .filter_map(|(name, value)| Some((name, value.filter(|_| name == "IMAGEGEN_WAIVE")?)))
+}
 
 /// Runs the command in a network namespace with loopback only, with the simulated QEMU in its PATH.
 fn run_with_simulated_qemu(test: &Test) -> Output {
@@ -40,6 +48,7 @@ fn run_with_simulated_qemu(test: &Test) -> Output {
         .arg(inner.get_program())
         .args(inner.get_args())
         .current_dir(&test.folder)
+        .envs(list_waived(&inner))
         .env("HOME", &test.folder)
         .env(
             "PATH",

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::digest;
 use super::registry::{Registry, image, tag};
+use super::{digest, operator};
 use crate::support::Test;
 
 const LINE: &str = "--target host --k8s 1.36.0 --windows 2022 --image";
@@ -31,7 +31,7 @@ fn a_tag_is_locked_to_the_digest_for_its_windows() {
     let (server, name, list, fitting) = serve();
     for token in [None, Some("s3cr3t")] {
         server.demand(token);
-        let test = Test::new();
+        let test = operator();
         run(&test, "lock --store s", &name);
         let lock = read(&test);
         let pin = &lock["taggedImages"][0]["pin"];
@@ -60,7 +60,7 @@ fn a_tag_is_locked_to_the_digest_for_its_windows() {
 #[test]
 fn a_tag_without_lockfile_builds_nothing() {
     let name = "mcr.microsoft.com/windows/servercore:ltsc2022";
-    let test = Test::new();
+    let test = operator();
     let plan = run(&test, "plan", name);
     assert!(
         plan.contains(&format!("{name}: no recorded digest")),
@@ -69,7 +69,7 @@ fn a_tag_without_lockfile_builds_nothing() {
     run(&test, "render --out o", name);
     let nothing = format!("{name}@sha256:{}", "0".repeat(64));
     assert!(test.text("o/guest-plan.json").contains(&nothing));
-    Test::new()
+    operator()
         .line(&format!("build --out o {LINE} {name}"))
         .fails(5, &["not pinned by digest", name, "imagegen lock"]);
 }
@@ -77,7 +77,7 @@ fn a_tag_without_lockfile_builds_nothing() {
 #[test]
 fn a_locked_tag_moves_only_when_it_is_updated() {
     let (server, name, list, _) = serve();
-    let test = Test::new();
+    let test = operator();
     // No publisher answers, so that the image alone can be newer.
     let mirror = server.url("/nothing");
     let write_lock = format!("lock --store s --mirror {mirror}");
@@ -119,7 +119,7 @@ fn a_locked_tag_moves_only_when_it_is_updated() {
 #[test]
 fn a_pin_of_another_windows_is_not_used() {
     let (_server, name, ..) = serve();
-    let test = Test::new();
+    let test = operator();
     run(&test, "lock --store s", &name);
     test.prints(&format!(
         "lock --store s --target host --k8s 1.36.0 --windows 2025 --image {name}"
@@ -131,7 +131,7 @@ fn a_pin_of_another_windows_is_not_used() {
 #[test]
 fn registries_and_lockfiles_that_lie_are_refused() {
     let (server, name, list, fitting) = serve();
-    let test = Test::new();
+    let test = operator();
     run(&test, "lock --store s", &name);
     let lock = test.text("imagegen.lock.json");
     let other = digest(b"other");
@@ -146,13 +146,13 @@ fn registries_and_lockfiles_that_lie_are_refused() {
             &lock[..at],
             lock[at..].replacen(from.as_str(), to, 1)
         );
-        Test::new()
+        operator()
             .file("imagegen.lock.json", &forged)
             .line(&format!("render --locked --out o {LINE} {name}"))
             .fails(3, &["is stale"]);
     }
 
-    let ask = |name: &str| Test::new().line(&format!("lock --store s {LINE} {name}"));
+    let ask = |name: &str| operator().line(&format!("lock --store s {LINE} {name}"));
     server.serve(&format!("/v2/team/app/manifests/sha256:{fitting}"), b"{}");
     ask(&name).fails(5, &["serves other bytes"]);
     ask(&name.replace(":1", ":2")).fails(4, &["team/app"]);
@@ -187,13 +187,13 @@ fn a_bundle_names_layers_that_may_not_be_distributed() {
         server.serve(&format!("/v2/team/base/manifests/{version}"), &bytes);
     }
     let name = format!("{}/team/base:1", server.address());
-    let test = Test::new();
+    let test = operator();
     run(&test, "lock --store s", &name);
     let pin = read(&test)["taggedImages"][0]["pin"].clone();
     assert_eq!(pin["foreignLayers"], json!([digest(b"a layer of Windows")]));
 
     let pinned = format!("{name}@sha256:{}", digest(&bytes));
-    let made = Test::new()
+    let made = operator()
         .file("imagegen.lock.json", &super::lock(&server, b"first"))
         .line("bundle create --out b.zip --store s --format json --image")
         .args([pinned.as_str()]);
@@ -221,7 +221,7 @@ fn the_set_of_agents_is_that_of_the_manifests() {
         ("1.20", "win-bridge", "services"),
     ] {
         let line = format!("--k8s {k8s} --cni {cni} --host-access {access}");
-        let test = Test::new();
+        let test = operator();
         test.prints(&format!(
             "cluster-manifests {line} --endpoint api.example.com:6443 --node-subnet 10.0.0.0/24 --out o"
         ));
@@ -250,9 +250,9 @@ fn the_set_of_agents_is_that_of_the_manifests() {
     }
     assert!(named >= 4, "{named}");
     let plan =
-        Test::new().prints("plan --target azure --k8s 1.30 --windows 2019 --images workloads");
+        operator().prints("plan --target azure --k8s 1.30 --windows 2019 --images workloads");
     assert!(plan.contains("servercore:ltsc2019: unpinned"), "{plan}");
-    Test::new()
+    operator()
         .line("plan --target azure --k8s 1.36 --images agent")
         .fails(
             3,

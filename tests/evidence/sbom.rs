@@ -117,7 +117,9 @@ fn an_override_has_the_package_that_it_replaces_in_its_pedigree() {
         r#"{{"kubelet": {{"url": "https://example.com/kubelet.exe", "sha256": "{digest}"}}}}"#
     );
     let test = Test::new().file("o.json", &overrides);
-    test.prints("render --target host --k8s 1.36.4 --overrides o.json --out w");
+    test.prints(
+        "render --target host --k8s 1.36.4 --overrides o.json --waive kubelet=cosign-keyless --out w",
+    );
     let bom: Value = serde_json::from_str(&test.prints("sbom w")).expect("JSON");
     let kubelet = find(&bom, "kubelet");
     assert_eq!(

@@ -6,10 +6,10 @@ use std::sync::{Arc, Condvar, Mutex, OnceLock};
 
 use serde_json::Value;
 
-use super::{content, digest, sound};
+use super::{content, sound};
 use crate::support::archives::{tar_gz, zip};
 use crate::support::server::{Asked, Server, Step, ranged, status};
-use crate::support::{Test, files, program, waive_proofs};
+use crate::support::{Test, files, list_waivers, override_build, program, waive_proofs};
 
 /// What the default selection downloads.
 const COMPONENTS: &[&str] = &["kubernetes-node", "containerd", "crictl", "cloudbase-init"];
@@ -69,6 +69,7 @@ fn serve(asked: &Asked, size: usize) -> Vec<Step> {
 /// `imagegen VERB` with everything overridden by bytes of our own at this address.
 pub fn mirrored(mirror: &str, verb: &str, size: usize) -> Test {
     let mut test = Test::new().line(&format!("{verb} --target azure --k8s 1.36.0"));
+    let mut waivers = Vec::new();
     for artifact in planned() {
         let name = artifact["component"].as_str().expect("component");
         assert!(COMPONENTS.contains(&name), "{name}");
@@ -76,10 +77,14 @@ pub fn mirrored(mirror: &str, verb: &str, size: usize) -> Test {
             .as_str()
             .expect("url")
             .replace("https://", "/");
-        let pin = format!("{name}.sha256={}", digest(&bytes_of(&path, size)));
-        let url = format!("{name}.url={mirror}{path}");
-        test = test.args(["--override", url.as_str(), "--override", pin.as_str()]);
+        let over = override_build(artifact, &format!("{mirror}{path}"), &bytes_of(&path, size));
+        for (field, value) in over.as_object().expect("object") {
+            let value = value.as_str().expect("a text");
+            test = test.args(["--override", &format!("{name}.{field}={value}")]);
+        }
+        waivers.extend(list_waivers(artifact));
     }
+    let test = test.env("IMAGEGEN_WAIVE", &waivers.join(","));
     let store = test.folder.join("store").display().to_string();
     test.env("IMAGEGEN_STORE", &store)
 }

@@ -66,14 +66,17 @@ impl Mirror {
             } else {
                 fs::write(self.folder.join(name), format!("stands for {name}\n")).unwrap();
             }
-            let digest =
-                imagegen::base::digest::sha256_hex(&fs::read(self.folder.join(name)).unwrap());
+            let bytes = fs::read(self.folder.join(name)).unwrap();
+            let digest = imagegen::base::digest::sha256_hex(&bytes);
             let object = folder.join(format!("store/objects/sha256/{}/{digest}", &digest[..2]));
             fs::create_dir_all(object.parent().unwrap()).unwrap();
             fs::hard_link(self.folder.join(name), object).unwrap();
+            let url = format!("http://127.0.0.1:{PORT}/{name}");
+            let sha512 = aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA512, &bytes);
+            let sha512 = imagegen::base::digest::encode_hex(sha512.as_ref());
             given.insert(
                 component.to_owned(),
-                json!({"url": format!("http://127.0.0.1:{PORT}/{name}"), "sha256": digest}),
+                json!({"url": url, "sha256": digest, "sha512": sha512}),
             );
         }
         fs::write(

@@ -101,7 +101,7 @@ fn an_image_is_baked_from_a_bundle_alone() {
     assert!(made.ends_with(&carried), "{made}");
 
     let test = carry_bundle(&site).env("PACKER_PLUGIN_PATH", "/nonexistent");
-    let mirror = site.url("/");
+    let (waivers, mirror) = (site.list_waivers(), site.url("/"));
     drop(site);
     test.prints(
         "bundle extract bake.zip --manifests catalog --store store --write-lock imagegen.lock.json",
@@ -118,7 +118,8 @@ fn an_image_is_baked_from_a_bundle_alone() {
             "--out o --locked --offline --store store --overrides overrides.json --mirror"
                 .split(' '),
         )
-        .arg(&mirror);
+        .arg(&mirror)
+        .args(waivers.split_whitespace());
     let output = simulated_command(&inner, &test.folder, &records, &["--report", &report]);
     let log = fs::read(test.folder.join("o/packer.log")).unwrap_or_default();
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -330,7 +331,9 @@ fn a_tool_of_a_bundle_is_proven_where_it_bakes() {
     let mirror = site.url("/");
     let flags =
         format!("{VARIABLES} --manifests catalog --overrides overrides.json --mirror {mirror}");
-    let build = format!("build {SELECTION} {flags} --out o --locked --offline --store other");
+    let waivers = site.list_waivers();
+    let build =
+        format!("build {SELECTION} {flags} --out o --locked --offline --store other {waivers}");
     let ran = run_in(&site.home.folder, &build);
     assert_eq!(ran.code, Some(4), "{}", ran.stderr);
     assert!(

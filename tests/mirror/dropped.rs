@@ -29,16 +29,25 @@ fn a_dropped_proof_needs_a_waiver_by_name() {
         "an override drops a proof of the publisher",
         "containerd 2.3.4",
         "[proof-dropped]",
+        "`--waive containerd=attestation`",
         "`\"waivers\": [{\"component\": \"containerd\", \"proof\": \"attestation\"}]`",
     ];
-    // Without a policy it is named, in the output and in the lockfile.
-    let locked = site.succeeds(&format!("lock {NEW}")).stderr;
+    // Without a policy the operator accepts it by name; the lockfile says what is dropped, and lends no word.
+    let waived = format!("{NEW} --waive containerd=attestation");
+    for verb in ["lock", "build --no-bake --out o", "fetch"] {
+        site.fails(&format!("{verb} {NEW}"), 5, &said);
+        assert!(!site.home.exists("o") && !site.home.exists("imagegen.lock.json"));
+    }
+    let locked = site.succeeds(&format!("lock {waived}")).stderr;
     assert!(
         locked.contains("its publisher's attestation is not asked for"),
         "{locked}"
     );
     let dropped = &site.locked("containerd")["dropped"];
     assert_eq!(*dropped, json!(["attestation"]));
+    site.fails(&format!("build {NEW} --no-bake --out o --locked"), 5, &said);
+    assert!(!site.home.exists("o"));
+    site.succeeds(&format!("build {waived} --no-bake --out o --locked"));
     site.afresh();
 
     let waivers = |more: &[(&str, &str)]| -> Value {
@@ -86,6 +95,7 @@ fn an_override_keeps_what_it_does_not_name() {
     let sha512 = "ab".repeat(64);
     for line in [
         format!("--override containerd.sha512={sha512}"),
+        format!("{url} --override containerd.sha512={sha512}"),
         format!(
             "{url} --override containerd.sha256={digest} --override containerd.sha512={sha512}"
         ),
@@ -100,6 +110,24 @@ fn an_override_keeps_what_it_does_not_name() {
         assert_eq!(digests, [digest, &sha512], "{line}");
         assert_eq!(both["signatures"], known["signatures"]);
     }
+    // A checksum file, a size, members or a kind take no digest of the catalog away.
+    for field in [
+        "checksums=https://own.example/sums",
+        "size=7",
+        "kind=tar.gz",
+    ] {
+        let more = plan(&format!("{url} --override containerd.{field}"));
+        assert_eq!(more["digests"], known["digests"], "{field}");
+        assert_eq!(more["signatures"], known["signatures"], "{field}");
+        assert!(more["dropped"].is_null(), "{more:#}");
+    }
+    // A digest that contradicts the catalog's is that of another build.
+    let other = plan(&format!(
+        "{url} --override containerd.sha256={}",
+        "ab".repeat(32)
+    ));
+    assert_eq!(other["dropped"], json!(["attestation"]));
+    assert_eq!(other["digests"].as_array().map(Vec::len), Some(1));
     // A signature of the provider's own replaces the publisher's; nothing is dropped.
     let own = plan(&format!(
         "{url} --override containerd.signature.url=https://own.example/c.sig --override containerd.signature.key=hashicorp"

@@ -272,8 +272,8 @@ fn what_a_mirror_brought_is_found_without_it() {
     let asked = site.requests();
     let own = format!("{selection} --overrides overrides.json --store store {waivers}");
     run(&site, &format!("fetch {own} --locked --offline"), &[], 0);
-    let made = "bundle create --out node.zip --store store --offline";
-    run(&site, made, &[], 0);
+    let made = format!("bundle create --out node.zip --store store --offline {waivers}");
+    run(&site, &made, &[], 0);
     run(
         &site,
         "bundle verify node.zip --lock imagegen.lock.json",

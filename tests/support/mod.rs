@@ -58,6 +58,7 @@ impl Test {
         let plan: serde_json::Value = serde_json::from_str(&plan.succeeds().stdout).expect("JSON");
         let groups = plan["components"].as_array().expect("components");
         let mut overrides = serde_json::Map::new();
+        let mut waivers = Vec::new();
         for artifact in groups
             .iter()
             .flat_map(|group| group["artifacts"].as_array().expect("artifacts"))
@@ -73,14 +74,16 @@ impl Test {
             let url = format!("https://artifacts.example.com/{file}");
             overrides.insert(
                 component.to_owned(),
-                serde_json::json!({"url": url, "sha256": digest}),
+                override_build(artifact, &url, &content),
             );
+            waivers.extend(list_waivers(artifact));
         }
-        self.file(
-            "overrides.json",
-            &serde_json::Value::Object(overrides).to_string(),
-        )
-        .line("--offline --store store --overrides overrides.json")
+        self.env("IMAGEGEN_WAIVE", &waivers.join(","))
+            .file(
+                "overrides.json",
+                &serde_json::Value::Object(overrides).to_string(),
+            )
+            .line("--offline --store store --overrides overrides.json")
     }
 
     /// Arguments split at blanks.
@@ -120,6 +123,7 @@ impl Test {
             // Few tests have Packer's publisher; those that have say so.
             .env("IMAGEGEN_FOR", "none")
             .envs(&self.environment);
+        leave_waivers(&mut command);
         command
     }
 
@@ -131,6 +135,7 @@ impl Test {
     pub fn run_with(&self, line: &str) -> Ran {
         let mut command = self.command();
         command.args(line.split_whitespace());
+        leave_waivers(&mut command);
         let Output {
             status,
             stdout,
@@ -155,6 +160,7 @@ impl Test {
     pub fn prints(&self, line: &str) -> String {
         let mut command = self.command();
         command.args(line.split_whitespace());
+        leave_waivers(&mut command);
         let Output {
             status,
             stdout,
@@ -200,16 +206,16 @@ pub struct Bare<'a>(&'a Test);
 impl Bare<'_> {
     pub fn run(&self, line: &str) -> Ran {
         let mut command = Command::new(env!("CARGO_BIN_EXE_imagegen"));
-        let output = command
+        command
             .args(line.split_whitespace())
             .current_dir(&self.0.folder)
             .env_clear()
             .env("HOME", &self.0.folder)
             .env("PATH", "/usr/bin:/bin")
             .env("IMAGEGEN_FOR", "none")
-            .envs(&self.0.environment)
-            .output()
-            .expect("the program starts");
+            .envs(&self.0.environment);
+        leave_waivers(&mut command);
+        let output = command.output().expect("the program starts");
         Ran {
             code: output.status.code(),
             stdout: String::from_utf8(output.stdout).expect("stdout is UTF-8"),
@@ -235,8 +241,35 @@ impl Drop for Test {
     }
 }
 
+/// A policy has waivers of its own, and those of the operator are an error beside it.
+fn leave_waivers(command: &mut Command) {
+    if command.get_args().any(|argument| argument == "--policy") {
+        command.env_remove("IMAGEGEN_WAIVE");
+    }
+}
+
+/// The override that takes a build of a provider's own: it states a digest for each that the catalog knows.
+pub fn override_build(artifact: &Value, url: &str, bytes: &[u8]) -> Value {
+    use imagegen::base::digest::{encode_hex, sha256_hex};
+    let mut over = serde_json::json!({"url": url, "sha256": sha256_hex(bytes)});
+    let known = artifact["digests"].as_array().into_iter().flatten();
+    if { known }.any(|digest| digest["algorithm"] == "sha512") {
+        let sha512 = aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA512, bytes);
+        over["sha512"] = encode_hex(sha512.as_ref()).into();
+    }
+    over
+}
+
+/// Values of `--waive` for what such an override drops.
+pub fn list_waivers(artifact: &Value) -> Vec<String> {
+    let proofs = list_proofs(artifact).into_iter();
+    proofs
+        .map(|(component, proof)| format!("{component}={proof}"))
+        .collect()
+}
+
 /// Component and proof of each signature that an artifact of a plan declares.
-pub fn list_proofs(artifact: &Value) -> Vec<(String, String)> {
+fn list_proofs(artifact: &Value) -> Vec<(String, String)> {
     let component = artifact["component"].as_str().expect("component");
     let mut proofs = Vec::new();
     for signature in artifact["signatures"].as_array().into_iter().flatten() {

@@ -14,7 +14,7 @@ use crate::fetch::Fetcher;
 use crate::lock::{Lock, PinnedPlan};
 use crate::model::plan::Plan;
 use crate::model::policy::Policy;
-use crate::trust::{Admitted, admit};
+use crate::trust::{Admitted, admit, check_dropped};
 use crate::ui::Printer;
 use crate::workspace::{WorkspacePlace, WrittenWorkspace, list_media, write_workspace};
 
@@ -40,7 +40,9 @@ impl Build<'_> {
         check_own_packer(self.args.packer.as_deref(), &plan, self.policy)?;
         let (plan, earlier) = self.pin(plan)?;
 
-        // Nothing that could be installed is written before a policy has seen the bytes.
+        // Nothing that could be installed is written before a policy has seen the bytes, and nothing at all of an override
+        // that drops a proof.
+        check_dropped(self.policy, plan.artifacts())?;
         let catalog = &self.trees.catalog;
         let needs_bytes = needs_proofs(&plan, PinScope::Needed, self.policy, catalog);
         let early = if plan.governance.policy.is_some() || needs_bytes {
