@@ -11,6 +11,7 @@ mod images;
 mod init;
 mod join_data;
 mod network;
+mod publish;
 mod report;
 mod sbom;
 mod scripts;
@@ -38,6 +39,7 @@ pub use images::{ImagesArgs, JobsArgs};
 pub use init::{CompletionsArgs, InitArgs, ManArgs};
 pub use join_data::JoinDataArgs;
 pub use network::{FetchArgs, NetworkArgs, OnlineArgs, PinArgs, StoreArgs, StoreWhat, ToolsArgs};
+pub use publish::{PromoteArgs, PublishArgs, RetireArgs};
 pub use report::ReportArgs;
 pub use sbom::SbomArgs;
 pub use scripts::{OwnScriptsArgs, ScriptsArgs, ScriptsWhat};
@@ -60,7 +62,7 @@ pub use bundle::{BundleArgs, BundleCreateArgs, BundleExtractArgs, BundleVerifyAr
   imagegen explain --network-plugin                explain a flag, component, step or setting
 
 Exit codes: 0 ok, 1 internal, 2 command line, 3 invalid or missing value, 4 download,
-5 verification, 6 rendering, 7 Packer, 8 checks of the machine, 130 interrupted."
+5 verification, 6 rendering, 7 Packer or a platform, 8 checks of the machine, 130 interrupted."
 )]
 pub struct Cli {
     #[command(subcommand)]
@@ -162,6 +164,18 @@ pub enum Verb {
   imagegen history --from https://ci.example.com/images/history.json
   imagegen history prune --keep 5 --dry-run")]
     History(HistoryArgs),
+    /// Let clusters use a baked image: print the commands of the platform, or run them
+    #[command(after_help = "Examples:
+  imagegen promote 20261122-025441                 print the commands
+  imagegen promote imagegen-out/node/image.json --channel stable --run")]
+    Promote(PromoteArgs),
+    /// Take baked images out of use, or delete them: print the commands of the platform, or run them
+    #[command(after_help = "Examples:
+  imagegen retire 20261122-025441                  print the commands
+  imagegen retire --keep 3 --older-than 30 --run   all but the newest three, if older than 30 days
+  imagegen retire --keep 5 --older-than 90 --delete --run
+  imagegen retire --keep 3 --per line --from https://ci.example.com/images/history.json")]
+    Retire(RetireArgs),
     /// List releases that are newer than the plan
     #[command(after_help = "Examples:
   imagegen outdated --target host --k8s 1.36

@@ -14,7 +14,7 @@ use clap_complete::engine::{ArgValueCompleter, CompletionCandidate};
 use clap_complete::env::CompleteEnv;
 use serde_json::Value;
 
-use crate::base::choice::{Delivery, Format, HostAccess, Join, OnError, Runtime};
+use crate::base::choice::{Delivery, Format, HostAccess, Join, KeepPer, OnError, Runtime};
 use crate::catalog::Trees;
 use crate::cli::{Cli, ListWhat, SourceArgs};
 use crate::schemas::list_schemas;
@@ -64,6 +64,7 @@ fn add_completer(verb: &str, arg: Arg) -> Arg {
         (_, "runtime") => |_| Some(list_words(Runtime::ALL.iter().map(|word| word.as_str()))),
         (_, "delivery") => |_| Some(list_words(Delivery::ALL.iter().map(|word| word.as_str()))),
         (_, "join") => |_| Some(list_words(Join::ALL.iter().map(|word| word.as_str()))),
+        (_, "per") => |_| Some(list_words(KeepPer::ALL.iter().map(|word| word.as_str()))),
         (_, "on_error") => |_| Some(list_words(OnError::ALL.iter().map(|word| word.as_str()))),
         (_, "host_access") => {
             |_| Some(list_words(HostAccess::ALL.iter().map(|word| word.as_str())))

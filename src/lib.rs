@@ -81,6 +81,8 @@ pub mod workspace;
 
 pub mod records;
 
+pub mod publish;
+
 pub mod inspect;
 
 pub mod carry;

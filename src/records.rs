@@ -35,7 +35,7 @@ use crate::ui::Printer;
 pub use attestation::{
     ATTEST_SCHEMA, AttestOutput, AttestedSubject, WrittenStatement, attest_image, find_record,
 };
-pub use bill::{BillSources, format_time, list_bill, read_bill_sources};
+pub use bill::{BillSources, format_time, list_bill, parse_time, read_bill_sources};
 pub use git::{checkout_commit, read_git_state};
 pub use history::{
     BuildHistory, HISTORY_SCHEMA, HistoryEntry, PrunedHistory, prune_history, read_history,

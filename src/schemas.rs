@@ -25,6 +25,7 @@ use crate::model::kubernetes::{FlagTable, LineFile, ProgramTable, Support};
 use crate::model::overrides::Overrides;
 use crate::model::pod_network::PodNetwork;
 use crate::model::policy::Policy;
+use crate::model::publication::Publication;
 use crate::model::record::TargetRecord;
 use crate::model::rules::{Contents, Rules};
 use crate::model::stage::LifeStages;
@@ -97,6 +98,8 @@ fn list_types() -> Vec<(&'static str, Schema)> {
         ("plan", schema_for!(PlanOutput<'_>)),
         ("policy", schema_for!(Policy)),
         ("ports", schema_for!(Vec<PortUse>)),
+        ("publication", schema_for!(Publication)),
+        ("publish", schema_for!(crate::publish::PublishOutput)),
         ("programs", schema_for!(ProgramTable<'_>)),
         ("render", schema_for!(RenderOutput)),
         ("report", schema_for!(crate::records::ReportOutput)),

@@ -45,6 +45,9 @@ const SKIPPED: &[&str] = &[
     "imagegen sbom",
     "imagegen attest",
     "imagegen history",
+    // Records of builds; tests/publish has them.
+    "imagegen promote",
+    "imagegen retire",
     "imagegen report",
     "imagegen verify imagegen-out",
 ];

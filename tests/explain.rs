@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use clap::CommandFactory as _;
-use imagegen::base::code::TABLES;
 use imagegen::base::choice::{Delivery, HostAccess, Runtime};
+use imagegen::base::code::TABLES;
 use imagegen::catalog::{Trees, load_target};
 use imagegen::cli::{Cli, SelectionArgs, SourceArgs};
 use imagegen::model::evidence::ProofKind;

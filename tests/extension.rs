@@ -12,6 +12,7 @@ use imagegen::planning::resolve_plan;
 use imagegen::selection::read_sources;
 use serde_json::{Value, json};
 
+use crate::publish::Build;
 use crate::support::{Test, present};
 
 const OWN: &str = "--manifests catalog --targets targets --steps steps";
@@ -303,7 +304,28 @@ fn a_target_is_its_folder_and_the_component_of_its_plugin() {
     let test = target(exported(), "qemu", "cloud", |_, text| rename(text));
     let plugin = test.text("catalog/components/packer-plugin-qemu.json");
     let plugin = plugin.replace("packer-plugin-qemu", "packer-plugin-cloud");
-    let test = test.file("catalog/components/packer-plugin-cloud.json", &plugin);
+    let publication = json!({"by": {"program": {
+        "name": "cloudctl", "install": "https://example.com", "source": "https://example.com", "images": [{
+            "id": "cloud-[0-9]+", "title": "the image", "source": "https://example.com",
+            "promote": {"commands": [{"arguments": ["{verb}", "{id}"], "source": "https://example.com"}]},
+            "retire": {"hand": {"reason": "a", "remedy": "b", "source": "https://example.com"}},
+            "delete": {"hand": {"reason": "a", "remedy": "b", "source": "https://example.com"}},
+        }],
+    }}})
+    .to_string();
+    let published = Build {
+        target: "cloud",
+        id: "cloud-7",
+        ..Build::default()
+    };
+    let test = test
+        .file("catalog/components/packer-plugin-cloud.json", &plugin)
+        .file("published.json", &published.record().to_string())
+        .file("targets/cloud/publication.json", &publication);
+    let found = test.run_with(&format!("catalog lint {OWN}")).stdout;
+    assert!(found.contains("`{verb}` is no placeholder"), "{found}");
+    let publication = publication.replace("{verb}", "promote");
+    let test = test.file("targets/cloud/publication.json", &publication);
     lint(&test);
     let listed = test.prints(&format!("list targets {OWN}"));
     assert!(
@@ -340,6 +362,12 @@ fn a_target_is_its_folder_and_the_component_of_its_plugin() {
     assert!(
         test.text("o/plugins.pkr.hcl")
             .contains("github.com/example/cloud")
+    );
+    let published = test.run_with(&format!("promote published.json {OWN}"));
+    assert!(
+        published.stdout.ends_with("cloudctl promote cloud-7\n"),
+        "{}",
+        published.stderr
     );
     let unknown = Test::new().line("plan --k8s 1.36.4 --target cloud");
     unknown.fails(3, &["unknown target `cloud`"]);

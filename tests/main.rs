@@ -51,6 +51,7 @@ mod own_content;
 mod owners;
 mod packer;
 mod place;
+mod publish;
 mod scripts;
 mod targets;
 mod terminal;

@@ -91,6 +91,15 @@ choice!(
 );
 
 choice!(
+    /// Builds that are counted together when the newest are kept.
+    KeepPer, "group", {
+        Workspace = "workspace",
+        /// Target, Windows release and Kubernetes line.
+        Line = "line",
+    }
+);
+
+choice!(
     /// How payloads get into the guest.
     Delivery, "delivery", {
         /// The guest downloads pinned URLs and checks digests.

@@ -22,6 +22,7 @@ mod outdated;
 mod output;
 mod pin;
 mod plan;
+mod publish;
 mod render;
 mod report;
 mod sbom;
@@ -88,6 +89,8 @@ fn run_verb(cli: Cli, printer: &Printer) -> Result<()> {
         Verb::Scripts(args) => scripts::run_scripts(&args, sources, printer),
         Verb::Sbom(args) => sbom::run_sbom(&args, sources, printer),
         Verb::History(args) => history::run_history(&args, printer),
+        Verb::Promote(args) => publish::run_promote(&args, sources, printer),
+        Verb::Retire(args) => publish::run_retire(&args, sources, printer),
         Verb::Report(args) => report::run_report(&args, sources, printer),
         Verb::Store(args) => store::run_store(&args, printer),
         Verb::Lock(args) => run_each(

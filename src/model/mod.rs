@@ -19,6 +19,7 @@ pub mod plan;
 pub mod platform;
 pub mod pod_network;
 pub mod policy;
+pub mod publication;
 pub mod record;
 pub mod rules;
 pub mod signing;

@@ -9,6 +9,7 @@ use imagegen::cli::Cli;
 use serde_json::Value;
 
 use crate::bake::{MANIFEST, REPORT, with_packer};
+use crate::publish::Build;
 use crate::support::{Test, files};
 
 use super::check_document;
@@ -115,6 +116,8 @@ const OUTPUTS: &[(&str, Printed)] = &[
         "history prune",
         Own(&[("history-prune", "--from o --keep 1 --dry-run")]),
     ),
+    ("promote", Own(&[("publish", "published.json")])),
+    ("retire", Own(&[("publish", "published.json --delete")])),
     (
         "join-data",
         Own(&[(
@@ -327,11 +330,13 @@ fn add_lines(name: &str, stderr: &str, documents: &mut Documents) {
 fn every_output_follows_its_schema() {
     let several = r#"{"target": "host", "hostAccess": "services", "images": {
         "new": {"kubernetes": "1.36.0"}, "schema": {"kubernetes": "1.20.0"}}}"#;
+    let published = Build::default();
     let test = with_packer(&format!(
         "echo '==> x: started'; [ \"$1\" = build ] || exit 0\n{MANIFEST}\n{REPORT}"
     ))
     .file("several.json", several)
     .file("bad.json", "{ \"target\": 7 }")
+    .file("published.json", &published.record().to_string())
     .env("TOKEN", "abcdef.0123456789abcdef");
     let mut documents = Documents::new();
     let built = test.run_with("--format json");

@@ -98,6 +98,14 @@ const VERBS: &[(&str, Gate)] = &[
         "history prune",
         Free("it removes records of builds, and no image"),
     ),
+    (
+        "promote",
+        Free("it marks images that were baked under the policy"),
+    ),
+    (
+        "retire",
+        Free("it takes images out of use and installs nothing"),
+    ),
     ("schema", Free("it prints a schema")),
     (
         "init",

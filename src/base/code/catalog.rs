@@ -12,6 +12,7 @@ codes! {
     Selection ORDER "order" "Entries are not in the documented order.",
     Selection OVERLAPPING_RANGES "overlapping-ranges" "Two entries cover the same version.",
     Selection PIN_WITHOUT_SOURCE "pin-without-source" "A digest has no source.",
+    Selection PUBLICATION "publication" "The commands of `publication.json`, or its patterns or placeholders, cannot be used.",
     Selection SHARED_DIGEST "shared-digest" "Two versions have the same digest.",
     Selection SIGNATURE_INCOMPLETE "signature-incomplete" "A declared signature lacks what verifies it: certificate, signer, key, or checksum file.",
     Selection SOURCE_FORM "source-form" "A source is not a public URL, `owner/repo@tag path` or `derived: why`.",

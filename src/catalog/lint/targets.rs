@@ -3,6 +3,7 @@
 use crate::base::code::Code;
 use crate::diagnostic::Finding;
 use crate::embedded::Tree;
+use crate::model::publication::{Publication, PublishedBy};
 use crate::model::target::{ImageTarget, Target};
 use crate::model::variable::{DefaultFrom, Selector, SetBy, Variable};
 
@@ -21,8 +22,25 @@ pub fn lint_targets(packer: &Tree) -> Vec<Finding> {
             let subject = format!("{}/{path}", packer.label);
             findings.push(Finding::new(rule, message, "").with_subject(subject));
         }
+        if let Some(flaw) = find_publication_flaw(packer, &name) {
+            let subject = format!("{}/targets/{name}/publication.json", packer.label);
+            findings.push(Finding::new(Code::PUBLICATION, flaw, "").with_subject(subject));
+        }
     }
     findings
+}
+
+/// A target may have no such file: then `promote` and `retire` say so.
+fn find_publication_flaw(packer: &Tree, target: &str) -> Option<String> {
+    let path = format!("targets/{target}/publication.json");
+    let publication = match packer.read_json::<Publication>(&path) {
+        Ok(publication) => publication?,
+        Err(error) => return Some(error.to_string()),
+    };
+    match publication.by {
+        PublishedBy::Program(program) => program.check().err(),
+        PublishedBy::Hand(_) => None,
+    }
 }
 
 /// Rule and message of each flaw.

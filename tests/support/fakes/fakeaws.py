@@ -52,15 +52,35 @@ def create_image(backend, instance_id, name, description, tag_specifications):
     return backend.create_plain_image(instance_id, name, description, tag_specifications=wanted)
 
 
+def set_deprecation(time):
+    """An answer to EnableImageDeprecation or DisableImageDeprecation, which moto does not know."""
+    def answer(response):
+        from moto.core.responses import ActionResult
+
+        from moto.ec2.exceptions import InvalidAMIIdError
+
+        name = response._get_param("ImageId")
+        image = response.ec2_backend.amis.get(name)
+        if image is None:
+            raise InvalidAMIIdError(name)
+        image.deprecation_time = response._get_param("DeprecateAt") if time else None
+        return ActionResult({"Return": True})
+
+    return answer
+
+
 class Cloud:
     def __init__(self):
         import moto.ec2.models.amis
         from moto.ec2.models import EC2Backend
+        from moto.ec2.responses import EC2Response
         from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
 
         # Named, so that moto adds none of its own images; read by region.
         os.environ["MOTO_AMIS_PATH"] = __file__
         moto.ec2.models.amis.AMIS = Images()
+        EC2Response.enable_image_deprecation = set_deprecation(True)
+        EC2Response.disable_image_deprecation = set_deprecation(False)
         EC2Backend.get_password_data = encrypt_password
         EC2Backend.create_plain_image = EC2Backend.create_image
         EC2Backend.create_image = create_image

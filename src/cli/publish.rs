@@ -1,0 +1,87 @@
+//! Arguments of `imagegen promote` and `imagegen retire`.
+
+use clap::Args;
+
+use super::HistoryPlaceArgs;
+use super::selection::parse_pair;
+use crate::base::choice::KeepPer;
+use crate::base::text::is_lowercase_or;
+
+/// Where the records are, and what is done with the commands.
+#[derive(Debug, Args)]
+pub struct PublishArgs {
+    #[command(flatten)]
+    pub place: HistoryPlaceArgs,
+
+    /// Value that commands of the target need, such as a project; the error about a missing value describes it.
+    /// Repeatable.
+    #[arg(long = "var", value_name = "NAME=VALUE", value_parser = parse_pair)]
+    pub values: Vec<(String, String)>,
+
+    /// Run the commands with the platform's program and its sign-in. Without it they are printed.
+    #[arg(long)]
+    pub run: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct PromoteArgs {
+    /// Image version (`imagegen history`), or path of a workspace, of a record's folder or of an `image.json`.
+    #[arg(value_name = "IMAGE", required = true)]
+    pub images: Vec<String>,
+
+    /// Channel by which clusters find the image: the value of a tag, label or property.
+    #[arg(long, value_name = "NAME", default_value = "stable", value_parser = parse_channel)]
+    pub channel: String,
+
+    #[command(flatten)]
+    pub publish: PublishArgs,
+}
+
+#[derive(Debug, Args)]
+pub struct RetireArgs {
+    /// Image version (`imagegen history`), or path of a workspace, of a record's folder or of an `image.json`.
+    #[arg(
+        value_name = "IMAGE",
+        required_unless_present_any = ["keep", "older_than"],
+        conflicts_with_all = ["keep", "older_than", "per"]
+    )]
+    pub images: Vec<String>,
+
+    /// Retire all builds but the newest of each group; with `--older-than`, those of them that are also old.
+    #[arg(
+        long,
+        value_name = "NUMBER",
+        default_value_t = 0,
+        hide_default_value = true
+    )]
+    pub keep: usize,
+
+    /// Retire builds that finished more than so many days ago.
+    #[arg(
+        long,
+        value_name = "DAYS",
+        default_value_t = 0,
+        hide_default_value = true
+    )]
+    pub older_than: u64,
+
+    /// Group of builds of which `--keep` keeps the newest: `workspace`, or `line` (target, Windows release and
+    /// Kubernetes line, in whatever workspace).
+    #[arg(long, value_name = "GROUP", default_value = "workspace")]
+    pub per: KeepPer,
+
+    /// Delete the images instead of marking them: machines that start from them later fail.
+    #[arg(long)]
+    pub delete: bool,
+
+    #[command(flatten)]
+    pub publish: PublishArgs,
+}
+
+/// A value that every platform takes in a tag or label.
+fn parse_channel(text: &str) -> Result<String, String> {
+    if is_lowercase_or(text, "-") && (1..=63).contains(&text.len()) {
+        return Ok(text.to_owned());
+    }
+    Err("expected 1 to 63 lower-case letters, digits and `-`".to_owned())
+}

@@ -1,0 +1,223 @@
+//! How a platform's images are promoted and retired: `packer/targets/<name>/publication.json`.
+
+use regex_lite::Regex;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::base::choice::words;
+use crate::base::nonempty::NonEmpty;
+
+words! {
+    /// Step in the life of an image that was baked.
+    PublishStep {
+        /// Clusters may use the image.
+        Promote = "promote",
+        /// New nodes no longer use the image; it stays.
+        Retire = "retire",
+        /// The image is removed.
+        Delete = "delete",
+    }
+}
+
+/// `packer/targets/<name>/publication.json`
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct Publication {
+    #[serde(rename = "$schema")]
+    pub schema: Option<String>,
+    pub by: PublishedBy,
+}
+
+/// Way in which the steps are taken: by a program of the platform, or by hand.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub enum PublishedBy {
+    Program(PublishProgram),
+    Hand(ManualStep),
+}
+
+/// A step for which no command is known.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct ManualStep {
+    pub reason: String,
+    /// Next step of the user, as an imperative.
+    pub remedy: String,
+    pub source: String,
+}
+
+/// The platform's own program, and its commands by form of the image's id.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct PublishProgram {
+    /// Name of the program on the PATH.
+    pub name: String,
+    /// URL that says how to install it.
+    pub install: String,
+    /// Separator of the ids in one artifact of `image.json`, such as those of several regions.
+    #[serde(default)]
+    pub separator: Option<String>,
+    /// Values of the user that commands have in placeholders.
+    #[serde(default)]
+    pub values: Vec<PublishValue>,
+    /// The first whose pattern matches an id has its commands.
+    pub images: NonEmpty<PublishedImage>,
+    pub source: String,
+}
+
+/// A value that the user gives with `--var`.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct PublishValue {
+    pub name: String,
+    pub description: String,
+    /// Regular expression of the whole value; of each entry of a list.
+    pub pattern: String,
+    /// Several, separated by commas: each is an argument of its own.
+    #[serde(default)]
+    pub list: bool,
+    /// A command with this value is left out if the user does not give it.
+    #[serde(default)]
+    pub optional: bool,
+}
+
+/// Images whose ids have one form.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct PublishedImage {
+    /// Regular expression of the whole id. Its named groups are placeholders of the commands.
+    pub id: String,
+    /// Name of this kind of image in messages.
+    pub title: String,
+    pub source: String,
+    pub promote: StepCommands,
+    pub retire: StepCommands,
+    pub delete: StepCommands,
+}
+
+/// Commands of a step, or the reason why there are none.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub enum StepCommands {
+    Commands(NonEmpty<PublishCommand>),
+    Hand(ManualStep),
+}
+
+/// A command whose second run changes nothing.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct PublishCommand {
+    /// Arguments with placeholders: `{id}`, `{channel}`, `{version}` (the image version), `{inAnHour}` (RFC 3339), the
+    /// names of `values`, and the named groups of the id's pattern.
+    pub arguments: Vec<String>,
+    /// Errors that say that nothing is left to do.
+    #[serde(default)]
+    pub already: Vec<SettledError>,
+    pub source: String,
+}
+
+/// Text of an error that counts as success, with placeholders.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct SettledError {
+    pub text: String,
+    /// Another cause of the same text, which the user is warned of.
+    #[serde(default)]
+    pub doubt: Option<String>,
+}
+
+impl PublishedImage {
+    #[must_use]
+    pub fn commands(&self, step: PublishStep) -> &StepCommands {
+        match step {
+            PublishStep::Promote => &self.promote,
+            PublishStep::Retire => &self.retire,
+            PublishStep::Delete => &self.delete,
+        }
+    }
+}
+
+impl PublishProgram {
+    /// # Errors
+    /// A pattern or a placeholder cannot be used.
+    pub fn check(&self) -> Result<(), String> {
+        for value in &self.values {
+            compile_pattern(&value.pattern)?;
+        }
+        for image in self.images.as_slice() {
+            let pattern = compile_pattern(&image.id)?;
+            let groups: Vec<&str> = pattern.capture_names().flatten().collect();
+            for step in PublishStep::ALL {
+                let StepCommands::Commands(commands) = image.commands(*step) else {
+                    continue;
+                };
+                for command in commands.as_slice() {
+                    self.check_placeholders(command, &groups)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn check_placeholders(&self, command: &PublishCommand, groups: &[&str]) -> Result<(), String> {
+        let texts = command.already.iter().map(|settled| &settled.text);
+        for argument in command.arguments.iter().chain(texts) {
+            let parts = split_argument(argument);
+            for part in &parts {
+                let ArgumentPart::Placeholder(name) = *part else {
+                    continue;
+                };
+                let value = self.values.iter().find(|value| value.name == name);
+                if value.is_some_and(|value| value.list) && parts.len() > 1 {
+                    return Err(format!(
+                        "`{{{name}}}` is a list, so it is an argument of its own"
+                    ));
+                }
+                let is_known = groups.contains(&name) || COMMON_PLACEHOLDERS.contains(&name);
+                if value.is_none() && !is_known {
+                    return Err(format!("`{{{name}}}` is no placeholder"));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A pattern of a whole text.
+///
+/// # Errors
+/// It is no regular expression.
+pub fn compile_pattern(pattern: &str) -> Result<Regex, String> {
+    Regex::new(&format!("^(?:{pattern})$")).map_err(|error| format!("`{pattern}`: {error}"))
+}
+
+/// Placeholders that every command may have.
+pub const COMMON_PLACEHOLDERS: [&str; 4] = ["id", "channel", "version", "inAnHour"];
+
+/// A part of an argument.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ArgumentPart<'a> {
+    Text(&'a str),
+    Placeholder(&'a str),
+}
+
+/// Text and placeholders (`{name}`) of an argument. An open brace that is not closed is text.
+#[must_use]
+pub fn split_argument(argument: &str) -> Vec<ArgumentPart<'_>> {
+    let mut parts = Vec::new();
+    let mut rest = argument;
+    while let Some((before, after)) = rest.split_once('{') {
+        let Some((name, tail)) = after.split_once('}') else {
+            break;
+        };
+        if !before.is_empty() {
+            parts.push(ArgumentPart::Text(before));
+        }
+        parts.push(ArgumentPart::Placeholder(name));
+        rest = tail;
+    }
+    if !rest.is_empty() {
+        parts.push(ArgumentPart::Text(rest));
+    }
+    parts
+}

@@ -1,0 +1,102 @@
+//! Steps in the life of a baked image: promoted, retired, deleted.
+//!
+//! The commands are data of the target (`publication.json`) and run the platform's own program with the user's own
+//! sign-in. Nothing is touched that a record does not name: an id that has the form of no image of the target is
+//! refused, and a build whose image is also that of a newer build is left alone.
+
+mod choose;
+mod fill;
+mod run;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::model::publication::PublishStep;
+
+pub use choose::{Retention, choose_old_builds, list_named_builds};
+pub use fill::{FilledCommand, ImageCommands, PublishRequest, list_commands, load_publication};
+pub use run::{PublishError, run_commands};
+
+/// Name of the schema of `promote` and `retire` with `--format json`.
+pub const PUBLISH_SCHEMA: &str = "imagegen.dev/publish/v1";
+
+/// `imagegen promote` and `imagegen retire` with `--format json`
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PublishOutput {
+    pub schema: &'static str,
+    pub step: PublishStep,
+    pub images: Vec<PublishedBuild>,
+}
+
+/// An image, and its commands in their order.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PublishedBuild {
+    pub image_version: String,
+    pub target: String,
+    /// Place of the record, as `imagegen history` has it.
+    pub place: String,
+    /// Id of the image in the record.
+    pub image: String,
+    pub commands: Vec<CommandRow>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct CommandRow {
+    pub program: String,
+    pub arguments: Vec<String>,
+    pub state: CommandState,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum CommandState {
+    /// Without `--run`.
+    Printed,
+    Done,
+    /// The platform said that nothing was left to do.
+    Already,
+}
+
+impl PublishOutput {
+    /// Commands that were not run.
+    #[must_use]
+    pub fn from_commands(step: PublishStep, images: &[ImageCommands]) -> Self {
+        let rows = images.iter().map(|image| {
+            let states = vec![CommandState::Printed; image.commands.len()];
+            PublishedBuild::new(image, &states)
+        });
+        Self::new(step, rows.collect())
+    }
+
+    #[must_use]
+    pub fn new(step: PublishStep, images: Vec<PublishedBuild>) -> Self {
+        Self {
+            schema: PUBLISH_SCHEMA,
+            step,
+            images,
+        }
+    }
+}
+
+impl PublishedBuild {
+    fn new(image: &ImageCommands, states: &[CommandState]) -> Self {
+        let mut commands = Vec::new();
+        for (command, state) in image.commands.iter().zip(states) {
+            commands.push(CommandRow {
+                program: command.program.clone(),
+                arguments: command.arguments.clone(),
+                state: *state,
+            });
+        }
+        Self {
+            image_version: image.version.clone(),
+            target: image.target.clone(),
+            place: image.place.clone(),
+            image: image.id.clone(),
+            commands,
+        }
+    }
+}

@@ -1,0 +1,201 @@
+//! Builds that a step is for: named by the user, or older than those that are kept.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use crate::base::choice::KeepPer;
+use crate::cli::HistoryPlaceArgs;
+use crate::diagnostic::{InputError, Result};
+use crate::io::fs;
+use crate::records::{BuildHistory, HistoryEntry, ImageRecord, parse_time, read_history};
+use crate::ui::Printer;
+use crate::workspace::{BUILDS, IMAGE_RECORD};
+
+const DAY: u64 = 24 * 60 * 60;
+
+/// Builds that stay: a build goes if it is neither among the newest nor young.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Retention {
+    /// How many of the newest builds of each group stay.
+    pub keep: usize,
+    /// In days. Younger builds stay.
+    pub older_than: u64,
+    pub per: KeepPer,
+    /// Seconds since 1970.
+    pub now: u64,
+}
+
+/// Builds with an image that need not stay, the oldest first. A failed build has no image, and counts as none.
+#[must_use]
+pub fn choose_old_builds(
+    history: &BuildHistory,
+    retention: &Retention,
+    printer: &Printer,
+) -> Vec<HistoryEntry> {
+    let mut newer: BTreeMap<String, usize> = BTreeMap::new();
+    let mut chosen = Vec::new();
+    for (at, entry) in history.builds.iter().enumerate() {
+        if !has_image(&entry.record) {
+            continue;
+        }
+        let count = newer.entry(name_group(entry, retention.per)).or_default();
+        *count += 1;
+        if *count > retention.keep && is_old(&entry.record, retention, printer) {
+            chosen.push(at);
+        }
+    }
+    let mut old = spare_current_images(history, &chosen, printer);
+    old.reverse();
+    old
+}
+
+fn has_image(record: &ImageRecord) -> bool {
+    record.error.is_none() && !record.artifacts.is_empty()
+}
+
+/// Builds that are counted together.
+fn name_group(entry: &HistoryEntry, per: KeepPer) -> String {
+    let record = &entry.record;
+    let minor: Vec<&str> = record.kubernetes.splitn(3, '.').take(2).collect();
+    let line = format!("{} {} {}", record.target, record.windows, minor.join("."));
+    match per {
+        KeepPer::Line => line,
+        KeepPer::Workspace => format!("{} {line}", find_workspace(&entry.place)),
+    }
+}
+
+/// The workspace of a record; the place itself where it lies in none.
+fn find_workspace(place: &str) -> String {
+    let folder = Path::new(place);
+    let builds = folder.parent().filter(|builds| builds.ends_with(BUILDS));
+    let workspace = builds.and_then(Path::parent).unwrap_or(folder);
+    workspace.display().to_string()
+}
+
+/// A build without a readable time is never old.
+fn is_old(record: &ImageRecord, retention: &Retention, printer: &Printer) -> bool {
+    if retention.older_than == 0 {
+        return true;
+    }
+    let Some(finished) = parse_time(&record.finished) else {
+        let version = &record.image_version;
+        printer.print_warning(&format!(
+            "{version} stays: its record does not say when it was built"
+        ));
+        return false;
+    };
+    retention.now.saturating_sub(finished) > retention.older_than.saturating_mul(DAY)
+}
+
+/// The chosen builds whose image is not that of a newer build that stays: a name may have been used again.
+fn spare_current_images(
+    history: &BuildHistory,
+    chosen: &[usize],
+    printer: &Printer,
+) -> Vec<HistoryEntry> {
+    let mut left = Vec::new();
+    for &at in chosen {
+        let entry = &history.builds[at];
+        match find_successor(history, chosen, at) {
+            None => left.push(entry.clone()),
+            Some(newer) => printer.print_warning(&format!(
+                "{} stays: its image is also that of the newer build {}",
+                entry.record.image_version, newer.record.image_version
+            )),
+        }
+    }
+    left
+}
+
+/// The newer build that stays and has the same image.
+fn find_successor<'a>(
+    history: &'a BuildHistory,
+    chosen: &[usize],
+    at: usize,
+) -> Option<&'a HistoryEntry> {
+    let record = &history.builds[at].record;
+    let newer = history.builds[..at].iter().enumerate();
+    let stays = newer.filter(|(index, _)| !chosen.contains(index));
+    stays
+        .map(|(_, entry)| entry)
+        .find(|entry| shares_image(&entry.record, record))
+}
+
+/// Some platforms tell no case apart in ids.
+fn shares_image(one: &ImageRecord, other: &ImageRecord) -> bool {
+    if one.target != other.target {
+        return false;
+    }
+    for artifact in &one.artifacts {
+        let mut others = other.artifacts.iter();
+        if others.any(|it| it.id.eq_ignore_ascii_case(&artifact.id)) {
+            return true;
+        }
+    }
+    false
+}
+
+/// The builds that the user names: by image version, or by the path of a workspace, a record or its folder.
+///
+/// # Errors
+/// There is no such build, it failed, several have the name, or its image is that of a newer build, too.
+pub fn list_named_builds(
+    names: &[String],
+    place: &HistoryPlaceArgs,
+    printer: &Printer,
+) -> Result<Vec<HistoryEntry>> {
+    let is_path = |name: &&String| Path::new(name).exists();
+    let HistoryPlaceArgs { from, network } = place;
+    let history = if names.iter().all(|name| is_path(&name)) {
+        None
+    } else {
+        Some(read_history(from, network, printer)?)
+    };
+
+    let mut builds = Vec::new();
+    for name in names {
+        let entry = match &history {
+            Some(history) if !is_path(&name) => find_version(history, name)?,
+            _ => read_record(name, place, printer)?,
+        };
+        if !has_image(&entry.record) {
+            let message = format!("the build {name} failed: it has no image");
+            let remedy = "name a build that `imagegen history` lists as built";
+            return Err(InputError::new(message, remedy).into());
+        }
+        builds.push(entry);
+    }
+    Ok(builds)
+}
+
+fn find_version(history: &BuildHistory, version: &str) -> Result<HistoryEntry> {
+    let entry = history.find_build(version)?;
+    let at = history.builds.iter().position(|it| it == entry);
+    if let Some(newer) = at.and_then(|at| find_successor(history, &[], at)) {
+        let message = format!(
+            "the image of {version} is also that of the newer build {}",
+            newer.record.image_version
+        );
+        return Err(InputError::new(message, "name the newer build").into());
+    }
+    Ok(entry.clone())
+}
+
+/// The record of a path; of a workspace that of the image that lies in it.
+fn read_record(name: &str, place: &HistoryPlaceArgs, printer: &Printer) -> Result<HistoryEntry> {
+    let record = Path::new(name).join(IMAGE_RECORD);
+    let path = if fs::is_file(&record) {
+        record.display().to_string()
+    } else {
+        name.to_owned()
+    };
+    let history = read_history(&[path], &place.network, printer)?;
+    match history.builds.as_slice() {
+        [only] => Ok(only.clone()),
+        several => {
+            let message = format!("{name} has {} records of builds, not one", several.len());
+            let remedy = format!("name a version: `imagegen history --from {name}` lists them");
+            Err(InputError::new(message, remedy).into())
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! Commands of a platform's program: as text for a shell, or run.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use crate::base::code::Code;
+use crate::base::text::is_alphanumeric_or;
+use crate::diagnostic::Classify;
+use crate::io::exec::{self, ExecError, Run};
+use crate::ui::Printer;
+
+use super::{CommandState, FilledCommand, ImageCommands, PublishedBuild};
+
+/// Lines of a failed command that its error repeats.
+const LAST_LINES: usize = 12;
+
+#[derive(Debug, thiserror::Error)]
+pub enum PublishError {
+    #[error("`{program}` is not installed, so nothing was run")]
+    NoProgram { program: String, install: String },
+    #[error("{}", .0.join("\n"))]
+    Failed(Vec<String>),
+    #[error("interrupted")]
+    Interrupted,
+    #[error(transparent)]
+    Exec(#[from] ExecError),
+}
+
+impl Classify for PublishError {
+    fn remedies(&self) -> Vec<String> {
+        match self {
+            Self::NoProgram { install, .. } => vec![format!(
+                "install it ({install}), or leave out `--run` and run the printed commands elsewhere"
+            )],
+            Self::Failed(_) => vec![
+                "correct the cause, such as the sign-in, and run the same again: what is done is not done twice"
+                    .to_owned(),
+            ],
+            Self::Interrupted | Self::Exec(_) => Vec::new(),
+        }
+    }
+
+    fn code(&self) -> Code {
+        match self {
+            Self::NoProgram { .. } => Code::PLATFORM_PROGRAM_MISSING,
+            Self::Failed(_) => Code::PLATFORM_FAILED,
+            Self::Interrupted => Code::INTERRUPTED,
+            Self::Exec(error) => error.code(),
+        }
+    }
+}
+
+impl FilledCommand {
+    /// The command as a POSIX shell reads it.
+    #[must_use]
+    pub fn format_line(&self) -> String {
+        let mut line = self.program.clone();
+        for argument in &self.arguments {
+            line.push(' ');
+            line.push_str(&quote_argument(argument));
+        }
+        line
+    }
+}
+
+/// A word as it is, or in single quotes.
+fn quote_argument(word: &str) -> String {
+    if !word.is_empty() && is_alphanumeric_or(word, "-_./:=,@+") {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
+
+/// Runs the commands of every image. If one fails, the further commands of its image are left out, and the other
+/// images follow.
+///
+/// # Errors
+/// A program is not installed; then nothing is run. Or a command failed, or the user interrupted.
+pub fn run_commands(
+    images: &[ImageCommands],
+    printer: &Printer,
+) -> Result<Vec<PublishedBuild>, PublishError> {
+    for image in images {
+        for command in &image.commands {
+            if !exec::can_find(Path::new(&command.program)) {
+                return Err(PublishError::NoProgram {
+                    program: command.program.clone(),
+                    install: image.install.clone(),
+                });
+            }
+        }
+    }
+
+    let (mut done, mut failures) = (Vec::new(), Vec::new());
+    for image in images {
+        match run_image(image, printer)? {
+            Ok(states) => done.push(PublishedBuild::new(image, &states)),
+            Err(failure) => failures.push(failure),
+        }
+    }
+    if failures.is_empty() {
+        return Ok(done);
+    }
+    Err(PublishError::Failed(failures))
+}
+
+/// The states of an image's commands, or the message of the one that failed.
+fn run_image(
+    image: &ImageCommands,
+    printer: &Printer,
+) -> Result<Result<Vec<CommandState>, String>, PublishError> {
+    let mut states = Vec::new();
+    for command in &image.commands {
+        printer.print_note(&command.format_line());
+        match run_command(command, printer)? {
+            Ok(state) => states.push(state),
+            Err(failure) => return Ok(Err(failure)),
+        }
+    }
+    Ok(Ok(states))
+}
+
+fn run_command(
+    command: &FilledCommand,
+    printer: &Printer,
+) -> Result<Result<CommandState, String>, PublishError> {
+    let run = Run {
+        program: exec::resolve_program(Path::new(&command.program)),
+        arguments: command.arguments.iter().map(OsString::from).collect(),
+        folder: PathBuf::from("."),
+        ..Run::default()
+    };
+    let mut lines: Vec<String> = Vec::new();
+    let outcome = exec::run_program(&run, |_, line| {
+        printer.print_foreign_line(line);
+        lines.push(line.to_owned());
+    })?;
+    if outcome.interrupted {
+        return Err(PublishError::Interrupted);
+    }
+    if outcome.success {
+        return Ok(Ok(CommandState::Done));
+    }
+
+    for (text, doubt) in &command.already {
+        if lines.iter().any(|line| line.contains(text)) {
+            match doubt {
+                Some(doubt) => printer.print_warning(&format!("{text}: {doubt}")),
+                None => printer.print_note(&format!("nothing left to do: {text}")),
+            }
+            return Ok(Ok(CommandState::Already));
+        }
+    }
+    let mut message = format!("`{}` failed", command.format_line());
+    for line in lines.iter().skip(lines.len().saturating_sub(LAST_LINES)) {
+        message.push_str("\n  ");
+        message.push_str(line);
+    }
+    Ok(Err(message))
+}
