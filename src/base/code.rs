@@ -81,7 +81,7 @@ impl ErrorClass {
             Self::Fetch => "download failed",
             Self::Verification => "verification failed",
             Self::Render => "the workspace cannot be rendered or written",
-            Self::Packer => "Packer failed or is missing",
+            Self::Packer => "Packer or the platform's program failed or is missing",
             Self::Checks => "checks of the baked machine failed",
             Self::Interrupted => "interrupted",
         }

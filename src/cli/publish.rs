@@ -10,9 +10,6 @@ use crate::base::text::is_lowercase_or;
 /// Where the records are, and what is done with the commands.
 #[derive(Debug, Args)]
 pub struct PublishArgs {
-    #[command(flatten)]
-    pub place: HistoryPlaceArgs,
-
     /// Value that commands of the target need, such as a project; the error about a missing value describes it.
     /// Repeatable.
     #[arg(long = "var", value_name = "NAME=VALUE", value_parser = parse_pair)]
@@ -21,6 +18,9 @@ pub struct PublishArgs {
     /// Run the commands with the platform's program and its sign-in. Without it they are printed.
     #[arg(long)]
     pub run: bool,
+
+    #[command(flatten)]
+    pub place: HistoryPlaceArgs,
 }
 
 #[derive(Debug, Args)]
