@@ -27,7 +27,7 @@ fn main() -> Outcome<()> {
         PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").ok_or("cargo sets CARGO_MANIFEST_DIR")?);
     let out = PathBuf::from(env::var_os("OUT_DIR").ok_or("cargo sets OUT_DIR")?);
     let mut source = String::new();
-    for tree in ["manifests", "packer", "provisioners"] {
+    for tree in ["help", "manifests", "packer", "provisioners"] {
         println!("cargo::rerun-if-changed={tree}");
         let folder = root.join(tree);
         writeln!(

@@ -16,6 +16,7 @@ mod report;
 mod sbom;
 mod scripts;
 mod selection;
+mod topics;
 mod verify;
 
 use std::path::PathBuf;
@@ -45,6 +46,7 @@ pub use sbom::SbomArgs;
 pub use scripts::{OwnScriptsArgs, ScriptsArgs, ScriptsWhat};
 pub use selection::{MirrorArgs, PolicyArgs, SelectionArgs};
 use selection::{parse_component, parse_pair};
+pub use topics::{find_topic, list_topics};
 pub use verify::VerifyArgs;
 
 pub use bundle::{BundleArgs, BundleCreateArgs, BundleExtractArgs, BundleVerifyArgs, BundleWhat};
@@ -60,6 +62,8 @@ pub use bundle::{BundleArgs, BundleCreateArgs, BundleExtractArgs, BundleVerifyAr
                                                    write the workspace without starting Packer
   imagegen build --config image.json --locked      bake an image with Packer
   imagegen explain --network-plugin                explain a flag, component, step or setting
+
+Topics of `imagegen help TOPIC`: air-gap, fleet, joining, own-content, trust.
 
 Exit codes: 0 ok, 1 internal, 2 command line, 3 invalid or missing value, 4 download,
 5 verification, 6 rendering, 7 Packer or a platform, 8 checks of the machine, 130 interrupted."
@@ -77,7 +81,11 @@ pub struct Cli {
 /// # Errors
 /// Help, version, or an error of clap.
 pub fn parse_cli() -> Result<Cli, clap::Error> {
-    Cli::try_parse().map_err(|mut error| {
+    Cli::try_parse().map_err(|error| {
+        let mut error = match topics::read_asked_topic(std::env::args_os()) {
+            Some(name) => topics::answer(&name, error),
+            None => error,
+        };
         if error.kind() == ErrorKind::DisplayVersion {
             let command = Cli::command().version(ProgramVersion::current().format());
             return command.try_get_matches().err().unwrap_or(error);

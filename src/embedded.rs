@@ -1,4 +1,5 @@
-//! The data trees: `manifests/`, `packer/` and `provisioners/`, carried inside the program.
+//! The data trees: `manifests/`, `packer/` and `provisioners/`, carried inside the program, and the topics of
+//! `imagegen help`.
 //!
 //! A tree may be replaced by files that were read from a directory; whoever uses a tree cannot
 //! tell the difference.
@@ -20,7 +21,7 @@ struct EmbeddedFile {
     sha256: &'static str,
 }
 
-// `MANIFESTS`, `PACKER` and `PROVISIONERS`: each file, sorted by path.
+// `HELP`, `MANIFESTS`, `PACKER` and `PROVISIONERS`: each file, sorted by path.
 include!(concat!(env!("OUT_DIR"), "/embedded.rs"));
 
 /// A zip archive of the guest's scripts, as [`Tree::embedded_provisioners`] has them.
@@ -58,6 +59,11 @@ enum Files {
 }
 
 impl Tree {
+    #[must_use]
+    pub fn embedded_help() -> Self {
+        Self::new("help".to_owned(), Files::Embedded(HELP))
+    }
+
     #[must_use]
     pub fn embedded_manifests() -> Self {
         Self::new("manifests".to_owned(), Files::Embedded(MANIFESTS))

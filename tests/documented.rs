@@ -314,10 +314,19 @@ fn is_expected(command: &str, code: i32) -> bool {
 }
 
 fn check_commands(texts: &BTreeMap<String, Vec<String>>, least: usize) {
+    check_commands_with(texts, least, |_, test| test);
+}
+
+/// As [`check_commands`], with what a text adds to its folder.
+fn check_commands_with(
+    texts: &BTreeMap<String, Vec<String>>,
+    least: usize,
+    add: impl Fn(&str, Test) -> Test,
+) {
     let mut count = 0;
     let mut wrong = String::new();
     for (name, commands) in texts {
-        let test = prepare_folder();
+        let test = add(name, prepare_folder());
         for command in commands
             .iter()
             .filter(|it| !SKIPPED.iter().any(|begin| it.starts_with(begin)))
@@ -349,6 +358,68 @@ fn commands_of_the_readme_files_run() {
         .iter()
         .map(|name| ((*name).to_owned(), commands_of_markdown(&read(name))));
     check_commands(&texts.collect(), 20);
+}
+
+/// A topic shows files that its commands use: a definition, or a step.
+fn write_shown_files(name: &str, test: Test) -> Test {
+    let text = fs::read_to_string(root().join("help").join(name)).expect("topic");
+    let mut test = test;
+    for block in text.split("```json\n").skip(1) {
+        let file = block.split("```").next().expect("a block");
+        let value: serde_json::Value = serde_json::from_str(file).expect("JSON");
+        let path = match value["id"].as_str() {
+            Some(id) => format!("steps/910-{id}.json"),
+            None => "imagegen.json".to_owned(),
+        };
+        test = test.file(&path, file);
+    }
+    test
+}
+
+/// The program prints each topic as its file has it, and what the topic shows works.
+#[cfg(unix)]
+#[test]
+fn commands_of_the_help_topics_run() {
+    let mut texts = BTreeMap::new();
+    for (name, text) in crate::support::files(&root().join("help")) {
+        let text = String::from_utf8(text).expect("UTF-8");
+        let topic = name.strip_suffix(".md").expect("Markdown");
+        let printed = Test::new().prints(&format!("help {topic}"));
+        assert_eq!(printed.trim_end(), text.trim_end());
+        texts.insert(name, commands_of_markdown(&text));
+    }
+    check_commands_with(&texts, 25, write_shown_files);
+}
+
+#[test]
+fn topics_are_listed_and_the_nearest_is_suggested() {
+    let topics = imagegen::cli::list_topics();
+    assert!(topics.len() >= 5, "{topics:?}");
+    let listed = format!("TOPIC`: {}.", topics.join(", "));
+    for line in ["help", "--help"] {
+        let printed = Test::new().prints(line);
+        let printed = printed.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(printed.contains(&listed), "{line}: {printed}");
+    }
+    assert!(Test::new().prints("help air gap").starts_with("# Air gap"));
+    assert!(Test::new().prints("help Trust").starts_with("# Trust"));
+    // A verb is a verb, and a topic no verb.
+    assert!(
+        Test::new()
+            .prints("help build")
+            .contains("Usage: imagegen build")
+    );
+    for (line, part) in [
+        ("help trsut", "trust"),
+        ("help own-contents", "own-content"),
+        ("help nothing-like-this", "the topics are air-gap"),
+        ("help biuld", "build"),
+    ] {
+        let ran = Test::new().line(line).run();
+        assert_eq!(ran.code, Some(2), "{line}: {}", ran.stdout);
+        assert!(ran.stderr.contains(part), "{line}: {}", ran.stderr);
+    }
+    assert_eq!(Test::new().line("trust").run().code, Some(2));
 }
 
 #[cfg(unix)]
