@@ -31,7 +31,7 @@ pub use definitions::{DefinedImage, Definitions};
 pub use images::{SeveralFailed, workspace_path};
 pub use inputs::{NamedPolicy, read_input, read_input_tree, read_policy};
 pub use join::{read_join_input, read_places, read_secrets};
-pub use layers::{complete_from_lock, require_target};
+pub use layers::{complete_from_lock, is_operators, require_target};
 pub use lockfile::{
     check_lock_path, choose_lock, find_lock, lock_path, read_lock, read_old_lock, write_lockfile,
 };
@@ -115,7 +115,7 @@ fn definition_from_flags(
         image_sets: args.image_sets.clone(),
         proxy,
         components: args.component.iter().cloned().collect(),
-        variables: parse_variables(args, target.map(String::as_str), trees)?,
+        variables: parse_variables(&args.variables, target.map(String::as_str), trees)?,
         image_version: args.image_version.clone(),
         overrides: inputs::read_overrides(args)?,
         download_mirrors: read_mirrors(&args.mirrors.mirror)?,
@@ -135,8 +135,11 @@ fn group_mirrors(pairs: &[(Registry, HttpUrl)]) -> BTreeMap<Registry, Vec<HttpUr
 }
 
 /// Values from the command line by the variable's type: texts as they are, all else as JSON.
-fn parse_variables(
-    args: &SelectionArgs,
+///
+/// # Errors
+/// The target is unknown, or a value is not of its variable's type.
+pub fn parse_variables(
+    variables: &[(String, String)],
     target: Option<&str>,
     trees: &Trees,
 ) -> Result<BTreeMap<String, Value>> {
@@ -144,11 +147,11 @@ fn parse_variables(
     let Some(name) = target else {
         return Ok(values);
     };
-    if args.variables.is_empty() {
+    if variables.is_empty() {
         return Ok(values);
     }
     let target = load_target(&trees.packer, name)?;
-    for (name, text) in &args.variables {
+    for (name, text) in variables {
         let kind = target.find_variable(name).map(|variable| variable.kind);
         let value = match kind {
             None | Some(VariableType::String) => Value::String(text.clone()),

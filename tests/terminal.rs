@@ -126,6 +126,48 @@ fn init_asks_on_a_terminal_and_writes_what_was_answered() {
     );
 }
 
+/// An answer that is refused is asked for again, an empty one leaves the variable out, and secrets are not asked for.
+#[test]
+fn init_asks_for_what_a_build_of_the_target_needs() {
+    let answers = [
+        "azure",
+        "1.36",
+        "2022",
+        "none",
+        "westeurope",
+        "{{",
+        "images",
+    ];
+    let test = Test::new().line("init");
+    let Some((code, screen)) = answer_questions(&test, &answers) else {
+        return;
+    };
+    assert_eq!(code, 0, "{screen}");
+    assert_eq!(screen.matches("[leave out]: ").count(), 3, "{screen}");
+    let written: Value = serde_json::from_str(&test.text("imagegen.json")).expect("JSON");
+    let expected = serde_json::json!({
+        "location": "westeurope", "managed_image_resource_group_name": "images",
+    });
+    assert_eq!(written["variables"], expected, "{screen}");
+    assert!(!screen.contains("a bake needs"), "{screen}");
+
+    let test = Test::new().line("init --target azure --k8s 1.36 --windows 2022 --cni none");
+    let given = test.line("--var location=westeurope");
+    let Some((code, screen)) = answer_questions(&given, &[""]) else {
+        return;
+    };
+    assert_eq!(code, 0, "{screen}");
+    let written: Value = serde_json::from_str(&given.text("imagegen.json")).expect("JSON");
+    assert_eq!(
+        written["variables"],
+        serde_json::json!({"location": "westeurope"})
+    );
+    assert!(
+        screen.contains("a bake needs managed_image_resource_group_name"),
+        "{screen}"
+    );
+}
+
 /// Without free space and paths, which differ by machine.
 fn mask_changes(screen: &str) -> String {
     let keep = |line: &&str| {

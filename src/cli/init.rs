@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use clap_complete::Shell;
 
+use super::selection::parse_pair;
 use crate::base::choice::HostAccess;
 
 #[derive(Debug, Args)]
@@ -28,6 +29,11 @@ pub struct InitArgs {
     /// How agents access the host: `hostprocess`, `wins` or `services`.
     #[arg(long, value_name = "ACCESS")]
     pub host_access: Option<HostAccess>,
+
+    /// Value of a variable of the target (`imagegen list variables`). Repeatable. A terminal asks for those that a build
+    /// needs.
+    #[arg(long = "var", value_name = "NAME=VALUE", value_parser = parse_pair)]
+    pub variables: Vec<(String, String)>,
 
     /// Image definition to write; an existing file is never replaced.
     #[arg(

@@ -30,9 +30,10 @@ pub(super) fn run_init(args: &InitArgs, sources: &SourceArgs, printer: &Printer)
     ));
     for missing in &plan.missing {
         printer.print_note(&format!(
-            "a bake needs {}: {}",
+            "a bake needs {}: {} ({})",
             missing.names.join(" or "),
-            missing.description
+            missing.description,
+            missing.from.join("; ")
         ));
     }
     let output = InitOutput {

@@ -1,6 +1,6 @@
 //! `imagegen init`: an image definition from a few answers.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::base::names::format_suggestion;
 use crate::catalog::Trees;
@@ -10,6 +10,7 @@ use crate::diagnostic::{InputError, Result};
 use crate::io::ask;
 use crate::model::definition::{ImageDefinition, Note};
 use crate::model::plan::Plan;
+use crate::selection::{is_operators, parse_variables};
 use crate::ui::Printer;
 
 use super::resolve_plan;
@@ -87,13 +88,95 @@ pub fn draft_definition(
         &chosen.network.name,
     ));
     draft.host_access = args.host_access;
+    draft.variables = parse_variables(&args.variables, draft.target.as_deref(), trees)?;
     let plan = resolve_plan(&draft, trees)?;
+    refuse_operators(&plan, args)?;
+    let plan = if asks {
+        ask_missing(&mut draft, plan, trees, printer)
+    } else {
+        plan
+    };
     draft.host_access = Some(plan.host_access);
     if args.k8s.is_none() && draft.kubernetes.as_deref() == Some("stable") {
         draft.kubernetes = Some(plan.line.minor.to_string());
     }
     draft.note = Some(Note::Fields(write_notes(&plan)));
     Ok((draft, plan))
+}
+
+/// A definition comes with pull requests: what only the operator gives is no part of it.
+fn refuse_operators(plan: &Plan, args: &InitArgs) -> Result<()> {
+    let mut names = args.variables.iter().map(|(name, _)| name);
+    let Some(name) = names.find(|name| is_operators(&plan.target, name)) else {
+        return Ok(());
+    };
+    let environment = if plan.target.is_build_time(name) {
+        format!(", or set PKR_VAR_{name}")
+    } else {
+        String::new()
+    };
+    let message = format!("`{name}` does not belong into an image definition");
+    let remedy = format!("give it to each build: `--var {name}=…`{environment}");
+    Err(InputError::new(message, remedy).into())
+}
+
+/// Asks for each value that a build needs and a definition may give. An empty answer leaves it out, and an answer that
+/// is refused is asked for again.
+fn ask_missing(
+    draft: &mut ImageDefinition,
+    plan: Plan,
+    trees: &Trees,
+    printer: &Printer,
+) -> Plan {
+    let mut plan = plan;
+    let mut skipped = BTreeSet::new();
+    while let Some((name, question)) = find_question(&plan, &skipped) {
+        let Some(answer) = ask::ask_line(&question) else {
+            skipped.insert(name);
+            continue;
+        };
+        match answer_variable(draft, &name, answer, trees) {
+            Ok((completed, next)) => {
+                *draft = completed;
+                plan = next;
+            }
+            Err(error) => printer.print_note(&error.to_string()),
+        }
+    }
+    plan
+}
+
+/// The next variable that lacks a value, and the question for it.
+fn find_question(plan: &Plan, skipped: &BTreeSet<String>) -> Option<(String, String)> {
+    for missing in plan.missing.iter().filter(|missing| !missing.sensitive) {
+        for name in &missing.names {
+            if skipped.contains(name) || is_operators(&plan.target, name) {
+                continue;
+            }
+            let variable = plan.target.find_variable(name);
+            let example = variable.and_then(|variable| variable.example.as_deref());
+            let example = example.map_or_else(String::new, |it| format!(", such as {it}"));
+            let description = missing.description.trim_end_matches('.');
+            let question = format!("{name}, {description}{example} [leave out]: ");
+            return Some((name.clone(), question));
+        }
+    }
+    None
+}
+
+/// The definition with the answer, and its plan.
+fn answer_variable(
+    draft: &ImageDefinition,
+    name: &str,
+    answer: String,
+    trees: &Trees,
+) -> Result<(ImageDefinition, Plan)> {
+    let mut completed = draft.clone();
+    let given = [(name.to_owned(), answer)];
+    let values = parse_variables(&given, draft.target.as_deref(), trees)?;
+    completed.variables.extend(values);
+    let plan = resolve_plan(&completed, trees)?;
+    Ok((completed, plan))
 }
 
 fn ask_target(targets: &[String], trees: &Trees, printer: &Printer) -> Result<String> {

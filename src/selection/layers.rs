@@ -61,7 +61,8 @@ fn load_targets(trees: &Trees) -> Result<Vec<Target>> {
 }
 
 /// Whether a target has a variable or a selector of that name, and only the operator gives it.
-fn is_operators(target: &Target, name: &str) -> bool {
+#[must_use]
+pub fn is_operators(target: &Target, name: &str) -> bool {
     let selector = target.selectors.iter().find(|it| it.name == name);
     let variable = target.find_variable(name);
     variable
@@ -106,7 +107,7 @@ pub fn complete_from_lock(
         trees,
     )?;
     let mut completed = definition.merge_over(selection);
-    let given = parse_variables(args, target.as_deref(), trees)?;
+    let given = parse_variables(&args.variables, target.as_deref(), trees)?;
     completed.variables.extend(given);
     Ok(completed)
 }
