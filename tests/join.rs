@@ -350,7 +350,7 @@ fn comes(scene: &Scene<'_>, selection: &str) {
     }
 }
 
-/// The same machine joins again, in a way that others publish.
+/// The same machine joins again: as a person does it, and by a template that others publish.
 fn comes_by_others(
     scene: &Scene<'_>,
     wine: &Wine,
@@ -359,30 +359,19 @@ fn comes_by_others(
     predicted: &Value,
 ) {
     scene.leave(wine);
+    person::join_by_hand(scene, wine);
+    restarted(scene, wine, plan, person::MACHINE);
+    reset(wine, predicted);
+
+    scene.leave(wine);
     flows::join_by_template(scene, wine);
     wait_until_ready(scene, wine, NODE);
     restarted(scene, wine, plan, NODE);
     reset(wine, predicted);
-    joins_by_hand(scene, wine, laid, plan, predicted);
-}
 
-/// A person joins it twice, with a reset between, and upgrades it.
-fn joins_by_hand(
-    scene: &Scene<'_>,
-    wine: &Wine,
-    laid: &guest::Laid,
-    plan: &Value,
-    predicted: &Value,
-) {
-    scene.leave(wine);
-    person::join_by_hand(scene, wine);
-    wait_until_ready(scene, wine, person::MACHINE);
-    restarted(scene, wine, plan, person::MACHINE);
-    reset(wine, predicted);
-    scene.leave(wine);
-    person::join_by_hand(scene, wine);
-    wait_until_ready(scene, wine, person::MACHINE);
     if scene.version == UPGRADED {
+        scene.leave(wine);
+        person::join_by_hand(scene, wine);
         person::upgrade_by_hand(scene, wine, laid);
     }
 }

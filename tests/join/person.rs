@@ -32,6 +32,7 @@ pub fn join_by_hand(scene: &Scene<'_>, wine: &Wine) {
     let starts = list_starts(wine);
     assert!(starts.len() > before, "{starts:#?}");
     check_arguments(wine, &starts[before..]);
+    wait_until_ready(scene, wine, MACHINE);
 }
 
 /// Each start has every argument that kubeadm wrote.
