@@ -110,8 +110,9 @@ fn parse_hosts(text: &str) -> Option<ExceptedHosts> {
 
 fn parse_name(text: &str) -> Option<String> {
     let name = normalize_host(text);
-    let is_name = is_alphanumeric_or(&name, "-_.*") && !name.starts_with('.');
-    (is_name && !name.is_empty()).then_some(name)
+    let is_name =
+        is_alphanumeric_or(&name, "-_.*") && name.split('.').all(|label| !label.is_empty());
+    is_name.then_some(name)
 }
 
 /// An address, in brackets or not. An IPv4 address that is written as IPv6 is the IPv4 address.

@@ -302,8 +302,14 @@ pub fn normalize_host(host: &str) -> String {
     if is_name {
         return host.to_owned();
     }
-    let parsed = url::Host::parse(host).map(|host| host.to_string());
-    let normal = parsed.unwrap_or_else(|_| host.to_ascii_lowercase());
+    let plain = host.to_ascii_lowercase();
+    // The parser of names in other letters expects none in upper case, and such a name is no host here.
+    let is_readable = decode_path(&plain).is_some_and(|text| text.is_ascii());
+    let parsed = is_readable
+        .then(|| url::Host::parse(&plain).ok())
+        .flatten()
+        .map(|host| host.to_string());
+    let normal = parsed.unwrap_or(plain);
     normal.strip_suffix('.').unwrap_or(&normal).to_owned()
 }
 

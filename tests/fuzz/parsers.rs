@@ -8,6 +8,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use imagegen::bake::{CheckReport, PackerManifest, Timeline};
 use imagegen::base::json::parse_json;
+use imagegen::base::no_proxy::{ProxyException, split_entries};
 use imagegen::base::secret::{Secret, mask_text};
 use imagegen::base::toml::{TomlFragment, merge_fragments};
 use imagegen::base::url::{HttpUrl, ProxyUrl, find_secret_parts};
@@ -358,7 +359,7 @@ pub const PARSERS: &[Parser] = &[
     },
     Parser {
         name: "urls",
-        files: &["src/base/url.rs"],
+        files: &["src/base/no_proxy.rs", "src/base/url.rs"],
         least: 2000,
         seeds: || {
             texts(&[
@@ -374,6 +375,13 @@ pub const PARSERS: &[Parser] = &[
                 let shown = url.to_string();
                 let authority = shown.split(['/', '?', '#']).nth(2).unwrap_or_default();
                 assert!(!authority.contains('@'), "{shown}");
+            }
+            for entry in split_entries(&text) {
+                let Some(entry) = ProxyException::parse(entry) else {
+                    continue;
+                };
+                let written = entry.to_string();
+                assert_eq!(ProxyException::parse(&written), Some(entry), "{written}");
             }
             drop((
                 text.parse::<ProxyUrl>(),

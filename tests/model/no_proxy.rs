@@ -107,7 +107,7 @@ fn hosts_without_proxy_are_compared_in_one_form() {
         ),
         // No entry: a network that is too narrow, a port that is none, a name inside an address.
         (
-            "10.0.0.0/33,example.com:https,3,,.",
+            "10.0.0.0/33,example.com:https,3,,.,B\u{dc}cher.example,%C3%9CX.example",
             &[],
             &[
                 "https://10.0.0.1/",

@@ -97,6 +97,11 @@ fn parse_proxy(place: &str, text: &str) -> Result<Url, HttpError> {
     } else {
         format!("http://{text}")
     };
+    if !text.is_ascii() {
+        let message =
+            format!("the proxy URL{place} cannot be used: it has other letters than ASCII's");
+        return Err(HttpError::new(Code::BAD_PROXY, "", message));
+    }
     let reason = match Url::parse(&text) {
         Ok(url) if !matches!(url.scheme(), "http" | "https") => {
             format!("it has the scheme `{}`", url.scheme())
