@@ -598,7 +598,7 @@ fn registries_of_a_definition_become_hosts_files() {
         "server": {"url": "https://registry.example:5000", "ca": "ca.pem", "headers": {"X-Meta-Team": "nodes"}},
         "hosts": [
             {"url": "https://mirror.example/v2/x", "capabilities": ["pull"], "ca": "ca.pem", "overridePath": true},
-            {"url": "https://lab.example", "skipVerify": true, "headers": {"X-A": "1", "X-B": "2"}}
+            {"url": "https://lab.example", "skipVerify": true, "dialTimeout": "5s", "headers": {"X-A": "1", "X-B": "2"}}
         ]}"#;
     let test = with_registry(registry, "").line("build --no-bake --out o --allow-http lab.example");
     test.succeeds();
@@ -621,7 +621,8 @@ fn registries_of_a_definition_become_hosts_files() {
             "host": {
                 "https://mirror.example/v2/x": { "capabilities": ["pull"], "ca": "ca-1.pem", "override_path": true },
                 "https://lab.example": {
-                    "capabilities": ["pull", "resolve"], "skip_verify": true, "header": { "X-A": "1", "X-B": "2" },
+                    "capabilities": ["pull", "resolve"], "skip_verify": true, "dial_timeout": "5s",
+                    "header": { "X-A": "1", "X-B": "2" },
                 },
             },
         })
@@ -635,6 +636,91 @@ fn registries_of_a_definition_become_hosts_files() {
         text.find("mirror.example") < text.find("lab.example"),
         "{text}"
     );
+}
+
+/// `_default` stands for registries that have no file of their own: no server is named for it.
+#[test]
+fn a_default_registry_has_hosts_and_no_server() {
+    let definition = |registries: &str| {
+        format!(r#"{{"target": "azure", "kubernetes": "1.36.4", "registries": {registries}}}"#)
+    };
+    let hosts =
+        r#"{"_default": {"hosts": [{"url": "https://m.example", "capabilities": ["pull"]}]}}"#;
+    let test = Test::new().file("imagegen.json", &definition(hosts)).file(
+        "p.json",
+        r#"{"name": "ours", "allowedHosts": ["registry.k8s.io"]}"#,
+    );
+    test.bare().prints("build --no-bake --out o");
+    let plan: Value = serde_json::from_slice(&test.read("o/guest-plan.json")).unwrap();
+    let resources = plan["resources"].as_array().unwrap();
+    let mut properties = resources.iter().map(|it| &it["properties"]);
+    let path = r"\_default\hosts.toml";
+    let found = properties.find(|it| it["path"].as_str().is_some_and(|it| it.ends_with(path)));
+    let content = found.expect("hosts.toml")["content"].as_str().unwrap();
+    assert_eq!(
+        toml(content.as_bytes()),
+        serde_json::json!({ "host": { "https://m.example": { "capabilities": ["pull"] } } })
+    );
+    // Every image may come from there.
+    let refused = test.bare().run("plan --policy p.json");
+    assert_eq!(refused.code, Some(3), "{}", refused.stderr);
+    let mut lines = refused.stderr.lines();
+    let said = "it comes from m.example";
+    assert!(
+        lines.any(|line| line.contains("registry.k8s.io/pause") && line.contains(said)),
+        "{}",
+        refused.stderr
+    );
+}
+
+#[test]
+fn an_older_containerd_is_not_given_what_it_passes_over() {
+    let timeout =
+        r#"{"docker.io": {"hosts": [{"url": "https://m.example", "dialTimeout": "5s"}]}}"#;
+    let default = r#"{"_default": {"hosts": [{"url": "https://m.example"}]}}"#;
+    let client =
+        r#"{"docker.io": {"hosts": [{"url": "https://m.example", "client": ["c.pem", "k.pem"]}]}}"#;
+    let never = timeout.replace("5s", "5 s");
+    for (registries, kubernetes, version, said) in [
+        (timeout, "1.34.0", "2.1.0", ""),
+        (
+            timeout,
+            "1.34.0",
+            "2.0.4",
+            "`dialTimeout` is for containerd 2.1.0 and newer",
+        ),
+        (default, "1.24.0", "1.6.38", ""),
+        (
+            default,
+            "1.24.0",
+            "1.6.0",
+            "the registry `_default` is for containerd 1.6.20",
+        ),
+        (
+            client,
+            "1.34.0",
+            "2.1.0",
+            "a client certificate has a private key",
+        ),
+        (&never, "1.34.0", "2.1.0", "`5 s` is not a time"),
+    ] {
+        let definition = format!(
+            r#"{{"target": "azure", "kubernetes": "{kubernetes}", "registries": {registries}}}"#
+        );
+        let line = format!("plan --runtime containerd --component containerd={version}");
+        let ran = Test::new()
+            .file("imagegen.json", &definition)
+            .line(&line)
+            .run();
+        let title = format!("{registries} {version}: {}", ran.stderr);
+        if said.is_empty() {
+            let is_refused = ran.stderr.contains("[mirror]");
+            assert!(!is_refused, "{title}");
+        } else {
+            assert_eq!(ran.code, Some(3), "{title}");
+            assert!(ran.stderr.contains(said), "{title}");
+        }
+    }
 }
 
 #[test]

@@ -285,11 +285,21 @@ text_value!(
 );
 
 text_value!(
+    /// A time as Go writes it, in milliseconds, seconds or minutes.
+    DialTimeout,
+    is_dial_timeout,
+    "a time: expected milliseconds, seconds or minutes, such as `500ms` or `5s`"
+);
+
+text_value!(
     /// Hosts and networks that are reached without proxy.
     NoProxy,
     is_no_proxy,
     "a list of hosts without proxy: expected names and networks, such as `10.0.0.0/8,.cluster.local,localhost`"
 );
+
+/// Stands for every registry that is not named itself, as containerd's folder of hosts has it.
+pub const DEFAULT_REGISTRY: &str = "_default";
 
 /// A token (RFC 9110, section 5.6.2) without its rarer characters.
 fn is_header_name(text: &str) -> bool {
@@ -415,6 +425,9 @@ fn is_file_name(text: &str) -> bool {
 }
 
 fn is_registry(text: &str) -> bool {
+    if text == DEFAULT_REGISTRY {
+        return true;
+    }
     let (host, port) = text.split_once(':').unwrap_or((text, "1"));
     is_subdomain(host, 253) && port.parse::<u16>().is_ok_and(|port| port > 0) && is_digits(port)
 }
@@ -425,6 +438,14 @@ fn is_loopback_address(text: &str) -> bool {
     };
     let is_plain = is_digits(port) && !port.starts_with('0');
     is_plain && port.parse::<u16>().is_ok_and(|port| port >= 1024)
+}
+
+fn is_dial_timeout(text: &str) -> bool {
+    let units = ["ms", "s", "m"];
+    let mut numbers = units.iter().filter_map(|unit| text.strip_suffix(unit));
+    numbers.any(|number| {
+        (1..=6).contains(&number.len()) && is_digits(number) && !number.starts_with('0')
+    })
 }
 
 fn is_no_proxy(text: &str) -> bool {

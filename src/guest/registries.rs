@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::base::choice::RegistryCapability;
-use crate::base::value::Registry;
+use crate::base::value::{DEFAULT_REGISTRY, Registry};
 use crate::model::containerd::RegistryHost;
 use crate::model::plan::Plan;
 
@@ -17,6 +17,8 @@ pub(super) fn collect_registries(plan: &Plan) -> Value {
         }
         let server = match &known.server {
             Some(server) => describe_host(server, 0),
+            // containerd asks the registry of the image.
+            None if *registry == *DEFAULT_REGISTRY => json!({ "url": "", "capabilities": "" }),
             None => {
                 json!({ "url": format!("https://{}", find_server(&registry)), "capabilities": "" })
             }
@@ -91,6 +93,7 @@ fn describe_host(host: &RegistryHost, index: usize) -> Value {
         "ca": ca.unwrap_or_default(),
         "skipVerify": host.skip_verify,
         "overridePath": host.override_path,
+        "dialTimeout": host.dial_timeout.as_deref().unwrap_or_default(),
         "headers": headers,
     })
 }

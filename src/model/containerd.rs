@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 use std::num::NonZeroU8;
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::base::choice::{LogLevel, RegistryCapability};
 use crate::base::toml::{FragmentError, TomlFragment};
 use crate::base::url::HttpUrl;
-use crate::base::value::{HeaderName, HeaderValue, LoopbackAddress};
+use crate::base::value::{DialTimeout, HeaderName, HeaderValue, LoopbackAddress};
 use crate::base::version::Version;
 
 /// Settings of containerd. What is left out keeps containerd's default.
@@ -99,10 +100,25 @@ pub struct RegistryHost {
     /// The URL has the path of the interface: no `/v2` follows it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub override_path: bool,
+    /// Longest time that a connection may take, such as `5s`; containerd 2.1 and newer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dial_timeout: Option<DialTimeout>,
     /// Headers of each request.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     #[schemars(example = serde_json::json!({"X-Meta-Team": "windows-nodes"}))]
     pub headers: BTreeMap<HeaderName, HeaderValue>,
+    /// Refused, with the reason.
+    #[serde(default, skip_serializing, deserialize_with = "refuse_client")]
+    #[schemars(skip)]
+    pub client: (),
+}
+
+/// A client certificate comes with a private key.
+fn refuse_client<'de, D: Deserializer<'de>>(_: D) -> Result<(), D::Error> {
+    Err(D::Error::custom(
+        "a client certificate has a private key, which every user of the image could read: write `client` into the \
+         node's own `hosts.toml` after it has joined, or let the kubelet bring credentials",
+    ))
 }
 
 fn pull_and_resolve() -> Vec<RegistryCapability> {
@@ -119,7 +135,9 @@ impl RegistryHosts {
             ca: None,
             skip_verify: false,
             override_path: false,
+            dial_timeout: None,
             headers: BTreeMap::new(),
+            client: (),
         });
         Self {
             server: None,

@@ -122,12 +122,7 @@ fn refuse_operators(plan: &Plan, args: &InitArgs) -> Result<()> {
 
 /// Asks for each value that a build needs and a definition may give. An empty answer leaves it out, and an answer that
 /// is refused is asked for again.
-fn ask_missing(
-    draft: &mut ImageDefinition,
-    plan: Plan,
-    trees: &Trees,
-    printer: &Printer,
-) -> Plan {
+fn ask_missing(draft: &mut ImageDefinition, plan: Plan, trees: &Trees, printer: &Printer) -> Plan {
     let mut plan = plan;
     let mut skipped = BTreeSet::new();
     while let Some((name, question)) = find_question(&plan, &skipped) {

@@ -9,10 +9,11 @@ use crate::base::choice::Runtime;
 use crate::base::code::Code;
 use crate::base::json::format_plain;
 use crate::base::names::format_suggestion;
+use crate::base::value::DEFAULT_REGISTRY;
 use crate::base::version::Version;
 use crate::catalog::CatalogError;
 use crate::diagnostic::{Finding, Result};
-use crate::model::containerd::{ConfigFragment, ContainerdOptions, config_version};
+use crate::model::containerd::{ConfigFragment, ContainerdOptions, RegistryHosts, config_version};
 use crate::model::feature::Feature;
 use crate::model::situation::Conditions;
 use crate::model::target::{DecidingVariable, Target};
@@ -208,6 +209,54 @@ pub(super) fn check_registries(
         let finding = Finding::new(Code::MIRROR, message, remedy).with_subject("registries");
         let source = "https://github.com/containerd/containerd/blob/main/docs/hosts.md";
         resolver.refusals.push(finding.with_source(source));
+    }
+    if runtime == Runtime::Containerd {
+        check_newer_hosts(resolver, version);
+    } else if selection.mirrors.contains_key(DEFAULT_REGISTRY) {
+        let message =
+            format!("`{DEFAULT_REGISTRY}` is for containerd, and the image has {runtime}");
+        let finding = Finding::new(
+            Code::MIRROR,
+            message,
+            "name the registry, such as `docker.io`",
+        );
+        let source = "https://docs.docker.com/reference/cli/dockerd/ (--registry-mirror)";
+        let finding = finding.with_subject("mirrors").with_source(source);
+        resolver.refusals.push(finding);
+    }
+}
+
+/// Parts of `hosts.toml` that older releases of containerd pass over in silence.
+fn check_newer_hosts(resolver: &mut Resolver<'_>, version: Option<&Version>) {
+    let registries = resolver.selection.list_registries();
+    let has_default = registries
+        .keys()
+        .any(|name| name.as_str() == DEFAULT_REGISTRY);
+    let mut hosts = registries.values().flat_map(RegistryHosts::list_hosts);
+    let has_timeout = hosts.any(|host| host.dial_timeout.is_some());
+    let parts = [
+        (
+            has_default,
+            "the registry `_default`",
+            "1.6.20",
+            "containerd/containerd@v1.6.20 remotes/docker/config/config_windows.go (v1.6.0 has no `_default`)",
+        ),
+        (
+            has_timeout,
+            "`dialTimeout`",
+            "2.1.0",
+            "containerd/containerd@v2.1.0 core/remotes/docker/config/hosts.go (v2.0.4 has no `dial_timeout`)",
+        ),
+    ];
+    for (is_used, part, since, source) in parts {
+        let is_old = version.is_none_or(|version| *version < Version::from_literal(since));
+        if is_used && is_old {
+            let message = format!("{part} is for containerd {since} and newer");
+            let remedy =
+                format!("choose it with `--component containerd=VERSION`, or remove {part}");
+            let finding = Finding::new(Code::MIRROR, message, remedy).with_subject("registries");
+            resolver.refusals.push(finding.with_source(source));
+        }
     }
 }
 

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::base::url::{HttpUrl, file_name, parse_host};
-use crate::base::value::{FileDigest, Registry};
+use crate::base::value::{DEFAULT_REGISTRY, FileDigest, Registry};
 use crate::base::version::Version;
 use crate::model::mirrors::Mirrors;
 use crate::model::plan::{ArtifactRole, Plan, PlannedArtifact};
@@ -365,7 +365,9 @@ fn find_registry(image: &str) -> &str {
 /// URLs of an image's registry and of the mirrors that are named for it.
 fn list_registries(mirrors: &BTreeMap<Registry, Vec<HttpUrl>>, image: &str) -> Vec<String> {
     let registry = find_registry(image);
-    let mirrors = mirrors.iter().filter(|(name, _)| name.as_str() == registry);
+    let is_named = mirrors.keys().any(|name| name.as_str() == registry);
+    let wanted = if is_named { registry } else { DEFAULT_REGISTRY };
+    let mirrors = mirrors.iter().filter(|(name, _)| name.as_str() == wanted);
     let mirrors = mirrors.flat_map(|(_, urls)| urls).map(HttpUrl::to_string);
     std::iter::once(format!("https://{registry}/"))
         .chain(mirrors)
