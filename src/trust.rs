@@ -25,4 +25,4 @@ pub use lint::{check_policy, find_idle_waiver};
 pub use subject::{Subject, SubjectSource};
 pub use subjects::{list_lock_subjects, list_subjects};
 pub use transport::check_addresses;
-pub use waived::{check_dropped, is_waived};
+pub use waived::{check_dropped, is_waived, list_dropped};

@@ -26,7 +26,9 @@ use crate::model::component::{ChecksumFile, DeclaredSignature};
 use crate::model::evidence::{CONFIDENCE, Evidence, MIRRORED, ProofKind, UNPROVEN, Verdict};
 use crate::model::plan::PlannedArtifact;
 use crate::model::policy::Policy;
-use crate::trust::{check_evidence, declares_own_proof, is_unproven, is_waived, pin_digests};
+use crate::trust::{
+    check_evidence, declares_own_proof, is_unproven, is_waived, list_dropped, pin_digests,
+};
 use crate::verify::chain::PinnedRoots;
 use crate::verify::proof::require_named;
 use crate::verify::{ProofError, Proven, checksums, record_evidence};
@@ -184,7 +186,7 @@ pub fn prove_artifact(
         trust.now,
     )?);
     statements::record_statements(artifact, fetched, trust, &mut found)?;
-    found.extend(record_dropped(artifact, trust.policy));
+    found.extend(record_dropped(artifact, trust));
     require_evidence(artifact, &found, trust)?;
     let mut artifact = artifact.clone();
     members::digest_members(&mut artifact, fetched)?;
@@ -433,22 +435,20 @@ fn strip_url_secrets(url: &HttpUrl) -> String {
     crate::io::http::public(url.public_url())
 }
 
-/// Proofs that an override drops and a waiver names.
-fn record_dropped<'a>(
-    artifact: &'a PlannedArtifact,
-    policy: &'a Policy,
-) -> impl Iterator<Item = Evidence> + 'a {
-    let waived = artifact.dropped.iter();
-    let waived = waived.filter(|proof| is_waived(policy, artifact, **proof));
-    waived.map(|proof| Evidence {
-        proof: *proof,
+/// Proofs that an override or a component file drops and a waiver names.
+fn record_dropped(artifact: &PlannedArtifact, trust: Trust<'_>) -> Vec<Evidence> {
+    let mut waived = list_dropped(artifact, trust.catalog);
+    waived.retain(|proof| is_waived(trust.policy, artifact, *proof));
+    let waived = waived.into_iter().map(|proof| Evidence {
+        proof,
         verdict: Verdict::Absent,
         subject: artifact.file.clone(),
         code: Some(WAIVED.into()),
-        detail: "an override drops this proof of the publisher; a waiver accepts that".to_owned(),
+        detail: "this proof of the publisher is dropped; a waiver accepts that".to_owned(),
         source: None,
         facts: BTreeMap::new(),
-    })
+    });
+    waived.collect()
 }
 
 /// A declared proof that cannot be had has failed, unless it is waived by name.

@@ -292,7 +292,7 @@ pub fn check_tools(
         plan.governance.policy.is_some(),
         &trees.catalog,
     )?;
-    check_dropped(policy, artifacts.iter())?;
+    check_dropped(policy, artifacts.iter(), &trees.catalog)?;
     Ok(artifacts)
 }
 

@@ -76,7 +76,7 @@ pub(super) fn run_build(args: &BuildArgs, run: &ImageRun<'_>) -> Result<()> {
     };
     match Finish::choose(args, &planned.plan) {
         Finish::Preview => {
-            check_preview(&planned.plan, build.policy)?;
+            check_preview(&planned.plan, build.policy, build.trees)?;
             print_workspace(&planned.plan, &build.place, build.trees, build.printer)
         }
         finish => build.run(planned.plan, finish),

@@ -32,7 +32,7 @@ pub(super) fn run_render(args: &RenderArgs, run: &ImageRun<'_>) -> Result<()> {
         trees: &run.trees,
     })?;
     let place = run.place_workspace(&args.workspace, &plan);
-    check_preview(&plan, &policy)?;
+    check_preview(&plan, &policy, &trees)?;
     print_workspace(&plan, &place, &trees, run.printer)
 }
 
@@ -41,9 +41,9 @@ pub(super) fn run_render(args: &RenderArgs, run: &ImageRun<'_>) -> Result<()> {
 ///
 /// # Errors
 /// All findings at once.
-pub(super) fn check_preview(plan: &Plan, policy: &Policy) -> Result<()> {
+pub(super) fn check_preview(plan: &Plan, policy: &Policy, trees: &Trees) -> Result<()> {
     if plan.governance.policy.is_none() {
-        check_dropped(policy, plan.artifacts())?;
+        check_dropped(policy, plan.artifacts(), &trees.catalog)?;
     }
     Ok(())
 }

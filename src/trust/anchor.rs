@@ -20,6 +20,7 @@ use crate::model::policy::Policy;
 use crate::resolve::plan_artifact;
 
 use super::subject::Subject;
+use super::waived::replaces_component;
 
 /// Key, identity or certificate that a signature is held against.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -287,6 +288,18 @@ pub(super) fn check_anchors(
 pub fn warn_own_anchors(plan: &Plan, catalog: &Catalog) -> Vec<Warning> {
     let mut warnings = Vec::new();
     for artifact in plan.artifacts() {
+        if replaces_component(artifact, catalog) {
+            let title = artifact.title();
+            let message = format!(
+                "{title} is described by a component file of your own in the place of the program's: it states the \
+                 address, the digests and their sources"
+            );
+            warnings.push(Warning::new(
+                Code::OWN_COMPONENT,
+                artifact.component.to_string(),
+                message,
+            ));
+        }
         for anchor in list_own_anchors(artifact, catalog) {
             warnings.push(Warning {
                 id: Code::OWN_ANCHOR.into(),

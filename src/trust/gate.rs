@@ -111,7 +111,7 @@ pub fn admit(
 ) -> Result<Admitted, PolicyError> {
     check_addresses(policy, pinned.plan())?;
     check_plan(policy, pinned.plan(), catalog)?;
-    check_dropped(policy, pinned.plan().artifacts())?;
+    check_dropped(policy, pinned.plan().artifacts(), catalog)?;
     Ok(Admitted(pinned))
 }
 

@@ -12,6 +12,7 @@ use crate::model::policy::{BAKED_IMAGE, Policy, Requirement, TrustScope, Waiver,
 use crate::windows::value::KbId;
 
 use super::PolicyError;
+use super::waived::list_dropped;
 
 /// Refuses a policy with rules that have no effect. `names` are the components, groups and programs of the catalog.
 ///
@@ -178,7 +179,7 @@ pub fn find_idle_waiver<'a>(
             let mut releases = known.iter().flat_map(|component| &component.releases);
             let is_embedded = *proof == ProofKind::Authenticode;
             !planned.any(|artifact| {
-                artifact.dropped.contains(proof)
+                list_dropped(artifact, catalog).contains(proof)
                     || is_declared(&artifact.checksums, &artifact.signatures, *proof)
             }) && !releases.any(|release| {
                 is_embedded && release.authenticode.is_some()

@@ -2,10 +2,15 @@
 //! by name.
 
 use crate::base::code::Code;
+use crate::base::digest::sha256_hex;
+use crate::catalog::Catalog;
 use crate::diagnostic::Finding;
+use crate::embedded::Tree;
 use crate::model::evidence::ProofKind;
+use crate::model::overrides::Overrides;
 use crate::model::plan::PlannedArtifact;
 use crate::model::policy::Policy;
+use crate::resolve::plan_artifact;
 
 use super::confidence::is_trusted_digest;
 use super::gate::PolicyError;
@@ -19,6 +24,7 @@ use super::subject::Subject;
 pub fn check_dropped<'a>(
     policy: &Policy,
     artifacts: impl Iterator<Item = &'a PlannedArtifact>,
+    catalog: &Catalog,
 ) -> Result<(), PolicyError> {
     let mut findings = Vec::new();
     for artifact in artifacts {
@@ -28,14 +34,19 @@ pub fn check_dropped<'a>(
         if pins.any(|pin| is_trusted_digest(policy, pin.digest.as_str(), &subject)) {
             continue;
         }
-        for proof in &artifact.dropped {
-            if !is_waived(policy, artifact, *proof) {
+        let dropped = if is_vetted(policy, artifact, catalog) {
+            artifact.dropped.clone()
+        } else {
+            list_dropped(artifact, catalog)
+        };
+        for proof in dropped {
+            if !is_waived(policy, artifact, proof) {
                 let (component, name) = (&artifact.component, proof.as_str());
                 let message = format!(
-                    "the catalog declares {name}, and an override takes other bytes without it"
+                    "the catalog declares {name}, and an override or a component file takes other bytes without it"
                 );
                 let remedy = format!(
-                    "give a proof of your own in the override, or accept that it is dropped, by name: \
+                    "give a proof of your own there, or accept that it is dropped, by name: \
                      `--waive {component}={name}`, or in the policy \
                      `\"waivers\": [{{\"component\": \"{component}\", \"proof\": \"{name}\"}}]`"
                 );
@@ -49,6 +60,53 @@ pub fn check_dropped<'a>(
     } else {
         Err(PolicyError::Dropped { findings })
     }
+}
+
+/// Proofs of the publisher that an override drops, or a component file of the user's own that has none in their place.
+#[must_use]
+pub fn list_dropped(artifact: &PlannedArtifact, catalog: &Catalog) -> Vec<ProofKind> {
+    let mut dropped = artifact.dropped.clone();
+    let is_signed = !artifact.signatures.is_empty() || artifact.authenticode.is_some();
+    if !is_signed && replaces_component(artifact, catalog) {
+        dropped.extend(list_published_proofs(artifact));
+        dropped.sort_unstable();
+        dropped.dedup();
+    }
+    dropped
+}
+
+/// Whether a component file of the user's own stands in the place of one of the program's.
+pub(super) fn replaces_component(artifact: &PlannedArtifact, catalog: &Catalog) -> bool {
+    let file = format!("components/{}.json", artifact.component);
+    let is_own = catalog.tree().own_files().contains_key(&file);
+    is_own && Tree::embedded_manifests().get(&file).is_some()
+}
+
+/// Whether the policy names the component file, and so what stands in it.
+fn is_vetted(policy: &Policy, artifact: &PlannedArtifact, catalog: &Catalog) -> bool {
+    let file = format!("components/{}.json", artifact.component);
+    let own = catalog.tree().own_files().get(&file);
+    own.is_some_and(|own| {
+        let sha256 = sha256_hex(&own.bytes);
+        is_trusted_digest(policy, &sha256, &Subject::from_own_file(&file, &sha256))
+    })
+}
+
+/// Signatures that the program's own catalog declares of the version.
+fn list_published_proofs(artifact: &PlannedArtifact) -> Vec<ProofKind> {
+    let published = Catalog::new(Tree::embedded_manifests());
+    let component = published.load_component(&artifact.component).ok();
+    let planned = component.and_then(|component| {
+        plan_artifact(&component, &artifact.version, &Overrides::new())
+            .ok()
+            .map(|(planned, _)| planned)
+    });
+    let mut proofs = Vec::new();
+    if let Some(known) = planned {
+        proofs.extend(known.signatures.iter().map(|it| it.kind.proof_kind()));
+        proofs.extend(known.authenticode.map(|_| ProofKind::Authenticode));
+    }
+    proofs
 }
 
 /// Whether a declared proof may be missing.

@@ -6,7 +6,7 @@ use imagegen::model::target::Target;
 use imagegen::model::variable::{DefaultFrom, SetBy, VariableType};
 use serde_json::{Value, json};
 
-use crate::support::{Ran, Test};
+use crate::support::{Ran, Test, root};
 
 const REFUSED: &str = "only the operator gives it";
 
@@ -264,4 +264,43 @@ fn an_old_plugin_is_named_by_the_operator() {
         let accepted = run(&format!("--allow-old {plugin}"));
         assert_eq!(accepted.code, Some(0), "{}", accepted.stderr);
     }
+}
+
+/// A component file of a definition's folder takes no declared signature away, and is named where it replaces one of
+/// the program's.
+#[test]
+fn a_component_file_drops_no_proof_in_silence() {
+    let file = root().join("manifests/components/containerd.json");
+    let text = std::fs::read_to_string(file).expect("the component");
+    let mut component: Value = serde_json::from_str(&text).expect("JSON");
+    for release in component["releases"].as_array_mut().expect("releases") {
+        let release = release.as_object_mut().expect("a release");
+        release.remove("signatures");
+        release["url"] = "https://evil.example/{version}.tar.gz".into();
+    }
+    let definition =
+        json!({"target": "host", "kubernetes": "1.36.4", "componentFiles": ["components"]});
+    let test = Test::new()
+        .file("imagegen.json", &definition.to_string())
+        .file("components/containerd.json", &component.to_string());
+    let run = |line: &str| test.bare().run(line);
+    let plan = run("plan");
+    assert_eq!(plan.code, Some(0), "{}", plan.stderr);
+    let said = "is described by a component file of your own";
+    assert!(
+        plan.stdout.contains(said) || plan.stderr.contains(said),
+        "{plan:?}"
+    );
+    for line in ["build --no-bake --out o", "render --out o"] {
+        let ran = run(line);
+        assert_eq!(ran.code, Some(5), "{line}: {}", ran.stderr);
+        assert!(
+            ran.stderr.contains("--waive containerd=attestation"),
+            "{}",
+            ran.stderr
+        );
+        assert!(!test.exists("o"), "{line}");
+    }
+    let accepted = run("build --no-bake --out o --waive containerd=attestation");
+    assert_eq!(accepted.code, Some(0), "{}", accepted.stderr);
 }

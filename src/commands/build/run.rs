@@ -42,8 +42,8 @@ impl Build<'_> {
 
         // Nothing that could be installed is written before a policy has seen the bytes, and nothing at all of an override
         // that drops a proof.
-        check_dropped(self.policy, plan.artifacts())?;
         let catalog = &self.trees.catalog;
+        check_dropped(self.policy, plan.artifacts(), catalog)?;
         let needs_bytes = needs_proofs(&plan, PinScope::Needed, self.policy, catalog);
         let early = if plan.governance.policy.is_some() || needs_bytes {
             None
