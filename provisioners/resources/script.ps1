@@ -9,5 +9,8 @@ function Set-scriptResource {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [string] $test, [Parameter(Mandatory)] [string] $expected,
         [Parameter(Mandatory)] [string] $set)
-    $null = Invoke-ScriptText -Text $set
+    # What it tells with our name in front is told of the run.
+    foreach ($line in (Invoke-ScriptText -Text $set) -split "`n") {
+        if ($line -match '^imagegen: (.+)$') { Write-Line -Text ($Matches[1].Trim()) }
+    }
 }

@@ -12,6 +12,7 @@ use crate::support::{Test, program, root};
 fn baked() -> Test {
     let lines = r#"echo '    imagegen.a.node: imagegen: [1/2] changed kubernetes/kubelet (61500 ms)'
 echo '    imagegen.a.node: {"schema":"imagegen.dev/phase-result/v1","phase":"install","mode":"apply","unchanged":1,"changed":1,"failed":0,"restart":false,"error":null}'
+echo '    imagegen.a.node: imagegen: free on C: 10737418240 bytes before, 12884901888 bytes after'
 echo '==> imagegen.a.node: Restarting Machine'"#;
     let test = with_packer(&format!(
         "[ \"$1\" = build ] || exit 0\n{lines}\n{MANIFEST}\n{REPORT}"
@@ -88,6 +89,7 @@ fn the_page_of_an_image_has_everything() {
         "kubernetes/kubelet",
         "1 min 01 s",
         "Windows restarted 1 time<",
+        "10.00 GiB before compacting, 12.00 GiB after",
         "sbom.cdx.json",
         "digest alone",
     ] {

@@ -3,6 +3,8 @@
 use std::path::Path;
 use std::time::Duration;
 
+use indicatif::HumanBytes;
+
 use crate::attest::report::{ImagePage, PhaseRow, ResourceRow};
 use crate::bake::{PhaseKind, Timeline, TimelineEvent, TimelineKind};
 use crate::base::json::parse_foreign;
@@ -10,6 +12,7 @@ use crate::diagnostic::Result;
 use crate::io::fs;
 
 use super::super::image::{ImageRecord, refuse_record};
+use super::add_fact;
 
 /// Slowest resources on a page.
 const SLOWEST: usize = 10;
@@ -66,7 +69,23 @@ pub(super) fn add_timeline(
         .iter()
         .filter(|event| event.result.as_deref() == Some("failed"));
     page.failures.extend(failures.map(describe_event));
+    if let Some(space) = timeline.events.iter().find_map(describe_space) {
+        add_fact(page, "Free on C:", &space, false);
+    }
     Ok(())
+}
+
+/// Free space before the image was compacted and after it, as step `seal` tells it.
+fn describe_space(event: &TimelineEvent) -> Option<String> {
+    let told = event.name.strip_prefix("imagegen: free on C: ")?;
+    let (before, after) = told.split_once(" bytes before, ")?;
+    let before: u64 = before.parse().ok()?;
+    let after: u64 = after.strip_suffix(" bytes after")?.parse().ok()?;
+    Some(format!(
+        "{} before compacting, {} after",
+        HumanBytes(before),
+        HumanBytes(after)
+    ))
 }
 
 fn describe_event(event: &TimelineEvent) -> ResourceRow {
