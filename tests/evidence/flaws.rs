@@ -65,7 +65,7 @@ fn list_refused(stderr: &str) -> Vec<String> {
     let mut found = Vec::new();
     for line in stderr
         .lines()
-        .filter(|line| line.contains("[maximumSeverity]"))
+        .filter(|line| line.contains("[policy-maximum-severity]"))
     {
         let (_, text) = line.split_once(" has ").expect("a vulnerability");
         let (text, _) = text.split_once(" [").expect("a code");

@@ -80,11 +80,11 @@ fn the_regulated_policy_is_satisfied_by_signed_builds_alone() {
         3,
         &[
             "wins 0.1.3: the component is forbidden",
-            "forbiddenComponents",
+            "[policy-forbidden-components]",
             "--host-access services",
         ],
     );
     policy["allowedHosts"] = json!(["artifacts.example.com"]);
     site.write("policy.json", policy.to_string().as_bytes());
-    site.fails(&lock, 3, &["127.0.0.1", "allowedHosts"]);
+    site.fails(&lock, 3, &["127.0.0.1", "[policy-allowed-hosts]"]);
 }

@@ -206,7 +206,7 @@ fn a_policy_refuses_whatever_the_verb_is() {
         // The same line under a policy that allows it is refused for no component.
         let allowed = run(&allows).run();
         assert!(
-            !allowed.stderr.contains("forbiddenComponents"),
+            !allowed.stderr.contains("[policy-forbidden-components]"),
             "{verb}: {}",
             allowed.stderr
         );

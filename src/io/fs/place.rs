@@ -11,7 +11,7 @@ use super::write::{remove_leftovers, split_path, temporary_prefix};
 use super::{DigestSet, FileError, LARGEST_READ, digest_stream, file_error, read_if_exists};
 use crate::base::code::Code;
 use crate::base::digest::sha256_hex;
-use crate::diagnostic::{Classify, Location};
+use crate::diagnostic::{Classify, ErrorClass, Location};
 
 /// Lists the files that imagegen wrote, in the form that `sha256sum -c` reads.
 pub(super) const WRITTEN: &str = ".imagegen.sha256";
@@ -56,6 +56,11 @@ impl Classify for PlaceError {
             Self::Result { .. } => Code::WORKSPACE_RESULT,
             Self::NotADirectory { .. } => Code::NOT_A_DIRECTORY,
         }
+    }
+
+    /// A file that cannot be written is the workspace's, too.
+    fn class(&self) -> ErrorClass {
+        ErrorClass::Render
     }
 
     fn location(&self) -> Option<Location> {
