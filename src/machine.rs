@@ -1,8 +1,8 @@
 //! Guest plan → machine: the state of Windows after the plan, and the parts of it that cannot work.
 //!
 //! [`predict_state`] folds the resources, in their order, over a small model of Windows ([`Machine`])
-//! and checks the result and each step against [`Rule`]. `inbox` lists what Windows itself contains. This
-//! module reads and runs nothing.
+//! and checks the result and each step against [`RULES`](crate::base::code::RULES). `inbox` lists what Windows itself
+//! contains. This module reads and runs nothing.
 
 mod command;
 mod expect;
