@@ -5,9 +5,8 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 
 use crate::base::value::ImageReference;
-use crate::model::policy::Waiver;
 
-use super::selection::parse_waiver;
+use super::selection::WaiverArgs;
 use super::{MirrorArgs, NetworkArgs, OwnScriptsArgs, PolicyArgs, ToolsArgs};
 
 #[derive(Debug, Args)]
@@ -56,17 +55,8 @@ pub struct BundleCreateArgs {
     #[command(flatten)]
     pub scripts: OwnScriptsArgs,
 
-    /// Accept that a declared proof is missing, or that an override drops it (`kubelet=cosign-keyless`); a policy can
-    /// contain waivers, too. Repeatable.
-    #[arg(
-        long,
-        value_name = "COMPONENT=PROOF",
-        env = "IMAGEGEN_WAIVE",
-        value_delimiter = ',',
-        value_parser = parse_waiver,
-        help_heading = "Trust"
-    )]
-    pub waive: Vec<Waiver>,
+    #[command(flatten)]
+    pub waivers: WaiverArgs,
 
     #[command(flatten)]
     pub policy: PolicyArgs,

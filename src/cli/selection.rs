@@ -118,17 +118,8 @@ pub struct SelectionArgs {
     #[command(flatten)]
     pub mirrors: MirrorArgs,
 
-    /// Accept that a declared proof is missing, or that an override drops it (`kubelet=cosign-keyless`); a policy can
-    /// contain waivers, too. Repeatable.
-    #[arg(
-        long,
-        value_name = "COMPONENT=PROOF",
-        env = "IMAGEGEN_WAIVE",
-        value_delimiter = ',',
-        value_parser = parse_waiver,
-        help_heading = "Trust"
-    )]
-    pub waive: Vec<Waiver>,
+    #[command(flatten)]
+    pub waivers: WaiverArgs,
 
     /// Host to which plain HTTP is allowed; loopback is always allowed. Repeatable.
     #[arg(long, value_name = "HOST", value_parser = parse_host, help_heading = "Trust")]
@@ -181,6 +172,21 @@ pub(super) fn parse_host(text: &str) -> Result<String, String> {
     let message =
         "it is not a host: expected a name or an address without port, such as `mirror.example`";
     host.map(String::from).ok_or_else(|| message.to_owned())
+}
+
+#[derive(Debug, Default, Clone, Args)]
+pub struct WaiverArgs {
+    /// Accept that a declared proof is missing, or that an override drops it (`kubelet=cosign-keyless`); a policy can
+    /// contain waivers, too. Repeatable.
+    #[arg(
+        long,
+        value_name = "COMPONENT=PROOF",
+        env = "IMAGEGEN_WAIVE",
+        value_delimiter = ',',
+        value_parser = parse_waiver,
+        help_heading = "Trust"
+    )]
+    pub waive: Vec<Waiver>,
 }
 
 pub(super) fn parse_waiver(text: &str) -> Result<Waiver, String> {

@@ -25,7 +25,7 @@ pub(super) fn run_bundle(args: &BundleArgs, sources: &SourceArgs, printer: &Prin
 
 fn create_bundle(args: &BundleCreateArgs, trees: &Trees, printer: &Printer) -> Result<()> {
     let policy = NamedPolicy {
-        waivers: &args.waive,
+        waivers: &args.waivers.waive,
         mirrors: &args.mirrors.mirror,
         ..(&args.policy).into()
     };

@@ -200,7 +200,7 @@ impl<'a> From<&'a SelectionArgs> for NamedPolicy<'a> {
     fn from(args: &'a SelectionArgs) -> Self {
         Self {
             file: args.policy.as_deref(),
-            waivers: &args.waive,
+            waivers: &args.waivers.waive,
             mirrors: &args.mirrors.mirror,
             plain_http: &args.allow_http,
         }
