@@ -1,6 +1,6 @@
 //! Builds that a step is for: named by the user, or older than those that are kept.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use crate::base::choice::KeepPer;
@@ -33,7 +33,7 @@ pub fn choose_old_builds(
     printer: &Printer,
 ) -> Vec<HistoryEntry> {
     let mut newer: BTreeMap<String, usize> = BTreeMap::new();
-    let mut chosen = Vec::new();
+    let mut chosen = BTreeSet::new();
     for (at, entry) in history.builds.iter().enumerate() {
         if !has_image(&entry.record) {
             continue;
@@ -41,7 +41,7 @@ pub fn choose_old_builds(
         let count = newer.entry(name_group(entry, retention.per)).or_default();
         *count += 1;
         if *count > retention.keep && is_old(&entry.record, retention, printer) {
-            chosen.push(at);
+            chosen.insert(at);
         }
     }
     let mut old = spare_current_images(history, &chosen, printer);
@@ -90,13 +90,17 @@ fn is_old(record: &ImageRecord, retention: &Retention, printer: &Printer) -> boo
 /// The chosen builds whose image is not that of a newer build that stays: a name may have been used again.
 fn spare_current_images(
     history: &BuildHistory,
-    chosen: &[usize],
+    chosen: &BTreeSet<usize>,
     printer: &Printer,
 ) -> Vec<HistoryEntry> {
+    let mut staying = CurrentImages::default();
     let mut left = Vec::new();
-    for &at in chosen {
-        let entry = &history.builds[at];
-        match find_successor(history, chosen, at) {
+    for (at, entry) in history.builds.iter().enumerate() {
+        if !chosen.contains(&at) {
+            staying.add_build(at, entry);
+            continue;
+        }
+        match staying.find_successor(&entry.record) {
             None => left.push(entry.clone()),
             Some(newer) => printer.print_warning(&format!(
                 "{} stays: its image is also that of the newer build {}",
@@ -107,32 +111,30 @@ fn spare_current_images(
     left
 }
 
-/// The newer build that stays and has the same image.
-fn find_successor<'a>(
-    history: &'a BuildHistory,
-    chosen: &[usize],
-    at: usize,
-) -> Option<&'a HistoryEntry> {
-    let record = &history.builds[at].record;
-    let newer = history.builds[..at].iter().enumerate();
-    let stays = newer.filter(|(index, _)| !chosen.contains(index));
-    stays
-        .map(|(_, entry)| entry)
-        .find(|entry| shares_image(&entry.record, record))
-}
+/// The newest build of each image, by target and id.
+#[derive(Default)]
+struct CurrentImages<'a>(BTreeMap<(String, String), (usize, &'a HistoryEntry)>);
 
-/// Some platforms tell no case apart in ids.
-fn shares_image(one: &ImageRecord, other: &ImageRecord) -> bool {
-    if one.target != other.target {
-        return false;
-    }
-    for artifact in &one.artifacts {
-        let mut others = other.artifacts.iter();
-        if others.any(|it| it.id.eq_ignore_ascii_case(&artifact.id)) {
-            return true;
+impl<'a> CurrentImages<'a> {
+    /// Builds are added from the newest on.
+    fn add_build(&mut self, at: usize, entry: &'a HistoryEntry) {
+        for image in list_images(&entry.record) {
+            self.0.entry(image).or_insert((at, entry));
         }
     }
-    false
+
+    /// The newest of these builds that has an image of the record.
+    fn find_successor(&self, record: &ImageRecord) -> Option<&'a HistoryEntry> {
+        let images = list_images(record);
+        let newer = images.filter_map(|image| self.0.get(&image));
+        newer.min_by_key(|(at, _)| *at).map(|(_, entry)| *entry)
+    }
+}
+
+/// Target and id of each image. Some platforms tell no case apart in ids.
+fn list_images(record: &ImageRecord) -> impl Iterator<Item = (String, String)> + '_ {
+    let artifacts = record.artifacts.iter();
+    artifacts.map(|artifact| (record.target.clone(), artifact.id.to_ascii_lowercase()))
 }
 
 /// The builds that the user names: by image version, or by the path of a workspace, a record or its folder.
@@ -170,8 +172,12 @@ pub fn list_named_builds(
 
 fn find_version(history: &BuildHistory, version: &str) -> Result<HistoryEntry> {
     let entry = history.find_build(version)?;
-    let at = history.builds.iter().position(|it| it == entry);
-    if let Some(newer) = at.and_then(|at| find_successor(history, &[], at)) {
+    let mut newer = CurrentImages::default();
+    let builds = history.builds.iter().enumerate();
+    for (at, build) in builds.take_while(|(_, build)| *build != entry) {
+        newer.add_build(at, build);
+    }
+    if let Some(newer) = newer.find_successor(&entry.record) {
         let message = format!(
             "the image of {version} is also that of the newer build {}",
             newer.record.image_version

@@ -57,31 +57,46 @@ pub fn list_commands(
     request: &PublishRequest<'_>,
     trees: &Trees,
 ) -> Result<Vec<ImageCommands>> {
-    let mut known: Vec<String> = Vec::new();
+    let programs = load_programs(builds, request, trees)?;
     let mut images = Vec::new();
     for build in builds {
         let target = &build.record.target;
-        let program = load_program(trees, target)?;
-        check_values(&program, request.values)?;
-        known.extend(program.values.iter().map(|value| value.name.clone()));
-
+        let program = &programs[target.as_str()];
         for artifact in &build.record.artifacts {
-            for id in split_ids(&program, &artifact.id) {
+            for id in split_ids(program, &artifact.id) {
                 images.push(ImageCommands {
                     version: build.record.image_version.clone(),
                     target: target.clone(),
                     place: build.place.clone(),
                     id: id.to_owned(),
                     install: program.install.clone(),
-                    commands: fill_commands(&program, build, id, request)?,
+                    commands: fill_commands(program, build, id, request)?,
                 });
             }
         }
     }
-    if !builds.is_empty() {
-        refuse_unknown_values(request.values, &known)?;
-    }
     Ok(images)
+}
+
+/// The program of each target that the builds name, once, with the user's values checked.
+fn load_programs<'a>(
+    builds: &'a [HistoryEntry],
+    request: &PublishRequest<'_>,
+    trees: &Trees,
+) -> Result<BTreeMap<&'a str, PublishProgram>> {
+    let mut programs = BTreeMap::new();
+    for build in builds {
+        let target = build.record.target.as_str();
+        if !programs.contains_key(target) {
+            let program = load_program(trees, target)?;
+            check_values(&program, request.values)?;
+            programs.insert(target, program);
+        }
+    }
+    if !programs.is_empty() {
+        refuse_unknown_values(request.values, &programs)?;
+    }
+    Ok(programs)
 }
 
 fn split_ids<'a>(program: &PublishProgram, id: &'a str) -> Vec<&'a str> {
@@ -154,15 +169,20 @@ fn list_entries<'a>(value: &PublishValue, given: &'a str) -> Vec<&'a str> {
     }
 }
 
-fn refuse_unknown_values(values: &BTreeMap<String, String>, known: &[String]) -> Result<()> {
-    let Some(name) = values.keys().find(|name| !known.contains(name)) else {
+fn refuse_unknown_values(
+    values: &BTreeMap<String, String>,
+    programs: &BTreeMap<&str, PublishProgram>,
+) -> Result<()> {
+    let declared = programs.values().flat_map(|program| &program.values);
+    let known: Vec<&str> = declared.map(|value| value.name.as_str()).collect();
+    let Some(name) = values.keys().find(|name| !known.contains(&name.as_str())) else {
         return Ok(());
     };
     let message = format!("--var {name}: no command has such a value");
     let remedy = if known.is_empty() {
         "leave it out".to_owned()
     } else {
-        format_suggestion(name, known.iter().map(String::as_str))
+        format_suggestion(name, known)
     };
     Err(InputError::new(message, remedy).into())
 }

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use crate::base::code::Code;
-use crate::base::text::is_alphanumeric_or;
+use crate::base::text::{indent_lines, is_alphanumeric_or};
 use crate::diagnostic::Classify;
 use crate::io::exec::{self, ExecError, Run};
 use crate::ui::Printer;
@@ -151,10 +151,10 @@ fn run_command(
             return Ok(Ok(CommandState::Already));
         }
     }
-    let mut message = format!("`{}` failed", command.format_line());
-    for line in lines.iter().skip(lines.len().saturating_sub(LAST_LINES)) {
-        message.push_str("\n  ");
-        message.push_str(line);
-    }
-    Ok(Err(message))
+    let last = &lines[lines.len().saturating_sub(LAST_LINES)..];
+    Ok(Err(format!(
+        "`{}` failed{}",
+        command.format_line(),
+        indent_lines(last)
+    )))
 }
