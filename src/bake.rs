@@ -21,6 +21,7 @@ use crate::acquire::{InstalledTools, ProvenPlan, Tools};
 use crate::base::choice::OnError;
 use crate::base::code::Code;
 use crate::base::secret;
+use crate::base::text::indent_lines;
 use crate::diagnostic::{Classify, ErrorClass, Location, Result};
 use crate::io::exec::{self, ExecError};
 use crate::io::fs::{self, FileError, PrivateFolder, Scratch};
@@ -62,18 +63,18 @@ const LOADED: &[&str] = &[".pkr.hcl", ".pkr.json", ".pkrvars.hcl", ".pkrvars.jso
 pub enum BakeError {
     #[error("Packer not found: {}; the workspace was written", .0.display())]
     NoPacker(PathBuf),
-    #[error("packer {step} failed with exit code {code}{}", format_lines(.last))]
+    #[error("packer {step} failed with exit code {code}{}", indent_lines(.last))]
     Failed {
         step: String,
         code: i32,
         last: Vec<String>,
         log: PathBuf,
     },
-    #[error("packer {step} was killed{}", format_lines(.last))]
+    #[error("packer {step} was killed{}", indent_lines(.last))]
     Killed { step: String, last: Vec<String> },
     #[error("packer build succeeded, but its manifest has no image: {reason}")]
     NoImage { reason: String },
-    #[error("{program} could not convert the disk of the image{}", format_lines(.last))]
+    #[error("{program} could not convert the disk of the image{}", indent_lines(.last))]
     Convert { program: String, last: Vec<String> },
     #[error("no value for required variables: {}", .0.join(", "))]
     MissingVariables(Vec<String>),
@@ -83,7 +84,7 @@ pub enum BakeError {
     ShortSecret(Vec<String>),
     #[error("the check report of the baked machine cannot be read: {0}")]
     Report(String),
-    #[error("checks of the baked machine failed:{}", .0.iter().map(|line| format!("\n  {line}")).collect::<String>())]
+    #[error("checks of the baked machine failed:{}", indent_lines(.0))]
     Checks(Vec<String>),
     #[error("{}: Packer would load what this run did not write: {}", .folder.display(), .names.join(", "))]
     Foreign { folder: PathBuf, names: Vec<String> },
@@ -148,10 +149,6 @@ impl Classify for BakeError {
             _ => None,
         }
     }
-}
-
-fn format_lines(last: &[String]) -> String {
-    last.iter().map(|line| format!("\n  {line}")).collect()
 }
 
 /// Environment variables of this process that a bake may use.

@@ -2,7 +2,7 @@
 //! class that decides the exit code.
 //!
 //! A stage returns its own error type. `?` turns it into an [`Error`] only if the type implements
-//! [`Classify`], so an error type without a class does not compile.
+//! [`Classify`], so an error type without a code, and the class of the code, does not compile.
 
 mod report;
 

@@ -69,27 +69,23 @@ impl ProxyException {
     /// None for an entry that names no host and no network.
     #[must_use]
     pub fn parse(entry: &str) -> Option<Self> {
-        parse_entry(entry)
-    }
-}
+        if entry.contains('/') {
+            let network = entry.replace(['[', ']'], "").parse().ok()?;
+            let hosts = ExceptedHosts::Network(network);
+            return Some(Self { hosts, port: None });
+        }
+        if let Some(address) = parse_address(entry) {
+            let hosts = ExceptedHosts::Address(address);
+            return Some(Self { hosts, port: None });
+        }
 
-fn parse_entry(entry: &str) -> Option<ProxyException> {
-    if entry.contains('/') {
-        let network = entry.replace(['[', ']'], "").parse().ok()?;
-        let hosts = ExceptedHosts::Network(network);
-        return Some(ProxyException { hosts, port: None });
+        let (host, port) = match entry.rsplit_once(':') {
+            Some((host, port)) => (host, Some(port.parse().ok()?)),
+            None => (entry, None),
+        };
+        let hosts = parse_hosts(host)?;
+        Some(Self { hosts, port })
     }
-    if let Some(address) = parse_address(entry) {
-        let hosts = ExceptedHosts::Address(address);
-        return Some(ProxyException { hosts, port: None });
-    }
-
-    let (host, port) = match entry.rsplit_once(':') {
-        Some((host, port)) => (host, Some(port.parse().ok()?)),
-        None => (entry, None),
-    };
-    let hosts = parse_hosts(host)?;
-    Some(ProxyException { hosts, port })
 }
 
 fn parse_hosts(text: &str) -> Option<ExceptedHosts> {

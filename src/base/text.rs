@@ -85,6 +85,12 @@ fn is_kept(c: char) -> bool {
     !is_control(c) || matches!(c, '\n' | '\t')
 }
 
+/// Each line on one of its own, below the line that introduces them.
+#[must_use]
+pub fn indent_lines(lines: &[String]) -> String {
+    lines.iter().map(|line| format!("\n  {line}")).collect()
+}
+
 /// Whether bytes begin as a page or as the XML of an error.
 #[must_use]
 pub fn is_web_page(head: &[u8]) -> bool {

@@ -62,11 +62,7 @@ fn normalize_exceptions(list: &str) -> String {
 /// `NO_PROXY` as the bypass list of WinHTTP, which knows names and wildcards: no network and no suffix
 /// with a leading dot (`netsh winhttp set proxy`). IPv6 networks have no form there and are left out.
 fn format_winhttp_bypass(no_proxy: &str) -> String {
-    let entries = no_proxy
-        .split(',')
-        .map(str::trim)
-        .filter(|entry| !entry.is_empty());
-    entries
+    split_entries(no_proxy)
         .flat_map(list_bypass_entries)
         .collect::<Vec<_>>()
         .join(";")

@@ -9,6 +9,7 @@ use rustls_pki_types::UnixTime;
 use super::end_lines_with_crlf;
 use crate::base::code::Code;
 use crate::base::secret::Secret;
+use crate::base::text::indent_lines;
 use crate::diagnostic::{Classify, ErrorClass, Result};
 use crate::io::exec::{self, ExecError, Run};
 use crate::io::fs::{self, FileError, Scratch};
@@ -33,7 +34,7 @@ pub struct Key {
 pub enum SignError {
     #[error("`{PROGRAM}` is not on the PATH")]
     NoProgram,
-    #[error("{file}: {PROGRAM} failed{}", format_lines(.last))]
+    #[error("{file}: {PROGRAM} failed{}", indent_lines(.last))]
     Failed { file: String, last: Vec<String> },
     #[error("{file}: {error} [{}]", .error.code)]
     Proof { file: String, error: ProofError },
@@ -75,10 +76,6 @@ impl Classify for SignError {
             Self::Interrupted => Code::INTERRUPTED,
         }
     }
-}
-
-fn format_lines(last: &[String]) -> String {
-    last.iter().map(|line| format!("\n  {line}")).collect()
 }
 
 /// Signs scripts; existing signatures are replaced. Writes nothing: the caller gets all scripts or none.

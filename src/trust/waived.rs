@@ -77,14 +77,19 @@ pub fn list_dropped(artifact: &PlannedArtifact, catalog: &Catalog) -> Vec<ProofK
 
 /// Whether a component file of the user's own stands in the place of one of the program's.
 pub(super) fn replaces_component(artifact: &PlannedArtifact, catalog: &Catalog) -> bool {
-    let file = format!("components/{}.json", artifact.component);
+    let file = find_component_file(artifact);
     let is_own = catalog.tree().own_files().contains_key(&file);
     is_own && Tree::embedded_manifests().get(&file).is_some()
 }
 
+/// The file of the catalog that describes an artifact.
+fn find_component_file(artifact: &PlannedArtifact) -> String {
+    format!("components/{}.json", artifact.component)
+}
+
 /// Whether the policy names the component file, and so what stands in it.
 fn is_vetted(policy: &Policy, artifact: &PlannedArtifact, catalog: &Catalog) -> bool {
-    let file = format!("components/{}.json", artifact.component);
+    let file = find_component_file(artifact);
     let own = catalog.tree().own_files().get(&file);
     own.is_some_and(|own| {
         let sha256 = sha256_hex(&own.bytes);

@@ -15,9 +15,9 @@
 
 mod cab;
 mod cms;
-mod code;
 mod content;
 mod digest;
+mod fault;
 mod msi;
 mod offer;
 mod pe;
@@ -38,9 +38,9 @@ pub use signer::SignedBy;
 pub use source::ReadSeek;
 
 use cms::SignedData;
-use code::Fault;
 use content::Indirect;
 use digest::Algorithm;
+use fault::Fault;
 use timestamp::Stamp;
 
 use crate::base::code::Code;

@@ -4,8 +4,8 @@
 //! word; each must have the value of a signed cabinet. Microsoft does not document the layout; it was taken from
 //! signed cabinets.
 
-use super::code::Fault;
 use super::digest::Algorithm;
+use super::fault::Fault;
 use super::pe::{check_padding, cut_signature};
 use super::source::{self, ReadSeek, u16_at, u32_at};
 use crate::base::code::Code;

@@ -2,8 +2,8 @@
 
 use der::oid::ObjectIdentifier;
 
-use super::code::Fault;
 use super::digest::Algorithm;
+use super::fault::Fault;
 use super::tlv::{self, Element, Elements, Malformed, context_tag};
 use crate::base::code::Code;
 use crate::verify::chain::{X509Certificate, oid};

@@ -2,8 +2,8 @@
 
 use super::FileKind;
 use super::cms::SignerInfo;
-use super::code::Fault;
 use super::digest::Algorithm;
+use super::fault::Fault;
 use super::tlv::{self, Element};
 use crate::base::code::Code;
 use crate::verify::chain::oid;

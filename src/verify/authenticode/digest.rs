@@ -4,7 +4,7 @@ use aws_lc_rs::digest;
 use aws_lc_rs::signature as check;
 use der::oid::ObjectIdentifier;
 
-use super::code::Fault;
+use super::fault::Fault;
 use super::tlv::{self, Element};
 use crate::base::code::Code;
 use crate::verify::chain::{LEAST_RSA_BITS, X509Certificate, oid};

@@ -14,8 +14,8 @@ use std::time::{Duration, SystemTime};
 use aws_lc_rs::digest::Context;
 use cfb::{CompoundFile, Entry};
 
-use super::code::Fault;
 use super::digest::Algorithm;
+use super::fault::Fault;
 use super::source::{LIMIT, ReadSeek};
 use crate::base::code::Code;
 

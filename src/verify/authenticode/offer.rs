@@ -5,7 +5,7 @@ use std::time::Duration;
 use rustls_pki_types::UnixTime;
 
 use super::cms::SignedData;
-use super::code::Fault;
+use super::fault::Fault;
 use super::source::ReadSeek;
 use super::{FileKind, SignedFile, timestamp};
 use crate::verify::ProofError;

@@ -4,8 +4,8 @@
 //! (CVE-2013-3900), a table in the middle of the file, and a second entry. The digest covers the whole file except
 //! the checksum, the table's directory entry and the table, which must be at the end of the file.
 
-use super::code::Fault;
 use super::digest::Algorithm;
+use super::fault::Fault;
 use super::source::{self, ReadSeek, u16_at, u32_at};
 use super::tlv;
 use crate::base::code::Code;

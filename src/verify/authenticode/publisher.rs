@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use der::oid::ObjectIdentifier;
 
-use super::code::Fault;
+use super::fault::Fault;
 use crate::base::code::Code;
 use crate::diagnostic::classify;
 use crate::verify::chain::{X509Certificate, find_attribute_type};

@@ -10,8 +10,8 @@ use base64::engine::general_purpose::STANDARD;
 use crate::base::code::Code;
 use crate::base::text::is_alphanumeric_or;
 
-use super::code::Fault;
 use super::digest::Algorithm;
+use super::fault::Fault;
 use super::source::{self, ReadSeek};
 
 #[derive(Debug, Clone)]

@@ -4,7 +4,7 @@ use std::io::{Read, Seek, SeekFrom};
 
 use aws_lc_rs::digest::Context;
 
-use super::code::Fault;
+use super::fault::Fault;
 use crate::base::code::Code;
 
 /// A file, or bytes in memory.

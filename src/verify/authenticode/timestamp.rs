@@ -8,8 +8,8 @@ use rustls_pki_types::UnixTime;
 
 use super::SignatureDemand;
 use super::cms::{SignedData, SignerInfo};
-use super::code::Fault;
 use super::digest::Algorithm;
+use super::fault::Fault;
 use super::tlv::{self, Element, Malformed};
 use crate::base::code::Code;
 use crate::base::value::is_digits;

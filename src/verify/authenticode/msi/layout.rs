@@ -4,7 +4,7 @@
 //!
 //! [MS-CFB]: https://learn.microsoft.com/openspecs/windows_protocols/ms-cfb/
 
-use super::super::code::Fault;
+use super::super::fault::Fault;
 use super::super::source::{ReadSeek, read_at, u16_at, u32_at};
 use super::{LIMIT, compound_fault};
 use crate::base::code::Code;

@@ -1,4 +1,4 @@
-//! Why a signature proves nothing, by stable codes.
+//! Faults of signatures, by stable codes.
 
 use crate::base::code::Code;
 use crate::verify::ProofError;
