@@ -75,6 +75,9 @@ pub fn list_commands(
             }
         }
     }
+    if !programs.is_empty() {
+        refuse_unknown_values(request.values, &programs)?;
+    }
     Ok(images)
 }
 
@@ -92,9 +95,6 @@ fn load_programs<'a>(
             check_values(&program, request.values)?;
             programs.insert(target, program);
         }
-    }
-    if !programs.is_empty() {
-        refuse_unknown_values(request.values, &programs)?;
     }
     Ok(programs)
 }
