@@ -10,7 +10,6 @@ mod tools;
 use crate::base::code::Code;
 use crate::base::value::FileDigest;
 use crate::catalog::{Catalog, Trees};
-use crate::cli::NetworkArgs;
 use crate::diagnostic::{Classify, Error, ErrorClass, Result};
 use crate::fetch::{FetchedArtifact, Fetcher, Request};
 use crate::io::clock;
@@ -23,7 +22,8 @@ use crate::ui::{Downloads, Printer};
 use crate::verify::chain::PinnedRoots;
 
 pub use network::{
-    HeaderGrants, absolute_path, open_fetcher, open_store, request_artifact, request_user_files,
+    HeaderGrants, NetworkOptions, absolute_path, open_fetcher, open_store, request_artifact,
+    request_user_files,
 };
 pub use prove::{
     Keys, KnownKey, ProofScope, ProveError, SIDECAR, SignedArtifact, SignedMembers, Trust,
@@ -72,7 +72,7 @@ pub struct Acquirer<'a> {
     pub trees: &'a Trees,
     pub policy: &'a Policy,
     pub fetcher: &'a Fetcher,
-    pub network: &'a NetworkArgs,
+    pub network: &'a NetworkOptions,
     pub printer: &'a Printer,
 }
 

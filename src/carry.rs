@@ -3,11 +3,12 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use crate::acquire::{Acquirer, acquire_platform_tools, open_fetcher, open_store, prove_plan};
+use crate::acquire::{
+    Acquirer, NetworkOptions, acquire_platform_tools, open_fetcher, open_store, prove_plan,
+};
 use crate::base::value::ImageReference;
 use crate::bundle::{self, BundleIndex, CarriedExtras, Mirrored, OpenedBundle, gather_bundle};
 use crate::catalog::Trees;
-use crate::cli::{NetworkArgs, OwnScriptsArgs};
 use crate::diagnostic::Result;
 use crate::inspect::Review;
 use crate::lock::PinnedPlan;
@@ -27,9 +28,10 @@ pub struct BundleRequest<'a> {
     pub images: &'a [ImageReference],
     /// Machines that bake: Packer and its plugins for each are part of the bundle.
     pub hosts: &'a BTreeSet<BuildHost>,
-    pub scripts: &'a OwnScriptsArgs,
-    pub policy: NamedPolicy<'a>,
-    pub network: &'a NetworkArgs,
+    /// Folder of the user's own guest scripts.
+    pub scripts: Option<&'a Path>,
+    pub policy: &'a NamedPolicy,
+    pub network: &'a NetworkOptions,
 }
 
 /// Writes a bundle of what the lockfile names. Returns its index and the number of artifacts.
@@ -143,11 +145,11 @@ fn prove_stored(
     trees: &Trees,
     printer: &Printer,
 ) -> Result<()> {
-    let network = NetworkArgs {
+    let network = NetworkOptions {
         offline: true,
         jobs: Some(1),
         store: store.cloned(),
-        ..NetworkArgs::default()
+        ..NetworkOptions::default()
     };
     let fetcher = open_fetcher(&network, policy)?;
     let acquirer = Acquirer {

@@ -6,6 +6,7 @@
 mod line;
 mod lint;
 mod targets;
+mod trees;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -32,6 +33,7 @@ use crate::model::windows::{WindowsRelease, WindowsSupport};
 
 pub use lint::{lint_catalog, lint_sources, lint_targets, names_notes};
 pub use targets::load_target;
+pub use trees::Trees;
 
 const LINES: &str = "kubernetes/lines";
 const SUPPORT: &str = "kubernetes/support.json";
@@ -99,18 +101,6 @@ impl Classify for CatalogError {
             | Self::Lint { .. } => None,
         }
     }
-}
-
-/// The catalog and the trees that go with it. Copies share what was read.
-#[derive(Debug, Clone)]
-pub struct Trees {
-    pub catalog: Catalog,
-    pub packer: Tree,
-    pub provisioners: Tree,
-    /// Targets, steps and components that the user brought: path → SHA-256.
-    pub own_files: BTreeMap<String, String>,
-    /// SHA-256 over paths and digests of the catalog that the user brought (`--manifests`).
-    pub own_catalog: Option<String>,
 }
 
 /// The catalog, over a tree of files. Copies share what was parsed.

@@ -16,10 +16,11 @@ use serde_json::Value;
 
 use crate::base::choice::{Delivery, Format, HostAccess, Join, KeepPer, OnError, Runtime};
 use crate::catalog::Trees;
-use crate::cli::{Cli, ListWhat, SourceArgs};
+use crate::cli::{Cli, SourceArgs};
+use crate::diagnostic::Result;
 use crate::schemas::list_schemas;
 use crate::selection::{Definitions, read_sources};
-use crate::view::list_entries;
+use crate::view::list::{self, Rows};
 
 /// Environment variable that names the shell to complete for.
 pub const VARIABLE: &str = "IMAGEGEN_COMPLETE";
@@ -157,7 +158,7 @@ impl Line {
     fn trees(&self) -> Option<Trees> {
         let sources = SourceArgs::from_arg_matches(self.innermost()).unwrap_or_default();
         let definitions = self.definitions()?;
-        read_sources(&sources, definitions.images()).ok()
+        read_sources(&(&sources).into(), definitions.images()).ok()
     }
 
     /// The target of the flag, or of the definition's only one.
@@ -176,8 +177,13 @@ impl Line {
     }
 
     /// The entries of a listing, each with the texts at two keys: the value and what it means.
-    fn list(&self, what: &ListWhat, value: &str, help: &str) -> Option<Vec<CompletionCandidate>> {
-        let rows = list_entries(what, &self.trees()?).ok()?;
+    fn list(
+        &self,
+        list: fn(&Trees) -> Result<Rows>,
+        value: &str,
+        help: &str,
+    ) -> Option<Vec<CompletionCandidate>> {
+        let rows = list(&self.trees()?).ok()?;
         let mut found = Vec::new();
         for (row, _) in &rows {
             let Some(text) = row[value].as_str() else {
@@ -198,23 +204,23 @@ fn list_words<'a>(words: impl Iterator<Item = &'a str>) -> Vec<CompletionCandida
 }
 
 fn list_targets(line: &Line) -> Option<Vec<CompletionCandidate>> {
-    line.list(&ListWhat::Targets, "name", "title")
+    line.list(list::list_targets, "name", "title")
 }
 
 fn list_windows(line: &Line) -> Option<Vec<CompletionCandidate>> {
-    line.list(&ListWhat::Windows, "release", "title")
+    line.list(list::list_windows, "release", "title")
 }
 
 fn list_networks(line: &Line) -> Option<Vec<CompletionCandidate>> {
-    line.list(&ListWhat::Networks, "name", "title")
+    line.list(list::list_networks, "name", "title")
 }
 
 fn list_features(line: &Line) -> Option<Vec<CompletionCandidate>> {
-    line.list(&ListWhat::Features, "name", "summary")
+    line.list(list::list_features, "name", "summary")
 }
 
 fn list_components(line: &Line) -> Option<Vec<CompletionCandidate>> {
-    line.list(&ListWhat::Components { name: None }, "name", "summary")
+    line.list(list::list_components, "name", "summary")
 }
 
 /// Names that `lock --update` takes beside components.
@@ -226,7 +232,7 @@ fn list_updatable(line: &Line) -> Option<Vec<CompletionCandidate>> {
 
 /// The lines, `stable`, and the releases of each line.
 fn list_kubernetes(line: &Line) -> Option<Vec<CompletionCandidate>> {
-    let rows = list_entries(&ListWhat::Kubernetes, &line.trees()?).ok()?;
+    let rows = list::list_kubernetes(&line.trees()?).ok()?;
     let mut found = vec![describe("stable", None)];
     for (row, _) in &rows {
         found.extend(row["minor"].as_str().map(|minor| describe(minor, None)));
@@ -240,7 +246,7 @@ fn list_kubernetes(line: &Line) -> Option<Vec<CompletionCandidate>> {
 /// `NAME=` for each variable and choice of the target, and `NAME=VALUE` where the values are known.
 fn list_settings(line: &Line) -> Option<Vec<CompletionCandidate>> {
     let target = line.target();
-    let rows = list_entries(&ListWhat::Variables, &line.trees()?).ok()?;
+    let rows = list::list_variables(&line.trees()?).ok()?;
     let mut found = Vec::new();
     for (row, _) in &rows {
         if target.is_some() && row["target"].as_str() != target.as_deref() {
@@ -298,8 +304,8 @@ fn list_image_names(line: &Line) -> Option<Vec<CompletionCandidate>> {
 fn list_explained(line: &Line) -> Option<Vec<CompletionCandidate>> {
     let mut found = list_components(line)?;
     found.extend(list_features(line)?);
-    found.extend(line.list(&ListWhat::Steps, "name", "summary")?);
-    found.extend(line.list(&ListWhat::Rules, "name", "text")?);
+    found.extend(line.list(list::list_steps, "name", "summary")?);
+    found.extend(line.list(list::list_rules, "name", "text")?);
     Some(found)
 }
 

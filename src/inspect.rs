@@ -2,6 +2,7 @@
 
 mod attestation;
 mod authenticode;
+mod request;
 mod review;
 mod whole;
 
@@ -18,7 +19,6 @@ use crate::base::url::HttpUrl;
 use crate::base::value::PinAlgorithm;
 use crate::bundle::OpenedBundle;
 use crate::catalog::Trees;
-use crate::cli::VerifyArgs;
 use crate::diagnostic::{InputError, InternalError, Result, UsageError};
 use crate::embedded::Tree;
 use crate::fetch::{MAX_SIZE, Request};
@@ -35,6 +35,7 @@ use crate::acquire::open_fetcher;
 use whole::{inspect_whole, inspect_workspace};
 
 pub use attestation::inspect_attestations;
+pub use request::{AuthenticodeRequest, VerifyRequest};
 pub use review::Review;
 pub use whole::WholeOutput;
 
@@ -65,9 +66,13 @@ pub enum Inspected {
 
 /// # Errors
 /// The file or a proof of it cannot be read; a bundle is not what its index says.
-pub fn inspect_file(args: &VerifyArgs, trees: &Trees, printer: &Printer) -> Result<Inspected> {
-    let source = ProofReader { args };
-    let mut path = source.fetch_file(&args.file, MAX_SIZE)?;
+pub fn inspect_file(
+    request: &VerifyRequest,
+    trees: &Trees,
+    printer: &Printer,
+) -> Result<Inspected> {
+    let source = ProofReader { request };
+    let mut path = source.fetch_file(&request.file, MAX_SIZE)?;
     // What a pipe gives the second time is something else: it is read once.
     let copy = fs::copy_stream(&path, MAX_SIZE).map_err(|error| {
         InputError::new(error.to_string(), "check the path of the file to verify")
@@ -75,12 +80,12 @@ pub fn inspect_file(args: &VerifyArgs, trees: &Trees, printer: &Printer) -> Resu
     if let Some(copy) = &copy {
         path = copy.path().join("file");
     }
-    let named = args.names_proof();
+    let named = request.names_proof();
     let review = Review {
-        lock: args.lock.as_deref(),
-        policy: (&args.policy).into(),
+        lock: request.lock.as_deref(),
+        policy: &request.policy,
     };
-    if path.is_dir() && !named && args.bundles.is_none() && args.at.is_none() {
+    if path.is_dir() && !named && request.bundles.is_none() && request.at.is_none() {
         return Ok(Inspected::Whole(inspect_workspace(&path, review, trees)?));
     }
     if path.is_dir() {
@@ -89,16 +94,16 @@ pub fn inspect_file(args: &VerifyArgs, trees: &Trees, printer: &Printer) -> Resu
     }
     // Proofs that are named are applied to the bytes, whatever these look like.
     if !named
-        && args.at.is_none()
-        && let Some(whole) = inspect_whole(args, &path, review, trees, printer)?
+        && request.at.is_none()
+        && let Some(whole) = inspect_whole(request, &path, review, trees, printer)?
     {
         return Ok(whole);
     }
-    if args.bundles.is_some() {
+    if request.bundles.is_some() {
         let message = "`--bundles` applies to lockfiles only, without other proofs";
         return Err(UsageError::new(message, "use `--signature` or `--bundle` for a file").into());
     }
-    if args.policy.policy.is_some() || args.lock.is_some() {
+    if request.policy.file.is_some() || request.lock.is_some() {
         let message = "`--policy` and `--lock` apply to workspaces, lockfiles and bundles, without other proofs";
         return Err(
             UsageError::new(message, "leave them out, or name the proofs of the file").into(),
@@ -108,7 +113,7 @@ pub fn inspect_file(args: &VerifyArgs, trees: &Trees, printer: &Printer) -> Resu
     let manifests = trees.catalog.tree();
     let used = RefCell::default();
     let job = Job {
-        args,
+        request,
         source: &source,
         path: &path,
         digests: &digests,
@@ -129,7 +134,7 @@ pub fn inspect_file(args: &VerifyArgs, trees: &Trees, printer: &Printer) -> Resu
     };
     Ok(Inspected::File(VerifyOutput {
         schema: "imagegen.dev/verify/v1",
-        file: http::public(&args.file),
+        file: http::public(&request.file),
         verified: !evidence.is_empty() && count_failed(&evidence) == 0,
         sha512: digests.digest(PinAlgorithm::Sha512).to_owned(),
         sha256: digests.sha256,
@@ -172,7 +177,7 @@ pub fn format_proof(proof: &Evidence) -> String {
 
 /// Files that are here, and files behind URLs.
 struct ProofReader<'a> {
-    args: &'a VerifyArgs,
+    request: &'a VerifyRequest,
 }
 
 impl ProofReader<'_> {
@@ -181,8 +186,8 @@ impl ProofReader<'_> {
             return Ok(PathBuf::from(place));
         }
         let network = open_fetcher(
-            &self.args.network,
-            &Policy::from_hosts(&self.args.policy.allow_http),
+            &self.request.network,
+            &Policy::from_hosts(&self.request.policy.plain_http),
         )?;
         let request =
             Request::without_digest(&http::public(place), &place.parse::<HttpUrl>()?, limit);
@@ -216,7 +221,7 @@ impl ProofReader<'_> {
 type NamedOutcome = (ProofKind, std::result::Result<Proven, ProofError>);
 
 struct Job<'a> {
-    args: &'a VerifyArgs,
+    request: &'a VerifyRequest,
     source: &'a ProofReader<'a>,
     path: &'a Path,
     digests: &'a Digests,
@@ -227,7 +232,7 @@ struct Job<'a> {
 
 impl Job<'_> {
     fn name(&self) -> String {
-        let place = http::public(&self.args.file);
+        let place = http::public(&self.request.file);
         place
             .rsplit(['/', '\\'])
             .next()
@@ -237,7 +242,7 @@ impl Job<'_> {
 
     fn now(&self) -> u64 {
         self.used.borrow_mut().insert("--at");
-        self.args.at.unwrap_or_else(clock::current_time)
+        self.request.at.unwrap_or_else(clock::current_time)
     }
 
     fn check_proofs(&self) -> Result<Vec<Evidence>> {
@@ -245,12 +250,12 @@ impl Job<'_> {
         for (algorithm, wanted, actual) in [
             (
                 "SHA-256",
-                self.args.sha256.as_deref(),
+                self.request.sha256.as_deref(),
                 self.digests.sha256.as_str(),
             ),
             (
                 "SHA-512",
-                self.args.sha512.as_deref(),
+                self.request.sha512.as_deref(),
                 self.digests.digest(PinAlgorithm::Sha512),
             ),
         ] {
@@ -259,7 +264,7 @@ impl Job<'_> {
                 found.push(record_evidence(ProofKind::Pin, &self.name(), None, outcome));
             }
         }
-        if let Some(place) = &self.args.checksums {
+        if let Some(place) = &self.request.checksums {
             let outcome = self.check_checksums(&self.source.read_proof(place)?);
             found.push(record_evidence(
                 ProofKind::ChecksumFile,
@@ -268,7 +273,7 @@ impl Job<'_> {
                 outcome,
             ));
         }
-        if let Some(place) = &self.args.signature {
+        if let Some(place) = &self.request.signature {
             let (kind, outcome) = self.check_signature(&self.source.read_proof(place)?)?;
             found.push(record_evidence(
                 kind,
@@ -277,7 +282,7 @@ impl Job<'_> {
                 outcome,
             ));
         }
-        if let Some(place) = &self.args.bundle {
+        if let Some(place) = &self.request.bundle {
             let (kind, outcome) = self.check_bundle(&self.source.read_proof(place)?)?;
             found.push(record_evidence(
                 kind,
@@ -286,8 +291,8 @@ impl Job<'_> {
                 outcome,
             ));
         }
-        if self.args.authenticode {
-            found.extend(self.authenticode()?);
+        if let Some(demand) = &self.request.authenticode {
+            found.extend(self.authenticode(demand)?);
         }
         Ok(found)
     }
@@ -299,8 +304,8 @@ impl Job<'_> {
             let expected = ExpectedSignature::Attestation { signer };
             return Ok(self.prove(bytes, &expected));
         }
-        match &self.args.key {
-            Some(place) if self.args.identity.is_none() => {
+        match &self.request.key {
+            Some(place) if self.request.identity.is_none() => {
                 self.used.borrow_mut().insert("--key");
                 let key = &self.source.read_text(place)?;
                 Ok(self.prove(bytes, &ExpectedSignature::BundleByKey { key }))
@@ -322,11 +327,11 @@ impl Job<'_> {
     fn check_uses(&self) -> Result<()> {
         let used = self.used.borrow();
         let given = [
-            ("--key", self.args.key.is_some()),
-            ("--certificate", self.args.certificate.is_some()),
-            ("--identity", self.args.identity.is_some()),
-            ("--issuer", self.args.issuer.is_some()),
-            ("--at", self.args.at.is_some()),
+            ("--key", self.request.key.is_some()),
+            ("--certificate", self.request.certificate.is_some()),
+            ("--identity", self.request.identity.is_some()),
+            ("--issuer", self.request.issuer.is_some()),
+            ("--at", self.request.at.is_some()),
         ];
         match given
             .iter()
@@ -362,7 +367,10 @@ impl Job<'_> {
     }
 
     fn signer(&self) -> Result<ExpectedSigner<'_>> {
-        let (identity, issuer) = (self.args.identity.as_deref(), self.args.issuer.as_deref());
+        let (identity, issuer) = (
+            self.request.identity.as_deref(),
+            self.request.issuer.as_deref(),
+        );
         let Ok(signer) = require_signer(identity, issuer) else {
             let message = "a signature by a certificate proves nothing without an expected signer";
             return Err(UsageError::new(message, "add `--identity` and `--issuer`").into());
@@ -372,7 +380,7 @@ impl Job<'_> {
     }
 
     fn check_signature(&self, bytes: &[u8]) -> Result<NamedOutcome> {
-        if let Some(place) = &self.args.certificate {
+        if let Some(place) = &self.request.certificate {
             let certificate = &self.source.read_proof(place)?;
             self.used.borrow_mut().insert("--certificate");
             let expected = ExpectedSignature::KeylessPair {
@@ -381,12 +389,12 @@ impl Job<'_> {
             };
             return Ok(self.prove(bytes, &expected));
         }
-        if self.args.key.is_none() && bytes.trim_ascii_start().starts_with(b"{") {
+        if self.request.key.is_none() && bytes.trim_ascii_start().starts_with(b"{") {
             let signer = self.signer()?;
             let expected = ExpectedSignature::KeylessBundle { signer };
             return Ok(self.prove(bytes, &expected));
         }
-        let Some(place) = &self.args.key else {
+        let Some(place) = &self.request.key else {
             let remedy =
                 "add `--key FILE`, or `--certificate FILE` with `--identity` and `--issuer`";
             return Err(UsageError::new("a signature proves nothing without a key", remedy).into());
@@ -409,7 +417,7 @@ impl Job<'_> {
             let expected = ExpectedSignature::Cosign { key: &text };
             return Ok(self.prove(signature, &expected));
         }
-        let Some(fingerprint) = &self.args.identity else {
+        let Some(fingerprint) = &self.request.identity else {
             let remedy = "name the key by its whole fingerprint: `--identity FINGERPRINT`";
             return Err(UsageError::new("a keyring holds any number of keys", remedy).into());
         };

@@ -49,8 +49,6 @@ pub mod cluster;
 
 pub mod attest;
 
-pub mod cli;
-
 pub mod io;
 
 pub mod ui;
@@ -90,6 +88,8 @@ pub mod carry;
 pub mod view;
 
 pub mod schemas;
+
+pub mod cli;
 
 pub mod complete;
 

@@ -2,7 +2,6 @@
 //!
 //! Nobody changes a plan after it was made, except that digests are added to it ([`Plan::with_pins`]).
 
-mod cluster;
 mod draft;
 mod floor;
 mod govern;
@@ -14,7 +13,6 @@ use std::collections::BTreeMap;
 
 use crate::base::version::Version;
 use crate::catalog::{Trees, load_target};
-use crate::cli::SelectionArgs;
 use crate::diagnostic::{InputError, Result};
 use crate::model::definition::ImageDefinition;
 use crate::model::plan::Plan;
@@ -22,14 +20,16 @@ use crate::model::policy::Policy;
 use crate::render;
 use crate::resolve::{World, resolve_selection};
 use crate::selection::{
-    DefinedImage, list_environment, read_definition, read_selectors, require_target,
+    DefinedImage, Flags, list_environment, read_definition, read_selectors, require_target,
 };
 
-pub use cluster::{cluster_input, read_paths, resolve_cluster_plan};
 pub use draft::draft_definition;
 pub use floor::check_tool_floors;
 pub use govern::{govern_plan, judge_plan, read_plan_policy};
-pub use locked::{PlanRequest, PlannedImage, Stale, ToolUse, complete_for_lock, plan_image};
+pub use locked::{
+    GuestScriptUse, LockUse, PlanRequest, PlannedImage, Stale, ToolUse, complete_for_lock,
+    plan_image,
+};
 pub use predict::predict_machine;
 pub use recompute::{BuildTime, PolicyOfLock, replay_lock, resolve_lock, resolve_lock_of_build};
 
@@ -71,18 +71,18 @@ pub fn resolve_updated_plan(
 /// # Errors
 /// As [`resolve_plan`].
 pub fn resolve_node_plan(
-    selection: &SelectionArgs,
+    flags: &Flags,
     image: &DefinedImage,
     trees: &Trees,
 ) -> Result<(Plan, Policy)> {
-    let mut definition = read_definition(selection, image, trees)?;
-    require_target(selection, &definition)?;
+    let mut definition = read_definition(flags, image, trees)?;
+    require_target(flags, &definition)?;
     let plan = if definition.target.is_some() {
         resolve_plan(&definition, trees)?
     } else {
         resolve_anywhere(&mut definition, trees)?
     };
-    govern_plan(selection.into(), plan, trees)
+    govern_plan(&flags.policy, plan, trees)
 }
 
 /// The plan of a node whose target nobody named: the first target that takes the rest of the selection. Where none

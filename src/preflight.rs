@@ -7,7 +7,6 @@ use std::env;
 use std::path::{Path, PathBuf};
 
 use crate::base::download::{DownloadSize, format_megabytes};
-use crate::cli::DoctorArgs;
 use crate::diagnostic::{ErrorClass, Result};
 use crate::io::store::Store;
 use crate::io::{clock, exec, fs};
@@ -15,11 +14,13 @@ use crate::lock::Lock;
 use crate::model::mirrors::Mirrors;
 use crate::model::plan::{Plan, PlannedArtifact};
 
-use crate::acquire::{carried_name, plan_tools};
+use crate::acquire::{NetworkOptions, carried_name, plan_tools};
 use crate::catalog::Trees;
-use crate::planning::{govern_plan, resolve_plan};
+use crate::planning::{LockUse, govern_plan, resolve_plan};
 use crate::resolve::BuildHost;
-use crate::selection::{DefinedImage, find_lock, lock_path, read_definition, require_target};
+use crate::selection::{
+    DefinedImage, Flags, find_lock, lock_path, read_definition, require_target,
+};
 
 use report::Checks;
 pub use report::{CheckState, DoctorCheck, DoctorOutput, NotReady};
@@ -27,29 +28,39 @@ pub use report::{CheckState, DoctorCheck, DoctorOutput, NotReady};
 /// 2026-01-01: the catalog's records are younger, so a clock before it is wrong.
 const RECORDS_BEGIN: u64 = 1_767_225_600;
 
+/// The build that the survey is for.
+#[derive(Debug, Clone, Copy)]
+pub struct SurveyRequest<'a> {
+    pub flags: &'a Flags,
+    pub lock: &'a LockUse,
+    /// The user's own Packer.
+    pub packer: Option<&'a Path>,
+    pub network: &'a NetworkOptions,
+}
+
 /// # Errors
 /// The selection cannot be resolved, or the policy refuses it.
 pub fn check_machine(
-    args: &DoctorArgs,
+    request: &SurveyRequest<'_>,
     image: &DefinedImage,
     trees: &Trees,
 ) -> Result<DoctorOutput> {
-    let definition = read_definition(&args.selection, image, trees)?;
-    let root = args.network.store.clone().or_else(Store::default_path);
+    let definition = read_definition(request.flags, image, trees)?;
+    let root = request.network.store.clone().or_else(Store::default_path);
     let store = root.map(Store::open_read_only);
     let mut checks = Checks::default();
-    require_target(&args.selection, &definition)?;
+    require_target(request.flags, &definition)?;
     if definition.target.is_none() {
-        check_without_image(args, trees, store.as_ref(), &mut checks);
+        check_without_image(request, trees, store.as_ref(), &mut checks);
     } else {
         let plan = resolve_plan(&definition, trees)?;
-        let (plan, _) = govern_plan((&args.selection).into(), plan, trees)?;
-        let plan = check_lock(args, &find_lock(image, &definition), plan, &mut checks);
+        let (plan, _) = govern_plan(&request.flags.policy, plan, trees)?;
+        let plan = check_lock(request, &find_lock(image, &definition), plan, &mut checks);
         check_variables(&plan, &mut checks);
-        check_artifacts(args, &plan, store.as_ref(), &mut checks);
-        check_packer(args, &plan, trees, store.as_ref(), &mut checks);
+        check_artifacts(request, &plan, store.as_ref(), &mut checks);
+        check_packer(request, &plan, trees, store.as_ref(), &mut checks);
     }
-    check_host(args, &mut checks);
+    check_host(request, &mut checks);
     let ready = checks
         .0
         .iter()
@@ -63,7 +74,7 @@ pub fn check_machine(
 
 /// Checks that do not depend on an image.
 fn check_without_image(
-    args: &DoctorArgs,
+    request: &SurveyRequest<'_>,
     trees: &Trees,
     store: Option<&Store>,
     checks: &mut Checks,
@@ -76,23 +87,28 @@ fn check_without_image(
     if let Some(store) = check_store(store, checks) {
         check_disk(store, &[], checks);
     }
-    if let Some(program) = &args.packer {
+    if let Some(program) = request.packer {
         check_own_packer(program, checks);
     }
 }
 
 /// The plan with the pins of the lockfile, if there is one that fits.
-fn check_lock(args: &DoctorArgs, default: &Path, plan: Plan, checks: &mut Checks) -> Plan {
-    let path = lock_path(args.lock.lock.as_ref(), default);
+fn check_lock(
+    request: &SurveyRequest<'_>,
+    default: &Path,
+    plan: Plan,
+    checks: &mut Checks,
+) -> Plan {
+    let path = lock_path(request.lock.file.as_ref(), default);
     let file = path.display().to_string();
     let again = "run `imagegen lock` with the same flags, or use `--ignore-lock`";
-    if args.lock.ignore_lock {
+    if request.lock.ignored {
         checks.ok("lockfile", "not read, because of `--ignore-lock`");
         return plan;
     }
     match fs::read_if_exists(&path) {
         Err(error) => checks.missing(ErrorClass::Selection, "lockfile", error.to_string(), again),
-        Ok(None) if args.lock.locked || args.lock.lock.is_some() => {
+        Ok(None) if request.lock.required || request.lock.file.is_some() => {
             checks.missing(
                 ErrorClass::Selection,
                 "lockfile",
@@ -137,7 +153,7 @@ fn in_store(store: &Store, artifact: &PlannedArtifact, mirrors: &Mirrors) -> boo
 }
 
 fn check_packer(
-    args: &DoctorArgs,
+    request: &SurveyRequest<'_>,
     plan: &Plan,
     trees: &Trees,
     store: Option<&Store>,
@@ -146,7 +162,7 @@ fn check_packer(
     if plan.packer.is_none() {
         return checks.ok("packer", "not needed for this target");
     }
-    if let Some(program) = &args.packer {
+    if let Some(program) = request.packer {
         return check_own_packer(program, checks);
     }
     for (name, version, tool) in plan_tools(plan, BuildHost::host(), trees) {
@@ -160,7 +176,7 @@ fn check_packer(
             (Ok(tool), Some(store)) if in_store(store, &tool, &plan.selection.download_mirrors) => {
                 checks.ok(&name, format!("{version} is in the store"));
             }
-            _ if args.network.offline => checks.missing(
+            _ if request.network.offline => checks.missing(
                 ErrorClass::Fetch,
                 &name,
                 format!("{version} is not in the store"),
@@ -237,7 +253,12 @@ fn is_set(name: &str) -> bool {
     env::var_os(name).is_some_and(|value| !value.is_empty())
 }
 
-fn check_artifacts(args: &DoctorArgs, plan: &Plan, store: Option<&Store>, checks: &mut Checks) {
+fn check_artifacts(
+    request: &SurveyRequest<'_>,
+    plan: &Plan,
+    store: Option<&Store>,
+    checks: &mut Checks,
+) {
     let unpinned: Vec<&str> = plan
         .unpinned_artifacts()
         .map(|artifact| artifact.component.as_str())
@@ -256,7 +277,7 @@ fn check_artifacts(args: &DoctorArgs, plan: &Plan, store: Option<&Store>, checks
         .collect();
     let all = plan.artifacts().count();
     let found = format!("{} of {all} are in the store", all - absent.len());
-    if args.network.offline && !absent.is_empty() {
+    if request.network.offline && !absent.is_empty() {
         let hint = "run `imagegen fetch` without `--offline`, or import a bundle";
         checks.missing(ErrorClass::Fetch, "artifacts", found, hint);
     } else {
@@ -312,7 +333,7 @@ fn check_disk(store: &Store, absent: &[&PlannedArtifact], checks: &mut Checks) {
     checks.ok("disk", format!("{} free{need}", format_megabytes(free)));
 }
 
-fn check_host(args: &DoctorArgs, checks: &mut Checks) {
+fn check_host(request: &SurveyRequest<'_>, checks: &mut Checks) {
     for name in [
         "HTTP_PROXY",
         "http_proxy",
@@ -331,10 +352,10 @@ fn check_host(args: &DoctorArgs, checks: &mut Checks) {
     {
         checks.ok(name, "is set");
     }
-    if let Some(proxy) = &args.network.proxy {
+    if let Some(proxy) = &request.network.proxy {
         checks.ok("--proxy", proxy_host(proxy));
     }
-    for file in &args.network.ca_file {
+    for file in &request.network.ca_files {
         let name = file.display().to_string();
         match fs::read_file(file) {
             Ok(bytes)

@@ -21,24 +21,29 @@ use crate::attest::diff::{ComponentNote, DescribedImage};
 use crate::base::digest::sha256_hex;
 use crate::base::json::parse_foreign;
 use crate::catalog::Trees;
-use crate::cli::{LockUseArgs, SelectionArgs, SourceArgs};
 use crate::diagnostic::{Error, InputError, Result};
 use crate::guest::parse_guest_plan;
 use crate::io::fs;
 use crate::lock::Lock;
 use crate::model::evidence::Evidence;
 use crate::model::plan::Plan;
-use crate::planning::{PlanRequest, Stale, ToolUse, plan_image, predict_machine, replay_lock};
-use crate::selection::{Definitions, find_lock, read_definition, read_sources};
+use crate::planning::{
+    GuestScriptUse, LockUse, PlanRequest, Stale, ToolUse, plan_image, predict_machine, replay_lock,
+};
+use crate::selection::{
+    Definitions, Flags, SourceFolders, find_lock, read_definition, read_sources,
+};
 use crate::ui::Printer;
 
 pub use attestation::{
-    ATTEST_SCHEMA, AttestOutput, AttestedSubject, WrittenStatement, attest_image, find_record,
+    ATTEST_SCHEMA, AttestOutput, AttestRequest, AttestedSubject, WrittenStatement, attest_image,
+    find_record,
 };
 pub use bill::{BillSources, format_time, list_bill, parse_time, read_bill_sources};
 pub use git::{checkout_commit, read_git_state};
 pub use history::{
-    BuildHistory, HISTORY_SCHEMA, HistoryEntry, PrunedHistory, prune_history, read_history,
+    BuildHistory, HISTORY_SCHEMA, HistoryEntry, HistoryPlace, PrunedHistory, prune_history,
+    read_history,
 };
 pub use image::{BaseImageRecord, GitState, IMAGE_SCHEMA, ImageRecord, WaivedProof};
 pub use keep::{BuildTrace, KeptBuild, keep_build};
@@ -56,7 +61,7 @@ const IMAGE: &str = "image.json";
 /// The path cannot be read, or the definition is refused.
 pub fn describe_image(
     path: &Path,
-    sources: &SourceArgs,
+    sources: &SourceFolders,
     printer: &Printer,
 ) -> Result<DescribedImage> {
     let name = path.display().to_string();
@@ -114,7 +119,7 @@ fn read_family(bytes: &[u8]) -> String {
 /// The plan of a definition, with the lockfile beside it.
 fn describe_definition(
     path: &Path,
-    sources: &SourceArgs,
+    sources: &SourceFolders,
     printer: &Printer,
 ) -> Result<DescribedImage> {
     // A folder of several images is refused here, with their names.
@@ -125,19 +130,16 @@ fn describe_definition(
     }
     let defined = definitions.require_one()?;
     let trees = read_sources(sources, std::slice::from_ref(&defined))?;
-    let selection = SelectionArgs {
-        config: Some(path.to_owned()),
-        ..SelectionArgs::default()
-    };
-    let definition = read_definition(&selection, &defined, &trees)?;
+    let flags = Flags::without_any()?;
+    let definition = read_definition(&flags, &defined, &trees)?;
     let planned = plan_image(&PlanRequest {
         definition: &definition,
-        selection: &selection,
-        lock: &LockUseArgs::default(),
+        flags: &flags,
+        lock: &LockUse::default(),
         beside: &find_lock(&defined, &definition),
         stale: Stale::Warn(printer),
         tools: ToolUse::Describe,
-        scripts: None,
+        scripts: GuestScriptUse::Unused,
         trees: &trees,
     })?;
     let plan = planned.plan;
@@ -168,7 +170,7 @@ fn describe_plan(name: String, plan: &Plan, trees: &Trees) -> DescribedImage {
 }
 
 /// A lockfile as it is, and the machine that this program makes of its selection.
-fn describe_lock(name: &str, bytes: &[u8], sources: &SourceArgs) -> Result<DescribedImage> {
+fn describe_lock(name: &str, bytes: &[u8], sources: &SourceFolders) -> Result<DescribedImage> {
     let lock = Lock::decode(name, bytes)?;
     let trees = read_sources(sources, &[])?;
     let mut image = match resolve_of_lock(name, &lock, &trees) {
@@ -200,7 +202,7 @@ fn resolve_of_lock(name: &str, lock: &Lock, trees: &Trees) -> Result<Plan> {
 }
 
 /// Lockfile, guest plan and result of a workspace, or of the folder that a build left.
-fn describe_workspace(folder: &Path, sources: &SourceArgs) -> Result<DescribedImage> {
+fn describe_workspace(folder: &Path, sources: &SourceFolders) -> Result<DescribedImage> {
     let name = folder.display().to_string();
     let read = |file: &str| fs::read_text_if_exists(&folder.join(file));
     let title = |file: &str| folder.join(file).display().to_string();
@@ -230,7 +232,7 @@ fn describe_workspace(folder: &Path, sources: &SourceArgs) -> Result<DescribedIm
 }
 
 /// An `image.json`, with the files beside it if they are those of its bake.
-fn describe_baked(path: &Path, bytes: &[u8], sources: &SourceArgs) -> Result<DescribedImage> {
+fn describe_baked(path: &Path, bytes: &[u8], sources: &SourceFolders) -> Result<DescribedImage> {
     let name = path.display().to_string();
     let record = read_baked(&name, bytes)?;
     let folder = path.parent().unwrap_or(Path::new(""));
@@ -326,7 +328,7 @@ pub fn describe_pair(
     from: &Path,
     to: Option<&Path>,
     base: Option<&str>,
-    sources: &SourceArgs,
+    sources: &SourceFolders,
     printer: &Printer,
 ) -> Result<(DescribedImage, DescribedImage)> {
     let Some(base) = base else {

@@ -2,9 +2,9 @@
 
 mod build_time;
 mod definitions;
+mod flags;
 mod images;
 mod inputs;
-mod join;
 mod layers;
 mod lockfile;
 mod settings;
@@ -17,26 +17,23 @@ use serde_json::Value;
 
 use crate::base::digest::sha256_hex;
 use crate::base::json::{is_one_json, parse_json};
-use crate::base::url::HttpUrl;
-use crate::base::value::Registry;
 use crate::catalog::load_target;
 use crate::catalog::{Catalog, Trees};
-use crate::cli::SelectionArgs;
 use crate::diagnostic::{InputError, Result};
 use crate::embedded::Tree;
-use crate::model::definition::{ImageDefinition, Proxy};
+use crate::model::definition::ImageDefinition;
 use crate::model::variable::VariableType;
 pub use build_time::{list_environment, read_selectors, read_source_date};
 pub use definitions::{DefinedImage, Definitions};
+pub use flags::{Flags, NamedPolicy};
 pub use images::{SeveralFailed, workspace_path};
-pub use inputs::{NamedPolicy, read_input, read_input_tree, read_policy};
-pub use join::{read_join_input, read_places, read_secrets};
+pub use inputs::{read_input, read_input_tree, read_overrides, read_policy};
 pub use layers::{complete_from_lock, is_operators, require_target};
 pub use lockfile::{
     check_lock_path, choose_lock, find_lock, lock_path, read_lock, read_old_lock, write_lockfile,
 };
 pub use settings::{Settings, read_mirrors};
-pub use sources::{TreeSet, read_sources};
+pub use sources::{SourceFolders, TreeSet, read_sources};
 
 /// # Errors
 /// The directory cannot be read.
@@ -68,70 +65,26 @@ pub fn read_trees(manifests: Option<&Path>) -> Result<Trees> {
 /// Flags over the image definition.
 ///
 /// # Errors
-/// A flag's value is not understood, or the definition sets an operator's variable.
+/// A variable has another type, or the definition sets an operator's variable.
 pub fn read_definition(
-    args: &SelectionArgs,
+    flags: &Flags,
     image: &DefinedImage,
     trees: &Trees,
 ) -> Result<ImageDefinition> {
     let own = &image.definition;
-    let target = args.target.as_deref().or(own.target.as_deref());
-    layers::check_variables("image definition", &own.variables, target, args, trees)?;
-    let flags = definition_from_flags(args, &image.definition, trees)?;
-    let mut definition = flags.merge_over(image.definition.clone());
+    let target = flags.definition.target.as_deref();
+    let target = target.or(own.target.as_deref());
+    layers::check_variables("image definition", &own.variables, target, flags, trees)?;
+
+    let given = ImageDefinition {
+        variables: parse_variables(&flags.variables, target, trees)?,
+        ..flags.definition.clone()
+    };
+    let mut definition = given.merge_over(own.clone());
     if definition.image_version.is_none() {
         definition.image_version = build_time::read_source_date()?;
     }
     Ok(definition)
-}
-
-fn definition_from_flags(
-    args: &SelectionArgs,
-    base: &ImageDefinition,
-    trees: &Trees,
-) -> Result<ImageDefinition> {
-    let target = args.target.as_ref().or(base.target.as_ref());
-    let proxy = (args.http_proxy.is_some()
-        || args.https_proxy.is_some()
-        || args.no_proxy.is_some())
-    .then(|| Proxy {
-        http: args.http_proxy.clone(),
-        https: args.https_proxy.clone(),
-        no_proxy: args.no_proxy.clone(),
-    });
-    Ok(ImageDefinition {
-        target: args.target.clone(),
-        windows: args.windows.clone(),
-        kubernetes: args.k8s.clone(),
-        runtime: args.runtime,
-        cni: args.cni.clone(),
-        host_access: args.host_access,
-        join: args.join,
-        delivery: args.delivery,
-        features: args.features.clone(),
-        updates: args.updates.clone(),
-        mirrors: group_mirrors(&args.registry_mirrors),
-        container_images: args.images.clone(),
-        image_sets: args.image_sets.clone(),
-        proxy,
-        components: args.component.iter().cloned().collect(),
-        variables: parse_variables(&args.variables, target.map(String::as_str), trees)?,
-        image_version: args.image_version.clone(),
-        overrides: inputs::read_overrides(args)?,
-        download_mirrors: read_mirrors(&args.mirrors.mirror)?,
-        ..ImageDefinition::default()
-    })
-}
-
-fn group_mirrors(pairs: &[(Registry, HttpUrl)]) -> BTreeMap<Registry, Vec<HttpUrl>> {
-    let mut mirrors: BTreeMap<Registry, Vec<HttpUrl>> = BTreeMap::new();
-    for (registry, url) in pairs {
-        mirrors
-            .entry(registry.clone())
-            .or_default()
-            .push(url.clone());
-    }
-    mirrors
 }
 
 /// Values from the command line by the variable's type: texts as they are, all else as JSON.

@@ -28,7 +28,7 @@ use crate::trust::parse_origin;
 use crate::ui::Printer;
 
 pub use images::{LockedImages, OutdatedImage, check_images};
-pub use pin::pin_digest;
+pub use pin::{PinRequest, pin_digest};
 
 /// The longest list: a hundred releases with all their files.
 const LARGEST_LIST: u64 = 32 << 20;

@@ -2,15 +2,14 @@
 
 mod explain;
 mod history;
-mod list;
+pub mod list;
 mod outputs;
 mod plan;
 
-pub use explain::{Explanation, NameIndex, explain_name, index_names, read_words};
+pub use explain::{Explanation, NameIndex, OptionHelp, explain_name, index_names, read_words};
 pub use history::{format_build, format_history};
 pub use list::{
-    ComponentRow, ImageRow, KubernetesRow, Rows, RuleRow, StepRow, TargetRow, VariableRow,
-    WindowsRow, list_entries, name_list_schema,
+    ComponentRow, ImageRow, KubernetesRow, RuleRow, StepRow, TargetRow, VariableRow, WindowsRow,
 };
 pub use outputs::{
     CompletionsOutput, FetchOutput, ImagesOutput, InitOutput, JoinOutput, StoreOutput, StoredFile,

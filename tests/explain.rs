@@ -6,9 +6,11 @@ use clap::CommandFactory as _;
 use imagegen::base::choice::{Delivery, HostAccess, Runtime};
 use imagegen::base::code::TABLES;
 use imagegen::catalog::{Trees, load_target};
-use imagegen::cli::{Cli, SelectionArgs, SourceArgs};
+use imagegen::cli::Cli;
+use imagegen::commands::list_options;
+use imagegen::model::definition::ImageDefinition;
 use imagegen::model::evidence::ProofKind;
-use imagegen::selection::{DefinedImage, read_sources};
+use imagegen::selection::{DefinedImage, Flags, SourceFolders, read_sources};
 use imagegen::view::{Explanation, NameIndex, index_names, read_words};
 use regex_lite::Regex;
 use serde_json::Value;
@@ -23,12 +25,16 @@ const SELECTIONS: &[(&str, &str, &[&str])] = &[
     ("qemu", "1.30.0", &["smb", "crash-dumps"]),
 ];
 
-fn selection(target: &str, kubernetes: &str, features: &[&str]) -> SelectionArgs {
-    SelectionArgs {
+fn selection(target: &str, kubernetes: &str, features: &[&str]) -> Flags {
+    let definition = ImageDefinition {
         target: Some(target.to_owned()),
-        k8s: Some(kubernetes.to_owned()),
+        kubernetes: Some(kubernetes.to_owned()),
         features: features.iter().map(|name| (*name).to_owned()).collect(),
-        ..SelectionArgs::default()
+        ..ImageDefinition::default()
+    };
+    Flags {
+        definition,
+        ..Flags::default()
     }
 }
 
@@ -111,10 +117,11 @@ fn names_of_plan(flags: &str) -> BTreeSet<String> {
 
 #[test]
 fn names_of_plans_are_explained() {
-    let trees = read_sources(&SourceArgs::default(), &[]).expect("trees");
+    let trees = read_sources(&SourceFolders::default(), &[]).expect("trees");
     for (target, kubernetes, features) in SELECTIONS {
         let (index, _) = index_names(
             &selection(target, kubernetes, features),
+            &list_options(),
             &DefinedImage::empty(),
             &trees,
         )
@@ -139,9 +146,14 @@ fn names_of_plans_are_explained() {
 
 #[test]
 fn names_of_lists_and_words_are_explained() {
-    let trees = read_sources(&SourceArgs::default(), &[]).expect("trees");
-    let (index, _) =
-        index_names(&SelectionArgs::default(), &DefinedImage::empty(), &trees).expect("index");
+    let trees = read_sources(&SourceFolders::default(), &[]).expect("trees");
+    let (index, _) = index_names(
+        &Flags::default(),
+        &list_options(),
+        &DefinedImage::empty(),
+        &trees,
+    )
+    .expect("index");
     let mut names = BTreeSet::new();
     for what in [
         "targets",
@@ -347,9 +359,10 @@ fn is_source(text: &str) -> bool {
 
 #[test]
 fn every_flag_and_value_has_a_fact_with_its_source() {
-    let trees = read_sources(&SourceArgs::default(), &[]).expect("trees");
+    let trees = read_sources(&SourceFolders::default(), &[]).expect("trees");
     let (index, plan) = index_names(
         &selection("azure", "1.36.4", &[]),
+        &list_options(),
         &DefinedImage::empty(),
         &trees,
     )

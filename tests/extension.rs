@@ -5,11 +5,10 @@
 
 use std::collections::BTreeMap;
 
-use imagegen::cli::SourceArgs;
 use imagegen::embedded::Tree;
 use imagegen::model::definition::ImageDefinition;
 use imagegen::planning::resolve_plan;
-use imagegen::selection::read_sources;
+use imagegen::selection::{SourceFolders, read_sources};
 use serde_json::{Value, json};
 
 use crate::publish::Build;
@@ -153,9 +152,9 @@ fn a_lock_notices_a_changed_step() {
     let digest = |summary: &str| {
         let step = step("agent", "agent", &[]).replace("What a user adds", summary);
         let test = Test::new().file("steps/905-agent.json", &step);
-        let sources = SourceArgs {
+        let sources = SourceFolders {
             steps: vec![test.folder.join("steps")],
-            ..SourceArgs::default()
+            ..SourceFolders::default()
         };
         let trees = read_sources(&sources, &[]).expect("trees");
         let definition = ImageDefinition {

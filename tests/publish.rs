@@ -5,10 +5,9 @@ mod aws;
 use std::collections::BTreeSet;
 
 use imagegen::catalog::Trees;
-use imagegen::cli::SourceArgs;
 use imagegen::model::publication::{PublishedBy, StepCommands};
 use imagegen::publish::load_publication;
-use imagegen::selection::read_sources;
+use imagegen::selection::{SourceFolders, read_sources};
 use serde_json::{Value, json};
 
 use crate::support::Test;
@@ -88,7 +87,7 @@ fn list_versions(test: &Test, line: &str) -> Vec<String> {
 }
 
 fn trees() -> Trees {
-    read_sources(&SourceArgs::default(), &[]).expect("trees")
+    read_sources(&SourceFolders::default(), &[]).expect("trees")
 }
 
 #[test]

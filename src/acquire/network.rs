@@ -4,10 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use crate::base::secret::Secret;
-use crate::base::url::HttpUrl;
+use crate::base::url::{HttpUrl, ProxyUrl};
 use crate::base::value::FileDigest;
 use crate::catalog::Trees;
-use crate::cli::NetworkArgs;
 use crate::diagnostic::{InputError, InternalError, Result};
 use crate::fetch::{
     Addressing, Fetcher, MAX_MEDIUM_SIZE, MAX_SIZE, MirrorHeaders, OpenedMirrors, Request,
@@ -18,6 +17,33 @@ use crate::model::definition::ImageDefinition;
 use crate::model::mirrors::{Mirror, MirrorParty};
 use crate::model::plan::{ArtifactRole, PlannedArtifact};
 use crate::model::policy::{HeaderGrant, Policy};
+
+/// The store and the network of a verb.
+#[derive(Debug, Clone, Default)]
+pub struct NetworkOptions {
+    /// Folder of the store; the user's cache where it is not named.
+    pub store: Option<PathBuf>,
+    /// Downloads at once, where the user names a number.
+    pub jobs: Option<usize>,
+    pub offline: bool,
+    /// The proxy in the place of the environment's.
+    pub proxy: Option<ProxyUrl>,
+    /// Files of certificates in PEM, beside those of the system.
+    pub ca_files: Vec<PathBuf>,
+    /// Environment variables that may be sent as headers.
+    pub header_grants: Vec<HeaderGrant>,
+}
+
+/// Downloads at once, where the user names no number.
+const DOWNLOADS: usize = 8;
+
+impl NetworkOptions {
+    /// Downloads at once.
+    #[must_use]
+    pub fn downloads(&self) -> usize {
+        self.jobs.unwrap_or(DOWNLOADS)
+    }
+}
 
 /// # Errors
 /// No directory is named and the platform knows none, or it cannot be made.
@@ -44,30 +70,33 @@ pub fn absolute_path(path: &Path) -> Result<PathBuf> {
 
 /// # Errors
 /// The store cannot be made, a proxy or certificate file not be understood.
-pub fn open_fetcher(args: &NetworkArgs, policy: &Policy) -> Result<Fetcher> {
+pub fn open_fetcher(network: &NetworkOptions, policy: &Policy) -> Result<Fetcher> {
     let http = Http::new(Options {
         allow_http: policy.plain_http.clone(),
-        proxy: args.proxy.clone().map(String::from),
-        ca_files: args.ca_file.clone(),
+        proxy: network.proxy.clone().map(String::from),
+        ca_files: network.ca_files.clone(),
         hosts: policy.hosts(),
-        offline: args.offline,
+        offline: network.offline,
         patience: Patience::default(),
     })?;
-    let mirrors = OpenedMirrors::new(policy.mirrors.clone(), read_mirror_headers(args, policy)?);
+    let mirrors = OpenedMirrors::new(
+        policy.mirrors.clone(),
+        read_mirror_headers(network, policy)?,
+    );
     Ok(Fetcher::new(
         http,
-        open_store(args.store.as_ref())?,
+        open_store(network.store.as_ref())?,
         mirrors,
     )?)
 }
 
 /// Values of the headers of mirrors. The operator's own mirrors need no grant.
-fn read_mirror_headers(args: &NetworkArgs, policy: &Policy) -> Result<MirrorHeaders> {
+fn read_mirror_headers(network: &NetworkOptions, policy: &Policy) -> Result<MirrorHeaders> {
     let mut headers = MirrorHeaders::new();
-    if args.offline {
+    if network.offline {
         return Ok(headers);
     }
-    let grants = HeaderGrants::new(args, policy);
+    let grants = HeaderGrants::new(network, policy);
     for (prefix, mirror) in policy.mirrors.iter() {
         let own = HeaderGrants::of_mirror(mirror);
         let grants = match mirror.party {
@@ -135,9 +164,10 @@ pub struct HeaderGrants(Vec<HeaderGrant>);
 
 impl HeaderGrants {
     #[must_use]
-    pub fn new(args: &NetworkArgs, policy: &Policy) -> Self {
+    pub fn new(network: &NetworkOptions, policy: &Policy) -> Self {
         Self(
-            args.allow_header_env
+            network
+                .header_grants
                 .iter()
                 .chain(&policy.header_grants)
                 .cloned()

@@ -47,17 +47,6 @@ pub struct NetworkArgs {
     pub allow_header_env: Vec<HeaderGrant>,
 }
 
-/// Downloads at once, where the user names no number.
-const DOWNLOADS: usize = 8;
-
-impl NetworkArgs {
-    /// Downloads at once.
-    #[must_use]
-    pub fn downloads(&self) -> usize {
-        self.jobs.unwrap_or(DOWNLOADS)
-    }
-}
-
 fn parse_grant(text: &str) -> Result<HeaderGrant, String> {
     match text.split_once('=') {
         Some((name, host)) if !name.is_empty() => {

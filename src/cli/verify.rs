@@ -88,29 +88,6 @@ pub struct VerifyArgs {
     pub network: NetworkArgs,
 }
 
-impl VerifyArgs {
-    /// Whether a proof, or a parameter of a proof, is given.
-    #[must_use]
-    pub fn names_proof(&self) -> bool {
-        let named = [
-            self.sha256.is_some(),
-            self.sha512.is_some(),
-            self.checksums.is_some(),
-            self.signature.is_some(),
-            self.key.is_some(),
-            self.certificate.is_some(),
-            self.bundle.is_some(),
-            self.identity.is_some(),
-            self.issuer.is_some(),
-            self.publisher.is_some(),
-            self.root.is_some(),
-            self.authenticode,
-            !self.member.is_empty(),
-        ];
-        named.contains(&true)
-    }
-}
-
 fn parse_time(text: &str) -> Result<u64, String> {
     if let Ok(seconds) = text.parse() {
         return Ok(seconds);

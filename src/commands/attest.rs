@@ -2,13 +2,26 @@
 
 use std::fmt::Write as _;
 
-use crate::cli::{AttestArgs, SourceArgs};
+use crate::cli::AttestArgs;
 use crate::diagnostic::Result;
-use crate::records::{AttestOutput, attest_image};
+use crate::records::{AttestOutput, AttestRequest, attest_image};
+use crate::selection::SourceFolders;
 use crate::ui::Printer;
 
-pub(super) fn run_attest(args: &AttestArgs, sources: &SourceArgs, printer: &Printer) -> Result<()> {
-    let output = attest_image(args, sources, printer)?;
+pub(super) fn run_attest(
+    args: &AttestArgs,
+    sources: &SourceFolders,
+    printer: &Printer,
+) -> Result<()> {
+    let sign_command = args.sign_command.clone().zip(args.public_key.clone());
+    let request = AttestRequest {
+        image: args.image.clone(),
+        out: args.out.clone(),
+        key: args.key.clone(),
+        sign_command,
+        builder_id: args.builder_id.clone(),
+    };
+    let output = attest_image(&request, sources, printer)?;
     printer.print_result(&output, || format_output(&output))
 }
 

@@ -9,11 +9,12 @@ use crate::diagnostic::Result;
 use crate::io::clock;
 use crate::model::image_version::ImageVersion;
 use crate::model::plan::Plan;
-use crate::planning::{PlanRequest, Stale, ToolUse, plan_image};
+use crate::planning::{GuestScriptUse, PlanRequest, Stale, ToolUse, plan_image};
 use crate::resolve::warn_login;
 use crate::selection::{find_lock, read_definition};
 
 use super::each::ImageRun;
+use super::flags::read_flags;
 use super::render::{check_preview, print_workspace};
 use run::Build;
 
@@ -46,18 +47,19 @@ impl Finish {
 
 pub(super) fn run_build(args: &BuildArgs, run: &ImageRun<'_>) -> Result<()> {
     let started = clock::current_millis();
-    let mut definition = read_definition(&args.selection, run.image, &run.trees)?;
+    let flags = read_flags(&args.selection)?;
+    let mut definition = read_definition(&flags, run.image, &run.trees)?;
     if definition.image_version.is_none() && !args.no_bake {
         definition.image_version = Some(ImageVersion::from_time(clock::current_time())?);
     }
     let planned = plan_image(&PlanRequest {
         definition: &definition,
-        selection: &args.selection,
-        lock: &args.lock,
+        flags: &flags,
+        lock: &(&args.lock).into(),
         beside: &find_lock(run.image, &definition),
         stale: Stale::Refuse,
         tools: ToolUse::Run,
-        scripts: Some(&args.scripts),
+        scripts: GuestScriptUse::of_folder(args.scripts.scripts.as_ref()),
         trees: &run.trees,
     })?;
 
@@ -67,6 +69,7 @@ pub(super) fn run_build(args: &BuildArgs, run: &ImageRun<'_>) -> Result<()> {
 
     let build = Build {
         args,
+        network: (&args.network).into(),
         policy: &planned.policy,
         trees: &planned.trees,
         place: run.place_workspace(&args.workspace, &planned.plan),

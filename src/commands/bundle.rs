@@ -5,16 +5,20 @@ use std::path::Path;
 use crate::bundle::{self, BundleIndex, BundleOutput, Mirrored};
 use crate::carry::{BundleRequest, Unpacked, pack_bundle, unpack_bundle};
 use crate::catalog::Trees;
-use crate::cli::{
-    BundleArgs, BundleCreateArgs, BundleExtractArgs, BundleVerifyArgs, BundleWhat, SourceArgs,
-};
+use crate::cli::{BundleArgs, BundleCreateArgs, BundleExtractArgs, BundleVerifyArgs, BundleWhat};
 use crate::diagnostic::Result;
 use crate::inspect::Review;
 use crate::io::fs;
-use crate::selection::{NamedPolicy, check_lock_path, read_sources, write_lockfile};
+use crate::selection::{NamedPolicy, SourceFolders, check_lock_path, read_sources, write_lockfile};
 use crate::ui::Printer;
 
-pub(super) fn run_bundle(args: &BundleArgs, sources: &SourceArgs, printer: &Printer) -> Result<()> {
+use super::flags::name_mirrored_policy;
+
+pub(super) fn run_bundle(
+    args: &BundleArgs,
+    sources: &SourceFolders,
+    printer: &Printer,
+) -> Result<()> {
     let trees = read_sources(sources, &[])?;
     match &args.what {
         BundleWhat::Create(args) => create_bundle(args, &trees, printer),
@@ -25,17 +29,16 @@ pub(super) fn run_bundle(args: &BundleArgs, sources: &SourceArgs, printer: &Prin
 
 fn create_bundle(args: &BundleCreateArgs, trees: &Trees, printer: &Printer) -> Result<()> {
     let policy = NamedPolicy {
-        waivers: &args.waivers.waive,
-        mirrors: &args.mirrors.mirror,
-        ..(&args.policy).into()
+        waivers: args.waivers.waive.clone(),
+        ..name_mirrored_policy(&args.policy, &args.mirrors)
     };
     let contents = BundleRequest {
         lock: &args.lock,
         images: &args.images,
         hosts: &args.tools.list_hosts(),
-        scripts: &args.scripts,
-        policy,
-        network: &args.network,
+        scripts: args.scripts.scripts.as_deref(),
+        policy: &policy,
+        network: &(&args.network).into(),
     };
 
     fs::check_overwrite(&args.out, "a bundle", &["PK\u{3}\u{4}"])?;
@@ -46,10 +49,7 @@ fn create_bundle(args: &BundleCreateArgs, trees: &Trees, printer: &Printer) -> R
 fn verify_bundle(args: &BundleVerifyArgs, trees: &Trees, printer: &Printer) -> Result<()> {
     let review = Review {
         lock: args.lock.as_deref(),
-        policy: NamedPolicy {
-            mirrors: &args.mirrors.mirror,
-            ..(&args.policy).into()
-        },
+        policy: &name_mirrored_policy(&args.policy, &args.mirrors),
     };
 
     let opened = bundle::verify_bundle(&args.file)?;
@@ -64,10 +64,7 @@ fn extract_bundle(args: &BundleExtractArgs, trees: &Trees, printer: &Printer) ->
     }
     let review = Review {
         lock: args.lock.as_deref(),
-        policy: NamedPolicy {
-            mirrors: &args.mirrors.mirror,
-            ..(&args.policy).into()
-        },
+        policy: &name_mirrored_policy(&args.policy, &args.mirrors),
     };
 
     let (opened, unpacked) = unpack_bundle(

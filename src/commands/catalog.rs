@@ -6,7 +6,7 @@ use crate::base::json::format_json;
 use crate::base::json::parse_foreign;
 use crate::base::output_list::OutputList;
 use crate::catalog::{CatalogError, Trees, lint_catalog, lint_sources, lint_targets};
-use crate::cli::{CatalogWhat, SourceArgs};
+use crate::cli::CatalogWhat;
 use crate::diagnostic::{Finding, Result, Severity};
 use crate::io::fs;
 use crate::schemas::list_schemas;
@@ -14,11 +14,11 @@ use crate::ui::Printer;
 
 use crate::view::WrittenFolder;
 
-use crate::selection::{Definitions, read_sources};
+use crate::selection::{Definitions, SourceFolders, read_sources};
 
 pub(super) fn run_catalog(
     what: &CatalogWhat,
-    sources: &SourceArgs,
+    sources: &SourceFolders,
     printer: &Printer,
 ) -> Result<()> {
     match what {

@@ -4,32 +4,36 @@ use std::collections::BTreeMap;
 use std::slice;
 
 use crate::base::output_list::OutputList;
-use crate::cli::{ClusterManifestsArgs, SourceArgs};
-use crate::cluster::{self, ClusterManifest};
+use crate::cli::ClusterManifestsArgs;
+use crate::cluster::{self, ClusterInput, ClusterManifest};
 use crate::diagnostic::Result;
 use crate::io::fs;
 use crate::trust::{Subject, check_subjects};
 use crate::ui::Printer;
 
-use crate::planning::{cluster_input, read_paths, resolve_cluster_plan};
-use crate::selection::{Definitions, read_sources};
+use crate::planning::resolve_node_plan;
+use crate::selection::{Definitions, SourceFolders, read_sources};
+
+use super::flags::{cluster_flags, cluster_input};
 
 const SCHEMA: &str = "imagegen.dev/cluster-manifests/v1";
 
 pub(super) fn run_cluster_manifests(
     args: &ClusterManifestsArgs,
-    sources: &SourceArgs,
+    sources: &SourceFolders,
     printer: &Printer,
 ) -> Result<()> {
     let image = Definitions::load(args.cluster.config.as_deref())?.require_one()?;
     let trees = read_sources(sources, slice::from_ref(&image))?;
-    let (plan, policy) = resolve_cluster_plan(&args.cluster, &image, &trees)?;
-    let mut input = cluster_input(&args.cluster);
-    input.images = args.images.iter().cloned().collect();
-    input.metadata_route = args.metadata_route;
-    input.pipe_accounts.clone_from(&args.pipe_account);
-    input.with = args.with.iter().cloned().collect();
-    let files = cluster::render_manifests(&input, &plan, &trees.catalog, &read_paths(&trees)?)?;
+    let (plan, policy) = resolve_node_plan(&cluster_flags(&args.cluster)?, &image, &trees)?;
+    let input = ClusterInput {
+        images: args.images.iter().cloned().collect(),
+        metadata_route: args.metadata_route,
+        pipe_accounts: args.pipe_account.clone(),
+        with: args.with.iter().cloned().collect(),
+        ..cluster_input(&args.cluster)
+    };
+    let files = cluster::render_manifests(&input, &plan, &trees.catalog, &trees.read_paths()?)?;
     let images = cluster::list_images(&files);
     let mirrors = &plan.selection.list_registry_urls();
     let subjects: Vec<Subject<'_>> = images

@@ -4,27 +4,29 @@ use std::fmt::Write as _;
 use std::slice;
 
 use crate::base::output_list::OutputList;
-use crate::cli::{ConformanceArgs, SourceArgs};
+use crate::cli::ConformanceArgs;
 use crate::cluster;
 use crate::diagnostic::Result;
 use crate::model::cluster::Runner;
-use crate::planning::{cluster_input, read_paths, resolve_cluster_plan};
-use crate::selection::{Definitions, read_sources};
+use crate::planning::resolve_node_plan;
+use crate::selection::{Definitions, SourceFolders, read_sources};
 use crate::ui::Printer;
+
+use super::flags::{cluster_flags, cluster_input};
 
 pub(super) fn run_conformance(
     args: &ConformanceArgs,
-    sources: &SourceArgs,
+    sources: &SourceFolders,
     printer: &Printer,
 ) -> Result<()> {
     let image = Definitions::load(args.cluster.config.as_deref())?.require_one()?;
     let trees = read_sources(sources, slice::from_ref(&image))?;
-    let (plan, _) = resolve_cluster_plan(&args.cluster, &image, &trees)?;
+    let (plan, _) = resolve_node_plan(&cluster_flags(&args.cluster)?, &image, &trees)?;
     let checks = cluster::plan_conformance(
         &cluster_input(&args.cluster),
         &plan,
         &trees.catalog,
-        &read_paths(&trees)?,
+        &trees.read_paths()?,
     )?;
     let output = OutputList::new("imagegen.dev/conformance/v1", checks);
     printer.print_listing(&output, || {

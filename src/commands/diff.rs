@@ -2,9 +2,10 @@
 
 use crate::attest::diff::{compare_images, format_markdown, format_text};
 use crate::base::choice::Format;
-use crate::cli::{DiffArgs, SourceArgs};
+use crate::cli::DiffArgs;
 use crate::diagnostic::{InputError, Result, classify};
 use crate::records::describe_pair;
+use crate::selection::SourceFolders;
 use crate::ui::Printer;
 
 /// Error of `--exit-code` when the images differ.
@@ -17,7 +18,7 @@ pub struct ImagesDiffer {
 
 classify!(ImagesDiffer => IMAGES_DIFFER);
 
-pub(super) fn run_diff(args: &DiffArgs, sources: &SourceArgs, printer: &Printer) -> Result<()> {
+pub(super) fn run_diff(args: &DiffArgs, sources: &SourceFolders, printer: &Printer) -> Result<()> {
     let (from, to) = describe_pair(
         &args.from,
         args.to.as_deref(),

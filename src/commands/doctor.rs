@@ -3,16 +3,28 @@
 use std::env;
 use std::slice;
 
-use crate::cli::{DoctorArgs, SourceArgs};
+use crate::cli::DoctorArgs;
 use crate::diagnostic::Result;
-use crate::preflight::{CheckState, DoctorCheck, check_machine};
-use crate::selection::{Definitions, read_sources};
+use crate::preflight::{CheckState, DoctorCheck, SurveyRequest, check_machine};
+use crate::selection::{Definitions, SourceFolders, read_sources};
 use crate::ui::Printer;
 
-pub(super) fn run_doctor(args: &DoctorArgs, sources: &SourceArgs, printer: &Printer) -> Result<()> {
+use super::flags::read_flags;
+
+pub(super) fn run_doctor(
+    args: &DoctorArgs,
+    sources: &SourceFolders,
+    printer: &Printer,
+) -> Result<()> {
     let image = Definitions::load(args.selection.config.as_deref())?.require_one()?;
     let trees = read_sources(sources, slice::from_ref(&image))?;
-    let output = check_machine(args, &image, &trees)?;
+    let request = SurveyRequest {
+        flags: &read_flags(&args.selection)?,
+        lock: &(&args.lock).into(),
+        packer: args.packer.as_deref(),
+        network: &(&args.network).into(),
+    };
+    let output = check_machine(&request, &image, &trees)?;
     printer.print_listing(&output, || format_table(&output.checks))?;
     Ok(output.require_ready()?)
 }

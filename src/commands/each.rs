@@ -9,10 +9,10 @@ use std::slice;
 use std::sync::Mutex;
 
 use crate::catalog::Trees;
-use crate::cli::{ImagesArgs, SourceArgs, WorkspaceArgs};
+use crate::cli::{ImagesArgs, WorkspaceArgs};
 use crate::diagnostic::{InputError, Result};
 use crate::model::plan::Plan;
-use crate::selection::{DefinedImage, Definitions, TreeSet, workspace_path};
+use crate::selection::{DefinedImage, Definitions, SourceFolders, TreeSet, workspace_path};
 use crate::ui::Printer;
 use crate::workspace::{WorkspacePlace, name_workspace};
 
@@ -59,7 +59,7 @@ impl ImageRun<'_> {
 /// Runs the verb for each image that is named. An image that fails does not keep the others from running.
 pub(super) fn run_each(
     choice: ImageChoice<'_>,
-    sources: &SourceArgs,
+    sources: &SourceFolders,
     printer: &Printer,
     run: impl Fn(&ImageRun<'_>) -> Result<()> + Sync,
 ) -> Result<()> {

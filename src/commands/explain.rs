@@ -2,22 +2,32 @@
 
 use std::slice;
 
+use clap::{Command, CommandFactory as _};
+
 use crate::base::code::Code;
 use crate::base::output_list::OutputList;
-use crate::cli::{ExplainArgs, SourceArgs};
+use crate::cli::{Cli, ExplainArgs};
 use crate::diagnostic::Result;
-use crate::selection::{Definitions, read_sources};
+use crate::selection::{Definitions, SourceFolders, read_sources};
 use crate::ui::Printer;
-use crate::view::{Explanation, explain_name};
+use crate::view::{Explanation, OptionHelp, explain_name};
+
+use super::flags::read_flags;
 
 pub(super) fn run_explain(
     args: &ExplainArgs,
-    sources: &SourceArgs,
+    sources: &SourceFolders,
     printer: &Printer,
 ) -> Result<()> {
     let image = Definitions::load(args.selection.config.as_deref())?.require_one()?;
     let trees = read_sources(sources, slice::from_ref(&image))?;
-    let (found, plan) = explain_name(args, &image, &trees)?;
+    let (found, plan) = explain_name(
+        &args.name,
+        &read_flags(&args.selection)?,
+        &list_options(),
+        &image,
+        &trees,
+    )?;
     printer.print_note(&format!(
         "for Kubernetes {}, Windows {}, target {}",
         plan.kubernetes, plan.windows.release, plan.target.name
@@ -33,6 +43,38 @@ pub(super) fn run_explain(
     printer.print_listing(&output, || {
         output.items.iter().map(format_explanation).collect()
     })
+}
+
+/// Flags of every verb.
+pub fn list_options() -> Vec<OptionHelp> {
+    let mut command = Cli::command();
+    command.build();
+    let mut options = Vec::new();
+    collect_options(&command, "", &mut options);
+    options
+}
+
+fn collect_options(command: &Command, verb: &str, options: &mut Vec<OptionHelp>) {
+    let mut inner = Vec::new();
+    inner.extend(command.get_subcommands());
+    inner.retain(|inner| inner.get_name() != "help");
+    for command in &inner {
+        let verb = format!("{verb} {}", command.get_name());
+        collect_options(command, verb.trim(), options);
+    }
+    if !inner.is_empty() {
+        return;
+    }
+
+    for argument in command.get_arguments() {
+        if let (Some(name), Some(help)) = (argument.get_long(), argument.get_help()) {
+            options.push(OptionHelp {
+                verb: verb.to_owned(),
+                name: format!("--{name}"),
+                help: help.to_string(),
+            });
+        }
+    }
 }
 
 fn format_explanation(item: &Explanation) -> String {

@@ -1,16 +1,17 @@
 //! `imagegen fetch`: downloads everything that an image holds and proves it.
 
 use crate::acquire::{
-    Acquirer, VerifiedArtifact, acquire_plan, acquire_platform_tools, open_fetcher,
+    Acquirer, NetworkOptions, VerifiedArtifact, acquire_plan, acquire_platform_tools, open_fetcher,
 };
 use crate::base::output_list::OutputList;
 use crate::cli::FetchArgs;
 use crate::diagnostic::Result;
-use crate::planning::{PlanRequest, PlannedImage, Stale, ToolUse, plan_image};
+use crate::planning::{GuestScriptUse, PlanRequest, PlannedImage, Stale, ToolUse, plan_image};
 use crate::selection::{find_lock, read_definition};
 use crate::view::FetchOutput;
 
 use super::each::ImageRun;
+use super::flags::read_flags;
 
 pub(super) fn run_fetch(args: &FetchArgs, run: &ImageRun<'_>) -> Result<()> {
     let FetchArgs {
@@ -18,15 +19,16 @@ pub(super) fn run_fetch(args: &FetchArgs, run: &ImageRun<'_>) -> Result<()> {
         tools: machines,
     } = args;
     let printer = run.printer;
-    let definition = read_definition(&args.selection, run.image, &run.trees)?;
+    let flags = read_flags(&args.selection)?;
+    let definition = read_definition(&flags, run.image, &run.trees)?;
     let planned = plan_image(&PlanRequest {
         definition: &definition,
-        selection: &args.selection,
-        lock: &args.lock,
+        flags: &flags,
+        lock: &(&args.lock).into(),
         beside: &find_lock(run.image, &definition),
         stale: Stale::Warn(printer),
         tools: ToolUse::Run,
-        scripts: None,
+        scripts: GuestScriptUse::Unused,
         trees: &run.trees,
     })?;
     let PlannedImage {
@@ -34,12 +36,13 @@ pub(super) fn run_fetch(args: &FetchArgs, run: &ImageRun<'_>) -> Result<()> {
         policy,
         trees,
     } = planned;
-    let fetcher = open_fetcher(&args.network, &policy)?;
+    let network = NetworkOptions::from(&args.network);
+    let fetcher = open_fetcher(&network, &policy)?;
     let acquirer = Acquirer {
         trees: &trees,
         policy: &policy,
         fetcher: &fetcher,
-        network: &args.network,
+        network: &network,
         printer,
     };
     let proven = acquire_plan(plan, &acquirer)?;

@@ -2,16 +2,16 @@
 
 use std::path::Path;
 
-use crate::cli::{HistoryArgs, HistoryPlaceArgs, HistoryShowArgs, HistoryWhat};
+use crate::cli::{HistoryArgs, HistoryShowArgs, HistoryWhat};
 use crate::diagnostic::Result;
-use crate::records::{prune_history, read_history};
+use crate::records::{HistoryPlace, prune_history, read_history};
 use crate::ui::Printer;
 use crate::view::{format_build, format_history};
 
 pub(super) fn run_history(args: &HistoryArgs, printer: &Printer) -> Result<()> {
     match &args.what {
         None => {
-            let HistoryPlaceArgs { from, network } = &args.place;
+            let HistoryPlace { from, network } = &HistoryPlace::from(&args.place);
             let history = read_history(from, network, printer)?;
             printer.print_listing(&history, || format_history(&history))
         }
@@ -32,7 +32,7 @@ pub(super) fn run_history(args: &HistoryArgs, printer: &Printer) -> Result<()> {
 }
 
 fn show_build(args: &HistoryShowArgs, printer: &Printer) -> Result<()> {
-    let HistoryPlaceArgs { from, network } = &args.place;
+    let HistoryPlace { from, network } = &HistoryPlace::from(&args.place);
     let path = Path::new(&args.version);
     let entry = if path.exists() && path.components().count() > 1 {
         let named = [args.version.clone()];

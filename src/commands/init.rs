@@ -1,15 +1,16 @@
 //! `imagegen init`.
 
 use crate::base::json;
-use crate::cli::{InitArgs, SourceArgs};
+use crate::cli::InitArgs;
 use crate::diagnostic::{InputError, Result};
 use crate::io::fs;
+use crate::model::definition::ImageDefinition;
 use crate::planning::draft_definition;
-use crate::selection::read_sources;
+use crate::selection::{Flags, SourceFolders, read_sources};
 use crate::ui::Printer;
 use crate::view::InitOutput;
 
-pub(super) fn run_init(args: &InitArgs, sources: &SourceArgs, printer: &Printer) -> Result<()> {
+pub(super) fn run_init(args: &InitArgs, sources: &SourceFolders, printer: &Printer) -> Result<()> {
     if fs::read_if_exists(&args.out)?.is_some() {
         let message = format!("{} already exists", args.out.display());
         return Err(
@@ -17,7 +18,7 @@ pub(super) fn run_init(args: &InitArgs, sources: &SourceArgs, printer: &Printer)
         );
     }
     let trees = read_sources(sources, &[])?;
-    let (definition, plan) = draft_definition(args, &trees, printer)?;
+    let (definition, plan) = draft_definition(&read_answers(args), &trees, printer)?;
     fs::write_file(&args.out, json::format_json(&definition).as_bytes())?;
     let file = args.out.display();
     let config = if file.to_string() == "imagegen.json" {
@@ -42,4 +43,20 @@ pub(super) fn run_init(args: &InitArgs, sources: &SourceArgs, printer: &Printer)
         definition,
     };
     printer.print_result(&output, || format!("{}\n", output.file))
+}
+
+/// The answers that the flags give.
+fn read_answers(args: &InitArgs) -> Flags {
+    Flags {
+        definition: ImageDefinition {
+            target: args.target.clone(),
+            kubernetes: args.k8s.clone(),
+            windows: args.windows.clone(),
+            cni: args.cni.clone(),
+            host_access: args.host_access,
+            ..ImageDefinition::default()
+        },
+        variables: args.variables.clone(),
+        ..Flags::default()
+    }
 }

@@ -1,15 +1,21 @@
 //! `imagegen join-data`.
 
+mod input;
+
 use std::slice;
 
-use crate::cli::{JoinDataArgs, SelectionArgs, SourceArgs};
+use crate::cli::JoinDataArgs;
 use crate::diagnostic::Result;
 use crate::io::fs;
 use crate::join::build_join_data;
+use crate::model::definition::ImageDefinition;
 use crate::planning::resolve_node_plan;
-use crate::selection::{Definitions, read_join_input, read_places, read_secrets, read_sources};
+use crate::selection::{Definitions, Flags, SourceFolders, read_sources};
 use crate::ui::Printer;
 use crate::view::JoinOutput;
+
+use super::flags::name_policy;
+use input::{read_join_input, read_places, read_secrets};
 
 /// How the forms of the data begin.
 const BEGINNINGS: &[&str] = &[
@@ -22,20 +28,24 @@ const BEGINNINGS: &[&str] = &[
 
 pub(super) fn run_join_data(
     args: &JoinDataArgs,
-    sources: &SourceArgs,
+    sources: &SourceFolders,
     printer: &Printer,
 ) -> Result<()> {
     let image = Definitions::load(args.config.as_deref())?.require_one()?;
     let trees = read_sources(sources, slice::from_ref(&image))?;
     let secrets = read_secrets(args)?;
     let input = read_join_input(args)?;
-    let selection = SelectionArgs {
-        k8s: args.k8s.clone(),
-        runtime: args.runtime,
-        policy: args.policy.policy.clone(),
-        ..SelectionArgs::default()
+    let settings = Flags::without_any()?;
+    let flags = Flags {
+        definition: ImageDefinition {
+            kubernetes: args.k8s.clone(),
+            runtime: args.runtime,
+            ..settings.definition
+        },
+        policy: name_policy(&args.policy),
+        ..settings
     };
-    let (plan, policy) = resolve_node_plan(&selection, &image, &trees)?;
+    let (plan, policy) = resolve_node_plan(&flags, &image, &trees)?;
     let data = build_join_data(
         &input,
         &secrets,

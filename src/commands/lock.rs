@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use crate::acquire::{
-    Acquirer, HeaderGrants, Keys, PinScope, needs_proofs, open_fetcher, pin_plan, write_proofs,
+    Acquirer, HeaderGrants, Keys, NetworkOptions, PinScope, needs_proofs, open_fetcher, pin_plan,
+    write_proofs,
 };
 use crate::base::version::Version;
 use crate::cli::LockArgs;
@@ -24,26 +25,29 @@ use crate::updates::{LockedImages, Upstreams};
 use crate::view::format_lock;
 
 use super::each::ImageRun;
+use super::flags::read_flags;
 
 pub(super) fn run_lock(args: &LockArgs, run: &ImageRun<'_>) -> Result<()> {
     let (trees, printer) = (&run.trees, run.printer);
-    let definition = read_definition(&args.selection, run.image, trees)?;
+    let flags = read_flags(&args.selection)?;
+    let network = NetworkOptions::from(&args.network);
+    let definition = read_definition(&flags, run.image, trees)?;
     let path = match &args.lock {
         Some(named) => named.clone(),
         None => choose_lock(run.image, &definition)?,
     };
     check_lock_path(&path)?;
     let old = read_old_lock(&path)?;
-    let definition = complete_for_lock(definition, old.as_ref(), args, &path, trees)?;
+    let definition = complete_for_lock(definition, old.as_ref(), &flags, &path, trees)?;
     let (updated, images) = match old {
         Some(lock) => (lock.updated, lock.tagged_images),
         None => Default::default(),
     };
     let plan = resolve_updated_plan(&definition, trees, updated)?;
     let plan = if let Some(names) = &args.update {
-        let policy = read_plan_policy((&args.selection).into(), &plan)?;
-        let fetcher = open_fetcher(&args.network, &policy)?;
-        let grants = HeaderGrants::new(&args.network, &policy);
+        let policy = read_plan_policy(&flags.policy, &plan)?;
+        let fetcher = open_fetcher(&network, &policy)?;
+        let grants = HeaderGrants::new(&network, &policy);
         let upstreams = Upstreams {
             plan: &plan,
             definition: &definition,
@@ -63,16 +67,16 @@ pub(super) fn run_lock(args: &LockArgs, run: &ImageRun<'_>) -> Result<()> {
     } else {
         plan
     };
-    let (plan, policy) = govern_plan((&args.selection).into(), plan, trees)?;
-    check_tool_floors(&plan, &policy, &args.selection.allow_old, trees)?;
+    let (plan, policy) = govern_plan(&flags.policy, plan, trees)?;
+    check_tool_floors(&plan, &policy, &flags.allow_old, trees)?;
     let locked = LockedImages {
         images: &images,
         updated: args.update.as_deref(),
     };
-    let plan = locked.pin_plan(plan, &args.network, &policy, printer)?;
+    let plan = locked.pin_plan(plan, &network, &policy, printer)?;
     // A lock is a promise that the image can be made.
     predict_machine(&plan, trees)?;
-    let plan = pin_for_lock(plan, args, &policy, run)?;
+    let plan = pin_for_lock(plan, args, &network, &policy, run)?;
     let admitted = admit(PinnedPlan::new(plan)?, &policy, &trees.catalog)?;
     let (plan, lock) = (admitted.pinned().plan(), admitted.pinned().lock());
     write_lockfile(&path, lock)?;
@@ -83,7 +87,13 @@ pub(super) fn run_lock(args: &LockArgs, run: &ImageRun<'_>) -> Result<()> {
 }
 
 /// The plan with the digests that a lockfile needs, and with every one of them proven where the user asks for it.
-fn pin_for_lock(plan: Plan, args: &LockArgs, policy: &Policy, run: &ImageRun<'_>) -> Result<Plan> {
+fn pin_for_lock(
+    plan: Plan,
+    args: &LockArgs,
+    network: &NetworkOptions,
+    policy: &Policy,
+    run: &ImageRun<'_>,
+) -> Result<Plan> {
     let (trees, printer) = (&run.trees, run.printer);
     let every = args.prove || args.bundles.is_some();
     let scope = if every {
@@ -95,12 +105,12 @@ fn pin_for_lock(plan: Plan, args: &LockArgs, policy: &Policy, run: &ImageRun<'_>
         return Ok(plan);
     }
 
-    let fetcher = open_fetcher(&args.network, policy)?;
+    let fetcher = open_fetcher(network, policy)?;
     let acquirer = Acquirer {
         trees,
         policy,
         fetcher: &fetcher,
-        network: &args.network,
+        network,
         printer,
     };
     let (plan, verified) = pin_plan(plan, scope, &acquirer)?;

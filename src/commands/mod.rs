@@ -13,6 +13,7 @@ mod doctor;
 mod each;
 mod explain;
 mod fetch;
+mod flags;
 mod history;
 mod init;
 mod join_data;
@@ -33,17 +34,19 @@ mod verify;
 
 pub use crate::complete::answer_shell;
 pub use context::run_command;
+pub use explain::list_options;
 pub use output::{create_printer, print_json_error, wants_json, write_code_quality};
 
 use crate::base::choice::Format;
 use crate::cli::{Cli, Verb};
 use crate::diagnostic::{Result, UsageError};
+use crate::selection::SourceFolders;
 use crate::ui::Printer;
 
 use each::{ImageChoice, Pace, run_each};
 
 fn run_verb(cli: Cli, printer: &Printer) -> Result<()> {
-    let sources = &cli.global.sources;
+    let sources = &SourceFolders::from(&cli.global.sources);
     if printer.format == Format::Markdown && !matches!(cli.command, Verb::Diff(_)) {
         let message = "`--format markdown` applies to `diff` only";
         return Err(UsageError::new(message, "choose `text` or `json`").into());

@@ -1,34 +1,37 @@
 //! `imagegen outdated`.
 
-use crate::acquire::{HeaderGrants, open_fetcher};
+use crate::acquire::{HeaderGrants, NetworkOptions, open_fetcher};
 use crate::base::output_list::OutputList;
 use crate::base::value::Sha256;
 use crate::base::version::Version;
 use crate::bundle::ImageSource;
 use crate::cli::OnlineArgs;
 use crate::diagnostic::Result;
-use crate::planning::{PlanRequest, Stale, ToolUse, plan_image};
+use crate::planning::{GuestScriptUse, PlanRequest, Stale, ToolUse, plan_image};
 use crate::selection::{find_lock, read_definition};
 use crate::updates::{OutdatedImage, OutdatedOutput, OutdatedRow, Upstreams, check_images};
 
 use super::each::ImageRun;
+use super::flags::read_flags;
 
 pub(super) fn run_outdated(args: &OnlineArgs, run: &ImageRun<'_>) -> Result<()> {
     let (trees, printer) = (&run.trees, run.printer);
-    let definition = read_definition(&args.selection, run.image, trees)?;
+    let flags = read_flags(&args.selection)?;
+    let definition = read_definition(&flags, run.image, trees)?;
     let planned = plan_image(&PlanRequest {
         definition: &definition,
-        selection: &args.selection,
-        lock: &args.lock,
+        flags: &flags,
+        lock: &(&args.lock).into(),
         beside: &find_lock(run.image, &definition),
         stale: Stale::Warn(printer),
         tools: ToolUse::Run,
-        scripts: None,
+        scripts: GuestScriptUse::Unused,
         trees,
     })?;
     let (plan, policy) = (planned.plan, planned.policy);
-    let fetcher = open_fetcher(&args.network, &policy)?;
-    let grants = HeaderGrants::new(&args.network, &policy);
+    let network = NetworkOptions::from(&args.network);
+    let fetcher = open_fetcher(&network, &policy)?;
+    let grants = HeaderGrants::new(&network, &policy);
     let upstreams = Upstreams {
         plan: &plan,
         definition: &definition,
@@ -39,7 +42,7 @@ pub(super) fn run_outdated(args: &OnlineArgs, run: &ImageRun<'_>) -> Result<()> 
     let releases = upstreams.check_releases(&upstreams.list_subjects()?, printer)?;
     let source = ImageSource {
         fetcher: &fetcher,
-        jobs: args.network.downloads(),
+        jobs: network.downloads(),
         printer,
     };
     let releases = releases.into_iter().map(Box::new).map(OutdatedRow::Release);

@@ -2,23 +2,27 @@
 
 use crate::cli::PlanArgs;
 use crate::diagnostic::Result;
-use crate::planning::{PlanRequest, PlannedImage, Stale, ToolUse, plan_image, predict_machine};
+use crate::planning::{
+    GuestScriptUse, PlanRequest, PlannedImage, Stale, ToolUse, plan_image, predict_machine,
+};
 use crate::selection::{find_lock, read_definition};
 use crate::view::{PlanOutput, format_details, format_plan};
 
 use super::each::ImageRun;
+use super::flags::read_flags;
 
 pub(super) fn run_plan(args: &PlanArgs, run: &ImageRun<'_>) -> Result<()> {
     let printer = run.printer;
-    let definition = read_definition(&args.selection, run.image, &run.trees)?;
+    let flags = read_flags(&args.selection)?;
+    let definition = read_definition(&flags, run.image, &run.trees)?;
     let PlannedImage { plan, trees, .. } = plan_image(&PlanRequest {
         definition: &definition,
-        selection: &args.selection,
-        lock: &args.lock,
+        flags: &flags,
+        lock: &(&args.lock).into(),
         beside: &find_lock(run.image, &definition),
         stale: Stale::Warn(printer),
         tools: ToolUse::Run,
-        scripts: Some(&args.scripts),
+        scripts: GuestScriptUse::of_folder(args.scripts.scripts.as_ref()),
         trees: &run.trees,
     })?;
     let (guest, prediction) = predict_machine(&plan, &trees)?;

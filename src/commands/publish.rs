@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use crate::cli::{PromoteArgs, PublishArgs, RetireArgs, SourceArgs};
+use crate::cli::{PromoteArgs, PublishArgs, RetireArgs};
 use crate::diagnostic::Result;
 use crate::io::clock::current_time;
 use crate::model::publication::PublishStep;
@@ -11,16 +11,16 @@ use crate::publish::{
     ImageCommands, PublishOutput, PublishRequest, Retention, choose_old_builds, list_commands,
     list_named_builds, run_commands,
 };
-use crate::records::{HistoryEntry, read_history};
-use crate::selection::{Definitions, read_sources};
+use crate::records::{HistoryEntry, HistoryPlace, read_history};
+use crate::selection::{Definitions, SourceFolders, read_sources};
 use crate::ui::Printer;
 
 pub(super) fn run_promote(
     args: &PromoteArgs,
-    sources: &SourceArgs,
+    sources: &SourceFolders,
     printer: &Printer,
 ) -> Result<()> {
-    let builds = list_named_builds(&args.images, &args.publish.place, printer)?;
+    let builds = list_named_builds(&args.images, &(&args.publish.place).into(), printer)?;
     let step = StepRun {
         step: PublishStep::Promote,
         channel: &args.channel,
@@ -29,8 +29,12 @@ pub(super) fn run_promote(
     step.take(&builds, sources, printer)
 }
 
-pub(super) fn run_retire(args: &RetireArgs, sources: &SourceArgs, printer: &Printer) -> Result<()> {
-    let place = &args.publish.place;
+pub(super) fn run_retire(
+    args: &RetireArgs,
+    sources: &SourceFolders,
+    printer: &Printer,
+) -> Result<()> {
+    let place = &HistoryPlace::from(&args.publish.place);
     let builds = if args.images.is_empty() {
         let history = read_history(&place.from, &place.network, printer)?;
         let retention = Retention {
@@ -63,7 +67,12 @@ struct StepRun<'a> {
 
 impl StepRun<'_> {
     /// Every command is made before the first one runs.
-    fn take(&self, builds: &[HistoryEntry], sources: &SourceArgs, printer: &Printer) -> Result<()> {
+    fn take(
+        &self,
+        builds: &[HistoryEntry],
+        sources: &SourceFolders,
+        printer: &Printer,
+    ) -> Result<()> {
         let trees = read_sources(sources, Definitions::load(None)?.images())?;
         let values: BTreeMap<String, String> = self.args.values.iter().cloned().collect();
         let request = PublishRequest {

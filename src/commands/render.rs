@@ -6,16 +6,18 @@ use crate::diagnostic::Result;
 use crate::lock::Lock;
 use crate::model::plan::Plan;
 use crate::model::policy::Policy;
-use crate::planning::{PlanRequest, PlannedImage, Stale, ToolUse, plan_image};
+use crate::planning::{GuestScriptUse, PlanRequest, PlannedImage, Stale, ToolUse, plan_image};
 use crate::selection::{find_lock, read_definition};
 use crate::trust::check_dropped;
 use crate::ui::Printer;
 use crate::workspace::{InstallerOutput, WorkspacePlace, write_workspace};
 
 use super::each::ImageRun;
+use super::flags::read_flags;
 
 pub(super) fn run_render(args: &RenderArgs, run: &ImageRun<'_>) -> Result<()> {
-    let definition = read_definition(&args.selection, run.image, &run.trees)?;
+    let flags = read_flags(&args.selection)?;
+    let definition = read_definition(&flags, run.image, &run.trees)?;
     let PlannedImage {
         plan,
         policy,
@@ -23,12 +25,12 @@ pub(super) fn run_render(args: &RenderArgs, run: &ImageRun<'_>) -> Result<()> {
         ..
     } = plan_image(&PlanRequest {
         definition: &definition,
-        selection: &args.selection,
-        lock: &args.lock,
+        flags: &flags,
+        lock: &(&args.lock).into(),
         beside: &find_lock(run.image, &definition),
         stale: Stale::Refuse,
         tools: ToolUse::Run,
-        scripts: Some(&args.scripts),
+        scripts: GuestScriptUse::of_folder(args.scripts.scripts.as_ref()),
         trees: &run.trees,
     })?;
     let place = run.place_workspace(&args.workspace, &plan);

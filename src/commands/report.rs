@@ -5,22 +5,26 @@ use std::path::PathBuf;
 use crate::attest::report::{format_fleet_page, format_image_page};
 use crate::attest::sbom::format_cyclonedx;
 use crate::base::json;
-use crate::cli::{ReportArgs, SourceArgs};
+use crate::cli::ReportArgs;
 use crate::diagnostic::Result;
 use crate::io::fs::{self, Scratch};
 use crate::records::{
     REPORT_SCHEMA, ReportOutput, describe_fleet, describe_image, describe_page, list_bill,
     read_bill_sources, read_history, run_tool,
 };
-use crate::selection::read_sources;
+use crate::selection::{SourceFolders, read_sources};
 use crate::ui::Printer;
 
-pub(super) fn run_report(args: &ReportArgs, sources: &SourceArgs, printer: &Printer) -> Result<()> {
+pub(super) fn run_report(
+    args: &ReportArgs,
+    sources: &SourceFolders,
+    printer: &Printer,
+) -> Result<()> {
     let (text, place) = if let Some(image) = &args.image {
         let (page, place) = describe_page(image, sources, printer)?;
         (format_image_page(&page)?, place)
     } else {
-        let history = read_history(&args.place.from, &args.place.network, printer)?;
+        let history = read_history(&args.place.from, &(&args.place.network).into(), printer)?;
         let page = describe_fleet(&history, &read_sources(sources, &[])?)?;
         (format_fleet_page(&page)?, PathBuf::from("report.html"))
     };
@@ -37,7 +41,7 @@ pub(super) fn run_report(args: &ReportArgs, sources: &SourceArgs, printer: &Prin
 }
 
 /// Runs the scanner over the bill of materials.
-fn scan_image(args: &ReportArgs, sources: &SourceArgs, printer: &Printer) -> Result<()> {
+fn scan_image(args: &ReportArgs, sources: &SourceFolders, printer: &Printer) -> Result<()> {
     let (Some(image), Some(command)) = (&args.image, &args.scan_command) else {
         return Ok(());
     };

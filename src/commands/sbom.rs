@@ -3,13 +3,14 @@
 use crate::attest::sbom::{format_cyclonedx, format_spdx};
 use crate::base::choice::SbomFormat;
 use crate::base::json;
-use crate::cli::{SbomArgs, SourceArgs};
+use crate::cli::SbomArgs;
 use crate::diagnostic::Result;
 use crate::io::fs::{self, Scratch};
 use crate::records::{describe_image, list_bill, read_bill_sources, run_tool};
+use crate::selection::SourceFolders;
 use crate::ui::Printer;
 
-pub(super) fn run_sbom(args: &SbomArgs, sources: &SourceArgs, printer: &Printer) -> Result<()> {
+pub(super) fn run_sbom(args: &SbomArgs, sources: &SourceFolders, printer: &Printer) -> Result<()> {
     let image = describe_image(&args.image, sources, printer)?;
     let parts = read_bill_sources(&image, sources)?;
     let bill = list_bill(&image, &parts);

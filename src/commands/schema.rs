@@ -2,13 +2,17 @@
 
 use crate::base::names::format_suggestion;
 use crate::base::output_list::OutputList;
-use crate::cli::{SchemaArgs, SourceArgs};
+use crate::cli::SchemaArgs;
 use crate::diagnostic::{InputError, Result};
 use crate::schemas::list_schemas;
-use crate::selection::read_sources;
+use crate::selection::{SourceFolders, read_sources};
 use crate::ui::Printer;
 
-pub(super) fn run_schema(args: &SchemaArgs, sources: &SourceArgs, printer: &Printer) -> Result<()> {
+pub(super) fn run_schema(
+    args: &SchemaArgs,
+    sources: &SourceFolders,
+    printer: &Printer,
+) -> Result<()> {
     let schemas = list_schemas(&read_sources(sources, &[])?)?;
     let names: Vec<&str> = schemas.iter().map(|(name, _)| *name).collect();
     let Some(name) = &args.name else {

@@ -6,23 +6,25 @@ use std::time::Duration;
 
 use rustls_pki_types::UnixTime;
 
-use crate::cli::{ScriptsArgs, ScriptsWhat, SourceArgs};
+use crate::cli::{ScriptsArgs, ScriptsWhat};
 use crate::diagnostic::{InputError, Result};
 use crate::embedded::Tree;
 use crate::io::{clock, fs};
 use crate::scripts::{
     self, Demand, Key, LIST, find_signing, read_exported, read_passphrase, require_own_scripts,
 };
-use crate::selection::{read_policy, read_sources};
+use crate::selection::{SourceFolders, read_policy, read_sources};
 use crate::ui::Printer;
 use crate::verify::authenticode::SignatureDemand;
 use crate::verify::chain::PinnedRoots;
 
 use crate::view::WrittenFolder;
 
+use super::flags::name_policy;
+
 pub(super) fn run_scripts(
     args: &ScriptsArgs,
-    sources: &SourceArgs,
+    sources: &SourceFolders,
     printer: &Printer,
 ) -> Result<()> {
     let trees = read_sources(sources, &[])?;
@@ -47,7 +49,7 @@ pub(super) fn run_scripts(
                 let remedy = "other users of this machine see the arguments of the signer: use a URL without it";
                 return Err(InputError::new(message, remedy).into());
             }
-            let demanded = read_policy(policy.into())?;
+            let demanded = read_policy(&name_policy(policy))?;
             let exported = read_exported(folder)?;
             // What carries your signature runs as administrator on every node.
             require_own_scripts(folder, &exported, changed, &trees.provisioners)?;

@@ -2,23 +2,31 @@
 
 use std::fmt::Write as _;
 
-use crate::cli::{SourceArgs, VerifyArgs};
+use crate::cli::VerifyArgs;
 use crate::diagnostic::Result;
 use crate::inspect::{
-    Inspected, VerifyOutput, WholeOutput, format_proof, inspect_attestations, inspect_file,
+    AuthenticodeRequest, Inspected, VerifyOutput, VerifyRequest, WholeOutput, format_proof,
+    inspect_attestations, inspect_file,
 };
 use crate::model::evidence::UNPROVEN;
-use crate::selection::read_sources;
+use crate::selection::{SourceFolders, read_sources};
 use crate::ui::Printer;
 
-pub(super) fn run_verify(args: &VerifyArgs, sources: &SourceArgs, printer: &Printer) -> Result<()> {
-    if !args.attestation.is_empty() {
-        let (output, demand) = inspect_attestations(args)?;
+use super::flags::name_policy;
+
+pub(super) fn run_verify(
+    args: &VerifyArgs,
+    sources: &SourceFolders,
+    printer: &Printer,
+) -> Result<()> {
+    let request = read_request(args);
+    if !request.attestations.is_empty() {
+        let (output, demand) = inspect_attestations(&request)?;
         printer.print_listing(&output, || format_file(&output))?;
         output.require_proofs()?;
         return demand;
     }
-    match inspect_file(args, &read_sources(sources, &[])?, printer)? {
+    match inspect_file(&request, &read_sources(sources, &[])?, printer)? {
         Inspected::File(output) => {
             printer.print_listing(&output, || format_file(&output))?;
             Ok(output.require_proofs()?)
@@ -31,6 +39,33 @@ pub(super) fn run_verify(args: &VerifyArgs, sources: &SourceArgs, printer: &Prin
             printer.print_listing(&output, || format_whole(&output))?;
             Ok(output.require_proofs()?)
         }
+    }
+}
+
+fn read_request(args: &VerifyArgs) -> VerifyRequest {
+    let authenticode = args.authenticode.then(|| AuthenticodeRequest {
+        publisher: args.publisher.clone(),
+        root: args.root.clone(),
+        members: args.member.clone(),
+    });
+    VerifyRequest {
+        file: args.file.clone(),
+        sha256: args.sha256.clone(),
+        sha512: args.sha512.clone(),
+        checksums: args.checksums.clone(),
+        signature: args.signature.clone(),
+        key: args.key.clone(),
+        certificate: args.certificate.clone(),
+        bundle: args.bundle.clone(),
+        attestations: args.attestation.clone(),
+        bundles: args.bundles.clone(),
+        identity: args.identity.clone(),
+        issuer: args.issuer.clone(),
+        authenticode,
+        lock: args.lock.clone(),
+        policy: name_policy(&args.policy),
+        at: args.at,
+        network: (&args.network).into(),
     }
 }
 

@@ -6,7 +6,6 @@ use crate::base::code::Code;
 use crate::base::digest::parse_sha256;
 use crate::base::json::is_one_json;
 use crate::base::value::PinAlgorithm;
-use crate::cli::VerifyArgs;
 use crate::diagnostic::{Error, Finding, InputError, Result, UsageError};
 use crate::io::fs::{self, DigestSet};
 use crate::model::evidence::{Evidence, ProofKind, StatementKind};
@@ -19,7 +18,7 @@ use crate::verify::sigstore::{self, ExpectedSigner};
 use crate::verify::{ProofError, Proven, dsse, record_evidence};
 use crate::workspace::IMAGE_RECORD;
 
-use super::VerifyOutput;
+use super::{VerifyOutput, VerifyRequest};
 
 /// Largest bundle: a bill of materials is in it.
 const LARGEST_BUNDLE: u64 = 16 << 20;
@@ -43,20 +42,20 @@ enum ExpectedStatementSigner<'a> {
 ///
 /// # Errors
 /// A file cannot be read, or no signer is named.
-pub fn inspect_attestations(args: &VerifyArgs) -> Result<(VerifyOutput, Result<()>)> {
-    let path = find_record(Path::new(&args.file));
-    if args.file.contains("://") {
+pub fn inspect_attestations(request: &VerifyRequest) -> Result<(VerifyOutput, Result<()>)> {
+    let path = find_record(Path::new(&request.file));
+    if request.file.contains("://") {
         let message = "`--attestation` verifies an image on this machine";
         return Err(UsageError::new(message, "download it first").into());
     }
-    let policy = read_policy((&args.policy).into())?;
-    let signer = read_signer(args)?;
+    let policy = read_policy(&request.policy)?;
+    let signer = read_signer(request)?;
     let digests = fs::digest_file_with(&path, DigestSet::Both)?;
     let digest = parse_sha256(&digests.sha256)
         .ok_or_else(|| ProofError::new(Code::DIGEST, "the digest is not hexadecimal"))?;
     let name = path.display().to_string();
     let mut evidence = Vec::new();
-    for file in &args.attestation {
+    for file in &request.attestations {
         for bundle in read_bundles(file)? {
             let outcome = verify_bundle(&digest, &bundle, &signer);
             let source = file.display().to_string();
@@ -85,9 +84,9 @@ pub fn inspect_attestations(args: &VerifyArgs) -> Result<(VerifyOutput, Result<(
     Ok((output, demand))
 }
 
-fn read_signer(args: &VerifyArgs) -> Result<ExpectedStatementSigner<'_>> {
-    if let Some(key) = &args.key {
-        if args.identity.is_some() || args.issuer.is_some() {
+fn read_signer(request: &VerifyRequest) -> Result<ExpectedStatementSigner<'_>> {
+    if let Some(key) = &request.key {
+        if request.identity.is_some() || request.issuer.is_some() {
             let message = "`--key` and `--identity` name two signers";
             return Err(UsageError::new(message, "leave one of them out").into());
         }
@@ -96,7 +95,7 @@ fn read_signer(args: &VerifyArgs) -> Result<ExpectedStatementSigner<'_>> {
             String::from_utf8_lossy(&bytes).into_owned(),
         ));
     }
-    let signer = require_signer(args.identity.as_deref(), args.issuer.as_deref());
+    let signer = require_signer(request.identity.as_deref(), request.issuer.as_deref());
     signer
         .map(ExpectedStatementSigner::Certificate)
         .map_err(|_| {

@@ -12,16 +12,16 @@ use crate::verify::authenticode::{self, FileKind, SignatureDemand};
 use crate::verify::chain::{PinnedRoots, format_time, parse_roots};
 use crate::windows::resource::ArchiveFormat;
 
-use super::Job;
+use super::{AuthenticodeRequest, Job};
 
 impl Job<'_> {
-    fn policy(&self) -> Result<SignatureDemand> {
+    fn policy(&self, demand: &AuthenticodeRequest) -> Result<SignatureDemand> {
         let pinned = PinnedRoots::read(self.manifests)?;
         let mut policy = SignatureDemand::new(
             &pinned,
             UnixTime::since_unix_epoch(Duration::from_secs(self.now())),
         );
-        if let Some(publisher) = &self.args.publisher {
+        if let Some(publisher) = &demand.publisher {
             policy.publisher = Some(publisher.parse().map_err(|error| {
                 InputError::new(
                     format!("--publisher {publisher}: {error}"),
@@ -29,21 +29,21 @@ impl Job<'_> {
                 )
             })?);
         }
-        if let Some(file) = &self.args.root {
+        if let Some(file) = &demand.root {
             let own = parse_roots(&fs::read_head(file, SIDECAR)?)?;
             policy = policy.with_own_roots(own);
         }
         Ok(policy)
     }
 
-    pub(super) fn authenticode(&self) -> Result<Vec<Evidence>> {
-        let policy = self.policy()?;
+    pub(super) fn authenticode(&self, demand: &AuthenticodeRequest) -> Result<Vec<Evidence>> {
+        let policy = self.policy(demand)?;
         let format = if fs::read_head(self.path, 2)? == b"PK" {
             ArchiveFormat::Zip
         } else {
             ArchiveFormat::TarGz
         };
-        let signed = &self.args.member;
+        let signed = &demand.members;
         let archive = (!signed.is_empty()).then_some(SignedMembers {
             format,
             signed,

@@ -24,7 +24,7 @@ use crate::verify::chain::PinnedRoots;
 #[derive(Debug, Clone, Copy)]
 pub struct Review<'a> {
     pub lock: Option<&'a Path>,
-    pub policy: NamedPolicy<'a>,
+    pub policy: &'a NamedPolicy,
 }
 
 impl Review<'_> {

@@ -19,7 +19,6 @@ use crate::base::json;
 use crate::base::program::ProgramVersion;
 use crate::bundle;
 use crate::catalog::Trees;
-use crate::cli::VerifyArgs;
 use crate::diagnostic::Result;
 use crate::fetch::MAX_SIZE;
 use crate::guest::render_guest;
@@ -40,7 +39,7 @@ use crate::windows::resource::ArchiveFormat;
 
 use self::scripts::read_scripts;
 use super::review::{Review, find_lock_pins, list_unproven};
-use super::{Inspected, proven};
+use super::{Inspected, VerifyRequest, proven};
 
 const SCHEMA: &str = "imagegen.dev/verify-lock/v1";
 
@@ -88,7 +87,7 @@ impl WholeOutput {
 
 /// A lockfile or a bundle; none where the file is neither.
 pub(super) fn inspect_whole(
-    args: &VerifyArgs,
+    request: &VerifyRequest,
     path: &Path,
     review: Review<'_>,
     trees: &Trees,
@@ -97,13 +96,13 @@ pub(super) fn inspect_whole(
     let head = fs::read_head(path, 8)?;
     if head.starts_with(b"{") {
         let bytes = fs::read_head(path, fs::LARGEST_TEXT)?;
-        if let Ok(lock) = Lock::decode(&args.file, &bytes) {
-            let bundles = args.bundles.as_deref();
-            let whole = inspect_lock(&args.file, &lock, bundles, review, trees)?;
+        if let Ok(lock) = Lock::decode(&request.file, &bytes) {
+            let bundles = request.bundles.as_deref();
+            let whole = inspect_lock(&request.file, &lock, bundles, review, trees)?;
             return Ok(Some(Inspected::Whole(whole)));
         }
     }
-    if head.starts_with(b"PK") && args.bundles.is_none() && is_bundle(path)? {
+    if head.starts_with(b"PK") && request.bundles.is_none() && is_bundle(path)? {
         let opened = bundle::verify_bundle(path)?;
         review.check_bundle(path, &opened, trees, printer)?;
         return Ok(Some(Inspected::Bundle(Box::new(opened))));
@@ -238,7 +237,7 @@ fn render_again(
     values: &BTreeMap<String, Value>,
     file: &str,
     lock: &Lock,
-    policy: NamedPolicy<'_>,
+    policy: &NamedPolicy,
     trees: &Trees,
 ) -> Result<(Workspace, Vec<String>)> {
     let unreviewed = Lock {

@@ -5,12 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::base::names::format_suggestion;
 use crate::catalog::Trees;
 use crate::catalog::load_target;
-use crate::cli::InitArgs;
 use crate::diagnostic::{InputError, Result};
 use crate::io::ask;
 use crate::model::definition::{ImageDefinition, Note};
 use crate::model::plan::Plan;
-use crate::selection::{is_operators, parse_variables};
+use crate::selection::{Flags, is_operators, parse_variables};
 use crate::ui::Printer;
 
 use super::resolve_plan;
@@ -41,13 +40,13 @@ const NOTES: &[(&str, &str)] = &[
 /// # Errors
 /// No target is named and nobody can be asked, or the answers make no plan.
 pub fn draft_definition(
-    args: &InitArgs,
+    flags: &Flags,
     trees: &Trees,
     printer: &Printer,
 ) -> Result<(ImageDefinition, Plan)> {
     let targets = trees.packer.list_folders("targets");
     let asks = ask::is_terminal();
-    let target = match &args.target {
+    let target = match &flags.definition.target {
         Some(target) => target.clone(),
         None if asks => ask_target(&targets, trees, printer)?,
         None => {
@@ -72,32 +71,32 @@ pub fn draft_definition(
     };
     draft.kubernetes = Some(question(
         "Kubernetes version",
-        args.k8s.as_deref(),
+        flags.definition.kubernetes.as_deref(),
         "stable",
     ));
     // Defaults of what follows depend on the line.
     let chosen = resolve_plan(&draft, trees)?;
     draft.windows = Some(question(
         "Windows release",
-        args.windows.as_deref(),
+        flags.definition.windows.as_deref(),
         &chosen.windows.release,
     ));
     draft.cni = Some(question(
         "pod network",
-        args.cni.as_deref(),
+        flags.definition.cni.as_deref(),
         &chosen.network.name,
     ));
-    draft.host_access = args.host_access;
-    draft.variables = parse_variables(&args.variables, draft.target.as_deref(), trees)?;
+    draft.host_access = flags.definition.host_access;
+    draft.variables = parse_variables(&flags.variables, draft.target.as_deref(), trees)?;
     let plan = resolve_plan(&draft, trees)?;
-    refuse_operators(&plan, args)?;
+    refuse_operators(&plan, flags)?;
     let plan = if asks {
         ask_missing(&mut draft, plan, trees, printer)
     } else {
         plan
     };
     draft.host_access = Some(plan.host_access);
-    if args.k8s.is_none() && draft.kubernetes.as_deref() == Some("stable") {
+    if flags.definition.kubernetes.is_none() && draft.kubernetes.as_deref() == Some("stable") {
         draft.kubernetes = Some(plan.line.minor.to_string());
     }
     draft.note = Some(Note::Fields(write_notes(&plan)));
@@ -105,8 +104,8 @@ pub fn draft_definition(
 }
 
 /// A definition comes with pull requests: what only the operator gives is no part of it.
-fn refuse_operators(plan: &Plan, args: &InitArgs) -> Result<()> {
-    let mut names = args.variables.iter().map(|(name, _)| name);
+fn refuse_operators(plan: &Plan, flags: &Flags) -> Result<()> {
+    let mut names = flags.variables.iter().map(|(name, _)| name);
     let Some(name) = names.find(|name| is_operators(&plan.target, name)) else {
         return Ok(());
     };

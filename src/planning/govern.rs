@@ -24,7 +24,7 @@ use crate::trust::{
 ///
 /// # Errors
 /// The file is not a policy, or the plan violates it.
-pub fn govern_plan(named: NamedPolicy<'_>, plan: Plan, trees: &Trees) -> Result<(Plan, Policy)> {
+pub fn govern_plan(named: &NamedPolicy, plan: Plan, trees: &Trees) -> Result<(Plan, Policy)> {
     let policy = read_plan_policy(named, &plan)?;
     let plan = judge_plan(named, &policy, plan, trees)?;
     Ok((plan, policy))
@@ -34,7 +34,7 @@ pub fn govern_plan(named: NamedPolicy<'_>, plan: Plan, trees: &Trees) -> Result<
 ///
 /// # Errors
 /// The file is not a policy.
-pub fn read_plan_policy(named: NamedPolicy<'_>, plan: &Plan) -> Result<Policy> {
+pub fn read_plan_policy(named: &NamedPolicy, plan: &Plan) -> Result<Policy> {
     Ok(Policy {
         mirrors: plan.selection.download_mirrors.clone(),
         ..read_policy(named)?
@@ -45,15 +45,10 @@ pub fn read_plan_policy(named: NamedPolicy<'_>, plan: &Plan) -> Result<Policy> {
 ///
 /// # Errors
 /// The plan violates the policy.
-pub fn judge_plan(
-    named: NamedPolicy<'_>,
-    policy: &Policy,
-    plan: Plan,
-    trees: &Trees,
-) -> Result<Plan> {
+pub fn judge_plan(named: &NamedPolicy, policy: &Policy, plan: Plan, trees: &Trees) -> Result<Plan> {
     check_addresses(policy, &plan)?;
     if named.file.is_none() {
-        check_waivers(named.waivers, &plan, &trees.catalog)?;
+        check_waivers(&named.waivers, &plan, &trees.catalog)?;
         let governance = Governance {
             warnings: warn_own_anchors(&plan, &trees.catalog),
             ..Governance::default()

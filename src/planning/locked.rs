@@ -1,11 +1,10 @@
 //! A plan with the lockfile beside its definition, its policy and its scripts.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::base::version::Version;
 use crate::catalog::Trees;
-use crate::cli::{LockArgs, LockUseArgs, OwnScriptsArgs, SelectionArgs};
 use crate::diagnostic::{Classify as _, InputError, Result};
 use crate::io::fs;
 use crate::lock::{Lock, LockError};
@@ -14,7 +13,7 @@ use crate::model::plan::Plan;
 use crate::model::policy::Policy;
 use crate::resolve::check_mirrored;
 use crate::scripts::read_guest_scripts;
-use crate::selection::{complete_from_lock, lock_path};
+use crate::selection::{Flags, complete_from_lock, lock_path};
 use crate::ui::Printer;
 
 use super::recompute::check_lock;
@@ -38,19 +37,47 @@ pub enum ToolUse {
     Describe,
 }
 
+/// The lockfile that the user asks for.
+#[derive(Debug, Clone, Default)]
+pub struct LockUse {
+    /// A lockfile that is missing or stale is an error.
+    pub required: bool,
+    /// The lockfile in the place of the one beside the definition.
+    pub file: Option<PathBuf>,
+    pub ignored: bool,
+}
+
+/// The guest's scripts in a plan.
+#[derive(Debug, Clone, Copy)]
+pub enum GuestScriptUse<'a> {
+    /// They do not matter, because nothing is rendered.
+    Unused,
+    /// The program's own.
+    Own,
+    /// Those of a folder of the user's.
+    Folder(&'a Path),
+}
+
+impl<'a> GuestScriptUse<'a> {
+    /// The scripts of a folder, if there is one, or the program's own.
+    #[must_use]
+    pub fn of_folder(folder: Option<&'a PathBuf>) -> Self {
+        folder.map_or(Self::Own, |folder| Self::Folder(folder))
+    }
+}
+
 /// Everything that decides about one plan.
 #[derive(Debug, Clone, Copy)]
 pub struct PlanRequest<'a> {
     /// Flags over the image definition.
     pub definition: &'a ImageDefinition,
-    pub selection: &'a SelectionArgs,
-    pub lock: &'a LockUseArgs,
+    pub flags: &'a Flags,
+    pub lock: &'a LockUse,
     /// The lockfile beside the definition.
     pub beside: &'a Path,
     pub stale: Stale<'a>,
     pub tools: ToolUse,
-    /// None where the guest's scripts do not matter, because nothing is rendered.
-    pub scripts: Option<&'a OwnScriptsArgs>,
+    pub scripts: GuestScriptUse<'a>,
     pub trees: &'a Trees,
 }
 
@@ -72,19 +99,23 @@ pub fn plan_image(request: &PlanRequest<'_>) -> Result<PlannedImage> {
     let (plan, policy) = plan_locked(request)?;
     let trees = request.trees;
     if request.tools == ToolUse::Run {
-        check_tool_floors(&plan, &policy, &request.selection.allow_old, trees)?;
+        check_tool_floors(&plan, &policy, &request.flags.allow_old, trees)?;
     }
-    let Some(args) = request.scripts else {
-        // Nothing is rendered that a guest downloads by.
-        let trees = trees.clone();
-        return Ok(PlannedImage {
-            plan,
-            policy,
-            trees,
-        });
+    let folder = match request.scripts {
+        GuestScriptUse::Unused => {
+            // Nothing is rendered that a guest downloads by.
+            let trees = trees.clone();
+            return Ok(PlannedImage {
+                plan,
+                policy,
+                trees,
+            });
+        }
+        GuestScriptUse::Own => None,
+        GuestScriptUse::Folder(folder) => Some(folder),
     };
     check_mirrored(&plan)?;
-    let scripts = read_guest_scripts(args, &plan.selection.overrides, &policy, trees)?;
+    let scripts = read_guest_scripts(folder, &plan.selection.overrides, &policy, trees)?;
     Ok(PlannedImage {
         plan: scripts.sign_plan(plan),
         policy,
@@ -97,12 +128,12 @@ pub fn plan_image(request: &PlanRequest<'_>) -> Result<PlannedImage> {
 
 fn plan_locked(request: &PlanRequest<'_>) -> Result<(Plan, Policy)> {
     let PlanRequest { lock, trees, .. } = *request;
-    let path = lock_path(lock.lock.as_ref(), request.beside);
+    let path = lock_path(lock.file.as_ref(), request.beside);
     let file = path.display().to_string();
-    let flag = if lock.locked {
+    let flag = if lock.required {
         Some("--locked")
     } else {
-        lock.lock.as_ref().map(|_| "--lock")
+        lock.file.as_ref().map(|_| "--lock")
     };
     let locked = read_used_lock(lock, &path, flag)?;
     if let (Some(locked), Some(_)) = (&locked, flag) {
@@ -110,7 +141,7 @@ fn plan_locked(request: &PlanRequest<'_>) -> Result<(Plan, Policy)> {
     }
 
     let definition = request.definition.clone();
-    let definition = complete_from_lock(definition, locked.as_ref(), request.selection, trees)?;
+    let definition = complete_from_lock(definition, locked.as_ref(), request.flags, trees)?;
     let Some(locked) = locked else {
         return plan_unlocked(request, &definition, BTreeMap::new());
     };
@@ -129,12 +160,8 @@ fn plan_locked(request: &PlanRequest<'_>) -> Result<(Plan, Policy)> {
 }
 
 /// The lockfile, where there is one and it is not to be ignored.
-fn read_used_lock(
-    lock: &LockUseArgs,
-    path: &Path,
-    flag: Option<&'static str>,
-) -> Result<Option<Lock>> {
-    if lock.ignore_lock {
+fn read_used_lock(lock: &LockUse, path: &Path, flag: Option<&'static str>) -> Result<Option<Lock>> {
+    if lock.ignored {
         return Ok(None);
     }
     let file = path.display().to_string();
@@ -151,7 +178,7 @@ fn plan_unlocked(
     updated: BTreeMap<String, Version>,
 ) -> Result<(Plan, Policy)> {
     let plan = resolve_updated_plan(definition, request.trees, updated)?;
-    govern_plan(request.selection.into(), plan, request.trees)
+    govern_plan(&request.flags.policy, plan, request.trees)
 }
 
 /// The same for a lockfile that is written anew: it keeps its policy.
@@ -161,13 +188,12 @@ fn plan_unlocked(
 pub fn complete_for_lock(
     definition: ImageDefinition,
     old: Option<&Lock>,
-    args: &LockArgs,
+    flags: &Flags,
     path: &Path,
     trees: &Trees,
 ) -> Result<ImageDefinition> {
     let used = old.and_then(|lock| lock.policy.as_ref());
-    if let Some(used) =
-        used.filter(|_| definition.target.is_none() && args.selection.policy.is_none())
+    if let Some(used) = used.filter(|_| definition.target.is_none() && flags.policy.file.is_none())
     {
         let message = format!(
             "{} was written under the policy `{}`",
@@ -178,5 +204,5 @@ pub fn complete_for_lock(
             InputError::new(message, "add `--policy FILE`, or select the image by flags").into(),
         );
     }
-    complete_from_lock(definition, old, &args.selection, trees)
+    complete_from_lock(definition, old, flags, trees)
 }

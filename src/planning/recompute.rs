@@ -34,13 +34,13 @@ pub enum PolicyOfLock {
 pub fn resolve_lock(
     file: &str,
     locked: &Lock,
-    named: NamedPolicy<'_>,
+    named: &NamedPolicy,
     absent: PolicyOfLock,
     trees: &Trees,
 ) -> Result<(Plan, Policy)> {
     let given = BuildTime {
         values: BTreeMap::new(),
-        mirrors: read_mirrors(named.mirrors)?,
+        mirrors: read_mirrors(&named.mirrors)?,
     };
     resolve_lock_of_build(file, locked, &given, named, absent, trees)
 }
@@ -62,7 +62,7 @@ pub fn resolve_lock_of_build(
     file: &str,
     locked: &Lock,
     given: &BuildTime,
-    named: NamedPolicy<'_>,
+    named: &NamedPolicy,
     absent: PolicyOfLock,
     trees: &Trees,
 ) -> Result<(Plan, Policy)> {

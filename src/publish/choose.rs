@@ -4,10 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use crate::base::choice::KeepPer;
-use crate::cli::HistoryPlaceArgs;
 use crate::diagnostic::{InputError, Result};
 use crate::io::fs;
-use crate::records::{BuildHistory, HistoryEntry, ImageRecord, parse_time, read_history};
+use crate::records::{
+    BuildHistory, HistoryEntry, HistoryPlace, ImageRecord, parse_time, read_history,
+};
 use crate::ui::Printer;
 use crate::workspace::{BUILDS, IMAGE_RECORD};
 
@@ -143,11 +144,11 @@ fn list_images(record: &ImageRecord) -> impl Iterator<Item = (String, String)> +
 /// There is no such build, it failed, several have the name, or its image is that of a newer build, too.
 pub fn list_named_builds(
     names: &[String],
-    place: &HistoryPlaceArgs,
+    place: &HistoryPlace,
     printer: &Printer,
 ) -> Result<Vec<HistoryEntry>> {
     let is_path = |name: &&String| Path::new(name).exists();
-    let HistoryPlaceArgs { from, network } = place;
+    let HistoryPlace { from, network } = place;
     let history = if names.iter().all(|name| is_path(&name)) {
         None
     } else {
@@ -188,7 +189,7 @@ fn find_version(history: &BuildHistory, version: &str) -> Result<HistoryEntry> {
 }
 
 /// The record of a path; of a workspace that of the image that lies in it.
-fn read_record(name: &str, place: &HistoryPlaceArgs, printer: &Printer) -> Result<HistoryEntry> {
+fn read_record(name: &str, place: &HistoryPlace, printer: &Printer) -> Result<HistoryEntry> {
     let record = Path::new(name).join(IMAGE_RECORD);
     let path = if fs::is_file(&record) {
         record.display().to_string()

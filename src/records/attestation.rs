@@ -16,10 +16,10 @@ use crate::base::digest::sha256_hex;
 use crate::base::json::parse_foreign;
 use crate::base::json::{format_json, to_bytes};
 use crate::base::program::ProgramVersion;
-use crate::cli::{AttestArgs, SourceArgs};
 use crate::diagnostic::{InputError, Result};
 use crate::io::fs::{self, Scratch};
 use crate::model::evidence::StatementKind;
+use crate::selection::SourceFolders;
 use crate::ui::Printer;
 use crate::verify::{cosign, dsse};
 use crate::workspace::IMAGE_RECORD;
@@ -74,6 +74,21 @@ pub struct WrittenStatement {
     pub command: Option<String>,
 }
 
+/// The statements that a user asks for.
+#[derive(Debug, Clone, Default)]
+pub struct AttestRequest {
+    /// Workspace, folder of a record, or `image.json`.
+    pub image: PathBuf,
+    /// Folder for the statements; beside the record if it is not named.
+    pub out: Option<PathBuf>,
+    /// Private key in PEM.
+    pub key: Option<PathBuf>,
+    /// Program that signs, and its public key in PEM.
+    pub sign_command: Option<(String, PathBuf)>,
+    /// URI of the builder in the provenance.
+    pub builder_id: Option<String>,
+}
+
 /// The signer of statements.
 enum StatementSigner {
     Nobody,
@@ -86,11 +101,11 @@ enum StatementSigner {
 /// # Errors
 /// The image has no record, its build failed, or the signature cannot be made.
 pub fn attest_image(
-    args: &AttestArgs,
-    sources: &SourceArgs,
+    request: &AttestRequest,
+    sources: &SourceFolders,
     printer: &Printer,
 ) -> Result<AttestOutput> {
-    let file = find_record(&args.image);
+    let file = find_record(&request.image);
     let bytes = fs::read_file(&file).map_err(|error| {
         let remedy = "name a workspace with an image, or a folder `builds/VERSION`";
         InputError::new(error.to_string(), remedy)
@@ -101,12 +116,12 @@ pub fn attest_image(
         let remedy = "attest an image that was built: `imagegen history` lists them";
         return Err(InputError::new(message, remedy).into());
     }
-    let signer = read_signer(args)?;
+    let signer = read_signer(request)?;
     let folder = file.parent().unwrap_or(Path::new("")).to_owned();
     let subjects = list_subjects_of(&record, &bytes);
-    let predicates = make_predicates(args, &file, &folder, &record, sources, printer)?;
+    let predicates = make_predicates(request, &file, &folder, &record, sources, printer)?;
 
-    let out = args
+    let out = request
         .out
         .clone()
         .unwrap_or_else(|| folder.join("attestations"));
@@ -165,11 +180,11 @@ fn list_subjects_of(record: &ImageRecord, bytes: &[u8]) -> Vec<NamedSubject> {
 }
 
 fn make_predicates(
-    args: &AttestArgs,
+    request: &AttestRequest,
     file: &Path,
     folder: &Path,
     record: &ImageRecord,
-    sources: &SourceArgs,
+    sources: &SourceFolders,
     printer: &Printer,
 ) -> Result<Vec<(StatementKind, Value)>> {
     let image = describe_image(file, sources, printer)?;
@@ -181,7 +196,7 @@ fn make_predicates(
         lock: bill.lock,
         record: &value,
         items,
-        builder: args
+        builder: request
             .builder_id
             .clone()
             .unwrap_or_else(|| name_builder(record)),
@@ -231,8 +246,8 @@ fn digest_files(folder: &Path, names: &[&str]) -> Result<Vec<DigestedFile>> {
     Ok(files)
 }
 
-fn read_signer(args: &AttestArgs) -> Result<StatementSigner> {
-    if let Some(path) = &args.key {
+fn read_signer(request: &AttestRequest) -> Result<StatementSigner> {
+    if let Some(path) = &request.key {
         let pem = crate::base::secret::Secret::new(fs::read_file(path)?);
         let key = AttestationKey::parse(&pem).map_err(|error| {
             crate::diagnostic::Error::from(error).with_context(path.display().to_string())
@@ -240,12 +255,12 @@ fn read_signer(args: &AttestArgs) -> Result<StatementSigner> {
         let public_key = key.format_public_key();
         return Ok(StatementSigner::Key(Box::new(key), public_key));
     }
-    match (&args.sign_command, &args.public_key) {
-        (Some(command), Some(path)) => Ok(StatementSigner::Command {
+    match &request.sign_command {
+        Some((command, path)) => Ok(StatementSigner::Command {
             command: command.clone(),
             public_key: String::from_utf8_lossy(&fs::read_file(path)?).into_owned(),
         }),
-        _ => Ok(StatementSigner::Nobody),
+        None => Ok(StatementSigner::Nobody),
     }
 }
 

@@ -10,12 +10,11 @@ use crate::attest::sbom::BillOfMaterials;
 use crate::base::digest::sha256_hex;
 use crate::base::program::ProgramVersion;
 use crate::catalog::Trees;
-use crate::cli::SourceArgs;
 use crate::diagnostic::{InputError, Result};
 use crate::lock::Lock;
 use crate::model::image_version::ImageVersion;
 use crate::model::vulnerability::Vulnerability;
-use crate::selection::{read_source_date, read_sources};
+use crate::selection::{SourceFolders, read_source_date, read_sources};
 
 /// Everything of a bill but the image.
 #[derive(Debug)]
@@ -28,7 +27,7 @@ pub struct BillSources {
 
 /// # Errors
 /// The image has no lockfile, the catalog does not know its Windows release, or `SOURCE_DATE_EPOCH` is no time.
-pub fn read_bill_sources(image: &DescribedImage, sources: &SourceArgs) -> Result<BillSources> {
+pub fn read_bill_sources(image: &DescribedImage, sources: &SourceFolders) -> Result<BillSources> {
     read_bill_sources_of(image, &read_sources(sources, &[])?)
 }
 

@@ -6,10 +6,9 @@ use std::path::{Path, PathBuf};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::acquire::open_fetcher;
+use crate::acquire::{NetworkOptions, open_fetcher};
 use crate::base::json::parse_foreign;
 use crate::base::url::{HttpUrl, strip_secrets};
-use crate::cli::NetworkArgs;
 use crate::diagnostic::{InputError, Result};
 use crate::io::fs;
 use crate::model::policy::Policy;
@@ -58,13 +57,21 @@ pub struct PrunedHistory {
     pub dry_run: bool,
 }
 
+/// Where records lie.
+#[derive(Debug, Clone, Default)]
+pub struct HistoryPlace {
+    /// Folders, files and URLs.
+    pub from: Vec<String>,
+    pub network: NetworkOptions,
+}
+
 /// The records of folders and URLs; without one, those of the default folder of workspaces.
 ///
 /// # Errors
 /// A place that is named does not exist, cannot be read, or has something else than records.
 pub fn read_history(
     from: &[String],
-    network: &NetworkArgs,
+    network: &NetworkOptions,
     printer: &Printer,
 ) -> Result<BuildHistory> {
     let mut builds = Vec::new();
@@ -155,7 +162,7 @@ fn is_in_builds(folder: &Path) -> bool {
         .is_some_and(|name| name == BUILDS)
 }
 
-fn read_url(place: &str, network: &NetworkArgs) -> Result<Vec<HistoryEntry>> {
+fn read_url(place: &str, network: &NetworkOptions) -> Result<Vec<HistoryEntry>> {
     let url: HttpUrl = place.parse()?;
     let fetcher = open_fetcher(network, &Policy::from_hosts(&[]))?;
     let name = strip_secrets(place);

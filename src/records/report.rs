@@ -18,12 +18,11 @@ use crate::attest::report::{
 use crate::base::json::{format_plain, parse_foreign};
 use crate::base::program::ProgramVersion;
 use crate::catalog::Trees;
-use crate::cli::SourceArgs;
 use crate::diagnostic::{ErrorReport, Result};
 use crate::io::fs;
 use crate::lock::Lock;
 use crate::model::vulnerability::{Exposure, Vulnerability};
-use crate::selection::read_sources;
+use crate::selection::{SourceFolders, read_sources};
 use crate::ui::Printer;
 use crate::workspace::{BUILDS, IMAGE_RECORD};
 
@@ -79,7 +78,7 @@ const DOCUMENTS: &[(&str, &str)] = &[
 /// The path describes no image, or a file beside it cannot be read.
 pub fn describe_page(
     path: &Path,
-    sources: &SourceArgs,
+    sources: &SourceFolders,
     printer: &Printer,
 ) -> Result<(ImagePage, PathBuf)> {
     let path = find_record_folder(path)?;
@@ -144,7 +143,7 @@ fn find_record_folder(path: &Path) -> Result<PathBuf> {
 fn describe_lock(
     image: &DescribedImage,
     record: Option<&ImageRecord>,
-    sources: &SourceArgs,
+    sources: &SourceFolders,
     trees: &Trees,
 ) -> Result<ImagePage> {
     let mut page = ImagePage {
@@ -401,7 +400,7 @@ fn describe_changes(
     folder: &Path,
     image: &DescribedImage,
     record: &ImageRecord,
-    sources: &SourceArgs,
+    sources: &SourceFolders,
     printer: &Printer,
 ) -> Result<Option<PageChanges>> {
     let Some(builds) = folder.parent() else {

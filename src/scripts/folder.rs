@@ -6,7 +6,6 @@ use std::path::Path;
 use super::{Demand, LIST, ScriptList};
 use crate::base::json;
 use crate::base::secret::Secret;
-use crate::cli::OwnScriptsArgs;
 use crate::diagnostic::{InputError, Result};
 use crate::embedded::Tree;
 use crate::io::{clock, fs};
@@ -127,12 +126,12 @@ impl GuestScripts {
 /// # Errors
 /// The folder does not contain the guest scripts, or they are not signed as the policy requires.
 pub fn read_guest_scripts(
-    args: &OwnScriptsArgs,
+    folder: Option<&Path>,
     overrides: &Overrides,
     policy: &Policy,
     trees: &Trees,
 ) -> Result<GuestScripts> {
-    let provisioners = choose_scripts(args, overrides, &trees.provisioners)?;
+    let provisioners = choose_scripts(folder, overrides, &trees.provisioners)?;
     GuestScripts::check(provisioners, policy, trees)
 }
 
@@ -141,11 +140,11 @@ pub fn read_guest_scripts(
 /// # Errors
 /// The folder does not hold the guest's scripts, or an override names one and there is no folder.
 fn choose_scripts(
-    args: &OwnScriptsArgs,
+    folder: Option<&Path>,
     overrides: &Overrides,
     provisioners: &Tree,
 ) -> Result<Tree> {
-    if let Some(folder) = &args.scripts {
+    if let Some(folder) = folder {
         let own = fs::read_tree(folder)?;
         let label = folder.display().to_string();
         return Ok(super::accept_scripts(&label, own, provisioners, overrides)?);

@@ -9,15 +9,14 @@ use serde_json::Value;
 
 use crate::base::json;
 use crate::base::toml::{FragmentError, LONGEST_FRAGMENT};
-use crate::base::url::HttpUrl;
-use crate::cli::{PolicyArgs, SelectionArgs};
 use crate::diagnostic::{InputError, Result};
 use crate::io::fs::{self, FileError, LARGEST_TEXT};
 use crate::model::containerd::ConfigFragment;
 use crate::model::definition::ImageDefinition;
-use crate::model::mirrors::MirrorPrefix;
 use crate::model::overrides::{Overrides, set_overrides};
-use crate::model::policy::{Policy, Waiver};
+use crate::model::policy::Policy;
+
+use super::NamedPolicy;
 
 /// An input file that the user names by a flag.
 ///
@@ -65,9 +64,9 @@ fn unreadable_input(flag: &str, error: &FileError) -> InputError {
 ///
 /// # Errors
 /// A file cannot be read, or a text not be understood.
-pub fn read_overrides(args: &SelectionArgs) -> Result<Overrides> {
+pub fn read_overrides(file: Option<&Path>, fields: &[String]) -> Result<Overrides> {
     let mut overrides = Overrides::new();
-    if let Some(path) = &args.overrides {
+    if let Some(path) = file {
         let mut given: Overrides = json::parse_json(
             &path.display().to_string(),
             &read_input("--overrides", path)?,
@@ -75,7 +74,7 @@ pub fn read_overrides(args: &SelectionArgs) -> Result<Overrides> {
         load_keys(&mut given, path.parent().unwrap_or(Path::new("")))?;
         overrides = given;
     }
-    set_overrides(&mut overrides, &args.override_fields).map_err(|message| InputError {
+    set_overrides(&mut overrides, fields).map_err(|message| InputError {
         message,
         remedy: None,
     })?;
@@ -185,39 +184,6 @@ fn inline_key(field: &str, value: &mut String, folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The policy, as the command line names it.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct NamedPolicy<'a> {
-    pub file: Option<&'a Path>,
-    pub waivers: &'a [Waiver],
-    /// Mirrors of the command line, where no selection has them.
-    pub mirrors: &'a [(MirrorPrefix, HttpUrl)],
-    /// Hosts that may be asked over plain HTTP.
-    pub plain_http: &'a [String],
-}
-
-impl<'a> From<&'a SelectionArgs> for NamedPolicy<'a> {
-    fn from(args: &'a SelectionArgs) -> Self {
-        Self {
-            file: args.policy.as_deref(),
-            waivers: &args.waivers.waive,
-            mirrors: &args.mirrors.mirror,
-            plain_http: &args.allow_http,
-        }
-    }
-}
-
-impl<'a> From<&'a PolicyArgs> for NamedPolicy<'a> {
-    fn from(args: &'a PolicyArgs) -> Self {
-        Self {
-            file: args.policy.as_deref(),
-            waivers: &[],
-            mirrors: &[],
-            plain_http: &args.allow_http,
-        }
-    }
-}
-
 /// A field without value is what a generator writes whose input was missing: it would demand nothing, silently.
 fn refuse_empty(path: &Path, bytes: &[u8]) -> Result<()> {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
@@ -277,9 +243,9 @@ fn find_empty(path: &str, value: &Value) -> Option<(String, &'static str)> {
 ///
 /// # Errors
 /// The file cannot be read or is no policy.
-pub fn read_policy(named: NamedPolicy<'_>) -> Result<Policy> {
-    match named.file {
-        None => Ok(Policy { waivers: named.waivers.to_vec(), ..Policy::from_hosts(named.plain_http) }),
+pub fn read_policy(named: &NamedPolicy) -> Result<Policy> {
+    match &named.file {
+        None => Ok(Policy { waivers: named.waivers.clone(), ..Policy::from_hosts(&named.plain_http) }),
         Some(_) if !named.waivers.is_empty() => Err(InputError::new(
             "`--waive` is not allowed with `--policy`",
             "name the missing proofs in the policy: `\"waivers\": [{\"component\": …, \"proof\": …}]`",
@@ -299,7 +265,7 @@ pub fn read_policy(named: NamedPolicy<'_>) -> Result<Policy> {
                     .into());
                 }
             }
-            Ok(Policy { plain_http: named.plain_http.to_vec(), ..policy })
+            Ok(Policy { plain_http: named.plain_http.clone(), ..policy })
         }
     }
 }

@@ -5,9 +5,8 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::{build_time, parse_variables};
+use super::{Flags, build_time, parse_variables};
 use crate::catalog::{Trees, load_target};
-use crate::cli::SelectionArgs;
 use crate::diagnostic::{InputError, Result};
 use crate::lock::Lock;
 use crate::model::definition::ImageDefinition;
@@ -21,7 +20,7 @@ pub(super) fn check_variables(
     layer: &str,
     variables: &BTreeMap<String, Value>,
     target: Option<&str>,
-    args: &SelectionArgs,
+    flags: &Flags,
     trees: &Trees,
 ) -> Result<()> {
     if variables.is_empty() {
@@ -33,7 +32,7 @@ pub(super) fn check_variables(
     };
     for name in variables.keys() {
         // The operator's own value takes its place.
-        if args.variables.iter().any(|(given, _)| given == name) {
+        if flags.variables.iter().any(|(given, _)| given == name) {
             continue;
         }
         if targets.iter().any(|target| is_operators(target, name)) {
@@ -91,7 +90,7 @@ fn refuse_variable(layer: &str, name: &str, targets: &[Target]) -> InputError {
 pub fn complete_from_lock(
     definition: ImageDefinition,
     locked: Option<&Lock>,
-    args: &SelectionArgs,
+    flags: &Flags,
     trees: &Trees,
 ) -> Result<ImageDefinition> {
     let Some(locked) = locked.filter(|_| definition.target.is_none()) else {
@@ -103,11 +102,11 @@ pub fn complete_from_lock(
         "lockfile",
         &selection.variables,
         target.as_deref(),
-        args,
+        flags,
         trees,
     )?;
     let mut completed = definition.merge_over(selection);
-    let given = parse_variables(&args.variables, target.as_deref(), trees)?;
+    let given = parse_variables(&flags.variables, target.as_deref(), trees)?;
     completed.variables.extend(given);
     Ok(completed)
 }
@@ -116,8 +115,8 @@ pub fn complete_from_lock(
 ///
 /// # Errors
 /// There are variables and no target.
-pub fn require_target(args: &SelectionArgs, definition: &ImageDefinition) -> Result<()> {
-    match args.variables.first() {
+pub fn require_target(flags: &Flags, definition: &ImageDefinition) -> Result<()> {
+    match flags.variables.first() {
         Some((name, _)) if definition.target.is_none() => Err(InputError::new(
             format!("`--var {name}` has no effect: no target is named"),
             "add `--target NAME`",

@@ -10,13 +10,22 @@ use serde_json::Value;
 use crate::base::digest::sha256_hex;
 use crate::base::json::parse_foreign;
 use crate::catalog::Trees;
-use crate::cli::SourceArgs;
 use crate::diagnostic::{Error, InputError, Result};
 use crate::embedded::{OverlayFile, Tree};
 use crate::io::fs;
 use crate::model::definition::ImageDefinition;
 
 use super::{DefinedImage, read_input_tree, read_trees};
+
+/// Files in the place of built-in ones, and beside them.
+#[derive(Debug, Clone, Default)]
+pub struct SourceFolders {
+    /// The catalog in the place of the built-in one.
+    pub manifests: Option<PathBuf>,
+    pub targets: Vec<PathBuf>,
+    pub steps: Vec<PathBuf>,
+    pub component_files: Vec<PathBuf>,
+}
 
 /// Files by their path in a tree.
 type UserFiles = BTreeMap<String, OverlayFile>;
@@ -41,7 +50,7 @@ impl UserFolders {
     ///
     /// # Errors
     /// A definition names a folder that is not below its own.
-    fn list(sources: &SourceArgs, images: &[DefinedImage]) -> Result<Self> {
+    fn list(sources: &SourceFolders, images: &[DefinedImage]) -> Result<Self> {
         Ok(Self {
             targets: list_folders("--targets", images, |it| &it.targets, &sources.targets)?,
             steps: list_folders("--steps", images, |it| &it.steps, &sources.steps)?,
@@ -99,7 +108,7 @@ fn find_own_folder(flag: &str, image: &DefinedImage, name: &str) -> Result<PathB
 /// The trees of several images. The catalog is read once, and images with the same folders share their trees.
 #[derive(Debug)]
 pub struct TreeSet<'a> {
-    sources: &'a SourceArgs,
+    sources: &'a SourceFolders,
     base: Trees,
     laid: Vec<(UserFolders, Trees)>,
 }
@@ -107,7 +116,7 @@ pub struct TreeSet<'a> {
 impl<'a> TreeSet<'a> {
     /// # Errors
     /// The directory of `--manifests` cannot be read.
-    pub fn read(sources: &'a SourceArgs) -> Result<Self> {
+    pub fn read(sources: &'a SourceFolders) -> Result<Self> {
         Ok(Self {
             sources,
             base: read_trees(sources.manifests.as_deref())?,
@@ -136,7 +145,7 @@ impl<'a> TreeSet<'a> {
 ///
 /// # Errors
 /// A directory cannot be read, or holds a file that has no place there.
-pub fn read_sources(sources: &SourceArgs, images: &[DefinedImage]) -> Result<Trees> {
+pub fn read_sources(sources: &SourceFolders, images: &[DefinedImage]) -> Result<Trees> {
     TreeSet::read(sources)?.lay_folders(images)
 }
 

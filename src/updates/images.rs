@@ -2,10 +2,9 @@
 
 use serde::Serialize;
 
-use crate::acquire::open_fetcher;
+use crate::acquire::{NetworkOptions, open_fetcher};
 use crate::base::value::Sha256;
 use crate::bundle::ImageSource;
-use crate::cli::NetworkArgs;
 use crate::diagnostic::Result;
 use crate::model::plan::Plan;
 use crate::model::policy::Policy;
@@ -45,7 +44,7 @@ impl LockedImages<'_> {
     pub fn pin_plan(
         self,
         plan: Plan,
-        network: &NetworkArgs,
+        network: &NetworkOptions,
         policy: &Policy,
         printer: &Printer,
     ) -> Result<Plan> {

@@ -8,31 +8,58 @@ use serde_json::Value;
 use crate::acquire::ProofScope;
 use crate::base::json;
 use crate::base::text::is_web_page;
-use crate::base::value::{FileDigest, PinAlgorithm};
+use crate::base::url::HttpUrl;
+use crate::base::value::{FileDigest, PinAlgorithm, Sha256, Sha512};
+use crate::base::version::Version;
 use crate::catalog::{Catalog, CatalogError, lint_catalog};
-use crate::cli::PinArgs;
 use crate::diagnostic::{Error, InputError, InternalError, Result, UsageError};
 use crate::embedded::Tree;
 use crate::fetch::{MAX_SIZE, Request};
 use crate::io::fs::{self, DigestSet};
 use crate::model::component::{Component, Confidence, Pin};
 use crate::model::evidence::Verdict;
+use crate::model::mirrors::MirrorPrefix;
 use crate::model::overrides::Overrides;
 use crate::model::policy::Policy;
 use crate::resolve::{plan_artifact, refuse_image};
 use crate::ui::{Downloads, Printer};
 
 use crate::acquire::Acquirer;
-use crate::acquire::open_fetcher;
+use crate::acquire::{NetworkOptions, open_fetcher};
 use crate::catalog::Trees;
 use crate::selection::read_mirrors;
 use crate::selection::read_trees;
 
 use super::plannable;
 
+/// A digest to add to the catalog.
+#[derive(Debug, Clone)]
+pub struct PinRequest {
+    pub component: String,
+    pub version: Version,
+    /// File or URL to digest, or `publisher`.
+    pub from: Option<String>,
+    pub sha256: Option<Sha256>,
+    pub sha512: Option<Sha512>,
+    /// Size in bytes.
+    pub size: Option<u64>,
+    /// Sources of the digest.
+    pub source: Vec<String>,
+    pub confidence: Option<Confidence>,
+    pub note: Option<String>,
+    pub mirrors: Vec<(MirrorPrefix, HttpUrl)>,
+    /// Hosts that may be asked over plain HTTP.
+    pub allow_http: Vec<String>,
+    pub network: NetworkOptions,
+}
+
 /// # Errors
 /// The catalog is the built-in one, the digest cannot be had or proven, or the pin breaks a rule of the catalog.
-pub fn pin_digest(args: &PinArgs, manifests: Option<&Path>, printer: &Printer) -> Result<Vec<Pin>> {
+pub fn pin_digest(
+    args: &PinRequest,
+    manifests: Option<&Path>,
+    printer: &Printer,
+) -> Result<Vec<Pin>> {
     let Some(folder) = manifests else {
         let remedy =
             "write it to a folder with `imagegen catalog export --out DIR`, then `--manifests DIR`";
@@ -91,7 +118,7 @@ impl KnownDigests {
 
 /// Digests to add: those that were given, or those of a file.
 fn collect_pins(
-    args: &PinArgs,
+    args: &PinRequest,
     component: &Component,
     trees: &Trees,
     printer: &Printer,
@@ -162,7 +189,7 @@ fn refuse_web_page(name: &str, path: &Path) -> Result<()> {
 }
 
 /// A file behind a URL of the user's.
-fn digest_download(args: &PinArgs, url: &str) -> Result<KnownDigests> {
+fn digest_download(args: &PinRequest, url: &str) -> Result<KnownDigests> {
     let request = Request::without_digest(
         &format!("{} {}", args.component, args.version),
         &url.parse()?,
@@ -177,7 +204,7 @@ fn digest_download(args: &PinArgs, url: &str) -> Result<KnownDigests> {
 
 /// The publisher's own file, by the proofs that the catalog knows.
 fn digest_published(
-    args: &PinArgs,
+    args: &PinRequest,
     component: &Component,
     trees: &Trees,
     printer: &Printer,
@@ -188,7 +215,7 @@ fn digest_published(
     artifact.digests.clear();
     artifact.size = None;
     let policy = Policy {
-        mirrors: read_mirrors(&args.mirrors.mirror)?,
+        mirrors: read_mirrors(&args.mirrors)?,
         ..Policy::from_hosts(&args.allow_http)
     };
     let network = open_fetcher(&args.network, &policy)?;

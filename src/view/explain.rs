@@ -14,7 +14,6 @@ use serde::Serialize;
 use crate::base::names::find_closest_name;
 use crate::catalog::CatalogError;
 use crate::catalog::load_target;
-use crate::cli::{ExplainArgs, SelectionArgs};
 use crate::diagnostic::{Error, Result};
 use crate::guest::read_steps;
 use crate::model::plan::{Plan, PlannedArtifact};
@@ -23,9 +22,10 @@ use crate::model::variable::Variable;
 
 use crate::catalog::Trees;
 use crate::planning::{predict_machine, resolve_node_plan};
-use crate::selection::DefinedImage;
+use crate::selection::{DefinedImage, Flags};
 
 use catalog::find_program_name;
+pub use options::OptionHelp;
 pub use words::read_words;
 
 /// One thing that a name means.
@@ -44,12 +44,14 @@ pub struct Explanation {
 /// # Errors
 /// The selection cannot be resolved, or the name is unknown.
 pub fn explain_name(
-    args: &ExplainArgs,
+    name: &str,
+    flags: &Flags,
+    options: &[OptionHelp],
     image: &DefinedImage,
     trees: &Trees,
 ) -> Result<(Vec<Explanation>, Plan)> {
-    let (names, plan) = index_names(&args.selection, image, trees)?;
-    let found = names.explain(&args.name, &plan, trees)?;
+    let (names, plan) = index_names(flags, options, image, trees)?;
+    let found = names.explain(name, &plan, trees)?;
     Ok((found, plan))
 }
 
@@ -58,11 +60,12 @@ pub fn explain_name(
 /// # Errors
 /// The selection cannot be resolved, or the catalog cannot be read.
 pub fn index_names(
-    selection: &SelectionArgs,
+    flags: &Flags,
+    options: &[OptionHelp],
     image: &DefinedImage,
     trees: &Trees,
 ) -> Result<(NameIndex, Plan)> {
-    let (plan, _) = resolve_node_plan(selection, image, trees)?;
+    let (plan, _) = resolve_node_plan(flags, image, trees)?;
     let mut index = NameIndex::default();
     index.add_components(&plan, trees)?;
     index.add_pause(&plan);
@@ -76,7 +79,7 @@ pub fn index_names(
     index.add_catalog(trees)?;
     index.add_words();
     index.add_policy();
-    index.add_options();
+    index.add_options(options);
     Ok((index, plan))
 }
 

@@ -9,9 +9,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::base::code::TABLES;
-use crate::catalog::Catalog;
 use crate::catalog::load_target;
-use crate::cli::ListWhat;
 use crate::diagnostic::{InputError, InternalError, Result};
 use crate::guest::read_steps;
 use crate::model::component::{Component, Pin};
@@ -24,41 +22,6 @@ pub use rows::{
     ComponentRow, ImageRow, KubernetesRow, RuleRow, StepRow, TargetRow, VariableRow, WindowsRow,
 };
 
-/// Name of the schema of a printed list.
-pub fn name_list_schema(what: &ListWhat) -> &'static str {
-    match what {
-        ListWhat::Targets => "imagegen.dev/list-targets/v1",
-        ListWhat::Kubernetes => "imagegen.dev/list-kubernetes/v1",
-        ListWhat::Windows => "imagegen.dev/list-windows/v1",
-        ListWhat::Networks => "imagegen.dev/list-networks/v1",
-        ListWhat::Features => "imagegen.dev/list-features/v1",
-        ListWhat::Variables => "imagegen.dev/list-variables/v1",
-        ListWhat::Steps => "imagegen.dev/list-steps/v1",
-        ListWhat::Images { .. } => "imagegen.dev/list-images/v1",
-        ListWhat::Rules => "imagegen.dev/list-rules/v1",
-        ListWhat::Components { name: None } => "imagegen.dev/list-components/v1",
-        ListWhat::Components { name: Some(_) } => "imagegen.dev/pins/v1",
-    }
-}
-
-/// # Errors
-/// The catalog cannot be read, or the component is unknown.
-pub fn list_entries(what: &ListWhat, trees: &Trees) -> Result<Rows> {
-    match what {
-        ListWhat::Targets => list_targets(trees),
-        ListWhat::Kubernetes => list_kubernetes(&trees.catalog),
-        ListWhat::Windows => list_windows(&trees.catalog),
-        ListWhat::Networks => list_networks(&trees.catalog),
-        ListWhat::Features => list_features(&trees.catalog),
-        ListWhat::Variables => list_variables(trees),
-        ListWhat::Steps => list_steps(trees),
-        ListWhat::Images { config } => list_defined_images(config.as_deref()),
-        ListWhat::Rules => list_rules(trees),
-        ListWhat::Components { name: None } => list_components(&trees.catalog),
-        ListWhat::Components { name: Some(name) } => list_versions(&trees.catalog, name),
-    }
-}
-
 /// Each entry as JSON value and as line.
 pub type Rows = Vec<(Value, String)>;
 
@@ -67,7 +30,9 @@ fn write_row(row: &impl Serialize) -> Result<Value> {
         .map_err(|error| InternalError(format!("an entry of a list: {error}")).into())
 }
 
-fn list_targets(trees: &Trees) -> Result<Rows> {
+/// # Errors
+/// The catalog cannot be read.
+pub fn list_targets(trees: &Trees) -> Result<Rows> {
     let mut rows = Rows::new();
     for name in trees.packer.list_folders("targets") {
         let target = load_target(&trees.packer, &name)?;
@@ -100,12 +65,14 @@ fn list_targets(trees: &Trees) -> Result<Rows> {
     Ok(rows)
 }
 
-fn list_kubernetes(catalog: &Catalog) -> Result<Rows> {
+/// # Errors
+/// The catalog cannot be read.
+pub fn list_kubernetes(trees: &Trees) -> Result<Rows> {
     let mut rows = Rows::new();
-    let surveys = catalog.load_surveys()?;
-    let containerd = catalog.load_component("containerd")?;
-    for minor in catalog.kubernetes_minors() {
-        let line = catalog.load_kubernetes_line(minor)?;
+    let surveys = trees.catalog.load_surveys()?;
+    let containerd = trees.catalog.load_component("containerd")?;
+    for minor in trees.catalog.kubernetes_minors() {
+        let line = trees.catalog.load_kubernetes_line(minor)?;
         let surveyed = surveys.find(minor).map(|survey| &survey.release);
         let windows: Vec<&str> = line.windows.iter().map(|it| it.value.as_str()).collect();
         let runtimes: Vec<&str> = line.runtimes.iter().map(|it| it.name.as_str()).collect();
@@ -137,10 +104,12 @@ fn list_kubernetes(catalog: &Catalog) -> Result<Rows> {
     Ok(rows)
 }
 
-fn list_windows(catalog: &Catalog) -> Result<Rows> {
+/// # Errors
+/// The catalog cannot be read.
+pub fn list_windows(trees: &Trees) -> Result<Rows> {
     let mut rows = Rows::new();
-    for name in catalog.windows_names() {
-        let windows = catalog.load_windows_release(&name)?;
+    for name in trees.catalog.windows_names() {
+        let windows = trees.catalog.load_windows_release(&name)?;
         let value = write_row(&WindowsRow {
             release: &name,
             title: &windows.title,
@@ -157,26 +126,32 @@ fn list_windows(catalog: &Catalog) -> Result<Rows> {
     Ok(rows)
 }
 
-fn list_networks(catalog: &Catalog) -> Result<Rows> {
+/// # Errors
+/// The catalog cannot be read.
+pub fn list_networks(trees: &Trees) -> Result<Rows> {
     let mut rows = Rows::new();
-    for name in catalog.network_names() {
-        let network = catalog.network(&name)?;
+    for name in trees.catalog.network_names() {
+        let network = trees.catalog.network(&name)?;
         let line = format!("{name:<20} {}", network.title);
         rows.push((write_row(&network)?, line));
     }
     Ok(rows)
 }
 
-fn list_features(catalog: &Catalog) -> Result<Rows> {
+/// # Errors
+/// The catalog cannot be read.
+pub fn list_features(trees: &Trees) -> Result<Rows> {
     let mut rows = Rows::new();
-    for feature in catalog.load_features()? {
+    for feature in trees.catalog.load_features()? {
         let line = format!("{:<20} {}", feature.name, feature.summary);
         rows.push((write_row(&feature)?, line));
     }
     Ok(rows)
 }
 
-fn list_variables(trees: &Trees) -> Result<Rows> {
+/// # Errors
+/// The catalog cannot be read.
+pub fn list_variables(trees: &Trees) -> Result<Rows> {
     let mut rows = Rows::new();
     for name in trees.packer.list_folders("targets") {
         let target = load_target(&trees.packer, &name)?;
@@ -215,7 +190,9 @@ fn list_variables(trees: &Trees) -> Result<Rows> {
     Ok(rows)
 }
 
-fn list_steps(trees: &Trees) -> Result<Rows> {
+/// # Errors
+/// The catalog cannot be read.
+pub fn list_steps(trees: &Trees) -> Result<Rows> {
     let mut rows = Rows::new();
     for (path, step) in read_steps(&trees.provisioners)? {
         let value = write_row(&StepRow {
@@ -232,7 +209,9 @@ fn list_steps(trees: &Trees) -> Result<Rows> {
 }
 
 /// Selection of each image for a pipeline that builds it by itself.
-fn list_defined_images(config: Option<&Path>) -> Result<Rows> {
+/// # Errors
+/// The catalog cannot be read.
+pub fn list_defined_images(config: Option<&Path>) -> Result<Rows> {
     let definitions = Definitions::load(config)?;
     let images = definitions.images();
     // A pipeline whose matrix is empty would build nothing, and succeed.
@@ -266,7 +245,9 @@ fn list_defined_images(config: Option<&Path>) -> Result<Rows> {
 }
 
 /// Rules of the catalog, then the codes of errors and warnings, and the rules of the machine model.
-fn list_rules(trees: &Trees) -> Result<Rows> {
+/// # Errors
+/// The catalog cannot be read.
+pub fn list_rules(trees: &Trees) -> Result<Rows> {
     let mut rows = Rows::new();
     let rules = trees.catalog.load_rules()?;
     for rule in rules.refusals.iter().chain(&rules.warnings) {
@@ -285,10 +266,12 @@ fn create_rule_row(kind: &str, name: &str, text: &str) -> Result<(Value, String)
     Ok((value, format!("{name:<28} {text}")))
 }
 
-fn list_components(catalog: &Catalog) -> Result<Rows> {
+/// # Errors
+/// The catalog cannot be read.
+pub fn list_components(trees: &Trees) -> Result<Rows> {
     let mut rows = Rows::new();
-    for name in catalog.component_names() {
-        let component = catalog.load_component(&name)?;
+    for name in trees.catalog.component_names() {
+        let component = trees.catalog.load_component(&name)?;
         let pinned = usable_pins(&component);
         let value = write_row(&ComponentRow {
             name: &name,
@@ -316,8 +299,10 @@ fn usable_pins(component: &Component) -> Vec<&Pin> {
     pins
 }
 
-fn list_versions(catalog: &Catalog, name: &str) -> Result<Rows> {
-    let component = catalog.load_component(name)?;
+/// # Errors
+/// The catalog cannot be read.
+pub fn list_versions(trees: &Trees, name: &str) -> Result<Rows> {
+    let component = trees.catalog.load_component(name)?;
     let mut rows = Rows::new();
     for pin in usable_pins(&component) {
         let line = format!(

@@ -2,12 +2,11 @@
 
 use imagegen::base::secret::Secret;
 use imagegen::catalog::Trees;
-use imagegen::cli::{SelectionArgs, SourceArgs};
 use imagegen::diagnostic::{Error, Result};
 use imagegen::join::{BootstrapToken, Form, JoinData, JoinInput, Places, Secrets, build_join_data};
 use imagegen::model::plan::Plan;
 use imagegen::planning::resolve_node_plan;
-use imagegen::selection::{DefinedImage, read_places, read_sources};
+use imagegen::selection::{DefinedImage, Flags, SourceFolders, read_sources};
 
 struct Node {
     trees: Trees,
@@ -17,11 +16,11 @@ struct Node {
 
 impl Node {
     fn new() -> Self {
-        let trees = read_sources(&SourceArgs::default(), &[]).expect("trees");
+        let trees = read_sources(&SourceFolders::default(), &[]).expect("trees");
         let (plan, _) =
-            resolve_node_plan(&SelectionArgs::default(), &DefinedImage::empty(), &trees)
-                .expect("plan");
-        let places = read_places(&trees, false).expect("places");
+            resolve_node_plan(&Flags::default(), &DefinedImage::empty(), &trees).expect("plan");
+        let paths = trees.read_paths().expect("paths");
+        let places = Places::from_paths(&paths, false).expect("places");
         Self {
             trees,
             plan,

@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use crate::acquire::{
-    Acquirer, PinScope, VerifiedArtifact, check_own_packer, needs_proofs, open_fetcher, pin_plan,
-    print_unasked, prove_plan,
+    Acquirer, NetworkOptions, PinScope, VerifiedArtifact, check_own_packer, needs_proofs,
+    open_fetcher, pin_plan, print_unasked, prove_plan,
 };
 use crate::bake;
 use crate::catalog::Trees;
@@ -24,6 +24,7 @@ use super::Finish;
 /// A build that makes something, whatever it is.
 pub(super) struct Build<'a> {
     pub args: &'a BuildArgs,
+    pub network: NetworkOptions,
     pub policy: &'a Policy,
     pub trees: &'a Trees,
     pub place: WorkspacePlace,
@@ -90,7 +91,7 @@ impl Build<'_> {
     }
 
     fn open(&self) -> Result<Fetcher> {
-        open_fetcher(&self.args.network, self.policy)
+        open_fetcher(&self.network, self.policy)
     }
 
     fn acquirer<'a>(&'a self, fetcher: &'a Fetcher) -> Acquirer<'a> {
@@ -98,7 +99,7 @@ impl Build<'_> {
             trees: self.trees,
             policy: self.policy,
             fetcher,
-            network: &self.args.network,
+            network: &self.network,
             printer: self.printer,
         }
     }

@@ -2,11 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use clap::{Arg, Command, CommandFactory as _};
-
 use crate::base::version::Version;
 use crate::catalog::Trees;
-use crate::cli::Cli;
 use crate::diagnostic::Result;
 use crate::model::component::Pin;
 use crate::model::plan::Plan;
@@ -31,17 +28,29 @@ const NAMED_VALUES: &[(&str, &str)] = &[
     ("--windows", "windows release"),
 ];
 
+/// A flag of one verb.
+#[derive(Debug, Clone)]
+pub struct OptionHelp {
+    /// `catalog export`
+    pub verb: String,
+    /// `--target`
+    pub name: String,
+    pub help: String,
+}
+
 /// A flag with one of its meanings → the verbs in which it has this meaning.
 type FlagMeanings = BTreeMap<(String, String), Vec<String>>;
 
 impl NameIndex {
     /// Flags of every verb. A flag with two meanings has two explanations.
-    pub(super) fn add_options(&mut self) {
-        let mut command = Cli::command();
-        command.build();
-        let mut options = FlagMeanings::new();
-        collect_options(&command, "", &mut options);
-        for ((name, help), verbs) in options {
+    pub(super) fn add_options(&mut self, options: &[OptionHelp]) {
+        let mut meanings = FlagMeanings::new();
+        for option in options {
+            let meaning = (option.name.clone(), option.help.clone());
+            let verbs = meanings.entry(meaning).or_default();
+            verbs.push(option.verb.clone());
+        }
+        for ((name, help), verbs) in meanings {
             let mut lines = vec![help];
             if let Some((_, kind)) = NAMED_VALUES.iter().find(|(flag, _)| *flag == name) {
                 let name = name.trim_start_matches('-');
@@ -53,29 +62,6 @@ impl NameIndex {
             self.add(OPTION, &name, lines, "derived: defined by imagegen");
         }
     }
-}
-
-fn collect_options(command: &Command, path: &str, options: &mut FlagMeanings) {
-    let inner: Vec<&Command> = command
-        .get_subcommands()
-        .filter(|inner| inner.get_name() != "help")
-        .collect();
-    if inner.is_empty() {
-        for argument in command.get_arguments() {
-            if let (Some(name), Some(help)) = (argument.get_long(), read_help(argument)) {
-                let verbs = options.entry((format!("--{name}"), help)).or_default();
-                verbs.push(path.to_owned());
-            }
-        }
-    }
-    for command in inner {
-        let path = format!("{path} {}", command.get_name());
-        collect_options(command, path.trim(), options);
-    }
-}
-
-fn read_help(argument: &Arg) -> Option<String> {
-    Some(argument.get_help()?.to_string())
 }
 
 /// The facts about a value of a flag, each with its own source; a line where the flag has no such value.

@@ -26,11 +26,7 @@ const KUBECONFIG_LIMIT: u64 = 256 << 10;
 /// # Errors
 /// The provisioners name no paths for the join.
 pub fn read_places(trees: &Trees, signed: bool) -> Result<Places> {
-    let paths: Value = trees
-        .provisioners
-        .read_json("paths.json")?
-        .unwrap_or_default();
-    Places::from_paths(&paths, signed).ok_or_else(|| {
+    Places::from_paths(&trees.read_paths()?, signed).ok_or_else(|| {
         InternalError("provisioners/paths.json has no path for the join".to_owned()).into()
     })
 }
