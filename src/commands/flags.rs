@@ -1,20 +1,18 @@
 //! Flags as the stages take them. The command line's own types end here.
 
-use std::collections::{BTreeMap, BTreeSet};
+mod cluster;
+mod convert;
 
-use crate::acquire::NetworkOptions;
+use std::collections::BTreeMap;
+
 use crate::base::url::HttpUrl;
 use crate::base::value::Registry;
-use crate::cli::{
-    ClusterArgs, HistoryPlaceArgs, LockUseArgs, MirrorArgs, NetworkArgs, PolicyArgs, SelectionArgs,
-    SourceArgs,
-};
-use crate::cluster::ClusterInput;
+use crate::cli::{MirrorArgs, PolicyArgs, SelectionArgs};
 use crate::diagnostic::Result;
 use crate::model::definition::{ImageDefinition, Proxy};
-use crate::planning::LockUse;
-use crate::records::HistoryPlace;
-use crate::selection::{Flags, NamedPolicy, SourceFolders, read_mirrors, read_overrides};
+use crate::selection::{Flags, NamedPolicy, read_mirrors, read_overrides};
+
+pub(super) use cluster::{cluster_flags, cluster_input};
 
 /// # Errors
 /// A file of overrides cannot be read, or a flag's value is not understood.
@@ -69,43 +67,6 @@ fn group_mirrors(pairs: &[(Registry, HttpUrl)]) -> BTreeMap<Registry, Vec<HttpUr
     mirrors
 }
 
-/// The flags of a verb about the nodes of a cluster.
-///
-/// # Errors
-/// The settings of this machine cannot be read.
-pub(super) fn cluster_flags(args: &ClusterArgs) -> Result<Flags> {
-    let settings = Flags::without_any()?;
-    Ok(Flags {
-        definition: ImageDefinition {
-            kubernetes: args.k8s.clone(),
-            runtime: args.runtime,
-            cni: args.cni.clone(),
-            host_access: args.host_access,
-            components: args.component.iter().cloned().collect(),
-            ..settings.definition
-        },
-        policy: name_policy(&args.policy),
-        ..settings
-    })
-}
-
-pub(super) fn cluster_input(args: &ClusterArgs) -> ClusterInput {
-    ClusterInput {
-        endpoint: args.endpoint.clone(),
-        pod_subnet: args.pod_subnet.clone(),
-        service_subnet: args.service_subnet.clone(),
-        dns: args.dns.clone(),
-        domain: args.domain.clone(),
-        node_subnets: args.node_subnet.clone(),
-        hns_network: args.hns_network.clone(),
-        flannel_namespace: args.flannel_namespace.clone(),
-        metadata_route: false,
-        pipe_accounts: Vec::new(),
-        images: BTreeMap::new(),
-        with: BTreeSet::new(),
-    }
-}
-
 pub(super) fn name_policy(args: &PolicyArgs) -> NamedPolicy {
     NamedPolicy {
         file: args.policy.clone(),
@@ -119,48 +80,5 @@ pub(super) fn name_mirrored_policy(args: &PolicyArgs, mirrors: &MirrorArgs) -> N
     NamedPolicy {
         mirrors: mirrors.mirror.clone(),
         ..name_policy(args)
-    }
-}
-
-impl From<&NetworkArgs> for NetworkOptions {
-    fn from(args: &NetworkArgs) -> Self {
-        Self {
-            store: args.store.clone(),
-            jobs: args.jobs,
-            offline: args.offline,
-            proxy: args.proxy.clone(),
-            ca_files: args.ca_file.clone(),
-            header_grants: args.allow_header_env.clone(),
-        }
-    }
-}
-
-impl From<&SourceArgs> for SourceFolders {
-    fn from(args: &SourceArgs) -> Self {
-        Self {
-            manifests: args.manifests.clone(),
-            targets: args.targets.clone(),
-            steps: args.steps.clone(),
-            component_files: args.component_files.clone(),
-        }
-    }
-}
-
-impl From<&LockUseArgs> for LockUse {
-    fn from(args: &LockUseArgs) -> Self {
-        Self {
-            required: args.locked,
-            file: args.lock.clone(),
-            ignored: args.ignore_lock,
-        }
-    }
-}
-
-impl From<&HistoryPlaceArgs> for HistoryPlace {
-    fn from(args: &HistoryPlaceArgs) -> Self {
-        Self {
-            from: args.from.clone(),
-            network: (&args.network).into(),
-        }
     }
 }

@@ -1,6 +1,7 @@
 //! `imagegen join-data`.
 
 mod input;
+mod secrets;
 
 use std::slice;
 
@@ -15,7 +16,8 @@ use crate::ui::Printer;
 use crate::view::JoinOutput;
 
 use super::flags::name_policy;
-use input::{read_join_input, read_places, read_secrets};
+use input::{read_join_input, read_places};
+use secrets::read_secrets;
 
 /// How the forms of the data begin.
 const BEGINNINGS: &[&str] = &[
