@@ -276,7 +276,10 @@ fn split_help(help: &str) -> Vec<String> {
         let text = line.trim_start();
         let goes_on = is_flag && line.starts_with("        ") && !text.starts_with('-');
         match parts.last_mut() {
-            Some(last) if goes_on => *last += &format!("\n{line}"),
+            Some(last) if goes_on => {
+                last.push('\n');
+                last.push_str(line);
+            }
             _ => {
                 is_flag = line.starts_with("  ") && text.starts_with('-');
                 parts.push(line.to_owned());
