@@ -3,6 +3,7 @@
 //! Files are parsed when they are asked for, so that a preview reads a few and the lint all.
 //! Nothing here decides which of them an image gets: that is `resolve`.
 
+mod components;
 mod line;
 mod lint;
 mod targets;
@@ -16,7 +17,6 @@ use serde::Deserialize;
 use crate::base::code::Code;
 use crate::base::json::JsonError;
 use crate::base::names::format_suggestion;
-use crate::base::version::Version;
 use crate::diagnostic::{Classify, Location};
 use crate::embedded::{OverlayFile, Tree};
 use crate::model::cluster::ClusterIndex;
@@ -148,10 +148,15 @@ impl Catalog {
         }
     }
 
-    /// The catalog with the user's component files over it.
+    /// The catalog with the user's component files and pins over it. A component that the user defines has no pin of
+    /// the one that it replaces: they are of other bytes.
     #[must_use]
-    pub fn with_components(self, own: BTreeMap<String, OverlayFile>) -> Self {
-        Self::new(self.tree.lay_over(own, |_| false))
+    pub fn with_components(self, own: &BTreeMap<String, OverlayFile>) -> Self {
+        let tree = self.tree.lay_over(own.clone(), |path| {
+            let name = path.strip_prefix("pins/");
+            name.is_some_and(|name| own.contains_key(&format!("components/{name}")))
+        });
+        Self::new(tree)
     }
 
     #[must_use]
@@ -186,67 +191,6 @@ impl Catalog {
     #[must_use]
     pub fn file_label(&self, path: &str) -> String {
         self.tree.file_label(path)
-    }
-
-    /// # Errors
-    /// No such component, or its file is not a component.
-    pub fn load_component(&self, name: &str) -> Result<Arc<Component>, CatalogError> {
-        if let Some(component) = self.parsed.lock_components().get(name) {
-            return Ok(Arc::clone(component));
-        }
-
-        let path = self.find_path("component", name, "components")?;
-        let component: Component = self.read_json(&path)?;
-        self.check_name(&path, "name", name, &component.name)?;
-
-        let component = Arc::new(component);
-        self.parsed
-            .lock_components()
-            .insert(name.to_owned(), Arc::clone(&component));
-        Ok(component)
-    }
-
-    #[must_use]
-    pub fn component_names(&self) -> Vec<String> {
-        self.list_names("components")
-    }
-
-    /// Components and programs, the latter with and without `.exe`: what a policy can name. A group of components is
-    /// none.
-    ///
-    /// # Errors
-    /// A component cannot be read.
-    pub fn list_program_names(&self) -> Result<Vec<String>, CatalogError> {
-        let mut names = self.component_names();
-        for component in self.component_names() {
-            for release in &self.load_component(&component)?.releases {
-                for member in &release.members {
-                    let file = member.file.to_ascii_lowercase();
-                    names.push(file.trim_end_matches(".exe").to_owned());
-                    names.push(file);
-                }
-            }
-        }
-        names.sort();
-        names.dedup();
-        Ok(names)
-    }
-
-    /// Components and versions whose files have a digest.
-    ///
-    /// # Errors
-    /// A component cannot be read.
-    pub fn find_pins(&self, digest: &str) -> Result<Vec<(String, Version)>, CatalogError> {
-        let mut found = Vec::new();
-        for name in self.component_names() {
-            let component = self.load_component(&name)?;
-            let pins = component
-                .pins
-                .iter()
-                .filter(|pin| pin.digest.as_str() == digest);
-            found.extend(pins.map(|pin| (name.clone(), pin.version.clone())));
-        }
-        Ok(found)
     }
 
     /// A Kubernetes line with everything that holds for it.

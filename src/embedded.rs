@@ -138,24 +138,35 @@ impl Tree {
         if let Some(own) = self.over.files.get(path) {
             return Some(&own.bytes);
         }
-        if self.over.hidden.contains(path) {
-            return None;
-        }
         match &self.files {
-            Files::Embedded(files) => find_embedded(files, path).map(|file| file.bytes),
+            Files::Embedded(_) => self.find_built_in(path).map(|file| file.bytes),
+            Files::Loaded(_) if self.over.hidden.contains(path) => None,
             Files::Loaded(files) => files.get(path).map(Vec::as_slice),
         }
+    }
+
+    /// A file that the program carries and that no file of the user's replaces.
+    fn find_built_in(&self, path: &str) -> Option<&'static EmbeddedFile> {
+        let Files::Embedded(files) = self.files else {
+            return None;
+        };
+        let is_replaced = self.over.files.contains_key(path) || self.over.hidden.contains(path);
+        let place = files.binary_search_by_key(&path, |file| file.path).ok()?;
+        (!is_replaced).then(|| &files[place])
+    }
+
+    /// The text of a file that the program carries and that no file of the user's replaces.
+    #[must_use]
+    pub fn built_in_text(&self, path: &str) -> Option<&'static str> {
+        std::str::from_utf8(self.find_built_in(path)?.bytes).ok()
     }
 
     /// SHA-256 of a file in hexadecimal; for embedded files it was computed when the program was built.
     #[must_use]
     pub fn digest(&self, path: &str) -> Option<String> {
-        match &self.files {
-            Files::Embedded(files) if !self.over.files.contains_key(path) => {
-                self.get(path)?;
-                find_embedded(files, path).map(|file| file.sha256.to_owned())
-            }
-            Files::Embedded(_) | Files::Loaded(_) => self.get(path).map(sha256_hex),
+        match self.find_built_in(path) {
+            Some(file) => Some(file.sha256.to_owned()),
+            None => self.get(path).map(sha256_hex),
         }
     }
 
@@ -168,9 +179,9 @@ impl Tree {
         path: &str,
     ) -> Result<Option<T>, JsonError> {
         let file = self.file_label(path);
-        let parse = match self.files {
-            Files::Embedded(_) if !self.over.files.contains_key(path) => json::parse_embedded,
-            Files::Embedded(_) | Files::Loaded(_) => json::parse_json,
+        let parse = match self.find_built_in(path) {
+            Some(_) => json::parse_embedded,
+            None => json::parse_json,
         };
         self.get(path).map(|bytes| parse(&file, bytes)).transpose()
     }
@@ -234,11 +245,4 @@ impl Tree {
         names.dedup();
         names
     }
-}
-
-fn find_embedded<'a>(files: &'a [EmbeddedFile], path: &str) -> Option<&'a EmbeddedFile> {
-    files
-        .binary_search_by_key(&path, |file| file.path)
-        .ok()
-        .map(|index| &files[index])
 }

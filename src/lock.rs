@@ -149,6 +149,7 @@ fn describe_own_file(path: &str) -> (&'static str, &str) {
     match kind {
         "targets" => ("--targets", rest),
         "components" => ("--component-files", rest),
+        "pins" => ("--component-files", path),
         "templates" => ("--steps", path),
         _ => ("--steps", rest),
     }

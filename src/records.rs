@@ -312,8 +312,8 @@ fn list_notes(
         // A lockfile of another catalog may have components that this one does not know.
         if let Ok(component) = trees.catalog.load_component(name) {
             note.release_notes = component.release_notes_url(&artifact.version);
-            note.summary = Some(component.summary.clone());
-            note.identity.clone_from(&component.identity);
+            note.summary = Some(component.definition.summary.clone());
+            note.identity.clone_from(&component.definition.identity);
         }
         notes.insert(name.to_owned(), note);
     }

@@ -17,12 +17,13 @@ use crate::join::JoinInput;
 use crate::lock::Lock;
 use crate::machine::{ArgumentNeed, FeatureNeed, LaterFile, Machine, PortUse};
 use crate::model::cluster::ClusterIndex;
-use crate::model::component::{Component, Pin};
+use crate::model::component::{ComponentDefinition, Pin};
 use crate::model::definition::ImageDefinition;
 use crate::model::feature::{Feature, Features};
 use crate::model::guest_plan::GuestPlan;
 use crate::model::kubernetes::{FlagTable, LineFile, ProgramTable, Support};
 use crate::model::overrides::Overrides;
+use crate::model::pins::PinFile;
 use crate::model::pod_network::PodNetwork;
 use crate::model::policy::Policy;
 use crate::model::publication::Publication;
@@ -66,7 +67,8 @@ fn list_types() -> Vec<(&'static str, Schema)> {
         ("check-report", schema_for!(CheckReport)),
         ("closed", schema_for!(Vec<crate::base::toml::ClosedKey>)),
         ("cluster", schema_for!(ClusterIndex)),
-        ("component", schema_for!(Component)),
+        ("component", schema_for!(ComponentDefinition)),
+        ("component-pins", schema_for!(PinFile)),
         ("conformance", schema_for!(OutputList<PlannedCheck>)),
         ("contents", schema_for!(Contents)),
         ("diff", schema_for!(crate::attest::diff::ImageDiff)),

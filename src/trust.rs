@@ -6,6 +6,7 @@ mod code;
 mod confidence;
 mod gate;
 mod lint;
+mod own_files;
 mod severity;
 mod subject;
 mod subjects;

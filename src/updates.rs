@@ -207,7 +207,7 @@ impl Upstreams<'_> {
             held: self.hold_reason(subject),
             vulnerabilities: self.list_flaws(subject)?,
         };
-        let Some(upstream) = &subject.component.upstream else {
+        let Some(upstream) = &subject.component.definition.upstream else {
             row.held = row
                 .held
                 .or(Some("the catalog has no list of its releases".to_owned()));
@@ -299,6 +299,7 @@ impl Upstreams<'_> {
         choice.is_none_or(|choice| choice.allowed.contains(version))
             && subject
                 .component
+                .definition
                 .releases
                 .iter()
                 .any(|release| release.versions.contains(version))

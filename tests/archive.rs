@@ -251,7 +251,7 @@ proptest! {
                 _ => bytes.insert(at, value),
             }
         }
-        let _ = imagegen::base::json::parse_json::<imagegen::model::component::Component>(&name, &bytes);
+        let _ = imagegen::base::json::parse_json::<imagegen::model::component::ComponentDefinition>(&name, &bytes);
         let _ = imagegen::lock::Lock::decode(&name, &bytes);
         let head = b"{\"schema\": \"imagegen.dev/lock/v1\", ";
         let _ = imagegen::lock::Lock::decode(&name, &[head, bytes.get(1..).unwrap_or_default()].concat());

@@ -4,9 +4,11 @@ mod artifacts;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use imagegen::base::json::parse_json;
 use imagegen::catalog::{Catalog, lint_catalog, lint_sources};
 use imagegen::diagnostic::Severity;
 use imagegen::embedded::Tree;
+use imagegen::model::pins::{PinFile, PinList};
 use serde_json::{Value, json};
 
 use crate::support::{Test, files, root};
@@ -52,9 +54,9 @@ fn release_pages_belong_to_the_component() {
     let mut pages = 0;
     for name in catalog.component_names() {
         let component = catalog.load_component(&name).expect("a component");
-        for release in &component.releases {
+        for release in &component.definition.releases {
             for page in release.source.split("; ").filter_map(find_release_page) {
-                let purl = component.purl.to_lowercase();
+                let purl = component.definition.purl.to_lowercase();
                 let is_own =
                     release.url.to_string().contains(&page) || purl.contains(&page.to_lowercase());
                 assert!(
@@ -87,10 +89,13 @@ fn small() -> BTreeMap<String, Value> {
         json!({
             "name": name, "summary": "s", "license": "MIT", "purl": "pkg:generic/x@{version}",
             "choices": [{ "kubernetes": "*", "default": "1.0.0", "allowed": "<2.0.0", "reason": "r", "source": SOURCE }],
-            "releases": [{ "versions": "<9.0.0", "url": "https://x.example/{version}", "kind": "exe", "source": SOURCE }],
-            "pins": [pin("1.0.0", "sha256", &hex("a", 64)), pin("1.1.0", "sha256", &hex("b", 64))]
+            "releases": [{ "versions": "<9.0.0", "url": "https://x.example/{version}", "kind": "exe", "source": SOURCE }]
         })
     };
+    let pins = json!({
+        "component": "containerd",
+        "pins": [pin("1.0.0", "sha256", &hex("a", 64)), pin("1.1.0", "sha256", &hex("b", 64))]
+    });
     let range = |name: &str, field: &str| json!([{ "kubernetes": "*", name: field, "reason": "r", "source": SOURCE }]);
     let api = |api: &str| json!([{ "kubernetes": "*", "api": api, "source": SOURCE }]);
     let support = json!({
@@ -130,6 +135,7 @@ fn small() -> BTreeMap<String, Value> {
     });
     [
         ("components/containerd.json", component("containerd")),
+        ("pins/containerd.json", pins),
         ("kubernetes/lines/1.19.json", line("1.19")),
         ("kubernetes/lines/1.20.json", line("1.20")),
         ("kubernetes/lines/1.21.json", line("1.21")),
@@ -161,6 +167,47 @@ fn findings(files: &BTreeMap<String, Value>) -> Vec<String> {
         .collect()
 }
 
+/// The program finds its own pins by the beginning of their lines.
+#[test]
+fn pins_stand_one_a_line_by_version() {
+    let mut seen = 0;
+    for (name, bytes) in files(&root().join("manifests/pins")) {
+        let text: &'static str = String::from_utf8(bytes).expect("UTF-8").leak();
+        let file: PinFile = parse_json(&name, text.as_bytes()).expect("pins");
+        assert_eq!(file.format(), text, "{name}");
+        let mut versions = file.pins.iter().map(|pin| &pin.version);
+        assert!(versions.by_ref().is_sorted(), "{name}");
+
+        let lines = PinList::BuiltIn(text);
+        let loaded = PinList::Loaded(file.pins.clone());
+        assert_eq!(lines.list(), file.pins, "{name}");
+        for pin in &file.pins {
+            let of_version = lines.find_version(&pin.version);
+            assert!(of_version.contains(pin), "{name}: {}", pin.version);
+            assert_eq!(of_version, loaded.find_version(&pin.version));
+            let digest = pin.digest.as_str();
+            assert!(lines.find_digest(digest).contains(pin), "{name}: {digest}");
+            assert_eq!(lines.find_digest(digest), loaded.find_digest(digest));
+            seen += 1;
+        }
+    }
+    assert!(seen > 1500, "{seen}");
+}
+
+#[test]
+fn a_file_of_pins_needs_its_component() {
+    let mut files = small();
+    let mut pins = files["pins/containerd.json"].clone();
+    set(&mut pins, "/component", json!("containred"));
+    files.insert("pins/containred.json".to_owned(), pins);
+    let found = findings(&files);
+    assert_eq!(found.len(), 1, "{found:#?}");
+    assert!(
+        found[0].contains("no components/containred.json [dangling-reference]"),
+        "{found:#?}"
+    );
+}
+
 /// Each case breaks the small catalog in one place: file, pointer, value, and the finding.
 fn check_findings<const N: usize>(cases: [(&str, &str, Value, &str); N]) {
     assert_eq!(findings(&small()), Vec::<String>::new());
@@ -176,16 +223,17 @@ fn check_findings<const N: usize>(cases: [(&str, &str, Value, &str); N]) {
 #[test]
 fn rules_of_components_find_what_is_wrong() {
     let component = "components/containerd.json";
+    let pins = "pins/containerd.json";
     let choice = |range: &str| json!({ "kubernetes": range, "default": "1.0.0", "allowed": "<2.0.0", "reason": "r", "source": SOURCE });
     check_findings([
         (
-            component,
+            pins,
             "/pins/1/digest",
             json!(hex("a", 64)),
             "1.0.0 and 1.1.0 have the same digest",
         ),
         (
-            component,
+            pins,
             "/pins",
             json!([
                 pin("1.0.0", "sha1", &hex("c", 40)),
@@ -198,19 +246,19 @@ fn rules_of_components_find_what_is_wrong() {
             "so it is invented [invented-digest]",
         ),
         (
-            component,
+            pins,
             "/pins/0/digest",
             json!(hex("a", 63)),
             "is not a SHA-256 of a file: expected 64 lower-case hexadecimal digits",
         ),
         (
-            component,
+            pins,
             "/pins/0/digest",
             json!(hex("A", 64)),
             "expected 64 lower-case hexadecimal digits",
         ),
         (
-            component,
+            pins,
             "/pins/0/source",
             json!([""]),
             "the digest has no source; add `source` [pin-without-source]",
@@ -234,7 +282,7 @@ fn rules_of_components_find_what_is_wrong() {
             "lacks the checksum file that it is over (`checksums`) [signature-incomplete]",
         ),
         (
-            component,
+            pins,
             "/pins/0/version",
             json!("9.1.0"),
             "no entry of `releases` contains 9.1.0 [dangling-reference]",
@@ -246,12 +294,14 @@ fn rules_of_components_find_what_is_wrong() {
             "no entry of `releases` contains the default 1.0.0 [unreachable-default]",
         ),
         (component, "/name", json!("other"), "`name` is `other`"),
+        (pins, "/component", json!("other"), "`component` is `other`"),
         (
             component,
-            "/pins/0/colour",
-            json!(1),
-            "unknown key `colour`",
+            "/pins",
+            json!([]),
+            "move the list to `pins/NAME.json`",
         ),
+        (pins, "/pins/0/colour", json!(1), "unknown key `colour`"),
         (
             component,
             "/choices/0/default",

@@ -9,6 +9,7 @@ use imagegen::base::version::Version;
 use imagegen::catalog::Trees;
 use imagegen::guest::Guest;
 use imagegen::machine::Machine;
+use imagegen::model::component::Pin;
 use imagegen::model::definition::{ImageDefinition, Network};
 use imagegen::planning::{predict_machine, resolve_plan};
 use imagegen::selection::read_trees;
@@ -517,7 +518,7 @@ fn what_is_asked_for_gets_its_step() {
             .catalog
             .load_component(&group.name)
             .expect("component");
-        let Some(pin) = component.pins.iter().rfind(|pin| pin.is_usable()) else {
+        let Some(pin) = component.pins.list().into_iter().rfind(Pin::is_usable) else {
             continue;
         };
         let mut selection = azure("1.36.4");

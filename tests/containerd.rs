@@ -1063,8 +1063,7 @@ fn the_table_follows_the_build_and_the_catalog() {
     for (version, _) in VERSIONS {
         assert!(built(version), "{version}");
     }
-    let text =
-        std::fs::read_to_string(root().join("manifests/components/containerd.json")).unwrap();
+    let text = std::fs::read_to_string(root().join("manifests/pins/containerd.json")).unwrap();
     let catalog: Value = serde_json::from_str(&text).unwrap();
     for pin in catalog["pins"].as_array().unwrap() {
         let version = pin["version"].as_str().unwrap();

@@ -322,7 +322,7 @@ fn list_values(index: &NameIndex, trees: &Trees) -> BTreeSet<(String, &'static s
     }
     for name in trees.catalog.component_names() {
         let component = trees.catalog.load_component(&name).expect("component");
-        for pin in component.pins.iter().take(1) {
+        for pin in component.pins.list().iter().take(1) {
             values.insert((format!("--component={name}={}", pin.version), "version"));
             values.insert((format!("{name}={}", pin.version), "version"));
         }

@@ -77,6 +77,13 @@ fn component(name: &str) -> String {
             "versions": "*", "kind": "exe", "source": "https://example.com/releases",
             "url": format!("https://artifacts.example.com/{{version}}/{name}.exe"),
         }],
+    })
+    .to_string()
+}
+
+fn pins(name: &str) -> String {
+    json!({
+        "component": name,
         "pins": [{
             "version": "2.0.0", "algorithm": "sha256", "digest": "0123456789abcdef".repeat(4),
             "confidence": "high", "source": ["https://example.com/releases"],
@@ -102,9 +109,10 @@ fn step(id: &str, component: &str, resources: &[Value]) -> String {
 }
 
 #[test]
-fn a_component_is_its_file_and_a_step() {
+fn a_component_is_its_files_and_a_step() {
     let test = exported()
         .file("catalog/components/agent.json", &component("agent"))
+        .file("catalog/pins/agent.json", &pins("agent"))
         .file("steps/905-agent.json", &step("agent", "agent", &[]));
     lint(&test);
     assert!(
@@ -185,7 +193,9 @@ fn files_that_are_no_steps_and_no_targets_are_refused() {
 
 #[test]
 fn a_component_without_a_step_is_refused() {
-    let test = exported().file("catalog/components/agent.json", &component("agent"));
+    let test = exported()
+        .file("catalog/components/agent.json", &component("agent"))
+        .file("catalog/pins/agent.json", &pins("agent"));
     let line = format!("plan --target host --k8s 1.36.4 --component agent=2.0.0 {OWN}");
     test.line(&line).fails(
         3,
@@ -202,7 +212,7 @@ fn a_kubernetes_line_is_its_file_and_entries_of_the_programs() {
         let surveyed = programs["surveyed"].as_array_mut().expect("surveys");
         surveyed.push(json!({ "minor": "1.38", "release": "1.38.0" }));
     });
-    let test = edit(test, "catalog/components/kubelet.json", |kubelet| {
+    let test = edit(test, "catalog/pins/kubelet.json", |kubelet| {
         let pins = kubelet["pins"].as_array_mut().expect("pins");
         pins.push(json!({
             "version": "1.38.0", "algorithm": "sha256", "digest": "fedcba9876543210".repeat(4),
@@ -398,6 +408,7 @@ fn with_mesh() -> Test {
         .file("catalog/networks/mesh.json", &network.to_string())
         .file("catalog/cluster/36-mesh.yaml", manifest)
         .file("catalog/components/mesh-cni.json", &component("mesh-cni"))
+        .file("catalog/pins/mesh-cni.json", &pins("mesh-cni"))
         .file("steps/081-mesh.json", &step("mesh", "mesh-cni", &[configuration]))
         .file(
             "steps/templates/mesh.conf",

@@ -100,6 +100,7 @@ fn the_lock_records_each_file_and_names_the_one_that_changed() {
             "components/monitoring-agent.json",
             "files/corporate-root.pem",
             "files/monitoring-agent/agent.yaml",
+            "pins/monitoring-agent.json",
             "steps/035-corporate-root.json",
             "steps/905-monitoring-agent.json",
             "steps/910-hardening.json",

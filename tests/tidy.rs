@@ -152,6 +152,17 @@ fn no_text_names_research_notes() {
 }
 
 /// Image targets of the program, by name.
+/// A definition is read as a whole; the long lists of digests stand beside it.
+#[test]
+fn the_definition_of_a_component_is_short() {
+    let definitions = files(&root().join("manifests/components"));
+    assert!(definitions.len() > 40, "{}", definitions.len());
+    for (path, bytes) in definitions {
+        let lines = bytes.iter().filter(|byte| **byte == b'\n').count();
+        assert!(lines <= 300, "{path} has {lines} lines; the limit is 300");
+    }
+}
+
 /// Templates that are one component's data may name it and its publisher: they stand in a folder of its name.
 fn is_of_a_component(path: &str) -> bool {
     let folder = path.split_once('/').map(|(folder, _)| folder);

@@ -527,7 +527,7 @@ fn the_lock_knows_its_policy() {
 fn a_pin_is_added_in_its_place_and_nothing_else_moves() {
     let export = Test::new().line("catalog export --out catalog");
     export.succeeds();
-    let before = export.text("catalog/components/kubelet.json");
+    let before = export.text("catalog/pins/kubelet.json");
     let test = Test::new().file("kubelet.exe", "MZ of the test");
     for (name, bytes) in crate::support::files(&export.folder.join("catalog")) {
         let path = test.folder.join("catalog").join(name);
@@ -540,7 +540,7 @@ fn a_pin_is_added_in_its_place_and_nothing_else_moves() {
         )
         .args(["derived: built here"]);
     test.succeeds();
-    let after = test.text("catalog/components/kubelet.json");
+    let after = test.text("catalog/pins/kubelet.json");
     let added: Vec<&str> = after
         .lines()
         .filter(|line| !before.contains(line))
@@ -557,7 +557,7 @@ fn a_pin_is_added_in_its_place_and_nothing_else_moves() {
     assert!(after.find("\"version\": \"1.20.5\"").expect("1.20.5") < place && place < next);
     // Twice is once.
     test.succeeds();
-    assert_eq!(test.text("catalog/components/kubelet.json"), after);
+    assert_eq!(test.text("catalog/pins/kubelet.json"), after);
     // The same bytes under another version are a bump that forgot the digest.
     let wrong = test.args([]);
     let plan = Test::new();

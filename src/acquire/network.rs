@@ -121,7 +121,7 @@ pub fn request_artifact(
     let component = trees.catalog.load_component(&artifact.component).ok();
     let superseded = component
         .into_iter()
-        .flat_map(|component| component.find_pins(&artifact.version))
+        .flat_map(|component| component.pins.find_version(&artifact.version))
         .filter(|pin| !pin.is_usable())
         .filter_map(|pin| Some((pin.digest.file_digest()?, pin.source.join("; "))))
         .collect();

@@ -2,7 +2,7 @@
 
 mod example;
 mod foreign;
-mod late;
+mod line;
 mod message;
 mod strict;
 
@@ -13,7 +13,7 @@ use serde_path_to_error::{Path, Segment};
 use strict::Strict;
 
 pub use foreign::{is_one_json, parse_foreign};
-pub use late::LateList;
+pub use line::format_items;
 
 /// A JSON text that cannot be used.
 #[derive(Debug, thiserror::Error)]

@@ -48,11 +48,21 @@ pub fn lint_catalog(catalog: &Catalog) -> Vec<Finding> {
         findings: Vec::new(),
     };
     for name in catalog.component_names() {
-        let path = format!("components/{name}.json");
         match catalog.load_component(&name) {
-            Ok(component) => components::lint_component(&mut report, &path, &component),
-            Err(error) => report.add_error(Code::UNREADABLE, &path, error.to_string()),
+            Ok(component) => components::lint_component(&mut report, &name, &component),
+            Err(error) => {
+                let path = format!("components/{name}.json");
+                report.add_error(Code::UNREADABLE, &path, error.to_string());
+            }
         }
+    }
+    for name in catalog.pinned_names() {
+        check_reference(
+            &mut report,
+            &format!("pins/{name}.json"),
+            "component",
+            &name,
+        );
     }
     lines::lint_lines(&mut report);
     programs::lint_programs(&mut report);
@@ -103,7 +113,7 @@ fn lint_networks(report: &mut Report<'_>) {
         for component in &network.components {
             let stands_alone = catalog
                 .load_component(component)
-                .is_ok_and(|found| found.contents.is_some());
+                .is_ok_and(|found| found.definition.contents.is_some());
             let mut groups = groups.iter();
             let is_group = groups.any(|group| group.by_network && group.name == *component);
             if !stands_alone && !is_group {

@@ -1,16 +1,17 @@
 //! Components: what can be put into an image, where it is published, what is known of its bytes.
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
 
 use super::evidence::ProofKind;
 use super::kubernetes::ComponentChoice;
 use super::line::Minor;
+use super::pins::PinList;
 use super::stage::ServiceAccount;
 use super::step::When;
 use super::upstream::Upstream;
 use crate::base::choice::words;
-use crate::base::json::LateList;
 use crate::base::member::{MemberFile, MemberName};
 use crate::base::url::HttpUrl;
 use crate::base::value::{
@@ -20,10 +21,17 @@ use crate::base::version::{Version, VersionRange};
 use crate::windows::resource::ArchiveFormat;
 use crate::windows::value::{Guid, ServiceName};
 
+/// A component of the catalog, with its pins.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Component {
+    pub definition: ComponentDefinition,
+    pub pins: PinList,
+}
+
 /// `manifests/components/<name>.json`
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub struct Component {
+pub struct ComponentDefinition {
     #[serde(rename = "$schema")]
     pub schema: Option<String>,
     /// File name without suffix.
@@ -50,14 +58,22 @@ pub struct Component {
     pub floor: Option<VersionFloor>,
     /// How releases are published, by version; the first range that holds a version counts.
     pub releases: Vec<Release>,
-    /// Every published digest that is known, including those that only tell drift.
-    #[serde(default)]
-    pub pins: LateList<Pin>,
     /// The class by which it gives Windows' container credential guard the credentials of group managed service accounts.
     pub ccg_plugin: Option<CcgPlugin>,
     /// Services that its installer creates; a step can set what they have not set.
     #[serde(default)]
     pub services: Vec<InstalledService>,
+    /// Refused: pins have a file of their own.
+    #[serde(default, rename = "pins", deserialize_with = "refuse_pins")]
+    #[schemars(skip)]
+    pub moved_pins: (),
+}
+
+fn refuse_pins<'de, D: Deserializer<'de>>(_: D) -> Result<(), D::Error> {
+    let file = r#"`{"component": "NAME", "pins": […]}`"#;
+    Err(D::Error::custom(format!(
+        "pins do not stand in the component's file; move the list to `pins/NAME.json`: {file}"
+    )))
 }
 
 /// The oldest release of which protocol and known holes are right.
@@ -97,7 +113,8 @@ pub struct ComponentConditions {
 impl Component {
     /// The default and the allowed range on a Kubernetes line.
     pub fn find_choice(&self, minor: Minor) -> Option<&ComponentChoice> {
-        self.choices
+        self.definition
+            .choices
             .iter()
             .find(|choice| choice.kubernetes.contains(minor))
     }
@@ -105,19 +122,12 @@ impl Component {
     /// Address of the notes of a release.
     #[must_use]
     pub fn release_notes_url(&self, version: &Version) -> Option<String> {
-        let template = match &self.release_notes {
+        let template = match &self.definition.release_notes {
             Some(url) => url.to_string(),
-            None => self.upstream.as_ref()?.release_page()?,
+            None => self.definition.upstream.as_ref()?.release_page()?,
         };
         let text = template.replace("{version}", version.as_str());
         Some(text.replace("{minor}", &version.minor()))
-    }
-
-    /// Every known digest of a version.
-    #[must_use]
-    pub fn find_pins(&self, version: &Version) -> Vec<Pin> {
-        self.pins
-            .filter(version.as_str(), |pin| pin.version == *version)
     }
 }
 

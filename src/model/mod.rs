@@ -15,6 +15,7 @@ pub mod matrix;
 pub mod mirrors;
 pub mod output_line;
 pub mod overrides;
+pub mod pins;
 pub mod plan;
 pub mod platform;
 pub mod pod_network;

@@ -34,7 +34,12 @@ pub fn check_tool_floors(
         let Ok(component) = trees.catalog.load_component(&name) else {
             continue;
         };
-        let Some(floor) = component.floor.as_ref().filter(|it| *version < it.version) else {
+        let Some(floor) = component
+            .definition
+            .floor
+            .as_ref()
+            .filter(|it| *version < it.version)
+        else {
             continue;
         };
         let is_accepted = if is_governed {

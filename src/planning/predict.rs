@@ -15,7 +15,10 @@ fn list_package_services(plan: &Plan, catalog: &Catalog) -> Result<Vec<PackageSe
         .artifacts()
         .filter(|artifact| artifact.kind == PayloadKind::Msi)
     {
-        let services = &catalog.load_component(&artifact.component)?.services;
+        let services = &catalog
+            .load_component(&artifact.component)?
+            .definition
+            .services;
         found.extend(services.iter().map(|service| PackageService {
             package: plan.locate_download(&artifact.url),
             service: service.name.clone(),

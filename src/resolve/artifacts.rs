@@ -13,6 +13,7 @@ use crate::base::version::Version;
 use crate::diagnostic::{Finding, classify};
 use crate::model::component::{ChecksumFile, Component, DeclaredSignature, Member, Pin, Release};
 use crate::model::overrides::Overrides;
+use crate::model::pins::PinList;
 use crate::model::plan::{ArtifactRole, PinnedDigest, PlannedArtifact, Warning};
 
 /// A machine that builds, as publishers name it: `linux/amd64`.
@@ -118,12 +119,14 @@ pub fn plan_tool(
     platform: BuildHost,
     overrides: &Overrides,
 ) -> Result<PlannedArtifact, Finding> {
-    let mut own = component.clone();
     let name = format!("{}_{}", platform.os, platform.arch);
-    let pins = component.pins.iter();
-    let own_pins = pins.filter(|pin| pin.platform.as_ref().is_none_or(|known| *known == name));
-    own.pins = own_pins.cloned().collect();
-    for release in &mut own.releases {
+    let mut pins = component.pins.find_version(version);
+    pins.retain(|pin| pin.platform.as_ref().is_none_or(|known| *known == name));
+    let mut own = Component {
+        definition: component.definition.clone(),
+        pins: PinList::Loaded(pins),
+    };
+    for release in &mut own.definition.releases {
         release.url = release.url.fill_placeholders(|text| platform.fill(text));
         for member in &mut release.members {
             member.member = member.member.fill_placeholders(|text| platform.fill(text));
@@ -152,18 +155,25 @@ pub fn plan_artifact(
 }
 
 fn plan_release(component: &Component, version: &Version) -> Result<PlannedArtifact, Finding> {
-    let mut pins = component.find_pins(version);
+    let mut pins = component.pins.find_version(version);
     pins.retain(Pin::is_usable);
     let release = component
+        .definition
         .releases
         .iter()
         .find(|release| release.versions.contains(version));
     let Some(release) = release else {
-        let message = format!("no release of {} has the version {version}", component.name);
+        let message = format!(
+            "no release of {} has the version {version}",
+            component.definition.name
+        );
         return Err(
             Finding::new(Code::VERSION_UNKNOWN, message, suggest_version(component))
-                .with_subject(&component.name)
-                .with_source(format!("manifests/components/{}.json", component.name)),
+                .with_subject(&component.definition.name)
+                .with_source(format!(
+                    "manifests/components/{}.json",
+                    component.definition.name
+                )),
         );
     };
     let pattern = fill_url(&release.url, version);
@@ -184,7 +194,7 @@ fn plan_release(component: &Component, version: &Version) -> Result<PlannedArtif
         })
         .collect();
     Ok(PlannedArtifact {
-        component: component.name.clone(),
+        component: component.definition.name.clone(),
         role: ArtifactRole::Guest,
         version: version.clone(),
         file: url.file_name().to_owned(),
@@ -198,29 +208,28 @@ fn plan_release(component: &Component, version: &Version) -> Result<PlannedArtif
         headers: BTreeMap::new(),
         dropped: Vec::new(),
         evidence: Vec::new(),
-        ccg_plugin: component.ccg_plugin.clone(),
-        license: component.license.clone(),
-        purl: fill(&component.purl, version),
+        ccg_plugin: component.definition.ccg_plugin.clone(),
+        license: component.definition.license.clone(),
+        purl: fill(&component.definition.purl, version),
         unproven: false,
         url,
     })
 }
 
 fn suggest_version(component: &Component) -> String {
-    match component
-        .pins
-        .iter()
-        .filter(|pin| pin.is_usable())
-        .map(|pin| &pin.version)
-        .max()
-    {
+    let pins = component.pins.list().into_iter();
+    let usable = pins.filter(Pin::is_usable);
+    match usable.map(|pin| pin.version).max() {
         Some(version) => {
             format!(
                 "choose a published version, such as `--component {}={version}`",
-                component.name
+                component.definition.name
             )
         }
-        None => format!("see `imagegen list components {}`", component.name),
+        None => format!(
+            "see `imagegen list components {}`",
+            component.definition.name
+        ),
     }
 }
 

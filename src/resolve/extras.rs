@@ -337,11 +337,13 @@ pub(super) fn check_packer_versions(resolver: &mut Resolver<'_>) -> Result<()> {
     {
         let component = catalog.load_component(&name)?;
         if !component
+            .definition
             .releases
             .iter()
             .any(|release| release.versions.contains(version))
         {
             let ranges: Vec<&str> = component
+                .definition
                 .releases
                 .iter()
                 .map(|release| release.versions.as_str())

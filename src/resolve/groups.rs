@@ -145,8 +145,8 @@ fn list_own_contents(
             continue;
         }
         let component = resolver.catalog.load_component(name)?;
-        let contents = component.contents.as_ref();
-        own.extend(contents.map(|own| Group::of_component(&component.name, own)));
+        let contents = component.definition.contents.as_ref();
+        own.extend(contents.map(|own| Group::of_component(&component.definition.name, own)));
     }
     Ok(own)
 }
@@ -381,7 +381,7 @@ impl GroupChooser<'_, '_> {
 }
 
 fn refuse_other_release(component: &Component, asked: &Version, kubernetes: &Version) -> Finding {
-    let name = &component.name;
+    let name = &component.definition.name;
     Finding::new(
         Code::COMPONENT_FOLLOWS,
         format!(
@@ -400,16 +400,16 @@ fn find_nearest_version(
     asked: &Version,
 ) -> Version {
     let (mut below, mut above) = (None, None);
-    for pin in &component.pins {
+    for pin in component.pins.list() {
         if !pin.is_usable() || !choice.allowed.contains(&pin.version) {
             continue;
         }
-        let version = &pin.version;
-        if version < asked {
+        let version = pin.version;
+        if version < *asked {
             below = below.max(Some(version));
-        } else if version > asked && above.is_none_or(|nearest| version < nearest) {
+        } else if version > *asked && above.as_ref().is_none_or(|nearest| version < *nearest) {
             above = Some(version);
         }
     }
-    above.or(below).unwrap_or(&choice.default).clone()
+    above.or(below).unwrap_or_else(|| choice.default.clone())
 }

@@ -9,7 +9,8 @@ use serde_json::Value;
 
 use crate::base::digest::sha256_hex;
 use crate::base::json::parse_foreign;
-use crate::catalog::Trees;
+use crate::base::names::format_suggestion;
+use crate::catalog::{Catalog, Trees};
 use crate::diagnostic::{Error, InputError, Result};
 use crate::embedded::{OverlayFile, Tree};
 use crate::io::fs;
@@ -161,7 +162,10 @@ fn lay_folders(mut trees: Trees, folders: &UserFolders) -> Result<Trees> {
         trees.provisioners = steps::lay_steps(trees.provisioners, folder)?;
     }
     for folder in &folders.component_files {
-        trees.catalog = trees.catalog.with_components(read_components(folder)?);
+        trees.catalog = trees.catalog.with_components(&read_components(folder)?);
+    }
+    if !folders.component_files.is_empty() {
+        check_pinned_names(&trees.catalog)?;
     }
 
     let own = [&trees.packer, &trees.provisioners, trees.catalog.tree()].map(list_digests);
@@ -220,27 +224,48 @@ fn read_targets(folder: &UserFolder) -> Result<UserFiles> {
 fn read_components(folder: &UserFolder) -> Result<UserFiles> {
     let mut components = UserFiles::new();
     for (path, own) in read_own_files(folder)? {
-        if path.contains('/') || path.strip_suffix(".json").is_none() {
+        let (place, file, field) = match path.strip_prefix("pins/") {
+            Some(file) => ("pins", file, "component"),
+            None => ("components", path.as_str(), "name"),
+        };
+        if file.contains('/') || file.strip_suffix(".json").is_none() {
             return Err(refuse_file(
                 folder,
                 &path,
-                "name component files as in `monitoring-agent.json`",
+                "name component files as in `monitoring-agent.json`, and their pins as in `pins/monitoring-agent.json`",
             ));
         }
-        check_component_name(&path, &own)?;
-        components.insert(format!("components/{path}"), own);
+        check_component_name(file, field, &own)?;
+        components.insert(format!("{place}/{file}"), own);
     }
     Ok(components)
 }
 
-/// A component is found by the name of its file: one that calls itself otherwise would be judged by another name.
-fn check_component_name(path: &str, own: &OverlayFile) -> Result<()> {
+/// Pins of a component that there is not would pin nothing.
+fn check_pinned_names(catalog: &Catalog) -> Result<()> {
+    let known = catalog.component_names();
+    for name in catalog.pinned_names() {
+        if !known.contains(&name) {
+            let file = catalog.file_label(&format!("pins/{name}.json"));
+            return Err(InputError::new(
+                format!("{file}: no component `{name}` has these pins"),
+                format_suggestion(&name, known.iter().map(String::as_str)),
+            )
+            .into());
+        }
+    }
+    Ok(())
+}
+
+/// A component and its pins are found by the names of their files: one that calls itself otherwise would be judged by
+/// another name.
+fn check_component_name(path: &str, field: &str, own: &OverlayFile) -> Result<()> {
     let content: Value = parse_foreign(&own.bytes).unwrap_or_default();
     let stem = path.trim_end_matches(".json");
-    match content["name"].as_str() {
+    match content[field].as_str() {
         Some(name) if name != stem => {
             let message = format!(
-                "{}: `name` is `{name}`, and must be that of the file, `{stem}`",
+                "{}: `{field}` is `{name}`, and must be that of the file, `{stem}`",
                 own.label
             );
             Err(InputError::new(message, "rename the file, or the component").into())

@@ -19,8 +19,8 @@ use crate::model::plan::{Plan, PlannedArtifact, Warning};
 use crate::model::policy::Policy;
 use crate::resolve::plan_artifact;
 
+use super::own_files::{has_own_definition, has_own_pins, replaces_component};
 use super::subject::Subject;
-use super::waived::replaces_component;
 
 /// Key, identity or certificate that a signature is held against.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -107,8 +107,7 @@ impl Anchor {
 /// The artifact as the program's catalog publishes it, without overrides. A component file of the user's own is not
 /// the program's.
 fn plan_published(artifact: &PlannedArtifact, catalog: &Catalog) -> Option<PlannedArtifact> {
-    let file = format!("components/{}.json", artifact.component);
-    if catalog.tree().own_files().contains_key(&file) {
+    if has_own_definition(artifact, catalog) {
         return None;
     }
     plan_component(artifact, catalog)
@@ -135,9 +134,13 @@ pub fn list_own_anchors(artifact: &PlannedArtifact, catalog: &Catalog) -> Vec<An
     anchors.difference(&known).cloned().collect()
 }
 
-/// Whether an override declares proofs: these are asked for even if a digest is pinned.
+/// Whether an override declares proofs, or the publisher does so of bytes that a file of the user's pins: these are
+/// asked for even if a digest is pinned.
 #[must_use]
 pub fn declares_own_proof(artifact: &PlannedArtifact, catalog: &Catalog) -> bool {
+    if has_own_pins(artifact, catalog) && has_proofs(artifact) {
+        return true;
+    }
     let published = plan_published(artifact, catalog);
     let known = published
         .map(|published| published.checksums)
@@ -147,6 +150,11 @@ pub fn declares_own_proof(artifact: &PlannedArtifact, catalog: &Catalog) -> bool
     let mut checksums = artifact.checksums.iter();
     checksums.any(|file| !known.contains(&file.url.file_name()))
         || !list_own_anchors(artifact, catalog).is_empty()
+}
+
+fn has_proofs(artifact: &PlannedArtifact) -> bool {
+    let is_signed = !artifact.signatures.is_empty() || artifact.authenticode.is_some();
+    is_signed || !artifact.checksums.is_empty()
 }
 
 fn list_anchors(artifact: &PlannedArtifact, tree: &Tree) -> BTreeSet<Anchor> {
@@ -248,9 +256,7 @@ pub(super) fn check_anchors(
     catalog: &Catalog,
 ) -> Vec<Finding> {
     // The policy names the file of a component of the user's own, and so what stands in it.
-    let file = format!("components/{}.json", artifact.component);
-    let vetted = catalog.tree().own_files().contains_key(&file);
-    let known = if vetted {
+    let known = if has_own_definition(artifact, catalog) {
         plan_component(artifact, catalog)
     } else {
         None
@@ -290,10 +296,17 @@ pub fn warn_own_anchors(plan: &Plan, catalog: &Catalog) -> Vec<Warning> {
     for artifact in plan.artifacts() {
         if replaces_component(artifact, catalog) {
             let title = artifact.title();
-            let message = format!(
-                "{title} is described by a component file of your own in the place of the program's: it states the \
-                 address, the digests and their sources"
-            );
+            let message = if has_own_definition(artifact, catalog) {
+                format!(
+                    "{title} is described by a component file of your own in the place of the program's: it states \
+                     the address, the digests and their sources"
+                )
+            } else {
+                format!(
+                    "{title} is pinned by a file of your own in the place of the program's: it states the digests \
+                     and their sources, and may state the address"
+                )
+            };
             warnings.push(Warning::new(
                 Code::OWN_COMPONENT,
                 artifact.component.to_string(),

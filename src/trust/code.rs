@@ -39,8 +39,10 @@ pub(super) fn check_tool_bytes(
         );
     }
     let own = artifact.digests.iter().find(|own| {
-        let mut pins = component.iter().flat_map(|component| &component.pins);
-        !pins.any(|pin| pin.is_usable() && pin.digest.as_str() == own.digest.as_str())
+        let mut pins = component
+            .iter()
+            .flat_map(|component| component.pins.find_digest(own.digest.as_str()));
+        !pins.any(|pin| pin.is_usable())
             && !is_trusted_digest(policy, own.digest.as_str(), &subject)
     })?;
     Some(report_untrusted(

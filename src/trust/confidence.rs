@@ -183,7 +183,8 @@ pub fn find_record(
     let component = catalog.load_component(&artifact.component).ok();
     for own in &artifact.digests {
         let component = component.iter();
-        let mut pins = component.flat_map(|component| component.find_pins(&artifact.version));
+        let mut pins =
+            component.flat_map(|component| component.pins.find_version(&artifact.version));
         if pins.any(|pin| pin.is_usable() && pin.digest.as_str() == own.digest.as_str()) {
             return Some("catalog");
         }
@@ -209,7 +210,7 @@ fn rate_digest(
     let component = catalog.load_component(&artifact.component).ok();
     let pins = component
         .iter()
-        .flat_map(|component| component.find_pins(&artifact.version));
+        .flat_map(|component| component.pins.find_version(&artifact.version));
     let known = pins.filter(|known| known.digest.as_str() == pin.digest.as_str());
     let stated = (!artifact.unproven).then_some(Confidence::Low);
     known.map(|known| known.confidence).max().or(stated)

@@ -176,7 +176,9 @@ pub fn find_idle_waiver<'a>(
                 .artifacts()
                 .filter(|artifact| artifact.component == component.as_str());
             let known = catalog.load_component(component).ok();
-            let mut releases = known.iter().flat_map(|component| &component.releases);
+            let mut releases = known
+                .iter()
+                .flat_map(|component| &component.definition.releases);
             let is_embedded = *proof == ProofKind::Authenticode;
             !planned.any(|artifact| {
                 list_dropped(artifact, catalog).contains(proof)

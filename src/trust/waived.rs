@@ -2,7 +2,6 @@
 //! by name.
 
 use crate::base::code::Code;
-use crate::base::digest::sha256_hex;
 use crate::catalog::Catalog;
 use crate::diagnostic::Finding;
 use crate::embedded::Tree;
@@ -14,6 +13,7 @@ use crate::resolve::plan_artifact;
 
 use super::confidence::is_trusted_digest;
 use super::gate::PolicyError;
+use super::own_files::{is_vetted, replaces_component};
 use super::subject::Subject;
 
 /// Refuses proofs that an override drops and that no waiver names: one of the policy, or of `--waive` where there is no
@@ -73,28 +73,6 @@ pub fn list_dropped(artifact: &PlannedArtifact, catalog: &Catalog) -> Vec<ProofK
         dropped.dedup();
     }
     dropped
-}
-
-/// Whether a component file of the user's own stands in the place of one of the program's.
-pub(super) fn replaces_component(artifact: &PlannedArtifact, catalog: &Catalog) -> bool {
-    let file = find_component_file(artifact);
-    let is_own = catalog.tree().own_files().contains_key(&file);
-    is_own && Tree::embedded_manifests().get(&file).is_some()
-}
-
-/// The file of the catalog that describes an artifact.
-fn find_component_file(artifact: &PlannedArtifact) -> String {
-    format!("components/{}.json", artifact.component)
-}
-
-/// Whether the policy names the component file, and so what stands in it.
-fn is_vetted(policy: &Policy, artifact: &PlannedArtifact, catalog: &Catalog) -> bool {
-    let file = find_component_file(artifact);
-    let own = catalog.tree().own_files().get(&file);
-    own.is_some_and(|own| {
-        let sha256 = sha256_hex(&own.bytes);
-        is_trusted_digest(policy, &sha256, &Subject::from_own_file(&file, &sha256))
-    })
 }
 
 /// Signatures that the program's own catalog declares of the version.

@@ -1,9 +1,7 @@
-//! Adds a published digest to a catalog's component file.
+//! Adds a published digest to a catalog's file of pins.
 
 use std::collections::BTreeMap;
 use std::path::Path;
-
-use serde_json::Value;
 
 use crate::acquire::ProofScope;
 use crate::base::json;
@@ -12,7 +10,7 @@ use crate::base::url::HttpUrl;
 use crate::base::value::{FileDigest, PinAlgorithm, Sha256, Sha512};
 use crate::base::version::Version;
 use crate::catalog::{Catalog, CatalogError, lint_catalog};
-use crate::diagnostic::{Error, InputError, InternalError, Result, UsageError};
+use crate::diagnostic::{Error, InputError, Result, UsageError};
 use crate::embedded::Tree;
 use crate::fetch::{MAX_SIZE, Request};
 use crate::io::fs::{self, DigestSet};
@@ -20,6 +18,7 @@ use crate::model::component::{Component, Confidence, Pin};
 use crate::model::evidence::Verdict;
 use crate::model::mirrors::MirrorPrefix;
 use crate::model::overrides::Overrides;
+use crate::model::pins::PinFile;
 use crate::model::policy::Policy;
 use crate::resolve::{plan_artifact, refuse_image};
 use crate::ui::{Downloads, Printer};
@@ -68,11 +67,19 @@ pub fn pin_digest(
     let mut files = fs::read_tree(folder)?;
     let trees = read_trees(manifests)?;
     let component = trees.catalog.load_component(&args.component)?;
-    let name = format!("components/{}.json", args.component);
+    let name = format!("pins/{}.json", args.component);
     let path = folder.join(&name);
     let added = collect_pins(args, &component, &trees, printer)?;
     plannable::check_contradiction(&component, &added)?;
-    let text = insert_pins(&path, &files[&name], &added)?;
+    let file = match files.get(&name) {
+        Some(bytes) => json::parse_json(&path.display().to_string(), bytes)?,
+        None => PinFile {
+            schema: Some("../schema/component-pins.json".to_owned()),
+            component: component.definition.name.clone(),
+            pins: Vec::new(),
+        },
+    };
+    let text = insert_pins(file, &added).format();
     let known = lint_catalog(&trees.catalog);
     files.insert(name, text.clone().into_bytes());
     let found: Vec<_> = lint_catalog(&Catalog::new(Tree::from_files(
@@ -252,35 +259,17 @@ fn digest_published(
     })
 }
 
-/// The file with the pins in their places: behind those of the same and of lower versions. All
-/// else keeps its order.
-fn insert_pins(path: &Path, bytes: &[u8], added: &[Pin]) -> Result<String> {
-    let file = path.display().to_string();
-    let mut whole: Value = json::parse_json(&file, bytes)?;
-    let mut pins: Vec<(Pin, Value)> = Vec::new();
-    for value in whole["pins"].as_array().into_iter().flatten() {
-        pins.push((
-            serde_json::from_value(value.clone())
-                .map_err(|error| InternalError(format!("{file}: {error}")))?,
-            value.clone(),
-        ));
-    }
+/// The file with the pins in their places: behind those of the same and of lower versions.
+fn insert_pins(mut file: PinFile, added: &[Pin]) -> PinFile {
     for pin in added {
-        if pins
-            .iter()
-            .any(|(known, _)| (&known.version, &known.digest) == (&pin.version, &pin.digest))
-        {
+        let mut known = file.pins.iter();
+        if known.any(|known| (&known.version, &known.digest) == (&pin.version, &pin.digest)) {
             continue;
         }
-        let place = pins
-            .iter()
-            .rposition(|(known, _)| known.version <= pin.version)
-            .map_or(0, |at| at + 1);
-        pins.insert(
-            place,
-            (pin.clone(), serde_json::to_value(pin).unwrap_or_default()),
-        );
+        let mut known = file.pins.iter();
+        let before = known.rposition(|known| known.version <= pin.version);
+        let place = before.map_or(0, |place| place + 1);
+        file.pins.insert(place, pin.clone());
     }
-    whole["pins"] = pins.into_iter().map(|(_, value)| value).collect();
-    Ok(json::format_json(&whole))
+    file
 }

@@ -14,8 +14,9 @@ pub(super) fn check_version(
     component: &Component,
     version: &Version,
 ) -> Result<()> {
-    let name = &component.name;
+    let name = &component.definition.name;
     if !component
+        .definition
         .releases
         .iter()
         .any(|release| release.versions.contains(version))
@@ -34,12 +35,14 @@ pub(super) fn check_version(
         return check_kubernetes(catalog, name, version);
     }
     let allowed: Vec<String> = component
+        .definition
         .choices
         .iter()
         .map(|choice| choice.allowed.to_string())
         .collect();
     if !allowed.is_empty()
         && !component
+            .definition
             .choices
             .iter()
             .any(|choice| choice.allowed.contains(version))
@@ -91,12 +94,12 @@ fn check_kubernetes(catalog: &Catalog, name: &str, version: &Version) -> Result<
 /// A pin that counts names another digest or size for the same file.
 pub(super) fn check_contradiction(component: &Component, added: &[Pin]) -> Result<()> {
     for pin in added {
-        let mut known = component.pins.iter();
+        let mut known = component.pins.find_version(&pin.version).into_iter();
         let other = known.find(|known| {
             is_same_file(known, pin) && (has_other_digest(known, pin) || has_other_size(known, pin))
         });
         let Some(other) = other else { continue };
-        let recorded = if has_other_digest(other, pin) {
+        let recorded = if has_other_digest(&other, pin) {
             format!(
                 "the digest {}, not {}",
                 other.digest.as_str(),
@@ -111,14 +114,14 @@ pub(super) fn check_contradiction(component: &Component, added: &[Pin]) -> Resul
         };
         let message = format!(
             "{} {}: the catalog records {recorded} (source: {})",
-            component.name,
+            component.definition.name,
             pin.version,
             other.source.join("; ")
         );
         let remedy = format!(
             "check both sources; if the publisher replaced the file, set `\"confidence\": \"mutable\"` at the \
-                 old record in components/{}.json",
-            component.name
+                 old record in pins/{}.json",
+            component.definition.name
         );
         return Err(InputError::new(message, remedy).into());
     }

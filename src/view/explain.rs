@@ -181,8 +181,8 @@ impl NameIndex {
         for name in trees.catalog.component_names() {
             let component = trees.catalog.load_component(&name)?;
             let mut lines = vec![
-                component.summary.clone(),
-                format!("license: {}", component.license),
+                component.definition.summary.clone(),
+                format!("license: {}", component.definition.license),
             ];
             let choice = component.find_choice(plan.line.minor);
             if let Some(choice) = choice {
@@ -199,7 +199,7 @@ impl NameIndex {
                     }
                 }
             }
-            let release = component.releases.first();
+            let release = component.definition.releases.first();
             let source = choice.map(|choice| &choice.source);
             let source = source.or(release.map(|release| &release.source));
             self.add(

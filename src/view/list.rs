@@ -275,25 +275,22 @@ pub fn list_components(trees: &Trees) -> Result<Rows> {
         let pinned = usable_pins(&component);
         let value = write_row(&ComponentRow {
             name: &name,
-            summary: &component.summary,
-            license: &component.license,
+            summary: &component.definition.summary,
+            license: &component.definition.license,
             pinned: pinned.len(),
             newest_pinned: pinned.last().map(|pin| &pin.version),
         })?;
         let mut line = format!("{name:<28} {:>4} pinned  ", pinned.len());
-        let _ = write!(line, "{}", component.summary);
+        let _ = write!(line, "{}", component.definition.summary);
         rows.push((value, line));
     }
     Ok(rows)
 }
 
 /// One usable pin per version, ascending.
-fn usable_pins(component: &Component) -> Vec<&Pin> {
-    let mut pins: Vec<&Pin> = component
-        .pins
-        .iter()
-        .filter(|pin| pin.is_usable())
-        .collect();
+fn usable_pins(component: &Component) -> Vec<Pin> {
+    let mut pins = component.pins.list();
+    pins.retain(Pin::is_usable);
     pins.sort_by(|a, b| a.version.cmp(&b.version).then(a.digest.cmp(&b.digest)));
     pins.dedup_by(|a, b| a.version == b.version);
     pins
@@ -312,7 +309,7 @@ pub fn list_versions(trees: &Trees, name: &str) -> Result<Rows> {
             pin.digest.as_str(),
             pin.confidence.as_str(),
         );
-        rows.push((write_row(pin)?, line));
+        rows.push((write_row(&pin)?, line));
     }
     Ok(rows)
 }

@@ -3,28 +3,32 @@
 use imagegen::diagnostic::Finding;
 use imagegen::model::component::{Component, Pin};
 use imagegen::model::overrides::Overrides;
+use imagegen::model::pins::PinList;
 use imagegen::model::plan::PlannedArtifact;
 use imagegen::resolve::plan_artifact;
 
 fn component() -> Component {
-    serde_json::from_value(serde_json::json!({
+    let definition = serde_json::json!({
         "name": "thing", "summary": "", "license": "MIT", "purl": "pkg:generic/thing@{version}",
         "releases": [{
             "versions": "<2.0.0", "url": "https://x.example/v{version}/t-{version_}.zip", "kind": "zip",
             "members": [{ "member": "t-{version}/t.exe", "file": "t.exe" }],
             "signatures": [{ "kind": "cosign-keyless", "versions": ">=1.5.0", "url": "https://x.example/{version}.sig" }],
             "source": "s"
-        }],
-        "pins": [
-            { "version": "1.0.0", "algorithm": "sha1", "digest": "a".repeat(40), "confidence": "authoritative", "source": ["s"] },
-            { "version": "1.1.0", "algorithm": "sha512", "digest": "b".repeat(128), "size": 7, "confidence": "medium", "source": ["s"] },
-            { "version": "1.1.0", "algorithm": "sha256", "digest": "c".repeat(64), "confidence": "medium", "source": ["s"] },
-            { "version": "1.2.0", "algorithm": "sha256", "digest": "d".repeat(64), "confidence": "mutable", "source": ["s"] },
-            { "version": "1.3.0", "algorithm": "sha256", "digest": "e".repeat(64), "confidence": "superseded", "source": ["s"] },
-            { "version": "1.6.0", "algorithm": "sha256", "digest": "f".repeat(64), "confidence": "low", "source": ["s"], "url": "https://mirror.example/t.zip" }
-        ]
-    }))
-    .expect("component")
+        }]
+    });
+    let pins = serde_json::json!([
+        { "version": "1.0.0", "algorithm": "sha1", "digest": "a".repeat(40), "confidence": "authoritative", "source": ["s"] },
+        { "version": "1.1.0", "algorithm": "sha512", "digest": "b".repeat(128), "size": 7, "confidence": "medium", "source": ["s"] },
+        { "version": "1.1.0", "algorithm": "sha256", "digest": "c".repeat(64), "confidence": "medium", "source": ["s"] },
+        { "version": "1.2.0", "algorithm": "sha256", "digest": "d".repeat(64), "confidence": "mutable", "source": ["s"] },
+        { "version": "1.3.0", "algorithm": "sha256", "digest": "e".repeat(64), "confidence": "superseded", "source": ["s"] },
+        { "version": "1.6.0", "algorithm": "sha256", "digest": "f".repeat(64), "confidence": "low", "source": ["s"], "url": "https://mirror.example/t.zip" }
+    ]);
+    Component {
+        definition: serde_json::from_value(definition).expect("component"),
+        pins: PinList::Loaded(serde_json::from_value(pins).expect("pins")),
+    }
 }
 
 fn plan(component: &Component, version: &str) -> Result<PlannedArtifact, Finding> {
@@ -77,12 +81,12 @@ fn patterns_are_filled_and_sha256_stands_first() {
 #[test]
 fn records_that_contradict_each_other_pin_nothing() {
     let mut own = component();
-    let pins: Vec<&Pin> = own.pins.iter().collect();
-    let other = Pin {
+    let mut pins = own.pins.list();
+    pins.push(Pin {
         digest: pins[5].digest.clone(),
         ..pins[2].clone()
-    };
-    own.pins = own.pins.iter().cloned().chain([other]).collect();
+    });
+    own.pins = PinList::Loaded(pins);
     let artifact = plan(&own, "1.1.0").expect("planned");
     assert!(!artifact.is_pinned(), "{:?}", artifact.digests);
     assert!(planned("1.1.0").is_pinned());

@@ -20,10 +20,11 @@ use imagegen::io::http::{parse_content_range, parse_retry_after};
 use imagegen::io::oci::{Challenge, Reference};
 use imagegen::join::{BootstrapToken, JoinInput, check_kubeconfig};
 use imagegen::lock::Lock;
-use imagegen::model::component::Component;
+use imagegen::model::component::ComponentDefinition;
 use imagegen::model::definition::ImageDefinition;
 use imagegen::model::mirrors::{Mirror, MirrorParty, MirrorPrefix, Mirrors};
 use imagegen::model::overrides::{Overrides, set_overrides};
+use imagegen::model::pins::PinFile;
 use imagegen::model::policy::Policy;
 use imagegen::model::step::Step;
 use imagegen::model::target::Target;
@@ -340,6 +341,7 @@ pub const PARSERS: &[Parser] = &[
         seeds: || {
             [
                 "components/containerd.json",
+                "pins/flannel.json",
                 "windows/2022.json",
                 "../packer/targets/azure/target.json",
             ]
@@ -349,7 +351,8 @@ pub const PARSERS: &[Parser] = &[
             .collect()
         },
         parse: |bytes| {
-            drop(parse_json::<Component>("component", bytes));
+            drop(parse_json::<ComponentDefinition>("component", bytes));
+            drop(parse_json::<PinFile>("pins", bytes));
             drop(parse_json::<WindowsRelease>("windows", bytes));
             drop(parse_json::<Target>("target", bytes));
             drop(parse_json::<Step>("step", bytes));

@@ -3,8 +3,8 @@
 use imagegen::base::digest::sha256_hex;
 use serde_json::{Value, json};
 
-use super::NEW;
-use super::site::Site;
+use super::site::{Site, proven};
+use super::{NEW, OLD, WINS};
 
 const OWN: &str = "/own/containerd.tar.gz";
 
@@ -134,4 +134,55 @@ fn an_override_keeps_what_it_does_not_name() {
     ));
     assert_eq!(own["signatures"].as_array().map(Vec::len), Some(1));
     assert!(own["dropped"].is_null(), "{own:#}");
+}
+
+/// The pins of one component, from its publisher's address.
+fn write_pins(site: &Site, component: &str, version: &str, bytes: &[u8]) {
+    let pin = json!({
+        "version": version, "algorithm": "sha256", "digest": sha256_hex(bytes), "confidence": "authoritative",
+        "source": ["https://x.example"],
+    });
+    let file = json!({"component": component, "pins": [pin]});
+    let folder = site.home.folder.join("own/pins");
+    std::fs::create_dir_all(&folder).expect("folder");
+    std::fs::write(folder.join(format!("{component}.json")), file.to_string()).expect("pins");
+}
+
+/// A digest of the user's own takes nothing away from what the publisher declares of the bytes, and is named.
+#[test]
+fn pins_of_the_user_lower_no_proof() {
+    let Some(mut site) = Site::new() else { return };
+    site.stock(OLD);
+    let published = site.served(WINS);
+    let forged = b"MZ of somebody else";
+    write_pins(&site, "wins", "0.1.3", forged);
+    site.serve(WINS, forged);
+    let own = format!("{OLD} --component-files own");
+    let plan = site.plain(&format!("plan {own}"), 0);
+    let said = "wins 0.1.3 is pinned by a file of your own in the place of the program's";
+    assert!(
+        plan.stdout.contains(said) || plan.stderr.contains(said),
+        "{plan:?}"
+    );
+    for verb in ["lock", "fetch"] {
+        let said = ["wins 0.1.3 failed verification", "checksum-file"];
+        site.fails(&format!("{verb} {own}"), 5, &said);
+        assert!(!site.home.exists("imagegen.lock.json"));
+    }
+
+    // A policy admits the file of pins by its digest, as any other file of the user's.
+    let policy = json!({"name": "ours"});
+    site.write("policy.json", policy.to_string().as_bytes());
+    let said = ["pins/wins.json", "[policy-trusted-digests]"];
+    site.fails(&format!("plan {own} --policy policy.json"), 3, &said);
+
+    // The right digest holds together with the publisher's.
+    site.serve(WINS, &published);
+    write_pins(&site, "wins", "0.1.3", &published);
+    site.afresh();
+    site.succeeds(&format!("lock {own}"));
+    let locked = site.locked("wins");
+    assert!(proven(&locked, "checksum-file"), "{locked:#}");
+    let lock: Value = serde_json::from_str(&site.home.text("imagegen.lock.json")).expect("JSON");
+    assert!(lock["ownFiles"]["pins/wins.json"].is_string(), "{lock:#}");
 }

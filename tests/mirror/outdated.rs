@@ -225,7 +225,7 @@ fn a_catalog_is_pinned_from_the_publisher() {
     };
     run(&pin("0.1.3", "publisher"), 0);
     let component: Value =
-        serde_json::from_str(&site.home.text("catalog/components/wins.json")).expect("JSON");
+        serde_json::from_str(&site.home.text("catalog/pins/wins.json")).expect("JSON");
     // A checksum file from the origin of the bytes raises no confidence.
     let added = component["pins"].as_array().expect("pins");
     assert_eq!(added.len(), 2);

@@ -100,6 +100,14 @@ pub(super) fn component() -> String {
         "choices": [{"kubernetes": "*", "default": "1.0.0", "allowed": "*", "reason": "r", "source": "https://x.example"}],
         "contents": {"reason": "asked for", "source": "https://x.example"},
         "releases": [{"versions": "*", "kind": "exe", "source": "https://x.example", "url": format!("{PLAIN}own.exe")}],
+    })
+    .to_string()
+}
+
+/// Its pins.
+pub(super) fn pins() -> String {
+    json!({
+        "component": "own",
         "pins": [{"version": "1.0.0", "algorithm": "sha256", "digest": "0123456789abcdef".repeat(4),
                   "confidence": "high", "source": ["https://x.example"]}],
     })
@@ -116,6 +124,7 @@ fn arrange(definition: &Value, gate: &str, flags: &str) -> Test {
             &json!({"name": "ours", "trustedDigests": [{"digest": DIGEST, "components": ["components/own.json"]}]}).to_string(),
         )
         .file("components/own.json", &component())
+        .file("components/pins/own.json", &pins())
         .file("steps/905-own.json", &step.to_string())
         .line(gate)
         .line(flags)

@@ -102,6 +102,73 @@ fn a_component_is_called_as_its_file() {
     );
 }
 
+#[test]
+fn pins_belong_to_a_component() {
+    let pins = |component: &str| json!({"component": component, "pins": []}).to_string();
+    let rows = [
+        (
+            "c/pins/kubelet.json",
+            pins("kubeadm"),
+            "`component` is `kubeadm`, and must be that of the file, `kubelet`",
+        ),
+        (
+            "c/pins/kubelett.json",
+            pins("kubelett"),
+            "no component `kubelett` has these pins",
+        ),
+        (
+            "c/pins/kubelet.json",
+            json!({"pins": []}).to_string(),
+            "the key `component` is missing",
+        ),
+        (
+            "c/pins/more/kubelet.json",
+            pins("kubelet"),
+            "name component files as in",
+        ),
+        (
+            "c/kubelet.json",
+            json!({"name": "kubelet", "pins": []}).to_string(),
+            "move the list to `pins/NAME.json`",
+        ),
+    ];
+    for (path, content, said) in rows {
+        let test = Test::new()
+            .file(path, &content)
+            .line("plan --component-files c")
+            .line(HOST);
+        test.fails(3, &[said]);
+    }
+}
+
+/// A component of the user's own in the place of the program's has no pins of other bytes.
+#[test]
+fn a_component_file_takes_the_pins_of_what_it_replaces_away() {
+    let file = crate::support::root().join("manifests/components/crictl.json");
+    let content = std::fs::read_to_string(file).expect("the component");
+    let plan = |test: &Test| -> Value {
+        let printed =
+            test.prints("plan --format json --target host --k8s 1.36.0 --component-files c");
+        let plan: Value = serde_json::from_str(&printed).expect("JSON");
+        let groups = plan["components"].as_array().expect("components");
+        let mut artifacts = groups
+            .iter()
+            .flat_map(|group| group["artifacts"].as_array().expect("artifacts"));
+        let found = artifacts.find(|it| it["component"] == "crictl");
+        found.expect("crictl").clone()
+    };
+    let test = Test::new().file("c/README.md", "none");
+    let version = plan(&test)["version"].clone();
+    assert!(plan(&test)["digests"].is_array());
+    let test = test.file("c/crictl.json", &content);
+    assert!(plan(&test)["digests"].as_array().is_none_or(Vec::is_empty));
+    let pin = json!({"version": version, "algorithm": "sha256", "digest": DIGEST, "confidence": "low",
+        "source": ["https://x.example"]});
+    let pins = json!({"component": "crictl", "pins": [pin]});
+    let test = test.file("c/pins/crictl.json", &pins.to_string());
+    assert_eq!(plan(&test)["digests"][0]["digest"], DIGEST);
+}
+
 /// What the platform downloads by itself is a subject, too.
 #[test]
 fn media_that_the_platform_downloads_are_judged() {

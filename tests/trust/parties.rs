@@ -8,7 +8,7 @@ use imagegen::cli::Cli;
 use imagegen::model::policy::Role;
 use serde_json::{Value, json};
 
-use super::addresses::component;
+use super::addresses::{component, pins};
 use super::matrix::GATES;
 use super::table::check_test;
 use crate::support::Test;
@@ -363,6 +363,7 @@ fn arrange(role: Role, claim: &Claim, gate: &str, catalog: &str) -> Test {
         .file("policy.json", &policy(&[DIGEST]))
         .file("steps/905-own.json", STEP)
         .file("components/own.json", &component())
+        .file("components/pins/own.json", &pins())
         .line(gate)
         .line(&line_of(role))
         .line(&claim.flags.replace("CATALOG", catalog));

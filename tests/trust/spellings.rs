@@ -209,8 +209,7 @@ fn known_bytes_keep_their_name() {
         let plan = Test::new().line("catalog export --out c");
         plan.succeeds();
         let file: Value =
-            serde_json::from_str(&plan.text(&format!("c/components/{component}.json")))
-                .expect("JSON");
+            serde_json::from_str(&plan.text(&format!("c/pins/{component}.json"))).expect("JSON");
         let pins = file["pins"].as_array().expect("pins").clone();
         let pin = pins
             .into_iter()

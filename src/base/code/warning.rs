@@ -12,7 +12,7 @@ codes! {
     Selection OVERRIDE_CONTRADICTS_CATALOG "override-contradicts-catalog" "An override states another digest than the catalog for the same URL.",
     Selection OVERRIDE_DROPS_PROOFS "override-drops-proofs" "An override takes a component from another address, where its publisher's signatures do not apply.",
     Selection OWN_ANCHOR "own-anchor" "An artifact is verified by a key or root that the image definition chooses.",
-    Selection OWN_COMPONENT "own-component" "A component file of the user's own stands in the place of one of the program's, and states addresses and digests.",
+    Selection OWN_COMPONENT "own-component" "A component file, or a file of pins, of the user's own stands in the place of the program's, and states addresses or digests.",
     Selection PAUSE_IMAGE "pause-image" "The pause image is not pinned by digest for this Kubernetes line.",
     Selection SCRIPTS_EXPIRE "scripts-expire" "The certificate of the signed guest scripts expires soon, and the signature has no timestamp.",
     Selection SECURITY_FLOOR "security-floor" "The kubelet has a known vulnerability; the message names the first fixed release.",

@@ -11,7 +11,6 @@ use serde::de::{
 };
 use serde::forward_to_deserialize_any;
 
-use super::late::LATE_LIST;
 use crate::base::text::find_control;
 
 /// Keys whose values have several lines: keys and certificates in PEM, notes, scripts and files.
@@ -109,9 +108,6 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for Strict<D> {
         visitor: V,
     ) -> Result<V::Value, D::Error> {
         let visitor = self.wrap(visitor);
-        if name == LATE_LIST {
-            return self.inner.deserialize_seq(visitor);
-        }
         self.inner.deserialize_newtype_struct(name, visitor)
     }
 

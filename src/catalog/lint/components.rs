@@ -4,20 +4,17 @@ use std::collections::BTreeMap;
 
 use crate::base::code::Code;
 use crate::model::component::{
-    Component, Confidence, DeclaredSignature, Pin, Release, SignatureKind,
+    Component, ComponentDefinition, Confidence, DeclaredSignature, Pin, Release, SignatureKind,
 };
 
 use super::Report;
 use super::lines::check_ranges;
 
-pub(super) fn lint_component(report: &mut Report<'_>, path: &str, component: &Component) {
-    for (index, pin) in component.pins.iter().enumerate() {
-        lint_pin(report, path, index, pin);
-    }
-    lint_shared_digests(report, path, component);
-    lint_invented_digests(report, path, component);
-    lint_overlapping_releases(report, path, &component.releases);
-    for release in &component.releases {
+pub(super) fn lint_component(report: &mut Report<'_>, name: &str, component: &Component) {
+    let path = &format!("components/{name}.json");
+    let definition = &component.definition;
+    lint_overlapping_releases(report, path, &definition.releases);
+    for release in &definition.releases {
         for signature in &release.signatures {
             if let Some(missing) = find_missing_part(signature, release) {
                 let message = format!(
@@ -28,9 +25,17 @@ pub(super) fn lint_component(report: &mut Report<'_>, path: &str, component: &Co
             }
         }
     }
-    lint_choices(report, path, component);
-    for pin in &component.pins {
-        let published = component
+    lint_choices(report, path, definition);
+
+    let path = &format!("pins/{name}.json");
+    let pins = component.pins.list();
+    for (index, pin) in pins.iter().enumerate() {
+        lint_pin(report, path, index, pin);
+    }
+    lint_shared_digests(report, path, &pins);
+    lint_invented_digests(report, path, &pins);
+    for pin in &pins {
+        let published = definition
             .releases
             .iter()
             .any(|release| release.versions.contains(&pin.version));
@@ -53,10 +58,9 @@ fn lint_pin(report: &mut Report<'_>, path: &str, index: usize, pin: &Pin) {
 
 /// The commonest mistake in the field: the version was bumped, the digest was not. Records that
 /// tell only drift are known to be wrong somewhere and stay.
-fn lint_shared_digests(report: &mut Report<'_>, path: &str, component: &Component) {
+fn lint_shared_digests(report: &mut Report<'_>, path: &str, pins: &[Pin]) {
     let mut seen: BTreeMap<&str, &Pin> = BTreeMap::new();
-    for pin in component
-        .pins
+    for pin in pins
         .iter()
         .filter(|pin| pin.confidence > Confidence::Mutable)
     {
@@ -78,8 +82,8 @@ fn lint_shared_digests(report: &mut Report<'_>, path: &str, component: &Componen
     }
 }
 
-fn lint_invented_digests(report: &mut Report<'_>, path: &str, component: &Component) {
-    for pin in &component.pins {
+fn lint_invented_digests(report: &mut Report<'_>, path: &str, pins: &[Pin]) {
+    for pin in pins {
         let digits = pin.digest.as_str();
         if digits
             .bytes()
@@ -91,7 +95,7 @@ fn lint_invented_digests(report: &mut Report<'_>, path: &str, component: &Compon
             );
             report.add_error(Code::INVENTED_DIGEST, path, message);
         }
-        for weaker in &component.pins {
+        for weaker in pins {
             let (long, short) = (pin.digest.as_str(), weaker.digest.as_str());
             if short.len() < long.len() && long.starts_with(short) && pin.is_usable() {
                 let message = format!(
@@ -157,7 +161,7 @@ fn lint_overlapping_releases(report: &mut Report<'_>, path: &str, releases: &[Re
     }
 }
 
-fn lint_choices(report: &mut Report<'_>, path: &str, component: &Component) {
+fn lint_choices(report: &mut Report<'_>, path: &str, component: &ComponentDefinition) {
     let ranges: Vec<_> = component
         .choices
         .iter()

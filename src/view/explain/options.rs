@@ -105,9 +105,8 @@ pub(super) fn explain_version(
         return Ok(Vec::new());
     };
     let component = trees.catalog.load_component(name)?;
-    let pins = component.pins.iter();
-    let pins: Vec<&Pin> = pins.filter(|pin| pin.version == version).collect();
-    let mut lines: Vec<String> = pins.iter().map(|pin| describe_pin(pin)).collect();
+    let pins = component.pins.find_version(&version);
+    let mut lines: Vec<String> = pins.iter().map(describe_pin).collect();
     let mut sources: Vec<&str> = Vec::new();
     for pin in &pins {
         sources.extend(pin.source.iter().map(String::as_str));
@@ -117,10 +116,11 @@ pub(super) fn explain_version(
             "no recorded digest; `imagegen lock` pins it by its publisher's proofs".to_owned(),
         );
         let release = component
+            .definition
             .releases
             .iter()
             .find(|it| it.versions.contains(&version));
-        let release = release.or(component.releases.first());
+        let release = release.or(component.definition.releases.first());
         sources.extend(release.map(|release| release.source.as_str()));
     }
     if let Some(choice) = component.find_choice(plan.line.minor) {

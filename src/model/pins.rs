@@ -1,0 +1,89 @@
+//! The pins of a component: published digests, in a file of their own.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::component::Pin;
+use crate::base::json::{format_items, parse_embedded};
+use crate::base::value::ComponentName;
+use crate::base::version::Version;
+
+/// `manifests/pins/<name>.json`: one pin a line, by version.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct PinFile {
+    #[serde(rename = "$schema", skip_serializing_if = "Option::is_none")]
+    pub schema: Option<String>,
+    /// Component that the digests are of: the file's name without suffix.
+    pub component: ComponentName,
+    /// Every published digest that is known, including those that only tell drift.
+    pub pins: Vec<Pin>,
+}
+
+impl PinFile {
+    /// The file as it is written: one pin a line.
+    pub fn format(&self) -> String {
+        format_items(self, "pins")
+    }
+}
+
+/// The pins of a component. Those of the program stay text until one is asked for: a component has some hundred, and
+/// an image uses one.
+#[derive(Debug, Clone, PartialEq)]
+pub enum PinList {
+    /// Text of a [`PinFile`] that the program carries. A test holds that it has one pin a line, the version first.
+    BuiltIn(&'static str),
+    Loaded(Vec<Pin>),
+}
+
+impl PinList {
+    /// Every pin, in the order of the file.
+    #[must_use]
+    pub fn list(&self) -> Vec<Pin> {
+        match self {
+            Self::BuiltIn(text) => list_lines(text).map(parse_line).collect(),
+            Self::Loaded(pins) => pins.clone(),
+        }
+    }
+
+    /// The pins of a version.
+    #[must_use]
+    pub fn find_version(&self, version: &Version) -> Vec<Pin> {
+        let start = format!("{{\"version\": \"{version}\",");
+        let mut pins = self.parse_lines(|line| line.starts_with(&start));
+        pins.retain(|pin| pin.version == *version);
+        pins
+    }
+
+    /// The pins with a digest, in lower-case hexadecimal.
+    #[must_use]
+    pub fn find_digest(&self, digest: &str) -> Vec<Pin> {
+        let mut pins = self.parse_lines(|line| line.contains(digest));
+        pins.retain(|pin| pin.digest.as_str() == digest);
+        pins
+    }
+
+    /// The pins of lines that may be of interest; of a list that was parsed already, all.
+    fn parse_lines(&self, is_candidate: impl Fn(&str) -> bool) -> Vec<Pin> {
+        match self {
+            Self::BuiltIn(text) => {
+                let lines = list_lines(text).filter(|line| is_candidate(line));
+                lines.map(parse_line).collect()
+            }
+            Self::Loaded(pins) => pins.clone(),
+        }
+    }
+}
+
+/// The JSON of each pin.
+fn list_lines(text: &'static str) -> impl Iterator<Item = &'static str> {
+    text.lines()
+        .map(|line| line.trim_matches([' ', ',']))
+        .filter(|line| line.starts_with("{\""))
+}
+
+/// # Panics
+/// Never: a test parses every pin that the program carries.
+fn parse_line(line: &str) -> Pin {
+    parse_embedded("pins", line.as_bytes()).expect("the program's own pins are well-formed")
+}
