@@ -2,16 +2,15 @@
 //! `--mirror` asks for.
 
 use std::collections::BTreeMap;
-use std::io::Write as _;
 use std::path::Path;
-
-use aws_lc_rs::digest::{Context, SHA256};
 
 use super::read::{proof_error, read_objects};
 use super::{BundleError, BundleIndex, OBJECTS, OpenedBundle, list_artifact_urls};
 use crate::base::code::Code;
-use crate::base::digest::encode_hex;
+use crate::base::digest::Digester;
+use crate::base::stream::{Tee, copy_pieces};
 use crate::base::url::decode_path;
+use crate::base::value::PinAlgorithm;
 use crate::io::fs::{self, FileError};
 use crate::io::http::public;
 use crate::lock::Lock;
@@ -94,22 +93,13 @@ fn write_verified(
         }
     }
     let written = fs::write_with(path, |output| {
-        let failed = |source| FileError {
+        let mut hash = Digester::new(PinAlgorithm::Sha256);
+        copy_pieces(content, &mut Tee(&mut hash, output)).map_err(|source| FileError {
             action: "writing",
             path: path.to_owned(),
             source,
-        };
-        let mut hash = Context::new(&SHA256);
-        let mut piece = vec![0; 1 << 16];
-        loop {
-            let count = content.read(&mut piece).map_err(failed)?;
-            if count == 0 {
-                break;
-            }
-            hash.update(&piece[..count]);
-            output.write_all(&piece[..count]).map_err(failed)?;
-        }
-        if encode_hex(hash.finish().as_ref()) == digest {
+        })?;
+        if hash.finish() == digest {
             Ok(())
         } else {
             Err(Failure::Changed)

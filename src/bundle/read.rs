@@ -4,16 +4,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
 use std::path::Path;
 
-use aws_lc_rs::digest::{Context, SHA512};
-
 use super::tools::check_tools;
 use super::{BLOBS, BundleError, BundleIndex, EVIDENCE, INDEX, LOCK, OBJECTS, SCHEMA, SCRIPTS};
 use super::{collect_evidence, collect_urls, images};
 use crate::acquire::carried_name;
 use crate::base::code::Code;
-use crate::base::digest::encode_hex;
+use crate::base::digest::Digester;
 use crate::base::json;
-use crate::base::value::FileDigest;
+use crate::base::stream::copy_pieces;
+use crate::base::value::{FileDigest, PinAlgorithm};
 use crate::io::fs;
 use crate::io::store::Store;
 use crate::lock::Lock;
@@ -183,17 +182,9 @@ impl ReadRecord {
             }
             self.small.insert(name.to_owned(), bytes);
         } else if let Some(digest) = name.strip_prefix(OBJECTS).filter(|_| self.by_sha512) {
-            let mut hash = Context::new(&SHA512);
-            let mut piece = vec![0; 1 << 16];
-            loop {
-                let count = content.read(&mut piece).map_err(unreadable)?;
-                if count == 0 {
-                    break;
-                }
-                hash.update(&piece[..count]);
-            }
-            self.sha512
-                .insert(encode_hex(hash.finish().as_ref()), digest.to_owned());
+            let mut hash = Digester::new(PinAlgorithm::Sha512);
+            copy_pieces(content, &mut hash).map_err(unreadable)?;
+            self.sha512.insert(hash.finish(), digest.to_owned());
         } else if name.starts_with(BLOBS) {
             // Manifests are small; a layer is not kept.
             let mut bytes = Vec::new();

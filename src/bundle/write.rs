@@ -4,14 +4,15 @@ use std::fs::File;
 use std::io::{BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 
-use aws_lc_rs::digest::{Context, SHA256};
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, DateTime, System, ZipWriter};
 
 use super::{BundleError, BundleIndex, INDEX, IndexedFile, LOCK};
 use crate::base::code::Code;
-use crate::base::digest::{encode_hex, sha256_hex};
+use crate::base::digest::{Digester, sha256_hex};
 use crate::base::json;
+use crate::base::stream::{Tee, copy_pieces};
+use crate::base::value::PinAlgorithm;
 use crate::fetch::FetchedArtifact;
 use crate::io::fs;
 use crate::verify::ProofError;
@@ -156,18 +157,11 @@ fn copy_file(
     size: u64,
     file: &Path,
 ) -> Result<(), BundleError> {
-    let mut hash = Context::new(&SHA256);
-    let mut copied = 0;
-    let mut outcome = Ok(());
-    fs::read_pieces(path, |piece| {
-        hash.update(piece);
-        copied += piece.len() as u64;
-        if outcome.is_ok() {
-            outcome = zip.write_all(piece);
-        }
-    })?;
-    outcome.map_err(|error| write_error(file, &error))?;
-    let found = encode_hex(hash.finish().as_ref());
+    let source = fs::open_file(path)?;
+    let mut hash = Digester::new(PinAlgorithm::Sha256);
+    let copied = copy_pieces(source, &mut Tee(&mut hash, zip))
+        .map_err(|error| write_error(file, &format!("{}: {error}", path.display())))?;
+    let found = hash.finish();
     if found == sha256 && copied == size {
         return Ok(());
     }

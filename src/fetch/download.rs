@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::check::{check_announced, check_digests};
 use super::split::split_download;
 use super::{FetchFailure, FetchedArtifact, Fetcher, LocatedRequest, Request};
-use crate::io::fs::{Digester, Digests};
+use crate::io::fs::{Digests, FileDigester};
 use crate::io::http::{HttpError, Resume, Retry};
 use crate::io::store::PartialFile;
 use crate::ui::{Downloads, Transfer};
@@ -171,10 +171,10 @@ impl<'a> FileTransfer<'a> {
         self.transfer.restart();
         let request = self.request;
         let there = part.len()?;
-        let mut sums = Digester::new(request.digest_set());
+        let mut sums = FileDigester::new(request.digest_set());
         // A process that died before it could name the file left all of it.
         if there > 0 && request.size == Some(there) && !request.digests.is_empty() {
-            part.read_pieces(0, there, |piece| sums.add(piece))?;
+            part.copy_range(0, there, &mut sums)?;
             return Ok(WholeFile {
                 digests: sums.finish(),
                 media_type: None,
@@ -195,7 +195,7 @@ impl<'a> FileTransfer<'a> {
         if answer.offset == 0 {
             part.clear()?;
         } else {
-            part.read_pieces(0, answer.offset, |piece| sums.add(piece))?;
+            part.copy_range(0, answer.offset, &mut sums)?;
             self.transfer.add(answer.offset);
         }
         check_announced(request, &answer)?;

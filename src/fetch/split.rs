@@ -9,7 +9,7 @@ use super::FetchFailure;
 use super::download::FileTransfer;
 use crate::base::secret::Secret;
 use crate::base::url::HttpUrl;
-use crate::io::fs::Digester;
+use crate::io::fs::FileDigester;
 use crate::io::http::{Http, HttpError, Resume};
 use crate::io::store::{PartWriter, PartialFile};
 
@@ -40,7 +40,7 @@ impl Drop for UnderWay {
 pub(super) async fn split_download(
     download: &mut FileTransfer<'_>,
     part: &mut PartialFile,
-    sums: &mut Digester,
+    sums: &mut FileDigester,
     size: u64,
     etag: &str,
 ) -> Result<(), FetchFailure> {
@@ -55,7 +55,7 @@ pub(super) async fn split_download(
 async fn fetch_in_order(
     download: &mut FileTransfer<'_>,
     part: &mut PartialFile,
-    sums: &mut Digester,
+    sums: &mut FileDigester,
     size: u64,
     etag: &str,
     under_way: &mut UnderWay,
@@ -84,7 +84,7 @@ async fn fetch_in_order(
         under_way.0.pop_front();
         outcome.map_err(|error| FetchFailure::System(error.to_string()))??;
         let came = (size - sums.size()).min(at_most);
-        part.read_pieces(sums.size(), came, |piece| sums.add(piece))?;
+        part.copy_range(sums.size(), came, sums)?;
         part.record_prefix(sums.size())?;
         download.transfer.add(came);
     }

@@ -31,7 +31,7 @@ pub use shelf::{
 };
 pub use space::{can_write, free};
 pub use sums::{
-    DigestSet, Digester, Digests, digest_file, digest_file_with, digest_stream, read_pieces,
+    DigestSet, Digests, FileDigester, digest_file, digest_file_with, digest_stream, read_pieces,
 };
 pub(in crate::io) use write::create_temporary;
 pub use write::{Log, check_overwrite, write_file, write_program_with, write_secret, write_with};

@@ -29,7 +29,7 @@ use serde::{Deserialize, Serialize};
 use tempfile::NamedTempFile;
 
 use super::fs::{
-    DigestSet, Digester, Digests, FileError, create_temporary, digest_file_with, digest_stream,
+    DigestSet, Digests, FileDigester, FileError, create_temporary, digest_file_with, digest_stream,
     file_error, remove_if_exists,
 };
 use super::http::public;
@@ -208,7 +208,7 @@ impl Store {
     /// # Errors
     /// The store cannot be written.
     pub fn insert(&self, url: &str, bytes: &[u8]) -> Result<Object, FileError> {
-        let mut sums = Digester::new(DigestSet::Both);
+        let mut sums = FileDigester::new(DigestSet::Both);
         sums.add(bytes);
         let mut copy = self.create_copy()?;
         copy.write_all(bytes)
@@ -239,9 +239,7 @@ impl Store {
         failed: impl FnOnce(io::Error) -> FileError,
     ) -> Result<(NamedTempFile, Digests), FileError> {
         let mut copy = self.create_copy()?;
-        let found = digest_stream(reader, DigestSet::Both, |piece| {
-            copy.as_file_mut().write_all(piece)
-        });
+        let found = digest_stream(reader, DigestSet::Both, copy.as_file_mut());
         Ok((copy, found.map_err(failed)?))
     }
 

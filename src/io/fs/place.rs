@@ -252,7 +252,12 @@ fn collect_parent_folders<'a>(paths: impl Iterator<Item = &'a String>) -> BTreeS
 
 /// SHA-256 of a file.
 fn digest_below(folder: &Folder, name: &str) -> io::Result<String> {
-    Ok(digest_stream(&mut folder.open_below(name)?, DigestSet::Sha256, |_| Ok(()))?.sha256)
+    Ok(digest_stream(
+        &mut folder.open_below(name)?,
+        DigestSet::Sha256,
+        &mut io::sink(),
+    )?
+    .sha256)
 }
 
 /// The list of what the last call wrote; empty where there is none.

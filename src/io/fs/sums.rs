@@ -1,18 +1,15 @@
 //! Digests of files and streams, computed in the pass that reads them.
 
 use std::fs;
-use std::io::{self, Read};
+use std::io::{self, Read, Write};
 use std::path::Path;
 use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
 
-use aws_lc_rs::digest::{Context, SHA256, SHA512};
-
 use super::{FileError, file_error};
-use crate::base::digest::encode_hex;
+use crate::base::digest::Digester;
+use crate::base::stream::{EachPiece, PIECE, Tee, copy_pieces};
 use crate::base::value::{FileDigest, PinAlgorithm, ValueError};
 
-/// Bytes that are read at once.
-const PIECE: usize = 1 << 18;
 /// Buffers that a stream with both digests needs: one is read, one is hashed, two wait.
 const BUFFERS: usize = 4;
 
@@ -63,62 +60,58 @@ impl Digests {
 ///
 /// # Errors
 /// The file cannot be read.
-pub fn read_pieces(path: &Path, mut each: impl FnMut(&[u8])) -> Result<(), FileError> {
-    let mut file = fs::File::open(path).map_err(file_error("reading", path))?;
-    let mut piece = vec![0; PIECE];
-    loop {
-        let read = file.read(&mut piece).map_err(file_error("reading", path))?;
-        if read == 0 {
-            return Ok(());
-        }
-        each(&piece[..read]);
-    }
+pub fn read_pieces(path: &Path, each: impl FnMut(&[u8])) -> Result<(), FileError> {
+    let file = fs::File::open(path).map_err(file_error("reading", path))?;
+    let copied = copy_pieces(file, &mut EachPiece(each));
+    copied.map(drop).map_err(file_error("reading", path))
 }
 
-/// Digests of what comes piece by piece.
-#[derive(Clone)]
-pub struct Digester {
-    sha256: Context,
-    sha512: Option<Context>,
-    size: u64,
+/// The digests of a file, of what is written into it.
+#[derive(Debug, Clone)]
+pub struct FileDigester {
+    sha256: Digester,
+    sha512: Option<Digester>,
 }
 
-impl std::fmt::Debug for Digester {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Sums of {} bytes", self.size)
-    }
-}
-
-impl Digester {
+impl FileDigester {
     #[must_use]
     pub fn new(set: DigestSet) -> Self {
-        let sha512 = (set == DigestSet::Both).then(|| Context::new(&SHA512));
+        let sha512 = (set == DigestSet::Both).then(|| Digester::new(PinAlgorithm::Sha512));
         Self {
-            sha256: Context::new(&SHA256),
+            sha256: Digester::new(PinAlgorithm::Sha256),
             sha512,
-            size: 0,
         }
     }
 
     pub fn add(&mut self, piece: &[u8]) {
-        self.sha256.update(piece);
+        self.sha256.add(piece);
         if let Some(sha512) = &mut self.sha512 {
-            sha512.update(piece);
+            sha512.add(piece);
         }
-        self.size += piece.len() as u64;
     }
 
     /// Bytes so far.
     pub fn size(&self) -> u64 {
-        self.size
+        self.sha256.size()
     }
 
     pub fn finish(self) -> Digests {
         Digests {
-            sha256: encode_hex(self.sha256.finish().as_ref()),
-            sha512: self.sha512.map(|hash| encode_hex(hash.finish().as_ref())),
-            size: self.size,
+            size: self.size(),
+            sha256: self.sha256.finish(),
+            sha512: self.sha512.map(Digester::finish),
         }
+    }
+}
+
+impl Write for FileDigester {
+    fn write(&mut self, piece: &[u8]) -> io::Result<usize> {
+        self.add(piece);
+        Ok(piece.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }
 
@@ -134,84 +127,77 @@ pub fn digest_file(path: &Path) -> Result<Digests, FileError> {
 /// The file cannot be read.
 pub fn digest_file_with(path: &Path, set: DigestSet) -> Result<Digests, FileError> {
     let mut file = fs::File::open(path).map_err(file_error("reading", path))?;
-    digest_stream(&mut file, set, |_| Ok(())).map_err(file_error("reading", path))
+    digest_stream(&mut file, set, &mut io::sink()).map_err(file_error("reading", path))
 }
 
-/// Digests of what a reader gives, which is read once; `each` gets every piece of it.
+/// Digests of what a reader gives, which is read once and copied into `output`.
 ///
 /// # Errors
-/// The reader or `each` fails.
+/// The reader or `output` fails.
 pub fn digest_stream(
     reader: &mut dyn Read,
     set: DigestSet,
-    mut each: impl FnMut(&[u8]) -> io::Result<()>,
+    output: &mut dyn Write,
 ) -> io::Result<Digests> {
     if set == DigestSet::Both {
-        return digest_both(reader, each);
+        return digest_both(reader, output);
     }
-    let (mut sums, mut piece) = (Digester::new(set), Vec::with_capacity(PIECE));
-    while read_piece(reader, &mut piece)? {
-        sums.add(&piece);
-        each(&piece)?;
-    }
+    let mut sums = FileDigester::new(set);
+    copy_pieces(reader, &mut Tee(&mut sums, output))?;
     Ok(sums.finish())
 }
 
 /// SHA-512 is slower than all else, so a second thread computes it.
-fn digest_both(
-    reader: &mut dyn Read,
-    each: impl FnMut(&[u8]) -> io::Result<()>,
-) -> io::Result<Digests> {
+fn digest_both(reader: &mut dyn Read, output: &mut dyn Write) -> io::Result<Digests> {
     let (filled, pieces) = sync_channel::<Vec<u8>>(BUFFERS);
     let (emptied, buffers) = channel();
     for _ in 0..BUFFERS {
-        emptied
-            .send(Vec::with_capacity(PIECE))
-            .map_err(io::Error::other)?;
+        let buffer = Vec::with_capacity(PIECE);
+        emptied.send(buffer).map_err(io::Error::other)?;
     }
+
     std::thread::scope(|scope| {
         let other = scope.spawn(move || {
-            let mut hash = Context::new(&SHA512);
+            let mut sha512 = Digester::new(PinAlgorithm::Sha512);
             for piece in pieces {
-                hash.update(&piece);
+                sha512.add(&piece);
                 // Whoever reads may have ended.
                 drop(emptied.send(piece));
             }
-            encode_hex(hash.finish().as_ref())
+            sha512.finish()
         });
-        let digests = feed_pieces(reader, each, filled, &buffers);
+
+        let mut sha256 = Digester::new(PinAlgorithm::Sha256);
+        let sender = PieceSender { filled, buffers };
+        // The sender ends here, and with it the other thread.
+        let copied = copy_pieces(reader, &mut Tee(&mut sha256, Tee(output, sender)));
         let sha512 = other
             .join()
             .unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         Ok(Digests {
+            size: copied?,
+            sha256: sha256.finish(),
             sha512: Some(sha512),
-            ..digests?
         })
     })
 }
 
-/// SHA-256 of what a reader gives; each piece goes on to another thread, which ends with the pieces.
-fn feed_pieces(
-    reader: &mut dyn Read,
-    mut each: impl FnMut(&[u8]) -> io::Result<()>,
+/// Hands each piece on to another thread, in a buffer that comes back from there.
+struct PieceSender {
     filled: SyncSender<Vec<u8>>,
-    buffers: &Receiver<Vec<u8>>,
-) -> io::Result<Digests> {
-    let mut sums = Digester::new(DigestSet::Sha256);
-    loop {
-        let mut piece = buffers.recv().map_err(io::Error::other)?;
-        if !read_piece(reader, &mut piece)? {
-            drop(filled);
-            return Ok(sums.finish());
-        }
-        sums.add(&piece);
-        each(&piece)?;
-        filled.send(piece).map_err(io::Error::other)?;
-    }
+    buffers: Receiver<Vec<u8>>,
 }
 
-/// The next bytes in the place of those that `piece` holds; false at the end.
-fn read_piece(reader: &mut dyn Read, piece: &mut Vec<u8>) -> io::Result<bool> {
-    piece.clear();
-    Ok(reader.take(PIECE as u64).read_to_end(piece)? > 0)
+impl Write for PieceSender {
+    fn write(&mut self, piece: &[u8]) -> io::Result<usize> {
+        let mut buffer = self.buffers.recv().map_err(io::Error::other)?;
+        buffer.clear();
+        buffer.extend_from_slice(piece);
+        self.filled.send(buffer).map_err(io::Error::other)?;
+        Ok(piece.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }

@@ -1,7 +1,7 @@
 //! A file that is being downloaded: bytes, and whose they are.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
+use std::io::{Read as _, Seek as _, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,6 +13,7 @@ use super::{Object, Store, replace_file};
 use crate::base::digest::sha256_hex;
 use crate::base::json;
 use crate::base::json::parse_foreign;
+use crate::base::stream::copy_pieces;
 use crate::base::value::is_digest;
 use crate::io::fs::{Digests, FileError, file_error, remove_if_exists};
 use crate::io::http::public;
@@ -257,31 +258,22 @@ impl PartialFile {
         Ok(())
     }
 
-    /// Gives these bytes, a piece at a time. They are read through the locked handle, because some
-    /// systems lock others out of reading too.
+    /// Copies these bytes. They are read through the locked handle, because some systems lock others out of reading
+    /// too.
     ///
     /// # Errors
-    /// The part cannot be read.
-    pub fn read_pieces(
+    /// The part cannot be read, or the output not written.
+    pub fn copy_range(
         &self,
         first: u64,
         length: u64,
-        mut each: impl FnMut(&[u8]),
+        output: &mut dyn Write,
     ) -> Result<(), FileError> {
         (&*self.file)
             .seek(SeekFrom::Start(first))
             .map_err(file_error("reading", &self.path))?;
-        let mut bytes = (&*self.file).take(length);
-        let mut piece = vec![0; 1 << 18];
-        loop {
-            let read = bytes
-                .read(&mut piece)
-                .map_err(file_error("reading", &self.path))?;
-            if read == 0 {
-                return Ok(());
-            }
-            each(&piece[..read]);
-        }
+        let copied = copy_pieces((&*self.file).take(length), output);
+        copied.map(drop).map_err(file_error("reading", &self.path))
     }
 
     /// Writer to any place in the part, from any thread.

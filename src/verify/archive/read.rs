@@ -2,12 +2,13 @@
 
 use std::io::{self, Read};
 
-use aws_lc_rs::digest::{Context, SHA256};
 use flate2::Crc;
 
 use super::{Entry, MemberDigest, ProofError, Visit};
 use crate::base::code::Code;
-use crate::base::digest::encode_hex;
+use crate::base::digest::Digester;
+use crate::base::stream::copy_pieces;
+use crate::base::value::PinAlgorithm;
 
 /// An error of ours on its way through `Read`.
 pub(super) fn into_io_error(error: ProofError) -> io::Error {
@@ -54,9 +55,8 @@ pub(super) fn fill_buffer(reader: &mut impl Read, buffer: &mut [u8]) -> io::Resu
 /// A member while it is read.
 pub(super) struct Checked<R> {
     inner: R,
-    hash: Context,
+    hash: Digester,
     crc: Option<Crc>,
-    size: u64,
     declared: u64,
     failure: Option<ProofError>,
 }
@@ -66,9 +66,8 @@ impl<R: Read> Checked<R> {
         let crc = with_crc.then(Crc::new);
         Self {
             inner,
-            hash: Context::new(&SHA256),
+            hash: Digester::new(PinAlgorithm::Sha256),
             crc,
-            size: 0,
             declared,
             failure: None,
         }
@@ -91,15 +90,14 @@ impl<R: Read> Read for Checked<R> {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => return Err(error),
             Err(error) => return Err(self.fail(to_proof_error(&error))),
         };
-        self.size += count as u64;
-        if self.size > self.declared {
+        if self.hash.size() + count as u64 > self.declared {
             let message = format!(
                 "a member is larger than the {} bytes that its header states",
                 self.declared
             );
             return Err(self.fail(ProofError::new(Code::ARCHIVE_SIZE, message)));
         }
-        self.hash.update(&buffer[..count]);
+        self.hash.add(&buffer[..count]);
         if let Some(crc) = &mut self.crc {
             crc.update(&buffer[..count]);
         }
@@ -120,19 +118,12 @@ pub(super) fn visit_member<R: Read>(
         return Err(error);
     }
     visited?;
-    let mut rest = vec![0; 64 * 1024];
-    loop {
-        match reader.read(&mut rest) {
-            Ok(0) => break,
-            Ok(_) => {}
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(to_proof_error(&error)),
-        }
-    }
-    if reader.size != entry.size {
+    copy_pieces(&mut reader, &mut io::sink()).map_err(|error| to_proof_error(&error))?;
+    let size = reader.hash.size();
+    if size != entry.size {
         let message = format!(
             "`{}` has {} bytes, its header states {}",
-            entry.name, reader.size, entry.size
+            entry.name, size, entry.size
         );
         return Err(ProofError::new(Code::ARCHIVE_TRUNCATED, message));
     }
@@ -145,12 +136,11 @@ pub(super) fn visit_member<R: Read>(
         );
         return Err(ProofError::new(Code::ARCHIVE_CHECKSUM, message));
     }
-    let sha256 = encode_hex(reader.hash.finish().as_ref());
     Ok((
         MemberDigest {
             name: entry.name.clone(),
-            size: reader.size,
-            sha256,
+            size,
+            sha256: reader.hash.finish(),
         },
         reader.inner,
     ))
