@@ -491,9 +491,9 @@ fn a_broken_target_of_the_user_is_a_wrong_input() {
                 test = test.file(&format!("t/own/{name}"), damaged);
             }
             let ran = test.run();
-            // HCL is Packer's: half of it is a template like any other. `catalog lint` alone reads the fields, and it and
-            // `promote` how images are published.
-            let others = [".pkr.", "fields.json", "publication.json"];
+            // HCL is Packer's: half of it is a template like any other. `catalog lint` and `promote` alone read how
+            // images are published.
+            let others = [".pkr.", "publication.json"];
             let is_unread = others.iter().any(|name| broken.contains(name));
             assert!(
                 ran.code == Some(3) || is_unread && ran.code == Some(0),

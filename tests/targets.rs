@@ -90,7 +90,8 @@ fn check_test(target: &Target, check: &TargetCheck) {
     );
 }
 
-/// Packer and plugin that ran are those that `ci/tools` builds; names are those of `fields.json`.
+/// Packer and plugin that ran are those that `ci/tools` builds; names are those of
+/// `tests/fixtures/plugins`.
 fn check_versions(target: &Target, check: &TargetCheck) {
     let Some(image) = target.image() else {
         return assert!(
@@ -101,11 +102,9 @@ fn check_versions(target: &Target, check: &TargetCheck) {
     };
     let plugin = check.plugin.as_ref().expect("a version of the plugin");
     if check.stage == CheckStage::CheckedByName {
-        let fields = Tree::embedded_packer();
-        let fields: Value = fields
-            .read_json(&format!("targets/{}/fields.json", target.name))
-            .expect("JSON")
-            .expect("fields.json");
+        let fields = root().join(format!("tests/fixtures/plugins/{}.json", target.name));
+        let fields = fs::read_to_string(fields).expect("the arguments of the plugin");
+        let fields: Value = serde_json::from_str(&fields).expect("JSON");
         let versions = [&fields["tested"]["version"], &fields["newer"]["version"]];
         return assert!(
             versions.contains(&&Value::from(plugin.as_str())),
