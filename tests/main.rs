@@ -52,6 +52,7 @@ mod owners;
 mod packer;
 mod place;
 mod publish;
+mod schema;
 mod scripts;
 mod targets;
 mod terminal;

@@ -13,7 +13,7 @@ fn json_files() -> impl Iterator<Item = std::path::PathBuf> {
         .map(|entry| entry.expect("entry").into_path())
         .filter(|path| path.extension().is_some_and(|suffix| suffix == "json"))
         .filter(|path| {
-            !["cni", "templates"]
+            !["cni", "schema", "templates"]
                 .iter()
                 .any(|folder| path.parent().is_some_and(|it| it.ends_with(folder)))
         })
