@@ -1,5 +1,5 @@
 //! Parts of a store that a lockfile needs: artifacts by each of their digests, their proofs, the user's files and
-//! container images with their layers.
+//! container images with their layers, and the programs that bake.
 
 use std::collections::BTreeSet;
 
@@ -7,33 +7,46 @@ use serde_json::Value;
 
 use super::images::LARGEST_MANIFEST;
 use super::list_artifact_urls;
-use crate::acquire::carried_name;
+use super::tools::plan_locked_tools;
 use crate::base::json::parse_foreign;
+use crate::base::url::file_name;
 use crate::base::value::{FileDigest, ImageReference, NamedImage, Sha256};
-use crate::io::fs::{self, FileError};
+use crate::catalog::Catalog;
+use crate::diagnostic::Result;
+use crate::io::fs;
 use crate::io::store::{Object, Store};
 use crate::lock::Lock;
 
-/// SHA-256 of every object that the lockfile names.
+/// SHA-256 of every object that the lockfile names. Its tools are those of every machine that bakes.
 ///
 /// # Errors
-/// An object cannot be read.
-pub fn list_kept_objects(lock: &Lock, store: &Store) -> Result<BTreeSet<String>, FileError> {
+/// An object cannot be read, or the catalog does not have a tool that the lockfile names.
+pub fn list_kept_objects(
+    lock: &Lock,
+    catalog: &Catalog,
+    store: &Store,
+) -> Result<BTreeSet<String>> {
+    let tools = plan_locked_tools(lock, catalog)?;
     let mut kept = BTreeSet::new();
+    let mut names = BTreeSet::new();
     let mut keep = |object: Option<Object>| kept.extend(object.map(|object| object.sha256));
-    for artifact in &lock.artifacts {
+    for artifact in lock.artifacts.iter().chain(&tools) {
         artifact
             .digests
             .iter()
             .for_each(|pin| keep(store.find_object(&pin.digest)));
-        for url in list_artifact_urls(artifact) {
-            keep(store.find_url(url));
-            keep(store.find_url(&carried_name(url)));
-        }
+        names.extend(list_artifact_urls(artifact).into_iter().map(file_name));
     }
     for file in lock.selection.user_files() {
         keep(store.find_object(&FileDigest::Sha256(file.sha256.clone())));
     }
+    // A mirror has an address of its own for a file, which ends as the publisher's does.
+    for (url, sha256) in store.list_origins()? {
+        if names.contains(file_name(&url)) {
+            kept.insert(sha256);
+        }
+    }
+
     let mut open: Vec<Sha256> = lock.images.iter().map(ImageReference::digest).collect();
     let named = lock.selection.container_images.iter();
     open.extend(

@@ -13,9 +13,11 @@ use crate::acquire::PlatformTool;
 use crate::base::code::Code;
 use crate::base::value::{FileDigest, Sha256};
 use crate::base::version::Version;
+use crate::catalog::Catalog;
+use crate::diagnostic::Result;
 use crate::lock::Lock;
 use crate::model::plan::PlannedArtifact;
-use crate::resolve::BuildHost;
+use crate::resolve::{BuildHost, plan_tool, refuse_image};
 use crate::verify::ProofError;
 
 /// Packer or a plugin for a machine that bakes.
@@ -85,6 +87,22 @@ fn list_locked_tools(lock: &Lock) -> BTreeMap<String, &Version> {
         }
     }
     locked
+}
+
+/// The tools of a lockfile as the catalog and the lockfile's overrides publish them for every machine that bakes.
+///
+/// # Errors
+/// The catalog does not have a tool in the version of the lockfile.
+pub(super) fn plan_locked_tools(lock: &Lock, catalog: &Catalog) -> Result<Vec<PlannedArtifact>> {
+    let mut planned = Vec::new();
+    for (name, version) in list_locked_tools(lock) {
+        let component = catalog.load_component(&name)?;
+        for host in BuildHost::ALL {
+            let tool = plan_tool(&component, version, *host, &lock.selection.overrides);
+            planned.push(tool.map_err(|refusal| refuse_image(vec![refusal]))?);
+        }
+    }
+    Ok(planned)
 }
 
 /// Each machine has exactly the tools that the lockfile names, and the bundle has their bytes.

@@ -95,7 +95,7 @@ fn run_verb(cli: Cli, printer: &Printer) -> Result<()> {
         Verb::Promote(args) => publish::run_promote(&args, sources, printer),
         Verb::Retire(args) => publish::run_retire(&args, sources, printer),
         Verb::Report(args) => report::run_report(&args, sources, printer),
-        Verb::Store(args) => store::run_store(&args, printer),
+        Verb::Store(args) => store::run_store(&args, sources, printer),
         Verb::Lock(args) => run_each(
             ImageChoice::new(&args.images, &args.selection, args.lock.as_deref()),
             sources,

@@ -1,20 +1,22 @@
 //! `imagegen store`.
 
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::bundle::list_kept_objects;
-use crate::cli::{StoreArgs, StoreWhat};
+use crate::cli::{SourceArgs, StoreArgs, StoreWhat};
 use crate::diagnostic::Result;
 use crate::io::fs;
 use crate::io::store::{DamagedStore, Store};
 use crate::lock::Lock;
+use crate::selection::read_sources;
 use crate::ui::Printer;
 use crate::view::{StoreOutput, StoredFile};
 
 use crate::acquire::open_store;
 
-pub(super) fn run_store(args: &StoreArgs, printer: &Printer) -> Result<()> {
+pub(super) fn run_store(args: &StoreArgs, sources: &SourceArgs, printer: &Printer) -> Result<()> {
     let store = open_store(args.store.as_ref())?;
     let mut output = StoreOutput::new(store.root().display().to_string());
     match &args.what {
@@ -35,12 +37,7 @@ pub(super) fn run_store(args: &StoreArgs, printer: &Printer) -> Result<()> {
         }
         StoreWhat::Verify => verify_store(&store, output, printer),
         StoreWhat::Gc { days, lock } => {
-            let mut kept = BTreeSet::new();
-            for file in lock {
-                let lock = Lock::decode(&file.display().to_string(), &fs::read_text(file)?)?;
-                kept.extend(list_kept_objects(&lock, &store)?);
-            }
-
+            let kept = list_kept(lock, sources, &store)?;
             let age = Duration::from_secs(u64::from(*days) * 24 * 60 * 60);
             let removed = store.collect_garbage(&|digest| kept.contains(digest), age)?;
             let removed = removed.iter().map(|path| path.display().to_string());
@@ -50,6 +47,25 @@ pub(super) fn run_store(args: &StoreArgs, printer: &Printer) -> Result<()> {
             })
         }
     }
+}
+
+/// SHA-256 of every object that these lockfiles name.
+fn list_kept(
+    lockfiles: &[PathBuf],
+    sources: &SourceArgs,
+    store: &Store,
+) -> Result<BTreeSet<String>> {
+    let mut kept = BTreeSet::new();
+    if lockfiles.is_empty() {
+        return Ok(kept);
+    }
+
+    let catalog = read_sources(sources, &[])?.catalog;
+    for file in lockfiles {
+        let lock = Lock::decode(&file.display().to_string(), &fs::read_text(file)?)?;
+        kept.extend(list_kept_objects(&lock, &catalog, store)?);
+    }
+    Ok(kept)
 }
 
 fn verify_store(store: &Store, mut output: StoreOutput, printer: &Printer) -> Result<()> {

@@ -380,3 +380,50 @@ fn the_machines_of_the_tools_are_the_users_choice() {
     let without = site.succeeds(&format!("{line} --for none")).stdout;
     assert!(!without.contains("packer"), "{without}");
 }
+
+/// Everything else of the store is gone, and a bundle with the tools is still made, without network.
+#[test]
+fn a_swept_store_has_the_tools_of_its_lockfile() {
+    let Some(site) = publish_stand_ins() else {
+        return;
+    };
+    create_bundle(&site);
+    site.write("other", b"nothing names it");
+    site.plain("store add other --store store", 0);
+    let swept = site.plain(
+        "store gc --days 0 --lock imagegen.lock.json --manifests catalog --store store",
+        0,
+    );
+    assert!(!swept.stdout.starts_with("0 files"), "{}", swept.stdout);
+
+    let again = create_line(&site, "again.zip", "--offline");
+    let made = run_in(&site.home.folder, &again);
+    assert_eq!(made.code, Some(0), "{}", made.stderr);
+    let bundles = ["bake.zip", "again.zip"].map(|name| read_index(&site.home.read(name)));
+    assert_eq!(bundles[0]["tools"], bundles[1]["tools"]);
+}
+
+/// What a lockfile names and the catalog does not know cannot be found in a store: nothing is removed.
+#[test]
+fn a_store_is_not_swept_of_tools_that_the_catalog_lacks() {
+    let Some(site) = publish_stand_ins() else {
+        return;
+    };
+    create_bundle(&site);
+    let lock = site
+        .home
+        .text("imagegen.lock.json")
+        .replace("\"name\": \"azure\"", "\"name\": \"azores\"");
+    site.write("other.lock.json", lock.as_bytes());
+    let before = files(&site.home.folder.join("store/objects"));
+    let ran = site.plain(
+        "store gc --days 0 --lock other.lock.json --manifests catalog --store store",
+        3,
+    );
+    assert!(
+        ran.stderr.contains("packer-plugin-azores"),
+        "{}",
+        ran.stderr
+    );
+    assert_eq!(files(&site.home.folder.join("store/objects")), before);
+}

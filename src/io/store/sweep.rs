@@ -28,6 +28,22 @@ impl Store {
         Ok((objects.len(), damaged))
     }
 
+    /// Address without its query, and SHA-256, of every file that was downloaded.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub fn list_origins(&self) -> Result<Vec<(String, String)>, FileError> {
+        let mut origins = Vec::new();
+        for path in files_below(&self.root.join("urls"))? {
+            // A record that cannot be parsed is no record: it can be had again.
+            let bytes = fs::read(&path).unwrap_or_default();
+            if let Ok(origin) = parse_foreign::<UrlRecord>(&bytes) {
+                origins.push((origin.url, origin.sha256));
+            }
+        }
+        Ok(origins)
+    }
+
     fn list_objects(&self) -> Result<Vec<Object>, FileError> {
         let files = files_below(&self.root.join("objects/sha256"))?.into_iter();
         let objects = files.map(|path| Object {
