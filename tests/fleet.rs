@@ -79,6 +79,10 @@ fn a_matrix_that_cannot_be_meant_is_refused() {
             "`matrix.windows` has `2022` twice",
         ),
         (
+            json!({"target": ["a", "a-1"], "cni": ["1-b", "b"]}),
+            "`matrix` gives the name `a-1-b` to target a, cni 1-b and to target a-1, cni b",
+        ),
+        (
             json!({"windows": ["2022"], "exclude": [{"windows": "2019"}]}),
             "`matrix.exclude[0]` leaves no image out",
         ),

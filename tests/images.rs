@@ -112,6 +112,67 @@ fn a_pipeline_gets_its_matrix() {
     );
 }
 
+/// Names with dots: the lockfile of one image is another's, in one folder or in files that are named one by one.
+#[test]
+fn two_images_have_no_lockfile_in_common() {
+    let host = r#"{"target": "host", "kubernetes": "1.36.0"}"#;
+    let several = |name: &str| format!(r#"{{"images": {{"{name}": {host}}}}}"#);
+    let test = || {
+        Test::new()
+            .file("d/a.json", &several("b.c"))
+            .file("d/a.b.json", &several("c"))
+    };
+    let said = "would have the same lockfile: d/a.b.c.lock.json";
+    let both = "d/a.json#b.c and d/a.b.json#c";
+    for line in ["plan --config d --all", "list images --config d"] {
+        test().line(line).fails(3, &[said, both]);
+    }
+    for (line, pair) in [
+        ("lock --config d/a.json", "d/a.json#b.c and d/a.b.json#c"),
+        ("lock --config d/a.b.json", "d/a.b.json#c and d/a.json#b.c"),
+    ] {
+        test().line(line).fails(3, &[said, pair]);
+    }
+    // A neighbor that is no definition has no lockfile.
+    let alone = test().file("d/a.json", "[]");
+    alone.prints("lock --config d/a.b.json");
+}
+
+/// `lock a --target azure` would write the lockfile of the image `a.azure`.
+#[test]
+fn the_lockfile_for_another_target_is_no_other_images() {
+    let definition = r#"{"kubernetes": "1.36.0", "images": {"a": {"target": "host"}, "a.azure": {"target": "azure"}}}"#;
+    let test = Test::new().file("imagegen.json", definition);
+    test.prints("lock --all");
+    let azure = test.text("imagegen.a.azure.lock.json");
+    test.line("lock a --target azure").fails(
+        3,
+        &["imagegen.json#a and imagegen.json#a.azure would have the same lockfile: imagegen.a.azure.lock.json"],
+    );
+    let test = Test::new()
+        .file("imagegen.json", definition)
+        .file("imagegen.a.azure.lock.json", &azure);
+    // It is not read as that of `a` either.
+    test.line("plan a --target azure --locked")
+        .fails(3, &["imagegen.a.lock.json"]);
+}
+
+#[test]
+fn names_are_files_on_every_system() {
+    for (names, said) in [
+        (
+            r#""edge": {}, "Edge": {}"#,
+            "imagegen.json#Edge and imagegen.json#edge differ in case alone",
+        ),
+        (r#""con": {}"#, "con"),
+        (r#""aux.new": {}"#, "aux.new"),
+    ] {
+        let definition = format!(r#"{{"target": "host", "images": {{{names}}}}}"#);
+        let test = Test::new().file("imagegen.json", &definition);
+        test.line("plan --all").fails(3, &[said]);
+    }
+}
+
 #[test]
 fn names_that_cannot_be_meant_are_refused() {
     let refused = |line: &str, said: &[&str]| {

@@ -124,7 +124,7 @@ fn is_short_form(part: &str) -> bool {
 }
 
 /// With an extension a device stays a device; the superscripts one to three count as digits.
-fn is_reserved(part: &str) -> bool {
+pub(super) fn is_reserved(part: &str) -> bool {
     let base = part
         .split('.')
         .next()

@@ -255,7 +255,7 @@ text_value!(
     /// A file's name without folder.
     FileName,
     is_file_name,
-    "a file name: expected letters, digits, `.`, `-` and `_`, such as `smb.cmd`"
+    "a file name: expected letters, digits, `.`, `-` and `_`, such as `smb.cmd`, and no device of Windows, such as `con`"
 );
 
 text_value!(
@@ -422,6 +422,7 @@ fn is_file_name(text: &str) -> bool {
         && !text.starts_with('.')
         && !text.ends_with('.')
         && is_alphanumeric_or(text, ".-_")
+        && !super::member::is_reserved(text)
 }
 
 fn is_registry(text: &str) -> bool {

@@ -78,6 +78,12 @@ pub enum MatrixError {
     KnownInclude(usize, String),
     #[error("`matrix.include[{0}]` has no value")]
     EmptyInclude(usize),
+    #[error("`matrix` gives the name `{name}` to {one} and to {other}")]
+    SameName {
+        name: String,
+        one: String,
+        other: String,
+    },
     #[error("`matrix` gives more than {MOST_IMAGES} images")]
     TooMany,
     #[error("`matrix`: {0}")]
@@ -130,14 +136,19 @@ impl Matrix {
             return Err(MatrixError::Empty);
         }
 
-        let mut images = BTreeMap::new();
+        let mut named: BTreeMap<String, Point> = BTreeMap::new();
         for point in points {
             let name = name_point(&point);
-            if images.insert(name.clone(), define_point(point)?).is_some() {
-                return Err(MatrixError::Twice("include", name));
+            if let Some(other) = named.get(&name) {
+                let (one, other) = (format_point(other), format_point(&point));
+                return Err(MatrixError::SameName { name, one, other });
             }
+            named.insert(name, point);
         }
-        Ok(images)
+        let images = named.into_iter();
+        images
+            .map(|(name, point)| Ok((name, define_point(point)?)))
+            .collect()
     }
 
     fn combine(&self) -> Result<Vec<Point>, MatrixError> {
@@ -203,6 +214,14 @@ impl MatrixValues {
 fn name_point(point: &Point) -> String {
     let values: Vec<&str> = point.iter().map(|(_, value)| value.as_str()).collect();
     values.join("-")
+}
+
+/// `target a, cni b`
+fn format_point(point: &Point) -> String {
+    let values = point
+        .iter()
+        .map(|(field, value)| format!("{field} {value}"));
+    values.collect::<Vec<_>>().join(", ")
 }
 
 fn define_point(point: Point) -> Result<ImageDefinition, MatrixError> {

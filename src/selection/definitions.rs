@@ -187,17 +187,35 @@ impl Definitions {
     }
 }
 
+/// Each image has a workspace and a lockfile of its own, on systems without case in file names too.
 fn refuse_doubles(images: &[DefinedImage]) -> Result<()> {
-    let Some(twice) = images.windows(2).find(|pair| pair[0].name == pair[1].name) else {
-        return Ok(());
-    };
-    let message = format!(
-        "`{}` is in {} and {}",
-        twice[0].name,
-        twice[0].path.display(),
-        twice[1].path.display()
-    );
-    Err(InputError::new(message, "give each image a name of its own").into())
+    let (mut names, mut locks) = (BTreeMap::new(), BTreeMap::new());
+    for image in images {
+        let own = image.config();
+        if let Some(other) = names.insert(image.name.to_lowercase(), image) {
+            let message = if other.name == image.name {
+                let (one, two) = (other.path.display(), image.path.display());
+                format!("`{}` is in {one} and {two}", image.name)
+            } else {
+                let other = other.config();
+                format!("{other} and {own} differ in case alone: Windows has one folder for both")
+            };
+            return Err(refuse_double(message));
+        }
+
+        let lock = image.lock_path();
+        let key = lock.to_string_lossy().to_lowercase();
+        if let Some(other) = locks.insert(key, image) {
+            let (other, lock) = (other.config(), lock.display());
+            let message = format!("{other} and {own} would have the same lockfile: {lock}");
+            return Err(refuse_double(message));
+        }
+    }
+    Ok(())
+}
+
+fn refuse_double(message: String) -> Error {
+    InputError::new(message, "give each image a name of its own").into()
 }
 
 /// `FILE#NAME` as file and name. A file whose name holds `#` is itself.

@@ -10,7 +10,7 @@ use crate::io::fs;
 use crate::lock::{self, Lock};
 use crate::model::definition::ImageDefinition;
 
-use super::{DefinedImage, read_input};
+use super::{DefinedImage, Definitions, read_input};
 
 /// A lockfile that `--lock` names.
 ///
@@ -72,21 +72,41 @@ pub fn choose_lock(image: &DefinedImage, selected: &ImageDefinition) -> Result<P
     let Some(owner) = find_owner(image, &chosen) else {
         return Ok(chosen);
     };
-    let (name, owner) = (image.config(), owner.display());
-    let message = format!(
-        "{name} and {owner} would have the same lockfile: {}",
-        chosen.display()
-    );
+    let (name, chosen) = (image.config(), chosen.display());
+    let message = format!("{name} and {owner} would have the same lockfile: {chosen}");
     let remedy = format!("rename {owner}, or name another lockfile with `--lock FILE`");
     Err(InputError::new(message, remedy).into())
 }
 
-/// The other definition whose lockfile has this name: `imagegen.NAME.lock.json` is that of
-/// `imagegen.NAME.json`.
-fn find_owner(image: &DefinedImage, lock: &Path) -> Option<PathBuf> {
+/// The other image whose lockfile has this name: `a.b.c.lock.json` is that of `a.b.c.json`, of the image `c` in
+/// `a.b.json`, and of the image `b.c` in `a.json`.
+fn find_owner(image: &DefinedImage, lock: &Path) -> Option<String> {
     let name = lock.file_name()?.to_str()?.strip_suffix(".lock.json")?;
-    let owner = lock.with_file_name(format!("{name}.json"));
-    (owner != image.path && owner.exists()).then_some(owner)
+    let whole = lock.with_file_name(format!("{name}.json"));
+    if whole != image.path && whole.exists() {
+        return Some(whole.display().to_string());
+    }
+
+    let is_own = lock == image.lock_path();
+    for (end, _) in name.match_indices('.') {
+        let path = lock.with_file_name(format!("{}.json", &name[..end]));
+        // The names in one definition are known to differ, but not from its names with a target.
+        if !path.is_file() || is_own && path == image.path {
+            continue;
+        }
+        // A file that is no definition has no images.
+        let Ok(definitions) = Definitions::load(Some(&path)) else {
+            continue;
+        };
+        let mut images = definitions.images().iter();
+        let found = images.find(|other| {
+            other.lock_path() == lock && (&other.path, &other.name) != (&image.path, &image.name)
+        });
+        if let Some(other) = found {
+            return Some(other.config());
+        }
+    }
+    None
 }
 
 /// The selected target, if the definition does not name it.
