@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::base::json::{format_plain, parse_foreign};
+use crate::base::text::format_path;
 use crate::io::exec::{self, Inherited, Run};
 use crate::io::fs;
 use crate::model::plan::Plan;
@@ -209,7 +210,7 @@ fn read_built_artifact(
     let mut files = Vec::new();
     if let Some(output) = plan.target.output_folder(&plan.selectors) {
         for file in build.files.unwrap_or_default() {
-            let path = format!("{output}/{}", file.name);
+            let path = format!("{output}/{}", format_path(Path::new(&file.name)));
             let found = fs::digest_file(&folder.path.join(&path))?;
             files.push(BuiltFile {
                 path,

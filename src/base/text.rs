@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
+use std::path::{MAIN_SEPARATOR, Path};
 
 /// Whether a character ends a line, controls a terminal, changes the direction of the text, or is invisible.
 #[must_use]
@@ -36,6 +37,12 @@ fn is_of_prose(c: char) -> bool {
         c,
         '\n' | '\r' | '\t' | '\u{200c}' | '\u{200d}' | '\u{fe0e}' | '\u{fe0f}'
     )
+}
+
+/// A path of this system with `/` between its parts, as definitions, records and pipelines have it.
+#[must_use]
+pub fn format_path(path: &Path) -> String {
+    path.display().to_string().replace(MAIN_SEPARATOR, "/")
 }
 
 /// Whether a text has only ASCII letters, digits and the bytes of `others`.

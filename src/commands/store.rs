@@ -5,18 +5,22 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::bundle::list_kept_objects;
-use crate::cli::{SourceArgs, StoreArgs, StoreWhat};
+use crate::cli::{StoreArgs, StoreWhat};
 use crate::diagnostic::Result;
 use crate::io::fs;
 use crate::io::store::{DamagedStore, Store};
 use crate::lock::Lock;
-use crate::selection::read_sources;
+use crate::selection::{SourceFolders, read_sources};
 use crate::ui::Printer;
 use crate::view::{StoreOutput, StoredFile};
 
 use crate::acquire::open_store;
 
-pub(super) fn run_store(args: &StoreArgs, sources: &SourceArgs, printer: &Printer) -> Result<()> {
+pub(super) fn run_store(
+    args: &StoreArgs,
+    sources: &SourceFolders,
+    printer: &Printer,
+) -> Result<()> {
     let store = open_store(args.store.as_ref())?;
     let mut output = StoreOutput::new(store.root().display().to_string());
     match &args.what {
@@ -52,7 +56,7 @@ pub(super) fn run_store(args: &StoreArgs, sources: &SourceArgs, printer: &Printe
 /// SHA-256 of every object that these lockfiles name.
 fn list_kept(
     lockfiles: &[PathBuf],
-    sources: &SourceArgs,
+    sources: &SourceFolders,
     store: &Store,
 ) -> Result<BTreeSet<String>> {
     let mut kept = BTreeSet::new();

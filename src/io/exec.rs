@@ -238,7 +238,7 @@ mod signals {
     }
 }
 
-#[cfg(not(unix))]
+#[cfg(windows)]
 mod signals {
     use std::io;
     use std::process::Child;
@@ -247,6 +247,7 @@ mod signals {
     use std::thread;
 
     use tokio::runtime::Builder;
+    use tokio::signal::windows::{ctrl_break, ctrl_c};
     use tokio::sync::Notify;
 
     use super::Event;
@@ -261,18 +262,20 @@ mod signals {
 
     pub(super) fn forward(sender: &SyncSender<Event>) -> io::Result<Forwarding> {
         let runtime = Builder::new_current_thread().build()?;
+        // From here on, before the child starts, no interrupt ends this process. Pipelines send Ctrl-Break.
+        let (mut interrupts, mut breaks) = (ctrl_c()?, ctrl_break()?);
         let closed = Arc::new(Notify::new());
         let (sender, until) = (sender.clone(), Arc::clone(&closed));
         thread::spawn(move || {
             runtime.block_on(async {
                 loop {
-                    tokio::select! {
+                    let received = tokio::select! {
                         () = until.notified() => return,
-                        pressed = tokio::signal::ctrl_c() => {
-                            if pressed.is_err() || sender.send(Event::Interrupt).is_err() {
-                                return;
-                            }
-                        }
+                        received = interrupts.recv() => received,
+                        received = breaks.recv() => received,
+                    };
+                    if received.is_none() || sender.send(Event::Interrupt).is_err() {
+                        return;
                     }
                 }
             });
@@ -290,11 +293,34 @@ mod signals {
     }
 }
 
+/// Ends of names that `PATHEXT` has on a new Windows and this program can start. Windows starts no file without one:
+/// beside `tool.cmd` may lie `tool`, a script for
+/// other systems.
+#[cfg(windows)]
+const ENDS: &[&str] = &[".com", ".exe", ".bat", ".cmd"];
+#[cfg(not(windows))]
+const ENDS: &[&str] = &["", ".exe"];
+
 /// Looks a program up as a shell does.
 pub fn find_program(name: &str) -> Option<PathBuf> {
     let paths = std::env::var_os("PATH")?;
-    std::env::split_paths(&paths)
-        .flat_map(|folder| [folder.join(name), folder.join(format!("{name}.exe"))])
+    find_program_in(std::env::split_paths(&paths), name, ENDS)
+}
+
+fn find_program_in(
+    folders: impl Iterator<Item = PathBuf>,
+    name: &str,
+    ends: &[&str],
+) -> Option<PathBuf> {
+    let has_end = ends
+        .iter()
+        .any(|end| !end.is_empty() && name.to_ascii_lowercase().ends_with(end));
+    let ends = if has_end { &[""] } else { ends };
+    folders
+        .flat_map(|folder| {
+            ends.iter()
+                .map(move |end| folder.join(format!("{name}{end}")))
+        })
         .find(|path| is_program(path))
 }
 
@@ -348,6 +374,28 @@ mod tests {
             ..Run::default()
         };
         run_program(&run, |_, _| {})
+    }
+
+    /// A platform's program for Windows lies beside one for other systems.
+    #[test]
+    fn a_program_of_windows_has_an_end() {
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["tool", "tool.cmd", "packer.exe"] {
+            let program = folder.path().join(name);
+            write_program_with::<FileError>(&program, |_| Ok(())).unwrap();
+        }
+        let find = |name: &str, ends: &[&str]| {
+            let folders = [folder.path().join("none"), folder.path().to_owned()];
+            let found = find_program_in(folders.into_iter(), name, ends)?;
+            Some(found.file_name().unwrap().to_str().unwrap().to_owned())
+        };
+        let windows = &[".com", ".exe", ".bat", ".cmd"];
+        assert_eq!(find("tool", windows).as_deref(), Some("tool.cmd"));
+        assert_eq!(find("packer", windows).as_deref(), Some("packer.exe"));
+        assert_eq!(find("packer.exe", windows).as_deref(), Some("packer.exe"));
+        assert_eq!(find("TOOL.CMD", windows), None);
+        assert_eq!(find("tool", &["", ".exe"]).as_deref(), Some("tool"));
+        assert_eq!(find("packer", &["", ".exe"]).as_deref(), Some("packer.exe"));
     }
 
     #[test]

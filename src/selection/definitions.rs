@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::base::json;
 use crate::base::names::format_suggestion;
+use crate::base::text::format_path;
 use crate::base::value::FileName;
 use crate::diagnostic::{Error, InputError, Result};
 use crate::io::fs;
@@ -60,11 +61,11 @@ impl DefinedImage {
 
     /// The name for `--config`.
     pub fn config(&self) -> String {
-        let path = self.path.display();
+        let path = format_path(&self.path);
         if self.several {
             format!("{path}#{}", self.name)
         } else {
-            path.to_string()
+            path
         }
     }
 

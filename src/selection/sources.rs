@@ -10,6 +10,7 @@ use serde_json::Value;
 use crate::base::digest::sha256_hex;
 use crate::base::json::parse_foreign;
 use crate::base::names::format_suggestion;
+use crate::base::text::format_path;
 use crate::catalog::{Catalog, Trees};
 use crate::diagnostic::{Error, InputError, Result};
 use crate::embedded::{OverlayFile, Tree};
@@ -186,7 +187,7 @@ fn read_own_files(folder: &UserFolder) -> Result<UserFiles> {
     for (path, bytes) in read_input_tree(folder.flag, &folder.path)? {
         let is_hidden = path.split('/').any(|part| part.starts_with('.'));
         if !is_hidden && path != "README.md" {
-            let label = folder.path.join(&path).display().to_string();
+            let label = format_path(&folder.path.join(&path));
             own.insert(path, OverlayFile { label, bytes });
         }
     }

@@ -9,6 +9,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::base::code::TABLES;
+use crate::base::text::format_path;
 use crate::catalog::load_target;
 use crate::diagnostic::{InputError, InternalError, Result};
 use crate::guest::read_steps;
@@ -232,8 +233,8 @@ pub fn list_defined_images(config: Option<&Path>) -> Result<Rows> {
             target: definition.target.as_deref(),
             windows: definition.windows.as_deref(),
             kubernetes: definition.kubernetes.as_deref(),
-            lock: image.lock_path().display().to_string(),
-            workspace: workspace_path(&image.name).display().to_string(),
+            lock: format_path(&image.lock_path()),
+            workspace: format_path(&workspace_path(&image.name)),
         })?;
         let target = definition.target.as_deref().unwrap_or("-");
         let windows = definition.windows.as_deref().unwrap_or("-");

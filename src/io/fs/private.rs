@@ -31,7 +31,8 @@ impl PrivateFolder {
     /// The folder cannot be made, or other users can exchange what lies in `base`.
     pub fn create(base: &Path) -> Result<Self, FileError> {
         fs::create_dir_all(base).map_err(file_error("creating", base))?;
-        let base = fs::canonicalize(base).map_err(file_error("reading", base))?;
+        // As `C:\…`, not `\\?\C:\…`, which cmd and Packer's plugins do not take.
+        let base = dunce::canonicalize(base).map_err(file_error("reading", base))?;
         check_base(&base)?;
         let parent = Folder::open(&base).map_err(file_error("reading", &base))?;
         // Leftovers of other processes are no reason not to build.

@@ -1,4 +1,5 @@
-//! Elsewhere a folder is its path.
+//! Elsewhere a folder is its path. Links are looked for before each step, because no handle keeps a path from
+//! changing; on Windows, making one takes a privilege.
 
 #![expect(clippy::disallowed_methods, reason = "the one owner of file access")]
 
@@ -11,12 +12,12 @@ use super::{File, Kind, OsStr, OsString, Path, io};
 pub(in super::super) struct Folder(PathBuf);
 
 impl Folder {
-    #[expect(
-        clippy::unnecessary_wraps,
-        reason = "opening a folder fails on other systems"
-    )]
     pub(in super::super) fn open(path: &Path) -> io::Result<Self> {
-        Ok(Self(path.to_owned()))
+        if path.metadata()?.is_dir() {
+            Ok(Self(path.to_owned()))
+        } else {
+            Err(io::ErrorKind::NotADirectory.into())
+        }
     }
 
     pub(in super::super) fn find_kind(&self, name: &OsStr) -> io::Result<Kind> {
@@ -48,7 +49,13 @@ impl Folder {
     }
 
     pub(super) fn remove_file(&self, name: &OsStr) -> io::Result<()> {
-        fs::remove_file(self.0.join(name))
+        let path = self.0.join(name);
+        let removed = fs::remove_file(&path);
+        if removed.is_err() && self.find_kind(name)? == Kind::Link {
+            // For Windows, a link to a folder is a folder.
+            return fs::remove_dir(path);
+        }
+        removed
     }
 
     pub(super) fn remove_folder(&self, name: &OsStr) -> io::Result<()> {
@@ -73,15 +80,18 @@ impl Folder {
         fs::rename(self.0.join(name), place.0.join(to))
     }
 
-    #[expect(
-        clippy::unnecessary_wraps,
-        reason = "opening a folder fails on other systems"
-    )]
     pub(in super::super) fn open_folder(&self, name: &OsStr) -> io::Result<Self> {
-        Ok(Self(self.0.join(name)))
+        match self.find_kind(name)? {
+            Kind::Folder => Ok(Self(self.0.join(name))),
+            Kind::Nothing => Err(io::ErrorKind::NotFound.into()),
+            Kind::File | Kind::Link | Kind::Device => Err(io::ErrorKind::NotADirectory.into()),
+        }
     }
 
     pub(super) fn open_file(&self, name: &OsStr) -> io::Result<File> {
+        if self.find_kind(name)? == Kind::Link {
+            return Err(io::Error::other("it is a link"));
+        }
         File::open(self.0.join(name))
     }
 
