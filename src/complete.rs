@@ -10,14 +10,17 @@ use std::path::PathBuf;
 
 use clap::builder::ValueHint;
 use clap::{Arg, ArgMatches, Command, CommandFactory as _, FromArgMatches as _};
-use clap_complete::engine::{ArgValueCompleter, CompletionCandidate};
+use clap_complete::engine::{
+    ArgValueCompleter, CompletionCandidate, PathCompleter, ValueCompleter as _,
+};
 use clap_complete::env::CompleteEnv;
 use serde_json::Value;
 
 use crate::base::choice::{Delivery, Format, HostAccess, Join, KeepPer, OnError, Runtime};
 use crate::catalog::Trees;
-use crate::cli::{Cli, SourceArgs};
+use crate::cli::{Cli, SourceArgs, find_topic, list_topics};
 use crate::diagnostic::Result;
+use crate::records::list_local_builds;
 use crate::schemas::list_schemas;
 use crate::selection::{Definitions, read_sources};
 use crate::view::list::{self, Rows};
@@ -38,7 +41,31 @@ pub fn answer_shell() -> Result<bool, clap::Error> {
 
 /// The command line with a completer at every flag whose values are known.
 fn build_command() -> Command {
-    add_completers(Cli::command())
+    add_topics(add_completers(Cli::command()))
+}
+
+/// `help` with its topics beside the verbs, of which clap knows alone.
+fn add_topics(command: Command) -> Command {
+    let mut help = copy_names(&command, "help");
+    for topic in list_topics() {
+        let text = find_topic(&topic).unwrap_or_default();
+        let title = text.lines().next().unwrap_or_default();
+        let about = title.trim_start_matches("# ").to_owned();
+        help = help.subcommand(Command::new(topic).about(about));
+    }
+    command.disable_help_subcommand(true).subcommand(help)
+}
+
+/// The verbs below a command without their arguments.
+fn copy_names(command: &Command, name: &str) -> Command {
+    let about = command.get_about().cloned().unwrap_or_default();
+    let bare = Command::new(name.to_owned()).about(about);
+    command
+        .get_subcommands()
+        .filter(|below| !below.is_hide_set())
+        .fold(bare.disable_help_subcommand(true), |bare, below| {
+            bare.subcommand(copy_names(below, below.get_name()))
+        })
 }
 
 fn add_completers(command: Command) -> Command {
@@ -61,6 +88,7 @@ fn add_completer(verb: &str, arg: Arg) -> Arg {
         (_, "names") => list_image_names,
         ("explain", "name") => list_explained,
         ("schema", "name") => list_schema_names,
+        ("promote" | "retire", "images") | ("show", "version") => list_image_versions,
         (_, "format") => |_| Some(list_words(Format::ALL.iter().map(|word| word.as_str()))),
         (_, "runtime") => |_| Some(list_words(Runtime::ALL.iter().map(|word| word.as_str()))),
         (_, "delivery") => |_| Some(list_words(Delivery::ALL.iter().map(|word| word.as_str()))),
@@ -78,10 +106,19 @@ fn add_completer(verb: &str, arg: Arg) -> Arg {
         "override_fields" => ".",
         _ => "",
     };
+    // Builds are named by the path of their record, too.
+    let is_path = matches!(
+        (verb, arg.get_id().as_str()),
+        ("promote" | "retire", "images") | ("show", "version")
+    );
     arg.add(ArgValueCompleter::new(move |word: &OsStr| {
         let line = Line::read();
         let found = line.and_then(|line| list(&line)).unwrap_or_default();
-        keep_matching(found, suffix, word)
+        let kept = keep_matching(found, suffix, word);
+        if kept.is_empty() && is_path {
+            return PathCompleter::any().complete(word);
+        }
+        kept
     }))
 }
 
@@ -298,6 +335,20 @@ fn list_image_names(line: &Line) -> Option<Vec<CompletionCandidate>> {
     let definitions = line.definitions()?;
     let names = definitions.images().iter().map(|image| image.name.as_str());
     Some(list_words(names))
+}
+
+/// Versions of recorded builds, the newest first. No record of a URL is downloaded for it.
+fn list_image_versions(line: &Line) -> Option<Vec<CompletionCandidate>> {
+    let given = line.innermost().try_get_many::<String>("from").ok()?;
+    let folders: Vec<String> = given.into_iter().flatten().cloned().collect();
+    let mut found = Vec::new();
+    for entry in list_local_builds(&folders) {
+        let record = &entry.record;
+        let (target, windows, release) = (&record.target, &record.windows, &record.kubernetes);
+        let help = format!("{target}, Windows {windows}, Kubernetes {release}");
+        found.push(describe(&record.image_version, Some(&help)));
+    }
+    Some(found)
 }
 
 /// Names that `explain` is most often asked for.

@@ -42,8 +42,8 @@ pub use attestation::{
 pub use bill::{BillSources, format_time, list_bill, parse_time, read_bill_sources};
 pub use git::{checkout_commit, read_git_state};
 pub use history::{
-    BuildHistory, HISTORY_SCHEMA, HistoryEntry, HistoryPlace, PrunedHistory, prune_history,
-    read_history,
+    BuildHistory, HISTORY_SCHEMA, HistoryEntry, HistoryPlace, PrunedHistory, list_local_builds,
+    prune_history, read_history,
 };
 pub use image::{BaseImageRecord, GitState, IMAGE_SCHEMA, ImageRecord, WaivedProof};
 pub use keep::{BuildTrace, KeptBuild, keep_build};

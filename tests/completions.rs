@@ -3,6 +3,8 @@
 use std::path::Path;
 use std::process::Command;
 
+use serde_json::json;
+
 use crate::support::{Test, program};
 
 /// Sources the script and asks the registered function for the words that fit.
@@ -20,13 +22,24 @@ imagegen completions fish | source
 complete -C "$argv"
 "#;
 
+/// The registered function, with the words of the line in the place of those that zsh sets, and the answer on standard
+/// output in the place of the menu.
+const ZSH: &str = r#"
+compdef() { :; }
+_describe() { local list=$argv[3]; [[ $1 == -V ]] || list=$argv[2]; print -rl -- "${(@P)list}"; }
+eval "$(imagegen completions zsh)"
+words=("$@"); CURRENT=$#
+_clap_dynamic_completer_imagegen || true
+"#;
+
 fn ask_shell(test: &Test, shell: &str, script: &str, words: &[&str]) -> Vec<String> {
     let folder = Path::new(env!("CARGO_BIN_EXE_imagegen")).parent().unwrap();
     let path = format!("{}:{}", folder.display(), std::env::var("PATH").unwrap());
     let mut command = Command::new(shell);
     command.args(["-c", script]);
-    if shell == "bash" {
-        command.arg("bash");
+    // The first word after the script is its name.
+    if shell != "fish" {
+        command.arg(shell);
     }
 
     let output = command
@@ -131,6 +144,81 @@ fn fish_completes_values() {
     let test = Test::new();
     let found = ask_shell(&test, "fish", FISH, &["imagegen plan --target a"]);
     assert_eq!(found, ["aws", "azure"]);
+}
+
+#[test]
+fn zsh_completes_values() {
+    if program("zsh").is_none() {
+        return;
+    }
+    let test = Test::new();
+    let ask = |words: &[&str]| -> Vec<String> {
+        let found = ask_shell(&test, "zsh", ZSH, words);
+        let values = found.iter().filter_map(|line| line.split(':').next());
+        values.map(str::to_owned).collect()
+    };
+    assert_eq!(
+        ask(&["imagegen", "plan", "--target", "a"]),
+        ["aws", "azure"]
+    );
+    assert_eq!(ask(&["imagegen", "help", "air"]), ["air-gap"]);
+}
+
+/// A workspace with two builds, and one elsewhere.
+fn with_builds() -> Test {
+    let mut test = Test::new();
+    for (folder, version, day) in [
+        ("imagegen-out/node", "20260101.1", "2026-01-01"),
+        ("imagegen-out/node", "20260202.1", "2026-02-02"),
+        ("published", "20250505.7", "2025-05-05"),
+    ] {
+        let time = format!("{day}T00:00:00Z");
+        let record = json!({
+            "schema": "imagegen.dev/image/v1", "imageVersion": version, "target": "aws", "windows": "2022",
+            "kubernetes": "1.36.0", "lock": "0".repeat(64), "started": time, "finished": time,
+            "builtBy": {"version": "0.1.0", "catalog": "0".repeat(64)},
+            "artifacts": [{"builder": "b", "id": "ami-0"}], "checked": 7,
+        });
+        let path = format!("{folder}/builds/{version}/image.json");
+        test = test.file(&path, &record.to_string());
+    }
+    test.file("imagegen-out/bad/builds/1/image.json", "{")
+}
+
+/// The newest comes first; a record that cannot be read says nothing on the prompt.
+#[test]
+fn versions_of_images_are_those_of_the_records() {
+    let test = with_builds();
+    for verb in [&["promote"][..], &["retire"], &["history", "show"]] {
+        let line = [&["imagegen"], verb, &["2026"]].concat();
+        assert_eq!(
+            ask_bash(&test, &line),
+            ["20260202.1", "20260101.1"],
+            "{verb:?}"
+        );
+    }
+    let line = ["imagegen", "promote", "--from", "published", "2"];
+    assert_eq!(ask_bash(&test, &line), ["20250505.7"]);
+    // A path names a build, too.
+    let line = ["imagegen", "retire", "publ"];
+    assert_eq!(ask_bash(&test, &line), ["published/"]);
+
+    if program("fish").is_some() {
+        let found = ask_shell(&test, "fish", FISH, &["imagegen promote 2026"]);
+        assert_eq!(found.len(), 2, "{found:?}");
+    }
+}
+
+#[test]
+fn topics_of_help_are_completed_beside_the_verbs() {
+    let test = Test::new();
+    assert_eq!(ask_bash(&test, &["imagegen", "help", "air"]), ["air-gap"]);
+    assert_eq!(
+        ask_bash(&test, &["imagegen", "help", "f"]),
+        ["fetch", "fleet"]
+    );
+    assert_eq!(ask_bash(&test, &["imagegen", "help", "store", "g"]), ["gc"]);
+    assert_eq!(ask_bash(&test, &["imagegen", "he"]), ["help"]);
 }
 
 #[test]

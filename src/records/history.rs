@@ -8,8 +8,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::acquire::{NetworkOptions, open_fetcher};
 use crate::base::json::parse_foreign;
+use crate::base::text::format_path;
 use crate::base::url::{HttpUrl, strip_secrets};
-use crate::diagnostic::{InputError, Result};
+use crate::diagnostic::{Error, InputError, Result};
 use crate::io::fs;
 use crate::model::policy::Policy;
 use crate::ui::Printer;
@@ -107,21 +108,47 @@ pub fn read_history(
     })
 }
 
-/// Records below a folder, at any depth.
+/// Records in folders, the newest first; without a folder, those of the default folder of workspaces. What cannot be
+/// read is left out.
+#[must_use]
+pub fn list_local_builds(folders: &[String]) -> Vec<HistoryEntry> {
+    let default = [WORKSPACES.to_owned()];
+    let folders = if folders.is_empty() {
+        &default
+    } else {
+        folders
+    };
+    let mut builds = Vec::new();
+    for folder in folders {
+        builds.extend(collect_records(Path::new(folder)).unwrap_or_default().0);
+    }
+    sort_newest_first(&mut builds);
+    builds
+}
+
 fn read_folder(folder: &Path, printer: &Printer) -> Result<Vec<HistoryEntry>> {
-    let mut found = Vec::new();
+    let (found, refused) = collect_records(folder)?;
+    for error in refused {
+        printer.print_warning(&format!("not listed: {error}"));
+    }
+    Ok(found)
+}
+
+/// Records below a folder, at any depth, and why others cannot be read.
+fn collect_records(folder: &Path) -> Result<(Vec<HistoryEntry>, Vec<Error>)> {
+    let (mut found, mut refused) = (Vec::new(), Vec::new());
     for path in fs::find_files(folder, IMAGE_RECORD, DEPTH)? {
         let bytes = fs::read_file(&path)?;
         if read_family(&bytes) != "imagegen.dev/image" {
             continue;
         }
-        let place = path.parent().unwrap_or(folder).display().to_string();
+        let place = format_path(path.parent().unwrap_or(folder));
         match ImageRecord::decode(&path.display().to_string(), &bytes) {
             Ok(record) => found.push(HistoryEntry { place, record }),
-            Err(error) => printer.print_warning(&format!("not listed: {error}")),
+            Err(error) => refused.push(error),
         }
     }
-    Ok(found)
+    Ok((found, refused))
 }
 
 /// Of builds that started in the same second, the higher version and then the later numbered folder counts as newer.
