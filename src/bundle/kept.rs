@@ -28,21 +28,21 @@ pub fn list_kept_objects(
 ) -> Result<BTreeSet<String>> {
     let tools = plan_locked_tools(lock, catalog)?;
     let mut kept = BTreeSet::new();
-    let mut names = BTreeSet::new();
+    let mut file_names = BTreeSet::new();
     let mut keep = |object: Option<Object>| kept.extend(object.map(|object| object.sha256));
     for artifact in lock.artifacts.iter().chain(&tools) {
         artifact
             .digests
             .iter()
             .for_each(|pin| keep(store.find_object(&pin.digest)));
-        names.extend(list_artifact_urls(artifact).into_iter().map(file_name));
+        file_names.extend(list_artifact_urls(artifact).into_iter().map(file_name));
     }
     for file in lock.selection.user_files() {
         keep(store.find_object(&FileDigest::Sha256(file.sha256.clone())));
     }
     // A mirror has an address of its own for a file, which ends as the publisher's does.
     for (url, sha256) in store.list_origins()? {
-        if names.contains(file_name(&url)) {
+        if file_names.contains(file_name(&url)) {
             kept.insert(sha256);
         }
     }
