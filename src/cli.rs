@@ -40,7 +40,7 @@ pub use images::{ImagesArgs, JobsArgs};
 pub use init::{CompletionsArgs, InitArgs, ManArgs};
 pub use join_data::JoinDataArgs;
 pub use network::{FetchArgs, NetworkArgs, OnlineArgs, PinArgs, StoreArgs, StoreWhat, ToolsArgs};
-pub use publish::{PromoteArgs, PublishArgs, RetireArgs};
+pub use publish::{PromoteArgs, PublishArgs, RetireArgs, TestCloneArgs};
 pub use report::ReportArgs;
 pub use sbom::SbomArgs;
 pub use scripts::{OwnScriptsArgs, ScriptsArgs, ScriptsWhat};
@@ -172,6 +172,12 @@ pub enum Verb {
   imagegen history --from https://ci.example.com/images/history.json
   imagegen history prune --keep 5 --dry-run")]
     History(HistoryArgs),
+    /// Test a baked image on a machine that is made from it and deleted: print the commands of the platform, or run them
+    #[command(after_help = "Examples:
+  imagegen test-clone 20261122-025441 --var location=westeurope      print the commands
+  imagegen test-clone imagegen-out/node --var location=westeurope --run
+  imagegen test-clone imagegen-out/node --var location=westeurope --clone clone-1 --delete --run")]
+    TestClone(TestCloneArgs),
     /// Let clusters use a baked image: print the commands of the platform, or run them
     #[command(after_help = "Examples:
   imagegen promote 20261122-025441                 print the commands

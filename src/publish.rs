@@ -1,11 +1,16 @@
-//! Steps in the life of a baked image: promoted, retired, deleted.
+//! Steps in the life of a baked image: tested on a clone, promoted, retired, deleted.
 //!
 //! The commands are data of the target (`publication.json`) and run the platform's own program with the user's own
 //! sign-in. Nothing is touched that a record does not name: an id that has the form of no image of the target is
 //! refused, and a build whose image is also that of a newer build is left alone.
 
 mod choose;
+mod clone;
+mod clone_name;
+mod clone_run;
+mod clone_text;
 mod fill;
+mod filler;
 mod run;
 
 use schemars::JsonSchema;
@@ -14,6 +19,9 @@ use serde::Serialize;
 use crate::model::publication::PublishStep;
 
 pub use choose::{Retention, choose_old_builds, list_named_builds};
+pub use clone::{CloneCommands, CloneRequest, CloneStep, list_clones};
+pub use clone_run::{delete_clones, run_clones};
+pub use clone_text::format_clones;
 pub use fill::{FilledCommand, ImageCommands, PublishRequest, list_commands, load_publication};
 pub use run::{PublishError, run_commands};
 
@@ -27,6 +35,61 @@ pub struct PublishOutput {
     pub schema: &'static str,
     pub step: PublishStep,
     pub images: Vec<PublishedBuild>,
+}
+
+/// Name of the schema of `test-clone` with `--format json`.
+pub const CLONE_SCHEMA: &str = "imagegen.dev/clone-test/v1";
+
+/// `imagegen test-clone` with `--format json`
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct CloneOutput {
+    pub schema: &'static str,
+    pub clones: Vec<CloneRow>,
+}
+
+/// A machine that is made from an image.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct CloneRow {
+    pub image_version: String,
+    pub target: String,
+    /// Place of the record, as `imagegen history` has it.
+    pub place: String,
+    /// Id of the image in the record.
+    pub image: String,
+    /// Name of the machine.
+    pub clone: String,
+    pub state: CloneState,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum CloneState {
+    /// Without `--run`.
+    Printed,
+    /// The image passed, and the machine is deleted.
+    Passed,
+    /// With `--delete`.
+    Deleted,
+}
+
+impl CloneOutput {
+    #[must_use]
+    pub fn new(clones: &[CloneCommands], state: CloneState) -> Self {
+        let rows = clones.iter().map(|clone| CloneRow {
+            image_version: clone.version.clone(),
+            target: clone.target.clone(),
+            place: clone.place.clone(),
+            image: clone.id.clone(),
+            clone: clone.clone.to_string(),
+            state,
+        });
+        Self {
+            schema: CLONE_SCHEMA,
+            clones: rows.collect(),
+        }
+    }
 }
 
 /// An image, and its commands in their order.

@@ -102,6 +102,7 @@ fn list_types() -> Vec<(&'static str, Schema)> {
         ("ports", schema_for!(Vec<PortUse>)),
         ("publication", schema_for!(Publication)),
         ("publish", schema_for!(crate::publish::PublishOutput)),
+        ("clone-test", schema_for!(crate::publish::CloneOutput)),
         ("programs", schema_for!(ProgramTable<'_>)),
         ("render", schema_for!(RenderOutput)),
         ("report", schema_for!(crate::records::ReportOutput)),

@@ -46,6 +46,7 @@ const SKIPPED: &[&str] = &[
     "imagegen attest",
     "imagegen history",
     // Records of builds; tests/publish has them.
+    "imagegen test-clone",
     "imagegen promote",
     "imagegen retire",
     "imagegen report",

@@ -232,6 +232,7 @@ const VERBS: &[&str] = &[
     "scripts sign",
     "store",
     "store gc",
+    "test-clone",
     "verify",
 ];
 

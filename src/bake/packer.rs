@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use crate::base::secret::Masker;
 use crate::io::clock;
-use crate::io::exec::{self, Inherited, Outcome, Run};
+use crate::io::exec::{self, Inherited, OnInterrupt, Outcome, Run};
 use crate::io::fs;
 use crate::ui::Printer;
 
@@ -45,6 +45,7 @@ impl PackerRun<'_> {
             inherited: Inherited::Nothing,
             interactive: self.interactive,
             input: None,
+            on_interrupt: OnInterrupt::Pass,
         };
         let mut progress = self.printer.start_progress();
         let mut last: Vec<String> = Vec::new();

@@ -34,6 +34,12 @@ impl Secret {
         secret
     }
 
+    /// A text with a secret in it that the mask knows already.
+    #[must_use]
+    pub fn from_parts(text: Vec<u8>) -> Self {
+        Self(Zeroizing::new(text))
+    }
+
     /// A value of the program's own in the place of a secret. It is not masked.
     pub fn from_constant(value: &'static str) -> Self {
         Self(Zeroizing::new(value.as_bytes().to_vec()))

@@ -1,4 +1,4 @@
-//! Arguments of `imagegen promote` and `imagegen retire`.
+//! Arguments of `imagegen test-clone`, `imagegen promote` and `imagegen retire`.
 
 use clap::Args;
 
@@ -6,6 +6,7 @@ use super::HistoryPlaceArgs;
 use super::selection::parse_pair;
 use crate::base::choice::KeepPer;
 use crate::base::text::is_lowercase_or;
+use crate::model::clone_test::CloneName;
 
 /// Where the records are, and what is done with the commands.
 #[derive(Debug, Args)]
@@ -21,6 +22,28 @@ pub struct PublishArgs {
 
     #[command(flatten)]
     pub place: HistoryPlaceArgs,
+}
+
+#[derive(Debug, Args)]
+pub struct TestCloneArgs {
+    /// Image version (`imagegen history`), or path of a workspace, of a record's folder or of an `image.json`.
+    #[arg(value_name = "IMAGE", required = true)]
+    pub images: Vec<String>,
+
+    /// Id of one image, if a build has several, such as one in each region.
+    #[arg(long, value_name = "ID")]
+    pub image_id: Option<String>,
+
+    /// Name of the machine, 3 to 15 lower-case letters, digits and `-` [default: a random one].
+    #[arg(long, value_name = "NAME")]
+    pub clone: Option<CloneName>,
+
+    /// Delete the machine alone, which an earlier run left.
+    #[arg(long, requires = "clone")]
+    pub delete: bool,
+
+    #[command(flatten)]
+    pub publish: PublishArgs,
 }
 
 #[derive(Debug, Args)]

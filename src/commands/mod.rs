@@ -92,6 +92,7 @@ fn run_verb(cli: Cli, printer: &Printer) -> Result<()> {
         Verb::Scripts(args) => scripts::run_scripts(&args, sources, printer),
         Verb::Sbom(args) => sbom::run_sbom(&args, sources, printer),
         Verb::History(args) => history::run_history(&args, printer),
+        Verb::TestClone(args) => publish::run_test_clone(&args, sources, printer),
         Verb::Promote(args) => publish::run_promote(&args, sources, printer),
         Verb::Retire(args) => publish::run_retire(&args, sources, printer),
         Verb::Report(args) => report::run_report(&args, sources, printer),

@@ -12,9 +12,10 @@ use std::ffi::OsString;
 use std::io::{self, BufRead as _, BufReader, Read, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::mpsc::{self, SyncSender};
+use std::sync::mpsc::{self, Receiver, SyncSender};
 use std::sync::{PoisonError, RwLock, RwLockReadGuard};
 use std::thread;
+use std::time::Duration;
 
 /// Longest line of a program that is read as one; the rest follows as further lines.
 const LONGEST_LINE: u64 = 16 << 10;
@@ -32,6 +33,16 @@ pub enum Inherited {
     Nothing,
 }
 
+/// Reaction to an interrupt of the user while a program runs.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum OnInterrupt {
+    /// The first is passed to the child, the second kills it.
+    #[default]
+    Pass,
+    /// The child does not hear of the first: it cleans up already. The second kills it.
+    Finish,
+}
+
 /// A program to run.
 #[derive(Debug, Clone, Default)]
 pub struct Run {
@@ -45,6 +56,7 @@ pub struct Run {
     pub interactive: bool,
     /// Standard input of the child: a secret has no better way.
     pub input: Option<Secret>,
+    pub on_interrupt: OnInterrupt,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -81,7 +93,8 @@ enum Event {
 
 /// Runs a program to its end, giving every line of its output to `on_line`.
 ///
-/// The first interrupt is passed to the child, which then cleans up; the second kills it.
+/// The first interrupt is passed to the child, which then cleans up, unless `on_interrupt` says otherwise; the second
+/// kills it.
 ///
 /// # Errors
 /// The program cannot be started.
@@ -108,7 +121,9 @@ pub fn run_program(run: &Run, mut on_line: impl FnMut(Stream, &str)) -> Result<O
             Ok(Event::Closed) => open -= 1,
             Ok(Event::Interrupt) => {
                 interrupts += 1;
-                signals::hand_on(&mut child, interrupts, run.interactive);
+                if interrupts > 1 || run.on_interrupt == OnInterrupt::Pass {
+                    signals::hand_on(&mut child, interrupts, run.interactive);
+                }
             }
             Err(_) => break,
         }
@@ -116,6 +131,42 @@ pub fn run_program(run: &Run, mut on_line: impl FnMut(Stream, &str)) -> Result<O
     let status = child.wait().map_err(failed)?;
     signals.close();
     Ok(exit_outcome(status, interrupts > 0))
+}
+
+/// Interrupts of the user from now on, also while no program runs: without it they end this process there.
+#[derive(Debug)]
+pub struct InterruptWatch {
+    events: Receiver<Event>,
+    signals: signals::Forwarding,
+    count: usize,
+}
+
+impl InterruptWatch {
+    /// # Errors
+    /// The system refuses to hand the signals over.
+    pub fn start() -> io::Result<Self> {
+        let (sender, events) = mpsc::sync_channel(MOST_WAITING);
+        let signals = signals::forward(&sender)?;
+        Ok(Self {
+            events,
+            signals,
+            count: 0,
+        })
+    }
+
+    /// Waits until the time is over or an interrupt comes. The number of interrupts since the start.
+    pub fn wait(&mut self, time: Duration) -> usize {
+        if self.events.recv_timeout(time).is_ok() {
+            self.count += 1;
+        }
+        self.count
+    }
+}
+
+impl Drop for InterruptWatch {
+    fn drop(&mut self) {
+        self.signals.close();
+    }
 }
 
 fn exit_outcome(status: ExitStatus, interrupted: bool) -> Outcome {
@@ -198,6 +249,7 @@ mod signals {
 
     use super::Event;
 
+    #[derive(Debug)]
     pub(super) struct Forwarding(Handle);
 
     impl Forwarding {
@@ -252,6 +304,7 @@ mod signals {
 
     use super::Event;
 
+    #[derive(Debug)]
     pub(super) struct Forwarding(Arc<Notify>);
 
     impl Forwarding {

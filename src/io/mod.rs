@@ -6,4 +6,5 @@ pub mod exec;
 pub mod fs;
 pub mod http;
 pub mod oci;
+pub mod random;
 pub mod store;

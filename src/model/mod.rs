@@ -1,5 +1,6 @@
 //! Values: what things are, without doing anything.
 
+pub mod clone_test;
 pub mod cluster;
 pub mod component;
 pub mod containerd;

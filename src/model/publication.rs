@@ -6,6 +6,9 @@ use serde::Deserialize;
 
 use crate::base::choice::words;
 use crate::base::nonempty::NonEmpty;
+use crate::base::text::is_alphanumeric_or;
+
+use super::clone_test::CloneTest;
 
 words! {
     /// Step in the life of an image that was baked.
@@ -33,7 +36,21 @@ pub struct Publication {
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub enum PublishedBy {
     Program(PublishProgram),
-    Hand(ManualStep),
+    Hand(ManualPublication),
+}
+
+/// Images of a platform without commands.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct ManualPublication {
+    /// Why images are promoted and retired by hand.
+    pub reason: String,
+    /// Next step of the user, as an imperative.
+    pub remedy: String,
+    pub source: String,
+    /// How an image is tested.
+    #[serde(default)]
+    pub test_clone: Option<ManualStep>,
 }
 
 /// A step for which no command is known.
@@ -79,6 +96,9 @@ pub struct PublishValue {
     /// A command with this value is left out if the user does not give it.
     #[serde(default)]
     pub optional: bool,
+    /// Value if the user gives none.
+    #[serde(default)]
+    pub default: Option<String>,
 }
 
 /// Images whose ids have one form.
@@ -93,6 +113,9 @@ pub struct PublishedImage {
     pub promote: StepCommands,
     pub retire: StepCommands,
     pub delete: StepCommands,
+    /// How the image is tested on a machine that is made from it.
+    #[serde(default)]
+    pub test_clone: Option<CloneTest>,
 }
 
 /// Commands of a step, or the reason why there are none.
@@ -137,12 +160,26 @@ impl PublishedImage {
     }
 }
 
+impl PublishValue {
+    /// # Errors
+    /// The pattern cannot be used, or the default does not match it.
+    pub fn check(&self) -> Result<(), String> {
+        let pattern = compile_pattern(&self.pattern)?;
+        match &self.default {
+            Some(default) if !pattern.is_match(default) => {
+                Err(format!("the default of `{}` is not valid", self.name))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
 impl PublishProgram {
     /// # Errors
     /// A pattern or a placeholder cannot be used.
     pub fn check(&self) -> Result<(), String> {
         for value in &self.values {
-            compile_pattern(&value.pattern)?;
+            value.check()?;
         }
         for image in self.images.as_slice() {
             let pattern = compile_pattern(&image.id)?;
@@ -154,6 +191,9 @@ impl PublishProgram {
                 for command in commands.as_slice() {
                     self.check_placeholders(command, &groups)?;
                 }
+            }
+            if let Some(CloneTest::Recipe(recipe)) = &image.test_clone {
+                recipe.check(&self.values, &groups)?;
             }
         }
         Ok(())
@@ -201,23 +241,30 @@ pub enum ArgumentPart<'a> {
     Placeholder(&'a str),
 }
 
-/// Text and placeholders (`{name}`) of an argument. An open brace that is not closed is text.
+/// Text and placeholders (`{name}`) of an argument. A brace around anything but a name is text, as in JSON.
 #[must_use]
 pub fn split_argument(argument: &str) -> Vec<ArgumentPart<'_>> {
     let mut parts = Vec::new();
-    let mut rest = argument;
-    while let Some((before, after)) = rest.split_once('{') {
-        let Some((name, tail)) = after.split_once('}') else {
+    let mut text = 0;
+    let mut at = 0;
+    while let Some(open) = argument[at..].find('{').map(|found| at + found) {
+        at = open + 1;
+        let Some(length) = argument[at..].find('}') else {
             break;
         };
-        if !before.is_empty() {
-            parts.push(ArgumentPart::Text(before));
+        let name = &argument[at..at + length];
+        if name.is_empty() || !is_alphanumeric_or(name, "_") {
+            continue;
+        }
+        if text < open {
+            parts.push(ArgumentPart::Text(&argument[text..open]));
         }
         parts.push(ArgumentPart::Placeholder(name));
-        rest = tail;
+        at += length + 1;
+        text = at;
     }
-    if !rest.is_empty() {
-        parts.push(ArgumentPart::Text(rest));
+    if text < argument.len() {
+        parts.push(ArgumentPart::Text(&argument[text..]));
     }
     parts
 }

@@ -4,14 +4,15 @@ use std::collections::BTreeMap;
 
 use regex_lite::Captures;
 
-use crate::base::names::format_suggestion;
 use crate::catalog::Trees;
 use crate::diagnostic::{InputError, Result};
 use crate::model::publication::{
-    ArgumentPart, ManualStep, Publication, PublishCommand, PublishProgram, PublishStep,
-    PublishValue, PublishedBy, PublishedImage, StepCommands, compile_pattern, split_argument,
+    ManualStep, Publication, PublishCommand, PublishProgram, PublishStep, PublishedBy,
+    PublishedImage, StepCommands, compile_pattern,
 };
 use crate::records::{HistoryEntry, format_time};
+
+use super::filler::{Filler, check_values};
 
 /// A step, and the values that its commands have beside those of the record.
 #[derive(Debug, Clone, Copy)]
@@ -57,7 +58,7 @@ pub fn list_commands(
     request: &PublishRequest<'_>,
     trees: &Trees,
 ) -> Result<Vec<ImageCommands>> {
-    let programs = load_programs(builds, request, trees)?;
+    let programs = load_programs(builds, trees)?;
     let mut images = Vec::new();
     for build in builds {
         let target = &build.record.target;
@@ -76,30 +77,28 @@ pub fn list_commands(
         }
     }
     if !programs.is_empty() {
-        refuse_unknown_values(request.values, &programs)?;
+        let declared = programs.values().flat_map(|program| &program.values);
+        check_values(&declared.collect::<Vec<_>>(), request.values)?;
     }
     Ok(images)
 }
 
-/// The program of each target that the builds name, once, with the user's values checked.
+/// The program of each target that the builds name, once.
 fn load_programs<'a>(
     builds: &'a [HistoryEntry],
-    request: &PublishRequest<'_>,
     trees: &Trees,
 ) -> Result<BTreeMap<&'a str, PublishProgram>> {
     let mut programs = BTreeMap::new();
     for build in builds {
         let target = build.record.target.as_str();
         if !programs.contains_key(target) {
-            let program = load_program(trees, target)?;
-            check_values(&program, request.values)?;
-            programs.insert(target, program);
+            programs.insert(target, load_program(trees, target)?);
         }
     }
     Ok(programs)
 }
 
-fn split_ids<'a>(program: &PublishProgram, id: &'a str) -> Vec<&'a str> {
+pub(super) fn split_ids<'a>(program: &PublishProgram, id: &'a str) -> Vec<&'a str> {
     match &program.separator {
         Some(separator) => id.split(separator.as_str()).collect(),
         None => vec![id],
@@ -134,57 +133,16 @@ fn load_program(trees: &Trees, target: &str) -> Result<PublishProgram> {
     };
     match publication.by {
         PublishedBy::Program(program) => Ok(program),
-        PublishedBy::Hand(manual) => Err(refuse_manual(&format!("target {target}"), &manual)),
-    }
-}
-
-fn refuse_manual(subject: &str, manual: &ManualStep) -> crate::diagnostic::Error {
-    let message = format!("{subject}: {}", manual.reason);
-    InputError::new(message, manual.remedy.clone()).into()
-}
-
-fn check_values(program: &PublishProgram, values: &BTreeMap<String, String>) -> Result<()> {
-    for value in &program.values {
-        let Some(given) = values.get(&value.name) else {
-            continue;
-        };
-        let pattern = compile_pattern(&value.pattern)
-            .map_err(|message| InputError::new(message, "correct publication.json"))?;
-        for entry in list_entries(value, given) {
-            if !pattern.is_match(entry) {
-                let message = format!("--var {}: `{entry}` is not valid", value.name);
-                let remedy = format!("{}; the form is `{}`", value.description, value.pattern);
-                return Err(InputError::new(message, remedy).into());
-            }
+        PublishedBy::Hand(manual) => {
+            let message = format!("target {target}: {}", manual.reason);
+            Err(InputError::new(message, manual.remedy).into())
         }
     }
-    Ok(())
 }
 
-fn list_entries<'a>(value: &PublishValue, given: &'a str) -> Vec<&'a str> {
-    if value.list {
-        given.split(',').collect()
-    } else {
-        vec![given]
-    }
-}
-
-fn refuse_unknown_values(
-    values: &BTreeMap<String, String>,
-    programs: &BTreeMap<&str, PublishProgram>,
-) -> Result<()> {
-    let declared = programs.values().flat_map(|program| &program.values);
-    let known: Vec<&str> = declared.map(|value| value.name.as_str()).collect();
-    let Some(name) = values.keys().find(|name| !known.contains(&name.as_str())) else {
-        return Ok(());
-    };
-    let message = format!("--var {name}: no command has such a value");
-    let remedy = if known.is_empty() {
-        "leave it out".to_owned()
-    } else {
-        format_suggestion(name, known)
-    };
-    Err(InputError::new(message, remedy).into())
+pub(super) fn refuse_manual(subject: &str, manual: &ManualStep) -> crate::diagnostic::Error {
+    let message = format!("{subject}: {}", manual.reason);
+    InputError::new(message, manual.remedy.clone()).into()
 }
 
 fn fill_commands(
@@ -201,24 +159,54 @@ fn fill_commands(
             return Err(refuse_manual(&subject, manual));
         }
     };
+    let mut common = list_common_values(build, id, request.now);
+    common.insert("channel", request.channel.to_owned());
     let values = Filler {
-        program,
-        request,
-        id,
-        version: &build.record.image_version,
+        declared: program.values.iter().collect(),
+        values: request.values,
+        common,
         groups: &groups,
-        soon: format_time(request.now.saturating_add(60 * 60)).unwrap_or_default(),
     };
     let mut filled = Vec::new();
     for command in commands {
-        if !values.is_left_out(command) {
-            filled.push(values.fill_command(command)?);
+        if !values.is_left_out(&command.arguments) {
+            filled.push(fill_command(program, command, &values)?);
         }
     }
     Ok(filled)
 }
 
-fn find_image<'a, 'b>(
+fn fill_command(
+    program: &PublishProgram,
+    command: &PublishCommand,
+    values: &Filler<'_>,
+) -> Result<FilledCommand> {
+    let mut arguments = Vec::new();
+    for argument in &command.arguments {
+        arguments.extend(values.fill_argument(argument)?);
+    }
+    Ok(FilledCommand {
+        program: program.name.clone(),
+        arguments,
+        already: values.fill_settled(&command.already)?,
+    })
+}
+
+/// Values that every command may have.
+pub(super) fn list_common_values(
+    build: &HistoryEntry,
+    id: &str,
+    now: u64,
+) -> BTreeMap<&'static str, String> {
+    let soon = format_time(now.saturating_add(60 * 60)).unwrap_or_default();
+    BTreeMap::from([
+        ("id", id.to_owned()),
+        ("version", build.record.image_version.clone()),
+        ("inAnHour", soon),
+    ])
+}
+
+pub(super) fn find_image<'a, 'b>(
     program: &'a PublishProgram,
     target: &str,
     id: &'b str,
@@ -234,100 +222,4 @@ fn find_image<'a, 'b>(
     let message = format!("`{id}` has the form of no image of the target {target}");
     let remedy = "use the record that the build wrote, unchanged";
     Err(InputError::new(message, remedy).into())
-}
-
-/// Values of placeholders for one image.
-struct Filler<'a> {
-    program: &'a PublishProgram,
-    request: &'a PublishRequest<'a>,
-    id: &'a str,
-    version: &'a str,
-    groups: &'a Captures<'a>,
-    /// RFC 3339.
-    soon: String,
-}
-
-impl Filler<'_> {
-    /// Whether a command has an optional value that the user does not give.
-    fn is_left_out(&self, command: &PublishCommand) -> bool {
-        let parts = command
-            .arguments
-            .iter()
-            .flat_map(|argument| split_argument(argument));
-        for part in parts {
-            let ArgumentPart::Placeholder(name) = part else {
-                continue;
-            };
-            let value = self.find_declared(name);
-            if value.is_some_and(|it| it.optional && !self.request.values.contains_key(&it.name)) {
-                return true;
-            }
-        }
-        false
-    }
-
-    fn fill_command(&self, command: &PublishCommand) -> Result<FilledCommand> {
-        let mut arguments = Vec::new();
-        for argument in &command.arguments {
-            arguments.extend(self.fill_argument(argument)?);
-        }
-        let mut already = Vec::new();
-        for settled in &command.already {
-            already.push((self.fill_text(&settled.text)?, settled.doubt.clone()));
-        }
-        Ok(FilledCommand {
-            program: self.program.name.clone(),
-            arguments,
-            already,
-        })
-    }
-
-    /// One argument; for a list one for each entry.
-    fn fill_argument(&self, argument: &str) -> Result<Vec<String>> {
-        if let [ArgumentPart::Placeholder(name)] = split_argument(argument)[..]
-            && let Some(value) = self.find_declared(name)
-        {
-            let entries = list_entries(value, self.find_value(name)?);
-            return Ok(entries.into_iter().map(str::to_owned).collect());
-        }
-        Ok(vec![self.fill_text(argument)?])
-    }
-
-    /// A value is never read again: braces in it stay.
-    fn fill_text(&self, text: &str) -> Result<String> {
-        let mut filled = String::new();
-        for part in split_argument(text) {
-            filled.push_str(match part {
-                ArgumentPart::Text(text) => text,
-                ArgumentPart::Placeholder(name) => self.find_value(name)?,
-            });
-        }
-        Ok(filled)
-    }
-
-    fn find_declared(&self, name: &str) -> Option<&PublishValue> {
-        self.program.values.iter().find(|it| it.name == name)
-    }
-
-    fn find_value(&self, name: &str) -> Result<&str> {
-        if let Some(value) = self.find_declared(name) {
-            let given = self.request.values.get(name).map(String::as_str);
-            return given.ok_or_else(|| {
-                let message = format!("the commands need `{name}`: {}", value.description);
-                InputError::new(message, format!("add `--var {name}=…`")).into()
-            });
-        }
-        let common = match name {
-            "id" => Some(self.id),
-            "channel" => Some(self.request.channel),
-            "version" => Some(self.version),
-            "inAnHour" => Some(self.soon.as_str()),
-            _ => None,
-        };
-        let found = common.or_else(|| self.groups.name(name).map(|it| it.as_str()));
-        found.ok_or_else(|| {
-            let message = format!("publication.json: `{{{name}}}` is no placeholder");
-            InputError::new(message, "correct the file").into()
-        })
-    }
 }

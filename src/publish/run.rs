@@ -7,6 +7,7 @@ use crate::base::code::Code;
 use crate::base::text::{indent_lines, is_alphanumeric_or};
 use crate::diagnostic::Classify;
 use crate::io::exec::{self, ExecError, Run};
+use crate::model::clone_test::CloneName;
 use crate::ui::Printer;
 
 use super::{CommandState, FilledCommand, ImageCommands, PublishedBuild};
@@ -20,6 +21,23 @@ pub enum PublishError {
     NoProgram { program: String, install: String },
     #[error("{}", .0.join("\n"))]
     Failed(Vec<String>),
+    #[error("{0}")]
+    CloneCommand(String),
+    #[error("the clone of {image} does not pass: its test ended with {code}{}", indent_lines(.lines))]
+    NotPassed {
+        image: String,
+        /// Exit code of the test.
+        code: String,
+        /// Last lines of the test.
+        lines: Vec<String>,
+    },
+    #[error("{}the machine {clone} may still be there: {reason}", .before.as_deref().unwrap_or_default())]
+    CloneLeft {
+        clone: CloneName,
+        reason: String,
+        /// The error before the deletion, as a line.
+        before: Option<String>,
+    },
     #[error("interrupted")]
     Interrupted,
     #[error(transparent)]
@@ -36,6 +54,15 @@ impl Classify for PublishError {
                 "correct the cause, such as the sign-in, and run the same again: what is done is not done twice"
                     .to_owned(),
             ],
+            Self::CloneCommand(_) => {
+                vec!["correct the cause, and run the same again: the machine is deleted".to_owned()]
+            }
+            Self::NotPassed { .. } => {
+                vec!["do not promote the image; `imagegen help joining` lists the logs".to_owned()]
+            }
+            Self::CloneLeft { clone, .. } => vec![format!(
+                "run the same with `--clone {clone} --delete`, or delete the machine yourself"
+            )],
             Self::Interrupted | Self::Exec(_) => Vec::new(),
         }
     }
@@ -43,7 +70,10 @@ impl Classify for PublishError {
     fn code(&self) -> Code {
         match self {
             Self::NoProgram { .. } => Code::PLATFORM_PROGRAM_MISSING,
-            Self::Failed(_) => Code::PLATFORM_FAILED,
+            Self::Failed(_) | Self::CloneCommand(_) | Self::CloneLeft { .. } => {
+                Code::PLATFORM_FAILED
+            }
+            Self::NotPassed { .. } => Code::CLONE_NOT_PASSED,
             Self::Interrupted => Code::INTERRUPTED,
             Self::Exec(error) => error.code(),
         }
@@ -54,17 +84,21 @@ impl FilledCommand {
     /// The command as a POSIX shell reads it.
     #[must_use]
     pub fn format_line(&self) -> String {
-        let mut line = self.program.clone();
-        for argument in &self.arguments {
-            line.push(' ');
-            line.push_str(&quote_argument(argument));
-        }
-        line
+        format_command(&self.program, &self.arguments)
     }
 }
 
+pub(super) fn format_command(program: &str, arguments: &[String]) -> String {
+    let mut line = program.to_owned();
+    for argument in arguments {
+        line.push(' ');
+        line.push_str(&quote_argument(argument));
+    }
+    line
+}
+
 /// A word as it is, or in single quotes.
-fn quote_argument(word: &str) -> String {
+pub(super) fn quote_argument(word: &str) -> String {
     if !word.is_empty() && is_alphanumeric_or(word, "-_./:=,@+") {
         return word.to_owned();
     }
@@ -142,19 +176,34 @@ fn run_command(
         return Ok(Ok(CommandState::Done));
     }
 
-    for (text, doubt) in &command.already {
+    if find_settled(&command.already, &lines, printer) {
+        return Ok(Ok(CommandState::Already));
+    }
+    Ok(Err(format!(
+        "`{}` failed{}",
+        command.format_line(),
+        indent_lines(list_last_lines(&lines))
+    )))
+}
+
+pub(super) fn list_last_lines(lines: &[String]) -> &[String] {
+    &lines[lines.len().saturating_sub(LAST_LINES)..]
+}
+
+/// Whether an error says that nothing is left to do; the user is told so.
+pub(super) fn find_settled(
+    already: &[(String, Option<String>)],
+    lines: &[String],
+    printer: &Printer,
+) -> bool {
+    for (text, doubt) in already {
         if lines.iter().any(|line| line.contains(text)) {
             match doubt {
                 Some(doubt) => printer.print_warning(&format!("{text}: {doubt}")),
                 None => printer.print_note(&format!("nothing left to do: {text}")),
             }
-            return Ok(Ok(CommandState::Already));
+            return true;
         }
     }
-    let last = &lines[lines.len().saturating_sub(LAST_LINES)..];
-    Ok(Err(format!(
-        "`{}` failed{}",
-        command.format_line(),
-        indent_lines(last)
-    )))
+    false
 }

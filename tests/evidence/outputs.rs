@@ -116,6 +116,10 @@ const OUTPUTS: &[(&str, Printed)] = &[
         "history prune",
         Own(&[("history-prune", "--from o --keep 1 --dry-run")]),
     ),
+    (
+        "test-clone",
+        Own(&[("clone-test", "published.json --var flavor=m1.large")]),
+    ),
     ("promote", Own(&[("publish", "published.json")])),
     ("retire", Own(&[("publish", "published.json --delete")])),
     (

@@ -99,6 +99,10 @@ const VERBS: &[(&str, Gate)] = &[
         Free("it removes records of builds, and no image"),
     ),
     (
+        "test-clone",
+        Free("it tests an image that was baked under the policy, and deletes the machine"),
+    ),
+    (
         "promote",
         Free("it marks images that were baked under the policy"),
     ),

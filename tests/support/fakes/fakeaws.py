@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Amazon's EC2 and STS as moto simulates them, behind the proxy; run by the Python of ci/moto/build.
 
-Added to moto: the password of a Windows machine, encrypted with its key pair; images of Amazon for our Windows
+Added to moto: machines that answer a command; the password of a Windows machine, encrypted with its key pair; images of Amazon for our Windows
 releases; what only the plugin asks for. It proves Packer's side of the protocol, not Amazon's behaviour.
 """
 import base64
@@ -69,11 +69,45 @@ def set_deprecation(time):
     return answer
 
 
+def find_image_name(command, instance_id):
+    from moto.ec2.models import ec2_backends
+
+    backend = ec2_backends[command.account_id][command.backend_region]
+    return backend.amis[backend.get_instance(instance_id).image_id].name
+
+
+def make_invocation(plain):
+    """What a machine prints: as the name of its image says."""
+    def get_invocation(command, instance_id, plugin_name):
+        code = 8 if find_image_name(command, instance_id) == "drifted" else 0
+        return {**plain(command, instance_id, plugin_name), "StandardOutputContent": f"checked\nimagegen-clone-test={code}\n"}
+
+    return get_invocation
+
+
+def make_command(plain):
+    """Refuses a machine whose agent never reports, and one that the sign-in may not command."""
+    def send_command(backend, **wanted):
+        from moto.core.exceptions import JsonRESTError
+
+        command = plain(backend, **wanted)
+        name = find_image_name(command, wanted["instance_ids"][0])
+        if name == "silent":
+            raise JsonRESTError("InvalidInstanceId", "Instances not in a valid state for account")
+        if name == "refused":
+            raise JsonRESTError("AccessDeniedException", "not authorized to perform: ssm:SendCommand")
+        return command
+
+    return send_command
+
+
 class Cloud:
     def __init__(self):
         import moto.ec2.models.amis
         from moto.ec2.models import EC2Backend
         from moto.ec2.responses import EC2Response
+        from moto.ec2.utils import filter_dict_attribute_mapping
+        from moto.ssm.models import Command, SimpleSystemManagerBackend
         from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
 
         # Named, so that moto adds none of its own images; read by region.
@@ -84,6 +118,10 @@ class Cloud:
         EC2Backend.get_password_data = encrypt_password
         EC2Backend.create_plain_image = EC2Backend.create_image
         EC2Backend.create_image = create_image
+        # A filter that moto does not know.
+        filter_dict_attribute_mapping["client-token"] = "client_token"
+        Command.get_invocation = make_invocation(Command.get_invocation)
+        SimpleSystemManagerBackend.send_command = make_command(SimpleSystemManagerBackend.send_command)
         self.application = DomainDispatcherApplication(create_backend_app)
 
     def answer(self, method, host, path, headers, raw):

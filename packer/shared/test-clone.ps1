@@ -1,0 +1,21 @@
+# Runs on a machine that `imagegen test-clone` made from the image; the names in braces are folders of the node.
+# The first start takes some minutes, so a difference counts if it stays. Scripts that have to be signed are refused
+# with exit code 2 under any other policy than AllSigned.
+$code = 1
+$lines = @()
+$policy = 'Bypass'
+$end = [DateTime]::UtcNow.AddMinutes(15)
+do {
+    $lines = @(& powershell.exe -NoProfile -NonInteractive -ExecutionPolicy $policy -File '{node}\Test-Node.ps1')
+    $code = $LASTEXITCODE
+    if ($code -eq 0) { break }
+    if ($code -eq 2) { $policy = 'AllSigned' }
+    Start-Sleep -Seconds 15
+} while ([DateTime]::UtcNow -lt $end)
+$log = '{state}\errors.log'
+$reasons = @()
+if ([IO.File]::Exists($log)) { $reasons = @([IO.File]::ReadAllLines($log) -match 'Initialize-Clone: ') }
+if ($code -eq 0 -and $reasons.Count -gt 0) { $code = 1 }
+@($lines) + $reasons | Select-Object -Last 30
+'imagegen-clone-test=' + $code
+exit $code

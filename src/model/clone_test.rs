@@ -1,0 +1,242 @@
+//! How an image is tested on a machine that is made from it: `testClone` of `publication.json`.
+
+use std::fmt;
+use std::str::FromStr;
+
+use regex_lite::Regex;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::base::nonempty::NonEmpty;
+use crate::base::text::is_lowercase_or;
+
+use super::publication::{
+    ArgumentPart, COMMON_PLACEHOLDERS, ManualStep, PublishValue, SettledError, compile_pattern,
+    split_argument,
+};
+
+/// Name of a machine that every platform takes: 3 to 15 lower-case letters, digits and `-`, a letter first. Windows
+/// has no longer names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CloneName(String);
+
+impl CloneName {
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for CloneName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl FromStr for CloneName {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let starts = text.starts_with(|first: char| first.is_ascii_lowercase());
+        let has_length = (3..=15).contains(&text.len());
+        if starts && has_length && is_lowercase_or(text, "-") && !text.ends_with('-') {
+            return Ok(Self(text.to_owned()));
+        }
+        Err("expected 3 to 15 lower-case letters, digits and `-`, a letter first".to_owned())
+    }
+}
+
+/// Placeholders of a clone beside [`COMMON_PLACEHOLDERS`].
+pub const CLONE_PLACEHOLDERS: [&str; 3] = ["clone", "test", "testJson"];
+
+/// Placeholder of a random password, which an input alone may have.
+pub const PASSWORD: &str = "password";
+
+/// Name of the group of a verdict that is the exit code of the test.
+pub const VERDICT_GROUP: &str = "code";
+
+/// Commands that make a machine from an image, test and delete it, or the reason why there are none.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub enum CloneTest {
+    Recipe(CloneRecipe),
+    Hand(ManualStep),
+}
+
+/// The life of a clone.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct CloneRecipe {
+    /// Values of the user that only these commands have in placeholders.
+    #[serde(default)]
+    pub values: Vec<PublishValue>,
+    /// Make the machine and ask for its verdict. Exactly one command has a `verdict`.
+    pub test: NonEmpty<CloneCommand>,
+    /// Delete the machine and what was made with it. They run whatever happened before, and by the name of the clone
+    /// alone if `test` was interrupted.
+    pub delete: NonEmpty<CloneCommand>,
+    pub source: String,
+}
+
+/// A command in the life of a clone.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct CloneCommand {
+    /// Arguments with the placeholders of the commands that promote an image, and `{clone}` (name of the machine, at
+    /// most 15 characters), `{test}` (PowerShell script that tests the machine), `{testJson}` (the same as a JSON
+    /// string), and values that earlier commands gave.
+    pub arguments: Vec<String>,
+    /// Groups of further arguments. A group is left out if the user does not give a value that it has.
+    #[serde(default)]
+    pub options: Vec<Vec<String>>,
+    /// Standard input, with placeholders. It alone may have `{password}`, a random password.
+    #[serde(default)]
+    pub input: Option<String>,
+    /// Placeholder of later commands that is read from the output. In `delete`, a command whose value is known is left
+    /// out, and one that gives no value ends the deletion: there is nothing to delete.
+    #[serde(default)]
+    pub gives: Option<GivenValue>,
+    /// Regular expression of the line of the output with the verdict. Its group `code` is the exit code of the test.
+    /// The last such line counts.
+    #[serde(default)]
+    pub verdict: Option<String>,
+    /// The command is run again until it succeeds and gives its value or verdict.
+    #[serde(default)]
+    pub patience: Option<Patience>,
+    /// Errors that say that nothing is left to do.
+    #[serde(default)]
+    pub already: Vec<SettledError>,
+    pub source: String,
+}
+
+/// A value that a line of the output is.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct GivenValue {
+    pub name: String,
+    /// Regular expression of the whole line.
+    pub pattern: String,
+}
+
+/// How long a command is repeated.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct Patience {
+    /// Seconds from the first run to the start of the last one.
+    pub seconds: u64,
+    /// Seconds between two runs.
+    pub every: u64,
+    /// Texts of errors that pass with time. Any other error ends the test.
+    #[serde(default)]
+    pub errors: Vec<String>,
+}
+
+impl CloneRecipe {
+    /// `shared` are the values of the program, and `groups` those of the image's id.
+    ///
+    /// # Errors
+    /// A pattern or a placeholder cannot be used, or there is not one verdict.
+    pub fn check(&self, shared: &[PublishValue], groups: &[&str]) -> Result<(), String> {
+        let verdicts = self.test.as_slice().iter();
+        if verdicts.filter(|it| it.verdict.is_some()).count() != 1 {
+            return Err("exactly one command of `test` has a `verdict`".to_owned());
+        }
+        for value in &self.values {
+            value.check()?;
+        }
+
+        let known = Known {
+            values: shared.iter().chain(&self.values).collect(),
+            names: [groups, &COMMON_PLACEHOLDERS, &CLONE_PLACEHOLDERS].concat(),
+        };
+        check_commands(self.test.as_slice(), known.clone())?;
+        if self.delete.as_slice().iter().any(|it| it.verdict.is_some()) {
+            return Err("a command of `delete` has no `verdict`".to_owned());
+        }
+        // The deletion may run alone, so it knows what its own commands give.
+        check_commands(self.delete.as_slice(), known)
+    }
+
+    /// Whether a command gives this value.
+    #[must_use]
+    pub fn gives(&self, name: &str) -> bool {
+        let delete = self.delete.as_slice();
+        let commands = self.test.as_slice().iter().chain(delete);
+        let mut given = commands.filter_map(|command| command.gives.as_ref());
+        given.any(|it| it.name == name)
+    }
+}
+
+fn check_commands<'a>(commands: &'a [CloneCommand], mut known: Known<'a>) -> Result<(), String> {
+    for command in commands {
+        command.check(&known)?;
+        if let Some(given) = &command.gives {
+            known.names.push(&given.name);
+        }
+    }
+    Ok(())
+}
+
+/// Names that a placeholder may have.
+#[derive(Clone)]
+struct Known<'a> {
+    values: Vec<&'a PublishValue>,
+    names: Vec<&'a str>,
+}
+
+impl CloneCommand {
+    fn check(&self, known: &Known<'_>) -> Result<(), String> {
+        let settled = self.already.iter().map(|settled| &settled.text);
+        let texts = self.arguments.iter().chain(settled);
+        for text in texts.chain(self.options.iter().flatten()) {
+            check_text(text, known, None)?;
+        }
+        if let Some(input) = &self.input {
+            check_text(input, known, Some(PASSWORD))?;
+        }
+        if let Some(given) = &self.gives {
+            compile_pattern(&given.pattern)?;
+        }
+
+        let Some(verdict) = &self.verdict else {
+            return Ok(());
+        };
+        let pattern = compile_verdict(verdict)?;
+        if pattern
+            .capture_names()
+            .flatten()
+            .any(|it| it == VERDICT_GROUP)
+        {
+            return Ok(());
+        }
+        Err(format!("`{verdict}` has no group `{VERDICT_GROUP}`"))
+    }
+}
+
+fn check_text(text: &str, known: &Known<'_>, further: Option<&str>) -> Result<(), String> {
+    let parts = split_argument(text);
+    for part in &parts {
+        let ArgumentPart::Placeholder(name) = *part else {
+            continue;
+        };
+        let value = known.values.iter().find(|value| value.name == name);
+        if value.is_some_and(|value| value.list) && parts.len() > 1 {
+            return Err(format!(
+                "`{{{name}}}` is a list, so it is an argument of its own"
+            ));
+        }
+        let is_known = known.names.contains(&name) || further == Some(name);
+        if value.is_none() && !is_known {
+            return Err(format!("`{{{name}}}` is no placeholder"));
+        }
+    }
+    Ok(())
+}
+
+/// A pattern within a line.
+///
+/// # Errors
+/// It is no regular expression.
+pub fn compile_verdict(pattern: &str) -> Result<Regex, String> {
+    Regex::new(pattern).map_err(|error| format!("`{pattern}`: {error}"))
+}

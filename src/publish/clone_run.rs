@@ -1,0 +1,269 @@
+//! The life of a clone: made, tested, and deleted whatever happened.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use crate::base::secret::Secret;
+use crate::base::text::indent_lines;
+use crate::io::exec::{self, ExecError, InterruptWatch, OnInterrupt, Run, Stream};
+use crate::model::clone_test::VERDICT_GROUP;
+use crate::ui::Printer;
+
+use super::clone_name::create_password;
+use super::run::{find_settled, format_command, list_last_lines};
+use super::{CloneCommands, CloneStep, PublishError};
+
+/// Makes, tests and deletes a clone of every image. The first that does not pass ends the verb.
+///
+/// # Errors
+/// A program is not installed; then nothing is run. Or a command failed, the user interrupted, the image did not pass,
+/// or a machine is left.
+pub fn run_clones(clones: &[CloneCommands], printer: &Printer) -> Result<(), PublishError> {
+    refuse_absent_programs(clones)?;
+    for clone in clones {
+        let mut life = Life::start(clone, printer)?;
+        let tested = life.run_test();
+        let deleted = life.run_delete();
+        if let Err(error) = deleted {
+            return Err(leave_clone(clone, &error, tested.err()));
+        }
+        tested?;
+    }
+    Ok(())
+}
+
+/// Deletes the clones alone, which an earlier run left.
+///
+/// # Errors
+/// A program is not installed, or a machine is left.
+pub fn delete_clones(clones: &[CloneCommands], printer: &Printer) -> Result<(), PublishError> {
+    refuse_absent_programs(clones)?;
+    for clone in clones {
+        let deleted = Life::start(clone, printer)?.run_delete();
+        deleted.map_err(|error| leave_clone(clone, &error, None))?;
+    }
+    Ok(())
+}
+
+fn refuse_absent_programs(clones: &[CloneCommands]) -> Result<(), PublishError> {
+    for clone in clones {
+        if !exec::can_find(Path::new(&clone.program)) {
+            return Err(PublishError::NoProgram {
+                program: clone.program.clone(),
+                install: clone.install.clone(),
+            });
+        }
+    }
+    Ok(())
+}
+
+fn leave_clone(
+    clone: &CloneCommands,
+    error: &PublishError,
+    before: Option<PublishError>,
+) -> PublishError {
+    PublishError::CloneLeft {
+        clone: clone.clone.clone(),
+        reason: error.to_string(),
+        before: before.map(|it| format!("before that: {it}\n")),
+    }
+}
+
+/// A clone with what its commands gave so far.
+struct Life<'a> {
+    clone: &'a CloneCommands,
+    given: BTreeMap<String, String>,
+    password: Secret,
+    interrupts: InterruptWatch,
+    printer: &'a Printer,
+}
+
+/// End of one run of a command.
+enum StepEnd {
+    Done,
+    /// The command failed, or its output lacks the value or verdict.
+    NotYet(String),
+}
+
+/// Lines of a command, by stream.
+#[derive(Default)]
+struct Output {
+    stdout: Vec<String>,
+    all: Vec<String>,
+}
+
+impl<'a> Life<'a> {
+    fn start(clone: &'a CloneCommands, printer: &'a Printer) -> Result<Self, PublishError> {
+        let failed = |source| ExecError {
+            program: PathBuf::from(&clone.program),
+            source,
+        };
+        Ok(Self {
+            clone,
+            given: BTreeMap::new(),
+            password: create_password().map_err(failed)?,
+            interrupts: InterruptWatch::start().map_err(failed)?,
+            printer,
+        })
+    }
+
+    fn run_test(&mut self) -> Result<(), PublishError> {
+        for step in &self.clone.test {
+            if let StepEnd::NotYet(failure) = self.repeat_step(step, OnInterrupt::Pass)? {
+                return Err(PublishError::CloneCommand(failure));
+            }
+        }
+        Ok(())
+    }
+
+    /// An interrupt ends the test, but not the deletion.
+    fn run_delete(&mut self) -> Result<(), PublishError> {
+        let clone = &self.clone.clone;
+        self.printer.print_note(&format!("deleting {clone}"));
+        self.interrupts = InterruptWatch::start().map_err(|source| ExecError {
+            program: PathBuf::from(&self.clone.program),
+            source,
+        })?;
+        for step in &self.clone.delete {
+            if let Some((name, _)) = &step.gives
+                && self.given.contains_key(name)
+            {
+                continue;
+            }
+            if let StepEnd::NotYet(failure) = self.repeat_step(step, OnInterrupt::Finish)? {
+                return Err(PublishError::CloneCommand(failure));
+            }
+            if let Some((name, _)) = &step.gives
+                && !self.given.contains_key(name)
+            {
+                self.printer
+                    .print_note(&format!("there is no machine {clone}"));
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+
+    /// Runs a command until it is done, as long as its patience lasts.
+    fn repeat_step(
+        &mut self,
+        step: &'a CloneStep,
+        on_interrupt: OnInterrupt,
+    ) -> Result<StepEnd, PublishError> {
+        let start = Instant::now();
+        loop {
+            self.wait(Duration::ZERO, on_interrupt)?;
+            let output = self.run_once(step, on_interrupt)?;
+            let (ended, passes) = match output {
+                Ok(output) => (self.read_output(step, &output)?, true),
+                Err((failure, passes)) => (StepEnd::NotYet(failure), passes),
+            };
+            let StepEnd::NotYet(failure) = ended else {
+                return Ok(StepEnd::Done);
+            };
+
+            let every = step.patience.as_ref().filter(|patience| {
+                passes && start.elapsed() < Duration::from_secs(patience.seconds)
+            });
+            let Some(patience) = every else {
+                // A deletion that finds no machine has nothing to do.
+                let finds = passes && step.gives.is_some() && on_interrupt == OnInterrupt::Finish;
+                return Ok(if finds {
+                    StepEnd::Done
+                } else {
+                    StepEnd::NotYet(failure)
+                });
+            };
+            self.wait(Duration::from_secs(patience.every), on_interrupt)?;
+        }
+    }
+
+    /// The first interrupt ends the test, the second the deletion.
+    fn wait(&mut self, time: Duration, on_interrupt: OnInterrupt) -> Result<(), PublishError> {
+        let least = match on_interrupt {
+            OnInterrupt::Pass => 1,
+            OnInterrupt::Finish => 2,
+        };
+        if self.interrupts.wait(time) >= least {
+            return Err(PublishError::Interrupted);
+        }
+        Ok(())
+    }
+
+    /// The output of a command that succeeded. Else the message, and whether the error passes with time.
+    fn run_once(
+        &mut self,
+        step: &CloneStep,
+        on_interrupt: OnInterrupt,
+    ) -> Result<Result<Output, (String, bool)>, PublishError> {
+        let mut arguments = Vec::new();
+        for argument in &step.arguments {
+            arguments.push(argument.resolve(&self.given));
+        }
+        let line = format_command(&self.clone.program, &arguments);
+        self.printer.print_note(&line);
+        let input = step.input.as_ref();
+        let run = Run {
+            program: exec::resolve_program(Path::new(&self.clone.program)),
+            arguments: arguments.iter().map(OsString::from).collect(),
+            folder: PathBuf::from("."),
+            input: input.map(|it| it.resolve_secret(&self.given, &self.password)),
+            on_interrupt,
+            ..Run::default()
+        };
+        let mut output = Output::default();
+        let outcome = exec::run_program(&run, |stream, line| {
+            self.printer.print_foreign_line(line);
+            if stream == Stream::Stdout {
+                output.stdout.push(line.to_owned());
+            }
+            output.all.push(line.to_owned());
+        })?;
+        if outcome.interrupted && (on_interrupt == OnInterrupt::Pass || !outcome.success) {
+            return Err(PublishError::Interrupted);
+        }
+        if outcome.success || find_settled(&step.already, &output.all, self.printer) {
+            return Ok(Ok(output));
+        }
+
+        let patience = step.patience.as_ref();
+        let mut passing = patience.into_iter().flat_map(|patience| &patience.errors);
+        let passes = passing.any(|text| output.all.iter().any(|line| line.contains(text)));
+        let last = indent_lines(list_last_lines(&output.all));
+        Ok(Err((format!("`{line}` failed{last}"), passes)))
+    }
+
+    /// Keeps the value of a command, and judges its verdict.
+    fn read_output(&mut self, step: &CloneStep, output: &Output) -> Result<StepEnd, PublishError> {
+        if let Some((name, pattern)) = &step.gives {
+            let mut lines = output.stdout.iter().map(|line| line.trim());
+            let Some(value) = lines.find(|line| pattern.is_match(line)) else {
+                let last = indent_lines(list_last_lines(&output.all));
+                return Ok(StepEnd::NotYet(format!(
+                    "no line of the output is `{pattern}`{last}"
+                )));
+            };
+            self.given.insert(name.clone(), value.to_owned());
+        }
+        let Some(pattern) = &step.verdict else {
+            return Ok(StepEnd::Done);
+        };
+        let lines = output.stdout.iter();
+        let verdicts = lines.filter_map(|line| pattern.captures(line));
+        let Some(verdict) = verdicts.last() else {
+            let message = format!("no line of the output has the verdict, `{pattern}`");
+            let last = indent_lines(list_last_lines(&output.all));
+            return Ok(StepEnd::NotYet(format!("{message}{last}")));
+        };
+        match verdict.name(VERDICT_GROUP).map(|code| code.as_str()) {
+            Some("0") => Ok(StepEnd::Done),
+            code => Err(PublishError::NotPassed {
+                image: self.clone.id.clone(),
+                code: code.unwrap_or_default().to_owned(),
+                lines: list_last_lines(&output.stdout).to_vec(),
+            }),
+        }
+    }
+}
