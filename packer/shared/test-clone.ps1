@@ -1,6 +1,6 @@
-# Runs on a machine that `imagegen test-clone` made from the image; the names in braces are folders of the node.
-# The first start takes some minutes, so a difference counts if it stays. Scripts that have to be signed are refused
-# with exit code 2 under any other policy than AllSigned.
+# Runs on a machine that `imagegen test-clone` made from the image; the names in braces are folders of the
+# node. The first start takes some minutes, so a difference counts if it stays. Scripts that have to be signed are
+# refused with exit code 2 under any other policy than AllSigned.
 $code = 1
 $lines = @()
 $policy = 'Bypass'

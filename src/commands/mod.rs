@@ -30,6 +30,7 @@ mod sbom;
 mod schema;
 mod scripts;
 mod store;
+mod test_clone;
 mod verify;
 
 pub use crate::complete::answer_shell;
@@ -92,7 +93,7 @@ fn run_verb(cli: Cli, printer: &Printer) -> Result<()> {
         Verb::Scripts(args) => scripts::run_scripts(&args, sources, printer),
         Verb::Sbom(args) => sbom::run_sbom(&args, sources, printer),
         Verb::History(args) => history::run_history(&args, printer),
-        Verb::TestClone(args) => publish::run_test_clone(&args, sources, printer),
+        Verb::TestClone(args) => test_clone::run_test_clone(&args, sources, printer),
         Verb::Promote(args) => publish::run_promote(&args, sources, printer),
         Verb::Retire(args) => publish::run_retire(&args, sources, printer),
         Verb::Report(args) => report::run_report(&args, sources, printer),

@@ -102,7 +102,7 @@ pub struct CloneCommand {
     pub verdict: Option<String>,
     /// The command is run again until it succeeds and gives its value or verdict.
     #[serde(default)]
-    pub patience: Option<Patience>,
+    pub patience: Option<Repetition>,
     /// Errors that say that nothing is left to do.
     #[serde(default)]
     pub already: Vec<SettledError>,
@@ -121,7 +121,7 @@ pub struct GivenValue {
 /// How long a command is repeated.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub struct Patience {
+pub struct Repetition {
     /// Seconds from the first run to the start of the last one.
     pub seconds: u64,
     /// Seconds between two runs.

@@ -8,7 +8,7 @@ use crate::base::secret::Secret;
 use crate::catalog::Trees;
 use crate::diagnostic::{InputError, Result};
 use crate::model::clone_test::{
-    CloneCommand, CloneName, CloneRecipe, CloneTest, PASSWORD, Patience, compile_verdict,
+    CloneCommand, CloneName, CloneRecipe, CloneTest, PASSWORD, Repetition, compile_verdict,
 };
 use crate::model::publication::{
     ArgumentPart, PublishProgram, PublishedBy, compile_pattern, split_argument,
@@ -60,7 +60,7 @@ pub struct CloneStep {
     pub gives: Option<(String, Regex)>,
     /// Pattern of the line with the verdict.
     pub verdict: Option<Regex>,
-    pub patience: Option<Patience>,
+    pub patience: Option<Repetition>,
     /// Texts of errors that say that nothing is left to do, each with the doubt that remains.
     pub already: Vec<(String, Option<String>)>,
 }

@@ -89,7 +89,7 @@ enum StepEnd {
 
 /// Lines of a command, by stream.
 #[derive(Default)]
-struct Output {
+struct CloneLines {
     stdout: Vec<String>,
     all: Vec<String>,
 }
@@ -197,7 +197,7 @@ impl<'a> Life<'a> {
         &mut self,
         step: &CloneStep,
         on_interrupt: OnInterrupt,
-    ) -> Result<Result<Output, (String, bool)>, PublishError> {
+    ) -> Result<Result<CloneLines, (String, bool)>, PublishError> {
         let mut arguments = Vec::new();
         for argument in &step.arguments {
             arguments.push(argument.resolve(&self.given));
@@ -213,7 +213,7 @@ impl<'a> Life<'a> {
             on_interrupt,
             ..Run::default()
         };
-        let mut output = Output::default();
+        let mut output = CloneLines::default();
         let outcome = exec::run_program(&run, |stream, line| {
             self.printer.print_foreign_line(line);
             if stream == Stream::Stdout {
@@ -236,7 +236,11 @@ impl<'a> Life<'a> {
     }
 
     /// Keeps the value of a command, and judges its verdict.
-    fn read_output(&mut self, step: &CloneStep, output: &Output) -> Result<StepEnd, PublishError> {
+    fn read_output(
+        &mut self,
+        step: &CloneStep,
+        output: &CloneLines,
+    ) -> Result<StepEnd, PublishError> {
         if let Some((name, pattern)) = &step.gives {
             let mut lines = output.stdout.iter().map(|line| line.trim());
             let Some(value) = lines.find(|line| pattern.is_match(line)) else {
