@@ -13,7 +13,6 @@ use crate::base::version::Version;
 use crate::diagnostic::{Finding, classify};
 use crate::model::component::{ChecksumFile, Component, DeclaredSignature, Member, Pin, Release};
 use crate::model::overrides::Overrides;
-use crate::model::pins::PinList;
 use crate::model::plan::{ArtifactRole, PinnedDigest, PlannedArtifact, Warning};
 
 /// A machine that builds, as publishers name it: `linux/amd64`.
@@ -122,10 +121,7 @@ pub fn plan_tool(
     let name = format!("{}_{}", platform.os, platform.arch);
     let mut pins = component.pins.find_version(version);
     pins.retain(|pin| pin.platform.as_ref().is_none_or(|known| *known == name));
-    let mut own = Component {
-        definition: component.definition.clone(),
-        pins: PinList::Loaded(pins),
-    };
+    let mut own = component.clone();
     for release in &mut own.definition.releases {
         release.url = release.url.fill_placeholders(|text| platform.fill(text));
         for member in &mut release.members {
@@ -133,11 +129,13 @@ pub fn plan_tool(
             member.file = member.file.fill_placeholders(|text| platform.fill(text));
         }
     }
-    let (artifact, _) = plan_artifact(&own, version, overrides)?;
-    Ok(PlannedArtifact {
+    let published = plan_release(&own, version, pins)?;
+    let mut artifact = PlannedArtifact {
         role: ArtifactRole::BuildTool,
-        ..artifact
-    })
+        ..published
+    };
+    super::overrides::apply_overrides(&mut artifact, overrides);
+    Ok(artifact)
 }
 
 /// The published file of a version, as overrides have it, and what is worth knowing of that.
@@ -149,13 +147,18 @@ pub fn plan_artifact(
     version: &Version,
     overrides: &Overrides,
 ) -> Result<(PlannedArtifact, Vec<Warning>), Finding> {
-    let mut artifact = plan_release(component, version)?;
+    let pins = component.pins.find_version(version);
+    let mut artifact = plan_release(component, version, pins)?;
     let warnings = super::overrides::apply_overrides(&mut artifact, overrides);
     Ok((artifact, warnings))
 }
 
-fn plan_release(component: &Component, version: &Version) -> Result<PlannedArtifact, Finding> {
-    let mut pins = component.pins.find_version(version);
+/// `pins` are those of the version, for the machine that uses it.
+fn plan_release(
+    component: &Component,
+    version: &Version,
+    mut pins: Vec<Pin>,
+) -> Result<PlannedArtifact, Finding> {
     pins.retain(Pin::is_usable);
     let release = component
         .definition
