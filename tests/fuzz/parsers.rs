@@ -334,6 +334,7 @@ pub const PARSERS: &[Parser] = &[
         name: "manifests",
         files: &[
             "src/base/version.rs",
+            "src/model/pins.rs",
             "src/model/upstream.rs",
             "src/windows/resource/desired.rs",
         ],
