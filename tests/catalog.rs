@@ -754,7 +754,8 @@ fn collect_github_sources(value: &Value, found: &mut BTreeSet<String>) {
 #[test]
 fn sources_on_github_are_recorded_with_a_line_of_theirs() {
     let mut named = BTreeSet::new();
-    for folder in ["manifests", "provisioners", "packer"] {
+    let plugins = "tests/fixtures/plugins";
+    for folder in ["manifests", "provisioners", "packer", plugins] {
         for (path, bytes) in files(&root().join(folder)) {
             // Templates of JSON are none.
             let extension = std::path::Path::new(&path).extension();
