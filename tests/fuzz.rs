@@ -122,7 +122,6 @@ const OTHERS: &[(&str, &str)] = &[
     ("src/io/store/sweep.rs", "records that this user wrote"),
     ("src/base/choice.rs", "words of the command line"),
     ("src/base/digest.rs", "digests that the build script wrote"),
-    ("src/base/json/late.rs", "files of the program itself"),
     ("src/base/secret/forms.rs", "values of the environment"),
     ("src/base/secret/view.rs", "fuzzed as `mask`"),
     (
