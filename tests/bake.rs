@@ -606,7 +606,7 @@ pub fn simulated_command(
     output
 }
 
-/// Time and traffic of a build, as a line of the file that `ci/bench` asks for.
+/// Time and traffic of a build, as a line of the file that `ci/measure/bench` asks for.
 pub fn note_build(inner: &Command, started: Instant, summary: &Path) {
     let Some(file) = std::env::var_os("IMAGEGEN_BENCH") else {
         return;

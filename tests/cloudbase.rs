@@ -13,7 +13,7 @@ use tempfile::TempDir;
 
 use crate::support::{needs, root};
 
-/// The environments that `ci/cloudbase/build` makes: the pinned release and the newest.
+/// The environments that `ci/programs/cloudbase/build` makes: the pinned release and the newest.
 const RELEASES: [&str; 2] = ["1.1.8", "1.1.9"];
 
 fn write_configuration(folder: &Path, name: &str) -> PathBuf {
@@ -75,7 +75,7 @@ pub fn run(environment: &Path, configuration: &Path, user_data: Option<&Path>) -
 
 #[test]
 fn it_knows_every_option_and_class_of_our_configurations() {
-    let Some(environments) = needs("IMAGEGEN_TEST_CLOUDBASE", "ci/cloudbase/build") else {
+    let Some(environments) = needs("IMAGEGEN_TEST_CLOUDBASE", "ci/programs/cloudbase/build") else {
         return;
     };
     for release in RELEASES {
@@ -104,7 +104,7 @@ fn it_knows_every_option_and_class_of_our_configurations() {
 /// The platform has made the account of its customer; nothing renames it or gives it another password.
 #[test]
 fn it_leaves_the_customers_account_alone() {
-    let Some(environments) = needs("IMAGEGEN_TEST_CLOUDBASE", "ci/cloudbase/build") else {
+    let Some(environments) = needs("IMAGEGEN_TEST_CLOUDBASE", "ci/programs/cloudbase/build") else {
         return;
     };
     for release in RELEASES {
@@ -117,7 +117,7 @@ fn it_leaves_the_customers_account_alone() {
 
 #[test]
 fn our_user_data_writes_the_configuration_and_joins() {
-    let Some(environments) = needs("IMAGEGEN_TEST_CLOUDBASE", "ci/cloudbase/build") else {
+    let Some(environments) = needs("IMAGEGEN_TEST_CLOUDBASE", "ci/programs/cloudbase/build") else {
         return;
     };
     for release in RELEASES {

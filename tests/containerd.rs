@@ -1052,7 +1052,7 @@ fn asked(wine: &Wine) -> (bool, bool, String) {
 /// Each version of the table is built, and each minor that the catalog has is in it.
 #[test]
 fn the_table_follows_the_build_and_the_catalog() {
-    let folder = root().join("ci/containerd");
+    let folder = root().join("ci/programs/containerd");
     let built = |version: &str| {
         let minor = version.rsplit_once('.').unwrap().0;
         std::fs::read_to_string(folder.join(minor).join("go.mod")).is_ok_and(|text| {

@@ -35,7 +35,7 @@ const SKIPPED: &[&str] = &[
     "cargo ",
     "ci/check",
     "ci/first-hour",
-    "ci/measure",
+    "ci/measure/measure",
     "UPDATE_GOLDEN",
     "rustup ",
     "imagegen build new",

@@ -1,5 +1,5 @@
 //! Every parser of foreign bytes takes mutated real files: an answer within its time, never a panic. A few hundred
-//! mutations for each parser in a run; `ci/fuzz MINUTES [PARSER]` goes on for longer, with other numbers each time.
+//! mutations for each parser in a run; `ci/measure/fuzz MINUTES [PARSER]` goes on for longer, with other numbers each time.
 
 mod mutate;
 mod parsers;

@@ -362,7 +362,7 @@ fn pipelines_for_users_are_yaml() {
         ("azure.yml", "stages"),
         ("gitlab.yml", "stages"),
     ] {
-        let text = std::fs::read_to_string(root().join("ci/pipelines").join(name)).unwrap();
+        let text = std::fs::read_to_string(root().join("ci/publish/pipelines").join(name)).unwrap();
         let value = yaml(&text, name);
         assert!(value.get(key).is_some(), "{name} has no {key}");
         for wanted in [

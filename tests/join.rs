@@ -55,7 +55,7 @@ exec "$@""#;
 /// What stands for containerd.exe.
 #[derive(Clone, Copy, PartialEq)]
 enum Runtime {
-    /// The one of `ci/join/cri`, started by containerd's own command line and configuration.
+    /// The one of `ci/programs/join/cri`, started by containerd's own command line and configuration.
     Small,
     Real,
 }
@@ -80,7 +80,7 @@ pub fn programs() -> Option<PathBuf> {
 pub fn built(folder: &str, variable: &str) -> Option<PathBuf> {
     let programs = std::env::var_os(variable).map(PathBuf::from);
     if programs.is_none() {
-        println!("skipped: needs wine and the programs of ci/{folder}/build ({variable})");
+        println!("skipped: needs wine and the programs of ci/programs/{folder}/build ({variable})");
     }
     programs
 }
@@ -189,7 +189,7 @@ fn joins_if_built(version: &str) {
     if programs.join(version).exists() {
         joins(version, "small");
     } else {
-        println!("skipped: needs ci/join/build --all");
+        println!("skipped: needs ci/programs/join/build --all");
     }
 }
 
@@ -255,7 +255,7 @@ fn inside() {
     }
 }
 
-/// Of the lines between, `ci/join/build` builds kubelet and kubeadm alone.
+/// Of the lines between, `ci/programs/join/build` builds kubelet and kubeadm alone.
 fn has_proxy(version: &str) -> bool {
     ["1.20.0", "1.36.0"].contains(&version)
 }

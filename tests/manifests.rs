@@ -266,7 +266,7 @@ fn newest() -> Option<Server> {
     ))
 }
 
-/// An API server of `ci/apiserver/build`.
+/// An API server of `ci/programs/apiserver/build`.
 fn older(minor: &str, arguments: &str) -> Option<Server> {
     let programs = programs()?;
     let built = built("apiserver", "IMAGEGEN_TEST_APISERVER")?;

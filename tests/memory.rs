@@ -1,5 +1,5 @@
 //! Memory stays flat whatever the size of what a verb reads: measured as the peak of the process, for each verb that
-//! reads foreign bytes. `ci/memory` prints the table for larger files.
+//! reads foreign bytes. `ci/measure/memory` prints the table for larger files.
 
 mod network;
 

@@ -90,7 +90,7 @@ fn check_test(target: &Target, check: &TargetCheck) {
     );
 }
 
-/// Packer and plugin that ran are those that `ci/tools` builds; names are those of
+/// Packer and plugin that ran are those that `ci/programs/tools` builds; names are those of
 /// `tests/fixtures/plugins`.
 fn check_versions(target: &Target, check: &TargetCheck) {
     let Some(image) = target.image() else {
@@ -118,7 +118,7 @@ fn check_versions(target: &Target, check: &TargetCheck) {
         ("packer", packer),
         (&*format!("packer-plugin-{name}"), plugin),
     ] {
-        let path = root().join(format!("ci/tools/{tool}/go.mod"));
+        let path = root().join(format!("ci/programs/tools/{tool}/go.mod"));
         let pinned = fs::read_to_string(&path).unwrap_or_default();
         let line = format!("require github.com/hashicorp/{tool} v{version}\n");
         assert!(

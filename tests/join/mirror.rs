@@ -164,7 +164,7 @@ fn program(programs: &Path, kubernetes: &str, real: bool, archive: &str, member:
     }
 }
 
-/// The containerd of an archive's version, as `ci/containerd/build` has it.
+/// The containerd of an archive's version, as `ci/programs/containerd/build` has it.
 fn containerd(archive: &str) -> PathBuf {
     let version = archive.split('-').nth(1).unwrap();
     let programs = super::containerds().expect("seen outside");

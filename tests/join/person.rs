@@ -11,7 +11,7 @@ use super::{Scene, TOKEN, check_flags, list_starts, logs, text, wait_until_ready
 /// The node's name is the machine's: nothing names another one.
 pub const MACHINE: &str = "win1";
 const FLAGS: &str = r"C:\var\lib\kubelet\kubeadm-flags.env";
-/// The newest line of Kubernetes that `ci/join/build` builds.
+/// The newest line of Kubernetes that `ci/programs/join/build` builds.
 const NEWEST: &str = "1.36.0";
 /// Kubernetes 1.35 removed it: `manifests/kubernetes/programs.json`.
 const REMOVED: &str = "--pod-infra-container-image=";

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Amazon's EC2 and STS as moto simulates them, behind the proxy; run by the Python of ci/moto/build.
+"""Amazon's EC2 and STS as moto simulates them, behind the proxy; run by the Python of ci/programs/moto/build.
 
 Added to moto: machines that answer a command; the password of a Windows machine, encrypted with its key pair; images of Amazon for our Windows
 releases; what only the plugin asks for. It proves Packer's side of the protocol, not Amazon's behaviour.
