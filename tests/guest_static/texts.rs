@@ -22,7 +22,12 @@ fn all_scripts() -> Vec<Script> {
 
 /// Files of the repository with one of the suffixes, below the folders that hold PowerShell as text.
 fn files(suffixes: &[&str]) -> Vec<(String, String)> {
-    let folders = ["packer", "provisioners", "manifests", "ci/publish/pipelines"];
+    let folders = [
+        "packer",
+        "provisioners",
+        "manifests",
+        "ci/publish/pipelines",
+    ];
     let mut found = vec![(
         "README.md".to_owned(),
         std::fs::read_to_string(root().join("README.md")).unwrap(),
