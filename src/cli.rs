@@ -462,6 +462,14 @@ pub enum ListWhat {
         /// Image definition, or a folder of them [default: imagegen.json in the working folder].
         #[arg(long, value_name = "FILE")]
         config: Option<PathBuf>,
+
+        /// Only images whose lockfile no record of a build names (`--from`), or that have none. Images with the same
+        /// lockfile are always listed.
+        #[arg(long)]
+        unbuilt: bool,
+
+        #[command(flatten)]
+        place: HistoryPlaceArgs,
     },
     /// Rules: combinations that are refused, rules of the machine model, codes of errors and warnings
     Rules,

@@ -367,10 +367,12 @@ fn pipelines_for_users_are_yaml() {
         assert!(value.get(key).is_some(), "{name} has no {key}");
         for wanted in [
             "--locked",
-            "Test-Node.ps1",
+            "list images --unbuilt",
+            "imagegen test-clone",
+            "imagegen promote",
             "imagegen outdated",
-            "imagegen lock --update",
-            "promote",
+            "--update",
+            "imagegen retire",
         ] {
             assert!(text.contains(wanted), "{name} does not show {wanted}");
         }

@@ -50,6 +50,7 @@ mod model;
 mod own_content;
 mod owners;
 mod packer;
+mod pipelines;
 mod place;
 mod publish;
 mod schema;

@@ -2,6 +2,7 @@
 
 mod rows;
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -9,12 +10,14 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::base::code::TABLES;
+use crate::base::digest::sha256_hex;
 use crate::base::text::format_path;
 use crate::catalog::load_target;
 use crate::diagnostic::{InputError, InternalError, Result};
 use crate::guest::read_steps;
+use crate::io::fs;
 use crate::model::component::{Component, Pin};
-use crate::selection::{Definitions, workspace_path};
+use crate::selection::{DefinedImage, Definitions, workspace_path};
 
 use crate::catalog::Trees;
 
@@ -211,8 +214,8 @@ pub fn list_steps(trees: &Trees) -> Result<Rows> {
 
 /// Selection of each image for a pipeline that builds it by itself.
 /// # Errors
-/// The catalog cannot be read.
-pub fn list_defined_images(config: Option<&Path>) -> Result<Rows> {
+/// The definition cannot be read, or has no image.
+pub fn list_defined_images(config: Option<&Path>, which: &WhichImages) -> Result<Rows> {
     let definitions = Definitions::load(config)?;
     let images = definitions.images();
     // A pipeline whose matrix is empty would build nothing, and succeed.
@@ -225,7 +228,7 @@ pub fn list_defined_images(config: Option<&Path>) -> Result<Rows> {
         return Err(InputError::new(message, "run `imagegen init`, or add `--config FILE`").into());
     }
     let mut rows = Rows::new();
-    for image in images {
+    for image in which.choose(images)? {
         let definition = &image.definition;
         let value = write_row(&ImageRow {
             name: &image.name,
@@ -243,6 +246,43 @@ pub fn list_defined_images(config: Option<&Path>) -> Result<Rows> {
         rows.push((value, text));
     }
     Ok(rows)
+}
+
+/// Images of a definition that are listed.
+#[derive(Debug)]
+pub enum WhichImages {
+    All,
+    /// Those whose lockfile is none of these, by SHA-256.
+    Unbuilt(BTreeSet<String>),
+}
+
+impl WhichImages {
+    fn choose<'a>(&self, images: &'a [DefinedImage]) -> Result<Vec<&'a DefinedImage>> {
+        let Self::Unbuilt(built) = self else {
+            return Ok(images.iter().collect());
+        };
+        let mut locks = Vec::new();
+        for image in images {
+            let bytes = fs::read_text_if_exists(&image.lock_path())?;
+            locks.push(bytes.map(|bytes| sha256_hex(&bytes)));
+        }
+
+        // A record does not say which of several images with one lockfile it is of.
+        let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+        for lock in locks.iter().flatten() {
+            *counts.entry(lock).or_default() += 1;
+        }
+        let mut chosen = Vec::new();
+        for (image, lock) in images.iter().zip(&locks) {
+            let is_built = lock
+                .as_ref()
+                .is_some_and(|lock| built.contains(lock) && counts[lock.as_str()] == 1);
+            if !is_built {
+                chosen.push(image);
+            }
+        }
+        Ok(chosen)
+    }
 }
 
 /// Rules of the catalog, then the codes of errors and warnings, and the rules of the machine model.
