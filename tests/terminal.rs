@@ -269,7 +269,7 @@ fn the_version_names_program_system_and_catalog() {
     // The digest can be computed from the files.
     let files = crate::support::files(&root().join("manifests"))
         .into_iter()
-        .filter(|(path, _)| !path.ends_with("README.md"));
+        .filter(|(path, _)| !path.ends_with("README.md") && !path.starts_with("schema/"));
     let lines = files
         .map(|(path, bytes)| format!("{}  {path}\n", imagegen::base::digest::sha256_hex(&bytes)));
     let text: String = lines.collect();

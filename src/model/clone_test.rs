@@ -89,9 +89,9 @@ pub struct CloneCommand {
     /// Groups of further arguments. A group is left out if the user does not give a value that it has.
     #[serde(default)]
     pub options: Vec<Vec<String>>,
-    /// Standard input, with placeholders. It alone may have `{password}`, a random password.
+    /// Lines of standard input, with placeholders. They alone may have `{password}`, a random password.
     #[serde(default)]
-    pub input: Option<String>,
+    pub input: Option<Vec<String>>,
     /// Placeholder of later commands that is read from the output. In `delete`, a command whose value is known is left
     /// out, and one that gives no value ends the deletion: there is nothing to delete.
     #[serde(default)]
@@ -191,8 +191,8 @@ impl CloneCommand {
         for text in texts.chain(self.options.iter().flatten()) {
             check_text(text, known, None)?;
         }
-        if let Some(input) = &self.input {
-            check_text(input, known, Some(PASSWORD))?;
+        for line in self.input.iter().flatten() {
+            check_text(line, known, Some(PASSWORD))?;
         }
         if let Some(given) = &self.gives {
             compile_pattern(&given.pattern)?;

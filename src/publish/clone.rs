@@ -278,10 +278,12 @@ fn fill_step(
         None => None,
     };
     let verdict = command.verdict.as_deref().map(compile_verdict);
-    let input = command.input.as_deref();
+    let input = command.input.as_ref().map(|lines| lines.join("\n"));
     Ok(CloneStep {
         arguments,
-        input: input.map(|it| fill_text(it, recipe, values)).transpose()?,
+        input: input
+            .map(|text| fill_text(&text, recipe, values))
+            .transpose()?,
         gives,
         verdict: verdict.transpose().map_err(refuse)?,
         patience: command.patience.clone(),

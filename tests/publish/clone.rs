@@ -29,7 +29,7 @@ fn with_cloud(program: &str) -> Test {
                 "test": [
                     {
                         "arguments": ["make", "{clone}", "{id}", "{size}"], "options": [["--net={net}"]],
-                        "input": "secret {password}", "gives": {"name": "machine", "pattern": "m-[0-9]+"},
+                        "input": ["secret {password}"], "gives": {"name": "machine", "pattern": "m-[0-9]+"},
                         "patience": {"seconds": 600, "every": 0, "errors": ["busy"]}, "source": source,
                     },
                     {
