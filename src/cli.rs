@@ -10,6 +10,7 @@ mod history;
 mod images;
 mod init;
 mod join_data;
+mod list;
 mod network;
 mod publish;
 mod report;
@@ -39,6 +40,7 @@ pub use history::{HistoryArgs, HistoryPlaceArgs, HistoryPruneArgs, HistoryShowAr
 pub use images::{ImagesArgs, JobsArgs};
 pub use init::{CompletionsArgs, InitArgs, ManArgs};
 pub use join_data::JoinDataArgs;
+pub use list::{ListArgs, ListWhat};
 pub use network::{FetchArgs, NetworkArgs, OnlineArgs, PinArgs, StoreArgs, StoreWhat, ToolsArgs};
 pub use publish::{PromoteArgs, PublishArgs, RetireArgs, TestCloneArgs};
 pub use report::ReportArgs;
@@ -433,51 +435,6 @@ pub struct ExplainArgs {
     pub name: String,
     #[command(flatten)]
     pub selection: SelectionArgs,
-}
-
-#[derive(Debug, Args)]
-pub struct ListArgs {
-    #[command(subcommand)]
-    pub what: ListWhat,
-}
-
-#[derive(Debug, Subcommand)]
-pub enum ListWhat {
-    /// Targets of a build
-    Targets,
-    /// Kubernetes lines with their Windows releases and defaults
-    Kubernetes,
-    /// Windows releases
-    Windows,
-    /// Pod networks (`--cni`)
-    Networks,
-    /// Optional features of the node
-    Features,
-    /// Variables of the targets
-    Variables,
-    /// Steps that make the machine, in their order
-    Steps,
-    /// Images of a definition or of a folder of definitions: the matrix of a pipeline
-    Images {
-        /// Image definition, or a folder of them [default: imagegen.json in the working folder].
-        #[arg(long, value_name = "FILE")]
-        config: Option<PathBuf>,
-
-        /// Only images whose lockfile no record of a build names (`--from`), or that have none. Images with the same
-        /// lockfile are always listed.
-        #[arg(long)]
-        unbuilt: bool,
-
-        #[command(flatten)]
-        place: HistoryPlaceArgs,
-    },
-    /// Rules: combinations that are refused, rules of the machine model, codes of errors and warnings
-    Rules,
-    /// Components; with a name, the versions and pins of the component
-    Components {
-        /// Name of a component.
-        name: Option<String>,
-    },
 }
 
 #[derive(Debug, Args)]
