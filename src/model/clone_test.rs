@@ -11,8 +11,7 @@ use crate::base::nonempty::NonEmpty;
 use crate::base::text::is_lowercase_or;
 
 use super::publication::{
-    ArgumentPart, COMMON_PLACEHOLDERS, ManualStep, PublishValue, SettledError, compile_pattern,
-    split_argument,
+    COMMON_PLACEHOLDERS, KnownPlaceholders, ManualStep, PublishValue, SettledError, compile_pattern,
 };
 
 /// Name of a machine that every platform takes: 3 to 15 lower-case letters, digits and `-`, a letter first. Windows
@@ -145,7 +144,7 @@ impl CloneRecipe {
             value.check()?;
         }
 
-        let known = Known {
+        let known = KnownPlaceholders {
             values: shared.iter().chain(&self.values).collect(),
             names: [groups, &COMMON_PLACEHOLDERS, &CLONE_PLACEHOLDERS].concat(),
         };
@@ -167,32 +166,29 @@ impl CloneRecipe {
     }
 }
 
-fn check_commands<'a>(commands: &'a [CloneCommand], mut known: Known<'a>) -> Result<(), String> {
+fn check_commands<'a>(
+    commands: &'a [CloneCommand],
+    mut known: KnownPlaceholders<'a>,
+) -> Result<(), String> {
     for command in commands {
         command.check(&known)?;
         if let Some(given) = &command.gives {
-            known.names.push(&given.name);
+            known = known.with_name(&given.name);
         }
     }
     Ok(())
 }
 
-/// Names that a placeholder may have.
-#[derive(Clone)]
-struct Known<'a> {
-    values: Vec<&'a PublishValue>,
-    names: Vec<&'a str>,
-}
-
 impl CloneCommand {
-    fn check(&self, known: &Known<'_>) -> Result<(), String> {
+    fn check(&self, known: &KnownPlaceholders<'_>) -> Result<(), String> {
         let settled = self.already.iter().map(|settled| &settled.text);
         let texts = self.arguments.iter().chain(settled);
         for text in texts.chain(self.options.iter().flatten()) {
-            check_text(text, known, None)?;
+            known.check_text(text)?;
         }
+        let in_input = known.with_name(PASSWORD);
         for line in self.input.iter().flatten() {
-            check_text(line, known, Some(PASSWORD))?;
+            in_input.check_text(line)?;
         }
         if let Some(given) = &self.gives {
             compile_pattern(&given.pattern)?;
@@ -211,26 +207,6 @@ impl CloneCommand {
         }
         Err(format!("`{verdict}` has no group `{VERDICT_GROUP}`"))
     }
-}
-
-fn check_text(text: &str, known: &Known<'_>, further: Option<&str>) -> Result<(), String> {
-    let parts = split_argument(text);
-    for part in &parts {
-        let ArgumentPart::Placeholder(name) = *part else {
-            continue;
-        };
-        let value = known.values.iter().find(|value| value.name == name);
-        if value.is_some_and(|value| value.list) && parts.len() > 1 {
-            return Err(format!(
-                "`{{{name}}}` is a list, so it is an argument of its own"
-            ));
-        }
-        let is_known = known.names.contains(&name) || further == Some(name);
-        if value.is_none() && !is_known {
-            return Err(format!("`{{{name}}}` is no placeholder"));
-        }
-    }
-    Ok(())
 }
 
 /// A pattern within a line.

@@ -184,39 +184,23 @@ impl PublishProgram {
         for image in self.images.as_slice() {
             let pattern = compile_pattern(&image.id)?;
             let groups: Vec<&str> = pattern.capture_names().flatten().collect();
+            let known = KnownPlaceholders {
+                values: self.values.iter().collect(),
+                names: [&*groups, &COMMON_PLACEHOLDERS].concat(),
+            };
             for step in PublishStep::ALL {
                 let StepCommands::Commands(commands) = image.commands(*step) else {
                     continue;
                 };
                 for command in commands.as_slice() {
-                    self.check_placeholders(command, &groups)?;
+                    let settled = command.already.iter().map(|settled| &settled.text);
+                    for text in command.arguments.iter().chain(settled) {
+                        known.check_text(text)?;
+                    }
                 }
             }
             if let Some(CloneTest::Recipe(recipe)) = &image.test_clone {
                 recipe.check(&self.values, &groups)?;
-            }
-        }
-        Ok(())
-    }
-
-    fn check_placeholders(&self, command: &PublishCommand, groups: &[&str]) -> Result<(), String> {
-        let texts = command.already.iter().map(|settled| &settled.text);
-        for argument in command.arguments.iter().chain(texts) {
-            let parts = split_argument(argument);
-            for part in &parts {
-                let ArgumentPart::Placeholder(name) = *part else {
-                    continue;
-                };
-                let value = self.values.iter().find(|value| value.name == name);
-                if value.is_some_and(|value| value.list) && parts.len() > 1 {
-                    return Err(format!(
-                        "`{{{name}}}` is a list, so it is an argument of its own"
-                    ));
-                }
-                let is_known = groups.contains(&name) || COMMON_PLACEHOLDERS.contains(&name);
-                if value.is_none() && !is_known {
-                    return Err(format!("`{{{name}}}` is no placeholder"));
-                }
             }
         }
         Ok(())
@@ -267,4 +251,40 @@ pub fn split_argument(argument: &str) -> Vec<ArgumentPart<'_>> {
         parts.push(ArgumentPart::Text(&argument[text..]));
     }
     parts
+}
+
+/// Names that a placeholder may have.
+#[derive(Clone)]
+pub(super) struct KnownPlaceholders<'a> {
+    pub values: Vec<&'a PublishValue>,
+    pub names: Vec<&'a str>,
+}
+
+impl<'a> KnownPlaceholders<'a> {
+    pub(super) fn with_name(&self, name: &'a str) -> Self {
+        let mut known = self.clone();
+        known.names.push(name);
+        known
+    }
+
+    /// # Errors
+    /// A placeholder is unknown, or a list is not an argument of its own.
+    pub(super) fn check_text(&self, text: &str) -> Result<(), String> {
+        let parts = split_argument(text);
+        for part in &parts {
+            let ArgumentPart::Placeholder(name) = *part else {
+                continue;
+            };
+            let value = self.values.iter().find(|value| value.name == name);
+            if value.is_some_and(|value| value.list) && parts.len() > 1 {
+                return Err(format!(
+                    "`{{{name}}}` is a list, so it is an argument of its own"
+                ));
+            }
+            if value.is_none() && !self.names.contains(&name) {
+                return Err(format!("`{{{name}}}` is no placeholder"));
+            }
+        }
+        Ok(())
+    }
 }
