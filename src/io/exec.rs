@@ -347,8 +347,7 @@ mod signals {
 }
 
 /// Ends of names that `PATHEXT` has on a new Windows and this program can start. Windows starts no file without one:
-/// beside `tool.cmd` may lie `tool`, a script for
-/// other systems.
+/// beside `tool.cmd` may lie `tool`, a script for other systems.
 #[cfg(windows)]
 const ENDS: &[&str] = &[".com", ".exe", ".bat", ".cmd"];
 #[cfg(not(windows))]

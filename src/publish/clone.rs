@@ -16,7 +16,9 @@ use crate::model::publication::{
 use crate::records::HistoryEntry;
 
 use super::clone_name::create_name;
-use super::fill::{find_image, list_common_values, load_publication, refuse_manual, split_ids};
+use super::fill::{
+    find_image, list_common_values, load_programs, load_publication, refuse_manual, split_ids,
+};
 use super::filler::{Filler, check_values};
 
 /// PowerShell script that runs on the clone, below `packer`.
@@ -126,13 +128,15 @@ pub fn list_clones(
     request: &CloneRequest<'_>,
     trees: &Trees,
 ) -> Result<Vec<CloneCommands>> {
+    let programs = load_programs(builds, |target| load_recipes(trees, target))?;
+    let script = read_script(trees)?;
     let mut clones = Vec::new();
     for build in builds {
-        let program = load_recipes(trees, &build.record.target)?;
+        let program = &programs[build.record.target.as_str()];
         for artifact in &build.record.artifacts {
-            for id in split_ids(&program, &artifact.id) {
+            for id in split_ids(program, &artifact.id) {
                 if request.image.is_none_or(|image| image == id) {
-                    clones.push(fill_clone(&program, build, id, request, trees)?);
+                    clones.push(fill_clone(program, build, id, request, &script)?);
                 }
             }
         }
@@ -174,7 +178,7 @@ fn fill_clone(
     build: &HistoryEntry,
     id: &str,
     request: &CloneRequest<'_>,
-    trees: &Trees,
+    script: &str,
 ) -> Result<CloneCommands> {
     let target = &build.record.target;
     let (image, groups) = find_image(program, target, id)?;
@@ -191,12 +195,11 @@ fn fill_clone(
         Some(name) => name.clone(),
         None => create_name()?,
     };
-    let script = read_script(trees)?;
     let mut common = list_common_values(build, id, request.now);
     common.insert("channel", "test".to_owned());
     common.insert("clone", clone.as_str().to_owned());
-    common.insert("testJson", serde_json::Value::from(&*script).to_string());
-    common.insert("test", script);
+    common.insert("testJson", serde_json::Value::from(script).to_string());
+    common.insert("test", script.to_owned());
     let values = Filler {
         declared,
         values: request.values,

@@ -12,7 +12,7 @@ use crate::model::clone_test::VERDICT_GROUP;
 use crate::ui::Printer;
 
 use super::clone_name::create_password;
-use super::run::{find_settled, format_command, list_last_lines};
+use super::run::{find_settled, format_command, list_last_lines, require_program};
 use super::{CloneCommands, CloneStep, PublishError};
 
 /// Makes, tests and deletes a clone of every image. The first that does not pass ends the verb.
@@ -49,12 +49,7 @@ pub fn delete_clones(clones: &[CloneCommands], printer: &Printer) -> Result<(), 
 
 fn refuse_absent_programs(clones: &[CloneCommands]) -> Result<(), PublishError> {
     for clone in clones {
-        if !exec::can_find(Path::new(&clone.program)) {
-            return Err(PublishError::NoProgram {
-                program: clone.program.clone(),
-                install: clone.install.clone(),
-            });
-        }
+        require_program(&clone.program, &clone.install)?;
     }
     Ok(())
 }

@@ -58,7 +58,7 @@ pub fn list_commands(
     request: &PublishRequest<'_>,
     trees: &Trees,
 ) -> Result<Vec<ImageCommands>> {
-    let programs = load_programs(builds, trees)?;
+    let programs = load_programs(builds, |target| load_program(trees, target))?;
     let mut images = Vec::new();
     for build in builds {
         let target = &build.record.target;
@@ -84,15 +84,15 @@ pub fn list_commands(
 }
 
 /// The program of each target that the builds name, once.
-fn load_programs<'a>(
-    builds: &'a [HistoryEntry],
-    trees: &Trees,
-) -> Result<BTreeMap<&'a str, PublishProgram>> {
+pub(super) fn load_programs(
+    builds: &[HistoryEntry],
+    load: impl Fn(&str) -> Result<PublishProgram>,
+) -> Result<BTreeMap<&str, PublishProgram>> {
     let mut programs = BTreeMap::new();
     for build in builds {
         let target = build.record.target.as_str();
         if !programs.contains_key(target) {
-            programs.insert(target, load_program(trees, target)?);
+            programs.insert(target, load(target)?);
         }
     }
     Ok(programs)

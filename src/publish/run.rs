@@ -105,6 +105,17 @@ pub(super) fn quote_argument(word: &str) -> String {
     format!("'{}'", word.replace('\'', r"'\''"))
 }
 
+/// Refuses a program that is not installed.
+pub(super) fn require_program(program: &str, install: &str) -> Result<(), PublishError> {
+    if exec::can_find(Path::new(program)) {
+        return Ok(());
+    }
+    Err(PublishError::NoProgram {
+        program: program.to_owned(),
+        install: install.to_owned(),
+    })
+}
+
 /// Runs the commands of every image. If one fails, the further commands of its image are left out, and the other
 /// images follow.
 ///
@@ -116,12 +127,7 @@ pub fn run_commands(
 ) -> Result<Vec<PublishedBuild>, PublishError> {
     for image in images {
         for command in &image.commands {
-            if !exec::can_find(Path::new(&command.program)) {
-                return Err(PublishError::NoProgram {
-                    program: command.program.clone(),
-                    install: image.install.clone(),
-                });
-            }
+            require_program(&command.program, &image.install)?;
         }
     }
 
