@@ -170,14 +170,18 @@ fn init_asks_for_what_a_build_of_the_target_needs() {
 
 /// Without free space and paths, which differ by machine.
 fn mask_changes(screen: &str) -> String {
-    let keep = |line: &&str| {
-        !line.contains("MB free") && !line.contains("/store") && !line.contains("disk")
-    };
-    screen
-        .lines()
-        .filter(keep)
-        .map(|line| format!("{}\n", line.trim_end()))
-        .collect()
+    let mut kept = String::new();
+    let mut is_masked = false;
+    for line in screen.lines() {
+        if !line.starts_with(' ') {
+            is_masked = line.contains("disk");
+        }
+        if !is_masked && !line.contains("/store") {
+            kept.push_str(line.trim_end());
+            kept.push('\n');
+        }
+    }
+    kept
 }
 
 /// Arguments that make each verb succeed without network.

@@ -1,12 +1,13 @@
 //! Makes signed files with the real tools: certificates by openssl, signatures by osslsigncode,
-//! packages by msibuild, cabinets by gcab. Nothing of it is kept.
+//! packages by msibuild, cabinets by gcab. Nothing of it is committed.
 
 use std::fs;
 use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -62,6 +63,10 @@ const POLICY_CONSTRAINED: &str = "basicConstraints=CA:FALSE\nextendedKeyUsage=cr
     certificatePolicies=critical,1.3.6.1.4.1.311.46.3\npolicyConstraints=requireExplicitPolicy:0\n";
 const OTHER_CRITICAL: &str = "basicConstraints=CA:FALSE\nextendedKeyUsage=critical,timeStamping\n\
     certificatePolicies=critical,1.3.6.1.4.1.311.46.3\n1.2.3.4=critical,DER:0500\n";
+
+const CONFIG: &str = "[ca]\ndefault_ca=d\n[d]\ndatabase=index\nnew_certs_dir=.\nrand_serial=yes\nunique_subject=no\n\
+    default_md=sha256\npolicy=p\n[p]\ncountryName=optional\nlocalityName=optional\n\
+    organizationName=optional\ncommonName=optional\n[req]\ndistinguished_name=n\n[n]\n";
 
 const PROFILES: &[Profile] = &[
     (
@@ -364,9 +369,8 @@ const PROFILES: &[Profile] = &[
     ),
 ];
 
-/// Made once for the tests that run at a time; `None` where a tool is absent, which was said.
-pub fn workshop() -> Option<Arc<Workshop>> {
-    static SHARED: Mutex<Weak<Workshop>> = Mutex::new(Weak::new());
+/// With the certificates, in a folder of its own; `None` where a tool is absent, which was said.
+pub fn workshop() -> Option<Workshop> {
     if !["openssl", "osslsigncode", "msibuild", "gcab"]
         .iter()
         .all(|tool| runs(tool))
@@ -374,12 +378,36 @@ pub fn workshop() -> Option<Arc<Workshop>> {
         println!("skipped: needs openssl, osslsigncode, msibuild and gcab");
         return None;
     }
-    let mut shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
-    let made = shared
-        .upgrade()
-        .unwrap_or_else(|| Arc::new(Workshop::new()));
-    *shared = Arc::downgrade(&made);
-    Some(made)
+    let certificates = make_certificates();
+    let workshop = Workshop::new();
+    for file in fs::read_dir(certificates).unwrap() {
+        let file = file.unwrap();
+        fs::copy(file.path(), workshop.folder.join(file.file_name())).unwrap();
+    }
+    Some(workshop)
+}
+
+/// Keys take a processor for some seconds, so they are kept until this file is another one.
+fn make_certificates() -> PathBuf {
+    static MAKING: Mutex<()> = Mutex::new(());
+    let _making = MAKING.lock().unwrap_or_else(PoisonError::into_inner);
+    let digest = imagegen::base::digest::sha256_hex(include_bytes!("workshop.rs"));
+    let kept = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("signing-{}", &digest[..16]));
+    if kept.exists() {
+        return kept;
+    }
+
+    let workshop = Workshop::new();
+    workshop.write("ca.cnf", CONFIG.as_bytes());
+    workshop.write("index", b"");
+    for profile in PROFILES {
+        workshop.certify(profile);
+    }
+    // Another process may have been first.
+    if fs::rename(&workshop.folder, &kept).is_err() {
+        assert!(kept.exists(), "{}", kept.display());
+    }
+    kept
 }
 
 fn runs(tool: &str) -> bool {
@@ -388,19 +416,12 @@ fn runs(tool: &str) -> bool {
 
 impl Workshop {
     fn new() -> Self {
-        let folder =
-            Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("signing-{}", std::process::id()));
+        static COUNT: AtomicUsize = AtomicUsize::new(0);
+        let number = COUNT.fetch_add(1, Ordering::Relaxed);
+        let name = format!("signing-{}-{number}", std::process::id());
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
         fs::create_dir_all(&folder).unwrap();
-        let workshop = Self { folder };
-        let config = "[ca]\ndefault_ca=d\n[d]\ndatabase=index\nnew_certs_dir=.\nrand_serial=yes\nunique_subject=no\n\
-                      default_md=sha256\npolicy=p\n[p]\ncountryName=optional\nlocalityName=optional\n\
-                      organizationName=optional\ncommonName=optional\n[req]\ndistinguished_name=n\n[n]\n";
-        workshop.write("ca.cnf", config.as_bytes());
-        workshop.write("index", b"");
-        for profile in PROFILES {
-            workshop.certify(profile);
-        }
-        workshop
+        Self { folder }
     }
 
     fn certify(&self, &(name, issuer, subject, key, from, to, extensions): &Profile) {
