@@ -13,11 +13,14 @@ pub mod wine;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde_json::Value;
 
-use crate::support::Test;
+use crate::support::passed::Inputs;
 use crate::support::targets::executed_versions;
+use crate::support::{Test, root};
 use cluster::Cluster;
 use mirror::Mirror;
 use mistakes::{Found, MISTAKES, Made, Mistake};
@@ -91,13 +94,56 @@ pub fn containerds() -> Option<PathBuf> {
 
 /// Whether `inside` does well in its namespaces. Pipes and services of Wine are not those of Windows and fail now and
 /// then: what is wrong with a node fails twice.
-fn joins(version: &str, runtime: &str) {
-    if programs().is_some() {
-        assert!((0..2).any(|_| tried(version, runtime)), "twice");
-    }
+fn joins(version: &str, task: &str) {
+    let Some(programs) = programs() else { return };
+    list_inputs(version, task, &programs).judge(|| {
+        let _turn = take_turn();
+        assert!((0..2).any(|_| tried(version, task)), "twice");
+    });
 }
 
-fn tried(version: &str, runtime: &str) -> bool {
+/// Everything that a join depends on.
+fn list_inputs(version: &str, task: &str, programs: &Path) -> Inputs {
+    let mut inputs = Inputs::new(&format!("join of {version}, {task}"));
+    inputs.add_sources(&["join", "join.rs", "bake", "bake.rs", "support"]);
+    inputs.add_programs(programs);
+    inputs.add("wine", &run_wine());
+    for variable in ["IMAGEGEN_TEST_PACKER", "IMAGEGEN_TEST_CONTAINERD"] {
+        if let Some(path) = std::env::var_os(variable) {
+            inputs.add_programs(Path::new(&path));
+        }
+    }
+
+    let test = Test::new();
+    let selection = choose_selection(version, task);
+    imagegen(&test, &format!("build {selection} --no-bake --out o"));
+    inputs.add_files(&test.folder.join("o"));
+    let state = imagegen(&test, &format!("plan {selection} --state --format json"));
+    inputs.add("state", state.as_bytes());
+    let authority = root().join("tests/fixtures/cluster-ca.pem");
+    let data = format!(
+        "join-data --k8s {version} --endpoint 127.0.0.1:6443 --ca-cert {} --token-env JOIN_TOKEN {NAMED} {TOLD}",
+        authority.display()
+    );
+    inputs.add("join data", imagegen(&test, &data).as_bytes());
+    inputs
+}
+
+/// The version of Wine.
+fn run_wine() -> Vec<u8> {
+    let output = Command::new("wine").arg("--version").output();
+    output.expect("wine").stdout
+}
+
+/// Two joins at a time: the programs of a node keep a processor busy, and a cluster waits for them for so long.
+fn take_turn() -> MutexGuard<'static, ()> {
+    static TURNS: [Mutex<()>; 2] = [Mutex::new(()), Mutex::new(())];
+    static COUNT: AtomicUsize = AtomicUsize::new(0);
+    let turn = COUNT.fetch_add(1, Ordering::Relaxed) % TURNS.len();
+    TURNS[turn].lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn tried(version: &str, task: &str) -> bool {
     let test = Test::new().file(
         "hosts",
         &format!("127.0.0.1 localhost\n{ADDRESS} win1 {NODE}\n"),
@@ -121,7 +167,7 @@ fn tried(version: &str, runtime: &str) -> bool {
         .args(["--exact", "join::inside", "--nocapture", "--test-threads=1"])
         .env(FOLDER, &test.folder)
         .env("HOSTS", test.folder.join("hosts"))
-        .env(INSIDE, format!("{version} {runtime}"))
+        .env(INSIDE, format!("{version} {task}"))
         .output()
         .unwrap();
     // Indented, so that nobody counts the test inside as one of the tests.
@@ -221,20 +267,7 @@ fn inside() {
     let mut test = Test::new().env("IMAGEGEN_WAIVE", WAIVED);
     test.folder = std::env::var_os(FOLDER).expect("set outside").into();
     let mirror = Mirror::new(&test.folder.join("mirror"));
-    // Without a pod network kube-proxy is no service. What `mistakes::definition` asks for has less: an override of more
-    // would be refused. The wrapper of 1.20 is what templates call.
-    let access = match words[0] {
-        version if !has_proxy(version) => "hostprocess --join templates",
-        _ if words.contains(&"mistakes") => "services",
-        "1.20.0" => "services --cni win-bridge",
-        _ => "services --cni win-bridge --join templates",
-    };
-    let mut selection = format!("--target azure --k8s {} --host-access {access}", words[0]);
-    if words[0] == "1.20.0" {
-        // Built by today's Go and started by Wine as a service it ends seconds after it registered: so this one
-        // shows the wrapper, of which another program stands.
-        selection += " --component nssm=2.24";
-    }
+    let selection = choose_selection(words[0], &task);
     stock(&test, &selection, &mirror, &programs, runtime);
     let cluster = Cluster::start(&test.folder.join("cluster"), &programs, words[0]);
     let scene = Scene {
@@ -253,6 +286,25 @@ fn inside() {
     } else {
         comes(&scene, &selection);
     }
+}
+
+/// The image of a join.
+fn choose_selection(version: &str, task: &str) -> String {
+    // Without a pod network kube-proxy is no service. What `mistakes::definition` asks for has less: an override of more
+    // would be refused. The wrapper of 1.20 is what templates call.
+    let access = match version {
+        version if !has_proxy(version) => "hostprocess --join templates",
+        _ if task.ends_with("mistakes") => "services",
+        "1.20.0" => "services --cni win-bridge",
+        _ => "services --cni win-bridge --join templates",
+    };
+    let selection = format!("--target azure --k8s {version} --host-access {access}");
+    if version == "1.20.0" {
+        // Built by today's Go and started by Wine as a service it ends seconds after it registered: so this one
+        // shows the wrapper, of which another program stands.
+        return selection + " --component nssm=2.24";
+    }
+    selection
 }
 
 /// Of the lines between, `ci/programs/join/build` builds kubelet and kubeadm alone.

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use crate::join::daemons::Daemons;
 use crate::join::{built, programs, text};
+use crate::support::passed::Inputs;
 use crate::support::{Test, files, openssl};
 
 const NETWORK: &str = "--endpoint api.example.com:6443 --node-subnet 10.0.0.0/24";
@@ -56,6 +57,15 @@ struct Server {
     kubectl: PathBuf,
     port: u16,
     daemons: Daemons,
+}
+
+fn write_manifests(selection: &str, folder: &Path) {
+    Test::new()
+        .line("cluster-manifests")
+        .line(NETWORK)
+        .line(selection)
+        .args(["--out", folder.to_str().unwrap()])
+        .succeeds();
 }
 
 fn free() -> u16 {
@@ -173,15 +183,8 @@ impl Server {
         assert!(text(&output).contains(said), "{spec}: {}", text(&output));
     }
 
-    /// Writes the manifests of a selection.
     fn write(&self, selection: &str) {
-        let ran = Test::new()
-            .line("cluster-manifests")
-            .line(NETWORK)
-            .line(selection)
-            .args(["--out", self.test.folder.join("m").to_str().unwrap()])
-            .run();
-        assert_eq!(ran.code, Some(0), "{selection}: {}", ran.stderr);
+        write_manifests(selection, &self.test.folder.join("m"));
     }
 
     fn apply(&self) -> Output {
@@ -258,12 +261,11 @@ impl Server {
 }
 
 fn newest() -> Option<Server> {
-    let programs = programs()?;
-    Some(Server::start(
-        &programs,
-        &programs.join("1.36.0/linux/kube-apiserver"),
-        "",
-    ))
+    Some(start_newest(&programs()?))
+}
+
+fn start_newest(programs: &Path) -> Server {
+    Server::start(programs, &programs.join("1.36.0/linux/kube-apiserver"), "")
 }
 
 /// An API server of `ci/programs/apiserver/build`.
@@ -368,9 +370,16 @@ fn all_applied(server: &Server, selections: &[&str]) {
 
 #[test]
 fn the_newest_api_server_takes_every_selection() {
-    if let Some(server) = newest() {
-        all_applied(&server, NEW);
+    let Some(programs) = programs() else { return };
+    let mut inputs = Inputs::new("manifests on the newest API server");
+    inputs.add_sources(&["manifests.rs", "join/daemons.rs", "support"]);
+    inputs.add_programs(&programs);
+    for selection in NEW {
+        let test = Test::new();
+        write_manifests(selection, &test.folder.join("m"));
+        inputs.add_files(&test.folder.join("m"));
     }
+    inputs.judge(|| all_applied(&start_newest(&programs), NEW));
 }
 
 #[test]

@@ -8,6 +8,7 @@ use imagegen::base::program::ProgramVersion;
 use imagegen::model::record::{CheckStage, TargetCheck};
 use imagegen::model::target::{ImageTarget, Target};
 
+use crate::support::passed::Inputs;
 use crate::support::targets::{image_targets, write_versions};
 use crate::support::{Test, files, golden, needs, root};
 
@@ -37,38 +38,44 @@ fn validate_workspace(packer: &Path, target: &Target, check: &TargetCheck, selec
         test = test.args(["--var", &format!("{name}={value}")]);
     }
     test.succeeds();
-    let media: Vec<String> = target
-        .image()
-        .map(ImageTarget::media)
-        .unwrap_or_default()
-        .iter()
-        .map(|it| it.path.clone())
-        .collect();
+    let mut inputs = Inputs::new(&format!("{} {selection}", target.name));
+    inputs.add_sources(&["packer.rs"]);
+    inputs.add_files(&test.folder.join("o"));
+    inputs.add_programs(packer);
+    let plugins = std::env::var_os("PACKER_PLUGIN_PATH").expect("plugins");
+    inputs.add_programs(Path::new(&plugins));
+    for (name, value) in &check.environment {
+        inputs.add(name, value.as_bytes());
+    }
+    inputs.judge(|| run_packer(packer, &test, target, check, selection));
+}
+
+/// Checks the form, takes the plugins and validates.
+fn run_packer(packer: &Path, test: &Test, target: &Target, check: &TargetCheck, selection: &str) {
+    let media = target.image().map(ImageTarget::media).unwrap_or_default();
     for arguments in [
         &["fmt", "-check", "-diff", "."][..],
         &["init", "."],
         &["validate", "."],
     ] {
-        let output = Command::new(packer)
+        let mut command = Command::new(packer);
+        command
             .args(arguments)
             .current_dir(test.folder.join("o"))
             .env("HOME", &test.folder)
             .env("CHECKPOINT_DISABLE", "1")
             .env("PKR_VAR_artifact_folder", "/dev/null")
-            .envs(
-                media
-                    .iter()
-                    .map(|path| (format!("PKR_VAR_{path}"), "/dev/null")),
-            )
-            .envs(&check.environment)
-            .output()
-            .expect("packer starts");
-        let said = String::from_utf8_lossy(&output.stdout).into_owned()
-            + &String::from_utf8_lossy(&output.stderr);
+            .envs(&check.environment);
+        for medium in media {
+            command.env(format!("PKR_VAR_{}", medium.path), "/dev/null");
+        }
+        let output = command.output().expect("packer starts");
+        let said = [output.stdout, output.stderr].concat();
         assert!(
             output.status.success(),
-            "{} {selection}: packer {arguments:?}: {said}",
-            target.name
+            "{} {selection}: packer {arguments:?}: {}",
+            target.name,
+            String::from_utf8_lossy(&said)
         );
     }
 }

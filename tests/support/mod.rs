@@ -1,6 +1,7 @@
 //! What tests run: the real program in a folder of its own, with no environment but the test's.
 
 pub mod archives;
+pub mod passed;
 pub mod programs;
 pub mod server;
 pub mod targets;
