@@ -1,5 +1,6 @@
 //! Many images of one repository: a matrix, several at once, and what is said of those that fail.
 
+use imagegen::base::digest::sha256_hex;
 use serde_json::{Value, json};
 
 use crate::support::{Test, files};
@@ -236,4 +237,33 @@ fn bakes_at_once_have_their_own_logs_and_prefixes() {
     }
     assert_eq!(ran.stdout.matches("/subscriptions/s/images/i").count(), 2);
     assert!(ran.stdout.find("# one") < ran.stdout.find("# two"));
+}
+
+/// A bake completes the lock with the members of archives, and the image still counts as built from its lockfile.
+#[test]
+fn a_baked_image_is_not_listed_as_unbuilt() {
+    let packer = "[ \"$1\" = build ] || exit 0\n";
+    let script = format!("{packer}{}\n{}", crate::bake::MANIFEST, crate::bake::REPORT);
+    let ready = "build one --locked --out o --var location=westeurope \
+                 --var managed_image_resource_group_name=rg";
+    let plan = "plan --target azure --k8s 1.20.0 --host-access services";
+    let definition = json!({
+        "target": "azure", "kubernetes": "1.20.0", "hostAccess": "services",
+        "images": {"one": {}, "two": {}},
+    });
+    let test = crate::bake::with_packer_for(&script, ready, plan)
+        .file("imagegen.json", &definition.to_string());
+    let network = "--offline --store store --overrides overrides.json";
+    test.bare().prints(&format!("lock one {network}"));
+    test.succeeds();
+    let record: Value = serde_json::from_str(&test.text("o/image.json")).expect("JSON");
+    let lockfile = sha256_hex(&test.read("imagegen.one.lock.json"));
+    assert_eq!(record["lockfile"], lockfile);
+    assert_ne!(record["lock"], lockfile);
+
+    let listed = test
+        .bare()
+        .prints("list images --unbuilt --from o --format json");
+    let listed: Value = serde_json::from_str(&listed).expect("JSON");
+    assert_eq!(list_names(&listed), ["two"]);
 }

@@ -71,6 +71,7 @@ pub(super) fn run_build(args: &BuildArgs, run: &ImageRun<'_>) -> Result<()> {
         args,
         network: (&args.network).into(),
         policy: &planned.policy,
+        lockfile: planned.lockfile,
         trees: &planned.trees,
         place: run.place_workspace(&args.workspace, &planned.plan),
         definition_folder: run.image.folder(),

@@ -35,6 +35,7 @@ pub(super) fn run_fetch(args: &FetchArgs, run: &ImageRun<'_>) -> Result<()> {
         plan,
         policy,
         trees,
+        ..
     } = planned;
     let network = NetworkOptions::from(&args.network);
     let fetcher = open_fetcher(&network, &policy)?;

@@ -63,13 +63,14 @@ fn list_entries(what: &ListWhat, trees: &Trees, printer: &Printer) -> Result<(&'
     })
 }
 
-/// SHA-256 of each lockfile that an image was built from.
+/// SHA-256 of each lockfile that an image was built from, of the definition and of the workspace.
 fn list_built_locks(place: &HistoryPlaceArgs, printer: &Printer) -> Result<BTreeSet<String>> {
     let HistoryPlace { from, network } = place.into();
     let history = read_history(&from, &network, printer)?;
     let mut locks = BTreeSet::new();
     for entry in history.builds {
         if entry.record.error.is_none() && !entry.record.artifacts.is_empty() {
+            locks.extend(entry.record.lockfile);
             locks.insert(entry.record.lock);
         }
     }

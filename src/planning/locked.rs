@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use crate::base::digest::sha256_hex;
 use crate::base::version::Version;
 use crate::catalog::Trees;
 use crate::diagnostic::{Classify as _, InputError, Result};
@@ -86,6 +87,8 @@ pub struct PlanRequest<'a> {
 pub struct PlannedImage {
     pub plan: Plan,
     pub policy: Policy,
+    /// SHA-256 of the lockfile that the plan has its pins from; none where no lockfile was used.
+    pub lockfile: Option<String>,
     /// With the guest's scripts that were asked for.
     pub trees: Trees,
 }
@@ -96,7 +99,11 @@ pub struct PlannedImage {
 /// As [`super::resolve_plan`]; a lockfile that is stale, or missing although required; the policy or the scripts
 /// refuse it.
 pub fn plan_image(request: &PlanRequest<'_>) -> Result<PlannedImage> {
-    let (plan, policy) = plan_locked(request)?;
+    let LockedPlan {
+        plan,
+        policy,
+        lockfile,
+    } = plan_locked(request)?;
     let trees = request.trees;
     if request.tools == ToolUse::Run {
         check_tool_floors(&plan, &policy, &request.flags.allow_old, trees)?;
@@ -108,6 +115,7 @@ pub fn plan_image(request: &PlanRequest<'_>) -> Result<PlannedImage> {
             return Ok(PlannedImage {
                 plan,
                 policy,
+                lockfile,
                 trees,
             });
         }
@@ -119,6 +127,7 @@ pub fn plan_image(request: &PlanRequest<'_>) -> Result<PlannedImage> {
     Ok(PlannedImage {
         plan: scripts.sign_plan(plan),
         policy,
+        lockfile,
         trees: Trees {
             provisioners: scripts.provisioners,
             ..trees.clone()
@@ -126,7 +135,30 @@ pub fn plan_image(request: &PlanRequest<'_>) -> Result<PlannedImage> {
     })
 }
 
-fn plan_locked(request: &PlanRequest<'_>) -> Result<(Plan, Policy)> {
+/// A plan, and the lockfile that it was made with.
+struct LockedPlan {
+    plan: Plan,
+    policy: Policy,
+    lockfile: Option<String>,
+}
+
+impl LockedPlan {
+    fn without_lockfile((plan, policy): (Plan, Policy)) -> Self {
+        Self {
+            plan,
+            policy,
+            lockfile: None,
+        }
+    }
+}
+
+/// A lockfile, and the SHA-256 of its bytes.
+struct UsedLock {
+    lock: Lock,
+    digest: String,
+}
+
+fn plan_locked(request: &PlanRequest<'_>) -> Result<LockedPlan> {
     let PlanRequest { lock, trees, .. } = *request;
     let path = lock_path(lock.file.as_ref(), request.beside);
     let file = path.display().to_string();
@@ -135,38 +167,53 @@ fn plan_locked(request: &PlanRequest<'_>) -> Result<(Plan, Policy)> {
     } else {
         lock.file.as_ref().map(|_| "--lock")
     };
-    let locked = read_used_lock(lock, &path, flag)?;
-    if let (Some(locked), Some(_)) = (&locked, flag) {
-        locked.require_own_files(&file, &trees.own_files)?;
+    let used = read_used_lock(lock, &path, flag)?;
+    if let (Some(used), Some(_)) = (&used, flag) {
+        used.lock.require_own_files(&file, &trees.own_files)?;
     }
 
     let definition = request.definition.clone();
-    let definition = complete_from_lock(definition, locked.as_ref(), request.flags, trees)?;
-    let Some(locked) = locked else {
-        return plan_unlocked(request, &definition, BTreeMap::new());
+    let old = used.as_ref().map(|used| &used.lock);
+    let definition = complete_from_lock(definition, old, request.flags, trees)?;
+    let Some(used) = used else {
+        let planned = plan_unlocked(request, &definition, BTreeMap::new())?;
+        return Ok(LockedPlan::without_lockfile(planned));
     };
+    let locked = used.lock;
     let (plan, policy) = plan_unlocked(request, &definition, locked.updated.clone())?;
     match (check_lock(&file, &locked, &plan), request.stale) {
-        (Ok(()), _) => Ok((plan.with_pins(locked.pins()), policy)),
+        (Ok(()), _) => Ok(LockedPlan {
+            plan: plan.with_pins(locked.pins()),
+            policy,
+            lockfile: Some(used.digest),
+        }),
         (Err(error), Stale::Warn(printer)) if flag.is_none() => {
             printer.print_warning(&format!("the lockfile is not used: {error}"));
             for remedy in error.remedies() {
                 printer.print_hint(&remedy);
             }
-            plan_unlocked(request, &definition, BTreeMap::new())
+            let planned = plan_unlocked(request, &definition, BTreeMap::new())?;
+            Ok(LockedPlan::without_lockfile(planned))
         }
         (Err(error), _) => Err(error.into()),
     }
 }
 
 /// The lockfile, where there is one and it is not to be ignored.
-fn read_used_lock(lock: &LockUse, path: &Path, flag: Option<&'static str>) -> Result<Option<Lock>> {
+fn read_used_lock(
+    lock: &LockUse,
+    path: &Path,
+    flag: Option<&'static str>,
+) -> Result<Option<UsedLock>> {
     if lock.ignored {
         return Ok(None);
     }
     let file = path.display().to_string();
     match (fs::read_text_if_exists(path)?, flag) {
-        (Some(bytes), _) => Ok(Some(Lock::decode(&file, &bytes)?)),
+        (Some(bytes), _) => Ok(Some(UsedLock {
+            lock: Lock::decode(&file, &bytes)?,
+            digest: sha256_hex(&bytes),
+        })),
         (None, Some(flag)) => Err(LockError::Absent { file, flag }.into()),
         (None, None) => Ok(None),
     }

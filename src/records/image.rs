@@ -34,8 +34,11 @@ pub struct ImageRecord {
     pub target: String,
     pub windows: String,
     pub kubernetes: String,
-    /// SHA-256 of the lock it was baked from.
+    /// SHA-256 of the lock it was baked from, with what the bake learned, such as the digests of members of archives.
     pub lock: String,
+    /// SHA-256 of the lockfile of the definition, as it was before; absent if the build used none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lockfile: Option<String>,
     /// The program that baked it.
     pub built_by: ProgramVersion,
     /// RFC 3339, in UTC.

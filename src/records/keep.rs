@@ -40,6 +40,8 @@ pub struct BuildTrace {
     /// Milliseconds since 1970.
     pub started: u64,
     pub plan: Plan,
+    /// SHA-256 of the lockfile that the build used.
+    pub lockfile: Option<String>,
     pub evidence: BTreeMap<String, Vec<Evidence>>,
     pub bake: BakeTrace,
     pub git: Option<GitState>,
@@ -133,6 +135,7 @@ fn describe_build(
         kubernetes: plan.kubernetes.to_string(),
         base_image: describe_base_image(workspace, plan, lock, &digest)?,
         lock: digest,
+        lockfile: trace.lockfile.clone(),
         built_by: ProgramVersion::current(),
         started: format_time(trace.started / 1000).unwrap_or_default(),
         finished: format_time(clock::current_time()).unwrap_or_default(),

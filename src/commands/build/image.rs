@@ -25,6 +25,7 @@ impl Build<'_> {
         let mut trace = BuildTrace {
             started: self.started,
             plan: admitted.pinned().plan().clone(),
+            lockfile: self.lockfile.clone(),
             evidence: BTreeMap::new(),
             bake: BakeTrace::default(),
             git: read_git_state(self.definition_folder),

@@ -26,6 +26,8 @@ pub(super) struct Build<'a> {
     pub args: &'a BuildArgs,
     pub network: NetworkOptions,
     pub policy: &'a Policy,
+    /// SHA-256 of the lockfile that the plan has its pins from.
+    pub lockfile: Option<String>,
     pub trees: &'a Trees,
     pub place: WorkspacePlace,
     /// The folder of the image definition.
