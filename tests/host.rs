@@ -9,7 +9,7 @@ use imagegen::embedded::Tree;
 use serde_json::{Value, json};
 use zip::ZipArchive;
 
-use crate::support::{Test, files, golden, root};
+use crate::support::{Test, files, golden};
 
 const NAME: &str = "imagegen-host-2022-k8s-1.36.0.zip";
 
@@ -348,35 +348,6 @@ fn unpinned_artifacts_are_not_packed() {
     let test = Test::new().line("build --offline").line(selection);
     test.fails(4, &["windows-exporter"]);
     assert!(!test.exists(&format!("o/{NAME}")));
-}
-
-fn yaml(text: &str, name: &str) -> Value {
-    serde_yaml_ng::from_str(text).unwrap_or_else(|error| panic!("{name}: {error}"))
-}
-
-/// The pipelines that users get are YAML with steps, and call what there is.
-#[test]
-fn pipelines_for_users_are_yaml() {
-    for (name, key) in [
-        ("github.yml", "jobs"),
-        ("azure.yml", "stages"),
-        ("gitlab.yml", "stages"),
-    ] {
-        let text = std::fs::read_to_string(root().join("ci/publish/pipelines").join(name)).unwrap();
-        let value = yaml(&text, name);
-        assert!(value.get(key).is_some(), "{name} has no {key}");
-        for wanted in [
-            "--locked",
-            "list images --unbuilt",
-            "imagegen test-clone",
-            "imagegen promote",
-            "imagegen outdated",
-            "--update",
-            "imagegen retire",
-        ] {
-            assert!(text.contains(wanted), "{name} does not show {wanted}");
-        }
-    }
 }
 
 /// The join fills in a pod network's configuration where nobody else does.

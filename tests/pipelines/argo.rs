@@ -1,0 +1,252 @@
+//! Argo's workflows. What decides here, and where it is said:
+//!
+//! * `{{…}}` is replaced in the whole template, the script too, and a name that is not known is an error:
+//!   <https://argo-workflows.readthedocs.io/en/latest/variables/>
+//! * `outputs.result` is the standard output without its last line end, and `withParam` makes a task of each element:
+//!   argoproj/argo-workflows@v3.6.0 workflow/executor/executor.go (`CaptureScriptResult`)
+//! * a git artifact is a clone with every branch at `revision`: workflow/artifacts/git/git.go there
+//! * the script is a file of `command`, and a signal goes to its process group: workflow/executor/os-specific there
+//! * a pod with the label gets the token's file and ids:
+//!   <https://azure.github.io/azure-workload-identity/docs/topics/service-account-labels-and-annotations.html>
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+
+use serde_json::Value;
+
+use super::forge::{Checkout, Forge};
+use super::story::{Pipeline, read_pipeline};
+use crate::support::root;
+
+const ID: &str = "00000000-0000-0000-0000-000000000001";
+
+pub struct Argo {
+    documents: Vec<Value>,
+}
+
+/// A pod that ended.
+struct Ended {
+    succeeded: bool,
+    result: String,
+}
+
+impl Argo {
+    pub fn new() -> Self {
+        Self {
+            documents: read_pipeline("argo.yml"),
+        }
+    }
+
+    fn find_template(&self, name: &str) -> &Value {
+        let templates = self.documents[0]["spec"]["templates"]
+            .as_array()
+            .expect("templates");
+        let found = templates.iter().find(|template| template["name"] == name);
+        found.unwrap_or_else(|| panic!("no template {name}"))
+    }
+
+    fn run_pod(
+        &self,
+        forge: &Forge,
+        name: &str,
+        revision: &str,
+        inputs: &BTreeMap<String, String>,
+    ) -> Ended {
+        let mut values = inputs.clone();
+        let parameters = self.documents[0]["spec"]["arguments"]["parameters"].as_array();
+        for parameter in parameters.expect("parameters") {
+            let name = parameter["name"].as_str().expect("name");
+            let value = parameter["value"].as_str().expect("value");
+            values.insert(format!("workflow.parameters.{name}"), value.to_owned());
+        }
+        for (name, value) in [
+            ("workflow.parameters.repository", "forge://forge.test/nodes"),
+            ("workflow.parameters.revision", revision),
+            ("workflow.parameters.comments", "https://api.test/comments"),
+            ("workflow.parameters.subscription", ID),
+            ("workflow.creationTimestamp.s", "1767225600"),
+        ] {
+            values.insert(name.to_owned(), value.to_owned());
+        }
+        let template = fill(self.find_template(name), &values);
+        let git = &template["inputs"]["artifacts"][0]["git"];
+        let machine = forge.machine(&Checkout {
+            origin: git["repo"].as_str().expect("repo").to_owned(),
+            password: "writer-argo".to_owned(),
+            keeps: false,
+            depth: None,
+            revision: format!("origin/{}", git["revision"].as_str().expect("revision")),
+        });
+        assert_eq!(
+            template["inputs"]["artifacts"][0]["path"],
+            template["script"]["workingDir"]
+        );
+
+        let image = install_image(forge);
+        let path = format!("{image}:{}", machine.environment["PATH"]);
+        let store = machine.home.join("store").display().to_string();
+        let mut environment = BTreeMap::from([
+            ("PATH".to_owned(), path),
+            ("IMAGEGEN_STORE".to_owned(), store),
+        ]);
+        for variable in template["script"]["env"].as_array().into_iter().flatten() {
+            let name = variable["name"].as_str().expect("name").to_owned();
+            let secret = &variable["valueFrom"]["secretKeyRef"];
+            let value = match variable["value"].as_str() {
+                Some(value) => value,
+                None if secret["name"] == "imagegen-git" && secret["key"] == "token" => {
+                    "writer-argo"
+                }
+                None => panic!("unknown source of {name}"),
+            };
+            environment.insert(name, value.to_owned());
+        }
+        if template["metadata"]["labels"]["azure.workload.identity/use"] == "true" {
+            let file = machine.home.join("azure-identity-token");
+            fs::write(&file, "oidc-argo").expect("token");
+            for (name, value) in [
+                ("AZURE_CLIENT_ID", ID.to_owned()),
+                ("AZURE_TENANT_ID", ID.to_owned()),
+                ("AZURE_FEDERATED_TOKEN_FILE", file.display().to_string()),
+            ] {
+                environment.insert(name.to_owned(), value);
+            }
+        }
+        assert_eq!(template["script"]["command"], serde_json::json!(["bash"]));
+        let source = template["script"]["source"].as_str().expect("source");
+        let ran = machine.run(&[], source, &environment);
+        println!("== {name}\n{}", ran.log);
+        let result = ran.stdout.strip_suffix('\n').unwrap_or(&ran.stdout);
+        Ended {
+            succeeded: ran.code == Some(0),
+            result: result.to_owned(),
+        }
+    }
+
+    fn run(&self, forge: &Forge, name: &str, revision: &str) -> bool {
+        self.run_pod(forge, name, revision, &BTreeMap::new())
+            .succeeded
+    }
+
+    /// The template that a schedule starts.
+    fn run_scheduled(&self, forge: &Forge, name: &str) -> bool {
+        let crons = self.documents[1..].iter();
+        let templates: Vec<&Value> = crons
+            .map(|cron| &cron["spec"]["workflowSpec"]["entrypoint"])
+            .collect();
+        assert!(templates.contains(&&Value::from(name)), "{templates:?}");
+        self.run(forge, name, "main")
+    }
+}
+
+/// Programs of the container image.
+fn install_image(forge: &Forge) -> String {
+    let folder = forge.path("image");
+    fs::create_dir_all(&folder).expect("image");
+    for (source, name) in [
+        (forge.path("release/imagegen"), "imagegen"),
+        (
+            root().join("ci/publish/pipelines/node-images"),
+            "node-images",
+        ),
+    ] {
+        let target = folder.join(name);
+        fs::copy(source, &target).expect("copy");
+        fs::set_permissions(&target, fs::Permissions::from_mode(0o755)).expect("mode");
+    }
+    folder.display().to_string()
+}
+
+/// Replaces each `{{…}}` of a template.
+fn fill(template: &Value, values: &BTreeMap<String, String>) -> Value {
+    match template {
+        Value::String(text) => {
+            let mut filled = String::new();
+            let mut rest = text.as_str();
+            while let Some((before, after)) = rest.split_once("{{") {
+                let (name, after) = after.split_once("}}").expect("an end");
+                let value = values.get(name.trim());
+                filled.push_str(before);
+                filled.push_str(value.unwrap_or_else(|| panic!("unknown {name}")));
+                rest = after;
+            }
+            Value::String(filled + rest)
+        }
+        Value::Array(items) => items.iter().map(|item| fill(item, values)).collect(),
+        Value::Object(map) => {
+            let filled = map
+                .iter()
+                .map(|(key, value)| (key.clone(), fill(value, values)));
+            Value::Object(filled.collect())
+        }
+        other => other.clone(),
+    }
+}
+
+impl Pipeline for Argo {
+    fn preview(&self, forge: &Forge) -> bool {
+        self.run(forge, "preview", "change")
+    }
+
+    fn main(&self, forge: &Forge) -> bool {
+        let tasks = self.find_template("main")["dag"]["tasks"]
+            .as_array()
+            .expect("tasks");
+        let names: Vec<&str> = tasks
+            .iter()
+            .map(|task| task["name"].as_str().expect("name"))
+            .collect();
+        assert_eq!(names, ["check", "bake", "approve", "promote"]);
+        let check = self.run_pod(forge, "check", "main", &BTreeMap::new());
+        if !check.succeeded {
+            return false;
+        }
+        assert_eq!(tasks[1]["withParam"], "{{tasks.check.outputs.result}}");
+        for task in &tasks[2..] {
+            assert_eq!(task["when"], "'{{tasks.check.outputs.result}}' != '[]'");
+        }
+        let items: Value = serde_json::from_str(&check.result).expect("JSON");
+        let items = items.as_array().expect("items");
+        if items.is_empty() {
+            return true;
+        }
+
+        let mut baked = true;
+        for item in items {
+            let mut values = BTreeMap::new();
+            for (key, value) in item.as_object().expect("an item") {
+                values.insert(
+                    format!("item.{key}"),
+                    value.as_str().expect("text").to_owned(),
+                );
+            }
+            let arguments = fill(&tasks[1]["arguments"]["parameters"], &values);
+            let mut inputs = BTreeMap::new();
+            for parameter in arguments.as_array().expect("parameters") {
+                let name = parameter["name"].as_str().expect("name");
+                let value = parameter["value"].as_str().expect("value");
+                inputs.insert(format!("inputs.parameters.{name}"), value.to_owned());
+            }
+            baked &= self.run_pod(forge, "bake", "main", &inputs).succeeded;
+        }
+        // `dependencies` wait for success.
+        baked && self.run(forge, "promote", "main")
+    }
+
+    fn nightly(&self, forge: &Forge) -> bool {
+        self.run_scheduled(forge, "nightly")
+    }
+
+    fn weekly(&self, forge: &Forge) -> bool {
+        self.run_scheduled(forge, "weekly")
+    }
+
+    fn read_preview(&self, forge: &Forge) -> String {
+        forge.read("comment")
+    }
+
+    fn cancel_signal(&self) -> &'static str {
+        "-TERM"
+    }
+}

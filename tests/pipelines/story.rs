@@ -1,0 +1,213 @@
+//! What every pipeline does with a repository of three images, from the first commit on.
+
+use std::fs;
+
+use serde::Deserialize as _;
+use serde_json::Value;
+
+use super::forge::{Forge, NODE_DASH, NODE_DOT, OLD};
+use crate::support::root;
+
+/// A pipeline of a service, run as the service runs it. Each run says whether it succeeded.
+pub trait Pipeline {
+    /// A request to merge the branch `change`.
+    fn preview(&self, forge: &Forge) -> bool;
+    /// A commit on `main`, with every approval.
+    fn main(&self, forge: &Forge) -> bool;
+    fn nightly(&self, forge: &Forge) -> bool;
+    fn weekly(&self, forge: &Forge) -> bool;
+    /// Markdown of the last preview.
+    fn read_preview(&self, forge: &Forge) -> String;
+    /// Signal of a run that a person cancels, for all its processes.
+    fn cancel_signal(&self) -> &'static str;
+}
+
+/// Documents of a pipeline's file.
+pub fn read_pipeline(name: &str) -> Vec<Value> {
+    let path = root().join("ci/publish/pipelines").join(name);
+    let text = fs::read_to_string(path).expect("the pipeline");
+    let documents = serde_yaml_ng::Deserializer::from_str(&text);
+    documents
+        .map(|document| Value::deserialize(document).expect("YAML"))
+        .collect()
+}
+
+/// Lines that came since the last call.
+fn take(forge: &Forge, name: &str) -> Vec<String> {
+    let text = forge.read(name);
+    forge.write(name, "");
+    let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+    lines.sort();
+    lines
+}
+
+/// Images that were baked since the last call. Their number in the cloud goes on.
+fn take_baked(forge: &Forge) -> Vec<String> {
+    take(forge, "baked")
+}
+
+fn count_records(forge: &Forge, folder: &str) -> usize {
+    let paths = forge.list_records();
+    paths.iter().filter(|path| path.starts_with(folder)).count()
+}
+
+fn promoted(names: &[&str]) -> Vec<String> {
+    let mut lines: Vec<String> = names
+        .iter()
+        .map(|name| format!("imagegen-channel=stable {name}"))
+        .collect();
+    lines.sort();
+    lines
+}
+
+/// Names in the cloud end with a number.
+fn take_promoted(forge: &Forge) -> Vec<String> {
+    let lines = take(forge, "tags").into_iter();
+    lines
+        .map(|line| line.rsplit_once('-').expect("a number").0.to_owned())
+        .collect()
+}
+
+pub fn tell(pipeline: &impl Pipeline) {
+    let Some(forge) = Forge::new() else { return };
+    show_a_change(pipeline, &forge);
+    bake_what_is_new(pipeline, &forge);
+    fail_one_image(pipeline, &forge);
+    cancel_a_clone(pipeline, &forge);
+    update_a_line(pipeline, &forge);
+    retire_old_images(pipeline, &forge);
+}
+
+/// `main` moved on after the branch began: its change is none of the request's.
+fn show_a_change(pipeline: &impl Pipeline, forge: &Forge) {
+    forge.change_image("change", "node-1", "9.9001.1");
+    forge.develop("git switch --quiet main");
+    forge.change_image("main", "1-old", "9.9001.1");
+    assert!(pipeline.preview(forge));
+    let text = pipeline.read_preview(forge);
+    assert!(text.contains("#### node-1\n"), "{text}");
+    assert!(text.contains("Kubernetes 1.36.0"), "{text}");
+    assert!(text.contains("9.9001.1"), "{text}");
+    assert!(
+        !text.contains("node.1") && !text.contains("1-old"),
+        "{text}"
+    );
+    assert_eq!(take_baked(forge), [""; 0]);
+}
+
+fn bake_what_is_new(pipeline: &impl Pipeline, forge: &Forge) {
+    forge.develop("git switch --quiet main");
+    assert!(pipeline.main(forge));
+    assert_eq!(take_baked(forge), [OLD, NODE_DOT, NODE_DASH]);
+    assert_eq!(take_promoted(forge), promoted(&[OLD, NODE_DOT, NODE_DASH]));
+    assert_eq!(forge.list("groups"), [""; 0]);
+    assert_eq!(
+        count_records(forge, "promoted/"),
+        3,
+        "{:?}",
+        forge.list_records()
+    );
+
+    assert!(pipeline.main(forge));
+    assert_eq!(take_baked(forge), [""; 0]);
+
+    // Another job pushes a record of its own before this one.
+    forge.write("race", "");
+    forge.change_image("main", "node-1", "9.9001.2");
+    assert!(pipeline.main(forge));
+    assert!(!forge.has("race"));
+    assert_eq!(take_baked(forge), [NODE_DASH]);
+    assert_eq!(take_promoted(forge), promoted(&[NODE_DASH]));
+    let records = forge.list_records();
+    assert_eq!(records.len(), 5, "{records:?}");
+    assert!(records.contains(&"other".to_owned()), "{records:?}");
+}
+
+/// A bake and a clone that fail, beside an image that passes.
+fn fail_one_image(pipeline: &impl Pipeline, forge: &Forge) {
+    for (name, version) in [
+        ("node.1", "9.9001.3"),
+        ("node-1", "9.9001.3"),
+        ("1-old", "9.9001.3"),
+    ] {
+        forge.change_image("main", name, version);
+    }
+    forge.write(&format!("fails/bake-{NODE_DOT}"), "");
+    forge.write(&format!("fails/clone-{NODE_DASH}"), "");
+    assert!(!pipeline.main(forge));
+    assert_eq!(take_baked(forge), [OLD, NODE_DASH]);
+    assert_eq!(forge.list("groups"), [""; 0]);
+    let failed = promoted(&[NODE_DOT, NODE_DASH]);
+    let there = take_promoted(forge);
+    assert!(failed.iter().all(|line| !there.contains(line)), "{there:?}");
+    // The image that passed is not baked again.
+    assert_eq!(forge.list_records().len(), 6, "{:?}", forge.list_records());
+
+    forge.remove(&format!("fails/bake-{NODE_DOT}"));
+    forge.remove(&format!("fails/clone-{NODE_DASH}"));
+    assert!(pipeline.main(forge));
+    assert_eq!(take_baked(forge), [NODE_DOT, NODE_DASH]);
+    assert_eq!(
+        count_records(forge, "promoted/"),
+        7,
+        "{:?}",
+        forge.list_records()
+    );
+    take_promoted(forge);
+}
+
+fn cancel_a_clone(pipeline: &impl Pipeline, forge: &Forge) {
+    forge.change_image("main", "node-1", "9.9001.4");
+    forge.write("hangs", pipeline.cancel_signal());
+    assert!(!pipeline.main(forge));
+    assert!(!forge.has("hangs"));
+    assert_eq!(take_baked(forge), [NODE_DASH]);
+    assert_eq!(forge.list("groups"), [""; 0]);
+    assert_eq!(forge.list_records().len(), 8, "{:?}", forge.list_records());
+    assert_eq!(take_promoted(forge), [""; 0]);
+}
+
+fn update_a_line(pipeline: &impl Pipeline, forge: &Forge) {
+    let branches = "git -C ../origin branch --list 'imagegen-update-*' --format '%(refname:short)'";
+    assert!(pipeline.nightly(forge));
+    assert_eq!(forge.develop(branches), "");
+
+    forge.write("newer", "1-old\n");
+    for _night in [1, 2] {
+        assert!(pipeline.nightly(forge));
+        assert_eq!(forge.develop(branches), "imagegen-update-1.35.0\n");
+        let changed =
+            forge.develop("git -C ../origin diff --name-only main imagegen-update-1.35.0");
+        assert_eq!(changed, "imagegen.1-old.lock.json\n");
+        let message = forge.develop("git -C ../origin log -1 --format=%B imagegen-update-1.35.0");
+        assert!(
+            message.starts_with("Newer releases for the node images of Kubernetes 1.35.0\n"),
+            "{message}"
+        );
+        assert!(
+            message.contains("#### imagegen.1-old.lock.json\n"),
+            "{message}"
+        );
+        assert!(message.contains("1.99.0"), "{message}");
+    }
+    forge.write("newer", "");
+}
+
+/// Three images of the line are newer than these.
+fn retire_old_images(pipeline: &impl Pipeline, forge: &Forge) {
+    assert!(pipeline.weekly(forge));
+    assert_eq!(take(forge, "tags"), [""; 0]);
+    forge.add_old_records(4);
+    assert!(pipeline.weekly(forge));
+    let retired = take(forge, "tags");
+    let expected =
+        ["aged-1", "aged-2", "aged-3"].map(|name| format!("imagegen-channel=retired {name}"));
+    assert!(
+        expected.iter().all(|line| retired.contains(line)),
+        "{retired:?}"
+    );
+    assert!(
+        retired.iter().all(|line| line.contains("aged-")),
+        "{retired:?}"
+    );
+}
