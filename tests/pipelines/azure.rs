@@ -218,16 +218,13 @@ fn expand(text: &str, variables: &BTreeMap<String, String>) -> String {
         expanded.push_str(before);
         let named = after.split_once(')');
         let found = named.and_then(|(name, after)| Some((variables.get(name)?, after)));
-        match found {
-            Some((value, after)) => {
-                expanded.push_str(&expand_value(value, variables));
-                rest = after;
-            }
-            None => {
-                expanded.push_str("$(");
-                rest = after;
-            }
-        }
+        rest = if let Some((value, after)) = found {
+            expanded.push_str(&expand_value(value, variables));
+            after
+        } else {
+            expanded.push_str("$(");
+            after
+        };
     }
     expanded + rest
 }

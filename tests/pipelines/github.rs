@@ -152,15 +152,13 @@ impl<'a> Run<'a> {
     fn decide(&self, condition: Option<&str>) -> bool {
         let clone = self.outcomes.get("clone").copied().unwrap_or("skipped");
         match condition {
-            None => self.succeeded,
             Some("always()") => true,
             Some(
                 "always() && steps.clone.outcome != 'success' && steps.clone.outcome != 'skipped'",
             ) => clone == "failure",
-            Some(
-                "github.event.pull_request.head.repo.full_name == github.repository"
-                | "inputs.cache == 'true'",
-            ) => self.succeeded,
+            None | Some("github.event.pull_request.head.repo.full_name == github.repository") => {
+                self.succeeded
+            }
             Some(other) => panic!("unknown condition: {other}"),
         }
     }

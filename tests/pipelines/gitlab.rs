@@ -157,10 +157,8 @@ fn run_resolved(forge: &Forge, name: &str, job: &Value, revision: &str) -> Ended
         let after = machine.run(&[], &wrap(&list_lines(&job["after_script"])), &environment);
         println!("== {name}, afterwards\n{}", after.log);
     }
-    let files = ["bake.yml", "difference.md"].into_iter();
-    let artifact = files
-        .filter_map(|file| fs::read_to_string(machine.work.join(file)).ok())
-        .next();
+    let mut files = ["bake.yml", "difference.md"].into_iter();
+    let artifact = files.find_map(|file| fs::read_to_string(machine.work.join(file)).ok());
     Ended {
         succeeded,
         artifact,

@@ -97,7 +97,10 @@ fn show_a_change(pipeline: &impl Pipeline, forge: &Forge) {
 
 fn bake_what_is_new(pipeline: &impl Pipeline, forge: &Forge) {
     forge.develop("git switch --quiet main");
+    // Another job makes the branch just before this one does.
+    forge.write("race", "");
     assert!(pipeline.main(forge));
+    assert!(!forge.has("race"));
     assert_eq!(take_baked(forge), [OLD, NODE_DOT, NODE_DASH]);
     assert_eq!(take_promoted(forge), promoted(&[OLD, NODE_DOT, NODE_DASH]));
     assert_eq!(forge.list("groups"), [""; 0]);
@@ -111,7 +114,7 @@ fn bake_what_is_new(pipeline: &impl Pipeline, forge: &Forge) {
     assert!(pipeline.main(forge));
     assert_eq!(take_baked(forge), [""; 0]);
 
-    // Another job pushes a record of its own before this one.
+    // Another job pushes before this one.
     forge.write("race", "");
     forge.change_image("main", "node-1", "9.9001.2");
     assert!(pipeline.main(forge));
