@@ -73,8 +73,7 @@ impl Argo {
         let git = &template["inputs"]["artifacts"][0]["git"];
         let machine = forge.machine(&Checkout {
             origin: git["repo"].as_str().expect("repo").to_owned(),
-            password: "writer-argo".to_owned(),
-            keeps: false,
+            kept: None,
             depth: None,
             revision: format!("origin/{}", git["revision"].as_str().expect("revision")),
         });

@@ -72,8 +72,7 @@ impl Azure {
         assert_eq!(checkout["checkout"], "self", "{name}");
         let machine = forge.machine(&Checkout {
             origin: "forge://forge.test/nodes".to_owned(),
-            password: "writer-azure".to_owned(),
-            keeps: checkout["persistCredentials"] == "true",
+            kept: (checkout["persistCredentials"] == "true").then(|| "writer-azure".to_owned()),
             depth: match checkout["fetchDepth"].as_str() {
                 Some("0") => None,
                 _ => Some(1),

@@ -241,22 +241,24 @@ impl Forge {
         };
         let Checkout {
             origin,
-            password,
-            keeps,
+            kept,
             depth,
             revision,
         } = clone;
-        let keep = if *keeps {
-            "git config http.extraheader \"$HEADER\""
-        } else {
-            ":"
+        let keep = kept.as_ref().map_or_else(String::new, |password| {
+            format!("git config http.extraheader 'AUTHORIZATION: basic {password}'")
+        });
+        // A shallow clone has no other branch.
+        let refs = match (depth, revision.strip_prefix("origin/")) {
+            (Some(depth), Some(branch)) => {
+                format!("--depth {depth} \"$STORY/origin\" +refs/heads/{branch}:refs/remotes/{revision}")
+            }
+            _ => "\"$STORY/origin\" '+refs/heads/*:refs/remotes/origin/*' '+refs/pull/*:refs/remotes/pull/*'"
+                .to_owned(),
         };
-        let depth = depth.map_or_else(String::new, |depth| format!("--depth {depth}"));
         let script = format!(
             "git init --quiet && git remote add origin {origin}
-             HEADER='AUTHORIZATION: basic {password}'
-             git -c http.extraheader=\"$HEADER\" fetch --quiet {depth} origin \
-               '+refs/heads/*:refs/remotes/origin/*' '+refs/pull/*:refs/remotes/pull/*'
+             git fetch --quiet {refs}
              git checkout --quiet --detach {revision}
              {keep}"
         );
@@ -317,9 +319,8 @@ fn answer_identity(header: Option<&str>, path: &str) -> Vec<Step> {
 /// A clone as a service makes it for a job.
 pub struct Checkout {
     pub origin: String,
-    /// Of the clone; git uses it later only if it is in the address or kept.
-    pub password: String,
-    pub keeps: bool,
+    /// The password that the service leaves in the clone.
+    pub kept: Option<String>,
     pub depth: Option<usize>,
     pub revision: String,
 }

@@ -63,8 +63,7 @@ impl Github {
         let depth = checkout["with"]["fetch-depth"].as_u64().unwrap_or(1);
         let machine = forge.machine(&Checkout {
             origin: "forge://forge.test/nodes".to_owned(),
-            password: password.to_owned(),
-            keeps: checkout["with"]["persist-credentials"] != false,
+            kept: (checkout["with"]["persist-credentials"] != false).then(|| password.to_owned()),
             depth: usize::try_from(depth).ok().filter(|depth| *depth > 0),
             revision: job.revision.to_owned(),
         });

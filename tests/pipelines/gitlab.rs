@@ -90,8 +90,7 @@ fn merge(into: &mut Value, from: &Value) {
 fn run_resolved(forge: &Forge, name: &str, job: &Value, revision: &str) -> Ended {
     let machine = forge.machine(&Checkout {
         origin: "forge://gitlab-ci-token:reader-gitlab@forge.test/nodes".to_owned(),
-        password: "reader-gitlab".to_owned(),
-        keeps: false,
+        kept: None,
         depth: match job["variables"]["GIT_DEPTH"].as_str() {
             Some("0") => None,
             _ => Some(20),
