@@ -259,7 +259,8 @@ impl<'a> Run<'a> {
                 "00000000-0000-0000-0000-000000000001".to_owned()
             }
             "github.token" => "writer-github".to_owned(),
-            "github.event.number" | "github.run_id" => "1".to_owned(),
+            "github.event.number" => "1".to_owned(),
+            "github.run_id" => "20123456789".to_owned(),
             other => match self.job.values.get(other) {
                 Some(value) => value.clone(),
                 None => panic!("unknown expression: {other}"),
@@ -361,7 +362,7 @@ impl Pipeline for Github {
                 job.values.insert(format!("matrix.image.{field}"), value);
             }
             job.values
-                .insert("strategy.job-index".to_owned(), index.to_string());
+                .insert("strategy.job-index".to_owned(), (index + 250).to_string());
             baked &= self.run_job(forge, &job).succeeded;
         }
         let jobs = &self.workflow["jobs"];

@@ -74,6 +74,7 @@ pub fn tell(pipeline: &impl Pipeline) {
     bake_what_is_new(pipeline, &forge);
     fail_one_image(pipeline, &forge);
     cancel_a_clone(pipeline, &forge);
+    fail_a_promotion(pipeline, &forge);
     update_a_line(pipeline, &forge);
     retire_old_images(pipeline, &forge);
 }
@@ -168,6 +169,22 @@ fn cancel_a_clone(pipeline: &impl Pipeline, forge: &Forge) {
     assert_eq!(forge.list("groups"), [""; 0]);
     assert_eq!(forge.list_records().len(), 8, "{:?}", forge.list_records());
     assert_eq!(take_promoted(forge), [""; 0]);
+}
+
+/// The record waits for the same run to be run again.
+fn fail_a_promotion(pipeline: &impl Pipeline, forge: &Forge) {
+    forge.change_image("main", "node-1", "9.9001.5");
+    forge.write("fails/tag", "");
+    assert!(!pipeline.main(forge));
+    forge.remove("fails/tag");
+    assert_eq!(take_baked(forge), [NODE_DASH]);
+    assert_eq!(take_promoted(forge), [""; 0]);
+    assert_eq!(
+        count_records(forge, "built/"),
+        1,
+        "{:?}",
+        forge.list_records()
+    );
 }
 
 fn update_a_line(pipeline: &impl Pipeline, forge: &Forge) {
