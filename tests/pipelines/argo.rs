@@ -3,7 +3,7 @@
 //! * `{{…}}` is replaced in the whole template, the script too, and a name that is not known is an error:
 //!   <https://argo-workflows.readthedocs.io/en/latest/variables/>
 //! * `outputs.result` is the standard output without its last line end, and `withParam` makes a task of each element:
-//!   argoproj/argo-workflows@v3.6.0 workflow/executor/executor.go (`CaptureScriptResult`)
+//!   argoproj/argo-workflows@main workflow/executor/executor.go (`CaptureScriptResult`)
 //! * a git artifact is a clone with every branch at `revision`: workflow/artifacts/git/git.go there
 //! * the script is a file of `command`, and a signal goes to its process group: workflow/executor/os-specific there
 //! * a pod with the label gets the token's file and ids:

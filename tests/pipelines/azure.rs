@@ -1,9 +1,9 @@
 //! Azure's pipeline. What decides here, and where it is said:
 //!
-//! * `bash:` runs `bash FILE`, without `-e`: microsoft/azure-pipelines-tasks Tasks/BashV3/bash.ts
+//! * `bash:` runs `bash FILE`, without `-e`: microsoft/azure-pipelines-tasks@master Tasks/BashV3/bash.ts
 //! * `AzureCLI@2` signs in, runs `bash FILE` and signs out: Tasks/AzureCLIV2/azureclitask.ts there
 //! * `$(name)` is replaced where such a variable exists, else the text stays, and what was put in is not read again:
-//!   microsoft/azure-pipelines-agent src/Agent.Sdk/Util/VarUtil.cs (`ExpandValues`); variables may name variables
+//!   microsoft/azure-pipelines-agent@master src/Agent.Sdk/Util/VarUtil.cs (`ExpandValues`); variables may name variables
 //! * variables are in the environment, in upper case and with `_` for `.`:
 //!   <https://learn.microsoft.com/azure/devops/pipelines/process/variables#environment-variables>
 //! * a key of a matrix has at most 100 letters of A-Z, digits and `_`, a letter first:

@@ -1,7 +1,7 @@
 //! GitHub's workflow. What decides here, and where it is said:
 //!
 //! * `shell: bash` runs `bash --noprofile --norc -e -o pipefail FILE`, no `shell` runs `bash -e FILE`:
-//!   actions/runner@v2.300.0 src/Runner.Worker/Handlers/ScriptHandlerHelpers.cs,
+//!   actions/runner@main src/Runner.Worker/Handlers/ScriptHandlerHelpers.cs,
 //!   <https://docs.github.com/actions/reference/workflows-and-actions/workflow-syntax#jobsjob_idstepsshell>
 //! * after a step that failed, only steps whose `if` has a status function run:
 //!   <https://docs.github.com/actions/reference/workflows-and-actions/expressions#status-check-functions>

@@ -1,7 +1,7 @@
 //! GitLab's pipeline. What decides here, and where it is said:
 //!
 //! * `before_script` and `script` are one script, by `set -o pipefail; set -o errexit; : | eval …`; `after_script` is one of
-//!   its own, whose end does not matter: gitlab-org/gitlab-runner@v17.0.0 shells/bash.go,
+//!   its own, whose end does not matter: gitlab-org/gitlab-runner@main shells/bash.go,
 //!   <https://docs.gitlab.com/ci/yaml/#after_script>
 //! * `extends` merges maps and replaces lists, and later names win: <https://docs.gitlab.com/ci/yaml/yaml_optimization/>
 //! * variables of a job are expanded, and a project's own win over them:
