@@ -400,12 +400,27 @@ fn an_image_that_a_newer_build_replaced_stays() {
         "{}",
         ran.stderr
     );
-    let ran = test.bare().run("retire 1 --delete");
-    assert_eq!(ran.code, Some(3), "{}", ran.stdout);
-    assert!(
-        ran.stderr.contains("hint: name the newer build"),
-        "{}",
-        ran.stderr
+    // A path and a copy of the record name the same image.
+    let old = test.text("imagegen-out/node/builds/1/image.json");
+    let test = test.file("copy.json", &old);
+    for name in [
+        "1",
+        "imagegen-out/node/builds/1",
+        "imagegen-out/node/builds/1/image.json",
+        "copy.json --from imagegen-out",
+    ] {
+        let ran = test.bare().run(&format!("retire {name} --delete"));
+        assert_eq!(ran.code, Some(3), "{name}: {}", ran.stdout);
+        for part in [
+            "the image of 1 is also that of the newer build 3",
+            "hint: name the newer build",
+        ] {
+            assert!(ran.stderr.contains(part), "{name}: {}", ran.stderr);
+        }
+    }
+    assert_eq!(
+        list_versions(&test, "retire imagegen-out/node/builds/3"),
+        ["3"]
     );
 }
 

@@ -4,10 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use crate::base::choice::KeepPer;
+use crate::base::text::format_path;
 use crate::diagnostic::{InputError, Result};
 use crate::io::fs;
 use crate::records::{
-    BuildHistory, HistoryEntry, HistoryPlace, ImageRecord, parse_time, read_history,
+    BuildHistory, HistoryEntry, HistoryPlace, ImageRecord, list_local_builds, parse_time,
+    read_history,
 };
 use crate::ui::Printer;
 use crate::workspace::{BUILDS, IMAGE_RECORD};
@@ -147,9 +149,9 @@ pub fn list_named_builds(
     place: &HistoryPlace,
     printer: &Printer,
 ) -> Result<Vec<HistoryEntry>> {
-    let is_path = |name: &&String| Path::new(name).exists();
     let HistoryPlace { from, network } = place;
-    let history = if names.iter().all(|name| is_path(&name)) {
+    let are_paths = names.iter().all(|name| Path::new(name).exists());
+    let history = if are_paths && from.is_empty() {
         None
     } else {
         Some(read_history(from, network, printer)?)
@@ -158,9 +160,13 @@ pub fn list_named_builds(
     let mut builds = Vec::new();
     for name in names {
         let entry = match &history {
-            Some(history) if !is_path(&name) => find_version(history, name)?,
+            Some(history) if !Path::new(name).exists() => history.find_build(name)?.clone(),
             _ => read_record(name, place, printer)?,
         };
+        if let Some(history) = &history {
+            refuse_replaced(&entry, &history.builds)?;
+        }
+        refuse_replaced(&entry, &list_neighbours(&entry.place))?;
         if !has_image(&entry.record) {
             let message = format!("the build {name} failed: it has no image");
             let remedy = "name a build that `imagegen history` lists as built";
@@ -171,21 +177,42 @@ pub fn list_named_builds(
     Ok(builds)
 }
 
-fn find_version(history: &BuildHistory, version: &str) -> Result<HistoryEntry> {
-    let entry = history.find_build(version)?;
+/// Builds of the workspace that a record lies in, the newest first. `place` is the record or its folder.
+fn list_neighbours(place: &str) -> Vec<HistoryEntry> {
+    let place = Path::new(place);
+    let folder = if place.is_dir() {
+        place
+    } else {
+        place.parent().unwrap_or(place)
+    };
+    let builds = match folder.parent() {
+        Some(parent) if parent.ends_with(BUILDS) => parent.to_owned(),
+        _ => folder.join(BUILDS),
+    };
+    if !builds.is_dir() {
+        return Vec::new();
+    }
+    list_local_builds(&[format_path(&builds)])
+}
+
+/// Refuses a build whose image is that of a newer one: a name may have been used again. `builds` come from the newest
+/// on.
+fn refuse_replaced(entry: &HistoryEntry, builds: &[HistoryEntry]) -> Result<()> {
+    let known = builds.iter().position(|it| it.record == entry.record);
+    let end = known
+        .unwrap_or_else(|| builds.partition_point(|it| it.record.started > entry.record.started));
     let mut newer = CurrentImages::default();
-    let builds = history.builds.iter().enumerate();
-    for (at, build) in builds.take_while(|(_, build)| *build != entry) {
+    for (at, build) in builds[..end].iter().enumerate() {
         newer.add_build(at, build);
     }
-    if let Some(newer) = newer.find_successor(&entry.record) {
-        let message = format!(
-            "the image of {version} is also that of the newer build {}",
-            newer.record.image_version
-        );
-        return Err(InputError::new(message, "name the newer build").into());
-    }
-    Ok(entry.clone())
+    let Some(newer) = newer.find_successor(&entry.record) else {
+        return Ok(());
+    };
+    let message = format!(
+        "the image of {} is also that of the newer build {}",
+        entry.record.image_version, newer.record.image_version
+    );
+    Err(InputError::new(message, "name the newer build").into())
 }
 
 /// The record of a path; of a workspace that of the image that lies in it.
