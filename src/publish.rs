@@ -110,6 +110,9 @@ pub struct PublishedBuild {
 pub struct CommandRow {
     pub program: String,
     pub arguments: Vec<String>,
+    /// Text that the output must have; otherwise the further commands of the image do not run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expects: Option<String>,
     pub state: CommandState,
 }
 
@@ -151,6 +154,7 @@ impl PublishedBuild {
             commands.push(CommandRow {
                 program: command.program.clone(),
                 arguments: command.arguments.clone(),
+                expects: command.expects.as_ref().map(|it| it.text.clone()),
                 state: *state,
             });
         }

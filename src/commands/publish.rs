@@ -100,10 +100,7 @@ fn format_script(images: &[ImageCommands]) -> String {
     for image in images {
         // Writing to a String cannot fail.
         let _ = writeln!(text, "# {} {} {}", image.version, image.target, image.id);
-        for command in &image.commands {
-            text.push_str(&command.format_line());
-            text.push('\n');
-        }
+        text.push_str(&image.format_lines());
     }
     text
 }

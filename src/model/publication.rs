@@ -109,6 +109,10 @@ pub struct PublishedImage {
     pub id: String,
     /// Name of this kind of image in messages.
     pub title: String,
+    /// Name of the value that says where the image is. Images of several kinds may have ids of one form: then the user
+    /// gives the value of one kind.
+    #[serde(default)]
+    pub place: Option<String>,
     pub source: String,
     pub promote: StepCommands,
     pub retire: StepCommands,
@@ -130,13 +134,30 @@ pub enum StepCommands {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct PublishCommand {
-    /// Arguments with placeholders: `{id}`, `{channel}`, `{version}` (the image version), `{inAnHour}` (RFC 3339), the
-    /// names of `values`, and the named groups of the id's pattern.
+    /// Arguments with placeholders: `{id}`, `{channel}`, `{version}` (the image version), `{lock}` (SHA-256 of the
+    /// lock, which the image has as its tag `imagegen-lock`), `{inAnHour}` (RFC 3339), the names of `values`, and the
+    /// named groups of the id's pattern.
     pub arguments: Vec<String>,
+    /// The further commands of the image run only if the output has this.
+    #[serde(default)]
+    pub expects: Option<ExpectedOutput>,
     /// Errors that say that nothing is left to do.
     #[serde(default)]
     pub already: Vec<SettledError>,
     pub source: String,
+}
+
+/// Text that a line of the output has.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct ExpectedOutput {
+    /// With placeholders.
+    pub text: String,
+    /// Cause of an output without the text, for the error.
+    pub otherwise: String,
+    /// The platform answers with nothing if the image is gone; then nothing is left to do.
+    #[serde(default)]
+    pub nothing_if_gone: bool,
 }
 
 /// Text of an error that counts as success, with placeholders.
@@ -188,13 +209,15 @@ impl PublishProgram {
                 values: self.values.iter().collect(),
                 names: [&*groups, &COMMON_PLACEHOLDERS].concat(),
             };
+            if let Some(place) = &image.place {
+                self.check_place(place)?;
+            }
             for step in PublishStep::ALL {
                 let StepCommands::Commands(commands) = image.commands(*step) else {
                     continue;
                 };
                 for command in commands.as_slice() {
-                    let settled = command.already.iter().map(|settled| &settled.text);
-                    for text in command.arguments.iter().chain(settled) {
+                    for text in command.list_texts() {
                         known.check_text(text)?;
                     }
                 }
@@ -204,6 +227,27 @@ impl PublishProgram {
             }
         }
         Ok(())
+    }
+
+    /// The user gives the place itself, so no default chooses the kind of an image.
+    fn check_place(&self, place: &str) -> Result<(), String> {
+        let value = self.values.iter().find(|value| value.name == place);
+        match value {
+            Some(value) if value.default.is_none() && !value.list => Ok(()),
+            Some(_) => Err(format!(
+                "`{place}` is the place of an image, so it has no default and is no list"
+            )),
+            None => Err(format!("the place `{place}` is none of the `values`")),
+        }
+    }
+}
+
+impl PublishCommand {
+    /// Texts with placeholders.
+    fn list_texts(&self) -> impl Iterator<Item = &String> {
+        let settled = self.already.iter().map(|settled| &settled.text);
+        let expected = self.expects.iter().map(|expected| &expected.text);
+        self.arguments.iter().chain(settled).chain(expected)
     }
 }
 
@@ -216,7 +260,7 @@ pub fn compile_pattern(pattern: &str) -> Result<Regex, String> {
 }
 
 /// Placeholders that every command may have.
-pub const COMMON_PLACEHOLDERS: [&str; 4] = ["id", "channel", "version", "inAnHour"];
+pub const COMMON_PLACEHOLDERS: [&str; 5] = ["id", "channel", "version", "lock", "inAnHour"];
 
 /// A part of an argument.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

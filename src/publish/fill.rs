@@ -7,8 +7,8 @@ use regex_lite::Captures;
 use crate::catalog::Trees;
 use crate::diagnostic::{InputError, Result};
 use crate::model::publication::{
-    ManualStep, Publication, PublishCommand, PublishProgram, PublishStep, PublishedBy,
-    PublishedImage, StepCommands, compile_pattern,
+    ExpectedOutput, ManualStep, Publication, PublishCommand, PublishProgram, PublishStep,
+    PublishedBy, PublishedImage, StepCommands, compile_pattern,
 };
 use crate::records::{HistoryEntry, format_time};
 
@@ -44,6 +44,8 @@ pub struct ImageCommands {
 pub struct FilledCommand {
     pub program: String,
     pub arguments: Vec<String>,
+    /// The further commands run only if the output has this text.
+    pub expects: Option<ExpectedOutput>,
     /// Texts of errors that say that nothing is left to do, each with the doubt that remains.
     pub already: Vec<(String, Option<String>)>,
 }
@@ -151,7 +153,7 @@ fn fill_commands(
     id: &str,
     request: &PublishRequest<'_>,
 ) -> Result<Vec<FilledCommand>> {
-    let (image, groups) = find_image(program, &build.record.target, id)?;
+    let (image, groups) = find_image(program, &build.record.target, id, request.values)?;
     let commands = match image.commands(request.step) {
         StepCommands::Commands(commands) => commands.as_slice(),
         StepCommands::Hand(manual) => {
@@ -188,6 +190,7 @@ fn fill_command(
     Ok(FilledCommand {
         program: program.name.clone(),
         arguments,
+        expects: values.fill_expected(command.expects.as_ref())?,
         already: values.fill_settled(&command.already)?,
     })
 }
@@ -202,24 +205,56 @@ pub(super) fn list_common_values(
     BTreeMap::from([
         ("id", id.to_owned()),
         ("version", build.record.image_version.clone()),
+        ("lock", build.record.lock.clone()),
         ("inAnHour", soon),
     ])
 }
 
+/// The kind of an image, and the groups of its id.
+///
+/// # Errors
+/// The id has the form of no image; or it is that of images in several places, and the user does not give one of them.
 pub(super) fn find_image<'a, 'b>(
     program: &'a PublishProgram,
     target: &str,
     id: &'b str,
+    values: &BTreeMap<String, String>,
 ) -> Result<(&'a PublishedImage, Captures<'b>)> {
+    let mut placed = Vec::new();
     for image in program.images.as_slice() {
         let found = compile_pattern(&image.id)
             .map_err(|message| InputError::new(message, "correct publication.json"))?
             .captures(id);
-        if let Some(groups) = found {
-            return Ok((image, groups));
+        match (found, &image.place) {
+            (None, _) => {}
+            (Some(groups), None) => return Ok((image, groups)),
+            (Some(groups), Some(place)) => placed.push((image, place, groups)),
         }
     }
-    let message = format!("`{id}` has the form of no image of the target {target}");
-    let remedy = "use the record that the build wrote, unchanged";
-    Err(InputError::new(message, remedy).into())
+    if placed.is_empty() {
+        let message = format!("`{id}` has the form of no image of the target {target}");
+        let remedy = "use the record that the build wrote, unchanged";
+        return Err(InputError::new(message, remedy).into());
+    }
+
+    let kinds: Vec<_> = placed.iter().map(|it| (it.0, it.1.as_str())).collect();
+    placed.retain(|(_, place, _)| values.contains_key(*place));
+    match placed.pop() {
+        Some((image, _, groups)) if placed.is_empty() => Ok((image, groups)),
+        _ => Err(refuse_place(id, &kinds)),
+    }
+}
+
+/// The error for an image whose place is not known; each kind comes with the name of its place.
+fn refuse_place(id: &str, kinds: &[(&PublishedImage, &str)]) -> crate::diagnostic::Error {
+    let titles = kinds.iter().map(|(image, _)| image.title.as_str());
+    let titles: Vec<&str> = titles.collect();
+    let places = kinds.iter().map(|(_, place)| format!("`--var {place}=…`"));
+    let places: Vec<String> = places.collect();
+    let message = format!(
+        "`{id}` is the name of {}, and the record does not say where it is",
+        titles.join(" or ")
+    );
+    let remedy = format!("give one place: {}", places.join(" or "));
+    InputError::new(message, remedy).into()
 }

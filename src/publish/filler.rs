@@ -7,7 +7,7 @@ use regex_lite::Captures;
 use crate::base::names::format_suggestion;
 use crate::diagnostic::{InputError, Result};
 use crate::model::publication::{
-    ArgumentPart, PublishValue, SettledError, compile_pattern, split_argument,
+    ArgumentPart, ExpectedOutput, PublishValue, SettledError, compile_pattern, split_argument,
 };
 
 /// Values of placeholders for one image.
@@ -47,6 +47,19 @@ impl Filler<'_> {
             filled.push((self.fill_text(&error.text)?, error.doubt.clone()));
         }
         Ok(filled)
+    }
+
+    pub(super) fn fill_expected(
+        &self,
+        expected: Option<&ExpectedOutput>,
+    ) -> Result<Option<ExpectedOutput>> {
+        let Some(expected) = expected else {
+            return Ok(None);
+        };
+        Ok(Some(ExpectedOutput {
+            text: self.fill_text(&expected.text)?,
+            ..expected.clone()
+        }))
     }
 
     /// One argument; for a list one for each entry.

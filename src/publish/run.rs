@@ -86,6 +86,34 @@ impl FilledCommand {
     pub fn format_line(&self) -> String {
         format_command(&self.program, &self.arguments)
     }
+
+    /// The command with the test of its output, as a POSIX shell reads it.
+    fn format_judged_line(&self) -> String {
+        let mut line = self.format_line();
+        if let Some(expected) = &self.expects {
+            line.push_str(" | grep -qF -- ");
+            line.push_str(&quote_argument(&expected.text));
+        }
+        line
+    }
+}
+
+impl ImageCommands {
+    /// The commands for a shell, one a line. After one whose output is tested, each depends on the one before it.
+    #[must_use]
+    pub fn format_lines(&self) -> String {
+        let mut lines = String::new();
+        let mut depends = false;
+        for (at, command) in self.commands.iter().enumerate() {
+            depends |= command.expects.is_some();
+            lines.push_str(&command.format_judged_line());
+            if depends && at + 1 < self.commands.len() {
+                lines.push_str(" &&");
+            }
+            lines.push('\n');
+        }
+        lines
+    }
 }
 
 pub(super) fn format_command(program: &str, arguments: &[String]) -> String {
@@ -179,7 +207,7 @@ fn run_command(
         return Err(PublishError::Interrupted);
     }
     if outcome.success {
-        return Ok(Ok(CommandState::Done));
+        return Ok(judge_output(command, &lines));
     }
 
     if find_settled(&command.already, &lines, printer) {
@@ -190,6 +218,27 @@ fn run_command(
         command.format_line(),
         indent_lines(list_last_lines(&lines))
     )))
+}
+
+/// The state of a command that succeeded, or the message for an output that is not the expected one.
+fn judge_output(command: &FilledCommand, lines: &[String]) -> Result<CommandState, String> {
+    let Some(expected) = &command.expects else {
+        return Ok(CommandState::Done);
+    };
+    if lines.iter().any(|line| line.contains(&expected.text)) {
+        return Ok(CommandState::Done);
+    }
+
+    let is_empty = lines.iter().all(|line| line.trim().is_empty());
+    if expected.nothing_if_gone && is_empty {
+        return Ok(CommandState::Already);
+    }
+    Err(format!(
+        "the output of `{}` has no `{}`: {}",
+        command.format_line(),
+        expected.text,
+        expected.otherwise
+    ))
 }
 
 pub(super) fn list_last_lines(lines: &[String]) -> &[String] {

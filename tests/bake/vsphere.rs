@@ -132,6 +132,12 @@ fn the_real_packer_installs_windows_and_makes_a_template() {
     );
     let image = read_json(&test.folder.join("o/image.json"));
     assert_eq!(image["artifacts"][0]["id"], "windows-2025-k8s-1.36.4-1.2.3");
+    // `promote` and `retire` recognize the template by it.
+    let mark = format!("\"imagegen-lock\":{}", image["lock"]);
+    assert!(
+        made["notes"].as_str().expect("notes").contains(&mark),
+        "{made}"
+    );
     assert!(
         said.contains("Removing [LocalDS_0] packer_cache/"),
         "the disc with the password stays:\n{said}"
