@@ -91,6 +91,9 @@ pub struct CloneCommand {
     /// Lines of standard input, with placeholders. They alone may have `{password}`, a random password.
     #[serde(default)]
     pub input: Option<Vec<String>>,
+    /// Form of the standard input for the program.
+    #[serde(default)]
+    pub input_form: InputForm,
     /// Placeholder of later commands that is read from the output. In `delete`, a command whose value is known is left
     /// out, and one that gives no value ends the deletion: there is nothing to delete.
     #[serde(default)]
@@ -106,6 +109,17 @@ pub struct CloneCommand {
     #[serde(default)]
     pub already: Vec<SettledError>,
     pub source: String,
+}
+
+/// Form of a standard input.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum InputForm {
+    /// As the lines are.
+    #[default]
+    Text,
+    /// The text in base64 without line ends.
+    Base64,
 }
 
 /// A value that a line of the output is.

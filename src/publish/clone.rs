@@ -2,13 +2,16 @@
 
 use std::collections::BTreeMap;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use regex_lite::Regex;
 
 use crate::base::secret::Secret;
 use crate::catalog::Trees;
 use crate::diagnostic::{InputError, Result};
 use crate::model::clone_test::{
-    CloneCommand, CloneName, CloneRecipe, CloneTest, PASSWORD, Repetition, compile_verdict,
+    CloneCommand, CloneName, CloneRecipe, CloneTest, InputForm, PASSWORD, Repetition,
+    compile_verdict,
 };
 use crate::model::publication::{
     ArgumentPart, PublishProgram, PublishedBy, compile_pattern, split_argument,
@@ -57,7 +60,7 @@ pub struct CloneCommands {
 #[derive(Debug, Clone)]
 pub struct CloneStep {
     pub arguments: Vec<CloneText>,
-    pub input: Option<CloneText>,
+    pub input: Option<CloneInput>,
     /// Placeholder of later commands, and the pattern of its line.
     pub gives: Option<(String, Regex)>,
     /// Pattern of the line with the verdict.
@@ -65,6 +68,25 @@ pub struct CloneStep {
     pub patience: Option<Repetition>,
     /// Texts of errors that say that nothing is left to do, each with the doubt that remains.
     pub already: Vec<(String, Option<String>)>,
+}
+
+/// Standard input of a command.
+#[derive(Debug, Clone)]
+pub struct CloneInput {
+    pub text: CloneText,
+    pub form: InputForm,
+}
+
+impl CloneInput {
+    /// The bytes for the program.
+    #[must_use]
+    pub fn resolve(&self, given: &BTreeMap<String, String>, password: &Secret) -> Secret {
+        let text = self.text.resolve_secret(given, password);
+        match self.form {
+            InputForm::Text => text,
+            InputForm::Base64 => Secret::from_parts(STANDARD.encode(text.reveal()).into_bytes()),
+        }
+    }
 }
 
 /// Text with values that are known later.
@@ -281,12 +303,16 @@ fn fill_step(
         None => None,
     };
     let verdict = command.verdict.as_deref().map(compile_verdict);
-    let input = command.input.as_ref().map(|lines| lines.join("\n"));
+    let input = match &command.input {
+        Some(lines) => Some(CloneInput {
+            text: fill_text(&lines.join("\n"), recipe, values)?,
+            form: command.input_form,
+        }),
+        None => None,
+    };
     Ok(CloneStep {
         arguments,
-        input: input
-            .map(|text| fill_text(&text, recipe, values))
-            .transpose()?,
+        input,
         gives,
         verdict: verdict.transpose().map_err(refuse)?,
         patience: command.patience.clone(),

@@ -204,7 +204,7 @@ impl<'a> Life<'a> {
             program: exec::resolve_program(Path::new(&self.clone.program)),
             arguments: arguments.iter().map(OsString::from).collect(),
             folder: PathBuf::from("."),
-            input: input.map(|it| it.resolve_secret(&self.given, &self.password)),
+            input: input.map(|it| it.resolve(&self.given, &self.password)),
             on_interrupt,
             ..Run::default()
         };

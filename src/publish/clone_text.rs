@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use crate::model::clone_test::InputForm;
+
 use super::clone::{CloneCommands, ClonePart, CloneStep, CloneText};
 use super::run::quote_argument;
 
@@ -33,7 +35,10 @@ fn format_step(program: &str, step: &CloneStep, text: &mut String) {
     }
     let mut line = String::new();
     if let Some(input) = &step.input {
-        let _ = write!(line, "printf %s {} | ", quote_text(input));
+        let _ = write!(line, "printf %s {} | ", quote_text(&input.text));
+        if input.form == InputForm::Base64 {
+            line.push_str("base64 | tr -d '\\n' | ");
+        }
     }
     line.push_str(program);
     for argument in &step.arguments {

@@ -367,7 +367,7 @@ fn every_target_says_how_its_images_are_tested() {
             }
         }
     }
-    assert_eq!(recipes.len(), 6, "{recipes:?}");
+    assert_eq!(recipes.len(), 7, "{recipes:?}");
 }
 
 #[test]
@@ -414,6 +414,17 @@ fn each_platform_makes_a_clone_without_a_way_in() {
                 "printf %s '#ps1_sysnative\n$code = 1\n",
                 "--user-data /dev/stdin --wait c-1 --network nodes",
                 "openstack server delete --wait c-1",
+            ],
+        ),
+        (
+            "vsphere",
+            "node-1",
+            "--var folder=/DC0/vm/t --var datastore=fast",
+            &[
+                "govc vm.clone -vm /DC0/vm/t/node-1 -on=false -folder /DC0/vm/t ",
+                " -ds fast c-1\n",
+                " | base64 | tr -d '\\n' | govc vm.change -vm /DC0/vm/t/c-1 ",
+                "govc vm.destroy /DC0/vm/t/c-1",
             ],
         ),
         (

@@ -3,10 +3,13 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
 use super::Build;
 use crate::bake::simulation;
+use crate::cloudbase::{run, write_settings};
 use crate::support::{Test, needs, root};
 
 /// Templates with the notes that Packer writes, and others with the same names.
@@ -96,6 +99,44 @@ govc library.import images node-1.iso >/dev/null
 govc library.update -d "$notes" /images/node-1
 sh -e delete.sh
 items printed
+"#;
+
+/// The guest answers when its machine is powered on: this `govc` plays it after the real one.
+const CLONES: &str = r#"
+real=$(command -v govc)
+mkdir bin
+cat > bin/govc <<PROGRAM
+#!/bin/sh
+"$real" "\$@" || exit
+case "\$1 \$2" in "vm.power -on")
+    "$real" object.collect -json -s "\$3" config.extraConfig > extra.json
+    "$real" vm.change -vm "\$3" -e guestinfo.imagegen-clone-lines='seen; changed' \
+        -e guestinfo.imagegen-clone-test="\$(cat verdict)" ;;
+esac
+PROGRAM
+chmod +x bin/govc
+PATH=$PWD/bin:$PATH
+place="$folder --var pool=/DC0/host/DC0_H0/Resources --var datastore=LocalDS_0"
+state before
+echo 0 > verdict
+name=good; fails imagegen test-clone 1 --clone c-1 $place --run
+echo 8 > verdict
+name=drifted; fails imagegen test-clone 1 $place --run
+state after
+# A machine that is none of the tests, and a template.
+govc vm.create -on=false -host DC0_H0 -ds LocalDS_0 -net 'VM Network' -folder /DC0/vm/templates c-2 >/dev/null
+state before-others
+for clone in c-2 node-1; do
+    name=$clone; fails imagegen test-clone 1 --clone "$clone" $place --run
+    imagegen test-clone 1 --clone "$clone" $place --delete --run
+done
+imagegen test-clone 1 --clone c-3 $place --delete --run
+state after-others
+# A verb that was killed leaves its machine.
+govc vm.clone -vm /DC0/vm/templates/node-1 -on=false -folder /DC0/vm/templates -annotation imagegen-test-clone=1 \
+    -pool /DC0/host/DC0_H0/Resources -ds LocalDS_0 c-4 >/dev/null
+imagegen test-clone 1 --clone c-4 $place --delete --run
+state after-kill
 "#;
 
 /// Runs lines of a shell beside the simulated vCenter Server. The programs are absent: nothing.
@@ -253,6 +294,66 @@ fn assert_refused(test: &Test, line: &str, parts: &[&str]) {
     for part in parts {
         assert!(ran.stderr.contains(part), "no {part} in {}", ran.stderr);
     }
+}
+
+#[test]
+fn the_real_program_tests_a_clone_and_deletes_it() {
+    let test = with_templates(1);
+    if run_with_vcenter(&test, CLONES).is_none() {
+        return;
+    }
+    assert_failed(&test, "good", "0", &["deleting c-1"]);
+    let drifted = ["its test ended with 8", "seen; changed"];
+    assert_failed(&test, "drifted", "8", &drifted);
+    assert_eq!(list_lines(&test, "after"), list_lines(&test, "before"));
+    let there = list_lines(&test, "before-others");
+    assert_eq!(list_lines(&test, "after-others"), there);
+    assert_eq!(list_lines(&test, "after-kill"), there);
+    for clone in ["c-2", "node-1"] {
+        assert_failed(&test, clone, "7", &["there is no machine"]);
+    }
+
+    let script = read_user_data(&test);
+    let mut parser = tree_sitter::Parser::new();
+    let language = tree_sitter_powershell::LANGUAGE.into();
+    parser.set_language(&language).expect("language");
+    let tree = parser.parse(&script, None).expect("tree");
+    assert!(!tree.root_node().has_error(), "{script}");
+    let Some(environments) = needs("IMAGEGEN_TEST_CLOUDBASE", "ci/programs/cloudbase/build") else {
+        return;
+    };
+    let settings = write_settings(&test.folder, "[DEFAULT]\n");
+    let user_data = test.folder.join("user-data");
+    std::fs::write(&user_data, &script).expect("written");
+    let told = run(&environments.join("1.1.9"), &settings, Some(&user_data));
+    let ran = json!(["powershell", script, true]);
+    let calls = told["calls"].as_array().expect("calls");
+    assert!(calls.contains(&ran), "{told}");
+}
+
+/// The user-data that the machine had when it was powered on.
+fn read_user_data(test: &Test) -> String {
+    let options: Value = serde_json::from_str(&test.text("extra.json")).expect("JSON");
+    let find = |key: &str| {
+        let options = options.as_array().expect("options");
+        let option = options.iter().find(|it| it["key"] == key);
+        let value = option.and_then(|it| it["value"].as_str());
+        value
+            .unwrap_or_else(|| panic!("no {key} in {options:?}"))
+            .to_owned()
+    };
+    assert_eq!(find("guestinfo.userdata.encoding"), "base64");
+    let bytes = STANDARD.decode(find("guestinfo.userdata")).expect("base64");
+    let script = String::from_utf8(bytes).expect("UTF-8");
+    assert!(
+        script.starts_with("#ps1_sysnative\n$test = @'\n$code = 1\n"),
+        "{script}"
+    );
+    assert!(
+        script.contains(r"C:\imagegen\node\Test-Node.ps1"),
+        "{script}"
+    );
+    script
 }
 
 /// The record has the name alone: the user says where the image is, once.
