@@ -22,7 +22,7 @@ make() {
     govc vm.markastemplate "$1/$2"
 }
 state() {
-    govc find /DC0/vm -type m | sort > "$1"
+    govc find /DC0/vm -type m -type f | sort > "$1"
     for path in /DC0/vm/templates/node-1 /DC0/vm/templates/node-4 /DC0/vm/other/node-1; do
         govc fields.info -n imagegen-channel "$path" >> "$1" || true
     done
@@ -39,6 +39,8 @@ for number in 1 2 3 4; do make /DC0/vm/templates "node-$number" "$notes"; done
 make /DC0/vm/templates node-5 '{"imagegen-lock":"of another image"}'
 make /DC0/vm/other node-1 "$notes"
 make '/DC0/vm/Old images' node-1 "$notes"
+# Paths need no datacenter besides.
+govc datacenter.create DC1
 folder='--var folder=/DC0/vm/templates'
 "#;
 
@@ -84,7 +86,7 @@ for number in 1 2; do
 done
 govc library.update -d "$notes" /images/node-1
 govc library.update -d '{"imagegen-lock":"of another image"}' /images/node-2
-govc library.create -ds LocalDS_0 others >/dev/null
+govc library.create -dc DC0 -ds LocalDS_0 others >/dev/null
 govc library.import others node-1.iso >/dev/null
 items() { govc library.ls '/*/*' | sort > "$1"; }
 items before
@@ -116,7 +118,7 @@ esac
 PROGRAM
 chmod +x bin/govc
 PATH=$PWD/bin:$PATH
-place="$folder --var pool=/DC0/host/DC0_H0/Resources --var datastore=LocalDS_0"
+place="$folder --var datacenter=DC0 --var pool=/DC0/host/DC0_H0/Resources --var datastore=LocalDS_0"
 state before
 echo 0 > verdict
 name=good; fails imagegen test-clone 1 --clone c-1 $place --run
@@ -124,16 +126,19 @@ echo 8 > verdict
 name=drifted; fails imagegen test-clone 1 $place --run
 state after
 # A machine that is none of the tests, and a template.
-govc vm.create -on=false -host DC0_H0 -ds LocalDS_0 -net 'VM Network' -folder /DC0/vm/templates c-2 >/dev/null
+govc vm.create -dc DC0 -on=false -host DC0_H0 -ds LocalDS_0 -net 'VM Network' -folder /DC0/vm/templates c-2 >/dev/null
+govc folder.create /DC0/vm/templates/c-5
+govc object.mv /DC0/vm/templates/node-3 /DC0/vm/templates/c-5
 state before-others
-for clone in c-2 node-1; do
+for clone in c-2 node-1 c-5; do
     name=$clone; fails imagegen test-clone 1 --clone "$clone" $place --run
     imagegen test-clone 1 --clone "$clone" $place --delete --run
 done
 imagegen test-clone 1 --clone c-3 $place --delete --run
 state after-others
 # A verb that was killed leaves its machine.
-govc vm.clone -vm /DC0/vm/templates/node-1 -on=false -folder /DC0/vm/templates -annotation imagegen-test-clone=1 \
+govc folder.create /DC0/vm/templates/c-4
+govc vm.clone -dc DC0 -vm /DC0/vm/templates/node-1 -on=false -folder /DC0/vm/templates/c-4 \
     -pool /DC0/host/DC0_H0/Resources -ds LocalDS_0 c-4 >/dev/null
 imagegen test-clone 1 --clone c-4 $place --delete --run
 state after-kill
@@ -309,7 +314,7 @@ fn the_real_program_tests_a_clone_and_deletes_it() {
     let there = list_lines(&test, "before-others");
     assert_eq!(list_lines(&test, "after-others"), there);
     assert_eq!(list_lines(&test, "after-kill"), there);
-    for clone in ["c-2", "node-1"] {
+    for clone in ["c-2", "node-1", "c-5"] {
         assert_failed(&test, clone, "7", &["there is no machine"]);
     }
 
