@@ -424,7 +424,7 @@ fn each_platform_makes_a_clone_without_a_way_in() {
                 "govc vm.clone -vm /DC0/vm/t/node-1 -on=false -folder /DC0/vm/t/c-1 ",
                 " -ds fast c-1\n",
                 " | base64 | tr -d '\\n' | govc vm.change -vm /DC0/vm/t/c-1/c-1 ",
-                "govc vm.destroy /DC0/vm/t/c-1/c-1",
+                "own=$(govc find /DC0/vm/t/c-1 -maxdepth 0 -type f)\ngovc vm.destroy \"$own\"/c-1\n",
             ],
         ),
         (
