@@ -46,7 +46,6 @@ mod manifests;
 mod matrix;
 mod memory;
 mod mirror;
-mod model;
 mod own_content;
 mod owners;
 mod packer;
