@@ -12,8 +12,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use imagegen::windows::command_line::command_line;
 use regex_lite::{Captures, Regex};
 
+use crate::support::passed::Inputs;
 use crate::support::root;
-use machine::Machine;
+use machine::{Machine, has_tools, read_version};
 use package::make_package;
 use services::SERVICES;
 
@@ -94,12 +95,21 @@ pub fn list_cases() -> Vec<&'static str> {
 
 #[test]
 fn abilities_do_under_wine_what_the_laws_say() {
-    let Some(machine) = Machine::start() else {
+    if !has_tools() {
         return;
-    };
+    }
+    let mut inputs = Inputs::new("abilities of Windows");
+    inputs.add_sources(&["wine", "wine.rs", "join", "join.rs", "support"]);
+    inputs.add_files(&root().join("provisioners"));
+    inputs.add_files(&root().join("src/windows"));
+    inputs.add("wine", &read_version());
+    inputs.judge(|| check_abilities(&Machine::start()));
+}
+
+fn check_abilities(machine: &Machine) {
     let mut failed = Vec::new();
     for (name, case) in CASES.iter().chain(SERVICES) {
-        if catch_unwind(AssertUnwindSafe(|| case(&machine))).is_err() {
+        if catch_unwind(AssertUnwindSafe(|| case(machine))).is_err() {
             failed.push(*name);
         }
     }

@@ -24,13 +24,23 @@ pub(super) struct Ran {
     pub(super) text: String,
 }
 
+/// Whether every tool is there; one that is missing is printed.
+pub(super) fn has_tools() -> bool {
+    let missing = TOOLS.into_iter().find(|tool| !has_tool(tool));
+    if let Some(tool) = missing {
+        println!("skipped: needs wine and its tools ({tool})");
+    }
+    missing.is_none()
+}
+
+/// Wine's own words.
+pub(super) fn read_version() -> Vec<u8> {
+    let output = Command::new("wine").arg("--version").output();
+    output.expect("wine").stdout
+}
+
 impl Machine {
-    /// A new machine; `None` where a tool is missing, which is printed.
-    pub(super) fn start() -> Option<Self> {
-        if let Some(tool) = TOOLS.into_iter().find(|tool| !has_tool(tool)) {
-            println!("skipped: needs wine and its tools ({tool})");
-            return None;
-        }
+    pub(super) fn start() -> Self {
         let mut machine = Self {
             prefix: TempDir::new().expect("a folder"),
             waiting: None,
@@ -47,7 +57,7 @@ impl Machine {
             .stderr(Stdio::null())
             .spawn();
         machine.waiting = Some(child.expect("wine"));
-        Some(machine)
+        machine
     }
 
     fn install_programs(&self) {
