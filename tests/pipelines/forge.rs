@@ -269,8 +269,12 @@ impl Forge {
 
     /// Paths of the branch `image-records`.
     pub fn list_records(&self) -> Vec<String> {
-        let script = "git -C ../origin ls-tree -r --name-only image-records 2>/dev/null || true";
-        let paths = self.develop(script);
+        let paths = self.develop(
+            "cd ../origin
+             if git show-ref --verify --quiet refs/heads/image-records; then
+                 git ls-tree -r --name-only image-records
+             fi",
+        );
         paths.lines().map(str::to_owned).collect()
     }
 
