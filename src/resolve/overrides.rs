@@ -394,13 +394,10 @@ fn override_proofs(artifact: &mut PlannedArtifact, over: &Override) {
     let version = artifact.version.clone();
     let filled = |pattern: &HttpUrl| fill_url(pattern, &version);
     if let Some(url) = &over.checksums {
-        let algorithm = if url.public_url().contains("512") {
-            PinAlgorithm::Sha512
-        } else {
-            PinAlgorithm::Sha256
-        };
+        let url = filled(url);
+        let algorithm = guess_algorithm(url.file_name(), artifact.url.file_name());
         artifact.checksums.push(ChecksumFile {
-            url: filled(url),
+            url,
             algorithm,
             format: ChecksumFormat::Gnu,
         });
@@ -433,6 +430,16 @@ fn override_proofs(artifact: &mut PlannedArtifact, over: &Override) {
     }
 }
 
+/// The algorithm of a checksum file, by its name without that of the artifact: `SHA512SUMS`, `agent.zip.sha512`.
+fn guess_algorithm(name: &str, artifact: &str) -> PinAlgorithm {
+    let own = name.strip_prefix(artifact).unwrap_or(name);
+    if own.contains("512") {
+        PinAlgorithm::Sha512
+    } else {
+        PinAlgorithm::Sha256
+    }
+}
+
 fn override_digests(over: &Override) -> Vec<PinnedDigest> {
     let sha256 = over.sha256.clone().map(FileDigest::Sha256);
     let sha512 = over.sha512.clone().map(FileDigest::Sha512);
@@ -445,4 +452,26 @@ fn override_digests(over: &Override) -> Vec<PinnedDigest> {
         });
     }
     digests
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_name_of_a_checksum_file_gives_its_algorithm() {
+        for (name, algorithm) in [
+            ("SHA512SUMS", PinAlgorithm::Sha512),
+            ("agent-5.512.zip.sha512", PinAlgorithm::Sha512),
+            ("agent-5.512.zip.sha256", PinAlgorithm::Sha256),
+            ("sha256sum.txt", PinAlgorithm::Sha256),
+            ("checksums.txt", PinAlgorithm::Sha256),
+        ] {
+            assert_eq!(
+                guess_algorithm(name, "agent-5.512.zip"),
+                algorithm,
+                "{name}"
+            );
+        }
+    }
 }
