@@ -9,10 +9,12 @@ mod lint;
 mod targets;
 mod trees;
 
+use std::any::Any;
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::Arc;
 
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 
 use crate::base::code::Code;
 use crate::base::json::JsonError;
@@ -20,15 +22,14 @@ use crate::base::names::format_suggestion;
 use crate::diagnostic::{Classify, Location};
 use crate::embedded::{OverlayFile, Tree};
 use crate::model::cluster::ClusterIndex;
-use crate::model::component::Component;
-use crate::model::feature::{Feature, Features};
+use crate::model::feature::Features;
 use crate::model::kubernetes::{
-    FlagTable, KubernetesLine, LineFile, ProgramTable, Support, SurveyList, Surveys,
+    FlagTable, KubernetesLine, LineFile, Program, ProgramTable, Support, SurveyList,
 };
 use crate::model::line::Minor;
 use crate::model::pod_network::PodNetwork;
 use crate::model::rules::{Contents, Rules};
-use crate::model::vulnerability::{Vulnerabilities, Vulnerability};
+use crate::model::vulnerability::Vulnerabilities;
 use crate::model::windows::{WindowsRelease, WindowsSupport};
 
 pub use lint::{lint_catalog, lint_sources, lint_targets, names_notes};
@@ -107,45 +108,12 @@ impl Classify for CatalogError {
 #[derive(Debug, Clone)]
 pub struct Catalog {
     tree: Tree,
-    parsed: Arc<ParsedFiles>,
-}
-
-/// Files of a catalog that were asked for, as values.
-#[derive(Debug, Default)]
-struct ParsedFiles {
-    components: Mutex<BTreeMap<String, Arc<Component>>>,
-    support: OnceLock<Arc<Support>>,
-    contents: OnceLock<Arc<Contents>>,
-}
-
-impl ParsedFiles {
-    /// A thread that panicked meanwhile leaves a map that is whole.
-    fn lock_components(&self) -> MutexGuard<'_, BTreeMap<String, Arc<Component>>> {
-        self.components
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// The value that was loaded before, or is loaded now.
-fn keep_once<T>(
-    kept: &OnceLock<Arc<T>>,
-    load: impl FnOnce() -> Result<T, CatalogError>,
-) -> Result<Arc<T>, CatalogError> {
-    if let Some(value) = kept.get() {
-        return Ok(Arc::clone(value));
-    }
-    let value = load()?;
-    Ok(Arc::clone(kept.get_or_init(|| Arc::new(value))))
 }
 
 impl Catalog {
     #[must_use]
     pub fn new(tree: Tree) -> Self {
-        Self {
-            tree,
-            parsed: Arc::default(),
-        }
+        Self { tree }
     }
 
     /// The catalog with the user's component files and pins over it. A component that the user defines has no pin of
@@ -181,10 +149,16 @@ impl Catalog {
     ) -> Result<T, CatalogError> {
         self.tree
             .read_json(path)?
-            .ok_or_else(|| CatalogError::Missing {
-                catalog: self.tree.label.clone(),
-                path: path.to_owned(),
-            })
+            .ok_or_else(|| self.missing_error(path))
+    }
+
+    fn share_json<T: DeserializeOwned + schemars::JsonSchema + Any + Send + Sync>(
+        &self,
+        path: &str,
+    ) -> Result<Arc<T>, CatalogError> {
+        self.tree
+            .share_json(path)?
+            .ok_or_else(|| self.missing_error(path))
     }
 
     /// Name of a catalog's file in messages.
@@ -197,24 +171,26 @@ impl Catalog {
     ///
     /// # Errors
     /// No such line, or a table that it is made from cannot be read.
-    pub fn load_kubernetes_line(&self, minor: Minor) -> Result<KubernetesLine, CatalogError> {
-        line::assemble_line(
-            &self.load_line_file(minor)?,
-            &*self.load_support()?,
-            &self.load_windows_support()?,
-        )
-        .ok_or_else(|| CatalogError::NoPause {
-            file: self.file_label(SUPPORT),
-            minor,
+    pub fn load_kubernetes_line(&self, minor: Minor) -> Result<Arc<KubernetesLine>, CatalogError> {
+        self.tree.keep(&minor.to_string(), || {
+            line::assemble_line(
+                &*self.load_line_file(minor)?,
+                &*self.load_support()?,
+                &self.load_windows_support()?,
+            )
+            .ok_or_else(|| CatalogError::NoPause {
+                file: self.file_label(SUPPORT),
+                minor,
+            })
         })
     }
 
     /// # Errors
     /// No such line, or its file is not one.
-    pub fn load_line_file(&self, minor: Minor) -> Result<LineFile, CatalogError> {
+    pub fn load_line_file(&self, minor: Minor) -> Result<Arc<LineFile>, CatalogError> {
         let name = minor.to_string();
         let path = self.find_path("Kubernetes version", &name, LINES)?;
-        let line: LineFile = self.read_json(&path)?;
+        let line: Arc<LineFile> = self.share_json(&path)?;
         self.check_name(&path, "minor", &name, &line.minor.to_string())?;
         Ok(line)
     }
@@ -222,7 +198,7 @@ impl Catalog {
     /// # Errors
     /// The file is missing or not a support table.
     pub fn load_support(&self) -> Result<Arc<Support>, CatalogError> {
-        keep_once(&self.parsed.support, || self.read_json(SUPPORT))
+        self.share_json(SUPPORT)
     }
 
     /// Known lines, ascending.
@@ -241,37 +217,50 @@ impl Catalog {
     ///
     /// # Errors
     /// The file is missing or not a table of programs.
-    pub fn load_programs(&self) -> Result<ProgramTable<'_>, CatalogError> {
-        self.read_json(PROGRAMS)
+    pub fn load_programs(&self) -> Result<Arc<ProgramTable>, CatalogError> {
+        self.share_json(PROGRAMS)
+    }
+
+    /// The programs of a surveyed line; empty for other lines.
+    ///
+    /// # Errors
+    /// As [`Catalog::load_programs`].
+    pub fn list_programs(
+        &self,
+        minor: Minor,
+    ) -> Result<Arc<BTreeMap<String, Program>>, CatalogError> {
+        self.tree.keep(&minor.to_string(), || {
+            Ok(self.load_programs()?.list_programs(minor))
+        })
     }
 
     /// Lines whose programs were surveyed. The rest of their table is not parsed.
     ///
     /// # Errors
     /// The file is missing or has no list of surveys.
-    pub fn load_surveys(&self) -> Result<Surveys, CatalogError> {
-        Ok(self.read_json::<SurveyList>(PROGRAMS)?.surveyed)
+    pub fn load_surveys(&self) -> Result<Arc<SurveyList>, CatalogError> {
+        self.share_json(PROGRAMS)
     }
 
     /// Which Kubernetes releases each Windows release supports.
-    fn load_windows_support(&self) -> Result<Vec<WindowsSupport>, CatalogError> {
+    fn load_windows_support(&self) -> Result<Vec<Arc<WindowsSupport>>, CatalogError> {
         self.windows_names()
             .iter()
-            .map(|name| self.read_json(&format!("windows/{name}.json")))
+            .map(|name| self.share_json(&format!("windows/{name}.json")))
             .collect()
     }
 
     /// # Errors
     /// The file is missing or not a flag table.
-    pub fn load_flags(&self) -> Result<FlagTable, CatalogError> {
-        self.read_json(FLAGS)
+    pub fn load_flags(&self) -> Result<Arc<FlagTable>, CatalogError> {
+        self.share_json(FLAGS)
     }
 
     /// # Errors
     /// No such release, or its file is not one.
-    pub fn load_windows_release(&self, release: &str) -> Result<WindowsRelease, CatalogError> {
+    pub fn load_windows_release(&self, release: &str) -> Result<Arc<WindowsRelease>, CatalogError> {
         let path = self.find_path("Windows release", release, "windows")?;
-        let windows: WindowsRelease = self.read_json(&path)?;
+        let windows: Arc<WindowsRelease> = self.share_json(&path)?;
         self.check_name(&path, "release", release, &windows.release)?;
         Ok(windows)
     }
@@ -283,12 +272,12 @@ impl Catalog {
 
     /// # Errors
     /// No such pod network, or its file is not one.
-    pub fn network(&self, name: &str) -> Result<PodNetwork, CatalogError> {
+    pub fn network(&self, name: &str) -> Result<Arc<PodNetwork>, CatalogError> {
         let path = match self.find_path("pod network", name, "networks") {
             Ok(path) => path,
             Err(error) => return Err(self.explain_foreign_network(name)?.unwrap_or(error)),
         };
-        let network: PodNetwork = self.read_json(&path)?;
+        let network: Arc<PodNetwork> = self.share_json(&path)?;
         self.check_name(&path, "name", name, &network.name)?;
         Ok(network)
     }
@@ -314,32 +303,30 @@ impl Catalog {
 
     /// # Errors
     /// The file is missing or not a set of rules.
-    pub fn load_rules(&self) -> Result<Rules, CatalogError> {
-        self.read_json(RULES)
+    pub fn load_rules(&self) -> Result<Arc<Rules>, CatalogError> {
+        self.share_json(RULES)
     }
 
     /// Optional features, in the order of their file.
     ///
     /// # Errors
     /// The file is missing or not a table of features.
-    pub fn load_features(&self) -> Result<Vec<Feature>, CatalogError> {
-        Ok(self.read_json::<Features>(FEATURES)?.features)
+    pub fn load_features(&self) -> Result<Arc<Features>, CatalogError> {
+        self.share_json(FEATURES)
     }
 
     /// Known vulnerabilities of components.
     ///
     /// # Errors
     /// The file is missing or of another form.
-    pub fn load_vulnerabilities(&self) -> Result<Vec<Vulnerability>, CatalogError> {
-        Ok(self
-            .read_json::<Vulnerabilities>(VULNERABILITIES)?
-            .vulnerabilities)
+    pub fn load_vulnerabilities(&self) -> Result<Arc<Vulnerabilities>, CatalogError> {
+        self.share_json(VULNERABILITIES)
     }
 
     /// # Errors
     /// The file is missing or not a table of contents.
     pub fn load_contents(&self) -> Result<Arc<Contents>, CatalogError> {
-        keep_once(&self.parsed.contents, || self.read_json(CONTENTS))
+        self.share_json(CONTENTS)
     }
 
     /// # Errors

@@ -4,10 +4,12 @@
 //! A tree may be replaced by files that were read from a directory; whoever uses a tree cannot
 //! tell the difference.
 
+use std::any::{Any, TypeId};
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 
 use crate::base::digest::sha256_hex;
 use crate::base::json::{self, JsonError};
@@ -34,6 +36,29 @@ pub struct Tree {
     pub label: String,
     files: Files,
     over: Overlay,
+    kept: Arc<KeptValues>,
+}
+
+/// Values that were made of a tree's files, by type and name.
+#[derive(Debug, Default)]
+struct KeptValues(Mutex<BTreeMap<ValueKey, Arc<dyn Any + Send + Sync>>>);
+
+type ValueKey = (TypeId, String);
+
+impl KeptValues {
+    fn find<T: Any + Send + Sync>(&self, key: &ValueKey) -> Option<Arc<T>> {
+        let value = self.lock().get(key).cloned()?;
+        value.downcast().ok()
+    }
+
+    fn insert(&self, key: ValueKey, value: Arc<dyn Any + Send + Sync>) {
+        self.lock().insert(key, value);
+    }
+
+    /// A thread that panicked meanwhile leaves a map that is whole.
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<ValueKey, Arc<dyn Any + Send + Sync>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// Files of the user in the place of others and beside them.
@@ -89,6 +114,7 @@ impl Tree {
             label,
             files,
             over: Overlay::default(),
+            kept: Arc::default(),
         }
     }
 
@@ -107,6 +133,7 @@ impl Tree {
         self.over.files.retain(|path, _| !hidden.contains(path));
         self.over.hidden.extend(hidden);
         self.over.files.extend(own);
+        self.kept = Arc::default();
         self
     }
 
@@ -178,12 +205,53 @@ impl Tree {
         &'a self,
         path: &str,
     ) -> Result<Option<T>, JsonError> {
-        let file = self.file_label(path);
+        let bytes = self.get(path);
+        bytes.map(|bytes| self.parse_file(path, bytes)).transpose()
+    }
+
+    fn parse_file<'a, T: Deserialize<'a> + schemars::JsonSchema>(
+        &self,
+        path: &str,
+        bytes: &'a [u8],
+    ) -> Result<T, JsonError> {
         let parse = match self.find_built_in(path) {
             Some(_) => json::parse_embedded,
             None => json::parse_json,
         };
-        self.get(path).map(|bytes| parse(&file, bytes)).transpose()
+        parse(&self.file_label(path), bytes)
+    }
+
+    /// A JSON file as a value that all copies of the tree share, so that many plans parse it once.
+    ///
+    /// # Errors
+    /// As [`Tree::read_json`].
+    pub fn share_json<T: DeserializeOwned + schemars::JsonSchema + Any + Send + Sync>(
+        &self,
+        path: &str,
+    ) -> Result<Option<Arc<T>>, JsonError> {
+        let Some(bytes) = self.get(path) else {
+            return Ok(None);
+        };
+        self.keep(path, || self.parse_file(path, bytes)).map(Some)
+    }
+
+    /// A value that was made of the tree's files before, or is made now. Copies of the tree share it.
+    ///
+    /// # Errors
+    /// Those of `make`.
+    pub fn keep<T: Any + Send + Sync, E>(
+        &self,
+        name: &str,
+        make: impl FnOnce() -> Result<T, E>,
+    ) -> Result<Arc<T>, E> {
+        let key = (TypeId::of::<T>(), name.to_owned());
+        if let Some(value) = self.kept.find(&key) {
+            return Ok(value);
+        }
+
+        let value = Arc::new(make()?);
+        self.kept.insert(key, value.clone());
+        Ok(value)
     }
 
     /// Every file by its path.

@@ -13,7 +13,9 @@ mod registries;
 mod render;
 mod runtime;
 
+use std::any::Any;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -57,10 +59,10 @@ pub struct Guest {
     /// Name of a resource → source of its fact.
     pub sources: BTreeMap<String, String>,
     pub steps: Vec<AppliedStep>,
-    pub later: Vec<LaterFile>,
-    pub ports: Vec<PortUse>,
-    pub needs: Vec<FeatureNeed>,
-    pub arguments: Vec<ArgumentNeed>,
+    pub later: Arc<Vec<LaterFile>>,
+    pub ports: Arc<Vec<PortUse>>,
+    pub needs: Arc<Vec<FeatureNeed>>,
+    pub arguments: Arc<Vec<ArgumentNeed>>,
     /// Those that apply to the plan.
     pub stages: Vec<Stage>,
     /// Those of the plan's version.
@@ -84,16 +86,16 @@ pub struct AppliedStep {
 pub fn render_guest(
     plan: &Plan,
     flags: &FlagTable,
-    programs: &ProgramTable<'_>,
+    programs: &ProgramTable,
     provisioners: &Tree,
 ) -> Result<Guest, GuestError> {
     let situation = plan.situation();
-    let LifeStages {
-        mut stages,
-        mut refusals,
-    } = read_json(provisioners, "stages.json")?;
+    let LifeStages { stages, refusals } = &*share_json(provisioners, "stages.json")?;
+    let mut stages = stages.clone();
+    let mut refusals = refusals.clone();
     stages.retain(|stage| situation.holds(&stage.when));
     refusals.retain(|refusal| refusal.kubernetes.contains(&plan.kubernetes));
+
     let constants = Constants::read(provisioners, &refusals)?;
     let facts = collect_facts(plan, &situation, flags, programs, &constants)?;
     let renderer = StepRenderer::new(&facts, provisioners);
@@ -101,17 +103,17 @@ pub fn render_guest(
     let mut steps = Vec::new();
     let mut step_files = BTreeMap::new();
     let mut sources = BTreeMap::new();
-    for (file, mut step) in read_steps(provisioners)? {
+    for (file, step) in read_steps(provisioners)?.iter() {
         step_files.insert(step.id.clone(), file.clone());
         if !situation.holds(&step.when) {
             continue;
         }
         let before = resources.len();
-        for resource in std::mem::take(&mut step.resources) {
+        for resource in &step.resources {
             if situation.holds(&resource.when) {
                 lower_resource(
-                    &step,
-                    &file,
+                    step,
+                    file,
                     resource,
                     &renderer,
                     &mut resources,
@@ -119,12 +121,11 @@ pub fn render_guest(
                 )?;
             }
         }
-        let resources = resources.len() - before;
         steps.push(AppliedStep {
-            id: step.id,
-            summary: step.summary,
-            file,
-            resources,
+            id: step.id.clone(),
+            summary: step.summary.clone(),
+            file: file.clone(),
+            resources: resources.len() - before,
         });
     }
     // Stable: inside a phase the order of the files and of the resources in them stays.
@@ -149,10 +150,10 @@ pub fn render_guest(
         step_files,
         sources,
         steps,
-        later: read_json(provisioners, "later.json")?,
-        ports: read_json(provisioners, "ports.json")?,
-        needs: read_json(provisioners, "needs.json")?,
-        arguments: read_json(provisioners, "arguments.json")?,
+        later: share_json(provisioners, "later.json")?,
+        ports: share_json(provisioners, "ports.json")?,
+        needs: share_json(provisioners, "needs.json")?,
+        arguments: share_json(provisioners, "arguments.json")?,
         stages,
         refusals,
     })
@@ -162,16 +163,15 @@ pub fn render_guest(
 ///
 /// # Errors
 /// A file is not a step.
-pub fn read_steps(provisioners: &Tree) -> Result<Vec<(String, Step)>, GuestError> {
-    let paths = list_step_paths(provisioners).into_iter();
-    paths
-        .map(|path| {
-            Ok((
-                provisioners.file_label(&path),
-                read_step(provisioners, &path)?,
-            ))
-        })
-        .collect()
+pub fn read_steps(provisioners: &Tree) -> Result<Arc<Vec<(String, Step)>>, GuestError> {
+    provisioners.keep("steps", || {
+        let mut steps = Vec::new();
+        for path in list_step_paths(provisioners) {
+            let step = read_step(provisioners, &path)?;
+            steps.push((provisioners.file_label(&path), step));
+        }
+        Ok(steps)
+    })
 }
 
 fn list_step_paths(provisioners: &Tree) -> Vec<String> {
@@ -215,32 +215,37 @@ fn read_json<T: DeserializeOwned + schemars::JsonSchema>(
         .ok_or_else(|| GuestError::Missing(path.to_owned()))
 }
 
+fn share_json<T: DeserializeOwned + schemars::JsonSchema + Any + Send + Sync>(
+    provisioners: &Tree,
+    path: &str,
+) -> Result<Arc<T>, GuestError> {
+    provisioners
+        .share_json(path)?
+        .ok_or_else(|| GuestError::Missing(path.to_owned()))
+}
+
 fn lower_resource(
     step: &Step,
     file: &str,
-    mut resource: StepResource,
+    resource: &StepResource,
     renderer: &StepRenderer<'_>,
     resources: &mut Vec<Resource>,
     sources: &mut BTreeMap<String, String>,
 ) -> Result<(), GuestError> {
-    let properties = std::mem::take(&mut resource.properties);
     let error = |message: String| GuestError::Value {
         file: file.to_owned(),
         resource: resource.name.clone(),
         message,
     };
     let turns = match &resource.each {
-        None => vec![(None, properties)],
+        None => vec![None],
         Some(list) => match renderer.find_fact(list, None).map_err(error)? {
-            Value::Array(items) => items
-                .into_iter()
-                .map(|item| (Some(item), properties.clone()))
-                .collect(),
+            Value::Array(items) => items.into_iter().map(Some).collect(),
             _ => return Err(error(format!("`{list}` is not a list of the facts"))),
         },
     };
     let phase = resource.phase.unwrap_or(step.phase);
-    for (item, mut properties) in turns {
+    for item in &turns {
         let item = item.as_ref();
         let name = renderer.render_text(&resource.name, item).map_err(error)?;
         let name = format!("{}/{name}", step.id);
@@ -248,12 +253,14 @@ fn lower_resource(
             .render_text(&resource.source, item)
             .map_err(error)?;
         sources.insert(name.clone(), source);
-        for (property, value) in &mut properties {
+        let mut properties = Map::new();
+        for (property, value) in &resource.properties {
             let result = renderer.render_value(value, item);
-            result.map_err(|fault| match fault {
+            let value = result.map_err(|fault| match fault {
                 RenderFault::Text(message) => error(format!("`{property}`: {message}")),
                 RenderFault::Fragment(fault) => GuestError::Fragment(name.clone(), fault),
             })?;
+            properties.insert(property.clone(), value);
         }
         let kind = parse_resource(&resource.kind, properties).map_err(error)?;
         resources.push(Resource {

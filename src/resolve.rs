@@ -19,6 +19,7 @@ mod refusal;
 mod variables;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use crate::base::choice::{Delivery, HostAccess, Join, Runtime};
 use crate::base::code::Code;
@@ -72,11 +73,11 @@ struct Resolver<'a> {
 
 /// Choices that components depend on.
 struct ChosenPlatform {
-    line: KubernetesLine,
+    line: Arc<KubernetesLine>,
     kubernetes: Version,
-    windows: WindowsRelease,
+    windows: Arc<WindowsRelease>,
     runtime: Runtime,
-    network: PodNetwork,
+    network: Arc<PodNetwork>,
     host_access: HostAccess,
     delivery: Delivery,
     features: Vec<Feature>,
@@ -99,7 +100,7 @@ struct ChosenContents {
 /// The catalog cannot be read, or the selection is refused.
 pub fn resolve_selection(
     catalog: &Catalog,
-    target: Target,
+    target: Arc<Target>,
     packer: &Version,
     selection: &ImageDefinition,
     surroundings: &World,
@@ -281,7 +282,7 @@ impl Resolver<'_> {
 
     fn assemble_plan(
         self,
-        target: Target,
+        target: Arc<Target>,
         platform: ChosenPlatform,
         contents: ChosenContents,
         chosen: VariableChoices,
@@ -339,26 +340,26 @@ impl Resolver<'_> {
     fn check_rules(&mut self, situation: &Conditions) -> Result<()> {
         let rules = self.catalog.load_rules()?;
 
-        for rule in rules.refusals {
-            if !applies(&rule, situation) {
+        for rule in &rules.refusals {
+            if !applies(rule, situation) {
                 continue;
             }
             self.refusals.retain(|refusal| {
                 refusal.code != Code::COMPONENT_RANGE
                     || !rule.components.contains_key(refusal.subject.as_str())
             });
-            let finding = Finding::from_data(&rule.id, rule.reason, rule.instead);
+            let finding = Finding::from_data(&rule.id, &rule.reason, &rule.instead);
             self.refusals.push(finding.with_source(&rule.source));
         }
-        for rule in rules.warnings {
-            if !applies(&rule, situation) {
+        for rule in &rules.warnings {
+            if !applies(rule, situation) {
                 continue;
             }
             let component = rule.components.keys().next();
             let subject = component.map_or_else(|| KUBERNETES.to_owned(), ToString::to_string);
             let message = format!("{}; {}", rule.reason, rule.instead);
             self.warnings.push(Warning {
-                id: rule.id,
+                id: rule.id.clone(),
                 subject,
                 message,
             });
@@ -381,7 +382,7 @@ impl Resolver<'_> {
         }
 
         let ChosenPlatform { line, network, .. } = platform;
-        let mut bytes = json::to_bytes(&(&target.digest, line, network, groups, files));
+        let mut bytes = json::to_bytes(&(&target.digest, &**line, &**network, groups, files));
         let own_files = &self.surroundings.own_files;
         if !own_files.is_empty() {
             bytes.extend(json::to_bytes(own_files));

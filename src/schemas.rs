@@ -103,7 +103,7 @@ fn list_types() -> Vec<(&'static str, Schema)> {
         ("publication", schema_for!(Publication)),
         ("publish", schema_for!(crate::publish::PublishOutput)),
         ("clone-test", schema_for!(crate::publish::CloneOutput)),
-        ("programs", schema_for!(ProgramTable<'_>)),
+        ("programs", schema_for!(ProgramTable)),
         ("render", schema_for!(RenderOutput)),
         ("report", schema_for!(crate::records::ReportOutput)),
         ("rules", schema_for!(Rules)),

@@ -187,7 +187,7 @@ impl Upstreams<'_> {
     /// Ids of the catalog's vulnerabilities that the planned version has.
     fn list_flaws(&self, subject: &UpdateCandidate<'_>) -> Result<Vec<String>> {
         let mut ids = Vec::new();
-        for flaw in self.trees.catalog.load_vulnerabilities()? {
+        for flaw in &self.trees.catalog.load_vulnerabilities()?.vulnerabilities {
             let exposure = flaw.find_exposure(subject.artifact);
             if matches!(exposure, Some(Exposure::Affected { .. })) {
                 ids.push(flaw.id.clone());

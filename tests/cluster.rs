@@ -133,7 +133,7 @@ fn cases() -> Vec<Case> {
             }
             match render_manifests(&input, &plan, &catalog, &paths) {
                 Ok(files) => cases.push(Case {
-                    line: line.clone(),
+                    line: KubernetesLine::clone(&line),
                     runtime,
                     access,
                     cni: cni.to_owned(),
@@ -652,7 +652,7 @@ fn index_and_folder_agree() {
     let mut listed: BTreeSet<String> = index.files.iter().map(|file| file.file.clone()).collect();
     let catalog = Catalog::new(Tree::embedded_manifests());
     for name in catalog.network_names() {
-        let cluster = catalog.network(&name).expect("network").cluster;
+        let cluster = catalog.network(&name).expect("network").cluster.clone();
         listed.extend(cluster.configurations.into_iter().map(|it| it.file));
         listed.extend(cluster.files.into_iter().map(|it| it.file));
     }

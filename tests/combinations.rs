@@ -648,7 +648,7 @@ fn containerd_knows_every_key_of_its_configuration() {
 #[test]
 fn optional_features_are_all_used_and_refused_where_they_cannot_be_had() {
     let trees = read_trees(None).expect("the catalog");
-    for feature in trees.catalog.load_features().expect("features") {
+    for feature in &trees.catalog.load_features().expect("features").features {
         let cni = feature
             .when
             .cni

@@ -4,6 +4,7 @@
 mod targets;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use imagegen::catalog::Trees;
 use imagegen::guest::Guest;
@@ -32,10 +33,10 @@ fn azure(kubernetes: &str) -> ImageDefinition {
 
 /// A selection of every target that makes images: what holds for one cloud holds for all.
 fn images(kubernetes: &str) -> Vec<ImageDefinition> {
-    let names = image_targets().into_iter().map(|target| target.name);
-    names
-        .map(|name| ImageDefinition {
-            target: Some(name),
+    image_targets()
+        .iter()
+        .map(|target| ImageDefinition {
+            target: Some(target.name.clone()),
             ..azure(kubernetes)
         })
         .collect()
@@ -131,11 +132,8 @@ fn d2_an_image_that_is_asked_for_is_in_the_plan_or_refused() {
 fn d3_each_release_gets_its_registry_settings() {
     let trees = read_trees(None).expect("the catalog");
     for (release, kubernetes) in [("2019", "1.20.0"), ("2022", "1.30.0"), ("2025", "1.36.4")] {
-        let wanted = trees
-            .catalog
-            .load_windows_release(release)
-            .expect("release")
-            .registry;
+        let windows = trees.catalog.load_windows_release(release);
+        let wanted = windows.expect("release").registry.clone();
         assert!(!wanted.is_empty(), "{release}");
         for image in images(kubernetes) {
             let selection = ImageDefinition {
@@ -172,7 +170,7 @@ fn d4_the_clock_is_the_targets() {
     let trees = read_trees(None).expect("the catalog");
     let mut plan = resolve_plan(&azure("1.36.4"), &trees).expect("a plan");
     for utc in [false, true] {
-        let TargetKind::Image(image) = &mut plan.target.kind else {
+        let TargetKind::Image(image) = &mut Arc::make_mut(&mut plan.target).kind else {
             panic!("an image")
         };
         image.platform.cloudbase_init.rtc_utc = utc;
@@ -510,7 +508,7 @@ fn d11_every_release_is_made_by_some_line() {
     let mut made = BTreeSet::new();
     for minor in trees.catalog.kubernetes_minors() {
         let line = trees.catalog.load_kubernetes_line(minor).expect("line");
-        made.extend(line.windows.into_iter().map(|windows| windows.value));
+        made.extend(line.windows.iter().map(|windows| windows.value.clone()));
     }
     let all: BTreeSet<String> = trees.catalog.windows_names().into_iter().collect();
     let missing: Vec<&String> = all.difference(&made).collect();

@@ -531,8 +531,8 @@ fn select(target: &str, kubernetes: &str) -> ImageDefinition {
 fn every_selection_outlives_what_others_do() {
     let (life, trees) = (read_life(), read_trees(None).expect("the catalog"));
     let targets: Vec<String> = all_targets()
-        .into_iter()
-        .map(|target| target.name)
+        .iter()
+        .map(|target| target.name.clone())
         .collect();
     let (mut attempts, mut seen) = (0, BTreeMap::new());
     for (number, minor) in trees.catalog.kubernetes_minors().into_iter().enumerate() {
@@ -1050,8 +1050,8 @@ fn conditions_of_templates_name_facts() {
         &flags,
         &programs,
         &Constants {
-            paths: parse("paths.json"),
-            sddl: parse("sddl.json"),
+            paths: parse("paths.json").into(),
+            sddl: parse("sddl.json").into(),
             failing: Vec::new(),
             refusals: &[],
         },

@@ -2,6 +2,7 @@
 //! rendered; what is not is refused with its reason.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use imagegen::catalog::Catalog;
 use imagegen::embedded::Tree;
@@ -11,7 +12,7 @@ use serde_json::Value;
 
 use crate::support::{Test, present};
 
-fn lines() -> Vec<KubernetesLine> {
+fn lines() -> Vec<Arc<KubernetesLine>> {
     let catalog = Catalog::new(Tree::embedded_manifests());
     catalog
         .kubernetes_minors()

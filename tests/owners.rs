@@ -64,14 +64,14 @@ fn is_below(path: &str, above: &str) -> bool {
 #[test]
 fn a_bare_image_has_nothing_that_an_owner_refuses() {
     let trees = read_trees(None).expect("the catalog");
-    let owners = trees.catalog.load_rules().expect("rules").owners;
+    let owners = &trees.catalog.load_rules().expect("rules").owners;
     let targets = all_targets();
     for (at, minor) in trees.catalog.kubernetes_minors().into_iter().enumerate() {
         // Each target meets some line, and each line some target.
         let target = &targets[at % targets.len()].name;
         let selection = select(target, &minor.to_string(), Join::None);
         let resources = resources(&selection, &trees);
-        for owner in &owners {
+        for owner in owners {
             let found = find_refused(owner, &resources);
             assert!(
                 found.is_empty(),
@@ -86,8 +86,8 @@ fn a_bare_image_has_nothing_that_an_owner_refuses() {
 fn an_image_with_a_kubelet_has_what_owners_refuse() {
     let trees = read_trees(None).expect("the catalog");
     let resources = resources(&select("azure", "1.36.4", Join::Kubeadm), &trees);
-    for owner in trees.catalog.load_rules().expect("rules").owners {
-        let found = find_refused(&owner, &resources);
+    for owner in &trees.catalog.load_rules().expect("rules").owners {
+        let found = find_refused(owner, &resources);
         let is_refused = owner.services.iter().any(|name| name == "kubelet");
         assert_eq!(!found.is_empty(), is_refused, "{}: {found:?}", owner.name);
     }

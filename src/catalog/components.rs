@@ -12,20 +12,14 @@ impl Catalog {
     /// # Errors
     /// No such component, or its file is not a component.
     pub fn load_component(&self, name: &str) -> Result<Arc<Component>, CatalogError> {
-        if let Some(component) = self.parsed.lock_components().get(name) {
-            return Ok(Arc::clone(component));
-        }
+        self.tree.keep(name, || {
+            let path = self.find_path("component", name, "components")?;
+            let definition: ComponentDefinition = self.read_json(&path)?;
+            self.check_name(&path, "name", name, &definition.name)?;
 
-        let path = self.find_path("component", name, "components")?;
-        let definition: ComponentDefinition = self.read_json(&path)?;
-        self.check_name(&path, "name", name, &definition.name)?;
-
-        let pins = self.load_pins(name)?;
-        let component = Arc::new(Component { definition, pins });
-        self.parsed
-            .lock_components()
-            .insert(name.to_owned(), Arc::clone(&component));
-        Ok(component)
+            let pins = self.load_pins(name)?;
+            Ok(Component { definition, pins })
+        })
     }
 
     /// The pins of a component; a component without a file of them has none.

@@ -1,6 +1,7 @@
 //! A Kubernetes line, put together from the tables of the catalog.
 
 use std::cmp::Reverse;
+use std::sync::Arc;
 
 use crate::base::version::Version;
 use crate::model::kubernetes::{ApiVersion, KubernetesLine, LineFile, Sourced, Support};
@@ -11,7 +12,7 @@ use crate::model::windows::WindowsSupport;
 pub(super) fn assemble_line(
     file: &LineFile,
     support: &Support,
-    windows: &[WindowsSupport],
+    windows: &[Arc<WindowsSupport>],
 ) -> Option<KubernetesLine> {
     let minor = file.minor;
     Some(KubernetesLine {
@@ -55,7 +56,7 @@ fn list_api_versions(entries: &[ApiVersion], minor: Minor) -> Vec<String> {
 /// newer builds.
 fn list_supported_windows(
     patches: &[Version],
-    releases: &[WindowsSupport],
+    releases: &[Arc<WindowsSupport>],
 ) -> Vec<Sourced<String>> {
     let mut found = Vec::new();
     for release in releases {

@@ -1,5 +1,7 @@
 //! Descriptors of targets, from `packer/targets`.
 
+use std::sync::Arc;
+
 use super::CatalogError;
 use crate::base::digest::sha256_hex;
 use crate::base::json;
@@ -11,7 +13,11 @@ use crate::model::target::{Target, TargetReleases};
 ///
 /// # Errors
 /// The target does not exist, or one of its files is malformed.
-pub fn load_target(packer: &Tree, name: &str) -> Result<Target, CatalogError> {
+pub fn load_target(packer: &Tree, name: &str) -> Result<Arc<Target>, CatalogError> {
+    packer.keep(name, || read_target(packer, name))
+}
+
+fn read_target(packer: &Tree, name: &str) -> Result<Target, CatalogError> {
     let names = packer.list_folders("targets");
     if !names.iter().any(|known| known == name) {
         return Err(CatalogError::Unknown {

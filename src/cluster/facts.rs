@@ -67,7 +67,7 @@ pub fn collect_facts(
     });
     let images = choose_images(input, index, &facts, problems)?;
     facts["images"] = images;
-    let flags = catalog.load_flags()?;
+    let flags = FlagTable::clone(&*catalog.load_flags()?);
     facts["kubeProxy"]["argumentsJson"] =
         json!(render_proxy_arguments(plan, index, flags, &facts)?);
     facts["cni"]["conf"] = json!(render_cni_configuration(plan, catalog, &facts)?);

@@ -1,8 +1,10 @@
 //! Facts of `provisioners` that hold for every choice of a user.
 
+use std::sync::Arc;
+
 use serde_json::Value;
 
-use super::{GuestError, read_json};
+use super::{GuestError, share_json};
 use crate::embedded::Tree;
 use crate::model::stage::AccountRefusal;
 use crate::windows::value::KbId;
@@ -10,8 +12,8 @@ use crate::windows::value::KbId;
 /// Facts of `provisioners`, as [`super::collect_facts`] takes them.
 #[derive(Debug)]
 pub struct Constants<'a> {
-    pub paths: Value,
-    pub sddl: Value,
+    pub paths: Arc<Value>,
+    pub sddl: Arc<Value>,
     /// Updates that fail to install.
     pub failing: Vec<KbId>,
     /// Refusals by programs of the plan's version.
@@ -31,11 +33,11 @@ impl<'a> Constants<'a> {
         provisioners: &Tree,
         refusals: &'a [AccountRefusal],
     ) -> Result<Self, GuestError> {
-        let known: Vec<FailingUpdate> = read_json(provisioners, "updates.json")?;
+        let known: Arc<Vec<FailingUpdate>> = share_json(provisioners, "updates.json")?;
         Ok(Self {
-            paths: read_json(provisioners, "paths.json")?,
-            sddl: read_json(provisioners, "sddl.json")?,
-            failing: known.into_iter().map(|update| update.kb).collect(),
+            paths: share_json(provisioners, "paths.json")?,
+            sddl: share_json(provisioners, "sddl.json")?,
+            failing: known.iter().map(|update| update.kb.clone()).collect(),
             refusals,
         })
     }

@@ -39,7 +39,7 @@ pub fn collect_facts(
     plan: &Plan,
     situation: &Conditions,
     flags: &FlagTable,
-    programs: &ProgramTable<'_>,
+    programs: &ProgramTable,
     constants: &Constants<'_>,
 ) -> Result<Value, GuestError> {
     let Constants { paths, sddl, .. } = constants;
@@ -64,8 +64,8 @@ pub fn collect_facts(
         "join": plan.join,
         "delivery": plan.delivery,
         "pause": plan.pause,
-        "paths": paths,
-        "sddl": sddl,
+        "paths": **paths,
+        "sddl": **sddl,
         "components": collect_components(situation),
         "downloads": collect_groups(plan, |group| collect_downloads(plan, group, &cache)),
         "archives": collect_groups(plan, |group| collect_archives(plan, group, &cache)),
@@ -103,7 +103,7 @@ fn list_checks(refusals: &[AccountRefusal], account: RunsAs) -> Vec<&str> {
 
 /// The services that a batch file starts with the arguments of a file: the path without which it ends quietly, the
 /// file and its variable, the flags that later versions removed, and whether the program writes its log itself.
-fn collect_launchers(plan: &Plan, programs: &ProgramTable<'_>, paths: &Value) -> Value {
+fn collect_launchers(plan: &Plan, programs: &ProgramTable, paths: &Value) -> Value {
     let logs_itself = plan.kubernetes < Version::from_literal("1.26.0");
     let mut launchers = vec![json!({
         "name": "kubelet",
@@ -148,11 +148,11 @@ fn join_path(paths: &Value, folder: &str, file: &str) -> String {
 }
 
 /// The flags that lines after a surveyed one removed, by the number of the last line that has them.
-fn list_removed_flags(programs: &ProgramTable<'_>, program: &str) -> Value {
+fn list_removed_flags(programs: &ProgramTable, program: &str) -> Value {
     let mut removed: BTreeMap<Minor, Vec<String>> = BTreeMap::new();
     for range in programs.flags.get(program).into_iter().flatten() {
         let Some(until) = range.until else { continue };
-        let flags = range.names.iter().map(|name| format!("--{}", name.0));
+        let flags = range.names.iter().map(|name| format!("--{name}"));
         removed.entry(until).or_default().extend(flags);
     }
     let groups = removed.into_iter().map(|(minor, flags)| {
@@ -171,7 +171,7 @@ fn network_side(plan: &Plan, situation: &Conditions) -> Value {
         hns_network,
         node,
         ..
-    } = &plan.network;
+    } = &*plan.network;
     let configuration = node
         .configuration
         .as_ref()

@@ -51,30 +51,37 @@ impl<'a> StepRenderer<'a> {
         }
     }
 
-    /// Replaces every special form in a property's value.
+    /// A property's value, with what every special form in it stands for.
     ///
     /// # Errors
     /// An undefined name, an unknown fact or template, a form with other keys than its own, or a fragment that
     /// contradicts its file.
-    pub fn render_value(&self, value: &mut Value, item: Option<&Value>) -> Result<(), RenderFault> {
-        match value {
-            Value::String(text) if is_template(text) => *text = self.render_text(text, item)?,
+    pub fn render_value(&self, value: &Value, item: Option<&Value>) -> Result<Value, RenderFault> {
+        let rendered = match value {
+            Value::String(text) => self.render_text(text, item)?.into(),
             Value::Array(items) => {
-                return items
-                    .iter_mut()
-                    .try_for_each(|it| self.render_value(it, item));
+                let items = items.iter().map(|it| self.render_value(it, item));
+                Value::Array(items.collect::<Result<_, _>>()?)
             }
             Value::Object(object) => match self.render_form(object, item)? {
-                Some(rendered) => *value = rendered,
-                None => {
-                    return object
-                        .values_mut()
-                        .try_for_each(|it| self.render_value(it, item));
-                }
+                Some(rendered) => rendered,
+                None => self.render_fields(object, item)?,
             },
-            Value::String(_) | Value::Null | Value::Bool(_) | Value::Number(_) => {}
+            Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
+        };
+        Ok(rendered)
+    }
+
+    fn render_fields(
+        &self,
+        object: &Map<String, Value>,
+        item: Option<&Value>,
+    ) -> Result<Value, RenderFault> {
+        let mut fields = Map::new();
+        for (name, value) in object {
+            fields.insert(name.clone(), self.render_value(value, item)?);
         }
-        Ok(())
+        Ok(Value::Object(fields))
     }
 
     /// Value of an object that is a form; none where it is plain data.
@@ -104,7 +111,7 @@ impl<'a> StepRenderer<'a> {
             ("template", Value::String(name)) => self.render_template(name, item)?.into(),
             ("file", Value::String(name)) => self.read_own_text(name)?.into(),
             ("base64", Value::String(name)) => STANDARD.encode(self.read_own_file(name)?).into(),
-            ("concat", Value::Array(parts)) => self.concat_lists(parts.clone(), item)?,
+            ("concat", Value::Array(parts)) => self.concat_lists(parts, item)?,
             _ => return Ok(None),
         };
         Ok(Some(rendered))
@@ -294,11 +301,10 @@ impl<'a> StepRenderer<'a> {
             .map(Value::Array)
     }
 
-    fn concat_lists(&self, parts: Vec<Value>, item: Option<&Value>) -> Result<Value, RenderFault> {
+    fn concat_lists(&self, parts: &[Value], item: Option<&Value>) -> Result<Value, RenderFault> {
         let mut all = Vec::new();
-        for mut part in parts {
-            self.render_value(&mut part, item)?;
-            match part {
+        for part in parts {
+            match self.render_value(part, item)? {
                 Value::Array(items) => all.extend(items),
                 other => return Err(format!("`concat` expects lists, found {other}").into()),
             }

@@ -26,12 +26,13 @@ pub(super) fn collect_arguments(
 ) -> RunResult<Vec<(String, String)>> {
     let mut arguments: Vec<(String, String)> = Vec::new();
     let fixed = list_fixed_flags(plan, catalog)?;
-    let free = catalog.load_flags()?.join_flags;
-    let by_file = input.kubelet_args.iter().map(|text| (text, Some(&free)));
+    let table = catalog.load_flags()?;
+    let free = table.join_flags.as_slice();
+    let by_file = input.kubelet_args.iter().map(|text| (text, Some(free)));
     let given = input.given_args.iter().map(|text| (text, None));
     for (text, free) in by_file.chain(given) {
         match parse_argument(text, plan, catalog, &fixed)?
-            .and_then(|argument| require_free_flag(argument, free.map(Vec::as_slice)))
+            .and_then(|argument| require_free_flag(argument, free))
         {
             Ok((name, _)) if arguments.iter().any(|(known, _)| *known == name) => {
                 let message = format!("the kubelet's `--{name}` is given twice");
@@ -67,12 +68,13 @@ fn require_free_flag(
 /// Flags that the image's service starts with already.
 fn list_fixed_flags(plan: &Plan, catalog: &Catalog) -> RunResult<Vec<FlagRule>> {
     let situation = plan.situation();
-    let rules = catalog.load_flags()?.flags.into_iter().filter(|rule| {
+    let table = catalog.load_flags()?;
+    let rules = table.flags.iter().filter(|rule| {
         rule.program == "kubelet"
             && rule.versions.contains(&plan.kubernetes)
             && situation.holds(&rule.when)
     });
-    Ok(rules.collect())
+    Ok(rules.cloned().collect())
 }
 
 /// The image's own flag wins: what the user can do about it.
@@ -161,13 +163,13 @@ fn parse_argument(
 }
 
 /// The line's kubelet. For a line that is not surveyed, the one of the nearest surveyed line before.
-fn find_kubelet(plan: &Plan, table: &ProgramTable<'_>) -> Option<Program> {
+fn find_kubelet(plan: &Plan, table: &ProgramTable) -> Option<Program> {
     table
         .list_programs(table.surveyed.find_nearest(plan.line.minor)?.minor)
         .remove("kubelet")
 }
 
-fn refuse_flag(name: &str, plan: &Plan, table: &ProgramTable<'_>, program: &Program) -> Finding {
+fn refuse_flag(name: &str, plan: &Plan, table: &ProgramTable, program: &Program) -> Finding {
     let known = table.flags.get("kubelet").into_iter().flatten();
     let last = known
         .filter(|flags| flags.has_name(name))

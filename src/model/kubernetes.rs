@@ -3,7 +3,6 @@
 //! A fact that holds for several lines is written once, with the range of lines for which it holds.
 //! `KubernetesLine` is the view of one line, computed from those tables.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
@@ -186,19 +185,16 @@ pub struct ComponentChoice {
 /// Windows programs, each written once with the lines that have it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub struct ProgramTable<'a> {
+pub struct ProgramTable {
     #[serde(rename = "$schema", default, skip_serializing_if = "Option::is_none")]
     pub schema: Option<String>,
     pub source: String,
     pub surveyed: Surveys,
     /// `kubelet`, `kube-proxy`, `kubeadm join`, …
-    #[serde(borrow)]
-    pub flags: BTreeMap<Cow<'a, str>, Vec<NameRange<'a>>>,
-    #[serde(borrow)]
-    pub feature_gates: Vec<GateList<'a>>,
+    pub flags: BTreeMap<String, Vec<NameRange>>,
+    pub feature_gates: Vec<GateList>,
     /// Fields of the configuration files' types.
-    #[serde(borrow)]
-    pub configuration: BTreeMap<Cow<'a, str>, Vec<NameRange<'a>>>,
+    pub configuration: BTreeMap<String, Vec<NameRange>>,
 }
 
 /// The surveyed lines alone, for who needs nothing else of the table.
@@ -242,31 +238,24 @@ pub struct Survey {
 /// Feature gates that the help of the same programs lists.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub struct GateList<'a> {
+pub struct GateList {
     pub programs: Vec<String>,
-    #[serde(borrow)]
-    pub gates: Vec<NameRange<'a>>,
+    pub gates: Vec<NameRange>,
 }
 
 /// Names and the lines that have them. A name that vanishes and comes back is in several ranges.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub struct NameRange<'a> {
+pub struct NameRange {
     /// First line that has them; the first surveyed line stands for all before it.
     pub since: Minor,
     /// Last line that has them; absent while the newest surveyed line has them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<Minor>,
-    #[serde(borrow)]
-    pub names: Vec<Name<'a>>,
+    pub names: Vec<String>,
 }
 
-/// A text of the file itself: serde borrows a `Cow` only where it is a field.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
-#[serde(transparent)]
-pub struct Name<'a>(#[serde(borrow)] pub Cow<'a, str>);
-
-impl NameRange<'_> {
+impl NameRange {
     #[must_use]
     pub fn holds(&self, minor: Minor) -> bool {
         self.since <= minor && self.until.is_none_or(|until| minor <= until)
@@ -274,13 +263,13 @@ impl NameRange<'_> {
 
     #[must_use]
     pub fn has_name(&self, name: &str) -> bool {
-        self.names.iter().any(|known| known.0 == name)
+        self.names.iter().any(|known| known == name)
     }
 }
 
-impl<'a> ProgramTable<'a> {
+impl ProgramTable {
     /// The feature gates of a program, whatever the line.
-    pub fn list_gates(&self, program: &str) -> impl Iterator<Item = &NameRange<'a>> {
+    pub fn list_gates(&self, program: &str) -> impl Iterator<Item = &NameRange> {
         let lists = self.feature_gates.iter();
         lists
             .filter(move |list| list.programs.iter().any(|name| name == program))
@@ -308,16 +297,16 @@ impl<'a> ProgramTable<'a> {
                 flags: collect_names(flags.iter().filter(|flags| flags.holds(minor))),
                 feature_gates: collect_names(gates),
             };
-            programs.insert(name.clone().into_owned(), program);
+            programs.insert(name.clone(), program);
         }
         programs
     }
 }
 
-fn collect_names<'a>(ranges: impl Iterator<Item = &'a NameRange<'a>>) -> Vec<String> {
+fn collect_names<'a>(ranges: impl Iterator<Item = &'a NameRange>) -> Vec<String> {
     let mut names: Vec<&str> = ranges
         .flat_map(|range| &range.names)
-        .map(|name| &*name.0)
+        .map(String::as_str)
         .collect();
     names.sort_unstable();
     names.dedup();

@@ -7,6 +7,7 @@ mod tools;
 mod warning;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -44,15 +45,15 @@ pub use warning::{MissingVariable, Warning};
 pub struct Plan {
     /// The selection, with every default that it came to.
     pub selection: ImageDefinition,
-    pub target: Target,
-    pub windows: WindowsRelease,
+    pub target: Arc<Target>,
+    pub windows: Arc<WindowsRelease>,
     /// Lowest update revision that the chosen features need; 0 where none is known.
     pub minimum_revision: u32,
-    pub line: KubernetesLine,
+    pub line: Arc<KubernetesLine>,
     pub kubernetes: Version,
     pub runtime: Runtime,
     pub runtime_version: Version,
-    pub network: PodNetwork,
+    pub network: Arc<PodNetwork>,
     pub host_access: HostAccess,
     pub join: Join,
     pub delivery: Delivery,

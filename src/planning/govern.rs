@@ -167,11 +167,7 @@ fn check_waivers(waivers: &[Waiver], plan: &Plan, catalog: &Catalog) -> Result<(
 /// Ids of the steps that are part of a plan.
 fn list_applied_steps(plan: &Plan, trees: &Trees) -> Result<Vec<StepId>> {
     let situation = plan.situation();
-    let steps = read_steps(&trees.provisioners)?
-        .into_iter()
-        .map(|(_, step)| step);
-    Ok(steps
-        .filter(|step| situation.holds(&step.when))
-        .map(|step| step.id)
-        .collect())
+    let steps = read_steps(&trees.provisioners)?;
+    let applied = steps.iter().filter(|(_, step)| situation.holds(&step.when));
+    Ok(applied.map(|(_, step)| step.id.clone()).collect())
 }

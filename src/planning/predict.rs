@@ -35,7 +35,7 @@ fn list_package_services(plan: &Plan, catalog: &Catalog) -> Result<Vec<PackageSe
 pub fn predict_machine(plan: &Plan, trees: &Trees) -> Result<(Guest, Prediction)> {
     let (flags, table) = (trees.catalog.load_flags()?, trees.catalog.load_programs()?);
     let guest = render_guest(plan, &flags, &table, &trees.provisioners)?;
-    let programs = table.list_programs(plan.line.minor);
+    let programs = trees.catalog.list_programs(plan.line.minor)?;
     let image = plan.target.image();
     let platform = image
         .map(|image| image.platform.clone())

@@ -59,7 +59,11 @@ pub(super) fn read_bill_sources_of(image: &DescribedImage, trees: &Trees) -> Res
             build: windows.build,
             cpe: windows.cpe.clone(),
         },
-        flaws: trees.catalog.load_vulnerabilities()?,
+        flaws: trees
+            .catalog
+            .load_vulnerabilities()?
+            .vulnerabilities
+            .clone(),
         time,
     })
 }

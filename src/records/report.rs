@@ -187,7 +187,7 @@ fn describe_lock(
         let value = format_plain(value);
         add_fact(&mut page, "Base image", &format!("{name} = {value}"), true);
     }
-    page.flaws = list_flaws(lock, &trees.catalog.load_vulnerabilities()?);
+    page.flaws = list_flaws(lock, &trees.catalog.load_vulnerabilities()?.vulnerabilities);
     Ok(page)
 }
 

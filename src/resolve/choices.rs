@@ -1,6 +1,7 @@
 //! Choices of the selection other than components: release, runtime, access, tools.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use crate::base::choice::{HostAccess, Runtime};
 use crate::base::code::Code;
@@ -17,7 +18,7 @@ pub(super) fn choose_windows(
     resolver: &mut Resolver<'_>,
     line: &KubernetesLine,
     kubernetes: &Version,
-) -> Result<WindowsRelease> {
+) -> Result<Arc<WindowsRelease>> {
     let Resolver {
         catalog, selection, ..
     } = *resolver;

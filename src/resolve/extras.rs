@@ -25,7 +25,8 @@ pub(super) fn choose_features(
     resolver: &mut Resolver<'_>,
     situation: &Conditions,
 ) -> Result<Vec<Feature>> {
-    let known = resolver.catalog.load_features()?;
+    let table = resolver.catalog.load_features()?;
+    let known = &table.features;
     for name in &situation.features {
         if !known.iter().any(|feature| feature.name == *name) {
             let suggestion =
@@ -57,7 +58,7 @@ pub(super) fn choose_features(
                     .with_source(&feature.source),
             );
         }
-        chosen.push(feature);
+        chosen.push(feature.clone());
     }
     Ok(chosen)
 }

@@ -12,11 +12,11 @@ pub(super) fn warn_flaws(
     groups: &[PlannedGroup],
 ) -> Result<Vec<Warning>, CatalogError> {
     let mut warnings = Vec::new();
-    for flaw in catalog.load_vulnerabilities()? {
+    for flaw in &catalog.load_vulnerabilities()?.vulnerabilities {
         let artifacts = groups.iter().flat_map(|group| &group.artifacts);
         for artifact in artifacts {
             if let Some(Exposure::Affected { fixed }) = flaw.find_exposure(artifact) {
-                let message = describe_flaw(&flaw, artifact, fixed.as_ref());
+                let message = describe_flaw(flaw, artifact, fixed.as_ref());
                 warnings.push(Warning::new(Code::SECURITY_FLOOR, flaw.id.clone(), message));
             }
         }

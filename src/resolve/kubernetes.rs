@@ -1,5 +1,7 @@
 //! Which Kubernetes release a user means, and what is known to be wrong with it.
 
+use std::sync::Arc;
+
 use crate::base::code::Code;
 use crate::base::names::find_closest_name;
 use crate::base::version::Version;
@@ -17,7 +19,7 @@ pub(super) fn choose_kubernetes(
     catalog: &Catalog,
     asked: Option<&str>,
     updated: Option<&Version>,
-) -> Result<(KubernetesLine, Version, Vec<Warning>)> {
+) -> Result<(Arc<KubernetesLine>, Version, Vec<Warning>)> {
     let asked = asked.unwrap_or("stable");
     let asked = asked.strip_prefix('v').unwrap_or(asked);
     if asked == "stable" {
@@ -64,9 +66,9 @@ pub(super) fn choose_kubernetes(
 
 /// The line's latest release, or a newer one that an update found.
 fn choose_latest(
-    line: KubernetesLine,
+    line: Arc<KubernetesLine>,
     updated: Option<&Version>,
-) -> (KubernetesLine, Version, Vec<Warning>) {
+) -> (Arc<KubernetesLine>, Version, Vec<Warning>) {
     let newer = updated.filter(|version| {
         Minor::from_release(version) == Some(line.minor) && **version > line.latest
     });
@@ -82,8 +84,8 @@ fn choose_latest(
     (line, version, vec![warning])
 }
 
-fn find_newest_line(catalog: &Catalog) -> Result<KubernetesLine> {
-    match catalog.load_surveys()?.newest() {
+fn find_newest_line(catalog: &Catalog) -> Result<Arc<KubernetesLine>> {
+    match catalog.load_surveys()?.surveyed.newest() {
         Some(minor) => Ok(catalog.load_kubernetes_line(minor)?),
         None => Err(refuse_version(catalog, "stable")),
     }
@@ -126,7 +128,7 @@ pub(super) fn check_line(
 
 /// A warning if the programs of the line were not surveyed: their command lines are not checked.
 fn check_survey(catalog: &Catalog, line: &KubernetesLine) -> Result<Option<Warning>, CatalogError> {
-    let surveys = catalog.load_surveys()?;
+    let surveys = &catalog.load_surveys()?.surveyed;
     if surveys.find(line.minor).is_some() {
         return Ok(None);
     }

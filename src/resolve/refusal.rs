@@ -63,7 +63,7 @@ fn format_line_span(
 ) -> Result<Option<String>, CatalogError> {
     let mut minors = Vec::new();
     for minor in catalog.kubernetes_minors() {
-        if holds(&catalog.load_kubernetes_line(minor)?) {
+        if holds(&*catalog.load_kubernetes_line(minor)?) {
             minors.push(minor);
         }
     }

@@ -1,5 +1,7 @@
 //! Names of the catalog in the schema of an image definition, so that an editor completes and checks them.
 
+use std::sync::Arc;
+
 use schemars::Schema;
 use serde_json::{Map, Value, json};
 
@@ -34,7 +36,7 @@ struct Names {
     networks: Vec<String>,
     features: Vec<String>,
     components: Vec<String>,
-    targets: Vec<Target>,
+    targets: Vec<Arc<Target>>,
 }
 
 impl Names {
@@ -45,14 +47,12 @@ impl Names {
             .iter()
             .map(|name| load_target(&trees.packer, name))
             .collect();
+        let table = catalog.load_features()?;
+        let features = table.features.iter();
         Ok(Self {
             windows: catalog.windows_names(),
             networks: catalog.network_names(),
-            features: catalog
-                .load_features()?
-                .into_iter()
-                .map(|feature| feature.name)
-                .collect(),
+            features: features.map(|feature| feature.name.clone()).collect(),
             components: catalog.component_names(),
             targets: targets?,
         })
@@ -79,7 +79,11 @@ impl Names {
         versioned.push("pause".to_owned());
         properties["components"]["propertyNames"] = json!({ "enum": versioned });
         properties["overrides"]["propertyNames"] = json!({ "anyOf": [{ "enum": self.components }, { "pattern": "^https?://" }, { "pattern": "^scripts/" }] });
-        object["allOf"] = self.targets.iter().map(describe_variables).collect();
+        object["allOf"] = self
+            .targets
+            .iter()
+            .map(|it| describe_variables(it))
+            .collect();
     }
 }
 

@@ -2,6 +2,7 @@
 //! requests. A variable that only the operator may give is refused elsewhere, whatever names the target.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use serde_json::Value;
 
@@ -50,7 +51,7 @@ pub(super) fn check_variables(
     Ok(())
 }
 
-fn load_targets(trees: &Trees) -> Result<Vec<Target>> {
+fn load_targets(trees: &Trees) -> Result<Vec<Arc<Target>>> {
     let names = trees.packer.list_folders("targets");
     let mut targets = Vec::new();
     for name in &names {
@@ -70,7 +71,7 @@ pub fn is_operators(target: &Target, name: &str) -> bool {
         .unwrap_or_default()
 }
 
-fn refuse_variable(layer: &str, name: &str, targets: &[Target]) -> InputError {
+fn refuse_variable(layer: &str, name: &str, targets: &[Arc<Target>]) -> InputError {
     let in_environment = targets.iter().any(|target| target.is_build_time(name));
     let environment = if in_environment {
         format!(", or set PKR_VAR_{name}")

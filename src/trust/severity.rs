@@ -21,6 +21,7 @@ pub(super) fn check_severity(maximum: Rating, plan: &Plan, catalog: &Catalog) ->
     };
     let mut findings = Vec::new();
     for flaw in flaws
+        .vulnerabilities
         .iter()
         .filter(|flaw| flaw.database_specific.severity > maximum)
     {

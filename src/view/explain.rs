@@ -253,7 +253,7 @@ impl NameIndex {
     fn add_steps(&mut self, plan: &Plan, trees: &Trees) -> Result<()> {
         let (guest, prediction) = predict_machine(plan, trees)?;
         self.add_machine(&prediction.machine);
-        for (path, step) in read_steps(&trees.provisioners)? {
+        for (path, step) in read_steps(&trees.provisioners)?.iter() {
             let mut names = Vec::new();
             for resource in &guest.plan.resources {
                 if resource.step == step.id {
@@ -266,9 +266,9 @@ impl NameIndex {
             };
             let mut lines = vec![step.summary.clone(), part];
             lines.append(&mut names);
-            self.add("step", &step.id, lines, &path);
+            self.add("step", &step.id, lines, path);
             for resource in &step.resources {
-                self.add_step_resource(&step, resource);
+                self.add_step_resource(step, resource);
             }
         }
         for resource in &guest.plan.resources {
@@ -280,11 +280,11 @@ impl NameIndex {
 
     fn add_rules(&mut self, trees: &Trees) -> Result<()> {
         let rules = trees.catalog.load_rules()?;
-        let refusals = rules.refusals.into_iter().map(|rule| ("refused", rule));
-        for (verdict, rule) in
-            refusals.chain(rules.warnings.into_iter().map(|rule| ("warning", rule)))
-        {
-            let lines = vec![format!("{verdict}: {}", rule.reason), rule.instead];
+        let refusals = rules.refusals.iter().map(|rule| ("refused", rule));
+        let warnings = rules.warnings.iter().map(|rule| ("warning", rule));
+        for (verdict, rule) in refusals.chain(warnings) {
+            let reason = format!("{verdict}: {}", rule.reason);
+            let lines = vec![reason, rule.instead.clone()];
             self.add("rule", &rule.id, lines, &rule.source);
         }
         Ok(())
@@ -292,14 +292,14 @@ impl NameIndex {
 
     /// Products that own their nodes, and what an image for them must not have.
     fn add_owners(&mut self, trees: &Trees) -> Result<()> {
-        for owner in trees.catalog.load_rules()?.owners {
-            let mut lines = vec![owner.title, owner.reason];
+        for owner in &trees.catalog.load_rules()?.owners {
+            let mut lines = vec![owner.title.clone(), owner.reason.clone()];
             let services = owner.services.iter().map(|name| format!("service {name}"));
-            let refused: Vec<String> = services.chain(owner.paths).collect();
+            let refused: Vec<String> = services.chain(owner.paths.iter().cloned()).collect();
             if !refused.is_empty() {
                 lines.push(format!("an image must not have: {}", refused.join(", ")));
             }
-            lines.push(owner.instead);
+            lines.push(owner.instead.clone());
             self.add("node owner", &owner.name, lines, &owner.source);
         }
         Ok(())

@@ -77,7 +77,7 @@ pub fn list_kubernetes(trees: &Trees) -> Result<Rows> {
     let containerd = trees.catalog.load_component("containerd")?;
     for minor in trees.catalog.kubernetes_minors() {
         let line = trees.catalog.load_kubernetes_line(minor)?;
-        let surveyed = surveys.find(minor).map(|survey| &survey.release);
+        let surveyed = surveys.surveyed.find(minor).map(|survey| &survey.release);
         let windows: Vec<&str> = line.windows.iter().map(|it| it.value.as_str()).collect();
         let runtimes: Vec<&str> = line.runtimes.iter().map(|it| it.name.as_str()).collect();
         let access: Vec<&str> = line.host_access.iter().map(|it| it.name.as_str()).collect();
@@ -137,7 +137,7 @@ pub fn list_networks(trees: &Trees) -> Result<Rows> {
     for name in trees.catalog.network_names() {
         let network = trees.catalog.network(&name)?;
         let line = format!("{name:<20} {}", network.title);
-        rows.push((write_row(&network)?, line));
+        rows.push((write_row(&*network)?, line));
     }
     Ok(rows)
 }
@@ -146,9 +146,9 @@ pub fn list_networks(trees: &Trees) -> Result<Rows> {
 /// The catalog cannot be read.
 pub fn list_features(trees: &Trees) -> Result<Rows> {
     let mut rows = Rows::new();
-    for feature in trees.catalog.load_features()? {
+    for feature in &trees.catalog.load_features()?.features {
         let line = format!("{:<20} {}", feature.name, feature.summary);
-        rows.push((write_row(&feature)?, line));
+        rows.push((write_row(feature)?, line));
     }
     Ok(rows)
 }
@@ -198,12 +198,12 @@ pub fn list_variables(trees: &Trees) -> Result<Rows> {
 /// The catalog cannot be read.
 pub fn list_steps(trees: &Trees) -> Result<Rows> {
     let mut rows = Rows::new();
-    for (path, step) in read_steps(&trees.provisioners)? {
+    for (path, step) in read_steps(&trees.provisioners)?.iter() {
         let value = write_row(&StepRow {
             name: step.id.as_str(),
             phase: step.phase,
             summary: &step.summary,
-            file: &path,
+            file: path,
             when: &step.when,
             resources: step.resources.len(),
         })?;

@@ -160,7 +160,7 @@ fn find_reason(refusal: &str) -> String {
 }
 
 /// Flags and gates of the line, or of the one before that was surveyed.
-fn find_programs(table: &ProgramTable<'_>, minor: Minor, trees: &Trees) -> Programs {
+fn find_programs(table: &ProgramTable, minor: Minor, trees: &Trees) -> Programs {
     let mut minors = trees.catalog.kubernetes_minors();
     minors.retain(|other| *other <= minor);
     minors.sort_unstable_by(|a, b| b.cmp(a));

@@ -1,12 +1,14 @@
 //! Targets that are built in, and what their records say of them.
 
+use std::sync::Arc;
+
 use imagegen::catalog::load_target;
 use imagegen::embedded::Tree;
 use imagegen::model::record::{CheckStage, TargetCheck};
 use imagegen::model::target::Target;
 use serde_json::{Map, Value, json};
 
-pub fn all_targets() -> Vec<Target> {
+pub fn all_targets() -> Vec<Arc<Target>> {
     let packer = Tree::embedded_packer();
     packer
         .list_folders("targets")
@@ -15,7 +17,7 @@ pub fn all_targets() -> Vec<Target> {
         .collect()
 }
 
-pub fn image_targets() -> Vec<Target> {
+pub fn image_targets() -> Vec<Arc<Target>> {
     all_targets()
         .into_iter()
         .filter(|target| target.image().is_some())

@@ -1,5 +1,7 @@
 //! Each variable and selector of each target by each layer: who may give it is said in the target's folder.
 
+use std::sync::Arc;
+
 use imagegen::catalog::load_target;
 use imagegen::embedded::Tree;
 use imagegen::model::target::Target;
@@ -34,7 +36,7 @@ fn list_inputs(target: &Target) -> Vec<(String, bool, Value)> {
     inputs
 }
 
-fn load_targets() -> Vec<Target> {
+fn load_targets() -> Vec<Arc<Target>> {
     let packer = Tree::embedded_packer();
     let names = packer.list_folders("targets");
     names

@@ -54,9 +54,8 @@ fn values_are_replaced_and_stay_values() {
             json!([{ "member": "x/a.exe", "path": "C:\\k\\a.exe" }]),
         ),
     ] {
-        let mut value = given.clone();
-        renderer
-            .render_value(&mut value, Some(&item))
+        let value = renderer
+            .render_value(&given, Some(&item))
             .unwrap_or_else(|error| panic!("{given}: {error}"));
         assert_eq!(value, expected, "{given}");
     }
@@ -81,7 +80,7 @@ fn unknown_names_are_errors() {
         (json!({ "template": "bad.toml" }), "templates/bad.toml"),
         (json!({ "concat": ["x"] }), "expects lists"),
     ] {
-        let result = renderer.render_value(&mut given.clone(), None);
+        let result = renderer.render_value(&given, None);
         let message = result.expect_err(&given.to_string()).to_string();
         assert!(message.contains(part), "{given}: {message}");
     }

@@ -13,7 +13,7 @@ pub(super) fn lint_flaws(report: &mut Report<'_>) {
         Ok(flaws) => flaws,
         Err(error) => return report.add_error(Code::UNREADABLE, PATH, error.to_string()),
     };
-    for flaw in &flaws {
+    for flaw in &flaws.vulnerabilities {
         let components = flaw
             .affected
             .iter()

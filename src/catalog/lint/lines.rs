@@ -1,6 +1,7 @@
 //! Kubernetes lines and the tables that hold for ranges of them.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use crate::base::code::Code;
 use crate::catalog::{Catalog, CatalogError, SUPPORT};
@@ -168,7 +169,7 @@ fn check_runtime_versions(report: &mut Report<'_>, support: &Support) {
     }
 }
 
-fn read_windows(report: &mut Report<'_>) -> Option<Vec<WindowsRelease>> {
+fn read_windows(report: &mut Report<'_>) -> Option<Vec<Arc<WindowsRelease>>> {
     let catalog: &Catalog = report.catalog;
     let mut releases = Vec::new();
     let mut complete = true;
@@ -221,7 +222,7 @@ fn lint_windows(report: &mut Report<'_>, path: &str, release: &WindowsRelease) {
 }
 
 /// Each patch release of a line has the same default Windows release, and only one.
-fn check_windows_default(report: &mut Report<'_>, minor: Minor, releases: &[WindowsRelease]) {
+fn check_windows_default(report: &mut Report<'_>, minor: Minor, releases: &[Arc<WindowsRelease>]) {
     let Ok(line) = report.catalog.load_line_file(minor) else {
         return;
     };

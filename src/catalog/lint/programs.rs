@@ -16,7 +16,7 @@ pub(super) fn lint_programs(report: &mut Report<'_>) {
     }
 }
 
-fn lint_table(report: &mut Report<'_>, table: &ProgramTable<'_>) {
+fn lint_table(report: &mut Report<'_>, table: &ProgramTable) {
     let known = report.catalog.kubernetes_minors();
     for survey in &table.surveyed.0 {
         if Minor::from_release(&survey.release) != Some(survey.minor)
@@ -74,9 +74,9 @@ fn lint_table(report: &mut Report<'_>, table: &ProgramTable<'_>) {
 /// Ranges are of surveyed lines, their names sorted, and no name is in two ranges that overlap.
 fn lint_ranges(
     report: &mut Report<'_>,
-    table: &ProgramTable<'_>,
+    table: &ProgramTable,
     list: &str,
-    mut ranges: Vec<&NameRange<'_>>,
+    mut ranges: Vec<&NameRange>,
 ) {
     for range in &ranges {
         let label = format!("{list} since {}", range.since);
@@ -94,19 +94,19 @@ fn lint_ranges(
         }
         for pair in range.names.windows(2) {
             if pair[0] >= pair[1] {
-                let message = format!("{label}: {} stands after {}", pair[1].0, pair[0].0);
+                let message = format!("{label}: {} stands after {}", pair[1], pair[0]);
                 report.add_error(Code::ORDER, PROGRAMS, message);
             }
         }
     }
     ranges.sort_by_key(|range| range.since);
-    let mut before: BTreeMap<&str, &NameRange<'_>> = BTreeMap::new();
+    let mut before: BTreeMap<&str, &NameRange> = BTreeMap::new();
     for range in ranges {
         for name in &range.names {
-            let earlier = before.insert(&name.0, range);
+            let earlier = before.insert(name, range);
             if earlier.is_some_and(|earlier| earlier.until.is_none_or(|until| until >= range.since))
             {
-                let message = format!("{list}: {}: ranges overlap", name.0);
+                let message = format!("{list}: {name}: ranges overlap");
                 report.add_error(Code::OVERLAPPING_RANGES, PROGRAMS, message);
             }
         }

@@ -41,7 +41,7 @@ pub fn describe_fleet(history: &BuildHistory, trees: &Trees) -> Result<FleetPage
         Some(ImageVersion::Time(seconds)) => seconds,
         _ => clock::current_time(),
     };
-    let known = trees.catalog.load_vulnerabilities()?;
+    let known = &trees.catalog.load_vulnerabilities()?.vulnerabilities;
     let minors = trees.catalog.kubernetes_minors();
     let mut groups: BTreeMap<(Option<Minor>, String), Vec<FleetRow>> = BTreeMap::new();
     let mut page = FleetPage {
@@ -53,7 +53,7 @@ pub fn describe_fleet(history: &BuildHistory, trees: &Trees) -> Result<FleetPage
         let record = &newest.image.unwrap_or(newest.last).record;
         let version: Option<Version> = record.kubernetes.parse().ok();
         let minor = version.as_ref().and_then(Minor::from_release);
-        let row = describe_row(&name, &newest, version.as_ref(), now, &known, trees)?;
+        let row = describe_row(&name, &newest, version.as_ref(), now, known, trees)?;
         page.failed += usize::from(newest.last.record.error.is_some());
         page.affected += usize::from(!row.flaws.is_empty());
         page.outdated += usize::from(!row.newer.is_empty());

@@ -53,7 +53,7 @@ impl NameIndex {
     pub(super) fn add_catalog(&mut self, trees: &Trees) -> Result<()> {
         let catalog = &trees.catalog;
         for minor in catalog.kubernetes_minors() {
-            self.add_line(&catalog.load_kubernetes_line(minor)?);
+            self.add_line(&*catalog.load_kubernetes_line(minor)?);
         }
         for name in catalog.windows_names() {
             let windows = catalog.load_windows_release(&name)?;
@@ -66,9 +66,9 @@ impl NameIndex {
             );
             self.add("windows release", &name, lines, &windows.source);
         }
-        for feature in catalog.load_features()? {
+        for feature in &catalog.load_features()?.features {
             let mut lines = vec![feature.summary.clone()];
-            lines.extend(Some(feature.reason).filter(|reason| !reason.is_empty()));
+            lines.extend(Some(feature.reason.clone()).filter(|reason| !reason.is_empty()));
             lines.push(format!("add it with `--feature {}`", feature.name));
             self.add("feature", &feature.name, lines, &feature.source);
         }
@@ -150,7 +150,7 @@ impl NameIndex {
             )];
             self.add("host access", &access.name, lines, &access.source);
         }
-        for flaw in trees.catalog.load_vulnerabilities()? {
+        for flaw in &trees.catalog.load_vulnerabilities()?.vulnerabilities {
             let mut lines = vec![flaw.summary.clone()];
             let rating = &flaw.database_specific;
             let score = flaw.severity.first().map_or("", |it| it.score.as_str());
@@ -234,16 +234,16 @@ struct NameSearch<'a> {
 }
 
 impl NameSearch<'_> {
-    fn add_range(&mut self, kind: &'static str, program: &str, range: &NameRange<'_>) {
+    fn add_range(&mut self, kind: &'static str, program: &str, range: &NameRange) {
         let until = match &range.until {
             Some(until) => format!(" to {until}"),
             None => String::new(),
         };
         for known in &range.names {
-            if known.0.to_lowercase() == self.name {
+            if known.to_lowercase() == self.name {
                 self.found.push(Explanation {
                     kind,
-                    name: known.0.to_string(),
+                    name: known.clone(),
                     lines: vec![
                         format!("{program}: Kubernetes {}{until}", range.since),
                         "not set by imagegen".to_owned(),
