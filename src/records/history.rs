@@ -97,8 +97,8 @@ pub fn read_history(
     // The record of the image that lies in a workspace is the copy of one in `builds`, which stands first.
     let mut distinct: Vec<HistoryEntry> = Vec::new();
     for entry in builds {
-        let is_known = distinct.iter().any(|it| it.record == entry.record);
-        if !is_known {
+        let mut same = distinct.iter().filter(|it| it.record == entry.record);
+        if same.all(|it| are_builds_of_one(it, &entry)) {
             distinct.push(entry);
         }
     }
@@ -180,6 +180,12 @@ pub(super) fn find_current_record(workspace: &Path) -> Result<Option<PathBuf>> {
         }
     }
     Ok(None)
+}
+
+/// Whether these are two builds of one workspace: those of one second may have equal records.
+fn are_builds_of_one(one: &HistoryEntry, other: &HistoryEntry) -> bool {
+    let (one, other) = (Path::new(&one.place), Path::new(&other.place));
+    one != other && is_in_builds(one) && one.parent() == other.parent()
 }
 
 fn is_in_builds(folder: &Path) -> bool {

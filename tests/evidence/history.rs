@@ -168,6 +168,21 @@ fn a_build_that_fails_before_packer_leaves_its_error() {
     );
 }
 
+/// The record of a workspace is a copy; two of its builds are two, also where their records have the same bytes.
+#[test]
+fn builds_of_one_second_stay_two() {
+    let test = good();
+    test.succeeds();
+    let place = read_history(&test)[0]["place"]
+        .as_str()
+        .expect("place")
+        .to_owned();
+    let second = test.folder.join(format!("{place}-2"));
+    fs::create_dir_all(&second).expect("folder");
+    fs::write(second.join("image.json"), test.read("o/image.json")).expect("record");
+    assert_eq!(read_history(&test).len(), 2);
+}
+
 #[test]
 fn pruning_keeps_the_newest_and_the_image_of_the_workspace() {
     let test = good();
