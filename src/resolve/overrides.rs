@@ -394,11 +394,9 @@ fn override_proofs(artifact: &mut PlannedArtifact, over: &Override) {
     let version = artifact.version.clone();
     let filled = |pattern: &HttpUrl| fill_url(pattern, &version);
     if let Some(url) = &over.checksums {
-        let url = filled(url);
-        let algorithm = guess_algorithm(url.file_name(), artifact.url.file_name());
         artifact.checksums.push(ChecksumFile {
-            url,
-            algorithm,
+            url: filled(url),
+            algorithm: guess_algorithm(url),
             format: ChecksumFormat::Gnu,
         });
     }
@@ -430,14 +428,22 @@ fn override_proofs(artifact: &mut PlannedArtifact, over: &Override) {
     }
 }
 
-/// The algorithm of a checksum file, by its name without that of the artifact: `SHA512SUMS`, `agent.zip.sha512`.
-fn guess_algorithm(name: &str, artifact: &str) -> PinAlgorithm {
-    let own = name.strip_prefix(artifact).unwrap_or(name);
-    if own.contains("512") {
+/// The algorithm of a checksum file, by its name (`SHA512SUMS`, `agent.zip.sha256`) or else by its folders. A number
+/// alone says nothing: ports and versions have it, too.
+fn guess_algorithm(checksums: &HttpUrl) -> PinAlgorithm {
+    let address = checksums.public_url().to_ascii_lowercase();
+    let name = checksums.file_name().to_ascii_lowercase();
+    if names_algorithm(&address, "512") && !names_algorithm(&name, "256") {
         PinAlgorithm::Sha512
     } else {
         PinAlgorithm::Sha256
     }
+}
+
+/// Whether a text in lower case names SHA-2 of this length.
+fn names_algorithm(text: &str, length: &str) -> bool {
+    let mut spellings = ["sha", "sha-", "sha_", "sha2-"].into_iter();
+    spellings.any(|spelling| text.contains(&format!("{spelling}{length}")))
 }
 
 fn override_digests(over: &Override) -> Vec<PinnedDigest> {
@@ -459,19 +465,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_name_of_a_checksum_file_gives_its_algorithm() {
-        for (name, algorithm) in [
-            ("SHA512SUMS", PinAlgorithm::Sha512),
-            ("agent-5.512.zip.sha512", PinAlgorithm::Sha512),
-            ("agent-5.512.zip.sha256", PinAlgorithm::Sha256),
-            ("sha256sum.txt", PinAlgorithm::Sha256),
-            ("checksums.txt", PinAlgorithm::Sha256),
+    fn the_address_of_a_checksum_file_names_its_algorithm() {
+        for (path, algorithm) in [
+            (":35125/SHA512SUMS", PinAlgorithm::Sha512),
+            ("/agent-5.512.zip.sha512", PinAlgorithm::Sha512),
+            ("/SHA512/checksums.txt", PinAlgorithm::Sha512),
+            ("/sha-512/agent.txt", PinAlgorithm::Sha512),
+            ("/sha512/agent.zip.sha256", PinAlgorithm::Sha256),
+            (":35125/agent.zip.sha256", PinAlgorithm::Sha256),
+            ("/agent_5.512.0_checksums.txt", PinAlgorithm::Sha256),
+            ("/SHA256SUMS-5.512", PinAlgorithm::Sha256),
+            ("/512/checksums.txt", PinAlgorithm::Sha256),
         ] {
-            assert_eq!(
-                guess_algorithm(name, "agent-5.512.zip"),
-                algorithm,
-                "{name}"
-            );
+            let url = format!("https://a.example{path}").parse();
+            assert_eq!(guess_algorithm(&url.expect(path)), algorithm, "{path}");
         }
     }
 }
