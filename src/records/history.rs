@@ -98,7 +98,7 @@ pub fn read_history(
     let mut distinct: Vec<HistoryEntry> = Vec::new();
     for entry in builds {
         let mut same = distinct.iter().filter(|it| it.record == entry.record);
-        if same.all(|it| are_builds_of_one(it, &entry)) {
+        if same.all(|it| are_two_builds(it, &entry)) {
             distinct.push(entry);
         }
     }
@@ -183,7 +183,7 @@ pub(super) fn find_current_record(workspace: &Path) -> Result<Option<PathBuf>> {
 }
 
 /// Whether these are two builds of one workspace: those of one second may have equal records.
-fn are_builds_of_one(one: &HistoryEntry, other: &HistoryEntry) -> bool {
+fn are_two_builds(one: &HistoryEntry, other: &HistoryEntry) -> bool {
     let (one, other) = (Path::new(&one.place), Path::new(&other.place));
     one != other && is_in_builds(one) && one.parent() == other.parent()
 }
@@ -236,7 +236,11 @@ impl BuildHistory {
             if name.is_some_and(|name| name == version) {
                 named.push(entry);
             }
-            if entry.record.image_version == version {
+            // Builds of one second may have equal records: either says what the other does.
+            let is_other = versions
+                .iter()
+                .all(|it: &&HistoryEntry| it.record != entry.record);
+            if entry.record.image_version == version && is_other {
                 versions.push(entry);
             }
         }
