@@ -13,7 +13,6 @@ use std::any::Any;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use crate::base::code::Code;
@@ -143,8 +142,8 @@ impl Catalog {
         &self.tree.label
     }
 
-    fn read_json<'a, T: Deserialize<'a> + schemars::JsonSchema>(
-        &'a self,
+    fn read_json<T: DeserializeOwned + schemars::JsonSchema>(
+        &self,
         path: &str,
     ) -> Result<T, CatalogError> {
         self.tree
@@ -172,7 +171,7 @@ impl Catalog {
     /// # Errors
     /// No such line, or a table that it is made from cannot be read.
     pub fn load_kubernetes_line(&self, minor: Minor) -> Result<Arc<KubernetesLine>, CatalogError> {
-        self.tree.keep(&minor.to_string(), || {
+        self.tree.keep(&format!("line {minor}"), || {
             line::assemble_line(
                 &*self.load_line_file(minor)?,
                 &*self.load_support()?,
@@ -229,7 +228,7 @@ impl Catalog {
         &self,
         minor: Minor,
     ) -> Result<Arc<BTreeMap<String, Program>>, CatalogError> {
-        self.tree.keep(&minor.to_string(), || {
+        self.tree.keep(&format!("programs {minor}"), || {
             Ok(self.load_programs()?.list_programs(minor))
         })
     }
@@ -331,8 +330,8 @@ impl Catalog {
 
     /// # Errors
     /// The file is missing or not an index of manifests.
-    pub fn load_cluster_index(&self) -> Result<ClusterIndex, CatalogError> {
-        self.read_json("cluster/index.json")
+    pub fn load_cluster_index(&self) -> Result<Arc<ClusterIndex>, CatalogError> {
+        self.share_json("cluster/index.json")
     }
 
     /// A text of the catalog, such as a template.

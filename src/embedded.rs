@@ -8,7 +8,6 @@ use std::any::{Any, TypeId};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use crate::base::digest::sha256_hex;
@@ -201,18 +200,18 @@ impl Tree {
     ///
     /// # Errors
     /// The file is not such a value. Files of a directory are people's, and parsed strictly.
-    pub fn read_json<'a, T: Deserialize<'a> + schemars::JsonSchema>(
-        &'a self,
+    pub fn read_json<T: DeserializeOwned + schemars::JsonSchema>(
+        &self,
         path: &str,
     ) -> Result<Option<T>, JsonError> {
         let bytes = self.get(path);
         bytes.map(|bytes| self.parse_file(path, bytes)).transpose()
     }
 
-    fn parse_file<'a, T: Deserialize<'a> + schemars::JsonSchema>(
+    fn parse_file<T: DeserializeOwned + schemars::JsonSchema>(
         &self,
         path: &str,
-        bytes: &'a [u8],
+        bytes: &[u8],
     ) -> Result<T, JsonError> {
         let parse = match self.find_built_in(path) {
             Some(_) => json::parse_embedded,
@@ -235,7 +234,8 @@ impl Tree {
         self.keep(path, || self.parse_file(path, bytes)).map(Some)
     }
 
-    /// A value that was made of the tree's files before, or is made now. Copies of the tree share it.
+    /// A value that was made of the tree's files before, or is made now. Copies of the tree share it. A name stands for
+    /// one value of a type.
     ///
     /// # Errors
     /// Those of `make`.

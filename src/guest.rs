@@ -91,10 +91,14 @@ pub fn render_guest(
 ) -> Result<Guest, GuestError> {
     let situation = plan.situation();
     let LifeStages { stages, refusals } = &*share_json(provisioners, "stages.json")?;
-    let mut stages = stages.clone();
-    let mut refusals = refusals.clone();
-    stages.retain(|stage| situation.holds(&stage.when));
-    refusals.retain(|refusal| refusal.kubernetes.contains(&plan.kubernetes));
+    let stages = stages.iter().filter(|stage| situation.holds(&stage.when));
+    let refused = refusals
+        .iter()
+        .filter(|it| it.kubernetes.contains(&plan.kubernetes));
+    let (stages, refusals) = (
+        stages.cloned().collect(),
+        refused.cloned().collect::<Vec<_>>(),
+    );
 
     let constants = Constants::read(provisioners, &refusals)?;
     let facts = collect_facts(plan, &situation, flags, programs, &constants)?;

@@ -56,14 +56,20 @@ pub fn resolve_updated_plan(
         .into());
     };
     let target = load_target(&trees.packer, name)?;
-    let packer = render::read_packer_base(&trees.packer)?.version;
+    let base = render::read_packer_base(&trees.packer)?;
     let surroundings = World {
         environment: list_environment(&target),
         selectors: read_selectors(&target),
         updated,
         own_files: trees.own_files.clone(),
     };
-    resolve_selection(&trees.catalog, target, &packer, definition, &surroundings)
+    resolve_selection(
+        &trees.catalog,
+        target,
+        &base.version,
+        definition,
+        &surroundings,
+    )
 }
 
 /// A plan for what depends on the nodes and not on where their image is built.

@@ -10,6 +10,7 @@ mod payload;
 mod record;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
@@ -126,10 +127,10 @@ impl Classify for RenderError {
 ///
 /// # Errors
 /// The file is missing or malformed.
-pub fn read_packer_base(packer: &Tree) -> Result<PackerBase, RenderError> {
+pub fn read_packer_base(packer: &Tree) -> Result<Arc<PackerBase>, RenderError> {
     let path = "packer.json";
     packer
-        .read_json(path)?
+        .share_json(path)?
         .ok_or_else(|| RenderError::Missing(path.to_owned()))
 }
 

@@ -89,8 +89,15 @@ fn plan(
         ..ImageDefinition::default()
     };
     let target = load_target(&packer, "azure").expect("target");
-    let version = render::read_packer_base(&packer).expect("packer").version;
-    resolve_selection(catalog, target, &version, &selection, &World::default()).ok()
+    let base = render::read_packer_base(&packer).expect("packer");
+    resolve_selection(
+        catalog,
+        target,
+        &base.version,
+        &selection,
+        &World::default(),
+    )
+    .ok()
 }
 
 /// Every line × runtime × host access × pod network that the tables allow.

@@ -12,7 +12,7 @@ impl Catalog {
     /// # Errors
     /// No such component, or its file is not a component.
     pub fn load_component(&self, name: &str) -> Result<Arc<Component>, CatalogError> {
-        self.tree.keep(name, || {
+        self.tree.keep(&format!("component {name}"), || {
             let path = self.find_path("component", name, "components")?;
             let definition: ComponentDefinition = self.read_json(&path)?;
             self.check_name(&path, "name", name, &definition.name)?;

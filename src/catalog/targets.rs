@@ -14,7 +14,7 @@ use crate::model::target::{Target, TargetReleases};
 /// # Errors
 /// The target does not exist, or one of its files is malformed.
 pub fn load_target(packer: &Tree, name: &str) -> Result<Arc<Target>, CatalogError> {
-    packer.keep(name, || read_target(packer, name))
+    packer.keep(&format!("target {name}"), || read_target(packer, name))
 }
 
 fn read_target(packer: &Tree, name: &str) -> Result<Target, CatalogError> {

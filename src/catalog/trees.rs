@@ -1,6 +1,7 @@
 //! The catalog, Packer's templates and the provisioners together.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use serde_json::Value;
 
@@ -26,8 +27,8 @@ impl Trees {
     ///
     /// # Errors
     /// The file is no JSON.
-    pub fn read_paths(&self) -> Result<Value, JsonError> {
-        let paths = self.provisioners.read_json("paths.json")?;
+    pub fn read_paths(&self) -> Result<Arc<Value>, JsonError> {
+        let paths = self.provisioners.share_json("paths.json")?;
         Ok(paths.unwrap_or_default())
     }
 }

@@ -67,9 +67,9 @@ pub fn collect_facts(
     });
     let images = choose_images(input, index, &facts, problems)?;
     facts["images"] = images;
-    let flags = FlagTable::clone(&*catalog.load_flags()?);
+    let flags = catalog.load_flags()?;
     facts["kubeProxy"]["argumentsJson"] =
-        json!(render_proxy_arguments(plan, index, flags, &facts)?);
+        json!(render_proxy_arguments(plan, index, &flags, &facts)?);
     facts["cni"]["conf"] = json!(render_cni_configuration(plan, catalog, &facts)?);
     Ok(facts)
 }
@@ -293,9 +293,10 @@ fn is_fixed(reference: &str) -> bool {
 fn render_proxy_arguments(
     plan: &Plan,
     index: &ClusterIndex,
-    mut table: FlagTable,
+    flags: &FlagTable,
     facts: &Value,
 ) -> Result<String, ClusterError> {
+    let mut table = flags.clone();
     table.flags.retain(|rule| rule.when.host_access.is_none());
     table.flags.extend(index.flags.iter().cloned());
     table

@@ -33,7 +33,7 @@ pub(super) fn run_cluster_manifests(
         with: args.with.iter().cloned().collect(),
         ..cluster_input(&args.cluster)
     };
-    let files = cluster::render_manifests(&input, &plan, &trees.catalog, &trees.read_paths()?)?;
+    let files = cluster::render_manifests(&input, &plan, &trees.catalog, &*trees.read_paths()?)?;
     let images = cluster::list_images(&files);
     let mirrors = &plan.selection.list_registry_urls();
     let subjects: Vec<Subject<'_>> = images

@@ -26,7 +26,7 @@ pub(super) fn run_conformance(
         &cluster_input(&args.cluster),
         &plan,
         &trees.catalog,
-        &trees.read_paths()?,
+        &*trees.read_paths()?,
     )?;
     let output = OutputList::new("imagegen.dev/conformance/v1", checks);
     printer.print_listing(&output, || {

@@ -1,6 +1,7 @@
 //! One value at a time: expressions, facts, templates and lists of members.
 
 use std::cell::{OnceCell, RefCell};
+use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -132,9 +133,9 @@ impl<'a> StepRenderer<'a> {
             let fragment = text.parse::<TomlFragment>();
             fragments.push(fragment.map_err(|error| format!("`{path}`: {error}"))?);
         }
-        let closed: Option<Vec<ClosedKey>> = self
+        let closed: Option<Arc<Vec<ClosedKey>>> = self
             .provisioners
-            .read_json(CLOSED_KEYS)
+            .share_json(CLOSED_KEYS)
             .map_err(|error| error.to_string())?;
         let closed = closed.unwrap_or_default();
 

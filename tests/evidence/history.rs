@@ -180,7 +180,11 @@ fn builds_of_one_second_stay_two() {
     let second = test.folder.join(format!("{place}-2"));
     fs::create_dir_all(&second).expect("folder");
     fs::write(second.join("image.json"), test.read("o/image.json")).expect("record");
-    assert_eq!(read_history(&test).len(), 2);
+    let builds = read_history(&test);
+    assert_eq!(builds.len(), 2);
+    let version = builds[0]["record"]["imageVersion"].as_str().expect("one");
+    test.bare()
+        .prints(&format!("history show {version} --from o"));
 }
 
 #[test]

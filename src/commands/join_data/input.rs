@@ -18,7 +18,7 @@ use crate::catalog::Trees;
 /// # Errors
 /// The provisioners name no paths for the join.
 pub fn read_places(trees: &Trees, signed: bool) -> Result<Places> {
-    Places::from_paths(&trees.read_paths()?, signed).ok_or_else(|| {
+    Places::from_paths(&*trees.read_paths()?, signed).ok_or_else(|| {
         InternalError("provisioners/paths.json has no path for the join".to_owned()).into()
     })
 }

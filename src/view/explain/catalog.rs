@@ -68,7 +68,9 @@ impl NameIndex {
         }
         for feature in &catalog.load_features()?.features {
             let mut lines = vec![feature.summary.clone()];
-            lines.extend(Some(feature.reason.clone()).filter(|reason| !reason.is_empty()));
+            if !feature.reason.is_empty() {
+                lines.push(feature.reason.clone());
+            }
             lines.push(format!("add it with `--feature {}`", feature.name));
             self.add("feature", &feature.name, lines, &feature.source);
         }
@@ -85,7 +87,7 @@ impl NameIndex {
                 &group.source,
             );
         }
-        for check in catalog.load_cluster_index()?.checks {
+        for check in &catalog.load_cluster_index()?.checks {
             self.add(
                 "conformance check",
                 &check.id,
