@@ -32,7 +32,7 @@ use crate::model::vulnerability::Vulnerabilities;
 use crate::model::windows::{WindowsRelease, WindowsSupport};
 
 pub use lint::{lint_catalog, lint_sources, lint_targets, names_notes};
-pub use targets::load_target;
+pub use targets::{load_target, load_targets};
 pub use trees::Trees;
 
 const LINES: &str = "kubernetes/lines";
@@ -140,15 +140,6 @@ impl Catalog {
     #[must_use]
     pub fn label(&self) -> &str {
         &self.tree.label
-    }
-
-    fn read_json<T: DeserializeOwned + schemars::JsonSchema>(
-        &self,
-        path: &str,
-    ) -> Result<T, CatalogError> {
-        self.tree
-            .read_json(path)?
-            .ok_or_else(|| self.missing_error(path))
     }
 
     fn share_json<T: DeserializeOwned + schemars::JsonSchema + Any + Send + Sync>(

@@ -47,7 +47,7 @@ type ValueKey = (TypeId, String);
 impl KeptValues {
     fn find<T: Any + Send + Sync>(&self, key: &ValueKey) -> Option<Arc<T>> {
         let value = self.lock().get(key).cloned()?;
-        value.downcast().ok()
+        Some(value.downcast().expect("the key names the type"))
     }
 
     fn insert(&self, key: ValueKey, value: Arc<dyn Any + Send + Sync>) {

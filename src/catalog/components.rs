@@ -14,7 +14,8 @@ impl Catalog {
     pub fn load_component(&self, name: &str) -> Result<Arc<Component>, CatalogError> {
         self.tree.keep(&format!("component {name}"), || {
             let path = self.find_path("component", name, "components")?;
-            let definition: ComponentDefinition = self.read_json(&path)?;
+            let definition: Option<ComponentDefinition> = self.tree.read_json(&path)?;
+            let definition = definition.ok_or_else(|| self.missing_error(&path))?;
             self.check_name(&path, "name", name, &definition.name)?;
 
             let pins = self.load_pins(name)?;

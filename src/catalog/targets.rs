@@ -17,6 +17,15 @@ pub fn load_target(packer: &Tree, name: &str) -> Result<Arc<Target>, CatalogErro
     packer.keep(&format!("target {name}"), || read_target(packer, name))
 }
 
+/// Every target of a tree, by the names of their folders.
+///
+/// # Errors
+/// A file of a target is malformed.
+pub fn load_targets(packer: &Tree) -> Result<Vec<Arc<Target>>, CatalogError> {
+    let names = packer.list_folders("targets");
+    names.iter().map(|name| load_target(packer, name)).collect()
+}
+
 fn read_target(packer: &Tree, name: &str) -> Result<Target, CatalogError> {
     let names = packer.list_folders("targets");
     if !names.iter().any(|known| known == name) {

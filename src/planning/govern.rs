@@ -6,7 +6,7 @@ use crate::base::json;
 use crate::base::names::format_suggestion;
 use crate::base::url::file_name;
 use crate::base::value::StepId;
-use crate::catalog::{Catalog, Trees, load_target};
+use crate::catalog::{Catalog, Trees, load_target, load_targets};
 use crate::diagnostic::{InputError, Result};
 use crate::guest::read_steps;
 use crate::model::plan::{Governance, Plan};
@@ -91,8 +91,7 @@ fn check_own_files(policy: &Policy, trees: &Trees) -> Result<()> {
 /// the user's own.
 fn list_policy_names(trees: &Trees) -> Result<Vec<String>> {
     let mut names = trees.catalog.list_program_names()?;
-    for folder in trees.packer.list_folders("targets") {
-        let target = load_target(&trees.packer, &folder)?;
+    for target in load_targets(&trees.packer)? {
         let media = target.image().into_iter().flat_map(ImageTarget::media);
         names.extend(media.map(|medium| medium.name.to_string()));
         for variable in &target.variables {

@@ -5,8 +5,7 @@ use std::sync::Arc;
 use schemars::Schema;
 use serde_json::{Map, Value, json};
 
-use crate::catalog::Trees;
-use crate::catalog::load_target;
+use crate::catalog::{Trees, load_targets};
 use crate::diagnostic::Result;
 use crate::model::target::Target;
 use crate::model::variable::{Variable, VariableType};
@@ -42,11 +41,6 @@ struct Names {
 impl Names {
     fn read(trees: &Trees) -> Result<Self> {
         let catalog = &trees.catalog;
-        let targets = trees.packer.list_folders("targets");
-        let targets: std::result::Result<Vec<_>, _> = targets
-            .iter()
-            .map(|name| load_target(&trees.packer, name))
-            .collect();
         let table = catalog.load_features()?;
         let features = table.features.iter();
         Ok(Self {
@@ -54,7 +48,7 @@ impl Names {
             networks: catalog.network_names(),
             features: features.map(|feature| feature.name.clone()).collect(),
             components: catalog.component_names(),
-            targets: targets?,
+            targets: load_targets(&trees.packer)?,
         })
     }
 

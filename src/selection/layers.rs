@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::{Flags, build_time, parse_variables};
-use crate::catalog::{Trees, load_target};
+use crate::catalog::{Trees, load_target, load_targets};
 use crate::diagnostic::{InputError, Result};
 use crate::lock::Lock;
 use crate::model::definition::ImageDefinition;
@@ -29,7 +29,7 @@ pub(super) fn check_variables(
     }
     let targets = match target {
         Some(name) => vec![load_target(&trees.packer, name)?],
-        None => load_targets(trees)?,
+        None => load_targets(&trees.packer)?,
     };
     for name in variables.keys() {
         // The operator's own value takes its place.
@@ -49,15 +49,6 @@ pub(super) fn check_variables(
         }
     }
     Ok(())
-}
-
-fn load_targets(trees: &Trees) -> Result<Vec<Arc<Target>>> {
-    let names = trees.packer.list_folders("targets");
-    let mut targets = Vec::new();
-    for name in &names {
-        targets.push(load_target(&trees.packer, name)?);
-    }
-    Ok(targets)
 }
 
 /// Whether a target has a variable or a selector of that name, and only the operator gives it.

@@ -1,13 +1,10 @@
 //! Each variable and selector of each target by each layer: who may give it is said in the target's folder.
 
-use std::sync::Arc;
-
-use imagegen::catalog::load_target;
-use imagegen::embedded::Tree;
 use imagegen::model::target::Target;
 use imagegen::model::variable::{DefaultFrom, SetBy, VariableType};
 use serde_json::{Value, json};
 
+use crate::support::targets::all_targets;
 use crate::support::{Ran, Test, root};
 
 const REFUSED: &str = "only the operator gives it";
@@ -36,15 +33,6 @@ fn list_inputs(target: &Target) -> Vec<(String, bool, Value)> {
     inputs
 }
 
-fn load_targets() -> Vec<Arc<Target>> {
-    let packer = Tree::embedded_packer();
-    let names = packer.list_folders("targets");
-    names
-        .iter()
-        .map(|name| load_target(&packer, name).expect("a target"))
-        .collect()
-}
-
 fn plan_with(target: &Target, variables: &Value, names_target: bool, has_policy: bool) -> Ran {
     let mut definition = json!({"kubernetes": "1.36.0", "variables": variables});
     let mut line = "plan".to_owned();
@@ -68,7 +56,7 @@ fn plan_with(target: &Target, variables: &Value, names_target: bool, has_policy:
 #[test]
 fn a_definition_gives_what_the_target_lets_it_give() {
     let (mut refused, mut taken) = (0, 0);
-    for target in load_targets() {
+    for target in all_targets() {
         let mut free = json!({});
         for (at, (name, is_operators, value)) in list_inputs(&target).into_iter().enumerate() {
             if !is_operators {
