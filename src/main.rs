@@ -9,7 +9,7 @@ use imagegen::commands;
 use imagegen::diagnostic::{Error, ErrorClass, InputError, UsageError};
 
 /// Plans of many images are made by threads, and musl's own allocator lets one of them in at a time.
-#[cfg(target_os = "linux")]
+#[cfg(target_env = "musl")]
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
