@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use clap::CommandFactory as _;
 use imagegen::base::choice::{Delivery, HostAccess, Runtime};
 use imagegen::base::code::TABLES;
-use imagegen::catalog::{Trees, load_target};
+use imagegen::catalog::Trees;
 use imagegen::cli::Cli;
 use imagegen::commands::list_options;
 use imagegen::model::definition::ImageDefinition;
@@ -15,6 +15,7 @@ use imagegen::view::{Explanation, NameIndex, index_names, read_words};
 use regex_lite::Regex;
 use serde_json::Value;
 
+use crate::support::targets::all_targets;
 use crate::support::{Test, files, root};
 
 /// Selections whose names are walked: targets, runtimes, networks and ages.
@@ -327,8 +328,7 @@ fn list_values(index: &NameIndex, trees: &Trees) -> BTreeSet<(String, &'static s
             values.insert((format!("{name}={}", pin.version), "version"));
         }
     }
-    for name in trees.packer.list_folders("targets") {
-        let target = load_target(&trees.packer, &name).expect("target");
+    for target in all_targets() {
         for selector in &target.selectors {
             for value in &selector.values {
                 let value = format!("{}={}", selector.name, value.value);

@@ -2,19 +2,14 @@
 
 use std::sync::Arc;
 
-use imagegen::catalog::load_target;
+use imagegen::catalog::{load_target, load_targets};
 use imagegen::embedded::Tree;
 use imagegen::model::record::{CheckStage, TargetCheck};
 use imagegen::model::target::Target;
 use serde_json::{Map, Value, json};
 
 pub fn all_targets() -> Vec<Arc<Target>> {
-    let packer = Tree::embedded_packer();
-    packer
-        .list_folders("targets")
-        .iter()
-        .map(|name| load_target(&packer, name).expect("target"))
-        .collect()
+    load_targets(&Tree::embedded_packer()).expect("targets")
 }
 
 pub fn image_targets() -> Vec<Arc<Target>> {

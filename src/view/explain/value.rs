@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::base::json::format_plain;
-use crate::catalog::{Trees, load_target};
+use crate::catalog::{Trees, load_targets};
 use crate::diagnostic::Result;
 use crate::model::plan::Plan;
 use crate::model::target::Target;
@@ -169,8 +169,7 @@ fn explain_variable(
     let mut facts = Vec::new();
     let mut add = |line, source: &str| facts.push(create_fact(&title, line, source));
     let mut refusals = Vec::new();
-    for target in trees.packer.list_folders("targets") {
-        let target = load_target(&trees.packer, &target)?;
+    for target in load_targets(&trees.packer)? {
         match describe_variable(name, value, &target, plan) {
             Some(fact) if fact.accepted => add(fact.line, &fact.source),
             Some(fact) => refusals.push(fact),
