@@ -64,7 +64,8 @@ pub(super) fn run_each(
     run: impl Fn(&ImageRun<'_>) -> Result<()> + Sync,
 ) -> Result<()> {
     let definitions = Definitions::load(choice.config)?;
-    let mut trees = TreeSet::read(sources)?;
+    // The process ends with the verb: to free what was parsed takes 4 % of a preview.
+    let trees = Box::leak(Box::new(TreeSet::read(sources)?));
     let images = choose_images(&definitions, choice)?;
     if images.is_empty() {
         let image = definitions.require_one()?;

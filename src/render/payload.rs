@@ -39,7 +39,8 @@ pub(super) fn pack_archive(guest_plan: &str, provisioners: &Tree) -> ZipResult<V
             zip.write_all(bytes)?;
         }
     }
-    zip.start_file("guest-plan.json", options)?;
+    // Of other bytes in each build: level 6 saves 2 KB and takes 5 % of a preview.
+    zip.start_file("guest-plan.json", options.compression_level(Some(2)))?;
     zip.write_all(guest_plan.as_bytes())?;
     Ok(zip.finish()?.into_inner())
 }

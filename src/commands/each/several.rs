@@ -13,7 +13,7 @@ use super::{ImageChoice, ImageNaming, ImageRun};
 pub(super) struct SeveralImages<'a> {
     pub images: &'a [&'a DefinedImage],
     pub choice: ImageChoice<'a>,
-    pub trees: Mutex<TreeSet<'a>>,
+    pub trees: Mutex<&'a mut TreeSet<'a>>,
     pub printer: &'a Printer,
 }
 
