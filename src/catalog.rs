@@ -4,6 +4,7 @@
 //! Nothing here decides which of them an image gets: that is `resolve`.
 
 mod components;
+mod error;
 mod line;
 mod lint;
 mod targets;
@@ -15,10 +16,7 @@ use std::sync::Arc;
 
 use serde::de::DeserializeOwned;
 
-use crate::base::code::Code;
-use crate::base::json::JsonError;
 use crate::base::names::format_suggestion;
-use crate::diagnostic::{Classify, Location};
 use crate::embedded::{OverlayFile, Tree};
 use crate::model::cluster::ClusterIndex;
 use crate::model::feature::Features;
@@ -31,6 +29,7 @@ use crate::model::rules::{Contents, Rules};
 use crate::model::vulnerability::Vulnerabilities;
 use crate::model::windows::{WindowsRelease, WindowsSupport};
 
+pub use error::CatalogError;
 pub use lint::{lint_catalog, lint_sources, lint_targets, names_notes};
 pub use targets::{load_target, load_targets};
 pub use trees::Trees;
@@ -46,62 +45,6 @@ const VULNERABILITIES: &str = "vulnerabilities.json";
 
 /// Tables that decide about every image, whatever its target and line.
 pub const TABLES: [&str; 4] = [FLAGS, RULES, FEATURES, CONTENTS];
-
-#[derive(Debug, thiserror::Error)]
-pub enum CatalogError {
-    #[error(transparent)]
-    Json(#[from] JsonError),
-    #[error("the catalog {catalog} has no file `{path}`")]
-    Missing { catalog: String, path: String },
-    #[error("packer has no file `{0}`")]
-    NoDescriptor(String),
-    #[error("unknown {what} `{name}`: {suggestion}")]
-    Unknown {
-        what: &'static str,
-        name: String,
-        suggestion: String,
-    },
-    #[error("{file}: `{field}` is `{found}`; it must equal the name of the file")]
-    Name {
-        file: String,
-        field: &'static str,
-        found: String,
-    },
-    #[error("{file}: `pause` has no entry for Kubernetes {minor}")]
-    NoPause { file: String, minor: Minor },
-    #[error("{file}: {message}")]
-    ImageName { file: String, message: String },
-    #[error("{catalog}: {findings} error(s)")]
-    Lint { catalog: String, findings: usize },
-}
-
-impl Classify for CatalogError {
-    fn code(&self) -> Code {
-        match self {
-            Self::Json(error) => error.code(),
-            Self::Unknown { .. } => Code::UNKNOWN_NAME,
-            Self::Lint { .. } => Code::CATALOG_LINT,
-            Self::Missing { .. }
-            | Self::NoDescriptor(_)
-            | Self::Name { .. }
-            | Self::ImageName { .. }
-            | Self::NoPause { .. } => Code::CATALOG_FILE,
-        }
-    }
-
-    fn location(&self) -> Option<Location> {
-        match self {
-            Self::Json(error) => error.location(),
-            Self::Name { file, .. } | Self::ImageName { file, .. } | Self::NoPause { file, .. } => {
-                Some(Location::from_file(file))
-            }
-            Self::Missing { .. }
-            | Self::NoDescriptor(_)
-            | Self::Unknown { .. }
-            | Self::Lint { .. } => None,
-        }
-    }
-}
 
 /// The catalog, over a tree of files. Copies share what was parsed.
 #[derive(Debug, Clone)]
@@ -398,6 +341,7 @@ impl Catalog {
             file: self.file_label(path),
             field,
             found: found.to_owned(),
+            place: "file",
         })
     }
 }

@@ -192,6 +192,25 @@ fn files_that_are_no_steps_and_no_targets_are_refused() {
 }
 
 #[test]
+fn a_target_with_the_name_of_another_is_refused() {
+    let said = [
+        "targets/cloud/target.json",
+        "`name` is `azure`",
+        "the name of the folder",
+    ];
+    for line in [
+        "list targets",
+        "plan --target cloud --k8s 1.36",
+        "catalog lint",
+    ] {
+        let test = target(exported(), "azure", "cloud", |_, content| {
+            content.to_owned()
+        });
+        test.line(line).line(OWN).fails(3, &said);
+    }
+}
+
+#[test]
 fn a_component_without_a_step_is_refused() {
     let test = exported()
         .file("catalog/components/agent.json", &component("agent"))

@@ -199,6 +199,10 @@ fn is_hexadecimal(digits: &[u8]) -> bool {
 /// `.`, `..` and their percent-encoded forms, which clients take out of a path (WHATWG URL, "single-dot URL path
 /// segment").
 fn is_dot_segment(segment: &str) -> bool {
+    // Longest: `%2e%2e`.
+    if segment.len() > 6 {
+        return false;
+    }
     let plain = segment.to_ascii_lowercase().replace("%2e", ".");
     plain == "." || plain == ".."
 }

@@ -12,7 +12,7 @@ use crate::model::target::{Target, TargetReleases};
 /// Reads a target's descriptor and its sources by Windows release.
 ///
 /// # Errors
-/// The target does not exist, or one of its files is malformed.
+/// The target does not exist, has another name than its folder, or one of its files is malformed.
 pub fn load_target(packer: &Tree, name: &str) -> Result<Arc<Target>, CatalogError> {
     packer.keep(&format!("target {name}"), || read_target(packer, name))
 }
@@ -20,7 +20,7 @@ pub fn load_target(packer: &Tree, name: &str) -> Result<Arc<Target>, CatalogErro
 /// Every target of a tree, by the names of their folders.
 ///
 /// # Errors
-/// A file of a target is malformed.
+/// As [`load_target`].
 pub fn load_targets(packer: &Tree) -> Result<Vec<Arc<Target>>, CatalogError> {
     let names = packer.list_folders("targets");
     names.iter().map(|name| load_target(packer, name)).collect()
@@ -42,6 +42,15 @@ fn read_target(packer: &Tree, name: &str) -> Result<Target, CatalogError> {
     let Some(mut target) = packer.read_json::<Target>(&path)? else {
         return Err(CatalogError::NoDescriptor(path));
     };
+    // A workspace takes the templates of the folder that `name` names.
+    if target.name != name {
+        return Err(CatalogError::Name {
+            file: packer.file_label(&path),
+            field: "name",
+            found: target.name,
+            place: "folder",
+        });
+    }
 
     let file: Option<TargetReleases> = packer.read_json(&releases)?;
     target.digest = sha256_hex(&json::to_bytes(&digests));

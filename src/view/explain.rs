@@ -13,7 +13,7 @@ use serde::Serialize;
 
 use crate::base::names::find_closest_name;
 use crate::catalog::CatalogError;
-use crate::catalog::load_target;
+use crate::catalog::load_targets;
 use crate::diagnostic::{Error, Result};
 use crate::guest::read_steps;
 use crate::model::plan::{Plan, PlannedArtifact};
@@ -324,14 +324,13 @@ impl NameIndex {
     }
 
     fn add_variables(&mut self, plan: &Plan, trees: &Trees) -> Result<()> {
-        for name in trees.packer.list_folders("targets") {
-            let target = load_target(&trees.packer, &name)?;
+        for target in load_targets(&trees.packer)? {
             for variable in &target.variables {
                 self.add_variable(plan, &target, variable);
             }
             for selector in &target.selectors {
                 let mut lines = vec![
-                    format!("target {name}: {}", selector.description),
+                    format!("target {}: {}", target.name, selector.description),
                     format!("default: {}", selector.default),
                 ];
                 lines.extend(

@@ -12,7 +12,7 @@ use serde_json::Value;
 use crate::base::code::TABLES;
 use crate::base::digest::sha256_hex;
 use crate::base::text::format_path;
-use crate::catalog::load_target;
+use crate::catalog::load_targets;
 use crate::diagnostic::{InputError, InternalError, Result};
 use crate::guest::read_steps;
 use crate::io::fs;
@@ -38,12 +38,12 @@ fn write_row(row: &impl Serialize) -> Result<Value> {
 /// The catalog cannot be read.
 pub fn list_targets(trees: &Trees) -> Result<Rows> {
     let mut rows = Rows::new();
-    for name in trees.packer.list_folders("targets") {
-        let target = load_target(&trees.packer, &name)?;
+    for target in load_targets(&trees.packer)? {
+        let name = &target.name;
         let image = target.image();
         let builders: Vec<&str> = target.builders().collect();
         let value = write_row(&TargetRow {
-            name: &name,
+            name,
             title: &target.title,
             builders: &builders,
             plugins: image.map(|image| image.plugins.as_slice()),
@@ -157,15 +157,15 @@ pub fn list_features(trees: &Trees) -> Result<Rows> {
 /// The catalog cannot be read.
 pub fn list_variables(trees: &Trees) -> Result<Rows> {
     let mut rows = Rows::new();
-    for name in trees.packer.list_folders("targets") {
-        let target = load_target(&trees.packer, &name)?;
+    for target in load_targets(&trees.packer)? {
+        let name = &target.name;
         for selector in &target.selectors {
             let line = format!(
                 "{name:<10} {:<36} choice   {}",
                 selector.name, selector.description
             );
             let value = write_row(&VariableRow {
-                target: &name,
+                target: name,
                 name: &selector.name,
                 input: TargetInput::Selector(selector),
             })?;
@@ -184,7 +184,7 @@ pub fn list_variables(trees: &Trees) -> Result<Rows> {
                 variable.name, variable.description
             );
             let value = write_row(&VariableRow {
-                target: &name,
+                target: name,
                 name: &variable.name,
                 input: TargetInput::Variable(variable),
             })?;

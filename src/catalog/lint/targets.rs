@@ -1,6 +1,7 @@
 //! Variables of targets: which of them the lock records.
 
 use crate::base::code::Code;
+use crate::catalog::load_target;
 use crate::diagnostic::Finding;
 use crate::embedded::Tree;
 use crate::model::publication::{Publication, PublishedBy};
@@ -12,14 +13,12 @@ use crate::model::variable::{DefaultFrom, Selector, SetBy, Variable};
 pub fn lint_targets(packer: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for name in packer.list_folders("targets") {
-        let path = format!("targets/{name}/target.json");
-        let flaws = match packer.read_json::<Target>(&path) {
-            Ok(Some(target)) => list_flaws(&target),
-            Ok(None) => vec![(Code::UNREADABLE, "there is no such file".to_owned())],
+        let flaws = match load_target(packer, &name) {
+            Ok(target) => list_flaws(&target),
             Err(error) => vec![(Code::UNREADABLE, error.to_string())],
         };
         for (rule, message) in flaws {
-            let subject = format!("{}/{path}", packer.label);
+            let subject = format!("{}/targets/{name}/target.json", packer.label);
             findings.push(Finding::new(rule, message, "").with_subject(subject));
         }
         if let Some(flaw) = find_publication_flaw(packer, &name) {

@@ -3,7 +3,7 @@
 use crate::acquire::KnownKey;
 use crate::base::value::ComponentName;
 use crate::catalog::Trees;
-use crate::catalog::load_target;
+use crate::catalog::load_targets;
 use crate::diagnostic::Result;
 use crate::model::kubernetes::{KubernetesLine, NameRange};
 use crate::model::plan::Plan;
@@ -74,10 +74,9 @@ impl NameIndex {
             lines.push(format!("add it with `--feature {}`", feature.name));
             self.add("feature", &feature.name, lines, &feature.source);
         }
-        for name in trees.packer.list_folders("targets") {
-            let target = load_target(&trees.packer, &name)?;
-            let source = format!("packer/targets/{name}/target.json");
-            self.add("target", &name, vec![target.title.clone()], &source);
+        for target in load_targets(&trees.packer)? {
+            let source = format!("packer/targets/{}/target.json", target.name);
+            self.add("target", &target.name, vec![target.title.clone()], &source);
         }
         for group in &catalog.load_contents()?.groups {
             self.add(
