@@ -3,6 +3,9 @@
 //!
 //! A resource type is left out: it needs Rust and PowerShell.
 
+mod networks;
+mod targets;
+
 use std::collections::BTreeMap;
 
 use imagegen::embedded::Tree;
@@ -11,7 +14,6 @@ use imagegen::planning::resolve_plan;
 use imagegen::selection::{SourceFolders, read_sources};
 use serde_json::{Value, json};
 
-use crate::publish::Build;
 use crate::support::{Test, present};
 
 const OWN: &str = "--manifests catalog --targets targets --steps steps";
@@ -192,25 +194,6 @@ fn files_that_are_no_steps_and_no_targets_are_refused() {
 }
 
 #[test]
-fn a_target_with_the_name_of_another_is_refused() {
-    let said = [
-        "targets/cloud/target.json",
-        "`name` is `azure`",
-        "the name of the folder",
-    ];
-    for line in [
-        "list targets",
-        "plan --target cloud --k8s 1.36",
-        "catalog lint",
-    ] {
-        let test = target(exported(), "azure", "cloud", |_, content| {
-            content.to_owned()
-        });
-        test.line(line).line(OWN).fails(3, &said);
-    }
-}
-
-#[test]
 fn a_component_without_a_step_is_refused() {
     let test = exported()
         .file("catalog/components/agent.json", &component("agent"))
@@ -321,260 +304,6 @@ fn a_windows_release_is_its_file_and_a_line_of_each_target() {
     refused.fails(3, &["does not support Windows 2028"]);
 }
 
-#[test]
-fn a_target_is_its_folder_and_the_component_of_its_plugin() {
-    let rename = |text: &str| {
-        text.replace("\"qemu\"", "\"cloud\"")
-            .replace("hashicorp/qemu", "example/cloud")
-            .replace("QEMU/KVM", "A cloud")
-            .replace("    qemu = {", "    cloud = {")
-    };
-    let test = target(exported(), "qemu", "cloud", |_, text| rename(text));
-    let plugin = test.text("catalog/components/packer-plugin-qemu.json");
-    let plugin = plugin.replace("packer-plugin-qemu", "packer-plugin-cloud");
-    let publication = json!({"by": {"program": {
-        "name": "cloudctl", "install": "https://example.com", "source": "https://example.com", "images": [{
-            "id": "cloud-[0-9]+", "title": "the image", "source": "https://example.com",
-            "promote": {"commands": [{"arguments": ["{verb}", "{id}"], "source": "https://example.com"}]},
-            "retire": {"hand": {"reason": "a", "remedy": "b", "source": "https://example.com"}},
-            "delete": {"hand": {"reason": "a", "remedy": "b", "source": "https://example.com"}},
-        }],
-    }}})
-    .to_string();
-    let published = Build {
-        target: "cloud",
-        id: "cloud-7",
-        ..Build::default()
-    };
-    let test = test
-        .file("catalog/components/packer-plugin-cloud.json", &plugin)
-        .file("published.json", &published.record().to_string())
-        .file("targets/cloud/publication.json", &publication);
-    let found = test.run_with(&format!("catalog lint {OWN}")).stdout;
-    assert!(found.contains("`{verb}` is no placeholder"), "{found}");
-    let publication = publication.replace("{verb}", "promote");
-    let test = test.file("targets/cloud/publication.json", &publication);
-    lint(&test);
-    let listed = test.prints(&format!("list targets {OWN}"));
-    assert!(
-        listed.contains("cloud ") && listed.contains("A cloud (cloud, plugin cloud"),
-        "{listed}"
-    );
-    assert!(
-        listed.contains("azure ") && listed.contains("qemu "),
-        "{listed}"
-    );
-    let selection = "--target cloud --k8s 1.36.4 --windows 2025";
-    assert!(
-        test.prints(&format!("plan {selection} {OWN}"))
-            .contains("A cloud, Windows Server 2025")
-    );
-    assert!(
-        machine(&test, selection)["resources"]
-            .as_array()
-            .is_some_and(|all| all.len() > 100)
-    );
-    assert!(
-        test.prints(&format!("explain cpu_model {selection} {OWN}"))
-            .contains("cpu_model")
-    );
-    test.prints(&format!("build --no-bake --out o {selection} {OWN}"));
-    assert!(
-        test.text("o/source.pkr.hcl")
-            .contains(r#"source "cloud" "node""#)
-    );
-    assert!(
-        test.text("o/build.pkr.hcl")
-            .contains(r#""source.cloud.node""#)
-    );
-    assert!(
-        test.text("o/plugins.pkr.hcl")
-            .contains("github.com/example/cloud")
-    );
-    let published = test.run_with(&format!("promote published.json {OWN}"));
-    assert!(
-        published.stdout.ends_with("cloudctl promote cloud-7\n"),
-        "{}",
-        published.stderr
-    );
-    let unknown = Test::new().line("plan --k8s 1.36.4 --target cloud");
-    unknown.fails(3, &["unknown target `cloud`"]);
-}
-
-fn with_mesh() -> Test {
-    let network = json!({
-        "name": "mesh", "title": "A network of a user", "overlay": true, "components": ["mesh-cni"],
-        "hnsNetwork": "Mesh", "node": { "configuration": "10-mesh.conf", "sourceEndpoint": "Mesh_ep" },
-        "cluster": {
-            "sourceVip": { "hostprocess": "Mesh_ep" },
-            "files": [{
-                "file": "36-mesh.yaml", "summary": "the network's settings", "when": { "hostAccess": ["hostprocess"] },
-                "source": "https://example.com",
-            }],
-        },
-        "source": "https://example.com",
-    });
-    let manifest = "apiVersion: {{ api.ConfigMap | json }}\nkind: ConfigMap\nmetadata:\n  name: mesh\n  \
-                    namespace: kube-system\ndata:\n  pods: {{ network.pods | json }}\n";
-    let configuration = json!({
-        "name": "configuration", "type": "file", "source": "https://example.com",
-        "properties": {
-            "path": "{{ paths.cniTemplates }}\\10-mesh.conf", "ensure": "present",
-            "content": { "template": "mesh.conf" },
-        },
-    });
-    exported()
-        .file("catalog/networks/mesh.json", &network.to_string())
-        .file("catalog/cluster/36-mesh.yaml", manifest)
-        .file("catalog/components/mesh-cni.json", &component("mesh-cni"))
-        .file("catalog/pins/mesh-cni.json", &pins("mesh-cni"))
-        .file("steps/081-mesh.json", &step("mesh", "mesh-cni", &[configuration]))
-        .file(
-            "steps/templates/mesh.conf",
-            r#"{ "cniVersion": "0.3.0", "name": "{{ cni.hnsNetwork }}", "type": "mesh", "subnet": "@NODE_POD_NETWORK@" }"#,
-        )
-}
-
-#[test]
-fn a_pod_network_is_an_entry_with_components_a_step_and_templates() {
-    let test = with_mesh();
-    lint(&test);
-    assert!(
-        test.prints(&format!("list networks {OWN}"))
-            .contains("A network of a user")
-    );
-    assert!(
-        test.prints(&format!("explain mesh {OWN}"))
-            .contains("components: mesh-cni")
-    );
-    let selection = "--target azure --k8s 1.36.4 --cni mesh --host-access services";
-    assert!(
-        test.prints(&format!("plan {selection} {OWN}"))
-            .contains("CNI mesh")
-    );
-    let machine = machine(&test, selection);
-    let joined = content(&machine, r"C:\imagegen\node.conf");
-    for line in [
-        r"network=C:\k\cni\10-mesh.conf",
-        "sourceEnd=Mesh_ep",
-        "proxyArgument=--source-vip=@SOURCE_VIP@",
-    ] {
-        assert!(
-            joined.lines().any(|found| found == line),
-            "no {line} in {joined}"
-        );
-    }
-    assert!(content(&machine, r"C:\k\cni\10-mesh.conf").contains(r#""name": "Mesh""#));
-    let services = present(&machine, "service");
-    let proxy = services
-        .iter()
-        .find(|service| service["serviceName"] == "kube-proxy")
-        .expect("kube-proxy");
-    let arguments = proxy["arguments"].as_array().expect("arguments");
-    assert!(
-        arguments.contains(&json!("--network-name=Mesh")),
-        "{arguments:?}"
-    );
-    assert!(
-        present(&machine, "artifact")
-            .iter()
-            .any(|it| it["path"] == r"C:\k\mesh-cni.exe")
-    );
-    assert!(
-        present(&machine, "firewallRule")
-            .iter()
-            .any(|it| it["localPort"] == json!(["4789"]))
-    );
-    test.prints(&format!("build --no-bake --out o {selection} {OWN}"));
-    assert!(
-        test.text("o/guest-plan.json")
-            .contains("mesh/configuration")
-    );
-    let cluster = format!("--k8s 1.36.4 --cni mesh {OWN}");
-    let manifests = test.prints(&format!(
-        "cluster-manifests --endpoint api.example.com:6443 {cluster}"
-    ));
-    assert!(
-        manifests.contains("name: mesh") && manifests.contains("--network-name=Mesh"),
-        "{manifests}"
-    );
-    assert!(
-        test.prints(&format!("conformance {cluster}"))
-            .contains("kube-proxy")
-    );
-    let misspelt = test.line(&format!("plan --target host --k8s 1.36.4 --cni mehs {OWN}"));
-    misspelt.fails(3, &["unknown pod network `mehs`", "did you mean `mesh`?"]);
-}
-
-#[test]
-fn the_lint_knows_what_a_pod_network_needs() {
-    let test = edit(with_mesh(), "catalog/networks/mesh.json", |network| {
-        network["components"] = json!(["mesh-cni", "nssm", "nothing"]);
-        network["cluster"]["configurations"] =
-            json!([{ "file": "cni/none.json", "source": "https://example.com" }]);
-    });
-    let ran = test.line(&format!("catalog lint {OWN}")).fails(3, &[]);
-    for part in [
-        "nssm is neither a group",
-        "nothing is neither a group",
-        "no cluster/cni/none.json",
-    ] {
-        assert!(ran.stdout.contains(part), "{}", ran.stdout);
-    }
-    assert!(!ran.stdout.contains("mesh-cni is"), "{}", ran.stdout);
-}
-
-#[test]
-fn a_pod_network_of_others_says_what_to_do_instead() {
-    for (name, parts) in [
-        (
-            "cilium",
-            [
-                "Linux nodes only",
-                "--cni flannel-overlay",
-                "docs.cilium.io",
-            ],
-        ),
-        ("antrea", ["HostProcess", "--cni none", "antrea-io/antrea"]),
-    ] {
-        let line = format!("plan --target host --k8s 1.36.4 --cni {name}");
-        Test::new().line(&line).fails(3, &parts);
-    }
-}
-
-/// Windows refuses to install Hyper-V on a machine without hardware virtualization, after the machine is paid for.
-#[test]
-fn hyper_v_is_refused_on_machines_that_cannot_run_it() {
-    let plan = |rest: &str| {
-        Test::new().line(&format!(
-            "plan --k8s 1.36.4 --feature hyper-v --target {rest}"
-        ))
-    };
-    for (machine, remedy) in [
-        ("aws", "--var instance_type=c6i.metal"),
-        ("gcp", "remove `--feature hyper-v`"),
-        ("oci", "--var shape=BM.Standard.E4.128"),
-        ("vsphere", "--var nested_virtualization=true"),
-        (
-            "vsphere --var nested_virtualization=false",
-            "--var nested_virtualization=true",
-        ),
-        ("hyperv", "--var enable_virtualization_extensions=true"),
-    ] {
-        plan(machine).fails(3, &["hypervisor-unavailable", remedy]);
-    }
-    for machine in [
-        "aws --var instance_type=m5.metal",
-        "oci --var shape=BM.Standard.E4.128",
-        "vsphere --var nested_virtualization=true",
-        "hyperv --var enable_virtualization_extensions=true",
-        "azure",
-        "host",
-    ] {
-        plan(machine).succeeds();
-    }
-}
-
 /// The properties of the resources of a step, by name.
 fn step_properties(test: &Test, step: &str) -> BTreeMap<String, Value> {
     let plan: Value = serde_json::from_slice(&test.read("o/guest-plan.json")).expect("plan");
@@ -586,58 +315,6 @@ fn step_properties(test: &Test, step: &str) -> BTreeMap<String, Value> {
             (name.to_owned(), it["properties"].clone())
         })
         .collect()
-}
-
-/// The console stands on the port that the platform shows, and cloudbase-init leaves it alone.
-#[test]
-fn a_serial_console_is_that_of_the_platform() {
-    let render = |target: &str, feature: &str| {
-        Test::new().line(&format!(
-            "build --no-bake --out o --k8s 1.36.4 --windows 2022 --target {target}{feature}"
-        ))
-    };
-    let log = "logging_serial_port_settings";
-    for (target, expected, logs) in [
-        ("azure", "1 1 115200 1", true),
-        ("aws", "1 1 115200 1", false),
-        (
-            "gcp --var project_id=example-project --var zone=europe-west3-a",
-            "1 2 115200 1",
-            true,
-        ),
-    ] {
-        let with = render(target, " --feature serial-console");
-        with.succeeds();
-        let console =
-            &step_properties(&with, "serial-console")["serial-console/emergency-management"];
-        assert_eq!(console["expected"], expected, "{target}");
-        let port = format!("'EMSPORT:' + '{}'", &expected[2..3]);
-        assert!(
-            console["set"].as_str().expect("script").contains(&port),
-            "{target}"
-        );
-        assert_eq!(
-            with.text("o/guest-plan.json").contains(log),
-            logs,
-            "{target}"
-        );
-
-        let without = render(target, "");
-        without.succeeds();
-        assert!(
-            step_properties(&without, "serial-console").is_empty(),
-            "{target}"
-        );
-        assert!(without.text("o/guest-plan.json").contains(log), "{target}");
-    }
-    for target in ["host", "nutanix", "vsphere"] {
-        let line = format!("plan --k8s 1.36.4 --feature serial-console --target {target}");
-        let said = [
-            "needs a serial console",
-            "remove `--feature serial-console`",
-        ];
-        Test::new().line(&line).fails(3, &said);
-    }
 }
 
 /// What is only in memory is in no file of an image: the page file is zeros in it, and as ever on a node.
@@ -742,28 +419,6 @@ fn plugins_of_the_credential_guard_are_registered_by_their_data() {
             3,
             &["is not an identifier: expected hexadecimal digits in braces"],
         );
-}
-
-#[test]
-fn a_target_whose_clones_have_no_account_is_found() {
-    let without = |file: &str, text: &str| {
-        let mut value = text.to_owned();
-        if file == "target.json" {
-            let mut target: Value = serde_json::from_str(text).expect("JSON");
-            let main = &mut target["kind"]["image"]["platform"]["cloudbaseInit"]["main"];
-            let plugins = main["plugins"].as_array_mut().expect("plugins");
-            plugins.retain(|name| !name.as_str().is_some_and(|it| it.contains("createuser")));
-            value = target.to_string();
-        }
-        value
-    };
-    let test = target(exported(), "openstack", "openstack", without);
-    let ran = test.line(&format!("catalog lint {OWN}")).fails(3, &[]);
-    assert!(
-        ran.stdout.contains("a clone has no account"),
-        "{}",
-        ran.stdout
-    );
 }
 
 #[test]

@@ -12,7 +12,7 @@ use walkdir::WalkDir;
 
 use crate::support::root;
 use mutate::Mutator;
-use parsers::{PARSERS, Parser};
+use parsers::{Parser, list_parsers};
 
 /// No mutation of a seed takes longer, in a debug build on a busy machine.
 const LONGEST: Duration = Duration::from_secs(20);
@@ -53,8 +53,7 @@ fn every_parser_takes_mutated_files() {
     let minutes: f64 =
         variable("IMAGEGEN_FUZZ_MINUTES").map_or(0.0, |text| text.parse().expect("minutes"));
     let only = variable("IMAGEGEN_FUZZ_PARSER");
-    let chosen: Vec<&Parser> = PARSERS
-        .iter()
+    let chosen: Vec<&Parser> = list_parsers()
         .filter(|parser| only.as_deref().is_none_or(|name| name == parser.name))
         .collect();
     assert!(
@@ -78,7 +77,7 @@ fn every_parser_takes_mutated_files() {
 }
 
 fn names() -> Vec<&'static str> {
-    PARSERS.iter().map(|parser| parser.name).collect()
+    list_parsers().map(|parser| parser.name).collect()
 }
 
 /// Source files that parse, and take no foreign bytes of their own.
@@ -196,9 +195,7 @@ fn every_parser_has_a_row() {
     }
     assert!(parsing.len() > 40, "{parsing:?}");
     let covers = |path: &str| {
-        PARSERS
-            .iter()
-            .any(|parser| parser.files.iter().any(|file| path.starts_with(file)))
+        list_parsers().any(|parser| parser.files.iter().any(|file| path.starts_with(file)))
     };
     let other = |path: &str| OTHERS.iter().any(|(file, _)| *file == path);
     let open: Vec<&String> = parsing
@@ -209,8 +206,7 @@ fn every_parser_has_a_row() {
         open.is_empty(),
         "no row of tests/fuzz/parsers.rs covers {open:#?}"
     );
-    for file in PARSERS
-        .iter()
+    for file in list_parsers()
         .flat_map(|parser| parser.files)
         .chain(OTHERS.iter().map(|(file, _)| file))
     {

@@ -1,5 +1,7 @@
 //! Steps, components and files that the user brings, as `provisioners/example` shows them.
 
+mod refused;
+
 use serde_json::{Value, json};
 
 use crate::support::{Test, files, present, root};
@@ -234,78 +236,6 @@ fn files_beside_steps_are_text_bytes_and_scripts() {
 }
 
 #[test]
-fn folders_that_cannot_be_meant_are_refused() {
-    let good = step("own", &value("Own", &json!("x")));
-    let named = step("own", &value("Own", &json!({ "file": "gone.txt" })));
-    for (files, code, said) in [
-        (
-            vec![("s/905-own.json", good.as_str()), ("s/unused.txt", "x")],
-            3,
-            "`unused.txt` does not belong there",
-        ),
-        (
-            vec![("s/905-other.json", &good)],
-            3,
-            "s/905-other.json: `id` is `own`, and must be that of the file name, `other`",
-        ),
-        (
-            vec![("s/905-own.json", &good), ("s/906-own.json", &good)],
-            3,
-            "are the same step or file",
-        ),
-        (
-            vec![("s/905-own.json", &good), ("t/906-own.json", &good)],
-            3,
-            "are the same step or file",
-        ),
-        (
-            vec![("s/905-own.json", &named)],
-            3,
-            "there is no file `gone.txt` beside the steps",
-        ),
-        (
-            vec![("s/905-own.json", "{\"id\": \"own\", \"id\": \"x\"}")],
-            3,
-            "s/905-own.json:1",
-        ),
-    ] {
-        let mut test = Test::new();
-        for (path, content) in &files {
-            test = test.file(path, content);
-        }
-        let second = if files.iter().any(|(path, _)| path.starts_with("t/")) {
-            " --steps t"
-        } else {
-            ""
-        };
-        let ran = test
-            .line(&format!("plan --target host --steps s{second}"))
-            .run();
-        assert!(ran.stderr.contains(said), "{said}: {}", ran.stderr);
-        assert!(
-            ran.code == Some(code),
-            "{said}: {:?} {}",
-            ran.code,
-            ran.stderr
-        );
-    }
-    let test = Test::new()
-        .file("c/sub/x.json", "{}")
-        .line("plan --target host --component-files c");
-    test.fails(
-        3,
-        &["--component-files c: `sub/x.json` does not belong there"],
-    );
-    let missing = Test::new()
-        .file(
-            "imagegen.json",
-            r#"{"target": "host", "steps": ["nowhere"]}"#,
-        )
-        .line("plan");
-    missing.fails(3, &["nowhere"]);
-}
-
-#[test]
 fn a_definition_names_targets_beside_it() {
     let packer = imagegen::embedded::Tree::embedded_packer();
     let mut test = Test::new().file(
@@ -385,122 +315,6 @@ fn a_policy_demands_and_forbids_steps() {
         "{said}"
     );
     floating.prints(&format!("{line} --var image_version=20348.2700.240907"));
-}
-
-/// Whatever file of the user's is broken, and however: it is an input that is wrong, and named.
-#[test]
-fn a_broken_file_of_the_user_is_a_wrong_input() {
-    let good = step("own", &value("Own", &json!("x")));
-    let agent = example();
-    let component = files(&agent.folder)
-        .into_iter()
-        .find(|(path, _)| path.starts_with("components/"));
-    let component = String::from_utf8(component.expect("a component").1).expect("UTF-8");
-    let name = component.split('"').nth(3).expect("name").to_owned();
-    let mut rows = vec![
-        (
-            "s/905-own.json".to_owned(),
-            good.replace("own", "{{ nothing.here }}"),
-            "--steps s",
-        ),
-        (
-            "s/905-own.json".to_owned(),
-            good.replace("\"registryValue\"", "\"no-such-type\""),
-            "--steps s",
-        ),
-        (
-            "s/905-own.json".to_owned(),
-            good.replace("\"x\"", "\"{{ nothing.here }}\""),
-            "--steps s",
-        ),
-        ("s/905-own.json".to_owned(), "[]".to_owned(), "--steps s"),
-        (
-            format!("c/{name}.json"),
-            component.replace(&name, "other"),
-            "--component-files c",
-        ),
-    ];
-    for content in [
-        "",
-        "{",
-        "[]",
-        "\u{1}",
-        "<html>",
-        "{\"name\": \"x\", \"name\": \"y\"}",
-    ] {
-        rows.push(("s/905-own.json".to_owned(), content.to_owned(), "--steps s"));
-        rows.push((
-            format!("c/{name}.json"),
-            content.to_owned(),
-            "--component-files c",
-        ));
-    }
-    for (path, content, flag) in rows {
-        for verb in [
-            "plan",
-            "build --no-bake --out o",
-            "lock",
-            "explain containerd",
-        ] {
-            let line = format!("{verb} --target host --k8s 1.36.0 {flag}");
-            let test = Test::new()
-                .file(&path, &content)
-                .line(&line)
-                .line(&format!("--component {name}=1.0.0"));
-            let ran = if verb.starts_with("explain") || flag == "--steps s" {
-                Test::new().file(&path, &content).line(&line).run()
-            } else {
-                test.run()
-            };
-            assert_eq!(
-                ran.code,
-                Some(3),
-                "{line}: {path} is `{content}`: {}",
-                ran.stderr
-            );
-        }
-    }
-}
-
-/// The same for every file of a target.
-#[test]
-fn a_broken_target_of_the_user_is_a_wrong_input() {
-    let packer = imagegen::embedded::Tree::embedded_packer();
-    let paths = packer.list_files("targets/azure");
-    let content = |path: &str| {
-        let text = String::from_utf8(packer.get(path).expect("file").to_vec()).expect("UTF-8");
-        text.replace(r#""name": "azure","#, r#""name": "own","#)
-    };
-    for broken in &paths {
-        for damage in ["", "{", "# if nothing == \"x\"\n", "half"] {
-            let mut test =
-                Test::new().line("build --target own --k8s 1.36.0 --no-bake --out o --targets t");
-            for path in &paths {
-                let name = path.rsplit('/').next().expect("name");
-                let good = content(path);
-                let half = good
-                    .char_indices()
-                    .nth(good.chars().count() / 2)
-                    .expect("middle")
-                    .0;
-                let damaged = match damage {
-                    _ if path != broken => good.as_str(),
-                    "half" => &good[..half],
-                    other => other,
-                };
-                test = test.file(&format!("t/own/{name}"), damaged);
-            }
-            let ran = test.run();
-            // HCL is Packer's: half of it is a template like any other. `catalog lint` and `promote` alone read how
-            // images are published.
-            let others = [".pkr.", "publication.json"];
-            let is_unread = others.iter().any(|name| broken.contains(name));
-            assert!(
-                ran.code == Some(3) || is_unread && ran.code == Some(0),
-                "{broken} `{damage}`: {ran:?}"
-            );
-        }
-    }
 }
 
 /// Who verifies needs the same files: the error names them and the flags that bring them.

@@ -2,6 +2,7 @@
 
 mod aws;
 mod clone;
+mod retire;
 mod vsphere;
 
 use std::collections::BTreeSet;
@@ -16,9 +17,12 @@ use crate::support::Test;
 
 const GALLERY: &str = "/subscriptions/s/resourceGroups/rg/providers/Microsoft.Compute/galleries/nodes\
                        /images/windows/versions/1.36.0";
+
 const MANAGED: &str =
     "/subscriptions/s/resourceGroups/rg/providers/Microsoft.Compute/images/node-1";
+
 const GLANCE: &str = "0b4c5a52-6d9e-4a1e-9b0c-0123456789ab";
+
 const OCID: &str = "ocid1.image.oc1.eu-frankfurt-1.aaaabbbb";
 
 /// A record of a build that succeeded.
@@ -283,173 +287,6 @@ fn a_step_without_commands_says_why() {
             "replaces all tags",
             "hint: write the OCID",
         ],
-    );
-}
-
-#[test]
-fn keeps_the_newest_builds_and_those_that_are_young() {
-    let test = with_builds(4);
-    assert_eq!(list_versions(&test, "retire --keep 3"), ["1"]);
-    assert_eq!(list_versions(&test, "retire --keep 1"), ["1", "2", "3"]);
-    assert_eq!(list_versions(&test, "retire --keep 4"), [""; 0]);
-    assert_eq!(
-        list_versions(&test, "retire --keep 0"),
-        ["1", "2", "3", "4"]
-    );
-    assert_eq!(
-        list_versions(&test, "retire --older-than 30"),
-        ["1", "2", "3", "4"]
-    );
-
-    let test = Build {
-        version: "5",
-        day: "2999-01-01",
-        id: &glance(5),
-        ..Build::default()
-    }
-    .write(test, "imagegen-out/node");
-    assert_eq!(
-        list_versions(&test, "retire --older-than 30"),
-        ["1", "2", "3", "4"]
-    );
-    assert_eq!(
-        list_versions(&test, "retire --keep 2 --older-than 30"),
-        ["1", "2", "3"]
-    );
-    assert_eq!(list_versions(&test, "retire 2 4"), ["2", "4"]);
-    assert!(
-        test.text("imagegen-out/node/builds/1/image.json")
-            .contains("\"1\"")
-    );
-}
-
-/// A failed build has no image, so it takes no place among those that are kept.
-#[test]
-fn failed_builds_do_not_count() {
-    let test = with_builds(3);
-    let mut failed = Build {
-        version: "4",
-        day: "2020-01-01",
-        ..Build::default()
-    }
-    .record();
-    failed["artifacts"] = json!([]);
-    failed["error"] = json!({"schema": "imagegen.dev/error/v1", "code": "packer-failed", "class": "packer", "exitCode": 7, "message": "no", "subject": "", "location": null, "remedy": "", "source": ""});
-    let test = test.file("imagegen-out/node/builds/4/image.json", &failed.to_string());
-    let ran = test.bare().run("retire --keep 2 --format json");
-    assert!(!ran.stderr.contains("not listed"), "{}", ran.stderr);
-    assert_eq!(list_versions(&test, "retire --keep 2"), ["1"]);
-    for verb in ["retire", "promote"] {
-        let ran = test.bare().run(&format!("{verb} 4"));
-        assert_eq!(ran.code, Some(3), "{}", ran.stderr);
-        assert!(
-            ran.stderr.contains("the build 4 failed: it has no image"),
-            "{}",
-            ran.stderr
-        );
-    }
-}
-
-/// A workspace has a group of its own, and a line of Kubernetes has one in all workspaces.
-#[test]
-fn groups_are_workspaces_or_lines() {
-    let mut test = Test::new();
-    for (version, kubernetes, day, workspace) in [
-        ("a1", "1.36.0", "2020-01-01", "imagegen-out/a"),
-        ("a2", "1.36.1", "2020-02-01", "imagegen-out/a"),
-        ("b1", "1.36.2", "2020-03-01", "imagegen-out/b"),
-        ("c1", "1.35.9", "2020-01-15", "imagegen-out/c"),
-    ] {
-        let number = usize::from(version.as_bytes()[0]) * 10 + usize::from(version.as_bytes()[1]);
-        let id = glance(number);
-        test = Build {
-            version,
-            kubernetes,
-            day,
-            id: &id,
-            ..Build::default()
-        }
-        .write(test, workspace);
-    }
-    assert_eq!(list_versions(&test, "retire --keep 1"), ["a1"]);
-    assert_eq!(
-        list_versions(&test, "retire --keep 1 --per line"),
-        ["a1", "a2"]
-    );
-}
-
-/// A name may be used again: then the image of an old record is that of the newest.
-#[test]
-fn an_image_that_a_newer_build_replaced_stays() {
-    let mut test = Test::new();
-    for (version, day, id) in [
-        ("1", "2020-01-01", MANAGED.to_owned()),
-        ("2", "2020-01-02", format!("{MANAGED}-other")),
-        (
-            "3",
-            "2020-01-03",
-            MANAGED
-                .to_uppercase()
-                .replace("MICROSOFT.COMPUTE", "Microsoft.Compute"),
-        ),
-    ] {
-        test = Build {
-            version,
-            day,
-            id: &id,
-            target: "azure",
-            ..Build::default()
-        }
-        .write(test, "imagegen-out/node");
-    }
-    assert_eq!(list_versions(&test, "retire --keep 1 --delete"), ["2"]);
-    let ran = test.bare().run("retire --keep 1");
-    assert!(
-        ran.stderr
-            .contains("1 stays: its image is also that of the newer build 3"),
-        "{}",
-        ran.stderr
-    );
-    // A path and a copy of the record name the same image.
-    let old = test.text("imagegen-out/node/builds/1/image.json");
-    let test = test.file("copy.json", &old);
-    for name in [
-        "1",
-        "imagegen-out/node/builds/1",
-        "imagegen-out/node/builds/1/image.json",
-        "copy.json --from imagegen-out",
-    ] {
-        let ran = test.bare().run(&format!("retire {name} --delete"));
-        assert_eq!(ran.code, Some(3), "{name}: {}", ran.stdout);
-        for part in [
-            "the image of 1 is also that of the newer build 3",
-            "hint: name the newer build",
-        ] {
-            assert!(ran.stderr.contains(part), "{name}: {}", ran.stderr);
-        }
-    }
-    assert_eq!(
-        list_versions(&test, "retire imagegen-out/node/builds/3"),
-        ["3"]
-    );
-}
-
-#[test]
-fn a_build_without_time_is_never_old() {
-    let mut record = Build::default().record();
-    record["finished"] = json!("");
-    let test = Test::new().file(
-        "imagegen-out/node/builds/one/image.json",
-        &record.to_string(),
-    );
-    let ran = test.bare().run("retire --older-than 1");
-    assert_eq!(ran.code, Some(0));
-    assert!(ran.stdout.is_empty(), "{}", ran.stdout);
-    assert!(
-        ran.stderr
-            .contains("one stays: its record does not say when"),
-        "{}",
-        ran.stderr
     );
 }
 

@@ -1,6 +1,7 @@
 //! The guest's scripts in a provider's hands: given out, signed by a throw-away authority, taken back.
 
 mod judge;
+mod refused;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -17,7 +18,9 @@ use zip::ZipArchive;
 use crate::support::{Test, files, program};
 
 const IMAGE: &str = "build --target azure --k8s 1.36.4 --no-bake --out o";
+
 const OWN: &str = "/O=Own Provider/CN=Own Provider";
+
 const PASSPHRASE: &str = "correct-horse-7f3a";
 
 /// Authorities and signers in a folder, by openssl:
@@ -335,153 +338,10 @@ fn a_bundle_carries_signed_scripts_and_whom_to_trust() {
     );
 }
 
-type Change = fn(&Test);
-
 fn change(test: &Test, path: &str, change: impl FnOnce(String) -> String) {
     let path = test.folder.join("scripts").join(path);
     let script = fs::read_to_string(&path).expect("script");
     fs::write(&path, change(script)).expect("script");
-}
-
-fn remove(test: &Test, path: &str) {
-    fs::remove_file(test.folder.join("scripts").join(path)).expect("script");
-}
-
-/// A policy holds for `scripts sign`, too: what it would refuse later is not written.
-#[test]
-fn signing_by_a_stranger_is_refused_under_a_policy() {
-    let Some(test) = bench() else { return };
-    let before = test.read("scripts/engine/Tools.ps1");
-    let line = |signer: &str| {
-        format!(
-            "scripts sign scripts --key {signer}.key --certificate {signer}.pem --root ca.pem --policy policy.json"
-        )
-    };
-    same(&test).line(&line("stranger")).fails(
-        5,
-        &["the signer is `CN=Stranger,O=Stranger`", "[publisher]"],
-    );
-    assert_eq!(
-        test.read("scripts/engine/Tools.ps1"),
-        before,
-        "nothing was written"
-    );
-    same(&test).line(&line("own")).succeeds();
-    assert_ne!(test.read("scripts/engine/Tools.ps1"), before);
-    // What imagegen signed counts as written by imagegen.
-    same(&test).line("scripts export --out scripts").succeeds();
-    assert_eq!(test.read("scripts/engine/Tools.ps1"), before);
-}
-
-#[test]
-fn what_is_not_signed_as_the_policy_demands_is_refused() {
-    let table: &[(&str, Change, &str, &[&str])] = &[
-        (
-            "unsigned",
-            |test| {
-                fs::remove_dir_all(test.folder.join("scripts")).expect("signed scripts");
-                same(test)
-                    .line("scripts export --out scripts")
-                    .succeeds()
-                    .clear();
-            },
-            "",
-            &[
-                "engine/Access.ps1 and",
-                "no embedded signature [unsigned]",
-                "[policy-signed-scripts]",
-                "imagegen scripts sign",
-            ],
-        ),
-        (
-            "one unsigned",
-            |test| {
-                change(test, "engine/Tools.ps1", |text| {
-                    text.split("\r\n# SIG #").next().unwrap().to_owned()
-                });
-            },
-            "",
-            &["guest script engine/Tools.ps1: no embedded signature [unsigned]"],
-        ),
-        (
-            "another publisher",
-            |test| sign(test, "stranger", "ca"),
-            "",
-            &["the signer is `CN=Stranger,O=Stranger`", "[publisher]"],
-        ),
-        (
-            "the own name from another authority",
-            |test| sign(test, "twin", "other"),
-            "",
-            &["[untrusted-root]"],
-        ),
-        (
-            "changed after it was signed",
-            |test| {
-                change(test, "engine/Tools.ps1", |text| {
-                    text.replacen("# What", "# Who", 1)
-                });
-            },
-            "",
-            &[
-                "engine/Tools.ps1: its digest is",
-                "[script-changed]",
-                "--override 'scripts/engine/Tools.ps1.sha256=",
-            ],
-        ),
-        (
-            "code in the block",
-            |test| {
-                change(test, "engine/Tools.ps1", |text| {
-                    text.replace("# SIG # End", "whoami\r\n# SIG # End")
-                });
-            },
-            "",
-            &["engine/Tools.ps1", "[signature-block]"],
-        ),
-        (
-            "code after the block",
-            |test| change(test, "engine/Tools.ps1", |text| text + "whoami\r\n"),
-            "",
-            &["engine/Tools.ps1", "[text-after-signature]"],
-        ),
-        (
-            "missing",
-            |test| remove(test, "resources/file.ps1"),
-            "",
-            &["resources/file.ps1: it is not there [script-missing]"],
-        ),
-        (
-            "unknown",
-            |test| fs::write(test.folder.join("scripts/engine/Extra.ps1"), "1\n").unwrap(),
-            "",
-            &["engine/Extra.ps1: imagegen has no guest script of this name [script-unknown]"],
-        ),
-        (
-            "another digest than the named one",
-            |_| (),
-            "--override scripts/engine/Tools.ps1.sha256=aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
-            &["engine/Tools.ps1: its digest is", "[script-digest]"],
-        ),
-    ];
-    let Some(test) = bench() else { return };
-    for (what, spoil, more, said) in table {
-        sign(&test, "own", "ca");
-        spoil(&test);
-        println!("{what}");
-        same(&test)
-            .line(IMAGE)
-            .line("--policy policy.json --scripts scripts")
-            .line(more)
-            .fails(5, said);
-        assert!(!test.exists("o"), "{what}: something was written");
-        fs::remove_dir_all(test.folder.join("scripts")).unwrap();
-        same(&test).line("scripts export --out scripts").succeeds();
-    }
-    same(&test)
-        .line(IMAGE)
-        .line("--policy policy.json")
-        .fails(5, &["[unsigned]", "--scripts DIR"]);
 }
 
 /// A digest that is named lets a changed script pass, and not past the policy.
@@ -543,67 +403,6 @@ fn a_script_of_ones_own_is_named_by_its_digest_and_signed_too() {
         .line("--scripts scripts --force")
         .line(url)
         .fails(3, &["takes a digest only"]);
-}
-
-#[test]
-fn policies_that_let_anyone_sign_are_refused() {
-    for (rule, said) in [
-        (json!({}), "it has neither publishers nor roots"),
-        (
-            json!({"publishers": ["Own Provider"]}),
-            "is not a publisher",
-        ),
-        (
-            json!({"roots": "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"}),
-            "its `roots`",
-        ),
-    ] {
-        let policy = json!({"name": "p", "signedScripts": rule});
-        Test::new()
-            .file("p.json", &policy.to_string())
-            .line(IMAGE)
-            .line("--policy p.json")
-            .fails(5, &[said]);
-    }
-    let policy = json!({"name": "p", "signedScripts": {"roots": "absent.pem"}}).to_string();
-    let said = "policy signedScripts.roots: there is no file absent.pem";
-    Test::new()
-        .file("p.json", &policy)
-        .line(IMAGE)
-        .line("--policy p.json")
-        .fails(3, &[said]);
-}
-
-#[test]
-fn signing_says_what_it_lacks_and_changes_nothing() {
-    let Some(test) = bench() else { return };
-    let before = files(&test.folder.join("scripts"));
-    let sign = "scripts sign scripts --certificate own.pem --root ca.pem --key";
-    same(&test)
-        .line(sign)
-        .line("own.enc")
-        .fails(3, &["own.enc is encrypted", "--passphrase-env NAME"]);
-    same(&test)
-        .line(sign)
-        .line("own.enc --passphrase-env NONE")
-        .fails(3, &["NONE is not set"]);
-    same(&test)
-        .line(sign)
-        .line("own.key")
-        .env("PATH", "/nowhere")
-        .fails(1, &["`osslsigncode` is not on the PATH", "your own signer"]);
-    same(&test)
-        .line(sign)
-        .line("stranger.key")
-        .fails(1, &["osslsigncode failed"]);
-    let unknown = "scripts sign scripts --key own.key --certificate own.pem";
-    same(&test)
-        .line(unknown)
-        .fails(5, &["[untrusted-root]", "--root FILE"]);
-    same(&test)
-        .line("scripts sign . --key own.key --certificate own.pem")
-        .fails(3, &["imagegen scripts export"]);
-    assert_eq!(files(&test.folder.join("scripts")), before);
 }
 
 /// The signer's own output, in every encoding that PowerShell reads.

@@ -4,8 +4,9 @@
 use std::path::Path;
 use std::process::Command;
 
+use super::node::{check_flags, list_starts};
 use super::wine::Wine;
-use super::{NAMED, NODE, Scene, TOKEN, check_flags, guest, list_starts, logs, text};
+use super::{NAMED, NODE, Scene, TOKEN, guest, logs, text};
 
 const BATCH: &str = r"C:\windows\temp\runcmd.cmd";
 const SENTINEL: &str = r"C:\run\cluster-api\bootstrap-success.complete";

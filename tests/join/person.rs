@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use super::flows::{SOCKET, find_hash};
 use super::guest::{Laid, run_with_console};
+use super::node::{check_flags, list_starts};
 use super::wine::Wine;
-use super::{Scene, TOKEN, check_flags, list_starts, logs, text, wait_until_ready};
+use super::{Scene, TOKEN, logs, text, wait_until_ready};
 
 /// The node's name is the machine's: nothing names another one.
 pub const MACHINE: &str = "win1";

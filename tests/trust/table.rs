@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use imagegen::base::digest::{encode_hex, sha256_hex};
 use serde::Deserialize;
 
-use crate::support::{Test, exit_codes, root};
+use crate::support::{Test, exit_codes, files, root};
 
 const TABLE: &str = include_str!("attacks.json");
 
@@ -119,12 +119,11 @@ fn read_source(path: &str) -> Option<(String, String)> {
         None => format!("tests/{modules}"),
     };
     let mut source = std::fs::read_to_string(root().join(format!("{file}.rs"))).ok()?;
-    for below in std::fs::read_dir(root().join(file))
-        .into_iter()
-        .flatten()
-        .flatten()
-    {
-        source += &std::fs::read_to_string(below.path()).unwrap_or_default();
+    let folder = root().join(file);
+    if folder.is_dir() {
+        for below in files(&folder).into_values() {
+            source += &String::from_utf8_lossy(&below);
+        }
     }
     Some((source, function.to_owned()))
 }

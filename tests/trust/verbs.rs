@@ -54,7 +54,7 @@ const VERBS: &[(&str, Gate)] = &[
     ("conformance", Refuses("--k8s 1.36.0")),
     (
         "scripts sign",
-        Tested("scripts::signing_by_a_stranger_is_refused_under_a_policy"),
+        Tested("scripts::refused::signing_by_a_stranger_is_refused_under_a_policy"),
     ),
     (
         "scripts export",

@@ -1,0 +1,339 @@
+//! Damaged and ambiguous zip archives.
+
+use imagegen::verify::archive::Limits;
+use imagegen::windows::resource::ArchiveFormat::Zip;
+
+use super::{check, good};
+use crate::archive::forge::{Part, edit, patch, tar_gz, zip};
+
+const CENTRAL: &[u8] = b"PK\x01\x02";
+
+const LOCAL: &[u8] = b"PK\x03\x04";
+
+const END: &[u8] = b"PK\x05\x06";
+
+#[test]
+#[expect(clippy::too_many_lines, reason = "a table")]
+fn damaged_and_ambiguous_zips() {
+    let bytes = zip(&good());
+    let deflated = zip(&[Part {
+        method: 8,
+        ..Part::new("bin/a.exe", &[b'x'; 500])
+    }]);
+    let one = zip(&[Part::new("bin/a.exe", b"first content")]);
+    let overlapping = patch(&bytes, CENTRAL, 46 + 9 + 42, &0_u32.to_le_bytes());
+    let shifted = [&b"MZ stub in front"[..], &bytes].concat();
+    let mut hole = one.clone();
+    let at = hole
+        .windows(4)
+        .position(|window| window == CENTRAL)
+        .expect("directory");
+    hole.splice(at..at, *b"hidden!!");
+    let end = hole
+        .windows(4)
+        .position(|window| window == END)
+        .expect("end");
+    hole[end + 16..end + 20].copy_from_slice(&u32::try_from(at + 8).expect("small").to_le_bytes());
+    let wanted: &[&str] = &["bin/a.exe"];
+    let zip64 = [1, 0, 8, 0, 255, 255, 255, 255, 255, 255, 255, 127];
+    check(
+        vec![
+            ("empty", Vec::new(), Zip, wanted, "archive-format"),
+            (
+                "text",
+                b"<html>log in</html>".to_vec(),
+                Zip,
+                wanted,
+                "archive-format",
+            ),
+            (
+                "tar.gz named zip",
+                tar_gz(&good()),
+                Zip,
+                wanted,
+                "archive-format",
+            ),
+            (
+                "truncated",
+                bytes[..bytes.len() - 30].to_vec(),
+                Zip,
+                wanted,
+                "archive-truncated",
+            ),
+            (
+                "end cut",
+                bytes[..bytes.len() - 1].to_vec(),
+                Zip,
+                wanted,
+                "archive-truncated",
+            ),
+            (
+                "trailing garbage",
+                [&bytes[..], b"x"].concat(),
+                Zip,
+                wanted,
+                "archive-trailing-data",
+            ),
+            (
+                "two zips",
+                [&bytes[..], &bytes].concat(),
+                Zip,
+                wanted,
+                "archive-ambiguous",
+            ),
+            ("stub in front", shifted, Zip, wanted, "archive-format"),
+            (
+                "bytes no entry owns",
+                hole,
+                Zip,
+                wanted,
+                "archive-hidden-data",
+            ),
+            (
+                "wrong CRC",
+                edit(&bytes, b"first content", b"First content"),
+                Zip,
+                wanted,
+                "archive-checksum",
+            ),
+            (
+                "damaged deflate",
+                patch(&deflated, LOCAL, 30 + 9, &[0xff; 4]),
+                Zip,
+                wanted,
+                "archive-corrupt",
+            ),
+            (
+                "encrypted",
+                zip(&[Part {
+                    flags: 1,
+                    ..Part::new("bin/a.exe", b"x")
+                }]),
+                Zip,
+                wanted,
+                "archive-encrypted",
+            ),
+            (
+                "AES",
+                zip(&[Part {
+                    method: 99,
+                    ..Part::new("bin/a.exe", b"x")
+                }]),
+                Zip,
+                wanted,
+                "archive-encrypted",
+            ),
+            (
+                "bzip2",
+                zip(&[Part {
+                    method: 12,
+                    ..Part::new("bin/a.exe", b"x")
+                }]),
+                Zip,
+                wanted,
+                "archive-method",
+            ),
+            ("overlapping", overlapping, Zip, wanted, "archive-overlap"),
+            (
+                "other name in front",
+                edit(&bytes, b"bin/a.exe", b"bin/z.exe"),
+                Zip,
+                wanted,
+                "archive-header-mismatch",
+            ),
+            (
+                "other method in front",
+                patch(&bytes, LOCAL, 8, &[8]),
+                Zip,
+                wanted,
+                "archive-header-mismatch",
+            ),
+            (
+                "other CRC in front",
+                patch(&bytes, LOCAL, 14, &[1, 2, 3, 4]),
+                Zip,
+                wanted,
+                "archive-header-mismatch",
+            ),
+            (
+                "other size in front",
+                patch(&bytes, LOCAL, 22, &[1]),
+                Zip,
+                wanted,
+                "archive-header-mismatch",
+            ),
+            (
+                "encryption in front alone",
+                patch(&bytes, LOCAL, 6, &[1]),
+                Zip,
+                wanted,
+                "archive-header-mismatch",
+            ),
+            (
+                "stored with two sizes",
+                patch(&bytes, CENTRAL, 24, &[1]),
+                Zip,
+                wanted,
+                "archive-header-mismatch",
+            ),
+            (
+                "stored with its size behind it",
+                patch(&patch(&bytes, LOCAL, 6, &[8]), CENTRAL, 8, &[8]),
+                Zip,
+                wanted,
+                "archive-ambiguous",
+            ),
+            (
+                "directory damaged",
+                patch(&bytes, CENTRAL, 0, b"XX"),
+                Zip,
+                wanted,
+                "archive-corrupt",
+            ),
+            (
+                "fewer entries than said",
+                patch(&bytes, END, 8, &[3, 0, 3, 0]),
+                Zip,
+                wanted,
+                "archive-truncated",
+            ),
+            (
+                "more entries than said",
+                patch(&bytes, END, 8, &[1, 0, 1, 0]),
+                Zip,
+                wanted,
+                "archive-ambiguous",
+            ),
+            (
+                "one part of many",
+                patch(&bytes, END, 4, &[1]),
+                Zip,
+                wanted,
+                "archive-ambiguous",
+            ),
+            (
+                "disk of an entry",
+                patch(&bytes, CENTRAL, 34, &[1]),
+                Zip,
+                wanted,
+                "archive-ambiguous",
+            ),
+            (
+                "disk of the directory",
+                patch(&bytes, END, 6, &[255, 255]),
+                Zip,
+                wanted,
+                "archive-ambiguous",
+            ),
+            (
+                "another size in a zip64 field that is not asked for",
+                zip(&[Part {
+                    extra: vec![1, 0, 8, 0, 2, 0, 0, 0, 0, 0, 0, 0],
+                    ..Part::new("bin/a.exe", b"x")
+                }]),
+                Zip,
+                wanted,
+                "archive-zip64",
+            ),
+            (
+                "a comment that is no text",
+                [&bytes[..bytes.len() - 2], &[1, 0, 0]].concat(),
+                Zip,
+                wanted,
+                "archive-ambiguous",
+            ),
+            (
+                "a type in an extra field",
+                zip(&[Part {
+                    extra: vec![0x6e, 0x75, 0, 0],
+                    ..Part::new("bin/a.exe", b"x")
+                }]),
+                Zip,
+                wanted,
+                "archive-ambiguous",
+            ),
+            (
+                "version 25.5 of the format",
+                patch(&bytes, CENTRAL, 6, &[255]),
+                Zip,
+                wanted,
+                "archive-ambiguous",
+            ),
+            (
+                "zip64 promised",
+                patch(&bytes, END, 16, &[255; 4]),
+                Zip,
+                wanted,
+                "archive-zip64",
+            ),
+            (
+                "zip64 size promised",
+                patch(&bytes, CENTRAL, 24, &[255; 4]),
+                Zip,
+                wanted,
+                "archive-zip64",
+            ),
+            (
+                "zip64 size of exabytes",
+                patch(
+                    &zip(&[Part {
+                        extra: zip64.to_vec(),
+                        ..Part::new("bin/a.exe", b"x")
+                    }]),
+                    CENTRAL,
+                    24,
+                    &[255; 4],
+                ),
+                Zip,
+                wanted,
+                "archive-header-mismatch",
+            ),
+            (
+                "a second name in an extra field",
+                zip(&[Part {
+                    extra: second_name(b"bin/a.exe"),
+                    ..Part::new("bin/a.exe", b"x")
+                }]),
+                Zip,
+                wanted,
+                "archive-ambiguous",
+            ),
+            (
+                "another second name in an extra field",
+                zip(&[Part {
+                    extra: second_name(b"bin/b.exe"),
+                    ..Part::new("bin/a.exe", b"x")
+                }]),
+                Zip,
+                wanted,
+                "archive-ambiguous",
+            ),
+            (
+                "extra field too long",
+                zip(&[Part {
+                    extra: vec![1, 0, 9, 0, 1],
+                    ..Part::new("bin/a.exe", b"x")
+                }]),
+                Zip,
+                wanted,
+                "archive-corrupt",
+            ),
+        ],
+        &Limits::default(),
+    );
+    // An end record inside of the comment of another.
+    let comment = [END, &[0; 18]].concat();
+    let mut two = [&bytes[..], &comment].concat();
+    let length = bytes.len();
+    two[length - 2] = 22;
+    check(
+        vec![("two end records", two, Zip, wanted, "archive-ambiguous")],
+        &Limits::default(),
+    );
+}
+
+/// Info-ZIP's Unicode path: version, checksum of the other name, name.
+fn second_name(name: &[u8]) -> Vec<u8> {
+    let length = u8::try_from(5 + name.len()).expect("short");
+    [&[0x75, 0x70, length, 0, 1, 0, 0, 0, 0], name].concat()
+}

@@ -1,0 +1,180 @@
+//! The store of downloaded files.
+
+use imagegen::fetch::Request;
+use imagegen::io::fs::DigestSet;
+use imagegen::io::http::Options;
+use imagegen::io::store::Store;
+use imagegen::ui::Downloads;
+
+use super::{digest, fetcher, file, impatient, one, plain, request, sha512, sound};
+use crate::support::server::Server;
+use crate::support::{Test, files};
+
+/// Between finding and reading a file another reader may have found it damaged.
+#[test]
+fn a_file_that_leaves_the_store_is_none() {
+    let test = Test::new();
+    let store = Store::open(test.folder.join("store")).unwrap();
+    let object = store.insert("https://a.test/f", b"content").unwrap();
+    assert_eq!(
+        store.read_object(&object).unwrap().as_deref(),
+        Some(b"content".as_slice())
+    );
+    assert_eq!(
+        store
+            .digest_object(&object, DigestSet::Sha256)
+            .unwrap()
+            .unwrap()
+            .sha256,
+        digest(b"content")
+    );
+    std::fs::write(&object.path, "other").unwrap();
+    assert!(
+        store
+            .digest_object(&object, DigestSet::Sha256)
+            .unwrap()
+            .is_none()
+            && !object.path.exists()
+    );
+    assert!(
+        store
+            .digest_object(&object, DigestSet::Sha256)
+            .unwrap()
+            .is_none()
+            && store.read_object(&object).unwrap().is_none()
+    );
+}
+
+#[test]
+fn the_store_notices_what_was_changed_on_the_disk() {
+    let server = Server::new(plain);
+    let test = Test::new();
+    let wanted = request(&server.url("/x?sig=s3cret"), &file());
+    let path = one(&impatient(&test), &wanted).unwrap().path().to_owned();
+    one(&impatient(&test), &wanted).unwrap();
+    assert_eq!(server.asked().len(), 1, "the store has it");
+    // By the other digest, and by nothing at all.
+    let by_sha512 = Request {
+        digests: vec![sha512(&path)],
+        ..wanted.clone()
+    };
+    let elsewhere = Request {
+        url: server.url("/other").parse().unwrap(),
+        ..by_sha512.clone()
+    };
+    let offline = || {
+        fetcher(
+            &test,
+            Options {
+                offline: true,
+                ..Options::default()
+            },
+        )
+    };
+    assert_eq!(
+        one(&offline(), &elsewhere)
+            .unwrap_err()
+            .failure
+            .code()
+            .as_str(),
+        "offline",
+        "nobody asked for it"
+    );
+    one(&offline(), &by_sha512).unwrap();
+    one(&offline(), &elsewhere).unwrap();
+    // A URL that is signed anew is of the same file.
+    let renewed = server.url("/x?sig=other").parse().unwrap();
+    one(
+        &offline(),
+        &Request {
+            digests: Vec::new(),
+            url: renewed,
+            ..wanted.clone()
+        },
+    )
+    .unwrap();
+    one(
+        &offline(),
+        &Request {
+            digests: Vec::new(),
+            ..wanted.clone()
+        },
+    )
+    .unwrap();
+
+    let mut bytes = file();
+    bytes[17] ^= 1;
+    std::fs::write(&path, &bytes).unwrap();
+    let error = one(&offline(), &wanted).unwrap_err();
+    assert_eq!(error.failure.code().as_str(), "offline", "{error}");
+    assert!(
+        !error.to_string().contains("s3cret")
+            && error.failure.hint().unwrap().contains("imagegen fetch")
+    );
+    std::fs::write(&path, &bytes).unwrap();
+    one(&impatient(&test), &wanted).unwrap();
+    assert_eq!(std::fs::read(&path).unwrap(), file());
+    assert_eq!(server.asked().len(), 2);
+    for (name, bytes) in files(&test.folder) {
+        assert!(
+            !String::from_utf8_lossy(&bytes).contains("s3cret"),
+            "{name}"
+        );
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_store_that_others_can_write_to_is_not_used() {
+    use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+    let test = Test::new();
+    let root = test.folder.join("store");
+    Store::open(root.clone()).unwrap();
+    assert_eq!(root.metadata().unwrap().mode() & 0o777, 0o700);
+    for mode in [0o770, 0o707, 0o777] {
+        std::fs::set_permissions(&root, std::fs::Permissions::from_mode(mode)).unwrap();
+        let error = Store::open(root.clone()).unwrap_err();
+        assert!(
+            error.to_string().contains("other users can write"),
+            "{mode:o}: {error}"
+        );
+    }
+    std::fs::set_permissions(&root, std::fs::Permissions::from_mode(0o755)).unwrap();
+    Store::open(root).unwrap();
+}
+
+/// A link in the place of a part would be written through.
+#[cfg(unix)]
+#[test]
+fn parts_follow_no_links() {
+    let server = Server::new(plain);
+    let test = Test::new();
+    let fetcher = impatient(&test);
+    let url = server.url("/x");
+    let other = test.folder.join("other");
+    std::fs::write(&other, "mine").unwrap();
+    let part = test
+        .folder
+        .join("store/partial")
+        .join(format!("{}.part", digest(url.as_bytes())));
+    std::os::unix::fs::symlink(&other, &part).unwrap();
+    let error = one(&fetcher, &request(&url, &file())).unwrap_err();
+    assert_eq!(error.failure.code().as_str(), "file", "{error}");
+    assert_eq!(std::fs::read(&other).unwrap(), b"mine");
+}
+
+#[test]
+fn the_same_bytes_from_two_places_at_once_are_one_file() {
+    let server = Server::new(plain);
+    let test = Test::new();
+    let wanted: Vec<Request> = (0..32)
+        .map(|number| Request {
+            digests: Vec::new(),
+            ..request(&server.url(&format!("/{}", number % 16)), &file())
+        })
+        .collect();
+    for outcome in impatient(&test).fetch_all(&wanted, 16, &Downloads::new_silent()) {
+        outcome.unwrap();
+    }
+    assert_eq!(sound(&test.folder.join("store")), 1);
+}

@@ -1,0 +1,160 @@
+//! Properties that do not belong together.
+
+use imagegen::windows::resource::ResourceKind;
+use serde_json::{Value, json};
+
+/// A resource type, its properties, and what the JSON lacks or has too much of.
+const REFUSED: &[(&str, &str, &str)] = &[
+    (
+        "file",
+        r#"{"path": "C:\\a", "ensure": "present"}"#,
+        "missing field `content`",
+    ),
+    (
+        "file",
+        r#"{"path": "C:\\a", "ensure": "absent", "content": ""}"#,
+        "unknown field `content`",
+    ),
+    (
+        "file",
+        r#"{"path": "C:\\a", "content": ""}"#,
+        "missing field `ensure`",
+    ),
+    (
+        "file",
+        r#"{"path": "C:\\a", "ensure": "present", "content": "", "mode": 1}"#,
+        "unknown field `mode`",
+    ),
+    (
+        "symlink",
+        r#"{"path": "C:\\a", "ensure": "present"}"#,
+        "missing field `target`",
+    ),
+    (
+        "directory",
+        r#"{"path": "C:\\a", "ensure": "absent", "sddl": "O:BA"}"#,
+        "unknown field `sddl`",
+    ),
+    (
+        "environmentVariable",
+        r#"{"variable": "A", "ensure": "present"}"#,
+        "missing field `value`",
+    ),
+    (
+        "firewallRule",
+        r#"{"ruleName": "a", "ensure": "present", "direction": "inbound"}"#,
+        "missing field `action`",
+    ),
+    (
+        "firewallRule",
+        r#"{"ruleName": "a", "ensure": "present", "action": "allow"}"#,
+        "missing field `direction`",
+    ),
+    (
+        "service",
+        r#"{"serviceName": "a", "ensure": "absent", "state": "stopped"}"#,
+        "unknown field `state`",
+    ),
+    (
+        "service",
+        r#"{"serviceName": "a", "ensure": "present", "account": "a"}"#,
+        "unknown field `account`",
+    ),
+    (
+        "hnsNetwork",
+        r#"{"networkName": "a", "ensure": "present"}"#,
+        "missing field `kind`",
+    ),
+    (
+        "scheduledTask",
+        r#"{"taskName": "a", "ensure": "present", "program": "C:\\a"}"#,
+        "missing field `trigger`",
+    ),
+    (
+        "registryValue",
+        r#"{"key": "HKLM:\\k", "valueName": "v", "ensure": "present", "kind": "DWord"}"#,
+        "missing field `data`",
+    ),
+    (
+        "registryValue",
+        r#"{"key": "HKLM:\\k", "valueName": "v", "ensure": "present", "kind": "DWord", "data": "1"}"#,
+        "expected u32",
+    ),
+    (
+        "registryValue",
+        r#"{"key": "HKLM:\\k", "valueName": "v", "ensure": "present", "kind": "DWord", "data": 4294967296}"#,
+        "expected u32",
+    ),
+    (
+        "registryValue",
+        r#"{"key": "HKLM:\\k", "valueName": "v", "ensure": "present", "kind": "DWord", "data": 1, "more": 1}"#,
+        "unknown field `more`",
+    ),
+    (
+        "assertion",
+        r#"{"holds": true, "check": "command"}"#,
+        "missing field `program`",
+    ),
+    (
+        "assertion",
+        r#"{"holds": true, "check": "osBuild", "build": 1, "program": "a"}"#,
+        "unknown field `program`",
+    ),
+    (
+        "directory",
+        r#"{"path": "C:\\k\\nul", "ensure": "present"}"#,
+        "it uses the device name `nul`",
+    ),
+    (
+        "artifact",
+        r#"{"path": "C:\\a", "url": "https://a.example/a", "algorithm": "sha256", "digest": "AA"}"#,
+        "64 lower-case",
+    ),
+    (
+        "artifact",
+        r#"{"path": "C:\\a", "url": "a.exe", "algorithm": "sha256", "digest": "unpinned"}"#,
+        "is not a URL",
+    ),
+    (
+        "artifact",
+        r#"{"path": "C:\\a", "url": "https://a.example/a", "algorithm": "sha256", "digest": "unpinned", "size": 1}"#,
+        "unknown field `size`",
+    ),
+    (
+        "containerImage",
+        r#"{"reference": "r.example/pause:3.4.1", "program": "C:\\ctr.exe", "client": "C:\\c.exe", "namespace": "k"}"#,
+        "not an image pinned by its digest",
+    ),
+    (
+        "firewallRule",
+        r#"{"ruleName": "a", "ensure": "present", "action": "allow", "direction": "inbound", "localPort": ["any"]}"#,
+        "not a port",
+    ),
+    (
+        "localUser",
+        r#"{"userName": "a\\b", "ensure": "absent"}"#,
+        "not the name of a local account",
+    ),
+    (
+        "registryValue",
+        r#"{"key": "HKCU:\\Software", "valueName": "v", "ensure": "present", "kind": "DWord", "data": 1}"#,
+        "not a key of the machine",
+    ),
+    (
+        "registryValue",
+        r#"{"key": "HKLM:\\k", "valueName": "v", "ensure": "present", "kind": "Binary", "data": "0x0"}"#,
+        "not hexadecimal",
+    ),
+];
+
+#[test]
+fn properties_that_do_not_belong_together_are_refused() {
+    for (kind, properties, part) in REFUSED {
+        let properties: Value = serde_json::from_str(properties).expect("JSON");
+        let json = json!({"type": kind, "properties": properties});
+        let error = serde_json::from_value::<ResourceKind>(json)
+            .expect_err(part)
+            .to_string();
+        assert!(error.contains(part), "{kind} {properties}: {error}");
+    }
+}

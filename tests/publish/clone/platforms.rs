@@ -1,0 +1,252 @@
+//! Recipes of the platforms.
+
+use std::path::Path;
+use std::process::Command;
+
+use imagegen::model::clone_test::CloneTest;
+use imagegen::model::publication::PublishedBy;
+use imagegen::publish::load_publication;
+
+use crate::bake::{read_requests, simulated_command, simulation};
+use crate::publish::{Build, GLANCE, trees};
+use crate::support::{Test, needs};
+
+/// A target has a recipe, or the reason why it has none.
+#[test]
+fn every_target_says_how_its_images_are_tested() {
+    let trees = trees();
+    let mut recipes = Vec::new();
+    for target in trees.packer.list_folders("targets") {
+        let publication = load_publication(&trees, &target).expect("a file that can be used");
+        match publication.expect("a publication").by {
+            PublishedBy::Hand(manual) => {
+                let step = manual
+                    .test_clone
+                    .unwrap_or_else(|| panic!("{target}: no testClone"));
+                let record = Build {
+                    target: &target,
+                    ..Build::default()
+                };
+                let test = Test::new().file("image.json", &record.record().to_string());
+                test.line("test-clone image.json")
+                    .fails(3, &[&step.reason, &step.remedy]);
+            }
+            PublishedBy::Program(program) => {
+                for image in program.images.as_slice() {
+                    let recipe = match &image.test_clone {
+                        Some(CloneTest::Recipe(recipe)) => recipe,
+                        Some(CloneTest::Hand(step)) => {
+                            assert!(!step.remedy.is_empty(), "{target}: {}", image.title);
+                            continue;
+                        }
+                        None => panic!("{target}: {} has no recipe", image.title),
+                    };
+                    // A deletion that is repeated, such as after a pipeline was killed, ends well.
+                    let [.., last] = recipe.delete.as_slice() else {
+                        panic!("{target}: nothing is deleted");
+                    };
+                    let finds = recipe.delete.as_slice().iter().any(|it| it.gives.is_some());
+                    assert!(finds || !last.already.is_empty(), "{target}");
+                    let password = |text: &String| text.contains("{password}");
+                    for command in recipe.test.as_slice() {
+                        assert!(!command.arguments.iter().any(password), "{target}");
+                    }
+                    recipes.push(format!("{target} {}", image.title));
+                }
+            }
+        }
+    }
+    assert_eq!(recipes.len(), 7, "{recipes:?}");
+}
+
+#[test]
+fn each_platform_makes_a_clone_without_a_way_in() {
+    for (target, id, values, parts) in [
+        (
+            "azure",
+            "/subscriptions/s/resourceGroups/rg/providers/Microsoft.Compute/images/node-1",
+            "--var location=westeurope --var security_type=TrustedLaunch",
+            &[
+                "az group create --subscription s --name c-1 --location westeurope",
+                "--public-ip-address ''",
+                "--security-type TrustedLaunch",
+                "printf %s \"$PASSWORD\" | az vm create",
+                "az group delete --subscription s --name c-1 --yes",
+            ][..],
+        ),
+        (
+            "aws",
+            "eu-west-1:ami-0a",
+            "--var instance_profile=ssm",
+            &[
+                "--client-token c-1",
+                "--iam-instance-profile Name=ssm",
+                "--instance-ids \"$instance\"",
+                "aws ec2 terminate-instances",
+            ],
+        ),
+        (
+            "gcp",
+            "node-1",
+            "--var project=images-1 --var zone=europe-west1-b",
+            &[
+                "--no-address",
+                "--max-run-duration=2h",
+                "gcloud compute instances delete c-1",
+            ],
+        ),
+        (
+            "openstack",
+            GLANCE,
+            "--var flavor=m1.large --var network=nodes",
+            &[
+                "printf %s '#ps1_sysnative\n$code = 1\n",
+                "--user-data /dev/stdin --wait c-1 --network nodes",
+                "openstack server delete --wait c-1",
+            ],
+        ),
+        (
+            "vsphere",
+            "node-1",
+            "--var folder=/DC0/vm/t --var datastore=fast",
+            &[
+                "govc vm.clone -vm /DC0/vm/t/node-1 -on=false -folder /DC0/vm/t/c-1 ",
+                " -ds fast c-1\n",
+                " | base64 | tr -d '\\n' | govc vm.change -vm /DC0/vm/t/c-1/c-1 ",
+                "own=$(govc find /DC0/vm/t/c-1 -maxdepth 0 -type f)\ngovc vm.destroy \"$own\"/c-1\n",
+            ],
+        ),
+        (
+            "oci",
+            "ocid1.image.oc1.eu-frankfurt-1.aaaa",
+            "--var compartment=ocid1.compartment.oc1..a --var availability_domain=A:B --var subnet=ocid1.subnet.oc1..a",
+            &[
+                "--assign-public-ip false",
+                "'{\"ocpus\":2,\"memoryInGBs\":8}'",
+                "'{\"instanceId\":\"'\"$instance\"'\"}'",
+                "oci compute instance terminate",
+            ],
+        ),
+    ] {
+        let record = Build {
+            target,
+            id,
+            ..Build::default()
+        };
+        let test = Test::new().file("image.json", &record.record().to_string());
+        let printed = test.prints(&format!("test-clone image.json --clone c-1 {values}"));
+        for part in parts {
+            assert!(printed.contains(part), "{target}: {part}: {printed}");
+        }
+        // A name or value alone never names another machine.
+        let deleted = test.bare().prints(&format!(
+            "test-clone image.json --clone c-1 --delete {values}"
+        ));
+        assert!(
+            deleted.contains("c-1") && !deleted.contains("Test-Node"),
+            "{deleted}"
+        );
+    }
+    for name in ["a", "1-a", "clone-", "clone-0123456789", "A-1"] {
+        let ran = Test::new()
+            .line(&format!("test-clone a --clone {name}"))
+            .run();
+        assert_eq!(ran.code, Some(3), "{name}: {}", ran.stderr);
+    }
+}
+
+const SCRIPT: &str = r#"set -u
+record() {
+    id=$(aws ec2 register-image --region eu-west-1 --name "$1" --root-device-name /dev/sda1 --output text --query ImageId)
+    sed "s/ami-0a/$id/" image.json > "$1.json"
+}
+count() {
+    aws ec2 describe-instances --region eu-west-1 --output text --query 'Reservations[].Instances[].[State.Name]' \
+        --filters Name=instance-state-name,Values=pending,running | wc -l > "$1"
+}
+for name in good drifted refused silent; do record "$name"; done
+for name in good drifted refused; do
+    imagegen test-clone "$name.json" --run 2> "$name.said"
+    echo $? > "$name.code"
+done
+count ended
+# The agent of this machine never reports: the verb waits, and is interrupted there.
+imagegen test-clone silent.json --run --clone clone-1 2> silent.said &
+verb=$!
+until grep -q '(InvalidInstanceId)' silent.said; do sleep 0.1; done
+count waiting
+kill -TERM "$verb"
+wait "$verb"
+echo $? > silent.code
+count interrupted
+# This one is killed, and cannot clean up: the same name finds its machine.
+imagegen test-clone silent.json --run --clone clone-2 2> killed.said &
+verb=$!
+until grep -q '(InvalidInstanceId)' killed.said; do sleep 0.1; done
+kill -KILL "$verb"
+wait "$verb" 2> ignored
+count killed
+imagegen test-clone silent.json --run --clone clone-2 --delete
+imagegen test-clone silent.json --run --clone clone-2 --delete
+count deleted
+"#;
+
+#[test]
+fn the_real_program_leaves_no_machine() {
+    if simulation().is_none() {
+        return;
+    }
+    let Some(python) = needs("IMAGEGEN_TEST_MOTO", "moto") else {
+        return;
+    };
+    let build = Build {
+        target: "aws",
+        id: "eu-west-1:ami-0a",
+        ..Build::default()
+    };
+    let test = Test::new().file("image.json", &build.record().to_string());
+    let records = test.folder.join("records");
+    let program = env!("CARGO_BIN_EXE_imagegen");
+    let folders = [&*python, program.as_ref()].map(|path| path.parent().expect("folder"));
+    let [python, program] = folders.map(Path::display);
+    let script = format!("PATH='{python}:{program}:/usr/bin:/bin'\nexport PATH\n{SCRIPT}");
+    let mut command = Command::new("bash");
+    command.args(["-c", &script]);
+    let output = simulated_command(&command, &test.folder, &records, &["--cloud", "aws"]);
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+
+    for (name, code, part) in [
+        ("good", "0", "deleting clone-"),
+        ("drifted", "8", "its test ended with 8"),
+        ("refused", "7", "AccessDenied"),
+        ("silent", "130", "deleting clone-1"),
+    ] {
+        let said = test.text(&format!("{name}.said"));
+        assert_eq!(
+            test.text(&format!("{name}.code")).trim(),
+            code,
+            "{name}: {said}"
+        );
+        assert!(said.contains(part), "{name}: {said}");
+    }
+    for (name, machines) in [
+        ("ended", "0"),
+        ("waiting", "1"),
+        ("interrupted", "0"),
+        ("killed", "1"),
+        ("deleted", "0"),
+    ] {
+        assert_eq!(test.text(name).trim(), machines, "{name}");
+    }
+    let requests = read_requests(&records.join("aws.jsonl"));
+    let mut bodies = requests.iter().map(|request| request["body"].to_string());
+    assert!(
+        bodies
+            .any(|body| body.contains("AWS-RunPowerShellScript") && body.contains("Test-Node.ps1")),
+        "the script is sent"
+    );
+}
