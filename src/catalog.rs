@@ -21,7 +21,7 @@ use crate::embedded::{OverlayFile, Tree};
 use crate::model::cluster::ClusterIndex;
 use crate::model::feature::Features;
 use crate::model::kubernetes::{
-    FlagTable, KubernetesLine, LineFile, Program, ProgramTable, Support, SurveyList,
+    FlagTable, KubernetesLine, LineFile, Program, ProgramTable, Support,
 };
 use crate::model::line::Minor;
 use crate::model::pod_network::PodNetwork;
@@ -165,14 +165,6 @@ impl Catalog {
         self.tree.keep(&format!("programs {minor}"), || {
             Ok(self.load_programs()?.list_programs(minor))
         })
-    }
-
-    /// Lines whose programs were surveyed. The rest of their table is not parsed.
-    ///
-    /// # Errors
-    /// The file is missing or has no list of surveys.
-    pub fn load_surveys(&self) -> Result<Arc<SurveyList>, CatalogError> {
-        self.share_json(PROGRAMS)
     }
 
     /// Which Kubernetes releases each Windows release supports.

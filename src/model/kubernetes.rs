@@ -197,12 +197,6 @@ pub struct ProgramTable {
     pub configuration: BTreeMap<String, Vec<NameRange>>,
 }
 
-/// The surveyed lines alone, for who needs nothing else of the table.
-#[derive(Debug, Deserialize, JsonSchema)]
-pub struct SurveyList {
-    pub surveyed: Surveys,
-}
-
 /// Lines whose programs were asked. Nothing is known of the programs of other lines.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]

@@ -85,7 +85,7 @@ fn choose_latest(
 }
 
 fn find_newest_line(catalog: &Catalog) -> Result<Arc<KubernetesLine>> {
-    match catalog.load_surveys()?.surveyed.newest() {
+    match catalog.load_programs()?.surveyed.newest() {
         Some(minor) => Ok(catalog.load_kubernetes_line(minor)?),
         None => Err(refuse_version(catalog, "stable")),
     }
@@ -128,7 +128,7 @@ pub(super) fn check_line(
 
 /// A warning if the programs of the line were not surveyed: their command lines are not checked.
 fn check_survey(catalog: &Catalog, line: &KubernetesLine) -> Result<Option<Warning>, CatalogError> {
-    let surveys = &catalog.load_surveys()?.surveyed;
+    let surveys = &catalog.load_programs()?.surveyed;
     if surveys.find(line.minor).is_some() {
         return Ok(None);
     }

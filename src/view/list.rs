@@ -73,11 +73,11 @@ pub fn list_targets(trees: &Trees) -> Result<Rows> {
 /// The catalog cannot be read.
 pub fn list_kubernetes(trees: &Trees) -> Result<Rows> {
     let mut rows = Rows::new();
-    let surveys = trees.catalog.load_surveys()?;
+    let programs = trees.catalog.load_programs()?;
     let containerd = trees.catalog.load_component("containerd")?;
     for minor in trees.catalog.kubernetes_minors() {
         let line = trees.catalog.load_kubernetes_line(minor)?;
-        let surveyed = surveys.surveyed.find(minor).map(|survey| &survey.release);
+        let surveyed = programs.surveyed.find(minor).map(|survey| &survey.release);
         let windows: Vec<&str> = line.windows.iter().map(|it| it.value.as_str()).collect();
         let runtimes: Vec<&str> = line.runtimes.iter().map(|it| it.name.as_str()).collect();
         let access: Vec<&str> = line.host_access.iter().map(|it| it.name.as_str()).collect();
