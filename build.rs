@@ -7,25 +7,24 @@
 )]
 
 use std::env;
-use std::error::Error;
 use std::fmt::Write as _;
 use std::fs;
 use std::io::{Cursor, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use anyhow::{Context as _, Result};
+use sha2::{Digest as _, Sha256};
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, DateTime, System, ZipWriter};
-
-type Outcome<T> = Result<T, Box<dyn Error>>;
 
 /// Folders below `provisioners` whose scripts go into the guest. The crate gets the same list.
 const SCRIPT_FOLDERS: [&str; 4] = ["engine", "engine/windows", "node", "resources"];
 
-fn main() -> Outcome<()> {
+fn main() -> Result<()> {
     let root =
-        PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").ok_or("cargo sets CARGO_MANIFEST_DIR")?);
-    let out = PathBuf::from(env::var_os("OUT_DIR").ok_or("cargo sets OUT_DIR")?);
+        PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").context("cargo sets CARGO_MANIFEST_DIR")?);
+    let out = PathBuf::from(env::var_os("OUT_DIR").context("cargo sets OUT_DIR")?);
     let mut source = String::new();
     for tree in ["help", "manifests", "packer", "provisioners"] {
         println!("cargo::rerun-if-changed={tree}");
@@ -36,7 +35,7 @@ fn main() -> Outcome<()> {
             tree.to_uppercase()
         )?;
         for path in list_files(&folder)? {
-            let digest = format_sha256(&fs::read(folder.join(&path))?);
+            let digest = format_sha256(&read_file(&folder.join(&path))?);
             // Not the whole path: the sources may be moved, and Cargo does not run this script again for that.
             let file = format!(
                 "concat!(env!(\"CARGO_MANIFEST_DIR\"), {:?})",
@@ -106,11 +105,11 @@ fn packaged_commit(root: &Path) -> Option<String> {
 
 /// Every file below `root` but READMEs, whose wording changes no digest, and schemas, which the program makes from its
 /// types; sorted, with `/` between the parts.
-fn list_files(root: &Path) -> Outcome<Vec<String>> {
+fn list_files(root: &Path) -> Result<Vec<String>> {
     let mut folders = vec![root.to_owned()];
     let mut files = Vec::new();
     while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(folder)? {
+        for entry in fs::read_dir(&folder).with_context(|| folder.display().to_string())? {
             let path = entry?.path();
             if path.is_dir() {
                 folders.push(path);
@@ -121,7 +120,9 @@ fn list_files(root: &Path) -> Outcome<Vec<String>> {
                 .iter()
                 .map(|part| part.to_str())
                 .collect();
-            let path = parts.ok_or("a file name is not UTF-8")?.join("/");
+            let path = parts
+                .with_context(|| format!("{} is not UTF-8", path.display()))?
+                .join("/");
             if !path.ends_with("README.md") && !path.starts_with("schema/") {
                 files.push(path);
             }
@@ -133,27 +134,31 @@ fn list_files(root: &Path) -> Outcome<Vec<String>> {
 
 /// The digest of a catalog: the SHA-256 of one line `SHA256  PATH` for each file, in the order of the paths, as
 /// `sha256sum` prints them in an exported catalog. A test computes it again.
-fn digest_tree(folder: &Path) -> Outcome<String> {
+fn digest_tree(folder: &Path) -> Result<String> {
     let mut lines = String::new();
     for path in list_files(folder)? {
         writeln!(
             lines,
             "{}  {path}",
-            format_sha256(&fs::read(folder.join(&path))?)
+            format_sha256(&read_file(&folder.join(&path))?)
         )?;
     }
     Ok(format_sha256(lines.as_bytes()))
 }
 
+fn read_file(path: &Path) -> Result<Vec<u8>> {
+    fs::read(path).with_context(|| path.display().to_string())
+}
+
 fn format_sha256(bytes: &[u8]) -> String {
-    hmac_sha256::Hash::hash(bytes)
+    Sha256::digest(bytes)
         .iter()
         .map(|byte| format!("{byte:02x}"))
         .collect()
 }
 
 /// As `render::payload` packs scripts; a test compares the two.
-fn pack_scripts(provisioners: &Path) -> Outcome<Vec<u8>> {
+fn pack_scripts(provisioners: &Path) -> Result<Vec<u8>> {
     let options = SimpleFileOptions::default()
         .compression_method(CompressionMethod::Deflated)
         .compression_level(Some(6))
@@ -166,7 +171,7 @@ fn pack_scripts(provisioners: &Path) -> Outcome<Vec<u8>> {
         let extension = path.rsplit_once('.').map_or("", |(_, extension)| extension);
         if ["ps1", "psm1"].contains(&extension) && SCRIPT_FOLDERS.contains(&folder) {
             zip.start_file(path.as_str(), options)?;
-            zip.write_all(&fs::read(provisioners.join(path))?)?;
+            zip.write_all(&read_file(&provisioners.join(path))?)?;
         }
     }
     Ok(zip.finish()?.into_inner())

@@ -18,7 +18,7 @@ use crate::base::json::{self, JsonError};
 struct EmbeddedFile {
     path: &'static str,
     bytes: &'static [u8],
-    /// By the build script, which uses a small implementation; a test compares it with [`sha256_hex`].
+    /// By the build script; a test compares it with [`sha256_hex`].
     sha256: &'static str,
 }
 

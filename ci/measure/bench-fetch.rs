@@ -2,9 +2,9 @@
 //!
 //! `fetch STORE JOBS (URL SHA256)…` and `hash FILE…`.
 
-use std::error::Error;
 use std::path::{Path, PathBuf};
 
+use anyhow::{Result, bail};
 use imagegen::base::value::FileDigest;
 use imagegen::fetch::{Addressing, Fetcher, MAX_SIZE, OpenedMirrors, Request};
 use imagegen::io::fs::{DigestSet, digest_file_with};
@@ -12,7 +12,7 @@ use imagegen::io::http::{Http, Options};
 use imagegen::io::store::Store;
 use imagegen::ui::Downloads;
 
-fn main() -> Result<(), Box<dyn Error>> {
+fn main() -> Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match arguments
         .iter()
@@ -30,11 +30,11 @@ fn main() -> Result<(), Box<dyn Error>> {
             }
             Ok(())
         }
-        _ => Err("fetch STORE JOBS (URL SHA256)… or hash FILE…".into()),
+        _ => bail!("fetch STORE JOBS (URL SHA256)… or hash FILE…"),
     }
 }
 
-fn fetch(store: &str, jobs: usize, files: &[&str]) -> Result<(), Box<dyn Error>> {
+fn fetch(store: &str, jobs: usize, files: &[&str]) -> Result<()> {
     let requests: Vec<Request> = files
         .chunks_exact(2)
         .map(|pair| Request {

@@ -2,14 +2,20 @@
 
 use std::io::{self, Write};
 
-use aws_lc_rs::digest::{self, Context, SHA256, SHA512};
+use sha2::{Digest as _, Sha256, Sha512};
 
 use super::value::PinAlgorithm;
+
+/// SHA-256.
+#[must_use]
+pub fn sha256(bytes: &[u8]) -> [u8; 32] {
+    Sha256::digest(bytes).into()
+}
 
 /// SHA-256 in lower-case hexadecimal.
 #[must_use]
 pub fn sha256_hex(bytes: &[u8]) -> String {
-    encode_hex(digest::digest(&digest::SHA256, bytes).as_ref())
+    encode_hex(&sha256(bytes))
 }
 
 /// The bytes of a SHA-256 that is written in hexadecimal digits.
@@ -29,8 +35,14 @@ pub fn encode_hex(bytes: &[u8]) -> String {
 /// A digest of what is written into it.
 #[derive(Clone)]
 pub struct Digester {
-    context: Context,
+    state: State,
     size: u64,
+}
+
+#[derive(Clone)]
+enum State {
+    Sha256(Sha256),
+    Sha512(Sha512),
 }
 
 impl std::fmt::Debug for Digester {
@@ -42,15 +54,18 @@ impl std::fmt::Debug for Digester {
 impl Digester {
     #[must_use]
     pub fn new(algorithm: PinAlgorithm) -> Self {
-        let context = match algorithm {
-            PinAlgorithm::Sha256 => Context::new(&SHA256),
-            PinAlgorithm::Sha512 => Context::new(&SHA512),
+        let state = match algorithm {
+            PinAlgorithm::Sha256 => State::Sha256(Sha256::new()),
+            PinAlgorithm::Sha512 => State::Sha512(Sha512::new()),
         };
-        Self { context, size: 0 }
+        Self { state, size: 0 }
     }
 
     pub fn add(&mut self, piece: &[u8]) {
-        self.context.update(piece);
+        match &mut self.state {
+            State::Sha256(state) => state.update(piece),
+            State::Sha512(state) => state.update(piece),
+        }
         self.size += piece.len() as u64;
     }
 
@@ -63,7 +78,10 @@ impl Digester {
     /// The digest in lower-case hexadecimal.
     #[must_use]
     pub fn finish(self) -> String {
-        encode_hex(self.context.finish().as_ref())
+        match self.state {
+            State::Sha256(state) => encode_hex(&state.finalize()),
+            State::Sha512(state) => encode_hex(&state.finalize()),
+        }
     }
 }
 

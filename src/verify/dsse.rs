@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::{ProofError, Proven, cosign, sigstore};
 use crate::base::code::Code;
-use crate::base::digest::{parse_sha256, sha256_hex};
+use crate::base::digest::{parse_sha256, sha256, sha256_hex};
 use crate::base::json::parse_foreign;
 
 /// Payload type of an in-toto statement.
@@ -31,8 +31,7 @@ pub fn encode_preauth(payload: &[u8]) -> Vec<u8> {
 pub fn format_bundle(payload: &[u8], signature: &[u8], key: &str) -> Result<Value, ProofError> {
     let (der, _) = cosign::parse_public_key(key)?;
     verify_payload(payload, signature, key)?;
-    let digest = aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA256, &der);
-    let hint = STANDARD.encode(digest);
+    let hint = STANDARD.encode(sha256(&der));
     Ok(json!({
         "mediaType": BUNDLE,
         "verificationMaterial": { "publicKey": { "hint": hint } },

@@ -9,6 +9,7 @@ use sigstore_verify::trust_root::TrustedRoot;
 use x509_cert::Certificate;
 
 use crate::base::code::Code;
+use crate::base::digest::sha256;
 use crate::verify::ProofError;
 
 const PROMISES: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.3.6.1.4.1.11129.2.4.2");
@@ -89,7 +90,7 @@ fn build_signed_data(
     let mut bytes = vec![0, 0];
     bytes.extend(promise.time.to_be_bytes());
     bytes.extend([0, 1]);
-    bytes.extend(aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA256, issuer).as_ref());
+    bytes.extend(sha256(issuer));
     bytes.extend(u32::try_from(before.len()).ok()?.to_be_bytes().get(1..)?);
     bytes.extend(before);
     bytes.extend(u16::try_from(promise.extensions.len()).ok()?.to_be_bytes());
