@@ -48,6 +48,9 @@ impl FromStr for CloneName {
 /// Placeholders of a clone beside [`COMMON_PLACEHOLDERS`].
 pub const CLONE_PLACEHOLDERS: [&str; 3] = ["clone", "test", "testJson"];
 
+/// In a name, tag or label of what a recipe makes. The user chooses the name of a clone, and another machine may have it.
+pub const MARK: &str = "imagegen";
+
 /// Placeholder of a random password, which an input alone may have.
 pub const PASSWORD: &str = "password";
 
@@ -72,7 +75,8 @@ pub struct CloneRecipe {
     /// Make the machine and ask for its verdict. Exactly one command has a `verdict`.
     pub test: NonEmpty<CloneCommand>,
     /// Delete the machine and what was made with it. They run whatever happened before, and by the name of the clone
-    /// alone if `test` was interrupted.
+    /// alone if `test` was interrupted. The first has `imagegen` in an argument, as the name, tag or label of what
+    /// `test` makes: nothing else is deleted.
     pub delete: NonEmpty<CloneCommand>,
     pub source: String,
 }
@@ -165,6 +169,14 @@ impl CloneRecipe {
         check_commands(self.test.as_slice(), known.clone())?;
         if self.delete.as_slice().iter().any(|it| it.verdict.is_some()) {
             return Err("a command of `delete` has no `verdict`".to_owned());
+        }
+        let [first, ..] = self.delete.as_slice() else {
+            return Err("`delete` has no command".to_owned());
+        };
+        if !first.arguments.iter().any(|it| it.contains(MARK)) {
+            return Err(format!(
+                "the first command of `delete` finds by `{MARK}` what was made for the test, not by the name alone"
+            ));
         }
         // The deletion may run alone, so it knows what its own commands give.
         check_commands(self.delete.as_slice(), known)

@@ -36,7 +36,7 @@ fn with_cloud(program: &str) -> Test {
                     },
                 ],
                 "delete": [
-                    {"arguments": ["find", "{clone}"], "gives": {"name": "machine", "pattern": "m-[0-9]+"}, "source": source},
+                    {"arguments": ["find", "{clone}", "imagegen"], "gives": {"name": "machine", "pattern": "m-[0-9]+"}, "source": source},
                     {"arguments": ["delete", "{machine}"], "already": [{"text": "gone"}], "source": source},
                 ],
             }},
@@ -300,6 +300,11 @@ fn a_recipe_is_checked() {
         ("(?<code>", "(?<kode>", "has no group `code`"),
         ("\"small\"", "\"7\"", "the default of `size` is not valid"),
         ("\"verdict\":", "\"already\": [], \"x\":", "unknown key `x`"),
+        (
+            "\"{clone}\",\"imagegen\"",
+            "\"{clone}\"",
+            "finds by `imagegen` what was made",
+        ),
     ] {
         assert!(publication.contains(from), "{from}: {publication}");
         let test = with_cloud("").file(

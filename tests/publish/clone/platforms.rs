@@ -67,11 +67,11 @@ fn each_platform_makes_a_clone_without_a_way_in() {
             "/subscriptions/s/resourceGroups/rg/providers/Microsoft.Compute/images/node-1",
             "--var location=westeurope --var security_type=TrustedLaunch",
             &[
-                "az group create --subscription s --name c-1 --location westeurope",
+                "az group create --subscription s --name imagegen-clone-c-1 --location westeurope",
                 "--public-ip-address ''",
                 "--security-type TrustedLaunch",
                 "printf %s \"$PASSWORD\" | az vm create",
-                "az group delete --subscription s --name c-1 --yes",
+                "az group delete --subscription s --name imagegen-clone-c-1 --yes",
             ][..],
         ),
         (
@@ -79,7 +79,8 @@ fn each_platform_makes_a_clone_without_a_way_in() {
             "eu-west-1:ami-0a",
             "--var instance_profile=ssm",
             &[
-                "--client-token c-1",
+                "{Key=Name,Value=c-1}",
+                "Name=tag:Name,Values=c-1 Name=tag-key,Values=imagegen-test-clone",
                 "--iam-instance-profile Name=ssm",
                 "--instance-ids \"$instance\"",
                 "aws ec2 terminate-instances",
@@ -92,7 +93,8 @@ fn each_platform_makes_a_clone_without_a_way_in() {
             &[
                 "--no-address",
                 "--max-run-duration=2h",
-                "gcloud compute instances delete c-1",
+                "--filter=name=c-1 AND labels.imagegen-test-clone=true",
+                "gcloud compute instances delete \"$own\"",
             ],
         ),
         (
@@ -101,8 +103,9 @@ fn each_platform_makes_a_clone_without_a_way_in() {
             "--var flavor=m1.large --var network=nodes",
             &[
                 "printf %s '#ps1_sysnative\n$code = 1\n",
-                "--user-data /dev/stdin --wait c-1 --network nodes",
-                "openstack server delete --wait c-1",
+                "--user-data /dev/stdin --wait --format value --column id c-1 --network nodes",
+                "--name '^c-1$' --tags imagegen-test-clone",
+                "openstack server delete --wait \"$server\"",
             ],
         ),
         (
@@ -110,10 +113,10 @@ fn each_platform_makes_a_clone_without_a_way_in() {
             "node-1",
             "--var folder=/DC0/vm/t --var datastore=fast",
             &[
-                "govc vm.clone -vm /DC0/vm/t/node-1 -on=false -folder /DC0/vm/t/c-1 ",
+                "govc vm.clone -vm /DC0/vm/t/node-1 -on=false -folder /DC0/vm/t/imagegen-clone-c-1 ",
                 " -ds fast c-1\n",
-                " | base64 | tr -d '\\n' | govc vm.change -vm /DC0/vm/t/c-1/c-1 ",
-                "own=$(govc find /DC0/vm/t/c-1 -maxdepth 0 -type f)\ngovc vm.destroy \"$own\"/c-1\n",
+                " | base64 | tr -d '\\n' | govc vm.change -vm /DC0/vm/t/imagegen-clone-c-1/c-1 ",
+                "own=$(govc find /DC0/vm/t/imagegen-clone-c-1 -maxdepth 0 -type f)\ngovc vm.destroy \"$own\"/c-1\n",
             ],
         ),
         (
@@ -124,10 +127,16 @@ fn each_platform_makes_a_clone_without_a_way_in() {
                 "--assign-public-ip false",
                 "'{\"ocpus\":2,\"memoryInGBs\":8}'",
                 "'{\"instanceId\":\"'\"$instance\"'\"}'",
+                "?\"freeform-tags\".\"imagegen-test-clone\" && ",
                 "oci compute instance terminate",
             ],
         ),
     ] {
+        // Nothing else of that name is deleted.
+        assert!(
+            parts.iter().any(|part| part.contains("imagegen")),
+            "{target}"
+        );
         let record = Build {
             target,
             id,
