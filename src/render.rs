@@ -268,10 +268,13 @@ fn collect_variable_values(plan: &Plan, payload: &str, lock: &str) -> Value {
     Value::Object(values)
 }
 
+/// How many tags [`collect_tags`] makes at most. `maxItems` of a target's variable for tags leaves room for them.
+pub const TAG_COUNT: usize = 8;
+
 /// Tags of the image: what is in it, and which program made it.
 fn collect_tags(plan: &Plan, lock: &str) -> BTreeMap<&'static str, String> {
     let program = ProgramVersion::current();
-    let tags = [
+    let tags: [(&str, String); TAG_COUNT] = [
         ("imagegen-kubernetes", plan.kubernetes.to_string()),
         ("imagegen-windows", plan.windows.release.clone()),
         (

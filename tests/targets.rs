@@ -1,6 +1,7 @@
 //! What the records of the targets claim, held against the tests that exist and the programs that they run.
 
 mod networks;
+mod tags;
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -1,3 +1,11 @@
+locals {
+  # An image takes ten tags: the user has those that only tell more of the program.
+  image_tags = {
+    for name, value in var.image_tags : name => value
+    if !contains(["imagegen-commit", "imagegen-date", "imagegen-catalog"], name)
+  }
+}
+
 source "oracle-oci" "node" {
   # Signing in.
   #{% if uses.auth_instance_principal %}
@@ -17,11 +25,15 @@ source "oracle-oci" "node" {
   compartment_ocid    = var.compartment_ocid
   shape               = var.shape
   disk_size           = var.disk_size
-  instance_tags       = merge(var.oci_tags, var.image_tags)
+  instance_tags       = merge(var.oci_tags, local.image_tags)
 
-  shape_config {
-    ocpus         = var.ocpus
-    memory_in_gbs = var.memory_in_gbs
+  # A shape of another kind has a size of its own.
+  dynamic "shape_config" {
+    for_each = length(regexall("[.]Flex$", var.shape)) > 0 ? [var.shape] : []
+    content {
+      ocpus         = var.ocpus
+      memory_in_gbs = var.memory_in_gbs
+    }
   }
 
   create_vnic_details {
@@ -52,12 +64,14 @@ source "oracle-oci" "node" {
   base_image_filter {
     operating_system         = "Windows"
     operating_system_version = var.base_image_version
+    # As the platform names its images: the node images lie in the same compartment.
+    display_name_search = "^Windows-Server-"
   }
   #{% endif %}
 
   # The node image.
   image_name             = var.image_name
   image_compartment_ocid = var.image_compartment_ocid
-  tags                   = merge(var.oci_tags, var.image_tags)
+  tags                   = merge(var.oci_tags, local.image_tags)
   defined_tags_json      = var.defined_tags_json
 }

@@ -30,6 +30,9 @@ source "{{ target.builder }}" "node" {
     #{% else %}
     "firmware" = "efi"
     #{% endif %}
+
+    # The plugin puts the disc of the answer file on this controller, and does not make it.
+    "sata1.present" = "TRUE"
     #{% if uses.firmware_efi_secure %}
 
     "uefi.secureBoot.enabled" = "TRUE"

@@ -93,8 +93,8 @@ variable "azure_tags" {
   description = "Tags for the image and everything the build creates, beside those imagegen sets."
 
   validation {
-    condition     = length(var.azure_tags) <= 45
-    error_message = "The azure_tags must have at most 45 items."
+    condition     = length(var.azure_tags) <= 41
+    error_message = "The azure_tags must have at most 41 items."
   }
 }
 

@@ -21,6 +21,9 @@ source "vmware-iso" "node" {
   vmx_data = {
     "firmware" = "efi"
 
+    # The plugin puts the disc of the answer file on this controller, and does not make it.
+    "sata1.present" = "TRUE"
+
     "uefi.secureBoot.enabled" = "TRUE"
   }
 

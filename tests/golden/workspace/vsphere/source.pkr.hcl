@@ -37,15 +37,18 @@ source "vsphere-iso" "node" {
   }
 
   # Installation media, VMware Tools with their drivers, answer file.
-  iso_url              = var.windows_iso
-  iso_checksum         = "sha256:${var.windows_iso_sha256}"
-  iso_paths            = [var.vmware_tools_iso]
-  remote_cache_cleanup = true
-  cdrom_type           = "sata"
-  boot_order           = "disk,cdrom"
-  boot_wait            = var.boot_wait
-  boot_command         = ["<spacebar><wait1s><spacebar><wait1s><spacebar><wait1s><spacebar>"]
-  cd_label             = "ANSWERS"
+  # The plugin asks a file that lies on the datastore for its name alone, so it is uploaded anew.
+  iso_url                = var.windows_iso
+  iso_checksum           = "sha256:${var.windows_iso_sha256}"
+  iso_paths              = [var.vmware_tools_iso]
+  remote_cache_path      = var.remote_cache_path
+  remote_cache_overwrite = true
+  remote_cache_cleanup   = true
+  cdrom_type             = "sata"
+  boot_order             = "disk,cdrom"
+  boot_wait              = var.boot_wait
+  boot_command           = ["<spacebar><wait1s><spacebar><wait1s><spacebar><wait1s><spacebar>"]
+  cd_label               = "ANSWERS"
   cd_content = {
     "Autounattend.xml" = local.answer_file
   }
