@@ -59,6 +59,19 @@ pub const TRACES: &[&str] = &[
 /// Ends of names that Packer loads.
 const LOADED: &[&str] = &[".pkr.hcl", ".pkr.json", ".pkrvars.hcl", ".pkrvars.json"];
 
+/// What an interrupted Packer leaves on the platform.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Leftovers {
+    #[error("Packer has cleaned up")]
+    None,
+    /// A second interrupt ended it.
+    #[error("Packer was killed, and what it made may still be there")]
+    Killed,
+    /// `--on-error abort`
+    #[error("what Packer made stays, as `--on-error abort` says")]
+    Kept,
+}
+
 #[derive(Debug, thiserror::Error)]
 pub enum BakeError {
     #[error("Packer not found: {}; the workspace was written", .0.display())]
@@ -88,8 +101,8 @@ pub enum BakeError {
     Checks(Vec<String>),
     #[error("{}: Packer would load what this run did not write: {}", .folder.display(), .names.join(", "))]
     Foreign { folder: PathBuf, names: Vec<String> },
-    #[error("interrupted; Packer has cleaned up")]
-    Interrupted,
+    #[error("interrupted; {left}")]
+    Interrupted { left: Leftovers, log: PathBuf },
     #[error(transparent)]
     Exec(#[from] ExecError),
     #[error(transparent)]
@@ -113,6 +126,10 @@ impl Classify for BakeError {
                     .to_owned(),
             ],
             Self::Failed { log, .. } => vec![format!("see {} for the whole output", log.display())],
+            Self::Interrupted { left: Leftovers::Killed | Leftovers::Kept, log } => vec![format!(
+                "delete what {} names: machines, keys and groups that Packer made for the build",
+                log.display()
+            )],
             Self::MissingVariables(_) => vec!["run `imagegen plan` to see how to set each of them".to_owned()],
             Self::ShortSecret(_) => vec!["choose a longer secret".to_owned()],
             Self::Foreign { .. } => vec!["move the files out of the workspace, or choose another folder with `--out`".to_owned()],
@@ -135,7 +152,7 @@ impl Classify for BakeError {
             Self::Report(_) => Code::CHECK_REPORT,
             Self::Checks(_) => Code::CHECKS_FAILED,
             Self::Foreign { .. } => Code::FOREIGN_PACKER_FILE,
-            Self::Interrupted => Code::INTERRUPTED,
+            Self::Interrupted { .. } => Code::INTERRUPTED,
             Self::Exec(error) => error.code(),
             Self::File(error) => error.code(),
         }
@@ -317,7 +334,7 @@ impl PrivateBake<'_> {
             program: self.tools.packer.clone(),
             folder: self.folder(),
             environment: self.environment.clone(),
-            interactive: bake.on_error == OnError::Ask,
+            on_error: bake.on_error,
             log: fs::Log::create(&self.folder().join(LOG))?,
             log_path: bake.folder.join(LOG),
             started: bake.started,
@@ -327,7 +344,7 @@ impl PrivateBake<'_> {
         session.run_step("init", &["."])?;
         session.run_step("validate", &["."])?;
         let on_error = format!("-on-error={}", bake.on_error);
-        session.run_step("build", &["-color=false", &on_error, "."])
+        session.run_step(packer::BUILD, &["-color=false", &on_error, "."])
     }
 
     fn folder(&self) -> PathBuf {
@@ -362,7 +379,7 @@ impl PrivateBake<'_> {
     /// The sealing phase ends a build whose checks failed, and then the report says why.
     fn read_results(&self, built: Result<(), BakeError>) -> Result<BakeOutput, BakeError> {
         let built = match built {
-            Err(stopped @ (BakeError::Interrupted | BakeError::Killed { .. })) => {
+            Err(stopped @ (BakeError::Interrupted { .. } | BakeError::Killed { .. })) => {
                 return Err(stopped);
             }
             built => built,

@@ -20,6 +20,7 @@ use crate::base::code::Code;
 use crate::base::secret::Secret;
 use crate::base::url::HttpUrl;
 use crate::base::value::{FileDigest, PinAlgorithm};
+use crate::io::exec;
 use crate::io::fs::{DigestSet, Digests, digest_file_with};
 use crate::io::http::{Http, HttpError, public};
 use crate::io::oci::{self, Reference};
@@ -223,12 +224,14 @@ impl Fetcher {
             .map_err(|error| FetchError::new("", FetchFailure::System(error.to_string())))?;
         let (sender, interrupted) = watch::channel(false);
         runtime.spawn(async move {
-            // The first interrupt ends downloads in good order, the second at once.
-            if tokio::signal::ctrl_c().await.is_ok()
-                && sender.send(true).is_ok()
-                && tokio::signal::ctrl_c().await.is_ok()
-            {
-                std::process::exit(130);
+            // The first interrupt ends downloads in good order, the second at once; but a program that runs, such as
+            // Packer, is to be ended before, and what it leaves is to be said.
+            if tokio::signal::ctrl_c().await.is_ok() && sender.send(true).is_ok() {
+                while tokio::signal::ctrl_c().await.is_ok() {
+                    if !exec::handles_interrupts() {
+                        std::process::exit(130);
+                    }
+                }
             }
             sender.closed().await;
         });

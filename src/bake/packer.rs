@@ -3,13 +3,17 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use crate::base::choice::OnError;
 use crate::base::secret::Masker;
 use crate::io::clock;
 use crate::io::exec::{self, Inherited, OnInterrupt, Outcome, Run};
 use crate::io::fs;
 use crate::ui::Printer;
 
-use super::{BakeError, Environment, Timeline, condense_line};
+use super::{BakeError, Environment, Leftovers, Timeline, condense_line};
+
+/// The step that makes something on the platform.
+pub(super) const BUILD: &str = "build";
 
 /// Seconds since the start of the run.
 fn count_seconds(started: u64) -> f64 {
@@ -21,7 +25,7 @@ pub(super) struct PackerRun<'a> {
     pub program: PathBuf,
     pub folder: PathBuf,
     pub environment: Environment,
-    pub interactive: bool,
+    pub on_error: OnError,
     pub log: fs::Log,
     /// Where the log is when the bake has ended.
     pub log_path: PathBuf,
@@ -43,7 +47,7 @@ impl PackerRun<'_> {
             folder: self.folder.clone(),
             environment: self.environment.clone(),
             inherited: Inherited::Nothing,
-            interactive: self.interactive,
+            interactive: self.on_error == OnError::Ask,
             input: None,
             on_interrupt: OnInterrupt::Pass,
         };
@@ -86,8 +90,18 @@ impl PackerRun<'_> {
         let step = step.to_owned();
         match outcome {
             Outcome {
-                interrupted: true, ..
-            } => Err(BakeError::Interrupted),
+                interrupted: true,
+                code,
+                ..
+            } => Err(BakeError::Interrupted {
+                left: match code {
+                    _ if step != BUILD => Leftovers::None,
+                    None => Leftovers::Killed,
+                    Some(_) if self.on_error == OnError::Abort => Leftovers::Kept,
+                    Some(_) => Leftovers::None,
+                },
+                log: self.log_path.clone(),
+            }),
             Outcome { success: true, .. } => Ok(()),
             Outcome {
                 code: Some(code), ..

@@ -50,7 +50,7 @@ pub(super) fn run_build(args: &BuildArgs, run: &ImageRun<'_>) -> Result<()> {
     let flags = read_flags(&args.selection)?;
     let mut definition = read_definition(&flags, run.image, &run.trees)?;
     if definition.image_version.is_none() && !args.no_bake {
-        definition.image_version = Some(ImageVersion::from_time(clock::current_time())?);
+        definition.image_version = Some(ImageVersion::from_time(clock::take_second())?);
     }
     let planned = plan_image(&PlanRequest {
         definition: &definition,

@@ -12,6 +12,7 @@ use std::ffi::OsString;
 use std::io::{self, BufRead as _, BufReader, Read, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{self, Receiver, SyncSender};
 use std::sync::{PoisonError, RwLock, RwLockReadGuard};
 use std::thread;
@@ -24,6 +25,14 @@ const MOST_WAITING: usize = 256;
 
 /// Held by who writes a program, and alone by who starts one.
 static STARTS: RwLock<()> = RwLock::new(());
+
+/// Programs that run, watches that wait, and those of them that ended by an interrupt: this process ends after them.
+static INTERRUPTIBLE: AtomicUsize = AtomicUsize::new(0);
+
+/// Whether a program that runs, or who waits for one, takes interrupts or took one.
+pub fn handles_interrupts() -> bool {
+    INTERRUPTIBLE.load(Ordering::SeqCst) > 0
+}
 
 /// Part of the environment of this process that a child gets.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -105,7 +114,21 @@ pub fn run_program(run: &Run, mut on_line: impl FnMut(Stream, &str)) -> Result<O
     };
     let (sender, events) = mpsc::sync_channel(MOST_WAITING);
     let signals = signals::forward(&sender).map_err(failed)?;
-    let mut child = spawn_child(run).map_err(failed)?;
+    INTERRUPTIBLE.fetch_add(1, Ordering::SeqCst);
+    let ended = wait_program(run, (sender, events), &mut on_line);
+    signals.close();
+    if !ended.as_ref().is_ok_and(|outcome| outcome.interrupted) {
+        INTERRUPTIBLE.fetch_sub(1, Ordering::SeqCst);
+    }
+    ended.map_err(failed)
+}
+
+fn wait_program(
+    run: &Run,
+    (sender, events): (SyncSender<Event>, Receiver<Event>),
+    on_line: &mut dyn FnMut(Stream, &str),
+) -> io::Result<Outcome> {
+    let mut child = spawn_child(run)?;
     if let (Some(bytes), Some(mut pipe)) = (&run.input, child.stdin.take()) {
         // A child that did not want it says so by its end.
         let _ = pipe.write_all(bytes.reveal());
@@ -128,8 +151,7 @@ pub fn run_program(run: &Run, mut on_line: impl FnMut(Stream, &str)) -> Result<O
             Err(_) => break,
         }
     }
-    let status = child.wait().map_err(failed)?;
-    signals.close();
+    let status = child.wait()?;
     Ok(exit_outcome(status, interrupts > 0))
 }
 
@@ -147,6 +169,7 @@ impl InterruptWatch {
     pub fn start() -> io::Result<Self> {
         let (sender, events) = mpsc::sync_channel(MOST_WAITING);
         let signals = signals::forward(&sender)?;
+        INTERRUPTIBLE.fetch_add(1, Ordering::SeqCst);
         Ok(Self {
             events,
             signals,
@@ -166,6 +189,9 @@ impl InterruptWatch {
 impl Drop for InterruptWatch {
     fn drop(&mut self) {
         self.signals.close();
+        if self.count == 0 {
+            INTERRUPTIBLE.fetch_sub(1, Ordering::SeqCst);
+        }
     }
 }
 

@@ -1,8 +1,9 @@
 //! Bakes that fail or are interrupted.
 
-use std::process::Command;
+use std::process::{Child, Command};
 
 use super::{REPORT, with_packer};
+use crate::support::Test;
 
 #[test]
 fn a_packer_that_fails_is_told_apart() {
@@ -71,38 +72,59 @@ fn failed_checks_have_their_own_exit_code() {
     );
 }
 
+/// What is left on the platform is said: nothing where Packer had the time to clean up.
 #[test]
 fn an_interrupt_lets_packer_clean_up() {
-    let test = with_packer(
-        "[ $1 = build ] || exit 0\ntrap 'echo cleaned > \"$OUT/cleaned\"; exit 1' INT\necho started > \"$OUT/started\"\nwhile :; do read -t 1 x < fifo; done",
-    );
-    let mut child = test
-        .command()
-        .stdout(std::process::Stdio::null())
-        .stderr(std::process::Stdio::piped())
-        .spawn()
-        .expect("start");
-    while !test.exists("o/started") {
+    let cleans = "trap 'echo cleaned > \"$OUT/cleaned\"; exit 1' INT";
+    let hangs = "trap 'echo again > \"$OUT/again\"' INT";
+    for (options, packer, said) in [
+        ("", cleans, "interrupted; Packer has cleaned up"),
+        (
+            "--on-error abort",
+            cleans,
+            "what Packer made stays, as `--on-error abort` says",
+        ),
+        ("", hangs, "Packer was killed"),
+    ] {
+        let test = with_packer(&format!(
+            "[ $1 = build ] || exit 0\n{packer}\necho started > \"$OUT/started\"\nwhile :; do sleep 0.1; done",
+        ))
+        .line(options);
+        let mut child = test
+            .command()
+            .stdout(std::process::Stdio::null())
+            .stderr(std::process::Stdio::piped())
+            .spawn()
+            .expect("start");
+        wait_for_file(&test, "o/started", &mut child);
+        send_interrupt(&child);
+        if packer == hangs {
+            wait_for_file(&test, "o/again", &mut child);
+            send_interrupt(&child);
+        }
+        let output = child.wait_with_output().expect("end");
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(130), "{stderr}");
+        assert!(stderr.contains(said), "{stderr}");
+        let names_log = stderr.contains("packer.log names");
+        assert_eq!(names_log, !said.ends_with("cleaned up"), "{stderr}");
+        assert_eq!(test.exists("o/cleaned"), packer == cleans);
+    }
+}
+
+fn wait_for_file(test: &Test, file: &str, child: &mut Child) {
+    while !test.exists(file) {
         assert!(
             child.try_wait().expect("status").is_none(),
             "it ended early"
         );
         std::thread::yield_now();
     }
-    let pid = child.id().to_string();
-    assert!(
-        Command::new("kill")
-            .args(["-INT", &pid])
-            .status()
-            .expect("kill")
-            .success()
-    );
-    let output = child.wait_with_output().expect("end");
-    assert_eq!(
-        output.status.code(),
-        Some(130),
-        "{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
-    assert!(test.exists("o/cleaned"));
+}
+
+fn send_interrupt(child: &Child) {
+    let sent = Command::new("kill")
+        .args(["-INT", &child.id().to_string()])
+        .status();
+    assert!(sent.expect("kill").success());
 }
