@@ -266,4 +266,21 @@ fn a_baked_image_is_not_listed_as_unbuilt() {
         .prints("list images --unbuilt --from o --format json");
     let listed: Value = serde_json::from_str(&listed).expect("JSON");
     assert_eq!(list_names(&listed), ["two"]);
+
+    // Values of build time are no part of a lockfile: of two images that have the same, one is built.
+    let lock = test.text("imagegen.one.lock.json");
+    let test = test.file("imagegen.two.lock.json", &lock);
+    let listed = test
+        .bare()
+        .prints("list images --unbuilt --from o --format json");
+    let listed: Value = serde_json::from_str(&listed).expect("JSON");
+    assert_eq!(list_names(&listed), ["two"]);
+    let mut renamed = record.clone();
+    renamed["image"] = json!("two");
+    let test = test.file("o/builds/second/image.json", &renamed.to_string());
+    let listed = test
+        .bare()
+        .prints("list images --unbuilt --from o --format json");
+    let listed: Value = serde_json::from_str(&listed).expect("JSON");
+    assert_eq!(list_names(&listed), [""; 0]);
 }

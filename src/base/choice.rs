@@ -94,7 +94,7 @@ choice!(
     /// Builds that are counted together when the newest are kept.
     KeepPer, "group", {
         Workspace = "workspace",
-        /// Target, Windows release and Kubernetes line.
+        /// Name of the image, target, Windows release and Kubernetes line.
         Line = "line",
     }
 );

@@ -74,7 +74,7 @@ pub(super) fn run_build(args: &BuildArgs, run: &ImageRun<'_>) -> Result<()> {
         lockfile: planned.lockfile,
         trees: &planned.trees,
         place: run.place_workspace(&args.workspace, &planned.plan),
-        definition_folder: run.image.folder(),
+        image: run.image,
         started,
         printer: run.printer,
     };

@@ -11,7 +11,7 @@ use crate::diagnostic::Result;
 use crate::records::{HistoryPlace, read_history};
 use crate::selection::{Definitions, SourceFolders, read_sources};
 use crate::ui::Printer;
-use crate::view::list::{self, Rows, WhichImages};
+use crate::view::list::{self, BuiltLock, Rows, WhichImages};
 
 pub(super) fn run_list(what: &ListWhat, sources: &SourceFolders, printer: &Printer) -> Result<()> {
     let trees = read_sources(sources, Definitions::load(None)?.images())?;
@@ -63,15 +63,18 @@ fn list_entries(what: &ListWhat, trees: &Trees, printer: &Printer) -> Result<(&'
     })
 }
 
-/// SHA-256 of each lockfile that an image was built from, of the definition and of the workspace.
-fn list_built_locks(place: &HistoryPlaceArgs, printer: &Printer) -> Result<BTreeSet<String>> {
+/// Each lockfile that an image was built from, of the definition and of the workspace.
+fn list_built_locks(place: &HistoryPlaceArgs, printer: &Printer) -> Result<BTreeSet<BuiltLock>> {
     let HistoryPlace { from, network } = place.into();
     let history = read_history(&from, &network, printer)?;
     let mut locks = BTreeSet::new();
     for entry in history.builds {
-        if entry.record.error.is_none() && !entry.record.artifacts.is_empty() {
-            locks.extend(entry.record.lockfile);
-            locks.insert(entry.record.lock);
+        let record = entry.record;
+        if record.error.is_none() && !record.artifacts.is_empty() {
+            for lock in record.lockfile.into_iter().chain([record.lock]) {
+                let image = record.image.clone();
+                locks.insert(BuiltLock { lock, image });
+            }
         }
     }
     Ok(locks)

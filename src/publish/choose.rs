@@ -59,8 +59,12 @@ fn has_image(record: &ImageRecord) -> bool {
 /// Builds that are counted together.
 fn name_group(entry: &HistoryEntry, per: KeepPer) -> String {
     let record = &entry.record;
-    let minor: Vec<&str> = record.kubernetes.splitn(3, '.').take(2).collect();
-    let line = format!("{} {} {}", record.target, record.windows, minor.join("."));
+    let parts: Vec<&str> = record.kubernetes.splitn(3, '.').take(2).collect();
+    let minor = parts.join(".");
+    // A name may be made from the release: the next of the line takes its place.
+    let name = record.image.as_deref().unwrap_or_default();
+    let image = name.replace(&record.kubernetes, &minor);
+    let line = format!("{image} {} {} {minor}", record.target, record.windows);
     match per {
         KeepPer::Line => line,
         KeepPer::Workspace => format!("{} {line}", find_workspace(&entry.place)),

@@ -31,6 +31,9 @@ pub struct ImageRecord {
     /// As the image's name ends.
     #[serde(default)]
     pub image_version: String,
+    /// Name of the image in its definition; absent in older records.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub image: Option<String>,
     pub target: String,
     pub windows: String,
     pub kubernetes: String,

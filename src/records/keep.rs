@@ -40,6 +40,8 @@ pub struct BuildTrace {
     /// Milliseconds since 1970.
     pub started: u64,
     pub plan: Plan,
+    /// Name of the image in its definition.
+    pub image: String,
     /// SHA-256 of the lockfile that the build used.
     pub lockfile: Option<String>,
     pub evidence: BTreeMap<String, Vec<Evidence>>,
@@ -130,6 +132,7 @@ fn describe_build(
             || digest[..12].to_owned(),
             crate::model::image_version::ImageVersion::format_suffix,
         ),
+        image: Some(trace.image.clone()),
         target: plan.target.name.clone(),
         windows: plan.windows.release.clone(),
         kubernetes: plan.kubernetes.to_string(),

@@ -248,12 +248,21 @@ pub fn list_defined_images(config: Option<&Path>, which: &WhichImages) -> Result
     Ok(rows)
 }
 
+/// A lockfile that an image was built from.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct BuiltLock {
+    /// SHA-256
+    pub lock: String,
+    /// Name of the image; none in older records.
+    pub image: Option<String>,
+}
+
 /// Images of a definition that are listed.
 #[derive(Debug)]
 pub enum WhichImages {
     All,
-    /// Those whose lockfile is none of these, by SHA-256.
-    Unbuilt(BTreeSet<String>),
+    /// Those that none of these builds made from their lockfile.
+    Unbuilt(BTreeSet<BuiltLock>),
 }
 
 impl WhichImages {
@@ -267,16 +276,18 @@ impl WhichImages {
             locks.push(bytes.map(|bytes| sha256_hex(&bytes)));
         }
 
-        // A record does not say which of several images with one lockfile it is of.
+        // Images that differ in values of build time alone have one lockfile.
         let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
         for lock in locks.iter().flatten() {
             *counts.entry(lock).or_default() += 1;
         }
         let mut chosen = Vec::new();
         for (image, lock) in images.iter().zip(&locks) {
-            let is_built = lock
-                .as_ref()
-                .is_some_and(|lock| built.contains(lock) && counts[lock.as_str()] == 1);
+            let is_only = |lock: &str| counts[lock] == 1;
+            let is_built = lock.as_ref().is_some_and(|lock| {
+                let mut builds = built.iter().filter(|build| build.lock == *lock);
+                builds.any(|build| is_only(lock) || build.image.as_ref() == Some(&image.name))
+            });
             if !is_built {
                 chosen.push(image);
             }

@@ -97,6 +97,36 @@ fn groups_are_workspaces_or_lines() {
     );
 }
 
+/// Images of one line that differ in what a record does not name, such as the generation of the machine: each keeps its
+/// newest builds. A name may be made from the release.
+#[test]
+fn images_of_one_line_are_counted_apart() {
+    let mut test = Test::new();
+    for (number, image, kubernetes) in [
+        (1, "gen1", "1.36.0"),
+        (2, "gen2", "1.36.0"),
+        (3, "gen2", "1.36.1"),
+        (4, "node-1.36.0-core", "1.36.0"),
+        (5, "node-1.36.1-core", "1.36.1"),
+    ] {
+        let build = Build {
+            version: &number.to_string(),
+            kubernetes,
+            day: &format!("2020-01-0{number}"),
+            id: &glance(number),
+            ..Build::default()
+        };
+        let mut record = build.record();
+        record["image"] = json!(image);
+        let path = format!("imagegen-out/{image}/builds/{number}/image.json");
+        test = test.file(&path, &record.to_string());
+    }
+    assert_eq!(
+        list_versions(&test, "retire --keep 1 --per line"),
+        ["2", "4"]
+    );
+}
+
 /// A name may be used again: then the image of an old record is that of the newest.
 #[test]
 fn an_image_that_a_newer_build_replaced_stays() {

@@ -25,10 +25,11 @@ impl Build<'_> {
         let mut trace = BuildTrace {
             started: self.started,
             plan: admitted.pinned().plan().clone(),
+            image: self.image.name.clone(),
             lockfile: self.lockfile.clone(),
             evidence: BTreeMap::new(),
             bake: BakeTrace::default(),
-            git: read_git_state(self.definition_folder),
+            git: read_git_state(self.image.folder()),
             run_url: find_run_url(&environment),
         };
         let outcome = self.bake(admitted, earlier, acquirer, &environment, &mut trace);

@@ -1,7 +1,5 @@
 //! A build that makes an installer or an image.
 
-use std::path::Path;
-
 use crate::acquire::{
     Acquirer, NetworkOptions, PinScope, VerifiedArtifact, check_own_packer, needs_proofs,
     open_fetcher, pin_plan, print_unasked, prove_plan,
@@ -14,6 +12,7 @@ use crate::fetch::Fetcher;
 use crate::lock::{Lock, PinnedPlan};
 use crate::model::plan::Plan;
 use crate::model::policy::Policy;
+use crate::selection::DefinedImage;
 use crate::trust::{Admitted, admit, check_dropped};
 use crate::ui::Printer;
 use crate::workspace::{WorkspacePlace, WrittenWorkspace, list_media, write_workspace};
@@ -30,8 +29,7 @@ pub(super) struct Build<'a> {
     pub lockfile: Option<String>,
     pub trees: &'a Trees,
     pub place: WorkspacePlace,
-    /// The folder of the image definition.
-    pub definition_folder: &'a Path,
+    pub image: &'a DefinedImage,
     /// Milliseconds since 1970.
     pub started: u64,
     pub printer: &'a Printer,
