@@ -298,7 +298,9 @@ impl Forge {
             };
             let folder = tree.join(format!("promoted/aged-{number}"));
             fs::create_dir_all(&folder).expect("folder");
-            fs::write(folder.join("image.json"), record.record().to_string()).expect("record");
+            let mut record = record.record();
+            record["image"] = "node.1".into();
+            fs::write(folder.join("image.json"), record.to_string()).expect("record");
         }
         self.develop(
             "git -C records add . && git -C records commit --quiet --message aged

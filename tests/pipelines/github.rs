@@ -149,12 +149,15 @@ impl<'a> Run<'a> {
 
     /// Conditions of steps, by their text.
     fn decide(&self, condition: Option<&str>) -> bool {
-        let clone = self.outcomes.get("clone").copied().unwrap_or("skipped");
+        let failed = |id: &str| self.outcomes.get(id).is_some_and(|end| *end == "failure");
         match condition {
             Some("always()") => true,
             Some(
                 "always() && steps.clone.outcome != 'success' && steps.clone.outcome != 'skipped'",
-            ) => clone == "failure",
+            ) => failed("clone"),
+            Some(
+                "always() && steps.image.outcome != 'success' && steps.image.outcome != 'skipped'",
+            ) => failed("image"),
             None | Some("github.event.pull_request.head.repo.full_name == github.repository") => {
                 self.succeeded
             }

@@ -73,6 +73,7 @@ pub fn tell(pipeline: &impl Pipeline) {
     show_a_change(pipeline, &forge);
     bake_what_is_new(pipeline, &forge);
     fail_one_image(pipeline, &forge);
+    kill_a_bake(pipeline, &forge);
     cancel_a_clone(pipeline, &forge);
     fail_a_promotion(pipeline, &forge);
     update_a_line(pipeline, &forge);
@@ -160,6 +161,16 @@ fn fail_one_image(pipeline: &impl Pipeline, forge: &Forge) {
     take_promoted(forge);
 }
 
+/// What Packer had made is deleted by the pipeline.
+fn kill_a_bake(pipeline: &impl Pipeline, forge: &Forge) {
+    forge.change_image("main", "node-1", "9.9001.35");
+    forge.write("fails/killed", "");
+    assert!(!pipeline.main(forge));
+    forge.remove("fails/killed");
+    assert_eq!(take_baked(forge), [""; 0]);
+    assert_eq!(forge.list("groups"), [""; 0]);
+}
+
 fn cancel_a_clone(pipeline: &impl Pipeline, forge: &Forge) {
     forge.change_image("main", "node-1", "9.9001.4");
     forge.write("hangs", pipeline.cancel_signal());
@@ -213,7 +224,7 @@ fn update_a_line(pipeline: &impl Pipeline, forge: &Forge) {
     forge.write("newer", "");
 }
 
-/// Three images of the line are newer than these.
+/// Two builds of the image are newer than these.
 fn retire_old_images(pipeline: &impl Pipeline, forge: &Forge) {
     assert!(pipeline.weekly(forge));
     assert_eq!(take(forge, "tags"), [""; 0]);
