@@ -117,18 +117,16 @@ fn check_versions(target: &Target, check: &TargetCheck) {
     }
     let packer = check.packer.as_ref().expect("a version of Packer");
     let name = &image.plugins.first().name;
+    let pinned = fs::read_to_string(root().join("ci/programs/tools/go.mod")).expect("go.mod");
     for (tool, version) in [
         ("packer", packer),
         (&*format!("packer-plugin-{name}"), plugin),
     ] {
-        let path = root().join(format!("ci/programs/tools/{tool}/go.mod"));
-        let pinned = fs::read_to_string(&path).unwrap_or_default();
-        let line = format!("require github.com/hashicorp/{tool} v{version}\n");
+        let line = format!("\n\tgithub.com/hashicorp/{tool} v{version}\n");
         assert!(
             pinned.contains(&line),
-            "{}: {} does not build {version}",
-            target.name,
-            path.display()
+            "{}: ci/programs/tools does not build {tool} {version}",
+            target.name
         );
     }
 }

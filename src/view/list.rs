@@ -283,10 +283,10 @@ impl WhichImages {
         }
         let mut chosen = Vec::new();
         for (image, lock) in images.iter().zip(&locks) {
-            let is_only = |lock: &str| counts[lock] == 1;
             let is_built = lock.as_ref().is_some_and(|lock| {
+                let is_only = counts[lock.as_str()] == 1;
                 let mut builds = built.iter().filter(|build| build.lock == *lock);
-                builds.any(|build| is_only(lock) || build.image.as_ref() == Some(&image.name))
+                builds.any(|build| is_only || build.image.as_ref() == Some(&image.name))
             });
             if !is_built {
                 chosen.push(image);

@@ -1,6 +1,0 @@
-//go:build tools
-
-// Package tools pins packer-plugin-openstack, which the end-to-end tests build and run.
-package tools
-
-import _ "github.com/hashicorp/packer-plugin-openstack"
