@@ -43,24 +43,20 @@ pub struct ProvenPlan {
 }
 
 impl ProvenPlan {
-    #[must_use]
     pub fn plan(&self) -> &Plan {
         self.admitted.pinned().plan()
     }
 
-    #[must_use]
     pub fn lock(&self) -> &Lock {
         self.admitted.pinned().lock()
     }
 
     /// In the order of the plan.
-    #[must_use]
     pub fn artifacts(&self) -> &[VerifiedArtifact] {
         &self.artifacts
     }
 
     /// Files that the image definition pins by its own digests.
-    #[must_use]
     pub fn user_files(&self) -> &[FetchedArtifact] {
         &self.user_files
     }
@@ -152,7 +148,6 @@ impl Acquirer<'_> {
     }
 
     /// Environment variables that may be sent as headers.
-    #[must_use]
     pub fn grants(&self) -> HeaderGrants {
         HeaderGrants::new(self.network, self.policy)
     }
@@ -238,7 +233,6 @@ impl PinScope {
 }
 
 /// Whether [`pin_plan`] would fetch anything.
-#[must_use]
 pub fn needs_proofs(plan: &Plan, scope: PinScope, policy: &Policy, catalog: &Catalog) -> bool {
     plan.artifacts()
         .any(|artifact| scope.holds(artifact, policy, catalog))

@@ -53,7 +53,6 @@ pub struct Catalog {
 }
 
 impl Catalog {
-    #[must_use]
     pub fn new(tree: Tree) -> Self {
         Self { tree }
     }
@@ -69,18 +68,15 @@ impl Catalog {
         Self::new(tree)
     }
 
-    #[must_use]
     pub fn tree(&self) -> &Tree {
         &self.tree
     }
 
     /// Every file of the catalog.
-    #[must_use]
     pub fn files(&self) -> BTreeMap<String, Vec<u8>> {
         self.tree.files()
     }
 
-    #[must_use]
     pub fn label(&self) -> &str {
         &self.tree.label
     }
@@ -95,7 +91,6 @@ impl Catalog {
     }
 
     /// Name of a catalog's file in messages.
-    #[must_use]
     pub fn file_label(&self, path: &str) -> String {
         self.tree.file_label(path)
     }
@@ -135,7 +130,6 @@ impl Catalog {
     }
 
     /// Known lines, ascending.
-    #[must_use]
     pub fn kubernetes_minors(&self) -> Vec<Minor> {
         let mut minors: Vec<Minor> = self
             .list_names(LINES)
@@ -190,7 +184,6 @@ impl Catalog {
         Ok(windows)
     }
 
-    #[must_use]
     pub fn windows_names(&self) -> Vec<String> {
         self.list_names("windows")
     }
@@ -221,7 +214,6 @@ impl Catalog {
         }))
     }
 
-    #[must_use]
     pub fn network_names(&self) -> Vec<String> {
         self.list_names("networks")
     }
@@ -287,7 +279,6 @@ impl Catalog {
     }
 
     /// Paths directly inside a folder of the catalog, sorted.
-    #[must_use]
     pub fn files_in(&self, folder: &str) -> Vec<String> {
         self.tree.list_files(folder)
     }

@@ -106,7 +106,6 @@ pub struct ClusterManifest {
 
 impl ClusterManifest {
     /// Whether it only tries the cluster out.
-    #[must_use]
     pub fn is_smoke(&self) -> bool {
         self.file.starts_with("smoke/")
     }

@@ -109,7 +109,6 @@ impl Error {
         self.cause.class()
     }
 
-    #[must_use]
     pub fn code(&self) -> Code {
         self.cause.code()
     }
@@ -119,7 +118,6 @@ impl Error {
         self.cause.findings()
     }
 
-    #[must_use]
     pub fn location(&self) -> Option<Location> {
         self.cause.location()
     }

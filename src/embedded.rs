@@ -83,27 +83,22 @@ enum Files {
 }
 
 impl Tree {
-    #[must_use]
     pub fn embedded_help() -> Self {
         Self::new("help".to_owned(), Files::Embedded(HELP))
     }
 
-    #[must_use]
     pub fn embedded_manifests() -> Self {
         Self::new("manifests".to_owned(), Files::Embedded(MANIFESTS))
     }
 
-    #[must_use]
     pub fn embedded_packer() -> Self {
         Self::new("packer".to_owned(), Files::Embedded(PACKER))
     }
 
-    #[must_use]
     pub fn embedded_provisioners() -> Self {
         Self::new("provisioners".to_owned(), Files::Embedded(PROVISIONERS))
     }
 
-    #[must_use]
     pub fn from_files(label: String, files: BTreeMap<String, Vec<u8>>) -> Self {
         Self::new(label, Files::Loaded(Arc::new(files)))
     }
@@ -137,13 +132,11 @@ impl Tree {
     }
 
     /// The user's files: path in the tree → file.
-    #[must_use]
     pub fn own_files(&self) -> &BTreeMap<String, OverlayFile> {
         &self.over.files
     }
 
     /// Name of a file in messages.
-    #[must_use]
     pub fn file_label(&self, path: &str) -> String {
         self.over
             .files
@@ -152,14 +145,12 @@ impl Tree {
     }
 
     /// Whether these are the files that the program carries.
-    #[must_use]
     pub fn is_embedded(&self) -> bool {
         matches!(self.files, Files::Embedded(_))
             && self.over.files.is_empty()
             && self.over.hidden.is_empty()
     }
 
-    #[must_use]
     pub fn get(&self, path: &str) -> Option<&[u8]> {
         if let Some(own) = self.over.files.get(path) {
             return Some(&own.bytes);
@@ -182,13 +173,11 @@ impl Tree {
     }
 
     /// The text of a file that the program carries and that no file of the user's replaces.
-    #[must_use]
     pub fn built_in_text(&self, path: &str) -> Option<&'static str> {
         std::str::from_utf8(self.find_built_in(path)?.bytes).ok()
     }
 
     /// SHA-256 of a file in hexadecimal; for embedded files it was computed when the program was built.
-    #[must_use]
     pub fn digest(&self, path: &str) -> Option<String> {
         match self.find_built_in(path) {
             Some(file) => Some(file.sha256.to_owned()),
@@ -255,7 +244,6 @@ impl Tree {
     }
 
     /// Every file by its path.
-    #[must_use]
     pub fn files(&self) -> BTreeMap<String, Vec<u8>> {
         self.paths()
             .filter_map(|path| Some((path.to_owned(), self.get(path)?.to_vec())))
@@ -289,7 +277,6 @@ impl Tree {
     }
 
     /// Paths directly inside `folder`, sorted.
-    #[must_use]
     pub fn list_files(&self, folder: &str) -> Vec<String> {
         let prefix = if folder.is_empty() {
             String::new()
@@ -303,7 +290,6 @@ impl Tree {
     }
 
     /// Folders directly inside `folder`, sorted, by name.
-    #[must_use]
     pub fn list_folders(&self, folder: &str) -> Vec<String> {
         let mut names: Vec<String> = self
             .paths_below(folder)

@@ -74,7 +74,6 @@ struct LocatedRequest<'a> {
 
 impl Request {
     /// A file of which nothing is known but where it is, and how large it may be.
-    #[must_use]
     pub fn without_digest(name: &str, url: &HttpUrl, max_size: u64) -> Self {
         Self {
             name: name.to_owned(),
@@ -128,7 +127,6 @@ impl FetchedArtifact {
         }
     }
 
-    #[must_use]
     pub fn sha256(&self) -> &str {
         &self.digests.sha256
     }
@@ -170,31 +168,26 @@ impl FetchedArtifact {
     }
 
     /// Bytes.
-    #[must_use]
     pub fn size(&self) -> u64 {
         self.digests.size
     }
 
     /// Its publisher's address, as it may be shown.
-    #[must_use]
     pub fn url(&self) -> &str {
         &self.url
     }
 
     /// The address that it came from: its publisher's, or a mirror's.
-    #[must_use]
     pub fn place(&self) -> &str {
         &self.place
     }
 
     /// Headers for the file's own host alone.
-    #[must_use]
     pub fn headers(&self) -> &[(String, Secret)] {
         &self.headers
     }
 
     /// The file in the store.
-    #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -244,25 +237,21 @@ impl Fetcher {
         })
     }
 
-    #[must_use]
     pub fn store(&self) -> &Store {
         &self.store
     }
 
     /// Whether nothing may be asked for.
-    #[must_use]
     pub fn is_offline(&self) -> bool {
         self.http.is_offline()
     }
 
     /// Whether a mirror answers for an address.
-    #[must_use]
     pub fn is_mirrored(&self, url: &HttpUrl) -> bool {
         self.mirrors.find(url).is_some()
     }
 
     /// The last file of an address, or of the mirror that answers for it.
-    #[must_use]
     pub fn find_url(&self, url: &HttpUrl) -> Option<Object> {
         let asked = self.mirrors.locate(url);
         let found = self.store.find_url(asked.public_url());
@@ -270,7 +259,6 @@ impl Fetcher {
     }
 
     /// The image where it is asked for, and the headers of the mirror that answers for it.
-    #[must_use]
     pub fn locate_image(&self, image: Reference) -> (Reference, Vec<(String, Secret)>) {
         self.mirrors.locate_image(image)
     }

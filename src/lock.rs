@@ -79,7 +79,6 @@ pub struct LockInputs {
 }
 
 /// Whether a file is a lockfile of any version.
-#[must_use]
 pub fn is_lock(bytes: &[u8]) -> bool {
     let family = SCHEMA.trim_end_matches(|last: char| last != '/');
     match json::parse_foreign::<Value>(bytes) {
@@ -451,7 +450,6 @@ impl Lock {
     }
 
     /// The digests that this lock records.
-    #[must_use]
     pub fn pins(&self) -> Pins<'_> {
         Pins::Locked {
             written_by: self.written_by.as_ref(),

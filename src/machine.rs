@@ -32,7 +32,6 @@ pub struct Prediction {
 }
 
 /// The machine that the resources make, applied in their order.
-#[must_use]
 pub fn predict_state(resources: &[Resource], expectations: &Expectations<'_>) -> Prediction {
     let machine = fold_resources(start_machine(expectations), resources, expectations);
     let problems = rules::find_problems(resources, &machine, expectations);

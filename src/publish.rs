@@ -75,7 +75,6 @@ pub enum CloneState {
 }
 
 impl CloneOutput {
-    #[must_use]
     pub fn new(clones: &[CloneCommands], state: CloneState) -> Self {
         let rows = clones.iter().map(|clone| CloneRow {
             image_version: clone.version.clone(),
@@ -128,7 +127,6 @@ pub enum CommandState {
 
 impl PublishOutput {
     /// Commands that were not run.
-    #[must_use]
     pub fn from_commands(step: PublishStep, images: &[ImageCommands]) -> Self {
         let rows = images.iter().map(|image| {
             let states = vec![CommandState::Printed; image.commands.len()];
@@ -137,7 +135,6 @@ impl PublishOutput {
         Self::new(step, rows.collect())
     }
 
-    #[must_use]
     pub fn new(step: PublishStep, images: Vec<PublishedBuild>) -> Self {
         Self {
             schema: PUBLISH_SCHEMA,

@@ -271,7 +271,6 @@ impl Printer {
         }
     }
 
-    #[must_use]
     pub fn is_verbose(&self) -> bool {
         self.verbosity >= Verbosity::Verbose
     }

@@ -39,7 +39,6 @@ const DOWNLOADS: usize = 8;
 
 impl NetworkOptions {
     /// Downloads at once.
-    #[must_use]
     pub fn downloads(&self) -> usize {
         self.jobs.unwrap_or(DOWNLOADS)
     }
@@ -146,7 +145,6 @@ pub fn request_artifact(
 }
 
 /// Requests to the network for the files that the image definition names itself.
-#[must_use]
 pub fn request_user_files(selection: &ImageDefinition) -> Vec<Request> {
     selection
         .user_files()
@@ -163,7 +161,6 @@ pub fn request_user_files(selection: &ImageDefinition) -> Vec<Request> {
 pub struct HeaderGrants(Vec<HeaderGrant>);
 
 impl HeaderGrants {
-    #[must_use]
     pub fn new(network: &NetworkOptions, policy: &Policy) -> Self {
         Self(
             network

@@ -59,18 +59,15 @@ pub struct VerifiedArtifact {
 
 impl VerifiedArtifact {
     /// With its digests and evidence.
-    #[must_use]
     pub fn artifact(&self) -> &PlannedArtifact {
         &self.artifact
     }
 
-    #[must_use]
     pub fn fetched(&self) -> &FetchedArtifact {
         &self.fetched
     }
 
     /// `kubelet 1.36.0` with the proofs that hold, by name.
-    #[must_use]
     pub fn format_summary(&self) -> String {
         let held = self
             .artifact
@@ -93,7 +90,6 @@ impl VerifiedArtifact {
     }
 
     /// Declared proofs that are missing and that a waiver accepts as missing.
-    #[must_use]
     pub fn list_waived(&self) -> Vec<&'static str> {
         let waived = self
             .artifact
@@ -239,7 +235,6 @@ fn select_sidecars(
 
 /// Digests that the publisher's checksum files state, for looking into the store. Nothing of it is believed
 /// before [`prove_artifact`] has seen the bytes and the signature.
-#[must_use]
 pub fn read_stated_digests(
     artifact: &PlannedArtifact,
     headers: &[(String, Secret)],

@@ -53,7 +53,6 @@ pub struct InstalledTools {
 
 impl Tools {
     /// Whether Packer is the user's own with plugins that nobody proved.
-    #[must_use]
     pub fn has_own_plugins(&self) -> bool {
         matches!(self.plugins, Plugins::Own)
     }
@@ -118,7 +117,6 @@ impl Classify for ToolError {
 pub type PlannedTools<'a> = Vec<(String, &'a Version, Result<PlannedArtifact>)>;
 
 /// The programs that an image is baked with on a machine; none if its target needs no Packer.
-#[must_use]
 pub fn plan_tools<'a>(plan: &'a Plan, host: BuildHost, trees: &Trees) -> PlannedTools<'a> {
     let Some(packer) = &plan.packer else {
         return Vec::new();

@@ -83,7 +83,6 @@ pub struct ImageDiff {
 }
 
 /// Compares the named parts of two images; without a name, all.
-#[must_use]
 pub fn compare_images(from: &DescribedImage, to: &DescribedImage, only: &[DiffPart]) -> ImageDiff {
     let is_wanted = |part: DiffPart| only.is_empty() || only.contains(&part);
     let locks = from.lock.as_ref().zip(to.lock.as_ref());
@@ -118,7 +117,6 @@ pub fn compare_images(from: &DescribedImage, to: &DescribedImage, only: &[DiffPa
 
 impl ImageDiff {
     /// Whether a part was compared at all.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.components.is_none() && self.machine.is_none() && self.build.is_none()
     }

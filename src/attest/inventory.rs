@@ -48,7 +48,6 @@ pub struct Item {
 
 impl Item {
     /// Whether its digests are those that pin the artifact.
-    #[must_use]
     pub fn hashes_of(&self, artifact: &PlannedArtifact) -> bool {
         let pins = artifact.digests.iter();
         let hashes: Vec<_> = pins.map(|pin| format_digest(&pin.digest)).collect();
@@ -77,7 +76,6 @@ pub struct WindowsIdentity {
 }
 
 /// Items of an image: Windows first, then by role in the order of the lockfile, guest scripts last.
-#[must_use]
 pub fn list_items(image: &DescribedImage, lock: &Lock, windows: &WindowsIdentity) -> Vec<Item> {
     let mut items = vec![describe_windows(image, lock, windows)];
     for subject in list_lock_subjects(lock) {

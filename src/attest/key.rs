@@ -57,7 +57,6 @@ impl AttestationKey {
     }
 
     /// The public key in PEM.
-    #[must_use]
     pub fn format_public_key(&self) -> String {
         let point = self.0.public_key().as_ref();
         let encoded = STANDARD.encode([SPKI_HEAD, point].concat());

@@ -6,7 +6,6 @@ use crate::model::component::ComponentIdentity;
 use crate::model::plan::PlannedArtifact;
 
 /// The package URL by which scanners know an artifact. Bytes of another publisher have a generic one.
-#[must_use]
 pub fn format_artifact(
     artifact: &PlannedArtifact,
     identity: Option<&ComponentIdentity>,
@@ -64,7 +63,6 @@ fn format_module(module: &str, version: &str, subpath: &str) -> String {
 }
 
 /// `registry.k8s.io/pause:3.10@sha256:…` as the package of a container image.
-#[must_use]
 pub fn format_image(image: &str) -> String {
     let (reference, digest) = image.split_once('@').unwrap_or((image, ""));
     let tag = reference
@@ -88,7 +86,6 @@ pub fn format_image(image: &str) -> String {
 }
 
 /// A thing that no registry of packages knows.
-#[must_use]
 pub fn format_generic(
     name: &str,
     version: Option<&str>,

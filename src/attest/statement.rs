@@ -43,7 +43,6 @@ pub struct Provenance<'a> {
 }
 
 /// A statement as one JSON value.
-#[must_use]
 pub fn format_statement(
     kind: StatementKind,
     subjects: &[NamedSubject],
@@ -62,7 +61,6 @@ pub fn format_statement(
 }
 
 /// The predicate of SLSA provenance v1 (<https://slsa.dev/spec/v1.0/provenance>).
-#[must_use]
 pub fn describe_provenance(provenance: &Provenance<'_>) -> Value {
     let Provenance { lock, record, .. } = provenance;
     let mut metadata = Map::new();
@@ -158,7 +156,6 @@ fn describe_item(item: &Item) -> Option<Value> {
 
 /// The predicate of a test result
 /// (<https://github.com/in-toto/attestation/blob/main/spec/predicates/test-result.md>).
-#[must_use]
 pub fn describe_checks(report: &Value, configuration: &[DigestedFile], url: Option<&str>) -> Value {
     let is_passed = report["passed"] == true;
     let (mut passed, mut failed) = (Vec::new(), Vec::new());

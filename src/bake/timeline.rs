@@ -162,7 +162,6 @@ impl Timeline {
     }
 
     /// The resources that took longest, the slowest first.
-    #[must_use]
     pub fn list_slowest(&self, count: usize) -> Vec<&TimelineEvent> {
         let mut resources: Vec<&TimelineEvent> = self
             .events

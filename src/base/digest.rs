@@ -7,19 +7,16 @@ use sha2::{Digest as _, Sha256, Sha512};
 use super::value::PinAlgorithm;
 
 /// SHA-256.
-#[must_use]
 pub fn sha256(bytes: &[u8]) -> [u8; 32] {
     Sha256::digest(bytes).into()
 }
 
 /// SHA-256 in lower-case hexadecimal.
-#[must_use]
 pub fn sha256_hex(bytes: &[u8]) -> String {
     encode_hex(&sha256(bytes))
 }
 
 /// The bytes of a SHA-256 that is written in hexadecimal digits.
-#[must_use]
 pub fn parse_sha256(digits: &str) -> Option<[u8; 32]> {
     let mut digest = [0; 32];
     hex::decode_to_slice(digits, &mut digest).ok()?;
@@ -27,7 +24,6 @@ pub fn parse_sha256(digits: &str) -> Option<[u8; 32]> {
 }
 
 /// Lower-case hexadecimal digits.
-#[must_use]
 pub fn encode_hex(bytes: &[u8]) -> String {
     hex::encode(bytes)
 }
@@ -52,7 +48,6 @@ impl std::fmt::Debug for Digester {
 }
 
 impl Digester {
-    #[must_use]
     pub fn new(algorithm: PinAlgorithm) -> Self {
         let state = match algorithm {
             PinAlgorithm::Sha256 => State::Sha256(Sha256::new()),
@@ -70,13 +65,11 @@ impl Digester {
     }
 
     /// Bytes so far.
-    #[must_use]
     pub fn size(&self) -> u64 {
         self.size
     }
 
     /// The digest in lower-case hexadecimal.
-    #[must_use]
     pub fn finish(self) -> String {
         match self.state {
             State::Sha256(state) => encode_hex(&state.finalize()),

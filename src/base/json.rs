@@ -141,7 +141,6 @@ pub fn to_bytes<T: Serialize>(value: &T) -> Vec<u8> {
 }
 
 /// A value as a user writes it: a text without quotes, anything else as JSON.
-#[must_use]
 pub fn format_plain(value: &serde_json::Value) -> String {
     match value {
         serde_json::Value::String(text) => text.clone(),

@@ -41,7 +41,6 @@ impl MemberFile {
 pub const LONGEST_PATH: usize = 259;
 
 /// Why a path is not the same everywhere: a stable code, and the reason as the rest of a sentence.
-#[must_use]
 pub fn find_fault(name: &str) -> Option<(Code, String)> {
     if name.encode_utf16().count() > LONGEST_PATH {
         let why = format!("is longer than {LONGEST_PATH} characters");
@@ -100,7 +99,6 @@ fn find_part_fault(part: &str) -> Option<(Code, String)> {
 }
 
 /// Why a program that unpacks takes a name for an option or a pattern.
-#[must_use]
 pub fn find_argument_fault(name: &str) -> Option<(Code, String)> {
     if name.starts_with(['-', '@']) {
         return Some((

@@ -36,7 +36,6 @@ pub fn format_suggestion<'a>(given: &str, known: impl IntoIterator<Item = &'a st
 }
 
 /// Whether two names are those of one program: Windows tells no case apart, and `.exe` may be left out.
-#[must_use]
 pub fn is_same_program(one: &str, other: &str) -> bool {
     stem(one) == stem(other)
 }

@@ -41,14 +41,12 @@ enum ExceptedHosts {
 impl ProxyExceptions {
     /// The entries of a list with commas or spaces between them. Entries that name nothing are passed over, as other
     /// programs do.
-    #[must_use]
     pub fn parse_list(list: &str) -> Self {
         let entries = split_entries(list);
         Self(entries.filter_map(ProxyException::parse).collect())
     }
 
     /// Whether the host, as a URL has it, is asked without proxy at this port.
-    #[must_use]
     pub fn contains(&self, host: &str, port: Option<u16>) -> bool {
         let host = normalize_host(host);
         let address = parse_address(&host);
@@ -67,7 +65,6 @@ pub fn split_entries(list: &str) -> impl Iterator<Item = &str> {
 
 impl ProxyException {
     /// None for an entry that names no host and no network.
-    #[must_use]
     pub fn parse(entry: &str) -> Option<Self> {
         if entry.contains('/') {
             let network = entry.replace(['[', ']'], "").parse().ok()?;

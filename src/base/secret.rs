@@ -27,7 +27,6 @@ pub struct Secret(Zeroizing<Vec<u8>>);
 
 impl Secret {
     /// The mask knows the value from now on.
-    #[must_use]
     pub fn new(value: impl Into<Vec<u8>>) -> Self {
         let secret = Self(Zeroizing::new(value.into()));
         mask_value(secret.reveal());
@@ -35,7 +34,6 @@ impl Secret {
     }
 
     /// A text with a secret in it that the mask knows already.
-    #[must_use]
     pub fn from_parts(text: Vec<u8>) -> Self {
         Self(Zeroizing::new(text))
     }
@@ -126,7 +124,6 @@ const PUBLIC_ENDINGS: &[&str] = &[
 ];
 
 /// Whether a name says that its value is a secret: `ARM_CLIENT_SECRET`, `client-key-data`, `private_key`.
-#[must_use]
 pub fn is_secret_name(name: &str) -> bool {
     let name: String = name
         .chars()

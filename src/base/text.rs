@@ -5,13 +5,11 @@ use std::fmt::Write as _;
 use std::path::{MAIN_SEPARATOR, Path};
 
 /// Whether a character ends a line, controls a terminal, changes the direction of the text, or is invisible.
-#[must_use]
 pub fn is_control(c: char) -> bool {
     c.is_control() || is_invisible(c)
 }
 
 /// Characters that a reviewer does not see: two texts that differ in them look alike.
-#[must_use]
 pub fn is_invisible(c: char) -> bool {
     matches!(c,
         '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}'
@@ -21,7 +19,6 @@ pub fn is_invisible(c: char) -> bool {
 
 /// The first character that a value may not hold. Where `lines` is set, the text is prose: it may have line ends,
 /// and the joiners and selectors of emoji.
-#[must_use]
 pub fn find_control(text: &str, lines: bool) -> Option<char> {
     // Most texts are plain ASCII.
     if text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
@@ -40,7 +37,6 @@ fn is_of_prose(c: char) -> bool {
 }
 
 /// A path of this system with `/` between its parts, as definitions, records and pipelines have it.
-#[must_use]
 pub fn format_path(path: &Path) -> String {
     path.display().to_string().replace(MAIN_SEPARATOR, "/")
 }
@@ -57,7 +53,6 @@ pub(crate) fn is_lowercase_or(text: &str, others: &str) -> bool {
 }
 
 /// The text for a terminal: control characters but line ends and tabs as `\u{1b}`.
-#[must_use]
 pub fn escape_controls(text: &str) -> Cow<'_, str> {
     escape_with(text, |escaped, c| {
         write!(escaped, "\\u{{{:x}}}", u32::from(c))
@@ -65,7 +60,6 @@ pub fn escape_controls(text: &str) -> Cow<'_, str> {
 }
 
 /// The same for JSON, where `\u001b` stands for the character itself.
-#[must_use]
 pub fn escape_json_controls(json: &str) -> Cow<'_, str> {
     escape_with(json, |escaped, c| {
         write!(escaped, "\\u{:04x}", u32::from(c))
@@ -93,13 +87,11 @@ fn is_kept(c: char) -> bool {
 }
 
 /// Each line on one of its own, below the line that introduces them.
-#[must_use]
 pub fn indent_lines(lines: &[String]) -> String {
     lines.iter().map(|line| format!("\n  {line}")).collect()
 }
 
 /// Whether bytes begin as a page or as the XML of an error.
-#[must_use]
 pub fn is_web_page(head: &[u8]) -> bool {
     let head = head
         .strip_prefix(b"\xef\xbb\xbf")

@@ -46,12 +46,10 @@ pub enum FragmentError {
 
 impl TomlFragment {
     /// Its `version`.
-    #[must_use]
     pub fn version(&self) -> i64 {
         self.version
     }
 
-    #[must_use]
     pub fn as_str(&self) -> &str {
         &self.text
     }

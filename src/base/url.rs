@@ -68,13 +68,11 @@ impl HttpUrl {
     }
 
     /// Whether the request has a query that is not written anywhere.
-    #[must_use]
     pub fn has_secret(&self) -> bool {
         self.public < self.text.len()
     }
 
     /// Whether nobody between this machine and the host can change what comes: HTTPS, or this machine itself.
-    #[must_use]
     pub fn is_protected(&self) -> bool {
         self.text.starts_with("https://") || is_loopback(&self.host())
     }
@@ -264,7 +262,6 @@ fn is_proxy(text: &str) -> bool {
 }
 
 /// A URL as it may be shown and stored: without query, fragment and user.
-#[must_use]
 pub fn strip_secrets(url: &str) -> String {
     let url = url.split(['?', '#']).next().unwrap_or(url);
     match url.split_once("://") {
@@ -278,7 +275,6 @@ pub fn strip_secrets(url: &str) -> String {
 }
 
 /// A value as it is written and shown: of a URL, without a query that may be a secret.
-#[must_use]
 pub fn strip_value(value: &serde_json::Value) -> serde_json::Value {
     if let Some(text) = value.as_str()
         && let Ok(url) = text.parse::<HttpUrl>()
@@ -298,7 +294,6 @@ pub fn parse_host(url: &str) -> String {
 
 /// The one form in which hosts are compared: lower case, addresses as numbers, no percent-encoding, no dot at the end.
 /// Names in other letters than those of DNS are no hosts: a URL with one is refused.
-#[must_use]
 pub fn normalize_host(host: &str) -> String {
     let is_name = host.is_ascii()
         && host.starts_with(|first: char| first.is_ascii_lowercase())
@@ -318,7 +313,6 @@ pub fn normalize_host(host: &str) -> String {
 }
 
 /// Whether a host is this machine.
-#[must_use]
 pub fn is_loopback(host: &str) -> bool {
     let address = host.trim_start_matches('[').trim_end_matches(']');
     host == "localhost"

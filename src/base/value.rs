@@ -363,12 +363,10 @@ impl Cidr {
         parse_network(&self.0).expect("a `Cidr` is a network")
     }
 
-    #[must_use]
     pub fn contains(&self, address: Ipv4Addr) -> bool {
         self.network().contains(&address)
     }
 
-    #[must_use]
     pub fn overlaps(&self, other: &Self) -> bool {
         let (ours, theirs) = (self.network(), other.network());
         ours.contains(&theirs.network()) || theirs.contains(&ours.network())
@@ -381,7 +379,6 @@ fn parse_network(text: &str) -> Option<Ipv4Net> {
 }
 
 /// Whether a text is a DNS name in lower case: labels of at most 63 characters, separated by dots.
-#[must_use]
 pub fn is_subdomain(text: &str, longest: usize) -> bool {
     text.len() <= longest && text.split('.').all(is_label)
 }

@@ -61,7 +61,6 @@ impl Version {
 
     /// Whether a text, as files state their version, begins with this version's numbers: `v1.36.0`, `1.36.0.5` and
     /// `1.36.0 (abc)` all state 1.36.0. A number that is missing at the end is 0.
-    #[must_use]
     pub fn is_stated_by(&self, text: &str) -> bool {
         let (wanted, mut stated) = (self.numbers(), read_numbers(text));
         if wanted.is_empty() || stated.is_empty() {
@@ -71,7 +70,6 @@ impl Version {
         stated == wanted
     }
 
-    #[must_use]
     pub fn is_prerelease(&self) -> bool {
         is_prerelease(self.split_numbers().1)
     }
@@ -87,7 +85,6 @@ impl Version {
 }
 
 /// The dotted numbers that a text begins with: 1, 36, 0 and 5 of `v1.36.0.5` and of `1, 36, 0, 5`.
-#[must_use]
 pub fn read_numbers(text: &str) -> Vec<u64> {
     let text = text.trim().trim_start_matches(['v', 'V']);
     let text = text.replace(", ", ".");
@@ -227,7 +224,6 @@ impl VersionRange {
         &self.text
     }
 
-    #[must_use]
     pub fn contains(&self, version: &Version) -> bool {
         let release = strip_prerelease(version);
         self.alternatives.iter().any(|all| {
@@ -249,7 +245,6 @@ impl VersionRange {
     }
 
     /// Whether some version may lie in both, judged at and around every bound of the two.
-    #[must_use]
     pub fn overlaps(&self, other: &Self) -> bool {
         let mut probes = vec![Version("0".to_owned())];
         for (_, bound) in self

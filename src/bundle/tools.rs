@@ -53,13 +53,11 @@ impl IndexedTool {
     }
 
     /// Name, version and machine, as messages name it.
-    #[must_use]
     pub fn title(&self) -> String {
         format!("{} {} for {}", self.component, self.version, self.host)
     }
 
     /// Whether it has the URLs and the digest that the catalog and the lockfile's overrides publish.
-    #[must_use]
     pub fn is_published_as(&self, artifact: &PlannedArtifact) -> bool {
         for pin in &artifact.digests {
             if let FileDigest::Sha256(known) = &pin.digest

@@ -36,13 +36,11 @@ impl Catalog {
         Ok(PinList::Loaded(file.pins))
     }
 
-    #[must_use]
     pub fn component_names(&self) -> Vec<String> {
         self.list_names("components")
     }
 
     /// Components that have a file of pins.
-    #[must_use]
     pub fn pinned_names(&self) -> Vec<String> {
         self.list_names("pins")
     }

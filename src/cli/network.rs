@@ -101,7 +101,6 @@ pub struct ToolsArgs {
 
 impl ToolsArgs {
     /// The machines that bake.
-    #[must_use]
     pub fn list_hosts(&self) -> BTreeSet<BuildHost> {
         self.machines.iter().filter_map(|it| it.0).collect()
     }

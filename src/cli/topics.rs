@@ -10,7 +10,6 @@ use crate::base::names::find_closest_name;
 use crate::embedded::Tree;
 
 /// Names of the topics, sorted.
-#[must_use]
 pub fn list_topics() -> Vec<String> {
     let files = Tree::embedded_help().list_files("");
     let names = files.iter().filter_map(|file| file.strip_suffix(".md"));
@@ -18,7 +17,6 @@ pub fn list_topics() -> Vec<String> {
 }
 
 /// The text of a topic, in Markdown.
-#[must_use]
 pub fn find_topic(name: &str) -> Option<String> {
     let tree = Tree::embedded_help();
     let bytes = tree.get(&format!("{name}.md"))?;

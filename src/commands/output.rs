@@ -11,7 +11,6 @@ use crate::io::fs;
 use crate::ui::{PipelineKind, Printer, Verbosity};
 
 /// How the user wants to be spoken to.
-#[must_use]
 pub fn create_printer(global: &Global) -> Printer {
     let verbosity = match (global.quiet, global.verbose) {
         (true, _) => Verbosity::Quiet,
@@ -54,7 +53,6 @@ pub fn print_json_error(error: &Error) {
 }
 
 /// The format of the results, before the command line is parsed: errors of its parser have it, too.
-#[must_use]
 pub fn wants_json() -> bool {
     let words: Vec<String> = env::args_os()
         .skip(1)

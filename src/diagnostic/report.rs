@@ -53,7 +53,6 @@ pub struct Location {
 }
 
 impl Location {
-    #[must_use]
     pub fn from_file(file: impl Into<String>) -> Self {
         Self {
             file: file.into(),
@@ -63,7 +62,6 @@ impl Location {
         }
     }
 
-    #[must_use]
     pub fn from_json(error: &JsonError) -> Self {
         Self {
             file: error.file.clone(),
@@ -76,7 +74,6 @@ impl Location {
 
 impl ErrorReport {
     /// The error with what its findings say of it: the first that is an error decides code, subject and source.
-    #[must_use]
     pub fn from_error(error: &Error) -> Self {
         let findings: Vec<Finding> = error.findings().iter().map(mask_finding).collect();
         let first = findings

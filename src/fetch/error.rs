@@ -85,13 +85,11 @@ impl FetchError {
     }
 
     /// Whether only the network could tell.
-    #[must_use]
     pub fn is_offline(&self) -> bool {
         matches!(*self.failure, FetchFailure::Offline(_))
     }
 
     /// Whether the server says that there is no such file.
-    #[must_use]
     pub fn is_absent(&self) -> bool {
         matches!(&*self.failure, FetchFailure::Http(error) if matches!(error.code, Code::NOT_FOUND | Code::GONE))
     }
@@ -99,7 +97,6 @@ impl FetchError {
 
 impl FetchFailure {
     /// Stable: scripts and tests tell errors apart by it.
-    #[must_use]
     pub fn code(&self) -> Code {
         match self {
             Self::Http(error) => error.code,
@@ -116,13 +113,11 @@ impl FetchFailure {
     }
 
     /// Whether it is the user's policy that forbids it.
-    #[must_use]
     pub fn is_forbidden(&self) -> bool {
         matches!(self, Self::Http(error) if error.code == Code::HOST_NOT_ALLOWED)
     }
 
     /// Whether the bytes were wrong, rather than not to be had.
-    #[must_use]
     pub fn is_wrong_bytes(&self) -> bool {
         matches!(
             self,
@@ -134,7 +129,6 @@ impl FetchFailure {
         )
     }
 
-    #[must_use]
     pub fn hint(&self) -> Option<&'static str> {
         Some(match self {
             Self::Digest { .. } => {

@@ -21,7 +21,6 @@ pub struct OpenedMirrors {
 }
 
 impl OpenedMirrors {
-    #[must_use]
     pub fn new(mirrors: Mirrors, headers: MirrorHeaders) -> Self {
         Self { mirrors, headers }
     }

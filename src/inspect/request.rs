@@ -46,7 +46,6 @@ pub struct AuthenticodeRequest {
 
 impl VerifyRequest {
     /// Whether a proof, or a parameter of a proof, is given.
-    #[must_use]
     pub fn names_proof(&self) -> bool {
         let named = [
             self.sha256.is_some(),

@@ -3,13 +3,11 @@
 use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
 
 /// Whether somebody can be asked.
-#[must_use]
 pub fn is_terminal() -> bool {
     io::stdin().is_terminal() && io::stderr().is_terminal()
 }
 
 /// The answer to a question; none where it is empty.
-#[must_use]
 pub fn ask_line(question: &str) -> Option<String> {
     let mut stderr = io::stderr().lock();
     // A question that cannot be shown is answered by its default.

@@ -410,13 +410,11 @@ pub fn resolve_program(program: &Path) -> PathBuf {
 }
 
 /// Whether a program can be started under this name.
-#[must_use]
 pub fn can_find(program: &Path) -> bool {
     is_program(&resolve_program(program))
 }
 
 /// Whether the path is a file that may be run.
-#[must_use]
 #[cfg(unix)]
 pub fn is_program(path: &Path) -> bool {
     use std::os::unix::fs::PermissionsExt as _;
@@ -425,7 +423,6 @@ pub fn is_program(path: &Path) -> bool {
 }
 
 /// Whether the path is a file.
-#[must_use]
 #[cfg(not(unix))]
 pub fn is_program(path: &Path) -> bool {
     path.is_file()

@@ -139,7 +139,6 @@ pub fn read_below(folder: &Path, name: &Path, limit: u64) -> Result<Option<Vec<u
 
 /// Whether a path, seen from a folder, stays below it: neither its name nor a link leaves. What is not there is below
 /// by its name.
-#[must_use]
 pub fn is_below(folder: &Path, name: &Path) -> bool {
     let Some((folder, path)) = join_below(folder, name) else {
         return false;
@@ -195,7 +194,6 @@ fn read_within(path: &Path, limit: u64) -> Result<Vec<u8>, FileError> {
 }
 
 /// Whether the path is a regular file and no link.
-#[must_use]
 pub fn is_file(path: &Path) -> bool {
     path.symlink_metadata()
         .is_ok_and(|metadata| metadata.is_file())

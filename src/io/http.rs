@@ -108,7 +108,6 @@ impl Http {
         })
     }
 
-    #[must_use]
     pub fn is_offline(&self) -> bool {
         self.client.is_none()
     }
@@ -442,7 +441,6 @@ fn read_answer(
 }
 
 /// `bytes 100-199/200` → first and last byte and size of the whole.
-#[must_use]
 pub fn parse_content_range(text: &str) -> Option<(u64, u64, Option<u64>)> {
     let (range, size) = text.strip_prefix("bytes ")?.split_once('/')?;
     let (first, last) = range.split_once('-')?;

@@ -126,12 +126,10 @@ impl Reference {
         format!("{}://{registry}/v2/", self.scheme)
     }
 
-    #[must_use]
     pub fn manifest_url(&self, version: &str) -> String {
         format!("{}{}/manifests/{version}", self.base_url(), self.name)
     }
 
-    #[must_use]
     pub fn blob_url(&self, digest: &str) -> String {
         format!("{}{}/blobs/{digest}", self.base_url(), self.name)
     }
@@ -203,7 +201,6 @@ pub struct Challenge {
 
 impl Challenge {
     /// None for another scheme, or a text that is no such header.
-    #[must_use]
     pub fn parse(header: &str) -> Option<Self> {
         let mut rest = header
             .strip_prefix("Bearer ")

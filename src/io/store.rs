@@ -97,13 +97,11 @@ impl Store {
     }
 
     /// A store to look into: nothing is made.
-    #[must_use]
     pub fn open_read_only(root: PathBuf) -> Self {
         Self { root }
     }
 
     /// The user's own, in the platform's cache directory.
-    #[must_use]
     pub fn default_path() -> Option<PathBuf> {
         use etcetera::BaseStrategy as _;
         Some(
@@ -115,7 +113,6 @@ impl Store {
         )
     }
 
-    #[must_use]
     pub fn root(&self) -> &Path {
         &self.root
     }
@@ -136,7 +133,6 @@ impl Store {
     }
 
     /// The file with this digest, as it lies there: whoever uses it looks at its bytes.
-    #[must_use]
     pub fn find_object(&self, digest: &FileDigest) -> Option<Object> {
         match digest {
             FileDigest::Sha256(digest) => self.find_sha256(digest),
@@ -155,7 +151,6 @@ impl Store {
     }
 
     /// The file that last came from this URL.
-    #[must_use]
     pub fn find_url(&self, url: &str) -> Option<Object> {
         let origin: UrlRecord = parse_foreign(&fs::read(self.origin_path(url)).ok()?).ok()?;
         self.find_sha256(&origin.sha256)

@@ -26,7 +26,6 @@ pub(super) fn restarts_before(phase: Phase) -> u32 {
 }
 
 /// The machine as the target leaves it before the plan begins.
-#[must_use]
 pub fn start_machine(expectations: &Expectations<'_>) -> Machine {
     let mut machine = Machine {
         schema: state::SCHEMA.to_owned(),
@@ -60,7 +59,6 @@ pub fn start_machine(expectations: &Expectations<'_>) -> Machine {
 }
 
 /// The machine after the resources, applied in their order to the one before.
-#[must_use]
 pub fn fold_resources(
     mut machine: Machine,
     resources: &[Resource],

@@ -161,7 +161,6 @@ impl Machine {
     }
 
     /// Whether Sysprep has generalized it.
-    #[must_use]
     pub fn is_sealed(&self) -> bool {
         self.resources_of::<Sysprep>().next().is_some()
     }

@@ -20,7 +20,6 @@ use super::publication::{
 pub struct CloneName(String);
 
 impl CloneName {
-    #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -183,7 +182,6 @@ impl CloneRecipe {
     }
 
     /// Whether a command gives this value.
-    #[must_use]
     pub fn gives(&self, name: &str) -> bool {
         let delete = self.delete.as_slice();
         let commands = self.test.as_slice().iter().chain(delete);

@@ -120,7 +120,6 @@ impl Component {
     }
 
     /// Address of the notes of a release.
-    #[must_use]
     pub fn release_notes_url(&self, version: &Version) -> Option<String> {
         let template = match &self.definition.release_notes {
             Some(url) => url.to_string(),
@@ -247,7 +246,6 @@ words!(
 
 impl SignatureKind {
     /// Whether the checksum file is what is signed.
-    #[must_use]
     pub fn signs_checksums(self) -> bool {
         matches!(
             self,
@@ -479,7 +477,6 @@ words!(
 
 impl Pin {
     /// Whether the digest may decide which bytes are used.
-    #[must_use]
     pub fn is_usable(&self) -> bool {
         !matches!(self.digest, PublishedDigest::Sha1(_)) && self.confidence >= Confidence::Low
     }

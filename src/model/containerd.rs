@@ -127,7 +127,6 @@ fn pull_and_resolve() -> Vec<RegistryCapability> {
 
 impl RegistryHosts {
     /// Mirrors that are asked in this order, and the registry itself.
-    #[must_use]
     pub fn from_mirrors(urls: &[HttpUrl]) -> Self {
         let hosts = urls.iter().map(|url| RegistryHost {
             url: url.clone(),
@@ -164,7 +163,6 @@ impl ContainerdOptions {
 
 /// Version of the configuration file that a containerd reads without converting it: 3 since 2.0, 4 since 2.3.
 /// Source: <https://github.com/containerd/containerd/blob/main/docs/cri/config.md>.
-#[must_use]
 pub fn config_version(containerd: &Version) -> i64 {
     if *containerd >= Version::from_literal("2.3.0") {
         4

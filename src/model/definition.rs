@@ -291,7 +291,6 @@ impl ImageDefinition {
     }
 
     /// How containerd asks each registry of `mirrors` and `registries`.
-    #[must_use]
     pub fn list_registries(&self) -> BTreeMap<Registry, RegistryHosts> {
         let mirrors = self.mirrors.iter();
         let mut registries: BTreeMap<Registry, RegistryHosts> = mirrors
@@ -302,7 +301,6 @@ impl ImageDefinition {
     }
 
     /// The addresses that nodes ask for the images of each registry, beside the registry itself.
-    #[must_use]
     pub fn list_registry_urls(&self) -> BTreeMap<Registry, Vec<HttpUrl>> {
         let registries = self.list_registries().into_iter();
         registries

@@ -36,7 +36,6 @@ words!(
 
 impl ProofKind {
     /// Whether somebody's key stands behind it.
-    #[must_use]
     pub fn is_signature(self) -> bool {
         !matches!(
             self,
@@ -46,7 +45,6 @@ impl ProofKind {
 
     /// Whether a waiver can accept that it is missing: a file beside the artifact, a statement of the file that is not
     /// the plan's, or a signature that an override drops.
-    #[must_use]
     pub fn is_waivable(self) -> bool {
         !matches!(self, Self::Pin | Self::Size)
     }
@@ -67,7 +65,6 @@ words!(
 
 impl Verdict {
     /// Whether the proof shows something.
-    #[must_use]
     pub fn holds(self) -> bool {
         self >= Self::SignedTimeUnproven
     }
@@ -95,7 +92,6 @@ words!(
 
 impl StatementKind {
     /// URI of the predicate.
-    #[must_use]
     pub fn predicate_type(self) -> &'static str {
         match self {
             Self::Provenance => "https://slsa.dev/provenance/v1",
@@ -104,7 +100,6 @@ impl StatementKind {
         }
     }
 
-    #[must_use]
     pub fn from_predicate_type(uri: &str) -> Option<Self> {
         Self::ALL
             .iter()
@@ -136,7 +131,6 @@ pub struct Evidence {
 
 impl Evidence {
     /// Whether the proof says that it is over one of these programs in this version.
-    #[must_use]
     pub fn states(&self, programs: &[&str], version: &Version) -> bool {
         let (Some(name), Some(text)) =
             (self.facts.get(STATED_NAME), self.facts.get(STATED_VERSION))
@@ -148,7 +142,6 @@ impl Evidence {
     }
 
     /// Whether it shows more than that the bytes are those of a lockfile.
-    #[must_use]
     pub fn attests(&self) -> bool {
         let confidence = self.facts.get(CONFIDENCE).map(String::as_str);
         self.verdict.holds()
@@ -158,7 +151,6 @@ impl Evidence {
     }
 
     /// `kube-proxy 1.20.0 (version resource)`; none where it says neither.
-    #[must_use]
     pub fn describe_stated(&self) -> Option<String> {
         let fact = |name: &str| self.facts.get(name).map(String::as_str);
         let (name, version) = (fact(STATED_NAME), fact(STATED_VERSION));

@@ -20,7 +20,6 @@ pub enum Images {
 }
 
 impl Images {
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         match self {
             Self::Named(images) => images.is_empty(),
@@ -36,7 +35,6 @@ impl Images {
     }
 
     /// The named images; none of a list of container images.
-    #[must_use]
     pub fn into_named(self) -> BTreeMap<FileName, ImageDefinition> {
         match self {
             Self::Named(images) => images,

@@ -70,7 +70,6 @@ impl PauseImages {
     }
 
     /// Whether the image of that tag, of whatever registry, holds one of these builds.
-    #[must_use]
     pub fn holds(&self, image: &str, builds: &[u32]) -> bool {
         let tag = select_tag(image);
         self.images
@@ -250,12 +249,10 @@ pub struct NameRange {
 }
 
 impl NameRange {
-    #[must_use]
     pub fn holds(&self, minor: Minor) -> bool {
         self.since <= minor && self.until.is_none_or(|until| minor <= until)
     }
 
-    #[must_use]
     pub fn has_name(&self, name: &str) -> bool {
         self.names.iter().any(|known| known == name)
     }

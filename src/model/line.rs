@@ -65,14 +65,12 @@ impl fmt::Display for Minor {
 }
 
 impl LineRange {
-    #[must_use]
     pub fn contains(&self, minor: Minor) -> bool {
         self.since.is_none_or(|since| since <= minor)
             && self.before.is_none_or(|before| minor < before)
     }
 
     /// Whether some line, known or not, is in both ranges.
-    #[must_use]
     pub fn overlaps(&self, other: &Self) -> bool {
         self.starts_before_end_of(other) && other.starts_before_end_of(self)
     }

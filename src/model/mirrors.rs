@@ -50,7 +50,6 @@ pub struct Mirror {
 
 impl Mirror {
     /// A mirror without a login.
-    #[must_use]
     pub fn open_to_all(url: HttpUrl, party: MirrorParty) -> Self {
         Self {
             url,
@@ -118,7 +117,6 @@ impl AddressPattern {
 
 impl Mirrors {
     /// Mirrors of one party, by prefix.
-    #[must_use]
     pub fn new(places: BTreeMap<MirrorPrefix, Mirror>) -> Self {
         let mut normal = BTreeMap::new();
         for (prefix, mirror) in places {
@@ -177,7 +175,6 @@ impl Mirrors {
     }
 
     /// Prefix and mirror of an address, if one answers for it.
-    #[must_use]
     pub fn find(&self, url: &HttpUrl) -> Option<(&MirrorPrefix, &Mirror)> {
         let text = url.public_url();
         if self.own.iter().any(|own| own.matches(text)) {
@@ -195,7 +192,6 @@ impl Mirrors {
     }
 
     /// The address that is asked for a publisher's: the mirror's, or itself.
-    #[must_use]
     pub fn locate(&self, url: &HttpUrl) -> HttpUrl {
         let Some((prefix, mirror)) = self.find(url) else {
             return url.clone();
@@ -205,7 +201,6 @@ impl Mirrors {
     }
 
     /// Prefix, and the address that is asked for `registry/name`: the host of a mirror and the name there.
-    #[must_use]
     pub fn locate_image(&self, registry: &str, name: &str) -> Option<(&MirrorPrefix, HttpUrl)> {
         let text = format!("docker://{registry}/{name}");
         let (prefix, mirror) = self.find_text(&text)?;

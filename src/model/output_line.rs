@@ -14,7 +14,6 @@ pub struct OutputLine {
 
 impl OutputLine {
     /// The value in the first line that matches. A test compiles every pattern of the program.
-    #[must_use]
     pub fn find_value(&self, output: &str) -> Option<String> {
         let pattern = regex_lite::Regex::new(&self.pattern).ok()?;
         let found = output.lines().find_map(|line| pattern.captures(line))?;

@@ -112,7 +112,6 @@ impl Override {
 }
 
 /// The overrides of two layers, field by field: what the upper one does not name stays.
-#[must_use]
 pub fn merge_overrides(mut base: Overrides, over: Overrides) -> Overrides {
     for (key, fields) in over {
         let known = base.remove(&key).unwrap_or_default();
@@ -122,7 +121,6 @@ pub fn merge_overrides(mut base: Overrides, over: Overrides) -> Overrides {
 }
 
 /// Whether a key of the overrides is the beginning of a URL.
-#[must_use]
 pub fn is_prefix(key: &str) -> bool {
     key.contains("://")
 }

@@ -38,7 +38,6 @@ pub enum PinList {
 
 impl PinList {
     /// Every pin, in the order of the file.
-    #[must_use]
     pub fn list(&self) -> Vec<Pin> {
         match self {
             Self::BuiltIn(text) => list_lines(text).map(parse_line).collect(),
@@ -47,7 +46,6 @@ impl PinList {
     }
 
     /// The pins of a version.
-    #[must_use]
     pub fn find_version(&self, version: &Version) -> Vec<Pin> {
         let start = format!("{{\"version\": \"{version}\",");
         let mut pins = self.parse_lines(|line| line.starts_with(&start));
@@ -56,7 +54,6 @@ impl PinList {
     }
 
     /// The pins with a digest, in lower-case hexadecimal.
-    #[must_use]
     pub fn find_digest(&self, digest: &str) -> Vec<Pin> {
         let mut pins = self.parse_lines(|line| line.contains(digest));
         pins.retain(|pin| pin.digest.as_str() == digest);

@@ -184,7 +184,6 @@ impl Plan {
     }
 
     /// Whether Windows Update is asked, which may offer more after each restart.
-    #[must_use]
     pub fn searches_updates(&self) -> bool {
         let updates = self.selection.updates.as_ref();
         updates.is_some_and(|updates| !updates.kbs.is_empty() || !updates.categories.is_empty())
@@ -271,7 +270,6 @@ impl Plan {
     }
 
     /// Artifacts and container images without a digest, as messages name them.
-    #[must_use]
     pub fn list_unpinned(&self) -> Vec<String> {
         list_unpinned(self.artifacts(), &self.tagged_images)
     }
@@ -398,7 +396,6 @@ impl PlannedArtifact {
 
     /// Whether a declared proof states the version, so that an older file does not pass for this one: the tag in a
     /// signer's identity, or the name of the file in a signed checksum file.
-    #[must_use]
     pub fn states_version(&self) -> bool {
         let version = self.version.as_str();
         let mut checksums = self.checksums.iter();
@@ -410,13 +407,11 @@ impl PlannedArtifact {
         })
     }
 
-    #[must_use]
     pub fn is_pinned(&self) -> bool {
         !self.digests.is_empty()
     }
 
     /// Whether the publisher signs the checksum files of it.
-    #[must_use]
     pub fn signs_checksums(&self) -> bool {
         let mut signatures = self.signatures.iter();
         signatures.any(|signature| signature.kind.signs_checksums())

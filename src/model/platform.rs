@@ -133,7 +133,6 @@ impl SerialConsole {
 
 impl Platform {
     /// Whether the console takes the port of cloudbase-init's log.
-    #[must_use]
     pub fn shares_serial_port(&self) -> bool {
         let console = self.serial_console.as_ref();
         console.is_some_and(|console| console.is_port_of(&self.cloudbase_init.serial_port))

@@ -235,7 +235,6 @@ pub struct HeaderGrant {
 
 impl HeaderGrant {
     /// Whether the variable may be sent to the host.
-    #[must_use]
     pub fn allows(&self, variable: &str, host: &str) -> bool {
         self.environment == variable && self.hosts.iter().any(|pattern| matches_host(pattern, host))
     }
@@ -263,13 +262,11 @@ impl Policy {
     }
 
     /// Whether the URL may be asked: over HTTPS, on this machine itself, or on a host of `--allow-http`.
-    #[must_use]
     pub fn allows_transport(&self, url: &HttpUrl) -> bool {
         url.is_protected() || self.allows_unproven_host(&url.host())
     }
 
     /// Whether the operator takes what a host says without a certificate that proves it (`--allow-http`).
-    #[must_use]
     pub fn allows_unproven_host(&self, name: &str) -> bool {
         let mut hosts = self.plain_http.iter();
         hosts.any(|host| normalize_host(host) == name)
@@ -293,7 +290,6 @@ pub struct AllowedHosts {
 }
 
 impl AllowedHosts {
-    #[must_use]
     pub fn allows_host(&self, host: &str) -> bool {
         self.patterns
             .iter()
@@ -302,7 +298,6 @@ impl AllowedHosts {
 }
 
 /// Whether a host is the pattern's, or below `*.DOMAIN`, however both are written.
-#[must_use]
 pub fn matches_host(pattern: &str, host: &str) -> bool {
     let host = normalize_host(host);
     match pattern.strip_prefix("*.") {
@@ -339,7 +334,6 @@ words!(
 );
 
 /// Whether a name fits a pattern: `*` at the end stands for any rest.
-#[must_use]
 pub fn matches_pattern(pattern: &str, name: &str) -> bool {
     match pattern.strip_suffix('*') {
         Some(start) => name.starts_with(start),

@@ -171,7 +171,6 @@ pub struct SettledError {
 }
 
 impl PublishedImage {
-    #[must_use]
     pub fn commands(&self, step: PublishStep) -> &StepCommands {
         match step {
             PublishStep::Promote => &self.promote,
@@ -270,7 +269,6 @@ pub enum ArgumentPart<'a> {
 }
 
 /// Text and placeholders (`{name}`) of an argument. A brace around anything but a name is text, as in JSON.
-#[must_use]
 pub fn split_argument(argument: &str) -> Vec<ArgumentPart<'_>> {
     let mut parts = Vec::new();
     let mut text = 0;

@@ -36,7 +36,6 @@ pub struct Conditions {
 
 impl Conditions {
     /// Whether every condition that `when` gives holds. A range that cannot be read never holds.
-    #[must_use]
     pub fn holds(&self, when: &When) -> bool {
         is_listed(when.target.as_ref(), &self.target)
             && when.image.is_none_or(|image| image == self.image)

@@ -95,7 +95,6 @@ pub struct ServiceAccount {
 
 impl Stage {
     /// Whether the stage runs its programs on clones of a platform with these plugins.
-    #[must_use]
     pub fn runs_on(&self, cloudbase_init: &CloudbaseInit) -> bool {
         let plugins = match self.user_data {
             None => return true,

@@ -99,7 +99,6 @@ pub struct When {
 }
 
 impl When {
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }

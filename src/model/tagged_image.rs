@@ -41,7 +41,6 @@ pub struct ImagePin {
 
 impl TaggedImage {
     /// The image by its digest, once it is pinned.
-    #[must_use]
     pub fn reference(&self) -> Option<ImageReference> {
         let pin = self.pin.as_ref()?;
         Some(self.name.pin(&pin.index))
@@ -52,7 +51,6 @@ impl TaggedImage {
     ///
     /// # Panics
     /// Never: 64 digits are a digest.
-    #[must_use]
     pub fn preview_reference(&self) -> ImageReference {
         let nothing = "0".repeat(64).parse().expect("64 digits are a digest");
         self.reference().unwrap_or_else(|| self.name.pin(&nothing))

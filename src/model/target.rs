@@ -306,7 +306,6 @@ impl Target {
     }
 
     /// Whether the name is that of a variable or selector that the lock does not record.
-    #[must_use]
     pub fn is_build_time(&self, name: &str) -> bool {
         self.find_variable(name)
             .is_some_and(|variable| variable.build_time)

@@ -101,7 +101,6 @@ pub enum SetBy {
 }
 
 impl SetBy {
-    #[must_use]
     pub fn is_operator(&self) -> bool {
         *self == Self::Operator
     }
@@ -225,7 +224,6 @@ pub enum DefaultFrom {
 
 impl DefaultFrom {
     /// Whether the default is another one in each build.
-    #[must_use]
     pub fn names_image(self) -> bool {
         matches!(
             self,
@@ -236,7 +234,6 @@ impl DefaultFrom {
 
 impl Variable {
     /// Whether the variable applies under the chosen selectors.
-    #[must_use]
     pub fn applies(&self, selectors: &BTreeMap<String, String>) -> bool {
         self.when
             .iter()
@@ -244,7 +241,6 @@ impl Variable {
     }
 
     /// Whether its default counts under the chosen selectors.
-    #[must_use]
     pub fn has_default(&self, selectors: &BTreeMap<String, String>) -> bool {
         !self
             .default_unless

@@ -61,7 +61,6 @@ pub enum GuestScriptUse<'a> {
 
 impl<'a> GuestScriptUse<'a> {
     /// The scripts of a folder, if there is one, or the program's own.
-    #[must_use]
     pub fn of_folder(folder: Option<&'a PathBuf>) -> Self {
         folder.map_or(Self::Own, |folder| Self::Folder(folder))
     }

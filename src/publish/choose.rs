@@ -29,7 +29,6 @@ pub struct Retention {
 }
 
 /// Builds with an image that need not stay, the oldest first. A failed build has no image, and counts as none.
-#[must_use]
 pub fn choose_old_builds(
     history: &BuildHistory,
     retention: &Retention,

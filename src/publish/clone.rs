@@ -79,7 +79,6 @@ pub struct CloneInput {
 
 impl CloneInput {
     /// The bytes for the program.
-    #[must_use]
     pub fn resolve(&self, given: &BTreeMap<String, String>, password: &Secret) -> Secret {
         let text = self.text.resolve_secret(given, password);
         match self.form {
@@ -112,7 +111,6 @@ impl CloneText {
     }
 
     /// The text with the values that commands gave. An argument has no password.
-    #[must_use]
     pub fn resolve(&self, given: &BTreeMap<String, String>) -> String {
         let mut text = String::new();
         for part in &self.0 {
@@ -126,7 +124,6 @@ impl CloneText {
     }
 
     /// The text with the password.
-    #[must_use]
     pub fn resolve_secret(&self, given: &BTreeMap<String, String>, password: &Secret) -> Secret {
         let mut bytes = Vec::new();
         for part in &self.0 {

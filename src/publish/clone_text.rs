@@ -8,7 +8,6 @@ use super::clone::{CloneCommands, ClonePart, CloneStep, CloneText};
 use super::run::quote_argument;
 
 /// Lines for a shell, with a comment for each image and for each command that is repeated or judged.
-#[must_use]
 pub fn format_clones(clones: &[CloneCommands]) -> String {
     let mut text = String::new();
     for clone in clones {

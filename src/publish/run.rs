@@ -82,7 +82,6 @@ impl Classify for PublishError {
 
 impl FilledCommand {
     /// The command as a POSIX shell reads it.
-    #[must_use]
     pub fn format_line(&self) -> String {
         format_command(&self.program, &self.arguments)
     }
@@ -100,7 +99,6 @@ impl FilledCommand {
 
 impl ImageCommands {
     /// The commands for a shell, one a line. After one whose output is tested, each depends on the one before it.
-    #[must_use]
     pub fn format_lines(&self) -> String {
         let mut lines = String::new();
         let mut depends = false;

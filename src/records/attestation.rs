@@ -145,7 +145,6 @@ pub fn attest_image(
 }
 
 /// The `image.json` of a folder, or the file itself.
-#[must_use]
 pub fn find_record(image: &Path) -> PathBuf {
     if image.is_dir() {
         image.join(IMAGE_RECORD)

@@ -72,14 +72,12 @@ pub fn format_time(seconds: u64) -> Option<String> {
 }
 
 /// `2026-01-31T00:00:00Z` as seconds since 1970; none if it is no such time.
-#[must_use]
 pub fn parse_time(text: &str) -> Option<u64> {
     let time: der::DateTime = text.parse().ok()?;
     Some(time.unix_duration().as_secs())
 }
 
 /// The bill of an image.
-#[must_use]
 pub fn list_bill<'a>(image: &'a DescribedImage, parts: &'a BillSources) -> BillOfMaterials<'a> {
     let lock = &parts.lock;
     let baked: Option<&Value> = image.baked.as_ref();

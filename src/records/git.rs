@@ -47,7 +47,6 @@ pub struct Checkout {
 
 impl Checkout {
     /// Where the file that was asked for lies.
-    #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -107,7 +106,6 @@ pub fn checkout_commit(reference: &str, file: &Path) -> Result<Checkout> {
 
 /// The commit of the folder's repository, and whether tracked files differ from it; none outside of a repository, or
 /// without git.
-#[must_use]
 pub fn read_git_state(folder: &Path) -> Option<GitState> {
     let folder = if folder.as_os_str().is_empty() {
         Path::new(".")

@@ -110,7 +110,6 @@ pub fn read_history(
 
 /// Records in folders, the newest first; without a folder, those of the default folder of workspaces. What cannot be
 /// read is left out.
-#[must_use]
 pub fn list_local_builds(folders: &[String]) -> Vec<HistoryEntry> {
     let default = [WORKSPACES.to_owned()];
     let folders = if folders.is_empty() {

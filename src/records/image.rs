@@ -134,7 +134,6 @@ impl ImageRecord {
     }
 
     /// `built` or `failed`
-    #[must_use]
     pub fn outcome(&self) -> &'static str {
         if self.error.is_some() {
             "failed"

@@ -5,7 +5,6 @@ use crate::base::url::{HttpUrl, strip_secrets};
 
 /// The page of the run in the pipeline's own system: GitHub, GitLab, DevOps, Jenkins, or
 /// `IMAGEGEN_RUN_URL` for others.
-#[must_use]
 pub fn find_run_url(environment: &Environment) -> Option<String> {
     let url = read_text(environment, "IMAGEGEN_RUN_URL")
         .or_else(|| find_github_url(environment))

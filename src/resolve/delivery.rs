@@ -90,7 +90,6 @@ pub fn check_mirrored(plan: &Plan) -> Result<(), Refusal> {
 }
 
 /// Mirrors that need headers, of files that the guest downloads by itself.
-#[must_use]
 pub fn warn_login(plan: &Plan) -> Option<String> {
     if plan.delivery == Delivery::Media {
         return None;

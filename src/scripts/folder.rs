@@ -107,7 +107,6 @@ impl GuestScripts {
     }
 
     /// The plan of a guest with these scripts.
-    #[must_use]
     pub fn sign_plan(&self, plan: Plan) -> Plan {
         match &self.signed {
             None => plan,

@@ -29,7 +29,6 @@ pub struct DefinedImage {
 
 impl DefinedImage {
     /// No definition at all: the flags say everything.
-    #[must_use]
     pub fn empty() -> Self {
         let definition = ImageDefinition::default();
         Self {
@@ -70,7 +69,6 @@ impl DefinedImage {
     }
 
     /// The folder to which paths in the definition are relative.
-    #[must_use]
     pub fn folder(&self) -> &Path {
         self.path.parent().unwrap_or(Path::new(""))
     }
@@ -109,7 +107,6 @@ impl Definitions {
         }
     }
 
-    #[must_use]
     pub fn images(&self) -> &[DefinedImage] {
         &self.images
     }

@@ -52,7 +52,6 @@ pub(super) fn check_variables(
 }
 
 /// Whether a target has a variable or a selector of that name, and only the operator gives it.
-#[must_use]
 pub fn is_operators(target: &Target, name: &str) -> bool {
     let selector = target.selectors.iter().find(|it| it.name == name);
     let variable = target.find_variable(name);

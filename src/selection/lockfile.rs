@@ -49,7 +49,6 @@ pub fn check_lock_path(path: &Path) -> Result<()> {
 }
 
 /// The lockfile that an image is read with: that of its target if it has one, or else that of its definition.
-#[must_use]
 pub fn find_lock(image: &DefinedImage, selected: &ImageDefinition) -> PathBuf {
     let own = other_target(image, selected).map(|target| image.lock_path_of(target));
     own.filter(|path| path.exists() && find_owner(image, path).is_none())

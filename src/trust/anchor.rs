@@ -41,7 +41,6 @@ pub enum Anchor {
 
 impl Anchor {
     /// As messages name it.
-    #[must_use]
     pub fn describe(&self) -> String {
         match self {
             Self::Key(sha256) => format!("the key with SHA-256 {sha256}"),
@@ -121,7 +120,6 @@ fn plan_component(artifact: &PlannedArtifact, catalog: &Catalog) -> Option<Plann
 }
 
 /// Anchors of an artifact that its component in the catalog does not name.
-#[must_use]
 pub fn list_own_anchors(artifact: &PlannedArtifact, catalog: &Catalog) -> Vec<Anchor> {
     let anchors = list_anchors(artifact, catalog.tree());
     if anchors.is_empty() {
@@ -136,7 +134,6 @@ pub fn list_own_anchors(artifact: &PlannedArtifact, catalog: &Catalog) -> Vec<An
 
 /// Whether an override declares proofs, or the publisher does so of bytes that a file of the user's pins: these are
 /// asked for even if a digest is pinned.
-#[must_use]
 pub fn declares_own_proof(artifact: &PlannedArtifact, catalog: &Catalog) -> bool {
     if has_own_pins(artifact, catalog) && has_proofs(artifact) {
         return true;

@@ -17,7 +17,6 @@ use super::gate::PolicyError;
 use super::subject::Subject;
 
 /// Scheme, host and port of a URL in their normal form: one server has one origin, however it is written.
-#[must_use]
 pub fn parse_origin(url: &str) -> String {
     let Ok(url) = Url::parse(url) else {
         return String::new();
@@ -62,13 +61,11 @@ fn rate_proofs(artifact: &PlannedArtifact, found: &[Evidence]) -> Option<Confide
 }
 
 /// Whether only a lockfile states the digests still, after these proofs were made.
-#[must_use]
 pub fn is_unproven(artifact: &PlannedArtifact, found: &[Evidence]) -> bool {
     artifact.unproven && rate_proofs(artifact, found).is_none()
 }
 
 /// Pins of bytes that were proven by their publisher.
-#[must_use]
 pub fn pin_digests(
     artifact: &PlannedArtifact,
     digests: impl IntoIterator<Item = FileDigest>,
@@ -95,7 +92,6 @@ pub fn pin_digests(
 
 /// The fault in the record of an artifact that only its publisher's proofs have pinned: such a record has both
 /// digests, and follows from the evidence beside it.
-#[must_use]
 pub fn find_unfounded_pins(locked: &PlannedArtifact) -> Option<String> {
     let digests: Vec<FileDigest> = locked
         .digests
@@ -173,7 +169,6 @@ pub(super) fn format_trusted(subject: &Subject<'_>, digest: &str) -> String {
 
 /// Where the identity of an artifact's bytes is recorded: `catalog`, or `policy`; none where only the definition, a
 /// lockfile or proofs pin it.
-#[must_use]
 pub fn find_record(
     policy: &Policy,
     artifact: &PlannedArtifact,

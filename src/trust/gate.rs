@@ -89,7 +89,6 @@ impl Classify for PolicyError {
 pub struct Admitted(PinnedPlan);
 
 impl Admitted {
-    #[must_use]
     pub fn pinned(&self) -> &PinnedPlan {
         &self.0
     }
@@ -305,7 +304,6 @@ pub fn check_evidence(
 }
 
 /// Whether a policy wants more of an artifact's bytes than that they have their digest.
-#[must_use]
 pub fn wants_proof(policy: &Policy, artifact: &PlannedArtifact, catalog: &Catalog) -> bool {
     let subject = Subject::from_artifact(artifact);
     let signed = artifact.authenticode.is_some();

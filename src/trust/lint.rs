@@ -152,7 +152,6 @@ fn find_malformed_publishers(policy: &Policy) -> Vec<Finding> {
 }
 
 /// A waiver of the command line that accepts nothing: no such component declares such a proof.
-#[must_use]
 pub fn find_idle_waiver<'a>(
     waivers: &'a [Waiver],
     plan: &Plan,

@@ -71,7 +71,6 @@ impl<'a> Subject<'a> {
         }
     }
 
-    #[must_use]
     pub fn from_artifact(artifact: &'a PlannedArtifact) -> Self {
         let members = artifact.members.iter().map(|member| member.file.as_str());
         let own = artifact
@@ -102,7 +101,6 @@ impl<'a> Subject<'a> {
     }
 
     /// A file of the user's own in the place of the program's or beside it.
-    #[must_use]
     pub fn from_own_file(path: &str, sha256: &str) -> Self {
         let digest = sha256.parse().ok().map(FileDigest::Sha256);
         Self {
@@ -112,7 +110,6 @@ impl<'a> Subject<'a> {
     }
 
     /// A container image that manifests or a bundle name.
-    #[must_use]
     pub fn from_image(image: &'a str, mirrors: &BTreeMap<Registry, Vec<HttpUrl>>) -> Self {
         Self {
             digests: image
@@ -131,14 +128,12 @@ impl<'a> Subject<'a> {
     }
 
     /// Whether a pattern names it: as a component, a file or an image, or by a program that it brings.
-    #[must_use]
     pub fn is_named(&self, pattern: &str) -> bool {
         !(self.outside && pattern == "*")
             && (self.is_called(pattern) || self.brings(pattern).next().is_some())
     }
 
     /// Whether a pattern names it, however definition and policy write the name.
-    #[must_use]
     pub fn is_called(&self, pattern: &str) -> bool {
         match self.role {
             // Windows tells no case apart; the folder of a plugin means each of its files.
@@ -184,14 +179,12 @@ impl<'a> Subject<'a> {
     }
 
     /// The names under which a proof may state it: the component's, and those of its programs.
-    #[must_use]
     pub fn list_names(&self) -> Vec<&str> {
         let programs = self.programs.iter().copied();
         programs.chain([self.name.as_str()]).collect()
     }
 
     /// Whether an anchor is trusted for it: by its own name, or by those of all programs that it brings.
-    #[must_use]
     pub fn is_within(&self, scope: TrustScope<'_>) -> bool {
         let patterns = scope.components;
         let programs = &self.programs;
@@ -210,7 +203,6 @@ impl<'a> Subject<'a> {
     }
 
     /// Whether a requirement of a policy is about it.
-    #[must_use]
     pub fn is_selected(&self, rule: &Requirement, mirrors: &Mirrors) -> bool {
         let selected = rule.roles.contains(&self.role)
             || rule.components.iter().any(|pattern| self.is_named(pattern))
@@ -226,7 +218,6 @@ impl<'a> Subject<'a> {
     }
 
     /// Hosts of its publishers, and those that are asked in their place.
-    #[must_use]
     pub fn hosts(&self, mirrors: &Mirrors) -> Vec<String> {
         let published = self.published_urls().into_iter().map(parse_host);
         let mut hosts: Vec<String> = published.chain(self.asked_hosts(mirrors)).collect();
@@ -236,7 +227,6 @@ impl<'a> Subject<'a> {
     }
 
     /// Every host that is asked for it and for its proofs.
-    #[must_use]
     pub fn asked_hosts(&self, mirrors: &Mirrors) -> Vec<String> {
         let urls = self.asked_urls(mirrors);
         let mut hosts: Vec<String> = urls.iter().map(|url| parse_host(url)).collect();
@@ -247,7 +237,6 @@ impl<'a> Subject<'a> {
 
     /// Every address that is asked for it and for its proofs: its publishers', or those of mirrors in their place. A
     /// registry stays one beside its mirror, because nodes ask it.
-    #[must_use]
     pub fn asked_urls(&self, mirrors: &Mirrors) -> Vec<String> {
         // Media and base images without a download of ours: the platform asks for them by itself.
         let is_ours =
@@ -293,7 +282,6 @@ impl<'a> Subject<'a> {
 }
 
 /// Mirrors of registries that no image of the plan comes from: nodes ask them for what they pull later.
-#[must_use]
 pub fn list_mirrors(plan: &Plan) -> Vec<Subject<'_>> {
     let images = plan.images.iter().map(|image| find_registry(image));
     let used: BTreeSet<&str> = images.chain([find_registry(&plan.pause)]).collect();

@@ -33,7 +33,6 @@ struct Parts<'a> {
 }
 
 /// All subjects of a plan, by role and then in the plan's order.
-#[must_use]
 pub fn list_subjects(plan: &Plan) -> Vec<Subject<'_>> {
     let variables = &plan.target.variables;
     let signing = plan.governance.signing.iter();
@@ -64,7 +63,6 @@ pub fn list_subjects(plan: &Plan) -> Vec<Subject<'_>> {
 }
 
 /// The subjects that a lockfile names. It knows neither certificates of a policy nor media that the platform downloads.
-#[must_use]
 pub fn list_lock_subjects(lock: &Lock) -> Vec<Subject<'_>> {
     let base_image = lock.base_image.iter();
     list_parts(Parts {

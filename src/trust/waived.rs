@@ -63,7 +63,6 @@ pub fn check_dropped<'a>(
 }
 
 /// Proofs of the publisher that an override drops, or a component file of the user's own that has none in their place.
-#[must_use]
 pub fn list_dropped(artifact: &PlannedArtifact, catalog: &Catalog) -> Vec<ProofKind> {
     let mut dropped = artifact.dropped.clone();
     let is_signed = !artifact.signatures.is_empty() || artifact.authenticode.is_some();
@@ -93,7 +92,6 @@ fn list_published_proofs(artifact: &PlannedArtifact) -> Vec<ProofKind> {
 }
 
 /// Whether a declared proof may be missing.
-#[must_use]
 pub fn is_waived(policy: &Policy, artifact: &PlannedArtifact, proof: ProofKind) -> bool {
     policy
         .waivers

@@ -17,7 +17,6 @@ pub const IN_TOTO: &str = "application/vnd.in-toto+json";
 const BUNDLE: &str = "application/vnd.dev.sigstore.bundle.v0.3+json";
 
 /// The bytes that are signed (PAE of DSSE v1).
-#[must_use]
 pub fn encode_preauth(payload: &[u8]) -> Vec<u8> {
     let mut bytes = format!("DSSEv1 {} {IN_TOTO} {} ", IN_TOTO.len(), payload.len()).into_bytes();
     bytes.extend_from_slice(payload);

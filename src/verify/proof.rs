@@ -55,7 +55,6 @@ pub enum ExpectedSignature<'a> {
 
 impl ExpectedSignature<'_> {
     /// The kind of proof as evidence names it, over the file itself.
-    #[must_use]
     pub fn proof_kind(&self) -> ProofKind {
         match self {
             Self::Cosign { .. } => ProofKind::CosignKey,

@@ -44,7 +44,6 @@ impl FileStatement {
     }
 
     /// Whether one of the names is that of the program, whatever case and ending they are written in.
-    #[must_use]
     pub fn compare_name(&self, programs: &[&str]) -> Agreement {
         compare(&self.names, |name| {
             programs
@@ -54,13 +53,11 @@ impl FileStatement {
     }
 
     /// Whether one of the versions has the numbers of the planned one.
-    #[must_use]
     pub fn compare_version(&self, planned: &Version) -> Agreement {
         compare(&self.versions, |stated| planned.is_stated_by(stated))
     }
 
     /// `kube-proxy 1.20.0`
-    #[must_use]
     pub fn describe(&self) -> String {
         let first = |texts: &[String], absent: &str| {
             texts

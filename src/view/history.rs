@@ -6,7 +6,6 @@ use crate::bake::PhaseKind;
 use crate::records::{BuildHistory, HistoryEntry};
 
 /// A line for each build, the newest first.
-#[must_use]
 pub fn format_history(history: &BuildHistory) -> String {
     if history.builds.is_empty() {
         return "no build is recorded\n".to_owned();
@@ -42,7 +41,6 @@ fn first_line(text: &str) -> &str {
 }
 
 /// Everything that a record says, a line for each.
-#[must_use]
 pub fn format_build(entry: &HistoryEntry) -> String {
     let record = &entry.record;
     let mut text = String::new();

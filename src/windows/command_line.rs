@@ -17,7 +17,6 @@ pub fn quote_words(program: &str, arguments: &[String]) -> Vec<String> {
 
 /// Splits a command line as `CommandLineToArgvW` does, so that [`command_line`] gives it back: the program, and its
 /// arguments.
-#[must_use]
 pub fn split_words(line: &str) -> (String, Vec<String>) {
     let (program, rest) = match line.strip_prefix('"') {
         Some(quoted) => quoted.split_once('"').unwrap_or((quoted, "")),

@@ -112,20 +112,17 @@ const SERVICES: [(&str, InboxOrigin); 22] = [
 ];
 
 /// Access of ordinary users to new things in an inbox directory, by the directory's key.
-#[must_use]
 pub fn find_inbox_directory(key: &str) -> Option<Children> {
     let found = DIRECTORIES.iter().find(|(path, _)| *path == key);
     found.map(|(_, children)| *children)
 }
 
 /// Whether Windows has the file, by its key.
-#[must_use]
 pub fn is_inbox_file(key: &str) -> bool {
     FILES.contains(&key)
 }
 
 /// Origin of a service of Windows, whether or not it is on this machine.
-#[must_use]
 pub fn find_inbox_service(name: &str) -> Option<InboxOrigin> {
     let name = name.to_lowercase();
     let found = SERVICES.iter().find(|(known, _)| *known == name);

@@ -92,7 +92,6 @@ impl Ports {
     }
 
     /// Whether all of the other's ports are among these.
-    #[must_use]
     pub fn covers(&self, other: &Self) -> bool {
         let ((low, high), (first, last)) = (self.bounds(), other.bounds());
         low <= first && last <= high

@@ -24,7 +24,6 @@ pub(super) struct Sidecar {
 }
 
 /// The name by which a store remembers what a bundle said of a URL.
-#[must_use]
 pub fn carried_name(url: &str) -> String {
     format!("carried:{url}")
 }

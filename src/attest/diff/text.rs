@@ -16,7 +16,6 @@ const MOST_LINES: usize = 24;
 const FOLDED: usize = 12;
 
 /// The comparison in three parts.
-#[must_use]
 pub fn format_text(diff: &ImageDiff) -> String {
     let mut text = format!("{} -> {}\n", diff.from, diff.to);
     // Writing to a String cannot fail, here and below.
@@ -170,7 +169,6 @@ fn shorten(text: &str) -> String {
 }
 
 /// The comparison for the comment of a pull request. Long parts are folded.
-#[must_use]
 pub fn format_markdown(diff: &ImageDiff) -> String {
     let mut text = format!(
         "### Image: {} → {}\n\n",

@@ -11,7 +11,6 @@ use super::vex::list_vulnerabilities;
 const IMAGE: &str = "image";
 
 /// The bill as one JSON value.
-#[must_use]
 pub fn format_cyclonedx(bill: &BillOfMaterials<'_>) -> Value {
     let inside = bill.items.iter().filter(|item| !item.outside);
     let mut dependencies = vec![json!({

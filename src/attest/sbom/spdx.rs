@@ -17,7 +17,6 @@ const IMAGE: &str = "SPDXRef-image";
 const UNKNOWN: &str = "NOASSERTION";
 
 /// The bill as one JSON value.
-#[must_use]
 pub fn format_spdx(bill: &BillOfMaterials<'_>) -> Value {
     let mut packages = vec![describe_image(bill)];
     let mut relationships = vec![relate("SPDXRef-DOCUMENT", "DESCRIBES", IMAGE)];

@@ -17,7 +17,6 @@ pub fn parse_foreign<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, serde_json:
 }
 
 /// Whether the bytes are one JSON value, whatever stands in it: they may also be several, one on each line.
-#[must_use]
 #[expect(clippy::disallowed_methods, reason = "the form alone is asked for")]
 pub fn is_one_json(bytes: &[u8]) -> bool {
     serde_json::from_slice::<IgnoredAny>(bytes).is_ok()

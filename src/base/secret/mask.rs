@@ -89,7 +89,6 @@ fn first_context_line(lines: &[String]) -> usize {
 }
 
 /// A text with `<sensitive>` in the place of secrets, users of URLs and signatures in their queries.
-#[must_use]
 pub fn mask_text(text: &str) -> Cow<'_, str> {
     if !text.contains("://")
         && KNOWN

@@ -108,7 +108,6 @@ fn split_at(text: &str, ends: impl Fn(char) -> bool) -> impl Iterator<Item = (us
 }
 
 /// The bytes of a text that are the user of a URL, or the value of a secret parameter.
-#[must_use]
 pub fn find_secret_parts(text: &str) -> Vec<Range<usize>> {
     let mut parts = Vec::new();
     for (at, piece) in split_at(text, ends_url) {

@@ -75,7 +75,6 @@ impl fmt::Display for FileDigest {
 }
 
 /// Whether a text is a digest of so many digits, in lower-case hexadecimal.
-#[must_use]
 pub fn is_digest(text: &str, digits: usize) -> bool {
     text.len() == digits
         && text

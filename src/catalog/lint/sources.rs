@@ -81,7 +81,6 @@ fn check_value(value: &Value, at: &str, is_source: bool, problems: &mut Vec<Stri
 const NAMES_NOTES: &str = "names notes that readers cannot open";
 
 /// Whether a text names research notes. A folder of an address is none.
-#[must_use]
 pub fn names_notes(text: &str) -> bool {
     for note in NOTES {
         for (at, _) in text.match_indices(note) {

@@ -58,7 +58,6 @@ impl PrivateFolder {
         })
     }
 
-    #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }

@@ -68,7 +68,6 @@ pub fn remove_folder(path: &Path) -> Result<(), FileError> {
 }
 
 /// Whether the path is a folder and no link.
-#[must_use]
 pub fn is_folder(path: &Path) -> bool {
     path.symlink_metadata()
         .is_ok_and(|metadata| metadata.is_dir())

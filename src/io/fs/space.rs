@@ -13,7 +13,6 @@ fn find_nearest_existing(path: &Path) -> Option<&Path> {
 }
 
 /// Whether files can be made at a path that may not be there yet.
-#[must_use]
 pub fn can_write(path: &Path) -> bool {
     find_nearest_existing(path).is_some_and(|folder| folder.is_dir() && allowed(folder))
 }

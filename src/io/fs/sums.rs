@@ -34,7 +34,6 @@ pub struct Digests {
 
 impl Digests {
     /// Empty if it was not computed: no digest equals that.
-    #[must_use]
     pub fn digest(&self, algorithm: PinAlgorithm) -> &str {
         match algorithm {
             PinAlgorithm::Sha256 => &self.sha256,
@@ -74,7 +73,6 @@ pub struct FileDigester {
 }
 
 impl FileDigester {
-    #[must_use]
     pub fn new(set: DigestSet) -> Self {
         let sha512 = (set == DigestSet::Both).then(|| Digester::new(PinAlgorithm::Sha512));
         Self {

@@ -72,7 +72,6 @@ impl HttpError {
         .with_fresh_retry()
     }
 
-    #[must_use]
     pub fn hint(&self) -> Option<&'static str> {
         Some(match self.code {
             Code::TLS => {
@@ -197,7 +196,6 @@ fn retry_after(headers: &HeaderMap) -> Option<Duration> {
 }
 
 /// Seconds, or a date.
-#[must_use]
 pub fn parse_retry_after(text: &str, now: SystemTime) -> Option<Duration> {
     let text = text.trim();
     if let Ok(seconds) = text.parse() {

@@ -174,7 +174,6 @@ impl PartialFile {
     }
 
     /// The entity tag of the file that the part is of.
-    #[must_use]
     pub fn etag(&self) -> Option<&str> {
         self.state.etag.as_deref()
     }
@@ -277,7 +276,6 @@ impl PartialFile {
     }
 
     /// Writer to any place in the part, from any thread.
-    #[must_use]
     pub fn share_writer(&self) -> PartWriter {
         PartWriter {
             file: Arc::clone(&self.file),

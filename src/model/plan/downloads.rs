@@ -9,7 +9,6 @@ use crate::model::mirrors::MirrorPrefix;
 
 impl Plan {
     /// Where the guest downloads a file from: its publisher's address, or that of a mirror. Media bring it along.
-    #[must_use]
     pub fn locate_download(&self, url: &HttpUrl) -> HttpUrl {
         if self.delivery == Delivery::Media {
             url.clone()
@@ -19,7 +18,6 @@ impl Plan {
     }
 
     /// The mirrors that the guest downloads from, by the addresses that they answer for.
-    #[must_use]
     pub fn list_guest_mirrors(&self) -> BTreeMap<MirrorPrefix, HttpUrl> {
         let mut used = BTreeMap::new();
         if self.delivery == Delivery::Media {

@@ -22,7 +22,6 @@ pub fn list_unpinned_images(images: &[TaggedImage]) -> impl Iterator<Item = Stri
 
 impl Plan {
     /// Whether the user asked for the image, by its name or by a set.
-    #[must_use]
     pub fn selects_image(&self, image: &ImageReference) -> bool {
         let named = self.selection.container_images.iter();
         let tagged = self.tagged_images.iter().map(|tagged| &tagged.name);
@@ -30,7 +29,6 @@ impl Plan {
     }
 
     /// Whether an image was named by this tag.
-    #[must_use]
     pub fn names_image(&self, name: &str) -> bool {
         self.tagged_images.iter().any(|image| image.name == name)
     }

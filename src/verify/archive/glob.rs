@@ -1,7 +1,6 @@
 //! Globs over names of members: `*` and `?` stay within a part, `**` crosses parts.
 
 /// Whether a name matches. Case counts, as it does in archives.
-#[must_use]
 pub fn matches_glob(glob: &str, name: &str) -> bool {
     let mut parts: Vec<&str> = glob.split('/').collect();
     parts.dedup_by(|one, other| one == other && *one == "**");

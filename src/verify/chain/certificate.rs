@@ -54,14 +54,12 @@ impl<'a> X509Certificate<'a> {
     }
 
     /// Whether issuer (as DER) and serial number (its bytes as they stand) are this certificate's.
-    #[must_use]
     pub fn is_named(&self, issuer: &[u8], serial: &[u8]) -> bool {
         let certificate = &self.parsed.tbs_certificate;
         certificate.serial_number.as_bytes() == serial
             && certificate.issuer.to_der().is_ok_and(|der| der == issuer)
     }
 
-    #[must_use]
     pub fn has_key_identifier(&self, identifier: &[u8]) -> bool {
         matches!(self.parsed.tbs_certificate.get::<SubjectKeyIdentifier>(),
             Ok(Some((_, found))) if found.0.as_bytes() == identifier)
@@ -112,7 +110,6 @@ impl<'a> X509Certificate<'a> {
         Ok(found.is_none_or(|(_, usage)| usage.digital_signature()))
     }
 
-    #[must_use]
     pub fn is_authority(&self) -> bool {
         matches!(self.parsed.tbs_certificate.get::<BasicConstraints>(), Ok(Some((_, found))) if found.ca)
     }

@@ -41,7 +41,6 @@ impl Directory {
     }
 
     /// Whether the resource removes everything below the directory.
-    #[must_use]
     pub const fn clears_content(&self) -> bool {
         !matches!(self.state, DirectoryState::Present { .. })
     }

@@ -37,7 +37,6 @@ impl Identity {
         Self::new("", properties, paths::normalize_path(path))
     }
 
-    #[must_use]
     pub fn is_path(&self) -> bool {
         self.class.is_empty()
     }
@@ -56,7 +55,6 @@ impl Identity {
     }
 
     /// Whether it is a path below that one.
-    #[must_use]
     pub fn is_below(&self, above: &Self) -> bool {
         self.is_path() && above.is_path() && paths::is_below(&self.key, &above.key)
     }

@@ -68,7 +68,6 @@ words!(
 );
 
 impl Protocol {
-    #[must_use]
     pub const fn has_ports(self) -> bool {
         matches!(self, Self::Tcp | Self::Udp)
     }

@@ -109,7 +109,6 @@ impl Service {
     }
 
     /// Whether the resource gives the service its program.
-    #[must_use]
     pub fn has_program(&self) -> bool {
         self.desired
             .present()
