@@ -87,7 +87,7 @@ pub struct IndexedImage {
     /// Digest of the manifest that fits the Windows release.
     pub manifest: String,
     /// Its `os.version`, where the registry says it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub os_version: Option<String>,
     /// Digests of layers that the publisher does not let others distribute.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -33,7 +33,7 @@ pub const SCHEMA: &str = "imagegen.dev/lock/v1";
 pub struct Lock {
     pub schema: String,
     /// The program that wrote the lockfile: a record, which makes no lockfile stale.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub written_by: Option<ProgramVersion>,
     pub inputs: LockInputs,
     /// The selection, every default written out, without build-time variables.
@@ -50,12 +50,12 @@ pub struct Lock {
     /// The target's variables that name the source image.
     pub base_image: BTreeMap<String, Value>,
     /// None where no image is baked.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub packer: Option<PlannedPacker>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub policy: Option<PolicyUsed>,
     /// Why the policy has admitted nothing yet: the lock of a preview, which nothing is built from.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub not_admitted: Option<String>,
     /// Versions that `lock --update` found: component, or `kubernetes`, → version.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]

@@ -164,7 +164,6 @@ struct ManifestBuild {
     artifact_id: String,
     #[serde(default)]
     packer_run_uuid: String,
-    #[serde(default)]
     files: Option<Vec<ManifestFile>>,
 }
 

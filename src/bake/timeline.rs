@@ -34,11 +34,11 @@ pub struct PhaseRecord {
     pub start: f64,
     pub seconds: f64,
     /// How many resources the guest changed, and left as they were.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub changed: Option<u64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub unchanged: Option<u64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub failed: Option<u64>,
 }
 
@@ -69,10 +69,10 @@ pub struct TimelineEvent {
     /// Name of the resource, or the text.
     pub name: String,
     /// `changed`, `unchanged`, `failed`, `drifted`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub result: Option<String>,
     /// Milliseconds that a resource took in the guest.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub ms: Option<u64>,
 }
 
@@ -81,11 +81,8 @@ pub struct TimelineEvent {
 struct PhaseResult {
     schema: String,
     phase: String,
-    #[serde(default)]
     unchanged: Option<u64>,
-    #[serde(default)]
     changed: Option<u64>,
-    #[serde(default)]
     failed: Option<u64>,
 }
 

@@ -19,7 +19,7 @@ pub struct ToolUsed {
     /// `packer`, or `packer-plugin-` with the name of a plugin
     pub name: String,
     /// Absent for a program of the user's own.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
     pub sha256: String,
 }

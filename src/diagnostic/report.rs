@@ -42,13 +42,13 @@ pub struct ErrorReport {
 pub struct Location {
     pub file: String,
     /// From 1.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<usize>,
     /// From 1, in bytes.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub column: Option<usize>,
     /// JSON pointer (RFC 6901) of the value.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub pointer: Option<String>,
 }
 

@@ -46,7 +46,7 @@ pub struct PlacedResource {
     pub kind: ResourceKind,
     pub origin: ResourceOrigin,
     /// The resource of the image whose thing a resource of the build changed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub owner: Option<ResourceOrigin>,
 }
 
@@ -85,7 +85,7 @@ pub struct Port {
     pub direction: Direction,
     pub program: String,
     /// The firewall rule that allows it; none where Windows needs none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub rule: Option<String>,
 }
 

@@ -81,10 +81,10 @@ pub struct ClusterFile {
     #[serde(default, skip_serializing_if = "When::is_empty")]
     pub when: When,
     /// Only where this was asked for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub needs: Option<String>,
     /// Advice where it was asked for and cannot be.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub instead: Option<String>,
     pub source: String,
 }

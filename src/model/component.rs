@@ -182,7 +182,7 @@ pub struct Member {
     pub file: MemberFile,
     /// SHA-256 of the member's bytes: compared when the archive is read, and again in the guest after
     /// unpacking. A lock records it where the archive was read.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub sha256: Option<Sha256>,
 }
 
@@ -208,18 +208,18 @@ pub enum ChecksumFormat {
 pub struct DeclaredSignature {
     pub kind: SignatureKind,
     /// Versions that carry it, where that is fewer than the release entry says.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub versions: Option<VersionRange>,
     pub url: HttpUrl,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub certificate_url: Option<HttpUrl>,
     /// Signer: e-mail, workflow, or key fingerprint.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub identity: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub issuer: Option<String>,
     /// Public key itself, or the name of one in `manifests/trust/keys.json`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
 }
 
@@ -278,7 +278,7 @@ pub struct Authenticode {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unsigned: Vec<String>,
     /// Certificates in PEM that chains may end in; the catalog's own where there are none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub roots: Option<String>,
 }
 
@@ -328,19 +328,19 @@ pub struct Pin {
 struct PinRecord {
     version: Version,
     /// `windows_amd64`, of tools that run on the machine that builds.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     platform: Option<String>,
     algorithm: DigestAlgorithm,
     digest: String,
     /// Bytes.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     size: Option<u64>,
     /// Where it differs from the release's pattern.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     url: Option<HttpUrl>,
     confidence: Confidence,
     source: Vec<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     note: Option<String>,
 }
 

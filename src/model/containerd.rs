@@ -19,16 +19,16 @@ use crate::base::version::Version;
 #[serde(expecting = "an object such as `{\"logLevel\": \"debug\"}`")]
 pub struct ContainerdOptions {
     /// Least level of its log.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub log_level: Option<LogLevel>,
     /// Layers of one image that are downloaded at a time.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub max_concurrent_downloads: Option<NonZeroU8>,
     /// Removes the compressed layers of an image when it is unpacked.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub discard_unpacked_layers: bool,
     /// Where it serves its metrics, which need no authentication: `127.0.0.1:1338`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub metrics_address: Option<LoopbackAddress>,
     /// Further keys of its configuration file: files beside the definition, such as `containerd.toml`, or their text.
     /// Each begins with its `version`; those of the version that the image's containerd reads are merged by key.
@@ -74,7 +74,7 @@ impl From<ConfigFragment> for String {
 #[serde(expecting = "an object such as `{\"hosts\": [{\"url\": \"https://mirror.example\"}]}`")]
 pub struct RegistryHosts {
     /// Asked last; the registry itself where it is left out.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub server: Option<RegistryHost>,
     /// Asked before it, in this order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -91,7 +91,7 @@ pub struct RegistryHost {
     #[serde(default = "pull_and_resolve")]
     pub capabilities: Vec<RegistryCapability>,
     /// Certificates of the authorities that its own is from: PEM, or the name of a file beside the definition.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(example = &"registry-ca.pem")]
     pub ca: Option<String>,
     /// Takes every certificate: whoever is on the way can answer. The operator allows it by `--allow-http HOST`.
@@ -101,7 +101,7 @@ pub struct RegistryHost {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub override_path: bool,
     /// Longest time that a connection may take, such as `5s`; containerd 2.1 and newer.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub dial_timeout: Option<DialTimeout>,
     /// Headers of each request.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]

@@ -25,37 +25,37 @@ use crate::windows::value::KbId;
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 #[serde(expecting = "an object such as `{\"target\": \"host\"}`")]
 pub struct ImageDefinition {
-    #[serde(rename = "$schema", default, skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "$schema", skip_serializing_if = "Option::is_none")]
     pub schema: Option<String>,
     /// Comments: a text, or one for each field.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<Note>,
     /// Name of a target.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(example = &"host")]
     pub target: Option<String>,
     /// `2022`
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(example = &"2022")]
     pub windows: Option<String>,
     /// `1.36`, `1.36.4` or `stable`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(example = &"1.36.4")]
     pub kubernetes: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub runtime: Option<Runtime>,
     /// Name of a pod network (`imagegen list networks`).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(example = &"flannel-overlay")]
     pub cni: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub host_access: Option<HostAccess>,
     /// How far the image is prepared for a join; `kubeadm` where nothing says so.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub join: Option<Join>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub delivery: Option<Delivery>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub updates: Option<Updates>,
     /// FlexVolume plugins, `vendor~driver` → its files.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -66,7 +66,7 @@ pub struct ImageDefinition {
     #[schemars(example = ["gmsa"])]
     pub features: Vec<String>,
     /// The cluster's network, as far as it is known already.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub network: Option<Network>,
     /// Registry (`docker.io`) → URLs of its mirrors, the first one asked first.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -77,7 +77,7 @@ pub struct ImageDefinition {
     #[schemars(example = serde_json::json!({"registry.example:5000": {"server": {"url": "https://registry.example:5000", "ca": "registry-ca.pem"}}}))]
     pub registries: BTreeMap<Registry, RegistryHosts>,
     /// Settings of containerd beside those that a node needs.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(example = serde_json::json!({"logLevel": "debug"}))]
     pub containerd: Option<ContainerdOptions>,
     /// Container images to pull while baking, by tag (`imagegen lock` records the digest) or by digest.
@@ -93,7 +93,7 @@ pub struct ImageDefinition {
     #[schemars(example = serde_json::json!({"node-2022": {"windows": "2022"}}))]
     pub images: Images,
     /// Images for every combination of some values; `images` changes the one of a name.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(example = serde_json::json!({"windows": ["2022", "2025"], "kubernetes": ["1.35", "1.36"]}))]
     pub matrix: Option<Matrix>,
     /// Folders of your own steps and their files, relative to the definition.
@@ -108,7 +108,7 @@ pub struct ImageDefinition {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(example = ["components"])]
     pub component_files: Vec<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub proxy: Option<Proxy>,
     /// Component → version, in the place of the default.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -123,9 +123,9 @@ pub struct ImageDefinition {
     #[schemars(example = serde_json::json!({"location": "westeurope"}))]
     pub variables: BTreeMap<String, Value>,
     /// Version of the image, part of its name; no part of the lock. Without it, the time of the build.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub image_version: Option<ImageVersion>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub packer: Option<PackerChoice>,
     /// Component or URL prefix → what a provider puts in its place.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -152,11 +152,11 @@ pub enum Note {
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 #[serde(expecting = "an object such as `{\"http\": \"http://proxy.example:3128\"}`")]
 pub struct Proxy {
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub http: Option<ProxyUrl>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub https: Option<ProxyUrl>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub no_proxy: Option<NoProxy>,
 }
 
@@ -167,19 +167,19 @@ pub struct Proxy {
 #[serde(expecting = "an object such as `{\"pods\": \"10.244.0.0/16\"}`")]
 pub struct Network {
     /// Addresses of all pods, such as `10.244.0.0/16`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub pods: Option<Cidr>,
     /// Addresses of all services, such as `10.96.0.0/12`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub services: Option<Cidr>,
     /// Addresses of all nodes.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub nodes: Option<Cidr>,
     /// The cluster's DNS service, such as `10.96.0.10`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub dns: Option<Ipv4Address>,
     /// Such as `cluster.local`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub domain: Option<DnsName>,
 }
 
@@ -262,7 +262,7 @@ pub struct UserFile<'a> {
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 #[serde(expecting = "an object such as `{\"version\": \"1.12.0\"}`")]
 pub struct PackerChoice {
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub version: Option<Version>,
     /// Plugin → version (`"NAME": "1.4.5"`).
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]

@@ -117,12 +117,12 @@ pub struct Evidence {
     /// The file, or `archive!member`.
     pub subject: String,
     /// Stable name of what is wrong, where something is.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub code: Option<String>,
     /// One sentence.
     pub detail: String,
     /// Where the proof was read: a URL without query, or a file.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
     /// Statements of the proof: digest, signer, issuer, root, time.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]

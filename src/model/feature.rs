@@ -27,7 +27,7 @@ pub struct Feature {
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub reason: String,
     /// The update level that it needs, by its name in the Windows release's `minimumUpdates`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub needs: Option<String>,
     /// Whether it needs a hypervisor of the node, which not every machine of a target can run.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]

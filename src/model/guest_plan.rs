@@ -24,7 +24,7 @@ pub struct GuestPlan {
     pub signers: Vec<Signer>,
     /// `allowedHosts` of the policy: downloads and their redirects ask no other host. None where every host may be
     /// asked.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub allowed_hosts: Option<Vec<HostPattern>>,
     pub resources: Vec<Resource>,
 }

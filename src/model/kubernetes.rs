@@ -185,7 +185,7 @@ pub struct ComponentChoice {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct ProgramTable {
-    #[serde(rename = "$schema", default, skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "$schema", skip_serializing_if = "Option::is_none")]
     pub schema: Option<String>,
     pub source: String,
     pub surveyed: Surveys,
@@ -243,7 +243,7 @@ pub struct NameRange {
     /// First line that has them; the first surveyed line stands for all before it.
     pub since: Minor,
     /// Last line that has them; absent while the newest surveyed line has them.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub until: Option<Minor>,
     pub names: Vec<String>,
 }

@@ -30,34 +30,34 @@ pub const SCRIPTS: &str = "scripts/";
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 #[serde(expecting = "an object such as `{\"url\": \"https://…\", \"sha256\": \"…\"}`")]
 pub struct Override {
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub url: Option<HttpUrl>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub sha256: Option<Sha256>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub sha512: Option<Sha512>,
     /// Bytes.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub size: Option<u64>,
     /// Kind of the published file: `exe`, `zip`, `tar.gz`, `msi`, `file`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub kind: Option<PayloadKind>,
     /// Files of an archive that is laid out another way; empty for one that is not an archive.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub members: Option<Vec<Member>>,
     /// URL of a checksum file.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub checksums: Option<HttpUrl>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub signature: Option<SignatureOverride>,
     /// Publisher that the Authenticode signature must name: `O=…,CN=…`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub publisher: Option<String>,
     /// Globs of the archive's members that carry the Authenticode signature.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub signed_members: Vec<String>,
     /// Certificates in PEM, or a file of them, that Authenticode chains may end in.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub roots: Option<String>,
     /// HTTP header → environment variable that holds its value. Values are never stored.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -73,15 +73,15 @@ pub struct Override {
 pub struct SignatureOverride {
     pub kind: SignatureKind,
     pub url: HttpUrl,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub certificate_url: Option<HttpUrl>,
     /// Public key, or a file that holds it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
     /// Signer: e-mail, workflow, or key fingerprint.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub identity: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub issuer: Option<String>,
 }
 

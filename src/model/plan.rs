@@ -329,7 +329,7 @@ pub struct PlannedArtifact {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub members: Vec<Member>,
     /// Bytes, where known.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub size: Option<u64>,
     /// Digests that decide which bytes are used; none where nobody's digest is known.
     pub digests: Vec<PinnedDigest>,
@@ -337,7 +337,7 @@ pub struct PlannedArtifact {
     pub checksums: Vec<ChecksumFile>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub signatures: Vec<DeclaredSignature>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub authenticode: Option<Authenticode>,
     /// HTTP header → environment variable that holds its value.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -349,7 +349,7 @@ pub struct PlannedArtifact {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub evidence: Vec<Evidence>,
     /// The class that Windows asks for the credentials of group managed service accounts.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub ccg_plugin: Option<CcgPlugin>,
     pub license: String,
     pub purl: String,

@@ -29,14 +29,14 @@ pub struct Platform {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub extension_folders: Vec<ExtensionFolder>,
     /// Maker of a clone's account, where cloudbase-init does not.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub accounts: Option<String>,
     pub cloudbase_init: CloudbaseInit,
     /// The serial port that the platform shows its customers as a console.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub serial_console: Option<SerialConsole>,
     /// Command of the platform's SetupComplete.cmd, which imagegen's file runs in one line before the first boot.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub setup_command: Option<String>,
     /// The platform renames the built-in administrator of a clone and gives it to its customer.
     #[serde(default)]

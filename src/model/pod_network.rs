@@ -13,7 +13,7 @@ use crate::base::value::ComponentName;
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct PodNetwork {
-    #[serde(rename = "$schema", default, skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "$schema", skip_serializing_if = "Option::is_none")]
     pub schema: Option<String>,
     /// Name for users, and of the file.
     pub name: String,
@@ -24,10 +24,10 @@ pub struct PodNetwork {
     /// Groups of `contents.json`, or components that stand alone.
     pub components: Vec<ComponentName>,
     /// The program that makes the network on the node.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub agent: Option<NetworkAgent>,
     /// Name of the network in Windows' Host Networking Service (HNS).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub hns_network: Option<String>,
     #[serde(default)]
     pub node: NodeSide,
@@ -53,17 +53,17 @@ pub struct NetworkAgent {
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct NodeSide {
     /// The file of the image that the join completes; absent where an agent writes it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub configuration: Option<String>,
     /// Where the join completes it.
     #[serde(default, skip_serializing_if = "When::is_empty")]
     pub when: When,
     /// The bridge that the join makes, because no agent does.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub bridge: Option<String>,
     /// The HNS endpoint whose address kube-proxy takes as its source; of an overlay without one, the join
     /// takes an address of the node's pod network.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub source_endpoint: Option<String>,
 }
 

@@ -21,24 +21,24 @@ use crate::base::version::VersionRange;
     expecting = "an object such as `{\"name\": \"production\", \"allowedHosts\": [\"dl.k8s.io\"]}`"
 )]
 pub struct Policy {
-    #[serde(rename = "$schema", default, skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "$schema", skip_serializing_if = "Option::is_none")]
     pub schema: Option<String>,
     /// As errors and locks name it.
     pub name: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
     /// Proofs that components must have; every rule that fits an artifact counts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub require: Vec<Requirement>,
     /// Host names that artifacts may come from, redirects included; `*.example.com` takes in those below.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(example = ["dl.k8s.io"])]
     pub allowed_hosts: Option<Vec<HostPattern>>,
     /// Publishers (`O=…,CN=…`) that Authenticode signatures may name.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub allowed_publishers: Option<Vec<String>>,
     /// SHA-256 of the certificates that Authenticode chains may end in.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub allowed_roots: Option<Vec<Sha256>>,
     /// Components that no image may hold.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -51,19 +51,19 @@ pub struct Policy {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub allowed_versions: Vec<AllowedVersions>,
     /// Base images, by target. A target with base images that no entry names is refused.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub allowed_base_images: Option<Vec<AllowedBaseImage>>,
     /// Hosts of proxies that a node may be given, whoever names them; none where the list is empty.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub allowed_proxies: Option<Vec<HostPattern>>,
     /// How well a digest must be attested that the catalog pins.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub minimum_confidence: Option<Confidence>,
     /// Refuse a Kubernetes release that its line's security floor excludes.
     #[serde(default)]
     pub refuse_below_security_floor: bool,
     /// Refuse a component with a known vulnerability that is rated worse: `low`, `medium`, `high` or `critical`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub maximum_severity: Option<Rating>,
     /// Refuse a base image that the platform chooses anew in each build, such as `latest`.
     #[serde(default)]
@@ -72,14 +72,14 @@ pub struct Policy {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub required_steps: Vec<StepId>,
     /// Guest scripts must be signed, and the guest runs them under `AllSigned`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub signed_scripts: Option<SignedScripts>,
     /// Statements about an image that `verify --attestation` must find signed, by `trustedKeys` or
     /// `trustedIdentities`: `provenance`, `sbom`, `check-report`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub required_attestations: Vec<StatementKind>,
     /// The worst verdict that a required proof may have.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub minimum_verdict: Option<Verdict>,
     /// Proofs that components declare and that may be missing.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -142,7 +142,7 @@ macro_rules! anchors {
             #[serde(default, skip_serializing_if = "Vec::is_empty")]
             pub roles: Vec<Role>,
             /// Versions that it is trusted for; every version where no range is given.
-            #[serde(default, skip_serializing_if = "Option::is_none")]
+            #[serde(skip_serializing_if = "Option::is_none")]
             pub versions: Option<VersionRange>,
         }
 
@@ -247,7 +247,7 @@ pub struct Waiver {
     pub component: String,
     pub proof: ProofKind,
     /// Why it may be missing.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
 }
 
@@ -351,7 +351,7 @@ pub struct SignedScripts {
     pub publishers: Vec<String>,
     /// Certificates in PEM, or a file of them beside the policy, that signer and timestamp must lead to; in the
     /// place of the catalog's.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub roots: Option<String>,
     /// Without a timestamp the scripts of a node stop to run when the signer's certificate ends.
     #[serde(default)]
@@ -377,7 +377,7 @@ pub struct Requirement {
     /// Everything that comes from one of these hosts; `*.example.com` takes in those below.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hosts: Vec<HostPattern>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub versions: Option<VersionRange>,
     /// One of these must hold.
     pub any_of: Vec<ProofKind>,

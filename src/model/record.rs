@@ -23,15 +23,15 @@ pub struct TargetRecord {
 pub struct TargetCheck {
     pub stage: CheckStage,
     /// Version of Packer that ran.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub packer: Option<Version>,
     /// Version of the plugin that ran; for `names`, of the plugin whose argument names were compared.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub plugin: Option<Version>,
     /// Module and function of the test.
     pub test: String,
     /// Stand-ins for the platform and the machine.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub against: Option<String>,
     /// Selections that the test of `validate` renders: arguments of `imagegen build`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -56,45 +56,45 @@ pub struct StepResource {
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct When {
     /// Targets, or, with a leading `!`, all but one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub target: Option<Vec<String>>,
     /// Whether the target's builds make images; false stands for machines that are there already.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub image: Option<bool>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub windows: Option<Vec<String>>,
     /// A version range such as `>=1.24.0, <1.28.0`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub kubernetes: Option<VersionRange>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub runtime: Option<Vec<String>>,
     /// A version range of the chosen runtime.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub runtime_version: Option<VersionRange>,
     /// Pod networks, or, with a leading `!`, all but one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub cni: Option<Vec<String>>,
     /// Whether the pod network is an overlay.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub overlay: Option<bool>,
     /// Whether answers of services may go straight to the client (`dsr` of the Windows release).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub dsr: Option<bool>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub host_access: Option<Vec<String>>,
     /// How far the image is prepared for a join, or, with a leading `!`, all but one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub join: Option<Vec<String>>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub delivery: Option<Vec<String>>,
     /// How Packer reaches the machine.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub winrm: Option<WinrmTransport>,
     /// An optional feature that was (or, with a leading `!`, was not) asked for; of `a|b`, one is enough.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub feature: Option<Vec<String>>,
     /// A component that is (or, with a leading `!`, is not) part of the plan; of `a|b`, one is enough.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub component: Option<Vec<String>>,
 }
 

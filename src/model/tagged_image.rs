@@ -12,10 +12,10 @@ pub struct TaggedImage {
     /// `mcr.microsoft.com/windows/servercore:ltsc2022`
     pub name: NamedImage,
     /// The set that it belongs to; none where the selection names it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub set: Option<String>,
     /// None until `lock` asked its registry.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub pin: Option<ImagePin>,
 }
 
@@ -30,7 +30,7 @@ pub struct ImagePin {
     /// The build of Windows that the manifest was chosen for: `20348`.
     pub build: u32,
     /// `10.0.20348.2700`; none where the image runs on every build.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub os_version: Option<String>,
     /// Bytes of configuration and layers.
     pub size: u64,

@@ -42,16 +42,16 @@ pub struct SelectorValue {
     pub value: String,
     pub description: String,
     /// Which variant of the Windows release's source images it needs (`gen2`).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub source_image: Option<String>,
     /// Packer's source type in the place of the target's.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub builder: Option<String>,
     /// A further file that is made of the image's disk.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub convert: Option<Conversion>,
     /// The image is files below the target's output folder, whatever the target's output is.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub output_folder: Option<String>,
     /// Values of other selectors that it needs.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -65,7 +65,7 @@ pub struct SelectorValue {
     /// Environment variables that Packer gets with these values.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub settings: BTreeMap<String, String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub plugin: Option<PluginSupport>,
 }
 
@@ -133,31 +133,31 @@ pub struct Variable {
     /// Layers that may give the value.
     #[serde(default, skip_serializing_if = "SetBy::is_operator")]
     pub set_by: SetBy,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub default: Option<Value>,
     /// `windowsRelease`: `windows.json` of the target; `imageName`: Windows, Kubernetes and the image's version;
     /// `imageNameLabel`: the same in lower-case letters, digits and `-`; `imageVersion`: three numbers;
     /// `bootMedium`: the path of the verified file, known when the image is built; `artifactFolder`: the folder of
     /// the verified artifacts, known then too, and declared with delivery by media alone.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub default_from: Option<DefaultFrom>,
     /// Selector → values for which there is no default.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub default_unless: BTreeMap<String, Vec<String>>,
     /// Regular expression for texts and for the items of lists.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub pattern: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub one_of: Option<Vec<String>>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub min: Option<f64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub max: Option<f64>,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub integer: bool,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub min_items: Option<usize>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub max_items: Option<usize>,
     /// Environment variables it may come from, besides `PKR_VAR_<name>`; for build-time variables.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -167,21 +167,21 @@ pub struct Variable {
     pub requires: Vec<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub conflicts: Vec<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub plugin: Option<PluginSupport>,
     /// Decides what is locked, and is no variable of Packer.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub lock_only: bool,
     /// Values that let the platform choose the base image.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub floating: Option<Floating>,
     /// The variable with the SHA-256 of the file that this URL names, for a file that the platform downloads by itself.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub sha256: Option<String>,
     /// Names the image that the build starts from: the lock records it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub base_image: bool,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub example: Option<String>,
     pub source: String,
 }
@@ -195,7 +195,7 @@ pub struct Floating {
     /// Command of the platform's own tools that lists fixed values; `{NAME}` is the value of a variable.
     pub list: String,
     /// The variable that fixes the image, if it is another one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub variable: Option<String>,
     pub source: String,
 }

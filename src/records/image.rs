@@ -32,7 +32,7 @@ pub struct ImageRecord {
     #[serde(default)]
     pub image_version: String,
     /// Name of the image in its definition; absent in older records.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub image: Option<String>,
     pub target: String,
     pub windows: String,
@@ -40,7 +40,7 @@ pub struct ImageRecord {
     /// SHA-256 of the lock it was baked from, with what the bake learned, such as the digests of members of archives.
     pub lock: String,
     /// SHA-256 of the lockfile of the definition, as it was before; absent if the build used none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub lockfile: Option<String>,
     /// The program that baked it.
     pub built_by: ProgramVersion,
@@ -67,16 +67,16 @@ pub struct ImageRecord {
     /// Packer and its plugins.
     #[serde(default)]
     pub tools: Vec<ToolUsed>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub policy: Option<PolicyUsed>,
     /// The repository of the image definition; absent outside of one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub git: Option<GitState>,
     /// The pipeline's page of this run.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub run_url: Option<String>,
     /// Why the build failed; absent if it did not.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<ErrorReport>,
 }
 
@@ -87,7 +87,7 @@ pub struct BaseImageRecord {
     /// The target's variables that name it.
     pub variables: BTreeMap<String, Value>,
     /// As the platform resolved it; absent if the builder does not say.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
     /// `sha256:…` of installation media or a disk.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -101,7 +101,7 @@ pub struct WaivedProof {
     pub component: String,
     pub proof: ProofKind,
     /// Why, as the policy says.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
 }
 
@@ -112,7 +112,7 @@ pub struct GitState {
     pub commit: String,
     pub dirty: bool,
     /// URL of the remote `origin` without credentials.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub repository: Option<String>,
 }
 

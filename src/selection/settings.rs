@@ -28,7 +28,7 @@ const VARIABLE: &str = "IMAGEGEN_SETTINGS";
     expecting = "an object such as `{\"mirrors\": {\"https://\": \"https://mirror.example/\"}}`"
 )]
 pub struct Settings {
-    #[serde(rename = "$schema", default, skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "$schema", skip_serializing_if = "Option::is_none")]
     pub schema: Option<String>,
     /// Beginning of addresses → the mirror that answers for them. The longest one that matches counts.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]

@@ -39,7 +39,7 @@ pub struct OutputEvent {
     pub kind: EventKind,
     pub message: String,
     /// The image of a verb that works on several.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub image: Option<String>,
 }
 

@@ -123,7 +123,7 @@ pub struct ArchiveMember {
     /// Windows path of the file it becomes.
     pub path: WindowsPath,
     /// SHA-256 that the member had when the archive was verified: compared after unpacking.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub sha256: Option<Sha256>,
 }
 

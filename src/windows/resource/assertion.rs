@@ -27,9 +27,9 @@ pub enum AssertionCheck {
     /// `program` with `arguments` exits 0 and prints text that matches `pattern`.
     Command {
         program: WindowsPath,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(skip_serializing_if = "Option::is_none")]
         arguments: Option<Vec<String>>,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(skip_serializing_if = "Option::is_none")]
         pattern: Option<String>,
     },
     /// `serviceName`, or one of the `alternatives`, is in `state`. It may get there while the resource has time.
@@ -38,13 +38,13 @@ pub enum AssertionCheck {
         /// Names of the same service in other releases of its package.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         alternatives: Vec<ServiceName>,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(skip_serializing_if = "Option::is_none")]
         state: Option<ServiceState>,
     },
     /// The build is `build` and the update revision at least `revision`.
     OsBuild {
         build: u32,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(skip_serializing_if = "Option::is_none")]
         revision: Option<u32>,
     },
 }

@@ -21,12 +21,12 @@ pub struct Directory {
 pub enum DirectoryState {
     Present {
         /// Owner, group and DACL as Windows prints them back.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(skip_serializing_if = "Option::is_none")]
         sddl: Option<String>,
     },
     /// There, without content.
     Empty {
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(skip_serializing_if = "Option::is_none")]
         sddl: Option<String>,
     },
     Absent {},

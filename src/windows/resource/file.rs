@@ -20,10 +20,10 @@ pub struct File {
 pub struct FileContent {
     pub content: String,
     /// Of the content's bytes; computed, never written by hand.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub sha256: Option<String>,
     /// Owner, group and DACL as Windows prints them back.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub sddl: Option<String>,
 }
 

@@ -22,12 +22,12 @@ pub struct FirewallRule {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct FirewallSettings {
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub display_name: Option<String>,
     pub direction: Direction,
     pub action: FirewallAction,
     /// Any protocol without one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub protocol: Option<Protocol>,
     /// None for ICMP.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -40,7 +40,7 @@ pub struct FirewallSettings {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub except_account: Vec<AccountSid>,
     /// The kind of message; all without one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub icmp_type: Option<u8>,
 }
 

@@ -19,10 +19,10 @@ pub struct ScheduledTask {
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct TaskSettings {
     pub program: WindowsPath,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub arguments: Option<Vec<String>>,
     pub trigger: TaskTrigger,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub enabled: Option<bool>,
 }
 
