@@ -16,11 +16,12 @@ mod services;
 use crate::base::code::Code;
 use crate::diagnostic::Finding;
 use crate::windows::paths;
-use crate::windows::resource::Resource;
+use crate::windows::resource::{Resource, Service};
 
+use super::command::CommandLine;
 use super::expect::Expectations;
 use super::history::{Act, History, list_acts};
-use super::state::{Machine, ResourceOrigin};
+use super::state::{Machine, PresentResource, ResourceOrigin};
 
 pub(super) struct Context<'a> {
     pub resources: &'a [Resource],
@@ -147,7 +148,16 @@ impl Locate for TargetSubject<'_> {
     }
 }
 
-impl Context<'_> {
+impl<'a> Context<'a> {
+    /// The services that run a program, with their command lines.
+    fn commands(&self) -> impl Iterator<Item = (PresentResource<'a, Service>, CommandLine<'a>)> {
+        let services = self.machine.present_resources::<Service>();
+        services.filter_map(|service| {
+            let command = CommandLine::from_service(service.settings)?;
+            Some((service, command))
+        })
+    }
+
     /// Whether the path is on the finished machine.
     fn exists(&self, path: &str) -> bool {
         self.history.exists_at_end(path)

@@ -2,9 +2,8 @@
 
 use crate::base::code::Code;
 use crate::windows::paths;
-use crate::windows::resource::{ResourceKind, Service};
+use crate::windows::resource::ResourceKind;
 
-use super::super::command::CommandLine;
 use super::super::state::ResourceOrigin;
 use super::{Context, Problems};
 
@@ -17,10 +16,7 @@ struct Provider<'a> {
 
 /// Each provider that the configuration names is a program of the folder, and gets the arguments that it ends without.
 pub(super) fn check_providers(context: &Context<'_>, problems: &mut Problems<'_>) {
-    for service in context.machine.present_resources::<Service>() {
-        let Some(command) = CommandLine::from_service(service.settings) else {
-            continue;
-        };
+    for (service, command) in context.commands() {
         let folder = command.flag_value("image-credential-provider-bin-dir");
         let path = command.flag_value("image-credential-provider-config");
         let (Some(folder), Some(path)) = (folder, path) else {

@@ -2,9 +2,8 @@
 
 use crate::base::code::Code;
 use crate::windows::paths;
-use crate::windows::resource::{AssertionCheck, Resource, ResourceKind, Service, ServiceState};
+use crate::windows::resource::{AssertionCheck, Resource, ResourceKind, ServiceState};
 
-use super::super::command::CommandLine;
 use super::super::fold;
 use super::super::inbox::{ServiceOrigin, find_service_origin};
 use super::{Context, Locate, Problems};
@@ -19,10 +18,7 @@ pub(super) fn check_feature_order(context: &Context<'_>, problems: &mut Problems
             check_installer(context, problems, resource, feature);
         }
     }
-    for service in context.machine.present_resources::<Service>() {
-        let Some(command) = CommandLine::from_service(service.settings) else {
-            continue;
-        };
+    for (service, command) in context.commands() {
         if let Some(feature) = find_needed_feature(context, command.program)
             && find_installer(context, feature).is_none()
         {

@@ -16,10 +16,7 @@ const DECLARE: &str =
 const TABLE: &str = "correct the version range in manifests/kubernetes/flags.json";
 
 pub(super) fn check_flags(context: &Context<'_>, problems: &mut Problems<'_>) {
-    for service in context.machine.present_resources::<Service>() {
-        let Some(command) = CommandLine::from_service(service.settings) else {
-            continue;
-        };
+    for (service, command) in context.commands() {
         let Some(program) = context.expectations.programs.get(&command.program_stem()) else {
             continue;
         };
@@ -158,10 +155,10 @@ pub(super) fn check_cri_endpoint(context: &Context<'_>, problems: &mut Problems<
         return;
     };
     let remedy = "use the endpoint of the plan's runtime";
-    for service in context.machine.present_resources::<Service>() {
-        let command = CommandLine::from_service(service.settings)
-            .filter(|command| command.program_stem() == "kubelet");
-        let Some(command) = command else { continue };
+    for (service, command) in context.commands() {
+        if command.program_stem() != "kubelet" {
+            continue;
+        }
         for flag in ["container-runtime-endpoint", "image-service-endpoint"] {
             if let Some(given) = command
                 .flag_value(flag)
@@ -207,8 +204,7 @@ fn find_served_pipe(context: &Context<'_>) -> Option<(&'static str, String)> {
 
 /// Command line of the service that starts the program.
 fn find_command<'a>(context: &Context<'a>, stem: &str) -> Option<CommandLine<'a>> {
-    let services = context.machine.present_resources::<Service>();
-    let mut commands = services.filter_map(|service| CommandLine::from_service(service.settings));
+    let mut commands = context.commands().map(|(_, command)| command);
     commands.find(|command| command.program_stem() == stem)
 }
 

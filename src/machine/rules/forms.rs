@@ -3,9 +3,8 @@
 use std::collections::BTreeMap;
 
 use crate::base::code::Code;
-use crate::windows::resource::{ResourceKind, Service};
+use crate::windows::resource::ResourceKind;
 
-use super::super::command::CommandLine;
 use super::{Context, Problems};
 use crate::windows::sddl;
 
@@ -32,10 +31,7 @@ const OPERATORS: [char; 8] = ['&', '|', '<', '>', '^', '%', '!', '"'];
 
 /// A command line that goes through cmd.exe holds no character that cmd.exe takes for its own.
 pub(super) fn check_command_characters(context: &Context<'_>, problems: &mut Problems<'_>) {
-    for service in context.machine.present_resources::<Service>() {
-        let Some(command) = CommandLine::from_service(service.settings) else {
-            continue;
-        };
+    for (service, command) in context.commands() {
         if command.script().is_none() {
             continue;
         }

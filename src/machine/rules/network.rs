@@ -3,11 +3,10 @@
 use crate::base::code::Code;
 use crate::windows::paths;
 use crate::windows::resource::{
-    Direction, FirewallAction, FirewallRule, Protocol, ResourceKind, Service, ServiceSettings,
+    Direction, FirewallAction, FirewallRule, Protocol, ResourceKind, ServiceSettings,
 };
 use crate::windows::value::Ports;
 
-use super::super::command::CommandLine;
 use super::super::ports;
 use super::{Context, Problems, TargetSubject};
 
@@ -133,10 +132,7 @@ fn list_loopback_ports(text: &str) -> Vec<Ports> {
 /// kube-proxy in kernel mode ends at once unless a flag or its environment names the HNS network of the pods.
 /// Source: kubernetes/kubernetes@v1.37.2 `pkg/proxy/winkernel/proxier.go` (`getNetworkName`).
 pub(super) fn check_proxy_network(context: &Context<'_>, problems: &mut Problems<'_>) {
-    for service in context.machine.present_resources::<Service>() {
-        let Some(command) = CommandLine::from_service(service.settings) else {
-            continue;
-        };
+    for (service, command) in context.commands() {
         let is_told = command.flag_value("network-name").is_some()
             || command.flag_value("config").is_some()
             || names_network(service.settings);

@@ -5,9 +5,8 @@ use std::collections::BTreeSet;
 
 use crate::base::code::Code;
 use crate::windows::paths;
-use crate::windows::resource::{PathEntry, ResourceKind, Service};
+use crate::windows::resource::{PathEntry, ResourceKind};
 
-use super::super::command::CommandLine;
 use super::super::inbox;
 use super::{Context, Problems};
 use crate::windows::inbox::Children;
@@ -18,9 +17,8 @@ const REMEDY: &str = "give that directory a protected `sddl` that lets users rea
 
 pub(super) fn check_programs(context: &Context<'_>, problems: &mut Problems<'_>) {
     let mut run = BTreeSet::new();
-    for service in context.machine.present_resources::<Service>() {
-        let command = CommandLine::from_service(service.settings);
-        for program in command.iter().flat_map(CommandLine::programs) {
+    for (service, command) in context.commands() {
+        for program in command.programs() {
             if run.insert(paths::normalize_key(program))
                 && let Some(open) = find_open_path(context, program)
             {
