@@ -9,9 +9,9 @@ use crate::diagnostic::Result;
 use crate::io::clock;
 use crate::model::image_version::ImageVersion;
 use crate::model::plan::Plan;
-use crate::planning::{GuestScriptUse, PlanRequest, Stale, ToolUse, plan_image};
+use crate::planning::{GuestScriptUse, Stale};
 use crate::resolve::warn_login;
-use crate::selection::{find_lock, read_definition};
+use crate::selection::read_definition;
 
 use super::each::ImageRun;
 use super::flags::read_flags;
@@ -52,16 +52,8 @@ pub(super) fn run_build(args: &BuildArgs, run: &ImageRun<'_>) -> Result<()> {
     if definition.image_version.is_none() && !args.no_bake {
         definition.image_version = Some(ImageVersion::from_time(clock::take_second())?);
     }
-    let planned = plan_image(&PlanRequest {
-        definition: &definition,
-        flags: &flags,
-        lock: &(&args.lock).into(),
-        beside: &find_lock(run.image, &definition),
-        stale: Stale::Refuse,
-        tools: ToolUse::Run,
-        scripts: GuestScriptUse::of_folder(args.scripts.scripts.as_ref()),
-        trees: &run.trees,
-    })?;
+    let scripts = GuestScriptUse::of_folder(args.scripts.scripts.as_ref());
+    let planned = run.plan_defined(&flags, &definition, &args.lock, Stale::Refuse, scripts)?;
 
     if let Some(warning) = warn_login(&planned.plan) {
         run.printer.print_warning(&warning);

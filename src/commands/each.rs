@@ -2,6 +2,7 @@
 
 mod choice;
 mod pace;
+mod plan;
 mod several;
 
 use std::path::PathBuf;

@@ -6,12 +6,10 @@ use crate::acquire::{
 use crate::base::output_list::OutputList;
 use crate::cli::FetchArgs;
 use crate::diagnostic::Result;
-use crate::planning::{GuestScriptUse, PlanRequest, PlannedImage, Stale, ToolUse, plan_image};
-use crate::selection::{find_lock, read_definition};
+use crate::planning::{GuestScriptUse, PlannedImage, Stale};
 use crate::view::FetchOutput;
 
 use super::each::ImageRun;
-use super::flags::read_flags;
 
 pub(super) fn run_fetch(args: &FetchArgs, run: &ImageRun<'_>) -> Result<()> {
     let FetchArgs {
@@ -19,24 +17,13 @@ pub(super) fn run_fetch(args: &FetchArgs, run: &ImageRun<'_>) -> Result<()> {
         tools: machines,
     } = args;
     let printer = run.printer;
-    let flags = read_flags(&args.selection)?;
-    let definition = read_definition(&flags, run.image, &run.trees)?;
-    let planned = plan_image(&PlanRequest {
-        definition: &definition,
-        flags: &flags,
-        lock: &(&args.lock).into(),
-        beside: &find_lock(run.image, &definition),
-        stale: Stale::Warn(printer),
-        tools: ToolUse::Run,
-        scripts: GuestScriptUse::Unused,
-        trees: &run.trees,
-    })?;
+    let (stale, scripts) = (Stale::Warn(printer), GuestScriptUse::Unused);
     let PlannedImage {
         plan,
         policy,
         trees,
         ..
-    } = planned;
+    } = run.plan_selected(&args.selection, &args.lock, stale, scripts)?;
     let network = NetworkOptions::from(&args.network);
     let fetcher = open_fetcher(&network, &policy)?;
     let acquirer = Acquirer {

@@ -7,8 +7,8 @@ use crate::base::version::Version;
 use crate::bundle::ImageSource;
 use crate::cli::OnlineArgs;
 use crate::diagnostic::Result;
-use crate::planning::{GuestScriptUse, PlanRequest, Stale, ToolUse, plan_image};
-use crate::selection::{find_lock, read_definition};
+use crate::planning::{GuestScriptUse, Stale};
+use crate::selection::read_definition;
 use crate::updates::{OutdatedImage, OutdatedOutput, OutdatedRow, Upstreams, check_images};
 
 use super::each::ImageRun;
@@ -18,16 +18,8 @@ pub(super) fn run_outdated(args: &OnlineArgs, run: &ImageRun<'_>) -> Result<()> 
     let (trees, printer) = (&run.trees, run.printer);
     let flags = read_flags(&args.selection)?;
     let definition = read_definition(&flags, run.image, trees)?;
-    let planned = plan_image(&PlanRequest {
-        definition: &definition,
-        flags: &flags,
-        lock: &(&args.lock).into(),
-        beside: &find_lock(run.image, &definition),
-        stale: Stale::Warn(printer),
-        tools: ToolUse::Run,
-        scripts: GuestScriptUse::Unused,
-        trees,
-    })?;
+    let (stale, scripts) = (Stale::Warn(printer), GuestScriptUse::Unused);
+    let planned = run.plan_defined(&flags, &definition, &args.lock, stale, scripts)?;
     let (plan, policy) = (planned.plan, planned.policy);
     let network = NetworkOptions::from(&args.network);
     let fetcher = open_fetcher(&network, &policy)?;

@@ -6,33 +6,21 @@ use crate::diagnostic::Result;
 use crate::lock::Lock;
 use crate::model::plan::Plan;
 use crate::model::policy::Policy;
-use crate::planning::{GuestScriptUse, PlanRequest, PlannedImage, Stale, ToolUse, plan_image};
-use crate::selection::{find_lock, read_definition};
+use crate::planning::{GuestScriptUse, PlannedImage, Stale};
 use crate::trust::check_dropped;
 use crate::ui::Printer;
 use crate::workspace::{InstallerOutput, WorkspacePlace, write_workspace};
 
 use super::each::ImageRun;
-use super::flags::read_flags;
 
 pub(super) fn run_render(args: &RenderArgs, run: &ImageRun<'_>) -> Result<()> {
-    let flags = read_flags(&args.selection)?;
-    let definition = read_definition(&flags, run.image, &run.trees)?;
+    let scripts = GuestScriptUse::of_folder(args.scripts.scripts.as_ref());
     let PlannedImage {
         plan,
         policy,
         trees,
         ..
-    } = plan_image(&PlanRequest {
-        definition: &definition,
-        flags: &flags,
-        lock: &(&args.lock).into(),
-        beside: &find_lock(run.image, &definition),
-        stale: Stale::Refuse,
-        tools: ToolUse::Run,
-        scripts: GuestScriptUse::of_folder(args.scripts.scripts.as_ref()),
-        trees: &run.trees,
-    })?;
+    } = run.plan_selected(&args.selection, &args.lock, Stale::Refuse, scripts)?;
     let place = run.place_workspace(&args.workspace, &plan);
     check_preview(&plan, &policy, &trees)?;
     print_workspace(&plan, &place, &trees, run.printer)
