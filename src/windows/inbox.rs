@@ -1,5 +1,5 @@
 //! Contents of a Windows Server before the plan begins: the few directories, files and services
-//! that plans name. One table each, with the origin of the thing.
+//! that plans name. A table for each kind and access or origin.
 
 /// Where a service of Windows comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,40 +16,35 @@ pub enum Children {
     Open,
 }
 
-const DIRECTORIES: [(&str, Children); 24] = [
-    (r"c:\", Children::Open),
-    (r"c:\windows", Children::Guarded),
-    (r"c:\windows\system32", Children::Guarded),
-    (r"c:\windows\system32\config", Children::Guarded),
-    (
-        r"c:\windows\system32\config\systemprofile",
-        Children::Guarded,
-    ),
-    (r"c:\windows\system32\drivers", Children::Guarded),
-    (r"c:\windows\system32\drivers\etc", Children::Guarded),
-    (r"c:\windows\system32\sysprep", Children::Guarded),
-    (r"c:\windows\system32\sysprep\panther", Children::Guarded),
-    (r"c:\windows\system32\wbem", Children::Guarded),
-    (r"c:\windows\system32\windowspowershell", Children::Guarded),
-    (
-        r"c:\windows\system32\windowspowershell\v1.0",
-        Children::Guarded,
-    ),
-    (r"c:\windows\logs", Children::Guarded),
-    (r"c:\windows\panther", Children::Guarded),
-    (r"c:\windows\setup", Children::Guarded),
-    (r"c:\windows\softwaredistribution", Children::Guarded),
-    (
-        r"c:\windows\softwaredistribution\download",
-        Children::Guarded,
-    ),
-    (r"c:\windows\temp", Children::Open),
-    (r"c:\program files", Children::Guarded),
-    (r"c:\program files (x86)", Children::Guarded),
-    (r"c:\programdata", Children::Open),
-    (r"c:\programdata\microsoft", Children::Open),
-    (r"c:\users", Children::Open),
-    (r"c:\users\public", Children::Open),
+/// Directories where ordinary users may make new things.
+const OPEN: [&str; 6] = [
+    r"c:\",
+    r"c:\windows\temp",
+    r"c:\programdata",
+    r"c:\programdata\microsoft",
+    r"c:\users",
+    r"c:\users\public",
+];
+
+const GUARDED: [&str; 18] = [
+    r"c:\windows",
+    r"c:\windows\system32",
+    r"c:\windows\system32\config",
+    r"c:\windows\system32\config\systemprofile",
+    r"c:\windows\system32\drivers",
+    r"c:\windows\system32\drivers\etc",
+    r"c:\windows\system32\sysprep",
+    r"c:\windows\system32\sysprep\panther",
+    r"c:\windows\system32\wbem",
+    r"c:\windows\system32\windowspowershell",
+    r"c:\windows\system32\windowspowershell\v1.0",
+    r"c:\windows\logs",
+    r"c:\windows\panther",
+    r"c:\windows\setup",
+    r"c:\windows\softwaredistribution",
+    r"c:\windows\softwaredistribution\download",
+    r"c:\program files",
+    r"c:\program files (x86)",
 ];
 
 /// Programs of https://learn.microsoft.com/windows-server/administration/windows-commands/windows-commands that
@@ -86,35 +81,38 @@ const FILES: [&str; 29] = [
     r"c:\windows\system32\windowspowershell\v1.0\powershell.exe",
 ];
 
-const SERVICES: [(&str, InboxOrigin); 22] = [
-    ("bfe", InboxOrigin::Windows),
-    ("bits", InboxOrigin::Windows),
-    ("cryptsvc", InboxOrigin::Windows),
-    ("dhcp", InboxOrigin::Windows),
-    ("dnscache", InboxOrigin::Windows),
-    ("eventlog", InboxOrigin::Windows),
-    ("lanmanserver", InboxOrigin::Windows),
-    ("lanmanworkstation", InboxOrigin::Windows),
-    ("mpssvc", InboxOrigin::Windows),
-    ("msiscsi", InboxOrigin::Windows),
-    ("netprofm", InboxOrigin::Windows),
-    ("nlasvc", InboxOrigin::Windows),
-    ("rpcss", InboxOrigin::Windows),
-    ("schedule", InboxOrigin::Windows),
-    ("termservice", InboxOrigin::Windows),
-    ("w32time", InboxOrigin::Windows),
-    ("windefend", InboxOrigin::Windows),
-    ("winmgmt", InboxOrigin::Windows),
-    ("winrm", InboxOrigin::Windows),
-    ("wuauserv", InboxOrigin::Windows),
-    ("hns", InboxOrigin::Feature("Containers")),
-    ("vmcompute", InboxOrigin::Feature("Containers")),
+const SERVICES: [&str; 20] = [
+    "bfe",
+    "bits",
+    "cryptsvc",
+    "dhcp",
+    "dnscache",
+    "eventlog",
+    "lanmanserver",
+    "lanmanworkstation",
+    "mpssvc",
+    "msiscsi",
+    "netprofm",
+    "nlasvc",
+    "rpcss",
+    "schedule",
+    "termservice",
+    "w32time",
+    "windefend",
+    "winmgmt",
+    "winrm",
+    "wuauserv",
 ];
+
+/// Services of the feature `Containers`.
+const CONTAINERS: [&str; 2] = ["hns", "vmcompute"];
 
 /// Access of ordinary users to new things in an inbox directory, by the directory's key.
 pub fn find_inbox_directory(key: &str) -> Option<Children> {
-    let found = DIRECTORIES.iter().find(|(path, _)| *path == key);
-    found.map(|(_, children)| *children)
+    if OPEN.contains(&key) {
+        return Some(Children::Open);
+    }
+    GUARDED.contains(&key).then_some(Children::Guarded)
 }
 
 /// Whether Windows has the file, by its key.
@@ -124,9 +122,13 @@ pub fn is_inbox_file(key: &str) -> bool {
 
 /// Origin of a service of Windows, whether or not it is on this machine.
 pub fn find_inbox_service(name: &str) -> Option<InboxOrigin> {
-    let name = name.to_lowercase();
-    let found = SERVICES.iter().find(|(known, _)| *known == name);
-    found.map(|(_, origin)| *origin)
+    let lower = name.to_lowercase();
+    let key = lower.as_str();
+    if SERVICES.contains(&key) {
+        return Some(InboxOrigin::Windows);
+    }
+    let origin = InboxOrigin::Feature("Containers");
+    CONTAINERS.contains(&key).then_some(origin)
 }
 
 #[cfg(test)]
@@ -136,7 +138,7 @@ mod tests {
 
     #[test]
     fn tables_are_keys() {
-        for (path, _) in DIRECTORIES {
+        for path in OPEN.into_iter().chain(GUARDED) {
             assert_eq!(paths::normalize_key(path), path);
         }
         for path in FILES {
@@ -144,7 +146,7 @@ mod tests {
             let above = paths::parent_path(path).expect("a file lies somewhere");
             assert!(find_inbox_directory(&above).is_some(), "{above}");
         }
-        for (name, _) in SERVICES {
+        for name in SERVICES.into_iter().chain(CONTAINERS) {
             assert_eq!(name.to_lowercase(), *name);
         }
     }
