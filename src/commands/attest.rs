@@ -9,17 +9,16 @@ use crate::selection::SourceFolders;
 use crate::ui::Printer;
 
 pub(super) fn run_attest(
-    args: &AttestArgs,
+    args: AttestArgs,
     sources: &SourceFolders,
     printer: &Printer,
 ) -> Result<()> {
-    let sign_command = args.sign_command.clone().zip(args.public_key.clone());
     let request = AttestRequest {
-        image: args.image.clone(),
-        out: args.out.clone(),
-        key: args.key.clone(),
-        sign_command,
-        builder_id: args.builder_id.clone(),
+        image: args.image,
+        out: args.out,
+        key: args.key,
+        sign_command: args.sign_command.zip(args.public_key),
+        builder_id: args.builder_id,
     };
     let output = attest_image(&request, sources, printer)?;
     printer.print_result(&output, || format_output(&output))

@@ -74,7 +74,7 @@ fn run_verb(cli: Cli, printer: &Printer) -> Result<()> {
             printer,
             |run| plan::run_plan(&args, run),
         ),
-        Verb::Pin(args) => pin::run_pin(&args, sources.manifests.as_deref(), printer),
+        Verb::Pin(args) => pin::run_pin(args, sources.manifests.as_deref(), printer),
         Verb::Fetch(args) => run_each(
             ImageChoice::new(
                 &args.online.images,
@@ -86,10 +86,10 @@ fn run_verb(cli: Cli, printer: &Printer) -> Result<()> {
             |run| fetch::run_fetch(&args, run),
         ),
         Verb::Bundle(args) => bundle::run_bundle(&args, sources, printer),
-        Verb::Attest(args) => attest::run_attest(&args, sources, printer),
+        Verb::Attest(args) => attest::run_attest(args, sources, printer),
         Verb::Diff(args) => diff::run_diff(&args, sources, printer),
         Verb::Doctor(args) => doctor::run_doctor(&args, sources, printer),
-        Verb::Verify(args) => verify::run_verify(&args, sources, printer),
+        Verb::Verify(args) => verify::run_verify(args, sources, printer),
         Verb::Scripts(args) => scripts::run_scripts(&args, sources, printer),
         Verb::Sbom(args) => sbom::run_sbom(&args, sources, printer),
         Verb::History(args) => history::run_history(&args, printer),

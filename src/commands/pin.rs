@@ -8,19 +8,19 @@ use crate::diagnostic::Result;
 use crate::ui::Printer;
 use crate::updates::{PinRequest, pin_digest};
 
-pub(super) fn run_pin(args: &PinArgs, manifests: Option<&Path>, printer: &Printer) -> Result<()> {
+pub(super) fn run_pin(args: PinArgs, manifests: Option<&Path>, printer: &Printer) -> Result<()> {
     let request = PinRequest {
-        component: args.component.clone(),
-        version: args.version.clone(),
-        from: args.from.clone(),
-        sha256: args.sha256.clone(),
-        sha512: args.sha512.clone(),
+        component: args.component,
+        version: args.version,
+        from: args.from,
+        sha256: args.sha256,
+        sha512: args.sha512,
         size: args.size,
-        source: args.source.clone(),
+        source: args.source,
         confidence: args.confidence,
-        note: args.note.clone(),
-        mirrors: args.mirrors.mirror.clone(),
-        allow_http: args.allow_http.clone(),
+        note: args.note,
+        mirrors: args.mirrors.mirror,
+        allow_http: args.allow_http,
         network: (&args.network).into(),
     };
     let pins = pin_digest(&request, manifests, printer)?;
@@ -32,7 +32,7 @@ pub(super) fn run_pin(args: &PinArgs, manifests: Option<&Path>, printer: &Printe
             .map(|pin| {
                 format!(
                     "{} {} {}\n",
-                    args.component,
+                    request.component,
                     pin.version,
                     pin.digest.as_str()
                 )

@@ -15,7 +15,7 @@ use crate::ui::Printer;
 use super::flags::name_policy;
 
 pub(super) fn run_verify(
-    args: &VerifyArgs,
+    args: VerifyArgs,
     sources: &SourceFolders,
     printer: &Printer,
 ) -> Result<()> {
@@ -42,27 +42,27 @@ pub(super) fn run_verify(
     }
 }
 
-fn read_request(args: &VerifyArgs) -> VerifyRequest {
+fn read_request(args: VerifyArgs) -> VerifyRequest {
     let authenticode = args.authenticode.then(|| AuthenticodeRequest {
-        publisher: args.publisher.clone(),
-        root: args.root.clone(),
-        members: args.member.clone(),
+        publisher: args.publisher,
+        root: args.root,
+        members: args.member,
     });
     VerifyRequest {
-        file: args.file.clone(),
-        sha256: args.sha256.clone(),
-        sha512: args.sha512.clone(),
-        checksums: args.checksums.clone(),
-        signature: args.signature.clone(),
-        key: args.key.clone(),
-        certificate: args.certificate.clone(),
-        bundle: args.bundle.clone(),
-        attestations: args.attestation.clone(),
-        bundles: args.bundles.clone(),
-        identity: args.identity.clone(),
-        issuer: args.issuer.clone(),
+        file: args.file,
+        sha256: args.sha256,
+        sha512: args.sha512,
+        checksums: args.checksums,
+        signature: args.signature,
+        key: args.key,
+        certificate: args.certificate,
+        bundle: args.bundle,
+        attestations: args.attestation,
+        bundles: args.bundles,
+        identity: args.identity,
+        issuer: args.issuer,
         authenticode,
-        lock: args.lock.clone(),
+        lock: args.lock,
         policy: name_policy(&args.policy),
         at: args.at,
         network: (&args.network).into(),
