@@ -52,11 +52,6 @@ pub struct InstalledTools {
 }
 
 impl Tools {
-    /// Whether Packer is the user's own with plugins that nobody proved.
-    pub fn has_own_plugins(&self) -> bool {
-        matches!(self.plugins, Plugins::Own)
-    }
-
     /// Puts Packer and its plugins into a new folder, out of files that were verified.
     ///
     /// # Errors

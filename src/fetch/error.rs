@@ -117,18 +117,6 @@ impl FetchFailure {
         matches!(self, Self::Http(error) if error.code == Code::HOST_NOT_ALLOWED)
     }
 
-    /// Whether the bytes were wrong, rather than not to be had.
-    pub fn is_wrong_bytes(&self) -> bool {
-        matches!(
-            self,
-            Self::Digest { .. }
-                | Self::Drift { .. }
-                | Self::Size { .. }
-                | Self::Empty { .. }
-                | Self::TooLarge { .. }
-        )
-    }
-
     pub fn hint(&self) -> Option<&'static str> {
         Some(match self {
             Self::Digest { .. } => {
