@@ -15,9 +15,8 @@ use serde_json::Value;
 use crate::base::code::Code;
 use crate::base::names::format_suggestion;
 use crate::base::value::{Cidr, DnsName, Ipv4Address};
-use crate::catalog::{Catalog, CatalogError};
-use crate::diagnostic::{Classify, Finding, Location, Refusal};
-use crate::guest::GuestError;
+use crate::catalog::Catalog;
+use crate::diagnostic::{Finding, Refusal, Result};
 use crate::model::cluster::{ClusterFile, ClusterIndex, Runner};
 use crate::model::plan::Plan;
 
@@ -46,52 +45,6 @@ pub struct ClusterInput {
     pub images: BTreeMap<String, String>,
     /// `csi-proxy`, `hypervisor`, `log-monitor`.
     pub with: BTreeSet<String>,
-}
-
-#[derive(Debug, thiserror::Error)]
-pub enum ClusterError {
-    #[error(transparent)]
-    Catalog(#[from] CatalogError),
-    #[error(transparent)]
-    Flags(#[from] GuestError),
-    #[error(transparent)]
-    Refused(#[from] Refusal),
-    #[error("{file}: {message}")]
-    Template { file: String, message: String },
-}
-
-impl Classify for ClusterError {
-    fn remedies(&self) -> Vec<String> {
-        match self {
-            Self::Refused(error) => error.remedies(),
-            Self::Catalog(_) | Self::Flags(_) | Self::Template { .. } => Vec::new(),
-        }
-    }
-
-    fn code(&self) -> Code {
-        match self {
-            Self::Catalog(error) => error.code(),
-            Self::Flags(error) => error.code(),
-            Self::Refused(error) => error.code(),
-            Self::Template { .. } => Code::RENDER,
-        }
-    }
-
-    fn findings(&self) -> &[Finding] {
-        match self {
-            Self::Refused(error) => error.findings(),
-            Self::Catalog(_) | Self::Flags(_) | Self::Template { .. } => &[],
-        }
-    }
-
-    fn location(&self) -> Option<Location> {
-        match self {
-            Self::Catalog(error) => error.location(),
-            Self::Flags(error) => error.location(),
-            Self::Template { file, .. } => Some(Location::from_file(file)),
-            Self::Refused(_) => None,
-        }
-    }
 }
 
 /// A rendered file of manifests, as `cluster-manifests --format json` prints it.
@@ -152,7 +105,7 @@ pub fn render_manifests(
     plan: &Plan,
     catalog: &Catalog,
     paths: &Value,
-) -> Result<Vec<ClusterManifest>, ClusterError> {
+) -> Result<Vec<ClusterManifest>> {
     let index = catalog.load_cluster_index()?;
     let mut problems = Vec::new();
     let known = list_files(&index, plan);
@@ -243,7 +196,7 @@ pub fn plan_conformance(
     plan: &Plan,
     catalog: &Catalog,
     paths: &Value,
-) -> Result<Vec<PlannedCheck>, ClusterError> {
+) -> Result<Vec<PlannedCheck>> {
     let index = catalog.load_cluster_index()?;
     // A test plan names no address of the cluster: what is missing for manifests is no matter here.
     let facts = collect_facts(input, plan, catalog, &index, paths, &mut Vec::new())?;

@@ -210,6 +210,49 @@ pub struct InternalError(pub String);
 
 classify!(InternalError => INTERNAL);
 
+/// An error that no caller tells apart from others.
+#[derive(Debug, thiserror::Error)]
+#[error("{message}")]
+pub struct CodedError {
+    pub code: Code,
+    pub message: String,
+    pub remedy: Option<String>,
+    /// The file to change.
+    pub file: Option<String>,
+}
+
+impl CodedError {
+    pub fn new(code: Code, message: impl Into<String>) -> Self {
+        Self {
+            code,
+            message: message.into(),
+            remedy: None,
+            file: None,
+        }
+    }
+
+    pub fn in_file(code: Code, file: impl Into<String>, message: impl Into<String>) -> Self {
+        Self {
+            file: Some(file.into()),
+            ..Self::new(code, message)
+        }
+    }
+}
+
+impl Classify for CodedError {
+    fn code(&self) -> Code {
+        self.code
+    }
+
+    fn remedies(&self) -> Vec<String> {
+        self.remedy.clone().into_iter().collect()
+    }
+
+    fn location(&self) -> Option<Location> {
+        self.file.as_ref().map(Location::from_file)
+    }
+}
+
 /// How much a finding matters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]

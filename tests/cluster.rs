@@ -10,7 +10,7 @@ use std::sync::LazyLock;
 
 use imagegen::base::choice::{HostAccess, Runtime};
 use imagegen::catalog::{Catalog, load_target};
-use imagegen::cluster::{ClusterError, ClusterInput, ClusterManifest, render_manifests};
+use imagegen::cluster::{ClusterInput, ClusterManifest, render_manifests};
 use imagegen::embedded::Tree;
 use imagegen::model::definition::ImageDefinition;
 use imagegen::model::kubernetes::KubernetesLine;
@@ -148,11 +148,9 @@ fn cases() -> Vec<Case> {
                     input,
                     files,
                 }),
-                Err(ClusterError::Refused(imagegen::diagnostic::Refusal {
-                    findings: problems,
-                    ..
-                })) => {
-                    let codes: Vec<&str> = problems
+                Err(error) if !error.findings().is_empty() => {
+                    let codes: Vec<&str> = error
+                        .findings()
                         .iter()
                         .map(|problem| problem.code.as_str())
                         .collect();

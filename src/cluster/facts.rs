@@ -9,7 +9,7 @@ use crate::base::names::format_suggestion;
 use crate::base::text::is_alphanumeric_or;
 use crate::base::version::Version;
 use crate::catalog::Catalog;
-use crate::diagnostic::Finding;
+use crate::diagnostic::{CodedError, Finding, Result};
 use crate::embedded::Tree;
 use crate::guest::{StepRenderer as Values, format_arguments, select_flags};
 use crate::model::cluster::ClusterIndex;
@@ -17,7 +17,7 @@ use crate::model::kubernetes::FlagTable;
 use crate::model::plan::Plan;
 use crate::model::pod_network::NetworkAgent;
 
-use super::{ClusterError, ClusterInput, ManifestRenderer, network};
+use super::{ClusterInput, ManifestRenderer, network};
 
 /// Every fact, always with all names: what is absent is empty.
 ///
@@ -30,7 +30,7 @@ pub fn collect_facts(
     index: &ClusterIndex,
     paths: &Value,
     problems: &mut Vec<Finding>,
-) -> Result<Value, ClusterError> {
+) -> Result<Value> {
     let (hns, source_vip) = choose_hns_network(input, plan, problems);
     let agent = plan.network.agent.as_ref();
     let agents = plan.host_access != HostAccess::Services;
@@ -94,11 +94,7 @@ fn collect_network(input: &ClusterInput) -> Value {
 }
 
 /// The releases that this Kubernetes runs on, each with the names and images of its workloads.
-fn collect_windows(
-    plan: &Plan,
-    catalog: &Catalog,
-    index: &ClusterIndex,
-) -> Result<Value, ClusterError> {
+fn collect_windows(plan: &Plan, catalog: &Catalog, index: &ClusterIndex) -> Result<Value> {
     let names = plan.line.windows.iter().filter(|windows| {
         windows
             .versions
@@ -225,7 +221,7 @@ fn list_agents(input: &ClusterInput, agents: bool, agent: Option<&NetworkAgent>)
     list.into()
 }
 
-fn read_scripts(catalog: &Catalog) -> Result<Value, ClusterError> {
+fn read_scripts(catalog: &Catalog) -> Result<Value> {
     let mut scripts = Map::new();
     for path in catalog.files_in("cluster/scripts") {
         let name = path.rsplit('/').next().unwrap_or(&path).to_owned();
@@ -249,7 +245,7 @@ fn choose_images(
     index: &ClusterIndex,
     facts: &Value,
     problems: &mut Vec<Finding>,
-) -> Result<Value, ClusterError> {
+) -> Result<Value> {
     let renderer = ManifestRenderer::new(facts);
     let mut images = Map::new();
     for image in &index.images {
@@ -295,7 +291,7 @@ fn render_proxy_arguments(
     index: &ClusterIndex,
     flags: &FlagTable,
     facts: &Value,
-) -> Result<String, ClusterError> {
+) -> Result<String> {
     let mut table = flags.clone();
     table.flags.retain(|rule| rule.when.host_access.is_none());
     table.flags.extend(index.flags.iter().cloned());
@@ -314,11 +310,7 @@ fn render_proxy_arguments(
 }
 
 /// The CNI configuration of the situation, checked to be JSON; empty where the cluster's own agents bring it.
-fn render_cni_configuration(
-    plan: &Plan,
-    catalog: &Catalog,
-    facts: &Value,
-) -> Result<String, ClusterError> {
+fn render_cni_configuration(plan: &Plan, catalog: &Catalog, facts: &Value) -> Result<String> {
     let situation = plan.situation();
     let Some(found) = plan
         .network
@@ -334,10 +326,10 @@ fn render_cni_configuration(
     let text = ManifestRenderer::new(facts).render_file(&file, catalog.read_text(&path)?)?;
     match parse_foreign::<Value>(text.as_bytes()) {
         Ok(value) => Ok(crate::base::json::format_json(&value)),
-        Err(error) => Err(ClusterError::Template {
-            file,
-            message: error.to_string(),
-        }),
+        Err(error) => {
+            let message = format!("{file}: {error}");
+            Err(CodedError::in_file(Code::RENDER, file, message).into())
+        }
     }
 }
 

@@ -4,9 +4,9 @@
 use serde_json::Value;
 use tera::{Context, Kwargs, State, Tera};
 
+use crate::base::code::Code;
+use crate::diagnostic::{CodedError, Result};
 use crate::template::{check_bounds, create_engine, render_bounded};
-
-use super::ClusterError;
 
 /// Renders templates over the facts.
 #[derive(Debug)]
@@ -39,16 +39,14 @@ impl ManifestRenderer {
 
     /// # Errors
     /// An unknown fact, or a template that is invalid or whose work has no bound.
-    pub fn render_file(&self, file: &str, source: &str) -> Result<String, ClusterError> {
+    pub fn render_file(&self, file: &str, source: &str) -> Result<String> {
         if !source.contains("{{") && !source.contains("{%") {
             return Ok(source.to_owned());
         }
         self.render_source(source).map_err(|error| {
             let words: Vec<&str> = error.split_whitespace().collect();
-            ClusterError::Template {
-                file: file.to_owned(),
-                message: words.join(" "),
-            }
+            let message = format!("{file}: {}", words.join(" "));
+            CodedError::in_file(Code::RENDER, file, message).into()
         })
     }
 
