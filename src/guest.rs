@@ -6,7 +6,6 @@
 mod certificate;
 mod constants;
 mod engine_plan;
-mod error;
 mod facts;
 mod flags;
 mod proxy;
@@ -23,8 +22,11 @@ use serde::de::DeserializeOwned;
 use serde::de::value::MapDeserializer;
 use serde_json::{Map, Value};
 
+use crate::base::code::Code;
 use crate::base::digest::sha256_hex;
+use crate::base::toml::Contradiction;
 use crate::base::value::StepId;
+use crate::diagnostic::{CodedError, Error, Result};
 use crate::embedded::{SCRIPT_FOLDERS, Tree};
 use crate::machine::{ArgumentNeed, FeatureNeed, LaterFile, PortUse};
 use crate::model::guest_plan::GuestPlan;
@@ -38,7 +40,6 @@ use serde::Deserialize as _;
 
 pub use constants::{Constants, FailingUpdate};
 pub use engine_plan::{format_plan, parse_guest_plan};
-pub use error::GuestError;
 pub use facts::collect_facts;
 pub use flags::{AppliedFlag, format_arguments, select_flags};
 pub use render::{OWN_FILE_FORMS, RenderFault, StepRenderer};
@@ -87,7 +88,7 @@ pub fn render_guest(
     flags: &FlagTable,
     programs: &ProgramTable,
     provisioners: &Tree,
-) -> Result<Guest, GuestError> {
+) -> Result<Guest> {
     let situation = plan.situation();
     let LifeStages { stages, refusals } = &*share_json(provisioners, "stages.json")?;
     let stages = stages.iter().filter(|stage| situation.holds(&stage.when));
@@ -166,7 +167,7 @@ pub fn render_guest(
 ///
 /// # Errors
 /// A file is not a step.
-pub fn read_steps(provisioners: &Tree) -> Result<Arc<Vec<(String, Step)>>, GuestError> {
+pub fn read_steps(provisioners: &Tree) -> Result<Arc<Vec<(String, Step)>>> {
     provisioners.keep("steps", || {
         let mut steps = Vec::new();
         for path in list_step_paths(provisioners) {
@@ -185,9 +186,9 @@ fn list_step_paths(provisioners: &Tree) -> Vec<String> {
         .collect()
 }
 
-fn read_step(provisioners: &Tree, path: &str) -> Result<Step, GuestError> {
+fn read_step(provisioners: &Tree, path: &str) -> Result<Step> {
     let step: Option<Step> = provisioners.read_json(path)?;
-    let step = step.ok_or_else(|| GuestError::Missing(path.to_owned()))?;
+    let step = step.ok_or_else(|| missing_error(path))?;
     let name = path
         .rsplit('/')
         .next()
@@ -198,11 +199,16 @@ fn read_step(provisioners: &Tree, path: &str) -> Result<Step, GuestError> {
         return Ok(step);
     }
     let file = provisioners.file_label(path);
-    Err(GuestError::StepId {
-        file,
-        found: step.id.into(),
-        expected: expected.to_owned(),
-    })
+    let message = format!(
+        "{file}: `id` is `{}`, and must be that of the file name, `{expected}`",
+        step.id
+    );
+    Err(CodedError::in_file(Code::STEP_FILE, file, message).into())
+}
+
+fn missing_error(path: &str) -> Error {
+    let message = format!("provisioners has no file `{path}`");
+    CodedError::in_file(Code::STEP_FILE, path, message).into()
 }
 
 fn has_suffix(path: &str, suffix: &str) -> bool {
@@ -213,10 +219,10 @@ fn has_suffix(path: &str, suffix: &str) -> bool {
 fn share_json<T: DeserializeOwned + schemars::JsonSchema + Any + Send + Sync>(
     provisioners: &Tree,
     path: &str,
-) -> Result<Arc<T>, GuestError> {
+) -> Result<Arc<T>> {
     provisioners
         .share_json(path)?
-        .ok_or_else(|| GuestError::Missing(path.to_owned()))
+        .ok_or_else(|| missing_error(path))
 }
 
 fn lower_resource(
@@ -226,17 +232,13 @@ fn lower_resource(
     renderer: &StepRenderer<'_>,
     resources: &mut Vec<Resource>,
     sources: &mut BTreeMap<String, String>,
-) -> Result<(), GuestError> {
-    let error = |message: String| GuestError::Value {
-        file: file.to_owned(),
-        resource: resource.name.clone(),
-        message,
-    };
+) -> Result<()> {
+    let error = |message: String| value_error(file, &resource.name, &message);
     let turns = match &resource.each {
         None => vec![None],
         Some(list) => match renderer.find_fact(list, None).map_err(error)? {
             Value::Array(items) => items.into_iter().map(Some).collect(),
-            _ => return Err(error(format!("`{list}` is not a list of the facts"))),
+            _ => return Err(error(format!("`{list}` is not a list of the facts")).into()),
         },
     };
     let phase = resource.phase.unwrap_or(step.phase);
@@ -253,7 +255,7 @@ fn lower_resource(
             let result = renderer.render_value(value, item);
             let value = result.map_err(|fault| match fault {
                 RenderFault::Text(message) => error(format!("`{property}`: {message}")),
-                RenderFault::Fragment(fault) => GuestError::Fragment(name.clone(), fault),
+                RenderFault::Fragment(fault) => fragment_error(&name, &fault),
             })?;
             properties.insert(property.clone(), value);
         }
@@ -273,6 +275,21 @@ fn lower_resource(
         });
     }
     Ok(())
+}
+
+/// A value of a file that cannot be rendered, or has no place in its resource.
+fn value_error(file: &str, resource: &str, message: &str) -> CodedError {
+    let line = format!("{file}: {resource}: {message}");
+    CodedError::in_file(Code::STEP_FILE, file, line)
+}
+
+fn fragment_error(resource: &str, fault: &Contradiction) -> CodedError {
+    let closed = fault.remedy.clone();
+    let remedy = closed.unwrap_or_else(|| format!("remove `{}` from the fragment", fault.key));
+    CodedError {
+        remedy: Some(remedy),
+        ..CodedError::new(Code::CONFIG_FRAGMENT, format!("{resource}: {fault}"))
+    }
 }
 
 /// UTF-16 units of a script's text that still fit the 32,767 characters of a command line (`CreateProcess`):
@@ -326,7 +343,7 @@ fn parse_resource(kind: &str, mut properties: Map<String, Value>) -> Result<Reso
 }
 
 /// Every guest component must be installed by a step.
-fn check_installed(plan: &Plan, resources: &[Resource]) -> Result<(), GuestError> {
+fn check_installed(plan: &Plan, resources: &[Resource]) -> Result<()> {
     for artifact in plan
         .artifacts()
         .filter(|artifact| artifact.role == ArtifactRole::Guest)
@@ -339,7 +356,11 @@ fn check_installed(plan: &Plan, resources: &[Resource]) -> Result<(), GuestError
             _ => false,
         });
         if !used {
-            return Err(GuestError::Uninstalled(artifact.component.to_string()));
+            let message = format!(
+                "component {} is in the plan, but no step installs it",
+                artifact.component
+            );
+            return Err(CodedError::new(Code::COMPONENT_UNINSTALLED, message).into());
         }
     }
     Ok(())

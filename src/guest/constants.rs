@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::{GuestError, share_json};
+use super::share_json;
+use crate::diagnostic::Result;
 use crate::embedded::Tree;
 use crate::model::stage::AccountRefusal;
 use crate::windows::value::KbId;
@@ -29,10 +30,7 @@ pub struct FailingUpdate {
 }
 
 impl<'a> Constants<'a> {
-    pub(super) fn read(
-        provisioners: &Tree,
-        refusals: &'a [AccountRefusal],
-    ) -> Result<Self, GuestError> {
+    pub(super) fn read(provisioners: &Tree, refusals: &'a [AccountRefusal]) -> Result<Self> {
         let known: Arc<Vec<FailingUpdate>> = share_json(provisioners, "updates.json")?;
         Ok(Self {
             paths: share_json(provisioners, "paths.json")?,

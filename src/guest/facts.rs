@@ -10,6 +10,7 @@ use serde_json::{Map, Value, json};
 use crate::base::choice::{Delivery, HostAccess};
 use crate::base::value::{ImageReference, PinAlgorithm, VolumePlugin};
 use crate::base::version::Version;
+use crate::diagnostic::Result;
 use crate::embedded::Tree;
 use crate::model::definition::Network;
 use crate::model::kubernetes::{FlagTable, ProgramTable};
@@ -24,12 +25,12 @@ use crate::model::variable::EVALUATION;
 use crate::windows::resource::UNPINNED;
 use crate::windows::value::KbId;
 
+use super::Constants;
 use super::flags::{format_arguments, select_flags};
 use super::proxy::collect_proxy;
 use super::registries::{collect_certificates, collect_registries};
 use super::render::StepRenderer;
 use super::runtime::collect_runtime;
-use super::{Constants, GuestError};
 
 /// The facts of a plan.
 ///
@@ -41,7 +42,7 @@ pub fn collect_facts(
     flags: &FlagTable,
     programs: &ProgramTable,
     constants: &Constants<'_>,
-) -> Result<Value, GuestError> {
+) -> Result<Value> {
     let Constants { paths, sddl, .. } = constants;
     let cache = paths
         .get("cache")

@@ -1,10 +1,11 @@
 //! With which flags and feature gates the baked services start: one table, read here alone.
 
+use crate::diagnostic::Result;
 use crate::model::kubernetes::FlagTable;
 use crate::model::situation::Conditions;
 
-use super::GuestError;
 use super::render::StepRenderer;
+use super::value_error;
 
 /// A flag that applies, with its value.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
@@ -25,7 +26,7 @@ pub fn select_flags(
     program: &str,
     situation: &Conditions,
     renderer: &StepRenderer<'_>,
-) -> Result<Vec<AppliedFlag>, GuestError> {
+) -> Result<Vec<AppliedFlag>> {
     let mut applied = Vec::new();
     for rule in &table.flags {
         if rule.program != program
@@ -41,10 +42,9 @@ pub fn select_flags(
             .transpose();
         applied.push(AppliedFlag {
             flag: rule.flag.clone(),
-            value: value.map_err(|message| GuestError::Value {
-                file: "manifests/kubernetes/flags.json".to_owned(),
-                resource: format!("{program} {}", rule.flag),
-                message,
+            value: value.map_err(|message| {
+                let flag = format!("{program} {}", rule.flag);
+                value_error("manifests/kubernetes/flags.json", &flag, &message)
             })?,
             reason: rule.reason.clone(),
             source: rule.source.clone(),

@@ -9,6 +9,7 @@ use serde_json::{Map, Value, json};
 use tera::{Context, Tera};
 
 use crate::base::toml::{ClosedKey, Contradiction, TomlFragment, merge_fragments};
+use crate::diagnostic::classify;
 use crate::embedded::Tree;
 use crate::template::{LONGEST_TEXT, check_bounds, create_engine, render_bounded};
 
@@ -24,6 +25,8 @@ pub enum RenderFault {
     #[error(transparent)]
     Fragment(Contradiction),
 }
+
+classify!(RenderFault => STEP_FILE);
 
 impl From<String> for RenderFault {
     fn from(text: String) -> Self {
