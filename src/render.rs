@@ -17,9 +17,9 @@ use serde_json::{Map, Value, json};
 use crate::base::choice::Delivery;
 use crate::base::code::Code;
 use crate::base::digest::sha256_hex;
-use crate::base::json::{self, JsonError};
+use crate::base::json;
 use crate::base::program::ProgramVersion;
-use crate::diagnostic::{Classify, Finding, Location, format_findings, list_remedies};
+use crate::diagnostic::{CodedError, Error, Result};
 use crate::embedded::Tree;
 use crate::guest::{Guest, format_plan};
 use crate::lock::Lock;
@@ -72,66 +72,22 @@ impl Workspace {
     }
 }
 
-#[derive(Debug, thiserror::Error)]
-pub enum RenderError {
-    #[error(transparent)]
-    Json(#[from] JsonError),
-    #[error("packer has no file `{0}`")]
-    Missing(String),
-    #[error("packer/{file}: {message}")]
-    Template { file: String, message: String },
-    #[error("payload.zip: {0}")]
-    Payload(#[from] zip::result::ZipError),
-    #[error("the predicted machine does not work:{}", format_findings(.0))]
-    Machine(Vec<Finding>),
+fn missing_error(path: &str) -> Error {
+    file_error(path, &format!("packer has no file `{path}`"))
 }
 
-impl Classify for RenderError {
-    fn remedies(&self) -> Vec<String> {
-        if let Self::Machine(findings) = self {
-            list_remedies(findings)
-        } else {
-            Vec::new()
-        }
-    }
-
-    /// The built-in targets and steps hold for every plan: what is wrong is a file of the user's.
-    fn code(&self) -> Code {
-        match self {
-            Self::Json(error) => error.code(),
-            Self::Missing(_) | Self::Template { .. } => Code::TARGET_FILE,
-            Self::Payload(_) => Code::RENDER,
-            Self::Machine(_) => Code::VALUE,
-        }
-    }
-
-    fn findings(&self) -> &[Finding] {
-        match self {
-            Self::Machine(findings) => findings,
-            Self::Json(_) | Self::Missing(_) | Self::Template { .. } | Self::Payload(_) => &[],
-        }
-    }
-
-    fn location(&self) -> Option<Location> {
-        match self {
-            Self::Json(error) => error.location(),
-            Self::Template { file, .. } | Self::Missing(file) => {
-                Some(Location::from_file(format!("packer/{file}")))
-            }
-            Self::Payload(_) | Self::Machine(_) => None,
-        }
-    }
+/// The built-in targets hold for every plan: what is wrong is a file of the user's.
+fn file_error(path: &str, message: &str) -> Error {
+    CodedError::in_file(Code::TARGET_FILE, format!("packer/{path}"), message).into()
 }
 
 /// Reads what every target's workspace needs.
 ///
 /// # Errors
 /// The file is missing or malformed.
-pub fn read_packer_base(packer: &Tree) -> Result<Arc<PackerBase>, RenderError> {
+pub fn read_packer_base(packer: &Tree) -> Result<Arc<PackerBase>> {
     let path = "packer.json";
-    packer
-        .share_json(path)?
-        .ok_or_else(|| RenderError::Missing(path.to_owned()))
+    packer.share_json(path)?.ok_or_else(|| missing_error(path))
 }
 
 /// Renders a workspace.
@@ -144,13 +100,14 @@ pub fn render_workspace(
     guest: &Guest,
     packer: &Tree,
     provisioners: &Tree,
-) -> Result<Workspace, RenderError> {
+) -> Result<Workspace> {
     if plan.target.image().is_none() {
         return bundle::render_bundle(plan, lock, guest, packer, provisioners);
     }
     let base = read_packer_base(packer)?;
     let guest_plan = format_plan(&guest.plan);
-    let payload = payload::pack_archive(&guest_plan, provisioners)?;
+    let payload = payload::pack_archive(&guest_plan, provisioners)
+        .map_err(|error| CodedError::new(Code::RENDER, format!("payload.zip: {error}")))?;
     let payload_digest = sha256_hex(&payload);
     let lock_text = lock.encode();
     let lock_digest = sha256_hex(lock_text.as_bytes());
@@ -216,7 +173,7 @@ fn render_image_files(
     folder: &str,
     packer: &Tree,
     templates: &hcl::Templates<'_>,
-) -> Result<BTreeMap<String, String>, RenderError> {
+) -> Result<BTreeMap<String, String>> {
     let mut files = BTreeMap::new();
     for name in names {
         let mut path = format!("{folder}/{name}");

@@ -1,12 +1,11 @@
 //! The machine that a plan makes.
 
 use crate::catalog::{Catalog, Trees};
-use crate::diagnostic::Result;
+use crate::diagnostic::{Refusal, Result};
 use crate::guest::{Guest, render_guest};
 use crate::machine::{Expectations, PackageService, Prediction, predict_state};
 use crate::model::component::PayloadKind;
 use crate::model::plan::Plan;
-use crate::render::RenderError;
 
 /// Services that the packages of a plan install, as their components say.
 fn list_package_services(plan: &Plan, catalog: &Catalog) -> Result<Vec<PackageService>> {
@@ -72,5 +71,9 @@ pub fn predict_machine(plan: &Plan, trees: &Trees) -> Result<(Guest, Prediction)
     if prediction.problems.is_empty() {
         return Ok((guest, prediction));
     }
-    Err(RenderError::Machine(prediction.problems).into())
+    Err(Refusal {
+        summary: "the predicted machine does not work",
+        findings: prediction.problems,
+    }
+    .into())
 }

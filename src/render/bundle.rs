@@ -9,6 +9,7 @@ use serde_json::json;
 
 use crate::base::digest::sha256_hex;
 use crate::base::json;
+use crate::diagnostic::Result;
 use crate::embedded::Tree;
 use crate::guest::{Guest, format_plan};
 use crate::lock::Lock;
@@ -18,7 +19,7 @@ use crate::scripts::INSTALL;
 use crate::windows::resource::CertificateStore;
 
 use super::{
-    LOCKFILE, RenderError, WORKSPACE_RECORD, Workspace, build_context, hcl, offline, payload,
+    LOCKFILE, WORKSPACE_RECORD, Workspace, build_context, hcl, missing_error, offline, payload,
     record,
 };
 
@@ -38,7 +39,7 @@ pub(super) fn render_bundle(
     guest: &Guest,
     packer: &Tree,
     provisioners: &Tree,
-) -> Result<Workspace, RenderError> {
+) -> Result<Workspace> {
     let guest_plan = format_plan(&guest.plan);
     let mut files: BTreeMap<String, Vec<u8>> = payload::list_files(&guest_plan, provisioners)
         .into_iter()
@@ -46,7 +47,7 @@ pub(super) fn render_bundle(
         .collect();
     let script = provisioners
         .get(INSTALL)
-        .ok_or_else(|| RenderError::Missing(INSTALL.to_owned()))?;
+        .ok_or_else(|| missing_error(INSTALL))?;
     // The preview of a policy installs nothing: neither by the script nor by the plan's name.
     if lock.not_admitted.is_none() {
         files.insert("Install.ps1".to_owned(), script.to_vec());
@@ -74,7 +75,7 @@ pub(super) fn render_bundle(
     if let TargetKind::Machine(machine) = &plan.target.kind {
         for name in &machine.files {
             let path = format!("targets/{}/{name}", plan.target.name);
-            let bytes = packer.get(&path).ok_or(RenderError::Missing(path))?;
+            let bytes = packer.get(&path).ok_or_else(|| missing_error(&path))?;
             files.insert(name.clone(), bytes.to_vec());
         }
         if machine.offline_policies {

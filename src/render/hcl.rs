@@ -6,7 +6,8 @@ use serde::Serialize;
 use serde_json::Value;
 use tera::{Context, Tera};
 
-use super::RenderError;
+use super::{file_error, missing_error};
+use crate::diagnostic::Result;
 use crate::embedded::Tree;
 use crate::model::variable::{Variable, VariableType};
 use crate::template::{check_bounds, create_engine, render_bounded};
@@ -51,17 +52,11 @@ impl<'a> Templates<'a> {
         self.context.insert(name, value);
     }
 
-    pub(super) fn render_template(&self, path: &str) -> Result<String, RenderError> {
-        let bytes = self
-            .packer
-            .get(path)
-            .ok_or_else(|| RenderError::Missing(path.to_owned()))?;
+    pub(super) fn render_template(&self, path: &str) -> Result<String> {
+        let bytes = self.packer.get(path).ok_or_else(|| missing_error(path))?;
         match self.render_source(bytes) {
             Ok(text) => Ok(join_lines(text.lines().map(str::to_owned).collect())),
-            Err(message) => Err(RenderError::Template {
-                file: path.to_owned(),
-                message,
-            }),
+            Err(message) => Err(file_error(path, &format!("packer/{path}: {message}"))),
         }
     }
 
