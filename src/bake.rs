@@ -59,17 +59,24 @@ pub const TRACES: &[&str] = &[
 /// Ends of names that Packer loads.
 const LOADED: &[&str] = &[".pkr.hcl", ".pkr.json", ".pkrvars.hcl", ".pkrvars.json"];
 
-/// What an interrupted Packer leaves on the platform.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+/// Things on the platform after an interrupt of Packer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Leftovers {
-    #[error("Packer has cleaned up")]
     None,
     /// A second interrupt ended it.
-    #[error("Packer was killed, and what it made may still be there")]
     Killed,
     /// `--on-error abort`
-    #[error("what Packer made stays, as `--on-error abort` says")]
     Kept,
+}
+
+impl Leftovers {
+    fn describe(self) -> &'static str {
+        match self {
+            Self::None => "Packer has cleaned up",
+            Self::Killed => "Packer was killed, and what it made may still be there",
+            Self::Kept => "what Packer made stays, as `--on-error abort` says",
+        }
+    }
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -101,7 +108,7 @@ pub enum BakeError {
     Checks(Vec<String>),
     #[error("{}: Packer would load what this run did not write: {}", .folder.display(), .names.join(", "))]
     Foreign { folder: PathBuf, names: Vec<String> },
-    #[error("interrupted; {left}")]
+    #[error("interrupted; {}", .left.describe())]
     Interrupted { left: Leftovers, log: PathBuf },
     #[error(transparent)]
     Exec(#[from] ExecError),

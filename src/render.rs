@@ -225,7 +225,7 @@ fn collect_variable_values(plan: &Plan, payload: &str, lock: &str) -> Value {
     Value::Object(values)
 }
 
-/// How many tags [`collect_tags`] makes at most. `maxItems` of a target's variable for tags leaves room for them.
+/// Most tags that an image gets from us. `maxItems` of a target's variable for tags leaves room for them.
 pub const TAG_COUNT: usize = 8;
 
 /// Tags of the image: what is in it, and which program made it.

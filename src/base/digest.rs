@@ -31,12 +31,12 @@ pub fn encode_hex(bytes: &[u8]) -> String {
 /// A digest of what is written into it.
 #[derive(Clone)]
 pub struct Digester {
-    state: State,
+    hasher: DigestState,
     size: u64,
 }
 
 #[derive(Clone)]
-enum State {
+enum DigestState {
     Sha256(Sha256),
     Sha512(Sha512),
 }
@@ -49,17 +49,17 @@ impl std::fmt::Debug for Digester {
 
 impl Digester {
     pub fn new(algorithm: PinAlgorithm) -> Self {
-        let state = match algorithm {
-            PinAlgorithm::Sha256 => State::Sha256(Sha256::new()),
-            PinAlgorithm::Sha512 => State::Sha512(Sha512::new()),
+        let hasher = match algorithm {
+            PinAlgorithm::Sha256 => DigestState::Sha256(Sha256::new()),
+            PinAlgorithm::Sha512 => DigestState::Sha512(Sha512::new()),
         };
-        Self { state, size: 0 }
+        Self { hasher, size: 0 }
     }
 
     pub fn add(&mut self, piece: &[u8]) {
-        match &mut self.state {
-            State::Sha256(state) => state.update(piece),
-            State::Sha512(state) => state.update(piece),
+        match &mut self.hasher {
+            DigestState::Sha256(hasher) => hasher.update(piece),
+            DigestState::Sha512(hasher) => hasher.update(piece),
         }
         self.size += piece.len() as u64;
     }
@@ -71,9 +71,9 @@ impl Digester {
 
     /// The digest in lower-case hexadecimal.
     pub fn finish(self) -> String {
-        match self.state {
-            State::Sha256(state) => encode_hex(&state.finalize()),
-            State::Sha512(state) => encode_hex(&state.finalize()),
+        match self.hasher {
+            DigestState::Sha256(hasher) => encode_hex(&hasher.finalize()),
+            DigestState::Sha512(hasher) => encode_hex(&hasher.finalize()),
         }
     }
 }

@@ -50,7 +50,9 @@ class Cloud:
                       "computeGlobalImageCapabilitySchemaVersionName": "1", "timeCreated": "2026-10-01T00:00:00.000Z"}
             return 200, schema if name else [schema]
         if kind == "images" and not name:
-            return 200, [self.source(version) for version in VERSIONS if version.replace(" ", "+") in query]
+            versions = [version for version in VERSIONS if version.replace(" ", "+") in query]
+            # A node image of an earlier build has the system and version of its base image, and is newer.
+            return 200, [image for version in versions for image in (self.source(version), self.node_image(version))]
         if name in self.resources and len(segments) == 2:
             return 200, self.resources[name]
         return 404, {"code": "NotAuthorizedOrNotFound", "message": "/".join(segments)}
@@ -63,9 +65,14 @@ class Cloud:
         self.resources[made["id"]] = made
         return made
 
+    def node_image(self, version):
+        return {**self.source(version), "id": ocid("image", "node"), "displayName": "imagegen-node",
+                "timeCreated": "2026-11-01T00:00:00.000Z"}
+
     @staticmethod
     def source(version):
-        return {"id": ocid("image", version.split(" ")[1]), "displayName": version, "operatingSystem": "Windows",
+        return {"id": ocid("image", version.split(" ")[1]),
+                "displayName": f"Windows-Server-{version.split(' ')[1]}-Standard-Edition-VM-2026.10.01-0", "operatingSystem": "Windows",
                 "operatingSystemVersion": version, "lifecycleState": "AVAILABLE", "timeCreated": "2026-10-01T00:00:00.000Z",
                 "compartmentId": ocid("tenancy", "a")}
 
