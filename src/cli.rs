@@ -20,10 +20,12 @@ mod selection;
 mod topics;
 mod verify;
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
+use clap::builder::Resettable;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{Args, CommandFactory as _, Parser, Subcommand};
+use clap::{Arg, Args, Command, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 use crate::base::choice::OnError;
 use crate::base::program::ProgramVersion;
@@ -83,7 +85,7 @@ pub struct Cli {
 /// # Errors
 /// Help, version, or an error of clap.
 pub fn parse_cli() -> Result<Cli, clap::Error> {
-    Cli::try_parse().map_err(|error| {
+    parse_arguments().map_err(|error| {
         let mut error = match topics::read_asked_topic(std::env::args_os()) {
             Some(name) => topics::answer(&name, error),
             None => error,
@@ -103,6 +105,32 @@ pub fn parse_cli() -> Result<Cli, clap::Error> {
         }
         error
     })
+}
+
+fn parse_arguments() -> Result<Cli, clap::Error> {
+    let is_empty = |(name, value): (OsString, OsString)| {
+        value.is_empty() && name.to_string_lossy().starts_with("IMAGEGEN_")
+    };
+    if std::env::vars_os().any(is_empty) {
+        return Cli::from_arg_matches(&forget_empty(Cli::command()).try_get_matches()?);
+    }
+    Cli::try_parse()
+}
+
+/// A variable of the environment that is empty says nothing: pipelines set them from values that may be unset.
+fn forget_empty(command: Command) -> Command {
+    command
+        .mut_args(forget_variable)
+        .mut_subcommands(forget_empty)
+}
+
+fn forget_variable(argument: Arg) -> Arg {
+    let value = argument.get_env().and_then(std::env::var_os);
+    if value.is_some_and(|value| value.is_empty()) {
+        argument.env(Resettable::Reset)
+    } else {
+        argument
+    }
 }
 
 /// An invalid value of a flag has the class of an invalid value in a file; other errors are usage errors. None

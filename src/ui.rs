@@ -310,7 +310,10 @@ impl Printer {
 
     /// The same without hints: one of many errors of a kind.
     pub fn print_further_error(&self, error: &Error) {
-        let report = ErrorReport::from_error(error);
+        let report = ErrorReport {
+            image: self.current_image(),
+            ..ErrorReport::from_error(error)
+        };
         if let Some(pipeline) = self.pipeline {
             self.sink.write_line(format_annotation(pipeline, &report));
         }
@@ -321,8 +324,7 @@ impl Printer {
         match LineForm::from(self.format) {
             LineForm::Json => self.sink.write_line(format_line(&report)),
             LineForm::Text => {
-                let image = self.current_image();
-                let image = image.map_or_else(String::new, |image| format!("{image}: "));
+                let image = report.name_image();
                 print_labelled(
                     &self.sink,
                     &self.paint("31", "error: "),

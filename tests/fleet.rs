@@ -284,3 +284,75 @@ fn a_baked_image_is_not_listed_as_unbuilt() {
     let listed: Value = serde_json::from_str(&listed).expect("JSON");
     assert_eq!(list_names(&listed), [""; 0]);
 }
+
+#[test]
+fn an_image_of_several_has_its_own_workspace_however_it_is_named() {
+    let test = Test::new().file("imagegen.json", MATRIX);
+    test.prints("build --config imagegen.json#own --no-bake -q");
+    test.prints("build --config imagegen.json#host-2022-1.36.0 --no-bake -q");
+    for name in ["own", "host-2022-1.36.0"] {
+        assert!(
+            test.folder.join("imagegen-out").join(name).is_dir(),
+            "{name}"
+        );
+    }
+}
+
+#[test]
+fn an_image_that_is_named_twice_is_built_once() {
+    let test = Test::new().file("imagegen.json", MATRIX);
+    test.prints("build own own own --no-bake --jobs 3 -q");
+    let plans = test.prints("plan own own host-2025-1.36.0 --format json");
+    assert_eq!(plans.matches("\"own\":").count(), 1, "{plans}");
+}
+
+#[test]
+fn an_error_of_one_of_several_images_names_it() {
+    let test = Test::new().file(
+        "imagegen.json",
+        r#"{"matrix": {"windows": ["2022", "2025"]}}"#,
+    );
+    let output = test.line("plan --all --format json").fails(3, &[]);
+    let errors: Vec<Value> = output
+        .stderr
+        .lines()
+        .filter_map(|line| serde_json::from_str(line).ok())
+        .filter(|line: &Value| line["schema"] == "imagegen.dev/error/v1")
+        .collect();
+    let images: Vec<&Value> = errors.iter().map(|error| &error["image"]).collect();
+    assert_eq!(images[..2], [&json!("2022"), &json!("2025")], "{errors:?}");
+}
+
+#[test]
+fn an_empty_variable_of_the_environment_says_nothing() {
+    for name in [
+        "FORMAT",
+        "VERBOSE",
+        "MANIFESTS",
+        "TARGETS",
+        "STEPS",
+        "MIRROR",
+        "WAIVE",
+    ] {
+        Test::new()
+            .env(&format!("IMAGEGEN_{name}"), "")
+            .prints("plan --target host --k8s 1.36.0");
+    }
+}
+
+#[test]
+fn a_mirror_without_a_url_or_beside_another_is_refused() {
+    for (line, said) in [
+        (
+            "--mirror https://github.com/=",
+            "no URL follows `https://github.com/=`",
+        ),
+        (
+            "--mirror https://a.example --mirror https://b.example",
+            "two mirrors for `https://`",
+        ),
+    ] {
+        let line = format!("plan --target host --k8s 1.36.0 {line}");
+        Test::new().line(&line).fails(3, &[said]);
+    }
+}

@@ -28,6 +28,9 @@ pub fn format_suggestion<'a>(given: &str, known: impl IntoIterator<Item = &'a st
     if let Some(name) = find_closest_name(given, known.iter().copied()) {
         return format!("did you mean `{name}`?");
     }
+    if known.is_empty() {
+        return "leave it out: there are none".to_owned();
+    }
     let more = if known.len() > SHOWN { ", …" } else { "" };
     format!(
         "expected one of {}{more}",

@@ -226,6 +226,11 @@ pub(super) fn parse_component(text: &str) -> Result<(String, Version), String> {
 
 /// `URL`, or `PREFIX=URL`: a path of a URL may have `=` in it.
 pub(super) fn parse_mirror(text: &str) -> Result<(MirrorPrefix, HttpUrl), String> {
+    if let Some(prefix) = text.strip_suffix('=')
+        && prefix.parse::<MirrorPrefix>().is_ok()
+    {
+        return Err(format!("no URL follows `{prefix}=`"));
+    }
     let split = text.find("=https://").or_else(|| text.find("=http://"));
     let (prefix, url) = match split {
         Some(at) => (&text[..at], &text[at + 1..]),

@@ -26,6 +26,7 @@ use several::SeveralImages;
 enum ImageNaming {
     /// Nobody named it: there is one definition, or none.
     Unnamed,
+    /// Behind the verb, or in `--config FILE#NAME`.
     Named,
     /// Other images are named with it.
     AmongOthers,
@@ -70,11 +71,16 @@ pub(super) fn run_each(
     let images = choose_images(&definitions, choice)?;
     if images.is_empty() {
         let image = definitions.require_one()?;
+        let chosen = if image.is_one_of_several() {
+            ImageNaming::Named
+        } else {
+            ImageNaming::Unnamed
+        };
         return run(&ImageRun {
             image: &image,
             trees: trees.lay_folders(slice::from_ref(&image))?,
             printer,
-            chosen: ImageNaming::Unnamed,
+            chosen,
         });
     }
 

@@ -75,16 +75,9 @@ fn run_verb(cli: Cli, printer: &Printer) -> Result<()> {
             |run| plan::run_plan(&args, run),
         ),
         Verb::Pin(args) => pin::run_pin(args, sources.manifests.as_deref(), printer),
-        Verb::Fetch(args) => run_each(
-            ImageChoice::new(
-                &args.online.images,
-                &args.online.selection,
-                args.online.lock.lock.as_deref(),
-            ),
-            sources,
-            printer,
-            |run| fetch::run_fetch(&args, run),
-        ),
+        Verb::Fetch(args) => run_each(ImageChoice::online(&args.online), sources, printer, |run| {
+            fetch::run_fetch(&args, run)
+        }),
         Verb::Bundle(args) => bundle::run_bundle(&args, sources, printer),
         Verb::Attest(args) => attest::run_attest(args, sources, printer),
         Verb::Diff(args) => diff::run_diff(&args, sources, printer),
@@ -99,17 +92,15 @@ fn run_verb(cli: Cli, printer: &Printer) -> Result<()> {
         Verb::Report(args) => report::run_report(&args, sources, printer),
         Verb::Store(args) => store::run_store(&args, sources, printer),
         Verb::Lock(args) => run_each(
-            ImageChoice::new(&args.images, &args.selection, args.lock.as_deref()),
+            ImageChoice::new(&args.images, &args.selection, args.lock.as_deref())
+                .at(Pace::Slow(args.network.jobs)),
             sources,
             printer,
             |run| lock::run_lock(&args, run),
         ),
-        Verb::Outdated(args) => run_each(
-            ImageChoice::new(&args.images, &args.selection, args.lock.lock.as_deref()),
-            sources,
-            printer,
-            |run| outdated::run_outdated(&args, run),
-        ),
+        Verb::Outdated(args) => run_each(ImageChoice::online(&args), sources, printer, |run| {
+            outdated::run_outdated(&args, run)
+        }),
         Verb::Explain(args) => explain::run_explain(&args, sources, printer),
         Verb::ClusterManifests(args) => {
             cluster_manifests::run_cluster_manifests(&args, sources, printer)

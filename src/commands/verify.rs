@@ -43,7 +43,7 @@ pub(super) fn run_verify(
 }
 
 fn read_request(args: VerifyArgs) -> VerifyRequest {
-    let authenticode = args.authenticode.then(|| AuthenticodeRequest {
+    let authenticode = args.authenticode.then_some(AuthenticodeRequest {
         publisher: args.publisher,
         root: args.root,
         members: args.member,

@@ -23,6 +23,9 @@ pub struct ErrorReport {
     pub exit_code: u8,
     /// As the text form prints it behind `error:`.
     pub message: String,
+    /// Name of the image, if a verb works on several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub image: Option<String>,
     /// The thing that the error is about: a component, a file, a resource. May be empty.
     pub subject: String,
     /// Where to change something; null if it is not in a file.
@@ -73,6 +76,12 @@ impl Location {
 }
 
 impl ErrorReport {
+    /// The name of the image in front of a message; nothing if a verb works on one.
+    pub fn name_image(&self) -> String {
+        let image = self.image.as_ref();
+        image.map_or_else(String::new, |image| format!("{image}: "))
+    }
+
     /// The error with what its findings say of it: the first that is an error decides code, subject and source.
     pub fn from_error(error: &Error) -> Self {
         let findings: Vec<Finding> = error.findings().iter().map(mask_finding).collect();
@@ -97,6 +106,7 @@ impl ErrorReport {
             class: class.name().to_owned(),
             exit_code: class.exit_code(),
             message: mask_text(&error.to_string()).into_owned(),
+            image: None,
             subject,
             location,
             remedy: mask_text(&error.remedies().join("\n")).into_owned(),

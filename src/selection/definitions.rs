@@ -1,7 +1,8 @@
 //! Image definitions as files: one image, several over shared values, or a folder of definitions.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use crate::base::json;
 use crate::base::names::format_suggestion;
@@ -23,8 +24,8 @@ pub struct DefinedImage {
     pub definition: ImageDefinition,
     /// The file that defines it.
     pub path: PathBuf,
-    /// Whether the file defines several images.
-    several: bool,
+    /// Names of all images of the file, if it defines several.
+    several: Option<Arc<BTreeSet<String>>>,
 }
 
 impl DefinedImage {
@@ -35,13 +36,31 @@ impl DefinedImage {
             name: "imagegen".to_owned(),
             definition,
             path: PathBuf::from(DEFAULT),
-            several: false,
+            several: None,
         }
+    }
+
+    /// Whether the file defines several images, so that a name tells them apart.
+    pub fn is_one_of_several(&self) -> bool {
+        self.several.is_some()
+    }
+
+    /// The other image of the same file whose lockfile this is.
+    pub(super) fn find_sibling(&self, lock: &Path) -> Option<Self> {
+        let names = self.several.as_ref()?;
+        let stem = self.path.file_stem()?.to_str()?;
+        let rest = lock.file_name()?.to_str()?.strip_prefix(stem)?;
+        let name = rest.strip_prefix('.')?.strip_suffix(".lock.json")?;
+        let is_other = name != self.name && names.contains(name);
+        is_other.then(|| Self {
+            name: name.to_owned(),
+            ..self.clone()
+        })
     }
 
     /// The lockfile beside the definition: `imagegen.lock.json`, or `imagegen.NAME.lock.json` for one of several.
     pub fn lock_path(&self) -> PathBuf {
-        if self.several {
+        if self.is_one_of_several() {
             return self.path.with_extension(format!("{}.lock.json", self.name));
         }
         self.path.with_extension("lock.json")
@@ -49,7 +68,7 @@ impl DefinedImage {
 
     /// The lockfile for another target than the definition's: `imagegen.TARGET.lock.json`, `imagegen.NAME.TARGET.lock.json`.
     pub(super) fn lock_path_of(&self, target: &str) -> PathBuf {
-        if self.several {
+        if self.is_one_of_several() {
             let name = &self.name;
             return self
                 .path
@@ -61,7 +80,7 @@ impl DefinedImage {
     /// The name for `--config`.
     pub fn config(&self) -> String {
         let path = format_path(&self.path);
-        if self.several {
+        if self.is_one_of_several() {
             format!("{path}#{}", self.name)
         } else {
             path
@@ -123,18 +142,21 @@ impl Definitions {
         }
     }
 
-    /// The images with these names, in their order.
+    /// The images with these names, in their order, each once.
     ///
     /// # Errors
     /// Nothing is defined, or a name is unknown.
     pub fn choose_named(&self, names: &[String]) -> Result<Vec<&DefinedImage>> {
         self.require_any()?;
         let mut chosen = Vec::new();
+        let mut seen = BTreeSet::new();
         for name in names {
             let Some(image) = self.find(name) else {
                 return Err(self.refuse_name(name, format!("unknown image `{name}`")));
             };
-            chosen.push(image);
+            if seen.insert(name) {
+                chosen.push(image);
+            }
         }
         Ok(chosen)
     }
@@ -272,7 +294,7 @@ fn split_images(mut definition: ImageDefinition, path: &Path) -> Result<Vec<Defi
             name,
             definition,
             path: path.to_owned(),
-            several: false,
+            several: None,
         }]);
     };
 
@@ -334,6 +356,8 @@ fn define_images(
     path: &Path,
 ) -> Result<Vec<DefinedImage>> {
     let folder = path.parent().unwrap_or(Path::new(""));
+    let names: BTreeSet<String> = images.keys().map(ToString::to_string).collect();
+    let names = Arc::new(names);
     let mut defined = Vec::new();
     for (name, own) in images {
         refuse_nested(&name, &own, path)?;
@@ -343,7 +367,7 @@ fn define_images(
             name: name.to_string(),
             definition,
             path: path.to_owned(),
-            several: true,
+            several: Some(Arc::clone(&names)),
         });
     }
     Ok(defined)

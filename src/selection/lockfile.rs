@@ -86,11 +86,12 @@ fn find_owner(image: &DefinedImage, lock: &Path) -> Option<String> {
         return Some(whole.display().to_string());
     }
 
-    let is_own = lock == image.lock_path();
+    if let Some(sibling) = image.find_sibling(lock) {
+        return Some(sibling.config());
+    }
     for (end, _) in name.match_indices('.') {
         let path = lock.with_file_name(format!("{}.json", &name[..end]));
-        // The names in one definition are known to differ, but not from its names with a target.
-        if !path.is_file() || is_own && path == image.path {
+        if !path.is_file() || path == image.path {
             continue;
         }
         // A file that is no definition has no images.

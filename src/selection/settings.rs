@@ -3,7 +3,7 @@
 //! Flags stand over the environment (`IMAGEGEN_MIRROR`), which stands over the file. No definition, lock or bundle can
 //! name the file.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::env;
 use std::path::PathBuf;
 
@@ -59,13 +59,18 @@ pub struct MirrorWithHeaders {
 /// The mirrors of the flags or the environment, over those of the settings.
 ///
 /// # Errors
-/// The settings cannot be read, or the address of a mirror has a query.
+/// The settings cannot be read, the address of a mirror has a query, or two mirrors are for one prefix.
 pub fn read_mirrors(given: &[(MirrorPrefix, HttpUrl)]) -> Result<Mirrors> {
     let mut places = BTreeMap::new();
     for (prefix, setting) in read_settings()?.mirrors {
         places.insert(prefix, open_setting(setting)?);
     }
+    let mut named = BTreeSet::new();
     for (prefix, url) in given {
+        if !named.insert(prefix) {
+            let message = format!("`--mirror` names two mirrors for `{prefix}`");
+            return Err(InputError::new(message, "keep one of them").into());
+        }
         let mirror = Mirror::open_to_all(url.clone(), MirrorParty::Operator);
         places.insert(prefix.clone(), mirror);
     }

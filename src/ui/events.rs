@@ -90,9 +90,10 @@ pub(super) fn format_annotation(pipeline: PipelineKind, report: &ErrorReport) ->
     let line = location.and_then(|location| location.line);
     let column = location.and_then(|location| location.column);
     let file = location.map(|location| location.file.as_str());
+    let message = format!("{}{}", report.name_image(), report.message);
     let text = match report.remedy.as_str() {
-        "" => report.message.clone(),
-        remedy => format!("{}\nhint: {remedy}", report.message),
+        "" => message,
+        remedy => format!("{message}\nhint: {remedy}"),
     };
     let mut properties = String::new();
     let mut add = |name: &str, value: &str, end: &str| {
@@ -173,9 +174,10 @@ pub(super) fn describe_quality(report: &ErrorReport) -> QualityEntry {
     let location = report.location.clone();
     let Location { file, line, .. } =
         location.unwrap_or_else(|| Location::from_file("imagegen.json"));
-    let seed = format!("{}\n{}\n{file}", report.code, report.message);
+    let description = format!("{}{}", report.name_image(), report.message);
+    let seed = format!("{}\n{description}\n{file}", report.code);
     QualityEntry {
-        description: report.message.clone(),
+        description,
         check_name: report.code.clone(),
         fingerprint: crate::base::digest::sha256_hex(seed.as_bytes())[..32].to_owned(),
         severity: "blocker".to_owned(),

@@ -36,14 +36,15 @@ struct Turns<T> {
     jobs: usize,
 }
 
-/// Runs `work` for each index below `count`, `jobs` at a time, and hands its outcomes to `show` in their order.
+/// Runs `work` for each index below `count`, `jobs` at a time, and hands its outcomes to `show` in their order. Either
+/// may say that no further one is begun: what is at work ends, and is shown.
 ///
 /// # Panics
 /// The system gives no thread.
 pub fn run_in_order<T: Send>(
     count: usize,
     jobs: usize,
-    work: impl Fn(usize) -> T + Sync,
+    work: impl Fn(usize) -> (T, Next) + Sync,
     mut show: impl FnMut(usize, T) -> Next,
 ) {
     let turns = Turns {
@@ -88,7 +89,7 @@ impl<T> Turns<T> {
     }
 
     /// Begins one image after another until none is left.
-    fn work(&self, work: impl Fn(usize) -> T) {
+    fn work(&self, work: impl Fn(usize) -> (T, Next)) {
         loop {
             let mut now = self.lock();
             while now.next < now.count && now.next >= now.turn + self.jobs * AHEAD {
@@ -102,8 +103,11 @@ impl<T> Turns<T> {
             now.at_work += 1;
             drop(now);
 
-            let outcome = work(index);
+            let (outcome, next) = work(index);
             let mut now = self.lock();
+            if next == Next::Stop {
+                now.count = now.next;
+            }
             now.ended.insert(index, outcome);
             now.at_work -= 1;
             drop(now);
@@ -147,7 +151,7 @@ mod tests {
                     begun.fetch_add(1, Ordering::SeqCst);
                     let ahead = index.saturating_sub(shown.load(Ordering::SeqCst));
                     assert!(ahead <= jobs * AHEAD + 1, "{ahead}");
-                    index
+                    (index, Next::GoOn)
                 },
                 |index, outcome| {
                     assert_eq!(index, outcome);
@@ -158,7 +162,7 @@ mod tests {
             );
             assert_eq!(order, (0..200).collect::<Vec<_>>());
         }
-        run_in_order(0, 3, |_| (), |_, ()| unreachable!());
+        run_in_order(0, 3, |_| ((), Next::GoOn), |_, ()| unreachable!());
     }
 
     #[test]
@@ -168,7 +172,7 @@ mod tests {
         run_in_order(
             10_000,
             2,
-            |_| begun.fetch_add(1, Ordering::SeqCst),
+            |_| (begun.fetch_add(1, Ordering::SeqCst), Next::GoOn),
             |index, _| {
                 shown += 1;
                 if index == 3 { Next::Stop } else { Next::GoOn }
@@ -177,5 +181,35 @@ mod tests {
         // What was at work ends, and is shown.
         assert_eq!(shown, begun.load(Ordering::SeqCst));
         assert!(shown <= 4 + 3 * 2 * AHEAD, "{shown}");
+    }
+
+    #[test]
+    fn work_that_stops_waits_for_no_turn() {
+        let (begun, stopped) = (AtomicUsize::new(0), Condvar::new());
+        let is_stopped = Mutex::new(false);
+        let mut shown = Vec::new();
+        run_in_order(
+            10,
+            2,
+            |index| {
+                begun.fetch_add(1, Ordering::SeqCst);
+                let mut now = is_stopped.lock().expect("no panic");
+                // The first goes on until the second has failed: its turn comes last.
+                while index == 0 && !*now {
+                    now = stopped.wait(now).expect("no panic");
+                }
+                *now = true;
+                stopped.notify_all();
+                let next = if index == 1 { Next::Stop } else { Next::GoOn };
+                ((), next)
+            },
+            |index, ()| {
+                shown.push(index);
+                Next::GoOn
+            },
+        );
+        // One more may have begun between the end of the first and the stop.
+        assert!(begun.load(Ordering::SeqCst) <= 3);
+        assert_eq!(shown, (0..shown.len()).collect::<Vec<_>>());
     }
 }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::cli::{ImagesArgs, SelectionArgs};
+use crate::cli::{ImagesArgs, OnlineArgs, SelectionArgs};
 
 use super::Pace;
 
@@ -30,6 +30,12 @@ impl<'a> ImageChoice<'a> {
             lock,
             pace: Pace::Slow(None),
         }
+    }
+
+    /// As many at once as downloads, if the user names a number.
+    pub(in super::super) fn online(args: &'a OnlineArgs) -> Self {
+        Self::new(&args.images, &args.selection, args.lock.lock.as_deref())
+            .at(Pace::Slow(args.network.jobs))
     }
 
     pub(in super::super) fn at(self, pace: Pace) -> Self {

@@ -3,7 +3,7 @@
 use std::slice;
 use std::sync::{Mutex, PoisonError};
 
-use crate::diagnostic::{ErrorClass, Result};
+use crate::diagnostic::{Error, ErrorClass, Result};
 use crate::selection::{DefinedImage, SeveralFailed, TreeSet};
 use crate::ui::{Next, Printer, run_in_order};
 
@@ -39,7 +39,10 @@ impl SeveralImages<'_> {
                     let image = self.images[index];
                     let own = printer.split(&image.name, pace.lines());
                     let outcome = self.run_image(image, &own, run);
-                    (own, outcome)
+                    let next = outcome
+                        .as_ref()
+                        .map_or_else(|it| self.react(it), |()| Next::GoOn);
+                    ((own, outcome), next)
                 },
                 |index, (own, outcome)| {
                     let outcome = printer.print_kept(&own).and(outcome);
@@ -80,6 +83,10 @@ impl SeveralImages<'_> {
         self.printer.start_image(&image.name, true);
         self.printer.print_error(&error);
         failed.add(&image.name, &error.to_string(), error.class());
+        self.react(&error)
+    }
+
+    fn react(&self, error: &Error) -> Next {
         if self.choice.images.fail_fast || error.class() == ErrorClass::Interrupted {
             Next::Stop
         } else {
