@@ -91,6 +91,8 @@ fn hash_files(folder: &Path) -> BTreeMap<String, String> {
 fn unpack_by_bsdtar(path: &Path) -> Files {
     let folder = tempfile::tempdir().expect("a folder");
     let mut command = Command::new("bsdtar");
+    // It refuses names that the locale has not.
+    command.env("LC_ALL", "C.UTF-8");
     command.arg("-xf").arg(path).arg("-C").arg(folder.path());
     unpack_with(&mut command, folder.path())
 }
