@@ -70,6 +70,20 @@ pub struct CloneStep {
     pub already: Vec<(String, Option<String>)>,
 }
 
+/// Steps up to the one that finds the machines, its placeholder with the pattern, and the steps for each machine.
+pub(super) type SplitDeletion<'a> = (&'a [CloneStep], &'a (String, Regex), &'a [CloneStep]);
+
+/// None if no step finds the machines.
+pub(super) fn split_deletion(steps: &[CloneStep]) -> Option<SplitDeletion<'_>> {
+    for (at, step) in steps.iter().enumerate() {
+        if let Some(given) = &step.gives {
+            let (before, after) = steps.split_at(at + 1);
+            return Some((before, given, after));
+        }
+    }
+    None
+}
+
 /// Standard input of a command.
 #[derive(Debug, Clone)]
 pub struct CloneInput {

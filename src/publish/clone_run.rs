@@ -11,6 +11,7 @@ use crate::io::exec::{self, ExecError, InterruptWatch, OnInterrupt, Run, Stream}
 use crate::model::clone_test::VERDICT_GROUP;
 use crate::ui::Printer;
 
+use super::clone::split_deletion;
 use super::clone_name::create_password;
 use super::run::{find_settled, format_command, list_last_lines, require_program};
 use super::{CloneCommands, CloneStep, PublishError};
@@ -70,6 +71,8 @@ fn leave_clone(
 struct Life<'a> {
     clone: &'a CloneCommands,
     given: BTreeMap<String, String>,
+    /// Every value of the last command that gave any.
+    found: Vec<String>,
     password: Secret,
     interrupts: InterruptWatch,
     printer: &'a Printer,
@@ -98,6 +101,7 @@ impl<'a> Life<'a> {
         Ok(Self {
             clone,
             given: BTreeMap::new(),
+            found: Vec::new(),
             password: create_password().map_err(failed)?,
             interrupts: InterruptWatch::start().map_err(failed)?,
             printer,
@@ -115,13 +119,36 @@ impl<'a> Life<'a> {
 
     /// An interrupt ends the test, but not the deletion.
     fn run_delete(&mut self) -> Result<(), PublishError> {
-        let clone = &self.clone.clone;
-        self.printer.print_note(&format!("deleting {clone}"));
+        self.printer
+            .print_note(&format!("deleting {}", self.clone.clone));
         self.interrupts = InterruptWatch::start().map_err(|source| ExecError {
             program: PathBuf::from(&self.clone.program),
             source,
         })?;
-        for step in &self.clone.delete {
+        let steps = &self.clone.delete;
+        let Some((before, (name, _), after)) = split_deletion(steps) else {
+            return self.delete_machine(steps);
+        };
+        if self.given.contains_key(name) {
+            return self.delete_machine(steps);
+        }
+
+        self.found.clear();
+        self.delete_machine(before)?;
+        // Several runs of the same name may have left a machine each. One that stays does not spare the others.
+        let mut ended = Ok(());
+        for machine in std::mem::take(&mut self.found) {
+            self.given = BTreeMap::from([(name.clone(), machine)]);
+            let deleted = self.delete_machine(after);
+            ended = ended.and(deleted);
+        }
+        ended
+    }
+
+    /// A step that gives no value ends the deletion.
+    fn delete_machine(&mut self, steps: &'a [CloneStep]) -> Result<(), PublishError> {
+        let clone = &self.clone.clone;
+        for step in steps {
             if let Some((name, _)) = &step.gives
                 && self.given.contains_key(name)
             {
@@ -237,14 +264,16 @@ impl<'a> Life<'a> {
         output: &CloneLines,
     ) -> Result<StepEnd, PublishError> {
         if let Some((name, pattern)) = &step.gives {
-            let mut lines = output.stdout.iter().map(|line| line.trim());
-            let Some(value) = lines.find(|line| pattern.is_match(line)) else {
+            let lines = output.stdout.iter().map(|line| line.trim());
+            let values = lines.filter(|line| pattern.is_match(line));
+            self.found = values.map(str::to_owned).collect();
+            let Some(value) = self.found.first() else {
                 let last = indent_lines(list_last_lines(&output.all));
                 return Ok(StepEnd::NotYet(format!(
                     "no line of the output is `{pattern}`{last}"
                 )));
             };
-            self.given.insert(name.clone(), value.to_owned());
+            self.given.insert(name.clone(), value.clone());
         }
         let Some(pattern) = &step.verdict else {
             return Ok(StepEnd::Done);

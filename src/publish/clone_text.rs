@@ -2,10 +2,15 @@
 
 use std::fmt::Write as _;
 
+use regex_lite::Regex;
+
 use crate::model::clone_test::InputForm;
 
-use super::clone::{CloneCommands, ClonePart, CloneStep, CloneText};
+use super::clone::{CloneCommands, ClonePart, CloneStep, CloneText, split_deletion};
 use super::run::quote_argument;
+
+/// Lines of a standard output without the spaces around them.
+const TRIM: &str = "sed 's/^[[:space:]]*//; s/[[:space:]]*$//'";
 
 /// Lines for a shell, with a comment for each image and for each command that is repeated or judged.
 pub fn format_clones(clones: &[CloneCommands]) -> String {
@@ -13,25 +18,69 @@ pub fn format_clones(clones: &[CloneCommands]) -> String {
     for clone in clones {
         // Writing to a String cannot fail.
         let _ = writeln!(text, "# {} {} {}", clone.version, clone.target, clone.id);
-        for step in &clone.test {
-            format_step(&clone.program, step, &mut text);
-        }
+        format_steps(&clone.program, &clone.test, "", &mut text);
         let _ = writeln!(text, "# then, whatever happened before:");
-        for step in &clone.delete {
-            format_step(&clone.program, step, &mut text);
-        }
+        format_deletion(&clone.program, &clone.delete, &mut text);
     }
     text
 }
 
-fn format_step(program: &str, step: &CloneStep, text: &mut String) {
-    if let Some(patience) = &step.patience {
-        let _ = writeln!(
-            text,
-            "# again every {} s, for at most {} s:",
-            patience.every, patience.seconds
-        );
+/// A loop over the machines that are found. Without one, nothing is deleted.
+fn format_deletion(program: &str, steps: &[CloneStep], text: &mut String) {
+    let Some((before, (name, pattern), after)) = split_deletion(steps) else {
+        return format_steps(program, steps, "", text);
+    };
+    let [first @ .., find] = before else { return };
+    format_steps(program, first, "", text);
+
+    let line = format_command(program, find);
+    let search = format_search(pattern, "grep -E");
+    let _ = writeln!(text, "{line} | {search} | while read -r {name}; do");
+    format_steps(program, after, "  ", text);
+    let _ = writeln!(text, "done");
+}
+
+/// After a command that gives a value, each depends on the one before it.
+fn format_steps(program: &str, steps: &[CloneStep], indent: &str, text: &mut String) {
+    let mut depends = !indent.is_empty();
+    for (at, step) in steps.iter().enumerate() {
+        if let Some(patience) = &step.patience {
+            let _ = writeln!(
+                text,
+                "{indent}# again every {} s, for at most {} s:",
+                patience.every, patience.seconds
+            );
+        }
+        let mut line = format_command(program, step);
+        // The standard input of a loop has the machines.
+        if !indent.is_empty() && step.input.is_none() {
+            line.push_str(" </dev/null");
+        }
+        if let Some((name, pattern)) = &step.gives {
+            let search = format_search(pattern, "grep -E -m 1");
+            line = format!("{name}=$({line} | {search})");
+            depends = true;
+        }
+        if depends && at + 1 < steps.len() {
+            line.push_str(" &&");
+        }
+        let _ = writeln!(text, "{indent}{line}");
+        if let Some(verdict) = &step.verdict {
+            let _ = writeln!(
+                text,
+                "{indent}# the image passes if `{verdict}` finds the code 0"
+            );
+        }
     }
+}
+
+/// Lines that are values: the groups of an extended regular expression have no `?:`.
+fn format_search(pattern: &Regex, grep: &str) -> String {
+    let pattern = pattern.as_str().replace("(?:", "(");
+    format!("{TRIM} | {grep} {}", quote_argument(&pattern))
+}
+
+fn format_command(program: &str, step: &CloneStep) -> String {
     let mut line = String::new();
     if let Some(input) = &step.input {
         let _ = write!(line, "printf %s {} | ", quote_text(&input.text));
@@ -44,17 +93,7 @@ fn format_step(program: &str, step: &CloneStep, text: &mut String) {
         line.push(' ');
         line.push_str(&quote_text(argument));
     }
-    match &step.gives {
-        Some((name, _)) => {
-            let _ = writeln!(text, "{name}=$({line})");
-        }
-        None => {
-            let _ = writeln!(text, "{line}");
-        }
-    }
-    if let Some(verdict) = &step.verdict {
-        let _ = writeln!(text, "# the image passes if `{verdict}` finds the code 0");
-    }
+    line
 }
 
 /// One word of a shell; values of earlier commands are variables.

@@ -1,6 +1,7 @@
 //! The clone of an image: made, tested, and deleted whatever happens.
 
 mod platforms;
+mod printed;
 
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -87,8 +88,9 @@ esac"#,
     let printed = test.bare().prints(LINE);
     assert!(!test.exists("ran"), "nothing runs unasked");
     for part in [
-        "machine=$(printf %s 'secret '\"$PASSWORD\" | cloudctl make c-1 cloud-7 small)\n",
-        "cloudctl delete \"$machine\"\n",
+        "machine=$(printf %s 'secret '\"$PASSWORD\" | cloudctl make c-1 cloud-7 small | sed ",
+        " | grep -E -m 1 '^(m-[0-9]+)$') &&\n",
+        "| while read -r machine; do\n  cloudctl delete \"$machine\" </dev/null\ndone\n",
         "# then, whatever happened before:\n",
     ] {
         assert!(printed.contains(part), "{part}: {printed}");
@@ -180,6 +182,28 @@ fn a_machine_whose_making_failed_is_found_and_deleted() {
     let ran = test.bare().run(&format!("{LINE} --run --delete"));
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
     assert_eq!(list_ran(&test), ["make", "find", "find"]);
+}
+
+/// Runs that had the same name may have left a machine each. One that cannot be deleted does not keep the others.
+#[test]
+fn every_machine_of_the_name_is_deleted() {
+    let finds = r"find) printf 'm-9\n m-10\nthree machines:\nm-11\n' ;;";
+    let test = with_cloud(&format!("case $1 in {finds} esac"));
+    let ran = test.bare().run(&format!("{LINE} --run --delete"));
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    assert_eq!(
+        test.text("ran"),
+        "find c-1  \ndelete m-9  \ndelete m-10  \ndelete m-11  \n"
+    );
+
+    let fails = r#"delete) [ "$2" != m-9 ] || { echo 'HTTP 500' >&2; exit 1; } ;;"#;
+    let test = with_cloud(&format!("case $1 in {finds} {fails} esac"));
+    let ran = test.bare().run(&format!("{LINE} --run --delete"));
+    assert_eq!(ran.code, Some(7), "{}", ran.stderr);
+    for part in ["may still be there", "HTTP 500", "delete m-9"] {
+        assert!(ran.stderr.contains(part), "{part}: {}", ran.stderr);
+    }
+    assert_eq!(list_ran(&test), ["find", "delete", "delete", "delete"]);
 }
 
 #[test]

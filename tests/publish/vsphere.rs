@@ -134,14 +134,22 @@ state before-others
 for clone in c-2 c-5; do
     name=$clone; fails imagegen test-clone 1 --clone "$clone" $place --run
     imagegen test-clone 1 --clone "$clone" $place --delete --run
+    imagegen test-clone 1 --clone "$clone" $place --delete > delete.sh
+    bash delete.sh || true
 done
 imagegen test-clone 1 --clone c-3 $place --delete --run
+imagegen test-clone 1 --clone c-3 $place --delete > delete.sh
+bash delete.sh || true
 state after-others
 # A verb that was killed leaves its machine.
-govc folder.create /DC0/vm/templates/imagegen-clone-c-4
-govc vm.clone -dc DC0 -vm /DC0/vm/templates/node-1 -on=false -folder /DC0/vm/templates/imagegen-clone-c-4 \
-    -pool /DC0/host/DC0_H0/Resources -ds LocalDS_0 c-4 >/dev/null
+for clone in c-4 c-6; do
+    govc folder.create "/DC0/vm/templates/imagegen-clone-$clone"
+    govc vm.clone -dc DC0 -vm /DC0/vm/templates/node-1 -on=false -folder "/DC0/vm/templates/imagegen-clone-$clone" \
+        -pool /DC0/host/DC0_H0/Resources -ds LocalDS_0 "$clone" >/dev/null
+done
 imagegen test-clone 1 --clone c-4 $place --delete --run
+imagegen test-clone 1 --clone c-6 $place --delete > delete.sh
+bash delete.sh
 state after-kill
 "#;
 
