@@ -157,6 +157,19 @@ fn each_platform_makes_a_clone_without_a_way_in() {
             "{deleted}"
         );
     }
+    // The API refuses processors and memory of another shape.
+    let record = Build {
+        target: "oci",
+        id: "ocid1.image.oc1.eu-frankfurt-1.aaaa",
+        ..Build::default()
+    };
+    let fixed = Test::new().file("image.json", &record.record().to_string());
+    fixed
+        .line("test-clone image.json --clone c-1 --var shape=VM.Standard2.1")
+        .fails(
+            3,
+            &["--var shape: `VM.Standard2.1` is not valid", "flexible"],
+        );
     for name in ["a", "1-a", "clone-", "clone-0123456789", "A-1"] {
         let ran = Test::new()
             .line(&format!("test-clone a --clone {name}"))
