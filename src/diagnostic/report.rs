@@ -24,7 +24,7 @@ pub struct ErrorReport {
     /// As the text form prints it behind `error:`.
     pub message: String,
     /// Name of the image, if a verb works on several.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub image: Option<String>,
     /// The thing that the error is about: a component, a file, a resource. May be empty.
     pub subject: String,

@@ -45,17 +45,14 @@ impl DefinedImage {
         self.several.is_some()
     }
 
-    /// The other image of the same file whose lockfile this is.
-    pub(super) fn find_sibling(&self, lock: &Path) -> Option<Self> {
+    /// The other image of the same file whose lockfile this is, as a name for `--config`.
+    pub(super) fn find_sibling(&self, lock: &Path) -> Option<String> {
         let names = self.several.as_ref()?;
         let stem = self.path.file_stem()?.to_str()?;
         let rest = lock.file_name()?.to_str()?.strip_prefix(stem)?;
         let name = rest.strip_prefix('.')?.strip_suffix(".lock.json")?;
         let is_other = name != self.name && names.contains(name);
-        is_other.then(|| Self {
-            name: name.to_owned(),
-            ..self.clone()
-        })
+        is_other.then(|| format!("{}#{name}", format_path(&self.path)))
     }
 
     /// The lockfile beside the definition: `imagegen.lock.json`, or `imagegen.NAME.lock.json` for one of several.

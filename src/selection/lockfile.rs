@@ -87,7 +87,7 @@ fn find_owner(image: &DefinedImage, lock: &Path) -> Option<String> {
     }
 
     if let Some(sibling) = image.find_sibling(lock) {
-        return Some(sibling.config());
+        return Some(sibling);
     }
     for (end, _) in name.match_indices('.') {
         let path = lock.with_file_name(format!("{}.json", &name[..end]));
