@@ -66,7 +66,7 @@ pub struct RetireArgs {
     #[arg(
         value_name = "IMAGE",
         required_unless_present_any = ["keep", "older_than"],
-        conflicts_with_all = ["keep", "older_than", "per"]
+        conflicts_with_all = ["keep", "older_than", "per", "keep_current"]
     )]
     pub images: Vec<String>,
 
@@ -92,6 +92,10 @@ pub struct RetireArgs {
     /// target, Windows release and Kubernetes line, in whatever workspace).
     #[arg(long, value_name = "GROUP", default_value = "workspace")]
     pub per: KeepPer,
+
+    /// Also keep the newest build of each lockfile of `imagegen.json`: the definition may have gone back to an older one.
+    #[arg(long)]
+    pub keep_current: bool,
 
     /// Delete the images instead of marking them: machines that start from them later fail.
     #[arg(long)]

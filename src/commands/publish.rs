@@ -1,6 +1,6 @@
 //! `imagegen promote` and `imagegen retire`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use crate::cli::{PromoteArgs, PublishArgs, RetireArgs};
@@ -42,6 +42,11 @@ pub(super) fn run_retire(
             older_than: args.older_than,
             per: args.per,
             now: current_time(),
+            current: if args.keep_current {
+                Definitions::load(None)?.list_lock_digests()?
+            } else {
+                BTreeSet::new()
+            },
         };
         choose_old_builds(&history, &retention, printer)
     } else {

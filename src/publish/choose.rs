@@ -17,7 +17,7 @@ use crate::workspace::{BUILDS, IMAGE_RECORD};
 const DAY: u64 = 24 * 60 * 60;
 
 /// Builds that stay: a build goes if it is neither among the newest nor young.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Retention {
     /// How many of the newest builds of each group stay.
     pub keep: usize,
@@ -26,6 +26,8 @@ pub struct Retention {
     pub per: KeepPer,
     /// Seconds since 1970.
     pub now: u64,
+    /// SHA-256 of lockfiles whose newest build stays, however old it is.
+    pub current: BTreeSet<String>,
 }
 
 /// Builds with an image that need not stay, the oldest first. A failed build has no image, and counts as none.
@@ -35,20 +37,35 @@ pub fn choose_old_builds(
     printer: &Printer,
 ) -> Vec<HistoryEntry> {
     let mut newer: BTreeMap<String, usize> = BTreeMap::new();
+    let mut current = BTreeSet::new();
     let mut chosen = BTreeSet::new();
     for (at, entry) in history.builds.iter().enumerate() {
         if !has_image(&entry.record) {
             continue;
         }
+        let mut is_current = false;
+        for lock in list_current_locks(&entry.record, retention) {
+            is_current |= current.insert((lock, &entry.record.image));
+        }
         let count = newer.entry(name_group(entry, retention.per)).or_default();
         *count += 1;
-        if *count > retention.keep && is_old(&entry.record, retention, printer) {
+        let is_surplus = *count > retention.keep && !is_current;
+        if is_surplus && is_old(&entry.record, retention, printer) {
             chosen.insert(at);
         }
     }
     let mut old = spare_current_images(history, &chosen, printer);
     old.reverse();
     old
+}
+
+/// Lockfiles of the definition from which an image was built. Images that share one have builds of their own.
+fn list_current_locks<'a>(
+    record: &'a ImageRecord,
+    retention: &Retention,
+) -> impl Iterator<Item = &'a String> {
+    let locks = record.lockfile.iter().chain([&record.lock]);
+    locks.filter(|lock| retention.current.contains(*lock))
 }
 
 fn has_image(record: &ImageRecord) -> bool {

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::base::digest::sha256_hex;
 use crate::base::json;
 use crate::base::names::format_suggestion;
 use crate::base::text::format_path;
@@ -125,6 +126,20 @@ impl Definitions {
 
     pub fn images(&self) -> &[DefinedImage] {
         &self.images
+    }
+
+    /// SHA-256 of the lockfile of each image that has one.
+    ///
+    /// # Errors
+    /// Nothing is defined, or a lockfile cannot be read.
+    pub fn list_lock_digests(&self) -> Result<BTreeSet<String>> {
+        self.require_any()?;
+        let mut digests = BTreeSet::new();
+        for image in &self.images {
+            let bytes = fs::read_text_if_exists(&image.lock_path())?;
+            digests.extend(bytes.map(|bytes| sha256_hex(&bytes)));
+        }
+        Ok(digests)
     }
 
     /// The only image; an empty definition where nothing is defined, because flags may say everything.

@@ -1,6 +1,7 @@
 //! Builds that `retire` keeps, and those that it takes.
 
-use serde_json::json;
+use imagegen::base::digest::sha256_hex;
+use serde_json::{Value, json};
 
 use super::{Build, MANAGED, glance, list_versions, with_builds};
 use crate::support::Test;
@@ -40,6 +41,31 @@ fn keeps_the_newest_builds_and_those_that_are_young() {
         test.text("imagegen-out/node/builds/1/image.json")
             .contains("\"1\"")
     );
+}
+
+/// The definition may have gone back to an older lockfile, whose image clusters then use. Of two builds of one lockfile the
+/// newer one stays.
+#[test]
+fn keeps_the_newest_build_of_each_current_lockfile() {
+    let mut test = with_builds(4);
+    for version in ["1", "2"] {
+        let path = format!("imagegen-out/node/builds/{version}/image.json");
+        let mut record: Value = serde_json::from_str(&test.text(&path)).expect("JSON");
+        record["lockfile"] = json!(sha256_hex(b"\"older\"\n"));
+        test = test.file(&path, &record.to_string());
+    }
+    let ran = test.bare().run("retire --keep 1 --keep-current");
+    assert_eq!(ran.code, Some(3), "{}", ran.stderr);
+    assert!(ran.stderr.contains("no image is defined"), "{}", ran.stderr);
+
+    let test = test
+        .file("imagegen.json", "{\"target\": \"openstack\"}")
+        .file("imagegen.lock.json", "\"older\"\n");
+    let kept = "retire --keep 1 --keep-current";
+    assert_eq!(list_versions(&test, "retire --keep 1"), ["1", "2", "3"]);
+    assert_eq!(list_versions(&test, kept), ["1", "3"]);
+    let test = test.file("imagegen.lock.json", "\"other\"\n");
+    assert_eq!(list_versions(&test, kept), ["1", "2", "3"]);
 }
 
 /// A failed build has no image, so it takes no place among those that are kept.
