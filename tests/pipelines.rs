@@ -37,6 +37,29 @@ fn argo_tells_the_story() {
     story::tell(&argo::Argo::new());
 }
 
+/// GitHub takes no more jobs of a matrix.
+#[test]
+fn github_bakes_as_many_images_as_a_matrix_takes() {
+    let Some(forge) = forge::Forge::new() else {
+        return;
+    };
+    let github = github::Github::new();
+    for (count, jobs) in [(3, 3), (256, 256), (300, 256)] {
+        forge.write("many", &count.to_string());
+        assert_eq!(github.list_matrix(&forge), jobs);
+    }
+}
+
+/// A person may take days for an approval.
+#[test]
+fn argo_limits_the_time_of_pods_alone() {
+    let argo = argo::Argo::new();
+    let (workflow, templates) = argo.list_deadlines();
+    assert!(workflow.is_null(), "{workflow}");
+    assert!(templates.len() > 5, "{templates:?}");
+    assert!(templates.iter().all(|it| it.is_u64()), "{templates:?}");
+}
+
 fn list_unbuilt(test: &Test) -> Vec<String> {
     let listed = test.prints("list images --unbuilt --from records --format json");
     let listed: Value = serde_json::from_str(&listed).expect("JSON");

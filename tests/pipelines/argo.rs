@@ -4,6 +4,8 @@
 //!   <https://argo-workflows.readthedocs.io/en/latest/variables/>
 //! * `outputs.result` is the standard output without its last line end, and `withParam` makes a task of each element:
 //!   argoproj/argo-workflows@main workflow/executor/executor.go (`CaptureScriptResult`)
+//! * a task runs when its `depends` holds, a task of an empty list is skipped, and a workflow fails with a task on which
+//!   no other depends: <https://argo-workflows.readthedocs.io/en/latest/enhanced-depends-logic/>
 //! * a git artifact is a clone with every branch at `revision`: workflow/artifacts/git/git.go there
 //! * the script is a file of `command`, and a signal goes to its process group: workflow/executor/os-specific there
 //! * a pod with the label gets the token's file and ids:
@@ -36,6 +38,15 @@ impl Argo {
         Self {
             documents: read_pipeline("argo.yml"),
         }
+    }
+
+    /// Time limits: of the workflow, which has that of an approval, too, and of each template that runs a pod.
+    pub fn list_deadlines(&self) -> (&Value, Vec<&Value>) {
+        let spec = &self.documents[0]["spec"];
+        let templates = spec["templates"].as_array().expect("templates");
+        let pods = templates.iter().filter(|it| it["script"].is_object());
+        let deadlines = pods.map(|it| &it["activeDeadlineSeconds"]).collect();
+        (&spec["activeDeadlineSeconds"], deadlines)
     }
 
     fn find_template(&self, name: &str) -> &Value {
@@ -128,6 +139,60 @@ impl Argo {
             .succeeded
     }
 
+    /// The state of a task and its result, by those that ended before it.
+    fn run_task(
+        &self,
+        forge: &Forge,
+        task: &Value,
+        ended: &BTreeMap<&str, (&'static str, String)>,
+    ) -> (&'static str, String) {
+        let holds = task["depends"].as_str().is_none_or(|depends| {
+            depends.split(" || ").any(|condition| {
+                let (name, state) = condition.split_once('.').expect("a state");
+                ended[name].0 == state
+            })
+        });
+        if !holds {
+            // A task that waits for one that failed ends like it.
+            let depends = task["depends"].as_str().expect("depends");
+            let is_broken = depends.split(" || ").any(|condition| {
+                let (name, _) = condition.split_once('.').expect("a state");
+                ["Failed", "Broken"].contains(&ended[name].0)
+            });
+            let state = if is_broken { "Broken" } else { "Omitted" };
+            return (state, String::new());
+        }
+        if let Some(condition) = task["when"].as_str() {
+            let counted = condition.strip_suffix(".outputs.result}} > 0");
+            let name = counted.and_then(|it| it.strip_prefix("{{tasks."));
+            let (_, result) = &ended[name.expect("a condition that is known")];
+            if result.parse::<usize>().expect("a number") == 0 {
+                return ("Skipped", String::new());
+            }
+        }
+
+        let template = task["template"].as_str().expect("template");
+        if self.find_template(template)["suspend"].is_object() {
+            return ("Succeeded", String::new());
+        }
+        let Some(list) = task["withParam"].as_str() else {
+            let pod = self.run_pod(forge, template, "main", &BTreeMap::new());
+            return (name_state(pod.succeeded), pod.result);
+        };
+        assert_eq!(list, "{{tasks.check.outputs.result}}");
+        let items: Value = serde_json::from_str(&ended["check"].1).expect("JSON");
+        let items = items.as_array().expect("items");
+        if items.is_empty() {
+            return ("Skipped", String::new());
+        }
+        let mut succeeded = true;
+        for item in items {
+            let inputs = fill_inputs(task, item);
+            succeeded &= self.run_pod(forge, template, "main", &inputs).succeeded;
+        }
+        (name_state(succeeded), String::new())
+    }
+
     /// The template that a schedule starts.
     fn run_scheduled(&self, forge: &Forge, name: &str) -> bool {
         let crons = self.documents[1..].iter();
@@ -137,6 +202,27 @@ impl Argo {
         assert!(templates.contains(&&Value::from(name)), "{templates:?}");
         self.run(forge, name, "main")
     }
+}
+
+fn name_state(succeeded: bool) -> &'static str {
+    if succeeded { "Succeeded" } else { "Failed" }
+}
+
+/// Parameters of a task for an item of its list.
+fn fill_inputs(task: &Value, item: &Value) -> BTreeMap<String, String> {
+    let mut values = BTreeMap::new();
+    for (key, value) in item.as_object().expect("an item") {
+        let value = value.as_str().expect("text").to_owned();
+        values.insert(format!("item.{key}"), value);
+    }
+    let arguments = fill(&task["arguments"]["parameters"], &values);
+    let mut inputs = BTreeMap::new();
+    for parameter in arguments.as_array().expect("parameters") {
+        let name = parameter["name"].as_str().expect("name");
+        let value = parameter["value"].as_str().expect("value");
+        inputs.insert(format!("inputs.parameters.{name}"), value.to_owned());
+    }
+    inputs
 }
 
 /// Programs of the container image.
@@ -192,45 +278,22 @@ impl Pipeline for Argo {
         let tasks = self.find_template("main")["dag"]["tasks"]
             .as_array()
             .expect("tasks");
-        let names: Vec<&str> = tasks
-            .iter()
-            .map(|task| task["name"].as_str().expect("name"))
-            .collect();
-        assert_eq!(names, ["check", "bake", "approve", "promote"]);
-        let check = self.run_pod(forge, "check", "main", &BTreeMap::new());
-        if !check.succeeded {
-            return false;
+        assert_eq!(self.find_template("main")["dag"]["failFast"], false);
+        let mut ended: BTreeMap<&str, (&'static str, String)> = BTreeMap::new();
+        for task in tasks {
+            let name = task["name"].as_str().expect("name");
+            let outcome = self.run_task(forge, task, &ended);
+            ended.insert(name, outcome);
         }
-        assert_eq!(tasks[1]["withParam"], "{{tasks.check.outputs.result}}");
-        for task in &tasks[2..] {
-            assert_eq!(task["when"], "'{{tasks.check.outputs.result}}' != '[]'");
-        }
-        let items: Value = serde_json::from_str(&check.result).expect("JSON");
-        let items = items.as_array().expect("items");
-        if items.is_empty() {
-            return true;
-        }
-
-        let mut baked = true;
-        for item in items {
-            let mut values = BTreeMap::new();
-            for (key, value) in item.as_object().expect("an item") {
-                values.insert(
-                    format!("item.{key}"),
-                    value.as_str().expect("text").to_owned(),
-                );
-            }
-            let arguments = fill(&tasks[1]["arguments"]["parameters"], &values);
-            let mut inputs = BTreeMap::new();
-            for parameter in arguments.as_array().expect("parameters") {
-                let name = parameter["name"].as_str().expect("name");
-                let value = parameter["value"].as_str().expect("value");
-                inputs.insert(format!("inputs.parameters.{name}"), value.to_owned());
-            }
-            baked &= self.run_pod(forge, "bake", "main", &inputs).succeeded;
-        }
-        // `dependencies` wait for success.
-        baked && self.run(forge, "promote", "main")
+        let mut leaves = tasks.iter().filter(|task| {
+            let name = format!("{}.", task["name"].as_str().expect("name"));
+            let depends = tasks.iter().filter_map(|task| task["depends"].as_str());
+            !depends.into_iter().any(|text| text.contains(&name))
+        });
+        leaves.all(|task| {
+            let (state, _) = &ended[task["name"].as_str().expect("name")];
+            !["Failed", "Broken"].contains(state)
+        })
     }
 
     fn nightly(&self, forge: &Forge) -> bool {
@@ -243,6 +306,12 @@ impl Pipeline for Argo {
 
     fn read_preview(&self, forge: &Forge) -> String {
         forge.read("comment")
+    }
+
+    fn has_lock(&self) -> bool {
+        let mutexes = &self.find_template("bake")["synchronization"]["mutexes"];
+        assert!(mutexes[0]["name"] == "bake-{{inputs.parameters.definition}}");
+        true
     }
 
     fn cancel_signal(&self) -> &'static str {

@@ -59,6 +59,15 @@ impl Forge {
         for file in ["ran", "baked", "tags", "newer"] {
             forge.write(file, "");
         }
+        // Comments of other runs by the same user, and one that was deleted.
+        forge.write(
+            "comments.json",
+            r#"[{"id": 1, "user": {"type": "Bot"}, "body": "other"}]"#,
+        );
+        forge.write(
+            "threads.json",
+            r#"{"value": [{"id": 1, "comments": [{"id": 1, "content": "other"}, {"id": 2, "isDeleted": true}]}]}"#,
+        );
         let definition = forge.define_images();
         forge.write("developer/imagegen.json", &format!("{definition:#}\n"));
         forge.develop(
@@ -278,8 +287,9 @@ impl Forge {
         paths.lines().map(str::to_owned).collect()
     }
 
-    /// Pushes records of promoted images of one line, whose times are old.
-    pub fn add_old_records(&self, count: usize) {
+    /// Pushes records of promoted images of one line, whose times are old. The second was built from this lockfile.
+    pub fn add_old_records(&self, count: usize, lockfile: &str) {
+        let digest = sha256_hex(&self.test.read(&format!("developer/{lockfile}")));
         let tree = self.path("developer/records");
         self.develop(
             "git fetch --quiet origin image-records
@@ -300,6 +310,9 @@ impl Forge {
             fs::create_dir_all(&folder).expect("folder");
             let mut record = record.record();
             record["image"] = "node.1".into();
+            if number == 2 {
+                record["lockfile"] = json!(digest);
+            }
             fs::write(folder.join("image.json"), record.to_string()).expect("record");
         }
         self.develop(

@@ -43,15 +43,36 @@ impl Github {
         }
     }
 
+    /// Jobs after those that bake, whatever became of these.
+    fn promote(&self, forge: &Forge) -> bool {
+        let jobs = &self.workflow["jobs"];
+        assert_eq!(
+            jobs["waiting"]["if"],
+            "${{ !cancelled() && needs.check.result == 'success' }}"
+        );
+        assert_eq!(
+            jobs["promote"]["if"],
+            "${{ !cancelled() && needs.waiting.result == 'success' && needs.waiting.outputs.count != '0' }}"
+        );
+        let waiting = self.run_job(forge, &job("waiting", "origin/main"));
+        if !waiting.succeeded || waiting.outputs["count"] == "0" {
+            return waiting.succeeded;
+        }
+        self.run_job(forge, &job("promote", "origin/main"))
+            .succeeded
+    }
+
+    /// Images of the matrix of a run.
+    pub fn list_matrix(&self, forge: &Forge) -> usize {
+        let check = self.run_job(forge, &job("check", "origin/main"));
+        let matrix: Value = serde_json::from_str(&check.outputs["matrix"]).expect("JSON");
+        matrix.as_array().expect("images").len()
+    }
+
     fn run_job(&self, forge: &Forge, job: &Job<'_>) -> Ended {
         let definition = &self.workflow["jobs"][job.name];
         let steps = definition["steps"].as_array().expect("steps");
-        let can_write = definition["permissions"]["contents"] == "write";
-        let password = if can_write {
-            "writer-github"
-        } else {
-            "reader-github"
-        };
+        let password = name_token(definition, "contents");
         let checkout = steps
             .iter()
             .find(|step| {
@@ -78,10 +99,21 @@ impl Github {
     }
 }
 
+/// The run's token, by the permission of its job.
+fn name_token(definition: &Value, scope: &str) -> &'static str {
+    if definition["permissions"][scope] == "write" {
+        "writer-github"
+    } else {
+        "reader-github"
+    }
+}
+
 /// A job that runs.
 struct Run<'a> {
     machine: &'a Machine<'a>,
     job: &'a Job<'a>,
+    /// Value of `github.token`.
+    token: &'static str,
     environment: BTreeMap<String, String>,
     succeeded: bool,
     outcomes: BTreeMap<String, &'static str>,
@@ -118,6 +150,10 @@ impl<'a> Run<'a> {
         let mut run = Self {
             machine,
             job,
+            token: match name_token(definition, "contents") {
+                "reader-github" => name_token(definition, "pull-requests"),
+                token => token,
+            },
             environment,
             succeeded: true,
             outcomes: BTreeMap::new(),
@@ -158,6 +194,13 @@ impl<'a> Run<'a> {
             Some(
                 "always() && steps.image.outcome != 'success' && steps.image.outcome != 'skipped'",
             ) => failed("image"),
+            Some("steps.still.outputs.unbuilt != ''") => {
+                self.succeeded
+                    && self
+                        .read_outputs()
+                        .get("unbuilt")
+                        .is_some_and(|it| !it.is_empty())
+            }
             None | Some("github.event.pull_request.head.repo.full_name == github.repository") => {
                 self.succeeded
             }
@@ -218,10 +261,6 @@ impl<'a> Run<'a> {
                 })
             }
             "actions/upload-artifact" => upload(with, &self.machine.work, &artifacts),
-            "actions/download-artifact" => {
-                download(with, &artifacts, &self.machine.work);
-                true
-            }
             other => panic!("unknown action: {other}"),
         }
     }
@@ -261,7 +300,7 @@ impl<'a> Run<'a> {
             "vars.AZURE_CLIENT_ID" | "vars.AZURE_TENANT_ID" | "vars.AZURE_SUBSCRIPTION_ID" => {
                 "00000000-0000-0000-0000-000000000001".to_owned()
             }
-            "github.token" => "writer-github".to_owned(),
+            "github.token" => self.token.to_owned(),
             "github.event.number" => "1".to_owned(),
             "github.run_id" => "20123456789".to_owned(),
             other => match self.job.values.get(other) {
@@ -297,28 +336,6 @@ fn upload(with: &BTreeMap<String, String>, work: &Path, artifacts: &Path) -> boo
     found || with.get("if-no-files-found").map(String::as_str) != Some("error")
 }
 
-/// Each artifact of the pattern gets a folder; without one, nothing is made.
-fn download(with: &BTreeMap<String, String>, artifacts: &Path, work: &Path) {
-    let start = with["pattern"].strip_suffix('*').expect("a pattern");
-    for entry in fs::read_dir(artifacts).into_iter().flatten() {
-        let folder = entry.expect("entry").path();
-        let name = folder
-            .file_name()
-            .expect("name")
-            .to_string_lossy()
-            .into_owned();
-        if !name.starts_with(start) {
-            continue;
-        }
-        let target = work.join(&with["path"]).join(name);
-        fs::create_dir_all(&target).expect("folder");
-        for file in fs::read_dir(&folder).expect("artifact") {
-            let file = file.expect("file");
-            fs::copy(file.path(), target.join(file.file_name())).expect("copy");
-        }
-    }
-}
-
 fn job<'a>(name: &'a str, revision: &'a str) -> Job<'a> {
     Job {
         name,
@@ -334,8 +351,12 @@ impl Pipeline for Github {
              git merge --quiet --no-ff --message merge origin/change
              git push --quiet --force origin HEAD:refs/pull/1/merge",
         );
-        self.run_job(forge, &job("preview", "refs/remotes/pull/1/merge"))
-            .succeeded
+        let ended = self.run_job(forge, &job("preview", "refs/remotes/pull/1/merge"));
+        let comments: Value = serde_json::from_str(&forge.read("comments.json")).expect("JSON");
+        let comments = comments.as_array().expect("comments");
+        assert_eq!(comments.len(), 2, "{comments:?}");
+        assert_eq!(comments[0]["body"], "other");
+        ended.succeeded
     }
 
     fn main(&self, forge: &Forge) -> bool {
@@ -353,10 +374,6 @@ impl Pipeline for Github {
         assert_eq!(bake["strategy"]["fail-fast"], false);
         let matrix: Value = serde_json::from_str(&check.outputs["matrix"]).expect("JSON");
         let images = matrix.as_array().expect("images");
-        if images.is_empty() {
-            return true;
-        }
-
         let mut baked = true;
         for (index, image) in images.iter().enumerate() {
             let mut job = job("bake", "origin/main");
@@ -368,22 +385,7 @@ impl Pipeline for Github {
                 .insert("strategy.job-index".to_owned(), (index + 250).to_string());
             baked &= self.run_job(forge, &job).succeeded;
         }
-        let jobs = &self.workflow["jobs"];
-        assert_eq!(
-            jobs["records"]["if"],
-            "always() && needs.bake.result != 'skipped'"
-        );
-        assert_eq!(
-            jobs["promote"]["if"],
-            "${{ !cancelled() && needs.records.result == 'success' }}"
-        );
-        let kept = self
-            .run_job(forge, &job("records", "origin/main"))
-            .succeeded;
-        let promoted = kept
-            && self
-                .run_job(forge, &job("promote", "origin/main"))
-                .succeeded;
+        let promoted = self.promote(forge);
         baked && promoted
     }
 
@@ -398,6 +400,12 @@ impl Pipeline for Github {
 
     fn read_preview(&self, forge: &Forge) -> String {
         forge.read("comment")
+    }
+
+    fn has_lock(&self) -> bool {
+        let lock = &self.workflow["jobs"]["bake"]["concurrency"];
+        assert!(lock == "bake-${{ matrix.image.config }}");
+        true
     }
 
     fn cancel_signal(&self) -> &'static str {

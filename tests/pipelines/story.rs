@@ -18,6 +18,8 @@ pub trait Pipeline {
     fn weekly(&self, forge: &Forge) -> bool;
     /// Markdown of the last preview.
     fn read_preview(&self, forge: &Forge) -> String;
+    /// Whether only one run at a time bakes an image.
+    fn has_lock(&self) -> bool;
     /// Signal of a run that a person cancels, for all its processes.
     fn cancel_signal(&self) -> &'static str;
 }
@@ -76,6 +78,7 @@ pub fn tell(pipeline: &impl Pipeline) {
     kill_a_bake(pipeline, &forge);
     cancel_a_clone(pipeline, &forge);
     fail_a_promotion(pipeline, &forge);
+    bake_once(pipeline, &forge);
     update_a_line(pipeline, &forge);
     retire_old_images(pipeline, &forge);
 }
@@ -85,6 +88,8 @@ fn show_a_change(pipeline: &impl Pipeline, forge: &Forge) {
     forge.change_image("change", "node-1", "9.9001.1");
     forge.develop("git switch --quiet main");
     forge.change_image("main", "1-old", "9.9001.1");
+    // The comment of the first is replaced.
+    assert!(pipeline.preview(forge));
     assert!(pipeline.preview(forge));
     let text = pipeline.read_preview(forge);
     assert!(text.contains("#### node-1\n"), "{text}");
@@ -142,9 +147,8 @@ fn fail_one_image(pipeline: &impl Pipeline, forge: &Forge) {
     assert!(!pipeline.main(forge));
     assert_eq!(take_baked(forge), [OLD, NODE_DASH]);
     assert_eq!(forge.list("groups"), [""; 0]);
-    let failed = promoted(&[NODE_DOT, NODE_DASH]);
-    let there = take_promoted(forge);
-    assert!(failed.iter().all(|line| !there.contains(line)), "{there:?}");
+    // The image that passed does not wait for the others.
+    assert_eq!(take_promoted(forge), promoted(&[OLD]));
     // The image that passed is not baked again.
     assert_eq!(forge.list_records().len(), 6, "{:?}", forge.list_records());
 
@@ -158,7 +162,7 @@ fn fail_one_image(pipeline: &impl Pipeline, forge: &Forge) {
         "{:?}",
         forge.list_records()
     );
-    take_promoted(forge);
+    assert_eq!(take_promoted(forge), promoted(&[NODE_DOT, NODE_DASH]));
 }
 
 /// What Packer had made is deleted by the pipeline.
@@ -171,10 +175,13 @@ fn kill_a_bake(pipeline: &impl Pipeline, forge: &Forge) {
     assert_eq!(forge.list("groups"), [""; 0]);
 }
 
+/// The machine of the bake cannot be deleted, but that of the test can.
 fn cancel_a_clone(pipeline: &impl Pipeline, forge: &Forge) {
     forge.change_image("main", "node-1", "9.9001.4");
     forge.write("hangs", pipeline.cancel_signal());
+    forge.write("fails/groups", "");
     assert!(!pipeline.main(forge));
+    forge.remove("fails/groups");
     assert!(!forge.has("hangs"));
     assert_eq!(take_baked(forge), [NODE_DASH]);
     assert_eq!(forge.list("groups"), [""; 0]);
@@ -182,7 +189,7 @@ fn cancel_a_clone(pipeline: &impl Pipeline, forge: &Forge) {
     assert_eq!(take_promoted(forge), [""; 0]);
 }
 
-/// The record waits for the same run to be run again.
+/// The record waits for the next run.
 fn fail_a_promotion(pipeline: &impl Pipeline, forge: &Forge) {
     forge.change_image("main", "node-1", "9.9001.5");
     forge.write("fails/tag", "");
@@ -196,6 +203,36 @@ fn fail_a_promotion(pipeline: &impl Pipeline, forge: &Forge) {
         "{:?}",
         forge.list_records()
     );
+
+    assert!(pipeline.main(forge));
+    assert_eq!(take_baked(forge), [""; 0]);
+    assert_eq!(take_promoted(forge), promoted(&[NODE_DASH]));
+    assert_eq!(
+        count_records(forge, "built/"),
+        0,
+        "{:?}",
+        forge.list_records()
+    );
+}
+
+/// Another run baked the image after this one listed it.
+fn bake_once(pipeline: &impl Pipeline, forge: &Forge) {
+    if !pipeline.has_lock() {
+        return;
+    }
+    let list = "\"$STORY_IMAGEGEN\" list images --format json | jq '.items |= map(select(.name == \"node-1\"))'";
+    forge.write("stale", &forge.develop(list));
+    assert!(pipeline.main(forge));
+    assert!(!forge.has("stale"));
+    assert_eq!(take_baked(forge), [""; 0]);
+    assert_eq!(take_promoted(forge), [""; 0]);
+
+    // Records that cannot be read are no build.
+    forge.write("stale", &forge.develop(list));
+    forge.write("fails/unbuilt", "");
+    assert!(!pipeline.main(forge));
+    forge.remove("fails/unbuilt");
+    assert_eq!(take_baked(forge), [""; 0]);
 }
 
 fn update_a_line(pipeline: &impl Pipeline, forge: &Forge) {
@@ -224,21 +261,24 @@ fn update_a_line(pipeline: &impl Pipeline, forge: &Forge) {
     forge.write("newer", "");
 }
 
-/// Two builds of the image are newer than these.
+/// Two builds of the image are newer than these. `main` went back to the lockfile of the second.
 fn retire_old_images(pipeline: &impl Pipeline, forge: &Forge) {
     assert!(pipeline.weekly(forge));
     assert_eq!(take(forge, "tags"), [""; 0]);
-    forge.add_old_records(4);
+    forge.develop("git switch --quiet main");
+    forge.change_image("main", "node.1", "9.9001.6");
+    forge.add_old_records(4, "imagegen.node.1.lock.json");
     assert!(pipeline.weekly(forge));
     let retired = take(forge, "tags");
-    let expected =
-        ["aged-1", "aged-2", "aged-3"].map(|name| format!("imagegen-channel=retired {name}"));
+    let expected = ["aged-1", "aged-3"].map(|name| format!("imagegen-channel=retired {name}"));
     assert!(
         expected.iter().all(|line| retired.contains(line)),
         "{retired:?}"
     );
     assert!(
-        retired.iter().all(|line| line.contains("aged-")),
+        retired
+            .iter()
+            .all(|line| line.contains("aged-") && !line.contains("aged-2")),
         "{retired:?}"
     );
 }
