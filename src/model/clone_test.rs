@@ -97,8 +97,9 @@ pub struct CloneCommand {
     /// Form of the standard input for the program.
     #[serde(default)]
     pub input_form: InputForm,
-    /// Placeholder of later commands that is read from the output. In `delete`, a command whose value is known is left
-    /// out, and one that gives no value ends the deletion: there is nothing to delete.
+    /// Placeholder of later commands that is read from the output. In `delete`, each value that the first such command
+    /// gives is a machine, and the commands after it run for each. A command whose value is known is left out, and one
+    /// that gives no value ends the deletion: there is nothing to delete.
     #[serde(default)]
     pub gives: Option<GivenValue>,
     /// Regular expression of the line of the output with the verdict. Its group `code` is the exit code of the test.

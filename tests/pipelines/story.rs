@@ -175,13 +175,19 @@ fn kill_a_bake(pipeline: &impl Pipeline, forge: &Forge) {
     assert_eq!(forge.list("groups"), [""; 0]);
 }
 
-/// The machine of the bake cannot be deleted, but that of the test can.
 fn cancel_a_clone(pipeline: &impl Pipeline, forge: &Forge) {
     forge.change_image("main", "node-1", "9.9001.4");
-    forge.write("hangs", pipeline.cancel_signal());
+    // The test leaves its machine, and what is left of the bake cannot be deleted.
+    forge.write("fails/killed-test", "");
     forge.write("fails/groups", "");
     assert!(!pipeline.main(forge));
     forge.remove("fails/groups");
+    forge.remove("fails/killed-test");
+    assert_eq!(take_baked(forge), [NODE_DASH]);
+    assert_eq!(forge.list("groups"), [""; 0]);
+
+    forge.write("hangs", pipeline.cancel_signal());
+    assert!(!pipeline.main(forge));
     assert!(!forge.has("hangs"));
     assert_eq!(take_baked(forge), [NODE_DASH]);
     assert_eq!(forge.list("groups"), [""; 0]);
