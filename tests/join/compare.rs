@@ -1,11 +1,12 @@
 //! What was laid, beside what imagegen predicted.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fs;
 
 use serde_json::Value;
 
 use super::guest::{ENVIRONMENT, Laid, PATH, SERVICES, WRAPPER, start, text};
+use super::registry::{Registry, Values};
 use super::wine::Wine;
 use crate::support::present;
 
@@ -78,8 +79,10 @@ pub fn machine(wine: &Wine, before: &[String], laid: &Laid, predicted: &Value) {
             );
         }
     }
-    dependencies(wine, predicted);
-    let own = lines(wine, predicted);
+    let mut read = Registry::new(wine);
+    dependencies(&mut read, predicted);
+    registry(&mut read, predicted);
+    let own = services(&mut read, predicted);
     let laid: BTreeSet<&str> = laid
         .services
         .iter()
@@ -91,14 +94,15 @@ pub fn machine(wine: &Wine, before: &[String], laid: &Laid, predicted: &Value) {
 
 /// Registry, environment and services are as predicted. Gives the services that are the plan's own.
 pub fn lines(wine: &Wine, predicted: &Value) -> BTreeSet<String> {
-    registry(wine, predicted);
-    services(wine, predicted)
+    let mut read = Registry::new(wine);
+    registry(&mut read, predicted);
+    services(&mut read, predicted)
 }
 
-/// The command line of a service. Wine's service manager writes it as the other kind than what the plan laid.
-pub fn command_line(wine: &Wine, name: &str) -> String {
-    let values = wine.values(&format!("{SERVICES}\\{name}"));
-    values["ImagePath"].split_once(' ').unwrap().1.to_owned()
+/// The command line among a service's values. Wine's service manager writes it as the other kind than what the plan
+/// laid.
+fn command_line(values: &Values) -> &str {
+    values["ImagePath"].split_once(' ').unwrap().1
 }
 
 /// Folders of the plan whose rights the kubelet has set, as its log tells at level 6. Wine keeps few rights.
@@ -133,6 +137,7 @@ pub fn folders_of_the_kubelet(log: &str, plan: &Value) -> BTreeSet<String> {
 /// What `Test-Node.ps1` compares: each resource of scope `node`, without its volatile properties.
 pub fn node(wine: &Wine, plan: &Value) {
     let mut compared = BTreeSet::new();
+    let mut read = Registry::new(wine);
     for resource in plan["resources"].as_array().unwrap() {
         if resource.get("scope").is_some_and(|scope| scope != "node") {
             continue;
@@ -145,7 +150,7 @@ pub fn node(wine: &Wine, plan: &Value) {
             .collect();
         let is_compared = |name: &str| !volatile.contains(&name);
         let wanted = &resource["properties"];
-        if compare_resource(wine, text(resource, "type"), wanted, &is_compared) {
+        if compare_resource(&mut read, text(resource, "type"), wanted, &is_compared) {
             compared.insert(text(resource, "type"));
         }
     }
@@ -165,12 +170,13 @@ pub fn node(wine: &Wine, plan: &Value) {
 
 /// Whether Wine has something of this type.
 fn compare_resource(
-    wine: &Wine,
+    read: &mut Registry<'_>,
     kind: &str,
     wanted: &Value,
     is_compared: &dyn Fn(&str) -> bool,
 ) -> bool {
     let present = wanted["ensure"] != "absent";
+    let wine = read.wine;
     match kind {
         "directory" | "file" | "symlink" => {
             let path = wine.path(text(wanted, "path"));
@@ -188,17 +194,17 @@ fn compare_resource(
         }
         "environmentVariable" => {
             let value = format!("REG_SZ {}", text(wanted, "value"));
-            assert_eq!(wine.values(ENVIRONMENT)[text(wanted, "variable")], value);
+            assert_eq!(read.values(ENVIRONMENT)[text(wanted, "variable")], value);
         }
-        "registryValue" => compare_value(wine, wanted, is_compared),
-        "service" if present => compare_service(wine, wanted, is_compared),
+        "registryValue" => compare_value(read, wanted, is_compared),
+        "service" if present => compare_service(read, wanted, is_compared),
         _ => return false,
     }
     true
 }
 
-fn compare_value(wine: &Wine, wanted: &Value, is_compared: &dyn Fn(&str) -> bool) {
-    let values = wine.values(text(wanted, "key"));
+fn compare_value(read: &mut Registry<'_>, wanted: &Value, is_compared: &dyn Fn(&str) -> bool) {
+    let values = read.values(text(wanted, "key"));
     let found = values.get(text(wanted, "valueName"));
     if wanted["ensure"] == "absent" {
         assert_eq!(found, None, "{wanted}");
@@ -223,17 +229,17 @@ fn registry_data(wanted: &Value) -> String {
     }
 }
 
-fn compare_service(wine: &Wine, wanted: &Value, is_compared: &dyn Fn(&str) -> bool) {
+fn compare_service(read: &mut Registry<'_>, wanted: &Value, is_compared: &dyn Fn(&str) -> bool) {
     let name = text(wanted, "serviceName");
     let Some(line) = wanted["commandLine"].as_str() else {
         return;
     };
-    let found = command_line(wine, name);
+    let values = read.values(&format!("{SERVICES}\\{name}"));
+    let found = command_line(values);
     if is_compared("commandLine") && found != WRAPPER {
         assert_eq!(found, line, "{name}");
     }
     if !wanted["startType"].is_null() && is_compared("startType") {
-        let values = wine.values(&format!("{SERVICES}\\{name}"));
         assert_eq!(
             values["Start"],
             format!("REG_DWORD 0x{:x}", start(&wanted["startType"])),
@@ -242,20 +248,16 @@ fn compare_service(wine: &Wine, wanted: &Value, is_compared: &dyn Fn(&str) -> bo
     }
 }
 
-fn registry(wine: &Wine, predicted: &Value) {
-    let mut seen = BTreeMap::new();
+fn registry(read: &mut Registry<'_>, predicted: &Value) {
     for entry in present(predicted, "registryValue") {
-        let key = text(entry, "key");
-        let values = seen
-            .entry(key.to_owned())
-            .or_insert_with(|| wine.values(key));
+        let values = read.values(text(entry, "key"));
         assert_eq!(
             values.get(text(entry, "valueName")),
             Some(&registry_data(entry)),
             "{entry}"
         );
     }
-    let values = wine.values(ENVIRONMENT);
+    let values = read.values(ENVIRONMENT);
     for entry in present(predicted, "environmentVariable") {
         assert_eq!(
             values[text(entry, "variable")],
@@ -278,7 +280,7 @@ fn registry(wine: &Wine, predicted: &Value) {
     assert_eq!(laid, path);
 }
 
-fn services(wine: &Wine, predicted: &Value) -> BTreeSet<String> {
+fn services(read: &mut Registry<'_>, predicted: &Value) -> BTreeSet<String> {
     let mut own = BTreeSet::new();
     for service in present(predicted, "service") {
         let name = text(service, "serviceName");
@@ -299,9 +301,9 @@ fn services(wine: &Wine, predicted: &Value) -> BTreeSet<String> {
                 }
             })
             .collect();
-        let values = wine.values(&format!("{SERVICES}\\{name}"));
+        let values = read.values(&format!("{SERVICES}\\{name}"));
         let line = line.join(" ");
-        let found = command_line(wine, name);
+        let found = command_line(values);
         if found == WRAPPER {
             continue;
         }
@@ -316,13 +318,13 @@ fn services(wine: &Wine, predicted: &Value) -> BTreeSet<String> {
 }
 
 /// Wine's service manager loses them when it saves a change: so they are compared before the first.
-fn dependencies(wine: &Wine, predicted: &Value) {
+fn dependencies(read: &mut Registry<'_>, predicted: &Value) {
     for service in present(predicted, "service") {
         let name = text(service, "serviceName");
         if service["program"].is_null() {
             continue;
         }
-        let values = wine.values(&format!("{SERVICES}\\{name}"));
+        let values = read.values(&format!("{SERVICES}\\{name}"));
         let depends: Vec<&str> = service["dependsOn"]
             .as_array()
             .into_iter()

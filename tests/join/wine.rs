@@ -1,9 +1,10 @@
 //! A Wine prefix as the machine that a plan is laid into.
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
+
+use super::registry::{Values, parse_value};
 
 pub struct Wine {
     prefix: PathBuf,
@@ -115,8 +116,10 @@ impl Wine {
         // Services that a program starts inherit its handles: a pipe would be open as long as they run.
         let said = self.prefix.join("said");
         let file = fs::File::create(&said).unwrap();
+        let (program, arguments) = arguments.split_first().expect("a program");
         let status = self
             .command(seconds, "wine")
+            .arg(find_program(program))
             .args(arguments)
             .stdin(Stdio::null())
             .stdout(file.try_clone().unwrap())
@@ -159,31 +162,27 @@ impl Wine {
     }
 
     /// Values below a key by name, as `reg.exe` writes them: `TYPE DATA`. Wine's gives no answer now and then.
-    pub fn values(&self, key: &str) -> BTreeMap<String, String> {
+    pub fn values(&self, key: &str) -> Values {
         (0..5)
             .map(|_| self.asked(key))
             .find(|values| !values.is_empty())
             .unwrap_or_default()
     }
 
-    fn asked(&self, key: &str) -> BTreeMap<String, String> {
+    fn asked(&self, key: &str) -> Values {
         let key = key.replace("HKLM:\\", "HKLM\\");
         let output = self.run(60, &["reg", "query", &key]);
-        String::from_utf8_lossy(&output.stdout)
-            .lines()
-            .filter_map(|line| {
-                let mut parts = line.strip_prefix("    ")?.splitn(3, "    ");
-                let name = parts.next()?.to_owned();
-                Some((
-                    name,
-                    format!(
-                        "{} {}",
-                        parts.next()?,
-                        parts.next().unwrap_or_default().trim_end()
-                    ),
-                ))
-            })
-            .collect()
+        let text = String::from_utf8_lossy(&output.stdout);
+        text.lines().filter_map(parse_value).collect()
+    }
+
+    /// What `reg.exe` tells of a key and all below it; nothing where it fails.
+    pub fn query_tree(&self, key: &str) -> String {
+        let output = self.run(60, &["reg", "query", key, "/s"]);
+        if !output.status.success() {
+            return String::new();
+        }
+        String::from_utf8_lossy(&output.stdout).into_owned()
     }
 
     /// Everything below C:\ in lower case, folders with a backslash at their end.
@@ -241,6 +240,16 @@ impl Wine {
         std::io::BufRead::read_line(&mut said, &mut line).unwrap();
         assert!(line.starts_with("dial <nil>"), "{line}");
         Held(child)
+    }
+}
+
+/// The path of a program that has a name alone. By the name Wine starts it through `start.exe`, which takes longer than
+/// the program.
+fn find_program(name: &str) -> String {
+    if name.contains('\\') {
+        name.to_owned()
+    } else {
+        format!(r"C:\windows\system32\{name}.exe")
     }
 }
 
