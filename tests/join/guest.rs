@@ -151,33 +151,42 @@ fn artifact(wine: &Wine, properties: &Value) {
 fn archive(wine: &Wine, properties: &Value) {
     let cache = wine.path(text(properties, "cache"));
     fs::write(&cache, download(properties)).unwrap();
-    for member in properties["members"].as_array().unwrap() {
+    let members = properties["members"].as_array().unwrap();
+    // Beside the drive: what is compared later is on it.
+    let folder = wine.make_folder();
+    unpack_members(text(properties, "format"), &cache, folder.path(), members);
+    for member in members {
         let path = wine.path(text(member, "path"));
         fs::create_dir_all(path.parent().unwrap()).unwrap();
-        let name = text(member, "member").trim_start_matches("./");
-        let mut command = match text(properties, "format") {
-            "tar.gz" => {
-                let mut command = Command::new("tar");
-                command.arg("-xzOf").arg(&cache).arg(format!("./{name}"));
-                command
-            }
-            "zip" => {
-                let mut command = Command::new("python3");
-                command.args(["-c", UNZIP]).arg(&cache).arg(name);
-                command
-            }
-            other => panic!("{other}: nobody unpacks it"),
-        };
-        let done = command
-            .stdout(fs::File::create(&path).unwrap())
-            .status()
-            .unwrap();
-        assert!(done.success(), "{member}");
+        fs::rename(folder.path().join(text(member, "member")), path).unwrap();
     }
 }
 
+/// All members by one program, which reads the archive once.
+fn unpack_members(format: &str, archive: &Path, folder: &Path, members: &[Value]) {
+    // The archives that stand for the published ones have names without it.
+    let names = members.iter().map(|member| text(member, "member"));
+    let names = names.map(|name| name.trim_start_matches("./"));
+    let mut command = match format {
+        "tar.gz" => {
+            let mut command = Command::new("tar");
+            command.arg("-xzf").arg(archive).arg("-C").arg(folder);
+            command.args(names);
+            command
+        }
+        "zip" => {
+            let mut command = Command::new("python3");
+            command.args(["-c", UNZIP]).arg(archive).arg(folder);
+            command.args(names);
+            command
+        }
+        other => panic!("{other}: nobody unpacks it"),
+    };
+    assert!(command.status().unwrap().success(), "{members:?}");
+}
+
 const UNZIP: &str =
-    "import sys, zipfile; sys.stdout.buffer.write(zipfile.ZipFile(sys.argv[1]).read(sys.argv[2]))";
+    "import sys, zipfile; zipfile.ZipFile(sys.argv[1]).extractall(sys.argv[2], sys.argv[3:])";
 
 /// A package's own files are unknown: the one that tells that it is there stands for them.
 fn msi(wine: &Wine, properties: &Value) {

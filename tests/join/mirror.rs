@@ -7,6 +7,8 @@ use std::process::{Child, Command, Stdio};
 
 use serde_json::{Map, Value, json};
 
+use crate::support::archives;
+
 const PORT: u16 = 8080;
 
 pub struct Mirror {
@@ -48,21 +50,14 @@ impl Mirror {
                 continue;
             }
             let name = url.rsplit('/').next().unwrap();
-            if properties["members"].is_array() {
-                let tree = self.folder.join(format!("tree-{component}"));
-                for member in properties["members"].as_array().unwrap() {
-                    let member = tree.join(member["member"].as_str().unwrap());
-                    fs::create_dir_all(member.parent().unwrap()).unwrap();
-                    program(
-                        programs,
-                        plan["kubernetes"].as_str().unwrap(),
-                        real,
-                        name,
-                        &member,
-                    );
-                }
-                pack(&tree, &self.folder.join(name));
-                fs::remove_dir_all(&tree).unwrap();
+            if let Some(members) = properties["members"].as_array() {
+                let version = plan["kubernetes"].as_str().unwrap();
+                let members: Vec<(&str, Vec<u8>)> = members
+                    .iter()
+                    .map(|member| member["member"].as_str().unwrap())
+                    .map(|member| (member, read_program(programs, version, real, name, member)))
+                    .collect();
+                pack(&members, &self.folder.join(name));
             } else {
                 fs::write(self.folder.join(name), format!("stands for {name}\n")).unwrap();
             }
@@ -95,26 +90,19 @@ impl Drop for Mirror {
     }
 }
 
-/// A folder as the archive that the name says.
-fn pack(folder: &Path, archive: &Path) {
-    let mut command = if archive.extension().is_some_and(|end| end == "zip") {
-        let mut command = Command::new("python3");
-        command.args(["-m", "zipfile", "-c"]).arg(archive);
-        command.args(
-            fs::read_dir(folder)
-                .unwrap()
-                .map(|entry| entry.unwrap().file_name()),
-        );
-        command
+/// The archive that the name says. Nothing is compressed: the programs are hundreds of megabytes.
+fn pack(members: &[(&str, Vec<u8>)], archive: &Path) {
+    let members: Vec<(String, &[u8])> = members
+        .iter()
+        .map(|(name, bytes)| ((*name).to_owned(), bytes.as_slice()))
+        .collect();
+    let is_zip = archive.extension().is_some_and(|end| end == "zip");
+    let pack = if is_zip {
+        archives::zip
     } else {
-        let mut command = Command::new("tar");
-        command
-            .args(["--use-compress-program=gzip -1", "-cf"])
-            .arg(archive)
-            .arg(".");
-        command
+        archives::tar_gz
     };
-    assert!(command.current_dir(folder).status().unwrap().success());
+    fs::write(archive, pack(&members)).unwrap();
 }
 
 fn component(url: &str) -> &'static str {
@@ -134,8 +122,14 @@ fn component(url: &str) -> &'static str {
 }
 
 /// The program that a member of an archive is; for those that no test starts, a text in its place.
-fn program(programs: &Path, kubernetes: &str, real: bool, archive: &str, member: &Path) {
-    let name = member.file_name().unwrap().to_str().unwrap();
+fn read_program(
+    programs: &Path,
+    kubernetes: &str,
+    real: bool,
+    archive: &str,
+    member: &str,
+) -> Vec<u8> {
+    let name = member.rsplit('/').next().unwrap();
     let built = match name {
         "containerd.exe" if !real => programs.join("cri.exe"),
         "containerd.exe" if kubernetes != "1.20.0" => containerd(archive),
@@ -143,25 +137,24 @@ fn program(programs: &Path, kubernetes: &str, real: bool, archive: &str, member:
         _ => programs.join(kubernetes).join("windows").join(name),
     };
     if built.exists() {
-        fs::copy(&built, member).unwrap();
-    } else {
-        assert!(
-            [
-                "ctr.exe",
-                "containerd-shim-runhcs-v1.exe",
-                "kubectl.exe",
-                "kube-proxy.exe",
-                "host-local.exe",
-                "win-bridge.exe",
-                "win-overlay.exe",
-                "flannel.exe",
-            ]
-            .contains(&name),
-            "{} is not built",
-            built.display()
-        );
-        fs::write(member, "never started here\n").unwrap();
+        return fs::read(&built).unwrap();
     }
+    assert!(
+        [
+            "ctr.exe",
+            "containerd-shim-runhcs-v1.exe",
+            "kubectl.exe",
+            "kube-proxy.exe",
+            "host-local.exe",
+            "win-bridge.exe",
+            "win-overlay.exe",
+            "flannel.exe",
+        ]
+        .contains(&name),
+        "{} is not built",
+        built.display()
+    );
+    b"never started here\n".to_vec()
 }
 
 /// The containerd of an archive's version, as `ci/programs/containerd/build` has it.

@@ -4,6 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
+use tempfile::TempDir;
+
 use super::registry::{Values, parse_value};
 
 pub struct Wine {
@@ -90,6 +92,11 @@ impl Wine {
             folder.push(found.unwrap_or_else(|| part.into()));
         }
         folder
+    }
+
+    /// A folder beside the drive, which goes when the value does.
+    pub fn make_folder(&self) -> TempDir {
+        TempDir::new_in(&self.prefix).expect("a folder")
     }
 
     /// A program of the test's own, on the machine.
