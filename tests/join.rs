@@ -10,6 +10,7 @@ mod mirror;
 mod mistakes;
 mod node;
 mod person;
+mod prefix;
 mod registry;
 mod scenes;
 pub mod wine;

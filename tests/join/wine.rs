@@ -6,6 +6,7 @@ use std::process::{Child, Command, Output, Stdio};
 
 use tempfile::TempDir;
 
+use super::prefix::copy_prefix;
 use super::registry::{Values, parse_value};
 
 pub struct Wine {
@@ -51,21 +52,20 @@ const STAND_INS: &[(&str, &str)] = &[
 
 impl Wine {
     pub fn new(prefix: &Path, programs: &Path) -> Self {
-        fs::create_dir_all(prefix.join("drive_c")).unwrap();
+        copy_prefix(&programs.join("prefix"), prefix);
         let wine = Self {
             prefix: prefix.to_owned(),
             programs: programs.to_owned(),
         };
-        wine.succeeds(&["cmd", "/c", "ver"]);
         for (name, folder) in STAND_INS {
             let folder = wine.path(folder);
             fs::create_dir_all(&folder).unwrap();
-            // A copy through the link of a prefix would write to Wine itself.
+            // A copy through the link would write to the template.
             let _ = fs::remove_file(folder.join(name));
             fs::copy(programs.join(name), folder.join(name)).unwrap();
         }
         wine.import(WINDOWS);
-        // What Wine still does for a new prefix in the background is no work of the plan.
+        // What Wine still does in the background is no work of the plan.
         wine.server("-w");
         wine
     }
