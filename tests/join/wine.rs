@@ -50,6 +50,12 @@ const STAND_INS: &[(&str, &str)] = &[
     ),
 ];
 
+/// A copy through a link would write to the prefix that all tests copy.
+fn replace_file(from: &Path, to: &Path) {
+    let _absent = fs::remove_file(to);
+    fs::copy(from, to).unwrap();
+}
+
 impl Wine {
     pub fn new(prefix: &Path, programs: &Path) -> Self {
         copy_prefix(&programs.join("prefix"), prefix);
@@ -60,9 +66,7 @@ impl Wine {
         for (name, folder) in STAND_INS {
             let folder = wine.path(folder);
             fs::create_dir_all(&folder).unwrap();
-            // A copy through the link would write to the template.
-            let _ = fs::remove_file(folder.join(name));
-            fs::copy(programs.join(name), folder.join(name)).unwrap();
+            replace_file(&programs.join(name), &folder.join(name));
         }
         wine.import(WINDOWS);
         // What Wine still does in the background is no work of the plan.
@@ -101,7 +105,7 @@ impl Wine {
 
     /// A program of the test's own, on the machine.
     pub fn install(&self, name: &str, path: &str) {
-        fs::copy(self.programs.join(name), self.path(path)).unwrap();
+        replace_file(&self.programs.join(name), &self.path(path));
     }
 
     pub fn command(&self, seconds: u32, program: &str) -> Command {
