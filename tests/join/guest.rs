@@ -10,6 +10,8 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
+use imagegen::base::digest::Digester;
+use imagegen::base::value::PinAlgorithm;
 use serde_json::{Map, Value};
 
 use super::wine::Wine;
@@ -120,37 +122,29 @@ fn symlink(wine: &Wine, properties: &Value) {
     std::os::unix::fs::symlink(wine.path(text(properties, "target")), path).unwrap();
 }
 
-/// The bytes behind the plan's URL, which are those that the plan pins.
-fn download(properties: &Value) -> Vec<u8> {
-    let output = Command::new("curl")
-        .args(["-s", "--fail", text(properties, "url")])
-        .output()
+/// The file behind the plan's URL, whose bytes are those that the plan pins.
+fn download(properties: &Value, path: &Path) {
+    let url = text(properties, "url");
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    let status = Command::new("curl")
+        .args(["-s", "--fail", "-o"])
+        .args([path, Path::new(url)])
+        .status()
         .unwrap();
-    assert!(
-        output.status.success(),
-        "{}: {}",
-        properties["url"],
-        output.status
-    );
+    assert!(status.success(), "{url}: {status}");
     assert_eq!(properties["algorithm"], "sha256");
-    assert_eq!(
-        imagegen::base::digest::sha256_hex(&output.stdout),
-        text(properties, "digest"),
-        "{}",
-        properties["url"]
-    );
-    output.stdout
+    let mut digester = Digester::new(PinAlgorithm::Sha256);
+    std::io::copy(&mut fs::File::open(path).unwrap(), &mut digester).unwrap();
+    assert_eq!(digester.finish(), text(properties, "digest"), "{url}");
 }
 
 fn artifact(wine: &Wine, properties: &Value) {
-    let path = wine.path(text(properties, "path"));
-    fs::create_dir_all(path.parent().unwrap()).unwrap();
-    fs::write(path, download(properties)).unwrap();
+    download(properties, &wine.path(text(properties, "path")));
 }
 
 fn archive(wine: &Wine, properties: &Value) {
     let cache = wine.path(text(properties, "cache"));
-    fs::write(&cache, download(properties)).unwrap();
+    download(properties, &cache);
     let members = properties["members"].as_array().unwrap();
     // Beside the drive: what is compared later is on it.
     let folder = wine.make_folder();
@@ -190,8 +184,7 @@ const UNZIP: &str =
 
 /// A package's own files are unknown: the one that tells that it is there stands for them.
 fn msi(wine: &Wine, properties: &Value) {
-    let cache = wine.path(text(properties, "cache"));
-    fs::write(cache, download(properties)).unwrap();
+    download(properties, &wine.path(text(properties, "cache")));
     let path = wine.path(text(properties, "creates"));
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     fs::write(path, "laid by the package").unwrap();

@@ -50,18 +50,18 @@ impl Mirror {
                 continue;
             }
             let name = url.rsplit('/').next().unwrap();
-            if let Some(members) = properties["members"].as_array() {
+            let bytes = if let Some(members) = properties["members"].as_array() {
                 let version = plan["kubernetes"].as_str().unwrap();
                 let members: Vec<(&str, Vec<u8>)> = members
                     .iter()
                     .map(|member| member["member"].as_str().unwrap())
                     .map(|member| (member, read_program(programs, version, real, name, member)))
                     .collect();
-                pack(&members, &self.folder.join(name));
+                pack(&members, name)
             } else {
-                fs::write(self.folder.join(name), format!("stands for {name}\n")).unwrap();
-            }
-            let bytes = fs::read(self.folder.join(name)).unwrap();
+                format!("stands for {name}\n").into_bytes()
+            };
+            fs::write(self.folder.join(name), &bytes).unwrap();
             let digest = imagegen::base::digest::sha256_hex(&bytes);
             let object = folder.join(format!("store/objects/sha256/{}/{digest}", &digest[..2]));
             fs::create_dir_all(object.parent().unwrap()).unwrap();
@@ -91,18 +91,16 @@ impl Drop for Mirror {
 }
 
 /// The archive that the name says. Nothing is compressed: the programs are hundreds of megabytes.
-fn pack(members: &[(&str, Vec<u8>)], archive: &Path) {
+fn pack(members: &[(&str, Vec<u8>)], name: &str) -> Vec<u8> {
     let members: Vec<(String, &[u8])> = members
         .iter()
-        .map(|(name, bytes)| ((*name).to_owned(), bytes.as_slice()))
+        .map(|(member, bytes)| ((*member).to_owned(), bytes.as_slice()))
         .collect();
-    let is_zip = archive.extension().is_some_and(|end| end == "zip");
-    let pack = if is_zip {
-        archives::zip
+    if name.ends_with(".zip") {
+        archives::zip(&members)
     } else {
-        archives::tar_gz
-    };
-    fs::write(archive, pack(&members)).unwrap();
+        archives::tar_gz(&members)
+    }
 }
 
 fn component(url: &str) -> &'static str {
