@@ -26,7 +26,7 @@ use imagegen::base::digest::sha256_hex;
 use serde_json::Value;
 
 use crate::scripts;
-use crate::support::targets::executed_versions;
+use crate::support::targets::{choose_plugins, executed_versions};
 use crate::support::{Test, files, needs, program, root, waive_proofs};
 
 const READY: &str = "build --target azure --k8s 1.20.0 --host-access services --out o \
@@ -283,6 +283,7 @@ pub fn simulated_command(
         .arg("--")
         .arg(inner.get_program())
         .args(inner.get_args())
+        .env("PACKER_PLUGIN_PATH", choose_plugins(inner, records))
         .envs(
             inner
                 .get_envs()

@@ -1,7 +1,7 @@
 //! Workspaces under the real Packer with the real plugins.
 
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use imagegen::base::program::ProgramVersion;
@@ -9,7 +9,7 @@ use imagegen::model::record::{CheckStage, TargetCheck};
 use imagegen::model::target::{ImageTarget, Target};
 
 use crate::support::passed::Inputs;
-use crate::support::targets::{image_targets, write_versions};
+use crate::support::targets::{image_targets, link_plugins, write_versions};
 use crate::support::{Test, files, golden, needs, root};
 
 /// Each selection in the records of the targets, with the versions of Packer and plugin that the record names.
@@ -42,8 +42,14 @@ fn validate_workspace(packer: &Path, target: &Target, check: &TargetCheck, selec
     inputs.add_sources(&["packer.rs"]);
     inputs.add_files(&test.folder.join("o"));
     inputs.add_programs(packer);
-    let plugins = std::env::var_os("PACKER_PLUGIN_PATH").expect("plugins");
-    inputs.add_programs(Path::new(&plugins));
+    let plugins = PathBuf::from(std::env::var_os("PACKER_PLUGIN_PATH").expect("plugins"));
+    for plugin in target
+        .image()
+        .into_iter()
+        .flat_map(|image| image.plugins.as_slice())
+    {
+        inputs.add_programs(&plugins.join(&plugin.address));
+    }
     for (name, value) in &check.environment {
         inputs.add(name, value.as_bytes());
     }
@@ -53,6 +59,7 @@ fn validate_workspace(packer: &Path, target: &Target, check: &TargetCheck, selec
 /// Checks the form, takes the plugins and validates.
 fn run_packer(packer: &Path, test: &Test, target: &Target, check: &TargetCheck, selection: &str) {
     let media = target.image().map(ImageTarget::media).unwrap_or_default();
+    let plugins = link_plugins(&test.folder, target);
     for arguments in [
         &["fmt", "-check", "-diff", "."][..],
         &["init", "."],
@@ -64,6 +71,9 @@ fn run_packer(packer: &Path, test: &Test, target: &Target, check: &TargetCheck, 
             .current_dir(test.folder.join("o"))
             .env("HOME", &test.folder)
             .env("CHECKPOINT_DISABLE", "1")
+            .env("PACKER_PLUGIN_PATH", &plugins)
+            // Half of the time of a start is Go's collection of garbage.
+            .env("GOGC", "off")
             .env("PKR_VAR_artifact_folder", "/dev/null")
             .envs(&check.environment);
         for medium in media {

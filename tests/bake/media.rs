@@ -8,7 +8,7 @@ use std::time::Instant;
 use imagegen::base::digest::sha256_hex;
 use serde_json::Value;
 
-use crate::support::targets::executed_versions;
+use crate::support::targets::{choose_plugins, executed_versions};
 use crate::support::{Test, files, root};
 
 use super::note_build;
@@ -75,9 +75,8 @@ pub fn run_on_stage(test: &Test, services: &[String]) -> Output {
     {
         command.env(name, value);
     }
-    if let Some(plugins) = std::env::var_os("PACKER_PLUGIN_PATH") {
-        command.env("PACKER_PLUGIN_PATH", plugins);
-    }
+    let plugins = choose_plugins(&inner, &test.folder.join("machine"));
+    command.env("PACKER_PLUGIN_PATH", plugins);
     command.env("PATH", "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin");
     let started = Instant::now();
     let output = command

@@ -6,6 +6,8 @@ use std::path::Path;
 
 use walkdir::{DirEntry, WalkDir};
 
+use crate::support::targets::link_file;
+
 /// Makes a prefix like the template. Its folder of Windows is 700 MB, nearly all of it programs and libraries, which
 /// nothing writes into: these are hard links.
 pub fn copy_prefix(template: &Path, prefix: &Path) {
@@ -18,7 +20,9 @@ pub fn copy_prefix(template: &Path, prefix: &Path) {
             fs::create_dir_all(copy).expect("a folder");
         } else if kind.is_symlink() {
             copy_link(&entry, &copy, prefix);
-        } else if !is_program(&entry) || fs::hard_link(entry.path(), &copy).is_err() {
+        } else if is_program(&entry) {
+            link_file(entry.path(), &copy);
+        } else {
             fs::copy(entry.path(), copy).expect("a copy");
         }
     }

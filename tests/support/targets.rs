@@ -1,5 +1,9 @@
 //! Targets that are built in, and what their records say of them.
 
+use std::ffi::OsStr;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::Arc;
 
 use imagegen::catalog::{load_target, load_targets};
@@ -42,4 +46,40 @@ pub fn executed_versions(name: &str) -> String {
         .next()
         .expect("an executed build");
     write_versions(&target, check)
+}
+
+/// A folder below `folder` with the built plugins of one target. Packer reads, digests and starts every plugin that it
+/// finds, for each of its commands.
+pub fn link_plugins(folder: &Path, target: &Target) -> PathBuf {
+    let built = PathBuf::from(std::env::var_os("PACKER_PLUGIN_PATH").expect("plugins"));
+    let own = folder.join("built-plugins");
+    let plugins = target.image().into_iter();
+    for plugin in plugins.flat_map(|image| image.plugins.as_slice()) {
+        let to = own.join(&plugin.address);
+        fs::create_dir_all(&to).expect("a folder");
+        // A target may have a plugin that is not built.
+        let files = fs::read_dir(built.join(&plugin.address)).into_iter();
+        for file in files.flatten().flatten() {
+            link_file(&file.path(), &to.join(file.file_name()));
+        }
+    }
+    own
+}
+
+/// The built plugins for a command of imagegen: those of the target that it names.
+pub fn choose_plugins(command: &Command, folder: &Path) -> PathBuf {
+    let mut words = command.get_args();
+    if words.any(|word| word == "--target") {
+        let name = words.next().and_then(OsStr::to_str).expect("a name");
+        let target = load_target(&Tree::embedded_packer(), name).expect("target");
+        return link_plugins(folder, &target);
+    }
+    PathBuf::from(std::env::var_os("PACKER_PLUGIN_PATH").expect("plugins"))
+}
+
+/// One file under two names, or a copy on another file system.
+pub fn link_file(from: &Path, to: &Path) {
+    if fs::hard_link(from, to).is_err() {
+        fs::copy(from, to).expect("a copy");
+    }
 }
