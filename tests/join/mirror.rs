@@ -96,7 +96,7 @@ fn pack(members: &[(&str, Vec<u8>)], name: &str) -> Vec<u8> {
         .iter()
         .map(|(member, bytes)| ((*member).to_owned(), bytes.as_slice()))
         .collect();
-    if name.ends_with(".zip") {
+    if Path::new(name).extension().is_some_and(|end| end == "zip") {
         archives::zip(&members)
     } else {
         archives::tar_gz(&members)
