@@ -70,9 +70,9 @@ fn list_built_locks(place: &HistoryPlaceArgs, printer: &Printer) -> Result<BTree
     let mut locks = BTreeSet::new();
     for entry in history.builds {
         let record = entry.record;
-        if record.error.is_none() && !record.artifacts.is_empty() {
-            for lock in record.lockfile.into_iter().chain([record.lock]) {
-                let image = record.image.clone();
+        if record.has_image() {
+            for lock in record.list_locks() {
+                let (lock, image) = (lock.clone(), record.image.clone());
                 locks.insert(BuiltLock { lock, image });
             }
         }

@@ -40,12 +40,15 @@ pub fn choose_old_builds(
     let mut current = BTreeSet::new();
     let mut chosen = BTreeSet::new();
     for (at, entry) in history.builds.iter().enumerate() {
-        if !has_image(&entry.record) {
+        if !entry.record.has_image() {
             continue;
         }
         let mut is_current = false;
-        for lock in list_current_locks(&entry.record, retention) {
-            is_current |= current.insert((lock, &entry.record.image));
+        for lock in entry.record.list_locks() {
+            if retention.current.contains(lock) {
+                // Images that share a lockfile have builds of their own.
+                is_current |= current.insert((lock, &entry.record.image));
+            }
         }
         let count = newer.entry(name_group(entry, retention.per)).or_default();
         *count += 1;
@@ -57,19 +60,6 @@ pub fn choose_old_builds(
     let mut old = spare_current_images(history, &chosen, printer);
     old.reverse();
     old
-}
-
-/// Lockfiles of the definition from which an image was built. Images that share one have builds of their own.
-fn list_current_locks<'a>(
-    record: &'a ImageRecord,
-    retention: &Retention,
-) -> impl Iterator<Item = &'a String> {
-    let locks = record.lockfile.iter().chain([&record.lock]);
-    locks.filter(|lock| retention.current.contains(*lock))
-}
-
-fn has_image(record: &ImageRecord) -> bool {
-    record.error.is_none() && !record.artifacts.is_empty()
 }
 
 /// Builds that are counted together.
@@ -187,7 +177,7 @@ pub fn list_named_builds(
             refuse_replaced(&entry, &history.builds)?;
         }
         refuse_replaced(&entry, &list_neighbours(&entry.place))?;
-        if !has_image(&entry.record) {
+        if !entry.record.has_image() {
             let message = format!("the build {name} failed: it has no image");
             let remedy = "name a build that `imagegen history` lists as built";
             return Err(InputError::new(message, remedy).into());

@@ -70,15 +70,29 @@ pub struct CloneStep {
     pub already: Vec<(String, Option<String>)>,
 }
 
-/// Steps up to the one that finds the machines, its placeholder with the pattern, and the steps for each machine.
-pub(super) type SplitDeletion<'a> = (&'a [CloneStep], &'a (String, Regex), &'a [CloneStep]);
+/// The steps of a deletion, by the one that finds the machines.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Deletion<'a> {
+    pub before: &'a [CloneStep],
+    pub find: &'a CloneStep,
+    /// Placeholder of a machine.
+    pub name: &'a str,
+    pub pattern: &'a Regex,
+    /// For each machine.
+    pub after: &'a [CloneStep],
+}
 
 /// None if no step finds the machines.
-pub(super) fn split_deletion(steps: &[CloneStep]) -> Option<SplitDeletion<'_>> {
-    for (at, step) in steps.iter().enumerate() {
-        if let Some(given) = &step.gives {
-            let (before, after) = steps.split_at(at + 1);
-            return Some((before, given, after));
+pub(super) fn split_deletion(steps: &[CloneStep]) -> Option<Deletion<'_>> {
+    for (at, find) in steps.iter().enumerate() {
+        if let Some((name, pattern)) = &find.gives {
+            return Some(Deletion {
+                before: &steps[..at],
+                find,
+                name,
+                pattern,
+                after: &steps[at + 1..],
+            });
         }
     }
     None

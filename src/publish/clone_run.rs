@@ -126,20 +126,19 @@ impl<'a> Life<'a> {
             source,
         })?;
         let steps = &self.clone.delete;
-        let Some((before, (name, _), after)) = split_deletion(steps) else {
+        let deletion = split_deletion(steps).filter(|it| !self.given.contains_key(it.name));
+        let Some(deletion) = deletion else {
             return self.delete_machine(steps);
         };
-        if self.given.contains_key(name) {
-            return self.delete_machine(steps);
-        }
 
         self.found.clear();
-        self.delete_machine(before)?;
+        self.delete_machine(deletion.before)?;
+        self.delete_machine(std::slice::from_ref(deletion.find))?;
         // Several runs of the same name may have left a machine each. One that stays does not spare the others.
         let mut ended = Ok(());
         for machine in std::mem::take(&mut self.found) {
-            self.given = BTreeMap::from([(name.clone(), machine)]);
-            let deleted = self.delete_machine(after);
+            self.given = BTreeMap::from([(deletion.name.to_owned(), machine)]);
+            let deleted = self.delete_machine(deletion.after);
             ended = ended.and(deleted);
         }
         ended

@@ -27,16 +27,15 @@ pub fn format_clones(clones: &[CloneCommands]) -> String {
 
 /// A loop over the machines that are found. Without one, nothing is deleted.
 fn format_deletion(program: &str, steps: &[CloneStep], text: &mut String) {
-    let Some((before, (name, pattern), after)) = split_deletion(steps) else {
+    let Some(deletion) = split_deletion(steps) else {
         return format_steps(program, steps, "", text);
     };
-    let [first @ .., find] = before else { return };
-    format_steps(program, first, "", text);
+    format_steps(program, deletion.before, "", text);
 
-    let line = format_command(program, find);
-    let search = format_search(pattern, "grep -E");
+    let line = format_command(program, deletion.find);
+    let (search, name) = (format_search(deletion.pattern, "grep -E"), deletion.name);
     let _ = writeln!(text, "{line} | {search} | while read -r {name}; do");
-    format_steps(program, after, "  ", text);
+    format_steps(program, deletion.after, "  ", text);
     let _ = writeln!(text, "done");
 }
 

@@ -125,6 +125,16 @@ impl ImageRecord {
         parse_foreign(bytes).map_err(|error| refuse_record(file, &error))
     }
 
+    /// Whether the build made an image: a failed one has none.
+    pub fn has_image(&self) -> bool {
+        self.error.is_none() && !self.artifacts.is_empty()
+    }
+
+    /// SHA-256 of the lockfiles that it was built from: of the definition and of the workspace.
+    pub fn list_locks(&self) -> impl Iterator<Item = &String> {
+        self.lockfile.iter().chain([&self.lock])
+    }
+
     /// The same of a value that was read.
     ///
     /// # Errors

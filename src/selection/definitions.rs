@@ -64,6 +64,15 @@ impl DefinedImage {
         self.path.with_extension("lock.json")
     }
 
+    /// SHA-256 of that lockfile; none where there is none.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub fn digest_lock(&self) -> Result<Option<String>> {
+        let bytes = fs::read_text_if_exists(&self.lock_path())?;
+        Ok(bytes.map(|bytes| sha256_hex(&bytes)))
+    }
+
     /// The lockfile for another target than the definition's: `imagegen.TARGET.lock.json`, `imagegen.NAME.TARGET.lock.json`.
     pub(super) fn lock_path_of(&self, target: &str) -> PathBuf {
         if self.is_one_of_several() {
@@ -136,8 +145,7 @@ impl Definitions {
         self.require_any()?;
         let mut digests = BTreeSet::new();
         for image in &self.images {
-            let bytes = fs::read_text_if_exists(&image.lock_path())?;
-            digests.extend(bytes.map(|bytes| sha256_hex(&bytes)));
+            digests.extend(image.digest_lock()?);
         }
         Ok(digests)
     }

@@ -10,12 +10,10 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::base::code::TABLES;
-use crate::base::digest::sha256_hex;
 use crate::base::text::format_path;
 use crate::catalog::load_targets;
 use crate::diagnostic::{InputError, InternalError, Result};
 use crate::guest::read_steps;
-use crate::io::fs;
 use crate::model::component::{Component, Pin};
 use crate::selection::{DefinedImage, Definitions, workspace_path};
 
@@ -272,8 +270,7 @@ impl WhichImages {
         };
         let mut locks = Vec::new();
         for image in images {
-            let bytes = fs::read_text_if_exists(&image.lock_path())?;
-            locks.push(bytes.map(|bytes| sha256_hex(&bytes)));
+            locks.push(image.digest_lock()?);
         }
 
         // Images that differ in values of build time alone have one lockfile.
