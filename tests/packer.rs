@@ -1,7 +1,7 @@
 //! Workspaces under the real Packer with the real plugins.
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use imagegen::base::program::ProgramVersion;
@@ -9,7 +9,9 @@ use imagegen::model::record::{CheckStage, TargetCheck};
 use imagegen::model::target::{ImageTarget, Target};
 
 use crate::support::passed::Inputs;
-use crate::support::targets::{image_targets, link_plugins, write_versions};
+use crate::support::targets::{
+    find_plugins, image_targets, link_plugins, list_plugins, write_versions,
+};
 use crate::support::{Test, files, golden, needs, root};
 
 /// Each selection in the records of the targets, with the versions of Packer and plugin that the record names.
@@ -42,13 +44,9 @@ fn validate_workspace(packer: &Path, target: &Target, check: &TargetCheck, selec
     inputs.add_sources(&["packer.rs"]);
     inputs.add_files(&test.folder.join("o"));
     inputs.add_programs(packer);
-    let plugins = PathBuf::from(std::env::var_os("PACKER_PLUGIN_PATH").expect("plugins"));
-    for plugin in target
-        .image()
-        .into_iter()
-        .flat_map(|image| image.plugins.as_slice())
-    {
-        inputs.add_programs(&plugins.join(&plugin.address));
+    let plugins = find_plugins();
+    for plugin in list_plugins(target) {
+        inputs.add_programs(&plugins.join(plugin));
     }
     for (name, value) in &check.environment {
         inputs.add(name, value.as_bytes());

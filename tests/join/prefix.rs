@@ -6,7 +6,7 @@ use std::path::Path;
 
 use walkdir::{DirEntry, WalkDir};
 
-use crate::support::targets::link_file;
+use crate::support::link_file;
 
 /// Makes a prefix like the template. Its folder of Windows is 700 MB, nearly all of it programs and libraries, which
 /// nothing writes into: these are hard links.

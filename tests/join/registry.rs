@@ -27,7 +27,7 @@ impl<'a> Registry<'a> {
 
     /// Values of a key, which are none where it is not there.
     pub fn values(&mut self, key: &str) -> &Values {
-        let name = key.replace("HKLM:\\", "HKLM\\");
+        let name = name_key(key);
         let key = name.to_lowercase();
         let is_read = key.starts_with(SYSTEM);
         let values = self.keys.entry(key);
@@ -41,15 +41,15 @@ impl<'a> Registry<'a> {
     }
 }
 
-/// All keys below [`SYSTEM`] by their names in lower case. Wine gives no answer now and then.
-fn read_trees(wine: &Wine) -> BTreeMap<String, Values> {
-    (0..5)
-        .map(|_| parse_trees(&wine.query_tree(SYSTEM)))
-        .find(|keys| !keys.is_empty())
-        .expect("an answer of reg.exe")
+/// A key of a plan, by the name that `reg.exe` takes.
+pub fn name_key(key: &str) -> String {
+    key.replace("HKLM:\\", "HKLM\\")
 }
 
-fn parse_trees(text: &str) -> BTreeMap<String, Values> {
+/// All keys below [`SYSTEM`] by their names in lower case.
+fn read_trees(wine: &Wine) -> BTreeMap<String, Values> {
+    let text = wine.query(SYSTEM, &["/s"]);
+    assert!(!text.is_empty(), "no answer of reg.exe");
     let mut keys: BTreeMap<String, Values> = BTreeMap::new();
     let mut last = String::new();
     for line in text.lines() {

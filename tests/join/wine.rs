@@ -7,7 +7,7 @@ use std::process::{Child, Command, Output, Stdio};
 use tempfile::TempDir;
 
 use super::prefix::copy_prefix;
-use super::registry::{Values, parse_value};
+use super::registry::{Values, name_key, parse_value};
 
 pub struct Wine {
     prefix: PathBuf,
@@ -52,7 +52,9 @@ const STAND_INS: &[(&str, &str)] = &[
 
 /// A copy through a link would write to the prefix that all tests copy.
 fn replace_file(from: &Path, to: &Path) {
-    let _absent = fs::remove_file(to);
+    if to.symlink_metadata().is_ok() {
+        fs::remove_file(to).unwrap();
+    }
     fs::copy(from, to).unwrap();
 }
 
@@ -172,28 +174,22 @@ impl Wine {
         ]);
     }
 
-    /// Values below a key by name, as `reg.exe` writes them: `TYPE DATA`. Wine's gives no answer now and then.
+    /// Values below a key by name, as `reg.exe` writes them: `TYPE DATA`.
     pub fn values(&self, key: &str) -> Values {
-        (0..5)
-            .map(|_| self.asked(key))
-            .find(|values| !values.is_empty())
-            .unwrap_or_default()
-    }
-
-    fn asked(&self, key: &str) -> Values {
-        let key = key.replace("HKLM:\\", "HKLM\\");
-        let output = self.run(60, &["reg", "query", &key]);
-        let text = String::from_utf8_lossy(&output.stdout);
+        let text = self.query(&name_key(key), &[]);
         text.lines().filter_map(parse_value).collect()
     }
 
-    /// What `reg.exe` tells of a key and all below it; nothing where it fails.
-    pub fn query_tree(&self, key: &str) -> String {
-        let output = self.run(60, &["reg", "query", key, "/s"]);
-        if !output.status.success() {
-            return String::new();
+    /// What `reg.exe` tells of a key; nothing where it fails, or tells no value. Wine's gives no answer now and then.
+    pub fn query(&self, key: &str, options: &[&str]) -> String {
+        for _ in 0..5 {
+            let output = self.run(60, &[&["reg", "query", key], options].concat());
+            let text = String::from_utf8_lossy(&output.stdout);
+            if output.status.success() && text.lines().any(|line| parse_value(line).is_some()) {
+                return text.into_owned();
+            }
         }
-        String::from_utf8_lossy(&output.stdout).into_owned()
+        String::new()
     }
 
     /// Everything below C:\ in lower case, folders with a backslash at their end.

@@ -316,6 +316,13 @@ pub fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     files
 }
 
+/// One file under two names, or a copy on another file system.
+pub fn link_file(from: &Path, to: &Path) {
+    if fs::hard_link(from, to).is_err() {
+        fs::copy(from, to).expect("a copy");
+    }
+}
+
 /// The project's own folder.
 pub fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))

@@ -12,6 +12,8 @@ use imagegen::model::record::{CheckStage, TargetCheck};
 use imagegen::model::target::Target;
 use serde_json::{Map, Value, json};
 
+use super::link_file;
+
 pub fn all_targets() -> Vec<Arc<Target>> {
     load_targets(&Tree::embedded_packer()).expect("targets")
 }
@@ -48,17 +50,28 @@ pub fn executed_versions(name: &str) -> String {
     write_versions(&target, check)
 }
 
+/// Folders of the built plugins of a target, below that of all plugins.
+pub fn list_plugins(target: &Target) -> impl Iterator<Item = &str> {
+    let images = target.image().into_iter();
+    let plugins = images.flat_map(|image| image.plugins.as_slice());
+    plugins.map(|plugin| plugin.address.as_str())
+}
+
+/// The folder of all plugins that are built.
+pub fn find_plugins() -> PathBuf {
+    PathBuf::from(std::env::var_os("PACKER_PLUGIN_PATH").expect("plugins"))
+}
+
 /// A folder below `folder` with the built plugins of one target. Packer reads, digests and starts every plugin that it
 /// finds, for each of its commands.
 pub fn link_plugins(folder: &Path, target: &Target) -> PathBuf {
-    let built = PathBuf::from(std::env::var_os("PACKER_PLUGIN_PATH").expect("plugins"));
+    let built = find_plugins();
     let own = folder.join("built-plugins");
-    let plugins = target.image().into_iter();
-    for plugin in plugins.flat_map(|image| image.plugins.as_slice()) {
-        let to = own.join(&plugin.address);
+    for plugin in list_plugins(target) {
+        let to = own.join(plugin);
         fs::create_dir_all(&to).expect("a folder");
         // A target may have a plugin that is not built.
-        let files = fs::read_dir(built.join(&plugin.address)).into_iter();
+        let files = fs::read_dir(built.join(plugin)).into_iter();
         for file in files.flatten().flatten() {
             link_file(&file.path(), &to.join(file.file_name()));
         }
@@ -74,12 +87,5 @@ pub fn choose_plugins(command: &Command, folder: &Path) -> PathBuf {
         let target = load_target(&Tree::embedded_packer(), name).expect("target");
         return link_plugins(folder, &target);
     }
-    PathBuf::from(std::env::var_os("PACKER_PLUGIN_PATH").expect("plugins"))
-}
-
-/// One file under two names, or a copy on another file system.
-pub fn link_file(from: &Path, to: &Path) {
-    if fs::hard_link(from, to).is_err() {
-        fs::copy(from, to).expect("a copy");
-    }
+    find_plugins()
 }
