@@ -26,7 +26,7 @@ use crate::model::variable::VariableType;
 pub use build_time::{list_environment, read_selectors, read_source_date};
 pub use definitions::{DefinedImage, Definitions};
 pub use flags::{Flags, NamedPolicy};
-pub use images::{SeveralFailed, workspace_path};
+pub use images::SeveralFailed;
 pub use inputs::{read_input, read_input_tree, read_overrides, read_policy};
 pub use layers::{complete_from_lock, is_operators, require_target};
 pub use lockfile::{

@@ -23,6 +23,9 @@ use crate::ui::Printer;
 
 pub use builds::{BUILDS, IMAGE_RECORD};
 
+/// Folder of the workspaces whose place nobody gave.
+pub const WORKSPACES: &str = "imagegen-out";
+
 /// Output of `build --no-bake` and `render`.
 #[derive(Debug, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -103,13 +106,18 @@ pub struct WorkspacePlace {
     pub force: bool,
 }
 
+/// The workspace of a named image.
+pub fn workspace_path(name: &str) -> PathBuf {
+    Path::new(WORKSPACES).join(name)
+}
+
 /// The folder of a workspace that nobody named: `imagegen-out/TARGET-WINDOWS-k8s-VERSION`.
 pub fn name_workspace(plan: &Plan) -> PathBuf {
     let name = format!(
         "{}-{}-k8s-{}",
         plan.target.name, plan.windows.release, plan.kubernetes
     );
-    Path::new("imagegen-out").join(name)
+    workspace_path(&name)
 }
 
 /// Resolves, predicts and renders the plan, and then writes the workspace.

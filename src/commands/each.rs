@@ -13,9 +13,9 @@ use crate::catalog::Trees;
 use crate::cli::{ImagesArgs, WorkspaceArgs};
 use crate::diagnostic::{InputError, Result};
 use crate::model::plan::Plan;
-use crate::selection::{DefinedImage, Definitions, SourceFolders, TreeSet, workspace_path};
+use crate::selection::{DefinedImage, Definitions, SourceFolders, TreeSet};
 use crate::ui::Printer;
-use crate::workspace::{WorkspacePlace, name_workspace};
+use crate::workspace::{WorkspacePlace, name_workspace, workspace_path};
 
 pub(super) use choice::ImageChoice;
 pub(super) use pace::Pace;

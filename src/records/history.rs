@@ -14,7 +14,7 @@ use crate::diagnostic::{Error, InputError, Result};
 use crate::io::fs;
 use crate::model::policy::Policy;
 use crate::ui::Printer;
-use crate::workspace::{BUILDS, IMAGE_RECORD};
+use crate::workspace::{BUILDS, IMAGE_RECORD, WORKSPACES};
 
 use super::image::{ImageRecord, refuse_record};
 use super::read_family;
@@ -22,8 +22,6 @@ use super::read_family;
 /// Name of the schema of `imagegen history --format json`.
 pub const HISTORY_SCHEMA: &str = "imagegen.dev/history/v1";
 const PRUNE_SCHEMA: &str = "imagegen.dev/history-prune/v1";
-/// Folder with the workspaces that nobody named.
-const WORKSPACES: &str = "imagegen-out";
 /// Folders below a place that are looked into.
 const DEPTH: usize = 12;
 /// Largest answer of a URL.

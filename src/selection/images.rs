@@ -1,17 +1,7 @@
-//! A verb for several images: where their workspaces lie, and which of them failed.
-
-use std::path::{Path, PathBuf};
+//! A verb for several images: which of them failed.
 
 use crate::base::code::Code;
 use crate::diagnostic::{Classify, ErrorClass};
-
-/// Folder of workspaces that have no other name.
-const WORKSPACES: &str = "imagegen-out";
-
-/// The workspace of a named image.
-pub fn workspace_path(name: &str) -> PathBuf {
-    Path::new(WORKSPACES).join(name)
-}
 
 /// Failures that a summary names; the lines before it name all.
 const MOST_SHOWN: usize = 20;

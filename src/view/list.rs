@@ -15,7 +15,8 @@ use crate::catalog::load_targets;
 use crate::diagnostic::{InputError, InternalError, Result};
 use crate::guest::read_steps;
 use crate::model::component::{Component, Pin};
-use crate::selection::{DefinedImage, Definitions, workspace_path};
+use crate::selection::{DefinedImage, Definitions};
+use crate::workspace::workspace_path;
 
 use crate::catalog::Trees;
 
