@@ -109,7 +109,7 @@ fn joins(version: &str, task: &str) {
 /// Everything that a join depends on.
 fn list_inputs(version: &str, task: &str, programs: &Path) -> Inputs {
     let mut inputs = Inputs::new(&format!("join of {version}, {task}"));
-    inputs.add_sources(&["join", "join.rs", "bake", "bake.rs", "support"]);
+    inputs.add_sources(&["join", "join.rs", "bake.rs", "support"]);
     inputs.add_programs(programs);
     inputs.add("wine", &run_wine());
     for variable in ["IMAGEGEN_TEST_PACKER", "IMAGEGEN_TEST_CONTAINERD"] {

@@ -39,12 +39,16 @@ impl Inputs {
         }
     }
 
-    /// What the test itself does: files and folders below `tests`.
+    /// What the test itself does: files and folders below `tests`, without what only people read.
     pub fn add_sources(&mut self, names: &[&str]) {
         for name in names {
             let path = root().join("tests").join(name);
             if path.is_dir() {
-                self.add_files(&path);
+                for (name, bytes) in files(&path) {
+                    if !name.ends_with("README.md") {
+                        self.add(&name, &bytes);
+                    }
+                }
             } else {
                 self.add(name, &fs::read(&path).expect("source of a test"));
             }
