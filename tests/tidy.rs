@@ -21,6 +21,17 @@ fn module_order() -> Vec<String> {
     modules.chain(["main"]).map(str::to_owned).collect()
 }
 
+/// Folders of sources and data.
+const FOLDERS: &[&str] = &[
+    "src",
+    "tests",
+    "provisioners",
+    "packer",
+    "manifests",
+    "help",
+    "ci",
+];
+
 /// These turn values into values or bytes and never touch the world.
 const PURE: &[&str] = &[
     "base",
@@ -129,12 +140,23 @@ fn files_are_short() {
     }
 }
 
+/// A program that was built into the tree is no source.
+#[test]
+fn files_are_small() {
+    for folder in FOLDERS {
+        for (path, bytes) in files(&root().join(folder)) {
+            let size = bytes.len();
+            assert!(size <= 512 << 10, "{folder}/{path} has {size} bytes");
+        }
+    }
+}
+
 /// A reader can open every source that code, comments and documents name.
 #[test]
 fn no_text_names_research_notes() {
     let own = ["src/catalog/lint/sources.rs", "tests/catalog/rules.rs"];
     let mut checked = 0;
-    for folder in ["src", "tests", "provisioners", "packer", "manifests", "ci"] {
+    for folder in FOLDERS {
         for (path, bytes) in files(&root().join(folder)) {
             let path = format!("{folder}/{path}");
             let Some(text) = String::from_utf8(bytes)
