@@ -8,8 +8,9 @@ use imagegen::cli::{classify_parse_error, parse_cli};
 use imagegen::commands;
 use imagegen::diagnostic::{Error, ErrorClass, InputError, UsageError};
 
-/// Plans of many images are made by threads, and musl's own allocator lets one of them in at a time.
-#[cfg(target_env = "musl")]
+/// Plans of many images are made by threads: musl's own allocator lets one of them in at a time, and glibc's takes
+/// longer.
+#[cfg(target_os = "linux")]
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

@@ -336,7 +336,7 @@ pub fn read_tree(root: &Path) -> Result<BTreeMap<String, Vec<u8>>, FileError> {
 /// # Errors
 /// The stream cannot be read, or its content not be kept.
 pub fn spool_stream(stream: &mut dyn io::Read) -> io::Result<tempfile::SpooledTempFile> {
-    let mut spooled = tempfile::SpooledTempFile::new(32 << 20);
+    let mut spooled = tempfile::SpooledTempFile::new(8 << 20);
     io::copy(stream, &mut spooled)?;
     Ok(spooled)
 }
