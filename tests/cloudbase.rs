@@ -57,6 +57,11 @@ pub fn write_settings(folder: &Path, text: &str) -> PathBuf {
     path
 }
 
+/// The folder with an environment for each of the releases.
+pub fn environments() -> Option<PathBuf> {
+    needs("IMAGEGEN_TEST_CLOUDBASE", "ci/programs/cloudbase/build")
+}
+
 /// What cloudbase-init of an environment does with a configuration and user-data: see `cloudbase/run.py`.
 pub fn run(environment: &Path, configuration: &Path, user_data: Option<&Path>) -> Value {
     let ran = Command::new(environment.join("bin/python"))
@@ -75,7 +80,7 @@ pub fn run(environment: &Path, configuration: &Path, user_data: Option<&Path>) -
 
 #[test]
 fn it_knows_every_option_and_class_of_our_configurations() {
-    let Some(environments) = needs("IMAGEGEN_TEST_CLOUDBASE", "ci/programs/cloudbase/build") else {
+    let Some(environments) = environments() else {
         return;
     };
     for release in RELEASES {
@@ -104,7 +109,7 @@ fn it_knows_every_option_and_class_of_our_configurations() {
 /// The platform has made the account of its customer; nothing renames it or gives it another password.
 #[test]
 fn it_leaves_the_customers_account_alone() {
-    let Some(environments) = needs("IMAGEGEN_TEST_CLOUDBASE", "ci/programs/cloudbase/build") else {
+    let Some(environments) = environments() else {
         return;
     };
     for release in RELEASES {
@@ -117,7 +122,7 @@ fn it_leaves_the_customers_account_alone() {
 
 #[test]
 fn our_user_data_writes_the_configuration_and_joins() {
-    let Some(environments) = needs("IMAGEGEN_TEST_CLOUDBASE", "ci/programs/cloudbase/build") else {
+    let Some(environments) = environments() else {
         return;
     };
     for release in RELEASES {

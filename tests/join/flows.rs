@@ -176,8 +176,8 @@ fn run_user_data(scene: &Scene<'_>, wine: &Wine, data: &str) -> (Vec<(String, St
     let settings = crate::cloudbase::write_settings(folder, &settings);
     let path = folder.join("user-data");
     std::fs::write(&path, data).expect("written");
-    let environments = std::env::var_os("IMAGEGEN_TEST_CLOUDBASE").expect("seen outside");
-    let environment = Path::new(&environments).join(RELEASE);
+    let environments = crate::cloudbase::environments().expect("seen outside");
+    let environment = environments.join(RELEASE);
     let told = crate::cloudbase::run(&environment, &settings, Some(&path));
 
     let mut files = Vec::new();
