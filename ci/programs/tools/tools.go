@@ -1,7 +1,7 @@
 //go:build tools
 
-// Package tools pins the programs that tests build and run: Packer and its plugins, govc, and actionlint, which checks
-// workflows of GitHub. The folders here have programs of their own: three plugins with the builders that workspaces use,
+// Package tools pins the programs that tests build and run: Packer and its plugins, and actionlint, which checks
+// workflows of GitHub. The folders here have programs of their own: three plugins and govc with what workspaces use,
 // and govmomi's simulated vCenter Server.
 package tools
 
@@ -14,5 +14,4 @@ import (
 	_ "github.com/hashicorp/packer-plugin-proxmox"
 	_ "github.com/hashicorp/packer-plugin-qemu"
 	_ "github.com/rhysd/actionlint/cmd/actionlint"
-	_ "github.com/vmware/govmomi/govc"
 )
