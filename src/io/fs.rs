@@ -331,12 +331,15 @@ pub fn read_tree(root: &Path) -> Result<BTreeMap<String, Vec<u8>>, FileError> {
     Ok(files)
 }
 
-/// Contents of a stream, to read anywhere in: a large one lies in a temporary file.
+/// Most of a stream that is kept in memory. While it grows it may be there twice, in its old and its new room.
+const MOST_IN_MEMORY: usize = 8 << 20;
+
+/// Contents of a stream, to read anywhere in: more than 8 MiB lies in a temporary file.
 ///
 /// # Errors
 /// The stream cannot be read, or its content not be kept.
 pub fn spool_stream(stream: &mut dyn io::Read) -> io::Result<tempfile::SpooledTempFile> {
-    let mut spooled = tempfile::SpooledTempFile::new(8 << 20);
+    let mut spooled = tempfile::SpooledTempFile::new(MOST_IN_MEMORY);
     io::copy(stream, &mut spooled)?;
     Ok(spooled)
 }
