@@ -314,10 +314,7 @@ pub fn acquire_plan(plan: Plan, acquirer: &Acquirer<'_>) -> Result<ProvenPlan> {
 }
 
 fn require_provable(artifact: &PlannedArtifact) -> std::result::Result<(), Unprovable> {
-    let offers_proof = !artifact.checksums.is_empty()
-        || !artifact.signatures.is_empty()
-        || artifact.authenticode.is_some();
-    if artifact.is_pinned() || offers_proof {
+    if artifact.is_pinned() || artifact.is_signed() || !artifact.checksums.is_empty() {
         return Ok(());
     }
     Err(Unprovable {

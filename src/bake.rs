@@ -46,6 +46,8 @@ pub use timeline::{
 pub use used::ToolUsed;
 use used::describe_tools;
 
+/// The report of the machine about its own checks.
+pub const CHECK_REPORT: &str = "check-report.json";
 /// Files that a bake leaves beside the workspace's own.
 pub const RESULTS: &[&str] = &["image.json"];
 /// Files that a failed bake may leave.
@@ -53,7 +55,7 @@ pub const TRACES: &[&str] = &[
     "packer.log",
     "packer-manifest.json",
     "packer-manifest.json.lock",
-    "check-report.json",
+    CHECK_REPORT,
 ];
 
 /// Ends of names that Packer loads.
@@ -262,7 +264,7 @@ impl Bake<'_> {
         let names = self.workspace.files.keys().cloned().collect();
         refuse_foreign_files(self.folder, &names)?;
         let private = self.prepare()?;
-        for name in ["packer-manifest.json", "check-report.json", "image.json"] {
+        for name in ["packer-manifest.json", CHECK_REPORT, "image.json"] {
             fs::remove_if_exists(&self.folder.join(name))?;
         }
         trace.tools = describe_tools(&private.tools, plan, self.environment)?;

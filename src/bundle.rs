@@ -28,7 +28,6 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::base::code::Code;
-use crate::base::url::HttpUrl;
 use crate::diagnostic::{Classify, ErrorClass, Location};
 use crate::io::fs::FileError;
 use crate::lock::Lock;
@@ -39,6 +38,7 @@ use crate::verify::ProofError;
 pub use gather::{CarriedExtras, gather_bundle};
 pub use kept::list_kept_objects;
 pub use mirror::{Mirrored, extract_mirror};
+pub(crate) use read::proof_error;
 pub use read::{OpenedBundle, extract_bundle, verify_bundle};
 pub use registry::{CarriedImage, ImageSource};
 pub use tools::IndexedTool;
@@ -48,7 +48,6 @@ pub use write::{ArchivePart, Content, create_bundle, write_zip};
 pub const SCHEMA: &str = "imagegen.dev/bundle/v1";
 
 pub(crate) const INDEX: &str = "bundle.json";
-pub(crate) const LOCK: &str = "imagegen.lock.json";
 pub(crate) const EVIDENCE: &str = "evidence.json";
 pub(crate) const OBJECTS: &str = "objects/sha256/";
 pub(crate) const SCRIPTS: &str = "scripts/";
@@ -127,9 +126,7 @@ impl BundleOutput {
             store,
         }
     }
-}
 
-impl BundleOutput {
     pub fn format_summary(&self) -> String {
         let place = self
             .store
@@ -226,10 +223,6 @@ pub(crate) fn collect_urls(lock: &Lock) -> Vec<String> {
 /// The URLs of an artifact and of what proves it.
 pub(crate) fn list_artifact_urls(artifact: &PlannedArtifact) -> Vec<&str> {
     let mut urls = vec![artifact.url.public_url()];
-    urls.extend(artifact.checksums.iter().map(|file| file.url.public_url()));
-    for signature in &artifact.signatures {
-        urls.push(signature.url.public_url());
-        urls.extend(signature.certificate_url.as_ref().map(HttpUrl::public_url));
-    }
+    urls.extend(artifact.list_proof_urls());
     urls
 }

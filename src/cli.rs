@@ -47,7 +47,7 @@ pub use network::{FetchArgs, NetworkArgs, OnlineArgs, PinArgs, StoreArgs, StoreW
 pub use publish::{PromoteArgs, PublishArgs, RetireArgs, TestCloneArgs};
 pub use report::ReportArgs;
 pub use sbom::SbomArgs;
-pub use scripts::{OwnScriptsArgs, ScriptsArgs, ScriptsWhat};
+pub use scripts::{OwnScriptsArgs, ScriptsArgs, ScriptsWhat, SignArgs};
 pub use selection::{MirrorArgs, PolicyArgs, SelectionArgs};
 use selection::{parse_component, parse_pair};
 pub use topics::{find_topic, list_topics};

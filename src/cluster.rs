@@ -16,7 +16,8 @@ use crate::base::code::Code;
 use crate::base::names::format_suggestion;
 use crate::base::value::{Cidr, DnsName, Ipv4Address};
 use crate::catalog::Catalog;
-use crate::diagnostic::{Finding, Refusal, Result};
+use crate::diagnostic::{Finding, Result};
+use crate::join::refuse_input;
 use crate::model::cluster::{ClusterFile, ClusterIndex, Runner};
 use crate::model::plan::Plan;
 
@@ -113,11 +114,7 @@ pub fn render_manifests(
     network::check_network(input, plan, &mut problems);
     let facts = collect_facts(input, plan, catalog, &index, paths, &mut problems)?;
     if !problems.is_empty() {
-        return Err(Refusal {
-            summary: "the input cannot be used",
-            findings: problems,
-        }
-        .into());
+        return Err(refuse_input(problems).into());
     }
     let renderer = ManifestRenderer::new(&facts);
     files
@@ -152,7 +149,7 @@ fn choose_files<'a>(
     known_files: &[&'a ClusterFile],
     problems: &mut Vec<Finding>,
 ) -> Vec<&'a ClusterFile> {
-    let situation = plan.situation();
+    let conditions = plan.conditions();
     let mut wanted = input.with.clone();
     if input.images.contains_key("log-monitor") {
         wanted.insert("log-monitor".to_owned());
@@ -171,7 +168,7 @@ fn choose_files<'a>(
             continue;
         };
         let imageless = needs == "log-monitor" && !input.images.contains_key(needs);
-        if !situation.holds(&file.when) || imageless {
+        if !conditions.holds(&file.when) || imageless {
             let instead = file.instead.clone().unwrap_or_default();
             let message = format!("`{needs}` is not available for this cluster");
             problems.push(Finding::new(Code::EXTRA_IMPOSSIBLE, message, instead));
@@ -180,7 +177,7 @@ fn choose_files<'a>(
     let mut files = Vec::new();
     for file in known_files {
         let needs = file.needs.as_ref();
-        if situation.holds(&file.when) && needs.is_none_or(|needs| wanted.contains(needs)) {
+        if conditions.holds(&file.when) && needs.is_none_or(|needs| wanted.contains(needs)) {
             files.push(*file);
         }
     }
@@ -201,12 +198,12 @@ pub fn plan_conformance(
     // A test plan names no address of the cluster: what is missing for manifests is no matter here.
     let facts = collect_facts(input, plan, catalog, &index, paths, &mut Vec::new())?;
     let renderer = ManifestRenderer::new(&facts);
-    let situation = plan.situation();
+    let conditions = plan.conditions();
     let file = catalog.file_label("cluster/index.json");
 
     let mut checks = Vec::new();
     for check in &index.checks {
-        if !situation.holds(&check.when) {
+        if !conditions.holds(&check.when) {
             continue;
         }
         let mut run = Vec::new();

@@ -379,7 +379,7 @@ impl Classify for Refusal {
     }
 }
 
-/// Remedies of findings, each once.
+/// Remedies of findings. [`Error::remedies`] removes doubles.
 pub fn list_remedies(findings: &[Finding]) -> Vec<String> {
     findings
         .iter()

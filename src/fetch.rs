@@ -18,11 +18,11 @@ use tokio::sync::watch;
 
 use crate::base::code::Code;
 use crate::base::secret::Secret;
-use crate::base::url::HttpUrl;
+use crate::base::url::{HttpUrl, strip_secrets};
 use crate::base::value::{FileDigest, PinAlgorithm};
 use crate::io::exec;
 use crate::io::fs::{DigestSet, Digests, digest_file_with};
-use crate::io::http::{Http, HttpError, public};
+use crate::io::http::{Http, HttpError};
 use crate::io::oci::{self, Reference};
 use crate::io::store::{Object, Store};
 use crate::ui::Downloads;
@@ -120,8 +120,8 @@ impl FetchedArtifact {
         let headers = published.headers.clone();
         Self {
             digests,
-            url: public(published.url.public_url()),
-            place: public(request.asked.url.public_url()),
+            url: strip_secrets(published.url.public_url()),
+            place: strip_secrets(request.asked.url.public_url()),
             headers,
             path: object.path,
         }

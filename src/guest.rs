@@ -46,6 +46,8 @@ pub use render::{OWN_FILE_FORMS, RenderFault, StepRenderer};
 
 /// Name of the schema of `guest-plan.json`.
 pub const SCHEMA: &str = "imagegen.dev/guest-plan/v1";
+/// Name of the guest plan in a workspace and in its payload.
+pub const GUEST_PLAN_FILE: &str = "guest-plan.json";
 
 /// Default time limit of a resource in seconds.
 const DEFAULT_TIMEOUT: u32 = 600;
@@ -89,9 +91,9 @@ pub fn render_guest(
     programs: &ProgramTable,
     provisioners: &Tree,
 ) -> Result<Guest> {
-    let situation = plan.situation();
+    let conditions = plan.conditions();
     let LifeStages { stages, refusals } = &*share_json(provisioners, "stages.json")?;
-    let stages = stages.iter().filter(|stage| situation.holds(&stage.when));
+    let stages = stages.iter().filter(|stage| conditions.holds(&stage.when));
     let refused = refusals
         .iter()
         .filter(|it| it.kubernetes.contains(&plan.kubernetes));
@@ -101,7 +103,7 @@ pub fn render_guest(
     );
 
     let constants = Constants::read(provisioners, &refusals)?;
-    let facts = collect_facts(plan, &situation, flags, programs, &constants)?;
+    let facts = collect_facts(plan, &conditions, flags, programs, &constants)?;
     let renderer = StepRenderer::new(&facts, provisioners);
     let mut resources = Vec::new();
     let mut steps = Vec::new();
@@ -109,12 +111,12 @@ pub fn render_guest(
     let mut sources = BTreeMap::new();
     for (file, step) in read_steps(provisioners)?.iter() {
         step_files.insert(step.id.clone(), file.clone());
-        if !situation.holds(&step.when) {
+        if !conditions.holds(&step.when) {
             continue;
         }
         let before = resources.len();
         for resource in &step.resources {
-            if situation.holds(&resource.when) {
+            if conditions.holds(&resource.when) {
                 lower_resource(
                     step,
                     file,

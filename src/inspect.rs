@@ -14,22 +14,21 @@ use serde::Serialize;
 
 use crate::acquire::SIDECAR;
 use crate::base::code::Code;
-use crate::base::digest::parse_sha256;
-use crate::base::url::HttpUrl;
+use crate::base::url::{HttpUrl, strip_secrets};
 use crate::base::value::PinAlgorithm;
 use crate::bundle::OpenedBundle;
 use crate::catalog::Trees;
 use crate::diagnostic::{InputError, InternalError, Result, UsageError};
 use crate::embedded::Tree;
 use crate::fetch::{MAX_SIZE, Request};
+use crate::io::clock;
 use crate::io::fs::{self, DigestSet, Digests};
-use crate::io::{clock, http};
 use crate::model::evidence::{Evidence, ProofKind, Verdict};
 use crate::model::policy::Policy;
 use crate::ui::{Downloads, Printer};
 use crate::verify::proof::{ExpectedSignature, SignedContent, require_signer, verify_detached};
 use crate::verify::sigstore::ExpectedSigner;
-use crate::verify::{NotProven, ProofError, Proven, checksums, record_evidence};
+use crate::verify::{NotProven, ProofError, Proven, checksums, record_evidence, require_digest};
 
 use crate::acquire::open_fetcher;
 use whole::{inspect_whole, inspect_workspace};
@@ -71,8 +70,7 @@ pub fn inspect_file(
     trees: &Trees,
     printer: &Printer,
 ) -> Result<Inspected> {
-    let source = ProofReader { request };
-    let mut path = source.fetch_file(&request.file, MAX_SIZE)?;
+    let mut path = request.fetch_file(&request.file, MAX_SIZE)?;
     // What a pipe gives the second time is something else: it is read once.
     let copy = fs::copy_stream(&path, MAX_SIZE).map_err(|error| {
         InputError::new(error.to_string(), "check the path of the file to verify")
@@ -114,7 +112,6 @@ pub fn inspect_file(
     let used = RefCell::default();
     let job = Job {
         request,
-        source: &source,
         path: &path,
         digests: &digests,
         manifests,
@@ -134,7 +131,7 @@ pub fn inspect_file(
     };
     Ok(Inspected::File(VerifyOutput {
         schema: "imagegen.dev/verify/v1",
-        file: http::public(&request.file),
+        file: strip_secrets(&request.file),
         verified: !evidence.is_empty() && count_failed(&evidence) == 0,
         sha512: digests.digest(PinAlgorithm::Sha512).to_owned(),
         sha256: digests.sha256,
@@ -175,22 +172,16 @@ pub fn format_proof(proof: &Evidence) -> String {
     )
 }
 
-/// Files that are here, and files behind URLs.
-struct ProofReader<'a> {
-    request: &'a VerifyRequest,
-}
-
-impl ProofReader<'_> {
+impl VerifyRequest {
+    /// A file that is here, or one behind a URL.
     fn fetch_file(&self, place: &str, limit: u64) -> Result<PathBuf> {
         if !place.contains("://") {
             return Ok(PathBuf::from(place));
         }
-        let network = open_fetcher(
-            &self.request.network,
-            &Policy::from_hosts(&self.request.policy.plain_http),
-        )?;
+        let policy = Policy::from_hosts(&self.policy.plain_http);
+        let network = open_fetcher(&self.network, &policy)?;
         let request =
-            Request::without_digest(&http::public(place), &place.parse::<HttpUrl>()?, limit);
+            Request::without_digest(&strip_secrets(place), &place.parse::<HttpUrl>()?, limit);
         let outcomes = network.fetch_all(&[request], 1, &Downloads::new_silent());
         match outcomes.into_iter().next() {
             Some(Ok(file)) => Ok(file.path().to_owned()),
@@ -222,7 +213,6 @@ type NamedOutcome = (ProofKind, std::result::Result<Proven, ProofError>);
 
 struct Job<'a> {
     request: &'a VerifyRequest,
-    source: &'a ProofReader<'a>,
     path: &'a Path,
     digests: &'a Digests,
     manifests: &'a Tree,
@@ -232,7 +222,7 @@ struct Job<'a> {
 
 impl Job<'_> {
     fn name(&self) -> String {
-        let place = http::public(&self.request.file);
+        let place = strip_secrets(&self.request.file);
         place
             .rsplit(['/', '\\'])
             .next()
@@ -265,29 +255,29 @@ impl Job<'_> {
             }
         }
         if let Some(place) = &self.request.checksums {
-            let outcome = self.check_checksums(&self.source.read_proof(place)?);
+            let outcome = self.check_checksums(&self.request.read_proof(place)?);
             found.push(record_evidence(
                 ProofKind::ChecksumFile,
                 &self.name(),
-                Some(&http::public(place)),
+                Some(&strip_secrets(place)),
                 outcome,
             ));
         }
         if let Some(place) = &self.request.signature {
-            let (kind, outcome) = self.check_signature(&self.source.read_proof(place)?)?;
+            let (kind, outcome) = self.check_signature(&self.request.read_proof(place)?)?;
             found.push(record_evidence(
                 kind,
                 &self.name(),
-                Some(&http::public(place)),
+                Some(&strip_secrets(place)),
                 outcome,
             ));
         }
         if let Some(place) = &self.request.bundle {
-            let (kind, outcome) = self.check_bundle(&self.source.read_proof(place)?)?;
+            let (kind, outcome) = self.check_bundle(&self.request.read_proof(place)?)?;
             found.push(record_evidence(
                 kind,
                 &self.name(),
-                Some(&http::public(place)),
+                Some(&strip_secrets(place)),
                 outcome,
             ));
         }
@@ -307,7 +297,7 @@ impl Job<'_> {
         match &self.request.key {
             Some(place) if self.request.identity.is_none() => {
                 self.used.borrow_mut().insert("--key");
-                let key = &self.source.read_text(place)?;
+                let key = &self.request.read_text(place)?;
                 Ok(self.prove(bytes, &ExpectedSignature::BundleByKey { key }))
             }
             _ => {
@@ -381,7 +371,7 @@ impl Job<'_> {
 
     fn check_signature(&self, bytes: &[u8]) -> Result<NamedOutcome> {
         if let Some(place) = &self.request.certificate {
-            let certificate = &self.source.read_proof(place)?;
+            let certificate = &self.request.read_proof(place)?;
             self.used.borrow_mut().insert("--certificate");
             let expected = ExpectedSignature::KeylessPair {
                 certificate,
@@ -400,7 +390,7 @@ impl Job<'_> {
             return Err(UsageError::new("a signature proves nothing without a key", remedy).into());
         };
         self.used.borrow_mut().insert("--key");
-        self.check_key(bytes, &self.source.read_proof(place)?)
+        self.check_key(bytes, &self.request.read_proof(place)?)
     }
 
     /// A signature by a key whose form, like that of the signature, its content tells.
@@ -433,8 +423,7 @@ impl Job<'_> {
 
 impl SignedContent for Job<'_> {
     fn sha256(&self) -> Result<[u8; 32], ProofError> {
-        parse_sha256(&self.digests.sha256)
-            .ok_or_else(|| ProofError::new(Code::DIGEST, "the digest is not hexadecimal"))
+        require_digest(&self.digests.sha256)
     }
 
     fn read_pieces(&self, each: &mut dyn FnMut(&[u8])) -> Result<(), ProofError> {

@@ -22,7 +22,7 @@ use crate::catalog::Catalog;
 use crate::diagnostic::{Finding, Refusal, Result};
 use crate::model::plan::Plan;
 
-pub use check::find_endpoint_problem;
+pub use check::check_endpoint;
 pub use kubeconfig::check_kubeconfig;
 pub use token::BootstrapToken;
 pub use userdata::Places;
@@ -112,7 +112,7 @@ pub struct Secrets {
     pub kubeconfig: Option<Secret>,
 }
 
-/// Join data that cannot be made.
+/// Input that cannot be used.
 #[must_use]
 pub fn refuse_input(findings: Vec<Finding>) -> Refusal {
     Refusal {

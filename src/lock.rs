@@ -26,6 +26,8 @@ use crate::model::tagged_image::TaggedImage;
 
 /// Name of the schema of `imagegen.lock.json`.
 pub const SCHEMA: &str = "imagegen.dev/lock/v1";
+/// Name of a lockfile beside its image definition, and in a workspace.
+pub const LOCK_FILE: &str = "imagegen.lock.json";
 
 /// `imagegen.lock.json`
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -57,19 +57,13 @@ pub fn resolve_updated_plan(
     };
     let target = load_target(&trees.packer, name)?;
     let base = render::read_packer_base(&trees.packer)?;
-    let surroundings = World {
+    let world = World {
         environment: list_environment(&target),
         selectors: read_selectors(&target),
         updated,
         own_files: trees.own_files.clone(),
     };
-    resolve_selection(
-        &trees.catalog,
-        target,
-        &base.version,
-        definition,
-        &surroundings,
-    )
+    resolve_selection(&trees.catalog, target, &base.version, definition, &world)
 }
 
 /// A plan for what depends on the nodes and not on where their image is built.

@@ -22,9 +22,9 @@ use crate::base::digest::sha256_hex;
 use crate::base::json::parse_foreign;
 use crate::catalog::Trees;
 use crate::diagnostic::{Error, InputError, Result};
-use crate::guest::parse_guest_plan;
+use crate::guest::{GUEST_PLAN_FILE, parse_guest_plan};
 use crate::io::fs;
-use crate::lock::Lock;
+use crate::lock::{LOCK_FILE, Lock};
 use crate::model::evidence::Evidence;
 use crate::model::plan::Plan;
 use crate::planning::{
@@ -42,17 +42,15 @@ pub use attestation::{
 pub use bill::{BillSources, format_time, list_bill, parse_time, read_bill_sources};
 pub use git::{checkout_commit, read_git_state};
 pub use history::{
-    BuildHistory, HISTORY_SCHEMA, HistoryEntry, HistoryPlace, PrunedHistory, list_local_builds,
-    prune_history, read_history,
+    BuildHistory, HISTORY_SCHEMA, HistoryEntry, HistoryPlace, PrunedHistory, find_workspace,
+    list_local_builds, prune_history, read_history,
 };
 pub use image::{BaseImageRecord, GitState, IMAGE_SCHEMA, ImageRecord, WaivedProof};
 pub use keep::{BuildTrace, KeptBuild, keep_build};
 pub use origin::find_run_url;
 pub use report::{REPORT_SCHEMA, ReportOutput, describe_fleet, describe_page};
-pub use tool::{ToolRecordError, run_and_collect, run_tool};
+pub use tool::{ToolRecordError, run_and_collect, scan_document};
 
-const LOCK: &str = "imagegen.lock.json";
-const GUEST_PLAN: &str = "guest-plan.json";
 const IMAGE: &str = "image.json";
 
 /// Reads whatever a path names; the file's `schema` decides what it is.
@@ -66,7 +64,7 @@ pub fn describe_image(
 ) -> Result<DescribedImage> {
     let name = path.display().to_string();
     if path.is_dir() {
-        if fs::is_file(&path.join(LOCK)) || fs::is_file(&path.join(IMAGE)) {
+        if fs::is_file(&path.join(LOCK_FILE)) || fs::is_file(&path.join(IMAGE)) {
             return describe_workspace(path, sources);
         }
         return describe_definition(path, sources, printer);
@@ -106,7 +104,6 @@ fn read_family(bytes: &[u8]) -> String {
         #[serde(default)]
         schema: String,
     }
-    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let Ok(head) = parse_foreign::<Head>(bytes) else {
         return String::new();
     };
@@ -206,11 +203,11 @@ fn describe_workspace(folder: &Path, sources: &SourceFolders) -> Result<Describe
     let name = folder.display().to_string();
     let read = |file: &str| fs::read_text_if_exists(&folder.join(file));
     let title = |file: &str| folder.join(file).display().to_string();
-    let mut image = match read(LOCK)? {
+    let mut image = match read(LOCK_FILE)? {
         Some(bytes) => {
-            let lock = Lock::decode(&title(LOCK), &bytes)?;
+            let lock = Lock::decode(&title(LOCK_FILE), &bytes)?;
             let trees = read_sources(sources, &[])?;
-            let plan = resolve_of_lock(&title(LOCK), &lock, &trees).ok();
+            let plan = resolve_of_lock(&title(LOCK_FILE), &lock, &trees).ok();
             let reasons = plan.as_ref().map(list_reasons).unwrap_or_default();
             DescribedImage {
                 notes: list_notes(&lock, &reasons, &trees),
@@ -222,8 +219,8 @@ fn describe_workspace(folder: &Path, sources: &SourceFolders) -> Result<Describe
         None => DescribedImage::default(),
     };
     image.name = name;
-    if let Some(bytes) = read(GUEST_PLAN)? {
-        image.guest = Some(parse_guest_plan(&title(GUEST_PLAN), &bytes)?);
+    if let Some(bytes) = read(GUEST_PLAN_FILE)? {
+        image.guest = Some(parse_guest_plan(&title(GUEST_PLAN_FILE), &bytes)?);
     }
     if let Some(bytes) = read(IMAGE)? {
         add_bake(&mut image, read_baked(&title(IMAGE), &bytes)?);
@@ -236,7 +233,7 @@ fn describe_baked(path: &Path, bytes: &[u8], sources: &SourceFolders) -> Result<
     let name = path.display().to_string();
     let record = read_baked(&name, bytes)?;
     let folder = path.parent().unwrap_or(Path::new(""));
-    let lock = fs::read_text_if_exists(&folder.join(LOCK))?;
+    let lock = fs::read_text_if_exists(&folder.join(LOCK_FILE))?;
     let is_own = lock.is_some_and(|lock| record["lock"] == sha256_hex(&lock).as_str());
     let mut image = if is_own {
         describe_workspace(folder, sources)?

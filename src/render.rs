@@ -21,8 +21,8 @@ use crate::base::json;
 use crate::base::program::ProgramVersion;
 use crate::diagnostic::{CodedError, Error, Result};
 use crate::embedded::Tree;
-use crate::guest::{Guest, format_plan};
-use crate::lock::Lock;
+use crate::guest::{GUEST_PLAN_FILE, Guest, format_plan};
+use crate::lock::{LOCK_FILE, Lock};
 use crate::model::plan::Plan;
 use crate::model::target::{ImageTarget, PackerBase};
 use crate::model::variable::{DefaultFrom, Variable};
@@ -44,7 +44,6 @@ const NOT_ADMITTED: &str = r#"variable "admitted" {
 "#;
 
 const PAYLOAD: &str = "payload.zip";
-const LOCKFILE: &str = "imagegen.lock.json";
 
 /// A workspace, by file name.
 #[derive(Debug, Clone)]
@@ -63,7 +62,7 @@ impl Workspace {
         for (name, bytes) in &self.files {
             let digest = match name.as_str() {
                 PAYLOAD => self.payload.clone(),
-                LOCKFILE => self.lock.clone(),
+                LOCK_FILE => self.lock.clone(),
                 _ => sha256_hex(bytes),
             };
             digests.insert(name.clone(), digest);
@@ -151,9 +150,9 @@ pub fn render_workspace(
         WORKSPACE_RECORD.to_owned(),
         json::format_json(&json!(choices)).into_bytes(),
     );
-    files.insert("guest-plan.json".to_owned(), guest_plan.into_bytes());
+    files.insert(GUEST_PLAN_FILE.to_owned(), guest_plan.into_bytes());
     files.insert(PAYLOAD.to_owned(), payload);
-    files.insert(LOCKFILE.to_owned(), lock_text.into_bytes());
+    files.insert(LOCK_FILE.to_owned(), lock_text.into_bytes());
     if lock.not_admitted.is_some() {
         files.insert(
             "not-admitted.pkr.hcl".to_owned(),

@@ -28,6 +28,7 @@ use crate::base::json;
 use crate::base::version::Version;
 use crate::catalog::{Catalog, CatalogError, TABLES};
 use crate::diagnostic::{Finding, Result};
+use crate::model::conditions::Conditions;
 use crate::model::definition::ImageDefinition;
 use crate::model::feature::Feature;
 use crate::model::kubernetes::KubernetesLine;
@@ -35,7 +36,6 @@ use crate::model::overrides::is_prefix;
 use crate::model::plan::{ArtifactRole, Governance, Plan, PlannedGroup, PlannedPacker, Warning};
 use crate::model::pod_network::PodNetwork;
 use crate::model::rules::CombinationRule;
-use crate::model::situation::Conditions;
 use crate::model::target::Target;
 use crate::model::windows::WindowsRelease;
 
@@ -66,7 +66,7 @@ pub struct World {
 struct Resolver<'a> {
     catalog: &'a Catalog,
     selection: &'a ImageDefinition,
-    surroundings: &'a World,
+    world: &'a World,
     refusals: Vec<Finding>,
     warnings: Vec<Warning>,
 }
@@ -81,7 +81,7 @@ struct ChosenPlatform {
     host_access: HostAccess,
     delivery: Delivery,
     features: Vec<Feature>,
-    situation: Conditions,
+    conditions: Conditions,
 }
 
 /// The contents of the image, and the programs that bake it.
@@ -103,12 +103,12 @@ pub fn resolve_selection(
     target: Arc<Target>,
     packer: &Version,
     selection: &ImageDefinition,
-    surroundings: &World,
+    world: &World,
 ) -> Result<Plan> {
     let mut resolver = Resolver {
         catalog,
         selection,
-        surroundings,
+        world,
         refusals: Vec::new(),
         warnings: Vec::new(),
     };
@@ -133,10 +133,10 @@ impl Resolver<'_> {
         let Self {
             catalog,
             selection,
-            surroundings,
+            world,
             ..
         } = *self;
-        let updated = &surroundings.updated;
+        let updated = &world.updated;
         let asked = selection.kubernetes.as_deref();
 
         let (line, kubernetes, warnings) =
@@ -152,7 +152,7 @@ impl Resolver<'_> {
             groups::component_version(choice, runtime.as_str(), selection, updated);
         let delivery = delivery::choose_delivery(self, target);
 
-        let situation = Conditions {
+        let conditions = Conditions {
             target: target.name.clone(),
             image: target.image().is_some(),
             windows: windows.release.clone(),
@@ -169,10 +169,10 @@ impl Resolver<'_> {
             features: selection.features.iter().cloned().collect(),
             components: BTreeMap::new(),
         };
-        let features = extras::choose_features(self, &situation)?;
+        let features = extras::choose_features(self, &conditions)?;
         extras::check_downloads(self);
-        extras::check_registries(self, runtime, situation.runtime_version.as_ref());
-        extras::check_containerd_options(self, runtime, situation.runtime_version.as_ref());
+        extras::check_registries(self, runtime, conditions.runtime_version.as_ref());
+        extras::check_containerd_options(self, runtime, conditions.runtime_version.as_ref());
 
         Ok(ChosenPlatform {
             line,
@@ -183,11 +183,11 @@ impl Resolver<'_> {
             host_access,
             delivery,
             features,
-            situation,
+            conditions,
         })
     }
 
-    /// Chooses components by the situation, which from then on names them.
+    /// Chooses components by the conditions, which from then on name them.
     fn choose_contents(
         &mut self,
         target: &Target,
@@ -201,15 +201,15 @@ impl Resolver<'_> {
         let groups = groups::choose_groups(self, platform)?;
         delivery::check_delivery(self, platform.delivery, target, &groups);
         add_components(
-            &mut platform.situation,
+            &mut platform.conditions,
             &groups,
             selection,
             &mut self.refusals,
         );
-        self.check_rules(&platform.situation)?;
+        self.check_rules(&platform.conditions)?;
         refusal::drop_consequences(&platform.line, platform.runtime, &mut self.refusals);
         let pause = choices::choose_pause_image(self, &platform.line, &platform.windows);
-        let images = match platform.situation.join {
+        let images = match platform.conditions.join {
             Join::None => images::refuse_images(self),
             Join::Kubeadm | Join::Templates => images::plan_images(self, &pause, platform)?,
         };
@@ -251,7 +251,7 @@ impl Resolver<'_> {
                 windows: &platform.windows,
                 selection: self.selection,
                 packer: contents.packer.as_ref(),
-                surroundings: self.surroundings,
+                world: self.world,
                 image,
             },
             &mut self.refusals,
@@ -273,7 +273,7 @@ impl Resolver<'_> {
         let floating = floating::warn_floating(target, &chosen.selectors, &chosen.values);
 
         self.warnings
-            .extend(kubernetes::check_line(catalog, &platform.line)?);
+            .extend(kubernetes::check_survey(catalog, &platform.line)?);
         self.warnings
             .extend(flaws::warn_flaws(catalog, &contents.groups)?);
         self.warnings.extend(floating);
@@ -291,11 +291,11 @@ impl Resolver<'_> {
         let Self {
             catalog,
             selection,
-            surroundings,
+            world,
             ..
         } = self;
-        let situation = &platform.situation;
-        let runtime_version = situation.runtime_version.as_ref();
+        let conditions = &platform.conditions;
+        let runtime_version = conditions.runtime_version.as_ref();
 
         Ok(Plan {
             selection: complete_selection(selection, &platform, &contents, &chosen),
@@ -303,7 +303,7 @@ impl Resolver<'_> {
             minimum_revision,
             runtime_version: runtime_version.unwrap_or(&platform.kubernetes).clone(),
             updated: select_used_updates(
-                &surroundings.updated,
+                &world.updated,
                 &platform.kubernetes,
                 &contents.groups,
                 selection,
@@ -314,7 +314,7 @@ impl Resolver<'_> {
             runtime: platform.runtime,
             network: platform.network,
             host_access: platform.host_access,
-            join: platform.situation.join,
+            join: platform.conditions.join,
             delivery: platform.delivery,
             features: platform.features,
             pause: contents.pause,
@@ -330,18 +330,18 @@ impl Resolver<'_> {
             choice_warnings: self.warnings,
             known: list_known_names(catalog)?,
             catalog: contents.catalog,
-            own_files: surroundings.own_files.clone(),
+            own_files: world.own_files.clone(),
             governance: Governance::default(),
             locked_by: None,
         })
     }
 
     /// Adds what the rules of the catalog refuse and what they warn of.
-    fn check_rules(&mut self, situation: &Conditions) -> Result<()> {
+    fn check_rules(&mut self, conditions: &Conditions) -> Result<()> {
         let rules = self.catalog.load_rules()?;
 
         for rule in &rules.refusals {
-            if !applies(rule, situation) {
+            if !applies(rule, conditions) {
                 continue;
             }
             self.refusals.retain(|refusal| {
@@ -352,7 +352,7 @@ impl Resolver<'_> {
             self.refusals.push(finding.with_source(&rule.source));
         }
         for rule in &rules.warnings {
-            if !applies(rule, situation) {
+            if !applies(rule, conditions) {
                 continue;
             }
             let component = rule.components.keys().next();
@@ -383,7 +383,7 @@ impl Resolver<'_> {
 
         let ChosenPlatform { line, network, .. } = platform;
         let mut bytes = json::to_bytes(&(&target.digest, &**line, &**network, groups, files));
-        let own_files = &self.surroundings.own_files;
+        let own_files = &self.world.own_files;
         if !own_files.is_empty() {
             bytes.extend(json::to_bytes(own_files));
         }
@@ -391,18 +391,18 @@ impl Resolver<'_> {
     }
 }
 
-/// Whether a rule concerns this situation.
-fn applies(rule: &CombinationRule, situation: &Conditions) -> bool {
-    let chosen = &situation.components;
+/// Whether a rule concerns these conditions.
+fn applies(rule: &CombinationRule, conditions: &Conditions) -> bool {
+    let chosen = &conditions.components;
     let has_components = rule.components.iter().all(|(name, range)| {
         let version = chosen.get(name.as_str());
         version.is_some_and(|version| range.contains(version))
     });
-    has_components && situation.holds(&rule.when)
+    has_components && conditions.holds(&rule.when)
 }
 
 fn add_components(
-    situation: &mut Conditions,
+    conditions: &mut Conditions,
     groups: &[PlannedGroup],
     selection: &ImageDefinition,
     refusals: &mut Vec<Finding>,
@@ -410,13 +410,13 @@ fn add_components(
     for artifact in groups.iter().flat_map(|group| &group.artifacts) {
         overrides::check_members(artifact, refusals);
         overrides::check_publisher(artifact, &selection.overrides, refusals);
-        situation
+        conditions
             .components
             .insert(artifact.component.to_string(), artifact.version.clone());
     }
     // Refused versions are included, because a rule gives a better reason for the refusal.
     for (name, version) in &selection.components {
-        situation
+        conditions
             .components
             .entry(name.clone())
             .or_insert_with(|| version.clone());
@@ -467,7 +467,7 @@ fn complete_selection(
     contents: &ChosenContents,
     chosen: &VariableChoices,
 ) -> ImageDefinition {
-    let situation = &platform.situation;
+    let conditions = &platform.conditions;
     let selectors = chosen
         .selectors
         .iter()
@@ -479,13 +479,13 @@ fn complete_selection(
     let mirrors = selection.download_mirrors.clone();
     ImageDefinition {
         schema: None,
-        target: Some(situation.target.clone()),
-        windows: Some(situation.windows.clone()),
-        kubernetes: Some(situation.kubernetes.to_string()),
-        runtime: Some(situation.runtime),
-        cni: Some(situation.cni.clone()),
-        host_access: Some(situation.host_access),
-        delivery: Some(situation.delivery),
+        target: Some(conditions.target.clone()),
+        windows: Some(conditions.windows.clone()),
+        kubernetes: Some(conditions.kubernetes.to_string()),
+        runtime: Some(conditions.runtime),
+        cni: Some(conditions.cni.clone()),
+        host_access: Some(conditions.host_access),
+        delivery: Some(conditions.delivery),
         variables: chosen.values.clone().into_iter().chain(selectors).collect(),
         overrides,
         download_mirrors: mirrors

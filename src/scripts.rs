@@ -24,7 +24,7 @@ use crate::verify::ProofError;
 use crate::verify::authenticode::unsigned_script;
 
 pub use folder::{GuestScripts, read_exported, read_guest_scripts, read_passphrase};
-pub use signer::{Key, SignError, build_policy, sign_scripts};
+pub use signer::{Key, SignError, build_demand, sign_scripts};
 pub use trust::{Demand, find_signing};
 
 /// Name of the schema of `scripts.json`.

@@ -19,8 +19,8 @@ pub use confidence::{
     check_unproven, find_record, find_unfounded_pins, is_unproven, parse_origin, pin_digests,
 };
 pub use gate::{
-    Admitted, PolicyError, admit, check_evidence, check_plan, check_steps, check_subjects,
-    wants_proof,
+    Admitted, PolicyError, PolicyFault, admit, check_evidence, check_plan, check_steps,
+    check_subjects, wants_proof,
 };
 pub use lint::{check_policy, find_idle_waiver};
 pub use subject::{Subject, SubjectSource};

@@ -90,7 +90,7 @@ impl Upstreams<'_> {
     /// # Errors
     /// A name is none of the plan, or is held where it is; a list cannot be had.
     pub fn find_updates(&self, names: &[String], printer: &Printer) -> Result<Vec<OutdatedOutput>> {
-        let mut subjects = self.list_subjects()?;
+        let mut subjects = self.list_candidates()?;
         if let Some(unknown) = names
             .iter()
             .find(|name| !subjects.iter().any(|it| it.name == *name))
@@ -138,7 +138,7 @@ impl Upstreams<'_> {
     ///
     /// # Errors
     /// The catalog cannot be read.
-    pub fn list_subjects(&self) -> Result<Vec<UpdateCandidate<'_>>> {
+    pub fn list_candidates(&self) -> Result<Vec<UpdateCandidate<'_>>> {
         let contents = self.trees.catalog.load_contents()?;
         let parts = contents
             .groups

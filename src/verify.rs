@@ -17,6 +17,7 @@ pub mod statement;
 use std::collections::BTreeMap;
 
 use crate::base::code::Code;
+use crate::base::digest::parse_sha256;
 use crate::diagnostic::{Classify, Location};
 use crate::model::evidence::{Evidence, ProofKind, Verdict};
 
@@ -43,6 +44,14 @@ impl ProofError {
             message: message.into(),
         }
     }
+}
+
+/// The bytes of a SHA-256 that is written in hexadecimal.
+///
+/// # Errors
+/// `digest`: it is none.
+pub(crate) fn require_digest(hex: &str) -> Result<[u8; 32], ProofError> {
+    parse_sha256(hex).ok_or_else(|| ProofError::new(Code::DIGEST, "the digest is not hexadecimal"))
 }
 
 /// Proofs do not hold, or there was none.

@@ -207,7 +207,7 @@ proptest! {
         if inner {
             bytes = gzip(&bytes);
         }
-        let limits = Limits { entries: 8, entry: 4096, total: 8192, ratio: 250, path: 259 };
+        let limits = Limits { entries: 8, entry: 4096, total: 8192, ratio: 250 };
         let mut total = 0_u64;
         let mut seen = 0_u64;
         let outcome = read_members(Cursor::new(&bytes), format, &WantedMembers::all_files(), &limits, &mut |_, reader| {

@@ -40,14 +40,14 @@ fn policy(workshop: &Workshop, root: &str) -> SignatureDemand {
             code_signing: own.clone(),
             timestamping: own,
         },
-        seconds(NOW),
+        NOW,
     )
 }
 
 fn pinned() -> SignatureDemand {
     SignatureDemand::new(
         &PinnedRoots::read(&Tree::embedded_manifests()).unwrap(),
-        seconds(NOW),
+        NOW,
     )
 }
 

@@ -316,7 +316,7 @@ fn conditions_of_templates_name_facts() {
     let programs = trees.catalog.load_programs().expect("programs");
     let facts = collect_facts(
         &plan,
-        &plan.situation(),
+        &plan.conditions(),
         &flags,
         &programs,
         &Constants {

@@ -10,7 +10,7 @@ mod services;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use imagegen::windows::command_line::command_line;
+use imagegen::windows::command_line::join_words;
 use machine::{Machine, has_tools, read_version};
 use package::make_package;
 use regex_lite::{Captures, Regex};
@@ -173,7 +173,7 @@ fn split_words(machine: &Machine) {
     let owned: Vec<String> = WORDS.iter().map(|word| (*word).to_owned()).collect();
     let lines = [
         format!("x.exe {}", join_arguments(&WORDS)),
-        command_line("x.exe", &owned),
+        join_words("x.exe", &owned),
     ];
     machine.write(r"C:\lines.txt", lines.join("\n"));
     let expected = WORDS.join("\u{1}");

@@ -1,6 +1,6 @@
 //! Fetched files × what is published about them → verified artifacts with evidence.
 //!
-//! A proof that fails ends it, whatever else holds. An artifact that nobody has pinned needs at
+//! One failed proof refuses the artifact, even if others hold. An artifact that nobody has pinned needs at
 //! least one proof by its publisher; then its digest is pinned by what was proven.
 
 mod authenticode;
@@ -14,7 +14,6 @@ mod statements;
 use std::collections::BTreeMap;
 
 use crate::base::code::Code;
-use crate::base::digest::parse_sha256;
 use crate::base::json::JsonError;
 use crate::base::secret::Secret;
 use crate::base::url::HttpUrl;
@@ -27,7 +26,8 @@ use crate::model::evidence::{CONFIDENCE, Evidence, MIRRORED, ProofKind, UNPROVEN
 use crate::model::plan::PlannedArtifact;
 use crate::model::policy::Policy;
 use crate::trust::{
-    check_evidence, declares_own_proof, is_unproven, is_waived, list_dropped, pin_digests,
+    PolicyFault, check_evidence, declares_own_proof, is_unproven, is_waived, list_dropped,
+    pin_digests,
 };
 use crate::verify::chain::PinnedRoots;
 use crate::verify::proof::require_named;
@@ -185,7 +185,7 @@ pub fn prove_artifact(
     found.extend(record_dropped(artifact, trust));
     require_evidence(artifact, &found, trust)?;
     let mut artifact = artifact.clone();
-    members::digest_members(&mut artifact, fetched)?;
+    members::verify_members(&mut artifact, fetched)?;
     if !artifact.is_pinned() {
         artifact.digests = pin_digests(&artifact, fetched.file_digests()?, &found);
     }
@@ -276,13 +276,9 @@ fn require_evidence(
         });
     }
     let findings = check_evidence(policy, artifact, found, trust.catalog);
-    if findings.is_empty() {
-        return Ok(());
-    }
-    Err(ProveError::Policy(crate::trust::PolicyError::Proof {
-        policy: policy.name.clone(),
-        findings,
-    }))
+    PolicyFault::Proof
+        .refuse(policy, findings)
+        .map_err(ProveError::Policy)
 }
 
 /// Fetching has compared every digest and size already.
@@ -415,10 +411,6 @@ fn compare_checksum(
     })
 }
 
-fn parse_digest(hex: &str) -> Result<[u8; 32], ProofError> {
-    parse_sha256(hex).ok_or_else(|| ProofError::new(Code::DIGEST, "the digest is not hexadecimal"))
-}
-
 fn read_sha512(fetched: &FetchedArtifact) -> Result<String, ProofError> {
     let both = fetched
         .read_both()
@@ -427,7 +419,7 @@ fn read_sha512(fetched: &FetchedArtifact) -> Result<String, ProofError> {
 }
 
 fn strip_url_secrets(url: &HttpUrl) -> String {
-    crate::io::http::public(url.public_url())
+    crate::base::url::strip_secrets(url.public_url())
 }
 
 /// Proofs that an override or a component file drops and a waiver names.

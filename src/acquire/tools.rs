@@ -12,7 +12,7 @@ use crate::catalog::Trees;
 use crate::diagnostic::{Classify, Error, ErrorClass, InternalError, Result};
 use crate::io::exec;
 use crate::io::fs::{self, FileError};
-use crate::model::plan::{Plan, PlannedArtifact};
+use crate::model::plan::{Plan, PlannedArtifact, PlannedPacker};
 use crate::model::policy::Policy;
 use crate::resolve::{BuildHost, plan_tool, refuse_image};
 use crate::trust::{Subject, check_dropped, check_own_tool, check_subjects};
@@ -113,15 +113,8 @@ pub type PlannedTools<'a> = Vec<(String, &'a Version, Result<PlannedArtifact>)>;
 
 /// The programs that an image is baked with on a machine; none if its target needs no Packer.
 pub fn plan_tools<'a>(plan: &'a Plan, host: BuildHost, trees: &Trees) -> PlannedTools<'a> {
-    let Some(packer) = &plan.packer else {
-        return Vec::new();
-    };
-    let plugins = packer
-        .plugins
-        .iter()
-        .map(|it| (format!("packer-plugin-{}", it.name), &it.version));
-    std::iter::once(("packer".to_owned(), &packer.version))
-        .chain(plugins)
+    let tools = plan.packer.iter().flat_map(PlannedPacker::list_tools);
+    tools
         .map(|(name, version)| {
             let planned = trees
                 .catalog

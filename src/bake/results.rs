@@ -13,7 +13,7 @@ use crate::io::exec::{self, Inherited, Run};
 use crate::io::fs;
 use crate::model::plan::Plan;
 
-use super::{BakeError, Environment};
+use super::{BakeError, CHECK_REPORT, Environment};
 
 /// Result of a bake.
 #[derive(Debug, Clone, PartialEq)]
@@ -69,42 +69,39 @@ pub struct CheckedResource {
 impl CheckReport {
     /// # Errors
     /// Not JSON of that form.
-    pub fn decode(bytes: &[u8]) -> Result<Self, BakeError> {
-        // Windows PowerShell writes a byte order mark.
-        let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
-        parse_foreign(bytes).map_err(|error| BakeError::Report(error.to_string()))
+    pub fn decode(bytes: &[u8]) -> Result<Self, serde_json::Error> {
+        parse_foreign(bytes)
+    }
+
+    /// Resources that are not as they should be.
+    pub fn list_failed_resources(&self) -> impl Iterator<Item = &CheckedResource> {
+        let resources = self.resources.iter();
+        resources.filter(|resource| resource.result != "unchanged")
     }
 
     /// One line for each resource that is not as it should be.
     pub fn list_failures(&self) -> Vec<String> {
-        self.resources
-            .iter()
-            .filter(|resource| resource.result != "unchanged")
-            .map(|resource| {
-                let text = |difference: &Value, key: &str| {
-                    difference.get(key).map_or_else(String::new, format_plain)
-                };
-                let differences: Vec<String> = resource
-                    .differences
-                    .iter()
-                    .map(|difference| {
-                        format!(
-                            "{} is {}, expected {}",
-                            text(difference, "property"),
-                            text(difference, "actual"),
-                            text(difference, "expected")
-                        )
-                    })
-                    .chain(resource.error.clone())
-                    .collect();
-                format!(
-                    "{} {}: {}",
-                    resource.result,
-                    resource.name,
-                    differences.join("; ")
-                )
-            })
-            .collect()
+        let mut lines = Vec::new();
+        for failed in self.list_failed_resources() {
+            let differences = failed.describe_differences();
+            lines.push(format!("{} {}: {differences}", failed.result, failed.name));
+        }
+        lines
+    }
+}
+
+impl CheckedResource {
+    /// Its differences and its error in one line.
+    pub fn describe_differences(&self) -> String {
+        let mut texts = Vec::new();
+        for difference in &self.differences {
+            let keys = ["property", "actual", "expected"];
+            let [property, actual, expected] =
+                keys.map(|key| difference.get(key).map_or_else(String::new, format_plain));
+            texts.push(format!("{property} is {actual}, expected {expected}"));
+        }
+        texts.extend(self.error.clone());
+        texts.join("; ")
     }
 }
 
@@ -116,10 +113,13 @@ pub(super) struct BuildFolder<'a> {
 }
 
 pub(super) fn read_check_report(folder: &Path) -> Result<Option<CheckReport>, BakeError> {
-    let Some(bytes) = fs::read_if_exists(&folder.join("check-report.json"))? else {
+    let Some(bytes) = fs::read_if_exists(&folder.join(CHECK_REPORT))? else {
         return Ok(None);
     };
-    CheckReport::decode(&bytes).map(Some)
+    match CheckReport::decode(&bytes) {
+        Ok(report) => Ok(Some(report)),
+        Err(error) => Err(BakeError::Report(error.to_string())),
+    }
 }
 
 /// `packer-manifest.json`

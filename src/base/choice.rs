@@ -1,10 +1,8 @@
 //! Closed sets a user chooses from, each written one way everywhere.
 
-use std::str::FromStr;
-
 use super::names::format_suggestion;
 
-/// A word that is none of a closed set.
+/// A word outside a closed set.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("unknown {what} `{given}`: {}", format_suggestion(.given, .known.iter().map(String::as_str)))]
 pub struct UnknownName {
@@ -47,13 +45,14 @@ pub(crate) use words;
 /// Declares a closed set whose words a user gives.
 macro_rules! choice {
     ($(#[$doc:meta])* $name:ident, $what:literal, { $($set:tt)+ }) => {
-        words!($(#[$doc])* $name { $($set)+ });
+        $crate::base::choice::words!($(#[$doc])* $name { $($set)+ });
 
-        impl FromStr for $name {
-            type Err = UnknownName;
+        impl std::str::FromStr for $name {
+            type Err = $crate::base::choice::UnknownName;
 
             fn from_str(text: &str) -> Result<Self, Self::Err> {
-                Self::ALL.iter().copied().find(|choice| choice.as_str() == text).ok_or_else(|| UnknownName {
+                let known = Self::ALL.iter().find(|choice| choice.as_str() == text);
+                known.copied().ok_or_else(|| $crate::base::choice::UnknownName {
                     what: $what,
                     given: text.to_owned(),
                     known: Self::ALL.iter().map(|choice| choice.as_str().to_owned()).collect(),
@@ -62,11 +61,22 @@ macro_rules! choice {
         }
     };
 }
+pub(crate) use choice;
 
 choice!(
     /// Program that runs the containers.
     Runtime, "runtime", { Containerd = "containerd", Docker = "docker" }
 );
+
+impl Runtime {
+    /// The pipe of its CRI.
+    pub fn endpoint(self) -> &'static str {
+        match self {
+            Self::Containerd => "npipe:////./pipe/containerd-containerd",
+            Self::Docker => "npipe:////./pipe/dockershim",
+        }
+    }
+}
 
 choice!(
     /// How far an image is prepared for a join.

@@ -10,6 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_path_to_error::{Path, Segment};
 
+use super::text::strip_byte_order_mark;
 use strict::Strict;
 
 pub use foreign::{is_one_json, parse_foreign};
@@ -49,7 +50,7 @@ pub fn parse_json<'a, T: Deserialize<'a> + JsonSchema>(
     file: &str,
     bytes: &'a [u8],
 ) -> Result<T, JsonError> {
-    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    let bytes = strip_byte_order_mark(bytes);
     let mut json = serde_json::Deserializer::from_slice(bytes);
     let mut track = serde_path_to_error::Track::new();
     let value = T::deserialize(serde_path_to_error::Deserializer::new(

@@ -37,7 +37,7 @@ impl MemberFile {
     }
 }
 
-/// Longest path without the end: `MAX_PATH`.
+/// Longest path without the end: `MAX_PATH`. Neither containerd nor PowerShell 5.1 opts in to longer ones.
 pub const LONGEST_PATH: usize = 259;
 
 /// Why a path is not the same everywhere: a stable code, and the reason as the rest of a sentence.
@@ -121,8 +121,9 @@ fn is_short_form(part: &str) -> bool {
     is_number && base.len() <= 8 && extension.len() <= 3
 }
 
-/// With an extension a device stays a device; the superscripts one to three count as digits.
-pub(super) fn is_reserved(part: &str) -> bool {
+/// Whether Windows takes the name for a device. With an extension a device stays a device; the superscripts one to
+/// three count as digits.
+pub fn is_reserved(part: &str) -> bool {
     let base = part
         .split('.')
         .next()

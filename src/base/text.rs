@@ -91,12 +91,22 @@ pub fn indent_lines(lines: &[String]) -> String {
     lines.iter().map(|line| format!("\n  {line}")).collect()
 }
 
+/// The bytes without the byte order mark that Windows' programs write before UTF-8.
+pub fn strip_byte_order_mark(bytes: &[u8]) -> &[u8] {
+    bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes)
+}
+
+/// Whether a literal block of YAML gives the lines back byte for byte.
+pub(crate) fn fits_literal_block(lines: &str) -> bool {
+    lines.ends_with('\n')
+        && !lines.ends_with("\n\n")
+        && !lines.starts_with([' ', '\n'])
+        && lines.chars().all(|c| c == '\n' || (' '..='~').contains(&c))
+}
+
 /// Whether bytes begin as a page or as the XML of an error.
 pub fn is_web_page(head: &[u8]) -> bool {
-    let head = head
-        .strip_prefix(b"\xef\xbb\xbf")
-        .unwrap_or(head)
-        .trim_ascii_start();
+    let head = strip_byte_order_mark(head).trim_ascii_start();
     ["<!doctype", "<html", "<?xml"].iter().any(|start| {
         head.get(..start.len())
             .is_some_and(|found| found.eq_ignore_ascii_case(start.as_bytes()))

@@ -301,6 +301,19 @@ text_value!(
 /// Stands for every registry that is not named itself, as containerd's folder of hosts has it.
 pub const DEFAULT_REGISTRY: &str = "_default";
 
+/// Docker's registry, as the names of images have it.
+pub const DOCKER_REGISTRY: &str = "docker.io";
+
+/// The host that serves a registry: Docker's has a name of its own.
+/// containerd/containerd@v2.3.0 core/remotes/docker/registry.go
+pub fn find_registry_host(registry: &str) -> &str {
+    if registry == DOCKER_REGISTRY {
+        "registry-1.docker.io"
+    } else {
+        registry
+    }
+}
+
 /// A token (RFC 9110, section 5.6.2) without its rarer characters.
 fn is_header_name(text: &str) -> bool {
     (1..=128).contains(&text.len()) && is_alphanumeric_or(text, "-")

@@ -5,17 +5,14 @@ use std::path::Path;
 
 use super::images::build_layout;
 use super::registry::ImageSource;
-use super::{
-    ArchivePart, BLOBS, BundleIndex, Content, EVIDENCE, IndexedTool, LOCK, OBJECTS, SCHEMA,
-};
+use super::{ArchivePart, BLOBS, BundleIndex, Content, EVIDENCE, IndexedTool, OBJECTS, SCHEMA};
 use crate::base::digest::sha256_hex;
 use crate::base::json;
-use crate::base::url::HttpUrl;
+use crate::base::url::{HttpUrl, strip_secrets};
 use crate::base::value::ImageReference;
 use crate::diagnostic::{InputError, InternalError, Result};
 use crate::fetch::FetchedArtifact;
-use crate::io::http::public;
-use crate::lock::Lock;
+use crate::lock::{LOCK_FILE, Lock};
 use crate::model::evidence::{Evidence, Verdict};
 use crate::model::plan::PlannedArtifact;
 
@@ -45,7 +42,7 @@ pub fn gather_bundle(
         parts: Vec::new(),
         origins: BTreeMap::new(),
     };
-    gatherer.add_text(LOCK, lock.encode().into_bytes());
+    gatherer.add_text(LOCK_FILE, lock.encode().into_bytes());
     gatherer.add_text(
         EVIDENCE,
         json::format_json(&super::collect_evidence(lock)).into_bytes(),
@@ -172,7 +169,7 @@ impl Gatherer<'_> {
     fn add_proofs(&mut self, artifact: &PlannedArtifact, evidence: &[&Evidence]) -> Result<()> {
         let fetcher = self.acquirer.fetcher;
         let proved = |url: &HttpUrl| {
-            let source = public(url.public_url());
+            let source = strip_secrets(url.public_url());
             evidence.iter().any(|one| {
                 one.verdict >= Verdict::SignedTimeUnproven && one.source.as_ref() == Some(&source)
             })

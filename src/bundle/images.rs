@@ -90,6 +90,23 @@ impl ImageManifest {
             ))),
         }
     }
+
+    /// The configuration and the layers of one image.
+    ///
+    /// # Errors
+    /// As [`ImageManifest::decode`]; a list, where a list led here.
+    pub fn decode_image(
+        name: &str,
+        bytes: &[u8],
+    ) -> Result<(Descriptor, Vec<Descriptor>), ProofError> {
+        match Self::decode(name, bytes)? {
+            Self::Image { config, layers } => Ok((config, layers)),
+            Self::List(_) => {
+                let message = format!("{name}: nested indexes are not supported");
+                Err(manifest_error(message))
+            }
+        }
+    }
 }
 
 impl Descriptor {
@@ -106,6 +123,11 @@ impl Descriptor {
     /// The digest is of another algorithm.
     pub fn hex(&self) -> Result<&str, ProofError> {
         hex(&self.digest)
+    }
+
+    /// The version of Windows that a list has for the image.
+    pub fn os_version(&self) -> Option<String> {
+        self.platform.as_ref()?.os_version.clone()
     }
 }
 

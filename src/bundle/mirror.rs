@@ -9,10 +9,9 @@ use super::{BundleError, BundleIndex, OBJECTS, OpenedBundle, list_artifact_urls}
 use crate::base::code::Code;
 use crate::base::digest::Digester;
 use crate::base::stream::{Tee, copy_pieces};
-use crate::base::url::decode_path;
+use crate::base::url::{decode_path, strip_secrets};
 use crate::base::value::PinAlgorithm;
 use crate::io::fs::{self, FileError};
-use crate::io::http::public;
 use crate::lock::Lock;
 use crate::verify::ProofError;
 use crate::verify::archive::check_names;
@@ -77,7 +76,7 @@ pub fn extract_mirror(
     Ok(Mirrored { files, elsewhere })
 }
 
-/// Writes a file whose digest is known; none where the bytes are others.
+/// Writes a file whose digest is known. False if the digest differs.
 fn write_verified(
     path: &Path,
     digest: &str,
@@ -125,14 +124,14 @@ fn plan_layout(lock: &Lock, index: &BundleIndex) -> Result<MirrorLayout, ProofEr
         let path = decode_path(place).ok_or_else(|| {
             ProofError::new(
                 Code::MIRROR_PATH,
-                format!("{} has no safe path in a mirror", public(url)),
+                format!("{} has no safe path in a mirror", strip_secrets(url)),
             )
         })?;
         match files.insert(path, digest.clone()) {
             Some(other) if other != *digest => {
                 let message = format!(
                     "{} and another URL have the same path, but different bytes",
-                    public(url)
+                    strip_secrets(url)
                 );
                 Err(ProofError::new(Code::MIRROR_COLLISION, message))
             }

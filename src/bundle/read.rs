@@ -5,7 +5,7 @@ use std::io::Read;
 use std::path::Path;
 
 use super::tools::check_tools;
-use super::{BLOBS, BundleError, BundleIndex, EVIDENCE, INDEX, LOCK, OBJECTS, SCHEMA, SCRIPTS};
+use super::{BLOBS, BundleError, BundleIndex, EVIDENCE, INDEX, OBJECTS, SCHEMA, SCRIPTS};
 use super::{collect_evidence, collect_urls, images};
 use crate::acquire::carried_name;
 use crate::base::code::Code;
@@ -15,7 +15,7 @@ use crate::base::stream::copy_pieces;
 use crate::base::value::{FileDigest, PinAlgorithm};
 use crate::io::fs;
 use crate::io::store::Store;
-use crate::lock::Lock;
+use crate::lock::{LOCK_FILE, Lock};
 use crate::verify::ProofError;
 use crate::verify::archive::{Limits, MemberDigest, WantedMembers, read_members};
 use crate::windows::resource::ArchiveFormat;
@@ -26,7 +26,6 @@ const LIMITS: Limits = Limits {
     entry: 64 << 30,
     total: 512 << 30,
     ratio: 250,
-    path: 259,
 };
 
 /// Index, lock and evidence; nothing of them is larger.
@@ -62,7 +61,7 @@ pub fn verify_bundle(file: &Path) -> Result<OpenedBundle, BundleError> {
         .map_err(|error| proof_error(file, error))
 }
 
-pub(super) fn proof_error(file: &Path, error: ProofError) -> BundleError {
+pub(crate) fn proof_error(file: &Path, error: ProofError) -> BundleError {
     BundleError::Proof {
         file: file.display().to_string(),
         error,
@@ -89,11 +88,6 @@ pub fn extract_bundle(
 }
 
 impl OpenedBundle {
-    /// A finding about the bundle, as an error.
-    pub fn refuse(&self, file: &Path, error: ProofError) -> BundleError {
-        proof_error(file, error)
-    }
-
     /// # Errors
     /// The bundle's lock is not the one that was reviewed.
     pub fn require_lock(&self, file: &Path, reviewed: &Lock) -> Result<(), BundleError> {
@@ -170,9 +164,9 @@ impl ReadRecord {
         if let Some(path) = name.strip_prefix(SCRIPTS) {
             let bytes = self.keep_bytes(name, content, LARGEST_KEPT)?;
             self.scripts.insert(path.to_owned(), bytes);
-        } else if matches!(name, INDEX | LOCK | EVIDENCE) || images::is_document(name) {
+        } else if matches!(name, INDEX | LOCK_FILE | EVIDENCE) || images::is_document(name) {
             let bytes = self.keep_bytes(name, content, LARGEST_DOCUMENT)?;
-            if name == LOCK {
+            if name == LOCK_FILE {
                 let lock = decode_lock(&bytes)?;
                 self.by_sha512 = lock
                     .artifacts
@@ -233,7 +227,11 @@ impl ReadRecord {
 
     fn check_members(self, found: &[MemberDigest]) -> Result<OpenedBundle, ProofError> {
         let index = self.parse_index()?;
-        let lock = decode_lock(self.small.get(LOCK).ok_or_else(|| absent_error(LOCK))?)?;
+        let lock = decode_lock(
+            self.small
+                .get(LOCK_FILE)
+                .ok_or_else(|| absent_error(LOCK_FILE))?,
+        )?;
         check_files(&index, found)?;
         let objects: BTreeSet<&str> = index
             .files
@@ -353,7 +351,7 @@ impl ReadRecord {
             let is_known = match path.strip_prefix(OBJECTS) {
                 Some(object) => named.contains(object),
                 None => {
-                    matches!(path, LOCK | EVIDENCE)
+                    matches!(path, LOCK_FILE | EVIDENCE)
                         || path.starts_with(SCRIPTS)
                         || path.starts_with("images/") && !index.images.is_empty()
                 }
@@ -368,7 +366,8 @@ impl ReadRecord {
 }
 
 fn decode_lock(bytes: &[u8]) -> Result<Lock, ProofError> {
-    Lock::decode(LOCK, bytes).map_err(|error| ProofError::new(Code::BUNDLE_LOCK, error.to_string()))
+    Lock::decode(LOCK_FILE, bytes)
+        .map_err(|error| ProofError::new(Code::BUNDLE_LOCK, error.to_string()))
 }
 
 fn absent_error(name: &str) -> ProofError {
@@ -433,7 +432,7 @@ fn check_origins(
     known.extend(tools.flat_map(|tool| tool.urls.iter().cloned()));
     for (url, digest) in &index.origins {
         if !known.contains(url.as_str()) || !objects.contains(digest.as_str()) {
-            let url = crate::io::http::public(url);
+            let url = crate::base::url::strip_secrets(url);
             let message = format!("{url}: the lock does not name it, or its file is not there");
             return Err(ProofError::new(Code::BUNDLE_ORIGIN, message));
         }

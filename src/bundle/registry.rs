@@ -103,20 +103,10 @@ impl ImageSource<'_> {
                 let chosen = choose_manifest(name, &list, build)?;
                 let (fetched, bytes) = self.fetch_manifest(name, &image, &chosen.digest, &login)?;
                 blobs.push(fetched);
-                let os_version = chosen
-                    .platform
-                    .as_ref()
-                    .and_then(|platform| platform.os_version.clone());
-                (chosen.clone(), bytes, os_version)
+                (chosen.clone(), bytes, chosen.os_version())
             }
         };
-        let ImageManifest::Image { config, layers } = ImageManifest::decode(name, &bytes)? else {
-            return Err(InputError {
-                message: format!("{name}: nested indexes are not supported"),
-                remedy: None,
-            }
-            .into());
-        };
+        let (config, layers) = ImageManifest::decode_image(name, &bytes)?;
         let requests = std::iter::once(&config)
             .chain(&layers)
             .map(|blob| request_blob(name, &image, blob, &login))

@@ -36,13 +36,13 @@ impl ImageSource<'_> {
         headers.push(("Accept".to_owned(), Secret::from_constant(MANIFESTS)));
 
         let bytes = self.read_manifest(name, &image, &image.version, &headers)?;
-        let index = parse_digest(&bytes)?;
+        let index = digest_manifest(&bytes)?;
         let (manifest, bytes, os_version) = match ImageManifest::decode(name, &bytes)? {
             ImageManifest::Image { .. } => (index.clone(), bytes, None),
             ImageManifest::List(list) => {
                 let chosen = choose_manifest(name, &list, build)?;
                 let bytes = self.read_manifest(name, &image, &chosen.digest, &headers)?;
-                let found = parse_digest(&bytes)?;
+                let found = digest_manifest(&bytes)?;
                 if found != blob_sha256(&chosen.digest)? {
                     let message = format!(
                         "{name}: the registry serves other bytes as {}",
@@ -50,16 +50,11 @@ impl ImageSource<'_> {
                     );
                     return Err(manifest_error(message).into());
                 }
-                let platform = chosen.platform.as_ref();
-                let os_version = platform.and_then(|platform| platform.os_version.clone());
-                (found, bytes, os_version)
+                (found, bytes, chosen.os_version())
             }
         };
 
-        let ImageManifest::Image { config, layers } = ImageManifest::decode(name, &bytes)? else {
-            let message = format!("{name}: nested indexes are not supported");
-            return Err(manifest_error(message).into());
-        };
+        let (config, layers) = ImageManifest::decode_image(name, &bytes)?;
         let blobs = std::iter::once(&config).chain(&layers);
         let foreign = layers.iter().filter(|layer| layer.is_foreign());
         Ok(ImagePin {
@@ -90,7 +85,7 @@ impl ImageSource<'_> {
     }
 }
 
-fn parse_digest(bytes: &[u8]) -> Result<Sha256> {
+fn digest_manifest(bytes: &[u8]) -> Result<Sha256> {
     let digest = sha256_hex(bytes).parse();
     digest.map_err(|error: ValueError| manifest_error(error.to_string()).into())
 }

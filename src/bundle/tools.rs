@@ -16,7 +16,7 @@ use crate::base::version::Version;
 use crate::catalog::Catalog;
 use crate::diagnostic::Result;
 use crate::lock::Lock;
-use crate::model::plan::PlannedArtifact;
+use crate::model::plan::{PlannedArtifact, PlannedPacker};
 use crate::resolve::{BuildHost, plan_tool, refuse_image};
 use crate::verify::ProofError;
 
@@ -77,14 +77,8 @@ fn copy_urls(artifact: &PlannedArtifact) -> Vec<String> {
 
 /// Packer and the plugins that a lockfile names, by component.
 fn list_locked_tools(lock: &Lock) -> BTreeMap<String, &Version> {
-    let mut locked = BTreeMap::new();
-    if let Some(packer) = &lock.packer {
-        locked.insert("packer".to_owned(), &packer.version);
-        for plugin in &packer.plugins {
-            locked.insert(format!("packer-plugin-{}", plugin.name), &plugin.version);
-        }
-    }
-    locked
+    let tools = lock.packer.iter().flat_map(PlannedPacker::list_tools);
+    tools.collect()
 }
 
 /// The tools of a lockfile as the catalog and the lockfile's overrides publish them for every machine that bakes.

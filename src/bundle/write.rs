@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, DateTime, System, ZipWriter};
 
-use super::{BundleError, BundleIndex, INDEX, IndexedFile, LOCK};
+use super::{BundleError, BundleIndex, INDEX, IndexedFile};
 use crate::base::code::Code;
 use crate::base::digest::{Digester, sha256_hex};
 use crate::base::json;
@@ -15,6 +15,7 @@ use crate::base::stream::{Tee, copy_pieces};
 use crate::base::value::PinAlgorithm;
 use crate::fetch::FetchedArtifact;
 use crate::io::fs;
+use crate::lock::LOCK_FILE;
 use crate::verify::ProofError;
 
 /// A file of the bundle.
@@ -83,7 +84,7 @@ pub fn create_bundle(
 ) -> Result<BundleIndex, BundleError> {
     // The lock first: who reads from the front then knows what is to come.
     parts.sort_by(|one, other| {
-        (one.path != LOCK, &one.path).cmp(&(other.path != LOCK, &other.path))
+        (one.path != LOCK_FILE, &one.path).cmp(&(other.path != LOCK_FILE, &other.path))
     });
     parts.dedup_by(|one, other| one.path == other.path);
     let index = BundleIndex {

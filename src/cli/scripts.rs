@@ -35,28 +35,31 @@ pub enum ScriptsWhat {
         out: PathBuf,
     },
     /// Sign all scripts of a folder with `osslsigncode`
-    Sign {
-        /// Folder written by `imagegen scripts export`.
-        folder: PathBuf,
-        /// Private key of the signer in PEM.
-        #[arg(long, value_name = "FILE")]
-        key: PathBuf,
-        /// Certificate of the signer in PEM, followed by its intermediate certificates.
-        #[arg(long, value_name = "FILE")]
-        certificate: PathBuf,
-        /// Environment variable with the passphrase of the key.
-        #[arg(long, value_name = "NAME")]
-        passphrase_env: Option<String>,
-        /// Timestamp server (RFC 3161); timestamped signatures stay valid after the certificate expires.
-        #[arg(long, value_name = "URL")]
-        timestamp: Option<HttpUrl>,
-        /// Root certificates in PEM for signer and timestamp, in addition to the catalog's.
-        #[arg(long, value_name = "FILE")]
-        root: Option<PathBuf>,
-        /// Path in the folder of a script that differs from imagegen's and that you have reviewed. Repeatable.
-        #[arg(long, value_name = "PATH")]
-        changed: Vec<String>,
-        #[command(flatten)]
-        policy: PolicyArgs,
-    },
+    Sign(SignArgs),
+}
+
+#[derive(Debug, Args)]
+pub struct SignArgs {
+    /// Folder written by `imagegen scripts export`.
+    pub folder: PathBuf,
+    /// Private key of the signer in PEM.
+    #[arg(long, value_name = "FILE")]
+    pub key: PathBuf,
+    /// Certificate of the signer in PEM, followed by its intermediate certificates.
+    #[arg(long, value_name = "FILE")]
+    pub certificate: PathBuf,
+    /// Environment variable with the passphrase of the key.
+    #[arg(long, value_name = "NAME")]
+    pub passphrase_env: Option<String>,
+    /// Timestamp server (RFC 3161); timestamped signatures stay valid after the certificate expires.
+    #[arg(long, value_name = "URL")]
+    pub timestamp: Option<HttpUrl>,
+    /// Root certificates in PEM for signer and timestamp, in addition to the catalog's.
+    #[arg(long, value_name = "FILE")]
+    pub root: Option<PathBuf>,
+    /// Path in the folder of a script that differs from imagegen's and that you have reviewed. Repeatable.
+    #[arg(long, value_name = "PATH")]
+    pub changed: Vec<String>,
+    #[command(flatten)]
+    pub policy: PolicyArgs,
 }

@@ -303,7 +303,7 @@ fn render_proxy_arguments(
     let applied = select_flags(
         &table,
         "kube-proxy",
-        &plan.situation(),
+        &plan.conditions(),
         &Values::new(facts, &none),
     )?;
     Ok(crate::base::json::format_json(&format_arguments(&applied)))
@@ -311,13 +311,13 @@ fn render_proxy_arguments(
 
 /// The CNI configuration of the situation, checked to be JSON; empty where the cluster's own agents bring it.
 fn render_cni_configuration(plan: &Plan, catalog: &Catalog, facts: &Value) -> Result<String> {
-    let situation = plan.situation();
+    let conditions = plan.conditions();
     let Some(found) = plan
         .network
         .cluster
         .configurations
         .iter()
-        .find(|found| situation.holds(&found.when))
+        .find(|found| conditions.holds(&found.when))
     else {
         return Ok(String::new());
     };

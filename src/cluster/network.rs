@@ -7,7 +7,7 @@ use crate::base::code::Code;
 use crate::base::text::is_alphanumeric_or;
 use crate::base::value::is_subdomain;
 use crate::diagnostic::Finding;
-use crate::join::find_endpoint_problem;
+use crate::join::check_endpoint;
 use crate::model::plan::Plan;
 
 use super::ClusterInput;
@@ -23,7 +23,7 @@ pub(super) fn choose_dns_address(input: &ClusterInput) -> String {
 
 pub(super) fn check_network(input: &ClusterInput, plan: &Plan, problems: &mut Vec<Finding>) {
     if let Some(endpoint) = &input.endpoint {
-        problems.extend(find_endpoint_problem(endpoint));
+        problems.extend(check_endpoint(endpoint).err());
     }
     let agents = plan.host_access != HostAccess::Services || plan.network.cluster.endpoint;
     if agents && input.endpoint.is_none() {

@@ -5,6 +5,7 @@ use serde_json::Value;
 use tera::{Context, Kwargs, State, Tera};
 
 use crate::base::code::Code;
+use crate::base::text::fits_literal_block;
 use crate::diagnostic::{CodedError, Result};
 use crate::template::{check_bounds, create_engine, render_bounded};
 
@@ -60,11 +61,7 @@ impl ManifestRenderer {
 const INDENT: &str = "    ";
 
 fn format_block(text: &str) -> String {
-    let plain = text.ends_with('\n')
-        && !text.ends_with("\n\n")
-        && !text.starts_with([' ', '\n'])
-        && text.chars().all(|c| c == '\n' || (' '..='~').contains(&c));
-    if !plain {
+    if !fits_literal_block(text) {
         return Value::String(text.to_owned()).to_string();
     }
     let lines = text.lines().map(|line| {

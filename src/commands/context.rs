@@ -6,6 +6,7 @@ use std::time::Instant;
 use crate::base::program::ProgramVersion;
 use crate::cli::{Cli, SelectionArgs, Verb};
 use crate::diagnostic::Result;
+use crate::lock::LOCK_FILE;
 use crate::ui::Printer;
 
 /// # Errors
@@ -64,7 +65,7 @@ fn describe_selection(selection: &SelectionArgs) -> Vec<String> {
         .and_then(|path| path.parent())
         .unwrap_or(Path::new(""))
         .to_owned();
-    let lock = folder.join("imagegen.lock.json");
+    let lock = folder.join(LOCK_FILE);
     let describe = |what: &str, path: Option<PathBuf>| {
         format!(
             "{what}: {}",

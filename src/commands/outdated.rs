@@ -31,7 +31,7 @@ pub(super) fn run_outdated(args: &OnlineArgs, run: &ImageRun<'_>) -> Result<()> 
         fetcher: &fetcher,
         grants: &grants,
     };
-    let releases = upstreams.check_releases(&upstreams.list_subjects()?, printer)?;
+    let releases = upstreams.check_releases(&upstreams.list_candidates()?, printer)?;
     let source = ImageSource {
         fetcher: &fetcher,
         jobs: network.downloads(),

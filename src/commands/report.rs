@@ -7,10 +7,10 @@ use crate::attest::sbom::format_cyclonedx;
 use crate::base::json;
 use crate::cli::ReportArgs;
 use crate::diagnostic::Result;
-use crate::io::fs::{self, Scratch};
+use crate::io::fs;
 use crate::records::{
     REPORT_SCHEMA, ReportOutput, describe_fleet, describe_image, describe_page, list_bill,
-    read_bill_sources, read_history, run_tool,
+    read_bill_sources, read_history, scan_document,
 };
 use crate::selection::{SourceFolders, read_sources};
 use crate::ui::Printer;
@@ -47,9 +47,7 @@ fn scan_image(args: &ReportArgs, sources: &SourceFolders, printer: &Printer) -> 
     };
     let image = describe_image(image, sources, printer)?;
     let parts = read_bill_sources(&image, sources)?;
-    let document = format_cyclonedx(&list_bill(&image, &parts));
-    let scratch = Scratch::new("scan")?;
-    let path = scratch.path().join("bom.cdx.json");
-    fs::write_file(&path, json::format_json(&document).as_bytes())?;
-    run_tool("--scan-command", command, &path, printer)
+    let bill = list_bill(&image, &parts);
+    let text = json::format_json(&format_cyclonedx(&bill));
+    scan_document(command, "bom.cdx.json", &text, printer)
 }

@@ -5,8 +5,8 @@ use crate::base::choice::SbomFormat;
 use crate::base::json;
 use crate::cli::SbomArgs;
 use crate::diagnostic::Result;
-use crate::io::fs::{self, Scratch};
-use crate::records::{describe_image, list_bill, read_bill_sources, run_tool};
+use crate::io::fs;
+use crate::records::{describe_image, list_bill, read_bill_sources, scan_document};
 use crate::selection::SourceFolders;
 use crate::ui::Printer;
 
@@ -28,13 +28,9 @@ pub(super) fn run_sbom(args: &SbomArgs, sources: &SourceFolders, printer: &Print
     let Some(command) = &args.scan_command else {
         return Ok(());
     };
-    let scratch = Scratch::new("sbom")?;
-    // Scanners tell formats by their content; some look at the name first.
     let name = match args.form {
         SbomFormat::Cyclonedx => "bom.cdx.json",
         SbomFormat::Spdx => "bom.spdx.json",
     };
-    let path = scratch.path().join(name);
-    fs::write_file(&path, text.as_bytes())?;
-    run_tool("--scan-command", command, &path, printer)
+    scan_document(command, name, &text, printer)
 }

@@ -2,11 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::time::Duration;
 
-use rustls_pki_types::UnixTime;
-
-use crate::cli::{ScriptsArgs, ScriptsWhat};
+use crate::catalog::Trees;
+use crate::cli::{ScriptsArgs, ScriptsWhat, SignArgs};
 use crate::diagnostic::{InputError, Result};
 use crate::embedded::Tree;
 use crate::io::{clock, fs};
@@ -34,51 +32,41 @@ pub(super) fn run_scripts(
             fs::place_directory(out, &files, &[], &[], false)?;
             print_files(out, files, printer)
         }
-        ScriptsWhat::Sign {
-            folder,
-            key,
-            certificate,
-            passphrase_env,
-            timestamp,
-            root,
-            changed,
-            policy,
-        } => {
-            if let Some(url) = timestamp.as_ref().filter(|url| url.has_secret()) {
-                let message = format!("--timestamp: `{url}` has a query that may be a secret");
-                let remedy = "other users of this machine see the arguments of the signer: use a URL without it";
-                return Err(InputError::new(message, remedy).into());
-            }
-            let demanded = read_policy(&name_policy(policy))?;
-            let exported = read_exported(folder)?;
-            // What carries your signature runs as administrator on every node.
-            require_own_scripts(folder, &exported, changed, &trees.provisioners)?;
-            let key = Key {
-                key: key.clone(),
-                certificates: certificate.clone(),
-                passphrase: read_passphrase(key, passphrase_env.as_deref())?,
-                timestamp: timestamp.as_ref().map(|url| url.request_url().to_owned()),
-            };
-            let at = UnixTime::since_unix_epoch(Duration::from_secs(clock::current_time()));
-            let pinned = PinnedRoots::read(trees.catalog.tree())?;
-            let verifier = scripts::build_policy(
-                &key,
-                root.as_deref(),
-                SignatureDemand::new(&pinned, at),
-                at,
-            )?;
-            let signed = scripts::sign_scripts(&exported, &key, &verifier)?;
-            if let Some(rule) = &demanded.signed_scripts {
-                let tree = Tree::from_files(folder.display().to_string(), signed.clone());
-                find_signing(
-                    &tree,
-                    Demand::new(&demanded, rule, &pinned, clock::current_time()),
-                )?;
-            }
-            fs::replace_files(folder, &signed)?;
-            print_files(folder, signed, printer)
-        }
+        ScriptsWhat::Sign(args) => sign_folder(args, &trees, printer),
     }
+}
+
+fn sign_folder(args: &SignArgs, trees: &Trees, printer: &Printer) -> Result<()> {
+    if let Some(url) = args.timestamp.as_ref().filter(|url| url.has_secret()) {
+        let message = format!("--timestamp: `{url}` has a query that may be a secret");
+        let remedy =
+            "other users of this machine see the arguments of the signer: use a URL without it";
+        return Err(InputError::new(message, remedy).into());
+    }
+    let policy = read_policy(&name_policy(&args.policy))?;
+    let folder = &args.folder;
+    let exported = read_exported(folder)?;
+    // What carries your signature runs as administrator on every node.
+    require_own_scripts(folder, &exported, &args.changed, &trees.provisioners)?;
+    let timestamp = args.timestamp.as_ref();
+    let key = Key {
+        key: args.key.clone(),
+        certificates: args.certificate.clone(),
+        passphrase: read_passphrase(&args.key, args.passphrase_env.as_deref())?,
+        timestamp: timestamp.map(|url| url.request_url().to_owned()),
+    };
+    let now = clock::current_time();
+    let pinned = PinnedRoots::read(trees.catalog.tree())?;
+    let demand = SignatureDemand::new(&pinned, now);
+    let demand = scripts::build_demand(&key, args.root.as_deref(), demand)?;
+    let signed = scripts::sign_scripts(&exported, &key, &demand)?;
+    if let Some(rule) = &policy.signed_scripts {
+        let tree = Tree::from_files(folder.display().to_string(), signed.clone());
+        let now = clock::current_time();
+        find_signing(&tree, Demand::new(&policy, rule, &pinned, now))?;
+    }
+    fs::replace_files(folder, &signed)?;
+    print_files(folder, signed, printer)
 }
 
 fn print_files(folder: &Path, files: BTreeMap<String, Vec<u8>>, printer: &Printer) -> Result<()> {

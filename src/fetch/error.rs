@@ -1,9 +1,10 @@
 //! Why a file could not be fetched.
 
 use crate::base::code::Code;
+use crate::base::url::strip_secrets;
 use crate::diagnostic::{Classify, ErrorClass};
 use crate::io::fs::FileError;
-use crate::io::http::{HttpError, public};
+use crate::io::http::HttpError;
 
 /// Error of one file's download.
 #[derive(Debug, thiserror::Error)]
@@ -37,7 +38,7 @@ pub enum FetchFailure {
     Http(#[from] HttpError),
     #[error(transparent)]
     File(#[from] FileError),
-    #[error("{} has the digest {found}, expected {expected}{}", public(.url), describe_html(.media_type.as_deref(), *.size))]
+    #[error("{} has the digest {found}, expected {expected}{}", strip_secrets(.url), describe_html(.media_type.as_deref(), *.size))]
     Digest {
         url: String,
         expected: String,
@@ -46,20 +47,20 @@ pub enum FetchFailure {
         size: u64,
     },
     /// Bytes that the publisher has replaced since.
-    #[error("{} serves a file that its publisher has replaced ({seen})", public(.url))]
+    #[error("{} serves a file that its publisher has replaced ({seen})", strip_secrets(.url))]
     Drift { url: String, seen: String },
-    #[error("{} has {found} bytes, expected {expected}{}", public(.url), describe_html(.media_type.as_deref(), *.found))]
+    #[error("{} has {found} bytes, expected {expected}{}", strip_secrets(.url), describe_html(.media_type.as_deref(), *.found))]
     Size {
         url: String,
         expected: u64,
         found: u64,
         media_type: Option<String>,
     },
-    #[error("{} has more than {limit} bytes", public(.url))]
+    #[error("{} has more than {limit} bytes", strip_secrets(.url))]
     TooLarge { url: String, limit: u64 },
-    #[error("{} is empty", public(.url))]
+    #[error("{} is empty", strip_secrets(.url))]
     Empty { url: String },
-    #[error("{} is not in the store, and `--offline` disables downloads", public(.0))]
+    #[error("{} is not in the store, and `--offline` disables downloads", strip_secrets(.0))]
     Offline(String),
     #[error("interrupted; the next run resumes partial downloads")]
     Interrupted,

@@ -9,7 +9,7 @@ use crate::base::json::{self, parse_json};
 use crate::base::value::HostPattern;
 use crate::model::guest_plan::GuestPlan;
 use crate::model::signing::Signer;
-use crate::windows::command_line::{command_line, split_words};
+use crate::windows::command_line::{join_words, split_words};
 use crate::windows::resource::{Resource, ResourceKind};
 
 /// The guest plan as the engine reads it: a service's program and arguments joined to the command
@@ -118,7 +118,7 @@ fn join_command_line(resource: &mut Value) {
     if let Some(Value::String(program)) = properties.shift_remove("program") {
         properties.insert(
             "commandLine".to_owned(),
-            Value::String(command_line(&program, &arguments)),
+            Value::String(join_words(&program, &arguments)),
         );
     }
 }

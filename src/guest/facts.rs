@@ -12,13 +12,13 @@ use crate::base::value::{ImageReference, PinAlgorithm, VolumePlugin};
 use crate::base::version::Version;
 use crate::diagnostic::Result;
 use crate::embedded::Tree;
+use crate::model::conditions::Conditions;
 use crate::model::definition::Network;
 use crate::model::kubernetes::{FlagTable, ProgramTable};
 use crate::model::line::Minor;
 use crate::model::plan::{Plan, PlannedArtifact, PlannedGroup};
 use crate::model::pod_network::PodNetwork;
 use crate::model::signing::Signing;
-use crate::model::situation::Conditions;
 use crate::model::stage::{AccountRefusal, RunsAs};
 use crate::model::tagged_image::TaggedImage;
 use crate::model::variable::EVALUATION;
@@ -38,7 +38,7 @@ use super::runtime::collect_runtime;
 /// A flag's value cannot be rendered.
 pub fn collect_facts(
     plan: &Plan,
-    situation: &Conditions,
+    conditions: &Conditions,
     flags: &FlagTable,
     programs: &ProgramTable,
     constants: &Constants<'_>,
@@ -59,15 +59,15 @@ pub fn collect_facts(
             "kubeadmApi": plan.line.kubeadm_api.last(),
             "refusedToSystem": list_checks(constants.refusals, RunsAs::System),
         },
-        "runtime": collect_runtime(plan, situation),
-        "cni": network_side(plan, situation),
+        "runtime": collect_runtime(plan, conditions),
+        "cni": collect_pod_network(plan, conditions),
         "hostAccess": plan.host_access,
         "join": plan.join,
         "delivery": plan.delivery,
         "pause": plan.pause,
         "paths": **paths,
         "sddl": **sddl,
-        "components": collect_components(situation),
+        "components": collect_components(conditions),
         "downloads": collect_groups(plan, |group| collect_downloads(plan, group, &cache)),
         "archives": collect_groups(plan, |group| collect_archives(plan, group, &cache)),
         "images": list_images(plan),
@@ -79,9 +79,9 @@ pub fn collect_facts(
         "ccgPlugins": collect_ccg_plugins(plan, &cache),
         "registries": collect_registries(plan),
         "registryCertificates": collect_certificates(plan),
-        "features": situation.features,
+        "features": conditions.features,
         "scripts": collect_scripts(plan.governance.signing.as_ref()),
-        "launchers": collect_launchers(plan, programs, paths),
+        "launchers": collect_launchers(plan, programs, paths, log_runner),
         "kubelet": { "arguments": [], "logRunner": log_runner, "links": list_links(plan, paths) },
         "kubeProxy": { "arguments": [], "logRunner": log_runner },
     });
@@ -89,7 +89,7 @@ pub fn collect_facts(
     let empty = Tree::from_files(String::new(), BTreeMap::new());
     for (program, name) in [("kubelet", "kubelet"), ("kube-proxy", "kubeProxy")] {
         let renderer = StepRenderer::new(&facts, &empty);
-        let applied = select_flags(flags, program, situation, &renderer)?;
+        let applied = select_flags(flags, program, conditions, &renderer)?;
         let list = json!(format_arguments(&applied));
         facts[name]["arguments"] = list;
     }
@@ -104,15 +104,19 @@ fn list_checks(refusals: &[AccountRefusal], account: RunsAs) -> Vec<&str> {
 
 /// The services that a batch file starts with the arguments of a file: the path without which it ends quietly, the
 /// file and its variable, the flags that later versions removed, and whether the program writes its log itself.
-fn collect_launchers(plan: &Plan, programs: &ProgramTable, paths: &Value) -> Value {
-    let logs_itself = plan.kubernetes < Version::from_literal("1.26.0");
+fn collect_launchers(
+    plan: &Plan,
+    programs: &ProgramTable,
+    paths: &Value,
+    log_runner: bool,
+) -> Value {
     let mut launchers = vec![json!({
         "name": "kubelet",
         "ready": join_path(paths, "kubelet", "config.yaml"),
         "file": join_path(paths, "kubelet", "kubeadm-flags.env"),
         "variable": "KUBELET_KUBEADM_ARGS",
         "removed": list_removed_flags(programs, "kubelet"),
-        "logsItself": logs_itself,
+        "logsItself": !log_runner,
         "links": list_links(plan, paths),
     })];
     if plan.host_access == HostAccess::Services {
@@ -123,7 +127,7 @@ fn collect_launchers(plan: &Plan, programs: &ProgramTable, paths: &Value) -> Val
             "file": file,
             "variable": "KUBE_PROXY_ARGS",
             "removed": list_removed_flags(programs, "kube-proxy"),
-            "logsItself": logs_itself,
+            "logsItself": !log_runner,
             "links": [],
         }));
     }
@@ -164,7 +168,7 @@ fn list_removed_flags(programs: &ProgramTable, program: &str) -> Value {
 }
 
 /// The pod network: its name, and what the join does for it.
-fn network_side(plan: &Plan, situation: &Conditions) -> Value {
+fn collect_pod_network(plan: &Plan, conditions: &Conditions) -> Value {
     let PodNetwork {
         name,
         overlay,
@@ -176,7 +180,7 @@ fn network_side(plan: &Plan, situation: &Conditions) -> Value {
     let configuration = node
         .configuration
         .as_ref()
-        .filter(|_| situation.holds(&node.when));
+        .filter(|_| conditions.holds(&node.when));
     json!({
         "name": name,
         "overlay": overlay,
@@ -312,8 +316,8 @@ fn collect_network(network: Option<&Network>) -> Value {
     })
 }
 
-fn collect_components(situation: &Conditions) -> Value {
-    situation
+fn collect_components(conditions: &Conditions) -> Value {
+    conditions
         .components
         .iter()
         .map(|(name, version)| (name.clone(), json!({ "version": version })))

@@ -1,8 +1,8 @@
 //! With which flags and feature gates the baked services start: one table, read here alone.
 
 use crate::diagnostic::Result;
+use crate::model::conditions::Conditions;
 use crate::model::kubernetes::FlagTable;
-use crate::model::situation::Conditions;
 
 use super::render::StepRenderer;
 use super::value_error;
@@ -24,15 +24,12 @@ pub struct AppliedFlag {
 pub fn select_flags(
     table: &FlagTable,
     program: &str,
-    situation: &Conditions,
+    conditions: &Conditions,
     renderer: &StepRenderer<'_>,
 ) -> Result<Vec<AppliedFlag>> {
     let mut applied = Vec::new();
     for rule in &table.flags {
-        if rule.program != program
-            || !rule.versions.contains(&situation.kubernetes)
-            || !situation.holds(&rule.when)
-        {
+        if rule.program != program || !conditions.admits(&rule.versions, &rule.when) {
             continue;
         }
         let value = rule
@@ -50,17 +47,14 @@ pub fn select_flags(
             source: rule.source.clone(),
         });
     }
-    applied.extend(render_gates(table, program, situation));
+    applied.extend(render_gates(table, program, conditions));
     Ok(applied)
 }
 
-fn render_gates(table: &FlagTable, program: &str, situation: &Conditions) -> Option<AppliedFlag> {
+fn render_gates(table: &FlagTable, program: &str, conditions: &Conditions) -> Option<AppliedFlag> {
     let (mut values, mut reasons, mut sources) = (Vec::new(), Vec::new(), Vec::new());
     for rule in &table.feature_gates {
-        if rule.program == program
-            && rule.versions.contains(&situation.kubernetes)
-            && situation.holds(&rule.when)
-        {
+        if rule.program == program && conditions.admits(&rule.versions, &rule.when) {
             values.push(format!("{}={}", rule.gate, rule.value));
             reasons.push(rule.reason.as_str());
             sources.push(rule.source.as_str());

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::base::choice::RegistryCapability;
-use crate::base::value::{DEFAULT_REGISTRY, Registry};
+use crate::base::value::{DEFAULT_REGISTRY, Registry, find_registry_host};
 use crate::model::containerd::RegistryHost;
 use crate::model::plan::Plan;
 
@@ -20,7 +20,8 @@ pub(super) fn collect_registries(plan: &Plan) -> Value {
             // containerd asks the registry of the image.
             None if *registry == *DEFAULT_REGISTRY => json!({ "url": "", "capabilities": "" }),
             None => {
-                json!({ "url": format!("https://{}", find_server(&registry)), "capabilities": "" })
+                let url = format!("https://{}", find_registry_host(&registry));
+                json!({ "url": url, "capabilities": "" })
             }
         };
         registries.push(json!({
@@ -51,15 +52,6 @@ pub(super) fn collect_certificates(plan: &Plan) -> Value {
         }
     }
     files.into()
-}
-
-/// The host of a registry's interface: Docker Hub's has a name of its own.
-fn find_server(registry: &Registry) -> &str {
-    if *registry == "docker.io" {
-        "registry-1.docker.io"
-    } else {
-        registry
-    }
 }
 
 /// The name that containerd looks for: a path takes no colon before a port.

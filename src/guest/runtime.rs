@@ -8,19 +8,19 @@ use crate::base::choice::{LogLevel, Runtime};
 use crate::base::toml::TomlFragment;
 use crate::base::value::LoopbackAddress;
 use crate::base::version::Version;
+use crate::model::conditions::Conditions;
 use crate::model::containerd::config_version;
 use crate::model::plan::Plan;
-use crate::model::situation::Conditions;
 
-pub(super) fn collect_runtime(plan: &Plan, situation: &Conditions) -> Value {
+pub(super) fn collect_runtime(plan: &Plan, conditions: &Conditions) -> Value {
     let version = &plan.runtime_version;
-    let hypervisor = situation.features.contains("hyper-v");
+    let hypervisor = conditions.features.contains("hyper-v");
     let at_least = |bound: &'static str| *version >= Version::from_literal(bound);
     match plan.runtime {
         Runtime::Containerd => json!({
             "name": "containerd",
             "version": version,
-            "endpoint": "npipe:////./pipe/containerd-containerd",
+            "endpoint": plan.runtime.endpoint(),
             "service": "containerd",
             "hypervisor": hypervisor,
             "configVersion": config_version(version),
@@ -35,7 +35,7 @@ pub(super) fn collect_runtime(plan: &Plan, situation: &Conditions) -> Value {
         Runtime::Docker => json!({
             "name": "docker",
             "version": version,
-            "endpoint": "npipe:////./pipe/dockershim",
+            "endpoint": plan.runtime.endpoint(),
             "service": "docker",
             "hypervisor": hypervisor,
             "configVersion": 0,

@@ -3,19 +3,19 @@
 use std::path::{Path, PathBuf};
 
 use crate::base::code::Code;
-use crate::base::digest::parse_sha256;
 use crate::base::json::is_one_json;
 use crate::base::value::PinAlgorithm;
-use crate::diagnostic::{Error, Finding, InputError, Result, UsageError};
+use crate::diagnostic::{Finding, InputError, Result, UsageError};
 use crate::io::fs::{self, DigestSet};
+use crate::lock::LOCK_FILE;
 use crate::model::evidence::{Evidence, ProofKind, StatementKind};
 use crate::model::policy::{BAKED_IMAGE, Policy, TrustScope};
 use crate::records::{ImageRecord, find_record};
 use crate::selection::read_policy;
-use crate::trust::PolicyError;
+use crate::trust::PolicyFault;
 use crate::verify::proof::require_signer;
 use crate::verify::sigstore::{self, ExpectedSigner};
-use crate::verify::{ProofError, Proven, dsse, record_evidence};
+use crate::verify::{ProofError, Proven, dsse, record_evidence, require_digest};
 use crate::workspace::IMAGE_RECORD;
 
 use super::{VerifyOutput, VerifyRequest};
@@ -51,8 +51,7 @@ pub fn inspect_attestations(request: &VerifyRequest) -> Result<(VerifyOutput, Re
     let policy = read_policy(&request.policy)?;
     let signer = read_signer(request)?;
     let digests = fs::digest_file_with(&path, DigestSet::Both)?;
-    let digest = parse_sha256(&digests.sha256)
-        .ok_or_else(|| ProofError::new(Code::DIGEST, "the digest is not hexadecimal"))?;
+    let digest = require_digest(&digests.sha256)?;
     let name = path.display().to_string();
     let mut evidence = Vec::new();
     for file in &request.attestations {
@@ -145,7 +144,7 @@ fn verify_bundle(
 fn check_record(path: &Path) -> Result<Vec<Evidence>> {
     let record = ImageRecord::decode(&path.display().to_string(), &fs::read_file(path)?)?;
     let folder = path.parent().unwrap_or(Path::new(""));
-    let mut named = vec![(PathBuf::from("imagegen.lock.json"), record.lock.as_str())];
+    let mut named = vec![(PathBuf::from(LOCK_FILE), record.lock.as_str())];
     for artifact in &record.artifacts {
         for file in &artifact.files {
             named.push((PathBuf::from(&file.path), file.sha256.as_str()));
@@ -204,13 +203,7 @@ fn check_policy(policy: &Policy, evidence: &[Evidence], subject: &str) -> Result
             }
         }
     }
-    if findings.is_empty() {
-        return Ok(());
-    }
-    Err(Error::from(PolicyError::Proof {
-        policy: policy.name.clone(),
-        findings,
-    }))
+    Ok(PolicyFault::Proof.refuse(policy, findings)?)
 }
 
 fn find_kind(proof: &Evidence) -> Option<StatementKind> {

@@ -1,9 +1,5 @@
 //! Authenticode of the file, or of members of an archive.
 
-use std::time::Duration;
-
-use rustls_pki_types::UnixTime;
-
 use crate::acquire::{SIDECAR, SignedArtifact, SignedMembers};
 use crate::diagnostic::{InputError, Result};
 use crate::io::fs;
@@ -15,35 +11,32 @@ use crate::windows::resource::ArchiveFormat;
 use super::{AuthenticodeRequest, Job};
 
 impl Job<'_> {
-    fn policy(&self, demand: &AuthenticodeRequest) -> Result<SignatureDemand> {
+    fn build_demand(&self, wanted: &AuthenticodeRequest) -> Result<SignatureDemand> {
         let pinned = PinnedRoots::read(self.manifests)?;
-        let mut policy = SignatureDemand::new(
-            &pinned,
-            UnixTime::since_unix_epoch(Duration::from_secs(self.now())),
-        );
-        if let Some(publisher) = &demand.publisher {
-            policy.publisher = Some(publisher.parse().map_err(|error| {
+        let mut demand = SignatureDemand::new(&pinned, self.now());
+        if let Some(publisher) = &wanted.publisher {
+            demand.publisher = Some(publisher.parse().map_err(|error| {
                 InputError::new(
                     format!("--publisher {publisher}: {error}"),
                     "write it as `O=Example Inc,CN=Example Inc`",
                 )
             })?);
         }
-        if let Some(file) = &demand.root {
+        if let Some(file) = &wanted.root {
             let own = parse_roots(&fs::read_head(file, SIDECAR)?)?;
-            policy = policy.with_own_roots(own);
+            demand = demand.with_own_roots(own);
         }
-        Ok(policy)
+        Ok(demand)
     }
 
-    pub(super) fn authenticode(&self, demand: &AuthenticodeRequest) -> Result<Vec<Evidence>> {
-        let policy = self.policy(demand)?;
+    pub(super) fn authenticode(&self, wanted: &AuthenticodeRequest) -> Result<Vec<Evidence>> {
+        let demand = self.build_demand(wanted)?;
         let format = if fs::read_head(self.path, 2)? == b"PK" {
             ArchiveFormat::Zip
         } else {
             ArchiveFormat::TarGz
         };
-        let signed = &demand.members;
+        let signed = &wanted.members;
         let archive = (!signed.is_empty()).then_some(SignedMembers {
             format,
             signed,
@@ -55,7 +48,7 @@ impl Job<'_> {
             source: None,
             archive,
         };
-        Ok(file.check_authenticode(&policy)?)
+        Ok(file.check_authenticode(&demand)?)
     }
 
     /// The file's own words on its signatures, unproven.

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::base::code::Code;
-use crate::bundle::OpenedBundle;
+use crate::bundle::{OpenedBundle, proof_error};
 use crate::catalog::Trees;
 use crate::diagnostic::Result;
 use crate::embedded::Tree;
@@ -81,9 +81,8 @@ fn check_tools(file: &Path, opened: &OpenedBundle, trees: &Trees) -> Result<()> 
         let published = plan_tool(&component, &tool.version, tool.host, overrides);
         if !published.is_ok_and(|artifact| tool.is_published_as(&artifact)) {
             let message = format!("{}: the catalog publishes it otherwise", tool.title());
-            return Err(opened
-                .refuse(file, ProofError::new(Code::BUNDLE_TOOL, message))
-                .into());
+            let error = ProofError::new(Code::BUNDLE_TOOL, message);
+            return Err(proof_error(file, error).into());
         }
     }
     Ok(())

@@ -24,7 +24,7 @@ use crate::fetch::MAX_SIZE;
 use crate::guest::render_guest;
 use crate::io::fs;
 use crate::io::fs::{DigestSet, digest_stream};
-use crate::lock::Lock;
+use crate::lock::{LOCK_FILE, Lock};
 use crate::model::evidence::{Evidence, ProofKind, Verdict};
 use crate::model::plan::format_unasked;
 use crate::planning::{BuildTime, PolicyOfLock, resolve_lock, resolve_lock_of_build};
@@ -124,8 +124,8 @@ pub(super) fn inspect_workspace(
     trees: &Trees,
 ) -> Result<WholeOutput> {
     let name = folder.display().to_string();
-    let file = format!("{name}/{LOCK}");
-    let bytes = fs::read_text(&folder.join(LOCK))?;
+    let file = format!("{name}/{LOCK_FILE}");
+    let bytes = fs::read_text(&folder.join(LOCK_FILE))?;
     let lock = Lock::decode(&file, &bytes)?;
     lock.require_own_files(&file, &trees.own_files)?;
     // A policy that cannot be read is the user's mistake and no property of the workspace.
@@ -144,13 +144,13 @@ pub(super) fn inspect_workspace(
         ));
     };
     if let Some(outcome) = review_lock(review, &bytes, &unproven)? {
-        record(LOCK, outcome);
+        record(LOCK_FILE, outcome);
     }
     let values = read_values(folder)?;
     let writer = find_other_writer(&values);
     match render_again(folder, &values, &file, &lock, review.policy, trees) {
         Err(error) => record(
-            LOCK,
+            LOCK_FILE,
             Err(ProofError::new(Code::LOCK_REFUSED, error.to_string())),
         ),
         Ok((rendered, archive)) => {
@@ -191,8 +191,6 @@ pub(super) fn inspect_workspace(
         unproven,
     })
 }
-
-const LOCK: &str = "imagegen.lock.json";
 
 fn compare_reviewed(path: &Path, bytes: &[u8]) -> Result<Result<&'static str, ProofError>> {
     let same = read_lock(path)?.encode().as_bytes() == bytes;

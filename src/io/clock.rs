@@ -6,6 +6,9 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+/// Seconds of a day.
+pub const DAY: u64 = 24 * 60 * 60;
+
 /// Milliseconds since 1970, in UTC.
 pub fn current_millis() -> u64 {
     SystemTime::now()

@@ -15,7 +15,9 @@ use reqwest::header::{
     ACCEPT_ENCODING, ACCEPT_RANGES, CONTENT_ENCODING, CONTENT_TYPE, ETAG, HeaderMap, HeaderName,
     HeaderValue, IF_RANGE, LOCATION, RANGE,
 };
-use reqwest::{Certificate, Client, ClientBuilder, Response, StatusCode, Url, redirect};
+use reqwest::{
+    Certificate, Client, ClientBuilder, RequestBuilder, Response, StatusCode, Url, redirect,
+};
 
 use crate::base::code::Code;
 use crate::base::secret::Secret;
@@ -24,7 +26,7 @@ use crate::io::fs;
 use crate::model::policy::AllowedHosts;
 
 pub use body::Body;
-pub use error::{HttpError, Retry, parse_retry_after, public};
+pub use error::{HttpError, Retry, parse_retry_after};
 pub use patience::Patience;
 use proxy::configure_proxies;
 
@@ -128,25 +130,8 @@ impl Http {
             // Credentials are for the host that they were given for.
             let own = if at.origin() == origin { headers } else { &[] };
             let head = build_headers(url, own, resume)?;
-            let answered = tokio::time::timeout(
-                self.patience.head,
-                self.select_client(&at)?
-                    .get(at.clone())
-                    .headers(head)
-                    .send(),
-            );
-            let response = match answered.await {
-                Err(_) => {
-                    return Err(HttpError::new(
-                        Code::TIMEOUT,
-                        at.as_str(),
-                        "the server does not answer",
-                    )
-                    .with_retry());
-                }
-                Ok(Err(error)) => return Err(HttpError::from_client(at.as_str(), error)),
-                Ok(Ok(response)) => response,
-            };
+            let request = self.select_client(&at)?.get(at.clone()).headers(head);
+            let response = self.send(at.as_str(), request).await?;
             match self.find_redirect(&at, &response)? {
                 Some(next) => at = next,
                 None => return read_answer(&at, response, resume, &self.patience),
@@ -165,18 +150,8 @@ impl Http {
     /// As [`Http::get`]; a refusal that says not what is wanted.
     pub async fn fetch_challenge(&self, url: &str) -> Result<Option<String>, HttpError> {
         let at = self.parse_url(url)?;
-        let answered =
-            tokio::time::timeout(self.patience.head, self.select_client(&at)?.head(at).send())
-                .await;
-        let response = match answered {
-            Err(_) => {
-                return Err(
-                    HttpError::new(Code::TIMEOUT, url, "the server does not answer").with_retry(),
-                );
-            }
-            Ok(Err(error)) => return Err(HttpError::from_client(url, error)),
-            Ok(Ok(response)) => response,
-        };
+        let request = self.select_client(&at)?.head(at);
+        let response = self.send(url, request).await?;
         let wanted = response.headers().get(reqwest::header::WWW_AUTHENTICATE);
         match (
             response.status(),
@@ -190,6 +165,16 @@ impl Http {
             )),
             // Whatever else it is, the request itself will meet it.
             _ => Ok(None),
+        }
+    }
+
+    async fn send(&self, url: &str, request: RequestBuilder) -> Result<Response, HttpError> {
+        match tokio::time::timeout(self.patience.head, request.send()).await {
+            Err(_) => {
+                let error = HttpError::new(Code::TIMEOUT, url, "the server does not answer");
+                Err(error.with_retry())
+            }
+            Ok(answered) => answered.map_err(|error| HttpError::from_client(url, error)),
         }
     }
 

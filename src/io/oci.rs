@@ -10,7 +10,7 @@ use crate::base::json::parse_foreign;
 use crate::base::secret::Secret;
 use crate::base::text::{is_alphanumeric_or, is_lowercase_or};
 use crate::base::url::HttpUrl;
-use crate::base::value::is_digest;
+use crate::base::value::{DOCKER_REGISTRY, find_registry_host, is_digest};
 
 /// `registry/name@sha256:…`, or `registry/name:tag`
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,10 +22,6 @@ pub struct Reference {
     /// `https`, or `http` for a registry on this machine or where a mirror's address says so.
     scheme: &'static str,
 }
-
-/// Docker's registry has another host than its images' names:
-/// containerd/containerd@v2.3.0 core/remotes/docker/registry.go
-const DOCKER: (&str, &str) = ("docker.io", "registry-1.docker.io");
 
 /// Media types of manifests.
 pub const MANIFESTS: &str = "application/vnd.oci.image.index.v1+json, application/vnd.oci.image.manifest.v1+json, \
@@ -83,7 +79,7 @@ impl Reference {
         if !is_alphanumeric_or(version, "._-") {
             return Err(format!("`{version}` is not a tag"));
         }
-        let library = if registry == DOCKER.0 && !name.contains('/') {
+        let library = if registry == DOCKER_REGISTRY && !name.contains('/') {
             "library/"
         } else {
             ""
@@ -117,13 +113,8 @@ impl Reference {
     }
 
     fn base_url(&self) -> String {
-        let (named, served) = DOCKER;
-        let registry = if self.registry == named {
-            served
-        } else {
-            &self.registry
-        };
-        format!("{}://{registry}/v2/", self.scheme)
+        let host = find_registry_host(&self.registry);
+        format!("{}://{host}/v2/", self.scheme)
     }
 
     pub fn manifest_url(&self, version: &str) -> String {

@@ -32,11 +32,11 @@ use super::fs::{
     DigestSet, Digests, FileDigester, FileError, create_temporary, digest_file_with, digest_stream,
     file_error, remove_if_exists,
 };
-use super::http::public;
 use crate::base::code::Code;
 use crate::base::digest::sha256_hex;
 use crate::base::json;
 use crate::base::json::parse_foreign;
+use crate::base::url::strip_secrets;
 use crate::base::value::FileDigest;
 use crate::base::value::is_digest;
 use crate::diagnostic::Classify;
@@ -271,7 +271,7 @@ impl Store {
     /// The store cannot be written.
     pub fn record_origin(&self, url: &str, sha256: &str) -> Result<(), FileError> {
         let origin = UrlRecord {
-            url: public(url),
+            url: strip_secrets(url),
             sha256: sha256.to_owned(),
         };
         replace_file(

@@ -4,7 +4,7 @@ use super::kubeconfig::check_kubeconfig;
 use super::{Form, JoinInput, Secrets, capi};
 use crate::base::code::Code;
 use crate::base::text::is_alphanumeric_or;
-use crate::base::value::is_subdomain;
+use crate::base::value::{is_digest, is_subdomain};
 use crate::diagnostic::Finding;
 
 /// Windows knows a machine by this many characters of its name.
@@ -120,13 +120,9 @@ fn check_discovery(input: &JoinInput, secrets: &Secrets) -> Result<(), Finding> 
     ))
 }
 
-/// The fault of an API server's `HOST:PORT`.
-#[must_use]
-pub fn find_endpoint_problem(text: &str) -> Option<Finding> {
-    check_endpoint(text).err()
-}
-
-fn check_endpoint(text: &str) -> Result<(), Finding> {
+/// # Errors
+/// The text is not `HOST:PORT` of an API server.
+pub fn check_endpoint(text: &str) -> Result<(), Finding> {
     let refuse = |why: &str| {
         let remedy = "write it as HOST:PORT, such as `api.example.com:6443` or `[fd00::1]:6443`";
         Err(Finding::new(
@@ -171,7 +167,7 @@ fn check_endpoint(text: &str) -> Result<(), Finding> {
 
 fn check_hash(text: &str, lower: &str) -> Result<(), Finding> {
     let digits = lower.strip_prefix("sha256:").unwrap_or_default();
-    if digits.len() == 64 && digits.bytes().all(|b| b.is_ascii_hexdigit()) {
+    if is_digest(digits, 64) {
         return Ok(());
     }
     let message = format!("the CA hash `{text}` is not `sha256:` and 64 hexadecimal digits");

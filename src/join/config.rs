@@ -80,7 +80,8 @@ pub(super) fn build_registration(
     if let Some(name) = &node.name {
         fields.insert("name".to_owned(), json!(name));
     }
-    fields.insert("criSocket".to_owned(), json!(select_cri_socket(runtime)));
+    // Always named: kubeadm's own default was a TCP address once, and several sockets are an error.
+    fields.insert("criSocket".to_owned(), json!(runtime.endpoint()));
     if !node.taints.is_empty() {
         let taints = node
             .taints
@@ -115,12 +116,4 @@ pub(super) fn build_registration(
         fields.insert("ignorePreflightErrors".to_owned(), json!(node.ignored));
     }
     fields.into()
-}
-
-/// Always named: kubeadm's own default was a TCP address once, and several sockets are an error.
-fn select_cri_socket(runtime: Runtime) -> &'static str {
-    match runtime {
-        Runtime::Containerd => "npipe:////./pipe/containerd-containerd",
-        Runtime::Docker => "npipe:////./pipe/dockershim",
-    }
 }

@@ -67,14 +67,11 @@ fn require_free_flag(
 
 /// Flags that the image's service starts with already.
 fn list_fixed_flags(plan: &Plan, catalog: &Catalog) -> RunResult<Vec<FlagRule>> {
-    let situation = plan.situation();
+    let conditions = plan.conditions();
     let table = catalog.load_flags()?;
-    let rules = table.flags.iter().filter(|rule| {
-        rule.program == "kubelet"
-            && rule.versions.contains(&plan.kubernetes)
-            && situation.holds(&rule.when)
-    });
-    Ok(rules.cloned().collect())
+    let rules = table.flags.iter().filter(|rule| rule.program == "kubelet");
+    let applied = rules.filter(|rule| conditions.admits(&rule.versions, &rule.when));
+    Ok(applied.cloned().collect())
 }
 
 /// The image's own flag wins: what the user can do about it.

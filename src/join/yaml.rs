@@ -4,6 +4,8 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
+use crate::base::text::fits_literal_block;
+
 /// A document; a map at the top.
 pub(super) fn format_document(value: &Value) -> String {
     let mut text = String::new();
@@ -41,7 +43,7 @@ fn write_value(value: &Value, indent: usize, text: &mut String) {
             text.push('\n');
             write_block(value, indent + 1, text);
         }
-        Value::String(lines) if is_block(lines) => {
+        Value::String(lines) if fits_literal_block(lines) => {
             text.push_str(" |\n");
             for line in lines.lines() {
                 let pad = if line.is_empty() {
@@ -67,14 +69,6 @@ fn write_item(item: &Value, indent: usize, text: &mut String) {
         }
         scalar => drop(writeln!(text, " {scalar}")),
     }
-}
-
-/// Lines that a literal block gives back byte for byte.
-fn is_block(text: &str) -> bool {
-    text.ends_with('\n')
-        && !text.ends_with("\n\n")
-        && !text.starts_with([' ', '\n'])
-        && text.chars().all(|c| c == '\n' || (' '..='~').contains(&c))
 }
 
 #[cfg(test)]

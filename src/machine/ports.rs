@@ -1,6 +1,5 @@
 //! Ports that programs use, and the firewall rules that allow them.
 
-use crate::windows::paths;
 use crate::windows::resource::{Direction, FirewallAction, FirewallRule, FirewallSettings};
 
 use super::expect::{Expectations, PortUse};
@@ -10,20 +9,12 @@ use super::state::{Machine, Port};
 pub(super) fn list_used_ports(machine: &Machine, expectations: &Expectations<'_>) -> Vec<Port> {
     let mut ports = Vec::new();
     for port in expectations.ports {
-        if is_installed(machine, &port.program) {
+        if machine.find_program(&port.program).is_some() {
             ports.push(add_rule(port, machine));
         }
     }
     ports.sort_by(|a, b| (&a.program, a.protocol, &a.port).cmp(&(&b.program, b.protocol, &b.port)));
     ports
-}
-
-/// Whether a service or a file goes by that name.
-pub(super) fn is_installed(machine: &Machine, program: &str) -> bool {
-    machine.find_service(program).is_some()
-        || machine
-            .present_files()
-            .any(|file| paths::file_name(file.path).eq_ignore_ascii_case(program))
 }
 
 fn add_rule(port: &PortUse, machine: &Machine) -> Port {

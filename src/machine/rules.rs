@@ -16,10 +16,10 @@ mod services;
 use crate::base::code::Code;
 use crate::diagnostic::Finding;
 use crate::windows::paths;
-use crate::windows::resource::{Resource, Service};
+use crate::windows::resource::{Msi, Resource, Service};
 
 use super::command::CommandLine;
-use super::expect::Expectations;
+use super::expect::{Expectations, PackageService};
 use super::history::{Act, History, list_acts};
 use super::state::{Machine, PresentResource, ResourceOrigin};
 
@@ -67,6 +67,10 @@ const CHECKS: [Check; 31] = [
     services::check_dependencies,
     services::check_settings,
 ];
+
+/// Remedy for a file that no resource creates.
+const DECLARE: &str =
+    "create the file, or declare in provisioners/later.json which program creates it";
 
 pub(super) fn find_problems(
     resources: &[Resource],
@@ -156,6 +160,24 @@ impl<'a> Context<'a> {
             let command = CommandLine::from_service(service.settings)?;
             Some((service, command))
         })
+    }
+
+    /// The package that installs the service, with the resource that brings it.
+    fn find_package(
+        &self,
+        service: &str,
+    ) -> Option<(&'a PackageService, &'a Msi, &'a ResourceOrigin)> {
+        for installed in self.expectations.packages {
+            if !installed.service.eq_ignore_ascii_case(service) {
+                continue;
+            }
+            let mut packages = self.machine.resources_of::<Msi>();
+            let found = packages.find(|(package, _)| package.download.url == installed.package);
+            if let Some((package, origin)) = found {
+                return Some((installed, package, origin));
+            }
+        }
+        None
     }
 
     /// Whether the path is on the finished machine.

@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::model::platform::Platform;
+use crate::windows::paths;
 use crate::windows::resource::{
     Direction, Ensured, Identity, Protocol, Resource, ResourceKind, Scope, Service, Sysprep,
 };
@@ -151,6 +152,21 @@ impl Machine {
                 origin: &placed.origin,
             })
         })
+    }
+
+    /// The resource that brings the file of that name.
+    pub fn find_file(&self, name: &str) -> Option<&ResourceOrigin> {
+        self.present_files()
+            .find(|file| paths::file_name(file.path).eq_ignore_ascii_case(name))
+            .map(|file| file.origin)
+    }
+
+    /// The resource that brings the service or file of that name.
+    pub fn find_program(&self, name: &str) -> Option<&ResourceOrigin> {
+        if let Some(service) = self.find_service(name) {
+            return Some(service.origin);
+        }
+        self.find_file(name)
     }
 
     /// The file or folder at a path.

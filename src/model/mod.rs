@@ -3,6 +3,7 @@
 pub mod clone_test;
 pub mod cluster;
 pub mod component;
+pub mod conditions;
 pub mod containerd;
 pub mod definition;
 pub mod evidence;
@@ -25,7 +26,6 @@ pub mod publication;
 pub mod record;
 pub mod rules;
 pub mod signing;
-pub mod situation;
 pub mod stage;
 pub mod step;
 pub mod tagged_image;

@@ -1,5 +1,6 @@
 //! The plan: what an image will hold, with the reason for each choice.
 
+mod artifact;
 mod digest;
 mod downloads;
 mod images;
@@ -13,16 +14,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::component::{
-    Authenticode, CcgPlugin, ChecksumFile, ChecksumFormat, DeclaredSignature, Member, PayloadKind,
-};
-use super::evidence::{Evidence, ProofKind};
+use super::conditions::Conditions;
 use super::feature::Feature;
 use super::kubernetes::KubernetesLine;
 use super::pod_network::PodNetwork;
 use super::policy::PolicyUsed;
 use super::signing::Signing;
-use super::situation::Conditions;
 use super::tagged_image::TaggedImage;
 use super::target::Target;
 use super::windows::WindowsRelease;
@@ -30,11 +27,12 @@ use crate::base::choice::{Delivery, HostAccess, Join, Runtime};
 use crate::base::code::Code;
 use crate::base::download::DownloadSize;
 use crate::base::program::ProgramVersion;
-use crate::base::url::{HttpUrl, strip_value};
-use crate::base::value::{ComponentName, HostPattern, ImageReference};
+use crate::base::url::strip_value;
+use crate::base::value::{HostPattern, ImageReference};
 use crate::base::version::Version;
 use crate::model::definition::{ImageDefinition, Proxy};
 
+pub use artifact::{ArtifactRole, PlannedArtifact, format_unasked};
 pub use digest::PinnedDigest;
 pub use images::{list_unpinned, list_unpinned_images};
 pub use tools::{PlannedPacker, PlannedPlugin};
@@ -127,7 +125,7 @@ pub enum Pins<'a> {
 }
 
 impl Plan {
-    pub fn situation(&self) -> Conditions {
+    pub fn conditions(&self) -> Conditions {
         let mut components: BTreeMap<String, Version> = BTreeMap::new();
         for group in &self.groups {
             components.insert(group.name.clone(), group.version.clone());
@@ -294,202 +292,4 @@ pub struct PlannedGroup {
     pub reason: String,
     pub source: String,
     pub artifacts: Vec<PlannedArtifact>,
-}
-
-/// Reader of an artifact.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub enum ArtifactRole {
-    /// The guest installs it.
-    #[default]
-    Guest,
-    /// The builder attaches it to the machine.
-    BootMedia,
-    /// The machine that builds runs it.
-    BuildTool,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
-fn is_guest(role: &ArtifactRole) -> bool {
-    *role == ArtifactRole::Guest
-}
-
-/// One published file that the image needs.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub struct PlannedArtifact {
-    pub component: ComponentName,
-    #[serde(default, skip_serializing_if = "is_guest")]
-    pub role: ArtifactRole,
-    pub version: Version,
-    pub url: HttpUrl,
-    /// Last part of the publisher's URL, which is the name that images use.
-    pub file: String,
-    pub kind: PayloadKind,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub members: Vec<Member>,
-    /// Bytes, where known.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub size: Option<u64>,
-    /// Digests that decide which bytes are used; none where nobody's digest is known.
-    pub digests: Vec<PinnedDigest>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub checksums: Vec<ChecksumFile>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub signatures: Vec<DeclaredSignature>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub authenticode: Option<Authenticode>,
-    /// HTTP header → environment variable that holds its value.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub headers: BTreeMap<String, String>,
-    /// Proofs that the catalog declares and that an override drops with the publisher's bytes: each needs a waiver.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub dropped: Vec<ProofKind>,
-    /// Proofs that held when the artifact was locked.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub evidence: Vec<Evidence>,
-    /// The class that Windows asks for the credentials of group managed service accounts.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub ccg_plugin: Option<CcgPlugin>,
-    pub license: String,
-    pub purl: String,
-    /// The digests were taken from a lockfile alone, and this run has proven nothing of the bytes yet. Never part of
-    /// a file.
-    #[serde(skip)]
-    pub unproven: bool,
-}
-
-/// Declared signatures that nobody asked for, one text for each artifact.
-pub fn format_unasked<'a>(artifacts: impl Iterator<Item = &'a PlannedArtifact>) -> Vec<String> {
-    let mut texts = Vec::new();
-    for artifact in artifacts {
-        let kinds = artifact.list_unasked();
-        if !kinds.is_empty() {
-            let names: Vec<&str> = kinds.iter().map(|kind| kind.as_str()).collect();
-            texts.push(format!("{}: {}", artifact.title(), names.join(", ")));
-        }
-    }
-    texts
-}
-
-impl PlannedArtifact {
-    /// Component and version, as messages name it.
-    pub fn title(&self) -> String {
-        format!("{} {}", self.component, self.version)
-    }
-
-    /// Signatures that are declared and of which there is no evidence: nobody asked for them. A checksum file beside
-    /// a pin is none: it shows no more than the pin.
-    pub fn list_unasked(&self) -> Vec<ProofKind> {
-        let mut kinds = Vec::new();
-        for signature in &self.signatures {
-            kinds.push(signature.kind.proof_kind());
-        }
-        if self.authenticode.is_some() {
-            kinds.push(ProofKind::Authenticode);
-        }
-        kinds.retain(|kind| !self.evidence.iter().any(|proof| proof.proof == *kind));
-        kinds.sort_unstable();
-        kinds.dedup();
-        kinds
-    }
-
-    /// Whether a declared proof states the version, so that an older file does not pass for this one: the tag in a
-    /// signer's identity, or the name of the file in a signed checksum file.
-    pub fn states_version(&self) -> bool {
-        let version = self.version.as_str();
-        let mut checksums = self.checksums.iter();
-        let is_listed = self.url.file_name().contains(version)
-            && checksums.any(|file| file.format == ChecksumFormat::Gnu);
-        self.signatures.iter().any(|signature| {
-            let identity = signature.identity.as_deref().unwrap_or_default();
-            is_listed && signature.kind.signs_checksums() || identity.contains(version)
-        })
-    }
-
-    pub fn is_pinned(&self) -> bool {
-        !self.digests.is_empty()
-    }
-
-    /// Whether the publisher signs the checksum files of it.
-    pub fn signs_checksums(&self) -> bool {
-        let mut signatures = self.signatures.iter();
-        signatures.any(|signature| signature.kind.signs_checksums())
-    }
-
-    /// Whether both are one component from one URL.
-    fn is_same(&self, other: &Self) -> bool {
-        self.component == other.component && self.url.public_url() == other.url.public_url()
-    }
-
-    /// Takes over what a lockfile records of the same artifact, where the catalog pins nothing.
-    fn adopt_pins(&mut self, locked: &Self) {
-        if !self.is_pinned() {
-            self.unproven = locked.is_pinned();
-            self.digests.clone_from(&locked.digests);
-            self.evidence.clone_from(&locked.evidence);
-            self.size = self.size.or(locked.size);
-        }
-        if self.digests == locked.digests {
-            self.adopt_member_digests(&locked.members);
-        }
-    }
-
-    /// Why nobody knows the digest, and the way to one.
-    fn describe_unpinned(&self) -> String {
-        let title = self.title();
-        let proof = match (self.checksums.first(), self.signatures.first()) {
-            (Some(checksum), _) => Some(&checksum.url),
-            (None, Some(signature)) => Some(&signature.url),
-            (None, None) => None,
-        };
-        if proof.is_none() && self.authenticode.is_none() {
-            return format!(
-                "{title}: no recorded digest, and its publisher offers no proof; state one with `--override {}.sha256=…`",
-                self.component
-            );
-        }
-
-        let source = proof
-            .map(|url| format!(" (proof: {url})"))
-            .unwrap_or_default();
-        let signed = !self.signatures.is_empty() || self.authenticode.is_some();
-        let version = if signed && !self.states_version() {
-            "; its signature states no version, so that the URL alone tells it from an older release"
-        } else {
-            ""
-        };
-        format!(
-            "{title}: no recorded digest; run `imagegen lock` to verify and pin it{source}{version}"
-        )
-    }
-
-    /// Digests of members that nothing else states, from a record of the same archive.
-    fn adopt_member_digests(&mut self, recorded: &[Member]) {
-        for member in &mut self.members {
-            let same = recorded
-                .iter()
-                .find(|it| it.member == member.member && it.file == member.file);
-            member.sha256 = member.sha256.take().or_else(|| same?.sha256.clone());
-        }
-    }
-
-    /// The digest that the guest checks.
-    pub fn digest(&self) -> Option<&PinnedDigest> {
-        self.digests.first()
-    }
-
-    /// `pinned (sha256, medium)`, `unproven (sha256)` where only a lockfile states the digest, or `unpinned`.
-    pub fn format_pin_state(&self) -> String {
-        match self.digest() {
-            Some(digest) if self.unproven => {
-                format!("unproven ({})", digest.digest.algorithm().as_str())
-            }
-            Some(digest) => {
-                let algorithm = digest.digest.algorithm().as_str();
-                format!("pinned ({algorithm}, {})", digest.confidence.as_str())
-            }
-            None => "unpinned".to_owned(),
-        }
-    }
 }

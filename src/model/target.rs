@@ -366,6 +366,11 @@ impl Target {
     pub fn find_variable(&self, name: &str) -> Option<&Variable> {
         self.variables.iter().find(|variable| variable.name == name)
     }
+
+    /// The file that describes it, as messages name it.
+    pub fn source(&self) -> String {
+        format!("packer/targets/{}/target.json", self.name)
+    }
 }
 
 impl ImageTarget {

@@ -114,7 +114,7 @@ fn refuse_operators(plan: &Plan, flags: &Flags) -> Result<()> {
     } else {
         String::new()
     };
-    let message = format!("`{name}` does not belong into an image definition");
+    let message = format!("`{name}` does not belong in an image definition");
     let remedy = format!("give it to each build: `--var {name}=…`{environment}");
     Err(InputError::new(message, remedy).into())
 }

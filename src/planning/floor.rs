@@ -5,7 +5,7 @@ use crate::base::code::Code;
 use crate::base::version::Version;
 use crate::catalog::Trees;
 use crate::diagnostic::{Finding, InputError, Result};
-use crate::model::plan::Plan;
+use crate::model::plan::{Plan, PlannedPacker};
 use crate::model::policy::Policy;
 use crate::resolve::refuse_image;
 
@@ -30,7 +30,7 @@ pub fn check_tool_floors(
     }
     let mut old = Vec::new();
     let mut findings = Vec::new();
-    for (name, version) in list_tools(plan) {
+    for (name, version) in plan.packer.iter().flat_map(PlannedPacker::list_tools) {
         let Ok(component) = trees.catalog.load_component(&name) else {
             continue;
         };
@@ -76,18 +76,6 @@ pub fn check_tool_floors(
             Err(InputError::new(message, "remove the flag").into())
         }
     }
-}
-
-/// Packer and its plugins by the names of their components.
-fn list_tools(plan: &Plan) -> Vec<(String, &Version)> {
-    let mut tools = Vec::new();
-    if let Some(packer) = &plan.packer {
-        tools.push(("packer".to_owned(), &packer.version));
-        for plugin in &packer.plugins {
-            tools.push((format!("packer-plugin-{}", plugin.name), &plugin.version));
-        }
-    }
-    tools
 }
 
 fn names_version(policy: &Policy, name: &str, version: &Version) -> bool {

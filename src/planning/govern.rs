@@ -165,8 +165,10 @@ fn check_waivers(waivers: &[Waiver], plan: &Plan, catalog: &Catalog) -> Result<(
 
 /// Ids of the steps that are part of a plan.
 fn list_applied_steps(plan: &Plan, trees: &Trees) -> Result<Vec<StepId>> {
-    let situation = plan.situation();
+    let conditions = plan.conditions();
     let steps = read_steps(&trees.provisioners)?;
-    let applied = steps.iter().filter(|(_, step)| situation.holds(&step.when));
+    let applied = steps
+        .iter()
+        .filter(|(_, step)| conditions.holds(&step.when));
     Ok(applied.map(|(_, step)| step.id.clone()).collect())
 }

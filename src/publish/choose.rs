@@ -6,15 +6,13 @@ use std::path::Path;
 use crate::base::choice::KeepPer;
 use crate::base::text::format_path;
 use crate::diagnostic::{InputError, Result};
-use crate::io::fs;
+use crate::io::{clock, fs};
 use crate::records::{
-    BuildHistory, HistoryEntry, HistoryPlace, ImageRecord, list_local_builds, parse_time,
-    read_history,
+    BuildHistory, HistoryEntry, HistoryPlace, ImageRecord, find_workspace, list_local_builds,
+    parse_time, read_history,
 };
 use crate::ui::Printer;
 use crate::workspace::{BUILDS, IMAGE_RECORD};
-
-const DAY: u64 = 24 * 60 * 60;
 
 /// Builds that stay: a build goes if it is neither among the newest nor young.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -73,16 +71,12 @@ fn name_group(entry: &HistoryEntry, per: KeepPer) -> String {
     let line = format!("{image} {} {} {minor}", record.target, record.windows);
     match per {
         KeepPer::Line => line,
-        KeepPer::Workspace => format!("{} {line}", find_workspace(&entry.place)),
+        KeepPer::Workspace => {
+            let folder = Path::new(&entry.place);
+            let workspace = find_workspace(folder).unwrap_or(folder);
+            format!("{} {line}", workspace.display())
+        }
     }
-}
-
-/// The workspace of a record; the place itself where it lies in none.
-fn find_workspace(place: &str) -> String {
-    let folder = Path::new(place);
-    let builds = folder.parent().filter(|builds| builds.ends_with(BUILDS));
-    let workspace = builds.and_then(Path::parent).unwrap_or(folder);
-    workspace.display().to_string()
 }
 
 /// A build without a readable time is never old.
@@ -97,7 +91,7 @@ fn is_old(record: &ImageRecord, retention: &Retention, printer: &Printer) -> boo
         ));
         return false;
     };
-    retention.now.saturating_sub(finished) > retention.older_than.saturating_mul(DAY)
+    retention.now.saturating_sub(finished) > retention.older_than.saturating_mul(clock::DAY)
 }
 
 /// The chosen builds whose image is not that of a newer build that stays: a name may have been used again.
@@ -195,10 +189,7 @@ fn list_neighbours(place: &str) -> Vec<HistoryEntry> {
     } else {
         place.parent().unwrap_or(place)
     };
-    let builds = match folder.parent() {
-        Some(parent) if parent.ends_with(BUILDS) => parent.to_owned(),
-        _ => folder.join(BUILDS),
-    };
+    let builds = find_workspace(folder).unwrap_or(folder).join(BUILDS);
     if !builds.is_dir() {
         return Vec::new();
     }

@@ -12,11 +12,12 @@ use crate::attest::sbom::format_cyclonedx;
 use crate::attest::statement::{
     DigestedFile, NamedSubject, Provenance, describe_checks, describe_provenance, format_statement,
 };
+use crate::bake::CHECK_REPORT;
 use crate::base::digest::sha256_hex;
-use crate::base::json::parse_foreign;
-use crate::base::json::{format_json, to_bytes};
+use crate::base::json::{format_json, parse_foreign, to_bytes};
 use crate::base::program::ProgramVersion;
 use crate::diagnostic::{InputError, Result};
+use crate::guest::GUEST_PLAN_FILE;
 use crate::io::fs::{self, Scratch};
 use crate::model::evidence::StatementKind;
 use crate::selection::SourceFolders;
@@ -33,7 +34,7 @@ pub const ATTEST_SCHEMA: &str = "imagegen.dev/attest/v1";
 
 /// Files of a record that its provenance names.
 const BYPRODUCTS: &[&str] = &[
-    "check-report.json",
+    CHECK_REPORT,
     "packer.log",
     "packer-manifest.json",
     "timeline.json",
@@ -206,14 +207,13 @@ fn make_predicates(
         (StatementKind::Provenance, provenance),
         (StatementKind::Sbom, format_cyclonedx(&bill)),
     ];
-    let report = folder.join("check-report.json");
+    let report = folder.join(CHECK_REPORT);
     if let Some(bytes) = fs::read_if_exists(&report)? {
-        let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
-        let report: Value = parse_foreign(bytes).map_err(|error| {
+        let report: Value = parse_foreign(&bytes).map_err(|error| {
             let message = format!("{}: {error}", report.display());
             InputError::new(message, "it is what the bake left; build the image again")
         })?;
-        let configuration = digest_files(folder, &["guest-plan.json"])?;
+        let configuration = digest_files(folder, &[GUEST_PLAN_FILE])?;
         let predicate = describe_checks(&report, &configuration, record.run_url.as_deref());
         predicates.push((StatementKind::CheckReport, predicate));
     }

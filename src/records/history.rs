@@ -154,7 +154,7 @@ fn sort_newest_first(builds: &mut [HistoryEntry]) {
         let (a, b) = (&one.record, &other.record);
         let by_time = b.started.cmp(&a.started);
         let by_version = by_time.then(b.image_version.cmp(&a.image_version));
-        let in_builds = |entry: &HistoryEntry| is_in_builds(Path::new(&entry.place));
+        let in_builds = |entry: &HistoryEntry| find_workspace(Path::new(&entry.place)).is_some();
         by_version
             .then(in_builds(other).cmp(&in_builds(one)))
             .then(other.place.cmp(&one.place))
@@ -182,14 +182,13 @@ pub(super) fn find_current_record(workspace: &Path) -> Result<Option<PathBuf>> {
 /// Whether these are two builds of one workspace: those of one second may have equal records.
 fn are_two_builds(one: &HistoryEntry, other: &HistoryEntry) -> bool {
     let (one, other) = (Path::new(&one.place), Path::new(&other.place));
-    one != other && is_in_builds(one) && one.parent() == other.parent()
+    one != other && find_workspace(one).is_some() && one.parent() == other.parent()
 }
 
-fn is_in_builds(folder: &Path) -> bool {
-    folder
-        .parent()
-        .and_then(Path::file_name)
-        .is_some_and(|name| name == BUILDS)
+/// The workspace whose `builds` holds this folder of a record; none for a folder elsewhere.
+pub fn find_workspace(folder: &Path) -> Option<&Path> {
+    let builds = folder.parent()?;
+    builds.parent().filter(|_| builds.ends_with(BUILDS))
 }
 
 fn read_url(place: &str, network: &NetworkOptions) -> Result<Vec<HistoryEntry>> {
@@ -289,7 +288,8 @@ pub fn prune_history(
     let mut by_workspace: BTreeMap<PathBuf, Vec<HistoryEntry>> = BTreeMap::new();
     for entry in read_folder(root, printer)? {
         let folder = PathBuf::from(&entry.place);
-        if let Some(builds) = folder.parent().filter(|_| is_in_builds(&folder)) {
+        let builds = folder.parent();
+        if let Some(builds) = builds.filter(|_| find_workspace(&folder).is_some()) {
             by_workspace
                 .entry(builds.to_owned())
                 .or_default()

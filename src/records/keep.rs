@@ -8,15 +8,15 @@ use serde_json::Value;
 use crate::acquire::ProvenPlan;
 use crate::attest::diff::DescribedImage;
 use crate::attest::sbom::{format_cyclonedx, format_spdx};
-use crate::bake::{BakeOutput, BakeTrace};
+use crate::bake::{BakeOutput, BakeTrace, CHECK_REPORT};
 use crate::base::digest::sha256_hex;
 use crate::base::json::format_json;
 use crate::base::program::ProgramVersion;
 use crate::catalog::Trees;
 use crate::diagnostic::{Error, ErrorReport, Result};
-use crate::guest::parse_guest_plan;
+use crate::guest::{GUEST_PLAN_FILE, parse_guest_plan};
 use crate::io::{clock, fs};
-use crate::lock::Lock;
+use crate::lock::{LOCK_FILE, Lock};
 use crate::model::evidence::{Evidence, Verdict};
 use crate::model::plan::Plan;
 use crate::model::policy::Policy;
@@ -24,14 +24,14 @@ use crate::workspace::{BUILDS, IMAGE_RECORD};
 
 use super::bill::{format_time, list_bill, read_bill_sources_of};
 use super::image::{BaseImageRecord, GitState, IMAGE_SCHEMA, ImageRecord, WaivedProof};
-use super::{GUEST_PLAN, LOCK, add_bake, list_notes, list_reasons, list_unproven};
+use super::{add_bake, list_notes, list_reasons, list_unproven};
 
 /// Files of the workspace that a record keeps a copy of.
 const COPIED: &[&str] = &[
-    GUEST_PLAN,
+    GUEST_PLAN_FILE,
     "packer.log",
     "packer-manifest.json",
-    "check-report.json",
+    CHECK_REPORT,
 ];
 
 /// State of a build so far; a record is made of it whenever the build ends.
@@ -85,7 +85,7 @@ pub fn keep_build(
     let builds = workspace.join(BUILDS);
     let name = fs::create_numbered_folder(&builds, &record.image_version)?;
     let folder = builds.join(name);
-    fs::write_file(&folder.join(LOCK), lock.encode().as_bytes())?;
+    fs::write_file(&folder.join(LOCK_FILE), lock.encode().as_bytes())?;
     // Files of an earlier build are not those of one that ended before it wrote the workspace.
     if workspace_is_of(workspace, &record.lock)? {
         for name in COPIED {
@@ -108,7 +108,7 @@ pub fn keep_build(
 
 /// Whether the workspace was written from this lock.
 fn workspace_is_of(workspace: &Path, lock: &str) -> Result<bool> {
-    let there = fs::read_text_if_exists(&workspace.join(LOCK))?;
+    let there = fs::read_text_if_exists(&workspace.join(LOCK_FILE))?;
     Ok(there.is_some_and(|bytes| sha256_hex(&bytes) == lock))
 }
 
@@ -230,7 +230,7 @@ fn write_bills(
     record: &ImageRecord,
     trees: &Trees,
 ) -> Result<()> {
-    let place = folder.join(GUEST_PLAN);
+    let place = folder.join(GUEST_PLAN_FILE);
     let guest = fs::read_text_if_exists(&place)?;
     let guest = guest.map(|bytes| parse_guest_plan(&place.display().to_string(), &bytes));
     let mut image = DescribedImage {

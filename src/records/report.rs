@@ -8,27 +8,29 @@ use std::cmp::Reverse;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
-use serde_json::Value;
 
 use crate::attest::diff::{ComponentChangeKind, DescribedImage, compare_images};
 use crate::attest::report::{
     ChangeRow, DifferenceRow, FlawRow, ImageFileRow, ImagePage, PageChanges, PageChecks, PageError,
     PageFact, PageNote,
 };
-use crate::base::json::{format_plain, parse_foreign};
+use crate::bake::{CHECK_REPORT, CheckReport};
+use crate::base::json::format_plain;
 use crate::base::program::ProgramVersion;
 use crate::catalog::Trees;
 use crate::diagnostic::{ErrorReport, Result};
+use crate::guest::GUEST_PLAN_FILE;
 use crate::io::fs;
-use crate::lock::Lock;
+use crate::lock::{LOCK_FILE, Lock};
 use crate::model::vulnerability::{Exposure, Vulnerability};
 use crate::selection::{SourceFolders, read_sources};
 use crate::ui::Printer;
-use crate::workspace::{BUILDS, IMAGE_RECORD};
+use crate::workspace::IMAGE_RECORD;
 
-use super::history::find_current_record;
-use super::image::{BaseImageRecord, ImageRecord};
-use super::{describe_image, list_bill, read_bill_sources};
+use super::bill::read_bill_sources_of;
+use super::history::{find_current_record, find_workspace};
+use super::image::{BaseImageRecord, ImageRecord, refuse_record};
+use super::{describe_image, list_bill};
 
 pub use fleet::describe_fleet;
 use proofs::{add_proofs_of_bake, describe_proofs};
@@ -65,9 +67,9 @@ const DOCUMENTS: &[(&str, &str)] = &[
     ),
     ("attestations/provenance.intoto.json", "provenance, SLSA v1"),
     ("image.json", "record of the build"),
-    ("imagegen.lock.json", "lockfile"),
-    ("guest-plan.json", "plan of the machine"),
-    ("check-report.json", "report of the machine's checks"),
+    (LOCK_FILE, "lockfile"),
+    (GUEST_PLAN_FILE, "plan of the machine"),
+    (CHECK_REPORT, "report of the machine's checks"),
     ("timeline.json", "every event of the bake"),
     ("packer.log", "output of Packer"),
 ];
@@ -93,7 +95,7 @@ pub fn describe_page(
         Some(value) => Some(ImageRecord::parse(&image.name, value)?),
         None => None,
     };
-    let mut page = describe_lock(&image, record.as_ref(), sources, &trees)?;
+    let mut page = describe_lock(&image, record.as_ref(), &trees)?;
     if let Some(record) = &record {
         add_record(&mut page, record);
     }
@@ -143,7 +145,6 @@ fn find_record_folder(path: &Path) -> Result<PathBuf> {
 fn describe_lock(
     image: &DescribedImage,
     record: Option<&ImageRecord>,
-    sources: &SourceFolders,
     trees: &Trees,
 ) -> Result<ImagePage> {
     let mut page = ImagePage {
@@ -162,7 +163,7 @@ fn describe_lock(
         selection.windows.as_deref().unwrap_or_default(),
         lock.kubernetes
     );
-    let parts = read_bill_sources(image, sources)?;
+    let parts = read_bill_sources_of(image, trees)?;
     let mut bill = list_bill(image, &parts);
     if let Some(record) = record {
         add_proofs_of_bake(&mut bill.items, record);
@@ -348,51 +349,29 @@ fn describe_checks(image: &DescribedImage, folder: &Path) -> Result<PageChecks> 
         predicted: resources.map_or(0, Vec::len),
         ..PageChecks::default()
     };
-    let Some(bytes) = fs::read_if_exists(&folder.join("check-report.json"))? else {
+    let Some(bytes) = fs::read_if_exists(&folder.join(CHECK_REPORT))? else {
         return Ok(checks);
     };
-    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
-    let report: Value = parse_foreign(bytes)
-        .map_err(|error| super::image::refuse_record("check-report.json", &error))?;
+    let report = CheckReport::decode(&bytes);
+    let report = report.map_err(|error| refuse_record(CHECK_REPORT, &error))?;
     checks.reported = true;
-    checks.checked = report["checked"]
-        .as_u64()
-        .and_then(|count| usize::try_from(count).ok())
-        .unwrap_or_default();
-    let rows = report["resources"]
-        .as_array()
-        .map_or(&[][..], Vec::as_slice);
-    for row in rows.iter().filter(|row| row["result"] != "unchanged") {
+    checks.checked = report.checked;
+    for row in report.list_failed_resources() {
         checks.differences.push(DifferenceRow {
-            name: format_plain(&row["name"]),
-            result: format_plain(&row["result"]),
-            text: describe_difference(row),
+            name: row.name.clone(),
+            result: row.result.clone(),
+            text: row.describe_differences(),
         });
     }
+    let rows = &report.resources;
     if !rows.is_empty() {
         for resource in resources.into_iter().flatten() {
-            if rows.iter().all(|row| row["name"] != resource.name.as_str()) {
+            if rows.iter().all(|row| row.name != resource.name) {
                 checks.unchecked.push(resource.name.clone());
             }
         }
     }
     Ok(checks)
-}
-
-fn describe_difference(row: &Value) -> String {
-    let mut texts = Vec::new();
-    for difference in row["differences"].as_array().into_iter().flatten() {
-        texts.push(format!(
-            "{} is {}, expected {}",
-            format_plain(&difference["property"]),
-            format_plain(&difference["actual"]),
-            format_plain(&difference["expected"])
-        ));
-    }
-    if !row["error"].is_null() {
-        texts.push(format_plain(&row["error"]));
-    }
-    texts.join("; ")
 }
 
 /// The image against the one before it in the same workspace.
@@ -403,12 +382,10 @@ fn describe_changes(
     sources: &SourceFolders,
     printer: &Printer,
 ) -> Result<Option<PageChanges>> {
-    let Some(builds) = folder.parent() else {
+    let builds = folder.parent();
+    let Some(builds) = builds.filter(|_| find_workspace(folder).is_some()) else {
         return Ok(None);
     };
-    if builds.file_name().is_none_or(|name| name != BUILDS) {
-        return Ok(None);
-    }
     let mut previous: Option<(String, PathBuf)> = None;
     for name in fs::list_folders(builds)? {
         let place = builds.join(name);

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::base::code::Code;
 use crate::diagnostic::{Classify, ErrorClass, InputError, Result};
 use crate::io::exec::{self, ExecError, Run, Stream};
+use crate::io::fs::{self, Scratch};
 use crate::ui::Printer;
 
 /// A program of the operator that did not succeed.
@@ -50,20 +51,26 @@ impl Classify for ToolRecordError {
     }
 }
 
-/// Runs a program over a file; its output goes to stderr. No shell is involved: the command is split at blanks, and
-/// `{}` stands for the file, which is the last argument otherwise.
+/// Runs `--scan-command` over a document; its output goes to stderr. Scanners tell formats by their content; some look
+/// at the name first.
 ///
 /// # Errors
-/// The command is empty, the program cannot be started, or it fails.
-pub fn run_tool(flag: &'static str, command: &str, file: &Path, printer: &Printer) -> Result<()> {
-    run_and_collect(flag, command, file, |line| printer.print_foreign_line(line))?;
+/// As [`run_and_collect`]; the document cannot be written.
+pub fn scan_document(command: &str, name: &str, text: &str, printer: &Printer) -> Result<()> {
+    let scratch = Scratch::new("scan")?;
+    let path = scratch.path().join(name);
+    fs::write_file(&path, text.as_bytes())?;
+    run_and_collect("--scan-command", command, &path, |line| {
+        printer.print_foreign_line(line);
+    })?;
     Ok(())
 }
 
-/// The same, and returns what the program wrote to stdout.
+/// Runs a program over a file, and returns what it wrote to stdout. No shell is involved: the command is split at
+/// blanks, and `{}` stands for the file, which is the last argument otherwise.
 ///
 /// # Errors
-/// As [`run_tool`].
+/// The command is empty, the program cannot be started, or it fails.
 pub fn run_and_collect(
     flag: &'static str,
     command: &str,

@@ -11,16 +11,15 @@ use crate::base::digest::sha256_hex;
 use crate::base::json;
 use crate::diagnostic::Result;
 use crate::embedded::Tree;
-use crate::guest::{Guest, format_plan};
-use crate::lock::Lock;
+use crate::guest::{GUEST_PLAN_FILE, Guest, format_plan};
+use crate::lock::{LOCK_FILE, Lock};
 use crate::model::plan::Plan;
 use crate::model::target::TargetKind;
 use crate::scripts::INSTALL;
 use crate::windows::resource::CertificateStore;
 
 use super::{
-    LOCKFILE, WORKSPACE_RECORD, Workspace, build_context, hcl, missing_error, offline, payload,
-    record,
+    WORKSPACE_RECORD, Workspace, build_context, hcl, missing_error, offline, payload, record,
 };
 
 /// Names of a bundle's archive and of the file with its checksum.
@@ -51,7 +50,7 @@ pub(super) fn render_bundle(
     // The preview of a policy installs nothing: neither by the script nor by the plan's name.
     if lock.not_admitted.is_none() {
         files.insert("Install.ps1".to_owned(), script.to_vec());
-    } else if let Some(preview) = files.remove("guest-plan.json") {
+    } else if let Some(preview) = files.remove(GUEST_PLAN_FILE) {
         files.insert("guest-plan.not-admitted.json".to_owned(), preview);
     }
     // Whoever runs a bundle trusts its signer before it starts: nothing of it runs otherwise.
@@ -93,7 +92,7 @@ pub(super) fn render_bundle(
     );
     let lock_text = lock.encode();
     let digest = sha256_hex(lock_text.as_bytes());
-    files.insert(LOCKFILE.to_owned(), lock_text.into_bytes());
+    files.insert(LOCK_FILE.to_owned(), lock_text.into_bytes());
     let choices = record::record_choices(plan, &[]);
     if !choices.mirrors.is_empty() {
         let text = json::format_json(&json!(choices));

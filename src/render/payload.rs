@@ -8,7 +8,7 @@ use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, DateTime, System, ZipArchive, ZipWriter};
 
 use crate::embedded::{SCRIPTS_ZIP, Tree};
-use crate::guest::list_script_files;
+use crate::guest::{GUEST_PLAN_FILE, list_script_files};
 
 /// Files of a guest, by path below `C:\imagegen`.
 pub(super) fn list_files<'a>(
@@ -16,7 +16,7 @@ pub(super) fn list_files<'a>(
     provisioners: &'a Tree,
 ) -> BTreeMap<String, &'a [u8]> {
     let mut files = list_script_files(provisioners);
-    files.insert("guest-plan.json".to_owned(), guest_plan.as_bytes());
+    files.insert(GUEST_PLAN_FILE.to_owned(), guest_plan.as_bytes());
     files
 }
 
@@ -40,7 +40,7 @@ pub(super) fn pack_archive(guest_plan: &str, provisioners: &Tree) -> ZipResult<V
         }
     }
     // Of other bytes in each build: level 6 saves 2 KB and takes 5 % of a preview.
-    zip.start_file("guest-plan.json", options.compression_level(Some(2)))?;
+    zip.start_file(GUEST_PLAN_FILE, options.compression_level(Some(2)))?;
     zip.write_all(guest_plan.as_bytes())?;
     Ok(zip.finish()?.into_inner())
 }

@@ -39,7 +39,7 @@ pub(super) fn choose_windows(
     };
     let windows = catalog.load_windows_release(asked)?;
     if !supported.contains(&asked) {
-        let later = refusal::find_lines_with_windows(catalog, asked);
+        let later = refusal::format_lines_with_windows(catalog, asked);
         let message = format!(
             "Kubernetes {kubernetes} does not support Windows {asked} ({})",
             windows.title
@@ -107,7 +107,7 @@ pub(super) fn choose_host_access(
         .iter()
         .any(|choice| choice.name == asked.as_str());
     if !known {
-        let range = refusal::find_lines_with_host_access(catalog, asked)?;
+        let range = refusal::format_lines_with_host_access(catalog, asked)?;
         let message = format!(
             "Kubernetes {} does not support host access `{asked}`",
             line.minor
@@ -189,9 +189,7 @@ pub(super) fn plan_packer(
             let message = format!("target {} is built without Packer", target.name);
             let finding = Finding::new(Code::PACKER_UNUSED, message, "remove `packer`".to_owned())
                 .with_subject("packer");
-            resolver
-                .refusals
-                .push(finding.with_source(format!("packer/targets/{}/target.json", target.name)));
+            resolver.refusals.push(finding.with_source(target.source()));
         }
         return None;
     };
@@ -207,9 +205,7 @@ pub(super) fn plan_packer(
         );
         let remedy = format!("use `{}`, or remove it", image.plugins.first().name);
         let finding = Finding::new(Code::PACKER_PLUGIN, message, remedy).with_subject("packer");
-        resolver
-            .refusals
-            .push(finding.with_source(format!("packer/targets/{}/target.json", target.name)));
+        resolver.refusals.push(finding.with_source(target.source()));
     }
     Some(PlannedPacker {
         version: choice.version.unwrap_or_else(|| packer.clone()),
@@ -237,14 +233,14 @@ pub(super) fn minimum_revision(
 ) -> u32 {
     let ChosenPlatform {
         windows,
-        situation,
+        conditions,
         features,
         ..
     } = platform;
     let mut needed = Vec::new();
     for update in &windows.minimum_updates {
         let is_needed = match update.need.as_str() {
-            "overlay" => situation.overlay,
+            "overlay" => conditions.overlay,
             "images" => true,
             need => features
                 .iter()
@@ -276,7 +272,7 @@ pub(super) fn minimum_revision(
             "source image {image} is Windows {}.{given}, and {} needs {}.{revision}{}",
             windows.build,
             if update.need == "overlay" {
-                format!("CNI {}", situation.cni)
+                format!("CNI {}", conditions.cni)
             } else {
                 update.need.clone()
             },

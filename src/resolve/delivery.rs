@@ -25,8 +25,7 @@ pub(super) fn choose_delivery(resolver: &mut Resolver<'_>, target: &Target) -> D
         };
         let message = format!("target {} cannot deliver by `{delivery}`", target.name);
         let finding = Finding::new(Code::DELIVERY, message, instead).with_subject("delivery");
-        let source = format!("packer/targets/{}/target.json", target.name);
-        resolver.refusals.push(finding.with_source(source));
+        resolver.refusals.push(finding.with_source(target.source()));
     }
     delivery
 }

@@ -13,9 +13,9 @@ use crate::base::value::DEFAULT_REGISTRY;
 use crate::base::version::Version;
 use crate::catalog::CatalogError;
 use crate::diagnostic::{Finding, Result};
+use crate::model::conditions::Conditions;
 use crate::model::containerd::{ConfigFragment, ContainerdOptions, RegistryHosts, config_version};
 use crate::model::feature::Feature;
-use crate::model::situation::Conditions;
 use crate::model::target::{DecidingVariable, Target};
 
 use super::Resolver;
@@ -23,11 +23,11 @@ use super::Resolver;
 /// The selected features, in the order of the catalog.
 pub(super) fn choose_features(
     resolver: &mut Resolver<'_>,
-    situation: &Conditions,
+    conditions: &Conditions,
 ) -> Result<Vec<Feature>> {
     let table = resolver.catalog.load_features()?;
     let known = &table.features;
-    for name in &situation.features {
+    for name in &conditions.features {
         if !known.iter().any(|feature| feature.name == *name) {
             let suggestion =
                 format_suggestion(name, known.iter().map(|feature| feature.name.as_str()));
@@ -42,10 +42,10 @@ pub(super) fn choose_features(
 
     let mut chosen = Vec::new();
     for feature in known {
-        if !situation.features.contains(&feature.name) {
+        if !conditions.features.contains(&feature.name) {
             continue;
         }
-        if !situation.holds(&feature.when) {
+        if !conditions.holds(&feature.when) {
             let message = format!(
                 "the feature {} does not work with this selection: {}",
                 feature.name, feature.reason
@@ -115,11 +115,9 @@ pub(super) fn check_serial_console(
             feature.name, target.name
         );
         let remedy = format!("remove `--feature {}`", feature.name);
-        let finding = Finding::new(Code::SERIAL_CONSOLE_UNAVAILABLE, message, remedy);
-        let source = format!("packer/targets/{}/target.json", target.name);
-        resolver
-            .refusals
-            .push(finding.with_subject(&feature.name).with_source(source));
+        let finding = Finding::new(Code::SERIAL_CONSOLE_UNAVAILABLE, message, remedy)
+            .with_subject(&feature.name);
+        resolver.refusals.push(finding.with_source(target.source()));
     }
 }
 

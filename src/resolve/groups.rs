@@ -169,11 +169,13 @@ impl GroupChooser<'_, '_> {
     /// Whether the group belongs to this image; warns of a group that somebody may miss.
     fn is_wanted(&mut self, group: &Group) -> bool {
         let ChosenPlatform {
-            situation, network, ..
+            conditions,
+            network,
+            ..
         } = self.platform;
         let asked = &self.resolver.selection.components;
 
-        if !situation.holds(&group.when) {
+        if !conditions.holds(&group.when) {
             return false;
         }
         if group.by_network && !network.components.contains(&group.name) {
@@ -234,7 +236,7 @@ impl GroupChooser<'_, '_> {
     ) -> Result<Option<Vec<PlannedArtifact>>> {
         let mut artifacts = Vec::new();
         for part in parts {
-            if !self.platform.situation.holds(&part.when) {
+            if !self.platform.conditions.holds(&part.when) {
                 continue;
             }
             let Some(artifact) = self.plan_part(part, found)? else {
@@ -248,7 +250,7 @@ impl GroupChooser<'_, '_> {
     /// Most overridden first, then fewest without a pin.
     fn rank_artifacts(&self, artifacts: &[PlannedArtifact]) -> (Reverse<usize>, usize) {
         let overrides = &self.resolver.selection.overrides;
-        let updated = &self.resolver.surroundings.updated;
+        let updated = &self.resolver.world.updated;
         let mut overridden = 0;
         let mut unpinned = 0;
         for artifact in artifacts {
@@ -273,7 +275,7 @@ impl GroupChooser<'_, '_> {
         let Resolver {
             catalog,
             selection,
-            surroundings,
+            world,
             ..
         } = *self.resolver;
         let Some(first) = artifacts.first() else {
@@ -289,7 +291,7 @@ impl GroupChooser<'_, '_> {
         let choice = component
             .as_ref()
             .and_then(|component| component.find_choice(self.platform.line.minor));
-        let is_update = surroundings.updated.get(group.name.as_str()) == Some(&version);
+        let is_update = world.updated.get(group.name.as_str()) == Some(&version);
 
         let reason = match choice {
             _ if selection.components.contains_key(group.name.as_str()) => {
@@ -336,9 +338,7 @@ impl GroupChooser<'_, '_> {
         component: &Component,
     ) -> Result<Version, Box<Finding>> {
         let Resolver {
-            selection,
-            surroundings,
-            ..
+            selection, world, ..
         } = *self.resolver;
         let ChosenPlatform {
             line, kubernetes, ..
@@ -353,8 +353,7 @@ impl GroupChooser<'_, '_> {
         }
 
         let choice = component.find_choice(line.minor);
-        let Some(version) = component_version(choice, name, selection, &surroundings.updated)
-        else {
+        let Some(version) = component_version(choice, name, selection, &world.updated) else {
             let message = format!(
                 "the catalog has no version of {name} for Kubernetes {}",
                 line.minor

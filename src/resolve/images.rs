@@ -136,7 +136,7 @@ fn add_sets(
 
 fn list_agents<'a>(index: &'a ClusterIndex, platform: &ChosenPlatform) -> Vec<&'a String> {
     let agents = index.images.iter().filter(|image| image.agent);
-    let used = agents.filter(|image| platform.situation.holds(&image.when));
+    let used = agents.filter(|image| platform.conditions.holds(&image.when));
     used.filter_map(|image| image.reference.as_ref()).collect()
 }
 

@@ -118,16 +118,11 @@ fn refuse_version(catalog: &Catalog, asked: &str) -> Error {
     refuse_image(vec![refusal]).into()
 }
 
-/// Warnings about the line.
-pub(super) fn check_line(
+/// A warning if the programs of the line were not surveyed: their command lines are not checked.
+pub(super) fn check_survey(
     catalog: &Catalog,
     line: &KubernetesLine,
-) -> Result<Vec<Warning>, CatalogError> {
-    Ok(check_survey(catalog, line)?.into_iter().collect())
-}
-
-/// A warning if the programs of the line were not surveyed: their command lines are not checked.
-fn check_survey(catalog: &Catalog, line: &KubernetesLine) -> Result<Option<Warning>, CatalogError> {
+) -> Result<Option<Warning>, CatalogError> {
     let surveys = &catalog.load_programs()?.surveyed;
     if surveys.find(line.minor).is_some() {
         return Ok(None);

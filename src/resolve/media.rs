@@ -41,7 +41,7 @@ pub(super) fn plan_media(
         name: "boot-media".to_owned(),
         version,
         reason: format!("target {} installs Windows from media", target.name),
-        source: format!("packer/targets/{}/target.json", target.name),
+        source: target.source(),
         artifacts,
     })
 }

@@ -13,7 +13,6 @@ use crate::model::component::{
     Authenticode, ChecksumFile, ChecksumFormat, Confidence, DeclaredSignature,
 };
 use crate::model::definition::ImageDefinition;
-use crate::model::evidence::ProofKind;
 use crate::model::overrides::{Override, Overrides, SCRIPTS, is_prefix};
 use crate::model::plan::{PinnedDigest, PlannedArtifact, PlannedGroup, PlannedPacker, Warning};
 
@@ -82,12 +81,8 @@ pub(super) fn check_planned_overrides(
     check_tool_overrides(packer, selection, refusals);
     let artifacts = groups.iter().flat_map(|group| &group.artifacts);
     let artifacts = artifacts.map(|artifact| (artifact.component.to_string(), &artifact.version));
-    let plugins = packer.iter().flat_map(|packer| &packer.plugins);
-    let plugins = plugins.map(|plugin| (format!("packer-plugin-{}", plugin.name), &plugin.version));
-    let packer = packer
-        .iter()
-        .map(|packer| ("packer".to_owned(), &packer.version));
-    let versions = artifacts.chain(plugins).chain(packer).collect();
+    let tools = packer.into_iter().flat_map(PlannedPacker::list_tools);
+    let versions = artifacts.chain(tools).collect();
     check_known_digests(catalog, &selection.overrides, &versions, refusals)
 }
 
@@ -97,15 +92,12 @@ fn check_tool_overrides(
     selection: &ImageDefinition,
     refusals: &mut Vec<Finding>,
 ) {
-    let plugins = packer.iter().flat_map(|packer| &packer.plugins);
-    let mut used: Vec<String> = plugins
-        .map(|plugin| format!("packer-plugin-{}", plugin.name))
-        .collect();
-    used.extend(packer.map(|_| "packer".to_owned()));
+    let tools = packer.into_iter().flat_map(PlannedPacker::list_tools);
+    let used: BTreeMap<String, &Version> = tools.collect();
     let unused = selection
         .overrides
         .keys()
-        .filter(|key| super::groups::is_tool(key) && !used.contains(key));
+        .filter(|key| super::groups::is_tool(key) && !used.contains_key(*key));
     refusals.extend(unused.map(|name| {
         let message = format!("an override names {name}, which this target is not built with");
         Finding::new(Code::OVERRIDE_UNUSED, message, "remove the override").with_subject(name)
@@ -172,7 +164,6 @@ fn override_artifact(artifact: &mut PlannedArtifact, over: &Override) -> Vec<War
     if has_other_bytes {
         rename_file(artifact, over, published_elsewhere.as_ref());
     }
-    let mut contradicted = false;
     if let Some(url) = published_elsewhere {
         if has_other_bytes {
             drop_proofs(artifact, over);
@@ -195,9 +186,6 @@ fn override_artifact(artifact: &mut PlannedArtifact, over: &Override) -> Vec<War
         ));
         // Other bytes have another size, and no digest of the catalog.
         artifact.size = None;
-        contradicted = true;
-    }
-    if contradicted {
         artifact.digests.clear();
     }
     add_digests(&mut artifact.digests, own);
@@ -260,17 +248,7 @@ fn find_contradicted<'a>(
 /// replaces them; without one they are dropped.
 fn drop_proofs(artifact: &mut PlannedArtifact, over: &Override) {
     if !brings_signer(artifact, over) {
-        let signatures = artifact.signatures.iter();
-        let mut dropped: Vec<ProofKind> = signatures.map(|it| it.kind.proof_kind()).collect();
-        dropped.extend(
-            artifact
-                .authenticode
-                .iter()
-                .map(|_| ProofKind::Authenticode),
-        );
-        dropped.sort_unstable();
-        dropped.dedup();
-        artifact.dropped = dropped;
+        artifact.dropped = artifact.list_signatures();
     }
     artifact.digests.clear();
     artifact.size = None;

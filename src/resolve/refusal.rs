@@ -37,7 +37,7 @@ pub(super) fn drop_consequences(
 }
 
 /// The span of Kubernetes lines that support a Windows release, as text.
-pub(super) fn find_lines_with_windows(catalog: &Catalog, release: &str) -> Option<String> {
+pub(super) fn format_lines_with_windows(catalog: &Catalog, release: &str) -> Option<String> {
     format_line_span(catalog, |line| {
         line.windows.iter().any(|windows| windows.value == release)
     })
@@ -46,7 +46,7 @@ pub(super) fn find_lines_with_windows(catalog: &Catalog, release: &str) -> Optio
 }
 
 /// The span of Kubernetes lines that have a kind of host access, as text.
-pub(super) fn find_lines_with_host_access(
+pub(super) fn format_lines_with_host_access(
     catalog: &Catalog,
     access: HostAccess,
 ) -> Result<Option<String>, CatalogError> {

@@ -38,14 +38,14 @@ pub(super) struct VariableInputs<'a> {
     pub(super) windows: &'a WindowsRelease,
     pub(super) selection: &'a ImageDefinition,
     pub(super) packer: Option<&'a PlannedPacker>,
-    pub(super) surroundings: &'a World,
+    pub(super) world: &'a World,
     pub(super) image: ImageNames,
 }
 
 impl VariableInputs<'_> {
     /// Whether the environment gives a build-time variable.
     fn is_in_environment(&self, variable: &Variable) -> bool {
-        let given = &self.surroundings.environment;
+        let given = &self.world.environment;
         !given.is_empty()
             && variable
                 .environment_names()
@@ -109,7 +109,7 @@ fn choose_selectors(
     for selector in &inputs.target.selectors {
         let value = match given.remove(&selector.name) {
             Some(value) => named_value(selector, &value, refusals),
-            None => match inputs.surroundings.selectors.get(&selector.name) {
+            None => match inputs.world.selectors.get(&selector.name) {
                 Some(value) => named_value(selector, &Value::String(value.clone()), refusals),
                 None => implied_value(inputs, selector, given),
             },
@@ -176,7 +176,7 @@ fn implied_value(
     given: &BTreeMap<String, Value>,
 ) -> String {
     // Packer's own environment variables count like flags; of others, which may be there by chance, secrets do.
-    let set = &inputs.surroundings.environment;
+    let set = &inputs.world.environment;
     let mut demands = Vec::new();
     for variable in &inputs.target.variables {
         let is_given =
@@ -218,11 +218,10 @@ fn check_given(
             message,
             format_suggestion(name, names),
         );
-        let file = format!("packer/targets/{}/target.json", target.name);
-        refusals.push(finding.with_subject(name).with_source(file));
+        refusals.push(finding.with_subject(name).with_source(target.source()));
         return;
     };
-    if let Some(finding) = refuse_source(variable, name) {
+    if let Some(finding) = refuse_source(variable) {
         refusals.push(finding);
         return;
     }
@@ -230,13 +229,8 @@ fn check_given(
     if !variable.applies(selectors) {
         let reason = format!("`{name}` {}", describe_unused(variable, selectors));
         let remedy = "remove it, or change the choice";
-        refusals.push(refuse_variable(
-            variable,
-            name,
-            Code::VARIABLE_UNUSED,
-            reason,
-            remedy,
-        ));
+        let code = Code::VARIABLE_UNUSED;
+        refusals.push(refuse_variable(variable, code, reason, remedy));
     }
     if let Err(fault) = check_value(variable, value) {
         let mut remedy = variable.description.trim_end_matches('.').to_owned();
@@ -244,13 +238,8 @@ fn check_given(
             remedy = format!("{remedy}, such as `{example}`");
         }
         let reason = format!("`{name}` {fault}");
-        refusals.push(refuse_variable(
-            variable,
-            name,
-            Code::VARIABLE_VALUE,
-            reason,
-            remedy,
-        ));
+        let code = Code::VARIABLE_VALUE;
+        refusals.push(refuse_variable(variable, code, reason, remedy));
     }
     check_plugin_support(
         inputs,
@@ -261,7 +250,8 @@ fn check_given(
 }
 
 /// A refusal of a variable whose value a definition does not give.
-fn refuse_source(variable: &Variable, name: &str) -> Option<Finding> {
+fn refuse_source(variable: &Variable) -> Option<Finding> {
+    let name = &variable.name;
     if variable.sensitive {
         let reason = format!("`{name}` is a secret: other users can read flags and files");
         let remedy = format!(
@@ -269,25 +259,24 @@ fn refuse_source(variable: &Variable, name: &str) -> Option<Finding> {
             list_environment(variable)
         );
         let code = Code::SECRET_IN_SELECTION;
-        return Some(refuse_variable(variable, name, code, reason, remedy));
+        return Some(refuse_variable(variable, code, reason, remedy));
     }
     if variable.default_from == Some(DefaultFrom::BootMedium) {
         let reason = format!("imagegen sets `{name}` to the path of the verified file");
         let code = Code::VARIABLE_COMPUTED;
-        return Some(refuse_variable(variable, name, code, reason, "remove it"));
+        return Some(refuse_variable(variable, code, reason, "remove it"));
     }
     None
 }
 
 fn refuse_variable(
     variable: &Variable,
-    name: &str,
     code: Code,
     reason: String,
     remedy: impl Into<String>,
 ) -> Finding {
     Finding::new(code, reason, remedy)
-        .with_subject(name)
+        .with_subject(&variable.name)
         .with_source(&variable.source)
 }
 
@@ -360,9 +349,7 @@ fn check_plugin_support(
             support.present_in
         );
         let finding = Finding::new(Code::PLUGIN_VERSION, message, remedy).with_subject("packer");
-        refusals.push(
-            finding.with_source(format!("packer/targets/{}/target.json", inputs.target.name)),
-        );
+        refusals.push(finding.with_source(inputs.target.source()));
     }
 }
 

@@ -4,8 +4,6 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use rustls_pki_types::UnixTime;
-
 use super::end_lines_with_crlf;
 use crate::base::code::Code;
 use crate::base::secret::Secret;
@@ -85,7 +83,7 @@ impl Classify for SignError {
 pub fn sign_scripts(
     files: &BTreeMap<String, Vec<u8>>,
     key: &Key,
-    policy: &SignatureDemand,
+    demand: &SignatureDemand,
 ) -> Result<BTreeMap<String, Vec<u8>>, SignError> {
     let program = exec::find_program(PROGRAM).ok_or(SignError::NoProgram)?;
     let scratch = Scratch::new("sign")?;
@@ -94,7 +92,7 @@ pub fn sign_scripts(
         let unsigned = unsigned_script(bytes).map_err(|error| proof_error(path, error))?;
         let bare = end_lines_with_crlf(&unsigned);
         let made = sign_script(&program, path, &bare, key, scratch.path())?;
-        check_made_script(path, &made, &bare, policy).map_err(|error| proof_error(path, error))?;
+        check_made_script(path, &made, &bare, demand).map_err(|error| proof_error(path, error))?;
         result.insert(path.clone(), made);
     }
     Ok(result)
@@ -105,9 +103,9 @@ fn check_made_script(
     path: &str,
     made: &[u8],
     bare: &[u8],
-    policy: &SignatureDemand,
+    demand: &SignatureDemand,
 ) -> Result<(), ProofError> {
-    verify_signer(path, made.to_vec(), policy)?;
+    verify_signer(path, made.to_vec(), demand)?;
     if unsigned_script(made)? != bare {
         let message = "the signer changed the script itself";
         return Err(ProofError::new(Code::SCRIPT_CHANGED, message));
@@ -186,24 +184,22 @@ fn build_arguments(key: &Key, input: &Path, output: &Path) -> Vec<OsString> {
 ///
 /// # Errors
 /// A file contains no certificates.
-pub fn build_policy(
+pub fn build_demand(
     key: &Key,
     own: Option<&Path>,
-    mut policy: SignatureDemand,
-    at: UnixTime,
+    mut demand: SignatureDemand,
 ) -> Result<SignatureDemand> {
     let given = crate::verify::chain::parse_roots(&fs::read_file(&key.certificates)?)?;
     let leaf = given
         .first()
         .map(|leaf| leaf.sha256.clone())
         .unwrap_or_default();
-    policy.at = at;
-    policy.certificates = vec![leaf];
-    policy.roots.extend(given);
+    demand.certificates = vec![leaf];
+    demand.roots.extend(given);
     if let Some(file) = own {
         let own = crate::verify::chain::parse_roots(&fs::read_file(file)?)?;
-        policy.timestamp_roots.extend(own.iter().cloned());
-        policy.roots.extend(own);
+        demand.timestamp_roots.extend(own.iter().cloned());
+        demand.roots.extend(own);
     }
-    Ok(policy)
+    Ok(demand)
 }

@@ -13,9 +13,9 @@ use crate::base::value::Sha256;
 use crate::diagnostic::Finding;
 use crate::embedded::Tree;
 use crate::model::plan::Warning;
-use crate::model::policy::{self as model, SignedScripts};
+use crate::model::policy::{Policy, SignedScripts};
 use crate::model::signing::{Signer, Signing, TrustedCertificate};
-use crate::trust::PolicyError;
+use crate::trust::{PolicyError, PolicyFault};
 use crate::verify::ProofError;
 use crate::verify::authenticode::{Publisher, SignatureDemand, SignedBy, verify_signer};
 use crate::verify::chain::{PinnedRoots, format_time, parse_roots};
@@ -26,37 +26,32 @@ use super::collect_scripts;
 /// A policy's rule, and what it is held against.
 #[derive(Debug, Clone, Copy)]
 pub struct Demand<'a> {
-    /// The policy's name.
-    pub policy: &'a str,
+    pub policy: &'a Policy,
     pub rule: &'a SignedScripts,
     pub roots: &'a PinnedRoots,
-    /// `allowedRoots` of the policy.
-    pub allowed_roots: Option<&'a [Sha256]>,
     /// Seconds since 1970.
     pub now: u64,
 }
 
 impl<'a> Demand<'a> {
     pub fn new(
-        policy: &'a model::Policy,
+        policy: &'a Policy,
         rule: &'a SignedScripts,
         roots: &'a PinnedRoots,
         now: u64,
     ) -> Self {
-        let allowed_roots = policy.allowed_roots.as_deref();
         Self {
-            policy: &policy.name,
+            policy,
             rule,
             roots,
-            allowed_roots,
             now,
         }
     }
 
     fn allows_root(&self, root: &[u8]) -> bool {
         let digest = sha256_hex(root);
-        self.allowed_roots
-            .is_none_or(|roots| roots.iter().any(|own| own.as_str() == digest))
+        let allowed = self.policy.allowed_roots.as_ref();
+        allowed.is_none_or(|roots| roots.iter().any(|own| own.as_str() == digest))
     }
 }
 
@@ -68,19 +63,12 @@ pub fn find_signing(
     provisioners: &Tree,
     demand: Demand<'_>,
 ) -> Result<(Signing, Vec<Warning>), PolicyError> {
-    let policies = match build_policies(&demand) {
-        Ok(policies) => policies,
-        Err(finding) => {
-            return Err(PolicyError::Proof {
-                policy: demand.policy.to_owned(),
-                findings: vec![finding],
-            });
-        }
-    };
+    let demands = build_demands(&demand)
+        .map_err(|finding| PolicyError::new(PolicyFault::Proof, demand.policy, vec![finding]))?;
     let mut found = Vec::new();
     let mut failed: BTreeMap<(Code, String), Vec<String>> = BTreeMap::new();
     for (path, bytes) in collect_scripts(provisioners) {
-        match verify_script(&path, &bytes, &policies) {
+        match verify_script(&path, &bytes, &demands) {
             Ok(signer) if demand.allows_root(&signer.root) => found.push(signer),
             Ok(signer) => {
                 let message = format!(
@@ -98,17 +86,12 @@ pub fn find_signing(
                 .push(path),
         }
     }
-    if failed.is_empty() {
-        return Ok((collect_trust(&found), warn_expiry(&found)));
-    }
     let mut findings = Vec::new();
     for ((code, message), paths) in failed {
         findings.push(build_finding(code, &message, &paths));
     }
-    Err(PolicyError::Proof {
-        policy: demand.policy.to_owned(),
-        findings,
-    })
+    PolicyFault::Proof.refuse(demand.policy, findings)?;
+    Ok((collect_trust(&found), warn_expiry(&found)))
 }
 
 fn build_finding(code: Code, message: &str, paths: &[String]) -> Finding {
@@ -136,37 +119,34 @@ fn build_finding(code: Code, message: &str, paths: &[String]) -> Finding {
 }
 
 /// One for each publisher that is allowed.
-fn build_policies(demand: &Demand<'_>) -> Result<Vec<SignatureDemand>, Finding> {
+fn build_demands(demand: &Demand<'_>) -> Result<Vec<SignatureDemand>, Finding> {
     let rule = demand.rule;
-    let mut policy = SignatureDemand::new(
-        demand.roots,
-        UnixTime::since_unix_epoch(Duration::from_secs(demand.now)),
-    );
-    policy.require_timestamp = rule.require_timestamp;
+    let mut any = SignatureDemand::new(demand.roots, demand.now);
+    any.require_timestamp = rule.require_timestamp;
     if let Some(pem) = &rule.roots {
         let own = parse_roots(pem.as_bytes())
             .map_err(|error| refuse_rule(format!("its `roots`: {error}")))?;
-        policy = policy.with_own_roots(own);
+        any = any.with_own_roots(own);
     } else if rule.publishers.is_empty() {
         return Err(refuse_rule(
             "it has neither publishers nor roots, so any signer would be accepted".to_owned(),
         ));
     }
     if rule.publishers.is_empty() {
-        return Ok(vec![policy]);
+        return Ok(vec![any]);
     }
 
-    let mut policies = Vec::new();
+    let mut demands = Vec::new();
     for text in &rule.publishers {
         let publisher: Publisher = text
             .parse()
             .map_err(|error| refuse_rule(format!("{error}")))?;
-        policies.push(SignatureDemand {
+        demands.push(SignatureDemand {
             publisher: Some(publisher),
-            ..policy.clone()
+            ..any.clone()
         });
     }
-    Ok(policies)
+    Ok(demands)
 }
 
 fn refuse_rule(reason: String) -> Finding {
@@ -178,15 +158,15 @@ fn refuse_rule(reason: String) -> Finding {
     .with_subject("the policy")
 }
 
-/// By the first policy that holds; the first one's reason where none does.
+/// By the first demand that holds; the first one's reason where none does.
 fn verify_script(
     path: &str,
     bytes: &[u8],
-    policies: &[SignatureDemand],
+    demands: &[SignatureDemand],
 ) -> Result<SignedBy, ProofError> {
     let mut first = None;
-    for policy in policies {
-        match verify_signer(path, bytes.to_vec(), policy) {
+    for demand in demands {
+        match verify_signer(path, bytes.to_vec(), demand) {
             Ok(signer) => return Ok(signer),
             Err(error) => first = first.or(Some(error)),
         }

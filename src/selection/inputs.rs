@@ -186,7 +186,6 @@ fn inline_key(field: &str, value: &mut String, folder: &Path) -> Result<()> {
 
 /// A field without value is what a generator writes whose input was missing: it would demand nothing, silently.
 fn refuse_empty(path: &Path, bytes: &[u8]) -> Result<()> {
-    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let policy: Value = json::parse_foreign(bytes).unwrap_or_default();
     let Some((field, what)) = find_empty("", &policy) else {
         return Ok(());

@@ -112,7 +112,10 @@ fn plan_published(artifact: &PlannedArtifact, catalog: &Catalog) -> Option<Plann
     plan_component(artifact, catalog)
 }
 
-fn plan_component(artifact: &PlannedArtifact, catalog: &Catalog) -> Option<PlannedArtifact> {
+pub(super) fn plan_component(
+    artifact: &PlannedArtifact,
+    catalog: &Catalog,
+) -> Option<PlannedArtifact> {
     let component = catalog.load_component(&artifact.component).ok()?;
     plan_artifact(&component, &artifact.version, &Overrides::new())
         .ok()
@@ -150,8 +153,7 @@ pub fn declares_own_proof(artifact: &PlannedArtifact, catalog: &Catalog) -> bool
 }
 
 fn has_proofs(artifact: &PlannedArtifact) -> bool {
-    let is_signed = !artifact.signatures.is_empty() || artifact.authenticode.is_some();
-    is_signed || !artifact.checksums.is_empty()
+    artifact.is_signed() || !artifact.checksums.is_empty()
 }
 
 fn list_anchors(artifact: &PlannedArtifact, tree: &Tree) -> BTreeSet<Anchor> {

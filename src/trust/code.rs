@@ -9,9 +9,8 @@ use crate::model::plan::{ArtifactRole, PlannedArtifact};
 use crate::model::policy::{Policy, Role};
 use crate::resolve::{BuildHost, plan_tool};
 
-use super::PolicyError;
 use super::confidence::{format_trusted, is_trusted_digest};
-use super::gate::refuse_findings;
+use super::gate::{PolicyError, PolicyFault};
 use super::subject::{Subject, SubjectSource};
 
 /// A tool runs with the cloud's credentials: its bytes are the catalog's, or those that the policy names.
@@ -111,5 +110,5 @@ pub fn check_own_tool(policy: &Policy, path: &str, sha256: &str) -> Result<(), P
     }
     let reason = "it runs on the building machine with the credentials of the build";
     let finding = report_untrusted(&subject, reason, sha256);
-    refuse_findings(policy, vec![finding])
+    PolicyFault::Selection.refuse(policy, vec![finding])
 }

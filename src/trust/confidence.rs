@@ -13,7 +13,7 @@ use crate::model::evidence::{Evidence, MIRRORED, ProofKind};
 use crate::model::plan::{PinnedDigest, PlannedArtifact};
 use crate::model::policy::{Policy, Role, TrustedDigest};
 
-use super::gate::PolicyError;
+use super::gate::{PolicyError, PolicyFault};
 use super::subject::Subject;
 
 /// Scheme, host and port of a URL in their normal form: one server has one origin, however it is written.
@@ -224,8 +224,7 @@ pub(super) fn check_confidence(
     artifact: &PlannedArtifact,
     catalog: &Catalog,
 ) -> Option<Finding> {
-    let signed = !artifact.signatures.is_empty() || artifact.authenticode.is_some();
-    let is_provable = signed || artifact.unproven && !artifact.checksums.is_empty();
+    let is_provable = artifact.is_signed() || artifact.unproven && !artifact.checksums.is_empty();
     if is_provable || !artifact.is_pinned() {
         return None;
     }
@@ -259,16 +258,11 @@ pub fn check_unproven<'a>(
 ) -> Result<(), PolicyError> {
     let mut findings = Vec::new();
     for artifact in artifacts {
-        let is_signed = !artifact.signatures.is_empty() || artifact.authenticode.is_some();
-        if artifact.unproven && !is_signed {
+        if artifact.unproven && !artifact.is_signed() {
             findings.extend(check_proven_confidence(policy, artifact, &[], catalog));
         }
     }
-    if findings.is_empty() {
-        return Ok(());
-    }
-    let policy = policy.name.clone();
-    Err(PolicyError::Proof { policy, findings })
+    PolicyFault::Proof.refuse(policy, findings)
 }
 
 /// Files and images of the definition: it alone states their digests.

@@ -27,60 +27,75 @@ use super::subjects::list_subjects;
 use super::transport::{check_addresses, check_transport};
 use super::waived::check_dropped;
 
-#[derive(Debug, thiserror::Error)]
-pub enum PolicyError {
+/// Why a policy refuses something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PolicyFault {
     /// The policy demands what it cannot mean.
-    #[error("policy {policy} is wrong:{}", format_findings(.findings))]
-    Malformed {
-        policy: String,
-        findings: Vec<Finding>,
-    },
+    Malformed,
     /// The selection itself is not allowed.
-    #[error("policy {policy} refuses this image:{}", format_findings(.findings))]
-    Selection {
-        policy: String,
-        findings: Vec<Finding>,
-    },
+    Selection,
     /// Somebody on the way could change what is downloaded.
-    #[error("an address is not protected:{}", format_findings(.findings))]
-    Address { findings: Vec<Finding> },
+    Address,
     /// An override drops a proof that the catalog declares.
-    #[error("an override drops a proof of the publisher:{}", format_findings(.findings))]
-    Dropped { findings: Vec<Finding> },
+    Dropped,
     /// Something is not proven as the policy demands.
-    #[error("policy {policy} is not satisfied:{}", format_findings(.findings))]
-    Proof {
-        policy: String,
-        findings: Vec<Finding>,
-    },
+    Proof,
+}
+
+impl PolicyFault {
+    /// # Errors
+    /// There are findings.
+    pub fn refuse(self, policy: &Policy, findings: Vec<Finding>) -> Result<(), PolicyError> {
+        if findings.is_empty() {
+            return Ok(());
+        }
+        Err(PolicyError::new(self, policy, findings))
+    }
+
+    fn describe(self, policy: &str) -> String {
+        match self {
+            Self::Malformed => format!("policy {policy} is wrong"),
+            Self::Selection => format!("policy {policy} refuses this image"),
+            Self::Address => "an address is not protected".to_owned(),
+            Self::Dropped => "an override drops a proof of the publisher".to_owned(),
+            Self::Proof => format!("policy {policy} is not satisfied"),
+        }
+    }
+}
+
+/// A refusal with everything that is wrong.
+#[derive(Debug, thiserror::Error)]
+#[error("{}:{}", .fault.describe(.policy), format_findings(.findings))]
+pub struct PolicyError {
+    fault: PolicyFault,
+    policy: String,
+    findings: Vec<Finding>,
+}
+
+impl PolicyError {
+    pub fn new(fault: PolicyFault, policy: &Policy, findings: Vec<Finding>) -> Self {
+        Self {
+            fault,
+            policy: policy.name.clone(),
+            findings,
+        }
+    }
 }
 
 impl Classify for PolicyError {
     fn code(&self) -> Code {
-        match self {
-            Self::Selection { .. } | Self::Malformed { .. } | Self::Address { .. } => Code::VALUE,
-            Self::Proof { .. } | Self::Dropped { .. } => Code::VERIFICATION,
+        match self.fault {
+            PolicyFault::Selection | PolicyFault::Malformed | PolicyFault::Address => Code::VALUE,
+            PolicyFault::Proof | PolicyFault::Dropped => Code::VERIFICATION,
         }
     }
 
     fn remedies(&self) -> Vec<String> {
-        match self {
-            Self::Malformed { findings, .. }
-            | Self::Selection { findings, .. }
-            | Self::Address { findings }
-            | Self::Dropped { findings }
-            | Self::Proof { findings, .. } => list_remedies(findings),
-        }
+        list_remedies(&self.findings)
     }
 
     fn findings(&self) -> &[Finding] {
-        match self {
-            Self::Malformed { findings, .. }
-            | Self::Selection { findings, .. }
-            | Self::Address { findings }
-            | Self::Dropped { findings }
-            | Self::Proof { findings, .. } => findings,
-        }
+        &self.findings
     }
 }
 
@@ -165,7 +180,7 @@ pub fn check_plan(policy: &Policy, plan: &Plan, catalog: &Catalog) -> Result<(),
             .with_subject(warning.subject.clone())
         }));
     }
-    refuse_findings(policy, findings)
+    PolicyFault::Selection.refuse(policy, findings)
 }
 
 /// `applied` holds the ids of the steps that are part of a plan.
@@ -187,17 +202,7 @@ pub fn check_steps(policy: &Policy, applied: &[StepId]) -> Result<(), PolicyErro
         )
         .with_subject(id)
     });
-    refuse_findings(policy, findings.collect())
-}
-
-pub(super) fn refuse_findings(policy: &Policy, findings: Vec<Finding>) -> Result<(), PolicyError> {
-    if findings.is_empty() {
-        return Ok(());
-    }
-    Err(PolicyError::Selection {
-        policy: policy.name.clone(),
-        findings,
-    })
+    PolicyFault::Selection.refuse(policy, findings.collect())
 }
 
 /// Checks subjects that are not in a plan: build tools, the user's files, images of manifests and bundles.
@@ -215,7 +220,7 @@ pub fn check_subjects(
     for subject in subjects {
         findings.extend(check_subject(policy, subject, governed, catalog));
     }
-    refuse_findings(policy, findings)
+    PolicyFault::Selection.refuse(policy, findings)
 }
 
 /// `governed`: the user named the policy. Without one, whatever is pinned is allowed.

@@ -11,7 +11,7 @@ use crate::model::plan::Plan;
 use crate::model::policy::{BAKED_IMAGE, Policy, Requirement, TrustScope, Waiver, matches_pattern};
 use crate::windows::value::KbId;
 
-use super::PolicyError;
+use super::gate::{PolicyError, PolicyFault};
 use super::waived::list_dropped;
 
 /// Refuses a policy with rules that have no effect. `names` are the components, groups and programs of the catalog.
@@ -45,13 +45,7 @@ pub fn check_policy(policy: &Policy, names: &[String]) -> Result<(), PolicyError
     findings.extend(find_low_minimums(policy));
     findings.extend(find_malformed_publishers(policy));
 
-    if findings.is_empty() {
-        return Ok(());
-    }
-    Err(PolicyError::Malformed {
-        policy: policy.name.clone(),
-        findings,
-    })
+    PolicyFault::Malformed.refuse(policy, findings)
 }
 
 /// A requirement that has no name, demands nothing or selects nothing.

@@ -266,16 +266,7 @@ impl<'a> Subject<'a> {
             | SubjectSource::Catalog => Vec::new(),
         };
         if let Some(artifact) = self.artifact {
-            urls.extend(
-                artifact
-                    .checksums
-                    .iter()
-                    .map(|checksum| checksum.url.public_url()),
-            );
-            for signature in &artifact.signatures {
-                urls.push(signature.url.public_url());
-                urls.extend(signature.certificate_url.as_ref().map(HttpUrl::public_url));
-            }
+            urls.extend(artifact.list_proof_urls());
         }
         urls
     }

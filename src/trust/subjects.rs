@@ -185,20 +185,14 @@ fn describe_base_image<'a>(name: &str, value: &Value) -> Subject<'a> {
 }
 
 fn list_build_tools(packer: &PlannedPacker) -> Vec<Subject<'_>> {
-    let mut tools = vec![Subject {
-        title: format!("packer {}", packer.version),
-        version: Some(&packer.version),
-        ..Subject::new(Role::BuildTool, "packer", SubjectSource::Catalog)
-    }];
-    for plugin in &packer.plugins {
-        let name = format!("packer-plugin-{}", plugin.name);
-        tools.push(Subject {
-            title: format!("{name} {}", plugin.version),
-            version: Some(&plugin.version),
-            ..Subject::new(Role::BuildTool, name, SubjectSource::Catalog)
-        });
-    }
+    let tools = packer.list_tools().into_iter();
     tools
+        .map(|(name, version)| Subject {
+            title: format!("{name} {version}"),
+            version: Some(version),
+            ..Subject::new(Role::BuildTool, name, SubjectSource::Catalog)
+        })
+        .collect()
 }
 
 /// A file that the platform downloads by itself: installation media, a disc with drivers.

@@ -7,7 +7,7 @@ use crate::diagnostic::Finding;
 use crate::model::plan::Plan;
 use crate::model::policy::Policy;
 
-use super::gate::PolicyError;
+use super::gate::{PolicyError, PolicyFault};
 use super::subject::{Subject, list_mirrors};
 use super::subjects::list_subjects;
 
@@ -18,7 +18,7 @@ use super::subjects::list_subjects;
 /// All findings at once.
 pub fn check_addresses(policy: &Policy, plan: &Plan) -> Result<(), PolicyError> {
     check_transport(policy, &[list_subjects(plan), list_mirrors(plan)].concat())?;
-    refuse_findings(find_unverified(policy, plan))
+    PolicyFault::Address.refuse(policy, find_unverified(policy, plan))
 }
 
 pub(super) fn check_transport(
@@ -35,15 +35,7 @@ pub(super) fn check_transport(
         .filter(|(_, url)| !policy.allows_transport(url))
         .map(|(subject, url)| report_plain_http(subject, &url))
         .collect();
-    refuse_findings(findings)
-}
-
-fn refuse_findings(findings: Vec<Finding>) -> Result<(), PolicyError> {
-    if findings.is_empty() {
-        Ok(())
-    } else {
-        Err(PolicyError::Address { findings })
-    }
+    PolicyFault::Address.refuse(policy, findings)
 }
 
 fn report_plain_http(subject: &Subject<'_>, url: &HttpUrl) -> Finding {

@@ -6,13 +6,12 @@ use crate::catalog::Catalog;
 use crate::diagnostic::Finding;
 use crate::embedded::Tree;
 use crate::model::evidence::ProofKind;
-use crate::model::overrides::Overrides;
 use crate::model::plan::PlannedArtifact;
 use crate::model::policy::Policy;
-use crate::resolve::plan_artifact;
 
+use super::anchor::plan_component;
 use super::confidence::is_trusted_digest;
-use super::gate::PolicyError;
+use super::gate::{PolicyError, PolicyFault};
 use super::own_files::{is_vetted, replaces_component};
 use super::subject::Subject;
 
@@ -55,40 +54,20 @@ pub fn check_dropped<'a>(
             }
         }
     }
-    if findings.is_empty() {
-        Ok(())
-    } else {
-        Err(PolicyError::Dropped { findings })
-    }
+    PolicyFault::Dropped.refuse(policy, findings)
 }
 
 /// Proofs of the publisher that an override drops, or a component file of the user's own that has none in their place.
 pub fn list_dropped(artifact: &PlannedArtifact, catalog: &Catalog) -> Vec<ProofKind> {
     let mut dropped = artifact.dropped.clone();
-    let is_signed = !artifact.signatures.is_empty() || artifact.authenticode.is_some();
-    if !is_signed && replaces_component(artifact, catalog) {
-        dropped.extend(list_published_proofs(artifact));
+    if !artifact.is_signed() && replaces_component(artifact, catalog) {
+        let published = Catalog::new(Tree::embedded_manifests());
+        let published = plan_component(artifact, &published);
+        dropped.extend(published.iter().flat_map(PlannedArtifact::list_signatures));
         dropped.sort_unstable();
         dropped.dedup();
     }
     dropped
-}
-
-/// Signatures that the program's own catalog declares of the version.
-fn list_published_proofs(artifact: &PlannedArtifact) -> Vec<ProofKind> {
-    let published = Catalog::new(Tree::embedded_manifests());
-    let component = published.load_component(&artifact.component).ok();
-    let planned = component.and_then(|component| {
-        plan_artifact(&component, &artifact.version, &Overrides::new())
-            .ok()
-            .map(|(planned, _)| planned)
-    });
-    let mut proofs = Vec::new();
-    if let Some(known) = planned {
-        proofs.extend(known.signatures.iter().map(|it| it.kind.proof_kind()));
-        proofs.extend(known.authenticode.map(|_| ProofKind::Authenticode));
-    }
-    proofs
 }
 
 /// Whether a declared proof may be missing.

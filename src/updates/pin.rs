@@ -6,7 +6,7 @@ use std::path::Path;
 use crate::acquire::ProofScope;
 use crate::base::json;
 use crate::base::text::is_web_page;
-use crate::base::url::HttpUrl;
+use crate::base::url::{HttpUrl, strip_secrets};
 use crate::base::value::{FileDigest, PinAlgorithm, Sha256, Sha512};
 use crate::base::version::Version;
 use crate::catalog::{Catalog, CatalogError, lint_catalog};
@@ -187,7 +187,7 @@ fn refuse_web_page(name: &str, path: &Path) -> Result<()> {
     if !is_web_page(&fs::read_head(path, 512)?) {
         return Ok(());
     }
-    let message = format!("{} is a web page", crate::io::http::public(name));
+    let message = format!("{} is a web page", strip_secrets(name));
     Err(InputError::new(
         message,
         "download the file itself, and open it before you pin it",

@@ -15,7 +15,6 @@ use std::io::{Read, Seek, SeekFrom};
 
 use super::ProofError;
 use crate::base::code::Code;
-use crate::base::member::LONGEST_PATH;
 use crate::windows::resource::ArchiveFormat;
 
 pub use glob::matches_glob;
@@ -31,8 +30,6 @@ pub struct Limits {
     pub total: u64,
     /// Bytes for each compressed byte, once there is more than a mebibyte.
     pub ratio: u64,
-    /// UTF-16 units of a name: Windows' `MAX_PATH` without the end.
-    pub path: usize,
 }
 
 impl Default for Limits {
@@ -42,7 +39,6 @@ impl Default for Limits {
             entry: 4 << 30,
             total: 8 << 30,
             ratio: 250,
-            path: LONGEST_PATH,
         }
     }
 }
@@ -129,7 +125,7 @@ pub fn list_entries<R: Read + Seek>(
 pub fn check_names<'a>(paths: impl IntoIterator<Item = &'a str>) -> Result<(), ProofError> {
     let mut entries = Vec::new();
     for path in paths {
-        names::check_name(path, &Limits::default())?;
+        names::check_name(path)?;
         entries.push(Entry {
             name: path.to_owned(),
             size: 0,

@@ -29,6 +29,7 @@ mod timestamp;
 mod tlv;
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use rustls_pki_types::UnixTime;
 
@@ -115,8 +116,8 @@ pub struct SignatureDemand {
 }
 
 impl SignatureDemand {
-    /// The program's own roots and nothing else demanded.
-    pub fn new(roots: &PinnedRoots, at: UnixTime) -> Self {
+    /// The program's own roots and nothing else demanded. `now` is in seconds since 1970.
+    pub fn new(roots: &PinnedRoots, now: u64) -> Self {
         Self {
             publisher: None,
             certificates: Vec::new(),
@@ -124,7 +125,7 @@ impl SignatureDemand {
             timestamp_roots: roots.timestamping.clone(),
             require_timestamp: false,
             allow_sha1: false,
-            at,
+            at: UnixTime::since_unix_epoch(Duration::from_secs(now)),
         }
     }
 
@@ -149,9 +150,9 @@ const MOST_NESTED: usize = 8;
 pub fn verify_signature(
     kind: FileKind,
     source: &mut dyn ReadSeek,
-    policy: &SignatureDemand,
+    demand: &SignatureDemand,
 ) -> Result<Proven, ProofError> {
-    Ok(verify_file(kind, source, policy, summarize_proof)?)
+    Ok(verify_file(kind, source, demand, summarize_proof)?)
 }
 
 /// As [`verify_signature`], for a file whose kind its name and beginning tell.
@@ -161,10 +162,10 @@ pub fn verify_signature(
 pub fn verify_source(
     name: &str,
     source: &mut dyn ReadSeek,
-    policy: &SignatureDemand,
+    demand: &SignatureDemand,
 ) -> Result<Proven, ProofError> {
     let head = source::read_at(source, 0, 8)?;
-    verify_signature(detect_kind(name, &head)?, source, policy)
+    verify_signature(detect_kind(name, &head)?, source, demand)
 }
 
 /// Verifies bytes in memory as [`verify_source`] and tells who signed, by certificates.
@@ -174,13 +175,13 @@ pub fn verify_source(
 pub fn verify_signer(
     name: &str,
     bytes: Vec<u8>,
-    policy: &SignatureDemand,
+    demand: &SignatureDemand,
 ) -> Result<SignedBy, ProofError> {
     let kind = detect_kind(name, &bytes)?;
     Ok(verify_file(
         kind,
         &mut std::io::Cursor::new(bytes),
-        policy,
+        demand,
         |shown, _| SignedBy::from_signature(shown),
     )?)
 }
@@ -288,7 +289,7 @@ struct VerifiedSignature<'a> {
 fn verify_file<T>(
     kind: FileKind,
     source: &mut dyn ReadSeek,
-    policy: &SignatureDemand,
+    demand: &SignatureDemand,
     told: impl FnOnce(&VerifiedSignature<'_>, usize) -> T,
 ) -> Result<T, Fault> {
     let file = SignedFile::read(kind, source)?;
@@ -305,9 +306,9 @@ fn verify_file<T>(
         source,
         digests: Vec::new(),
     };
-    let shown = signature(kind, &mut digested, &data, policy)?;
+    let shown = signature(kind, &mut digested, &data, demand)?;
     for (index, element) in nested.iter().enumerate() {
-        if let Err(fault) = verify_nested(kind, &mut digested, element.whole, policy) {
+        if let Err(fault) = verify_nested(kind, &mut digested, element.whole, demand) {
             return Err(fault.for_nested(index + 1));
         }
     }
@@ -318,14 +319,14 @@ fn verify_nested(
     kind: FileKind,
     file: &mut SignedFileDigests<'_>,
     signed: &[u8],
-    policy: &SignatureDemand,
+    demand: &SignatureDemand,
 ) -> Result<(), Fault> {
     let data = SignedData::parse(signed)?;
     let nested = data.signer.unsigned_values(oid::NESTED_SIGNATURE);
     if !nested.is_empty() {
         return Err(Code::SEVERAL_SIGNATURES.with_message("it has nested signatures itself"));
     }
-    signature(kind, file, &data, policy)?;
+    signature(kind, file, &data, demand)?;
     Ok(())
 }
 
@@ -334,23 +335,23 @@ fn signature<'a>(
     kind: FileKind,
     file: &mut SignedFileDigests<'_>,
     data: &SignedData<'a>,
-    policy: &SignatureDemand,
+    demand: &SignatureDemand,
 ) -> Result<VerifiedSignature<'a>, Fault> {
     let algorithm = check_digest(kind, file, data)?;
     let leaf = data.leaf()?;
     data.signer
         .verify_content(data.content_type, data.content.body, &leaf)?;
-    if [algorithm, data.signer.digest].contains(&Algorithm::Sha1) && !policy.allow_sha1 {
+    if [algorithm, data.signer.digest].contains(&Algorithm::Sha1) && !demand.allow_sha1 {
         return Err(Code::SHA1.with_message(
             "the signature is over a SHA-1 digest, which the policy does not allow",
         ));
     }
-    let stamp = timestamp::prove_time(data, policy)?;
-    if stamp.is_none() && policy.require_timestamp {
+    let stamp = timestamp::prove_time(data, demand)?;
+    if stamp.is_none() && demand.require_timestamp {
         return Err(Code::TIMESTAMP_MISSING.with_message("no timestamp, which the policy requires"));
     }
-    let (root, authorities) = find_trusted_root(&leaf, data, stamp.as_ref(), policy)?;
-    if let Some(publisher) = &policy.publisher {
+    let (root, authorities) = find_trusted_root(&leaf, data, stamp.as_ref(), demand)?;
+    if let Some(publisher) = &demand.publisher {
         publisher.check_certificate(&leaf)?;
     }
     let known = [
@@ -421,27 +422,27 @@ fn find_trusted_root(
     leaf: &X509Certificate<'_>,
     data: &SignedData<'_>,
     stamp: Option<&Stamp>,
-    policy: &SignatureDemand,
+    demand: &SignatureDemand,
 ) -> Result<(Root, Vec<Vec<u8>>), Fault> {
-    let at = stamp.map_or(policy.at, |stamp| stamp.at);
+    let at = stamp.map_or(demand.at, |stamp| stamp.at);
     let purpose = Purpose::CodeSigning;
     let question = Question {
-        roots: &policy.roots,
+        roots: &demand.roots,
         purpose,
         at,
-        allow_sha1: policy.allow_sha1,
+        allow_sha1: demand.allow_sha1,
     };
     let chain = chain::build_chain(leaf, &data.certificates, question)?;
     let for_life = leaf
         .purposes()?
         .is_some_and(|purposes| purposes.contains(&oid::LIFETIME_SIGNING));
-    if for_life && at != policy.at {
+    if for_life && at != demand.at {
         // Such a signature ends with its certificate, whatever its timestamp says.
         chain::build_chain(
             leaf,
             &data.certificates,
             Question {
-                at: policy.at,
+                at: demand.at,
                 ..question
             },
         )?;
@@ -450,9 +451,9 @@ fn find_trusted_root(
     for der in &chain.authorities {
         digests.push(crate::base::digest::sha256_hex(der));
     }
-    let mut pins = policy.certificates.iter();
+    let mut pins = demand.certificates.iter();
     let is_pinned = pins.any(|pin| digests.contains(&pin.to_ascii_lowercase()));
-    if !policy.certificates.is_empty() && !is_pinned {
+    if !demand.certificates.is_empty() && !is_pinned {
         let (subject, sha256) = (leaf.subject(), leaf.sha256());
         return Err(Code::CERTIFICATE_PIN.with_message(format!(
             "neither `{subject}` (SHA-256 {sha256}) nor an authority of its chain is pinned"

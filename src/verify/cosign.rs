@@ -13,13 +13,11 @@ use der::Decode as _;
 use der::asn1::{AnyRef, UintRef};
 use x509_cert::spki::SubjectPublicKeyInfoRef;
 
+use super::chain::oid;
 use super::{ProofError, Proven};
 use crate::base::code::Code;
 use crate::base::digest::sha256_hex;
 use crate::model::evidence::Verdict;
-
-const P256: der::asn1::ObjectIdentifier =
-    der::asn1::ObjectIdentifier::new_unwrap("1.2.840.10045.3.1.7");
 
 /// Verifies a signature over a file of which the SHA-256 is known.
 ///
@@ -67,7 +65,7 @@ pub(super) fn parse_public_key(pem: &str) -> Result<(Vec<u8>, String), ProofErro
         .parameters
         .as_ref()
         .and_then(|parameters: &AnyRef<'_>| parameters.decode_as().ok());
-    if curve != Some(P256) {
+    if curve != Some(oid::P256) {
         return Err(key_error(
             "its curve is not P-256, which cosign's keys have",
         ));

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::{ProofError, Proven, cosign, sigstore};
 use crate::base::code::Code;
-use crate::base::digest::{parse_sha256, sha256, sha256_hex};
+use crate::base::digest::sha256;
 use crate::base::json::parse_foreign;
 
 /// Payload type of an in-toto statement.
@@ -47,15 +47,21 @@ pub fn format_bundle(payload: &[u8], signature: &[u8], key: &str) -> Result<Valu
 /// # Errors
 /// It is no bundle with a statement.
 pub fn read_payload(bundle: &[u8]) -> Result<Vec<u8>, ProofError> {
-    let bundle: Value =
+    decode(&parse_envelope(bundle)?["payload"], "payload")
+}
+
+/// The envelope of a bundle with an in-toto statement.
+fn parse_envelope(bundle: &[u8]) -> Result<Value, ProofError> {
+    let mut bundle: Value =
         parse_foreign(bundle).map_err(|error| malformed(&format!("it is not JSON: {error}")))?;
-    let envelope = &bundle["dsseEnvelope"];
+    let envelope = bundle.get_mut("dsseEnvelope").map(Value::take);
+    let envelope = envelope.unwrap_or_default();
     if envelope["payloadType"] != IN_TOTO {
         return Err(malformed(
             "it is no Sigstore bundle with an in-toto statement",
         ));
     }
-    decode(&envelope["payload"], "payload")
+    Ok(envelope)
 }
 
 /// Verifies that a statement with one of these predicates, signed by a key, names a file with this SHA-256.
@@ -79,10 +85,9 @@ pub fn verify_statement(
 /// # Errors
 /// See the module's codes.
 pub fn verify_bundle(bundle: &[u8], key: &str) -> Result<(Vec<u8>, Proven), ProofError> {
-    let payload = read_payload(bundle)?;
-    let bundle: Value =
-        parse_foreign(bundle).map_err(|error| malformed(&format!("it is not JSON: {error}")))?;
-    let signatures = bundle["dsseEnvelope"]["signatures"].as_array();
+    let envelope = parse_envelope(bundle)?;
+    let payload = decode(&envelope["payload"], "payload")?;
+    let signatures = envelope["signatures"].as_array();
     let mut why = malformed("the envelope has no signature");
     for signature in signatures.into_iter().flatten() {
         let signature = decode(&signature["sig"], "signature")?;
@@ -95,8 +100,7 @@ pub fn verify_bundle(bundle: &[u8], key: &str) -> Result<(Vec<u8>, Proven), Proo
 }
 
 fn verify_payload(payload: &[u8], signature: &[u8], key: &str) -> Result<Proven, ProofError> {
-    let digest = parse_sha256(&sha256_hex(&encode_preauth(payload)))
-        .ok_or_else(|| malformed("the statement has no digest"))?;
+    let digest = sha256(&encode_preauth(payload));
     // In base64, as files of signatures are.
     let signature = STANDARD.encode(signature);
     cosign::verify_key(&digest, signature.as_bytes(), key)

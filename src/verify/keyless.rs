@@ -23,7 +23,7 @@ use rustls_pki_types::{CertificateDer, UnixTime};
 use serde_json::json;
 use sigstore_verify::trust_root::TrustedRoot;
 use sigstore_verify::types::bundle::VerificationMaterialContent;
-use sigstore_verify::types::{MediaType, SignatureContent};
+use sigstore_verify::types::{MediaType, SignatureContent, TimeRange};
 use webpki::{ALL_VERIFICATION_ALGS, EndEntityCert, KeyUsage, anchor_from_trusted_cert};
 use x509_cert::Certificate;
 use x509_cert::ext::pkix::SubjectAltName;
@@ -191,16 +191,10 @@ fn decode_certificate(bytes: &[u8]) -> Result<Vec<u8>, ProofError> {
 
 /// Leads the certificate to an authority that the root trusts at that time; the key of its issuer.
 fn verify_chain(leaf: &[u8], at: Duration, root: &TrustedRoot) -> Result<Vec<u8>, ProofError> {
-    let seconds = i64::try_from(at.as_secs()).unwrap_or(i64::MAX);
     let authorities: Vec<CertificateDer<'static>> = root
         .certificate_authorities
         .iter()
-        .filter(|authority| {
-            authority.valid_for.is_none_or(|range| {
-                range.start.as_second() <= seconds
-                    && range.end.is_none_or(|end| seconds <= end.as_second())
-            })
-        })
+        .filter(|authority| is_valid_at(authority.valid_for, at))
         .flat_map(|authority| &authority.cert_chain.certificates)
         .map(|entry| CertificateDer::from(entry.raw_bytes.as_bytes().to_vec()))
         .collect();
@@ -234,6 +228,15 @@ fn verify_chain(leaf: &[u8], at: Duration, root: &TrustedRoot) -> Result<Vec<u8>
     )
     .and_then(|key| key.to_der())
     .map_err(|error| certificate_error(&error.to_string()))
+}
+
+/// Whether a time since 1970 is in the range; without a range, every time is.
+fn is_valid_at(range: Option<TimeRange>, time: Duration) -> bool {
+    let seconds = i64::try_from(time.as_secs()).unwrap_or(i64::MAX);
+    range.is_none_or(|range| {
+        let is_over = range.end.is_some_and(|end| end.as_second() < seconds);
+        range.start.as_second() <= seconds && !is_over
+    })
 }
 
 fn check_identity(certificate: &Certificate, signer: ExpectedSigner<'_>) -> Result<(), ProofError> {

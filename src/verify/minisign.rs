@@ -47,20 +47,16 @@ pub fn verify_minisign<E: From<ProofError>>(
     })
 }
 
-fn minisign_error(code: Code, reason: &str) -> ProofError {
-    ProofError::new(code, reason.to_owned())
-}
-
 /// The key, and its id as minisign prints it.
 fn parse_public_key(text: &str) -> Result<(PublicKey, String), ProofError> {
     if text.contains("secret key") {
-        return Err(minisign_error(
+        return Err(ProofError::new(
             Code::MINISIGN_KEY,
             "it is a secret key; give the public key",
         ));
     }
     decode_public_key(text)
-        .ok_or_else(|| minisign_error(Code::MINISIGN_KEY, "it is not a minisign public key"))
+        .ok_or_else(|| ProofError::new(Code::MINISIGN_KEY, "it is not a minisign public key"))
 }
 
 fn decode_public_key(text: &str) -> Option<(PublicKey, String)> {
@@ -81,7 +77,7 @@ fn parse_signature(bytes: &[u8]) -> Result<Signature, ProofError> {
     {
         return Ok(signature);
     }
-    Err(minisign_error(
+    Err(ProofError::new(
         Code::MINISIGN_MALFORMED,
         "it is not a minisign signature",
     ))
@@ -89,17 +85,17 @@ fn parse_signature(bytes: &[u8]) -> Result<Signature, ProofError> {
 
 fn explain_error(error: &Error) -> ProofError {
     match error {
-        Error::UnexpectedKeyId => minisign_error(
+        Error::UnexpectedKeyId => ProofError::new(
             Code::MINISIGN_OTHER_KEY,
             "the signature was made by another key",
         ),
         Error::UnsupportedLegacyMode | Error::UnexpectedAlgorithm | Error::UnsupportedAlgorithm => {
-            minisign_error(
+            ProofError::new(
                 Code::MINISIGN_LEGACY,
                 "the signature has the legacy form without prehash",
             )
         }
-        _ => minisign_error(
+        _ => ProofError::new(
             Code::MINISIGN_BAD_SIGNATURE,
             "the signature or its comment was not made by this key over these bytes",
         ),

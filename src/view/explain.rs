@@ -214,9 +214,9 @@ impl NameIndex {
 
     fn add_flags(&mut self, plan: &Plan, trees: &Trees) -> Result<()> {
         let table = trees.catalog.load_flags()?;
-        let situation = plan.situation();
+        let conditions = plan.conditions();
         for rule in &table.flags {
-            let applies = rule.versions.contains(&plan.kubernetes) && situation.holds(&rule.when);
+            let applies = conditions.admits(&rule.versions, &rule.when);
             let lines = vec![
                 format!(
                     "{}: versions {}, value {}",
@@ -233,7 +233,7 @@ impl NameIndex {
             self.add("flag", &rule.flag, lines, &rule.source);
         }
         for rule in &table.feature_gates {
-            let applies = rule.versions.contains(&plan.kubernetes) && situation.holds(&rule.when);
+            let applies = conditions.admits(&rule.versions, &rule.when);
             let lines = vec![
                 format!(
                     "{}: versions {}, set to {}",

@@ -3,7 +3,7 @@
 /// Joins a program and its arguments so that `CommandLineToArgvW` gives exactly them back.
 ///
 /// The program's name must not hold a quotation mark, which no Windows path can.
-pub fn command_line(program: &str, arguments: &[String]) -> String {
+pub fn join_words(program: &str, arguments: &[String]) -> String {
     quote_words(program, arguments).join(" ")
 }
 
@@ -15,7 +15,7 @@ pub fn quote_words(program: &str, arguments: &[String]) -> Vec<String> {
         .collect()
 }
 
-/// Splits a command line as `CommandLineToArgvW` does, so that [`command_line`] gives it back: the program, and its
+/// Splits a command line as `CommandLineToArgvW` does, so that [`join_words`] gives it back: the program, and its
 /// arguments.
 pub fn split_words(line: &str) -> (String, Vec<String>) {
     let (program, rest) = match line.strip_prefix('"') {
@@ -118,7 +118,7 @@ mod tests {
         ];
         let arguments: Vec<String> = texts.iter().map(|text| (*text).to_owned()).collect();
         for program in ["C:\\k\\kubelet.exe", "C:\\Program Files\\a.exe"] {
-            let line = command_line(program, &arguments);
+            let line = join_words(program, &arguments);
             assert_eq!(
                 split_words(&line),
                 (program.to_owned(), arguments.clone()),
@@ -205,7 +205,7 @@ mod tests {
             ("p", &["a", "b", "c"], "p a b c"),
         ] {
             let arguments: Vec<String> = arguments.iter().map(|&a| a.to_owned()).collect();
-            let line = command_line(program, &arguments);
+            let line = join_words(program, &arguments);
             assert_eq!(line, expected);
             let words = split(&line);
             assert_eq!(words[0], program, "{line}");

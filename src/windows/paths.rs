@@ -2,9 +2,7 @@
 
 use std::borrow::Cow;
 
-/// Longest path without the long-path opt-in, which neither containerd nor PowerShell 5.1 has.
-const LONGEST: usize = 259;
-const RESERVED: [&str; 4] = ["con", "prn", "aux", "nul"];
+use crate::base::member::{LONGEST_PATH, is_reserved};
 
 /// Backslashes only, none at the end but a drive's.
 pub fn normalize_path(path: &str) -> String {
@@ -74,8 +72,8 @@ pub fn find_fault(path: &str) -> Option<String> {
     if !is_absolute(path) {
         return Some("is not absolute".to_owned());
     }
-    if path.encode_utf16().count() > LONGEST {
-        return Some(format!("is longer than {LONGEST} characters"));
+    if path.encode_utf16().count() > LONGEST_PATH {
+        return Some(format!("is longer than {LONGEST_PATH} characters"));
     }
     normalize_path(&path[2..])
         .split('\\')
@@ -102,18 +100,6 @@ fn find_name_fault(name: &str) -> Option<String> {
         ));
     }
     is_reserved(name).then(|| format!("uses the device name `{name}`"))
-}
-
-fn is_reserved(name: &str) -> bool {
-    let first = name.split('.').next().unwrap_or(name);
-    let stem = first.trim_end().to_lowercase();
-    if RESERVED.contains(&stem.as_str()) {
-        return true;
-    }
-    let number = stem
-        .strip_prefix("com")
-        .or_else(|| stem.strip_prefix("lpt"));
-    matches!(number.map(str::as_bytes), Some([b'1'..=b'9']))
 }
 
 #[cfg(test)]
@@ -163,6 +149,8 @@ mod tests {
             (r"C:\NUL", "device name"),
             (r"C:\a\com1.txt", "device name"),
             (r"C:\lpt9", "device name"),
+            (r"C:\com0", "device name"),
+            (r"C:\conin$", "device name"),
         ] {
             let fault = find_fault(path).unwrap_or_default();
             assert!(fault.contains(part), "{path}: {fault}");

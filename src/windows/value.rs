@@ -98,7 +98,6 @@ impl Ports {
     }
 }
 
-/// Sysprep gives a clone another machine identifier, and so its accounts and groups other numbers.
 fn is_guid(text: &str) -> bool {
     let inner = text.strip_prefix('{').and_then(|it| it.strip_suffix('}'));
     let parts: Vec<&str> = inner.unwrap_or_default().split('-').collect();
@@ -108,6 +107,7 @@ fn is_guid(text: &str) -> bool {
             .all(|part| part.bytes().all(|byte| byte.is_ascii_hexdigit()))
 }
 
+/// Sysprep gives a clone another machine identifier, and so its accounts and groups other numbers.
 fn is_lasting_sid(text: &str) -> bool {
     let mut numbers = text
         .strip_prefix("S-1-")

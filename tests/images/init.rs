@@ -116,7 +116,7 @@ fn init_refuses_what_only_the_operator_gives() {
         (
             "init --target gcp --var project_id=images-1",
             &[
-                "`project_id` does not belong into an image definition",
+                "`project_id` does not belong in an image definition",
                 "PKR_VAR_project_id",
             ][..],
         ),

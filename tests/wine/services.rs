@@ -1,6 +1,6 @@
 //! The service manager: what starting, stopping and deleting answer.
 
-use imagegen::windows::command_line::command_line;
+use imagegen::windows::command_line::join_words;
 
 use super::Case;
 use super::machine::Machine;
@@ -79,7 +79,7 @@ fn ask_new_service(machine: &Machine) {
 
 fn serve_command_line(machine: &Machine) {
     let words = ["run".to_owned(), "a b".to_owned(), r"c d\".to_owned()];
-    let line = command_line("x", &words);
+    let line = join_words("x", &words);
     make_service(machine, "words", line.strip_prefix("x ").unwrap());
     assert_eq!(machine.call(&["start-service", "words"]), "0");
     machine.wait_for("words", "4 0 0");

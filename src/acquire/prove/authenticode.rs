@@ -1,9 +1,6 @@
 //! Authenticode of a file, or of the members of an archive.
 
 use std::path::Path;
-use std::time::Duration;
-
-use rustls_pki_types::UnixTime;
 
 use crate::base::code::Code;
 use crate::fetch::FetchedArtifact;
@@ -48,9 +45,9 @@ impl SignedArtifact<'_> {
     ///
     /// # Errors
     /// The file cannot be opened.
-    pub fn check_authenticode(&self, policy: &SignatureDemand) -> Result<Vec<Evidence>, FileError> {
+    pub fn check_authenticode(&self, demand: &SignatureDemand) -> Result<Vec<Evidence>, FileError> {
         let Some(members) = self.archive else {
-            let outcome = verify_source(self.name, &mut fs::open_file(self.path)?, policy);
+            let outcome = verify_source(self.name, &mut fs::open_file(self.path)?, demand);
             return Ok(vec![self.record(self.name, outcome)]);
         };
         let mut found = Vec::new();
@@ -65,7 +62,7 @@ impl SignedArtifact<'_> {
             &mut |entry, content| {
                 let mut member = fs::spool_stream(content)
                     .map_err(|error| archive::unreadable_error(entry, &error))?;
-                let outcome = verify_source(&entry.name, &mut member, policy);
+                let outcome = verify_source(&entry.name, &mut member, demand);
                 if let Some(outcome) = members.judge(&entry.name, outcome) {
                     let subject = format!("{}!{}", self.name, entry.name);
                     found.push(self.record(&subject, outcome));
@@ -116,7 +113,7 @@ pub(super) fn check_declared(
     let Some(wanted) = &artifact.authenticode else {
         return Ok(Vec::new());
     };
-    let policy = build_policy(wanted, pinned, now)?;
+    let demand = build_demand(wanted, pinned, now)?;
     let format = artifact.kind.archive_format();
     let archive = format
         .filter(|_| !wanted.members.is_empty())
@@ -131,25 +128,24 @@ pub(super) fn check_declared(
         source: Some(fetched.url()),
         archive,
     };
-    Ok(file.check_authenticode(&policy)?)
+    Ok(file.check_authenticode(&demand)?)
 }
 
-fn build_policy(
+fn build_demand(
     wanted: &Authenticode,
     pinned: &PinnedRoots,
     now: u64,
 ) -> Result<SignatureDemand, ProofError> {
-    let mut policy =
-        SignatureDemand::new(pinned, UnixTime::since_unix_epoch(Duration::from_secs(now)));
+    let mut demand = SignatureDemand::new(pinned, now);
     let publisher: Publisher = wanted
         .publisher
         .parse()
         .map_err(|error| ProofError::new(Code::PUBLISHER, format!("{error}")))?;
-    policy.publisher = Some(publisher);
+    demand.publisher = Some(publisher);
     if let Some(pem) = &wanted.roots {
         let own = parse_roots(pem.as_bytes())
             .map_err(|error| ProofError::new(Code::ROOTS, error.to_string()))?;
-        policy = policy.with_own_roots(own);
+        demand = demand.with_own_roots(own);
     }
-    Ok(policy)
+    Ok(demand)
 }

@@ -16,10 +16,10 @@ use crate::model::component::{DeclaredSignature, SignatureKind};
 use crate::model::evidence::{Evidence, ProofKind};
 use crate::model::plan::PlannedArtifact;
 use crate::verify::proof::{ExpectedSignature, SignedContent, verify_detached};
-use crate::verify::{ProofError, Proven, keyless, record_evidence};
+use crate::verify::{ProofError, Proven, keyless, record_evidence, require_digest};
 
 use super::signatures::{declared_signer, expect_bundle};
-use super::{Keys, ProveError, VerifiedArtifact, parse_digest, strip_url_secrets};
+use super::{Keys, ProveError, VerifiedArtifact, strip_url_secrets};
 
 /// The part of a proof that is kept, by the name of its file; none for kinds that say nothing of a signer's
 /// certificate.
@@ -51,7 +51,7 @@ fn collect_proofs(
     keys: &Keys,
 ) -> Result<BTreeMap<String, Vec<u8>>, ProveError> {
     let artifact = verified.artifact();
-    let digest = parse_digest(verified.fetched().sha256())?;
+    let digest = require_digest(verified.fetched().sha256())?;
     let mut files = BTreeMap::new();
     for signature in &artifact.signatures {
         let Some(name) = file_name(artifact, signature.kind) else {
@@ -139,7 +139,7 @@ pub fn reprove_artifact(
                 Code::PROOF_DIGEST,
                 "the lock has no SHA-256 of the artifact",
             )),
-            (Some(bytes), Some(pin)) => parse_digest(pin.digest.as_str())
+            (Some(bytes), Some(pin)) => require_digest(pin.digest.as_str())
                 .and_then(|digest| verify_stored(signature, digest, &bytes, keys)),
         };
         found.push(record_evidence(

@@ -18,7 +18,7 @@ use super::ProveError;
 ///
 /// # Errors
 /// The archive is damaged, ambiguous or hostile, lacks a member, or a member has another digest than its record.
-pub(super) fn digest_members(
+pub(super) fn verify_members(
     artifact: &mut PlannedArtifact,
     fetched: &FetchedArtifact,
 ) -> Result<(), ProveError> {

@@ -12,11 +12,10 @@ use crate::verify::proof::{
     ExpectedSignature, SignedContent, require_named, require_signer, verify_detached,
 };
 use crate::verify::sigstore::ExpectedSigner;
-use crate::verify::{ProofError, record_evidence};
+use crate::verify::{ProofError, record_evidence, require_digest};
 
 use super::{
-    Keys, ProveError, Trust, VerifiedChecksums, fetch_sidecar, parse_digest, record_missing,
-    strip_url_secrets,
+    Keys, ProveError, Trust, VerifiedChecksums, fetch_sidecar, record_missing, strip_url_secrets,
 };
 
 /// The bytes that are signed: the artifact in the store, or its checksum file.
@@ -31,7 +30,7 @@ impl SignedContent for SignedSource<'_> {
             Self::Artifact(fetched) => fetched.sha256().to_owned(),
             Self::Sums(sums) => sha256_hex(&sums.bytes),
         };
-        parse_digest(&hex)
+        require_digest(&hex)
     }
 
     fn read_pieces(&self, each: &mut dyn FnMut(&[u8])) -> Result<(), ProofError> {

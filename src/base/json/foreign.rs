@@ -4,13 +4,14 @@
 use serde::de::{DeserializeOwned, IgnoredAny};
 
 use super::strict::Strict;
+use crate::base::text::strip_byte_order_mark;
 
 /// Parses JSON whose form its author decides, in one pass.
 ///
 /// # Errors
 /// Malformed JSON, a key that stands twice in one object, or a value of the wrong form.
 pub fn parse_foreign<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, serde_json::Error> {
-    let mut json = serde_json::Deserializer::from_slice(bytes);
+    let mut json = serde_json::Deserializer::from_slice(strip_byte_order_mark(bytes));
     let value = T::deserialize(Strict::of_program(&mut json))?;
     json.end()?;
     Ok(value)
@@ -72,6 +73,13 @@ mod tests {
             let found = parse_foreign::<Choice>(text.as_bytes());
             assert_eq!(found.is_ok(), is_good, "{text}: {found:?}");
         }
+    }
+
+    #[test]
+    fn a_byte_order_mark_is_no_content() {
+        let named = parse_foreign::<Named>("\u{feff}{\"name\": \"a\"}".as_bytes());
+        let name = Some("a".to_owned());
+        assert_eq!(named.expect("JSON"), Named { name });
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use crate::diagnostic::Result;
 use crate::embedded::Tree;
+use crate::guest::GUEST_PLAN_FILE;
 use crate::io::fs;
 use crate::scripts::{INSTALL, collect_scripts};
 use crate::verify::archive::{self, Limits, WantedMembers};
@@ -13,6 +14,8 @@ use crate::windows::resource::ArchiveFormat;
 /// Guest scripts of a workspace: in its payload, or beside its plan.
 pub(super) fn read_scripts(folder: &Path) -> Result<BTreeMap<String, Vec<u8>>> {
     let mut scripts = BTreeMap::new();
+    let provisioners = Tree::embedded_provisioners();
+    let install = provisioners.get(INSTALL).unwrap_or_default().to_vec();
     let payload = folder.join("payload.zip");
     if payload.symlink_metadata().is_ok() {
         let wanted = WantedMembers::all_files();
@@ -30,14 +33,11 @@ pub(super) fn read_scripts(folder: &Path) -> Result<BTreeMap<String, Vec<u8>>> {
                 Ok(())
             },
         )?;
-        scripts.remove("guest-plan.json");
-        let install = Tree::embedded_provisioners()
-            .get(INSTALL)
-            .map(<[u8]>::to_vec);
-        scripts.extend(install.map(|bytes| (INSTALL.to_owned(), bytes)));
+        scripts.remove(GUEST_PLAN_FILE);
+        scripts.insert(INSTALL.to_owned(), install);
         return Ok(scripts);
     }
-    for path in collect_scripts(&Tree::embedded_provisioners()).into_keys() {
+    for path in collect_scripts(&provisioners).into_keys() {
         let place = if path == INSTALL {
             "Install.ps1"
         } else {
@@ -48,11 +48,6 @@ pub(super) fn read_scripts(folder: &Path) -> Result<BTreeMap<String, Vec<u8>>> {
         }
     }
     // A preview holds no installer.
-    let install = Tree::embedded_provisioners()
-        .get(INSTALL)
-        .map(<[u8]>::to_vec);
-    scripts
-        .entry(INSTALL.to_owned())
-        .or_insert_with(|| install.unwrap_or_default());
+    scripts.entry(INSTALL.to_owned()).or_insert(install);
     Ok(scripts)
 }

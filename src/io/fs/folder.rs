@@ -12,6 +12,7 @@ use std::io;
 use std::path::Path;
 
 use crate::base::digest::encode_hex;
+use crate::io::random::create_random;
 
 #[cfg(not(unix))]
 pub(super) use elsewhere::Folder;
@@ -152,9 +153,8 @@ impl Folder {
 }
 
 fn choose_temporary_name(prefix: &str) -> io::Result<OsString> {
-    let mut random = [0; 12];
     // Not by the library of the digests: it first fills an entropy pool, which takes longer than a whole preview.
-    getrandom::fill(&mut random).map_err(io::Error::other)?;
+    let random: [u8; 12] = create_random()?;
     Ok(OsString::from(format!(
         "{prefix}{}.partial",
         encode_hex(&random)

@@ -13,6 +13,7 @@ use super::folder::{Folder, Kind};
 use super::write::is_running;
 use super::{FileError, file_error};
 use crate::base::digest::encode_hex;
+use crate::io::random::create_random;
 
 /// A private folder. It goes with the value, unless it is kept.
 #[derive(Debug)]
@@ -38,9 +39,7 @@ impl PrivateFolder {
         // Leftovers of other processes are no reason not to build.
         let _ = remove_left_folders(&parent);
 
-        let mut random = [0; 8];
-        getrandom::fill(&mut random)
-            .map_err(|error| file_error("creating", &base)(io::Error::other(error)))?;
+        let random: [u8; 8] = create_random().map_err(file_error("creating", &base))?;
         // Short: sockets of programs that run in it have paths of 104 bytes at most.
         let name = format!("run{}-{}", std::process::id(), encode_hex(&random));
         let path = base.join(&name);

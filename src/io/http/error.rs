@@ -1,14 +1,13 @@
 //! Errors of the network, and whether asking again may help.
 
 use crate::base::code::Code;
+use crate::base::url::strip_secrets;
 use crate::diagnostic::Classify;
 use std::error::Error as _;
 use std::time::{Duration, SystemTime};
 
 use reqwest::StatusCode;
 use reqwest::header::{HeaderMap, RETRY_AFTER};
-
-pub use crate::base::url::strip_secrets as public;
 
 /// Whether and how to ask again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,7 +45,7 @@ impl HttpError {
     pub(crate) fn new(code: Code, url: &str, message: impl Into<String>) -> Self {
         Self {
             code,
-            url: public(url),
+            url: strip_secrets(url),
             message: message.into(),
             retry: Retry::Never,
         }

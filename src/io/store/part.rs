@@ -14,9 +14,9 @@ use crate::base::digest::sha256_hex;
 use crate::base::json;
 use crate::base::json::parse_foreign;
 use crate::base::stream::copy_pieces;
+use crate::base::url::strip_secrets;
 use crate::base::value::is_digest;
 use crate::io::fs::{Digests, FileError, file_error, remove_if_exists};
-use crate::io::http::public;
 
 /// Recorded state of a part.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -58,7 +58,7 @@ impl Store {
             .ok()
             .and_then(|bytes| parse_foreign::<State>(&bytes).ok());
         let state = known.clone().unwrap_or_else(|| State {
-            url: public(url),
+            url: strip_secrets(url),
             ..State::default()
         });
         let mut part = PartialFile {

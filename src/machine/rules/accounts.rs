@@ -2,8 +2,7 @@
 
 use crate::base::code::Code;
 use crate::model::stage::{AccountRefusal, IgnoredChecks, RunsAs, Stage, StageAccount};
-use crate::windows::paths;
-use crate::windows::resource::{Msi, ResourceKind};
+use crate::windows::resource::ResourceKind;
 
 use super::{Context, Problems, ResourceOrigin};
 
@@ -27,7 +26,7 @@ fn check_stage(context: &Context<'_>, stage: &Stage, problems: &mut Problems<'_>
         if !concerns || checks.contains(&refusal.check.as_str()) {
             continue;
         }
-        let Some(program) = find_program(context, &refusal.program) else {
+        let Some(program) = context.machine.find_file(&refusal.program) else {
             continue;
         };
         let message = format_refusal(stage, refusal);
@@ -69,25 +68,17 @@ fn find_service_account<'a>(
     context: &Context<'a>,
     name: &str,
 ) -> (RunsAs, Option<&'a ResourceOrigin>) {
-    for installed in context.expectations.packages {
-        if !installed.service.eq_ignore_ascii_case(name) {
-            continue;
-        }
-        let mut packages = context.machine.resources_of::<Msi>();
-        let package = packages.find(|(package, _)| package.download.url == installed.package);
-        let Some((package, origin)) = package else {
-            continue;
-        };
-        let mut accounts = installed.accounts.iter();
-        let account = accounts.find(|account| match &account.argument {
-            Some(argument) => package.arguments.contains(argument),
-            None => true,
-        });
-        let runs_as = account.map_or(RunsAs::System, |account| account.runs_as);
-        return (runs_as, Some(origin));
-    }
-    let service = context.machine.find_service(name);
-    (RunsAs::System, service.map(|service| service.origin))
+    let Some((installed, package, origin)) = context.find_package(name) else {
+        let service = context.machine.find_service(name);
+        return (RunsAs::System, service.map(|service| service.origin));
+    };
+    let mut accounts = installed.accounts.iter();
+    let account = accounts.find(|account| match &account.argument {
+        Some(argument) => package.arguments.contains(argument),
+        None => true,
+    });
+    let runs_as = account.map_or(RunsAs::System, |account| account.runs_as);
+    (runs_as, Some(origin))
 }
 
 fn list_ignored_checks<'a>(context: &Context<'a>, file: Option<&IgnoredChecks>) -> Vec<&'a str> {
@@ -106,11 +97,4 @@ fn list_ignored_checks<'a>(context: &Context<'a>, file: Option<&IgnoredChecks>) 
         }
     }
     checks
-}
-
-/// The resource that brings the program.
-fn find_program<'a>(context: &Context<'a>, program: &str) -> Option<&'a ResourceOrigin> {
-    let mut files = context.machine.present_files();
-    let file = files.find(|file| paths::file_name(file.path).eq_ignore_ascii_case(program))?;
-    Some(file.origin)
 }

@@ -5,7 +5,7 @@ use crate::windows::paths;
 use crate::windows::resource::ResourceKind;
 
 use super::super::state::ResourceOrigin;
-use super::{Context, Problems};
+use super::{Context, DECLARE, Problems};
 
 /// A provider as the kubelet's configuration names it.
 #[derive(Debug, Default)]
@@ -78,9 +78,7 @@ fn check_arguments(
         }
         let message =
             format!("the credential provider `{stem}` reads {word}, which no resource creates");
-        let remedy =
-            "create the file, or declare in provisioners/later.json which program creates it";
-        problems.add_problem(Code::CREDENTIAL_PROVIDER, origin, message, remedy);
+        problems.add_problem(Code::CREDENTIAL_PROVIDER, origin, message, DECLARE);
     }
 }
 

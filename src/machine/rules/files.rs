@@ -5,7 +5,7 @@ use crate::windows::paths;
 use crate::windows::resource::{EnvironmentVariable, PathEntry, Service, Symlink};
 
 use super::super::state::ResourceOrigin;
-use super::{Context, Problems};
+use super::{Context, DECLARE, Problems};
 
 /// The engine makes directories above a `directory` and above its own downloads only.
 pub(super) fn check_parent_directories(context: &Context<'_>, problems: &mut Problems<'_>) {
@@ -67,13 +67,11 @@ fn check_variable(
     let is_file = paths::find_fault(value).is_none() && paths::has_extension(value);
     if is_file && !context.exists(value) && !context.is_created_later(value) {
         let message = format!("sets {name} to {value}, which no resource creates");
-        let remedy =
-            "create the file, or declare in provisioners/later.json which program creates it";
         problems.add_problem(
             Code::ENVIRONMENT_NAMES_MISSING_FILE,
             origin,
             message,
-            remedy,
+            DECLARE,
         );
     }
 }

@@ -7,12 +7,10 @@ use crate::windows::resource::{ResourceKind, Service, StartType};
 
 use super::super::command::{CommandLine, list_argument_paths};
 use super::super::state::{PresentResource, ResourceOrigin};
-use super::{Context, Problems};
+use super::{Context, DECLARE, Problems};
 
 const CONTAINERD: &str = r"\\.\pipe\containerd-containerd";
 const DOCKERSHIM: &str = r"\\.\pipe\dockershim";
-const DECLARE: &str =
-    "create the file, or declare in provisioners/later.json which program creates it";
 const TABLE: &str = "correct the version range in manifests/kubernetes/flags.json";
 
 pub(super) fn check_flags(context: &Context<'_>, problems: &mut Problems<'_>) {

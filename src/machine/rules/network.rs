@@ -1,7 +1,6 @@
 //! Ports that programs use, and the firewall.
 
 use crate::base::code::Code;
-use crate::windows::paths;
 use crate::windows::resource::{
     Direction, FirewallAction, FirewallRule, Protocol, ResourceKind, ServiceSettings,
 };
@@ -19,7 +18,7 @@ pub(super) fn check_ports(context: &Context<'_>, problems: &mut Problems<'_>) {
                 port.program, port.protocol, port.port
             );
             let remedy = "add a `firewallRule` that allows it inbound";
-            match find_program(context, &port.program) {
+            match context.machine.find_program(&port.program) {
                 Some(origin) => {
                     problems.add_problem(Code::PORT_WITHOUT_RULE, origin, message, remedy);
                 }
@@ -38,7 +37,8 @@ pub(super) fn check_ports(context: &Context<'_>, problems: &mut Problems<'_>) {
 /// Windows allows outbound connections that no rule blocks.
 fn check_outbound_blocks(context: &Context<'_>, problems: &mut Problems<'_>) {
     let used = context.expectations.ports.iter().filter(|port| {
-        port.direction == Direction::Outbound && ports::is_installed(context.machine, &port.program)
+        port.direction == Direction::Outbound
+            && context.machine.find_program(&port.program).is_some()
     });
     for port in used {
         let blocks = context
@@ -59,16 +59,6 @@ fn check_outbound_blocks(context: &Context<'_>, problems: &mut Problems<'_>) {
             problems.add_problem(Code::PORT_WITHOUT_RULE, rule.origin, message, remedy);
         }
     }
-}
-
-/// The resource that brings the service or file of that name.
-fn find_program<'a>(context: &Context<'a>, program: &str) -> Option<&'a super::ResourceOrigin> {
-    if let Some(service) = context.machine.find_service(program) {
-        return Some(service.origin);
-    }
-    let mut files = context.machine.present_files();
-    let file = files.find(|file| paths::file_name(file.path).eq_ignore_ascii_case(program))?;
-    Some(file.origin)
 }
 
 fn check_port_ranges(context: &Context<'_>, problems: &mut Problems<'_>) {

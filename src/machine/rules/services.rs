@@ -4,8 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::base::code::Code;
 use crate::windows::resource::{
-    AssertionCheck, Msi, RegistryData, RegistryValue, ResourceKind, Service, ServiceSettings,
-    StartType,
+    AssertionCheck, RegistryData, RegistryValue, ResourceKind, Service, ServiceSettings, StartType,
 };
 
 use super::super::command::CommandLine;
@@ -157,19 +156,8 @@ fn is_known(context: &Context<'_>, name: &str) -> bool {
 
 /// Whether Windows or a package brings the service. A missing feature is a rule of its own.
 fn is_provided(context: &Context<'_>, name: &str) -> bool {
-    let expectations = context.expectations;
-    if inbox::find_service_origin(name, expectations.platform).is_some() {
-        return true;
-    }
-    for installed in expectations.packages {
-        let mut packages = context.machine.resources_of::<Msi>();
-        if installed.service.eq_ignore_ascii_case(name)
-            && packages.any(|(package, _)| package.download.url == installed.package)
-        {
-            return true;
-        }
-    }
-    false
+    let platform = context.expectations.platform;
+    inbox::find_service_origin(name, platform).is_some() || context.find_package(name).is_some()
 }
 
 pub(super) fn check_dependencies(context: &Context<'_>, problems: &mut Problems<'_>) {

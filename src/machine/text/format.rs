@@ -110,8 +110,7 @@ pub(super) fn format_assertion(it: &Assertion) -> String {
             arguments,
             pattern,
         } => {
-            let line =
-                command_line::command_line(program, arguments.as_deref().unwrap_or_default());
+            let line = command_line::join_words(program, arguments.as_deref().unwrap_or_default());
             match pattern {
                 Some(pattern) => format!("{line} prints {pattern}"),
                 None => format!("{line} succeeds"),

@@ -9,22 +9,19 @@ use crate::base::version::Version;
 use crate::catalog::Trees;
 use crate::diagnostic::Result;
 use crate::io::{clock, fs};
-use crate::lock::Lock;
+use crate::lock::{LOCK_FILE, Lock};
 use crate::model::image_version::ImageVersion;
 use crate::model::line::Minor;
 use crate::model::vulnerability::Vulnerability;
 use crate::selection::read_source_date;
-use crate::workspace::BUILDS;
 
-use super::super::LOCK;
-use super::super::bill::format_time;
-use super::super::history::{BuildHistory, HistoryEntry};
+use super::super::bill::{format_time, parse_time};
+use super::super::history::{BuildHistory, HistoryEntry, find_workspace};
 use super::super::image::ImageRecord;
 use super::list_flaws;
 
 /// Kubernetes supports its three newest lines (<https://kubernetes.io/releases/version-skew-policy/#supported-versions>).
 const SUPPORTED_LINES: usize = 3;
-const DAY: u64 = 86_400;
 
 /// The last build and the last image of one workspace.
 struct Newest<'a> {
@@ -105,12 +102,7 @@ fn name_image(entry: &HistoryEntry) -> String {
     if entry.place.contains("://") {
         return described;
     }
-    let builds = place.parent();
-    let workspace = match builds.and_then(Path::file_name) {
-        Some(name) if name == BUILDS => builds.and_then(Path::parent),
-        _ => Some(place),
-    };
-    let name = workspace.and_then(Path::file_name);
+    let name = find_workspace(place).unwrap_or(place).file_name();
     name.map_or(described, |name| name.to_string_lossy().into_owned())
 }
 
@@ -152,7 +144,7 @@ fn describe_row(
         "no image".clone_into(&mut row.flaw_note);
         return Ok(row);
     }
-    let lock = Path::new(&image.place).join(LOCK);
+    let lock = Path::new(&image.place).join(LOCK_FILE);
     match fs::read_text_if_exists(&lock)? {
         Some(bytes) => {
             let lock = Lock::decode(&lock.display().to_string(), &bytes)?;
@@ -206,11 +198,10 @@ fn judge_line(minor: Option<Minor>, minors: &[Minor]) -> (String, &'static str) 
 
 /// Whole days from the end of the build.
 fn format_age(finished: &str, now: u64) -> String {
-    let time = finished.parse::<der::DateTime>();
-    let Ok(time) = time else {
+    let Some(time) = parse_time(finished) else {
         return String::new();
     };
-    let days = now.saturating_sub(time.unix_duration().as_secs()) / DAY;
+    let days = now.saturating_sub(time) / clock::DAY;
     match days {
         1 => "1 day".to_owned(),
         days => format!("{days} days"),

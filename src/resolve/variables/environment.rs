@@ -14,7 +14,7 @@ pub(super) fn check_environment(
     selectors: &BTreeMap<String, String>,
     refusals: &mut Vec<Finding>,
 ) {
-    let set = &inputs.surroundings.environment;
+    let set = &inputs.world.environment;
     let given = &inputs.selection.variables;
     for selector in &inputs.target.selectors {
         let name = selector.packer_name();

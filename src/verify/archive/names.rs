@@ -1,13 +1,13 @@
 //! Names of entries: those that [`crate::base::member`] refuses, and two that Windows would take for one.
 
-use super::{Entry, Limits, ProofError};
+use super::{Entry, ProofError};
 use crate::base::code::Code;
 use crate::base::member::{find_argument_fault, find_fault};
 use crate::base::text::is_invisible;
 
 /// The name as it is used: `./` in front is what many tars write and means nothing, `/` behind
 /// says that it is a directory.
-pub(super) fn normalize_name(raw: &[u8], limits: &Limits) -> Result<String, ProofError> {
+pub(super) fn normalize_name(raw: &[u8]) -> Result<String, ProofError> {
     let Ok(name) = std::str::from_utf8(raw) else {
         return refuse_entry(
             Code::ARCHIVE_NAME_ENCODING,
@@ -15,10 +15,7 @@ pub(super) fn normalize_name(raw: &[u8], limits: &Limits) -> Result<String, Proo
             "is not UTF-8",
         );
     };
-    let mut rest = name;
-    while let Some(stripped) = rest.strip_prefix("./") {
-        rest = stripped;
-    }
+    let rest = name.trim_start_matches("./");
     let rest = rest.strip_suffix('/').unwrap_or(rest);
     if rest.is_empty() || rest == "." {
         // `./` itself, the folder that is packed.
@@ -28,15 +25,11 @@ pub(super) fn normalize_name(raw: &[u8], limits: &Limits) -> Result<String, Proo
             Ok(String::new())
         };
     }
-    check_name(rest, limits)?;
+    check_name(rest)?;
     Ok(rest.to_owned())
 }
 
-pub(super) fn check_name(name: &str, limits: &Limits) -> Result<(), ProofError> {
-    if name.encode_utf16().count() > limits.path {
-        let why = format!("is longer than {} characters", limits.path);
-        return refuse_entry(Code::ARCHIVE_NAME_LENGTH, name, &why);
-    }
+pub(super) fn check_name(name: &str) -> Result<(), ProofError> {
     find_fault(name).map_or(Ok(()), |(code, why)| refuse_entry(code, name, &why))
 }
 

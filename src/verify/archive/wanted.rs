@@ -8,18 +8,15 @@ use crate::base::code::Code;
 /// Members that are asked for. Each name must be there, and the globs must match something.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct WantedMembers {
-    pub names: Vec<String>,
-    pub globs: Vec<String>,
+    names: Vec<String>,
+    globs: Vec<String>,
 }
 
 impl WantedMembers {
     /// Exact names; `./` in front means nothing, as in archives.
     pub fn from_names<S: AsRef<str>>(names: impl IntoIterator<Item = S>) -> Self {
         Self {
-            names: names
-                .into_iter()
-                .map(|name| strip_dot_prefix(name.as_ref()))
-                .collect(),
+            names: strip_dot_prefixes(names),
             globs: Vec::new(),
         }
     }
@@ -27,10 +24,7 @@ impl WantedMembers {
     pub fn from_globs<S: AsRef<str>>(globs: impl IntoIterator<Item = S>) -> Self {
         Self {
             names: Vec::new(),
-            globs: globs
-                .into_iter()
-                .map(|glob| strip_dot_prefix(glob.as_ref()))
-                .collect(),
+            globs: strip_dot_prefixes(globs),
         }
     }
 
@@ -42,20 +36,12 @@ impl WantedMembers {
     /// # Errors
     /// A name that is asked for is a directory.
     pub(super) fn includes_entry(&self, entry: &Entry) -> Result<bool, ProofError> {
-        let named = self
-            .names
-            .iter()
-            .any(|name| strip_dot_prefix(name) == entry.name);
+        let named = self.names.contains(&entry.name);
         if named && entry.directory {
             let message = format!("the member `{}` is a directory", escape_name(&entry.name));
             return Err(ProofError::new(Code::ARCHIVE_MEMBER_NOT_FILE, message));
         }
-        let wanted = !entry.directory
-            && (named
-                || self
-                    .globs
-                    .iter()
-                    .any(|glob| matches_glob(&strip_dot_prefix(glob), &entry.name)));
+        let wanted = !entry.directory && (named || self.matches_globs(&entry.name));
         if wanted {
             super::names::check_argument(&entry.name)?;
         }
@@ -63,23 +49,20 @@ impl WantedMembers {
     }
 
     fn matches_globs(&self, name: &str) -> bool {
-        self.globs
-            .iter()
-            .any(|glob| matches_glob(&strip_dot_prefix(glob), name))
+        self.globs.iter().any(|glob| matches_glob(glob, name))
     }
 
     /// Refuses an archive that lacks something; says where else the file lies.
     pub(super) fn check_complete(&self, entries: &[Entry]) -> Result<(), ProofError> {
         for name in &self.names {
-            let name = strip_dot_prefix(name);
             // A folder that no entry of its own declares.
             let below = format!("{name}/");
             if entries.iter().any(|entry| entry.name.starts_with(&below)) {
                 let message = format!("the member `{name}` is a directory");
                 return Err(ProofError::new(Code::ARCHIVE_MEMBER_NOT_FILE, message));
             }
-            if !entries.iter().any(|entry| entry.name == name) {
-                return Err(missing_member_error(&name, entries));
+            if !entries.iter().any(|entry| entry.name == *name) {
+                return Err(missing_member_error(name, entries));
             }
         }
         let mut files = entries.iter().filter(|entry| !entry.directory);
@@ -109,10 +92,9 @@ fn fold_file_name(path: &str) -> String {
     path.rsplit('/').next().unwrap_or(path).to_lowercase()
 }
 
-fn strip_dot_prefix(name: &str) -> String {
-    let mut rest = name;
-    while let Some(stripped) = rest.strip_prefix("./") {
-        rest = stripped;
-    }
-    rest.to_owned()
+fn strip_dot_prefixes<S: AsRef<str>>(names: impl IntoIterator<Item = S>) -> Vec<String> {
+    names
+        .into_iter()
+        .map(|name| name.as_ref().trim_start_matches("./").to_owned())
+        .collect()
 }

@@ -16,8 +16,9 @@ use cfb::{CompoundFile, Entry};
 
 use super::digest::Algorithm;
 use super::fault::Fault;
-use super::source::{LIMIT, ReadSeek};
+use super::source::{LIMIT, ReadSeek, encode_utf16_le};
 use crate::base::code::Code;
+use crate::base::stream::{EachPiece, copy_pieces};
 
 const SIGNATURE: &str = "\u{5}DigitalSignature";
 const METADATA: &str = "\u{5}MsiDigitalSignatureEx";
@@ -121,10 +122,6 @@ fn storage_path(entry: &Entry) -> PathBuf {
     entry.path().to_path_buf()
 }
 
-fn encode_utf16_le(name: &str) -> Vec<u8> {
-    name.encode_utf16().flat_map(u16::to_le_bytes).collect()
-}
-
 fn add_content(
     compound: &mut Compound<'_>,
     storage: &Entry,
@@ -133,15 +130,9 @@ fn add_content(
 ) -> Result<(), Fault> {
     for entry in list_members(compound, storage, depth)? {
         if entry.is_stream() {
-            let mut stream = compound.open_stream(storage_path(&entry))?;
-            let mut buffer = vec![0; 1 << 16];
-            loop {
-                let count = stream.read(&mut buffer)?;
-                if count == 0 {
-                    break;
-                }
-                context.update(&buffer[..count]);
-            }
+            let stream = compound.open_stream(storage_path(&entry))?;
+            let mut pieces = EachPiece(|piece: &[u8]| context.update(piece));
+            copy_pieces(stream, &mut pieces)?;
         } else {
             add_content(compound, &entry, context, depth + 1)?;
         }

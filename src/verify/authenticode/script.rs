@@ -12,7 +12,7 @@ use crate::base::text::is_alphanumeric_or;
 
 use super::digest::Algorithm;
 use super::fault::Fault;
-use super::source::{self, ReadSeek};
+use super::source::{self, ReadSeek, encode_utf16_le};
 
 #[derive(Debug, Clone)]
 pub(crate) struct SignedScript {
@@ -65,10 +65,6 @@ fn split_signature(text: &str) -> Result<(&str, Vec<u8>), Fault> {
         return Err(block_fault("no CRLF precedes it"));
     };
     Ok((signed, parse_block(&text[begin..])?))
-}
-
-fn encode_utf16_le(text: &str) -> Vec<u8> {
-    text.encode_utf16().flat_map(u16::to_le_bytes).collect()
 }
 
 impl SignedScript {

@@ -6,6 +6,7 @@ use aws_lc_rs::digest::Context;
 
 use super::fault::Fault;
 use crate::base::code::Code;
+use crate::base::stream::{EachPiece, copy_pieces};
 
 /// A file, or bytes in memory.
 pub trait ReadSeek: Read + Seek {}
@@ -51,20 +52,16 @@ pub(crate) fn hash_range(
     end: u64,
 ) -> Result<(), Fault> {
     source.seek(SeekFrom::Start(start))?;
-    let mut left = end.saturating_sub(start);
-    let mut buffer = vec![0; 1 << 16];
-    while left > 0 {
-        let wanted = usize::try_from(left)
-            .unwrap_or(usize::MAX)
-            .min(buffer.len());
-        let count = source.read(&mut buffer[..wanted])?;
-        if count == 0 {
-            return Err(Code::UNREADABLE.with_message("the file ends early"));
-        }
-        context.update(&buffer[..count]);
-        left -= count as u64;
+    let wanted = end.saturating_sub(start);
+    let mut pieces = EachPiece(|piece: &[u8]| context.update(piece));
+    if copy_pieces(source.take(wanted), &mut pieces)? < wanted {
+        return Err(Code::UNREADABLE.with_message("the file ends early"));
     }
     Ok(())
+}
+
+pub(crate) fn encode_utf16_le(text: &str) -> Vec<u8> {
+    text.encode_utf16().flat_map(u16::to_le_bytes).collect()
 }
 
 pub(crate) fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {

@@ -55,18 +55,18 @@ fn find_token<'a>(signer: &SignerInfo<'a>) -> Result<Option<TimestampToken<'a>>,
 /// The time that a signature's timestamp proves.
 pub(crate) fn prove_time(
     data: &SignedData<'_>,
-    policy: &SignatureDemand,
+    demand: &SignatureDemand,
 ) -> Result<Option<Stamp>, Fault> {
     let Some(token) = find_token(&data.signer)? else {
         return Ok(None);
     };
     let stamp = match token {
-        TimestampToken::Rfc3161(token) => verify_token(token, data.signer.signature, policy),
-        TimestampToken::Countersignature(signer) => verify_countersignature(signer, data, policy),
+        TimestampToken::Rfc3161(token) => verify_token(token, data.signer.signature, demand),
+        TimestampToken::Countersignature(signer) => verify_countersignature(signer, data, demand),
     };
     let stamp = stamp.map_err(Fault::for_timestamp)?;
-    if stamp.at > policy.at {
-        let (at, now) = (format_time(stamp.at), format_time(policy.at));
+    if stamp.at > demand.at {
+        let (at, now) = (format_time(stamp.at), format_time(demand.at));
         return Err(Code::TIMESTAMP_FUTURE.with_message(format!(
             "the time of the timestamp is {at}, later than now ({now})"
         )));
@@ -90,21 +90,21 @@ pub(crate) fn read_claimed_time(signer: &SignerInfo<'_>) -> Option<UnixTime> {
 fn verify_token(
     token: Element<'_>,
     signature: &[u8],
-    policy: &SignatureDemand,
+    demand: &SignatureDemand,
 ) -> Result<Stamp, Fault> {
     let data = SignedData::parse(token.whole)?;
     if data.content_type != oid::TIMESTAMP_INFO || data.content.tag != tlv::OCTET_STRING {
         return Err(Code::WRONG_CONTENT.with_message("it is not an RFC 3161 token"));
     }
     let info = Info::parse(data.content)?;
-    check_algorithm(info.algorithm, policy)?;
+    check_algorithm(info.algorithm, demand)?;
     if info.algorithm.digest_bytes(signature) != info.imprint {
         return Err(Code::TIMESTAMP_IMPRINT.with_message("it belongs to another signature"));
     }
     let leaf = data.leaf()?;
     data.signer
         .verify_content(data.content_type, data.content.body, &leaf)?;
-    check_chain(&data.signer, &leaf, &data.certificates, info.at, policy)?;
+    check_chain(&data.signer, &leaf, &data.certificates, info.at, demand)?;
     Ok(Stamp {
         at: info.at,
         signer: leaf.subject(),
@@ -116,7 +116,7 @@ fn verify_token(
 fn verify_countersignature(
     signer: Element<'_>,
     data: &SignedData<'_>,
-    policy: &SignatureDemand,
+    demand: &SignatureDemand,
 ) -> Result<Stamp, Fault> {
     let signer = SignerInfo::parse(&signer)?;
     let leaf = signer.find_certificate(&data.certificates)?;
@@ -129,7 +129,7 @@ fn verify_countersignature(
             _ => fault,
         })?;
     let at = signing_time(&signer)?;
-    check_chain(&signer, &leaf, &data.certificates, at, policy)?;
+    check_chain(&signer, &leaf, &data.certificates, at, demand)?;
     Ok(Stamp {
         at,
         signer: leaf.subject(),
@@ -137,8 +137,8 @@ fn verify_countersignature(
     })
 }
 
-fn check_algorithm(algorithm: Algorithm, policy: &SignatureDemand) -> Result<(), Fault> {
-    if algorithm == Algorithm::Sha1 && !policy.allow_sha1 {
+fn check_algorithm(algorithm: Algorithm, demand: &SignatureDemand) -> Result<(), Fault> {
+    if algorithm == Algorithm::Sha1 && !demand.allow_sha1 {
         return Err(Code::SHA1.with_message("its digest is SHA-1, which the policy does not allow"));
     }
     Ok(())
@@ -150,15 +150,15 @@ fn check_chain(
     leaf: &X509Certificate<'_>,
     certificates: &[&[u8]],
     at: UnixTime,
-    policy: &SignatureDemand,
+    demand: &SignatureDemand,
 ) -> Result<(), Fault> {
-    check_algorithm(signer.digest, policy)?;
+    check_algorithm(signer.digest, demand)?;
     let purpose = Purpose::Timestamping;
     let question = Question {
-        roots: &policy.timestamp_roots,
+        roots: &demand.timestamp_roots,
         purpose,
         at,
-        allow_sha1: policy.allow_sha1,
+        allow_sha1: demand.allow_sha1,
     };
     chain::build_chain(leaf, certificates, question)?;
     Ok(())

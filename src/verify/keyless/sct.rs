@@ -8,6 +8,7 @@ use der::asn1::ObjectIdentifier;
 use sigstore_verify::trust_root::TrustedRoot;
 use x509_cert::Certificate;
 
+use super::{find_extension, is_valid_at};
 use crate::base::code::Code;
 use crate::base::digest::sha256;
 use crate::verify::ProofError;
@@ -41,30 +42,16 @@ pub(super) fn verify_sct(
     if root.ctlogs.is_empty() {
         return Ok(None);
     }
-    let extensions = certificate
-        .tbs_certificate
-        .extensions
-        .as_deref()
-        .unwrap_or_default();
-    let extension = extensions
-        .iter()
-        .find(|extension| extension.extn_id == PROMISES)
-        .ok_or_else(|| sct_error("it is missing"))?;
-    let promise =
-        parse_sct(extension.extn_value.as_bytes()).ok_or_else(|| sct_error("it cannot be read"))?;
+    let extension =
+        find_extension(certificate, PROMISES).ok_or_else(|| sct_error("it is missing"))?;
+    let promise = parse_sct(extension).ok_or_else(|| sct_error("it cannot be read"))?;
     let time = Duration::from_millis(promise.time);
-    let seconds = i64::try_from(time.as_secs()).unwrap_or(i64::MAX);
     let key = root
         .ctlogs
         .iter()
         .filter(|log| log.log_id.key_id.as_bytes() == promise.log)
         .map(|log| &log.public_key)
-        .find(|key| {
-            key.valid_for.is_none_or(|range| {
-                range.start.as_second() <= seconds
-                    && range.end.is_none_or(|end| seconds <= end.as_second())
-            })
-        })
+        .find(|key| is_valid_at(key.valid_for, time))
         .ok_or_else(|| sct_error("the trusted root does not contain this log for this time"))?;
     let key = ParsedPublicKey::new(&ECDSA_P256_SHA256_ASN1, key.raw_bytes.as_bytes())
         .map_err(|_| sct_error("the log's key has an unsupported type"))?;

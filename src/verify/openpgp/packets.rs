@@ -134,7 +134,7 @@ impl<'a> Cursor<'a> {
         self.take(bits.div_ceil(8))
     }
 
-    /// A length of one, two or five bytes (RFC 9580, 4.2.1 and 5.2.3.7). `first_of_two` is the end of
+    /// A length of one, two or five bytes (RFC 9580, 4.2.1 and 5.2.3.7). `end_of_two` is the end of
     /// the first bytes that begin one of two: partial lengths of packets are for data alone.
     pub(super) fn read_length(&mut self, end_of_two: u8) -> Option<usize> {
         let first = self.read_byte()?;

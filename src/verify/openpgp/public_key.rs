@@ -10,8 +10,7 @@ use super::packets::{Cursor, malformed_error};
 use crate::base::code::Code;
 use crate::base::digest::encode_hex;
 use crate::verify::ProofError;
-
-const LEAST_RSA_BITS: usize = 2048;
+use crate::verify::chain::LEAST_RSA_BITS;
 
 #[derive(Debug, Clone)]
 pub(super) struct PublicKey {

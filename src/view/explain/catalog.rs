@@ -75,8 +75,8 @@ impl NameIndex {
             self.add("feature", &feature.name, lines, &feature.source);
         }
         for target in load_targets(&trees.packer)? {
-            let source = format!("packer/targets/{}/target.json", target.name);
-            self.add("target", &target.name, vec![target.title.clone()], &source);
+            let lines = vec![target.title.clone()];
+            self.add("target", &target.name, lines, &target.source());
         }
         for group in &catalog.load_contents()?.groups {
             self.add(

@@ -50,9 +50,7 @@ impl NameIndex {
             self.add_as(key, "resource", &resource.name, lines.clone(), source);
         }
     }
-}
 
-impl NameIndex {
     /// A resource that this plan may lack, by the names that are the same in every plan.
     pub(super) fn add_step_resource(&mut self, step: &Step, resource: &StepResource) {
         let properties = NAMING

@@ -73,7 +73,6 @@ fn bombs() {
         entry: 1000,
         total: 1500,
         ratio: 250,
-        path: 259,
     };
     let roomy = Limits {
         total: 2 << 20,

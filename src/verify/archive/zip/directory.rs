@@ -130,7 +130,7 @@ fn read_central_header(reader: &mut impl Read, limits: &Limits) -> Result<Record
     let mut header = u64::from(u32_at(&head, 42));
     widen_sizes(&extra, &mut [&mut size, &mut compressed, &mut header])?;
     let (flags, method) = (u16_at(&head, 8), u16_at(&head, 10));
-    let name = parse_name(&raw, flags, &extra, limits)?;
+    let name = parse_name(&raw, flags, &extra)?;
     let directory = raw.ends_with(b"/");
     check_attributes(&name, u32_at(&head, 38), directory)?;
     if u16_at(&head, 34) != 0 {
@@ -176,8 +176,8 @@ fn refuse_version<T>(name: &str) -> Result<T, ProofError> {
     )
 }
 
-fn parse_name(raw: &[u8], flags: u16, extra: &[u8], limits: &Limits) -> Result<String, ProofError> {
-    let name = names::normalize_name(raw, limits)?;
+fn parse_name(raw: &[u8], flags: u16, extra: &[u8]) -> Result<String, ProofError> {
+    let name = names::normalize_name(raw)?;
     // Without the flag a name is in code page 437, or in whatever its writer used.
     if flags & UTF8 == 0 && !raw.is_ascii() {
         return refuse_entry(

@@ -57,6 +57,11 @@ impl Conditions {
                 self.components.contains_key(name)
             })
     }
+
+    /// Whether a rule for these versions of Kubernetes applies.
+    pub fn admits(&self, versions: &VersionRange, when: &When) -> bool {
+        versions.contains(&self.kubernetes) && self.holds(when)
+    }
 }
 
 /// Whether every name is there, and none of those with a leading `!`. Of names joined by `|`, one is enough.
@@ -97,7 +102,7 @@ mod tests {
     use crate::model::step::When;
     use crate::windows::resource::WinrmTransport;
 
-    fn situation() -> Conditions {
+    fn conditions() -> Conditions {
         Conditions {
             target: "cloud".to_owned(),
             image: true,
@@ -119,7 +124,7 @@ mod tests {
 
     #[test]
     fn every_condition_can_fail_alone() {
-        let situation = situation();
+        let conditions = conditions();
         for (holds, text) in [
             (true, "{}"),
             (true, r#"{"target":["other","cloud"]}"#),
@@ -154,7 +159,7 @@ mod tests {
             (false, r#"{"component":["!wins"]}"#),
         ] {
             let when: When = serde_json::from_str(text).expect(text);
-            assert_eq!(situation.holds(&when), holds, "{text}");
+            assert_eq!(conditions.holds(&when), holds, "{text}");
         }
     }
 
