@@ -160,23 +160,46 @@ fn keep_absolute_folders(path: &OsString) -> Option<OsString> {
     env::join_paths(folders).ok()
 }
 
-/// Where the user's own Packer has its plugins.
-/// <https://developer.hashicorp.com/packer/docs/configure> (PACKER_PLUGIN_PATH, and Packer's folder by system)
-fn find_own_plugins(given: &Environment) -> Option<PathBuf> {
-    if let Some(path) = given.get("PACKER_PLUGIN_PATH").filter(|it| !it.is_empty()) {
-        return Some(PathBuf::from(path));
+/// The plugins that the user's own Packer finds, if their folder is there.
+/// hashicorp/packer@c38c79c2b360 packer/plugin_folders.go
+pub(super) fn find_own_plugins(given: &Environment) -> Option<PathBuf> {
+    if let Some(folder) = read_path(given, "PACKER_PLUGIN_PATH") {
+        return Some(folder);
     }
-    let at = |name: &str, below: &str| {
-        let folder = given.get(name).filter(|value| !value.is_empty());
-        folder.map(|folder| Path::new(folder).join(below))
+    let plugins = find_packer_folder(given)?.join("plugins");
+    plugins.is_dir().then_some(plugins)
+}
+
+/// Packer's own folder.
+/// hashicorp/packer-plugin-sdk@5e4aae7b4e2d pathing/config_file_unix.go; for Windows
+/// <https://developer.hashicorp.com/packer/docs/configure>
+fn find_packer_folder(given: &Environment) -> Option<PathBuf> {
+    let name = if cfg!(windows) {
+        "packer.d"
+    } else {
+        ".packer.d"
     };
-    let places = [
-        at("PACKER_CONFIG_DIR", "plugins"),
-        at("HOME", ".config/packer/plugins"),
-        at("HOME", ".packer.d/plugins"),
-        at("APPDATA", "packer.d/plugins"),
-    ];
-    places.into_iter().flatten().find(|folder| folder.is_dir())
+    if let Some(folder) = read_path(given, "PACKER_CONFIG_DIR") {
+        return Some(folder.join(name));
+    }
+    let home = read_path(given, "HOME");
+    if cfg!(windows) {
+        let home = read_path(given, "APPDATA").or(home)?;
+        return Some(home.join(name));
+    }
+    let home = home?;
+    let old = home.join(name);
+    if old.exists() {
+        return Some(old);
+    }
+    let settings = read_path(given, "XDG_CONFIG_HOME");
+    let settings = settings.unwrap_or_else(|| home.join(".config"));
+    Some(settings.join("packer"))
+}
+
+fn read_path(given: &Environment, variable: &str) -> Option<PathBuf> {
+    let value = given.get(variable).filter(|value| !value.is_empty());
+    value.map(PathBuf::from)
 }
 
 /// Masks what the target calls secret in Packer's output.
@@ -227,5 +250,32 @@ pub(super) fn refuse_short_secrets(
         Ok(())
     } else {
         Err(BakeError::ShortSecret(names))
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use crate::io::fs::Scratch;
+
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "folders of this test")]
+    fn plugins_are_those_that_packer_finds() {
+        let scratch = Scratch::new("plugins").expect("folder");
+        let place = scratch.path();
+        let mut given = Environment::new();
+        for (variable, value, expected) in [
+            ("HOME", "home", "home/.config/packer/plugins"),
+            ("XDG_CONFIG_HOME", "settings", "settings/packer/plugins"),
+            ("HOME", "home", "home/.packer.d/plugins"),
+            ("PACKER_CONFIG_DIR", "own", "own/.packer.d/plugins"),
+            ("PACKER_PLUGIN_PATH", "given", "given"),
+        ] {
+            given.insert(variable.to_owned(), place.join(value).into());
+            fs::create_dir_all(place.join(expected)).expect("folder");
+            assert_eq!(find_own_plugins(&given), Some(place.join(expected)));
+        }
     }
 }
