@@ -152,10 +152,12 @@ impl Machine {
         self.run("cmd", &["/c", r"C:\script.cmd"])
     }
 
-    /// Asks a service for its state until it has it: starting and stopping go on after the call.
+    /// Asks a service for its state until it has it: starting and stopping go on after the call. Of many calls on a
+    /// busy machine Wine may fail to start one, which says nothing of the service.
     pub(super) fn wait_for(&self, service: &str, state: &str) {
         for _ in 0..100 {
-            if self.call(&["query-service", service]) == state {
+            let ran = self.run(r"C:\native.exe", &["query-service", service]);
+            if ran.code == 0 && ran.text.trim_end() == state {
                 return;
             }
         }
