@@ -1,6 +1,7 @@
 //! Publishers' releases that are newer than a plan's: `imagegen outdated` prints them, `lock --update` takes them.
 
 mod images;
+mod lists;
 mod pin;
 mod plannable;
 
@@ -28,6 +29,7 @@ use crate::trust::parse_origin;
 use crate::ui::Printer;
 
 pub use images::{LockedImages, OutdatedImage, check_images};
+pub use lists::ReleaseLists;
 pub use pin::{PinRequest, pin_digest};
 
 /// The longest list: a hundred releases with all their files.
@@ -74,6 +76,7 @@ pub struct Upstreams<'a> {
     pub trees: &'a Trees,
     pub fetcher: &'a Fetcher,
     pub grants: &'a HeaderGrants,
+    pub lists: &'a ReleaseLists,
 }
 
 /// Something of the plan that has a version of its own.
@@ -216,17 +219,12 @@ impl Upstreams<'_> {
         let url: HttpUrl = upstream
             .list_url(&self.plan.line.minor.to_string())
             .parse()?;
-        let none = BTreeMap::new();
-        let list = match self.fetch_small(subject, &url, &none, LARGEST_LIST)? {
-            Ok(list) => list,
-            // Limits of an API are told as `forbidden`, and say nothing about the list.
-            Err(error) if error.failure.code() == Code::NOT_FOUND => {
-                row.held = row
-                    .held
-                    .or(Some("its publisher has no list of this line".to_owned()));
-                return Ok(row);
-            }
-            Err(error) => return Err(error.into()),
+        let list = self.lists.read(&url, || self.fetch_list(subject, &url))?;
+        let Some(list) = list else {
+            row.held = row
+                .held
+                .or(Some("its publisher has no list of this line".to_owned()));
+            return Ok(row);
         };
         let versions = upstream
             .parse_releases(&list)
@@ -253,6 +251,16 @@ impl Upstreams<'_> {
             }
         }
         Ok(row)
+    }
+
+    /// A list of releases; none where there is none.
+    fn fetch_list(&self, subject: &UpdateCandidate<'_>, url: &HttpUrl) -> Result<Option<Vec<u8>>> {
+        match self.fetch_small(subject, url, &BTreeMap::new(), LARGEST_LIST)? {
+            Ok(list) => Ok(Some(list)),
+            // Limits of an API are told as `forbidden`, and say nothing about the list.
+            Err(error) if error.failure.code() == Code::NOT_FOUND => Ok(None),
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// Why the user's own words leave it where it is.

@@ -21,13 +21,13 @@ use crate::selection::{
 };
 use crate::trust::admit;
 use crate::ui::Printer;
-use crate::updates::{LockedImages, Upstreams};
+use crate::updates::{LockedImages, ReleaseLists, Upstreams};
 use crate::view::format_lock;
 
 use super::each::ImageRun;
 use super::flags::read_flags;
 
-pub(super) fn run_lock(args: &LockArgs, run: &ImageRun<'_>) -> Result<()> {
+pub(super) fn run_lock(args: &LockArgs, lists: &ReleaseLists, run: &ImageRun<'_>) -> Result<()> {
     let (trees, printer) = (&run.trees, run.printer);
     let flags = read_flags(&args.selection)?;
     let network = NetworkOptions::from(&args.network);
@@ -54,6 +54,7 @@ pub(super) fn run_lock(args: &LockArgs, run: &ImageRun<'_>) -> Result<()> {
             trees,
             fetcher: &fetcher,
             grants: &grants,
+            lists,
         };
         let mut components = names.clone();
         components.retain(|name| !plan.names_image(name));

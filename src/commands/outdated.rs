@@ -9,12 +9,18 @@ use crate::cli::OnlineArgs;
 use crate::diagnostic::Result;
 use crate::planning::{GuestScriptUse, Stale};
 use crate::selection::read_definition;
-use crate::updates::{OutdatedImage, OutdatedOutput, OutdatedRow, Upstreams, check_images};
+use crate::updates::{
+    OutdatedImage, OutdatedOutput, OutdatedRow, ReleaseLists, Upstreams, check_images,
+};
 
 use super::each::ImageRun;
 use super::flags::read_flags;
 
-pub(super) fn run_outdated(args: &OnlineArgs, run: &ImageRun<'_>) -> Result<()> {
+pub(super) fn run_outdated(
+    args: &OnlineArgs,
+    lists: &ReleaseLists,
+    run: &ImageRun<'_>,
+) -> Result<()> {
     let (trees, printer) = (&run.trees, run.printer);
     let flags = read_flags(&args.selection)?;
     let definition = read_definition(&flags, run.image, trees)?;
@@ -30,6 +36,7 @@ pub(super) fn run_outdated(args: &OnlineArgs, run: &ImageRun<'_>) -> Result<()> 
         trees,
         fetcher: &fetcher,
         grants: &grants,
+        lists,
     };
     let releases = upstreams.check_releases(&upstreams.list_candidates()?, printer)?;
     let source = ImageSource {

@@ -117,6 +117,25 @@ fn what_is_newer_is_told_with_its_proof() {
     assert_eq!(site.requests(), asked);
 }
 
+/// Some publishers answer only a number of requests an hour.
+#[test]
+fn images_share_a_list_that_is_asked_once() {
+    let Some(mut site) = Site::new() else { return };
+    listed(&mut site);
+    kubernetes(&site);
+    let definition = json!({
+        "target": "azure", "kubernetes": "1.36",
+        "images": {"one": {}, "two": {"windows": "2025"}, "three": {"join": "templates"}},
+    });
+    site.write("imagegen.json", definition.to_string().as_bytes());
+    for verb in ["outdated --all --jobs 3", "outdated --all"] {
+        let before = site.asked(&releases("containerd/containerd"));
+        site.succeeds(verb);
+        let after = site.asked(&releases("containerd/containerd"));
+        assert_eq!(after - before, 1, "{verb}");
+    }
+}
+
 #[test]
 fn an_update_is_locked_and_kept() {
     let Some(mut site) = Site::new() else { return };

@@ -84,8 +84,8 @@ impl HttpError {
                  what it does not have"
             }
             Code::RATE_LIMIT => {
-                "try again later, or send a token, which has a higher limit: `headers` of an override for this host, \
-                 and `--allow-header-env`"
+                "try again later; `--mirror URL` asks a mirror, and for files of a component, `headers` of an override \
+                 with `--allow-header-env` send a token, which has a higher limit"
             }
             Code::BAD_PROXY => {
                 "name an HTTP or HTTPS proxy: `HTTPS_PROXY=http://HOST:PORT`, or `--proxy URL`"
