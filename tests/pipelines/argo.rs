@@ -31,6 +31,16 @@ pub struct Argo {
 struct Ended {
     succeeded: bool,
     result: String,
+    /// Output parameters that it wrote.
+    outputs: BTreeMap<String, String>,
+}
+
+/// A task that ended, or that never ran.
+#[derive(Default)]
+struct EndedTask {
+    state: &'static str,
+    result: String,
+    outputs: BTreeMap<String, String>,
 }
 
 impl Argo {
@@ -86,7 +96,7 @@ impl Argo {
             origin: git["repo"].as_str().expect("repo").to_owned(),
             kept: None,
             depth: None,
-            revision: format!("origin/{}", git["revision"].as_str().expect("revision")),
+            revision: name_revision(git["revision"].as_str().expect("revision")),
         });
         assert_eq!(
             template["inputs"]["artifacts"][0]["path"],
@@ -128,9 +138,25 @@ impl Argo {
         let ran = machine.run(&[], source, &environment);
         println!("== {name}\n{}", ran.log);
         let result = ran.stdout.strip_suffix('\n').unwrap_or(&ran.stdout);
+        let mut outputs = BTreeMap::new();
+        for output in template["outputs"]["parameters"]
+            .as_array()
+            .into_iter()
+            .flatten()
+        {
+            let path = output["valueFrom"]["path"].as_str().expect("path");
+            let file = path
+                .strip_prefix("/sources/")
+                .expect("a file of the sources");
+            if let Ok(value) = fs::read_to_string(machine.work.join(file)) {
+                let name = output["name"].as_str().expect("name").to_owned();
+                outputs.insert(name, value.trim_end().to_owned());
+            }
+        }
         Ended {
             succeeded: ran.code == Some(0),
             result: result.to_owned(),
+            outputs,
         }
     }
 
@@ -144,12 +170,12 @@ impl Argo {
         &self,
         forge: &Forge,
         task: &Value,
-        ended: &BTreeMap<&str, (&'static str, String)>,
-    ) -> (&'static str, String) {
+        ended: &BTreeMap<&str, EndedTask>,
+    ) -> EndedTask {
         let holds = task["depends"].as_str().is_none_or(|depends| {
             depends.split(" || ").any(|condition| {
                 let (name, state) = condition.split_once('.').expect("a state");
-                ended[name].0 == state
+                ended[name].state == state
             })
         });
         if !holds {
@@ -157,40 +183,49 @@ impl Argo {
             let depends = task["depends"].as_str().expect("depends");
             let is_broken = depends.split(" || ").any(|condition| {
                 let (name, _) = condition.split_once('.').expect("a state");
-                ["Failed", "Broken"].contains(&ended[name].0)
+                ["Failed", "Broken"].contains(&ended[name].state)
             });
-            let state = if is_broken { "Broken" } else { "Omitted" };
-            return (state, String::new());
+            return name_end(if is_broken { "Broken" } else { "Omitted" });
         }
         if let Some(condition) = task["when"].as_str() {
             let counted = condition.strip_suffix(".outputs.result}} > 0");
             let name = counted.and_then(|it| it.strip_prefix("{{tasks."));
-            let (_, result) = &ended[name.expect("a condition that is known")];
+            let result = &ended[name.expect("a condition that is known")].result;
             if result.parse::<usize>().expect("a number") == 0 {
-                return ("Skipped", String::new());
+                return name_end("Skipped");
             }
         }
 
         let template = task["template"].as_str().expect("template");
         if self.find_template(template)["suspend"].is_object() {
-            return ("Succeeded", String::new());
+            return name_end("Succeeded");
         }
+        let known = list_outputs(ended);
         let Some(list) = task["withParam"].as_str() else {
-            let pod = self.run_pod(forge, template, "main", &BTreeMap::new());
-            return (name_state(pod.succeeded), pod.result);
+            let pod = self.run_pod(forge, template, "main", &fill_inputs(task, &known));
+            return EndedTask {
+                state: name_state(pod.succeeded),
+                result: pod.result,
+                outputs: pod.outputs,
+            };
         };
         assert_eq!(list, "{{tasks.check.outputs.result}}");
-        let items: Value = serde_json::from_str(&ended["check"].1).expect("JSON");
+        let items: Value = serde_json::from_str(&ended["check"].result).expect("JSON");
         let items = items.as_array().expect("items");
         if items.is_empty() {
-            return ("Skipped", String::new());
+            return name_end("Skipped");
         }
         let mut succeeded = true;
         for item in items {
-            let inputs = fill_inputs(task, item);
+            let mut values = known.clone();
+            for (key, value) in item.as_object().expect("an item") {
+                let value = value.as_str().expect("text").to_owned();
+                values.insert(format!("item.{key}"), value);
+            }
+            let inputs = fill_inputs(task, &values);
             succeeded &= self.run_pod(forge, template, "main", &inputs).succeeded;
         }
-        (name_state(succeeded), String::new())
+        name_end(name_state(succeeded))
     }
 
     /// The template that a schedule starts.
@@ -208,16 +243,40 @@ fn name_state(succeeded: bool) -> &'static str {
     if succeeded { "Succeeded" } else { "Failed" }
 }
 
-/// Parameters of a task for an item of its list.
-fn fill_inputs(task: &Value, item: &Value) -> BTreeMap<String, String> {
-    let mut values = BTreeMap::new();
-    for (key, value) in item.as_object().expect("an item") {
-        let value = value.as_str().expect("text").to_owned();
-        values.insert(format!("item.{key}"), value);
+fn name_end(state: &'static str) -> EndedTask {
+    EndedTask {
+        state,
+        ..EndedTask::default()
     }
-    let arguments = fill(&task["arguments"]["parameters"], &values);
+}
+
+/// A branch as a clone knows it, or a commit.
+fn name_revision(revision: &str) -> String {
+    if revision.len() == 40 && revision.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        return revision.to_owned();
+    }
+    format!("origin/{revision}")
+}
+
+/// Output parameters of tasks, by the names that others refer to.
+fn list_outputs(ended: &BTreeMap<&str, EndedTask>) -> BTreeMap<String, String> {
+    let mut known = BTreeMap::new();
+    for (task, end) in ended {
+        for (name, value) in &end.outputs {
+            known.insert(
+                format!("tasks.{task}.outputs.parameters.{name}"),
+                value.clone(),
+            );
+        }
+    }
+    known
+}
+
+/// Parameters of a task.
+fn fill_inputs(task: &Value, values: &BTreeMap<String, String>) -> BTreeMap<String, String> {
     let mut inputs = BTreeMap::new();
-    for parameter in arguments.as_array().expect("parameters") {
+    let arguments = fill(&task["arguments"]["parameters"], values);
+    for parameter in arguments.as_array().into_iter().flatten() {
         let name = parameter["name"].as_str().expect("name");
         let value = parameter["value"].as_str().expect("value");
         inputs.insert(format!("inputs.parameters.{name}"), value.to_owned());
@@ -279,7 +338,7 @@ impl Pipeline for Argo {
             .as_array()
             .expect("tasks");
         assert_eq!(self.find_template("main")["dag"]["failFast"], false);
-        let mut ended: BTreeMap<&str, (&'static str, String)> = BTreeMap::new();
+        let mut ended: BTreeMap<&str, EndedTask> = BTreeMap::new();
         for task in tasks {
             let name = task["name"].as_str().expect("name");
             let outcome = self.run_task(forge, task, &ended);
@@ -291,8 +350,8 @@ impl Pipeline for Argo {
             !depends.into_iter().any(|text| text.contains(&name))
         });
         leaves.all(|task| {
-            let (state, _) = &ended[task["name"].as_str().expect("name")];
-            !["Failed", "Broken"].contains(state)
+            let end = &ended[task["name"].as_str().expect("name")];
+            !["Failed", "Broken"].contains(&end.state)
         })
     }
 

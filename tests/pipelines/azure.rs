@@ -180,7 +180,11 @@ impl Run<'_> {
             self.run_script(stage, script, &step["env"]);
         } else if step["task"] == "AzureCLI@2" {
             let inputs = &step["inputs"];
-            let connection = "${{ parameters.serviceConnection }}";
+            // What promotes has an identity of its own.
+            let connection = match stage {
+                "bake" => "${{ parameters.serviceConnection }}",
+                _ => "${{ parameters.productionConnection }}",
+            };
             assert_eq!(inputs["azureSubscription"], connection);
             assert_eq!(
                 (&inputs["scriptType"], &inputs["scriptLocation"]),

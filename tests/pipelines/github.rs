@@ -294,8 +294,8 @@ impl<'a> Run<'a> {
             return self.environment[&format!("input {input}")].clone();
         }
         match expression {
-            "vars.IMAGEGEN_URL" => "https://releases.test/imagegen".to_owned(),
-            "vars.IMAGEGEN_SHA256" => self.machine.forge.release_digest(),
+            "env.IMAGEGEN_URL" => "https://releases.test/imagegen".to_owned(),
+            "env.IMAGEGEN_SHA256" => self.machine.forge.release_digest(),
             "vars.AZURE_LOCATION" => "westeurope".to_owned(),
             "vars.AZURE_CLIENT_ID" | "vars.AZURE_TENANT_ID" | "vars.AZURE_SUBSCRIPTION_ID" => {
                 "00000000-0000-0000-0000-000000000001".to_owned()

@@ -78,6 +78,7 @@ pub fn tell(pipeline: &impl Pipeline) {
     kill_a_bake(pipeline, &forge);
     cancel_a_clone(pipeline, &forge);
     fail_a_promotion(pipeline, &forge);
+    kill_a_promotion(pipeline, &forge);
     bake_once(pipeline, &forge);
     update_a_line(pipeline, &forge);
     retire_old_images(pipeline, &forge);
@@ -221,6 +222,27 @@ fn fail_a_promotion(pipeline: &impl Pipeline, forge: &Forge) {
     );
 }
 
+/// What was promoted before the kill is not promoted again. The forge does not answer one of the jobs that keep records.
+fn kill_a_promotion(pipeline: &impl Pipeline, forge: &Forge) {
+    forge.change_image("main", "node-1", "9.9001.52");
+    forge.change_image("main", "node.1", "9.9001.52");
+    forge.write("fails/killed-tag", "");
+    forge.write("fails/forge", "");
+    assert!(!pipeline.main(forge));
+    assert!(!forge.has("unreachable"));
+    forge.remove("fails/killed-tag");
+    assert_eq!(take_baked(forge), [NODE_DOT, NODE_DASH]);
+    let first = take_promoted(forge);
+    assert_eq!(first.len(), 1, "{first:?}");
+    assert_eq!(count_records(forge, "built/"), 1);
+
+    assert!(pipeline.main(forge));
+    let second = take_promoted(forge);
+    assert_eq!(second.len(), 1, "{second:?}");
+    assert_ne!(first, second);
+    assert_eq!(count_records(forge, "built/"), 0);
+}
+
 /// Another run baked the image after this one listed it.
 fn bake_once(pipeline: &impl Pipeline, forge: &Forge) {
     if !pipeline.has_lock() {
@@ -247,6 +269,8 @@ fn update_a_line(pipeline: &impl Pipeline, forge: &Forge) {
     assert_eq!(forge.develop(branches), "");
 
     forge.write("newer", "1-old\n");
+    let head = "git -C ../origin rev-parse imagegen-update-1.35.0";
+    let mut heads = Vec::new();
     for _night in [1, 2] {
         assert!(pipeline.nightly(forge));
         assert_eq!(forge.develop(branches), "imagegen-update-1.35.0\n");
@@ -263,7 +287,37 @@ fn update_a_line(pipeline: &impl Pipeline, forge: &Forge) {
             "{message}"
         );
         assert!(message.contains("1.99.0"), "{message}");
+        heads.push(forge.develop(head));
     }
+    // What was checked and approved stays so.
+    assert_eq!(heads[0], heads[1]);
+
+    // Once `main` moves on, the branch follows it.
+    forge.develop(
+        "git switch --quiet main && git commit --quiet --allow-empty --message other
+         git push --quiet origin main",
+    );
+    assert!(pipeline.nightly(forge));
+    assert_ne!(forge.develop(head), heads[0]);
+
+    // A line that fails keeps no other from its update, and a commit of a person stays.
+    forge.develop(
+        "git fetch --quiet origin && git switch --quiet --detach origin/imagegen-update-1.35.0
+         git commit --quiet --allow-empty --message mine
+         git push --quiet origin HEAD:imagegen-update-1.35.0",
+    );
+    let mine = forge.develop(head);
+    forge.write("newer", "1-old\nnode.1\nnode-1\n");
+    assert!(pipeline.nightly(forge));
+    assert_eq!(forge.develop(head), mine);
+    let both = "imagegen-update-1.35.0\nimagegen-update-1.36.0\n";
+    assert_eq!(forge.develop(branches), both);
+
+    forge.develop("git push --quiet origin --delete imagegen-update-1.35.0 imagegen-update-1.36.0");
+    forge.write("fails/update", "1-old\n");
+    assert!(!pipeline.nightly(forge));
+    forge.remove("fails/update");
+    assert_eq!(forge.develop(branches), "imagegen-update-1.36.0\n");
     forge.write("newer", "");
 }
 
