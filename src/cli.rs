@@ -30,7 +30,7 @@ use clap::{Arg, Args, Command, CommandFactory as _, FromArgMatches as _, Parser,
 use crate::base::choice::OnError;
 use crate::base::program::ProgramVersion;
 use crate::base::text::{escape_controls, is_alphanumeric_or};
-use crate::base::url::strip_secrets;
+use crate::base::url::hide_login;
 use crate::diagnostic::ErrorClass;
 
 pub use attest::AttestArgs;
@@ -95,12 +95,7 @@ pub fn parse_cli() -> Result<Cli, clap::Error> {
             return command.try_get_matches().err().unwrap_or(error);
         }
         if let Some(ContextValue::String(value)) = error.get(ContextKind::InvalidValue) {
-            let value = if value.contains("://") {
-                strip_secrets(value)
-            } else {
-                value.clone()
-            };
-            let value = escape_controls(&value).into_owned();
+            let value = escape_controls(&hide_login(value)).into_owned();
             error.insert(ContextKind::InvalidValue, ContextValue::String(value));
         }
         error

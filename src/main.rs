@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use imagegen::base::secret::{mask_environment, mask_text};
+use imagegen::base::secret::{mask_arguments, mask_environment, mask_text};
 use imagegen::base::text::{escape_controls, find_control};
 use imagegen::cli::{classify_parse_error, parse_cli};
 use imagegen::commands;
@@ -24,6 +24,7 @@ fn main() -> ExitCode {
         }
     }
     mask_environment(std::env::vars_os());
+    mask_arguments(std::env::args_os());
     let cli = match parse_cli() {
         Ok(cli) => cli,
         Err(error) => {

@@ -14,6 +14,8 @@ use std::sync::{PoisonError, RwLock};
 
 use zeroize::Zeroizing;
 
+use super::url::{decode_path, find_password};
+
 pub use forms::SHORTEST;
 pub use mask::{Masker, mask_text};
 
@@ -68,29 +70,65 @@ fn mask_value(value: &[u8]) {
         .add(value);
 }
 
-/// Masks what environment variables hold whose names say that they are secret, and the users of URLs such as
+/// Masks what environment variables hold whose names say that they are secret, and the passwords of URLs such as
 /// proxies. Programs that imagegen starts inherit them and may print them.
 pub fn mask_environment(variables: impl Iterator<Item = (OsString, OsString)>) {
     for (name, value) in variables {
         let (name, value) = (name.to_string_lossy(), value.to_string_lossy());
-        if let Some(user) = find_url_user(&value) {
-            let password = user.split_once(':').map_or(user, |(_, password)| password);
-            mask_value(password.as_bytes());
-            mask_value(
-                super::url::decode_path(password)
-                    .unwrap_or_default()
-                    .as_bytes(),
-            );
-        } else if is_secret_name(&name) && !is_ordinary_word(&value) {
+        if mask_passwords(&value, names_address(&name)) {
+            continue;
+        }
+        if is_secret_name(&name) && !is_ordinary_word(&value) {
             mask_value(value.as_bytes());
         }
     }
 }
 
-fn find_url_user(url: &str) -> Option<&str> {
-    let (_, rest) = url.split_once("://")?;
-    let authority = rest.split(['/', '?', '#']).next()?;
-    authority.rsplit_once('@').map(|(user, _)| user)
+/// Flags whose value is an address, perhaps behind a prefix.
+const ADDRESS_FLAGS: &[&str] = &[
+    "from",
+    "http-proxy",
+    "https-proxy",
+    "mirror",
+    "proxy",
+    "registry-mirror",
+];
+
+/// Masks the passwords of addresses on the command line.
+pub fn mask_arguments(arguments: impl Iterator<Item = OsString>) {
+    let mut is_address = false;
+    for argument in arguments {
+        let argument = argument.to_string_lossy();
+        let flag = argument.strip_prefix("--").unwrap_or_default();
+        let (name, value) = flag.split_once('=').unwrap_or((flag, ""));
+        let value = if is_address { &*argument } else { value };
+        mask_passwords(value, is_address || ADDRESS_FLAGS.contains(&name));
+        is_address = value.is_empty() && ADDRESS_FLAGS.contains(&name);
+    }
+}
+
+/// Whether a variable's value is an address, which may have no scheme: `HTTPS_PROXY`, `IMAGEGEN_MIRROR`.
+fn names_address(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    ["proxy", "mirror", "url", "uri"]
+        .iter()
+        .any(|ending| name.ends_with(ending))
+}
+
+/// Masks the passwords of the addresses in a list; of those without a scheme only if the list is known to hold
+/// addresses. Whether it has one.
+pub(super) fn mask_passwords(list: &str, holds_addresses: bool) -> bool {
+    let mut is_found = false;
+    for address in list.split(',') {
+        let is_address = holds_addresses || address.contains("://");
+        let Some(password) = find_password(address).filter(|_| is_address) else {
+            continue;
+        };
+        mask_value(password.as_bytes());
+        mask_value(decode_path(password).unwrap_or_default().as_bytes());
+        is_found = true;
+    }
+    is_found
 }
 
 /// Parts of names of variables, fields and URL parameters whose value is a secret.
@@ -146,7 +184,7 @@ fn is_ordinary_word(value: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Masker, Secret, is_secret_name, mask_environment, mask_text};
+    use super::{Masker, Secret, is_secret_name, mask_arguments, mask_environment, mask_text};
     use base64::Engine as _;
     use base64::engine::general_purpose::STANDARD;
     use std::ffi::OsString;
@@ -198,6 +236,37 @@ mod tests {
         assert_eq!(
             mask_text("x pr@xyW0rd pr%40xyW0rd"),
             "x <sensitive> <sensitive>"
+        );
+        mask_environment(
+            [
+                pair("HTTP_PROXY", "someone:Bare-pAssw0rd@proxy.example:3128"),
+                pair("PROMPT", "someone:Prompt-w0rd@host"),
+                pair(
+                    "IMAGEGEN_MIRROR",
+                    "m.example,https://a.example/=someone:Mirror-w0rd@m.example",
+                ),
+            ]
+            .into_iter(),
+        );
+        assert_eq!(
+            mask_text("Bare-pAssw0rd Prompt-w0rd Mirror-w0rd"),
+            "<sensitive> Prompt-w0rd <sensitive>"
+        );
+    }
+
+    #[test]
+    fn arguments_are_masked_by_flags() {
+        let arguments = [
+            "--proxy",
+            "someone:Proxy-w0rd@p.example",
+            "--from=someone:From-w0rd@h.example/history.json",
+            "--var",
+            "account=service:Account-w0rd@project",
+        ];
+        mask_arguments(arguments.into_iter().map(OsString::from));
+        assert_eq!(
+            mask_text("Proxy-w0rd From-w0rd Account-w0rd"),
+            "<sensitive> <sensitive> Account-w0rd"
         );
     }
 

@@ -1,5 +1,6 @@
 //! URLs, parsed by the parser that the HTTP client uses.
 
+mod login;
 mod secrets;
 
 use std::fmt;
@@ -12,6 +13,7 @@ use url::Url;
 use super::text::{find_control, is_alphanumeric_or, is_lowercase_or};
 use super::value::serde_as_text;
 
+pub use login::{find_password, hide_login};
 pub use secrets::find_secret_parts;
 use secrets::may_hold_secret;
 
@@ -95,7 +97,7 @@ impl FromStr for HttpUrl {
 
     fn from_str(text: &str) -> Result<Self, UrlError> {
         let refuse = |reason| UrlError {
-            shown: strip_secrets(text),
+            shown: hide_login(text),
             reason,
         };
         if let Some(reason) = find_path_fault(text) {

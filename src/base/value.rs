@@ -12,9 +12,9 @@ use ipnet::Ipv4Net;
 use serde::de::Visitor;
 
 use super::no_proxy::ProxyException;
-use super::secret::is_secret_name;
+use super::secret::{is_secret_name, mask_passwords};
 use super::text::{is_alphanumeric_or, is_lowercase_or};
-use super::url::strip_secrets;
+use super::url::hide_login;
 
 pub use digest::*;
 
@@ -30,15 +30,12 @@ pub struct ValueError {
 }
 
 impl ValueError {
-    /// A user and a query of a URL are left out.
+    /// The user, password and query of an address are left out. The path of a value may hold the text as a key, so
+    /// the password is masked, too.
     pub fn new(text: &str, expected: &'static str) -> Self {
-        let text = if text.contains("://") {
-            strip_secrets(text)
-        } else {
-            text.to_owned()
-        };
+        mask_passwords(text, true);
         Self {
-            text,
+            text: hide_login(text),
             expected,
             fault: None,
         }

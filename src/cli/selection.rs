@@ -231,7 +231,10 @@ pub(super) fn parse_mirror(text: &str) -> Result<(MirrorPrefix, HttpUrl), String
     {
         return Err(format!("no URL follows `{prefix}=`"));
     }
-    let split = text.find("=https://").or_else(|| text.find("=http://"));
+    let split = text
+        .find("=https://")
+        .or_else(|| text.find("=http://"))
+        .or_else(|| find_prefix_end(text));
     let (prefix, url) = match split {
         Some(at) => (&text[..at], &text[at + 1..]),
         None => ("https://", text),
@@ -242,6 +245,12 @@ pub(super) fn parse_mirror(text: &str) -> Result<(MirrorPrefix, HttpUrl), String
     let url: HttpUrl = url.parse().map_err(|error: UrlError| error.to_string())?;
     let url = complete_mirror(&url)?;
     Ok((prefix, url))
+}
+
+/// Where `=` follows a prefix, although no scheme follows it: `https://github.com/=mirror.example`.
+fn find_prefix_end(text: &str) -> Option<usize> {
+    let end = text.find("/=")? + 1;
+    text[..end].parse::<MirrorPrefix>().ok().map(|_| end)
 }
 
 fn parse_registry_mirror(text: &str) -> Result<(Registry, HttpUrl), String> {

@@ -140,6 +140,14 @@ fn settings_lie_in_the_configuration_folder_and_an_empty_variable_leaves_them_ou
             r#"{"mirrors": {"https://": "https://user:s3cret@m.example/"}}"#,
             "`mirrors.https",
         ),
+        (
+            r#"{"mirrors": {"https://": "user:s3cret@m.example"}}"#,
+            "`mirrors.https",
+        ),
+        (
+            r#"{"mirrors": {"user:s3cret@github.com/": "https://m.example/"}}"#,
+            "`github.com/` is not",
+        ),
     ] {
         let test = Test::new()
             .file(".config/imagegen/settings.json", content)

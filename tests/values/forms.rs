@@ -14,6 +14,27 @@ fn flags_of_a_wrong_form_are_usage_errors_with_an_example() {
             "expected no user and no password",
         ),
         (
+            "plan --mirror user:s3cret@mirror.example",
+            "`mirror.example` is not a URL",
+        ),
+        (
+            "plan --mirror https://github.com/=user:s3cret@mirror.example",
+            "invalid value 'https://github.com/=mirror.example'",
+        ),
+        (
+            "fetch --proxy user:s3cret@p.example:3128",
+            "`p.example:3128` is not a proxy",
+        ),
+        (
+            "plan --registry-mirror docker.io=user:s3cret@m.example",
+            "`m.example` is not a URL",
+        ),
+        ("plan --allow-http user:s3cret@h.example", "is not a host"),
+        (
+            "history --from user:s3cret@h.example/history.json",
+            "h.example/history.json",
+        ),
+        (
             "plan --updates KB12",
             "`KB12` is not a Windows update: expected `KB` and six or seven digits",
         ),
@@ -57,6 +78,13 @@ fn flags_of_a_wrong_form_are_usage_errors_with_an_example() {
         ),
     ] {
         let ran = Test::new().line(line).fails(3, &[message]);
+        assert!(!ran.stderr.contains("s3cret"), "{}", ran.stderr);
+    }
+    for format in ["text", "json"] {
+        let ran = Test::new()
+            .env("IMAGEGEN_MIRROR", "user:s3cret@mirror.example")
+            .line(&format!("plan --format {format}"))
+            .fails(3, &["`mirror.example` is not a URL"]);
         assert!(!ran.stderr.contains("s3cret"), "{}", ran.stderr);
     }
     for (text, message) in [
