@@ -21,7 +21,7 @@ use crate::planning::predict_machine;
 use crate::render::{self, Workspace};
 use crate::ui::Printer;
 
-pub use builds::{BUILDS, IMAGE_RECORD};
+pub use builds::{ATTESTATIONS, BUILDS, IMAGE_RECORD};
 
 /// Folder of the workspaces whose place nobody gave.
 pub const WORKSPACES: &str = "imagegen-out";

@@ -26,7 +26,7 @@ pub use place::{
 pub use private::PrivateFolder;
 pub use scratch::Scratch;
 pub use shelf::{
-    copy_if_exists, create_numbered_folder, find_files, is_folder, list_folders, move_folder,
+    copy_if_exists, create_numbered_folder, find_files, is_folder, list_folders, move_folder_into,
     remove_folder,
 };
 pub use space::{can_write, free};

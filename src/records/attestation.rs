@@ -23,7 +23,7 @@ use crate::model::evidence::StatementKind;
 use crate::selection::SourceFolders;
 use crate::ui::Printer;
 use crate::verify::{cosign, dsse};
-use crate::workspace::IMAGE_RECORD;
+use crate::workspace::{ATTESTATIONS, IMAGE_RECORD};
 
 use super::image::ImageRecord;
 use super::tool::run_and_collect;
@@ -125,7 +125,7 @@ pub fn attest_image(
     let out = request
         .out
         .clone()
-        .unwrap_or_else(|| folder.join("attestations"));
+        .unwrap_or_else(|| folder.join(ATTESTATIONS));
     let mut statements = Vec::new();
     for (kind, predicate) in predicates {
         let statement = format_statement(kind, &subjects, &predicate);

@@ -14,8 +14,11 @@ pub const BUILDS: &str = fs::BUILDS;
 /// The record of a build in its folder, and of the last image in the workspace.
 pub const IMAGE_RECORD: &str = "image.json";
 
-/// Moves the files of the last image to its record, so that the next build finds their place free. Returns whether
-/// the result that lies in the workspace has a record.
+/// Folder beside a record with the statements that `imagegen attest` writes.
+pub const ATTESTATIONS: &str = "attestations";
+
+/// Moves the files of the last image and the statements about it to its record, so that the next build finds their
+/// place free. Returns whether the result that lies in the workspace has a record.
 ///
 /// # Errors
 /// A folder cannot be read or moved.
@@ -41,14 +44,23 @@ pub(super) fn archive_last_build(folder: &Path, plan: &Plan) -> Result<bool> {
     }
 
     let is_recorded = current.is_none() || owner.is_some();
+    if let Some(owner) = &owner {
+        move_to_record(folder, ATTESTATIONS, &builds.join(owner))?;
+    }
     let output = plan.target.output_folder(&plan.selectors);
     if let (Some(output), Some(owner)) = (output, owner.or(newest.1)) {
-        let from = folder.join(output);
-        if fs::is_folder(&from) {
-            fs::move_folder(&from, &builds.join(owner).join(output))?;
-        }
+        move_to_record(folder, output, &builds.join(owner))?;
     }
     Ok(is_recorded)
+}
+
+/// Moves a folder of the workspace to a record. The record may have one already: Packer can be run by hand.
+fn move_to_record(folder: &Path, name: &str, record: &Path) -> Result<()> {
+    let from = folder.join(name);
+    if fs::is_folder(&from) {
+        fs::move_folder_into(&from, record, name)?;
+    }
+    Ok(())
 }
 
 /// When the build of a record started; empty if it does not say.

@@ -268,4 +268,23 @@ M
     assert_ne!(built_file(&test).1, disk);
     // The second image has the same version, and a record of its own.
     assert!(test.exists("o/builds/1.2.3-2/image.json"));
+
+    // Whoever runs Packer by hand may have put an image into the record.
+    let (_, disk) = built_file(&test);
+    let other = test.folder.join("o/builds/1.2.3-2/image");
+    fs::create_dir(&other).expect("folder");
+    fs::write(other.join("mine"), "mine").expect("file");
+    test.succeeds();
+    assert_eq!(test.read("o/builds/1.2.3-2/image-2/disk"), disk);
+    assert_eq!(test.text("o/builds/1.2.3-2/image/mine"), "mine");
+
+    // A workspace is still what its lock makes, with all that builds leave in it.
+    let said = test
+        .bare()
+        .prints("verify o --lock o/imagegen.lock.json --format json");
+    let verified: Value = serde_json::from_str(&said).expect("JSON");
+    assert_eq!(
+        verified["uncompared"],
+        serde_json::json!(["builds", "image"])
+    );
 }

@@ -5,7 +5,7 @@ use std::fs;
 use serde_json::Value;
 
 use crate::bake::{MANIFEST, REPORT, with_packer};
-use crate::support::{Test, openssl, program};
+use crate::support::{Test, files, openssl, program};
 
 use super::check_document;
 
@@ -205,6 +205,41 @@ fn another_program_signs() {
     // A signature of another key is found before a bundle is written.
     let ran = test.bare().run(&command("other.pub"));
     assert_eq!(ran.code, Some(5), "{}", ran.stderr);
+}
+
+/// The next build finds their place free, and they still hold for the record of their image.
+#[test]
+fn statements_move_to_the_record_of_their_image() {
+    let Some(test) = baked() else { return };
+    test.bare().prints("attest o --key own.pem");
+    test.succeeds();
+    assert!(!test.exists("o/attestations"));
+    let bundles = files(&test.folder.join("o/builds"))
+        .into_keys()
+        .filter(|path| path.ends_with("attestations/provenance.sigstore.json"))
+        .collect::<Vec<_>>();
+    let [bundle] = &bundles[..] else {
+        panic!("{bundles:?}");
+    };
+    let version = bundle.split('/').next().expect("folder");
+    test.bare().prints(&format!(
+        "verify o/builds/{version} --attestation o/builds/{bundle} --key own.pub"
+    ));
+
+    // Statements about the record in its own folder lie there already.
+    let last = fs::read_dir(test.folder.join("o/builds"))
+        .expect("folder")
+        .map(|entry| entry.expect("entry").path())
+        .find(|path| !path.ends_with(version))
+        .expect("two builds");
+    test.bare()
+        .prints(&format!("attest {} --key own.pem", last.display()));
+    test.bare().prints("attest o --key own.pem");
+    test.succeeds();
+    for folder in ["attestations", "attestations-2"] {
+        let path = last.join(folder).join("provenance.sigstore.json");
+        assert!(path.exists(), "{}", path.display());
+    }
 }
 
 #[test]

@@ -51,12 +51,30 @@ pub fn copy_if_exists(from: &Path, to: &Path) -> Result<(), FileError> {
 ///
 /// # Errors
 /// Something lies there, or the system refuses it.
-pub fn move_folder(from: &Path, to: &Path) -> Result<(), FileError> {
+fn move_folder(from: &Path, to: &Path) -> Result<(), FileError> {
     if to.symlink_metadata().is_ok() {
         let taken = io::Error::from(io::ErrorKind::AlreadyExists);
         return Err(file_error("moving", to)(taken));
     }
     fs::rename(from, to).map_err(file_error("moving", from))
+}
+
+/// Moves a folder into another one: as `name`, or as `name-2`, `name-3` and so on if that is taken.
+///
+/// # Errors
+/// It cannot be moved.
+pub fn move_folder_into(from: &Path, parent: &Path, name: &str) -> Result<(), FileError> {
+    let number = (2..MOST_NUMBERS).find(|number| is_free(parent, &format!("{name}-{number}")));
+    match number {
+        Some(number) if !is_free(parent, name) => {
+            move_folder(from, &parent.join(format!("{name}-{number}")))
+        }
+        _ => move_folder(from, &parent.join(name)),
+    }
+}
+
+fn is_free(parent: &Path, name: &str) -> bool {
+    parent.join(name).symlink_metadata().is_err()
 }
 
 /// Removes a folder with all that is in it; links in it are not followed.
