@@ -72,8 +72,8 @@ fn describe_failures(failed: usize, proofs: usize) -> String {
 
 impl Classify for NotProven {
     fn remedies(&self) -> Vec<String> {
-        let proofs = "add a proof: `--sha256`, `--checksums`, `--signature`, `--bundle` or `--authenticode`; \
-            for a lockfile `--bundles DIR`";
+        let proofs =
+            "add a proof: `--sha256`, `--checksums`, `--signature`, `--bundle` or `--authenticode`";
         if self.proofs == 0 {
             vec![proofs.to_owned()]
         } else {

@@ -79,6 +79,16 @@ const EXCEPTIONS: &[(&str, i32, &str)] = &[
         "the files are stand-ins and carry no such proof",
     ),
     (
+        "imagegen verify imagegen.lock.json",
+        2,
+        "the text says that a lockfile alone proves nothing",
+    ),
+    (
+        "imagegen verify imagegen.lock.json --bundles",
+        3,
+        "the folder has no proofs",
+    ),
+    (
         "imagegen init",
         3,
         "there is no terminal for its questions, or the file is there",

@@ -100,7 +100,7 @@ fn no_named_proof_is_dropped() {
     verify("o/README.md", "--member x").fails(2, &["--authenticode"]);
     verify("o/README.md", "--bundles o").fails(2, &["`--bundles`"]);
     // A lockfile's evidence is a record.
-    verify("o/imagegen.lock.json", "").fails(5, &[""]);
+    verify("o/imagegen.lock.json", "").fails(2, &["no proof was requested"]);
 }
 
 /// What a pipe gives is read once.
@@ -219,13 +219,66 @@ fn a_workspace_is_verified_as_a_whole() {
             said.contains("the lockfile does not render this file"),
             "{said}"
         );
+        let test = made();
+        for name in ["builds/1/image.json", "attestations/sbom.intoto.json"] {
+            let path = test.folder.join("o").join(name);
+            std::fs::create_dir_all(path.parent().expect("folder")).expect("folder");
+            std::fs::write(path, "{}").expect("file");
+        }
+        let said = verify(&test).succeeds().stdout;
+        assert!(said.contains("not compared: builds/"), "{said}");
+        // Packer reads these, or a file of the user's is in their folder.
+        for name in ["own.auto.pkrvars.json", "other/image.json"] {
+            let path = test.folder.join("o").join(name);
+            std::fs::create_dir_all(path.parent().expect("folder")).expect("folder");
+            std::fs::write(&path, "{}").expect("file");
+            verify(&test).fails(5, &["1 of"]);
+            std::fs::remove_file(path).expect("file");
+        }
         #[cfg(unix)]
         {
             let test = made();
+            let folder = test.folder.join("o/builds");
+            std::os::unix::fs::symlink("/etc", &folder).expect("link");
+            verify(&test).fails(5, &["1 of"]);
+            std::fs::remove_file(&folder).expect("link");
             std::os::unix::fs::symlink("/etc/hostname", test.folder.join("o/extra.pkr.hcl"))
                 .expect("link");
             verify(&test).fails(5, &["proofs failed"]);
         }
+    }
+}
+
+/// Nothing failed, so it is no failure of a proof; a damaged lockfile is named as one.
+#[test]
+fn a_lockfile_without_proofs_says_what_to_add() {
+    let test = Test::new().line("lock --target host --k8s 1.36.0");
+    test.succeeds();
+    for (flags, code, remedy) in [
+        ("", 2, "add `--bundles DIR`"),
+        ("--bundles .", 3, "imagegen lock --bundles DIR"),
+    ] {
+        let line = format!("verify imagegen.lock.json --offline {flags}");
+        let ran = test.bare().run(&line);
+        assert_eq!(ran.code, Some(code), "{line}: {}", ran.stderr);
+        for said in ["nothing was verified", remedy, "`--lock FILE`"] {
+            assert!(ran.stderr.contains(said), "{line}: {}", ran.stderr);
+        }
+        assert!(!ran.stderr.contains("--signature"), "{}", ran.stderr);
+    }
+    let lock = test.text("imagegen.lock.json");
+    let comma = lock.replacen(',', ",,", 1);
+    let schema = lock.replacen("/lock/v1", "/lock/v2", 1);
+    for (name, content, said) in [
+        ("imagegen.host.lock.json", "<<<<<<< ours", "lock.json"),
+        ("imagegen.lock.json", "{}", "unsupported lockfile schema"),
+        ("l.json", comma.as_str(), "l.json:"),
+        ("l.json", schema.as_str(), "unsupported lockfile schema"),
+    ] {
+        let test = Test::new().file(name, content);
+        let ran = test.bare().run(&format!("verify {name} --offline"));
+        assert_eq!(ran.code, Some(3), "{name}: {}", ran.stderr);
+        assert!(ran.stderr.contains(said), "{name}: {}", ran.stderr);
     }
 }
 

@@ -37,7 +37,7 @@ pub(super) fn run_verify(
         }),
         Inspected::Whole(output) => {
             printer.print_listing(&output, || format_whole(&output))?;
-            Ok(output.require_proofs()?)
+            output.require_proofs(request.bundles.as_deref())
         }
     }
 }
@@ -95,6 +95,9 @@ fn format_whole(output: &WholeOutput) -> String {
                 .iter()
                 .map(|artifact| format!("{:<21} {artifact}\n", "unpinned")),
         )
+        .chain(output.uncompared.iter().map(|folder| {
+            format!("not compared: {folder}/ (results of builds, which Packer does not read)\n")
+        }))
         .collect()
 }
 

@@ -1,5 +1,6 @@
 //! Locks and workspaces as a whole.
 
+mod again;
 mod environment;
 mod scripts;
 
@@ -12,32 +13,29 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::acquire::{Keys, reprove_artifact};
-use crate::bake;
 use crate::base::code::Code;
 use crate::base::digest::sha256_hex;
 use crate::base::json;
 use crate::base::program::ProgramVersion;
 use crate::bundle;
 use crate::catalog::Trees;
-use crate::diagnostic::Result;
+use crate::diagnostic::{Error, InputError, Result, UsageError};
 use crate::fetch::MAX_SIZE;
-use crate::guest::render_guest;
 use crate::io::fs;
 use crate::io::fs::{DigestSet, digest_stream};
-use crate::lock::{LOCK_FILE, Lock};
+use crate::lock::{LOCK_FILE, Lock, is_lock};
 use crate::model::evidence::{Evidence, ProofKind, Verdict};
 use crate::model::plan::format_unasked;
-use crate::planning::{BuildTime, PolicyOfLock, resolve_lock, resolve_lock_of_build};
-use crate::render::{self, Workspace};
-use crate::scripts::{GuestScripts, accept_scripts};
-use crate::selection::{NamedPolicy, read_lock, read_policy};
+use crate::planning::{PolicyOfLock, resolve_lock};
+use crate::render::Workspace;
+use crate::selection::{read_lock, read_policy};
 use crate::trust::check_unproven;
 use crate::ui::Printer;
 use crate::verify::archive::{self, Limits, WantedMembers};
 use crate::verify::{NotProven, ProofError, record_evidence};
 use crate::windows::resource::ArchiveFormat;
 
-use self::scripts::read_scripts;
+use self::again::{RenderedAgain, find_added, render_again};
 use super::review::{Review, find_lock_pins, list_unproven};
 use super::{Inspected, VerifyRequest, proven};
 
@@ -59,12 +57,15 @@ pub struct WholeOutput {
     pub unasked: Vec<String>,
     /// Artifacts whose digest only the lock states, and of which no proof was made now.
     pub unproven: Vec<String>,
+    /// Folders of a workspace whose files were not compared: results of builds, which Packer does not read.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub uncompared: Vec<String>,
 }
 
 impl WholeOutput {
     /// # Errors
-    /// A proof failed, none was made, or an artifact is not pinned.
-    pub fn require_proofs(&self) -> Result<(), NotProven> {
+    /// A proof failed, an artifact is not pinned, or no proof was made with the folder of `--bundles`.
+    pub fn require_proofs(&self, bundles: Option<&Path>) -> Result<()> {
         let unpinned = self.unpinned.len();
         let failed = self
             .evidence
@@ -73,14 +74,40 @@ impl WholeOutput {
             .count()
             + unpinned;
         let proofs = self.evidence.len() + unpinned;
-        if failed == 0 && proofs > 0 {
-            Ok(())
-        } else {
-            Err(NotProven {
-                file: self.name.clone(),
-                failed,
-                proofs,
-            })
+        if proofs == 0 {
+            return Err(refuse_unverified(&self.name, bundles));
+        }
+        if failed == 0 {
+            return Ok(());
+        }
+        let file = self.name.clone();
+        let error = NotProven {
+            file,
+            failed,
+            proofs,
+        };
+        Err(error.into())
+    }
+}
+
+/// No proof failed, but a lockfile is not verified without one.
+fn refuse_unverified(name: &str, bundles: Option<&Path>) -> Error {
+    let others = "or compare it: `--lock FILE` with a reviewed lockfile, `--policy FILE` with catalog and policy";
+    match bundles {
+        None => {
+            let message = format!("{name}: nothing was verified: no proof was requested");
+            let remedy = format!(
+                "add `--bundles DIR`, which `imagegen lock --bundles DIR` writes, {others}"
+            );
+            UsageError::new(message, remedy).into()
+        }
+        Some(folder) => {
+            let folder = folder.display();
+            let message =
+                format!("{name}: nothing was verified: {folder} has no proof of its artifacts");
+            let remedy =
+                format!("name the folder that `imagegen lock --bundles DIR` wrote, {others}");
+            InputError::new(message, remedy).into()
         }
     }
 }
@@ -94,9 +121,10 @@ pub(super) fn inspect_whole(
     printer: &Printer,
 ) -> Result<Option<Inspected>> {
     let head = fs::read_head(path, 8)?;
-    if head.starts_with(b"{") {
+    if head.starts_with(b"{") || names_lock(path) {
         let bytes = fs::read_head(path, fs::LARGEST_TEXT)?;
-        if let Ok(lock) = Lock::decode(&request.file, &bytes) {
+        if names_lock(path) || is_lock(&bytes) {
+            let lock = Lock::decode(&request.file, &bytes)?;
             let bundles = request.bundles.as_deref();
             let whole = inspect_lock(&request.file, &lock, bundles, review, trees)?;
             return Ok(Some(Inspected::Whole(whole)));
@@ -108,6 +136,12 @@ pub(super) fn inspect_whole(
         return Ok(Some(Inspected::Bundle(Box::new(opened))));
     }
     Ok(None)
+}
+
+/// Whether a file has the name of a lockfile: `imagegen.lock.json`, `imagegen.TARGET.lock.json`.
+fn names_lock(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    name.starts_with("imagegen.") && name.ends_with(".lock.json")
 }
 
 /// A zip archive that holds an index of ours.
@@ -148,12 +182,16 @@ pub(super) fn inspect_workspace(
     }
     let values = read_values(folder)?;
     let writer = find_other_writer(&values);
+    let mut uncompared = Vec::new();
     match render_again(folder, &values, &file, &lock, review.policy, trees) {
         Err(error) => record(
             LOCK_FILE,
             Err(ProofError::new(Code::LOCK_REFUSED, error.to_string())),
         ),
-        Ok((rendered, archive)) => {
+        Ok(again) => {
+            let RenderedAgain {
+                rendered, archive, ..
+            } = &again;
             for (path, bytes) in &rendered.files {
                 let there = fs::read_if_exists(&folder.join(path))?;
                 // What a link leads to may be another file by the time that Packer reads it.
@@ -170,13 +208,15 @@ pub(super) fn inspect_workspace(
                     compare(same, "the lockfile renders the same bytes", other),
                 );
             }
-            if let Some(outcome) = check_archive(folder, &archive, &rendered, &lock)? {
+            if let Some(outcome) = check_archive(folder, archive, rendered, &lock)? {
                 record(&archive[0], outcome);
             }
-            for path in find_added(folder, &rendered, &archive)? {
+            for path in find_added(folder, &again)? {
                 let message = "the lockfile does not render this file";
                 record(&path, Err(ProofError::new(Code::FILE_ADDED, message)));
             }
+            uncompared = again.results;
+            uncompared.retain(|name| fs::is_folder(&folder.join(name)));
         }
     }
     let unpinned = lock.list_unpinned();
@@ -189,6 +229,7 @@ pub(super) fn inspect_workspace(
         unpinned,
         unasked,
         unproven,
+        uncompared,
     })
 }
 
@@ -226,56 +267,6 @@ fn compare<'a>(same: bool, good: &'a str, bad: &str) -> Result<&'a str, ProofErr
     } else {
         Err(ProofError::new(Code::FILE_DIFFERS, bad))
     }
-}
-
-/// The workspace as the lock, the catalog and the policy make it now, and the names of its archive. Scripts are the
-/// workspace's own where these are the program's or signed as the policy demands.
-fn render_again(
-    folder: &Path,
-    values: &BTreeMap<String, Value>,
-    file: &str,
-    lock: &Lock,
-    policy: &NamedPolicy,
-    trees: &Trees,
-) -> Result<(Workspace, Vec<String>)> {
-    let unreviewed = Lock {
-        not_admitted: None,
-        ..lock.clone()
-    };
-    let build = environment::BuildEnvironment::read(folder, values)?;
-    let given = BuildTime {
-        values: build.complete_values(values, lock, trees)?,
-        mirrors: build.list_mirrors(),
-    };
-    let required = PolicyOfLock::Required;
-    let (plan, policy) = resolve_lock_of_build(file, &unreviewed, &given, policy, required, trees)?;
-    check_unproven(&policy, plan.artifacts(), &trees.catalog)?;
-    let preview = Lock::for_preview(&plan).not_admitted;
-    if lock.not_admitted.is_some() && lock.not_admitted != preview {
-        return Err(ProofError::new(
-            Code::LOCK_EDITED,
-            "`notAdmitted` is not the text of a preview",
-        )
-        .into());
-    }
-    let scripts = read_scripts(folder)?;
-    let label = folder.display().to_string();
-    let provisioners = accept_scripts(
-        &label,
-        scripts,
-        &trees.provisioners,
-        &plan.selection.overrides,
-    )?;
-    let scripts = GuestScripts::check(provisioners, &policy, trees)?;
-    let plan = build.restore(scripts.sign_plan(plan));
-    let provisioners = scripts.provisioners;
-    let (flags, programs) = (trees.catalog.load_flags()?, trees.catalog.load_programs()?);
-    let guest = render_guest(&plan, &flags, &programs, &provisioners)?;
-    let archive = render::archive_names(&plan).to_vec();
-    Ok((
-        render::render_workspace(&plan, lock, &guest, &trees.packer, &provisioners)?,
-        archive,
-    ))
 }
 
 /// The program that wrote a workspace, by its tags, if it is another one than this.
@@ -377,18 +368,6 @@ fn difference_error(name: &str) -> ProofError {
     ProofError::new(Code::FILE_DIFFERS, message)
 }
 
-/// Files that neither the lock makes nor imagegen or the user puts beside them.
-fn find_added(folder: &Path, rendered: &Workspace, archive: &[String]) -> Result<Vec<String>> {
-    let mut added = fs::list_entries(folder)?;
-    added.retain(|path| {
-        !rendered.files.contains_key(path)
-            && !bake::TRACES.contains(&path.as_str())
-            && !bake::RESULTS.contains(&path.as_str())
-            && !archive.contains(path)
-    });
-    Ok(added)
-}
-
 /// A lock says what was proven when it was written; what was kept of it is proven again.
 fn inspect_lock(
     name: &str,
@@ -461,5 +440,6 @@ fn inspect_lock(
         unpinned,
         unasked,
         unproven,
+        uncompared: Vec::new(),
     })
 }

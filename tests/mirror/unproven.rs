@@ -43,7 +43,7 @@ fn each_verb_shows_that_only_the_lockfile_states_a_digest() {
     let plan: Value = serde_json::from_str(&plan).expect("JSON");
     assert_eq!(plan["unproven"], json!(["wins"]));
 
-    let verified = site.plain("verify imagegen.lock.json", 5).stdout;
+    let verified = site.plain("verify imagegen.lock.json", 2).stdout;
     assert_eq!(
         lines(&verified, "only the lockfile states its digest"),
         ["unproven              wins 0.1.3: only the lockfile states its digest"]
