@@ -106,10 +106,14 @@ fn parse_arguments() -> Result<Cli, clap::Error> {
     let is_empty = |(name, value): (OsString, OsString)| {
         value.is_empty() && name.to_string_lossy().starts_with("IMAGEGEN_")
     };
+    let mut command = Cli::command();
     if std::env::vars_os().any(is_empty) {
-        return Cli::from_arg_matches(&forget_empty(Cli::command()).try_get_matches()?);
+        command = forget_empty(command);
     }
-    Cli::try_parse()
+    let matches = command.try_get_matches()?;
+    let mut cli = Cli::from_arg_matches(&matches)?;
+    cli.global.prefer_flags(&matches)?;
+    Ok(cli)
 }
 
 /// A variable of the environment that is empty says nothing: pipelines set them from values that may be unset.

@@ -349,6 +349,15 @@ fn flags_of_every_verb_have_environment_variables() {
     listed("IMAGEGEN_VERBOSE", "1").succeeds();
     listed("IMAGEGEN_QUIET", "true").succeeds();
     listed("IMAGEGEN_QUIET", "0").succeeds();
+    listed("IMAGEGEN_VERBOSE", "true").succeeds();
+    for (variable, flag) in [("IMAGEGEN_QUIET", "-v"), ("IMAGEGEN_VERBOSE", "-q")] {
+        for value in ["0", "1", "true"] {
+            listed(variable, value).line(flag).succeeds();
+        }
+    }
+    several()
+        .line("-q list images -v")
+        .fails(2, &["'--quiet' cannot be used with '--verbose...'"]);
     for name in [
         "IMAGEGEN_MANIFESTS",
         "IMAGEGEN_TARGETS",

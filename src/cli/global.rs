@@ -2,8 +2,10 @@
 
 use std::path::PathBuf;
 
-use clap::builder::FalseyValueParser;
-use clap::{ArgAction, Args};
+use clap::builder::{FalseyValueParser, TypedValueParser as _};
+use clap::error::ErrorKind;
+use clap::parser::ValueSource;
+use clap::{ArgAction, ArgMatches, Args, Command};
 
 use crate::base::choice::Format;
 
@@ -23,19 +25,50 @@ pub struct Global {
 
     /// Print only warnings and errors.
     #[arg(
-        short, long, global = true, conflicts_with = "verbose", env = "IMAGEGEN_QUIET", hide_env_values = true,
+        short, long, global = true, env = "IMAGEGEN_QUIET", hide_env_values = true,
         value_parser = FalseyValueParser::new()
     )]
     pub quiet: bool,
 
     /// Increase verbosity.
     #[arg(
-        short, long, global = true, action = ArgAction::Count, env = "IMAGEGEN_VERBOSE", hide_env_values = true
+        short, long, global = true, action = ArgAction::Count, env = "IMAGEGEN_VERBOSE", hide_env_values = true,
+        value_parser = parse_verbosity
     )]
     pub verbose: u8,
 
     #[command(flatten)]
     pub sources: SourceArgs,
+}
+
+impl Global {
+    /// Lets `--quiet` and `--verbose` on the command line win over the environment.
+    ///
+    /// # Errors
+    /// The command line has both.
+    pub fn prefer_flags(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        let is_flag = |id: &str| matches.value_source(id) == Some(ValueSource::CommandLine);
+        match (is_flag("quiet"), is_flag("verbose")) {
+            (true, true) => {
+                let message = "the argument '--quiet' cannot be used with '--verbose...'";
+                return Err(Command::new("imagegen").error(ErrorKind::ArgumentConflict, message));
+            }
+            (true, false) => self.verbose = 0,
+            (false, true) => self.quiet = false,
+            (false, false) => {}
+        }
+        Ok(())
+    }
+}
+
+/// A number, or a truth value as `IMAGEGEN_QUIET` has it.
+fn parse_verbosity(text: &str) -> Result<u8, clap::Error> {
+    if let Ok(number) = text.parse() {
+        return Ok(number);
+    }
+    let command = Command::new("imagegen");
+    let is_true = FalseyValueParser::new().parse_ref(&command, None, text.as_ref())?;
+    Ok(u8::from(is_true))
 }
 
 /// Files in the place of built-in ones, and beside them.
