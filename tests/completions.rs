@@ -5,7 +5,7 @@ use std::process::Command;
 
 use serde_json::json;
 
-use crate::support::{Test, program};
+use crate::support::{Test, program, root};
 
 /// Sources the script and asks the registered function for the words that fit.
 const BASH: &str = r#"
@@ -81,6 +81,57 @@ fn bash_completes_names_of_the_catalog() {
         components.contains(&"containerd".to_owned()),
         "{components:?}"
     );
+}
+
+/// Types each line and a tab into an interactive bash; the lines as they stand then.
+fn type_into_bash(test: &Test, lines: &[&str]) -> Option<Vec<String>> {
+    let python = program("python3")?;
+    let folder = Path::new(env!("CARGO_BIN_EXE_imagegen")).parent().unwrap();
+    let path = format!("{}:{}", folder.display(), std::env::var("PATH").unwrap());
+    let output = Command::new(python)
+        .arg(root().join("tests/support/complete.py"))
+        .arg(r#"eval "$(imagegen completions bash)""#)
+        .args(lines)
+        .current_dir(&test.folder)
+        .env("PATH", path)
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let text = String::from_utf8(output.stdout).unwrap();
+    Some(text.lines().map(str::to_owned).collect())
+}
+
+/// Readline divides the line at `=` and puts candidates in the place of the last piece.
+#[test]
+fn bash_completes_values_behind_an_equals_sign() {
+    let test = Test::new().file("node.json", "{}");
+    let (typed, expected): (Vec<&str>, Vec<&str>) = [
+        ("imagegen plan --target=az", "imagegen plan --target=azure"),
+        ("imagegen plan --format=j", "imagegen plan --format=json"),
+        (
+            "imagegen plan --config=no",
+            "imagegen plan --config=node.json",
+        ),
+        (
+            "imagegen plan --target aws --var auth",
+            "imagegen plan --target aws --var auth=",
+        ),
+        (
+            "imagegen plan --target aws --var auth=acc",
+            "imagegen plan --target aws --var auth=access_key",
+        ),
+        (
+            "imagegen plan --target=aws --var=auth=acc",
+            "imagegen plan --target=aws --var=auth=access_key",
+        ),
+        ("imagegen plan --target az", "imagegen plan --target azure"),
+    ]
+    .into_iter()
+    .unzip();
+    let Some(completed) = type_into_bash(&test, &typed) else {
+        return;
+    };
+    assert_eq!(completed, expected);
 }
 
 #[test]

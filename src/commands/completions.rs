@@ -37,7 +37,20 @@ fn write_registration(shell: Shell) -> Result<String> {
     completer
         .write_registration(VARIABLE, "imagegen", "imagegen", "imagegen", &mut script)
         .map_err(|error| InternalError(format!("writing the completions of {name}: {error}")))?;
-    Ok(String::from_utf8_lossy(&script).into_owned())
+    let script = String::from_utf8_lossy(&script).into_owned();
+    Ok(if shell == Shell::Bash {
+        rejoin_words(&script)
+    } else {
+        script
+    })
+}
+
+/// The script for bash with a function before the generated one, which gets words that bash divides at `=`.
+fn rejoin_words(script: &str) -> String {
+    let function = include_str!("completions/bash.sh");
+    let generated = "-F _clap_complete_imagegen imagegen";
+    let script = script.replace(generated, "-F _imagegen_complete imagegen");
+    format!("{function}{script}")
 }
 
 pub(super) fn run_man(args: &ManArgs, printer: &Printer) -> Result<()> {
