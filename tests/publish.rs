@@ -2,6 +2,7 @@
 
 mod aws;
 mod clone;
+mod foreign;
 mod retire;
 mod vsphere;
 
@@ -299,7 +300,6 @@ fn an_id_of_another_form_is_refused() {
         ("aws", "eu-west-1:ami-0a; reboot"),
         ("aws", "eu-west-1:ami-0a,--all"),
         ("gcp", "-"),
-        ("gcp", "a\nb"),
         ("oci", "ocid1.image.oc1..a b"),
         ("azure", "/subscriptions/s/images/i"),
         (

@@ -14,6 +14,7 @@ pub mod nonempty;
 pub mod output_list;
 pub mod program;
 pub mod secret;
+pub(crate) mod shell;
 pub mod stream;
 pub mod text;
 pub mod toml;

@@ -1,7 +1,6 @@
 //! Characters that change how a terminal, a script or a reviewer reads a text.
 
 use std::borrow::Cow;
-use std::fmt::Write as _;
 use std::path::{MAIN_SEPARATOR, Path};
 
 /// Whether a character ends a line, controls a terminal, changes the direction of the text, or is invisible.
@@ -54,20 +53,29 @@ pub(crate) fn is_lowercase_or(text: &str, others: &str) -> bool {
 
 /// The text for a terminal: control characters but line ends and tabs as `\u{1b}`.
 pub fn escape_controls(text: &str) -> Cow<'_, str> {
-    escape_with(text, |escaped, c| {
-        write!(escaped, "\\u{{{:x}}}", u32::from(c))
-    })
+    escape_with(text, is_kept, format_escape)
 }
 
-/// The same for JSON, where `\u001b` stands for the character itself.
+/// The text in one line of a terminal or script: line ends and tabs as `\u{a}`, too.
+pub fn escape_line(text: &str) -> Cow<'_, str> {
+    escape_with(text, |c| !is_control(c), format_escape)
+}
+
+/// The text for a terminal as JSON, where `\u001b` stands for the character itself.
 pub fn escape_json_controls(json: &str) -> Cow<'_, str> {
-    escape_with(json, |escaped, c| {
-        write!(escaped, "\\u{:04x}", u32::from(c))
-    })
+    escape_with(json, is_kept, |c| format!("\\u{:04x}", u32::from(c)))
 }
 
-fn escape_with(text: &str, write: impl Fn(&mut String, char) -> std::fmt::Result) -> Cow<'_, str> {
-    if text.chars().all(is_kept) {
+fn format_escape(c: char) -> String {
+    format!("\\u{{{:x}}}", u32::from(c))
+}
+
+fn escape_with(
+    text: &str,
+    is_kept: impl Fn(char) -> bool,
+    escape: impl Fn(char) -> String,
+) -> Cow<'_, str> {
+    if text.chars().all(&is_kept) {
         return Cow::Borrowed(text);
     }
     let mut escaped = String::with_capacity(text.len());
@@ -75,8 +83,7 @@ fn escape_with(text: &str, write: impl Fn(&mut String, char) -> std::fmt::Result
         if is_kept(c) {
             escaped.push(c);
         } else {
-            // Writing to a string does not fail.
-            let _ = write(&mut escaped, c);
+            escaped.push_str(&escape(c));
         }
     }
     Cow::Owned(escaped)

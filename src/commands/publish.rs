@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
+use crate::base::shell::format_comment;
 use crate::cli::{PromoteArgs, PublishArgs, RetireArgs};
 use crate::diagnostic::Result;
 use crate::io::clock::current_time;
@@ -103,8 +104,8 @@ impl StepRun<'_> {
 fn format_script(images: &[ImageCommands]) -> String {
     let mut text = String::new();
     for image in images {
-        // Writing to a String cannot fail.
-        let _ = writeln!(text, "# {} {} {}", image.version, image.target, image.id);
+        let title = format!("{} {} {}", image.version, image.target, image.id);
+        text.push_str(&format_comment(&title));
         text.push_str(&image.format_lines());
     }
     text
@@ -118,6 +119,7 @@ fn format_done(output: &PublishOutput) -> String {
     };
     let mut text = String::new();
     for image in &output.images {
+        // Writing to a String cannot fail.
         let _ = writeln!(text, "{verb} {} {}", image.image_version, image.image);
     }
     text

@@ -29,6 +29,25 @@ pub enum ImageVersion {
     Inputs(String),
 }
 
+crate::text_value!(
+    /// The version in the record of a build; empty in older records.
+    RecordedVersion,
+    |text| text.is_empty() || text.parse::<ImageVersion>().is_ok(),
+    "an image version: expected up to 32 letters, digits, `.`, `-` and `_` with a letter or digit first, such as `1.36.4`"
+);
+
+impl From<&ImageVersion> for RecordedVersion {
+    fn from(version: &ImageVersion) -> Self {
+        Self(version.format_suffix())
+    }
+}
+
+impl Default for RecordedVersion {
+    fn default() -> Self {
+        Self(String::new())
+    }
+}
+
 #[derive(Debug, thiserror::Error)]
 pub enum ImageVersionError {
     #[error(

@@ -254,7 +254,7 @@ fn fill_clone(
         groups: &groups,
     };
     Ok(CloneCommands {
-        version: build.record.image_version.clone(),
+        version: build.record.image_version.to_string(),
         target: target.clone(),
         place: build.place.clone(),
         id: id.to_owned(),

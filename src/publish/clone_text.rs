@@ -4,10 +4,10 @@ use std::fmt::Write as _;
 
 use regex_lite::Regex;
 
+use crate::base::shell::{format_comment, quote_argument};
 use crate::model::clone_test::InputForm;
 
 use super::clone::{CloneCommands, ClonePart, CloneStep, CloneText, split_deletion};
-use super::run::quote_argument;
 
 /// Lines of a standard output without the spaces around them.
 const TRIM: &str = "sed 's/^[[:space:]]*//; s/[[:space:]]*$//'";
@@ -16,10 +16,10 @@ const TRIM: &str = "sed 's/^[[:space:]]*//; s/[[:space:]]*$//'";
 pub fn format_clones(clones: &[CloneCommands]) -> String {
     let mut text = String::new();
     for clone in clones {
-        // Writing to a String cannot fail.
-        let _ = writeln!(text, "# {} {} {}", clone.version, clone.target, clone.id);
+        let title = format!("{} {} {}", clone.version, clone.target, clone.id);
+        text.push_str(&format_comment(&title));
         format_steps(&clone.program, &clone.test, "", &mut text);
-        let _ = writeln!(text, "# then, whatever happened before:");
+        text.push_str(&format_comment("then, whatever happened before:"));
         format_deletion(&clone.program, &clone.delete, &mut text);
     }
     text
@@ -34,6 +34,7 @@ fn format_deletion(program: &str, steps: &[CloneStep], text: &mut String) {
 
     let line = format_command(program, deletion.find);
     let (search, name) = (format_search(deletion.pattern, "grep -E"), deletion.name);
+    // Writing to a String cannot fail, here and below.
     let _ = writeln!(text, "{line} | {search} | while read -r {name}; do");
     format_steps(program, deletion.after, "  ", text);
     let _ = writeln!(text, "done");
@@ -44,11 +45,9 @@ fn format_steps(program: &str, steps: &[CloneStep], indent: &str, text: &mut Str
     let mut depends = !indent.is_empty();
     for (at, step) in steps.iter().enumerate() {
         if let Some(patience) = &step.patience {
-            let _ = writeln!(
-                text,
-                "{indent}# again every {} s, for at most {} s:",
-                patience.every, patience.seconds
-            );
+            let (every, seconds) = (patience.every, patience.seconds);
+            let comment = format!("again every {every} s, for at most {seconds} s:");
+            let _ = write!(text, "{indent}{}", format_comment(&comment));
         }
         let mut line = format_command(program, step);
         // The standard input of a loop has the machines.
@@ -65,10 +64,8 @@ fn format_steps(program: &str, steps: &[CloneStep], indent: &str, text: &mut Str
         }
         let _ = writeln!(text, "{indent}{line}");
         if let Some(verdict) = &step.verdict {
-            let _ = writeln!(
-                text,
-                "{indent}# the image passes if `{verdict}` finds the code 0"
-            );
+            let comment = format!("the image passes if `{verdict}` finds the code 0");
+            let _ = write!(text, "{indent}{}", format_comment(&comment));
         }
     }
 }

@@ -68,7 +68,7 @@ pub fn list_commands(
         for artifact in &build.record.artifacts {
             for id in split_ids(program, &artifact.id) {
                 images.push(ImageCommands {
-                    version: build.record.image_version.clone(),
+                    version: build.record.image_version.to_string(),
                     target: target.clone(),
                     place: build.place.clone(),
                     id: id.to_owned(),
@@ -204,7 +204,7 @@ pub(super) fn list_common_values(
     let soon = format_time(now.saturating_add(60 * 60)).unwrap_or_default();
     BTreeMap::from([
         ("id", id.to_owned()),
-        ("version", build.record.image_version.clone()),
+        ("version", build.record.image_version.to_string()),
         ("lock", build.record.lock.clone()),
         ("inAnHour", soon),
     ])

@@ -4,7 +4,8 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use crate::base::code::Code;
-use crate::base::text::{indent_lines, is_alphanumeric_or};
+use crate::base::shell::quote_argument;
+use crate::base::text::indent_lines;
 use crate::diagnostic::Classify;
 use crate::io::exec::{self, ExecError, Run};
 use crate::model::clone_test::CloneName;
@@ -121,14 +122,6 @@ pub(super) fn format_command(program: &str, arguments: &[String]) -> String {
         line.push_str(&quote_argument(argument));
     }
     line
-}
-
-/// A word as it is, or in single quotes.
-pub(super) fn quote_argument(word: &str) -> String {
-    if !word.is_empty() && is_alphanumeric_or(word, "-_./:=,@+") {
-        return word.to_owned();
-    }
-    format!("'{}'", word.replace('\'', r"'\''"))
 }
 
 /// Refuses a program that is not installed.

@@ -16,6 +16,7 @@ use crate::bake::CHECK_REPORT;
 use crate::base::digest::sha256_hex;
 use crate::base::json::{format_json, parse_foreign, to_bytes};
 use crate::base::program::ProgramVersion;
+use crate::base::shell::quote_argument;
 use crate::diagnostic::{InputError, Result};
 use crate::guest::GUEST_PLAN_FILE;
 use crate::io::fs::{self, Scratch};
@@ -281,17 +282,19 @@ fn write_statement(
         fs::write_file(&bundle, format_json(envelope).as_bytes())?;
     }
     let shown = bundle.display().to_string();
+    let predicate = predicate.display().to_string();
     let command = format!(
-        "cosign attest-blob --yes --type {} --predicate {} --bundle {shown} {}",
+        "cosign attest-blob --yes --type {} --predicate {} --bundle {} {}",
         kind.predicate_type(),
-        predicate.display(),
-        record.display()
+        quote_argument(&predicate),
+        quote_argument(&shown),
+        quote_argument(&record.display().to_string())
     );
     Ok(WrittenStatement {
         kind,
         predicate_type: kind.predicate_type(),
         statement: plain.display().to_string(),
-        predicate: predicate.display().to_string(),
+        predicate,
         command: envelope.is_none().then_some(command),
         bundle: envelope.map(|_| shown),
     })

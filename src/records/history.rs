@@ -16,7 +16,7 @@ use crate::model::policy::Policy;
 use crate::ui::Printer;
 use crate::workspace::{BUILDS, IMAGE_RECORD, WORKSPACES};
 
-use super::image::{ImageRecord, refuse_record};
+use super::image::{ImageRecord, read_line, refuse_record};
 use super::read_family;
 
 /// Name of the schema of `imagegen history --format json`.
@@ -41,6 +41,7 @@ pub struct BuildHistory {
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct HistoryEntry {
     /// The folder of the record, or the URL that it comes from.
+    #[serde(deserialize_with = "read_line")]
     pub place: String,
     pub record: ImageRecord,
 }

@@ -3,18 +3,24 @@
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use serde_json::Value;
 
 use crate::bake::{BuiltArtifact, PhaseRecord, ToolUsed};
 use crate::base::json::parse_foreign;
 use crate::base::program::ProgramVersion;
-use crate::diagnostic::{Error, ErrorReport, InputError, Result};
+use crate::base::text::find_control;
+use crate::diagnostic::{self, Error, ErrorReport, InputError};
 use crate::model::evidence::{Evidence, ProofKind};
+use crate::model::image_version::RecordedVersion;
 use crate::model::policy::PolicyUsed;
 
 /// Name of the schema of `image.json`.
 pub const IMAGE_SCHEMA: &str = "imagegen.dev/image/v1";
+
+/// Fields of a record whose texts may have several lines: an error repeats what programs printed, and facts of a proof
+/// are texts of its file.
+const PROSE: [&str; 4] = ["error", "note", "detail", "facts"];
 
 /// A record that nobody can use.
 pub(super) fn refuse_record(file: &str, error: &serde_json::Error) -> Error {
@@ -23,14 +29,14 @@ pub(super) fn refuse_record(file: &str, error: &serde_json::Error) -> Error {
     InputError::new(message, remedy).into()
 }
 
-/// `image.json`
+/// `image.json`. Records come from other machines: only the texts of [`PROSE`] have several lines.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "camelCase")]
+#[serde(deny_unknown_fields, rename_all = "camelCase", remote = "Self")]
 pub struct ImageRecord {
     pub schema: String,
     /// As the image's name ends.
     #[serde(default)]
-    pub image_version: String,
+    pub image_version: RecordedVersion,
     /// Name of the image in its definition; absent in older records.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub image: Option<String>,
@@ -116,12 +122,59 @@ pub struct GitState {
     pub repository: Option<String>,
 }
 
+impl<'de> Deserialize<'de> for ImageRecord {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let record = Self::deserialize(deserializer)?;
+        let value = serde_json::to_value(&record).map_err(de::Error::custom)?;
+        match find_control_in(&value, "") {
+            None => Ok(record),
+            Some((path, c)) => Err(refuse_control(&path, c)),
+        }
+    }
+}
+
+impl Serialize for ImageRecord {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        Self::serialize(self, serializer)
+    }
+}
+
+/// Path of the first text of one line that has a control character, and the character.
+fn find_control_in(value: &Value, path: &str) -> Option<(String, char)> {
+    match value {
+        Value::String(text) => find_control(text, false).map(|c| (path.to_owned(), c)),
+        Value::Array(values) => values.iter().find_map(|value| find_control_in(value, path)),
+        Value::Object(fields) => fields.iter().find_map(|(name, value)| {
+            if PROSE.contains(&name.as_str()) {
+                return None;
+            }
+            let in_name = find_control(name, false).map(|c| (path.to_owned(), c));
+            in_name.or_else(|| find_control_in(value, name))
+        }),
+        Value::Null | Value::Bool(_) | Value::Number(_) => None,
+    }
+}
+
+fn refuse_control<E: de::Error>(name: &str, c: char) -> E {
+    let code = u32::from(c);
+    E::custom(format!("`{name}` has the control character U+{code:04X}"))
+}
+
+/// Reads a text of one line.
+pub(super) fn read_line<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    match find_control(&text, false) {
+        None => Ok(text),
+        Some(c) => Err(refuse_control("place", c)),
+    }
+}
+
 impl ImageRecord {
-    /// Reads what a build wrote: unlike a file of people's, texts have line ends.
+    /// Reads what a build wrote.
     ///
     /// # Errors
     /// It is no record.
-    pub fn decode(file: &str, bytes: &[u8]) -> Result<Self> {
+    pub fn decode(file: &str, bytes: &[u8]) -> diagnostic::Result<Self> {
         parse_foreign(bytes).map_err(|error| refuse_record(file, &error))
     }
 
@@ -139,7 +192,7 @@ impl ImageRecord {
     ///
     /// # Errors
     /// It is no record.
-    pub(super) fn parse(file: &str, value: &Value) -> Result<Self> {
+    pub(super) fn parse(file: &str, value: &Value) -> diagnostic::Result<Self> {
         Self::deserialize(value).map_err(|error| refuse_record(file, &error))
     }
 

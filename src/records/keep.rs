@@ -18,6 +18,7 @@ use crate::guest::{GUEST_PLAN_FILE, parse_guest_plan};
 use crate::io::{clock, fs};
 use crate::lock::{LOCK_FILE, Lock};
 use crate::model::evidence::{Evidence, Verdict};
+use crate::model::image_version::{ImageVersion, RecordedVersion};
 use crate::model::plan::Plan;
 use crate::model::policy::Policy;
 use crate::workspace::{BUILDS, IMAGE_RECORD};
@@ -121,17 +122,15 @@ fn describe_build(
 ) -> Result<ImageRecord> {
     let plan = &trace.plan;
     let digest = sha256_hex(lock.encode().as_bytes());
-    let version = plan.selection.image_version.as_ref();
+    let version = plan.selection.image_version.clone();
+    let version = version.unwrap_or_else(|| ImageVersion::Inputs(digest.clone()));
     let (artifacts, checked) = match outcome {
         Ok(output) => (output.artifacts.clone(), output.checked),
         Err(_) => (Vec::new(), 0),
     };
     Ok(ImageRecord {
         schema: IMAGE_SCHEMA.to_owned(),
-        image_version: version.map_or_else(
-            || digest[..12].to_owned(),
-            crate::model::image_version::ImageVersion::format_suffix,
-        ),
+        image_version: RecordedVersion::from(&version),
         image: Some(trace.image.clone()),
         target: plan.target.name.clone(),
         windows: plan.windows.release.clone(),

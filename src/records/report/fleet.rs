@@ -120,7 +120,7 @@ fn describe_row(
         name: name.to_owned(),
         target: record.target.clone(),
         kubernetes: record.kubernetes.clone(),
-        version: record.image_version.clone(),
+        version: record.image_version.to_string(),
         built: record.finished.clone(),
         age: format_age(&record.finished, now),
         last: "built".to_owned(),
