@@ -30,6 +30,7 @@ pub(super) fn run_test_clone(
     let mut clones = list_clones(&builds, &request, &trees)?;
     if args.delete {
         for clone in &mut clones {
+            clone.claim.clear();
             clone.test.clear();
         }
     }

@@ -47,8 +47,8 @@ impl FromStr for CloneName {
 /// Placeholders of a clone beside [`COMMON_PLACEHOLDERS`].
 pub const CLONE_PLACEHOLDERS: [&str; 3] = ["clone", "test", "testJson"];
 
-/// In a name, tag or label of what a recipe makes. The user chooses the name of a clone, and another machine may have it.
-pub const MARK: &str = "imagegen";
+/// Tag, label or note of what a recipe makes. The user chooses the name of a clone, and another machine may have it.
+pub const MARK: &str = "imagegen-test-clone";
 
 /// Placeholder of a random password, which an input alone may have.
 pub const PASSWORD: &str = "password";
@@ -71,11 +71,15 @@ pub struct CloneRecipe {
     /// Values of the user that only these commands have in placeholders.
     #[serde(default)]
     pub values: Vec<PublishValue>,
+    /// Take the name of the machine, where only one thing can have it. If a command fails, such as because the name is
+    /// taken, nothing was made and nothing is deleted.
+    #[serde(default)]
+    pub claim: Vec<CloneCommand>,
     /// Make the machine and ask for its verdict. Exactly one command has a `verdict`.
     pub test: NonEmpty<CloneCommand>,
     /// Delete the machine and what was made with it. They run whatever happened before, and by the name of the clone
-    /// alone if `test` was interrupted. The first has `imagegen` in an argument, as the name, tag or label of what
-    /// `test` makes: nothing else is deleted.
+    /// alone if `test` was interrupted. The first give what `test` made, one of them by the mark `imagegen-test-clone`,
+    /// a tag, label or note: nothing else is deleted.
     pub delete: NonEmpty<CloneCommand>,
     pub source: String,
 }
@@ -99,7 +103,8 @@ pub struct CloneCommand {
     pub input_form: InputForm,
     /// Placeholder of later commands that is read from the output. In `delete`, each value that the first such command
     /// gives is a machine, and the commands after it run for each. A command whose value is known is left out, and one
-    /// that gives no value ends the deletion: there is nothing to delete.
+    /// that gives no value ends the deletion: there is nothing to delete. One that ends with an error of `already` gives
+    /// no value, and the commands after it run.
     #[serde(default)]
     pub gives: Option<GivenValue>,
     /// Regular expression of the line of the output with the verdict. Its group `code` is the exit code of the test.
@@ -166,33 +171,37 @@ impl CloneRecipe {
             values: shared.iter().chain(&self.values).collect(),
             names: [groups, &COMMON_PLACEHOLDERS, &CLONE_PLACEHOLDERS].concat(),
         };
-        check_commands(self.test.as_slice(), known.clone())?;
-        if self.delete.as_slice().iter().any(|it| it.verdict.is_some()) {
+        let is_verdict = |command: &CloneCommand| command.verdict.is_some();
+        if self.claim.iter().any(is_verdict) {
+            return Err("a command of `claim` has no `verdict`".to_owned());
+        }
+        let made: Vec<&CloneCommand> = self.claim.iter().chain(self.test.as_slice()).collect();
+        check_commands(&made, known.clone())?;
+        let delete: Vec<&CloneCommand> = self.delete.as_slice().iter().collect();
+        if delete.iter().any(|command| is_verdict(command)) {
             return Err("a command of `delete` has no `verdict`".to_owned());
         }
-        let [first, ..] = self.delete.as_slice() else {
-            return Err("`delete` has no command".to_owned());
-        };
-        if !first.arguments.iter().any(|it| it.contains(MARK)) {
+        let mut finds = delete.iter().take_while(|command| command.gives.is_some());
+        if !finds.any(|command| command.has_mark()) {
             return Err(format!(
-                "the first command of `delete` finds by `{MARK}` what was made for the test, not by the name alone"
+                "the first commands of `delete` find by `{MARK}` what was made for the test, not by the name alone"
             ));
         }
         // The deletion may run alone, so it knows what its own commands give.
-        check_commands(self.delete.as_slice(), known)
+        check_commands(&delete, known)
     }
 
     /// Whether a command gives this value.
     pub fn gives(&self, name: &str) -> bool {
-        let delete = self.delete.as_slice();
-        let commands = self.test.as_slice().iter().chain(delete);
+        let commands = self.claim.iter().chain(self.test.as_slice());
+        let commands = commands.chain(self.delete.as_slice());
         let mut given = commands.filter_map(|command| command.gives.as_ref());
         given.any(|it| it.name == name)
     }
 }
 
 fn check_commands<'a>(
-    commands: &'a [CloneCommand],
+    commands: &[&'a CloneCommand],
     mut known: KnownPlaceholders<'a>,
 ) -> Result<(), String> {
     for command in commands {
@@ -205,6 +214,13 @@ fn check_commands<'a>(
 }
 
 impl CloneCommand {
+    /// Whether its question or its answer has the mark.
+    fn has_mark(&self) -> bool {
+        let patterns = self.gives.iter().map(|given| &given.pattern);
+        let mut texts = self.arguments.iter().chain(patterns);
+        texts.any(|text| text.contains(MARK))
+    }
+
     fn check(&self, known: &KnownPlaceholders<'_>) -> Result<(), String> {
         let settled = self.already.iter().map(|settled| &settled.text);
         let texts = self.arguments.iter().chain(settled);

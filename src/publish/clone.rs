@@ -52,6 +52,8 @@ pub struct CloneCommands {
     pub program: String,
     /// URL that says how to install the program.
     pub install: String,
+    /// Take the name of the clone.
+    pub claim: Vec<CloneStep>,
     pub test: Vec<CloneStep>,
     pub delete: Vec<CloneStep>,
 }
@@ -261,6 +263,7 @@ fn fill_clone(
         clone,
         program: program.name.clone(),
         install: program.install.clone(),
+        claim: fill_steps(&recipe.claim, recipe, &values)?,
         test: fill_steps(recipe.test.as_slice(), recipe, &values)?,
         delete: fill_steps(recipe.delete.as_slice(), recipe, &values)?,
     })

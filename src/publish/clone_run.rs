@@ -19,13 +19,16 @@ use super::{CloneCommands, CloneStep, PublishError};
 /// Makes, tests and deletes a clone of every image. The first that does not pass ends the verb.
 ///
 /// # Errors
-/// A program is not installed; then nothing is run. Or a command failed, the user interrupted, the image did not pass,
-/// or a machine is left.
+/// A program is not installed; then nothing is run. Or the name is taken, a command failed, the user interrupted, the
+/// image did not pass, or a machine is left.
 pub fn run_clones(clones: &[CloneCommands], printer: &Printer) -> Result<(), PublishError> {
     refuse_absent_programs(clones)?;
     for clone in clones {
         let mut life = Life::start(clone, printer)?;
         let tested = life.run_test();
+        if matches!(tested, Err(PublishError::NotClaimed(_))) {
+            return tested;
+        }
         let deleted = life.run_delete();
         if let Err(error) = deleted {
             return Err(leave_clone(clone, &error, tested.err()));
@@ -81,6 +84,8 @@ struct Life<'a> {
 /// End of one run of a command.
 enum StepEnd {
     Done,
+    /// The platform said that nothing is left to do.
+    Settled,
     /// The command failed, or its output lacks the value or verdict.
     NotYet(String),
 }
@@ -90,6 +95,7 @@ enum StepEnd {
 struct CloneLines {
     stdout: Vec<String>,
     all: Vec<String>,
+    is_settled: bool,
 }
 
 impl<'a> Life<'a> {
@@ -109,6 +115,11 @@ impl<'a> Life<'a> {
     }
 
     fn run_test(&mut self) -> Result<(), PublishError> {
+        for step in &self.clone.claim {
+            if let StepEnd::NotYet(failure) = self.repeat_step(step, OnInterrupt::Pass)? {
+                return Err(PublishError::NotClaimed(failure));
+            }
+        }
         for step in &self.clone.test {
             if let StepEnd::NotYet(failure) = self.repeat_step(step, OnInterrupt::Pass)? {
                 return Err(PublishError::CloneCommand(failure));
@@ -133,7 +144,7 @@ impl<'a> Life<'a> {
 
         self.found.clear();
         self.delete_machine(deletion.before)?;
-        self.delete_machine(std::slice::from_ref(deletion.find))?;
+        self.find_machines(deletion.find)?;
         // Several runs of the same name may have left a machine each. One that stays does not spare the others.
         let mut ended = Ok(());
         for machine in std::mem::take(&mut self.found) {
@@ -144,7 +155,19 @@ impl<'a> Life<'a> {
         ended
     }
 
-    /// A step that gives no value ends the deletion.
+    fn find_machines(&mut self, find: &'a CloneStep) -> Result<(), PublishError> {
+        if let StepEnd::NotYet(failure) = self.repeat_step(find, OnInterrupt::Finish)? {
+            return Err(PublishError::CloneCommand(failure));
+        }
+        if self.found.is_empty() {
+            let clone = &self.clone.clone;
+            self.printer
+                .print_note(&format!("there is no machine {clone}"));
+        }
+        Ok(())
+    }
+
+    /// A step that gives no value ends the deletion, unless what it asks for is gone.
     fn delete_machine(&mut self, steps: &'a [CloneStep]) -> Result<(), PublishError> {
         let clone = &self.clone.clone;
         for step in steps {
@@ -153,8 +176,10 @@ impl<'a> Life<'a> {
             {
                 continue;
             }
-            if let StepEnd::NotYet(failure) = self.repeat_step(step, OnInterrupt::Finish)? {
-                return Err(PublishError::CloneCommand(failure));
+            match self.repeat_step(step, OnInterrupt::Finish)? {
+                StepEnd::Done => {}
+                StepEnd::Settled => continue,
+                StepEnd::NotYet(failure) => return Err(PublishError::CloneCommand(failure)),
             }
             if let Some((name, _)) = &step.gives
                 && !self.given.contains_key(name)
@@ -182,7 +207,7 @@ impl<'a> Life<'a> {
                 Err((failure, passes)) => (StepEnd::NotYet(failure), passes),
             };
             let StepEnd::NotYet(failure) = ended else {
-                return Ok(StepEnd::Done);
+                return Ok(ended);
             };
 
             let every = step.patience.as_ref().filter(|patience| {
@@ -245,7 +270,9 @@ impl<'a> Life<'a> {
         if outcome.interrupted && (on_interrupt == OnInterrupt::Pass || !outcome.success) {
             return Err(PublishError::Interrupted);
         }
-        if outcome.success || find_settled(&step.already, &output.all, self.printer) {
+        output.is_settled =
+            !outcome.success && find_settled(&step.already, &output.all, self.printer);
+        if outcome.success || output.is_settled {
             return Ok(Ok(output));
         }
 
@@ -262,6 +289,9 @@ impl<'a> Life<'a> {
         step: &CloneStep,
         output: &CloneLines,
     ) -> Result<StepEnd, PublishError> {
+        if output.is_settled {
+            return Ok(StepEnd::Settled);
+        }
         if let Some((name, pattern)) = &step.gives {
             let lines = output.stdout.iter().map(|line| line.trim());
             let values = lines.filter(|line| pattern.is_match(line));

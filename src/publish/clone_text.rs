@@ -18,7 +18,13 @@ pub fn format_clones(clones: &[CloneCommands]) -> String {
     for clone in clones {
         let title = format!("{} {} {}", clone.version, clone.target, clone.id);
         text.push_str(&format_comment(&title));
-        format_steps(&clone.program, &clone.test, "", &mut text);
+        let made = [&*clone.claim, &*clone.test].concat();
+        let order = if clone.claim.is_empty() {
+            StepOrder::Values
+        } else {
+            StepOrder::Chain
+        };
+        format_steps(&clone.program, &made, order, &mut text);
         text.push_str(&format_comment("then, whatever happened before:"));
         format_deletion(&clone.program, &clone.delete, &mut text);
     }
@@ -28,21 +34,32 @@ pub fn format_clones(clones: &[CloneCommands]) -> String {
 /// A loop over the machines that are found. Without one, nothing is deleted.
 fn format_deletion(program: &str, steps: &[CloneStep], text: &mut String) {
     let Some(deletion) = split_deletion(steps) else {
-        return format_steps(program, steps, "", text);
+        return format_steps(program, steps, StepOrder::Values, text);
     };
-    format_steps(program, deletion.before, "", text);
+    format_steps(program, deletion.before, StepOrder::Values, text);
 
     let line = format_command(program, deletion.find);
     let (search, name) = (format_search(deletion.pattern, "grep -E"), deletion.name);
     // Writing to a String cannot fail, here and below.
     let _ = writeln!(text, "{line} | {search} | while read -r {name}; do");
-    format_steps(program, deletion.after, "  ", text);
+    format_steps(program, deletion.after, StepOrder::Loop, text);
     let _ = writeln!(text, "done");
 }
 
-/// After a command that gives a value, each depends on the one before it.
-fn format_steps(program: &str, steps: &[CloneStep], indent: &str, text: &mut String) {
-    let mut depends = !indent.is_empty();
+/// Commands that depend on the one before them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum StepOrder {
+    /// Those after a command that gives a value.
+    Values,
+    /// All.
+    Chain,
+    /// All, in a loop over machines, which come by the standard input.
+    Loop,
+}
+
+fn format_steps(program: &str, steps: &[CloneStep], order: StepOrder, text: &mut String) {
+    let mut depends = order != StepOrder::Values;
+    let indent = if order == StepOrder::Loop { "  " } else { "" };
     for (at, step) in steps.iter().enumerate() {
         if let Some(patience) = &step.patience {
             let (every, seconds) = (patience.every, patience.seconds);
@@ -50,8 +67,7 @@ fn format_steps(program: &str, steps: &[CloneStep], indent: &str, text: &mut Str
             let _ = write!(text, "{indent}{}", format_comment(&comment));
         }
         let mut line = format_command(program, step);
-        // The standard input of a loop has the machines.
-        if !indent.is_empty() && step.input.is_none() {
+        if order == StepOrder::Loop && step.input.is_none() {
             line.push_str(" </dev/null");
         }
         if let Some((name, pattern)) = &step.gives {

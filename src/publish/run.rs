@@ -22,6 +22,9 @@ pub enum PublishError {
     NoProgram { program: String, install: String },
     #[error("{}", .0.join("\n"))]
     Failed(Vec<String>),
+    /// Nothing was made.
+    #[error("{0}")]
+    NotClaimed(String),
     #[error("{0}")]
     CloneCommand(String),
     #[error("the clone of {image} does not pass: its test ended with {code}{}", indent_lines(.lines))]
@@ -55,6 +58,10 @@ impl Classify for PublishError {
                 "correct the cause, such as the sign-in, and run the same again: what is done is not done twice"
                     .to_owned(),
             ],
+            Self::NotClaimed(_) => vec![
+                "nothing was made, and nothing is deleted; if the name is taken, give another `--clone`, or delete what an earlier run of that name left with `--delete`"
+                    .to_owned(),
+            ],
             Self::CloneCommand(_) => {
                 vec!["correct the cause, and run the same again: the machine is deleted".to_owned()]
             }
@@ -71,9 +78,10 @@ impl Classify for PublishError {
     fn code(&self) -> Code {
         match self {
             Self::NoProgram { .. } => Code::PLATFORM_PROGRAM_MISSING,
-            Self::Failed(_) | Self::CloneCommand(_) | Self::CloneLeft { .. } => {
-                Code::PLATFORM_FAILED
-            }
+            Self::Failed(_)
+            | Self::NotClaimed(_)
+            | Self::CloneCommand(_)
+            | Self::CloneLeft { .. } => Code::PLATFORM_FAILED,
             Self::NotPassed { .. } => Code::CLONE_NOT_PASSED,
             Self::Interrupted => Code::INTERRUPTED,
             Self::Exec(error) => error.code(),

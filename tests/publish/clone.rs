@@ -37,7 +37,7 @@ fn with_cloud(program: &str) -> Test {
                     },
                 ],
                 "delete": [
-                    {"arguments": ["find", "{clone}", "imagegen"], "gives": {"name": "machine", "pattern": "m-[0-9]+"}, "source": source},
+                    {"arguments": ["find", "{clone}", "imagegen-test-clone"], "gives": {"name": "machine", "pattern": "m-[0-9]+"}, "source": source},
                     {"arguments": ["delete", "{machine}"], "already": [{"text": "gone"}], "source": source},
                 ],
             }},
@@ -184,6 +184,44 @@ fn a_machine_whose_making_failed_is_found_and_deleted() {
     assert_eq!(list_ran(&test), ["make", "find", "find"]);
 }
 
+/// The same target, where only one thing can have the name.
+fn with_claim(program: &str) -> Test {
+    let test = with_cloud(program);
+    let file = "targets/cloud/publication.json";
+    let claim =
+        r#""claim":[{"arguments":["claim","{clone}"],"source":"https://example.com"}],"test":["#;
+    let publication = test.text(file).replacen("\"test\":[", claim, 1);
+    assert!(publication.contains(claim), "{publication}");
+    test.file(file, &publication)
+}
+
+/// Another machine, or that of another run, has the name: it stays.
+#[test]
+fn a_name_that_is_taken_deletes_nothing() {
+    let taken = "claim) echo 'already exists' >&2; exit 1 ;; find) echo m-9 ;;";
+    let test = with_claim(&format!("case $1 in {taken} esac"));
+    let ran = test.bare().run(&format!("{LINE} --run"));
+    assert_eq!(ran.code, Some(7), "{}", ran.stderr);
+    assert_eq!(list_ran(&test), ["claim"]);
+    for part in [
+        "already exists",
+        "nothing was made, and nothing is deleted",
+        "give another `--clone`",
+    ] {
+        assert!(ran.stderr.contains(part), "{part}: {}", ran.stderr);
+    }
+    let ran = test.bare().run(&format!("{LINE} --run --delete"));
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    assert_eq!(list_ran(&test), ["claim", "find", "delete"]);
+
+    let test = with_claim("case $1 in make) exit 1 ;; find) echo m-9 ;; esac");
+    let printed = test.bare().prints(LINE);
+    assert!(printed.contains("cloudctl claim c-1 &&\n"), "{printed}");
+    let ran = test.bare().run(&format!("{LINE} --run"));
+    assert_eq!(ran.code, Some(7), "{}", ran.stderr);
+    assert_eq!(list_ran(&test), ["claim", "make", "find", "delete"]);
+}
+
 /// Runs that had the same name may have left a machine each. One that cannot be deleted does not keep the others.
 #[test]
 fn every_machine_of_the_name_is_deleted() {
@@ -325,9 +363,9 @@ fn a_recipe_is_checked() {
         ("\"small\"", "\"7\"", "the default of `size` is not valid"),
         ("\"verdict\":", "\"already\": [], \"x\":", "unknown key `x`"),
         (
-            "\"{clone}\",\"imagegen\"",
+            "\"{clone}\",\"imagegen-test-clone\"",
             "\"{clone}\"",
-            "finds by `imagegen` what was made",
+            "find by `imagegen-test-clone` what was made",
         ),
     ] {
         assert!(publication.contains(from), "{from}: {publication}");

@@ -130,8 +130,12 @@ govc vm.create -dc DC0 -on=false -host DC0_H0 -ds LocalDS_0 -net 'VM Network' -f
     imagegen-clone-c-2 >/dev/null
 govc folder.create /DC0/vm/templates/imagegen-clone-c-5
 govc object.mv /DC0/vm/templates/node-3 /DC0/vm/templates/imagegen-clone-c-5
+# A machine of the name without the mark.
+govc folder.create /DC0/vm/templates/imagegen-clone-c-7
+govc vm.create -dc DC0 -on=false -host DC0_H0 -ds LocalDS_0 -net 'VM Network' \
+    -folder /DC0/vm/templates/imagegen-clone-c-7 c-7 >/dev/null
 state before-others
-for clone in c-2 c-5; do
+for clone in c-2 c-5 c-7; do
     name=$clone; fails imagegen test-clone 1 --clone "$clone" $place --run
     imagegen test-clone 1 --clone "$clone" $place --delete --run
     imagegen test-clone 1 --clone "$clone" $place --delete > delete.sh
@@ -141,11 +145,13 @@ imagegen test-clone 1 --clone c-3 $place --delete --run
 imagegen test-clone 1 --clone c-3 $place --delete > delete.sh
 bash delete.sh || true
 state after-others
-# A verb that was killed leaves its machine.
+# A verb that was killed leaves its machine, or the folder alone.
+govc folder.create /DC0/vm/templates/imagegen-clone-c-8
+imagegen test-clone 1 --clone c-8 $place --delete --run
 for clone in c-4 c-6; do
     govc folder.create "/DC0/vm/templates/imagegen-clone-$clone"
     govc vm.clone -dc DC0 -vm /DC0/vm/templates/node-1 -on=false -folder "/DC0/vm/templates/imagegen-clone-$clone" \
-        -pool /DC0/host/DC0_H0/Resources -ds LocalDS_0 "$clone" >/dev/null
+        -pool /DC0/host/DC0_H0/Resources -ds LocalDS_0 -annotation imagegen-test-clone=1 "$clone" >/dev/null
 done
 imagegen test-clone 1 --clone c-4 $place --delete --run
 imagegen test-clone 1 --clone c-6 $place --delete > delete.sh
@@ -323,8 +329,13 @@ fn the_real_program_tests_a_clone_and_deletes_it() {
     let there = list_lines(&test, "before-others");
     assert_eq!(list_lines(&test, "after-others"), there);
     assert_eq!(list_lines(&test, "after-kill"), there);
-    for clone in ["c-2", "c-5"] {
-        assert_failed(&test, clone, "7", &["there is no machine"]);
+    for clone in ["c-2", "c-5", "c-7"] {
+        assert_failed(
+            &test,
+            clone,
+            "7",
+            &["nothing was made, and nothing is deleted"],
+        );
     }
 
     let script = read_user_data(&test);

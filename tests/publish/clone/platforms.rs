@@ -67,11 +67,13 @@ fn each_platform_makes_a_clone_without_a_way_in() {
             "/subscriptions/s/resourceGroups/rg/providers/Microsoft.Compute/images/node-1",
             "--var location=westeurope --var security_type=TrustedLaunch",
             &[
-                "az group create --subscription s --name imagegen-clone-c-1 --location westeurope",
+                "free=$(az group exists --subscription s --name imagegen-clone-c-1 | sed ",
+                " '^(false)$') &&\naz group create --subscription s --name imagegen-clone-c-1 --location westeurope",
                 "--public-ip-address ''",
                 "--security-type TrustedLaunch",
                 "printf %s \"$PASSWORD\" | az vm create",
-                "az group delete --subscription s --name imagegen-clone-c-1 --yes",
+                "--query 'tags.\"imagegen-test-clone\" != `null` && name' --output tsv | sed ",
+                "| while read -r own; do\n  az group delete --subscription s --name \"$own\" --yes",
             ][..],
         ),
         (
@@ -114,10 +116,11 @@ fn each_platform_makes_a_clone_without_a_way_in() {
             "--var folder=/DC0/vm/t --var datastore=fast",
             &[
                 "govc vm.clone -vm /DC0/vm/t/node-1 -on=false -folder /DC0/vm/t/imagegen-clone-c-1 ",
-                " -ds fast c-1\n",
+                " -ds fast c-1 &&\n",
                 " | base64 | tr -d '\\n' | govc vm.change -vm /DC0/vm/t/imagegen-clone-c-1/c-1 ",
                 "govc find /DC0/vm/t/imagegen-clone-c-1 -maxdepth 0 -type f | sed ",
-                " '^(/.+)$' | while read -r own; do\n  govc vm.destroy \"$own\"/c-1 </dev/null &&\n",
+                " '^(/.+)$' | while read -r own; do\n  mark=$(govc object.collect -s \"$own\"/c-1 config.annotation </dev/null | sed ",
+                " '^(imagegen-test-clone=.*)$') &&\n  govc vm.destroy \"$own\"/c-1 </dev/null &&\n",
             ],
         ),
         (

@@ -2,7 +2,7 @@
 
 use std::process::{Command, Stdio};
 
-use crate::publish::{Build, GLANCE, make_executable};
+use crate::publish::{Build, GLANCE, MANAGED, make_executable};
 use crate::support::{Test, program};
 
 /// A platform with the output that every call of its program has.
@@ -21,7 +21,17 @@ struct Platform<'a> {
 }
 
 /// The values have spaces around them, and one has a space in it.
-const PLATFORMS: [Platform<'_>; 5] = [
+const PLATFORMS: [Platform<'_>; 6] = [
+    Platform {
+        target: "azure",
+        id: MANAGED,
+        values: "--var location=westeurope",
+        program: "az",
+        says: "false\nimagegen-clone-c-1\n",
+        finds: "group show --subscription s --name imagegen-clone-c-1 ",
+        deletes: &["group delete --subscription s --name imagegen-clone-c-1 --yes --output none"],
+        tests: &["group exists ", "group create ", "vm create "],
+    },
     Platform {
         target: "aws",
         id: "eu-west-1:ami-0a",
@@ -65,9 +75,10 @@ const PLATFORMS: [Platform<'_>; 5] = [
         id: "node-1",
         values: "--var folder=/DC0/vm",
         program: "govc",
-        says: "/DC0/vm/a b/imagegen-clone-c-1\n  Children:     0\n",
+        says: "/DC0/vm/a b/imagegen-clone-c-1\nimagegen-test-clone=one\n  Children:     0\n",
         finds: "find ",
         deletes: &[
+            "object.collect -s /DC0/vm/a b/imagegen-clone-c-1/c-1 config.annotation",
             "vm.destroy /DC0/vm/a b/imagegen-clone-c-1/c-1",
             "folder.info /DC0/vm/a b/imagegen-clone-c-1",
             "object.destroy /DC0/vm/a b/imagegen-clone-c-1",
