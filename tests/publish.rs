@@ -3,6 +3,7 @@
 mod aws;
 mod clone;
 mod foreign;
+mod gone;
 mod retire;
 mod vsphere;
 
@@ -437,7 +438,7 @@ fn commands_run_when_the_user_says_so() {
     assert_eq!(ran.code, Some(7), "{}", ran.stderr);
     assert_eq!(test.text("ran").lines().count(), 3);
     for part in [
-        "nothing left to do",
+        "the image is gone, or this project",
         "-000000000002` failed",
         "HTTP 401 Unauthorized",
         "hint: correct the cause",

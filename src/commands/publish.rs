@@ -9,8 +9,8 @@ use crate::diagnostic::Result;
 use crate::io::clock::current_time;
 use crate::model::publication::PublishStep;
 use crate::publish::{
-    ImageCommands, PublishOutput, PublishRequest, Retention, choose_old_builds, list_commands,
-    list_named_builds, run_commands,
+    CommandState, ImageCommands, PublishOutput, PublishRequest, Retention, choose_old_builds,
+    list_commands, list_named_builds, run_commands,
 };
 use crate::records::{HistoryEntry, HistoryPlace, read_history};
 use crate::selection::{Definitions, SourceFolders, read_sources};
@@ -112,13 +112,18 @@ fn format_script(images: &[ImageCommands]) -> String {
 }
 
 fn format_done(output: &PublishOutput) -> String {
-    let verb = match output.step {
+    let done = match output.step {
         PublishStep::Promote => "promoted",
         PublishStep::Retire => "retired",
         PublishStep::Delete => "deleted",
     };
     let mut text = String::new();
     for image in &output.images {
+        let last = image.commands.last().map(|command| command.state);
+        let verb = match last {
+            Some(CommandState::Already) => "already gone:",
+            Some(CommandState::Done | CommandState::Printed) | None => done,
+        };
         // Writing to a String cannot fail.
         let _ = writeln!(text, "{verb} {} {}", image.image_version, image.image);
     }
