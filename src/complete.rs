@@ -20,9 +20,9 @@ use crate::base::choice::{Delivery, Format, HostAccess, Join, KeepPer, OnError, 
 use crate::catalog::Trees;
 use crate::cli::{Cli, SourceArgs, find_topic, list_topics};
 use crate::diagnostic::Result;
-use crate::records::list_local_builds;
+use crate::records::{ImageRecord, list_local_builds};
 use crate::schemas::list_schemas;
-use crate::selection::{Definitions, read_sources};
+use crate::selection::{Definitions, SourceFolders, read_sources, read_target_sources};
 use crate::view::list::{self, Rows};
 
 /// Environment variable that names the shell to complete for.
@@ -88,7 +88,8 @@ fn add_completer(verb: &str, arg: Arg) -> Arg {
         (_, "names") => list_image_names,
         ("explain", "name") => list_explained,
         ("schema", "name") => list_schema_names,
-        ("promote" | "retire", "images") | ("show", "version") => list_image_versions,
+        ("promote" | "retire" | "test-clone", "images") => list_images_made,
+        ("show", "version") => list_builds,
         (_, "format") => |_| Some(list_words(Format::ALL.iter().map(|word| word.as_str()))),
         (_, "runtime") => |_| Some(list_words(Runtime::ALL.iter().map(|word| word.as_str()))),
         (_, "delivery") => |_| Some(list_words(Delivery::ALL.iter().map(|word| word.as_str()))),
@@ -109,7 +110,7 @@ fn add_completer(verb: &str, arg: Arg) -> Arg {
     // Builds are named by the path of their record, too.
     let is_path = matches!(
         (verb, arg.get_id().as_str()),
-        ("promote" | "retire", "images") | ("show", "version")
+        ("promote" | "retire" | "test-clone", "images") | ("show", "version")
     );
     arg.add(ArgValueCompleter::new(move |word: &OsStr| {
         let line = Line::read();
@@ -194,8 +195,14 @@ impl Line {
 
     fn trees(&self) -> Option<Trees> {
         let sources = SourceArgs::from_arg_matches(self.innermost()).unwrap_or_default();
+        let sources = SourceFolders::from(&sources);
         let definitions = self.definitions()?;
-        read_sources(&(&sources).into(), definitions.images()).ok()
+        let images = definitions.images();
+        // Steps of two images may exclude each other.
+        let trees = read_sources(&sources, images);
+        trees
+            .or_else(|_| read_target_sources(&sources, images))
+            .ok()
     }
 
     /// The target of the flag, or of the definition's only one.
@@ -337,13 +344,29 @@ fn list_image_names(line: &Line) -> Option<Vec<CompletionCandidate>> {
     Some(list_words(names))
 }
 
+/// Versions of recorded builds that made an image.
+fn list_images_made(line: &Line) -> Option<Vec<CompletionCandidate>> {
+    list_versions(line, ImageRecord::has_image)
+}
+
+/// Versions of recorded builds, failed ones too.
+fn list_builds(line: &Line) -> Option<Vec<CompletionCandidate>> {
+    list_versions(line, |_| true)
+}
+
 /// Versions of recorded builds, the newest first. No record of a URL is downloaded for it.
-fn list_image_versions(line: &Line) -> Option<Vec<CompletionCandidate>> {
+fn list_versions(
+    line: &Line,
+    is_listed: fn(&ImageRecord) -> bool,
+) -> Option<Vec<CompletionCandidate>> {
     let given = line.innermost().try_get_many::<String>("from").ok()?;
     let folders: Vec<String> = given.into_iter().flatten().cloned().collect();
     let mut found = Vec::new();
     for entry in list_local_builds(&folders) {
         let record = &entry.record;
+        if !is_listed(record) {
+            continue;
+        }
         let (target, windows, release) = (&record.target, &record.windows, &record.kubernetes);
         let help = format!("{target}, Windows {windows}, Kubernetes {release}");
         found.push(describe(&record.image_version, Some(&help)));

@@ -4,6 +4,7 @@
 //! sign-in. Nothing is touched that a record does not name: an id that has the form of no image of the target is
 //! refused, and a build whose image is also that of a newer build is left alone.
 
+mod by_hand;
 mod choose;
 mod clone;
 mod clone_name;
@@ -18,6 +19,7 @@ use serde::Serialize;
 
 use crate::model::publication::PublishStep;
 
+pub use by_hand::{ManualRequest, leave_out_manual};
 pub use choose::{Retention, choose_old_builds, list_named_builds};
 pub use clone::{CloneCommands, CloneRequest, CloneStep, list_clones};
 pub use clone_run::{delete_clones, run_clones};

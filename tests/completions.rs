@@ -233,21 +233,40 @@ fn with_builds() -> Test {
         let path = format!("{folder}/builds/{version}/image.json");
         test = test.file(&path, &record.to_string());
     }
+    let failed = json!({
+        "schema": "imagegen.dev/image/v1", "imageVersion": "20260303.1", "target": "aws", "windows": "2022",
+        "kubernetes": "1.36.0", "lock": "0".repeat(64), "started": "2026-03-03T00:00:00Z",
+        "builtBy": {"version": "0.1.0", "catalog": "0".repeat(64)}, "artifacts": [], "checked": 0,
+        "error": {"schema": "imagegen.dev/error/v1", "code": "packer-failed", "class": "packer", "exitCode": 7,
+            "message": "no", "subject": "", "location": null, "remedy": "", "source": ""},
+    });
+    let path = "imagegen-out/node/builds/20260303.1/image.json";
     test.file("imagegen-out/bad/builds/1/image.json", "{")
+        .file(path, &failed.to_string())
 }
 
 /// The newest comes first; a record that cannot be read says nothing on the prompt.
 #[test]
 fn versions_of_images_are_those_of_the_records() {
     let test = with_builds();
-    for verb in [&["promote"][..], &["retire"], &["history", "show"]] {
+    let made = ["20260202.1", "20260101.1"].as_slice();
+    for (verb, versions) in [
+        (["promote"].as_slice(), made),
+        (&["retire"], made),
+        (&["test-clone"], made),
+        // A build that failed has a record, and no image.
+        (
+            &["history", "show"],
+            &["20260303.1", "20260202.1", "20260101.1"],
+        ),
+    ] {
         let line = [&["imagegen"], verb, &["2026"]].concat();
-        assert_eq!(
-            ask_bash(&test, &line),
-            ["20260202.1", "20260101.1"],
-            "{verb:?}"
-        );
+        assert_eq!(ask_bash(&test, &line), versions, "{verb:?}");
     }
+    // Steps that cannot be read together leave the targets.
+    let test = test.file("imagegen.json", r#"{"steps": ["nope"]}"#);
+    let line = ["imagegen", "plan", "--target", "az"];
+    assert_eq!(ask_bash(&test, &line), ["azure"]);
     let line = ["imagegen", "promote", "--from", "published", "2"];
     assert_eq!(ask_bash(&test, &line), ["20250505.7"]);
     // A path names a build, too.

@@ -2,6 +2,7 @@
 
 mod aws;
 mod clone;
+mod fleet;
 mod foreign;
 mod gone;
 mod retire;

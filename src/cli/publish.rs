@@ -1,5 +1,7 @@
 //! Arguments of `imagegen test-clone`, `imagegen promote` and `imagegen retire`.
 
+use std::path::PathBuf;
+
 use clap::Args;
 
 use super::HistoryPlaceArgs;
@@ -96,6 +98,11 @@ pub struct RetireArgs {
     /// Also keep the newest build of each lockfile of `imagegen.json`: the definition may have gone back to an older one.
     #[arg(long)]
     pub keep_current: bool,
+
+    /// Image definition, or a folder of them, whose lockfiles `--keep-current` means [default: imagegen.json in the
+    /// working folder].
+    #[arg(long, value_name = "FILE", requires = "keep_current")]
+    pub config: Option<PathBuf>,
 
     /// Delete the images instead of marking them: machines that start from them later fail.
     #[arg(long)]

@@ -4,16 +4,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use crate::base::shell::format_comment;
-use crate::cli::{PromoteArgs, PublishArgs, RetireArgs};
-use crate::diagnostic::Result;
+use crate::catalog::Trees;
+use crate::cli::{PromoteArgs, RetireArgs};
+use crate::diagnostic::{InputError, Result};
 use crate::io::clock::current_time;
 use crate::model::publication::PublishStep;
 use crate::publish::{
-    CommandState, ImageCommands, PublishOutput, PublishRequest, Retention, choose_old_builds,
-    list_commands, list_named_builds, run_commands,
+    CommandState, ImageCommands, ManualRequest, PublishOutput, PublishRequest, Retention,
+    choose_old_builds, leave_out_manual, list_commands, list_named_builds, run_commands,
 };
 use crate::records::{HistoryEntry, HistoryPlace, read_history};
-use crate::selection::{Definitions, SourceFolders, read_sources};
+use crate::selection::{Definitions, SourceFolders, read_target_sources};
 use crate::ui::Printer;
 
 pub(super) fn run_promote(
@@ -22,12 +23,14 @@ pub(super) fn run_promote(
     printer: &Printer,
 ) -> Result<()> {
     let builds = list_named_builds(&args.images, &(&args.publish.place).into(), printer)?;
+    let trees = read_publish_trees(sources, printer)?;
     let step = StepRun {
         step: PublishStep::Promote,
         channel: &args.channel,
-        args: &args.publish,
+        values: &collect_values(&args.publish.values)?,
+        run: args.publish.run,
     };
-    step.take(&builds, sources, printer)
+    step.take(&builds, &trees, printer)
 }
 
 pub(super) fn run_retire(
@@ -36,6 +39,13 @@ pub(super) fn run_retire(
     printer: &Printer,
 ) -> Result<()> {
     let place = &HistoryPlace::from(&args.publish.place);
+    let trees = read_publish_trees(sources, printer)?;
+    let values = &collect_values(&args.publish.values)?;
+    let step = if args.delete {
+        PublishStep::Delete
+    } else {
+        PublishStep::Retire
+    };
     let builds = if args.images.is_empty() {
         let history = read_history(&place.from, &place.network, printer)?;
         let retention = Retention {
@@ -43,55 +53,77 @@ pub(super) fn run_retire(
             older_than: args.older_than,
             per: args.per,
             now: current_time(),
-            current: if args.keep_current {
-                Definitions::load(None)?.list_lock_digests()?
-            } else {
-                BTreeSet::new()
-            },
+            current: list_current_locks(args)?,
         };
-        choose_old_builds(&history, &retention, printer)
+        let builds = choose_old_builds(&history, &retention, printer);
+        if builds.is_empty() {
+            printer.print_note("no build is old enough; nothing is to be done");
+        }
+        leave_out_manual(builds, ManualRequest { step, values }, &trees, printer)?
     } else {
         list_named_builds(&args.images, place, printer)?
     };
     let step = StepRun {
-        step: if args.delete {
-            PublishStep::Delete
-        } else {
-            PublishStep::Retire
-        },
+        step,
         channel: "retired",
-        args: &args.publish,
+        values,
+        run: args.publish.run,
     };
-    step.take(&builds, sources, printer)
+    step.take(&builds, &trees, printer)
+}
+
+/// Lockfiles whose newest build stays.
+fn list_current_locks(args: &RetireArgs) -> Result<BTreeSet<String>> {
+    if args.keep_current {
+        return Definitions::load(args.config.as_deref())?.list_lock_digests();
+    }
+    Ok(BTreeSet::new())
+}
+
+/// The trees with the targets of the flags and of `imagegen.json`. A definition that cannot be read has none: records say
+/// what is published.
+pub(super) fn read_publish_trees(sources: &SourceFolders, printer: &Printer) -> Result<Trees> {
+    match Definitions::load(None) {
+        Ok(definitions) => read_target_sources(sources, definitions.images()),
+        Err(error) => {
+            printer.print_warning(&format!("targets of its folders are not known: {error}"));
+            read_target_sources(sources, &[])
+        }
+    }
+}
+
+/// Values of `--var` by name.
+pub(super) fn collect_values(given: &[(String, String)]) -> Result<BTreeMap<String, String>> {
+    let mut values = BTreeMap::new();
+    for (name, value) in given {
+        if values.insert(name.clone(), value.clone()).is_some() {
+            let message = format!("--var {name} is given twice");
+            let remedy = format!("give it once; a list has commas: `--var {name}=ONE,OTHER`");
+            return Err(InputError::new(message, remedy).into());
+        }
+    }
+    Ok(values)
 }
 
 struct StepRun<'a> {
     step: PublishStep,
     channel: &'a str,
-    args: &'a PublishArgs,
+    values: &'a BTreeMap<String, String>,
+    /// Whether the commands run.
+    run: bool,
 }
 
 impl StepRun<'_> {
     /// Every command is made before the first one runs.
-    fn take(
-        &self,
-        builds: &[HistoryEntry],
-        sources: &SourceFolders,
-        printer: &Printer,
-    ) -> Result<()> {
-        let trees = read_sources(sources, Definitions::load(None)?.images())?;
-        let values: BTreeMap<String, String> = self.args.values.iter().cloned().collect();
+    fn take(&self, builds: &[HistoryEntry], trees: &Trees, printer: &Printer) -> Result<()> {
         let request = PublishRequest {
             step: self.step,
             channel: self.channel,
-            values: &values,
+            values: self.values,
             now: current_time(),
         };
-        let images = list_commands(builds, &request, &trees)?;
-        if images.is_empty() {
-            printer.print_note("no build is old enough; nothing is to be done");
-        }
-        if self.args.run {
+        let images = list_commands(builds, &request, trees)?;
+        if self.run {
             let output = PublishOutput::new(self.step, run_commands(&images, printer)?);
             return printer.print_summary(&output, || format_done(&output));
         }

@@ -1,6 +1,5 @@
 //! `imagegen test-clone`.
 
-use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use crate::cli::TestCloneArgs;
@@ -10,8 +9,10 @@ use crate::publish::{
     CloneOutput, CloneRequest, CloneState, delete_clones, format_clones, list_clones,
     list_named_builds, run_clones,
 };
-use crate::selection::{Definitions, SourceFolders, read_sources};
+use crate::selection::SourceFolders;
 use crate::ui::Printer;
+
+use super::publish::{collect_values, read_publish_trees};
 
 pub(super) fn run_test_clone(
     args: &TestCloneArgs,
@@ -19,8 +20,8 @@ pub(super) fn run_test_clone(
     printer: &Printer,
 ) -> Result<()> {
     let builds = list_named_builds(&args.images, &(&args.publish.place).into(), printer)?;
-    let trees = read_sources(sources, Definitions::load(None)?.images())?;
-    let values: BTreeMap<String, String> = args.publish.values.iter().cloned().collect();
+    let trees = read_publish_trees(sources, printer)?;
+    let values = collect_values(&args.publish.values)?;
     let request = CloneRequest {
         values: &values,
         name: args.clone.as_ref(),

@@ -138,9 +138,10 @@ impl<'a> CurrentImages<'a> {
     }
 }
 
-/// Target and id of each image. Some platforms tell no case apart in ids.
+/// Target and id of each image. Some platforms tell no case apart in ids. The id of files is their place in a workspace,
+/// so it is none.
 fn list_images(record: &ImageRecord) -> impl Iterator<Item = (String, String)> + '_ {
-    let artifacts = record.artifacts.iter();
+    let artifacts = record.artifacts.iter().filter(|it| it.files.is_empty());
     artifacts.map(|artifact| (record.target.clone(), artifact.id.to_ascii_lowercase()))
 }
 

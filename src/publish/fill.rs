@@ -128,10 +128,7 @@ pub fn load_publication(trees: &Trees, target: &str) -> Result<Option<Publicatio
 
 fn load_program(trees: &Trees, target: &str) -> Result<PublishProgram> {
     let Some(publication) = load_publication(trees, target)? else {
-        let message = format!("the target {target} does not say how its images are published");
-        let remedy =
-            "add `publication.json` to the folder of the target, or use the platform's own tools";
-        return Err(InputError::new(message, remedy).into());
+        return Err(refuse_unpublished(target).into());
     };
     match publication.by {
         PublishedBy::Program(program) => Ok(program),
@@ -140,6 +137,13 @@ fn load_program(trees: &Trees, target: &str) -> Result<PublishProgram> {
             Err(InputError::new(message, manual.remedy).into())
         }
     }
+}
+
+pub(super) fn refuse_unpublished(target: &str) -> InputError {
+    let message = format!("the target {target} does not say how its images are published");
+    let remedy =
+        "add `publication.json` to the folder of the target, or use the platform's own tools";
+    InputError::new(message, remedy)
 }
 
 pub(super) fn refuse_manual(subject: &str, manual: &ManualStep) -> crate::diagnostic::Error {

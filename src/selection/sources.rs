@@ -151,6 +151,17 @@ pub fn read_sources(sources: &SourceFolders, images: &[DefinedImage]) -> Result<
     TreeSet::read(sources)?.lay_folders(images)
 }
 
+/// The built-in trees with the targets of the flags and of these definitions alone: their steps and component files may
+/// exclude each other.
+///
+/// # Errors
+/// A directory cannot be read, or holds a file that has no place there.
+pub fn read_target_sources(sources: &SourceFolders, images: &[DefinedImage]) -> Result<Trees> {
+    let mut folders = UserFolders::list(sources, &[])?;
+    folders.targets = list_folders("--targets", images, |it| &it.targets, &sources.targets)?;
+    lay_folders(read_trees(sources.manifests.as_deref())?, &folders)
+}
+
 fn lay_folders(mut trees: Trees, folders: &UserFolders) -> Result<Trees> {
     for folder in &folders.targets {
         let files = read_targets(folder)?;
