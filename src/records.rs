@@ -31,7 +31,7 @@ use crate::planning::{
     GuestScriptUse, LockUse, PlanRequest, Stale, ToolUse, plan_image, predict_machine, replay_lock,
 };
 use crate::selection::{
-    Definitions, Flags, SourceFolders, find_lock, read_definition, read_sources,
+    Definitions, Flags, NamingForm, SourceFolders, find_lock, read_definition, read_sources,
 };
 use crate::ui::Printer;
 
@@ -125,7 +125,7 @@ fn describe_definition(
         let message = format!("{} describes no image", path.display());
         return Err(refuse_path(message));
     }
-    let defined = definitions.require_one()?;
+    let defined = definitions.require_one(NamingForm::Path)?;
     let trees = read_sources(sources, std::slice::from_ref(&defined))?;
     let flags = Flags::without_any()?;
     let definition = read_definition(&flags, &defined, &trees)?;
@@ -335,8 +335,11 @@ pub fn describe_pair(
             describe_image(to, sources, printer)?,
         ));
     };
+    let current = describe_image(from, sources, printer);
     let (file, image) = split_image(from);
     let checkout = checkout_commit(base, &file)?;
+    // An error of both names the user's file, and not the copy of the commit.
+    let current = current?;
     let earlier = PathBuf::from(format!("{}{image}", checkout.path().display()));
     let mut earlier = describe_image(&earlier, sources, printer)?;
     let shown = checkout.path().display().to_string();
@@ -344,7 +347,7 @@ pub fn describe_pair(
         *remark = remark.replace(&shown, &format!("{} at {base}", file.display()));
     }
     earlier.name = format!("{} at {base}", from.display());
-    Ok((earlier, describe_image(from, sources, printer)?))
+    Ok((earlier, current))
 }
 
 /// `FILE#NAME` → the file and `#NAME`.

@@ -126,6 +126,35 @@ fn a_matrix_that_cannot_be_meant_is_refused() {
         .fails(3, &["`images.a.matrix`", "directly below `images`"]);
 }
 
+/// Each entry leaves images of the whole matrix out, whatever another one leaves out.
+#[test]
+fn entries_that_leave_images_out_may_overlap() {
+    for exclude in [
+        json!([{"windows": "2022"}, {"windows": "2022", "kubernetes": "1.35"}]),
+        json!([{"windows": "2022", "kubernetes": "1.35"}, {"windows": "2022"}]),
+    ] {
+        let matrix = json!({"windows": ["2022", "2025"], "kubernetes": ["1.35", "1.36"], "exclude": exclude});
+        let definition = json!({"target": "host", "matrix": matrix});
+        let test = Test::new().file("imagegen.json", &definition.to_string());
+        let rows = json(&test, "list images --format json");
+        assert_eq!(list_names(&rows), ["2025-1.35", "2025-1.36"]);
+    }
+}
+
+/// macOS writes `._NAME` beside each file on volumes of others, and editors have hidden files, too.
+#[test]
+fn hidden_files_of_a_folder_are_no_definitions() {
+    let test = Test::new()
+        .file(
+            "images/a.json",
+            r#"{"target": "host", "kubernetes": "1.36"}"#,
+        )
+        .bytes("images/._a.json", b"\x00\x05\x16\x07Mac OS X")
+        .file("images/.a.json", "{");
+    let rows = json(&test, "list images --config images --format json");
+    assert_eq!(list_names(&rows), ["a"]);
+}
+
 /// A folder with `count` definitions, of which every seventh is wrong.
 fn folder(count: usize) -> Test {
     (0..count).fold(Test::new(), |test, number| {

@@ -174,6 +174,60 @@ fn names_are_files_on_every_system() {
     }
 }
 
+/// Verbs for one image name it as they take it.
+#[test]
+fn the_hint_for_several_images_fits_the_verb() {
+    for (line, hint) in [
+        (
+            "report imagegen.json",
+            "hint: name one: `imagegen.json#new`\n",
+        ),
+        (
+            "sbom imagegen.json",
+            "hint: name one: `imagegen.json#new`\n",
+        ),
+        (
+            "diff imagegen.json imagegen.json",
+            "hint: name one: `imagegen.json#new`\n",
+        ),
+        ("doctor", "hint: name one: `--config imagegen.json#new`\n"),
+    ] {
+        let ran = several().line(line).run();
+        assert_eq!(ran.code, Some(3), "{line}: {}", ran.stderr);
+        assert!(ran.stderr.contains(hint), "{line}: {}", ran.stderr);
+        assert!(!ran.stderr.contains("--all"), "{line}: {}", ran.stderr);
+    }
+}
+
+#[test]
+fn more_words_name_the_lockfile_of_each_image() {
+    let test = several();
+    test.prints("lock new");
+    for (line, lines) in [
+        (
+            "plan new -v",
+            ["lockfile beside it: imagegen.new.lock.json\n"].as_slice(),
+        ),
+        (
+            "plan --all -v",
+            &[
+                "lockfile beside it: imagegen.new.lock.json\n",
+                "lockfile beside it: none (imagegen.old.lock.json)\n",
+            ],
+        ),
+    ] {
+        let said = test.bare().run(line).stderr;
+        assert_eq!(
+            said.matches("lockfile beside it").count(),
+            lines.len(),
+            "{said}"
+        );
+        for line in lines {
+            assert!(said.contains(line), "{line}: {said}");
+        }
+    }
+}
+
 #[test]
 fn names_that_cannot_be_meant_are_refused() {
     let refused = |line: &str, said: &[&str]| {

@@ -34,8 +34,8 @@ pub enum ListWhat {
         #[arg(long, value_name = "FILE")]
         config: Option<PathBuf>,
 
-        /// Only images whose lockfile no record of a build names (`--from`), or that have none. Images with the same
-        /// lockfile are always listed.
+        /// Only images whose lockfile no record of a build names (`--from`), or that have none. Where images share a
+        /// lockfile, the record must also have the name of the image.
         #[arg(long)]
         unbuilt: bool,
 

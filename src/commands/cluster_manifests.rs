@@ -12,7 +12,7 @@ use crate::trust::{Subject, check_subjects};
 use crate::ui::Printer;
 
 use crate::planning::resolve_node_plan;
-use crate::selection::{Definitions, SourceFolders, read_sources};
+use crate::selection::{Definitions, NamingForm, SourceFolders, read_sources};
 
 use super::flags::{cluster_flags, cluster_input};
 
@@ -23,7 +23,8 @@ pub(super) fn run_cluster_manifests(
     sources: &SourceFolders,
     printer: &Printer,
 ) -> Result<()> {
-    let image = Definitions::load(args.cluster.config.as_deref())?.require_one()?;
+    let image =
+        Definitions::load(args.cluster.config.as_deref())?.require_one(NamingForm::Config)?;
     let trees = read_sources(sources, slice::from_ref(&image))?;
     let (plan, policy) = resolve_node_plan(&cluster_flags(&args.cluster)?, &image, &trees)?;
     let input = ClusterInput {

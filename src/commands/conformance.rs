@@ -9,7 +9,7 @@ use crate::cluster;
 use crate::diagnostic::Result;
 use crate::model::cluster::Runner;
 use crate::planning::resolve_node_plan;
-use crate::selection::{Definitions, SourceFolders, read_sources};
+use crate::selection::{Definitions, NamingForm, SourceFolders, read_sources};
 use crate::ui::Printer;
 
 use super::flags::{cluster_flags, cluster_input};
@@ -19,7 +19,8 @@ pub(super) fn run_conformance(
     sources: &SourceFolders,
     printer: &Printer,
 ) -> Result<()> {
-    let image = Definitions::load(args.cluster.config.as_deref())?.require_one()?;
+    let image =
+        Definitions::load(args.cluster.config.as_deref())?.require_one(NamingForm::Config)?;
     let trees = read_sources(sources, slice::from_ref(&image))?;
     let (plan, _) = resolve_node_plan(&cluster_flags(&args.cluster)?, &image, &trees)?;
     let checks = cluster::plan_conformance(

@@ -1,12 +1,12 @@
 //! Additions of `-v` to every verb: the program, its inputs, and the time that it took.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Instant;
 
 use crate::base::program::ProgramVersion;
-use crate::cli::{Cli, SelectionArgs, Verb};
+use crate::cli::{Cli, ImagesArgs, SelectionArgs, Verb};
 use crate::diagnostic::Result;
-use crate::lock::LOCK_FILE;
+use crate::selection::{DefinedImage, Definitions};
 use crate::ui::Printer;
 
 /// # Errors
@@ -54,31 +54,20 @@ fn describe_inputs(cli: &Cli) -> Vec<String> {
     lines
 }
 
-fn describe_selection(selection: &SelectionArgs) -> Vec<String> {
+/// A selection, and the images that are named after the verb.
+type NamedSelection<'a> = (&'a SelectionArgs, Option<&'a ImagesArgs>);
+
+fn describe_selection((selection, images): NamedSelection<'_>) -> Vec<String> {
     let default = Path::new("imagegen.json");
     let definition = selection
         .config
         .clone()
         .or_else(|| default.exists().then(|| default.to_owned()));
-    let folder = definition
-        .as_ref()
-        .and_then(|path| path.parent())
-        .unwrap_or(Path::new(""))
-        .to_owned();
-    let lock = folder.join(LOCK_FILE);
-    let describe = |what: &str, path: Option<PathBuf>| {
-        format!(
-            "{what}: {}",
-            path.map_or_else(|| "none".to_owned(), |path| path.display().to_string())
-        )
-    };
-    let mut lines = vec![
-        describe("image definition", definition),
-        describe(
-            "lockfile beside it",
-            Some(lock).filter(|lock| lock.exists()),
-        ),
-    ];
+    let mut lines = vec![match definition {
+        Some(path) => format!("image definition: {}", path.display()),
+        None => "image definition: none".to_owned(),
+    }];
+    lines.extend(describe_locks(selection, images));
     lines.extend(
         selection
             .overrides
@@ -94,16 +83,42 @@ fn describe_selection(selection: &SelectionArgs) -> Vec<String> {
     lines
 }
 
-fn find_selection(command: &Verb) -> Option<&SelectionArgs> {
+/// The lockfile of each image that the verb is for. A definition that cannot be read has its error from the verb.
+fn describe_locks(selection: &SelectionArgs, named: Option<&ImagesArgs>) -> Vec<String> {
+    let Ok(definitions) = Definitions::load(selection.config.as_deref()) else {
+        return Vec::new();
+    };
+    let names = named.map_or(&[][..], |images| &images.names);
+    let unnamed = [DefinedImage::empty()];
+    let images = match definitions.images() {
+        [] => &unnamed,
+        images => images,
+    };
+    let mut lines = Vec::new();
+    for image in images {
+        if !names.is_empty() && !names.contains(&image.name) {
+            continue;
+        }
+        let lock = image.lock_path();
+        lines.push(if lock.exists() {
+            format!("lockfile beside it: {}", lock.display())
+        } else {
+            format!("lockfile beside it: none ({})", lock.display())
+        });
+    }
+    lines
+}
+
+fn find_selection(command: &Verb) -> Option<NamedSelection<'_>> {
     match command {
-        Verb::Build(args) => Some(&args.selection),
-        Verb::Render(args) => Some(&args.selection),
-        Verb::Plan(args) => Some(&args.selection),
-        Verb::Lock(args) => Some(&args.selection),
-        Verb::Outdated(args) => Some(&args.selection),
-        Verb::Fetch(args) => Some(&args.online.selection),
-        Verb::Doctor(args) => Some(&args.selection),
-        Verb::Explain(args) => Some(&args.selection),
+        Verb::Build(args) => Some((&args.selection, Some(&args.images))),
+        Verb::Render(args) => Some((&args.selection, Some(&args.images))),
+        Verb::Plan(args) => Some((&args.selection, Some(&args.images))),
+        Verb::Lock(args) => Some((&args.selection, Some(&args.images))),
+        Verb::Outdated(args) => Some((&args.selection, Some(&args.images))),
+        Verb::Fetch(args) => Some((&args.online.selection, Some(&args.online.images))),
+        Verb::Doctor(args) => Some((&args.selection, None)),
+        Verb::Explain(args) => Some((&args.selection, None)),
         _ => None,
     }
 }

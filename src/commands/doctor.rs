@@ -6,7 +6,7 @@ use std::slice;
 use crate::cli::DoctorArgs;
 use crate::diagnostic::Result;
 use crate::preflight::{CheckState, DoctorCheck, SurveyRequest, check_machine};
-use crate::selection::{Definitions, SourceFolders, read_sources};
+use crate::selection::{Definitions, NamingForm, SourceFolders, read_sources};
 use crate::ui::Printer;
 
 use super::flags::read_flags;
@@ -16,7 +16,8 @@ pub(super) fn run_doctor(
     sources: &SourceFolders,
     printer: &Printer,
 ) -> Result<()> {
-    let image = Definitions::load(args.selection.config.as_deref())?.require_one()?;
+    let image =
+        Definitions::load(args.selection.config.as_deref())?.require_one(NamingForm::Config)?;
     let trees = read_sources(sources, slice::from_ref(&image))?;
     let request = SurveyRequest {
         flags: &read_flags(&args.selection)?,

@@ -13,7 +13,7 @@ use crate::catalog::Trees;
 use crate::cli::{ImagesArgs, WorkspaceArgs};
 use crate::diagnostic::{InputError, Result};
 use crate::model::plan::Plan;
-use crate::selection::{DefinedImage, Definitions, SourceFolders, TreeSet};
+use crate::selection::{DefinedImage, Definitions, NamingForm, SourceFolders, TreeSet};
 use crate::ui::Printer;
 use crate::workspace::{WorkspacePlace, name_workspace, workspace_path};
 
@@ -70,7 +70,7 @@ pub(super) fn run_each(
     let trees = Box::leak(Box::new(TreeSet::read(sources)?));
     let images = choose_images(&definitions, choice)?;
     if images.is_empty() {
-        let image = definitions.require_one()?;
+        let image = definitions.require_one(NamingForm::Verb)?;
         let chosen = if image.is_one_of_several() {
             ImageNaming::Named
         } else {

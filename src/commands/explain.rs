@@ -8,7 +8,7 @@ use crate::base::code::Code;
 use crate::base::output_list::OutputList;
 use crate::cli::{Cli, ExplainArgs};
 use crate::diagnostic::Result;
-use crate::selection::{Definitions, SourceFolders, read_sources};
+use crate::selection::{Definitions, NamingForm, SourceFolders, read_sources};
 use crate::ui::Printer;
 use crate::view::{Explanation, OptionHelp, explain_name};
 
@@ -19,7 +19,8 @@ pub(super) fn run_explain(
     sources: &SourceFolders,
     printer: &Printer,
 ) -> Result<()> {
-    let image = Definitions::load(args.selection.config.as_deref())?.require_one()?;
+    let image =
+        Definitions::load(args.selection.config.as_deref())?.require_one(NamingForm::Config)?;
     let trees = read_sources(sources, slice::from_ref(&image))?;
     let (found, plan) = explain_name(
         &args.name,

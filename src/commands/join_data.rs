@@ -11,7 +11,7 @@ use crate::io::fs;
 use crate::join::build_join_data;
 use crate::model::definition::ImageDefinition;
 use crate::planning::resolve_node_plan;
-use crate::selection::{Definitions, Flags, SourceFolders, read_sources};
+use crate::selection::{Definitions, Flags, NamingForm, SourceFolders, read_sources};
 use crate::ui::Printer;
 use crate::view::JoinOutput;
 
@@ -33,7 +33,7 @@ pub(super) fn run_join_data(
     sources: &SourceFolders,
     printer: &Printer,
 ) -> Result<()> {
-    let image = Definitions::load(args.config.as_deref())?.require_one()?;
+    let image = Definitions::load(args.config.as_deref())?.require_one(NamingForm::Config)?;
     let trees = read_sources(sources, slice::from_ref(&image))?;
     let secrets = read_secrets(args)?;
     let input = read_join_input(args)?;

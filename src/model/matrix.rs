@@ -114,13 +114,13 @@ impl Matrix {
     /// A list is empty, an entry has no effect, or a value is none of its field.
     pub fn list_images(&self) -> Result<BTreeMap<String, ImageDefinition>, MatrixError> {
         let mut points = self.combine()?;
+        // Entries may overlap, so each is judged by the whole matrix.
         for (at, values) in self.exclude.iter().enumerate() {
-            let count = points.len();
-            points.retain(|point| !values.fits(point));
-            if points.len() == count {
+            if !points.iter().any(|point| values.fits(point)) {
                 return Err(MatrixError::IdleExclude(at));
             }
         }
+        points.retain(|point| !self.exclude.iter().any(|values| values.fits(point)));
         let mut known: BTreeSet<Point> = points.iter().cloned().collect();
         for (at, values) in self.include.iter().enumerate() {
             let point = values.to_point();

@@ -100,6 +100,17 @@ impl DefinedImage {
     }
 }
 
+/// Way in which the user names one image of several.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NamingForm {
+    /// Names after the verb, `--all` or `--config`.
+    Verb,
+    /// `--config FILE#NAME` alone.
+    Config,
+    /// `FILE#NAME` in the place of a path.
+    Path,
+}
+
 /// The images of a definition or of a folder of definitions, by name. Each file is read and parsed once.
 #[derive(Debug, Clone)]
 pub struct Definitions {
@@ -154,11 +165,11 @@ impl Definitions {
     ///
     /// # Errors
     /// There are several images.
-    pub fn require_one(&self) -> Result<DefinedImage> {
+    pub fn require_one(&self, naming: NamingForm) -> Result<DefinedImage> {
         match self.images.as_slice() {
             [] => Ok(DefinedImage::empty()),
             [image] => Ok(image.clone()),
-            _ => Err(self.refuse_several()),
+            _ => Err(self.refuse_several(naming)),
         }
     }
 
@@ -209,21 +220,23 @@ impl Definitions {
         InputError::new(message, format_suggestion(name, names)).into()
     }
 
-    fn refuse_several(&self) -> Error {
+    fn refuse_several(&self, naming: NamingForm) -> Error {
         let names: Vec<&str> = self
             .images
             .iter()
             .map(|image| image.name.as_str())
             .collect();
         let file = &self.file;
-        InputError::new(
-            format!("{file} defines several images: {}", names.join(", ")),
-            format!(
-                "name images after the verb, add `--all`, or use `--config {file}#{}`",
-                names[0]
-            ),
-        )
-        .into()
+        let one = format!("{file}#{}", names[0]);
+        let message = format!("{file} defines several images: {}", names.join(", "));
+        let remedy = match naming {
+            NamingForm::Verb => {
+                format!("name images after the verb, add `--all`, or use `--config {one}`")
+            }
+            NamingForm::Config => format!("name one: `--config {one}`"),
+            NamingForm::Path => format!("name one: `{one}`"),
+        };
+        InputError::new(message, remedy).into()
     }
 }
 
@@ -280,7 +293,9 @@ fn read_definitions(config: Option<&Path>) -> Result<Vec<(PathBuf, Vec<u8>)>> {
         Some(folder) if folder.is_dir() => {
             for name in read_input_names("--config", folder)? {
                 let stem = name.strip_suffix(".json");
-                if stem.is_some_and(|stem| stem.strip_suffix(".lock").is_none()) {
+                // macOS writes `._NAME` beside a file on volumes of others.
+                let is_hidden = name.starts_with('.');
+                if !is_hidden && stem.is_some_and(|stem| stem.strip_suffix(".lock").is_none()) {
                     let path = folder.join(&name);
                     let bytes = read_input("--config", &path)?;
                     definitions.push((path, bytes));
