@@ -142,15 +142,19 @@ pub fn write_workspace(
         .chain(archive.iter().map(String::as_str))
         .collect();
     let (digests, results) = (rendered.digest_files(), bake::RESULTS);
-    let is_recorded = builds::archive_last_build(&place.folder, plan)?;
-    fs::place_digested_directory(
+    let last = builds::archive_last_build(&place.folder, plan)?;
+    let placed = fs::place_digested_directory(
         &place.folder,
         &rendered.files,
         &digests,
         &traces,
         results,
-        place.force || is_recorded,
-    )?;
+        place.force || last.is_recorded,
+    );
+    if let Err(error) = placed {
+        last.restore()?;
+        return Err(error.into());
+    }
     for warning in plan.warnings() {
         printer.print_warning(&warning.message);
     }

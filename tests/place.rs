@@ -377,3 +377,23 @@ fn definitions_policies_and_overrides_have_an_end() {
         .fails(3, &["unknown key"]);
     assert!(started.elapsed().as_secs() < 20, "{:?}", started.elapsed());
 }
+
+/// A folder that is not free keeps the image of its last build, too.
+#[test]
+fn a_refused_workspace_keeps_its_image() {
+    let record = r#"{"started": "2020-01-01T00:00:00Z"}"#;
+    let test = Test::new()
+        .line("build --no-bake --target qemu --k8s 1.36.0 --out o")
+        .file("o/builds/1/image.json", record)
+        .file("o/image.json", record)
+        .file("o/image/disk.qcow2", "disk")
+        .file("o/notes.txt", "mine");
+    test.fails(6, &["notes.txt"]);
+    assert_eq!(test.text("o/image/disk.qcow2"), "disk");
+    assert!(!test.exists("o/builds/1/image"));
+
+    fs::remove_file(test.folder.join("o/notes.txt")).unwrap();
+    test.succeeds();
+    assert_eq!(test.text("o/builds/1/image/disk.qcow2"), "disk");
+    assert!(!test.exists("o/image") && !test.exists("o/image.json"));
+}

@@ -26,8 +26,8 @@ pub use place::{
 pub use private::PrivateFolder;
 pub use scratch::Scratch;
 pub use shelf::{
-    copy_if_exists, create_numbered_folder, find_files, is_folder, list_folders, move_folder_into,
-    remove_folder,
+    copy_if_exists, create_numbered_folder, find_files, is_folder, list_folders, move_folder,
+    move_folder_into, remove_folder,
 };
 pub use space::{can_write, free};
 pub use sums::{

@@ -1,6 +1,6 @@
 //! The folder `builds` of a workspace: a record of each build, which no later build overwrites.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
@@ -17,16 +17,48 @@ pub const IMAGE_RECORD: &str = "image.json";
 /// Folder beside a record with the statements that `imagegen attest` writes.
 pub const ATTESTATIONS: &str = "attestations";
 
+/// The last build of a workspace, whose files were moved to its record.
+#[derive(Debug, Default)]
+pub(super) struct ArchivedBuild {
+    /// Whether the result that lies in the workspace has a record.
+    pub is_recorded: bool,
+    /// Folders that were moved, from and to.
+    moved: Vec<(PathBuf, PathBuf)>,
+}
+
+impl ArchivedBuild {
+    /// Moves the folders back: no build took their place.
+    ///
+    /// # Errors
+    /// A folder cannot be moved.
+    pub(super) fn restore(&self) -> Result<()> {
+        for (from, to) in &self.moved {
+            fs::move_folder(to, from)?;
+        }
+        Ok(())
+    }
+
+    /// Moves a folder of the workspace to a record. The record may have one already: Packer can be run by hand.
+    fn move_to_record(&mut self, folder: &Path, name: &str, record: &Path) -> Result<()> {
+        let from = folder.join(name);
+        if fs::is_folder(&from) {
+            let to = fs::move_folder_into(&from, record, name)?;
+            self.moved.push((from, to));
+        }
+        Ok(())
+    }
+}
+
 /// Moves the files of the last image and the statements about it to its record, so that the next build finds their
-/// place free. Returns whether the result that lies in the workspace has a record.
+/// place free.
 ///
 /// # Errors
 /// A folder cannot be read or moved.
-pub(super) fn archive_last_build(folder: &Path, plan: &Plan) -> Result<bool> {
+pub(super) fn archive_last_build(folder: &Path, plan: &Plan) -> Result<ArchivedBuild> {
     let builds = folder.join(BUILDS);
     let names = fs::list_folders(&builds)?;
     if names.is_empty() {
-        return Ok(false);
+        return Ok(ArchivedBuild::default());
     }
     let current = fs::read_if_exists(&folder.join(IMAGE_RECORD))?;
     let (mut owner, mut newest) = (None, (String::new(), None));
@@ -43,24 +75,18 @@ pub(super) fn archive_last_build(folder: &Path, plan: &Plan) -> Result<bool> {
         }
     }
 
-    let is_recorded = current.is_none() || owner.is_some();
+    let mut archived = ArchivedBuild {
+        is_recorded: current.is_none() || owner.is_some(),
+        moved: Vec::new(),
+    };
     if let Some(owner) = &owner {
-        move_to_record(folder, ATTESTATIONS, &builds.join(owner))?;
+        archived.move_to_record(folder, ATTESTATIONS, &builds.join(owner))?;
     }
     let output = plan.target.output_folder(&plan.selectors);
     if let (Some(output), Some(owner)) = (output, owner.or(newest.1)) {
-        move_to_record(folder, output, &builds.join(owner))?;
+        archived.move_to_record(folder, output, &builds.join(owner))?;
     }
-    Ok(is_recorded)
-}
-
-/// Moves a folder of the workspace to a record. The record may have one already: Packer can be run by hand.
-fn move_to_record(folder: &Path, name: &str, record: &Path) -> Result<()> {
-    let from = folder.join(name);
-    if fs::is_folder(&from) {
-        fs::move_folder_into(&from, record, name)?;
-    }
-    Ok(())
+    Ok(archived)
 }
 
 /// When the build of a record started; empty if it does not say.

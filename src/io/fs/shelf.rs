@@ -4,7 +4,7 @@
 
 use std::fs;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use walkdir::WalkDir;
 
@@ -51,7 +51,7 @@ pub fn copy_if_exists(from: &Path, to: &Path) -> Result<(), FileError> {
 ///
 /// # Errors
 /// Something lies there, or the system refuses it.
-fn move_folder(from: &Path, to: &Path) -> Result<(), FileError> {
+pub fn move_folder(from: &Path, to: &Path) -> Result<(), FileError> {
     if to.symlink_metadata().is_ok() {
         let taken = io::Error::from(io::ErrorKind::AlreadyExists);
         return Err(file_error("moving", to)(taken));
@@ -59,18 +59,18 @@ fn move_folder(from: &Path, to: &Path) -> Result<(), FileError> {
     fs::rename(from, to).map_err(file_error("moving", from))
 }
 
-/// Moves a folder into another one: as `name`, or as `name-2`, `name-3` and so on if that is taken.
+/// Moves a folder into another one: as `name`, or as `name-2`, `name-3` and so on if that is taken. Returns where it is.
 ///
 /// # Errors
 /// It cannot be moved.
-pub fn move_folder_into(from: &Path, parent: &Path, name: &str) -> Result<(), FileError> {
+pub fn move_folder_into(from: &Path, parent: &Path, name: &str) -> Result<PathBuf, FileError> {
     let number = (2..MOST_NUMBERS).find(|number| is_free(parent, &format!("{name}-{number}")));
-    match number {
-        Some(number) if !is_free(parent, name) => {
-            move_folder(from, &parent.join(format!("{name}-{number}")))
-        }
-        _ => move_folder(from, &parent.join(name)),
-    }
+    let to = match number {
+        Some(number) if !is_free(parent, name) => parent.join(format!("{name}-{number}")),
+        _ => parent.join(name),
+    };
+    move_folder(from, &to)?;
+    Ok(to)
 }
 
 fn is_free(parent: &Path, name: &str) -> bool {
