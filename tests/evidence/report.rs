@@ -3,7 +3,7 @@
 use std::fs;
 use std::process::Command;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::bake::{MANIFEST, REPORT, with_packer};
 use crate::support::{Test, program, root};
@@ -268,6 +268,34 @@ fn the_page_of_many_names_age_holes_and_newer_releases() {
         has(&seen, "link", "CVE-2023-5528");
         has(&seen, "rowheader", "second");
         has(&seen, "StaticText", "supported; 1 newer line");
+    }
+}
+
+/// A lockfile that this program cannot read says so in the row of its image.
+#[test]
+fn a_lockfile_of_another_schema_does_not_end_the_page_of_many() {
+    let mut test = Test::new();
+    for name in ["good", "other"] {
+        let record = json!({
+            "schema": "imagegen.dev/image/v1", "imageVersion": name, "target": "openstack", "windows": "2022",
+            "kubernetes": "1.36.0", "lock": "0".repeat(64), "started": "2020-01-01T00:00:00Z",
+            "finished": "2020-01-01T00:00:00Z", "builtBy": {"version": "0.1.0", "catalog": "0".repeat(64)},
+            "artifacts": [{"builder": "b", "id": "a"}], "checked": 7,
+        });
+        let path = format!("imagegen-out/{name}/builds/1/image.json");
+        test = test.file(&path, &record.to_string());
+    }
+    let lock = r#"{"schema": "imagegen.dev/lock/v0"}"#;
+    let test = test.file("imagegen-out/other/builds/1/imagegen.lock.json", lock);
+    test.prints("report --all");
+    let text = test.text("report.html");
+    for part in [
+        "good",
+        "not known: no lockfile",
+        "other",
+        "imagegen.dev/lock/v0",
+    ] {
+        assert!(text.contains(part), "{part}");
     }
 }
 

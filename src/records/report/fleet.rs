@@ -146,10 +146,10 @@ fn describe_row(
     }
     let lock = Path::new(&image.place).join(LOCK_FILE);
     match fs::read_text_if_exists(&lock)? {
-        Some(bytes) => {
-            let lock = Lock::decode(&lock.display().to_string(), &bytes)?;
-            row.flaws = list_affected(&lock, known);
-        }
+        Some(bytes) => match Lock::decode(&lock.display().to_string(), &bytes) {
+            Ok(lock) => row.flaws = list_affected(&lock, known),
+            Err(error) => row.flaw_note = format!("not known: {error}"),
+        },
         None => "not known: no lockfile".clone_into(&mut row.flaw_note),
     }
     if row.flaws.is_empty() && row.flaw_note.is_empty() {
