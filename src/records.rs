@@ -8,7 +8,9 @@ mod history;
 mod image;
 mod keep;
 mod origin;
+mod prune;
 mod report;
+mod retirement;
 mod tool;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -42,13 +44,15 @@ pub use attestation::{
 pub use bill::{BillSources, format_time, list_bill, parse_time, read_bill_sources};
 pub use git::{checkout_commit, read_git_state};
 pub use history::{
-    BuildHistory, HISTORY_SCHEMA, HistoryEntry, HistoryPlace, PrunedHistory, find_workspace,
-    list_local_builds, prune_history, read_history,
+    BuildHistory, BuildState, HISTORY_SCHEMA, HistoryEntry, HistoryPlace, RecordSource,
+    find_workspace, list_local_builds, read_history,
 };
 pub use image::{BaseImageRecord, GitState, IMAGE_SCHEMA, ImageRecord, WaivedProof};
 pub use keep::{BuildTrace, KeptBuild, keep_build};
 pub use origin::find_run_url;
+pub use prune::{PrunedHistory, prune_history};
 pub use report::{REPORT_SCHEMA, ReportOutput, describe_fleet, describe_page};
+pub use retirement::{Retirement, RetirementFile, RetirementState, keep_retirement};
 pub use tool::{ToolRecordError, run_and_collect, scan_document};
 
 const IMAGE: &str = "image.json";

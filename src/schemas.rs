@@ -116,6 +116,7 @@ fn list_types() -> Vec<(&'static str, Schema)> {
         ("timeline", schema_for!(Timeline)),
         ("history", schema_for!(crate::records::BuildHistory)),
         ("history-prune", schema_for!(crate::records::PrunedHistory)),
+        ("retirement", schema_for!(crate::records::RetirementFile)),
         ("support", schema_for!(Support)),
         ("target", schema_for!(Target)),
         ("target-record", schema_for!(TargetRecord)),

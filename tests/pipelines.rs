@@ -83,4 +83,15 @@ fn images_that_share_a_lockfile_are_listed_until_they_differ() {
     assert_eq!(list_unbuilt(&test), ["east", "old", "west"]);
     let test = test.file("imagegen.west.lock.json", "\"other\"\n");
     assert_eq!(list_unbuilt(&test), ["old", "west"]);
+
+    // An image that was retired is there; one that was deleted is built again.
+    let mut retirement = json!({
+        "schema": "imagegen.dev/retirement/v1", "imageVersion": "one", "started": "2020-01-01T00:00:00Z",
+        "state": "retired", "at": "2020-02-01T00:00:00Z",
+    });
+    let test = test.file("records/one/retirement.json", &retirement.to_string());
+    assert_eq!(list_unbuilt(&test), ["old", "west"]);
+    retirement["state"] = json!("deleted");
+    let test = test.file("records/one/retirement.json", &retirement.to_string());
+    assert_eq!(list_unbuilt(&test), ["east", "old", "west"]);
 }

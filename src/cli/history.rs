@@ -32,7 +32,7 @@ pub struct HistoryPlaceArgs {
 pub enum HistoryWhat {
     /// Show the record of a build
     Show(HistoryShowArgs),
-    /// Remove old records, with the files of their images
+    /// Remove old records, with the files of their images and everything else in their folders
     Prune(HistoryPruneArgs),
 }
 
@@ -48,8 +48,9 @@ pub struct HistoryShowArgs {
 
 #[derive(Debug, Args)]
 pub struct HistoryPruneArgs {
-    /// How many records of each workspace stay: the newest. The record of the image that lies in the workspace always
-    /// stays.
+    /// How many records of each workspace stay: the newest of those with an image, and as many of those that failed, that
+    /// were retired and that were deleted. The newest with an image and that of the image in the workspace always stay.
+    /// An image in a cloud stays, and `retire` no longer knows it.
     #[arg(long, value_name = "NUMBER")]
     pub keep: usize,
 

@@ -101,12 +101,12 @@ fn list_built_locks(place: &HistoryPlaceArgs, printer: &Printer) -> Result<BTree
     let history = read_history(&from, &network, printer)?;
     let mut locks = BTreeSet::new();
     for entry in history.builds {
-        let record = entry.record;
-        if record.has_image() {
-            for lock in record.list_locks() {
-                let (lock, image) = (lock.clone(), record.image.clone());
-                locks.insert(BuiltLock { lock, image });
-            }
+        if !entry.has_image() {
+            continue;
+        }
+        for lock in entry.record.list_locks() {
+            let (lock, image) = (lock.clone(), entry.record.image.clone());
+            locks.insert(BuiltLock { lock, image });
         }
     }
     Ok(locks)

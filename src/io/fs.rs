@@ -21,7 +21,8 @@ use std::path::{Component, Path, PathBuf};
 use walkdir::WalkDir;
 
 pub use place::{
-    BUILDS, PlaceError, list_entries, place_digested_directory, place_directory, replace_files,
+    BUILDS, PlaceError, is_written, list_entries, place_digested_directory, place_directory,
+    replace_files,
 };
 pub use private::PrivateFolder;
 pub use scratch::Scratch;

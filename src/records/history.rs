@@ -1,13 +1,15 @@
-//! Records of builds, read from folders and URLs: listed, found by version, and pruned.
+//! Records of builds, read from folders and URLs: listed, and found by version.
 
-use std::collections::BTreeMap;
+use std::cmp::Reverse;
 use std::path::{Path, PathBuf};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::acquire::{NetworkOptions, open_fetcher};
+use crate::base::choice::words;
 use crate::base::json::parse_foreign;
+use crate::base::names::format_suggestion;
 use crate::base::text::format_path;
 use crate::base::url::{HttpUrl, strip_secrets};
 use crate::diagnostic::{Error, InputError, Result};
@@ -18,10 +20,10 @@ use crate::workspace::{BUILDS, IMAGE_RECORD, WORKSPACES};
 
 use super::image::{ImageRecord, read_line, refuse_record};
 use super::read_family;
+use super::retirement::{Retirement, RetirementState, read_retirement};
 
 /// Name of the schema of `imagegen history --format json`.
 pub const HISTORY_SCHEMA: &str = "imagegen.dev/history/v1";
-const PRUNE_SCHEMA: &str = "imagegen.dev/history-prune/v1";
 /// Folders below a place that are looked into.
 const DEPTH: usize = 12;
 /// Largest answer of a URL.
@@ -44,17 +46,51 @@ pub struct HistoryEntry {
     #[serde(deserialize_with = "read_line")]
     pub place: String,
     pub record: ImageRecord,
+    /// Present if the image was taken out of use.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retirement: Option<Retirement>,
+    #[serde(skip)]
+    pub source: RecordSource,
 }
 
-/// `imagegen history prune --format json`
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct PrunedHistory {
-    pub schema: &'static str,
-    /// Folders that were removed, or would be.
-    pub removed: Vec<String>,
-    pub kept: usize,
-    pub dry_run: bool,
+/// Where an entry was read.
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum RecordSource {
+    /// The folder of the record, on this machine.
+    #[default]
+    Folder,
+    /// A file or URL with records of another place.
+    List(String),
+}
+
+words!(
+    /// Result of a build, and what became of its image.
+    BuildState {
+        Built = "built",
+        Failed = "failed",
+        Retired = "retired",
+        Deleted = "deleted",
+    }
+);
+
+impl HistoryEntry {
+    pub fn state(&self) -> BuildState {
+        if self.record.error.is_some() {
+            return BuildState::Failed;
+        }
+        match &self.retirement {
+            None => BuildState::Built,
+            Some(retirement) => match retirement.state {
+                RetirementState::Retired => BuildState::Retired,
+                RetirementState::Deleted => BuildState::Deleted,
+            },
+        }
+    }
+
+    /// Whether the build made an image that was not deleted.
+    pub fn has_image(&self) -> bool {
+        self.record.has_image() && self.state() != BuildState::Deleted
+    }
 }
 
 /// Where records lie.
@@ -85,7 +121,7 @@ pub fn read_history(
             builds.extend(read_folder(Path::new(place), printer)?);
         } else if fs::is_file(Path::new(place)) {
             let bytes = fs::read_file(Path::new(place))?;
-            builds.extend(parse_records(place, &bytes)?);
+            builds.extend(read_record_file(place, &bytes)?);
         } else {
             let message = format!("{place} does not exist");
             let remedy = "name a folder with workspaces or records, a file, or a URL";
@@ -93,18 +129,32 @@ pub fn read_history(
         }
     }
     sort_newest_first(&mut builds);
-    // The record of the image that lies in a workspace is the copy of one in `builds`, which stands first.
-    let mut distinct: Vec<HistoryEntry> = Vec::new();
-    for entry in builds {
-        let mut same = distinct.iter().filter(|it| it.record == entry.record);
-        if same.all(|it| are_two_builds(it, &entry)) {
-            distinct.push(entry);
-        }
-    }
     Ok(BuildHistory {
         schema: HISTORY_SCHEMA.to_owned(),
-        builds: distinct,
+        builds: drop_copies(builds),
     })
+}
+
+/// Each build once. The record of the image that lies in a workspace is the copy of one in `builds`, which stands first.
+fn drop_copies(builds: Vec<HistoryEntry>) -> Vec<HistoryEntry> {
+    let mut distinct: Vec<HistoryEntry> = Vec::new();
+    for entry in builds {
+        // Copies have one start and one version, and so stand side by side.
+        let other = distinct.iter().rposition(|it| {
+            it.record.started != entry.record.started
+                || it.record.image_version != entry.record.image_version
+        });
+        let begin = other.map_or(0, |at| at + 1);
+        let copy = distinct[begin..]
+            .iter_mut()
+            .find(|it| it.record == entry.record && !are_two_builds(it, &entry));
+        match copy {
+            Some(first) if first.retirement.is_none() => first.retirement = entry.retirement,
+            Some(_) => {}
+            None => distinct.push(entry),
+        }
+    }
+    distinct
 }
 
 /// Records in folders, the newest first; without a folder, those of the default folder of workspaces. What cannot be
@@ -124,7 +174,7 @@ pub fn list_local_builds(folders: &[String]) -> Vec<HistoryEntry> {
     builds
 }
 
-fn read_folder(folder: &Path, printer: &Printer) -> Result<Vec<HistoryEntry>> {
+pub(super) fn read_folder(folder: &Path, printer: &Printer) -> Result<Vec<HistoryEntry>> {
     let (found, refused) = collect_records(folder)?;
     for error in refused {
         printer.print_warning(&format!("not listed: {error}"));
@@ -141,24 +191,33 @@ fn collect_records(folder: &Path) -> Result<(Vec<HistoryEntry>, Vec<Error>)> {
             continue;
         }
         let place = format_path(path.parent().unwrap_or(folder));
-        match ImageRecord::decode(&path.display().to_string(), &bytes) {
-            Ok(record) => found.push(HistoryEntry { place, record }),
+        match read_entry(place, &path, &bytes) {
+            Ok(entry) => found.push(entry),
             Err(error) => refused.push(error),
         }
     }
     Ok((found, refused))
 }
 
+/// A record in a folder of this machine, with what became of its image.
+fn read_entry(place: String, path: &Path, bytes: &[u8]) -> Result<HistoryEntry> {
+    let record = ImageRecord::decode(&path.display().to_string(), bytes)?;
+    Ok(HistoryEntry {
+        retirement: read_retirement(path, &record)?,
+        source: RecordSource::Folder,
+        place,
+        record,
+    })
+}
+
 /// Of builds that started in the same second, the higher version and then the later numbered folder counts as newer.
-fn sort_newest_first(builds: &mut [HistoryEntry]) {
-    builds.sort_by(|one, other| {
-        let (a, b) = (&one.record, &other.record);
-        let by_time = b.started.cmp(&a.started);
-        let by_version = by_time.then(b.image_version.cmp(&a.image_version));
-        let in_builds = |entry: &HistoryEntry| find_workspace(Path::new(&entry.place)).is_some();
-        by_version
-            .then(in_builds(other).cmp(&in_builds(one)))
-            .then(other.place.cmp(&one.place))
+pub(super) fn sort_newest_first(builds: &mut [HistoryEntry]) {
+    builds.sort_by_cached_key(|entry| {
+        let record = &entry.record;
+        let by_time = Reverse((record.started.clone(), record.image_version.clone()));
+        let is_kept = find_workspace(Path::new(&entry.place)).is_some();
+        let by_place = Reverse((is_kept, entry.place.clone()));
+        (by_time, entry.source.clone(), by_place)
     });
 }
 
@@ -186,10 +245,14 @@ fn are_two_builds(one: &HistoryEntry, other: &HistoryEntry) -> bool {
     one != other && find_workspace(one).is_some() && one.parent() == other.parent()
 }
 
-/// The workspace whose `builds` holds this folder of a record; none for a folder elsewhere.
+/// The workspace whose `builds` holds this folder of a record; none for a folder elsewhere, such as a workspace in a folder
+/// that has this name.
 pub fn find_workspace(folder: &Path) -> Option<&Path> {
     let builds = folder.parent()?;
-    builds.parent().filter(|_| builds.ends_with(BUILDS))
+    if !builds.ends_with(BUILDS) || fs::is_written(folder) || fs::is_folder(&folder.join(BUILDS)) {
+        return None;
+    }
+    builds.parent()
 }
 
 fn read_url(place: &str, network: &NetworkOptions) -> Result<Vec<HistoryEntry>> {
@@ -200,18 +263,34 @@ fn read_url(place: &str, network: &NetworkOptions) -> Result<Vec<HistoryEntry>> 
     parse_records(&name, &bytes)
 }
 
+/// The records of a file of this machine: one that lies in its folder, or a list of another place.
+fn read_record_file(place: &str, bytes: &[u8]) -> Result<Vec<HistoryEntry>> {
+    let path = Path::new(place);
+    let is_record = path.file_name().is_some_and(|name| name == IMAGE_RECORD);
+    if is_record && read_family(bytes) == "imagegen.dev/image" {
+        return Ok(vec![read_entry(place.to_owned(), path, bytes)?]);
+    }
+    parse_records(place, bytes)
+}
+
 /// A record, or the output of `history --format json`.
 fn parse_records(place: &str, bytes: &[u8]) -> Result<Vec<HistoryEntry>> {
     match read_family(bytes).as_str() {
         "imagegen.dev/history" => {
             let history = parse_foreign::<BuildHistory>(bytes);
-            Ok(history
+            let mut builds = history
                 .map_err(|error| refuse_record(place, &error))?
-                .builds)
+                .builds;
+            for entry in &mut builds {
+                entry.source = RecordSource::List(place.to_owned());
+            }
+            Ok(builds)
         }
         "imagegen.dev/image" => Ok(vec![HistoryEntry {
             place: place.to_owned(),
             record: ImageRecord::decode(place, bytes)?,
+            retirement: None,
+            source: RecordSource::List(place.to_owned()),
         }]),
         _ => {
             let message = format!("{place} has no records of builds");
@@ -222,15 +301,16 @@ fn parse_records(place: &str, bytes: &[u8]) -> Result<Vec<HistoryEntry>> {
 }
 
 impl BuildHistory {
-    /// The record with this image version, or in the folder of this name.
+    /// The build with this image version: of several the only one that has an image. If no record has the version, the
+    /// build in the folder of this name.
     ///
     /// # Errors
-    /// There is none, or several workspaces have one.
+    /// There is none, or several have an image.
     pub fn find_build(&self, version: &str) -> Result<&HistoryEntry> {
         let (mut named, mut versions) = (Vec::new(), Vec::new());
         for entry in &self.builds {
-            let name = Path::new(&entry.place).file_name();
-            if name.is_some_and(|name| name == version) {
+            let place = Path::new(&entry.place);
+            if entry.place == version || place.file_name().is_some_and(|name| name == version) {
                 named.push(entry);
             }
             // Builds of one second may have equal records: either says what the other does.
@@ -241,83 +321,38 @@ impl BuildHistory {
                 versions.push(entry);
             }
         }
-        let found = if named.is_empty() { versions } else { named };
-        match found.as_slice() {
-            [only] => Ok(only),
-            [] => {
-                let known = self
-                    .builds
-                    .iter()
-                    .map(|entry| entry.record.image_version.as_str());
-                let near = if self.builds.is_empty() {
-                    "no build is recorded there; name its workspace with `--from`".to_owned()
-                } else {
-                    crate::base::names::format_suggestion(version, known)
-                };
-                let message = format!("no record of the image version `{version}`");
-                Err(InputError::new(message, near).into())
-            }
-            several => {
-                let places: Vec<&str> = several.iter().map(|entry| entry.place.as_str()).collect();
-                let message = format!(
-                    "{} builds have the image version `{version}`",
-                    several.len()
-                );
-                let remedy = format!("name the folder of one: {}", places.join(", "));
-                Err(InputError::new(message, remedy).into())
-            }
+
+        let found = if versions.is_empty() { named } else { versions };
+        let mut with_image = found.iter().filter(|entry| entry.has_image());
+        match (with_image.next(), with_image.next(), found.as_slice()) {
+            (Some(only), None, _) | (None, None, [only]) => Ok(only),
+            (_, _, []) => Err(self.refuse_unknown(version)),
+            (_, _, several) => Err(refuse_ambiguous(version, several)),
         }
+    }
+
+    fn refuse_unknown(&self, version: &str) -> Error {
+        let known = self
+            .builds
+            .iter()
+            .map(|entry| entry.record.image_version.as_str());
+        let remedy = if self.builds.is_empty() {
+            "no build is recorded there; name its workspace with `--from`".to_owned()
+        } else {
+            format_suggestion(version, known)
+        };
+        let message = format!("no record of the image version `{version}`");
+        InputError::new(message, remedy).into()
     }
 }
 
-/// Removes all but the newest records of each workspace, and the record of the image that lies in it.
-///
-/// # Errors
-/// The folder does not exist, or a record cannot be removed.
-pub fn prune_history(
-    from: Option<&Path>,
-    keep: usize,
-    dry_run: bool,
-    printer: &Printer,
-) -> Result<PrunedHistory> {
-    let root = from.unwrap_or(Path::new(WORKSPACES));
-    if !root.is_dir() {
-        let message = format!("{} does not exist", root.display());
-        let remedy = "name the folder of your workspaces: `--from DIR`";
-        return Err(InputError::new(message, remedy).into());
+fn refuse_ambiguous(version: &str, builds: &[&HistoryEntry]) -> Error {
+    let mut places = Vec::new();
+    for entry in builds {
+        places.push(format!("{} ({})", entry.place, entry.state()));
     }
-    let mut by_workspace: BTreeMap<PathBuf, Vec<HistoryEntry>> = BTreeMap::new();
-    for entry in read_folder(root, printer)? {
-        let folder = PathBuf::from(&entry.place);
-        let builds = folder.parent();
-        if let Some(builds) = builds.filter(|_| find_workspace(&folder).is_some()) {
-            by_workspace
-                .entry(builds.to_owned())
-                .or_default()
-                .push(entry);
-        }
-    }
-
-    let (mut removed, mut kept) = (Vec::new(), 0);
-    for (builds, mut entries) in by_workspace {
-        sort_newest_first(&mut entries);
-        let current = find_current_record(builds.parent().unwrap_or(&builds))?;
-        for (at, entry) in entries.iter().enumerate() {
-            let folder = Path::new(&entry.place);
-            if at < keep || current.as_deref() == Some(folder) {
-                kept += 1;
-                continue;
-            }
-            if !dry_run {
-                fs::remove_folder(folder)?;
-            }
-            removed.push(entry.place.clone());
-        }
-    }
-    Ok(PrunedHistory {
-        schema: PRUNE_SCHEMA,
-        removed,
-        kept,
-        dry_run,
-    })
+    let count = builds.len();
+    let message = format!("{count} builds have the image version `{version}`");
+    let remedy = format!("name the folder of one: {}", places.join(", "));
+    InputError::new(message, remedy).into()
 }

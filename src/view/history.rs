@@ -1,5 +1,6 @@
 //! Records of builds for a reader: a list, and all of one.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use crate::bake::PhaseKind;
@@ -14,26 +15,42 @@ pub fn format_history(history: &BuildHistory) -> String {
         "{:<22} {:<20} {:<7} {:<12} {:<8} {:<11} {}\n",
         "VERSION", "STARTED", "RESULT", "TARGET", "WINDOWS", "KUBERNETES", "IMAGE"
     );
+    let repeated = list_repeated_versions(history);
     for entry in &history.builds {
         let record = &entry.record;
-        let what = match (&record.error, record.artifacts.first()) {
+        let mut what = match (&record.error, record.artifacts.first()) {
             (Some(error), _) => format!("{}: {}", error.code, first_line(&error.message)),
             (None, Some(artifact)) => artifact.id.clone(),
             (None, None) => String::new(),
         };
+        // The version alone does not name the build. Writing to a String cannot fail, here and below.
+        if repeated.contains(record.image_version.as_str()) {
+            let _ = write!(what, " ({})", entry.place);
+        }
         let line = format!(
             "{:<22} {:<20} {:<7} {:<12} {:<8} {:<11} {what}",
             record.image_version,
             record.started,
-            record.outcome(),
+            entry.state(),
             record.target,
             record.windows,
             record.kubernetes
         );
-        // Writing to a String cannot fail, here and below.
         let _ = writeln!(text, "{}", line.trim_end());
     }
     text
+}
+
+/// Image versions of more than one build.
+fn list_repeated_versions(history: &BuildHistory) -> BTreeSet<&str> {
+    let (mut known, mut repeated) = (BTreeSet::new(), BTreeSet::new());
+    for entry in &history.builds {
+        let version = entry.record.image_version.as_str();
+        if !known.insert(version) {
+            repeated.insert(version);
+        }
+    }
+    repeated
 }
 
 fn first_line(text: &str) -> &str {
@@ -50,7 +67,9 @@ pub fn format_build(entry: &HistoryEntry) -> String {
         }
     };
     add("image version", &record.image_version);
-    add("result", record.outcome());
+    let since = entry.retirement.as_ref();
+    add("result", entry.state().as_str());
+    add("since", since.map_or("", |retirement| &retirement.at));
     add("record", &entry.place);
     let image = format!(
         "{}, Windows {}, Kubernetes {}",
@@ -79,10 +98,8 @@ pub fn format_build(entry: &HistoryEntry) -> String {
     );
     for tool in &record.tools {
         let version = tool.version.as_deref().unwrap_or("of your own");
-        add(
-            "tool",
-            &format!("{} {version} sha256:{}", tool.name, tool.sha256),
-        );
+        let text = format!("{} {version} sha256:{}", tool.name, tool.sha256);
+        add("tool", &text);
     }
     if let Some(policy) = &record.policy {
         add(

@@ -2,9 +2,10 @@
 
 use std::fs;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::bake::{MANIFEST, REPORT, with_packer};
+use crate::publish::Build;
 use crate::support::Test;
 
 use super::diff::git;
@@ -224,6 +225,116 @@ fn pruning_keeps_the_newest_and_the_image_of_the_workspace() {
     let ran = test.run_with("--no-bake");
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
     assert!(test.exists(&place));
+}
+
+/// A record of a build that began in this second, and the file of its image.
+fn write_build(test: Test, folder: &str, second: usize, has_image: bool) -> Test {
+    let version = folder.rsplit('/').next().expect("a name").to_owned();
+    let mut record = Build {
+        version: &version,
+        ..Build::default()
+    }
+    .record();
+    record["started"] = format!("2021-01-01T00:00:{second:02}Z").into();
+    if has_image {
+        return test
+            .file(&format!("{folder}/image.json"), &record.to_string())
+            .file(&format!("{folder}/image/disk.qcow2"), "DISK");
+    }
+    record["artifacts"] = json!([]);
+    record["error"] = json!({"schema": "imagegen.dev/error/v1", "code": "packer-failed", "class": "packer", "exitCode": 7, "message": "no", "subject": "", "location": null, "remedy": "", "source": ""});
+    test.file(&format!("{folder}/image.json"), &record.to_string())
+}
+
+/// A failed build has no image: it takes no place among those that have one.
+#[test]
+fn pruning_counts_failed_builds_apart() {
+    let mut test = Test::new();
+    for (second, (version, has_image)) in [
+        ("1", true),
+        ("2", true),
+        ("3", false),
+        ("4", false),
+        ("5", false),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let folder = format!("imagegen-out/node/builds/{version}");
+        test = write_build(test, &folder, second, has_image);
+    }
+    for (keep, removed) in [(2, "3"), (1, "1 3 4"), (0, "1 3 4 5")] {
+        let line = format!("history prune --keep {keep} --dry-run --format json");
+        let pruned: Value = serde_json::from_str(&test.bare().prints(&line)).expect("JSON");
+        let places = pruned["removed"].as_array().expect("places").iter();
+        let mut versions: Vec<&str> = places
+            .filter_map(|place| place.as_str()?.rsplit('/').next())
+            .collect();
+        versions.sort_unstable();
+        assert_eq!(versions.join(" "), removed, "--keep {keep}");
+    }
+}
+
+/// `build --all --out builds` makes workspaces in a folder with the name of that of records.
+#[test]
+fn pruning_removes_no_workspace() {
+    let mut test = Test::new();
+    for (second, name) in ["a", "b", "c"].into_iter().enumerate() {
+        test = write_build(test, &format!("builds/{name}"), second, true);
+        if name != "c" {
+            test = write_build(test, &format!("builds/{name}/builds/{name}"), second, true);
+        }
+    }
+    // Without a build that is kept, the list of what imagegen wrote tells a workspace.
+    let test = test.file("builds/c/.imagegen.sha256", "");
+    let pruned = test.bare().prints("history prune --keep 1 --from builds");
+    assert_eq!(pruned, "");
+    for name in ["a", "b", "c"] {
+        assert!(
+            test.exists(&format!("builds/{name}/image/disk.qcow2")),
+            "{name}"
+        );
+    }
+}
+
+/// A version that was given may be used again, in a numbered folder.
+#[test]
+fn a_version_of_several_builds_names_the_one_with_an_image() {
+    let folder = "imagegen-out/node/builds";
+    let write = |test: Test, name: &str, has_image: bool, number: usize| {
+        let test = write_build(test, &format!("{folder}/{name}"), number, has_image);
+        let path = format!("{folder}/{name}/image.json");
+        let mut record: Value = serde_json::from_str(&test.text(&path)).expect("JSON");
+        record["imageVersion"] = "v".into();
+        if has_image {
+            record["artifacts"][0]["id"] = format!("0b4c5a52-6d9e-4a1e-9b0c-{number:012}").into();
+        }
+        test.file(&path, &record.to_string())
+    };
+    let test = write(write(Test::new(), "v", false, 1), "v-2", true, 2);
+    for name in ["v", "v-2"] {
+        let printed = test.bare().prints(&format!("promote {name}"));
+        assert!(printed.contains("-000000000002"), "{name}: {printed}");
+    }
+    let listed = test.bare().prints("history");
+    for place in [
+        "(imagegen-out/node/builds/v)",
+        "(imagegen-out/node/builds/v-2)",
+    ] {
+        assert!(listed.contains(place), "{listed}");
+    }
+
+    let test = write(test, "v", true, 1);
+    for line in ["promote v", "history show v"] {
+        let ran = test.bare().run(line);
+        assert_eq!(ran.code, Some(3), "{line}: {}", ran.stdout);
+        for part in [
+            "2 builds have the image version `v`",
+            "imagegen-out/node/builds/v-2 (built), imagegen-out/node/builds/v (built)",
+        ] {
+            assert!(ran.stderr.contains(part), "{line}: {}", ran.stderr);
+        }
+    }
 }
 
 #[test]

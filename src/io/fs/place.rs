@@ -75,6 +75,11 @@ impl Classify for PlaceError {
     }
 }
 
+/// Whether imagegen wrote the directory as a whole.
+pub fn is_written(path: &Path) -> bool {
+    path.join(WRITTEN).symlink_metadata().is_ok()
+}
+
 /// As [`place_digested_directory`]. Returns the digest of each file.
 ///
 /// # Errors
