@@ -6,6 +6,7 @@ use std::process::Command;
 use serde_json::{Value, json};
 
 use crate::bake::{MANIFEST, REPORT, with_packer};
+use crate::publish::Build;
 use crate::support::{Test, program, root};
 
 /// A check report with a difference, and lines of a guest.
@@ -296,6 +297,59 @@ fn a_lockfile_of_another_schema_does_not_end_the_page_of_many() {
         "imagegen.dev/lock/v0",
     ] {
         assert!(text.contains(part), "{part}");
+    }
+}
+
+/// Workspaces of two folders or histories may have one name: the page has both, and the failure of one is not that of the
+/// other.
+#[test]
+fn images_of_one_name_are_two_rows() {
+    let mut test = Test::new();
+    for (place, number) in [("eu", 1), ("us", 2)] {
+        let build = Build {
+            version: place,
+            day: &format!("2021-01-0{number}"),
+            id: &format!("0b4c5a52-6d9e-4a1e-9b0c-{number:012}"),
+            ..Build::default()
+        };
+        let record = build.record();
+        let folder = "imagegen-out/node/builds/1";
+        let history = json!({
+            "schema": "imagegen.dev/history/v1", "builds": [{"place": folder, "record": &record}],
+        });
+        test = test
+            .file(&format!("{place}/{folder}/image.json"), &record.to_string())
+            .file(&format!("{place}.json"), &history.to_string());
+    }
+    for (from, names) in [
+        (
+            "--from eu --from us",
+            ["eu/imagegen-out/node", "us/imagegen-out/node"],
+        ),
+        (
+            "--from eu.json --from us.json",
+            ["imagegen-out/node (eu.json)", "imagegen-out/node (us.json)"],
+        ),
+    ] {
+        test.bare().prints(&format!("report --all {from}"));
+        let text = test.text("report.html");
+        assert!(
+            text.contains("2 images, 0 with a failed last build"),
+            "{text}"
+        );
+        for name in names {
+            assert!(text.contains(name), "{name}");
+        }
+    }
+
+    let test = test.file(
+        "us/imagegen-out/node/builds/1/retirement.json",
+        r#"{"schema": "imagegen.dev/retirement/v1", "imageVersion": "us", "started": "2021-01-02T00:00:00Z", "state": "deleted", "at": "2021-02-01T00:00:00Z"}"#,
+    );
+    test.bare().prints("report --all --from eu --from us");
+    let text = test.text("report.html");
+    for part in ["1 image, ", "Without an image: 1.", "deleted"] {
+        assert!(text.contains(part), "{part}: {text}");
     }
 }
 

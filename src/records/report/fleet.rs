@@ -1,10 +1,11 @@
 //! The page of many images: by Kubernetes line and Windows release, with age, holes and newer releases.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::attest::report::{FlawRow, FleetGroup, FleetPage, FleetRow};
 use crate::base::program::ProgramVersion;
+use crate::base::text::format_path;
 use crate::base::version::Version;
 use crate::catalog::Trees;
 use crate::diagnostic::Result;
@@ -16,12 +17,15 @@ use crate::model::vulnerability::Vulnerability;
 use crate::selection::read_source_date;
 
 use super::super::bill::{format_time, parse_time};
-use super::super::history::{BuildHistory, HistoryEntry, find_workspace};
+use super::super::history::{BuildHistory, BuildState, HistoryEntry, RecordSource, find_workspace};
 use super::super::image::ImageRecord;
 use super::list_flaws;
 
 /// Kubernetes supports its three newest lines (<https://kubernetes.io/releases/version-skew-policy/#supported-versions>).
 const SUPPORTED_LINES: usize = 3;
+
+/// A workspace of one source; records that are alone at a URL have the name of their image instead.
+type ImageKey<'a> = (&'a RecordSource, PathBuf);
 
 /// The last build and the last image of one workspace.
 struct Newest<'a> {
@@ -46,7 +50,7 @@ pub fn describe_fleet(history: &BuildHistory, trees: &Trees) -> Result<FleetPage
         program: ProgramVersion::current().format_line(),
         ..FleetPage::default()
     };
-    for (name, newest) in find_newest(history) {
+    for (name, newest) in name_images(find_newest(history)) {
         let record = &newest.image.unwrap_or(newest.last).record;
         let version: Option<Version> = record.kubernetes.parse().ok();
         let minor = version.as_ref().and_then(Minor::from_release);
@@ -75,35 +79,62 @@ pub fn describe_fleet(history: &BuildHistory, trees: &Trees) -> Result<FleetPage
     Ok(page)
 }
 
-/// The newest build and the newest image by workspace; records from elsewhere by target, release and line.
-fn find_newest(history: &BuildHistory) -> BTreeMap<String, Newest<'_>> {
-    let mut found: BTreeMap<String, Newest<'_>> = BTreeMap::new();
+/// The newest build and the newest image by workspace; records of URLs by image, target, release and line.
+fn find_newest(history: &BuildHistory) -> BTreeMap<ImageKey<'_>, Newest<'_>> {
+    let mut found: BTreeMap<ImageKey<'_>, Newest<'_>> = BTreeMap::new();
     for entry in &history.builds {
-        let newest = found.entry(name_image(entry)).or_insert(Newest {
+        let newest = found.entry(find_key(entry)).or_insert(Newest {
             last: entry,
             image: None,
         });
         // The newest stand first.
-        if newest.image.is_none() && entry.record.error.is_none() {
+        let has_image = matches!(entry.state(), BuildState::Built | BuildState::Retired);
+        if newest.image.is_none() && has_image {
             newest.image = Some(entry);
         }
     }
     found
 }
 
-/// The name of the workspace of a record.
-fn name_image(entry: &HistoryEntry) -> String {
+fn find_key(entry: &HistoryEntry) -> ImageKey<'_> {
     let place = Path::new(&entry.place);
     let record = &entry.record;
-    let described = format!(
-        "{}-{}-k8s-{}",
-        record.target, record.windows, record.kubernetes
-    );
     if entry.place.contains("://") {
-        return described;
+        let line = format!(
+            "{}-{}-k8s-{}",
+            record.target, record.windows, record.kubernetes
+        );
+        let name = record.image.as_ref();
+        let name = name.map_or(line.clone(), |name| format!("{name} {line}"));
+        return (&RecordSource::Folder, name.into());
     }
-    let name = find_workspace(place).unwrap_or(place).file_name();
-    name.map_or(described, |name| name.to_string_lossy().into_owned())
+    let workspace = find_workspace(place).unwrap_or(place);
+    (&entry.source, workspace.to_owned())
+}
+
+/// Each image with the name of its workspace; where several have it, with the whole path, and the list that names it.
+fn name_images<'a>(newest: BTreeMap<ImageKey<'a>, Newest<'a>>) -> Vec<(String, Newest<'a>)> {
+    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+    for (_, workspace) in newest.keys() {
+        *counts.entry(shorten_name(workspace)).or_default() += 1;
+    }
+    let mut named = Vec::new();
+    for ((source, workspace), newest) in newest {
+        let short = shorten_name(&workspace);
+        let name = match source {
+            _ if counts[&short] == 1 => short,
+            RecordSource::Folder => format_path(&workspace),
+            RecordSource::List(list) => format!("{} ({list})", format_path(&workspace)),
+        };
+        named.push((name, newest));
+    }
+    named.sort_by(|one, other| one.0.cmp(&other.0));
+    named
+}
+
+fn shorten_name(workspace: &Path) -> String {
+    let name = workspace.file_name().unwrap_or(workspace.as_os_str());
+    name.to_string_lossy().into_owned()
 }
 
 fn describe_row(
@@ -123,7 +154,7 @@ fn describe_row(
         version: record.image_version.to_string(),
         built: record.finished.clone(),
         age: format_age(&record.finished, now),
-        last: "built".to_owned(),
+        last: newest.last.state().to_string(),
         last_time: String::new(),
         tone: "good",
         flaws: Vec::new(),
