@@ -20,12 +20,12 @@ use serde::Serialize;
 use crate::model::publication::PublishStep;
 
 pub use by_hand::{ManualRequest, leave_out_manual};
-pub use choose::{Retention, choose_old_builds, list_named_builds};
+pub use choose::{Retention, choose_old_builds, leave_out_done, list_named_builds, refuse_deleted};
 pub use clone::{CloneCommands, CloneRequest, CloneStep, list_clones};
 pub use clone_run::{delete_clones, run_clones};
 pub use clone_text::format_clones;
 pub use fill::{FilledCommand, ImageCommands, PublishRequest, list_commands, load_publication};
-pub use run::{PublishError, run_commands};
+pub use run::{PublishError, StepOutcome, format_script, run_commands};
 
 /// Name of the schema of `promote` and `retire` with `--format json`.
 pub const PUBLISH_SCHEMA: &str = "imagegen.dev/publish/v1";
@@ -106,6 +106,15 @@ pub struct PublishedBuild {
     pub commands: Vec<CommandRow>,
 }
 
+impl PublishedBuild {
+    /// Whether no command failed.
+    pub fn is_done(&self) -> bool {
+        self.commands
+            .iter()
+            .all(|command| command.state != CommandState::Failed)
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CommandRow {
@@ -125,11 +134,15 @@ pub enum CommandState {
     Done,
     /// The platform said that nothing was left to do.
     Already,
+    /// The platform knows no such image: it is gone, or it is that of another account or place.
+    NotFound,
+    /// The further commands of the image did not run.
+    Failed,
 }
 
 impl PublishOutput {
     /// Commands that were not run.
-    pub fn from_commands(step: PublishStep, images: &[ImageCommands]) -> Self {
+    pub fn from_commands(step: PublishStep, images: &[ImageCommands<'_>]) -> Self {
         let rows = images.iter().map(|image| {
             let states = vec![CommandState::Printed; image.commands.len()];
             PublishedBuild::new(image, &states)
@@ -147,7 +160,7 @@ impl PublishOutput {
 }
 
 impl PublishedBuild {
-    fn new(image: &ImageCommands, states: &[CommandState]) -> Self {
+    fn new(image: &ImageCommands<'_>, states: &[CommandState]) -> Self {
         let mut commands = Vec::new();
         for (command, state) in image.commands.iter().zip(states) {
             commands.push(CommandRow {
@@ -158,9 +171,9 @@ impl PublishedBuild {
             });
         }
         Self {
-            image_version: image.version.clone(),
-            target: image.target.clone(),
-            place: image.place.clone(),
+            image_version: image.build.record.image_version.to_string(),
+            target: image.build.record.target.clone(),
+            place: image.build.place.clone(),
             image: image.id.clone(),
             commands,
         }

@@ -6,6 +6,7 @@ mod fleet;
 mod foreign;
 mod gone;
 mod retire;
+mod retirement;
 mod vsphere;
 
 use std::collections::BTreeSet;
@@ -405,54 +406,6 @@ fn values_are_named_where_they_are_missing_or_wrong() {
             ran.stderr
         );
     }
-}
-
-/// Nothing runs unasked, and a program that is missing stops everything before the first command.
-#[test]
-fn commands_run_when_the_user_says_so() {
-    let test = with_builds(2);
-    let test = test.env("PATH", "bin:/usr/bin:/bin");
-    let ran = test.bare().run("retire --keep 1 --run");
-    assert_eq!(ran.code, Some(7), "{}", ran.stderr);
-    for part in [
-        "`openstack` is not installed, so nothing was run",
-        "leave out `--run`",
-    ] {
-        assert!(ran.stderr.contains(part), "{}", ran.stderr);
-    }
-
-    let program = "#!/bin/sh\necho \"$*\" >> \"$HOME/ran\"\ncase \"$*\" in *000000000001) echo 'Failed: No Image found for 0b4c5a52-6d9e-4a1e-9b0c-000000000001' >&2; exit 1 ;; *000000000002) echo 'HTTP 401 Unauthorized' >&2; exit 1 ;; esac\n";
-    let test = test.file("bin/openstack", program);
-    make_executable(&test, "bin/openstack");
-    test.bare().prints("retire --keep 1");
-    assert!(!test.exists("ran"), "nothing runs unasked");
-
-    // What is gone is retired; the image that fails does not stop the next one.
-    let test = Build {
-        version: "3",
-        id: &glance(3),
-        day: "2003-01-01",
-        ..Build::default()
-    }
-    .write(test, "imagegen-out/node");
-    let ran = test.bare().run("retire --keep 0 --run --delete");
-    assert_eq!(ran.code, Some(7), "{}", ran.stderr);
-    assert_eq!(test.text("ran").lines().count(), 3);
-    for part in [
-        "the image is gone, or this project",
-        "-000000000002` failed",
-        "HTTP 401 Unauthorized",
-        "hint: correct the cause",
-    ] {
-        assert!(ran.stderr.contains(part), "{part}: {}", ran.stderr);
-    }
-    let printed = test.bare().prints("retire 1 3 --run --format json");
-    let printed: Value = serde_json::from_str(&printed).expect("JSON");
-    assert_eq!(printed["images"][0]["commands"][0]["state"], "already");
-    assert_eq!(printed["images"][1]["commands"][0]["state"], "done");
-    // What is gone cannot be promoted.
-    let ran = test.bare().run("promote 1 --run");
-    assert_eq!(ran.code, Some(7), "{}", ran.stderr);
 }
 
 /// A lone build, the folder of its record, and a workspace with an image name the same.

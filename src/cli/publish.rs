@@ -72,7 +72,8 @@ pub struct RetireArgs {
     )]
     pub images: Vec<String>,
 
-    /// Retire all builds but the newest of each group; with `--older-than`, those of them that are also old.
+    /// Retire all builds but the newest of each group; with `--older-than`, those of them that are also old. Builds that
+    /// failed, were retired or were deleted take no place.
     #[arg(
         long,
         value_name = "NUMBER",

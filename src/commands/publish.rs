@@ -3,15 +3,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-use crate::base::shell::format_comment;
 use crate::catalog::Trees;
 use crate::cli::{PromoteArgs, RetireArgs};
 use crate::diagnostic::{InputError, Result};
 use crate::io::clock::current_time;
 use crate::model::publication::PublishStep;
 use crate::publish::{
-    CommandState, ImageCommands, ManualRequest, PublishOutput, PublishRequest, Retention,
-    choose_old_builds, leave_out_manual, list_commands, list_named_builds, run_commands,
+    CommandState, ManualRequest, PublishOutput, PublishRequest, Retention, choose_old_builds,
+    format_script, leave_out_done, leave_out_manual, list_commands, list_named_builds,
+    refuse_deleted, run_commands,
 };
 use crate::records::{HistoryEntry, HistoryPlace, read_history};
 use crate::selection::{Definitions, SourceFolders, read_target_sources};
@@ -23,6 +23,7 @@ pub(super) fn run_promote(
     printer: &Printer,
 ) -> Result<()> {
     let builds = list_named_builds(&args.images, &(&args.publish.place).into(), printer)?;
+    refuse_deleted(&builds)?;
     let trees = read_publish_trees(sources, printer)?;
     let step = StepRun {
         step: PublishStep::Promote,
@@ -49,6 +50,7 @@ pub(super) fn run_retire(
     let builds = if args.images.is_empty() {
         let history = read_history(&place.from, &place.network, printer)?;
         let retention = Retention {
+            step,
             keep: args.keep,
             older_than: args.older_than,
             per: args.per,
@@ -61,7 +63,11 @@ pub(super) fn run_retire(
         }
         leave_out_manual(builds, ManualRequest { step, values }, &trees, printer)?
     } else {
-        list_named_builds(&args.images, place, printer)?
+        leave_out_done(
+            list_named_builds(&args.images, place, printer)?,
+            step,
+            printer,
+        )
     };
     let step = StepRun {
         step,
@@ -124,23 +130,15 @@ impl StepRun<'_> {
         };
         let images = list_commands(builds, &request, trees)?;
         if self.run {
-            let output = PublishOutput::new(self.step, run_commands(&images, printer)?);
-            return printer.print_summary(&output, || format_done(&output));
+            let outcome = run_commands(&images, &request, printer)?;
+            let output = PublishOutput::new(self.step, outcome.images);
+            // What is done is told also where an error follows.
+            printer.print_summary(&output, || format_done(&output))?;
+            return outcome.error.map_or(Ok(()), |error| Err(error.into()));
         }
         let output = PublishOutput::from_commands(self.step, &images);
         printer.print_result(&output, || format_script(&images))
     }
-}
-
-/// Lines for a shell, with a comment for each image.
-fn format_script(images: &[ImageCommands]) -> String {
-    let mut text = String::new();
-    for image in images {
-        let title = format!("{} {} {}", image.version, image.target, image.id);
-        text.push_str(&format_comment(&title));
-        text.push_str(&image.format_lines());
-    }
-    text
 }
 
 fn format_done(output: &PublishOutput) -> String {
@@ -150,11 +148,12 @@ fn format_done(output: &PublishOutput) -> String {
         PublishStep::Delete => "deleted",
     };
     let mut text = String::new();
-    for image in &output.images {
+    for image in output.images.iter().filter(|image| image.is_done()) {
         let last = image.commands.last().map(|command| command.state);
         let verb = match last {
             Some(CommandState::Already) => "already gone:",
-            Some(CommandState::Done | CommandState::Printed) | None => done,
+            Some(CommandState::NotFound) => "not found:",
+            _ => done,
         };
         // Writing to a String cannot fail.
         let _ = writeln!(text, "{verb} {} {}", image.image_version, image.image);

@@ -7,7 +7,7 @@ use crate::diagnostic::Result;
 use crate::io::clock::current_time;
 use crate::publish::{
     CloneOutput, CloneRequest, CloneState, delete_clones, format_clones, list_clones,
-    list_named_builds, run_clones,
+    list_named_builds, refuse_deleted, run_clones,
 };
 use crate::selection::SourceFolders;
 use crate::ui::Printer;
@@ -20,6 +20,10 @@ pub(super) fn run_test_clone(
     printer: &Printer,
 ) -> Result<()> {
     let builds = list_named_builds(&args.images, &(&args.publish.place).into(), printer)?;
+    // The machine of an image that was deleted may still be there.
+    if !args.delete {
+        refuse_deleted(&builds)?;
+    }
     let trees = read_publish_trees(sources, printer)?;
     let values = collect_values(&args.publish.values)?;
     let request = CloneRequest {

@@ -1,15 +1,16 @@
 //! Builds that a step is for: named by the user, or older than those that are kept.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::base::choice::KeepPer;
 use crate::base::text::format_path;
 use crate::diagnostic::{InputError, Result};
 use crate::io::{clock, fs};
+use crate::model::publication::PublishStep;
 use crate::records::{
-    BuildHistory, HistoryEntry, HistoryPlace, ImageRecord, find_workspace, list_local_builds,
-    parse_time, read_history,
+    BuildHistory, BuildState, HistoryEntry, HistoryPlace, ImageRecord, RecordSource,
+    find_workspace, list_local_builds, parse_time, read_history,
 };
 use crate::ui::Printer;
 use crate::workspace::{BUILDS, IMAGE_RECORD};
@@ -17,6 +18,8 @@ use crate::workspace::{BUILDS, IMAGE_RECORD};
 /// Builds that stay: a build goes if it is neither among the newest nor young.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Retention {
+    /// Retires or deletes those that go.
+    pub step: PublishStep,
     /// How many of the newest builds of each group stay.
     pub keep: usize,
     /// In days. Younger builds stay.
@@ -28,29 +31,55 @@ pub struct Retention {
     pub current: BTreeSet<String>,
 }
 
-/// Builds with an image that need not stay, the oldest first. A failed build has no image, and counts as none.
+/// Builds of a group, counted from the newest on.
+#[derive(Default)]
+struct BuildCount {
+    in_use: usize,
+    /// Those in use, and those that nobody uses though they may have an image.
+    all: usize,
+}
+
+impl BuildCount {
+    /// Returns the place of the next build. A build that is not in use takes no place of one that is.
+    fn count_build(&mut self, is_in_use: bool) -> usize {
+        self.all += 1;
+        if !is_in_use {
+            return self.all;
+        }
+        self.in_use += 1;
+        self.in_use
+    }
+}
+
+/// Builds with an image that need not stay, the oldest first. A build that failed or was deleted has no image, and counts
+/// as none.
 pub fn choose_old_builds(
     history: &BuildHistory,
     retention: &Retention,
     printer: &Printer,
 ) -> Vec<HistoryEntry> {
-    let mut newer: BTreeMap<String, usize> = BTreeMap::new();
+    let mut groups: BTreeMap<_, BuildCount> = BTreeMap::new();
+    let mut images = BTreeSet::new();
     let mut current = BTreeSet::new();
     let mut chosen = BTreeSet::new();
     for (at, entry) in history.builds.iter().enumerate() {
-        if !entry.record.has_image() {
+        // A name may have been used again: the image of this build is that of a newer one, or went with it.
+        let mut is_in_use = entry.state() == BuildState::Built;
+        for image in list_images(&entry.record) {
+            is_in_use &= images.insert(image);
+        }
+        if !entry.has_image() || is_done(entry, retention.step) {
             continue;
         }
         let mut is_current = false;
         for lock in entry.record.list_locks() {
-            if retention.current.contains(lock) {
+            if retention.current.contains(lock) && is_in_use {
                 // Images that share a lockfile have builds of their own.
                 is_current |= current.insert((lock, &entry.record.image));
             }
         }
-        let count = newer.entry(name_group(entry, retention.per)).or_default();
-        *count += 1;
-        let is_surplus = *count > retention.keep && !is_current;
+        let group = groups.entry(find_group(entry, retention.per)).or_default();
+        let is_surplus = group.count_build(is_in_use) > retention.keep && !is_current;
         if is_surplus && is_old(&entry.record, retention, printer) {
             chosen.insert(at);
         }
@@ -60,8 +89,17 @@ pub fn choose_old_builds(
     old
 }
 
-/// Builds that are counted together.
-fn name_group(entry: &HistoryEntry, per: KeepPer) -> String {
+/// Whether nothing is left to do for a build that is to be retired or deleted.
+fn is_done(entry: &HistoryEntry, step: PublishStep) -> bool {
+    match entry.state() {
+        BuildState::Deleted => true,
+        BuildState::Retired => step == PublishStep::Retire,
+        BuildState::Built | BuildState::Failed => false,
+    }
+}
+
+/// Builds that are counted together: those of a line, or those of a line and a workspace of one source.
+fn find_group(entry: &HistoryEntry, per: KeepPer) -> (Option<(&RecordSource, PathBuf)>, String) {
     let record = &entry.record;
     let parts: Vec<&str> = record.kubernetes.splitn(3, '.').take(2).collect();
     let minor = parts.join(".");
@@ -70,11 +108,11 @@ fn name_group(entry: &HistoryEntry, per: KeepPer) -> String {
     let image = name.replace(&record.kubernetes, &minor);
     let line = format!("{image} {} {} {minor}", record.target, record.windows);
     match per {
-        KeepPer::Line => line,
+        KeepPer::Line => (None, line),
         KeepPer::Workspace => {
             let folder = Path::new(&entry.place);
             let workspace = find_workspace(folder).unwrap_or(folder);
-            format!("{} {line}", workspace.display())
+            (Some((&entry.source, workspace.to_owned())), line)
         }
     }
 }
@@ -123,8 +161,11 @@ fn spare_current_images(
 struct CurrentImages<'a>(BTreeMap<(String, String), (usize, &'a HistoryEntry)>);
 
 impl<'a> CurrentImages<'a> {
-    /// Builds are added from the newest on.
+    /// Builds are added from the newest on. An image that was deleted is that of no other build.
     fn add_build(&mut self, at: usize, entry: &'a HistoryEntry) {
+        if !entry.has_image() {
+            return;
+        }
         for image in list_images(&entry.record) {
             self.0.entry(image).or_insert((at, entry));
         }
@@ -177,9 +218,55 @@ pub fn list_named_builds(
             let remedy = "name a build that `imagegen history` lists as built";
             return Err(InputError::new(message, remedy).into());
         }
-        builds.push(entry);
+        // A version and a path may name the same build.
+        if builds
+            .iter()
+            .all(|it: &HistoryEntry| it.record != entry.record)
+        {
+            builds.push(entry);
+        }
     }
     Ok(builds)
+}
+
+/// Refuses builds whose image is gone.
+///
+/// # Errors
+/// An image was deleted.
+pub fn refuse_deleted(builds: &[HistoryEntry]) -> Result<()> {
+    for entry in builds {
+        let Some(retirement) = &entry.retirement else {
+            continue;
+        };
+        if entry.state() == BuildState::Deleted {
+            let message = format!(
+                "the image of {} was deleted at {}",
+                entry.record.image_version, retirement.at
+            );
+            let remedy = "name a build that `imagegen history` lists as built; \
+                          if the image is there, remove `retirement.json` beside its record";
+            return Err(InputError::new(message, remedy).into());
+        }
+    }
+    Ok(())
+}
+
+/// The builds that were not retired or deleted before.
+pub fn leave_out_done(
+    builds: Vec<HistoryEntry>,
+    step: PublishStep,
+    printer: &Printer,
+) -> Vec<HistoryEntry> {
+    let mut left = Vec::new();
+    for entry in builds {
+        if is_done(&entry, step) {
+            let (version, state) = (&entry.record.image_version, entry.state());
+            printer.print_note(&format!("nothing left to do: {version} is {state} already"));
+        } else {
+            left.push(entry);
+        }
+    }
+    left
 }
 
 /// Builds of the workspace that a record lies in, the newest first. `place` is the record or its folder.

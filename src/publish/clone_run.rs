@@ -271,7 +271,7 @@ impl<'a> Life<'a> {
             return Err(PublishError::Interrupted);
         }
         output.is_settled =
-            !outcome.success && find_settled(&step.already, &output.all, self.printer);
+            !outcome.success && find_settled(&step.already, &output.all, self.printer).is_some();
         if outcome.success || output.is_settled {
             return Ok(Ok(output));
         }

@@ -27,11 +27,9 @@ pub struct PublishRequest<'a> {
 }
 
 /// The commands for one image of a record.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ImageCommands {
-    pub version: String,
-    pub target: String,
-    pub place: String,
+#[derive(Debug, Clone, PartialEq)]
+pub struct ImageCommands<'a> {
+    pub build: &'a HistoryEntry,
     /// Id of the image, as the platform has it.
     pub id: String,
     /// URL that says how to install the program.
@@ -55,11 +53,11 @@ pub struct FilledCommand {
 /// # Errors
 /// A target has no command for the step, an id has the form of no image of its target, or a value is missing, unknown
 /// or has the wrong form.
-pub fn list_commands(
-    builds: &[HistoryEntry],
+pub fn list_commands<'a>(
+    builds: &'a [HistoryEntry],
     request: &PublishRequest<'_>,
     trees: &Trees,
-) -> Result<Vec<ImageCommands>> {
+) -> Result<Vec<ImageCommands<'a>>> {
     let programs = load_programs(builds, |target| load_program(trees, target))?;
     let mut images = Vec::new();
     for build in builds {
@@ -68,9 +66,7 @@ pub fn list_commands(
         for artifact in &build.record.artifacts {
             for id in split_ids(program, &artifact.id) {
                 images.push(ImageCommands {
-                    version: build.record.image_version.to_string(),
-                    target: target.clone(),
-                    place: build.place.clone(),
+                    build,
                     id: id.to_owned(),
                     install: program.install.clone(),
                     commands: fill_commands(program, build, id, request)?,

@@ -4,14 +4,16 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use crate::base::code::Code;
-use crate::base::shell::quote_argument;
+use crate::base::shell::{format_comment, quote_argument};
 use crate::base::text::indent_lines;
 use crate::diagnostic::Classify;
 use crate::io::exec::{self, ExecError, Run};
 use crate::model::clone_test::CloneName;
+use crate::model::publication::PublishStep;
+use crate::records::{HistoryEntry, Retirement, RetirementState, format_time, keep_retirement};
 use crate::ui::Printer;
 
-use super::{CommandState, FilledCommand, ImageCommands, PublishedBuild};
+use super::{CommandState, FilledCommand, ImageCommands, PublishRequest, PublishedBuild};
 
 /// Lines of a failed command that its error repeats.
 const LAST_LINES: usize = 12;
@@ -106,9 +108,9 @@ impl FilledCommand {
     }
 }
 
-impl ImageCommands {
+impl ImageCommands<'_> {
     /// The commands for a shell, one a line. After one whose output is tested, each depends on the one before it.
-    pub fn format_lines(&self) -> String {
+    fn format_lines(&self) -> String {
         let mut lines = String::new();
         let mut depends = false;
         for (at, command) in self.commands.iter().enumerate() {
@@ -121,6 +123,18 @@ impl ImageCommands {
         }
         lines
     }
+}
+
+/// Lines for a shell, with a comment for each image.
+pub fn format_script(images: &[ImageCommands<'_>]) -> String {
+    let mut text = String::new();
+    for image in images {
+        let record = &image.build.record;
+        let (version, target) = (&record.image_version, &record.target);
+        text.push_str(&format_comment(&format!("{version} {target} {}", image.id)));
+        text.push_str(&image.format_lines());
+    }
+    text
 }
 
 pub(super) fn format_command(program: &str, arguments: &[String]) -> String {
@@ -143,48 +157,108 @@ pub(super) fn require_program(program: &str, install: &str) -> Result<(), Publis
     })
 }
 
-/// Runs the commands of every image. If one fails, the further commands of its image are left out, and the other
-/// images follow.
+/// Images whose commands ran, and why others are left.
+#[derive(Debug, Default)]
+pub struct StepOutcome {
+    pub images: Vec<PublishedBuild>,
+    pub error: Option<PublishError>,
+}
+
+/// Runs the commands of every image, and keeps beside each record what became of its images. If a command fails, the
+/// further commands of its image are left out, and the other images follow.
 ///
 /// # Errors
-/// A program is not installed; then nothing is run. Or a command failed, or the user interrupted.
+/// A program is not installed; then nothing is run.
 pub fn run_commands(
-    images: &[ImageCommands],
+    images: &[ImageCommands<'_>],
+    request: &PublishRequest<'_>,
     printer: &Printer,
-) -> Result<Vec<PublishedBuild>, PublishError> {
+) -> Result<StepOutcome, PublishError> {
     for image in images {
         for command in &image.commands {
             require_program(&command.program, &image.install)?;
         }
     }
 
-    let (mut done, mut failures) = (Vec::new(), Vec::new());
-    for image in images {
-        match run_image(image, printer)? {
-            Ok(states) => done.push(PublishedBuild::new(image, &states)),
-            Err(failure) => failures.push(failure),
+    let mut outcome = StepOutcome::default();
+    let mut failures = Vec::new();
+    for images in images.chunk_by(|one, other| std::ptr::eq(one.build, other.build)) {
+        let before = failures.len();
+        // Whoever is signed in elsewhere finds no image, and it is still there.
+        let mut is_known = true;
+        for image in images {
+            match run_image(image, &mut failures, printer) {
+                Ok(states) => {
+                    is_known &= !states.contains(&CommandState::NotFound);
+                    outcome.images.push(PublishedBuild::new(image, &states));
+                }
+                Err(error) => {
+                    outcome.error = Some(error);
+                    return Ok(outcome);
+                }
+            }
+        }
+        if is_known && failures.len() == before {
+            failures.extend(keep_state(images[0].build, request, printer));
         }
     }
-    if failures.is_empty() {
-        return Ok(done);
+    if !failures.is_empty() {
+        outcome.error = Some(PublishError::Failed(failures));
     }
-    Err(PublishError::Failed(failures))
+    Ok(outcome)
 }
 
-/// The states of an image's commands, or the message of the one that failed.
+/// The states of the commands of an image that ran. The message of one that failed is added to `failures`.
 fn run_image(
-    image: &ImageCommands,
+    image: &ImageCommands<'_>,
+    failures: &mut Vec<String>,
     printer: &Printer,
-) -> Result<Result<Vec<CommandState>, String>, PublishError> {
+) -> Result<Vec<CommandState>, PublishError> {
     let mut states = Vec::new();
     for command in &image.commands {
         printer.print_note(&command.format_line());
         match run_command(command, printer)? {
             Ok(state) => states.push(state),
-            Err(failure) => return Ok(Err(failure)),
+            Err(failure) => {
+                states.push(CommandState::Failed);
+                failures.push(failure);
+                break;
+            }
         }
     }
-    Ok(Ok(states))
+    Ok(states)
+}
+
+/// Keeps what became of the images of a build beside its record. Returns the message of a file that cannot be written.
+fn keep_state(
+    build: &HistoryEntry,
+    request: &PublishRequest<'_>,
+    printer: &Printer,
+) -> Option<String> {
+    let state = match request.step {
+        PublishStep::Promote => None,
+        PublishStep::Retire => Some(RetirementState::Retired),
+        PublishStep::Delete => Some(RetirementState::Deleted),
+    };
+    if state.is_none() && build.retirement.is_none() {
+        return None;
+    }
+    let at = format_time(request.now).unwrap_or_default();
+    let retirement = state.map(|state| Retirement { state, at });
+    let version = &build.record.image_version;
+    match keep_retirement(build, retirement) {
+        Ok(true) => None,
+        Ok(false) => {
+            printer.print_warning(&format!(
+                "a later `retire --keep` does not know what was done to {version}: its record is no `image.json` in a folder \
+                 of this machine; give that folder by `--from`"
+            ));
+            None
+        }
+        Err(error) => Some(format!(
+            "the commands for {version} ran, and this cannot be kept beside its record: {error}"
+        )),
+    }
 }
 
 fn run_command(
@@ -209,8 +283,8 @@ fn run_command(
         return Ok(judge_output(command, &lines));
     }
 
-    if find_settled(&command.already, &lines, printer) {
-        return Ok(Ok(CommandState::Already));
+    if let Some(state) = find_settled(&command.already, &lines, printer) {
+        return Ok(Ok(state));
     }
     Ok(Err(format!(
         "`{}` failed{}",
@@ -244,20 +318,22 @@ pub(super) fn list_last_lines(lines: &[String]) -> &[String] {
     &lines[lines.len().saturating_sub(LAST_LINES)..]
 }
 
-/// Whether an error says that nothing is left to do; the user is told so.
+/// The state of a command whose error says that nothing is left to do; the user is told so.
 pub(super) fn find_settled(
     already: &[(String, Option<String>)],
     lines: &[String],
     printer: &Printer,
-) -> bool {
+) -> Option<CommandState> {
     for (text, doubt) in already {
-        if lines.iter().any(|line| line.contains(text)) {
-            match doubt {
-                Some(doubt) => printer.print_warning(&format!("{text}: {doubt}")),
-                None => printer.print_note(&format!("nothing left to do: {text}")),
-            }
-            return true;
+        if !lines.iter().any(|line| line.contains(text)) {
+            continue;
         }
+        if let Some(doubt) = doubt {
+            printer.print_warning(&format!("{text}: {doubt}"));
+            return Some(CommandState::NotFound);
+        }
+        printer.print_note(&format!("nothing left to do: {text}"));
+        return Some(CommandState::Already);
     }
-    false
+    None
 }

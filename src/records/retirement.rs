@@ -59,7 +59,7 @@ pub(super) fn read_retirement(place: &Path, record: &ImageRecord) -> Result<Opti
     let file: RetirementFile = parse_foreign(&bytes)
         .map_err(|error| refuse_record(&path.display().to_string(), &error))?;
     // A workspace without the folder of its last build: a later build has its record there.
-    if file.image_version != record.image_version || file.started != record.started {
+    if file.image_version != record.image_version.as_str() || file.started != record.started {
         return Ok(None);
     }
     Ok(Some(Retirement {
@@ -84,7 +84,7 @@ pub fn keep_retirement(entry: &HistoryEntry, retirement: Option<Retirement>) -> 
     };
     let file = RetirementFile {
         schema: RETIREMENT_SCHEMA.to_owned(),
-        image_version: entry.record.image_version.clone(),
+        image_version: entry.record.image_version.to_string(),
         started: entry.record.started.clone(),
         state,
         at,

@@ -33,6 +33,9 @@ imagegen retire --keep 2 --delete --run
 state deleted
 imagegen retire --keep 2 --delete --run --format json > again.json
 imagegen retire --keep 2 --run
+rm imagegen-out/node/builds/1/retirement.json
+imagegen retire 1 --delete --run --format json > gone.json
+rm imagegen-out/node/builds/1/retirement.json
 if imagegen promote 1 --run; then exit 9; else echo "code $?" > gone; fi
 "#;
 
@@ -112,6 +115,9 @@ fn the_real_program_promotes_retires_and_deletes() {
     assert_state(&test, "deleted", &rest);
 
     let again: Value = serde_json::from_str(&test.text("again.json")).expect("JSON");
+    assert_eq!(again["images"].as_array().map(Vec::len), Some(0), "{again}");
+    let again: Value = serde_json::from_str(&test.text("gone.json")).expect("JSON");
+    assert_eq!(again["images"].as_array().map(Vec::len), Some(1), "{again}");
     for image in again["images"].as_array().expect("images") {
         assert_eq!(image["commands"][0]["state"], "already", "{again}");
     }

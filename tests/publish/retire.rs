@@ -123,6 +123,33 @@ fn groups_are_workspaces_or_lines() {
     );
 }
 
+/// Two pipelines have the same folders: each history has builds of its own.
+#[test]
+fn workspaces_of_two_histories_are_two() {
+    let mut test = Test::new();
+    for (name, number) in [("eu", 1), ("us", 2)] {
+        let (version, day) = (number.to_string(), format!("2020-01-0{number}"));
+        let build = Build {
+            version: &version,
+            day: &day,
+            id: &glance(number),
+            ..Build::default()
+        };
+        let place = "imagegen-out/node/builds/20200101";
+        let history = json!({
+            "schema": "imagegen.dev/history/v1", "builds": [{"place": place, "record": build.record()}],
+        });
+        test = test.file(&format!("{name}.json"), &history.to_string());
+    }
+    let line = "--delete --from eu.json --from us.json";
+    assert_eq!(
+        list_versions(&test, &format!("retire --keep 1 {line}")),
+        [""; 0]
+    );
+    let line = format!("retire --keep 1 --per line {line}");
+    assert_eq!(list_versions(&test, &line), ["1"]);
+}
+
 /// Images of one line that differ in what a record does not name, such as the generation of the machine: each keeps its
 /// newest builds. A name may be made from the release.
 #[test]
