@@ -341,4 +341,18 @@ fn retire_old_images(pipeline: &impl Pipeline, forge: &Forge) {
             .all(|line| line.contains("aged-") && !line.contains("aged-2")),
         "{retired:?}"
     );
+
+    // What was retired is in the branch, and the next week leaves it alone.
+    let records = forge.list_records();
+    let kept: Vec<&String> = records
+        .iter()
+        .filter(|path| path.ends_with("/retirement.json"))
+        .collect();
+    assert_eq!(kept.len(), retired.len(), "{records:?}");
+    assert!(
+        records.contains(&"promoted/aged-1/retirement.json".to_owned()),
+        "{records:?}"
+    );
+    assert!(pipeline.weekly(forge));
+    assert_eq!(take(forge, "tags"), [""; 0]);
 }
