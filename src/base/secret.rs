@@ -94,16 +94,19 @@ const ADDRESS_FLAGS: &[&str] = &[
     "registry-mirror",
 ];
 
-/// Masks the passwords of addresses on the command line.
+/// Masks the passwords of addresses on the command line: in the values of these flags, and in every argument that is
+/// no `NAME=VALUE` and no text.
 pub fn mask_arguments(arguments: impl Iterator<Item = OsString>) {
     let mut is_address = false;
     for argument in arguments {
         let argument = argument.to_string_lossy();
         let flag = argument.strip_prefix("--").unwrap_or_default();
         let (name, value) = flag.split_once('=').unwrap_or((flag, ""));
-        let value = if is_address { &*argument } else { value };
-        mask_passwords(value, is_address || ADDRESS_FLAGS.contains(&name));
-        is_address = value.is_empty() && ADDRESS_FLAGS.contains(&name);
+        let takes_address = ADDRESS_FLAGS.contains(&name);
+        let value = if flag.is_empty() { &*argument } else { value };
+        let is_plain = !value.contains(['=', ' ']);
+        mask_passwords(value, is_address || takes_address || is_plain);
+        is_address = value.is_empty() && takes_address;
     }
 }
 
@@ -262,11 +265,12 @@ mod tests {
             "--from=someone:From-w0rd@h.example/history.json",
             "--var",
             "account=service:Account-w0rd@project",
+            "someone:File-w0rd@h.example/kubelet.exe",
         ];
         mask_arguments(arguments.into_iter().map(OsString::from));
         assert_eq!(
-            mask_text("Proxy-w0rd From-w0rd Account-w0rd"),
-            "<sensitive> <sensitive> Account-w0rd"
+            mask_text("Proxy-w0rd From-w0rd Account-w0rd File-w0rd"),
+            "<sensitive> <sensitive> Account-w0rd <sensitive>"
         );
     }
 

@@ -35,6 +35,10 @@ fn flags_of_a_wrong_form_are_usage_errors_with_an_example() {
             "h.example/history.json",
         ),
         (
+            "verify user:s3cret@h.example/kubelet.exe",
+            "h.example/kubelet.exe",
+        ),
+        (
             "plan --updates KB12",
             "`KB12` is not a Windows update: expected `KB` and six or seven digits",
         ),
