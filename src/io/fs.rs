@@ -3,6 +3,7 @@
 #![expect(clippy::disallowed_methods, reason = "the one owner of file access")]
 
 mod folder;
+mod lock;
 mod place;
 mod private;
 mod scratch;
@@ -20,6 +21,7 @@ use std::path::{Component, Path, PathBuf};
 
 use walkdir::WalkDir;
 
+pub(in crate::io) use lock::lock_file;
 pub use place::{
     BUILDS, PlaceError, is_written, list_entries, place_digested_directory, place_directory,
     replace_files,

@@ -24,7 +24,7 @@ fn look(script: &str) -> Test {
 #[test]
 fn packer_runs_in_a_folder_of_its_own_that_goes_with_the_bake() {
     let test = look("").file(
-        "store/work/run2147483600-left/file",
+        "store/work/run2147483600-0123456789abcdef/file",
         "of a run that was killed",
     );
     test.succeeds();

@@ -7,7 +7,7 @@ mod elsewhere;
 mod unix;
 
 use std::ffi::{OsStr, OsString};
-use std::fs::File;
+use std::fs::{File, TryLockError};
 use std::io;
 use std::path::Path;
 
@@ -18,6 +18,9 @@ use crate::io::random::create_random;
 pub(super) use elsewhere::Folder;
 #[cfg(unix)]
 pub(super) use unix::Folder;
+
+/// New names for something temporary, until one of them can be locked.
+const MOST_NAMES: usize = 16;
 
 /// Kind of a name in a folder, links as links.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,6 +38,8 @@ pub(super) struct TemporaryFolder<'a> {
     parent: &'a Folder,
     name: OsString,
     pub(super) folder: Folder,
+    /// Says that the folder is in use; none where the system locks no folders.
+    _lock: Option<File>,
     persisted: bool,
 }
 
@@ -50,27 +55,57 @@ pub(super) struct Temporary<'a> {
 impl Folder {
     /// A file that was not there before and that `mode` protects from its first byte on.
     pub(super) fn create_temporary(&self, prefix: &str, mode: u32) -> io::Result<Temporary<'_>> {
-        let name = choose_temporary_name(prefix)?;
-        let file = self.create_file(&name, mode)?;
-        Ok(Temporary {
-            folder: self,
-            name,
-            file,
-            persisted: false,
-        })
+        for _ in 0..MOST_NAMES {
+            let name = choose_temporary_name(prefix)?;
+            let file = self.create_file(&name, mode)?;
+            if self.hold_entry(&name, &file) {
+                return Ok(Temporary {
+                    folder: self,
+                    name,
+                    file,
+                    persisted: false,
+                });
+            }
+        }
+        Err(io::ErrorKind::WouldBlock.into())
     }
 
     /// A folder that was not there before.
     pub(super) fn create_temporary_folder(&self, prefix: &str) -> io::Result<TemporaryFolder<'_>> {
-        let name = choose_temporary_name(prefix)?;
-        self.create_folder(&name)?;
-        let folder = self.open_folder(&name)?;
-        Ok(TemporaryFolder {
-            parent: self,
-            name,
-            folder,
-            persisted: false,
-        })
+        for _ in 0..MOST_NAMES {
+            let name = choose_temporary_name(prefix)?;
+            self.create_folder(&name)?;
+            let folder = match self.open_folder(&name) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                opened => opened?,
+            };
+            let lock = folder.open_file(OsStr::new(".")).ok();
+            let is_held = match &lock {
+                Some(lock) => self.hold_entry(&name, lock),
+                None => self.is_entry(&name, &folder).unwrap_or(false),
+            };
+            if is_held {
+                return Ok(TemporaryFolder {
+                    parent: self,
+                    name,
+                    folder,
+                    _lock: lock,
+                    persisted: false,
+                });
+            }
+        }
+        Err(io::ErrorKind::WouldBlock.into())
+    }
+
+    /// Locks what was just made: as long as the lock is held, no other process takes it for a leftover. False if one
+    /// did so before.
+    fn hold_entry(&self, name: &OsStr, file: &File) -> bool {
+        match file.try_lock() {
+            Ok(()) => self.is_file_entry(name, file),
+            Err(TryLockError::WouldBlock) => false,
+            // A file system that has no locks is no reason not to write.
+            Err(TryLockError::Error(_)) => true,
+        }
     }
 
     /// A new file at a path below, with `/` between its parts, in folders that are made where they are not there.

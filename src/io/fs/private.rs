@@ -3,26 +3,43 @@
 
 #![expect(clippy::disallowed_methods, reason = "the one owner of file access")]
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use super::folder::{Folder, Kind};
-use super::write::is_running;
+use super::lock::{LOCKING, lock_file};
 use super::{FileError, file_error};
 use crate::base::digest::encode_hex;
 use crate::io::random::create_random;
+
+/// End of the name of a folder's lock, which lies beside the folder.
+const LOCK: &str = ".lock";
+/// New names for a folder, until one of them can be locked.
+const MOST_NAMES: usize = 16;
+/// Random bytes of a folder's name.
+const RANDOM: usize = 8;
 
 /// A private folder. It goes with the value, unless it is kept.
 #[derive(Debug)]
 pub struct PrivateFolder {
     parent: Folder,
+    lock: RunLock,
     name: OsString,
     folder: Folder,
     path: PathBuf,
     kept: bool,
+}
+
+/// Lock of a folder: as long as it is held, no other process removes the folder.
+#[derive(Debug)]
+struct RunLock {
+    /// None where the file system has no locks: then no process removes a folder that it did not make.
+    _file: Option<fs::File>,
+    /// Name of the folder, without the end of the lock's name.
+    run: String,
 }
 
 impl PrivateFolder {
@@ -37,19 +54,18 @@ impl PrivateFolder {
         check_base(&base)?;
         let parent = Folder::open(&base).map_err(file_error("reading", &base))?;
         // Leftovers of other processes are no reason not to build.
-        let _ = remove_left_folders(&parent);
+        let _ = remove_left_folders(&parent, &base);
 
-        let random: [u8; 8] = create_random().map_err(file_error("creating", &base))?;
-        // Short: sockets of programs that run in it have paths of 104 bytes at most.
-        let name = format!("run{}-{}", std::process::id(), encode_hex(&random));
-        let path = base.join(&name);
-        let name = OsString::from(name);
+        let lock = RunLock::create(&base)?;
+        let path = base.join(&lock.run);
+        let name = OsString::from(&lock.run);
         let folder = parent
             .create_private_folder(&name)
             .and_then(|()| parent.open_folder(&name))
             .map_err(file_error("creating", &path))?;
         Ok(Self {
             parent,
+            lock,
             name,
             folder,
             path,
@@ -204,17 +220,64 @@ impl Drop for PrivateFolder {
             // The next run removes what cannot be removed now.
             let _ = self.parent.remove_tree(&self.name);
         }
+        // The name of the lock goes before the lock does: whoever opened it sees that the name is gone.
+        let _ = self
+            .parent
+            .remove_tree(OsStr::new(&lock_name(&self.lock.run)));
     }
 }
 
-/// Removes folders of processes that no longer run.
-fn remove_left_folders(parent: &Folder) -> io::Result<()> {
-    for left in parent.list_names()? {
-        let process = left
-            .to_str()
-            .and_then(|name| name.strip_prefix("run")?.split_once('-')?.0.parse().ok());
-        if process.is_some_and(|process| !is_running(process)) {
-            parent.remove_tree(&left)?;
+impl RunLock {
+    /// Lock of a new folder. It is held before the folder is there: a folder whose lock is free is a leftover.
+    fn create(base: &Path) -> Result<Self, FileError> {
+        for _ in 0..MOST_NAMES {
+            let random: [u8; RANDOM] = create_random().map_err(file_error("creating", base))?;
+            // Short: sockets of programs that run in it have paths of 104 bytes at most.
+            let run = format!("run{}-{}", std::process::id(), encode_hex(&random));
+            match lock_file(&base.join(lock_name(&run)), true) {
+                Ok(Some(file)) => {
+                    return Ok(Self {
+                        _file: Some(file),
+                        run,
+                    });
+                }
+                // Another process looks for leftovers and was faster.
+                Ok(None) => {}
+                Err(error) if error.action == LOCKING => return Ok(Self { _file: None, run }),
+                Err(error) => return Err(error),
+            }
+        }
+        let error = io::Error::from(io::ErrorKind::WouldBlock);
+        Err(file_error(LOCKING, base)(error))
+    }
+}
+
+fn lock_name(run: &str) -> String {
+    format!("{run}{LOCK}")
+}
+
+/// Name of a run's folder, from its name or that of its lock.
+fn parse_run(name: &str) -> Option<&str> {
+    let run = name.strip_suffix(LOCK).unwrap_or(name);
+    let (process, random) = run.strip_prefix("run")?.split_once('-')?;
+    let is_number = process.parse::<u32>().is_ok();
+    let is_random = random.len() == 2 * RANDOM && random.bytes().all(|it| it.is_ascii_hexdigit());
+    (is_number && is_random).then_some(run)
+}
+
+/// Removes folders whose lock no process holds.
+fn remove_left_folders(parent: &Folder, base: &Path) -> io::Result<()> {
+    let names = parent.list_names()?;
+    let runs: BTreeSet<&str> = names
+        .iter()
+        .filter_map(|name| parse_run(name.to_str()?))
+        .collect();
+    for run in runs {
+        let name = lock_name(run);
+        if let Ok(Some(_lock)) = lock_file(&base.join(&name), true) {
+            // A folder that cannot be removed, such as another user's, keeps none of the others.
+            let _ = parent.remove_tree(OsStr::new(run));
+            let _ = parent.remove_tree(OsStr::new(&name));
         }
     }
     Ok(())
@@ -278,11 +341,43 @@ mod tests {
             .unwrap();
         assert_eq!(folder.list_files("w").unwrap(), ["a/b"]);
         assert!(folder.list_files("none").unwrap().is_empty());
-        // No process has this number: it is above the kernel's limit.
-        fs::create_dir(base.path().join("run2147483600-x")).unwrap();
         drop((folder, other));
         drop(PrivateFolder::create(base.path()).unwrap());
         assert_eq!(fs::read_dir(base.path()).unwrap().count(), 0);
+    }
+
+    /// The number of a process of another container says nothing here: it may be no process's, or another one's.
+    #[test]
+    fn a_folder_stays_while_its_lock_is_held() {
+        let base = tempfile::tempdir().unwrap();
+        // No process has this number: it is above the kernel's limit.
+        let used = base.path().join("run2147483600-0123456789abcdef");
+        let left = base.path().join("run1-0123456789abcdef");
+        let own = base.path().join("run1-notes");
+        for path in [&used, &left, &own] {
+            fs::create_dir_all(path.join("workspace")).unwrap();
+        }
+        let lock = fs::File::create(used.with_added_extension("lock")).unwrap();
+        lock.lock().unwrap();
+        drop(PrivateFolder::create(base.path()).unwrap());
+        assert!(used.join("workspace").exists() && own.exists() && !left.exists());
+
+        drop(lock);
+        drop(PrivateFolder::create(base.path()).unwrap());
+        assert!(!used.exists());
+        let names: Vec<_> = fs::read_dir(base.path()).unwrap().collect();
+        assert_eq!(names.len(), 1, "{names:?}");
+    }
+
+    #[test]
+    fn a_kept_folder_has_no_lock() {
+        let base = tempfile::tempdir().unwrap();
+        let mut folder = PrivateFolder::create(base.path()).unwrap();
+        let kept = folder.keep().to_owned();
+        drop(folder);
+        drop(PrivateFolder::create(base.path()).unwrap());
+        let names: Vec<_> = fs::read_dir(base.path()).unwrap().collect();
+        assert!(kept.exists() && names.len() == 1, "{names:?}");
     }
 
     #[test]

@@ -5,9 +5,10 @@
 #![expect(clippy::disallowed_methods, reason = "the one owner of file access")]
 
 use std::ffi::OsStr;
-use std::fs::{self, File};
+use std::fs::{self, File, TryLockError};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use tempfile::{Builder, NamedTempFile};
 
@@ -17,6 +18,9 @@ use super::{FileError, file_error, remove_if_exists};
 use crate::base::code::Code;
 use crate::diagnostic::{Classify, Location};
 use crate::io::exec;
+
+/// On a file system without locks, what has not changed for this long is not being written.
+const LONGEST_PAUSE: Duration = Duration::from_secs(60 * 60);
 
 /// A file of another kind than what is to be written over it.
 #[derive(Debug, thiserror::Error)]
@@ -200,19 +204,41 @@ pub(super) fn set_mode(_: &mut Builder<'_, '_>, _: u32) {}
 /// Removes what processes that were killed left of writing `name`.
 pub(super) fn remove_leftovers(folder: &Folder, name: &str) -> io::Result<()> {
     for left in folder.list_names()? {
-        let process = left.to_str().and_then(|left| find_writer(left, name));
-        if process.is_some_and(|process| !is_running(process)) && !has_builds(folder, &left)? {
+        if is_temporary(&left, name)
+            && let Some(_held) = open_abandoned(folder, &left)
+            && !has_builds(folder, &left)?
+        {
             folder.remove_tree(&left)?;
         }
     }
     Ok(())
 }
 
-/// The process that made a leftover of writing `name`.
-fn find_writer(left: &str, name: &str) -> Option<i32> {
-    let rest = left.strip_prefix(&format!(".{name}."))?;
-    let (process, _) = rest.strip_suffix(".partial")?.split_once('-')?;
-    process.parse().ok()
+/// Whether this is the name of something temporary, made for writing `name`.
+fn is_temporary(left: &OsStr, name: &str) -> bool {
+    let left = left.to_str().unwrap_or_default();
+    let rest = left.strip_prefix(&format!(".{name}."));
+    let unique = rest.and_then(|rest| rest.strip_suffix(".partial")?.split_once('-'));
+    unique.is_some_and(|(process, _)| process.parse::<u32>().is_ok())
+}
+
+/// The leftover with its lock; none if a process writes it. The number in its name does not tell: the process may run
+/// in another container.
+fn open_abandoned(folder: &Folder, left: &OsStr) -> Option<File> {
+    let file = folder.open_file(left).ok()?;
+    let is_abandoned = match file.try_lock() {
+        Ok(()) => true,
+        Err(TryLockError::WouldBlock) => false,
+        Err(TryLockError::Error(_)) => has_long_paused(&file),
+    };
+    is_abandoned.then_some(file)
+}
+
+/// Whether a file or folder has not changed for long: where there are no locks, nobody writes it then.
+fn has_long_paused(file: &File) -> bool {
+    let modified = file.metadata().and_then(|metadata| metadata.modified());
+    let age = modified.ok().and_then(|time| time.elapsed().ok());
+    age.is_some_and(|age| age >= LONGEST_PAUSE)
 }
 
 /// Whether a folder that was not put in its place has the records of builds: they are never swept.
@@ -222,18 +248,6 @@ fn has_builds(folder: &Folder, left: &OsStr) -> io::Result<bool> {
     }
     let kind = folder.open_folder(left)?.find_kind(OsStr::new(BUILDS))?;
     Ok(kind == Kind::Folder)
-}
-
-#[cfg(unix)]
-pub(super) fn is_running(process: i32) -> bool {
-    use rustix::process::{Pid, test_kill_process};
-    // A process of another user's is running too.
-    Pid::from_raw(process).is_some_and(|pid| test_kill_process(pid) != Err(rustix::io::Errno::SRCH))
-}
-
-#[cfg(not(unix))]
-pub(super) fn is_running(_: i32) -> bool {
-    true
 }
 
 /// A new file that its owner alone can read.
@@ -362,25 +376,56 @@ mod tests {
         assert_eq!(fs::read_dir(&moved).unwrap().count(), 1);
     }
 
+    #[test]
+    fn temporary_names_cannot_be_guessed() {
+        let folder = tempfile::tempdir().unwrap();
+        let created = [(); 2].map(|()| create_temporary(folder.path(), "file", 0o666).unwrap());
+        assert_ne!(created[0].path(), created[1].path());
+    }
+
+    /// The number is that of a process of another container.
+    /// The number is that of a process of another container.
     #[cfg(unix)]
     #[test]
-    fn temporary_names_cannot_be_guessed_and_are_swept() {
+    fn leftovers_are_swept_and_what_is_written_is_not() {
         let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
         // No process has this number: it is above the kernel's limit.
-        let left = folder.path().join(".file.2147483600-x.partial");
-        fs::create_dir(&left).unwrap();
-        let other = folder.path().join(".other.2147483600-x.partial");
-        fs::write(&other, "").unwrap();
-        let names: Vec<_> = (0..2)
-            .map(|_| {
-                create_temporary(folder.path(), "file", 0o666)
-                    .unwrap()
-                    .path()
-                    .to_owned()
-            })
-            .collect();
-        assert_ne!(names[0], names[1]);
-        write_file(&folder.path().join("file"), b"new").unwrap();
-        assert!(!left.exists() && other.exists());
+        let [used, used_folder] =
+            ["file", "folder"].map(|it| path(&format!(".file.2147483600-{it}.partial")));
+        let [left, left_folder] =
+            ["file", "folder"].map(|it| path(&format!(".file.1-{it}.partial")));
+        let other = path(".other.2147483600-x.partial");
+        for folder in [&used_folder, &left_folder] {
+            fs::create_dir(folder).unwrap();
+        }
+        for file in [&used, &left, &other] {
+            fs::write(file, "").unwrap();
+        }
+        let locks = [&used, &used_folder].map(|path| File::open(path).unwrap());
+        for lock in &locks {
+            lock.lock().unwrap();
+        }
+
+        write_file(&path("file"), b"new").unwrap();
+        assert!(used.exists() && used_folder.exists() && other.exists());
+        assert!(!left.exists() && !left_folder.exists());
+        drop(locks);
+        write_file(&path("file"), b"newer").unwrap();
+        assert!(!used.exists() && !used_folder.exists());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn what_is_written_is_locked() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = Folder::open(folder.path()).unwrap();
+        let file = place.create_temporary(".file.1-", 0o666).unwrap();
+        let tree = place.create_temporary_folder(".tree.1-").unwrap();
+        for entry in fs::read_dir(folder.path()).unwrap() {
+            let opened = File::open(entry.unwrap().path()).unwrap();
+            assert!(matches!(opened.try_lock(), Err(TryLockError::WouldBlock)));
+        }
+        drop((file, tree));
     }
 }

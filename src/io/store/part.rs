@@ -1,8 +1,8 @@
 //! A file that is being downloaded: bytes, and whose they are.
 
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs::{self, File};
 use std::io::{Read as _, Seek as _, SeekFrom, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ use crate::base::json::parse_foreign;
 use crate::base::stream::copy_pieces;
 use crate::base::url::strip_secrets;
 use crate::base::value::is_digest;
-use crate::io::fs::{Digests, FileError, file_error, remove_if_exists};
+use crate::io::fs::{Digests, FileError, file_error, lock_file, remove_if_exists};
 
 /// Recorded state of a part.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -105,53 +105,6 @@ impl Store {
         }
         Ok(removed)
     }
-}
-
-/// The file with its lock; none while another process has it, or where there is none.
-fn lock_file(path: &Path, create: bool) -> Result<Option<File>, FileError> {
-    let mut options = OpenOptions::new();
-    options
-        .create(create)
-        .truncate(false)
-        .read(true)
-        .write(true);
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::OpenOptionsExt as _;
-        // A link would be written through; a pipe would wait.
-        let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
-        options.mode(0o600).custom_flags(flags.bits().cast_signed());
-    }
-    let file = match options.open(path) {
-        Ok(file) => file,
-        Err(error) if !create && error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(file_error("writing", path)(error)),
-    };
-    if !file.metadata().is_ok_and(|metadata| metadata.is_file()) {
-        return Err(file_error("writing", path)(std::io::Error::other(
-            "it is not a regular file",
-        )));
-    }
-    match file.try_lock() {
-        // Whoever held it before may have renamed it: then the name stands for another file now.
-        Ok(()) => Ok(same_file(&file, path).then_some(file)),
-        Err(TryLockError::WouldBlock) => Ok(None),
-        Err(TryLockError::Error(error)) => Err(file_error("locking", path)(error)),
-    }
-}
-
-#[cfg(unix)]
-fn same_file(file: &File, path: &Path) -> bool {
-    use std::os::unix::fs::MetadataExt as _;
-    match (file.metadata(), path.symlink_metadata()) {
-        (Ok(one), Ok(other)) => (one.dev(), one.ino()) == (other.dev(), other.ino()),
-        _ => false,
-    }
-}
-
-#[cfg(not(unix))]
-fn same_file(_: &File, path: &Path) -> bool {
-    path.exists()
 }
 
 impl PartialFile {

@@ -88,7 +88,7 @@ impl Folder {
         }
     }
 
-    pub(super) fn open_file(&self, name: &OsStr) -> io::Result<File> {
+    pub(in super::super) fn open_file(&self, name: &OsStr) -> io::Result<File> {
         if self.find_kind(name)? == Kind::Link {
             return Err(io::Error::other("it is a link"));
         }
@@ -99,6 +99,11 @@ impl Folder {
         fs::read_dir(&self.0)?
             .map(|entry| Ok(entry?.file_name()))
             .collect()
+    }
+
+    /// Whether the name is that of a file that was opened, as far as a path tells.
+    pub(super) fn is_file_entry(&self, name: &OsStr, _: &File) -> bool {
+        self.find_kind(name).is_ok_and(|kind| kind == Kind::File)
     }
 
     /// A path is what it leads to.

@@ -23,7 +23,7 @@ impl Folder {
     }
 
     pub(in super::super) fn find_kind(&self, name: &OsStr) -> io::Result<Kind> {
-        let found = match fs::statat(&self.0, name, AtFlags::SYMLINK_NOFOLLOW) {
+        let found = match self.find_status(name) {
             Err(rustix::io::Errno::NOENT) => return Ok(Kind::Nothing),
             found => found?,
         };
@@ -102,7 +102,7 @@ impl Folder {
         Ok(Self(fs::openat(&self.0, name, flags, Mode::empty())?))
     }
 
-    pub(super) fn open_file(&self, name: &OsStr) -> io::Result<File> {
+    pub(in super::super) fn open_file(&self, name: &OsStr) -> io::Result<File> {
         // Nobody waits for the other end of a pipe.
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         Ok(File::from(fs::openat(&self.0, name, flags, Mode::empty())?))
@@ -123,10 +123,20 @@ impl Folder {
 
     /// Whether the name is that of a folder that was opened.
     pub(super) fn is_entry(&self, name: &OsStr, folder: &Self) -> io::Result<bool> {
-        let (one, other) = (
-            fs::statat(&self.0, name, AtFlags::SYMLINK_NOFOLLOW)?,
-            fs::fstat(&folder.0)?,
-        );
+        let (one, other) = (self.find_status(name)?, fs::fstat(&folder.0)?);
         Ok((one.st_dev, one.st_ino) == (other.st_dev, other.st_ino))
+    }
+
+    /// Whether the name is that of a file that was opened.
+    pub(super) fn is_file_entry(&self, name: &OsStr, file: &File) -> bool {
+        match (self.find_status(name), fs::fstat(file)) {
+            (Ok(one), Ok(other)) => (one.st_dev, one.st_ino) == (other.st_dev, other.st_ino),
+            _ => false,
+        }
+    }
+
+    /// Status of what has the name, of a link its own.
+    fn find_status(&self, name: &OsStr) -> rustix::io::Result<fs::Stat> {
+        fs::statat(&self.0, name, AtFlags::SYMLINK_NOFOLLOW)
     }
 }
