@@ -7,7 +7,7 @@ mod program;
 mod store;
 pub mod tls;
 
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use imagegen::base::secret::Secret;
 use imagegen::base::value::FileDigest;
@@ -206,7 +206,18 @@ fn small_files_are_there_without_network() {
             ..Options::default()
         },
     );
+    let object = test
+        .folder
+        .join("store/objects/sha256")
+        .join(&digest(b"abc\n")[..2])
+        .join(digest(b"abc\n"));
+    // What is read is in use: a sweep of unused files leaves it.
+    let month = Duration::from_secs(30 * 24 * 60 * 60);
+    let opened = std::fs::File::options().write(true).open(&object).unwrap();
+    opened.set_modified(SystemTime::now() - 2 * month).unwrap();
     assert_eq!(small(&offline, "/sum").unwrap(), b"abc\n");
+    let removed = offline.store().collect_garbage(&|_| false, month).unwrap();
+    assert!(removed.is_empty() && object.exists(), "{removed:?}");
     assert_eq!(
         small(&offline, "/none")
             .unwrap_err()
@@ -215,11 +226,6 @@ fn small_files_are_there_without_network() {
             .as_str(),
         "offline"
     );
-    let object = test
-        .folder
-        .join("store/objects/sha256")
-        .join(&digest(b"abc\n")[..2])
-        .join(digest(b"abc\n"));
     std::fs::write(object, "abd\n").unwrap();
     assert_eq!(
         small(&offline, "/sum").unwrap_err().failure.code().as_str(),

@@ -156,7 +156,7 @@ impl Store {
         self.find_sha256(&origin.sha256)
     }
 
-    /// The content of a file; none, and the file gone, where it is not what its name says.
+    /// The content of a file, which is in use from now on; none, and the file gone, where it is not what its name says.
     ///
     /// # Errors
     /// It cannot be read or removed.
@@ -165,6 +165,7 @@ impl Store {
             return Ok(None);
         };
         if sha256_hex(&bytes) == object.sha256 {
+            self.touch(object);
             return Ok(Some(bytes));
         }
         self.discard(object)?;
