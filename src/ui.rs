@@ -10,7 +10,7 @@ use std::io::{self, IsTerminal as _};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde::Serialize;
 
 use crate::base::choice::Format;
@@ -80,7 +80,7 @@ impl Printer {
         no_color: bool,
         pipeline: Option<PipelineKind>,
     ) -> Self {
-        let terminal = io::stderr().is_terminal() && format != Format::Json;
+        let terminal = shows_progress() && format != Format::Json;
         Self {
             format,
             verbosity,
@@ -390,6 +390,12 @@ impl Printer {
             sink: self.sink.clone(),
         }
     }
+}
+
+/// Whether stderr is a terminal on which progress can be shown in place. The library shows none, and prints no line
+/// beside it, where `TERM` is not set or `dumb`.
+fn shows_progress() -> bool {
+    io::stderr().is_terminal() && !ProgressDrawTarget::stderr().is_hidden()
 }
 
 /// A line about what is happening now.

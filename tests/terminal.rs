@@ -8,6 +8,16 @@ use crate::support::{Test, golden, program, root};
 
 /// Runs a command on the terminal that a script of `tests/support` makes, whose own argument comes first.
 fn run_by_script(test: &Test, script: &str, argument: &str) -> Option<Output> {
+    run_with_terminal(test, script, argument, Some("xterm"))
+}
+
+/// As [`run_by_script`], with the variable `TERM` as it is given.
+fn run_with_terminal(
+    test: &Test,
+    script: &str,
+    argument: &str,
+    terminal: Option<&str>,
+) -> Option<Output> {
     let python = program("python3")?;
     let command = test.command();
     let output = Command::new(python)
@@ -22,7 +32,7 @@ fn run_by_script(test: &Test, script: &str, argument: &str) -> Option<Output> {
                 .get_envs()
                 .filter_map(|(name, value)| Some((name, value?))),
         )
-        .env("TERM", "xterm")
+        .envs(terminal.map(|terminal| ("TERM", terminal)))
         .output()
         .expect("python3 starts");
     assert!(
@@ -38,6 +48,22 @@ fn run_by_script(test: &Test, script: &str, argument: &str) -> Option<Output> {
 fn run_on_terminal(test: &Test, columns: usize) -> Option<String> {
     let output = run_by_script(test, "terminal.py", &columns.to_string())?;
     Some(String::from_utf8(output.stdout).expect("UTF-8"))
+}
+
+/// On a terminal without cursor movement, progress is lines as in a pipe.
+#[test]
+fn a_dumb_terminal_shows_lines() {
+    let line = "--target host --k8s 1.36.0";
+    let test = Test::new()
+        .line(&format!("fetch -v {line}"))
+        .stocked(&format!("plan {line}"));
+    for terminal in [Some("xterm"), Some("dumb"), None] {
+        let Some(output) = run_with_terminal(&test, "terminal.py", "80", terminal) else {
+            return;
+        };
+        let screen = String::from_utf8_lossy(&output.stdout);
+        assert!(screen.contains(": in the store"), "{terminal:?}: {screen}");
+    }
 }
 
 #[test]
