@@ -7,7 +7,7 @@ use std::env;
 use std::path::{Path, PathBuf};
 
 use crate::base::download::{DownloadSize, format_megabytes};
-use crate::diagnostic::{ErrorClass, Result};
+use crate::diagnostic::{Classify as _, ErrorClass, Result};
 use crate::io::store::Store;
 use crate::io::{clock, exec, fs};
 use crate::lock::Lock;
@@ -84,7 +84,7 @@ fn check_without_image(
         "image",
         format!("no target is selected; add `--target NAME` to check an image: {targets}"),
     );
-    if let Some(store) = check_store(store, checks) {
+    if let Some(store) = check_store(store, StoreUse::Written, checks) {
         check_disk(store, &[], checks);
     }
     if let Some(program) = request.packer {
@@ -268,13 +268,20 @@ fn check_artifacts(
     } else {
         checks.warning("digests", format!("unpinned: {}", unpinned.join(", ")));
     }
-    let Some(store) = check_store(store, checks) else {
-        return;
-    };
+    let mirrors = &plan.selection.download_mirrors;
     let absent: Vec<&PlannedArtifact> = plan
         .artifacts()
-        .filter(|artifact| !in_store(store, artifact, &plan.selection.download_mirrors))
+        .filter(|artifact| !store.is_some_and(|store| in_store(store, artifact, mirrors)))
         .collect();
+    // A bake works in a folder of the store.
+    let store_use = if request.network.offline && absent.is_empty() && plan.packer.is_none() {
+        StoreUse::Read
+    } else {
+        StoreUse::Written
+    };
+    let Some(store) = check_store(store, store_use, checks) else {
+        return;
+    };
     let all = plan.artifacts().count();
     let found = format!("{} of {all} are in the store", all - absent.len());
     if request.network.offline && !absent.is_empty() {
@@ -286,7 +293,19 @@ fn check_artifacts(
     check_disk(store, &absent, checks);
 }
 
-fn check_store<'a>(store: Option<&'a Store>, checks: &mut Checks) -> Option<&'a Store> {
+/// Use that a build makes of the store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum StoreUse {
+    /// It has all files, and no file is asked for.
+    Read,
+    Written,
+}
+
+fn check_store<'a>(
+    store: Option<&'a Store>,
+    store_use: StoreUse,
+    checks: &mut Checks,
+) -> Option<&'a Store> {
     let Some(store) = store else {
         checks.missing(
             ErrorClass::Selection,
@@ -297,15 +316,19 @@ fn check_store<'a>(store: Option<&'a Store>, checks: &mut Checks) -> Option<&'a 
         return None;
     };
     let place = store.root().display();
-    if fs::can_write(store.root()) {
+    let other = "choose another directory with `--store DIR`";
+    if let Err(error) = store.check_owners() {
+        checks.missing(error.class(), "store", error.to_string(), other);
+    } else if fs::can_write(store.root()) {
         checks.ok("store", place.to_string());
-    } else {
-        checks.missing(
-            ErrorClass::Internal,
+    } else if store_use == StoreUse::Read && store.is_laid_out() {
+        checks.warning(
             "store",
-            format!("{place} cannot be written"),
-            "choose another directory with `--store DIR`",
+            format!("{place} cannot be written: it is only read"),
         );
+    } else {
+        let detail = format!("{place} cannot be written");
+        checks.missing(ErrorClass::Internal, "store", detail, other);
     }
     Some(store)
 }

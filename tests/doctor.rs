@@ -1,6 +1,8 @@
 //! `imagegen doctor`.
 
-use crate::support::Test;
+use std::process::{Command, Output};
+
+use crate::support::{Test, program};
 
 const AZURE: &str = "--target azure --k8s 1.36.4";
 
@@ -74,6 +76,76 @@ fn a_store_that_cannot_be_written_is_missing() {
         .line("--store file/store")
         .fails(3, &["store"]);
     assert!(ran.stdout.contains("cannot be written"), "{}", ran.stdout);
+}
+
+/// The same check as that of the verbs that use the store.
+#[cfg(unix)]
+#[test]
+fn a_store_that_others_can_write_to_is_missing() {
+    use std::os::unix::fs::PermissionsExt;
+    let store = |verb: &str| {
+        let test = Test::new().line(verb);
+        let test = test.line("--target host --k8s 1.36.0 --offline --store shared");
+        let folder = test.folder.join("shared");
+        std::fs::create_dir(&folder).expect("folder");
+        std::fs::set_permissions(folder, PermissionsExt::from_mode(0o775)).expect("mode");
+        test
+    };
+    let reason = "other users can write to the store";
+    let ran = store("doctor").fails(1, &["store"]);
+    assert!(ran.stdout.contains(reason), "{}", ran.stdout);
+    store("fetch").fails(1, &[reason]);
+}
+
+/// Without network, a store that has every file is only read; a bake has its folder there.
+#[test]
+fn a_store_that_is_only_read_is_enough_without_network() {
+    for (line, code) in [
+        ("--target host --k8s 1.36.0", 0),
+        ("--target oci --k8s 1.36.0", 3),
+    ] {
+        for verb in ["doctor", "fetch"] {
+            let code = if verb == "doctor" { code } else { 0 };
+            let test = Test::new()
+                .line(&format!("{verb} {line}"))
+                .stocked(&format!("plan {line}"));
+            let Some(output) = run_with_read_only_store(&test) else {
+                return;
+            };
+            let stdout = String::from_utf8_lossy(&output.stdout);
+            let stderr = String::from_utf8_lossy(&output.stderr);
+            assert_eq!(output.status.code(), Some(code), "{verb}: {stdout}{stderr}");
+            let is_named = stdout.contains("cannot be written");
+            assert_eq!(is_named, verb == "doctor", "{verb}: {stdout}{stderr}");
+        }
+    }
+}
+
+/// Runs a command while `store` is mounted read-only, which holds for root, too.
+fn run_with_read_only_store(test: &Test) -> Option<Output> {
+    let unshare = program("unshare")?;
+    for folder in ["sha512", "urls", "partial"] {
+        std::fs::create_dir_all(test.folder.join("store").join(folder)).expect("folder");
+    }
+    let script =
+        "mount --bind store store && mount -o remount,bind,ro store || exit 99\nexec \"$0\" \"$@\"";
+    let inner = test.command();
+    let environment = inner.get_envs();
+    let output = Command::new(unshare)
+        .args(["--user", "--map-root-user", "--mount", "sh", "-c", script])
+        .arg(inner.get_program())
+        .args(inner.get_args())
+        .current_dir(&test.folder)
+        .env_clear()
+        .envs(environment.filter_map(|(name, value)| Some((name, value?))))
+        .output()
+        .expect("unshare");
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    if output.status.code() == Some(99) || stderr.contains("unshare failed") {
+        println!("skipped: needs unshare with a file system of its own");
+        return None;
+    }
+    Some(output)
 }
 
 #[test]

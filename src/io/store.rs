@@ -43,6 +43,9 @@ use crate::diagnostic::Classify;
 
 pub use part::{PartWriter, PartialFile};
 
+/// Folders that every store has.
+const FOLDERS: &[&str] = &["objects/sha256", "sha512", "urls", "partial"];
+
 /// A store in a directory.
 #[derive(Debug, Clone)]
 pub struct Store {
@@ -79,21 +82,38 @@ impl Store {
     /// # Errors
     /// The directory cannot be made, or others can write to it.
     pub fn open(root: PathBuf) -> Result<Self, FileError> {
-        for folder in ["objects/sha256", "sha512", "urls", "partial"] {
+        for folder in FOLDERS {
             create_folder(&root.join(folder))?;
         }
-        // The user may name a link to the store; what lies in it is the store's own.
-        check_owner(&std::fs::canonicalize(&root).map_err(file_error("reading", &root))?)?;
-        for folder in ["objects", "objects/sha256", "sha512", "urls", "partial"] {
-            check_owner(&root.join(folder))?;
+        let store = Self { root };
+        store.check_owners()?;
+        Ok(store)
+    }
+
+    /// Checks that no other user can write to what is there of the store, as [`Store::open`] does.
+    ///
+    /// # Errors
+    /// Another user can write to a folder, or a folder is a link.
+    pub fn check_owners(&self) -> Result<(), FileError> {
+        if self.root.symlink_metadata().is_err() {
+            return Ok(());
         }
-        // Programs run from these.
-        for folder in ["work"] {
-            if root.join(folder).symlink_metadata().is_ok() {
-                check_owner(&root.join(folder))?;
+        // The user may name a link to the store; what lies in it is the store's own.
+        let root = fs::canonicalize(&self.root).map_err(file_error("reading", &self.root))?;
+        check_owner(&root)?;
+        // Programs run from `work`.
+        for folder in FOLDERS.iter().chain(&["objects", "work"]) {
+            let path = root.join(folder);
+            if path.symlink_metadata().is_ok() {
+                check_owner(&path)?;
             }
         }
-        Ok(Self { root })
+        Ok(())
+    }
+
+    /// Whether every folder is there: then the store can be read without being written.
+    pub fn is_laid_out(&self) -> bool {
+        FOLDERS.iter().all(|name| self.root.join(name).is_dir())
     }
 
     /// A store to look into: nothing is made.
