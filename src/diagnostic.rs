@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::base::choice::UnknownName;
 use crate::base::code::Code;
+use crate::base::interrupt::Interrupted;
 use crate::base::json::JsonError;
 use crate::base::toml::{Contradiction, FragmentError};
 use crate::base::url::UrlError;
@@ -209,6 +210,7 @@ impl Classify for InputError {
 pub struct InternalError(pub String);
 
 classify!(InternalError => INTERNAL);
+classify!(Interrupted => INTERRUPTED);
 
 /// An error that no caller tells apart from others.
 #[derive(Debug, thiserror::Error)]

@@ -20,9 +20,9 @@ use crate::base::code::Code;
 use crate::base::secret::Secret;
 use crate::base::url::{HttpUrl, strip_secrets};
 use crate::base::value::{FileDigest, PinAlgorithm};
-use crate::io::exec;
 use crate::io::fs::{DigestSet, Digests, digest_file_with};
 use crate::io::http::{Http, HttpError};
+use crate::io::interrupt::{Cleanup, subscribe_downloads};
 use crate::io::oci::{self, Reference};
 use crate::io::store::{Object, Store};
 use crate::ui::Downloads;
@@ -215,25 +215,12 @@ impl Fetcher {
             .enable_all()
             .build()
             .map_err(|error| FetchError::new("", FetchFailure::System(error.to_string())))?;
-        let (sender, interrupted) = watch::channel(false);
-        runtime.spawn(async move {
-            // The first interrupt ends downloads in good order, the second at once; but a program that runs, such as
-            // Packer, is to be ended before, and what it leaves is to be said.
-            if tokio::signal::ctrl_c().await.is_ok() && sender.send(true).is_ok() {
-                while tokio::signal::ctrl_c().await.is_ok() {
-                    if !exec::handles_interrupts() {
-                        std::process::exit(130);
-                    }
-                }
-            }
-            sender.closed().await;
-        });
         Ok(Self {
             runtime,
             http,
             store,
             mirrors,
-            interrupted,
+            interrupted: subscribe_downloads(),
         })
     }
 
@@ -368,6 +355,8 @@ impl Fetcher {
         if self.http.is_offline() {
             return Err(failed(FetchFailure::Offline(request.url.to_string())));
         }
+        // The part remembers how far it came.
+        let _cleanup = Cleanup::start();
         let mut interrupted = self.interrupted.clone();
         let download = FileTransfer::new(self, located, downloads, connections);
         let deadline = match request.max_size {

@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use imagegen::base::interrupt::{Interrupted, is_requested};
 use imagegen::base::secret::{mask_arguments, mask_environment, mask_text};
 use imagegen::base::text::{escape_controls, find_control};
 use imagegen::cli::{classify_parse_error, parse_cli};
@@ -40,10 +41,20 @@ fn main() -> ExitCode {
             ExitCode::SUCCESS
         }
         Err(failure) => {
+            let failure = name_interrupt(failure);
             printer.print_error(&failure);
             commands::write_code_quality(&printer);
             ExitCode::from(failure.class().exit_code())
         }
+    }
+}
+
+/// The interrupt in place of what it made fail, such as reading a file.
+fn name_interrupt(failure: Error) -> Error {
+    if is_requested() && failure.class() != ErrorClass::Interrupted {
+        Interrupted.into()
+    } else {
+        failure
     }
 }
 

@@ -37,6 +37,8 @@ mod fuzz;
 mod guest_static;
 mod host;
 mod images;
+#[cfg(target_os = "linux")]
+mod interrupts;
 mod join;
 mod join_data;
 mod life;

@@ -3,10 +3,10 @@
 
 use std::collections::BTreeSet;
 use std::env::consts::EXE_EXTENSION;
-use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::base::code::Code;
+use crate::base::stream::copy_pieces;
 use crate::base::version::Version;
 use crate::catalog::Trees;
 use crate::diagnostic::{Classify, Error, ErrorClass, InternalError, Result};
@@ -305,7 +305,7 @@ fn copy_own_packer(place: &Path, sha256: Option<&str>, folder: &Path) -> Result<
     let copy = folder.join("packer").with_extension(EXE_EXTENSION);
     fs::write_program_with(&copy, |file| -> Result<()> {
         let mut source = fs::open_file(place)?;
-        let copied = io::copy(&mut source, file);
+        let copied = copy_pieces(&mut source, file);
         copied.map_err(|error| InternalError(format!("copying {}: {error}", place.display())))?;
         Ok(())
     })?;
@@ -346,7 +346,7 @@ fn install_program(verified: &VerifiedArtifact, folder: &Path) -> Result<PathBuf
             &wanted,
             &Limits::default(),
             &mut |entry, content| {
-                io::copy(content, file)
+                copy_pieces(content, file)
                     .map(drop)
                     .map_err(|error| archive::unreadable_error(entry, &error))
             },

@@ -2,15 +2,28 @@
 
 use std::io::{self, BufReader, Read, Write};
 
+use super::interrupt::check_interrupt;
+
 /// Bytes that are read at once.
 pub const PIECE: usize = 1 << 18;
 
 /// Copies all that a reader gives, in large pieces. Gives the number of bytes.
 ///
 /// # Errors
-/// The reader or the writer fails.
+/// The reader or the writer fails, or the user interrupts the program.
 pub fn copy_pieces(reader: impl Read, writer: &mut (impl Write + ?Sized)) -> io::Result<u64> {
+    let reader = Interruptible(reader);
     io::copy(&mut BufReader::with_capacity(PIECE, reader), writer)
+}
+
+/// Reader that fails once the user interrupted the program.
+struct Interruptible<R>(R);
+
+impl<R: Read> Read for Interruptible<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        check_interrupt()?;
+        self.0.read(buffer)
+    }
 }
 
 /// Writes everything into both.

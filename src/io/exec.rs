@@ -5,6 +5,9 @@
     reason = "the one owner of process spawning"
 )]
 
+use super::interrupt::watch_interrupts;
+use super::signals::{self, Forwarding, SignalSet, forward_signals};
+use crate::base::interrupt::is_requested;
 use crate::base::secret::Secret;
 use crate::diagnostic::classify;
 use std::collections::BTreeMap;
@@ -103,7 +106,7 @@ enum Event {
 /// Runs a program to its end, giving every line of its output to `on_line`.
 ///
 /// The first interrupt is passed to the child, which then cleans up, unless `on_interrupt` says otherwise; the second
-/// kills it.
+/// kills it. After one that came before the start, the child is not started.
 ///
 /// # Errors
 /// The program cannot be started.
@@ -113,7 +116,7 @@ pub fn run_program(run: &Run, mut on_line: impl FnMut(Stream, &str)) -> Result<O
         source,
     };
     let (sender, events) = mpsc::sync_channel(MOST_WAITING);
-    let signals = signals::forward(&sender).map_err(failed)?;
+    let signals = forward_interrupts(&sender).map_err(failed)?;
     INTERRUPTIBLE.fetch_add(1, Ordering::SeqCst);
     let ended = wait_program(run, (sender, events), &mut on_line);
     signals.close();
@@ -128,6 +131,13 @@ fn wait_program(
     (sender, events): (SyncSender<Event>, Receiver<Event>),
     on_line: &mut dyn FnMut(Stream, &str),
 ) -> io::Result<Outcome> {
+    if is_requested() && run.on_interrupt == OnInterrupt::Pass {
+        return Ok(Outcome {
+            success: false,
+            code: None,
+            interrupted: true,
+        });
+    }
     let mut child = spawn_child(run)?;
     if let (Some(bytes), Some(mut pipe)) = (&run.input, child.stdin.take()) {
         // A child that did not want it says so by its end.
@@ -145,7 +155,7 @@ fn wait_program(
             Ok(Event::Interrupt) => {
                 interrupts += 1;
                 if interrupts > 1 || run.on_interrupt == OnInterrupt::Pass {
-                    signals::hand_on(&mut child, interrupts, run.interactive);
+                    signals::pass_interrupt(&mut child, interrupts, run.interactive);
                 }
             }
             Err(_) => break,
@@ -155,11 +165,21 @@ fn wait_program(
     Ok(exit_outcome(status, interrupts > 0))
 }
 
+/// Sends an event for each interrupt. Those that come when nobody receives any more are handled as before the first
+/// program.
+fn forward_interrupts(sender: &SyncSender<Event>) -> io::Result<Forwarding> {
+    watch_interrupts();
+    let sender = sender.clone();
+    forward_signals(SignalSet::EndOrHangUp, move || {
+        sender.send(Event::Interrupt).is_ok()
+    })
+}
+
 /// Interrupts of the user from now on, also while no program runs: without it they end this process there.
 #[derive(Debug)]
 pub struct InterruptWatch {
     events: Receiver<Event>,
-    signals: signals::Forwarding,
+    signals: Forwarding,
     count: usize,
 }
 
@@ -168,7 +188,7 @@ impl InterruptWatch {
     /// The system refuses to hand the signals over.
     pub fn start() -> io::Result<Self> {
         let (sender, events) = mpsc::sync_channel(MOST_WAITING);
-        let signals = signals::forward(&sender)?;
+        let signals = forward_interrupts(&sender)?;
         INTERRUPTIBLE.fetch_add(1, Ordering::SeqCst);
         Ok(Self {
             events,
@@ -260,116 +280,6 @@ fn read_lines(
         let _ = sender.send(Event::Closed);
     });
     1
-}
-
-#[cfg(unix)]
-mod signals {
-    use std::io;
-    use std::process::Child;
-    use std::sync::mpsc::SyncSender;
-    use std::thread;
-
-    use rustix::process::{Pid, Signal, kill_process, kill_process_group};
-    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-    use signal_hook::iterator::{Handle, Signals};
-
-    use super::Event;
-
-    #[derive(Debug)]
-    pub(super) struct Forwarding(Handle);
-
-    impl Forwarding {
-        pub(super) fn close(&self) {
-            self.0.close();
-        }
-    }
-
-    pub(super) fn forward(sender: &SyncSender<Event>) -> io::Result<Forwarding> {
-        let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
-        let handle = signals.handle();
-        let sender = sender.clone();
-        thread::spawn(move || {
-            for _ in &mut signals {
-                if sender.send(Event::Interrupt).is_err() {
-                    return;
-                }
-            }
-        });
-        Ok(Forwarding(handle))
-    }
-
-    pub(super) fn hand_on(child: &mut Child, interrupts: u32, interactive: bool) {
-        let Some(pid) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) else {
-            return;
-        };
-        // A child that is gone already needs no signal: errors are of no interest.
-        if interrupts > 1 {
-            let _ = if interactive {
-                kill_process(pid, Signal::KILL)
-            } else {
-                kill_process_group(pid, Signal::KILL)
-            };
-        } else if !interactive {
-            // Packer waits for its plugins, which are processes of the group: it alone does nothing.
-            let _ = kill_process_group(pid, Signal::INT);
-        }
-    }
-}
-
-#[cfg(windows)]
-mod signals {
-    use std::io;
-    use std::process::Child;
-    use std::sync::Arc;
-    use std::sync::mpsc::SyncSender;
-    use std::thread;
-
-    use tokio::runtime::Builder;
-    use tokio::signal::windows::{ctrl_break, ctrl_c};
-    use tokio::sync::Notify;
-
-    use super::Event;
-
-    #[derive(Debug)]
-    pub(super) struct Forwarding(Arc<Notify>);
-
-    impl Forwarding {
-        pub(super) fn close(&self) {
-            self.0.notify_one();
-        }
-    }
-
-    pub(super) fn forward(sender: &SyncSender<Event>) -> io::Result<Forwarding> {
-        let runtime = Builder::new_current_thread().build()?;
-        // From here on, before the child starts, no interrupt ends this process. Pipelines send Ctrl-Break.
-        let (mut interrupts, mut breaks) = (ctrl_c()?, ctrl_break()?);
-        let closed = Arc::new(Notify::new());
-        let (sender, until) = (sender.clone(), Arc::clone(&closed));
-        thread::spawn(move || {
-            runtime.block_on(async {
-                loop {
-                    let received = tokio::select! {
-                        () = until.notified() => return,
-                        received = interrupts.recv() => received,
-                        received = breaks.recv() => received,
-                    };
-                    if received.is_none() || sender.send(Event::Interrupt).is_err() {
-                        return;
-                    }
-                }
-            });
-        });
-        Ok(Forwarding(closed))
-    }
-
-    /// The console hands its interrupt to every process that is attached to it: the first one reaches the child
-    /// without us.
-    pub(super) fn hand_on(child: &mut Child, interrupts: u32, _: bool) {
-        if interrupts > 1 {
-            // A child that is gone already needs no end.
-            let _ = child.kill();
-        }
-    }
 }
 
 /// Ends of names that `PATHEXT` has on a new Windows and this program can start. Windows starts no file without one:

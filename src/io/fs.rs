@@ -13,6 +13,8 @@ mod sums;
 mod write;
 
 use crate::base::code::Code;
+use crate::base::interrupt::is_interrupt;
+use crate::base::stream::copy_pieces;
 use crate::diagnostic::{Classify, ErrorClass, Location};
 use std::collections::BTreeMap;
 use std::fs;
@@ -55,6 +57,7 @@ impl Classify for FileError {
     /// A path that was named and cannot be a file is a wrong value; the rest is the system's refusal.
     fn class(&self) -> ErrorClass {
         match self.source.kind() {
+            _ if is_interrupt(&self.source) => ErrorClass::Interrupted,
             io::ErrorKind::InvalidFilename => ErrorClass::Selection,
             io::ErrorKind::NotFound
             | io::ErrorKind::IsADirectory
@@ -69,7 +72,11 @@ impl Classify for FileError {
     }
 
     fn code(&self) -> Code {
-        Code::FILE
+        if is_interrupt(&self.source) {
+            Code::INTERRUPTED
+        } else {
+            Code::FILE
+        }
     }
 
     fn location(&self) -> Option<Location> {
@@ -343,7 +350,7 @@ const MOST_IN_MEMORY: usize = 8 << 20;
 /// The stream cannot be read, or its content not be kept.
 pub fn spool_stream(stream: &mut dyn io::Read) -> io::Result<tempfile::SpooledTempFile> {
     let mut spooled = tempfile::SpooledTempFile::new(MOST_IN_MEMORY);
-    io::copy(stream, &mut spooled)?;
+    copy_pieces(stream, &mut spooled)?;
     Ok(spooled)
 }
 
@@ -360,7 +367,7 @@ pub fn copy_stream(path: &Path, limit: u64) -> Result<Option<Scratch>, FileError
     let mut stream = io::Read::take(open_file(path)?, limit + 1);
     let mut copy =
         fs::File::create_new(scratch.path().join("file")).map_err(file_error("writing", path))?;
-    if io::copy(&mut stream, &mut copy).map_err(file_error("reading", path))? > limit {
+    if copy_pieces(&mut stream, &mut copy).map_err(file_error("reading", path))? > limit {
         return Err(file_error("reading", path)(io::Error::other(format!(
             "it has more than {limit} bytes"
         ))));

@@ -32,6 +32,7 @@ use super::fs::{
     DigestSet, Digests, FileDigester, FileError, create_temporary, digest_file_with, digest_stream,
     file_error, remove_if_exists,
 };
+use super::interrupt::Cleanup;
 use crate::base::code::Code;
 use crate::base::digest::sha256_hex;
 use crate::base::json;
@@ -239,6 +240,7 @@ impl Store {
     /// # Errors
     /// The file cannot be read or the store not written.
     pub fn insert_file(&self, file: &Path) -> Result<(Object, Digests), FileError> {
+        let _cleanup = Cleanup::start();
         let mut source = super::fs::open_file(file)?;
         let (copy, found) = self.copy_stream(&mut source, file_error("copying", file))?;
         Ok((self.place_object(&copy.into_temp_path(), &found)?, found))

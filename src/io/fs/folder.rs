@@ -12,6 +12,7 @@ use std::io;
 use std::path::Path;
 
 use crate::base::digest::encode_hex;
+use crate::io::interrupt::Cleanup;
 use crate::io::random::create_random;
 
 #[cfg(not(unix))]
@@ -41,6 +42,7 @@ pub(super) struct TemporaryFolder<'a> {
     /// Says that the folder is in use; none where the system locks no folders.
     _lock: Option<File>,
     persisted: bool,
+    _cleanup: Cleanup,
 }
 
 /// A new file of an unpredictable name. It is removed unless it is persisted.
@@ -50,11 +52,13 @@ pub(super) struct Temporary<'a> {
     name: OsString,
     pub(super) file: File,
     persisted: bool,
+    _cleanup: Cleanup,
 }
 
 impl Folder {
     /// A file that was not there before and that `mode` protects from its first byte on.
     pub(super) fn create_temporary(&self, prefix: &str, mode: u32) -> io::Result<Temporary<'_>> {
+        let cleanup = Cleanup::start();
         for _ in 0..MOST_NAMES {
             let name = choose_temporary_name(prefix)?;
             let file = self.create_file(&name, mode)?;
@@ -64,6 +68,7 @@ impl Folder {
                     name,
                     file,
                     persisted: false,
+                    _cleanup: cleanup,
                 });
             }
         }
@@ -72,6 +77,7 @@ impl Folder {
 
     /// A folder that was not there before.
     pub(super) fn create_temporary_folder(&self, prefix: &str) -> io::Result<TemporaryFolder<'_>> {
+        let cleanup = Cleanup::start();
         for _ in 0..MOST_NAMES {
             let name = choose_temporary_name(prefix)?;
             self.create_folder(&name)?;
@@ -91,6 +97,7 @@ impl Folder {
                     folder,
                     _lock: lock,
                     persisted: false,
+                    _cleanup: cleanup,
                 });
             }
         }

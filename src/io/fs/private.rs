@@ -13,6 +13,8 @@ use super::folder::{Folder, Kind};
 use super::lock::{LOCKING, lock_file};
 use super::{FileError, file_error};
 use crate::base::digest::encode_hex;
+use crate::base::stream::copy_pieces;
+use crate::io::interrupt::Cleanup;
 use crate::io::random::create_random;
 
 /// End of the name of a folder's lock, which lies beside the folder.
@@ -31,6 +33,7 @@ pub struct PrivateFolder {
     folder: Folder,
     path: PathBuf,
     kept: bool,
+    _cleanup: Cleanup,
 }
 
 /// Lock of a folder: as long as it is held, no other process removes the folder.
@@ -56,6 +59,7 @@ impl PrivateFolder {
         // Leftovers of other processes are no reason not to build.
         let _ = remove_left_folders(&parent, &base);
 
+        let cleanup = Cleanup::start();
         let lock = RunLock::create(&base)?;
         let path = base.join(&lock.run);
         let name = OsString::from(&lock.run);
@@ -70,6 +74,7 @@ impl PrivateFolder {
             folder,
             path,
             kept: false,
+            _cleanup: cleanup,
         })
     }
 
@@ -205,7 +210,7 @@ impl PrivateFolder {
         }
         // Another file system.
         let mut temporary = place.create_temporary(".imagegen-", 0o600)?;
-        io::copy(&mut from, &mut temporary.file)?;
+        copy_pieces(&mut from, &mut temporary.file)?;
         temporary
             .file
             .set_permissions(from.metadata()?.permissions())?;

@@ -7,22 +7,24 @@ use tempfile::{Builder, TempDir};
 
 use super::write::set_mode;
 use super::{FileError, file_error};
+use crate::io::interrupt::Cleanup;
 
 /// A folder of the system's temporary files that its owner alone can enter. It goes with the value.
 #[derive(Debug)]
-pub struct Scratch(TempDir);
+pub struct Scratch(TempDir, Cleanup);
 
 impl Scratch {
     /// # Errors
     /// It cannot be made.
     pub fn new(purpose: &str) -> Result<Self, FileError> {
         let prefix = format!("imagegen-{purpose}-");
+        let cleanup = Cleanup::start();
         let mut builder = Builder::new();
         builder.prefix(&prefix);
         set_mode(&mut builder, 0o700);
         builder
             .tempdir()
-            .map(Self)
+            .map(|folder| Self(folder, cleanup))
             .map_err(file_error("creating", &std::env::temp_dir().join(&prefix)))
     }
 

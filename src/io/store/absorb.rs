@@ -4,6 +4,7 @@ use std::io;
 
 use super::{Object, Store};
 use crate::io::fs::{DigestSet, FileError, file_error};
+use crate::io::interrupt::Cleanup;
 
 impl Store {
     /// Puts what a reader gives into the store, if its digest is the one that is expected.
@@ -20,6 +21,7 @@ impl Store {
         {
             return Ok(Some(object));
         }
+        let _cleanup = Cleanup::start();
         let (copy, found) = self.copy_stream(reader, file_error("writing", self.root()))?;
         if found.sha256 != expected {
             return Ok(None);

@@ -10,6 +10,7 @@ use super::names;
 use super::read::{fill_buffer, to_proof_error, visit_member};
 use super::{Limits, ProofError, Visit, Walked, WantedMembers};
 use crate::base::code::Code;
+use crate::base::stream::copy_pieces;
 use extended::Extended;
 use gzip::Gzip;
 use header::{BLOCK, Header};
@@ -71,8 +72,8 @@ fn compute_padding(size: u64) -> u64 {
 }
 
 fn skip_bytes<R: Read>(reader: &mut R, size: u64) -> Result<(), ProofError> {
-    let copied = io::copy(&mut reader.take(size), &mut io::sink())
-        .map_err(|error| to_proof_error(&error))?;
+    let copied =
+        copy_pieces(reader.take(size), &mut io::sink()).map_err(|error| to_proof_error(&error))?;
     if copied == size {
         Ok(())
     } else {

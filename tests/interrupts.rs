@@ -1,0 +1,116 @@
+//! Ctrl-C while large files are read and written.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use imagegen::io::fs::digest_file;
+use imagegen::io::store::Store;
+use serde_json::json;
+
+use crate::support::Test;
+
+/// Files of zeros, which take no room on the disk.
+fn write_zeros(path: &Path, size: u64) {
+    fs::create_dir_all(path.parent().expect("parent")).expect("folder");
+    File::create(path)
+        .expect("file")
+        .set_len(size)
+        .expect("size");
+}
+
+fn object_path(test: &Test, digest: &str) -> PathBuf {
+    let folder = test.folder.join("store/objects/sha256");
+    folder.join(&digest[..2]).join(digest)
+}
+
+/// Exit code and messages after one interrupt, sent as soon as the process is seen at work.
+fn interrupt_when(test: &Test, is_at_work: impl Fn(&Child) -> bool) -> (Option<i32>, String) {
+    let mut child = test
+        .command()
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("start");
+    while !is_at_work(&child) {
+        let status = child.try_wait().expect("status");
+        assert!(status.is_none(), "it ended early: {status:?}");
+        thread::sleep(Duration::from_millis(1));
+    }
+    let mut kill = Command::new("kill");
+    let sent = kill.args(["-INT", &child.id().to_string()]).status();
+    assert!(sent.expect("kill").success());
+    let output = child.wait_with_output().expect("end");
+    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+    (output.status.code(), stderr)
+}
+
+/// Whether the process has the file open.
+fn has_open(child: &Child, path: &Path) -> bool {
+    let files = fs::read_dir(format!("/proc/{}/fd", child.id()));
+    let mut links = files
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|entry| fs::read_link(entry.path()));
+    links.any(|link| link.is_ok_and(|link| link == path))
+}
+
+/// An archive with artifacts has gigabytes: one interrupt ends the build, and nothing of the archive stays.
+#[test]
+fn an_interrupt_ends_an_archive_that_is_written() {
+    let line = "--target host --k8s 1.36.0";
+    let test = Test::new()
+        .line(&format!("build {line} --delivery media --out o"))
+        .stocked(&format!("plan {line}"));
+    let update = test.folder.join("update");
+    write_zeros(&update, 1 << 30);
+    let digest = digest_file(&update).expect("digest").sha256;
+    let object = object_path(&test, &digest);
+    fs::create_dir_all(object.parent().expect("parent")).expect("folder");
+    fs::rename(&update, &object).expect("move");
+    let file =
+        json!({"kb": "KB5058411", "url": "https://catalog.example.com/a.msu", "sha256": digest});
+    let test = test.file(
+        "imagegen.json",
+        &json!({"updates": {"files": [file]}}).to_string(),
+    );
+
+    let folder = test.folder.join("o");
+    let list_archives = || {
+        let entries = fs::read_dir(&folder).into_iter().flatten().flatten();
+        let names = entries.map(|entry| entry.path());
+        names
+            .filter(|path| path.to_string_lossy().contains(".zip"))
+            .collect::<Vec<_>>()
+    };
+    let (code, stderr) = interrupt_when(&test, |_| {
+        let mut archives = list_archives().into_iter();
+        archives.any(|path| path.metadata().is_ok_and(|found| found.len() > 1 << 20))
+    });
+    assert_eq!(code, Some(130), "{stderr}");
+    assert!(stderr.contains("interrupted"), "{stderr}");
+    assert_eq!(list_archives(), Vec::<PathBuf>::new(), "{stderr}");
+}
+
+/// A file of the store is hashed before it is used, which takes a while.
+#[test]
+fn an_interrupt_ends_a_file_that_is_hashed() {
+    let digest = "0".repeat(64);
+    let url = "https://files.example.com/a.iso";
+    let test = Test::new().line(&format!(
+        "verify {url} --sha256 {digest} --offline --store store"
+    ));
+    let store = Store::open(test.folder.join("store")).expect("store");
+    store.record_origin(url, &digest).expect("origin");
+    let object = object_path(&test, &digest);
+    write_zeros(&object, 8 << 30);
+    let object = object.canonicalize().expect("path");
+
+    let (code, stderr) = interrupt_when(&test, |child| has_open(child, &object));
+    assert_eq!(code, Some(130), "{stderr}");
+    assert!(object.exists(), "a file that was not read is not damaged");
+}
