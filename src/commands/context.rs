@@ -88,7 +88,7 @@ fn describe_locks(selection: &SelectionArgs, named: Option<&ImagesArgs>) -> Vec<
     let Ok(definitions) = Definitions::load(selection.config.as_deref()) else {
         return Vec::new();
     };
-    let names = named.map_or(&[][..], |images| &images.names);
+    let wanted = named.map_or(&[][..], |images| &images.names);
     let unnamed = [DefinedImage::empty()];
     let images = match definitions.images() {
         [] => &unnamed,
@@ -96,7 +96,7 @@ fn describe_locks(selection: &SelectionArgs, named: Option<&ImagesArgs>) -> Vec<
     };
     let mut lines = Vec::new();
     for image in images {
-        if !names.is_empty() && !names.contains(&image.name) {
+        if !wanted.is_empty() && !wanted.contains(&image.name) {
             continue;
         }
         let lock = image.lock_path();

@@ -42,8 +42,9 @@ impl From<&ImageVersion> for RecordedVersion {
     }
 }
 
-impl Default for RecordedVersion {
-    fn default() -> Self {
+impl RecordedVersion {
+    /// The version of an older record.
+    pub fn absent() -> Self {
         Self(String::new())
     }
 }

@@ -26,7 +26,7 @@ pub fn run_clones(clones: &[CloneCommands], printer: &Printer) -> Result<(), Pub
     for clone in clones {
         let mut life = Life::start(clone, printer)?;
         let tested = life.run_test();
-        if matches!(tested, Err(PublishError::NotClaimed(_))) {
+        if matches!(tested, Err(PublishError::NotClaimed { .. })) {
             return tested;
         }
         let deleted = life.run_delete();
@@ -117,7 +117,10 @@ impl<'a> Life<'a> {
     fn run_test(&mut self) -> Result<(), PublishError> {
         for step in &self.clone.claim {
             if let StepEnd::NotYet(failure) = self.repeat_step(step, OnInterrupt::Pass)? {
-                return Err(PublishError::NotClaimed(failure));
+                return Err(PublishError::NotClaimed {
+                    clone: self.clone.clone.clone(),
+                    reason: failure,
+                });
             }
         }
         for step in &self.clone.test {

@@ -25,8 +25,8 @@ pub enum PublishError {
     #[error("{}", .0.join("\n"))]
     Failed(Vec<String>),
     /// Nothing was made.
-    #[error("{0}")]
-    NotClaimed(String),
+    #[error("the name {clone} could not be taken: {reason}")]
+    NotClaimed { clone: CloneName, reason: String },
     #[error("{0}")]
     CloneCommand(String),
     #[error("the clone of {image} does not pass: its test ended with {code}{}", indent_lines(.lines))]
@@ -60,7 +60,7 @@ impl Classify for PublishError {
                 "correct the cause, such as the sign-in, and run the same again: what is done is not done twice"
                     .to_owned(),
             ],
-            Self::NotClaimed(_) => vec![
+            Self::NotClaimed { .. } => vec![
                 "nothing was made, and nothing is deleted; if the name is taken, give another `--clone`, or delete what an earlier run of that name left with `--delete`"
                     .to_owned(),
             ],
@@ -81,7 +81,7 @@ impl Classify for PublishError {
         match self {
             Self::NoProgram { .. } => Code::PLATFORM_PROGRAM_MISSING,
             Self::Failed(_)
-            | Self::NotClaimed(_)
+            | Self::NotClaimed { .. }
             | Self::CloneCommand(_)
             | Self::CloneLeft { .. } => Code::PLATFORM_FAILED,
             Self::NotPassed { .. } => Code::CLONE_NOT_PASSED,

@@ -35,7 +35,7 @@ pub(super) fn refuse_record(file: &str, error: &serde_json::Error) -> Error {
 pub struct ImageRecord {
     pub schema: String,
     /// As the image's name ends.
-    #[serde(default)]
+    #[serde(default = "RecordedVersion::absent")]
     pub image_version: RecordedVersion,
     /// Name of the image in its definition; absent in older records.
     #[serde(skip_serializing_if = "Option::is_none")]

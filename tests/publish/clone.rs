@@ -204,6 +204,7 @@ fn a_name_that_is_taken_deletes_nothing() {
     assert_eq!(ran.code, Some(7), "{}", ran.stderr);
     assert_eq!(list_ran(&test), ["claim"]);
     for part in [
+        "the name c-1 could not be taken: `cloudctl claim c-1` failed",
         "already exists",
         "nothing was made, and nothing is deleted",
         "give another `--clone`",
