@@ -22,7 +22,7 @@ mod tests {
     #[test]
     fn a_comment_is_one_line() {
         for (text, expected) in [
-            ("1.36.4 aws ami-0a", "# 1.36.4 aws ami-0a\n"),
+            ("1.36.4 cloud a-0", "# 1.36.4 cloud a-0\n"),
             ("1\nreboot #", "# 1\\u{a}reboot #\n"),
             ("1\rreboot", "# 1\\u{d}reboot\n"),
             ("\u{1b}[2J\u{2028}x", "# \\u{1b}[2J\\u{2028}x\n"),

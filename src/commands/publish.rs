@@ -1,11 +1,13 @@
 //! `imagegen promote` and `imagegen retire`.
 
-use std::collections::{BTreeMap, BTreeSet};
+mod inputs;
+
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use crate::catalog::Trees;
 use crate::cli::{PromoteArgs, RetireArgs};
-use crate::diagnostic::{InputError, Result};
+use crate::diagnostic::Result;
 use crate::io::clock::current_time;
 use crate::model::publication::PublishStep;
 use crate::publish::{
@@ -14,8 +16,11 @@ use crate::publish::{
     refuse_deleted, run_commands,
 };
 use crate::records::{HistoryEntry, HistoryPlace, read_history};
-use crate::selection::{Definitions, SourceFolders, read_target_sources};
+use crate::selection::SourceFolders;
 use crate::ui::Printer;
+
+use inputs::list_current_locks;
+pub(super) use inputs::{collect_values, read_publish_trees};
 
 pub(super) fn run_promote(
     args: &PromoteArgs,
@@ -76,39 +81,6 @@ pub(super) fn run_retire(
         run: args.publish.run,
     };
     step.take(&builds, &trees, printer)
-}
-
-/// Lockfiles whose newest build stays.
-fn list_current_locks(args: &RetireArgs) -> Result<BTreeSet<String>> {
-    if args.keep_current {
-        return Definitions::load(args.config.as_deref())?.list_lock_digests();
-    }
-    Ok(BTreeSet::new())
-}
-
-/// The trees with the targets of the flags and of `imagegen.json`. A definition that cannot be read has none: records say
-/// what is published.
-pub(super) fn read_publish_trees(sources: &SourceFolders, printer: &Printer) -> Result<Trees> {
-    match Definitions::load(None) {
-        Ok(definitions) => read_target_sources(sources, definitions.images()),
-        Err(error) => {
-            printer.print_warning(&format!("targets of its folders are not known: {error}"));
-            read_target_sources(sources, &[])
-        }
-    }
-}
-
-/// Values of `--var` by name.
-pub(super) fn collect_values(given: &[(String, String)]) -> Result<BTreeMap<String, String>> {
-    let mut values = BTreeMap::new();
-    for (name, value) in given {
-        if values.insert(name.clone(), value.clone()).is_some() {
-            let message = format!("--var {name} is given twice");
-            let remedy = format!("give it once; a list has commas: `--var {name}=ONE,OTHER`");
-            return Err(InputError::new(message, remedy).into());
-        }
-    }
-    Ok(values)
 }
 
 struct StepRun<'a> {
