@@ -384,7 +384,6 @@ mod tests {
     }
 
     /// The number is that of a process of another container.
-    /// The number is that of a process of another container.
     #[cfg(unix)]
     #[test]
     fn leftovers_are_swept_and_what_is_written_is_not() {
