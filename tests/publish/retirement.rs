@@ -85,7 +85,7 @@ fn commands_run_when_the_user_says_so() {
         .bare()
         .prints("retire 1.json 3.json --run --format json");
     let printed: Value = serde_json::from_str(&printed).expect("JSON");
-    assert_eq!(printed["images"][0]["commands"][0]["state"], "already");
+    assert_eq!(printed["images"][0]["commands"][0]["state"], "notFound");
     assert_eq!(printed["images"][1]["commands"][0]["state"], "done");
     // What is gone cannot be promoted.
     let ran = test.bare().run("promote 1.json --run");

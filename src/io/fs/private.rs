@@ -262,7 +262,7 @@ fn lock_name(run: &str) -> String {
 }
 
 /// Name of a run's folder, from its name or that of its lock.
-fn parse_run(name: &str) -> Option<&str> {
+fn find_run(name: &str) -> Option<&str> {
     let run = name.strip_suffix(LOCK).unwrap_or(name);
     let (process, random) = run.strip_prefix("run")?.split_once('-')?;
     let is_number = process.parse::<u32>().is_ok();
@@ -275,7 +275,7 @@ fn remove_left_folders(parent: &Folder, base: &Path) -> io::Result<()> {
     let names = parent.list_names()?;
     let runs: BTreeSet<&str> = names
         .iter()
-        .filter_map(|name| parse_run(name.to_str()?))
+        .filter_map(|name| find_run(name.to_str()?))
         .collect();
     for run in runs {
         let name = lock_name(run);

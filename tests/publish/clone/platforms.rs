@@ -207,7 +207,9 @@ echo $? > silent.code
 count interrupted
 # These are killed, and cannot clean up: the same name finds their machines.
 for run in 1 2; do
-    imagegen test-clone silent.json --run --clone clone-2 2> killed.said &
+    rm -f killed.said
+    touch killed.said
+    imagegen test-clone silent.json --run --clone clone-2 2>> killed.said &
     verb=$!
     until grep -q '(InvalidInstanceId)' killed.said; do sleep 0.1; done
     kill -KILL "$verb"
