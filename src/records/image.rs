@@ -29,7 +29,7 @@ pub(super) fn refuse_record(file: &str, error: &serde_json::Error) -> Error {
     InputError::new(message, remedy).into()
 }
 
-/// `image.json`. Records come from other machines: only the texts of [`PROSE`] have several lines.
+/// `image.json`. Records come from other machines: only the texts of `PROSE` have several lines.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase", remote = "Self")]
 pub struct ImageRecord {
