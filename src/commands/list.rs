@@ -28,34 +28,21 @@ fn list_entries(
     sources: &SourceFolders,
     printer: &Printer,
 ) -> Result<(&'static str, Rows)> {
-    Ok(match what {
-        ListWhat::Targets => {
-            let rows = list::list_targets(&read_targets(sources)?)?;
-            ("imagegen.dev/list-targets/v1", rows)
+    let (schema, list_rows): (_, fn(&Trees) -> Result<Rows>) = match what {
+        ListWhat::Targets => ("imagegen.dev/list-targets/v1", list::list_targets),
+        ListWhat::Kubernetes => ("imagegen.dev/list-kubernetes/v1", list::list_kubernetes),
+        ListWhat::Windows => ("imagegen.dev/list-windows/v1", list::list_windows),
+        ListWhat::Networks => ("imagegen.dev/list-networks/v1", list::list_networks),
+        ListWhat::Features => ("imagegen.dev/list-features/v1", list::list_features),
+        ListWhat::Variables => ("imagegen.dev/list-variables/v1", list::list_variables),
+        ListWhat::Steps => ("imagegen.dev/list-steps/v1", list::list_steps),
+        ListWhat::Rules => ("imagegen.dev/list-rules/v1", list::list_rules),
+        ListWhat::Components { name: None } => {
+            ("imagegen.dev/list-components/v1", list::list_components)
         }
-        ListWhat::Kubernetes => {
-            let rows = list::list_kubernetes(&read_all(sources)?)?;
-            ("imagegen.dev/list-kubernetes/v1", rows)
-        }
-        ListWhat::Windows => {
-            let rows = list::list_windows(&read_all(sources)?)?;
-            ("imagegen.dev/list-windows/v1", rows)
-        }
-        ListWhat::Networks => {
-            let rows = list::list_networks(&read_all(sources)?)?;
-            ("imagegen.dev/list-networks/v1", rows)
-        }
-        ListWhat::Features => {
-            let rows = list::list_features(&read_all(sources)?)?;
-            ("imagegen.dev/list-features/v1", rows)
-        }
-        ListWhat::Variables => {
-            let rows = list::list_variables(&read_targets(sources)?)?;
-            ("imagegen.dev/list-variables/v1", rows)
-        }
-        ListWhat::Steps => {
-            let rows = list::list_steps(&read_all(sources)?)?;
-            ("imagegen.dev/list-steps/v1", rows)
+        ListWhat::Components { name: Some(name) } => {
+            let rows = list::list_versions(&read_trees(what, sources)?, name)?;
+            return Ok(("imagegen.dev/pins/v1", rows));
         }
         ListWhat::Images {
             config,
@@ -68,31 +55,20 @@ fn list_entries(
                 WhichImages::All
             };
             let rows = list::list_defined_images(config.as_deref(), &which)?;
-            ("imagegen.dev/list-images/v1", rows)
+            return Ok(("imagegen.dev/list-images/v1", rows));
         }
-        ListWhat::Rules => {
-            let rows = list::list_rules(&read_all(sources)?)?;
-            ("imagegen.dev/list-rules/v1", rows)
-        }
-        ListWhat::Components { name: None } => {
-            let rows = list::list_components(&read_all(sources)?)?;
-            ("imagegen.dev/list-components/v1", rows)
-        }
-        ListWhat::Components { name: Some(name) } => {
-            let rows = list::list_versions(&read_all(sources)?, name)?;
-            ("imagegen.dev/pins/v1", rows)
-        }
-    })
+    };
+    Ok((schema, list_rows(&read_trees(what, sources)?)?))
 }
 
-/// The trees with every folder of `imagegen.json`.
-fn read_all(sources: &SourceFolders) -> Result<Trees> {
-    read_sources(sources, Definitions::load(None)?.images())
-}
-
-/// The trees with the targets of `imagegen.json`, whatever steps and components its images have.
-fn read_targets(sources: &SourceFolders) -> Result<Trees> {
-    read_target_sources(sources, Definitions::load(None)?.images())
+/// The trees with the folders of `imagegen.json`; for targets those alone, whatever steps and components its images have.
+fn read_trees(what: &ListWhat, sources: &SourceFolders) -> Result<Trees> {
+    let definitions = Definitions::load(None)?;
+    if matches!(what, ListWhat::Targets | ListWhat::Variables) {
+        read_target_sources(sources, definitions.images())
+    } else {
+        read_sources(sources, definitions.images())
+    }
 }
 
 /// Each lockfile that an image was built from, of the definition and of the workspace.
