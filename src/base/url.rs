@@ -276,6 +276,15 @@ pub fn strip_secrets(url: &str) -> String {
     }
 }
 
+/// Whether a text is a URI that names something and nothing else: no user, no query and no fragment, which may hold
+/// a secret.
+pub fn is_plain_uri(text: &str) -> bool {
+    Url::parse(text).is_ok_and(|uri| {
+        let has_login = !uri.username().is_empty() || uri.password().is_some();
+        !has_login && uri.query().is_none() && uri.fragment().is_none()
+    })
+}
+
 /// A value as it is written and shown: of a URL, without a query that may be a secret.
 pub fn strip_value(value: &serde_json::Value) -> serde_json::Value {
     if let Some(text) = value.as_str()

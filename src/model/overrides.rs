@@ -152,8 +152,10 @@ pub fn set_overrides(overrides: &mut Overrides, texts: &[String]) -> Result<(), 
     for text in texts {
         let Some((component, field, value)) = split_override(text) else {
             let fields = FIELDS.join(", ");
+            // What follows an unknown field may be a token.
+            let path = text.split('=').next().unwrap_or(text);
             return Err(format!(
-                "--override {text}: write it as COMPONENT.FIELD=VALUE, where FIELD is one of {fields}"
+                "--override {path}: write it as COMPONENT.FIELD=VALUE, where FIELD is one of {fields}"
             ));
         };
         let entry = entries
@@ -289,5 +291,12 @@ mod tests {
             let error = set_overrides(&mut Overrides::new(), &[text.to_owned()]).expect_err(text);
             assert!(error.contains(part), "{text}: {error}");
         }
+    }
+
+    #[test]
+    fn a_value_of_an_unknown_field_is_not_shown() {
+        let text = "kubelet.headers=secret9f2c".to_owned();
+        let error = set_overrides(&mut Overrides::new(), &[text]).expect_err("headers");
+        assert!(!error.contains("secret9f2c"), "{error}");
     }
 }

@@ -1,4 +1,5 @@
-//! The user and password of an address, also of one without a scheme: `user:password@proxy.example:3128`.
+//! The user and password of an address, also of one without a scheme: `user:password@proxy.example:3128`, and of one
+//! whose scheme is mistyped: `https//user:password@proxy.example`.
 
 use std::ops::Range;
 
@@ -8,7 +9,7 @@ pub fn hide_login(text: &str) -> String {
         Some(login) => format!("{}{}", &text[..login.start], &text[login.end + 1..]),
         None => text.to_owned(),
     };
-    if !text.contains("://") {
+    if !text.contains("//") {
         return without_login;
     }
     let end = without_login.find(['?', '#']);
@@ -17,7 +18,7 @@ pub fn hide_login(text: &str) -> String {
 
 /// The user and password of an address, before its `@`. In `PREFIX=URL`, those of the URL.
 pub fn find_login(text: &str) -> Option<Range<usize>> {
-    let start = text.find("://").map_or(0, |at| at + 3);
+    let start = text.find("//").map_or(0, |at| at + 2);
     let rest = &text[start..];
     let authority = rest.split(['/', '\\', '?', '#']).next().unwrap_or(rest);
     let at = rest.rfind('@')?;
@@ -31,9 +32,17 @@ pub fn find_login(text: &str) -> Option<Range<usize>> {
     if let Some(at) = authority.rfind('@') {
         return Some(start..start + at);
     }
-    let value = start + authority.len() + rest[authority.len()..].find('=')? + 1;
-    let login = find_login(&text[value..])?;
-    Some(value + login.start..value + login.end)
+    if let Some(equals) = rest[authority.len()..].find('=') {
+        let value = start + authority.len() + equals + 1;
+        let login = find_login(&text[value..])?;
+        return Some(value + login.start..value + login.end);
+    }
+    if start > 0 {
+        return None;
+    }
+    // `https:/user:password@proxy.example`
+    let segment = rest[..at].rfind(['/', '\\'])? + 1;
+    rest[segment..at].contains(':').then_some(segment..at)
 }
 
 /// Whether an authority is the beginning of a user and a password: no port follows its last colon.
@@ -52,7 +61,7 @@ fn is_digest(text: &str) -> bool {
 /// without a scheme: `git@github.com`.
 pub fn find_password(text: &str) -> Option<&str> {
     let login = find_login(text)?;
-    let has_scheme = text[..login.start].ends_with("://");
+    let has_scheme = text[..login.start].ends_with("//");
     let login = &text[login];
     match login.split_once(':') {
         Some((_, password)) => Some(password),
@@ -104,6 +113,28 @@ mod tests {
                 "m.example",
                 Some("secret"),
             ),
+            (
+                "https//user:secret@m.example/x",
+                "https//m.example/x",
+                Some("secret"),
+            ),
+            (
+                "https;//user:secret@m.example/x",
+                "https;//m.example/x",
+                Some("secret"),
+            ),
+            ("//user:secret@m.example", "//m.example", Some("secret")),
+            (
+                "https:/user:secret@m.example",
+                "https:/m.example",
+                Some("secret"),
+            ),
+            (
+                "https://github.com/=https//user:secret@m.example",
+                "https://github.com/=https//m.example",
+                Some("secret"),
+            ),
+            (r"C:\images\a@b", r"C:\images\a@b", None),
             ("busybox:1@sha256:00", "busybox:1@sha256:00", None),
             (
                 "https://m.example:80/x@y?sig=1",
