@@ -38,8 +38,8 @@ use crate::selection::{
 use crate::ui::Printer;
 
 pub use attestation::{
-    ATTEST_SCHEMA, AttestOutput, AttestRequest, AttestedSubject, WrittenStatement, attest_image,
-    find_record,
+    ATTEST_SCHEMA, AttestOutput, AttestRequest, AttestedSubject, BuilderId, WrittenStatement,
+    attest_image, find_record,
 };
 pub use bill::{BillSources, format_time, list_bill, parse_time, read_bill_sources};
 pub use git::{checkout_commit, read_git_state};

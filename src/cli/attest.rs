@@ -27,7 +27,7 @@ pub struct AttestArgs {
     #[arg(long, value_name = "FILE", requires = "sign_command")]
     pub public_key: Option<PathBuf>,
 
-    /// URI of the builder in the provenance [default: the server of the pipeline's run].
+    /// URI of the builder in the provenance, without user, query and fragment [default: the server of the pipeline's run].
     #[arg(long, value_name = "URI")]
     pub builder_id: Option<String>,
 }

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use crate::cli::AttestArgs;
 use crate::diagnostic::Result;
-use crate::records::{AttestOutput, AttestRequest, attest_image};
+use crate::records::{AttestOutput, AttestRequest, BuilderId, attest_image};
 use crate::selection::SourceFolders;
 use crate::ui::Printer;
 
@@ -13,12 +13,13 @@ pub(super) fn run_attest(
     sources: &SourceFolders,
     printer: &Printer,
 ) -> Result<()> {
+    let builder_id = args.builder_id.as_deref().map(BuilderId::new).transpose()?;
     let request = AttestRequest {
         image: args.image,
         out: args.out,
         key: args.key,
         sign_command: args.sign_command.zip(args.public_key),
-        builder_id: args.builder_id,
+        builder_id,
     };
     let output = attest_image(&request, sources, printer)?;
     printer.print_result(&output, || format_output(&output))

@@ -17,6 +17,7 @@ use crate::base::digest::sha256_hex;
 use crate::base::json::{format_json, parse_foreign, to_bytes};
 use crate::base::program::ProgramVersion;
 use crate::base::shell::quote_argument;
+use crate::base::url::is_plain_uri;
 use crate::diagnostic::{InputError, Result};
 use crate::guest::GUEST_PLAN_FILE;
 use crate::io::fs::{self, Scratch};
@@ -87,8 +88,25 @@ pub struct AttestRequest {
     pub key: Option<PathBuf>,
     /// Program that signs, and its public key in PEM.
     pub sign_command: Option<(String, PathBuf)>,
-    /// URI of the builder in the provenance.
-    pub builder_id: Option<String>,
+    /// The builder in the provenance.
+    pub builder_id: Option<BuilderId>,
+}
+
+/// URI of a builder, which provenance publishes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BuilderId(String);
+
+impl BuilderId {
+    /// # Errors
+    /// The text is no URI, or has a part that may be a secret; the error does not show it.
+    pub fn new(text: &str) -> Result<Self> {
+        if is_plain_uri(text) {
+            return Ok(Self(text.to_owned()));
+        }
+        let message = "the builder's id is no URI without user, query and fragment";
+        let remedy = "provenance is published; name the builder alone, such as `https://ci.example.com/runners/images`";
+        Err(InputError::new(message, remedy).into())
+    }
 }
 
 /// The signer of statements.
@@ -199,8 +217,8 @@ fn make_predicates(
         items,
         builder: request
             .builder_id
-            .clone()
-            .unwrap_or_else(|| name_builder(record)),
+            .as_ref()
+            .map_or_else(|| name_builder(record), |id| id.0.clone()),
         byproducts: digest_files(folder, BYPRODUCTS)?,
         program: ProgramVersion::current(),
     });

@@ -79,6 +79,31 @@ fn statements_are_what_their_formats_say() {
 }
 
 #[test]
+fn a_builder_has_no_part_that_may_be_a_secret() {
+    let Some(test) = baked() else { return };
+    for id in [
+        "https://user:secret9f2c@ci.example/x",
+        "https://ci.example/x?token=secret9f2c",
+        "https://ci.example/x#secret9f2c",
+        "secret9f2c",
+    ] {
+        let ran = test
+            .bare()
+            .run(&format!("attest o --key own.pem --builder-id {id}"));
+        assert_eq!(ran.code, Some(3), "{id}: {}", ran.stderr);
+        assert!(!ran.stderr.contains("secret9f2c"), "{}", ran.stderr);
+    }
+    assert!(!test.exists("o/attestations"));
+    test.bare()
+        .prints("attest o --key own.pem --builder-id https://ci.example/runners@refs/tags/v1");
+    let provenance = read_statement(&test, "provenance");
+    assert_eq!(
+        provenance["predicate"]["runDetails"]["builder"]["id"],
+        "https://ci.example/runners@refs/tags/v1"
+    );
+}
+
+#[test]
 fn a_statement_is_verified_by_its_key_alone() {
     let Some(test) = baked() else { return };
     test.bare().prints("attest o --key own.pem --out a");
