@@ -385,11 +385,10 @@ impl Lock {
         if moved.is_empty() {
             moved = compare::list_differences(self, &fresh);
         }
-        moved.extend(
-            self.artifacts
-                .iter()
-                .filter_map(compare::find_contradiction),
-        );
+        for artifact in &self.artifacts {
+            moved.extend(compare::find_contradiction(artifact));
+            moved.extend(compare::find_undeclared_proof(artifact));
+        }
         if moved.is_empty() {
             return Ok(());
         }

@@ -133,11 +133,12 @@ fn describe_definition(
     let trees = read_sources(sources, std::slice::from_ref(&defined))?;
     let flags = Flags::without_any()?;
     let definition = read_definition(&flags, &defined, &trees)?;
+    let beside = find_lock(&defined, &definition);
     let planned = plan_image(&PlanRequest {
         definition: &definition,
         flags: &flags,
         lock: &LockUse::default(),
-        beside: &find_lock(&defined, &definition),
+        beside: &beside,
         stale: Stale::Warn(printer),
         tools: ToolUse::Describe,
         scripts: GuestScriptUse::Unused,
@@ -148,6 +149,12 @@ fn describe_definition(
     let mut build_time = plan.selection.variables.clone();
     build_time.retain(|name, _| plan.target.is_build_time(name));
     image.build_time = Some(build_time);
+    if planned.lockfile.is_some() {
+        // The plan has its pins, the file its proofs, too.
+        let bytes = fs::read_file(&beside)?;
+        image.lock = Some(Lock::decode(&beside.display().to_string(), &bytes)?);
+        image.is_planned = false;
+    }
     Ok(image)
 }
 
@@ -157,6 +164,7 @@ fn describe_plan(name: String, plan: &Plan, trees: &Trees) -> DescribedImage {
         name,
         notes: list_notes(&lock, &list_reasons(plan), trees),
         lock: Some(lock),
+        is_planned: true,
         unproven: list_unproven(plan),
         ..DescribedImage::default()
     };
@@ -194,6 +202,7 @@ fn describe_lock(name: &str, bytes: &[u8], sources: &SourceFolders) -> Result<De
         },
     };
     image.lock = Some(lock);
+    image.is_planned = false;
     Ok(image)
 }
 
@@ -268,17 +277,24 @@ fn list_components(lock: &Lock) -> BTreeSet<String> {
 
 /// The record of a bake, and the proofs that it made.
 fn add_bake(image: &mut DescribedImage, record: Value) {
-    image
-        .unproven
-        .retain(|component| !is_attested(&record, component));
+    image.proofs = read_proofs(&record);
+    for (component, proofs) in &image.proofs {
+        if proofs.iter().any(Evidence::attests) {
+            image.unproven.remove(component);
+        }
+    }
     image.baked = Some(record);
 }
 
-/// Whether the bake has proven a component's bytes, by the record that it left.
-fn is_attested(record: &Value, component: &str) -> bool {
-    let proofs = record["evidence"][component].as_array();
-    let mut proofs = proofs.into_iter().flatten();
-    proofs.any(|proof| Evidence::deserialize(proof).is_ok_and(|proof| proof.attests()))
+/// The proofs of a record of any version, by component. One that this program does not know is left out.
+fn read_proofs(record: &Value) -> BTreeMap<String, Vec<Evidence>> {
+    let mut components = BTreeMap::new();
+    for (component, proofs) in record["evidence"].as_object().into_iter().flatten() {
+        let proofs = proofs.as_array().into_iter().flatten();
+        let known = proofs.filter_map(|proof| Evidence::deserialize(proof).ok());
+        components.insert(component.clone(), known.collect());
+    }
+    components
 }
 
 /// An `image.json` of any version as it is.

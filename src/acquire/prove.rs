@@ -95,7 +95,7 @@ impl VerifiedArtifact {
             .artifact
             .evidence
             .iter()
-            .filter(|proof| proof.code.as_deref() == Some(WAIVED.as_str()));
+            .filter(|proof| proof.is_waived());
         let mut names: Vec<&str> = waived.map(|proof| proof.proof.as_str()).collect();
         names.dedup();
         names

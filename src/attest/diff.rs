@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 use crate::base::choice::DiffPart;
 use crate::lock::Lock;
 use crate::model::component::ComponentIdentity;
+use crate::model::evidence::Evidence;
 use crate::model::guest_plan::GuestPlan;
 
 pub use components::{ComponentChange, ComponentChangeKind};
@@ -34,11 +35,15 @@ pub struct DescribedImage {
     /// As the user named it.
     pub name: String,
     pub lock: Option<Lock>,
+    /// The lock is what a definition gives: no proof of it was made yet.
+    pub is_planned: bool,
     pub guest: Option<GuestPlan>,
     /// Values of variables that are no part of a lock, such as the place of the build; of a definition alone.
     pub build_time: Option<BTreeMap<String, Value>>,
     /// An `image.json`.
     pub baked: Option<Value>,
+    /// Proofs that the bake made of each component, by its `image.json`.
+    pub proofs: BTreeMap<String, Vec<Evidence>>,
     /// By component.
     pub notes: BTreeMap<String, ComponentNote>,
     /// Why a part is absent, or is not what was once built.
@@ -128,6 +133,12 @@ fn compare_builds(from: &DescribedImage, to: &DescribedImage) -> Option<Vec<Fiel
     let mut compared = false;
     if let (Some(one), Some(other)) = (&from.lock, &to.lock) {
         changes.extend(compare_values(&describe_build(one), &describe_build(other)));
+        if !from.is_planned && !to.is_planned {
+            changes.extend(compare_values(
+                &describe_warnings(one),
+                &describe_warnings(other),
+            ));
+        }
         compared = true;
     }
     if let (Some(one), Some(other)) = (&from.build_time, &to.build_time) {
@@ -167,6 +178,7 @@ fn describe_build(lock: &Lock) -> Value {
     }
     let mut build = json!({
         "baseImage": lock.base_image,
+        "pauseImage": lock.pause,
         "packer": lock.packer,
         "policy": lock.policy,
         "ownFiles": lock.own_files,
@@ -176,6 +188,18 @@ fn describe_build(lock: &Lock) -> Value {
         build.extend(selection.clone());
     }
     build
+}
+
+/// The warnings with which a lockfile was made, in one line each.
+fn describe_warnings(lock: &Lock) -> Value {
+    let mut lines = Vec::new();
+    for warning in &lock.warnings {
+        lines.push(format!(
+            "{} {}: {}",
+            warning.id, warning.subject, warning.message
+        ));
+    }
+    json!({ "warnings": lines })
 }
 
 /// The comparable part of a bake: not its times, its identifiers and its proofs.

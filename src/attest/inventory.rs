@@ -11,7 +11,7 @@ use crate::model::plan::PlannedArtifact;
 use crate::model::policy::Role;
 use crate::trust::{Subject, SubjectSource, list_lock_subjects};
 
-use super::diff::{ComponentNote, DescribedImage};
+use super::diff::DescribedImage;
 use super::purl;
 
 /// A subject of an image as a bill of materials describes it.
@@ -36,6 +36,8 @@ pub struct Item {
     /// Where the digests were published.
     pub sources: Vec<String>,
     pub evidence: Vec<Evidence>,
+    /// The evidence stands in the lockfile alone, which a person can edit: no bake has proven it again.
+    pub is_recorded: bool,
     /// Only the lockfile states its digests.
     pub unproven: bool,
     /// The published package in whose place an override put other bytes.
@@ -47,6 +49,15 @@ pub struct Item {
 }
 
 impl Item {
+    /// What goes before a proof that no bake has made again.
+    pub fn describe_recorded(&self) -> &'static str {
+        if self.is_recorded {
+            "recorded in the lockfile: "
+        } else {
+            ""
+        }
+    }
+
     /// Whether its digests are those that pin the artifact.
     pub fn hashes_of(&self, artifact: &PlannedArtifact) -> bool {
         let pins = artifact.digests.iter();
@@ -81,7 +92,7 @@ pub fn list_items(image: &DescribedImage, lock: &Lock, windows: &WindowsIdentity
     for subject in list_lock_subjects(lock) {
         // The variables that name the base image are properties of Windows.
         if subject.role != Role::BaseImage {
-            let mut item = describe_subject(&subject, lock, &image.notes);
+            let mut item = describe_subject(&subject, lock, image);
             item.unproven = subject.artifact.is_some() && image.unproven.contains(&subject.name);
             items.push(item);
         }
@@ -112,6 +123,7 @@ fn empty_item(role: Role, name: &str) -> Item {
         url: None,
         sources: Vec::new(),
         evidence: Vec::new(),
+        is_recorded: false,
         unproven: false,
         replaces: None,
         outside: false,
@@ -163,13 +175,9 @@ fn format_base_image(lock: &Lock) -> String {
     }
 }
 
-fn describe_subject(
-    subject: &Subject<'_>,
-    lock: &Lock,
-    notes: &BTreeMap<String, ComponentNote>,
-) -> Item {
+fn describe_subject(subject: &Subject<'_>, lock: &Lock, image: &DescribedImage) -> Item {
     if let Some(artifact) = subject.artifact {
-        return describe_artifact(subject, artifact, lock, notes);
+        return describe_artifact(subject, artifact, lock, image);
     }
     let url = match &subject.origin {
         SubjectSource::Url(url) => Some(url.clone()),
@@ -217,9 +225,9 @@ fn describe_artifact(
     subject: &Subject<'_>,
     artifact: &PlannedArtifact,
     lock: &Lock,
-    notes: &BTreeMap<String, ComponentNote>,
+    image: &DescribedImage,
 ) -> Item {
-    let note = notes.get(artifact.component.as_str());
+    let note = image.notes.get(artifact.component.as_str());
     let identity = note.and_then(|note| note.identity.as_ref());
     let component = artifact.component.as_str();
     // Another URL of a component means other bytes; that of a prefix is a mirror of the same ones.
@@ -254,6 +262,7 @@ fn describe_artifact(
         .and_then(|identity| identity.cpe.as_ref())
         .filter(|_| !overridden);
     let sources = artifact.digests.iter().flat_map(|pin| pin.source.clone());
+    let proofs = image.proofs.get(component);
     Item {
         kind,
         version: Some(artifact.version.to_string()),
@@ -267,7 +276,8 @@ fn describe_artifact(
         hashes: subject.digests.iter().map(format_digest).collect(),
         url: Some(artifact.url.public_url().to_owned()),
         sources: sources.collect(),
-        evidence: artifact.evidence.clone(),
+        evidence: proofs.unwrap_or(&artifact.evidence).clone(),
+        is_recorded: proofs.is_none(),
         replaces: overridden.then(|| purl::format_artifact(artifact, identity, false)),
         outside: subject.outside,
         members,

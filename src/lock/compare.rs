@@ -151,3 +151,23 @@ pub(super) fn find_contradiction(artifact: &PlannedArtifact) -> Option<String> {
     }
     None
 }
+
+/// A proof that held of a kind that the artifact does not declare: nothing could have made it.
+pub(super) fn find_undeclared_proof(artifact: &PlannedArtifact) -> Option<String> {
+    let signatures = artifact.list_signatures();
+    for proof in &artifact.evidence {
+        let is_declared = match proof.proof {
+            ProofKind::Pin | ProofKind::Size | ProofKind::Statement => true,
+            ProofKind::ChecksumFile => !artifact.checksums.is_empty(),
+            kind => signatures.contains(&kind),
+        };
+        if proof.verdict.holds() && !is_declared {
+            return Some(format!(
+                "`artifacts[{}].evidence` records {}, and no such proof is declared",
+                artifact.component,
+                proof.proof.as_str()
+            ));
+        }
+    }
+    None
+}

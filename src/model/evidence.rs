@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::base::choice::words;
+use crate::base::code::Code;
 use crate::base::names::is_same_program;
 use crate::base::version::Version;
 
@@ -55,7 +56,7 @@ words!(
     Verdict {
         /// The file contradicts the proof.
         Failed = "failed",
-        /// The proof was wanted and is not there.
+        /// The proof is not there, or shows nothing: its code says whether a waiver accepts that.
         Absent = "absent",
         /// Signature and signer are right; nothing proves that it was made while the certificate held.
         SignedTimeUnproven = "signed-time-unproven",
@@ -139,6 +140,11 @@ impl Evidence {
         };
         let mut programs = programs.iter();
         programs.any(|program| is_same_program(program, name)) && version.is_stated_by(text)
+    }
+
+    /// Whether it was wanted, is missing, and a waiver accepts that. A file that does not say what it is misses nothing.
+    pub fn is_waived(&self) -> bool {
+        self.verdict == Verdict::Absent && self.code.as_deref() == Some(Code::PROOF_WAIVED.as_str())
     }
 
     /// Whether it shows more than that the bytes are those of a lockfile.

@@ -17,7 +17,7 @@ use crate::diagnostic::{Error, ErrorReport, Result};
 use crate::guest::{GUEST_PLAN_FILE, parse_guest_plan};
 use crate::io::{clock, fs};
 use crate::lock::{LOCK_FILE, Lock};
-use crate::model::evidence::{Evidence, Verdict};
+use crate::model::evidence::Evidence;
 use crate::model::image_version::{ImageVersion, RecordedVersion};
 use crate::model::plan::Plan;
 use crate::model::policy::Policy;
@@ -154,14 +154,15 @@ fn describe_build(
     })
 }
 
-/// Proofs that are absent, and with which the build went on.
+/// Proofs that are missing and that a waiver accepts as missing.
 fn list_waived(evidence: &BTreeMap<String, Vec<Evidence>>, policy: &Policy) -> Vec<WaivedProof> {
     let mut missing = Vec::new();
     for (component, proofs) in evidence {
         for proof in proofs {
-            if proof.verdict != Verdict::Absent {
+            if !proof.is_waived() {
                 continue;
             }
+
             let waiver = policy
                 .waivers
                 .iter()

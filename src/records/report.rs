@@ -33,7 +33,7 @@ use super::image::{BaseImageRecord, ImageRecord, refuse_record};
 use super::{describe_image, list_bill};
 
 pub use fleet::describe_fleet;
-use proofs::{add_proofs_of_bake, describe_proofs};
+use proofs::describe_proofs;
 use timeline::add_timeline;
 
 /// Name of the schema of `imagegen report --format json`.
@@ -164,10 +164,7 @@ fn describe_lock(
         lock.kubernetes
     );
     let parts = read_bill_sources_of(image, trees)?;
-    let mut bill = list_bill(image, &parts);
-    if let Some(record) = record {
-        add_proofs_of_bake(&mut bill.items, record);
-    }
+    let bill = list_bill(image, &parts);
     page.proofs = describe_proofs(&bill.items, record);
     add_fact(
         &mut page,

@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::support::{Test, program};
 
@@ -140,6 +140,53 @@ fn other_bytes_under_one_version_are_loud() {
     assert!(
         text.contains("OTHER BYTES UNDER THE SAME VERSION"),
         "{text}"
+    );
+}
+
+/// `new.json` with the first digest, the proofs, the pause image and the warnings of a lock that somebody edited.
+fn weaken_lock(test: Test) -> Test {
+    let mut lock: Value = serde_json::from_str(&test.text("new.json")).expect("JSON");
+    let artifacts = lock["artifacts"].as_array_mut().expect("artifacts");
+    let kubelet = artifacts
+        .iter_mut()
+        .find(|it| it["component"] == "kubelet")
+        .expect("kubelet");
+    kubelet["digests"][0]["confidence"] = "low".into();
+    kubelet["evidence"] = json!([]);
+    lock["pause"] = "registry.example.com/pause:3.10".into();
+    lock["warnings"] = json!([]);
+    test.file("new.json", &lock.to_string())
+}
+
+#[test]
+fn what_was_proven_and_is_no_longer_is_a_difference() {
+    let test = locks(OLD, OLD);
+    let mut lock: Value = serde_json::from_str(&test.text("old.json")).expect("JSON");
+    let artifacts = lock["artifacts"].as_array_mut().expect("artifacts");
+    for artifact in artifacts {
+        artifact["evidence"] = json!([{
+            "proof": "pin", "verdict": "verified", "subject": "file", "detail": "as the catalog says",
+        }]);
+    }
+    let test = test
+        .file("old.json", &lock.to_string())
+        .file("new.json", &lock.to_string());
+    let test = weaken_lock(test);
+    let diff = read_diff(&test, "old.json new.json");
+    let kubelet = find(&diff, "components", "component", "kubelet");
+    assert_eq!(kubelet["change"], "changed");
+    let fields = kubelet["fields"].as_array().expect("fields");
+    let confidence = &fields[0];
+    assert_eq!(confidence["path"], "confidence.sha256", "{kubelet}");
+    assert_eq!(confidence["to"], "low");
+    assert_eq!(fields[1]["path"], "proofs");
+    assert_eq!(fields[1]["removed"], json!(["pin verified"]));
+    find(&diff, "build", "path", "pauseImage");
+    let warnings = find(&diff, "build", "path", "warnings");
+    assert!(
+        warnings["removed"]
+            .as_array()
+            .is_some_and(|it| !it.is_empty())
     );
 }
 

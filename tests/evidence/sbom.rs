@@ -1,6 +1,6 @@
 //! Bills of materials: complete, the same each time, and valid by the formats' own libraries.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::support::Test;
 
@@ -97,6 +97,52 @@ fn the_same_lock_gives_the_same_bytes() {
     test.prints("render --target azure --k8s 1.36.3 --out v");
     let other: Value = serde_json::from_str(&test.prints("sbom v")).expect("JSON");
     assert_ne!(one["serialNumber"], other["serialNumber"]);
+}
+
+/// A proof that a person wrote into the lockfile `w/imagegen.lock.json`.
+fn forge_proof(test: &Test, component: &str, proof: &str) {
+    let path = "w/imagegen.lock.json";
+    let mut lock: Value = serde_json::from_str(&test.text(path)).expect("JSON");
+    let artifacts = lock["artifacts"].as_array_mut().expect("artifacts");
+    let artifact = artifacts
+        .iter_mut()
+        .find(|it| it["component"] == component)
+        .expect(component);
+    artifact["evidence"] = json!([{
+        "proof": proof, "verdict": "verified", "subject": "kubelet.exe",
+        "detail": "signed by the release team", "facts": {"signer": "release@k8s.io"},
+    }]);
+    std::fs::write(test.folder.join(path), lock.to_string()).expect("lock");
+}
+
+#[test]
+fn a_record_of_the_lockfile_is_no_proof() {
+    let test = locked();
+    forge_proof(&test, "kubelet", "cosign-keyless");
+    let bom: Value = serde_json::from_str(&test.prints("sbom w")).expect("JSON");
+    let identity = &find(&bom, "kubelet")["evidence"]["identity"][0];
+    assert_eq!(identity["confidence"], 0.0, "{identity}");
+    let value = identity["methods"][0]["value"].as_str().expect("value");
+    assert!(value.starts_with("recorded in the lockfile: "), "{value}");
+    let spdx = test.prints("sbom w --as spdx");
+    assert!(spdx.contains("recorded in the lockfile: cosign-keyless verified"));
+
+    test.prints("report w --out page.html");
+    let page = test.text("page.html");
+    assert!(page.contains("recorded in the lockfile, not proven again"));
+    assert!(!page.contains(">signed<"), "{page}");
+}
+
+#[test]
+fn a_record_of_a_proof_that_nothing_declares_is_refused() {
+    let test = locked();
+    forge_proof(&test, "crictl", "openpgp");
+    let ran = test.bare().run(&format!(
+        "plan {SELECTION} --lock w/imagegen.lock.json --locked"
+    ));
+    assert_eq!(ran.code, Some(3), "{}", ran.stderr);
+    let said = "`artifacts[crictl].evidence` records openpgp, and no such proof is declared";
+    assert!(ran.stderr.contains(said), "{}", ran.stderr);
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::base::choice::words;
 use crate::base::version::Version;
@@ -58,6 +58,8 @@ struct Part {
     digests: BTreeMap<String, String>,
     /// Every other property.
     rest: Value,
+    /// How well the digests are attested, and the proofs that held. Null where one side has made none yet.
+    trust: Value,
 }
 
 /// Components that differ, `kubernetes` first, then by name, container images last.
@@ -66,9 +68,10 @@ pub(super) fn compare_components(
     to: (&DescribedImage, &Lock),
 ) -> Vec<ComponentChange> {
     let mut changes: Vec<ComponentChange> = compare_kubernetes(from.1, to.1).into_iter().collect();
+    let has_proofs = !from.0.is_planned && !to.0.is_planned;
     changes.extend(compare_parts(
-        &index_artifacts(from.1),
-        &index_artifacts(to.1),
+        &index_artifacts(from.1, has_proofs),
+        &index_artifacts(to.1, has_proofs),
     ));
     changes.extend(compare_parts(&index_images(from.1), &index_images(to.1)));
     for change in &mut changes {
@@ -157,15 +160,18 @@ fn compare_part(name: &str, from: &Part, to: &Part) -> Option<ComponentChange> {
         fields,
         ..describe_change(name, kind, versions.0, versions.1)
     };
+    let trust = compare_values(&from.trust, &to.trust);
     // Address and digest of another version are other ones.
     if let Some(kind) = compare_versions(&from.version, &to.version) {
-        return Some(change(kind, Vec::new()));
+        return Some(change(kind, trust));
     }
-    let digests = compare_digests(from, to);
+    let mut digests = compare_digests(from, to);
     if !digests.is_empty() {
+        digests.extend(trust);
         return Some(change(ComponentChangeKind::Replaced, digests));
     }
-    let fields = compare_values(&from.rest, &to.rest);
+    let mut fields = compare_values(&from.rest, &to.rest);
+    fields.extend(trust);
     (!fields.is_empty()).then(|| change(ComponentChangeKind::Changed, fields))
 }
 
@@ -182,11 +188,33 @@ fn compare_digests(from: &Part, to: &Part) -> Vec<FieldChange> {
     changes
 }
 
-fn index_artifacts(lock: &Lock) -> BTreeMap<String, Part> {
-    lock.artifacts
-        .iter()
-        .map(|artifact| (artifact.component.to_string(), read_artifact(artifact)))
-        .collect()
+fn index_artifacts(lock: &Lock, has_proofs: bool) -> BTreeMap<String, Part> {
+    let mut index = BTreeMap::new();
+    for artifact in &lock.artifacts {
+        let mut part = read_artifact(artifact);
+        if has_proofs {
+            part.trust = describe_trust(artifact);
+        }
+        index.insert(artifact.component.to_string(), part);
+    }
+    index
+}
+
+/// Confidence by algorithm, and each kind of proof with its outcome.
+fn describe_trust(artifact: &PlannedArtifact) -> Value {
+    let mut confidence = BTreeMap::new();
+    for pin in &artifact.digests {
+        confidence.insert(pin.digest.algorithm().as_str(), pin.confidence.as_str());
+    }
+    let mut proofs = BTreeSet::new();
+    for proof in &artifact.evidence {
+        proofs.insert(format!(
+            "{} {}",
+            proof.proof.as_str(),
+            proof.verdict.as_str()
+        ));
+    }
+    json!({ "confidence": confidence, "proofs": proofs })
 }
 
 fn read_artifact(artifact: &PlannedArtifact) -> Part {
@@ -215,6 +243,7 @@ fn read_artifact(artifact: &PlannedArtifact) -> Part {
         version: artifact.version.clone(),
         digests,
         rest,
+        trust: Value::Null,
     }
 }
 
@@ -239,6 +268,7 @@ fn index_images(lock: &Lock) -> BTreeMap<String, Part> {
             version,
             digests,
             rest: Value::Null,
+            trust: Value::Null,
         };
         // Two tags of one repository are two images.
         let known = index.contains_key(name);

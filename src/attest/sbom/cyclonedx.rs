@@ -215,7 +215,7 @@ fn describe_evidence(item: &Item) -> Value {
     let mut best = 0.0_f64;
     for proof in &item.evidence {
         let confidence = match proof.verdict {
-            _ if item.unproven => 0.0,
+            _ if item.unproven || item.is_recorded => 0.0,
             Verdict::Verified => 1.0,
             Verdict::SignedTimeUnproven => 0.9,
             Verdict::Absent | Verdict::Failed => 0.0,
@@ -228,7 +228,8 @@ fn describe_evidence(item: &Item) -> Value {
         };
         let source = proof.source.as_deref().unwrap_or_default();
         let value = format!(
-            "{} {} of {}: {} {source}",
+            "{}{} {} of {}: {} {source}",
+            item.describe_recorded(),
             proof.proof.as_str(),
             proof.verdict.as_str(),
             proof.subject,

@@ -184,7 +184,8 @@ fn format_proofs(item: &Item) -> Option<String> {
     }
     for proof in &item.evidence {
         parts.push(format!(
-            "{} {}: {}",
+            "{}{} {}: {}",
+            item.describe_recorded(),
             proof.proof.as_str(),
             proof.verdict.as_str(),
             proof.detail

@@ -16,6 +16,7 @@ enum ProofStrength {
     NoDigest,
     Unproven,
     Digest,
+    Recorded,
     ChecksumFile,
     TimeUnproven,
     Signed,
@@ -30,6 +31,7 @@ impl ProofStrength {
             Self::NoDigest => ("no digest", "warn"),
             Self::Unproven => ("unproven: only the lockfile states the digest", "warn"),
             Self::Digest => ("digest alone", "quiet"),
+            Self::Recorded => ("recorded in the lockfile, not proven again", "quiet"),
             Self::ChecksumFile => ("publisher's checksum file", "quiet"),
             Self::TimeUnproven => ("signed, time unproven", "good"),
             Self::Signed => ("signed", "good"),
@@ -37,29 +39,12 @@ impl ProofStrength {
     }
 }
 
-/// The proofs of the bake in the place of those that the lockfile records.
-pub(super) fn add_proofs_of_bake(items: &mut [Item], record: &ImageRecord) {
-    for item in items {
-        if let Some(proofs) = find_proofs(item, record) {
-            item.evidence.clone_from(proofs);
-        }
-    }
-}
-
-fn find_proofs<'a>(item: &Item, record: &'a ImageRecord) -> Option<&'a Vec<Evidence>> {
-    let component = item.id.strip_prefix("artifact/")?;
-    record.evidence.get(component)
-}
-
 /// A row for each subject. The artifacts of a failed build that its record has no proofs of were not verified.
 pub(super) fn describe_proofs(items: &[Item], record: Option<&ImageRecord>) -> Vec<ProofRow> {
-    let failed = record.filter(|record| record.error.is_some());
+    let has_failed = record.is_some_and(|record| record.error.is_some());
     let mut rows: Vec<(ProofStrength, ProofRow)> = Vec::new();
     for item in items {
-        let unverified = failed.is_some_and(|record| {
-            item.role == Role::Artifact && find_proofs(item, record).is_none()
-        });
-        let strength = if unverified {
+        let strength = if has_failed && item.role == Role::Artifact && item.is_recorded {
             ProofStrength::NotVerified
         } else {
             judge_item(item)
@@ -74,21 +59,19 @@ fn judge_item(item: &Item) -> ProofStrength {
     // A group of files, such as the guest scripts, is as strong as its members.
     let has_digest = !item.hashes.is_empty()
         || (!item.members.is_empty() && item.members.iter().all(|it| !it.hashes.is_empty()));
-    let strength = item
-        .evidence
-        .iter()
-        .map(judge_proof)
-        .max()
-        .unwrap_or(if has_digest {
-            ProofStrength::Digest
-        } else {
-            ProofStrength::NoDigest
-        });
-    let worst = item.evidence.iter().map(judge_proof).min();
-    match worst {
+    let proofs: Vec<ProofStrength> = item.evidence.iter().filter_map(judge_proof).collect();
+    let strength = proofs.iter().max().copied().unwrap_or(if has_digest {
+        ProofStrength::Digest
+    } else {
+        ProofStrength::NoDigest
+    });
+
+    match proofs.iter().min() {
         Some(ProofStrength::Failed) => ProofStrength::Failed,
         _ if item.unproven => ProofStrength::Unproven,
         Some(ProofStrength::Waived) => ProofStrength::Waived,
+        // A record of a proof is as good as whoever wrote the lockfile.
+        _ if item.is_recorded => strength.min(ProofStrength::Recorded),
         _ => strength,
     }
 }
@@ -113,15 +96,18 @@ fn describe_item(item: &Item, strength: ProofStrength) -> ProofRow {
     }
 }
 
-fn judge_proof(proof: &Evidence) -> ProofStrength {
-    match (proof.verdict, proof.proof) {
+/// None for what shows nothing, such as a file that does not say which program it is.
+fn judge_proof(proof: &Evidence) -> Option<ProofStrength> {
+    let strength = match (proof.verdict, proof.proof) {
         (Verdict::Failed, _) => ProofStrength::Failed,
-        (Verdict::Absent, _) => ProofStrength::Waived,
+        (Verdict::Absent, _) if proof.is_waived() => ProofStrength::Waived,
+        (Verdict::Absent, _) | (_, ProofKind::Statement) => return None,
         (_, ProofKind::Pin | ProofKind::Size) => ProofStrength::Digest,
         (_, ProofKind::ChecksumFile) => ProofStrength::ChecksumFile,
         (Verdict::SignedTimeUnproven, _) => ProofStrength::TimeUnproven,
         (Verdict::Verified, _) => ProofStrength::Signed,
-    }
+    };
+    Some(strength)
 }
 
 fn describe_proof(proof: &Evidence) -> String {
@@ -132,4 +118,36 @@ fn describe_proof(proof: &Evidence) -> String {
         proof.proof.as_str(),
         proof.verdict.as_str()
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::code::Code;
+
+    fn prove(proof: ProofKind, verdict: Verdict, code: Option<Code>) -> Evidence {
+        Evidence {
+            proof,
+            verdict,
+            subject: "kubelet.exe".to_owned(),
+            code: code.map(String::from),
+            detail: String::new(),
+            source: None,
+            facts: std::collections::BTreeMap::default(),
+        }
+    }
+
+    #[test]
+    fn a_file_that_does_not_name_itself_is_neither_waived_nor_signed() {
+        let silent = prove(ProofKind::Statement, Verdict::Absent, None);
+        assert_eq!(judge_proof(&silent), None);
+        let named = prove(ProofKind::Statement, Verdict::Verified, None);
+        assert_eq!(judge_proof(&named), None);
+        let waived = prove(
+            ProofKind::Statement,
+            Verdict::Absent,
+            Some(Code::PROOF_WAIVED),
+        );
+        assert_eq!(judge_proof(&waived), Some(ProofStrength::Waived));
+    }
 }
