@@ -450,3 +450,23 @@ fn index_and_folder_agree() {
         "kubectl applies a folder in the order of names"
     );
 }
+
+/// A start that was interrupted has reserved an address and noted nothing: host-local refuses a second one
+/// (rancher/rke2#5704), so the script gives it back first, and no half-written note stays under the note's name.
+#[test]
+fn kube_proxy_gets_its_address_after_an_interrupted_start() {
+    let path = root().join("manifests/cluster/scripts/Start-KubeProxy.ps1");
+    let text = std::fs::read_to_string(path).expect("the script");
+    let place = |part: &str| text.find(part).unwrap_or_else(|| panic!("no `{part}`"));
+    let (given, taken) = (place("-Command 'DEL'"), place("-Command 'ADD'"));
+    let (written, named) = (
+        place("WriteAllText(\"$note.partial\""),
+        place("Move-Item -LiteralPath \"$note.partial\" -Destination $note"),
+    );
+    assert!(given < taken && taken < written && written < named);
+    let read = &text[place("function Get-KeptAddress")..given];
+    assert!(
+        read.contains("try {") && read.contains("} catch {"),
+        "{read}"
+    );
+}

@@ -47,17 +47,10 @@ function Get-Network {
     "$([Net.IPAddress]::new($bytes))/$length"
 }
 
-# Reserves an address of the node's pod network where the CNI plugin keeps its own, so that no pod gets it.
-function Get-ReservedAddress {
+# host-local of the CNI programs: it keeps one file for each address that is taken.
+function Invoke-AddressPool {
     [CmdletBinding()]
-    param([Parameter(Mandatory)] [string] $Subnet)
-    $kept = "$HostRoot\var\lib\cni\source-vip.json"
-    if (Test-Path -LiteralPath $kept) {
-        $old = Get-Content -LiteralPath $kept -Raw | ConvertFrom-Json
-        if ($old.subnet -eq $Subnet) {
-            return $old.address
-        }
-    }
+    param([Parameter(Mandatory)] [string] $Command, [Parameter(Mandatory)] [string] $Subnet)
     $request = @{
         cniVersion = '0.2.0'
         name = $NetworkName
@@ -67,18 +60,50 @@ function Get-ReservedAddress {
             dataDir = "$HostRoot/var/lib/cni/networks"
         }
     }
-    $env:CNI_COMMAND = 'ADD'
+    $env:CNI_COMMAND = $Command
     $env:CNI_CONTAINERID = 'kube-proxy-source-vip'
     $env:CNI_NETNS = 'none'
     $env:CNI_IFNAME = 'source-vip'
     $env:CNI_PATH = "$HostRoot\opt\cni\bin"
     $answer = ConvertTo-Json -InputObject $request -Depth 9 | & "$HostRoot\opt\cni\bin\host-local.exe"
     if ($LASTEXITCODE -ne 0) {
-        throw "host-local gave no address of ${Subnet}: $answer"
+        throw "host-local $Command of ${Subnet} exited with ${LASTEXITCODE}: $answer"
     }
-    $address = ((-join $answer) | ConvertFrom-Json).ip4.ip.Split('/')[0]
+    -join $answer
+}
+
+# The address that an earlier start reserved and noted. A note that cannot be read is none.
+function Get-KeptAddress {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [string] $Path, [Parameter(Mandatory)] [string] $Subnet)
+    try {
+        $old = [IO.File]::ReadAllText($Path) | ConvertFrom-Json
+        if ("$($old.subnet)" -eq $Subnet) {
+            return "$($old.address)"
+        }
+    } catch {
+        Write-Verbose -Message "no note of the address in ${Path}: $($_.Exception.Message)"
+    }
+}
+
+# Reserves an address of the node's pod network where the CNI plugin keeps its own, so that no pod gets it. A start
+# that was interrupted may have reserved one and noted nothing, and host-local refuses a second one
+# (rancher/rke2#5704): what this container had is given back first.
+function Get-ReservedAddress {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [string] $Subnet)
+    $note = "$HostRoot\var\lib\cni\source-vip.json"
+    $kept = Get-KeptAddress -Path $note -Subnet $Subnet
+    $pool = "$HostRoot\var\lib\cni\networks\$NetworkName"
+    if ($kept -and (Test-Path -LiteralPath "$pool\$kept")) {
+        return $kept
+    }
+    $null = Invoke-AddressPool -Command 'DEL' -Subnet $Subnet
+    $answer = Invoke-AddressPool -Command 'ADD' -Subnet $Subnet | ConvertFrom-Json
+    $address = $answer.ip4.ip.Split('/')[0]
     $new = ConvertTo-Json -InputObject @{ subnet = $Subnet; address = $address } -Compress
-    [IO.File]::WriteAllText($kept, $new)
+    [IO.File]::WriteAllText("$note.partial", $new)
+    Move-Item -LiteralPath "$note.partial" -Destination $note -Force
     $address
 }
 
