@@ -168,7 +168,37 @@ pub(super) fn check_passwords(made: &Made) {
     }
     if let Some(answers) = made.text("Autounattend.xml.pkrtpl") {
         assert!(answers.contains("<Value>${password}</Value>"), "{answers}");
+        check_remote_access(answers);
     }
+}
+
+/// The first network of a machine may be Public, or have no profile yet, while the commands of the first logon run.
+/// WinRM refuses settings on such a network (PowerShell/PowerShell#13654), and nothing tries a command again.
+fn check_remote_access(answers: &str) {
+    for command in [
+        "quickconfig",
+        "NetConnectionProfile",
+        "winrm.cmd set",
+        "Set-Item",
+    ] {
+        assert!(
+            !answers.contains(command),
+            "{command} depends on the network"
+        );
+    }
+    let place = |part: &str| answers.find(part).unwrap_or_else(|| panic!("no {part}"));
+    let restart = place("net.exe start WinRM");
+    assert!(
+        place("/v allow_unencrypted /t REG_DWORD /d 1") < restart,
+        "WinRM reads settings when it starts"
+    );
+    assert!(place("winrm.cmd create winrm/config/Listener?Address=*+Transport=HTTP") > restart);
+    let rule = &answers[place("advfirewall firewall add rule")..];
+    let rule = rule.lines().next().unwrap_or_default();
+    assert!(
+        rule.contains("localport=5985") && !rule.contains("profile="),
+        "{rule}"
+    );
 }
 
 /// Drivers and commands of the answer file are on discs that the builder attaches.
