@@ -255,6 +255,19 @@ fn impossible_combinations_are_refused_with_the_nearest_good_choice() {
     }
 }
 
+/// cloudbase-init asks the metadata service of Amazon without a token, so no clone would find its user-data.
+#[test]
+fn metadata_that_cloudbase_init_cannot_ask_are_refused() {
+    let line = "plan --target aws --k8s 1.36.4 --var imds_support=v2.0";
+    let ran = Test::new().line(line).fails(3, &["variable-combination"]);
+    assert!(
+        ran.stderr.contains("ec2service.EC2Service"),
+        "{}",
+        ran.stderr
+    );
+    assert!(ran.stderr.contains("remove the variable"), "{}", ran.stderr);
+}
+
 #[test]
 fn old_kubelets_are_built_with_every_flaw_named() {
     let plan = Test::new()

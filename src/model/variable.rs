@@ -80,6 +80,18 @@ pub struct Conversion {
     pub source: String,
 }
 
+/// A metadata service of cloudbase-init that does not work with a variable.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct ExcludedService {
+    /// Its class, as the target lists it.
+    pub service: String,
+    /// Why it does not work.
+    pub reason: String,
+    /// The remedy, as an imperative.
+    pub instead: String,
+}
+
 /// Plugin versions that are known to lack and to have something.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
@@ -167,6 +179,9 @@ pub struct Variable {
     pub requires: Vec<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub conflicts: Vec<String>,
+    /// A metadata service of cloudbase-init that finds nothing where the variable is given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub excludes_service: Option<ExcludedService>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub plugin: Option<PluginSupport>,
     /// Decides what is locked, and is no variable of Packer.

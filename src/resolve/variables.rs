@@ -17,7 +17,7 @@ use crate::diagnostic::Finding;
 use crate::model::definition::ImageDefinition;
 use crate::model::plan::{MissingVariable, PlannedPacker};
 use crate::model::target::Target;
-use crate::model::variable::{DefaultFrom, PluginSupport, Selector, Variable};
+use crate::model::variable::{DefaultFrom, ExcludedService, PluginSupport, Selector, Variable};
 use crate::model::windows::WindowsRelease;
 
 use super::World;
@@ -452,5 +452,25 @@ fn check_relations(target: &Target, chosen: &VariableChoices, refusals: &mut Vec
             );
             refusals.push(finding.with_source(&variable.source));
         }
+        check_metadata_service(target, variable, refusals);
     }
+}
+
+/// Clones read user-data by a metadata service, so no variable may keep the platform from answering it.
+fn check_metadata_service(target: &Target, variable: &Variable, refusals: &mut Vec<Finding>) {
+    let (Some(excluded), Some(image)) = (&variable.excludes_service, target.image()) else {
+        return;
+    };
+    let services = &image.platform.cloudbase_init.main.services;
+    if !services.contains(&excluded.service) {
+        return;
+    }
+    let ExcludedService {
+        service,
+        reason,
+        instead,
+    } = excluded;
+    let message = format!("`{}` excludes `{service}`: {reason}", variable.name);
+    let finding = Finding::new(Code::VARIABLE_COMBINATION, message, instead.clone());
+    refusals.push(finding.with_source(&variable.source));
 }
