@@ -410,7 +410,7 @@ fn forms_are_as_reviewed() {
         let ran = test(line).args(["--k8s", k8s, "--as", form]).succeeds();
         assert!(
             ran.stderr
-                .contains("Windows truncates machine names to 15 characters"),
+                .contains("Windows truncates NetBIOS names to 15 characters"),
             "{}",
             ran.stderr
         );

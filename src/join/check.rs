@@ -330,8 +330,8 @@ pub(super) fn list_warnings(node: &Node) -> Vec<String> {
     if machine.len() > NETBIOS {
         let cut = machine.get(..NETBIOS).unwrap_or(machine);
         warnings.push(format!(
-            "Windows truncates machine names to {NETBIOS} characters: the machine `{machine}` gets the name `{cut}`; the node's \
-             name must be the one that the cloud provider expects"
+            "Windows truncates NetBIOS names to {NETBIOS} characters: the machine `{machine}` keeps its host name, but \
+             `%COMPUTERNAME%` is `{cut}`, which other machines may have, too"
         ));
     }
     if machine.bytes().all(|b| b.is_ascii_digit()) {
