@@ -11,15 +11,16 @@ use imagegen::windows::resource::{File, ResourceKind};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+use crate::support::targets::image_targets;
 use crate::support::{needs, root};
 
 /// The environments that `ci/programs/cloudbase/build` makes: the pinned release and the newest.
 const RELEASES: [&str; 2] = ["1.1.8", "1.1.9"];
 
-fn write_configuration(folder: &Path, name: &str) -> PathBuf {
+fn write_configuration(folder: &Path, target: &str, name: &str) -> PathBuf {
     let trees = read_trees(None).expect("the catalog");
     let selection = ImageDefinition {
-        target: Some("azure".to_owned()),
+        target: Some(target.to_owned()),
         kubernetes: Some("1.36.4".to_owned()),
         ..ImageDefinition::default()
     };
@@ -86,7 +87,7 @@ fn it_knows_every_option_and_class_of_our_configurations() {
     for release in RELEASES {
         for name in [r"\cloudbase-init.conf", r"\cloudbase-init-unattend.conf"] {
             let folder = TempDir::new().expect("a folder");
-            let path = write_configuration(folder.path(), name);
+            let path = write_configuration(folder.path(), "azure", name);
             let told = run(&environments.join(release), &path, None);
             assert_eq!(
                 (&told["unknown"], &told["missing"]),
@@ -106,7 +107,7 @@ fn it_knows_every_option_and_class_of_our_configurations() {
     }
 }
 
-/// The platform has made the account of its customer; nothing renames it or gives it another password.
+/// Where the platform has made the account of its customer, nothing renames it or gives it another password.
 #[test]
 fn it_leaves_the_customers_account_alone() {
     let Some(environments) = environments() else {
@@ -114,9 +115,48 @@ fn it_leaves_the_customers_account_alone() {
     };
     for release in RELEASES {
         let folder = TempDir::new().expect("a folder");
-        let path = write_configuration(folder.path(), r"\cloudbase-init.conf");
+        let path = write_configuration(folder.path(), "aws", r"\cloudbase-init.conf");
         let told = run(&environments.join(release), &path, None);
         assert_eq!(told["calls"], json!([]), "{release}");
+    }
+}
+
+/// On Azure the account has the password of the customer at the end, whether the platform or cloudbase-init made it.
+#[test]
+fn it_gives_the_customers_account_the_customers_password() {
+    let Some(environments) = environments() else {
+        return;
+    };
+    for release in RELEASES {
+        let folder = TempDir::new().expect("a folder");
+        let path = write_configuration(folder.path(), "azure", r"\cloudbase-init.conf");
+        let told = run(&environments.join(release), &path, None);
+        let calls = told["calls"].as_array().expect("calls");
+        let is_of = |call: &&Value, name: &str| call[0] == name;
+        assert!(
+            !calls.iter().any(|call| is_of(&call, "rename_user")),
+            "{told}"
+        );
+        let last = calls.iter().rfind(|call| is_of(call, "set_user_password"));
+        let expected = json!(["set_user_password", "customer", "chosen"]);
+        assert_eq!(last, Some(&expected), "{release}: {told}");
+    }
+}
+
+/// Names that differ after 15 characters are those of different nodes.
+#[test]
+fn it_gives_each_machine_the_whole_of_its_name() {
+    let Some(environments) = environments() else {
+        return;
+    };
+    for release in RELEASES {
+        for target in image_targets() {
+            let folder = TempDir::new().expect("a folder");
+            let path = write_configuration(folder.path(), &target.name, r"\cloudbase-init.conf");
+            let told = run(&environments.join(release), &path, None);
+            let expected = json!(["node-a", "ip-172-31-16-100", "ip-172-31-16-109"]);
+            assert_eq!(told["names"], expected, "{release} {}", target.name);
+        }
     }
 }
 
@@ -128,22 +168,24 @@ fn our_user_data_writes_the_configuration_and_joins() {
     for release in RELEASES {
         for name in ["1.36.4.cloud-config.yaml", "1.36.4.mime", "1.20.0.ps1"] {
             let folder = TempDir::new().expect("a folder");
-            let path = write_configuration(folder.path(), r"\cloudbase-init.conf");
+            let path = write_configuration(folder.path(), "azure", r"\cloudbase-init.conf");
             let told = run(
                 &environments.join(release),
                 &path,
                 Some(&root().join("tests/golden/join").join(name)),
             );
-            let script = told["calls"][0][1]
-                .as_str()
-                .unwrap_or_else(|| panic!("{release} {name}: {told}"));
+            let ran = |call: &&Value| call[0] == "powershell" || call[0] == "shell";
+            let calls = told["calls"].as_array().expect("calls");
+            let call = calls.iter().find(ran);
+            let call = call.unwrap_or_else(|| panic!("{release} {name}: {told}"));
+            let script = call[1].as_str().expect("a script");
             assert!(
                 script.contains(r"C:\imagegen\node\Join-Node.ps1"),
                 "{release} {name}: {script}"
             );
             if name == "1.20.0.ps1" {
                 // In 64 bits; it writes the file itself.
-                assert_eq!(told["calls"][0][2], json!(true), "{release} {name}");
+                assert_eq!(call[2], json!(true), "{release} {name}");
                 assert!(
                     script.contains(r"C:\etc\kubernetes\join-config.yaml"),
                     "{release} {name}: {script}"

@@ -1,6 +1,7 @@
 //! A node's life after its image is sealed: what a plan compares on a node, undoes at a reset and starts
 //! again after a restart, held against what others do to the machine (`life/changes.json`).
 
+mod access;
 mod defects;
 mod flows;
 mod platforms;
@@ -30,6 +31,8 @@ struct Life {
     changes: Vec<Change>,
     platforms: Vec<platforms::Platform>,
     plugins: Vec<platforms::Plugin>,
+    metadata: Vec<access::MetadataService>,
+    names: access::Names,
     preflight: Preflight,
     stays: Vec<Stay>,
     long_running: Vec<LongRunning>,
@@ -112,11 +115,13 @@ struct Node {
     kubernetes: Version,
     resources: Vec<Value>,
     later: Vec<String>,
-    /// The platform renames the built-in administrator.
-    renamed: bool,
+    /// The platform gives the built-in administrator to its customer.
+    owns_administrator: bool,
     target: String,
     /// Of cloudbase-init, by class.
     plugins: Vec<String>,
+    /// Metadata services of cloudbase-init's service, by class.
+    services: Vec<String>,
 }
 
 fn make_node(selection: &ImageDefinition, trees: &Trees) -> Option<Node> {
@@ -125,11 +130,12 @@ fn make_node(selection: &ImageDefinition, trees: &Trees) -> Option<Node> {
         predict_machine(&plan, trees).unwrap_or_else(|error| panic!("{selection:?}: {error:#}"));
     let text: Value = serde_json::from_str(&format_plan(&guest.plan)).expect("a plan is JSON");
     Some(Node {
-        renamed: plan
+        owns_administrator: plan
             .target
             .image()
             .is_some_and(|image| image.platform.owns_administrator),
         plugins: platforms::list_plugins(&plan.target),
+        services: platforms::list_services(&plan.target),
         target: plan.target.name.clone(),
         kubernetes: plan.kubernetes,
         resources: text["resources"].as_array().expect("resources").clone(),

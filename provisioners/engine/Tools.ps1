@@ -42,6 +42,27 @@ function Select-Order {
     if ($null -ne $Wanted -and $left -ieq $right) { $Wanted } else { $Found }
 }
 
+# Windows gives 10.0.0.0/8 back as 10.0.0.0/255.0.0.0.
+function ConvertTo-Prefix {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [string] $Address)
+    if ($Address -notmatch '^(.+)/(\d+\.\d+\.\d+\.\d+)$') { return $Address }
+    $network = $Matches[1]
+    $bits = foreach ($byte in $Matches[2].Split('.')) { [Convert]::ToString([int]$byte, 2).Replace('0', '') }
+    "$network/$((@($bits) -join '').Length)"
+}
+
+# Accounts that the filter denies, to which the rule does not apply. Windows may write letters for identifiers.
+function Get-ExceptAccount {
+    [CmdletBinding()]
+    param([AllowEmptyString()] [string] $Filter)
+    if ($Filter -in '', 'Any') { return }
+    if ($Filter -notmatch '^O:LSD:(\(D;;CC;;;[^)]+\))+\(A;;CC;;;(S-1-1-0|WD)\)$') { return $Filter }
+    $letters = @{ SY = 'S-1-5-18'; LS = 'S-1-5-19'; NS = 'S-1-5-20'; BA = 'S-1-5-32-544'; BU = 'S-1-5-32-545' }
+    $accounts = [regex]::Matches($Filter, '\(D;;CC;;;([^)]+)\)') | ForEach-Object { $_.Groups[1].Value }
+    $accounts | ForEach-Object { if ($letters.ContainsKey($_)) { $letters[$_] } else { $_ } }
+}
+
 function ConvertFrom-Hex {
     [CmdletBinding()]
     param([string] $Text = '')

@@ -8,6 +8,7 @@ mod files;
 mod flags;
 mod forms;
 mod leftovers;
+mod metadata;
 mod network;
 mod sealing;
 mod security;
@@ -34,7 +35,7 @@ pub(super) struct Context<'a> {
 
 type Check = fn(&Context<'_>, &mut Problems<'_>);
 
-const CHECKS: [Check; 31] = [
+const CHECKS: [Check; 32] = [
     accounts::check_stage_accounts,
     conflicts::check_resource_names,
     conflicts::check_claims,
@@ -55,6 +56,7 @@ const CHECKS: [Check; 31] = [
     leftovers::check_build_scope,
     leftovers::check_build_access,
     leftovers::check_temporary_paths,
+    metadata::check_endpoints,
     network::check_loopback_ports,
     network::check_ports,
     network::check_proxy_network,

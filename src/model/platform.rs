@@ -1,11 +1,13 @@
 //! The platform of a target: programs and files that it brings to the machine, and its acts on clones.
 
+use std::net::Ipv4Addr;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::windows::resource::{BlockedAddress, Protocol};
-use crate::windows::value::ServiceName;
+use crate::windows::value::{Ports, ServiceName};
 
 /// Agents and files that the platform brings to the machine, and its acts on clones.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -25,6 +27,9 @@ pub struct Platform {
     pub files: Vec<PlatformFile>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub blocked: Vec<BlockedAddress>,
+    /// Addresses that cloudbase-init asks for metadata and user-data.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub metadata: Vec<MetadataEndpoint>,
     /// Folders of extensions that the platform pushes by policy; the image is not sealed with one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub extension_folders: Vec<ExtensionFolder>,
@@ -38,7 +43,7 @@ pub struct Platform {
     /// Command of the platform's SetupComplete.cmd, which imagegen's file runs in one line before the first boot.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub setup_command: Option<String>,
-    /// The platform renames the built-in administrator of a clone and gives it to its customer.
+    /// The platform gives the built-in administrator of a clone to its customer, under the name that it has.
     #[serde(default)]
     pub owns_administrator: bool,
     pub source: String,
@@ -73,6 +78,16 @@ pub struct PlatformFile {
     pub source: String,
 }
 
+/// An address of the platform from which cloudbase-init reads metadata and user-data.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct MetadataEndpoint {
+    pub address: Ipv4Addr,
+    pub protocol: Protocol,
+    pub port: Ports,
+    pub source: String,
+}
+
 /// A folder in which each extension of the platform has its own.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
@@ -101,6 +116,9 @@ pub struct CloudbaseInit {
     pub rtc_utc: bool,
     /// Whether the platform waits for a report that provisioning started and completed.
     pub reports_provisioning: bool,
+    /// Whether the account gets the password that the customer gave the platform, not a random one.
+    #[serde(default)]
+    pub injects_password: bool,
 }
 
 /// A serial port for the Special Administration Console of Windows (Emergency Management Services).

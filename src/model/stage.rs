@@ -8,7 +8,7 @@ use super::platform::CloudbaseInit;
 use super::step::When;
 use crate::base::choice::words;
 use crate::base::version::VersionRange;
-use crate::windows::value::{ServiceName, WindowsPath};
+use crate::windows::value::{AccountName, ServiceName, WindowsPath};
 
 words!(
     /// Kind of account that a program runs as.
@@ -90,6 +90,8 @@ pub struct ServiceAccount {
     /// Without it, the account where no other row holds.
     pub argument: Option<String>,
     pub runs_as: RunsAs,
+    /// Name of the local account; without it, one of Windows itself.
+    pub user: Option<AccountName>,
     pub source: String,
 }
 

@@ -96,6 +96,12 @@ impl Ports {
         let ((low, high), (first, last)) = (self.bounds(), other.bounds());
         low <= first && last <= high
     }
+
+    /// Whether one port is among both.
+    pub fn overlaps(&self, other: &Self) -> bool {
+        let ((low, high), (first, last)) = (self.bounds(), other.bounds());
+        low <= last && first <= high
+    }
 }
 
 fn is_guid(text: &str) -> bool {

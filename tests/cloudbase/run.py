@@ -3,7 +3,7 @@
 usage: run.py CONFIGURATION [USER-DATA]
 
 Prints one JSON object: options that cloudbase-init does not know, classes that it cannot load, files that it
-would write, scripts that it would run, and what it would do to accounts.
+would write, scripts that it would run, what it would do to accounts, and which names it would give machines.
 """
 import ctypes
 import importlib
@@ -31,13 +31,16 @@ from cloudbaseinit.metadata.services import base  # noqa: E402
 from cloudbaseinit.osutils import factory  # noqa: E402
 from cloudbaseinit.plugins.common import userdata  # noqa: E402
 from cloudbaseinit.plugins.common.userdataplugins.cloudconfigplugins import write_files  # noqa: E402
-from cloudbaseinit.utils import classloader  # noqa: E402
+from cloudbaseinit.utils import classloader, hostname  # noqa: E402
 
 CONF = configuration.CONF
 # The machine's customer, whose account a platform made of the built-in administrator.
 CUSTOMER = "customer"
-# The name that the platform's metadata give the machine.
-HOST_NAME = "node-a"
+# The password that the customer gave the platform.
+PASSWORD = "chosen"
+# Names that the platform's metadata give machines; the first is this machine's.
+HOST_NAMES = ("node-a", "ip-172-31-16-100.eu-central-1.compute.internal",
+              "ip-172-31-16-109.eu-central-1.compute.internal")
 
 
 class Recorder:
@@ -91,10 +94,13 @@ class Service(base.BaseMetadataService):
         return self.user_data
 
     def get_host_name(self):
-        return HOST_NAME
+        return HOST_NAMES[0]
 
     def get_admin_username(self):
         return CUSTOMER
+
+    def get_admin_password(self):
+        return PASSWORD
 
     def _get_data(self, path):
         raise base.NotExistingMetadataException()
@@ -159,6 +165,7 @@ def main():
             plugin.execute(service, shared)
     result["files"] = written
     result["calls"] = recorder.calls
+    result["names"] = [hostname.set_hostname(Recorder(), name)[0] for name in HOST_NAMES]
     json.dump(result, sys.stdout)
 
 

@@ -26,6 +26,7 @@ fn each_rule_finds_its_defect() {
     let make = |selection: ImageDefinition| make_node(&selection, &trees).expect("a plan");
     let old = make(select("azure", "1.31.14"));
     let google = make(select("gcp", "1.36.4"));
+    let amazon = make(select("aws", "1.36.4"));
     let docker = make(ImageDefinition {
         runtime: "docker".parse().ok(),
         ..select("azure", "1.20.0")
@@ -132,7 +133,33 @@ fn each_rule_finds_its_defect() {
         ),
         (
             "account: ",
-            set("firstboot/build-user", "ensure", json!("disabled"), &old),
+            set("firstboot/build-user", "ensure", json!("disabled"), &amazon),
+        ),
+        (
+            "account: \"firstboot/build-user\" leaves the build's account open",
+            set("firstboot/build-user", "ensure", json!("closed"), &old),
+        ),
+        (
+            "metadata: \"firewall/platform-address imagegen-wireserver\" blocks",
+            forget("firstboot/platform-address imagegen-wireserver", &docker),
+        ),
+        (
+            "metadata: \"firewall/platform-address imagegen-wireserver\" blocks",
+            set(
+                "firewall/platform-address imagegen-wireserver",
+                "exceptAccount",
+                json!(["S-1-5-19"]),
+                &old,
+            ),
+        ),
+        (
+            "name: ip-172-31-16-100",
+            set(
+                "cloudbase-init/configuration",
+                "content",
+                json!("[DEFAULT]\nnetbios_host_name_compatibility=true\n"),
+                &amazon,
+            ),
         ),
         (
             "build: nothing takes \"containerd/running\" back",

@@ -41,6 +41,13 @@ pub(super) fn list_plugins(target: &Target) -> Vec<String> {
     lists.into_iter().flatten().flatten().cloned().collect()
 }
 
+pub(super) fn list_services(target: &Target) -> Vec<String> {
+    let image = target.image();
+    image.map_or_else(Vec::new, |image| {
+        image.platform.cloudbase_init.main.services.clone()
+    })
+}
+
 /// What a plugin of the target changes is not compared on a node, and each plugin is known.
 pub(super) fn find_plugin_changes(life: &Life, node: &Node) -> Vec<String> {
     let mut found = Vec::new();

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use super::{Change, Life, Node, UserData, platforms, text};
+use super::{Change, Life, Node, UserData, access, platforms, text};
 
 fn is_below(path: &str, above: &str) -> bool {
     let (path, above) = (path.to_lowercase(), above.to_lowercase());
@@ -64,9 +64,9 @@ fn find_compared_changes(life: &Life, node: &Node) -> Vec<String> {
     found
 }
 
-/// Where a platform renames the built-in administrator, no account of the build may be demanded by name.
+/// Where a platform gives the built-in administrator to its customer, no account of the build may be demanded by name.
 fn find_demanded_accounts(_: &Life, node: &Node) -> Vec<String> {
-    if !node.renamed {
+    if !node.owns_administrator {
         return Vec::new();
     }
     let users = node
@@ -90,6 +90,7 @@ fn find_build_leftovers(_: &Life, node: &Node) -> Vec<String> {
             "setting",
             "userName",
             "taskName",
+            "ruleName",
         ]
         .into_iter()
         .find_map(|name| it["properties"][name].as_str().map(str::to_lowercase))
@@ -322,7 +323,7 @@ fn find_unwritable_volumes(_: &Life, node: &Node) -> Vec<String> {
 
 type LifeRule = fn(&Life, &Node) -> Vec<String>;
 
-const RULES: [LifeRule; 10] = [
+const RULES: [LifeRule; 13] = [
     platforms::find_plugin_changes,
     find_compared_changes,
     find_demanded_accounts,
@@ -333,6 +334,9 @@ const RULES: [LifeRule; 10] = [
     find_unread_arguments,
     find_open_accounts,
     find_unwritable_volumes,
+    access::find_blocked_metadata,
+    access::find_shared_names,
+    access::find_open_build_accounts,
 ];
 
 pub(super) fn apply_rules(life: &Life, node: &Node) -> Vec<String> {

@@ -185,6 +185,19 @@ const BREAKS: &[Break] = &[
     (Code::LINK_TARGET_MISSING, |plan| {
         plan.set("layout/pki", "target", r"C:\etc\kubernetes\pkj");
     }),
+    (Code::METADATA_BLOCKED, |plan| {
+        block_metadata(plan, "install", json!(["10.0.0.0/8", "192.0.2.1"]));
+        plan.set("x/metadata", "exceptAccount", json!(["S-1-5-19"]));
+    }),
+    (Code::METADATA_BLOCKED, |plan| {
+        block_metadata(plan, "firstboot", json!(["192.0.2.0-192.0.2.9"]));
+        plan.set("cloudbase/package", "arguments", json!([]));
+    }),
+    (Code::METADATA_BLOCKED, |plan| {
+        block_metadata(plan, "install", json!(["192.0.2.0/24"]));
+        plan.set("cloudbase/package", "arguments", json!([]));
+        plan.set("x/metadata", "exceptUser", json!(["cloudbase-init"]));
+    }),
     (Code::NAME_AFTER_USER_DATA, |plan| {
         plan.platform.cloudbase_init.main.plugins = vec![
             "cloudbaseinit.plugins.common.userdata.UserDataPlugin".to_owned(),
@@ -405,6 +418,20 @@ fn provider(plan: &mut Plan, lines: &str) {
     let mut program = plan.of("kubernetes/kubelet")["properties"].clone();
     program["path"] = r"C:\k\provider.exe".into();
     plan.add("x/provider", "install", "artifact", program);
+}
+
+/// A platform with metadata at 192.0.2.1, and a rule that blocks the addresses for all but LocalSystem.
+pub(super) fn block_metadata(plan: &mut Plan, phase: &str, addresses: Value) {
+    let endpoint =
+        json!({"address": "192.0.2.1", "protocol": "TCP", "port": "80", "source": "test"});
+    plan.platform.metadata = vec![serde_json::from_value(endpoint).expect("an endpoint")];
+    plan.platform.cloudbase_init.main.plugins = vec![USER_DATA.to_owned()];
+    let mut properties = json!({
+        "ruleName": "metadata", "ensure": "present", "direction": "outbound", "action": "block",
+        "protocol": "TCP", "remotePort": ["1-1024"], "exceptAccount": ["S-1-5-18"],
+    });
+    properties["remoteAddress"] = addresses;
+    plan.add("x/metadata", phase, "firewallRule", properties);
 }
 
 /// A program of the plan refuses `LocalSystem`.

@@ -81,7 +81,7 @@ impl Plan {
                 service: "cloudbase-init".parse().expect("a name"),
                 accounts: read_fixture(json!([
                     {"argument": "RUN_SERVICE_AS_LOCAL_SYSTEM=1", "runsAs": "system", "source": "test"},
-                    {"runsAs": "administrator", "source": "test"},
+                    {"runsAs": "administrator", "user": "cloudbase-init", "source": "test"},
                 ])),
             }],
             build_user: "packer".parse().expect("a name"),

@@ -8,7 +8,7 @@ use imagegen::model::definition::ImageDefinition;
 use imagegen::model::line::Minor;
 use imagegen::planning::{predict_machine, resolve_plan};
 use imagegen::selection::read_trees;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::support::targets::image_targets;
 
@@ -119,5 +119,53 @@ fn an_account_that_the_program_takes_is_no_problem() {
         "content",
         "if not exist \"C:\\var\\lib\\kubelet\\config.yaml\" exit 0\r\nignored=Groups\r\n",
     );
+    assert_eq!(plan.predict().problems, []);
+}
+
+/// The catalog with another rule of the clone's first boot.
+fn edit_platform_address(edit: impl FnOnce(&mut Value)) -> Trees {
+    edit_provisioners("steps/950-firstboot.json", |step| {
+        let resources = step["resources"].as_array_mut().expect("resources");
+        let rule = resources.iter_mut().find(|it| it["type"] == "firewallRule");
+        edit(rule.expect("a rule"));
+    })
+}
+
+/// As images of Azure were before: the rule let LocalSystem alone pass, so cloudbase-init found no user-data where its
+/// service has an account of its own.
+#[test]
+fn metadata_that_the_account_of_user_data_cannot_ask_are_refused() {
+    let sides = ["1.17", "1.30", "1.31"].map(|minor| minor.parse().expect("a minor"));
+    let none = |rule: &mut Value| rule["properties"]["exceptUser"] = json!([]);
+    let early = |rule: &mut Value| rule["phase"] = json!("install");
+    let last: Minor = LAST.parse().expect("a minor");
+    for trees in [edit_platform_address(none), edit_platform_address(early)] {
+        let problems = list_problems(&trees, "azure", &sides);
+        let refused: Vec<Minor> = problems.keys().copied().collect();
+        let expected: Vec<Minor> = sides.into_iter().filter(|it| *it <= last).collect();
+        assert_eq!(refused, expected, "{problems:#?}");
+        for problem in problems.values() {
+            assert!(problem.contains("[metadata-blocked]"), "{problem}");
+            assert!(problem.contains("168.63.129.16"), "{problem}");
+        }
+    }
+}
+
+/// A rule that lets the account pass where it reads user-data is none of the rule's business, nor is one of elsewhere.
+#[test]
+fn metadata_that_the_account_may_ask_are_no_problem() {
+    let mut plan = Plan::good();
+    super::breaks::block_metadata(&mut plan, "install", json!(["192.0.2.1"]));
+    assert_eq!(plan.predict().problems, []);
+
+    let mut plan = Plan::good();
+    super::breaks::block_metadata(&mut plan, "firstboot", json!(["192.0.2.1"]));
+    plan.set("cloudbase/package", "arguments", json!([]));
+    plan.set("x/metadata", "exceptUser", json!(["Cloudbase-Init"]));
+    assert_eq!(plan.predict().problems, []);
+
+    let mut plan = Plan::good();
+    super::breaks::block_metadata(&mut plan, "install", json!(["198.51.100.0/24"]));
+    plan.set("x/metadata", "exceptAccount", json!(["S-1-5-19"]));
     assert_eq!(plan.predict().problems, []);
 }

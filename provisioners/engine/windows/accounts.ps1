@@ -16,6 +16,14 @@ function Test-BuiltInAdministrator {
     $null -ne $user -and "$($user.SID)".EndsWith('-500')
 }
 
+# Identifier of a local account, or nothing where there is none.
+function Get-UserId {
+    [CmdletBinding()]
+    param([string] $Name)
+    $user = Get-LocalUser -Name $Name -ErrorAction SilentlyContinue
+    if ($null -eq $user) { '' } else { "$($user.SID)" }
+}
+
 function Set-UserState {
     [CmdletBinding()]
     param([string] $Name, [string] $State)

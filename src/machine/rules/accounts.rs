@@ -3,6 +3,7 @@
 use crate::base::code::Code;
 use crate::model::stage::{AccountRefusal, IgnoredChecks, RunsAs, Stage, StageAccount};
 use crate::windows::resource::ResourceKind;
+use crate::windows::value::AccountName;
 
 use super::{Context, Problems, ResourceOrigin};
 
@@ -16,10 +17,9 @@ pub(super) fn check_stage_accounts(context: &Context<'_>, problems: &mut Problem
 }
 
 fn check_stage(context: &Context<'_>, stage: &Stage, problems: &mut Problems<'_>) {
-    let (runs_as, owner) = match &stage.runs_as {
-        StageAccount::Account(account) => (*account, None),
-        StageAccount::Service(service) => find_service_account(context, service),
-    };
+    let RunAccount {
+        runs_as, origin, ..
+    } = find_account(context, stage);
     let checks = list_ignored_checks(context, stage.ignores.as_ref());
     for refusal in context.expectations.refusals {
         let concerns = refusal.runs_as == runs_as && stage.runs.contains(&refusal.program);
@@ -41,7 +41,7 @@ fn check_stage(context: &Context<'_>, stage: &Stage, problems: &mut Problems<'_>
         };
         problems.add_problem(
             Code::ACCOUNT_REFUSED,
-            owner.unwrap_or(program),
+            origin.unwrap_or(program),
             message,
             remedy,
         );
@@ -62,23 +62,46 @@ fn format_refusal(stage: &Stage, refusal: &AccountRefusal) -> String {
     )
 }
 
-/// The account of the service, and the resource that decides it. A service that no package installs belongs to
-/// `LocalSystem`.
-fn find_service_account<'a>(
-    context: &Context<'a>,
-    name: &str,
-) -> (RunsAs, Option<&'a ResourceOrigin>) {
+/// The account that a stage runs its programs as.
+pub(super) struct RunAccount<'a> {
+    pub runs_as: RunsAs,
+    /// Name of the local account, where it is none of Windows itself.
+    pub user: Option<&'a AccountName>,
+    /// The resource that decides it.
+    pub origin: Option<&'a ResourceOrigin>,
+}
+
+pub(super) fn find_account<'a>(context: &Context<'a>, stage: &Stage) -> RunAccount<'a> {
+    match &stage.runs_as {
+        StageAccount::Account(account) => RunAccount {
+            runs_as: *account,
+            user: None,
+            origin: None,
+        },
+        StageAccount::Service(service) => find_service_account(context, service),
+    }
+}
+
+/// The account of the service. A service that no package installs belongs to `LocalSystem`.
+fn find_service_account<'a>(context: &Context<'a>, name: &str) -> RunAccount<'a> {
     let Some((installed, package, origin)) = context.find_package(name) else {
         let service = context.machine.find_service(name);
-        return (RunsAs::System, service.map(|service| service.origin));
+        return RunAccount {
+            runs_as: RunsAs::System,
+            user: None,
+            origin: service.map(|service| service.origin),
+        };
     };
     let mut accounts = installed.accounts.iter();
     let account = accounts.find(|account| match &account.argument {
         Some(argument) => package.arguments.contains(argument),
         None => true,
     });
-    let runs_as = account.map_or(RunsAs::System, |account| account.runs_as);
-    (runs_as, Some(origin))
+    RunAccount {
+        runs_as: account.map_or(RunsAs::System, |account| account.runs_as),
+        user: account.and_then(|account| account.user.as_ref()),
+        origin: Some(origin),
+    }
 }
 
 fn list_ignored_checks<'a>(context: &Context<'a>, file: Option<&IgnoredChecks>) -> Vec<&'a str> {

@@ -5,7 +5,7 @@ use crate::windows::resource::{
     Assertion, AssertionCheck, Direction, FailureAction, FailureActionKind, FirewallAction,
     FirewallSettings, RegistryData, ServiceSettings, ServiceState, StartType,
 };
-use crate::windows::value::{AccountSid, Ports, ServiceName};
+use crate::windows::value::{AccountName, AccountSid, Ports, ServiceName};
 
 use super::super::state::Port;
 
@@ -58,7 +58,8 @@ pub(super) fn format_rule(rule: &FirewallSettings) -> String {
     };
     let mut text = format!("{action} {} {protocol}", format_direction(rule.direction));
 
-    let accounts: Vec<&str> = rule.except_account.iter().map(AccountSid::as_str).collect();
+    let mut accounts: Vec<&str> = rule.except_account.iter().map(AccountSid::as_str).collect();
+    accounts.extend(rule.except_user.iter().map(AccountName::as_str));
     let lists = [
         ("port", join_ports(&rule.local_port)),
         ("to port", join_ports(&rule.remote_port)),

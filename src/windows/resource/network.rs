@@ -5,7 +5,7 @@ use std::net::Ipv4Addr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::super::value::{AccountSid, Ports, RemoteAddress};
+use super::super::value::{AccountName, AccountSid, Ports, RemoteAddress};
 use super::{Desired, Identity, ResourceType};
 use crate::base::choice::words;
 use crate::base::nonempty::NonEmpty;
@@ -39,6 +39,10 @@ pub struct FirewallSettings {
     /// Accounts to which the rule does not apply.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub except_account: Vec<AccountSid>,
+    /// Local accounts to which the rule does not apply, by name: Sysprep changes their identifiers, and the rule has
+    /// the identifier that an account has when the rule is applied. A name without an account excepts nobody.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub except_user: Vec<AccountName>,
     /// The kind of message; all without one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub icmp_type: Option<u8>,

@@ -1,4 +1,5 @@
-# Accounts of steps: the rights that are left to the account of user-data. Loaded by run.ps1.
+# Accounts of steps: the rights that are left to the account of user-data, and its way to the metadata. Loaded by
+# run.ps1.
 
 # The rights of a machine as secedit.exe writes them, and what it is told to set.
 $script:PlayedRights = @{
@@ -40,5 +41,46 @@ function Test-LogonRightLaw {
         $script:Rights.account = 'another'
         $told = Invoke-StepScript @step -Part 'test'
         Assert-That -Name 'an account that is gone has no logon' -Holds ($told -eq 'denied') -Detail $told
+    }
+}
+
+# The account of user-data asks the platform on a clone, where it has another identifier than on the build machine.
+function Test-MetadataLaw {
+    param([string] $Source)
+    $null = New-World -Source $Source
+    Set-Simulation -Area 'users' -Name 'cloudbase-init' -Value 'present'
+    Set-Simulation -Area 'users' -Name 'packer' -Value 'present'
+    . "$Provisioners/resources/firewallRule.ps1"
+    $rule = @{ ruleName = 'wire'; ensure = 'present'; displayName = 'wire' }
+    $rule += @{ direction = 'outbound'; action = 'block' }
+    $rule += @{ protocol = 'TCP'; remotePort = @('80'); remoteAddress = @('192.0.2.1') }
+    $rule += @{ exceptAccount = @('S-1-5-18'); exceptUser = @('cloudbase-init') }
+    $asked = @{ ruleName = 'wire' }
+    foreach ($name in 'remotePort', 'remoteAddress', 'exceptAccount', 'exceptUser') {
+        $asked[$name] = $rule[$name]
+    }
+    $request = @{ Address = '192.0.2.1'; Port = '80' }
+    Set-firewallRuleResource @rule
+    $holds = Test-OutboundRequest @request -Account (Get-UserId -Name 'cloudbase-init')
+    Assert-That -Name 'an account that a rule excepts passes it' -Holds $holds
+    $holds = -not (Test-OutboundRequest @request -Account (Get-UserId -Name 'packer'))
+    Assert-That -Name 'a rule blocks an address by account' -Holds $holds
+    Complete-Sealing -ImageState 'sealed'
+    $holds = -not (Test-OutboundRequest @request -Account (Get-UserId -Name 'cloudbase-init'))
+    Assert-That -Name 'Sysprep changes the identifiers of accounts' -Holds $holds
+    $found = Get-firewallRuleResource @asked
+    $holds = @($found.exceptUser).Count -eq 0 -and @($found.exceptAccount).Count -eq 2
+    Assert-That -Name 'a rule with an identifier of the build machine is a drift' -Holds $holds -Detail $found
+    Set-firewallRuleResource @rule
+    foreach ($account in 'S-1-5-18', (Get-UserId -Name 'cloudbase-init')) {
+        $holds = Test-OutboundRequest @request -Account $account
+        Assert-That -Name "on a clone $account passes the rule" -Holds $holds
+    }
+    foreach ($kind in 'there', 'gone') {
+        if ($kind -eq 'gone') { Set-Simulation -Area 'users' -Name 'cloudbase-init' -Value $null }
+        $found = Get-firewallRuleResource @asked
+        $told = "$($found.exceptAccount) $($found.exceptUser)"
+        $holds = $told -eq 'S-1-5-18 cloudbase-init'
+        Assert-That -Name "a rule is as planned while its account is $kind" -Holds $holds -Detail $told
     }
 }

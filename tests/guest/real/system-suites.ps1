@@ -10,6 +10,8 @@ function Test-Account {
     $all = @(Get-LocalUser -ErrorAction Stop)
     $found = @($all | Where-Object { Test-BuiltInAdministrator -Name $_.Name } | ForEach-Object { $_.Name })
     Confirm-Law -Law 'account.built-in' -Holds ($found.Count -eq 1) -Detail ($found -join ', ')
+    $ids = @("$(Get-UserId -Name $found[0])", "$(Get-UserId -Name 'imagegen-none')")
+    Confirm-Law -Law 'account.user-id' -Holds ($ids[0].EndsWith('-500') -and $ids[1] -eq '') -Detail $ids
 }
 
 function Test-Diagnosis {

@@ -14,6 +14,18 @@ function Test-BuiltInAdministrator {
     $null -ne (Get-Simulation -Area 'administrators' -Name $Name)
 }
 
+# Sysprep gives the machine another identifier, and with it each account.
+function Get-UserId {
+    [CmdletBinding()]
+    param([string] $Name)
+    if ((Get-UserState -Name $Name) -eq 'absent') { return '' }
+    $machine = Get-Simulation -Area 'os' -Name 'machineId'
+    if ($null -eq $machine) { $machine = '1-2-3' }
+    $relative = 1000 + $Name.Length
+    if (Test-BuiltInAdministrator -Name $Name) { $relative = 500 }
+    "S-1-5-21-$machine-$relative"
+}
+
 function Set-UserState {
     [CmdletBinding()]
     param([string] $Name, [string] $State)

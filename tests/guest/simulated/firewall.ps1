@@ -42,3 +42,21 @@ function Remove-FirewallRule {
     if ($null -eq (Get-FirewallRule -Name $Name)) { throw "there is no rule $Name" }
     Set-Simulation -Area 'firewall' -Name $Name -Value $null
 }
+
+# Whether a program of an account may ask an address: a rule that blocks does not concern the accounts that its
+# filter denies.
+function Test-OutboundRequest {
+    [CmdletBinding()]
+    param([string] $Address, [string] $Port, [string] $Account)
+    $state = [IO.File]::ReadAllText("$env:IMAGEGEN_SIMULATION/state.json") | ConvertFrom-Json -AsHashtable
+    if (-not $state.ContainsKey('firewall')) { return $true }
+    $letters = $Account.Replace('S-1-5-18', 'SY')
+    foreach ($rule in $state.firewall.Values) {
+        $isBlock = $rule.direction -eq 'outbound' -and $rule.action -eq 'block'
+        $isAddress = @($rule.remoteAddress | Where-Object { $_ -in 'Any', $Address }).Count -gt 0
+        $isPort = @($rule.remotePort | Where-Object { $_ -in 'Any', $Port }).Count -gt 0
+        $isExcepted = $rule.localUser.Contains("(D;;CC;;;$letters)")
+        if ($isBlock -and $isAddress -and $isPort -and -not $isExcepted) { return $false }
+    }
+    $true
+}

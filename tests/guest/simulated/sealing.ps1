@@ -11,6 +11,7 @@ function Complete-Sealing {
     [CmdletBinding()]
     param([string] $ImageState)
     Set-Simulation -Area 'os' -Name 'imageState' -Value $ImageState
+    Set-Simulation -Area 'os' -Name 'machineId' -Value '4-5-6'
     Clear-Simulation -Area 'keys'
 }
 
