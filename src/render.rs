@@ -3,8 +3,8 @@
 //! HCL is static text with blocks chosen by tags in comments; values travel as JSON, where
 //! `${…}` is text. Secrets have no place in a workspace: it can be published.
 
-mod bundle;
 mod hcl;
+mod installer;
 mod offline;
 mod payload;
 mod record;
@@ -27,8 +27,8 @@ use crate::model::plan::Plan;
 use crate::model::target::{ImageTarget, PackerBase};
 use crate::model::variable::{DefaultFrom, Variable};
 
-pub use bundle::archive_names;
 pub use hcl::convert_template as hcl_template;
+pub use installer::archive_names;
 pub use record::{WORKSPACE_RECORD, WorkspaceRecord};
 
 /// Stops Packer in a workspace that a policy has not admitted: no value is valid.
@@ -101,7 +101,7 @@ pub fn render_workspace(
     provisioners: &Tree,
 ) -> Result<Workspace> {
     if plan.target.image().is_none() {
-        return bundle::render_bundle(plan, lock, guest, packer, provisioners);
+        return installer::render_installer(plan, lock, guest, packer, provisioners);
     }
     let base = read_packer_base(packer)?;
     let guest_plan = format_plan(&guest.plan);

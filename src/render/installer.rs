@@ -22,7 +22,7 @@ use super::{
     WORKSPACE_RECORD, Workspace, build_context, hcl, missing_error, offline, payload, record,
 };
 
-/// Names of a bundle's archive and of the file with its checksum.
+/// Names of an installer's archive and of the file with its checksum.
 pub fn archive_names(plan: &Plan) -> [String; 2] {
     let name = format!(
         "imagegen-{}-{}-k8s-{}.zip",
@@ -32,7 +32,7 @@ pub fn archive_names(plan: &Plan) -> [String; 2] {
     [name, checksum]
 }
 
-pub(super) fn render_bundle(
+pub(super) fn render_installer(
     plan: &Plan,
     lock: &Lock,
     guest: &Guest,
@@ -53,7 +53,7 @@ pub(super) fn render_bundle(
     } else if let Some(preview) = files.remove(GUEST_PLAN_FILE) {
         files.insert("guest-plan.not-admitted.json".to_owned(), preview);
     }
-    // Whoever runs a bundle trusts its signer before it starts: nothing of it runs otherwise.
+    // Whoever runs an installer trusts its signer before it starts: nothing of it runs otherwise.
     for certificate in plan
         .governance
         .signing
