@@ -5,6 +5,7 @@
 
 mod certificate;
 mod constants;
+mod coverage;
 mod engine_plan;
 mod facts;
 mod flags;
@@ -12,6 +13,7 @@ mod proxy;
 mod registries;
 mod render;
 mod runtime;
+mod situations;
 
 use std::any::Any;
 use std::collections::BTreeMap;
@@ -39,6 +41,7 @@ use crate::windows::resource::{Desired, File, Resource, ResourceKind, Scope};
 use serde::Deserialize as _;
 
 pub use constants::{Constants, FailingUpdate};
+pub use coverage::lint_coverage;
 pub use engine_plan::{format_plan, parse_guest_plan};
 pub use facts::collect_facts;
 pub use flags::{AppliedFlag, format_arguments, select_flags};
@@ -362,7 +365,15 @@ fn check_installed(plan: &Plan, resources: &[Resource]) -> Result<()> {
                 "component {} is in the plan, but no step installs it",
                 artifact.component
             );
-            return Err(CodedError::new(Code::COMPONENT_UNINSTALLED, message).into());
+            let remedy = format!(
+                "add a resource with `each` `archives.{0}` or `downloads.{0}` to a step, or leave the component out",
+                artifact.component
+            );
+            return Err(CodedError {
+                remedy: Some(remedy),
+                ..CodedError::new(Code::COMPONENT_UNINSTALLED, message)
+            }
+            .into());
         }
     }
     Ok(())

@@ -462,3 +462,27 @@ fn present_scripts(machine: &Value) -> impl Iterator<Item = &str> {
         .filter(|resource| resource["type"] == "script")
         .filter_map(|resource| resource["properties"]["set"].as_str())
 }
+
+/// Conditions of `contents.json` and of the steps are written apart, so that one can have a component where the other
+/// installs none.
+#[test]
+fn the_lint_holds_each_group_against_its_steps() {
+    let test = exported()
+        .file("catalog/components/agent.json", &component("agent"))
+        .file("catalog/pins/agent.json", &pins("agent"));
+    let ran = test.line(&format!("catalog lint {OWN}")).fails(3, &[]);
+    let missing = "agent: no step installs agent (`each`: `downloads.agent`)";
+    assert!(ran.stdout.contains(missing), "{}", ran.stdout);
+
+    let test = edit(exported(), "catalog/contents.json", |contents| {
+        let groups = contents["groups"].as_array_mut().expect("groups");
+        let nerdctl = groups.iter_mut().find(|group| group["name"] == "nerdctl");
+        let nerdctl = nerdctl.and_then(Value::as_object_mut).expect("nerdctl");
+        assert!(nerdctl.remove("when").is_some(), "a condition");
+    });
+    let ran = test.line(&format!("catalog lint {OWN}")).fails(3, &[]);
+    let gap = "no step installs nerdctl (`each`: `archives.nerdctl`) where an image has it";
+    assert!(ran.stdout.contains(gap), "{}", ran.stdout);
+    assert!(ran.stdout.contains("runtime docker"), "{}", ran.stdout);
+    assert_eq!(ran.stdout.matches("component-uninstalled").count(), 1);
+}

@@ -8,6 +8,7 @@ use crate::base::output_list::OutputList;
 use crate::catalog::{CatalogError, Trees, lint_catalog, lint_sources, lint_targets};
 use crate::cli::CatalogWhat;
 use crate::diagnostic::{Finding, Result, Severity};
+use crate::guest::lint_coverage;
 use crate::io::fs;
 use crate::schemas::list_schemas;
 use crate::ui::Printer;
@@ -39,15 +40,16 @@ pub(super) fn run_catalog(
                     .into_iter()
                     .flat_map(lint_sources),
             );
+            // It asks every file, and one that cannot be read is a finding already.
+            if !findings.iter().any(is_error) {
+                findings.extend(lint_coverage(&trees)?);
+            }
             let output = OutputList::new("imagegen.dev/findings/v1", findings);
             printer.print_result(&output, || {
                 output.items.iter().map(format_finding).collect()
             })?;
             let findings = &output.items;
-            let errors = findings
-                .iter()
-                .filter(|finding| finding.severity == Severity::Error)
-                .count();
+            let errors = findings.iter().filter(|finding| is_error(finding)).count();
             if errors == 0 {
                 printer.print_note(&format!(
                     "{}: no errors, {} warning(s)",
@@ -63,6 +65,10 @@ pub(super) fn run_catalog(
             .into())
         }
     }
+}
+
+fn is_error(finding: &Finding) -> bool {
+    finding.severity == Severity::Error
 }
 
 /// The schemas that the files name by `$schema`, where they name them.
