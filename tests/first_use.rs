@@ -152,6 +152,10 @@ fn a_pin_contradicts_no_record_and_has_a_plan() {
             "the latest release of Kubernetes 1.36 in this catalog is",
         ),
         (
+            format!("kubelet 1.36.03 --sha256 {other}"),
+            "kubelet 1.36.03: this is not a release of Kubernetes",
+        ),
+        (
             format!("kubelet 1.99.0 --sha256 {other}"),
             "the catalog has no Kubernetes line 1.99",
         ),

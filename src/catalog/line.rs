@@ -15,11 +15,12 @@ pub(super) fn assemble_line(
     windows: &[Arc<WindowsSupport>],
 ) -> Option<KubernetesLine> {
     let minor = file.minor;
+    let patches: Vec<Version> = file.patches.iter().map(|it| it.version().clone()).collect();
     Some(KubernetesLine {
         minor,
-        patches: file.patches.clone(),
-        latest: file.patches.last()?.clone(),
-        windows: list_supported_windows(&file.patches, windows),
+        latest: patches.last()?.clone(),
+        windows: list_supported_windows(&patches, windows),
+        patches,
         runtimes: support
             .runtimes
             .iter()

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::kubernetes_release::KubernetesRelease;
 use super::line::{LineRange, Minor};
 use crate::base::value::Sha256;
 use crate::base::version::{Version, VersionRange};
@@ -21,7 +22,7 @@ pub struct LineFile {
     /// `1.20`
     pub minor: Minor,
     /// Known patch releases, ascending. `--k8s <minor>` means the last one.
-    pub patches: Vec<Version>,
+    pub patches: Vec<KubernetesRelease>,
     pub source: String,
 }
 

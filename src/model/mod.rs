@@ -12,6 +12,7 @@ pub mod guest_plan;
 pub mod image_version;
 pub mod images;
 pub mod kubernetes;
+pub mod kubernetes_release;
 pub mod line;
 pub mod matrix;
 pub mod mirrors;

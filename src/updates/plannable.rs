@@ -5,6 +5,7 @@ use crate::base::version::Version;
 use crate::catalog::{Catalog, CatalogError};
 use crate::diagnostic::{InputError, Result};
 use crate::model::component::{Component, Pin};
+use crate::model::kubernetes_release::{KubernetesRelease, ProductRelease};
 use crate::model::line::Minor;
 
 /// # Errors
@@ -63,6 +64,12 @@ pub(super) fn check_version(
 
 /// Programs of Kubernetes have its version.
 fn check_kubernetes(catalog: &Catalog, name: &str, version: &Version) -> Result<()> {
+    let text = version.as_str();
+    if text.parse::<KubernetesRelease>().is_err() && ProductRelease::split(text).is_none() {
+        let message = format!("{name} {version}: this is not a release of Kubernetes");
+        let remedy = "give the release as Kubernetes tags it, without `v`: three numbers without leading zeros";
+        return Err(InputError::new(message, remedy).into());
+    }
     let minor = Minor::from_release(version);
     let line = match minor.map(|minor| catalog.load_kubernetes_line(minor)) {
         Some(Ok(line)) => line,

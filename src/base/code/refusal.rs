@@ -39,6 +39,7 @@ codes! {
     Selection IMAGE_UNKNOWN "image-unknown" "The catalog has no container image for this agent.",
     Selection JOIN_IMAGES "join-images" "Container images were asked for in an image without a container runtime (`--join none`).",
     Selection JOIN_NONE "join-none" "Join data were asked for an image that has neither kubelet nor kubeadm (`--join none`).",
+    Selection KUBERNETES_PRODUCT "kubernetes-product" "The version is a release of a product that is built from Kubernetes, such as RKE2 or EKS, not of Kubernetes itself.",
     Selection KUBERNETES_UNKNOWN "kubernetes-unknown" "The catalog does not have this Kubernetes version.",
     Selection LABEL_FORMAT "label-format" "A node label is written as `key=value`, as Kubernetes defines labels.",
     Selection LABEL_RESTRICTED "label-restricted" "A kubelet may not give itself labels of the `kubernetes.io` and `k8s.io` domains, except those that Kubernetes allows.",

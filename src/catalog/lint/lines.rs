@@ -43,7 +43,7 @@ fn lint_line(report: &mut Report<'_>, path: &str, line: &LineFile) {
     if line
         .patches
         .iter()
-        .any(|patch| Minor::from_release(patch) != Some(line.minor))
+        .any(|patch| Minor::from_release(patch.version()) != Some(line.minor))
     {
         report.add_error(
             Code::DANGLING_REFERENCE,
@@ -230,7 +230,7 @@ fn check_windows_default(report: &mut Report<'_>, minor: Minor, releases: &[Arc<
         let mut names = Vec::new();
         for release in releases {
             let mut entries = release.kubernetes.iter();
-            if entries.any(|entry| entry.default && entry.versions.contains(patch)) {
+            if entries.any(|entry| entry.default && entry.versions.contains(patch.version())) {
                 names.push(release.release.as_str());
             }
         }
