@@ -17,6 +17,7 @@ mod media;
 mod overrides;
 mod refusal;
 mod variables;
+mod versions;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -142,6 +143,7 @@ impl Resolver<'_> {
         let (line, kubernetes, warnings) =
             kubernetes::choose_kubernetes(catalog, asked, updated.get(KUBERNETES))?;
         self.warnings.extend(warnings);
+        versions::check_versions(catalog, &selection.components, line.minor)?;
         let network = catalog.network(selection.cni.as_deref().unwrap_or("none"))?;
         let windows = choices::choose_windows(self, &line, &kubernetes)?;
         let runtime = choices::choose_runtime(self, &line);

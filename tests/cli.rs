@@ -59,6 +59,56 @@ fn bad_input_is_named_with_its_remedy() {
             "did you mean `--k8s stable`?",
         ),
         (
+            "plan --target azure --k8s 1.30.01",
+            3,
+            "unknown Kubernetes version `1.30.01`",
+        ),
+        (
+            "plan --target azure --k8s 1.030.1",
+            3,
+            "give a release such as `1.36.4`",
+        ),
+        (
+            "plan --target azure --k8s 1.30.1+k3s1",
+            3,
+            "`1.30.1+k3s1` is a release of a product that is built from Kubernetes 1.30.1",
+        ),
+        (
+            "plan --target azure --k8s v1.30.1+rke2r1",
+            3,
+            "choose `--join none`, and install RKE2 on the clone; Kubernetes' own release is `--k8s 1.30.1`",
+        ),
+        (
+            "plan --target azure --k8s 1.30.1-eks-1",
+            3,
+            "is a release of Amazon EKS, not of Kubernetes",
+        ),
+        (
+            "join-data --k8s 1.30.01 --endpoint a.example:6443",
+            3,
+            "unknown Kubernetes version `1.30.01`",
+        ),
+        (
+            "cluster-manifests --k8s 1.30.1+rke2r1",
+            3,
+            "is a release of RKE2",
+        ),
+        (
+            "plan --target azure --k8s 1.24 --component containerd=latest",
+            3,
+            "`latest` is not a release of containerd: its releases have 3 numbers",
+        ),
+        (
+            "plan --target azure --k8s 1.30 --component containerd=2.0",
+            3,
+            "choose `--component containerd=2.0.",
+        ),
+        (
+            "plan --target azure --k8s 1.20 --runtime docker --component nerdctl=1.7.7",
+            3,
+            "this image does not use the component nerdctl",
+        ),
+        (
             "plan --target azur --k8s 1.20.0",
             3,
             "unknown target `azur`: did you mean `azure`?",

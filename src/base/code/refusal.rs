@@ -13,6 +13,7 @@ codes! {
     Selection CAPI_DISCOVERY "capi-discovery" "Cluster API fills in the discovery of the cluster; a template contains none.",
     Selection COMPONENT_FOLLOWS "component-follows" "A program of Kubernetes has another version than the Kubernetes release of the image.",
     Selection COMPONENT_RANGE "component-range" "The version of the component is outside the range that the Kubernetes line works with.",
+    Selection COMPONENT_RELEASE "component-release" "The version of a component is not written as its publisher writes releases, such as `2.0` for `2.0.0`, or `latest`.",
     Selection COMPONENT_UNUSED "component-unused" "A version is given for a component that this image does not use.",
     Selection CONFIG_FRAGMENT "config-fragment" "A part of a configuration file sets a key against a fact that the image relies on.",
     Selection CONTAINERD_OPTIONS "containerd-options" "Settings of containerd are given for an image without containerd.",
