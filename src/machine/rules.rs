@@ -35,7 +35,7 @@ pub(super) struct Context<'a> {
 
 type Check = fn(&Context<'_>, &mut Problems<'_>);
 
-const CHECKS: [Check; 32] = [
+const CHECKS: [Check; 33] = [
     accounts::check_stage_accounts,
     conflicts::check_resource_names,
     conflicts::check_claims,
@@ -47,6 +47,7 @@ const CHECKS: [Check; 32] = [
     files::check_environment,
     files::check_link_targets,
     files::check_tools,
+    files::check_node_facts,
     flags::check_flags,
     flags::check_flag_paths,
     flags::check_cri_endpoint,

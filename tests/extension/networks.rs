@@ -128,6 +128,24 @@ fn the_lint_knows_what_a_pod_network_needs() {
     assert!(!ran.stdout.contains("mesh-cni is"), "{}", ran.stdout);
 }
 
+/// The node would join, and then look for a file that no step has made.
+#[test]
+fn a_configuration_that_no_step_makes_is_refused() {
+    for verb in ["plan", "build --no-bake --out o"] {
+        let test = edit(with_mesh(), "steps/081-mesh.json", |step| {
+            let resources = step["resources"].as_array_mut().expect("resources");
+            resources.retain(|resource| resource["name"] != "configuration");
+        });
+        let line = format!("{verb} --target azure --k8s 1.36.4 --cni mesh {OWN}");
+        let parts = [
+            "[fact-path-missing]",
+            r"`network` of node.conf names C:\k\cni\10-mesh.conf, which no resource creates",
+            "create the file",
+        ];
+        test.line(&line).fails(3, &parts);
+    }
+}
+
 #[test]
 fn a_pod_network_of_others_says_what_to_do_instead() {
     for (name, parts) in [

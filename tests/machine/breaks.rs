@@ -126,6 +126,13 @@ const BREAKS: &[Break] = &[
             json!([r"KUBECONFIG=C:\k\config.yaml"]),
         );
     }),
+    (Code::FACT_PATH_MISSING, |plan| {
+        let content =
+            "version=1.20.0\nkubelet=C:\\k\\kubelet.exe\nnetwork=C:\\k\\cni\\10-none.conf\n";
+        let properties =
+            json!({"path": r"C:\k\node.conf", "ensure": "present", "content": content});
+        plan.add("node/facts", "install", "file", properties);
+    }),
     (Code::FEATURE_BEFORE_RESTART, |plan| {
         let feature = plan.of("features/containers").clone();
         plan.remove("features/containers");

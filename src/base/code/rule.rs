@@ -15,6 +15,7 @@ codes! {
     Selection DEPENDENCY_START "dependency-start" "A service depends on a service that is disabled.",
     Selection DUPLICATE_RESOURCE "duplicate-resource" "Two resources have the same name.",
     Selection ENVIRONMENT_NAMES_MISSING_FILE "environment-names-missing-file" "An environment variable names a file that no resource writes.",
+    Selection FACT_PATH_MISSING "fact-path-missing" "The facts of the node's scripts (`node.conf`) name a path that is neither in the image nor declared as created later.",
     Selection FEATURE_BEFORE_RESTART "feature-before-restart" "A Windows feature is used before the restart that completes it.",
     Selection FEATURE_MISSING "feature-missing" "A Windows feature is used that no resource installs.",
     Selection FLAG_FILE_MISSING "flag-file-missing" "A flag names a file that is neither in the image nor declared as created later.",

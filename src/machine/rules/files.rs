@@ -2,10 +2,14 @@
 
 use crate::base::code::Code;
 use crate::windows::paths;
-use crate::windows::resource::{EnvironmentVariable, PathEntry, Service, Symlink};
+use crate::windows::resource::{EnvironmentVariable, File, PathEntry, Service, Symlink};
 
 use super::super::state::ResourceOrigin;
 use super::{Context, DECLARE, Problems};
+
+/// Name of the file that the node's scripts read: one fact a line, `key=value`.
+const NODE_FACTS: &str = "node.conf";
+const KUBELET: &str = "kubelet";
 
 /// The engine makes directories above a `directory` and above its own downloads only.
 pub(super) fn check_parent_directories(context: &Context<'_>, problems: &mut Problems<'_>) {
@@ -103,4 +107,32 @@ pub(super) fn check_tools(context: &Context<'_>, problems: &mut Problems<'_>) {
             problems.add_problem(Code::TOOL_MISSING, resource, message, remedy);
         }
     }
+}
+
+/// The scripts of the node take these paths as they stand, mostly after the node has joined. Without a kubelet nothing
+/// joins, and no script comes so far.
+pub(super) fn check_node_facts(context: &Context<'_>, problems: &mut Problems<'_>) {
+    let mut services = context.machine.present_resources::<Service>();
+    if !services.any(|service| *service.it.service_name == *KUBELET) {
+        return;
+    }
+    for file in context.machine.present_resources::<File>() {
+        if !paths::file_name(&file.it.path).eq_ignore_ascii_case(NODE_FACTS) {
+            continue;
+        }
+        for (key, path) in list_fact_paths(&file.settings.content) {
+            if context.exists(path) || context.is_created_later(path) {
+                continue;
+            }
+            let message =
+                format!("`{key}` of {NODE_FACTS} names {path}, which no resource creates");
+            problems.add_problem(Code::FACT_PATH_MISSING, file.origin, message, DECLARE);
+        }
+    }
+}
+
+/// Key and value of each fact that is a path.
+fn list_fact_paths(content: &str) -> impl Iterator<Item = (&str, &str)> {
+    let facts = content.lines().filter_map(|line| line.split_once('='));
+    facts.filter(|(_, value)| paths::is_absolute(value))
 }
