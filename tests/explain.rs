@@ -247,6 +247,18 @@ fn a_flag_with_a_value_is_explained_as_people_type_it() {
     }
 }
 
+/// A flag without an end is not one of its first line alone.
+#[test]
+fn lines_of_a_flag_are_told_with_their_end() {
+    for (flag, lines) in [
+        ("--max-pods", "kubelet: Kubernetes from 1.17 on"),
+        ("--dynamic-config-dir", "kubelet: Kubernetes 1.17 to 1.23"),
+    ] {
+        let ran = Test::new().args(["explain", "--", flag]).run();
+        assert!(ran.stdout.contains(lines), "{flag}: {}", ran.stdout);
+    }
+}
+
 fn explain(name: &str) -> Vec<Value> {
     let found = print_json(&format!("explain {name}"));
     found["items"].as_array().expect("explanations").clone()

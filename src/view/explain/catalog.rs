@@ -236,9 +236,10 @@ struct NameSearch<'a> {
 
 impl NameSearch<'_> {
     fn add_range(&mut self, kind: &'static str, program: &str, range: &NameRange) {
-        let until = match &range.until {
-            Some(until) => format!(" to {until}"),
-            None => String::new(),
+        let lines = match range.until {
+            Some(until) if until == range.since => until.to_string(),
+            Some(until) => format!("{} to {until}", range.since),
+            None => format!("from {} on", range.since),
         };
         for known in &range.names {
             if known.to_lowercase() == self.name {
@@ -246,7 +247,7 @@ impl NameSearch<'_> {
                     kind,
                     name: known.clone(),
                     lines: vec![
-                        format!("{program}: Kubernetes {}{until}", range.since),
+                        format!("{program}: Kubernetes {lines}"),
                         "not set by imagegen".to_owned(),
                     ],
                     source: self.source.to_owned(),
