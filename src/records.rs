@@ -20,6 +20,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::attest::diff::{ComponentNote, DescribedImage};
+use crate::base::code::Code;
 use crate::base::digest::sha256_hex;
 use crate::base::json::parse_foreign;
 use crate::catalog::Trees;
@@ -361,13 +362,27 @@ pub fn describe_pair(
     // An error of both names the user's file, and not the copy of the commit.
     let current = current?;
     let earlier = PathBuf::from(format!("{}{image}", checkout.path().display()));
-    let mut earlier = describe_image(&earlier, sources, printer)?;
     let shown = checkout.path().display().to_string();
+    let title = format!("{} at {base}", file.display());
+    let mut earlier = describe_image(&earlier, sources, printer)
+        .map_err(|error| explain_earlier(error, &shown, &title, base))?;
     for remark in &mut earlier.remarks {
-        *remark = remark.replace(&shown, &format!("{} at {base}", file.display()));
+        *remark = remark.replace(&shown, &title);
     }
     earlier.name = format!("{} at {base}", from.display());
     Ok((earlier, current))
+}
+
+/// An image that the commit does not define under this name. The copy of the commit is gone when the user reads it.
+fn explain_earlier(error: Error, copy: &str, title: &str, base: &str) -> Error {
+    if error.code() != Code::VALUE {
+        return error;
+    }
+    let message = error.to_string().replace(copy, title);
+    let remedy = format!(
+        "write the file of the commit beside the other, with `git show {base}:./FILE > earlier.json`, and name one image of each: `imagegen diff earlier.json#NAME FILE#NAME`"
+    );
+    InputError::new(message, remedy).into()
 }
 
 /// `FILE#NAME` → the file and `#NAME`.

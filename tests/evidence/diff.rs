@@ -296,3 +296,50 @@ fn a_path_is_compared_with_itself_in_a_commit() {
         assert!(ran.stderr.contains(said), "{line}: {}", ran.stderr);
     }
 }
+
+/// The copy of a commit has a path that the user cannot name, and is gone when the message is read.
+#[test]
+fn a_commit_with_other_images_is_named_with_a_way_to_compare() {
+    if program("git").is_none() {
+        return;
+    }
+    let several = r#"{"target": "host", "images": {"a": {"kubernetes": "1.36.3"}, "b": {"kubernetes": "1.35"}}}"#;
+    let one = r#"{"target": "host", "kubernetes": "1.36.4"}"#;
+    for (then, now, path, said) in [
+        (
+            one,
+            several,
+            "node.json",
+            "node.json defines several images: a, b",
+        ),
+        (
+            one,
+            several,
+            "node.json#a",
+            "node.json at HEAD: unknown image `a`",
+        ),
+        (
+            several,
+            one,
+            "node.json",
+            "node.json at HEAD defines several images: a, b",
+        ),
+    ] {
+        let test = Test::new().file("node.json", then);
+        git(&test, "init -q -b main");
+        git(&test, "add -A");
+        git(&test, "commit -q -m one");
+        let test = test.file("node.json", now);
+        let ran = test
+            .line(&format!("diff {path} --base HEAD"))
+            .fails(3, &[said]);
+        assert!(!ran.stderr.contains("imagegen-base"), "{}", ran.stderr);
+        let is_earlier = said.contains("HEAD");
+        assert_eq!(
+            ran.stderr.contains("git show HEAD:./FILE"),
+            is_earlier,
+            "{}",
+            ran.stderr
+        );
+    }
+}
