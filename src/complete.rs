@@ -380,6 +380,11 @@ fn list_explained(line: &Line) -> Option<Vec<CompletionCandidate>> {
     found.extend(list_features(line)?);
     found.extend(line.list(list::list_steps, "name", "summary")?);
     found.extend(line.list(list::list_rules, "name", "text")?);
+    found.extend(list_settings(line)?);
+
+    // Targets share variables.
+    let mut seen = BTreeSet::new();
+    found.retain(|it| seen.insert(it.get_value().to_owned()));
     Some(found)
 }
 

@@ -125,6 +125,10 @@ fn bash_completes_values_behind_an_equals_sign() {
             "imagegen plan --target=aws --var=auth=access_key",
         ),
         ("imagegen plan --target az", "imagegen plan --target azure"),
+        (
+            "imagegen explain image_source=marketp",
+            "imagegen explain image_source=marketplace",
+        ),
     ]
     .into_iter()
     .unzip();
