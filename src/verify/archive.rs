@@ -46,7 +46,8 @@ impl Default for Limits {
 /// An entry, as the archive declares it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
-    /// With `/` between the parts, without `./` in front or `/` behind.
+    /// With `/` between the parts, without `/` behind. Of a zip the name of the central directory, of a tar the name
+    /// without `./` in front.
     pub name: String,
     pub size: u64,
     pub directory: bool,

@@ -68,6 +68,7 @@ fn members_with_another_digest_are_refused() {
     fs::write(test.folder.join("overrides.json"), overrides.to_string()).expect("file");
     test.fails(5, &["crictl 1.20.0", "[member-digest]", &held]);
     for name in [
+        "./crictl.exe",
         "-C/x",
         "@list",
         "../crictl.exe",

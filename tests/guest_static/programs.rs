@@ -378,7 +378,7 @@ fn tar_takes_members_out_with_the_arguments_of_the_engine() {
     let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
     std::fs::create_dir_all(path("in/bin")).unwrap();
     std::fs::create_dir_all(path("out")).unwrap();
-    for name in ["in/bin/containerd.exe", "in/bin/ctr.exe", "in/--version"] {
+    for name in ["in/bin/containerd.exe", "in/bin/ctr.exe", "in/flannel.exe", "in/--version"] {
         std::fs::write(path(name), name).unwrap();
     }
     let archive = path("a.tar.gz");
@@ -390,6 +390,7 @@ fn tar_takes_members_out_with_the_arguments_of_the_engine() {
         "--",
         "bin/containerd.exe",
         "bin/ctr.exe",
+        "./flannel.exe",
         "--version",
     ]
     .map(str::to_owned);
@@ -414,6 +415,9 @@ fn tar_takes_members_out_with_the_arguments_of_the_engine() {
     );
     assert!(!Path::new(&path("out/bin/containerd.exe")).exists());
     assert_ne!(take("bin/missing.exe"), 0);
+    // The archive has it as `./flannel.exe`; names of members are without that.
+    assert_eq!(take("flannel.exe"), 0);
+    assert!(Path::new(&path("out/flannel.exe")).exists());
     assert_eq!(take("--version"), 0);
     assert!(
         Path::new(&path("out/--version")).exists(),

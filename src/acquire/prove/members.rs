@@ -47,7 +47,7 @@ fn record_members(
             &mut |_, _| Ok(()),
         )?;
     for member in &mut artifact.members {
-        let own = member.member.trim_start_matches("./");
+        let own = member.member.as_str();
         let Some(digest) = digests.iter().find(|digest| digest.name == own) else {
             continue;
         };

@@ -341,7 +341,7 @@ fn read_programs(
             let statement = read_statement(&mut member).map_err(unreadable)?;
             let own = members
                 .iter()
-                .find(|it| it.member.trim_start_matches("./") == entry.name);
+                .find(|it| it.member.as_str() == entry.name);
             programs.extend(own.map(|own| ProgramStatement {
                 subject: format!("{}!{}", artifact.file, own.member),
                 program: own.file.to_string(),

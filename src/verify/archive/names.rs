@@ -5,16 +5,10 @@ use crate::base::code::Code;
 use crate::base::member::{find_argument_fault, find_fault};
 use crate::base::text::is_invisible;
 
-/// The name as it is used: `./` in front is what many tars write and means nothing, `/` behind
-/// says that it is a directory.
-pub(super) fn normalize_name(raw: &[u8]) -> Result<String, ProofError> {
-    let Ok(name) = std::str::from_utf8(raw) else {
-        return refuse_entry(
-            Code::ARCHIVE_NAME_ENCODING,
-            &String::from_utf8_lossy(raw),
-            "is not UTF-8",
-        );
-    };
+/// The name of a tar's entry: `./` in front is what many tars write, and programs that unpack them take a member with or
+/// without it (libarchive, `archive_pathmatch.c`); `/` behind says that it is a directory.
+pub(super) fn normalize_tar_name(raw: &[u8]) -> Result<String, ProofError> {
+    let name = require_text(raw)?;
     let rest = name.trim_start_matches("./");
     let rest = rest.strip_suffix('/').unwrap_or(rest);
     if rest.is_empty() || rest == "." {
@@ -27,6 +21,26 @@ pub(super) fn normalize_name(raw: &[u8]) -> Result<String, ProofError> {
     }
     check_name(rest)?;
     Ok(rest.to_owned())
+}
+
+/// The name of a zip's entry, to the byte, without the `/` that says that it is a directory. Programs that unpack a zip
+/// compare names whole: `ZipArchive.GetEntry("a.exe")` finds neither `./a.exe` nor `A.EXE`
+/// (<https://learn.microsoft.com/dotnet/api/system.io.compression.ziparchive.getentry>).
+pub(super) fn require_exact_name(raw: &[u8]) -> Result<String, ProofError> {
+    let name = require_text(raw)?;
+    let name = name.strip_suffix('/').unwrap_or(name);
+    check_name(name)?;
+    Ok(name.to_owned())
+}
+
+fn require_text(raw: &[u8]) -> Result<&str, ProofError> {
+    std::str::from_utf8(raw).or_else(|_| {
+        refuse_entry(
+            Code::ARCHIVE_NAME_ENCODING,
+            &String::from_utf8_lossy(raw),
+            "is not UTF-8",
+        )
+    })
 }
 
 pub(super) fn check_name(name: &str) -> Result<(), ProofError> {

@@ -13,10 +13,10 @@ pub struct WantedMembers {
 }
 
 impl WantedMembers {
-    /// Exact names; `./` in front means nothing, as in archives.
+    /// Exact names, in the form of [`Entry::name`].
     pub fn from_names<S: AsRef<str>>(names: impl IntoIterator<Item = S>) -> Self {
         Self {
-            names: strip_dot_prefixes(names),
+            names: collect_texts(names),
             globs: Vec::new(),
         }
     }
@@ -24,7 +24,7 @@ impl WantedMembers {
     pub fn from_globs<S: AsRef<str>>(globs: impl IntoIterator<Item = S>) -> Self {
         Self {
             names: Vec::new(),
-            globs: strip_dot_prefixes(globs),
+            globs: collect_texts(globs),
         }
     }
 
@@ -92,9 +92,7 @@ fn fold_file_name(path: &str) -> String {
     path.rsplit('/').next().unwrap_or(path).to_lowercase()
 }
 
-fn strip_dot_prefixes<S: AsRef<str>>(names: impl IntoIterator<Item = S>) -> Vec<String> {
-    names
-        .into_iter()
-        .map(|name| name.as_ref().trim_start_matches("./").to_owned())
-        .collect()
+fn collect_texts<S: AsRef<str>>(texts: impl IntoIterator<Item = S>) -> Vec<String> {
+    let texts = texts.into_iter();
+    texts.map(|text| text.as_ref().to_owned()).collect()
 }

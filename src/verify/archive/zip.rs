@@ -28,7 +28,6 @@ pub(super) fn walk_zip<R: Read + Seek>(
     };
     walked.entries = records.iter().map(|record| record.entry.clone()).collect();
     names::check_collisions(&walked.entries)?;
-    walked.entries.retain(|entry| !entry.name.is_empty());
     wanted.check_complete(&walked.entries)?;
     let mut total = 0_u64;
     for record in &records {

@@ -172,7 +172,7 @@ impl Extended {
     ) -> Result<Entry, ProofError> {
         let extended = std::mem::take(self);
         let raw = extended.name.unwrap_or_else(|| header.name.clone());
-        let name = names::normalize_name(&raw)?;
+        let name = names::normalize_tar_name(&raw)?;
         let directory = header.kind == EntryKind::Directory;
         match header.kind {
             EntryKind::File | EntryKind::Directory => {}

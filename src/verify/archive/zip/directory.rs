@@ -177,7 +177,7 @@ fn refuse_version<T>(name: &str) -> Result<T, ProofError> {
 }
 
 fn parse_name(raw: &[u8], flags: u16, extra: &[u8]) -> Result<String, ProofError> {
-    let name = names::normalize_name(raw)?;
+    let name = names::require_exact_name(raw)?;
     // Without the flag a name is in code page 437, or in whatever its writer used.
     if flags & UTF8 == 0 && !raw.is_ascii() {
         return refuse_entry(
@@ -187,9 +187,6 @@ fn parse_name(raw: &[u8], flags: u16, extra: &[u8]) -> Result<String, ProofError
         );
     }
     check_second_opinion(extra, &name)?;
-    if name.is_empty() && !raw.ends_with(b"/") {
-        return refuse_entry(Code::ARCHIVE_NAME_TRAVERSAL, &name, "is not a file name");
-    }
     Ok(name)
 }
 
