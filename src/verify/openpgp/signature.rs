@@ -55,7 +55,7 @@ impl Revocation {
     pub(super) fn parse(packet: &[u8]) -> Result<Option<Self>, ProofError> {
         if let [3, 5, kind, _, _, _, _, rest @ ..] = packet {
             let issuer = rest.get(..8);
-            let issuer = issuer.ok_or_else(|| malformed_error("a signature is damaged"))?;
+            let issuer = issuer.ok_or_else(damaged_error)?;
             return Ok(Some(Self::Older {
                 kind: *kind,
                 issuer: crate::base::digest::encode_hex(issuer),
@@ -126,12 +126,24 @@ impl SignaturePacket {
         if packet.first() != Some(&4) {
             return Ok(None);
         }
-        Self::parse_body(packet)
-            .map(Some)
-            .ok_or_else(|| malformed_error("a signature is damaged"))
+        let (mut signature, embedded) = Self::parse_body(packet).ok_or_else(damaged_error)?;
+        if let Some(body) = embedded
+            && signature.kind == kind::SUBKEY_BINDING
+            && body.first() == Some(&4)
+        {
+            // No signature is embedded in an embedded one: a packet cannot make this program parse deeper than here.
+            let (embedded, None) = Self::parse_body(body).ok_or_else(damaged_error)? else {
+                return Err(damaged_error());
+            };
+            // By it a subkey names its primary key (RFC 9580, 5.2.1); others say nothing here.
+            signature.embedded = Some(Box::new(embedded))
+                .filter(|embedded| embedded.kind == kind::PRIMARY_KEY_BINDING);
+        }
+        Ok(Some(signature))
     }
 
-    fn parse_body(packet: &[u8]) -> Option<Self> {
+    /// The packet, and the body of the signature that is embedded in it.
+    fn parse_body(packet: &[u8]) -> Option<(Self, Option<&[u8]>)> {
         let mut cursor = Cursor(&packet[1..]);
         let (kind, algorithm, digest) = (
             cursor.read_byte()?,
@@ -161,14 +173,20 @@ impl SignaturePacket {
             revokers: BTreeSet::new(),
             has_unknown_critical: false,
         };
-        signature.read_subpackets(hashed_subpackets, true)?;
-        signature.read_subpackets(unhashed_subpackets, false)?;
-        Some(signature)
+        let mut embedded = None;
+        signature.read_subpackets(hashed_subpackets, true, &mut embedded)?;
+        signature.read_subpackets(unhashed_subpackets, false, &mut embedded)?;
+        Some((signature, embedded))
     }
 
     /// Of subpackets that are not signed only hints count: the issuer, and a signature that proves
     /// itself.
-    fn read_subpackets(&mut self, bytes: &[u8], is_hashed: bool) -> Option<()> {
+    fn read_subpackets<'a>(
+        &mut self,
+        bytes: &'a [u8],
+        is_hashed: bool,
+        embedded: &mut Option<&'a [u8]>,
+    ) -> Option<()> {
         let mut area = Cursor(bytes);
         while !area.is_empty() {
             let length = area.read_length(255)?;
@@ -188,7 +206,7 @@ impl SignaturePacket {
                     self.issuer_fingerprints
                         .insert(crate::base::digest::encode_hex(subpacket.0));
                 }
-                (32, _) => self.embedded = Self::parse(subpacket.0).ok()?.map(Box::new),
+                (32, _) => *embedded = Some(subpacket.0),
                 (known, true) if kind & 0x80 != 0 && !KNOWN.contains(&known) => {
                     self.has_unknown_critical = true;
                 }
@@ -296,6 +314,10 @@ impl SignaturePacket {
         });
         outcome.unwrap_or_else(|never| match never {})
     }
+}
+
+fn damaged_error() -> ProofError {
+    malformed_error("a signature is damaged")
 }
 
 impl SignedPart<'_> {

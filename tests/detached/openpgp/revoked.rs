@@ -419,3 +419,34 @@ fn signatures_of_one_key_are_bounded() {
     assert_eq!(judge(4), "ok");
     assert_eq!(judge(5), "openpgp-malformed");
 }
+
+/// A signature in a signature in a signature: 2,000 of them are 20 KB, and were a recursion each.
+#[test]
+fn embedded_signatures_are_parsed_to_a_depth_of_one() {
+    const SUBKEY_BINDING: u8 = 0x18;
+    let nest = |depth: usize| {
+        let mut body = vec![4, SUBKEY_BINDING, 27, SHA256, 0, 0, 0, 0, 7, 7];
+        for _ in 0..depth {
+            let length = u32::try_from(body.len() + 1).unwrap().to_be_bytes();
+            let embedded = [&[255], &length[..], &[32], &body].concat();
+            let length = u16::try_from(embedded.len()).unwrap().to_be_bytes();
+            let head = [4, SUBKEY_BINDING, 27, SHA256, 0, 0];
+            body = [&head[..], &length, &embedded, &[7, 7]].concat();
+        }
+        packet(SIGNATURE, &body)
+    };
+    let judge = |signature: Vec<u8>| {
+        let judged = std::thread::Builder::new()
+            .stack_size(256 << 10)
+            .spawn(move || {
+                let forged = Forged::new();
+                let ring = forged.ring(false, &[]);
+                let fingerprint = forged.primary.fingerprint();
+                code(check(MESSAGE, &signature, &ring, &fingerprint))
+            });
+        judged.unwrap().join().unwrap()
+    };
+    assert_eq!(judge(nest(2000)), "openpgp-malformed");
+    assert_eq!(judge(nest(2)), "openpgp-malformed");
+    assert_ne!(judge(nest(1)), "openpgp-malformed");
+}
