@@ -290,6 +290,12 @@ impl Job<'_> {
     fn check_bundle(&self, bytes: &[u8]) -> Result<NamedOutcome> {
         // A statement names the file, a bundle is over it: the content tells which it is.
         if String::from_utf8_lossy(bytes).contains("\"dsseEnvelope\"") {
+            if self.request.key.is_some() && self.request.identity.is_none() {
+                let message =
+                    "`--bundle` has a signed statement, which `--key` does not prove there";
+                let remedy = "name it as `--attestation FILE`, with the same `--key`";
+                return Err(UsageError::new(message, remedy).into());
+            }
             let signer = self.signer()?;
             let expected = ExpectedSignature::Attestation { signer };
             return Ok(self.prove(bytes, &expected));

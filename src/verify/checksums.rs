@@ -2,12 +2,13 @@
 //!
 //! | layout | example |
 //! |---|---|
-//! | bare | `hex` |
+//! | bare | `hex`, `sha256:hex` |
 //! | GNU | `hex  name`, `hex *name`, `\hex  na\\me` |
 //! | BSD, openssl | `SHA256 (name) = hex`, `SHA2-256(name)= hex` |
 //! | Get-FileHash | a table `Algorithm Hash Path`, or lines `Algorithm : SHA256` … |
 //! | certutil | `SHA256 hash of name:`, the digest on the next line |
 //!
+//! Blank lines and comments (`#`, `;`) aside, each line belongs to one layout, and a file may have several layouts.
 //! Text is UTF-8, with or without byte order mark, or UTF-16 with one; line ends are any. An entry
 //! counts only if its digest has the algorithm's length and its name is the file's: the whole
 //! relative path or, where no path is asked for, the last part of it.
@@ -15,10 +16,12 @@
 //! Codes: `checksum-absent`, `checksum-ambiguous`, `checksum-algorithm`, `checksum-empty-file`,
 //! `checksum-malformed`, `checksum-too-large`, `checksum-web-page`.
 
+mod layout;
+
 use super::ProofError;
 use crate::base::code::Code;
-use crate::base::text::is_alphanumeric_or;
 use crate::base::value::PinAlgorithm;
+use layout::parse_entries;
 
 /// A checksum file is text about a release, not a release.
 pub const MAX_SIZE: usize = 4 << 20;
@@ -180,202 +183,29 @@ fn algorithm_label(algorithm: PinAlgorithm) -> (&'static str, usize) {
 
 fn other_algorithm_error(others: &[&ChecksumLine], algorithm: PinAlgorithm) -> ProofError {
     let (label, length) = algorithm_label(algorithm);
-    let found = others.first().map_or_else(String::new, |entry| {
-        let said = entry
-            .algorithm
-            .as_ref()
-            .map(|own| format!(" and says {own}"))
-            .unwrap_or_default();
-        format!("the entry is of {} digits{said}, ", entry.digest.len())
-    });
-    ProofError::new(
-        Code::CHECKSUM_ALGORITHM,
-        shorten_text(&format!("{found}{label} has {length}")),
-    )
+    let Some(entry) = others.first() else {
+        let message = format!("it has no entry of {label}");
+        return ProofError::new(Code::CHECKSUM_ALGORITHM, message);
+    };
+    let said = entry.algorithm.as_ref();
+    let said = said.map(|own| format!(" of {own}")).unwrap_or_default();
+    let is_accepted = [PinAlgorithm::Sha256, PinAlgorithm::Sha512]
+        .into_iter()
+        .any(|accepted| has_algorithm(entry, accepted));
+    let expected = if is_accepted {
+        format!("{label} has {length}")
+    } else {
+        "only SHA256 with 64 and SHA512 with 128 prove a file".to_owned()
+    };
+    let message = format!(
+        "the entry has {} digits{said}; {expected}",
+        entry.digest.len()
+    );
+    ProofError::new(Code::CHECKSUM_ALGORITHM, shorten_text(&message))
 }
 
 /// A relative path with `/` between its parts and no `./` before them.
 fn normalize_path(name: &str) -> String {
     let name = name.replace('\\', "/");
     name.strip_prefix("./").map_or(name.clone(), str::to_owned)
-}
-
-fn parse_entries(text: &str) -> Result<Vec<ChecksumLine>, ProofError> {
-    let lines: Vec<&str> = text
-        .lines()
-        .map(|line| line.trim_end_matches(['\r', '\0']))
-        .collect();
-    if let Some(entries) = parse_certutil(&lines)
-        .or_else(|| parse_powershell_list(&lines))
-        .or_else(|| parse_powershell_table(&lines))
-    {
-        return Ok(entries);
-    }
-    let said: Vec<&str> = lines
-        .iter()
-        .copied()
-        .filter(|line| !line.trim().is_empty() && !line.starts_with('#') && !line.starts_with(';'))
-        .collect();
-    if said.is_empty() {
-        return Err(ProofError::new(Code::CHECKSUM_MALFORMED, "it is empty"));
-    }
-    if let [line] = said[..]
-        && is_hex(line.trim())
-    {
-        return Ok(vec![ChecksumLine {
-            algorithm: None,
-            digest: line.trim().to_lowercase(),
-            name: None,
-        }]);
-    }
-    said.into_iter()
-        .map(|line| {
-            parse_bsd_line(line)
-                .or_else(|| parse_gnu_line(line))
-                .ok_or_else(|| {
-                    let shown: String = line.chars().take(60).filter(|c| !c.is_control()).collect();
-                    ProofError::new(
-                        Code::CHECKSUM_MALFORMED,
-                        format!("`{shown}` is not a line of a checksum file"),
-                    )
-                })
-        })
-        .collect()
-}
-
-fn is_hex(text: &str) -> bool {
-    matches!(text.len(), 32 | 40 | 56 | 64 | 96 | 128)
-        && text.bytes().all(|byte| byte.is_ascii_hexdigit())
-}
-
-fn parse_gnu_line(line: &str) -> Option<ChecksumLine> {
-    let (escaped, line) = match line.strip_prefix('\\') {
-        Some(rest) => (true, rest),
-        None => (false, line),
-    };
-    let (digest, rest) = line.split_at_checked(line.find([' ', '\t'])?)?;
-    if !is_hex(digest) {
-        return None;
-    }
-    // Two blanks, or a blank and the mark of binary files; some tools write tabs.
-    let name = rest
-        .strip_prefix("  ")
-        .or_else(|| rest.strip_prefix(" *"))
-        .unwrap_or(rest.trim_start());
-    let name = if escaped {
-        unescape_name(name)?
-    } else {
-        name.to_owned()
-    };
-    (!name.is_empty()).then(|| ChecksumLine {
-        algorithm: None,
-        digest: digest.to_lowercase(),
-        name: Some(name),
-    })
-}
-
-fn unescape_name(name: &str) -> Option<String> {
-    let mut text = String::new();
-    let mut characters = name.chars();
-    while let Some(character) = characters.next() {
-        text.push(match character {
-            '\\' => match characters.next()? {
-                '\\' => '\\',
-                'n' => '\n',
-                'r' => '\r',
-                _ => return None,
-            },
-            other => other,
-        });
-    }
-    Some(text)
-}
-
-fn parse_bsd_line(line: &str) -> Option<ChecksumLine> {
-    let (algorithm, rest) = line.split_once('(')?;
-    let (name, digest) = rest
-        .rsplit_once(") = ")
-        .or_else(|| rest.rsplit_once(")= "))?;
-    let (algorithm, digest) = (algorithm.trim_end(), digest.trim());
-    let known = !algorithm.is_empty() && is_alphanumeric_or(algorithm, "-/");
-    (known && !name.is_empty() && is_hex(digest)).then(|| ChecksumLine {
-        algorithm: Some(algorithm.to_owned()),
-        digest: digest.to_lowercase(),
-        name: Some(name.to_owned()),
-    })
-}
-
-/// `SHA256 hash of kubelet.exe:`, then the digest, on older systems with blanks between the bytes.
-fn parse_certutil(lines: &[&str]) -> Option<Vec<ChecksumLine>> {
-    let mut entries = Vec::new();
-    for pair in lines.windows(2) {
-        let Some((algorithm, rest)) = pair[0].split_once(" hash of ") else {
-            continue;
-        };
-        let name = rest
-            .trim_end()
-            .trim_end_matches(':')
-            .trim_start_matches("file ")
-            .trim();
-        let digest: String = pair[1].chars().filter(|c| !c.is_whitespace()).collect();
-        if is_hex(&digest) {
-            entries.push(ChecksumLine {
-                algorithm: Some(algorithm.trim().to_owned()),
-                digest: digest.to_lowercase(),
-                name: Some(name.to_owned()),
-            });
-        }
-    }
-    (!entries.is_empty()).then_some(entries)
-}
-
-fn parse_powershell_table(lines: &[&str]) -> Option<Vec<ChecksumLine>> {
-    let head = lines
-        .iter()
-        .position(|line| line.split_whitespace().eq(["Algorithm", "Hash", "Path"]))?;
-    let mut entries = Vec::new();
-    for line in &lines[head + 1..] {
-        let mut words = line.split_whitespace();
-        if let (Some(algorithm), Some(digest)) = (words.next(), words.next())
-            && is_hex(digest)
-        {
-            entries.push(ChecksumLine {
-                algorithm: Some(algorithm.to_owned()),
-                digest: digest.to_lowercase(),
-                name: Some(words.collect::<Vec<_>>().join(" ")),
-            });
-        }
-    }
-    (!entries.is_empty()).then_some(entries)
-}
-
-/// Values that are longer than the console is wide go on in the next line, behind blanks.
-fn parse_powershell_list(lines: &[&str]) -> Option<Vec<ChecksumLine>> {
-    let mut said: Vec<(&str, String)> = Vec::new();
-    for line in lines {
-        if let Some((key, value)) = line.split_once(" : ") {
-            said.push((key.trim(), value.trim().to_owned()));
-        } else if line.starts_with("   ")
-            && let Some((_, value)) = said.last_mut()
-        {
-            value.push_str(line.trim());
-        }
-    }
-    let mut entries = Vec::new();
-    let (mut algorithm, mut digest) = (None, None);
-    for (key, value) in said {
-        match key {
-            "Algorithm" => algorithm = Some(value),
-            "Hash" if is_hex(&value) => digest = Some(value.to_lowercase()),
-            "Path" => {
-                entries.push(ChecksumLine {
-                    algorithm: algorithm.take(),
-                    digest: digest.take()?,
-                    name: Some(value),
-                });
-            }
-            _ => {}
-        }
-    }
-    (!entries.is_empty()).then_some(entries)
 }

@@ -84,10 +84,12 @@ pub fn decode_signature(bytes: &[u8]) -> Result<Vec<u8>, ProofError> {
     }
     let der = match std::str::from_utf8(bytes) {
         Ok(text) => {
-            let text: String = text.split_whitespace().collect();
-            STANDARD
-                .decode(text)
-                .map_err(|_| malformed_error("the signature is neither DER nor base64"))?
+            let packed: String = text.split_whitespace().collect();
+            STANDARD.decode(packed).map_err(|_| {
+                malformed_error(
+                    find_old_bundle(text).unwrap_or("the signature is neither DER nor base64"),
+                )
+            })?
         }
         Err(_) => bytes.to_vec(),
     };
@@ -100,6 +102,15 @@ pub fn decode_signature(bytes: &[u8]) -> Result<Vec<u8>, ProofError> {
     let _: (UintRef<'_>, UintRef<'_>) = parse_integers(&der)
         .map_err(|_| malformed_error("the signature is not DER of two numbers"))?;
     Ok(der)
+}
+
+/// What to do with a bundle as cosign wrote it before Sigstore's own: signature, certificate and log entry, of which
+/// nothing says how they belong together.
+pub(super) fn find_old_bundle(text: &str) -> Option<&'static str> {
+    text.contains("\"base64Signature\"").then_some(
+        "it is a bundle of an old cosign: give its `base64Signature` as `--signature`, or sign again with \
+         `cosign sign-blob --new-bundle-format`",
+    )
 }
 
 fn parse_integers(der: &[u8]) -> der::Result<(UintRef<'_>, UintRef<'_>)> {

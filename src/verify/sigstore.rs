@@ -171,7 +171,11 @@ pub(super) fn parse_bundle(bytes: &[u8]) -> Result<Bundle, ProofError> {
         Ok(bundle) => return Ok(bundle),
         Err(why) => why,
     };
-    let message = format!("it is not a sigstore bundle: {why}");
+    let old = cosign::find_old_bundle(&String::from_utf8_lossy(bytes));
+    let message = match old {
+        Some(old) => old.to_owned(),
+        None => format!("it is not a sigstore bundle: {why}"),
+    };
     Err(ProofError::new(
         Code::SIGSTORE_MALFORMED,
         flatten_text(&message),

@@ -1,6 +1,8 @@
 //! Checksum files, by the real tools where there is one on this machine, and by hand after those
 //! of Windows.
 
+mod layouts;
+
 use imagegen::base::value::PinAlgorithm;
 use imagegen::verify::checksums::{MAX_SIZE, find_checksum};
 
@@ -370,9 +372,25 @@ fn files_that_prove_nothing_are_refused() {
             read(&ours.replace(&ours[..1], "g")),
             "checksum-malformed",
         ),
+        ("prefix", read(&format!("sha256:{ours}")), "ok"),
         (
-            "prefix",
-            read(&format!("sha256:{ours}")),
+            "prefix of another algorithm",
+            read(&format!("sha512:{ours}")),
+            "checksum-algorithm",
+        ),
+        (
+            "prefix that is none",
+            read(&format!("md5:{ours}")),
+            "checksum-malformed",
+        ),
+        (
+            "comment that reads as certutil's head",
+            read(&format!("# SHA256 hash of {NAME}:\n{ours}\n")),
+            "ok",
+        ),
+        (
+            "base64",
+            read("vmwB+QgBVzMIyuqMLIZ7Vw7rAUnkoP+xQvmpTOvl0P4="),
             "checksum-malformed",
         ),
         ("empty", read(""), "checksum-malformed"),

@@ -378,7 +378,12 @@ fn tar_takes_members_out_with_the_arguments_of_the_engine() {
     let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
     std::fs::create_dir_all(path("in/bin")).unwrap();
     std::fs::create_dir_all(path("out")).unwrap();
-    for name in ["in/bin/containerd.exe", "in/bin/ctr.exe", "in/flannel.exe", "in/--version"] {
+    for name in [
+        "in/bin/containerd.exe",
+        "in/bin/ctr.exe",
+        "in/flannel.exe",
+        "in/--version",
+    ] {
         std::fs::write(path(name), name).unwrap();
     }
     let archive = path("a.tar.gz");

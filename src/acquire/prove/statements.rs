@@ -339,9 +339,7 @@ fn read_programs(
             let unreadable = |error: std::io::Error| archive::unreadable_error(entry, &error);
             let mut member = fs::spool_stream(content).map_err(unreadable)?;
             let statement = read_statement(&mut member).map_err(unreadable)?;
-            let own = members
-                .iter()
-                .find(|it| it.member.as_str() == entry.name);
+            let own = members.iter().find(|it| it.member.as_str() == entry.name);
             programs.extend(own.map(|own| ProgramStatement {
                 subject: format!("{}!{}", artifact.file, own.member),
                 program: own.file.to_string(),

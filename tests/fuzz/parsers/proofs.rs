@@ -88,7 +88,7 @@ fn parse_signed(kind: FileKind, bytes: &[u8]) {
 pub(super) const PROOFS: &[Parser] = &[
     Parser {
         name: "checksums",
-        files: &["src/verify/checksums.rs"],
+        files: &["src/verify/checksums.rs", "src/verify/checksums/"],
         least: 1000,
         seeds: || {
             let hex = "ab".repeat(32);
