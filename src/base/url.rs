@@ -74,6 +74,16 @@ impl HttpUrl {
         self.public < self.text.len()
     }
 
+    /// The address of a part of another URL or of an image's name below this one. The query of this one is for itself
+    /// alone.
+    #[must_use]
+    pub fn join_path(&self, path: &str) -> Self {
+        let base = self.public_url().split('?').next().unwrap_or_default();
+        let text = format!("{base}{path}");
+        let public = text.len();
+        Self { text, public }
+    }
+
     /// Whether nobody between this machine and the host can change what comes: HTTPS, or this machine itself.
     pub fn is_protected(&self) -> bool {
         self.text.starts_with("https://") || is_loopback(&self.host())

@@ -64,7 +64,7 @@ impl Mirror {
 /// # Errors
 /// It has a query, and is no beginning of an address.
 pub fn complete_mirror(url: &HttpUrl) -> Result<HttpUrl, String> {
-    if url.request_url().contains('?') {
+    if url.public_url().contains('?') || url.has_secret() {
         return Err(format!(
             "{url}: expected the beginning of a URL, without query; give tokens as `headers` of the mirror in the \
              settings"
@@ -191,22 +191,46 @@ impl Mirrors {
         matching.max_by_key(|(prefix, _)| prefix.as_str().len())
     }
 
-    /// The address that is asked for a publisher's: the mirror's, or itself.
+    /// The address that is asked for a publisher's: the mirror's, or itself. A query that may be a secret is for the
+    /// publisher: no mirror gets it.
     pub fn locate(&self, url: &HttpUrl) -> HttpUrl {
         let Some((prefix, mirror)) = self.find(url) else {
             return url.clone();
         };
-        let rest = &url.request_url()[prefix.as_str().len()..];
-        join_url(&mirror.url, rest).unwrap_or_else(|| url.clone())
+        mirror.url.join_path(&path_below(prefix, url.public_url()))
     }
 
     /// Prefix, and the address that is asked for `registry/name`: the host of a mirror and the name there.
     pub fn locate_image(&self, registry: &str, name: &str) -> Option<(&MirrorPrefix, HttpUrl)> {
         let text = format!("docker://{registry}/{name}");
         let (prefix, mirror) = self.find_text(&text)?;
-        let url = join_url(&mirror.url, &text[prefix.as_str().len()..])?;
-        Some((prefix, url))
+        Some((prefix, mirror.url.join_path(&path_below(prefix, &text))))
     }
+}
+
+/// Path below a mirror of an address that begins with the mirror's prefix.
+fn path_below(prefix: &MirrorPrefix, address: &str) -> String {
+    let rest = address.strip_prefix(prefix.as_str()).unwrap_or_default();
+    if !prefix.as_str().ends_with("://") {
+        return rest.to_owned();
+    }
+    let (authority, path) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
+    format!("{}{path}", name_folder(authority))
+}
+
+/// Folder of a host below a mirror that answers for every host: `host`, or `host_8443`. Neither files of Windows nor
+/// names of images may have a colon.
+fn name_folder(authority: &str) -> String {
+    authority.replace(['[', ']'], "").replace(':', "_")
+}
+
+/// Path below `--mirror` that is asked for a publisher's address. None for plain HTTP, for which it does not answer.
+pub fn find_mirror_path(url: &HttpUrl) -> Option<String> {
+    let prefix: MirrorPrefix = "https://".parse().ok()?;
+    let address = url.public_url();
+    address
+        .starts_with(prefix.as_str())
+        .then(|| path_below(&prefix, address))
 }
 
 /// A prefix with its host in normal form; a scheme alone has none.
@@ -214,10 +238,6 @@ fn normalize_prefix(prefix: MirrorPrefix) -> MirrorPrefix {
     let url = prefix.as_str().parse::<HttpUrl>();
     let normal = url.ok().and_then(|url| url.public_url().parse().ok());
     normal.unwrap_or(prefix)
-}
-
-fn join_url(mirror: &HttpUrl, rest: &str) -> Option<HttpUrl> {
-    format!("{}{rest}", mirror.request_url()).parse().ok()
 }
 
 #[cfg(test)]
@@ -259,7 +279,32 @@ mod tests {
             let located = mirrors.locate(&url.parse().expect(url));
             assert_eq!(located.request_url(), place);
         }
+        for (url, place) in [
+            (
+                "https://a.example:8443/b/c.zip?version=1",
+                "https://m.example/all/a.example_8443/b/c.zip?version=1",
+            ),
+            (
+                "https://[2001:db8::1]:8443/b",
+                "https://m.example/all/2001_db8__1_8443/b",
+            ),
+            ("https://github.com/a:b", "https://m.example/github/a:b"),
+        ] {
+            let url = url.parse().expect(url);
+            let located = mirrors.locate(&url);
+            assert_eq!(located.request_url(), place);
+            located.request_url().parse::<HttpUrl>().expect(place);
+            // A mirror that a bundle is laid out as has it where it is asked for.
+            if let Some(rest) = place.strip_prefix("https://m.example/all/") {
+                assert_eq!(find_mirror_path(&url).as_deref(), Some(rest));
+            }
+        }
         for (registry, name, place) in [
+            (
+                "registry.example:5000",
+                "team/app",
+                "https://r.example/registry.example_5000/team/app",
+            ),
             (
                 "docker.io",
                 "library/busybox",
@@ -274,6 +319,29 @@ mod tests {
             let (_, url) = mirrors.locate_image(registry, name).expect("a mirror");
             assert_eq!(url.request_url(), place);
         }
+    }
+
+    /// A signature of a publisher's URL is for the publisher, and a mirror is another party.
+    #[test]
+    fn no_secret_of_a_publisher_goes_to_a_mirror() {
+        let mirrors = mirrors(&[
+            ("https://", "https://m.example/"),
+            ("https://files.example/", "https://other.example/files/"),
+        ]);
+        for url in [
+            "https://files.example/a.zip?sig=s3cret&se=2030",
+            "https://host.example:8443/a.zip?X-Amz-Signature=s3cret",
+            "https://host.example?token=s3cret",
+        ] {
+            let url: HttpUrl = url.parse().expect(url);
+            assert!(url.has_secret() && url.request_url().contains("s3cret"));
+            let located = mirrors.locate(&url);
+            assert!(!located.request_url().contains('?'), "{located}");
+            assert_ne!(located.host(), url.host());
+        }
+        let base: HttpUrl = "https://m.example/x/?sig=s3cret".parse().expect("a URL");
+        let joined = base.join_path("a.example/b");
+        assert_eq!(joined.request_url(), "https://m.example/x/a.example/b");
     }
 
     #[test]

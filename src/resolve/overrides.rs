@@ -52,8 +52,9 @@ pub(super) fn check_overrides(overrides: &Overrides, refusals: &mut Vec<Finding>
                 .as_ref()
                 .map(HttpUrl::public_url)
                 .unwrap_or_default();
-            if !key.ends_with('/') || !url.ends_with('/') {
-                let reason = "an override of a URL prefix needs another URL prefix";
+            let has_query = url.contains('?') || over.url.as_ref().is_some_and(HttpUrl::has_secret);
+            if !key.ends_with('/') || !url.ends_with('/') || has_query {
+                let reason = "an override of a URL prefix needs another URL prefix, without query";
                 refusals.push(refuse_override(key, reason, "end both with `/`"));
             }
             if (Override {
