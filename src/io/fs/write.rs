@@ -123,14 +123,50 @@ fn write_as<E: From<FileError>>(
     fill: impl FnOnce(&mut File) -> Result<(), E>,
 ) -> Result<(), E> {
     let (parent, name) = split_path(path)?;
-    let final_name = path.file_name().unwrap_or_default();
     let folder = Folder::open(parent).map_err(file_error("writing", path))?;
+    write_in(&folder, &name, path, mode, fill)
+}
+
+/// As [`write_with()`], at a path below a folder, with `/` between its parts. The folder itself may be a link; no part
+/// below it is followed as one, so that nothing is written elsewhere than below the folder that was named.
+///
+/// # Errors
+/// As [`write_with()`]; a part of the path is a link or no folder.
+pub fn write_below<E: From<FileError>>(
+    root: &Path,
+    path: &str,
+    fill: impl FnOnce(&mut File) -> Result<(), E>,
+) -> Result<(), E> {
+    let whole = root.join(path);
+    fs::create_dir_all(root).map_err(file_error("creating", root))?;
+    let entered = Folder::open(root).and_then(|folder| folder.enter_parent(path));
+    let (folder, name) = entered.map_err(|error| {
+        let error = match error.kind() {
+            io::ErrorKind::NotADirectory => {
+                io::Error::other("a part of the path is a link or no directory")
+            }
+            _ => error,
+        };
+        file_error("writing", &whole)(error)
+    })?;
+    write_in(&folder, &name, &whole, 0o666, fill)
+}
+
+/// Writes a file of a folder that was opened; its path is for messages.
+fn write_in<E: From<FileError>>(
+    folder: &Folder,
+    name: &str,
+    path: &Path,
+    mode: u32,
+    fill: impl FnOnce(&mut File) -> Result<(), E>,
+) -> Result<(), E> {
+    let final_name = path.file_name().unwrap_or_default();
     let kind = folder.find_kind(final_name);
     check_kind(path, kind.map_err(file_error("writing", path))?)?;
     // Leftovers of other processes are no reason not to write.
-    let _ = remove_leftovers(&folder, &name);
+    let _ = remove_leftovers(folder, name);
     let mut temporary = folder
-        .create_temporary(&temporary_prefix(&name), mode)
+        .create_temporary(&temporary_prefix(name), mode)
         .map_err(file_error("writing", path))?;
     fill(&mut temporary.file)?;
     let synced = temporary.file.sync_all();
@@ -374,6 +410,32 @@ mod tests {
         });
         assert!(failed.is_err());
         assert_eq!(fs::read_dir(&moved).unwrap().count(), 1);
+    }
+
+    /// Somebody put a link to another folder where a mirror has the folder of a host.
+    #[cfg(unix)]
+    #[test]
+    fn links_below_the_named_folder_are_not_followed() {
+        use std::os::unix::fs::symlink;
+        let folder = tempfile::tempdir().unwrap();
+        let (root, other) = (folder.path().join("root"), folder.path().join("other"));
+        fs::create_dir_all(root.join("a")).unwrap();
+        fs::create_dir(&other).unwrap();
+        symlink(&other, root.join("a/link")).unwrap();
+        symlink(&root, folder.path().join("named")).unwrap();
+        let write = |path: &str| {
+            write_below(&folder.path().join("named"), path, |file| {
+                file.write_all(b"new").map_err(file_error("writing", &root))
+            })
+        };
+        write("a/b/file").unwrap();
+        write("file").unwrap();
+        for path in ["a/link/file", "a/link", "a/link/b/file"] {
+            let error = write(path).unwrap_err().to_string();
+            assert!(error.contains("link"), "{error}");
+        }
+        assert_eq!(fs::read_dir(&other).unwrap().count(), 0);
+        assert_eq!(fs::read(root.join("a/b/file")).unwrap(), b"new");
     }
 
     #[test]
