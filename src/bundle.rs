@@ -28,6 +28,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::base::code::Code;
+use crate::base::value::ImageReference;
 use crate::diagnostic::{Classify, ErrorClass, Location};
 use crate::io::fs::FileError;
 use crate::lock::Lock;
@@ -37,10 +38,10 @@ use crate::verify::ProofError;
 
 pub use gather::{CarriedExtras, gather_bundle};
 pub use kept::list_kept_objects;
-pub use mirror::{Mirrored, extract_mirror};
+pub use mirror::{Mirrored, check_layout, extract_mirror};
 pub(crate) use read::proof_error;
 pub use read::{OpenedBundle, extract_bundle, verify_bundle};
-pub use registry::{CarriedImage, ImageSource};
+pub use registry::{CarriedImage, FetchedImages, ImageSource};
 pub use tools::IndexedTool;
 pub use write::{ArchivePart, Content, create_bundle, write_zip};
 
@@ -53,6 +54,19 @@ pub(crate) const OBJECTS: &str = "objects/sha256/";
 pub(crate) const SCRIPTS: &str = "scripts/";
 pub(crate) const BLOBS: &str = "images/blobs/sha256/";
 
+/// Bytes at the start of a file that tell a bundle: a local header (APPNOTE 4.3.7) and the name of the index.
+pub const MARK: usize = 30 + INDEX.len();
+
+/// Whether a file begins as bundles do: with the index. Whatever else is wrong with it is wrong with a bundle.
+pub fn is_bundle(head: &[u8]) -> bool {
+    let length = head
+        .get(26..28)
+        .map(|bytes| bytes[0] as usize | (bytes[1] as usize) << 8);
+    head.starts_with(b"PK\x03\x04")
+        && length == Some(INDEX.len())
+        && head.get(30..MARK) == Some(INDEX.as_bytes())
+}
+
 /// `bundle.json`
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
@@ -64,6 +78,9 @@ pub struct BundleIndex {
     pub origins: BTreeMap<String, String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub images: Vec<IndexedImage>,
+    /// Images of the lockfile that are not here: nodes pull them from their registries.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub omitted: Vec<ImageReference>,
     /// Packer and its plugins, for each machine that bakes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tools: Vec<IndexedTool>,
@@ -93,6 +110,11 @@ pub struct IndexedImage {
     pub foreign_layers: Vec<String>,
 }
 
+/// Message about a container image of the lockfile that was left out of a bundle.
+pub fn describe_omitted(name: &ImageReference) -> String {
+    format!("{name} is not in the bundle, so a node pulls it from its registry")
+}
+
 /// Output of `imagegen bundle`.
 #[derive(Debug, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -108,6 +130,9 @@ pub struct BundleOutput {
     pub tools: Vec<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub images: Vec<IndexedImage>,
+    /// Images of the lockfile that the bundle does not contain.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub omitted: Vec<ImageReference>,
     /// Where the files were put: a store, or the folder of a mirror.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub store: Option<String>,
@@ -123,6 +148,7 @@ impl BundleOutput {
             artifacts,
             tools: index.tools.iter().map(IndexedTool::title).collect(),
             images: index.images.clone(),
+            omitted: index.omitted.clone(),
             store,
         }
     }
@@ -139,10 +165,14 @@ impl BundleOutput {
         } else {
             format!("with {}\n", self.tools.join(", "))
         };
-        format!(
+        let mut summary = format!(
             "{}: {artifacts} artifacts, {images} images, {size} bytes{place}\n{tools}",
             self.bundle
-        )
+        );
+        for name in &self.omitted {
+            summary = format!("{summary}{}\n", describe_omitted(name));
+        }
+        summary
     }
 }
 

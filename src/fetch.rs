@@ -6,7 +6,9 @@
 mod check;
 mod download;
 mod error;
+mod login;
 mod mirrors;
+mod retry;
 mod split;
 
 use std::path::{Path, PathBuf};
@@ -23,14 +25,15 @@ use crate::base::value::{FileDigest, PinAlgorithm};
 use crate::io::fs::{DigestSet, Digests, digest_file_with};
 use crate::io::http::{Http, HttpError};
 use crate::io::interrupt::{Cleanup, subscribe_downloads};
-use crate::io::oci::{self, Reference};
+use crate::io::oci::Reference;
 use crate::io::store::{Object, Store};
 use crate::ui::Downloads;
 
 use check::check_digests;
 use download::FileTransfer;
 
-pub use error::{FetchError, FetchFailure};
+pub use error::{FetchError, FetchFailure, is_unavailable};
+pub use login::RegistryLogin;
 pub use mirrors::{MirrorHeaders, OpenedMirrors};
 
 /// Whether a mirror may answer for an address.
@@ -58,6 +61,8 @@ pub struct Request {
     /// Digests of bytes that once stood at this URL, with where that was seen.
     pub superseded: Vec<(FileDigest, String)>,
     pub headers: Vec<(String, Secret)>,
+    /// Of a part of an image: the login at its registry.
+    pub login: Option<RegistryLogin>,
 }
 
 /// Where no size is known, a file may have this many bytes: ten times the largest component.
@@ -84,6 +89,7 @@ impl Request {
             digests: Vec::new(),
             superseded: Vec::new(),
             headers: Vec::new(),
+            login: None,
         }
     }
 
@@ -245,9 +251,15 @@ impl Fetcher {
         found.or_else(|| self.store.find_url(url.public_url()))
     }
 
-    /// The image where it is asked for, and the headers of the mirror that answers for it.
-    pub fn locate_image(&self, image: Reference) -> (Reference, Vec<(String, Secret)>) {
-        self.mirrors.locate_image(image)
+    /// The image where it is asked for, and the login there.
+    pub fn locate_image(&self, image: Reference) -> (Reference, RegistryLogin) {
+        let (image, headers) = self.mirrors.locate_image(image);
+        let login = if headers.is_empty() {
+            RegistryLogin::by_token(image.clone())
+        } else {
+            RegistryLogin::with_headers(headers)
+        };
+        (image, login)
     }
 
     /// Fetches files, `jobs` at a time; outcomes in the order of the requests.
@@ -294,6 +306,18 @@ impl Fetcher {
         limit: u64,
         headers: &[(String, Secret)],
     ) -> Result<Vec<u8>, FetchError> {
+        self.read_small(&Request {
+            headers: headers.to_vec(),
+            ..Request::without_digest(name, url, limit)
+        })
+    }
+
+    /// As [`Fetcher::fetch_small`], with a login.
+    ///
+    /// # Errors
+    /// As [`Fetcher::fetch_small`].
+    pub fn read_small(&self, request: &Request) -> Result<Vec<u8>, FetchError> {
+        let Request { name, url, .. } = request;
         if self.http.is_offline() {
             let content = match self.find_url(url) {
                 Some(object) => self.store.read_object(&object),
@@ -308,28 +332,9 @@ impl Fetcher {
                 Err(error) => Err(FetchError::new(name, error.into())),
             };
         }
-        let request = Request {
-            headers: headers.to_vec(),
-            ..Request::without_digest(name, url, limit)
-        };
-        let fetched = self.fetch_file(&request, &Downloads::new_silent(), 1)?;
+        let fetched = self.fetch_file(request, &Downloads::new_silent(), 1)?;
         crate::io::fs::read_file(fetched.path())
             .map_err(|error| FetchError::new(name, error.into()))
-    }
-
-    /// Headers that a registry requires for an image; none when offline.
-    ///
-    /// # Errors
-    /// The registry cannot be reached, or requires another login than a token.
-    pub fn authorize(&self, image: &Reference) -> Result<Vec<(String, Secret)>, FetchError> {
-        if self.http.is_offline() {
-            return Ok(Vec::new());
-        }
-        Handle::block_on(
-            self.runtime.handle(),
-            oci::authorize_image(&self.http, image),
-        )
-        .map_err(|error| FetchError::new(&image.name, FetchFailure::Http(error)))
     }
 
     fn fetch_file(

@@ -71,7 +71,7 @@ pub fn list_media(proven: &ProvenPlan, acquirer: &Acquirer<'_>) -> Result<Vec<Ar
         printer,
     }
     .fetch_images(&names, |name| plan.selects_image(name), plan.windows.build)?;
-    for image in &images {
+    for image in &images.carried {
         parts.extend(image.list_parts("artifacts/images/blobs/sha256/"));
     }
     Ok(parts)

@@ -1,6 +1,7 @@
 //! Bundles: what goes in comes out, and nothing else is taken for one.
 
 mod forged;
+mod omitted;
 pub(crate) mod registry;
 mod tags;
 

@@ -90,6 +90,7 @@ pub fn request(url: &str, bytes: &[u8]) -> Request {
         digests: vec![sha256(bytes)],
         superseded: Vec::new(),
         headers: Vec::new(),
+        login: None,
     }
 }
 

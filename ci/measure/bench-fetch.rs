@@ -46,6 +46,7 @@ fn fetch(store: &str, jobs: usize, files: &[&str]) -> Result<()> {
             digests: vec![FileDigest::Sha256(pair[1].parse().expect("a SHA-256"))],
             superseded: Vec::new(),
             headers: Vec::new(),
+            login: None,
         })
         .collect();
     let fetcher = Fetcher::new(

@@ -141,6 +141,7 @@ pub fn request_artifact(
             .collect(),
         superseded,
         headers: grants.read_headers(&artifact.headers, &artifact.component, &artifact.url)?,
+        login: None,
     })
 }
 

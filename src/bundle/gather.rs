@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::images::build_layout;
-use super::registry::ImageSource;
+use super::mirror::check_layout;
+use super::registry::{FetchedImages, ImageSource};
 use super::{ArchivePart, BLOBS, BundleIndex, Content, EVIDENCE, IndexedTool, OBJECTS, SCHEMA};
 use crate::base::digest::sha256_hex;
 use crate::base::json;
@@ -65,7 +66,7 @@ pub fn gather_bundle(
         printer: acquirer.printer,
     };
     let plan = proven.plan();
-    let carried = source.fetch_images(
+    let FetchedImages { carried, omitted } = source.fetch_images(
         &names,
         |name| images.contains(name) || plan.selects_image(name),
         build,
@@ -82,8 +83,14 @@ pub fn gather_bundle(
         files: Vec::new(),
         origins: gatherer.origins,
         images,
+        omitted,
         tools: index_tools(tools)?,
     };
+    if let Err(error) = check_layout(lock, &index) {
+        acquirer.printer.print_warning(&format!(
+            "`bundle extract --as-mirror` will refuse this bundle, and only `--store` takes it: {error}"
+        ));
+    }
     Ok(super::create_bundle(out, gatherer.parts, index)?)
 }
 

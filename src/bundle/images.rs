@@ -12,6 +12,8 @@ use super::{ArchivePart, BLOBS, BundleIndex, CarriedImage, Content, IndexedImage
 use crate::base::code::Code;
 use crate::base::json as text;
 use crate::base::value::is_digest;
+use crate::lock::Lock;
+use crate::model::plan::is_selected_image;
 use crate::verify::ProofError;
 
 /// The largest manifest that registries take.
@@ -302,6 +304,37 @@ pub(super) fn check_images(
         )));
     }
     check_layout(&listed, small)
+}
+
+/// Every image of the lock is there, or is one that nobody asked for and that the index names as left out.
+pub(super) fn check_locked_images(index: &BundleIndex, lock: &Lock) -> Result<(), ProofError> {
+    let refuse = |name: &str, why: &str| {
+        let message = format!("{name}: {why}");
+        Err(ProofError::new(Code::BUNDLE_IMAGE_ABSENT, message))
+    };
+    let carried: BTreeSet<&str> = index.images.iter().map(|it| it.name.as_str()).collect();
+    let mut omitted = BTreeSet::new();
+    for name in &index.omitted {
+        if !lock.images.contains(name) || carried.contains(name.as_str()) || !omitted.insert(name) {
+            return refuse(
+                name,
+                "the index says that it was left out, which it was not",
+            );
+        }
+    }
+
+    for name in &lock.images {
+        if carried.contains(name.as_str()) {
+            continue;
+        }
+        if !omitted.contains(name) {
+            return refuse(name, "it is an image of the lockfile and not in the bundle");
+        }
+        if is_selected_image(&lock.selection, &lock.tagged_images, name) {
+            return refuse(name, "the selection names it, so it cannot be left out");
+        }
+    }
+    Ok(())
 }
 
 /// The layout is the one that this program writes: a node imports each image under the name that it says there.

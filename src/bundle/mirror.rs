@@ -13,6 +13,7 @@ use crate::base::url::{decode_path, strip_secrets};
 use crate::base::value::PinAlgorithm;
 use crate::io::fs::{self, FileError};
 use crate::lock::Lock;
+use crate::model::mirrors::find_mirror_path;
 use crate::verify::ProofError;
 use crate::verify::archive::check_names;
 
@@ -57,17 +58,16 @@ pub fn extract_mirror(
     for (path, digest) in &files {
         places.entry(digest).or_default().push(path);
     }
-    read_objects(file, &[OBJECTS], &mut |digest, content| {
+    read_objects(file, &opened.index, &[OBJECTS], &mut |digest, content| {
         let Some((first, others)) = places.get(digest).and_then(|paths| paths.split_first()) else {
             return Ok(true);
         };
-        let first = folder.join(first);
-        if !write_verified(&first, digest, content)? {
+        if !write_verified(folder, first, digest, content)? {
             return Ok(false);
         }
         for other in others {
-            let mut copy = fs::open_file(&first)?;
-            if !write_verified(&folder.join(other), digest, &mut copy)? {
+            let mut copy = fs::open_file(&folder.join(first))?;
+            if !write_verified(folder, other, digest, &mut copy)? {
                 return Ok(false);
             }
         }
@@ -76,9 +76,10 @@ pub fn extract_mirror(
     Ok(Mirrored { files, elsewhere })
 }
 
-/// Writes a file whose digest is known. False if the digest differs.
+/// Writes a file of a mirror whose digest is known. False if the digest differs.
 fn write_verified(
-    path: &Path,
+    folder: &Path,
+    path: &str,
     digest: &str,
     content: &mut dyn std::io::Read,
 ) -> Result<bool, BundleError> {
@@ -91,11 +92,11 @@ fn write_verified(
             Self::File(error)
         }
     }
-    let written = fs::write_with(path, |output| {
+    let written = fs::write_below(folder, path, |output| {
         let mut hash = Digester::new(PinAlgorithm::Sha256);
         copy_pieces(content, &mut Tee(&mut hash, output)).map_err(|source| FileError {
             action: "writing",
-            path: path.to_owned(),
+            path: folder.join(path),
             source,
         })?;
         if hash.finish() == digest {
@@ -118,10 +119,11 @@ fn plan_layout(lock: &Lock, index: &BundleIndex) -> Result<MirrorLayout, ProofEr
     let mut files: BTreeMap<String, String> = BTreeMap::new();
     let mut elsewhere = Vec::new();
     let mut add = |url: &str| -> Result<bool, ProofError> {
-        let (Some(digest), Some(place)) = (index.origins.get(url), find_mirror_path(url)) else {
+        let place = url.parse().ok().as_ref().and_then(find_mirror_path);
+        let (Some(digest), Some(place)) = (index.origins.get(url), place) else {
             return Ok(false);
         };
-        let path = decode_path(place).ok_or_else(|| {
+        let path = decode_path(&place).ok_or_else(|| {
             ProofError::new(
                 Code::MIRROR_PATH,
                 format!("{} has no safe path in a mirror", strip_secrets(url)),
@@ -169,25 +171,10 @@ fn plan_layout(lock: &Lock, index: &BundleIndex) -> Result<MirrorLayout, ProofEr
     Ok((files, elsewhere))
 }
 
-/// The part of a publisher's URL that is a path below the mirror: host and path, as `--mirror` asks for it.
-fn find_mirror_path(url: &str) -> Option<&str> {
-    url.strip_prefix("https://")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn places_are_where_mirrors_are_asked() {
-        assert_eq!(
-            find_mirror_path("https://dl.k8s.io/v1/kubelet.exe"),
-            Some("dl.k8s.io/v1/kubelet.exe")
-        );
-        assert_eq!(
-            find_mirror_path("http://127.0.0.1/x"),
-            None,
-            "--mirror leaves plain HTTP alone"
-        );
-    }
+/// Why a bundle cannot be laid out as a mirror: found where it is written, so that nobody learns it behind the air gap.
+///
+/// # Errors
+/// As [`extract_mirror`].
+pub fn check_layout(lock: &Lock, index: &BundleIndex) -> Result<(), ProofError> {
+    plan_layout(lock, index).map(drop)
 }

@@ -77,7 +77,8 @@ pub fn extract_bundle(
     store: &Store,
     opened: &OpenedBundle,
 ) -> Result<(), BundleError> {
-    read_objects(file, &[OBJECTS, BLOBS], &mut |digest, content| {
+    let folders = [OBJECTS, BLOBS];
+    read_objects(file, &opened.index, &folders, &mut |digest, content| {
         Ok(store.insert_stream(content, digest)?.is_some())
     })?;
     // Whoever carries a bundle does not speak for a publisher's address: what came out of one is known as such.
@@ -105,13 +106,17 @@ impl OpenedBundle {
 /// Takes the bytes of an object by its digest, and says whether they have it.
 type Take<'a> = dyn FnMut(&str, &mut dyn Read) -> Result<bool, BundleError> + 'a;
 
-/// Reads the objects of a bundle that was checked.
+/// Reads the objects of a bundle that was checked: those of its index, all of them and no others, even if another bundle
+/// has its name by now.
 pub(super) fn read_objects(
     file: &Path,
+    index: &BundleIndex,
     folders: &[&str],
     take: &mut Take<'_>,
 ) -> Result<(), BundleError> {
     let reader = fs::open_file(file)?;
+    let mut listed: BTreeSet<&str> = index.files.iter().map(|it| it.path.as_str()).collect();
+    listed.retain(|path| folders.iter().any(|folder| path.starts_with(folder)));
     let wanted = WantedMembers::from_globs(folders.iter().map(|folder| format!("{folder}*")));
     let mut failure = None;
     let read = read_members(
@@ -120,13 +125,13 @@ pub(super) fn read_objects(
         &wanted,
         &LIMITS,
         &mut |entry, content| {
+            if !listed.remove(entry.name.as_str()) {
+                return Err(changed_error(&entry.name));
+            }
             let digest = entry.name.rsplit('/').next().unwrap_or_default();
             match take(digest, content) {
                 Ok(true) => Ok(()),
-                Ok(false) => Err(ProofError::new(
-                    Code::BUNDLE_DIGEST,
-                    format!("`{}` changed while it was read", entry.name),
-                )),
+                Ok(false) => Err(changed_error(&entry.name)),
                 Err(error) => {
                     failure = Some(error);
                     Err(ProofError::new(
@@ -137,10 +142,19 @@ pub(super) fn read_objects(
             }
         },
     );
+    let outcome = read.and_then(|_| match listed.first() {
+        Some(path) => Err(changed_error(path)),
+        None => Ok(()),
+    });
     match failure {
         Some(error) => Err(error),
-        None => read.map(drop).map_err(|error| proof_error(file, error)),
+        None => outcome.map_err(|error| proof_error(file, error)),
     }
+}
+
+fn changed_error(name: &str) -> ProofError {
+    let message = format!("`{name}` changed since the bundle was verified");
+    ProofError::new(Code::BUNDLE_DIGEST, message)
 }
 
 /// Records of the files, kept while they pass.
@@ -248,6 +262,7 @@ impl ReadRecord {
             return Err(ProofError::new(Code::BUNDLE_EVIDENCE, message));
         }
         images::check_images(&index, &self.small)?;
+        images::check_locked_images(&index, &lock)?;
         self.check_named(&index, &lock)?;
         crate::scripts::check_carried(&self.scripts, &lock.selection.overrides)?;
         Ok(OpenedBundle {

@@ -3,13 +3,17 @@
 use super::images::{
     Descriptor, ImageManifest, LARGEST_MANIFEST, choose_manifest, hex, manifest_error,
 };
-use super::{ArchivePart, IndexedImage};
+use super::{ArchivePart, IndexedImage, describe_omitted};
 use crate::acquire::collect_outcomes;
+use crate::base::code::Code;
 use crate::base::json::parse_foreign;
 use crate::base::secret::Secret;
 use crate::base::value::{FileDigest, ImageReference, Sha256, ValueError};
 use crate::diagnostic::{InputError, Result};
-use crate::fetch::{Addressing, FetchedArtifact, Fetcher, MAX_SIZE, Request};
+use crate::fetch::{
+    Addressing, FetchError, FetchedArtifact, Fetcher, MAX_SIZE, RegistryLogin, Request,
+    is_unavailable,
+};
 use crate::io::fs;
 use crate::io::oci::{MANIFESTS, Reference};
 use crate::ui::{Downloads, Printer};
@@ -31,6 +35,13 @@ impl CarriedImage {
     }
 }
 
+/// Images that were fetched, and those that no registry served.
+#[derive(Debug, Default)]
+pub struct FetchedImages {
+    pub carried: Vec<CarriedImage>,
+    pub omitted: Vec<ImageReference>,
+}
+
 /// Sources of images: the store first, then their registries.
 #[derive(Debug, Clone, Copy)]
 pub struct ImageSource<'a> {
@@ -40,39 +51,31 @@ pub struct ImageSource<'a> {
 }
 
 impl ImageSource<'_> {
-    /// Images for a build of Windows. An image of the catalog that its registry does not serve is left out with a
-    /// warning.
+    /// Images for a build of Windows. An image of the catalog that its registry does not have, or that cannot be asked for
+    /// it, is left out.
     ///
     /// # Errors
-    /// An image of the user cannot be fetched, is incomplete, or has another Windows build.
+    /// An image of the user cannot be fetched, is incomplete, or has another Windows build. An image of the catalog has
+    /// other bytes than its digest says, policy or login refuse it, or this machine fails.
     pub fn fetch_images(
         &self,
         names: &[&ImageReference],
         is_asked: impl Fn(&ImageReference) -> bool,
         build: u32,
-    ) -> Result<Vec<CarriedImage>> {
-        let mut carried = Vec::new();
+    ) -> Result<FetchedImages> {
+        let mut images = FetchedImages::default();
         for name in names {
             match self.fetch_image(name, build) {
-                Ok(image) => carried.push(image),
-                Err(error) if is_asked(name) => return Err(error),
-                Err(error) => self.printer.print_warning(&format!(
-                    "{name} is not in the bundle, so a node pulls it from its registry: {error}"
-                )),
+                Ok(image) => images.carried.push(image),
+                Err(error) if is_asked(name) || !is_omissible(error.code()) => return Err(error),
+                Err(error) => {
+                    let line = describe_omitted(name);
+                    self.printer.print_warning(&format!("{line}: {error}"));
+                    images.omitted.push((*name).clone());
+                }
             }
         }
-        Ok(carried)
-    }
-
-    /// The image where a mirror has it, with the headers of a login there.
-    pub(super) fn log_in(&self, image: Reference) -> Result<(Reference, Vec<(String, Secret)>)> {
-        let (image, headers) = self.fetcher.locate_image(image);
-        let login = if headers.is_empty() {
-            self.fetcher.authorize(&image)?
-        } else {
-            headers
-        };
-        Ok((image, login))
+        Ok(images)
     }
 
     fn fetch_image(&self, name: &str, build: u32) -> Result<CarriedImage> {
@@ -80,7 +83,7 @@ impl ImageSource<'_> {
             message,
             remedy: None,
         })?;
-        let (image, login) = self.log_in(image)?;
+        let (image, login) = self.fetcher.locate_image(image);
         let (asked, bytes) = self.fetch_manifest(name, &image, &image.version, &login)?;
         let mut blobs = vec![asked.clone()];
         let (manifest, bytes, os_version) = match ImageManifest::decode(name, &bytes)? {
@@ -145,13 +148,13 @@ impl ImageSource<'_> {
         name: &str,
         image: &Reference,
         digest: &str,
-        login: &[(String, Secret)],
+        login: &RegistryLogin,
     ) -> Result<(FetchedArtifact, Vec<u8>)> {
         let mut request = request_by_digest(
             name,
             &image.manifest_url(digest),
             blob_sha256(digest)?,
-            login,
+            Some(login),
         )?;
         request.max_size = LARGEST_MANIFEST;
         request
@@ -167,11 +170,23 @@ impl ImageSource<'_> {
     fn fetch_files(&self, requests: &[Request]) -> Result<Vec<FetchedArtifact>> {
         let sizes: Vec<Option<u64>> = requests.iter().map(|request| request.size).collect();
         let downloads = Downloads::new(self.printer, &sizes);
-        collect_outcomes(
-            self.fetcher.fetch_all(requests, self.jobs, &downloads),
-            self.printer,
-        )
+        let mut outcomes = self.fetcher.fetch_all(requests, self.jobs, &downloads);
+        // The first error decides whether the image may be left out: one of the bytes outweighs one of the server.
+        let grave = outcomes.iter().position(is_grave);
+        if let Some(at) = grave {
+            outcomes.swap(0, at);
+        }
+        collect_outcomes(outcomes, self.printer)
     }
+}
+
+fn is_grave(outcome: &std::result::Result<FetchedArtifact, FetchError>) -> bool {
+    outcome.as_ref().is_err_and(|error| !error.is_unavailable())
+}
+
+/// Whether an image of the catalog may be left out for this error: its registry has no such image.
+fn is_omissible(code: Code) -> bool {
+    code == Code::IMAGE_PLATFORM || is_unavailable(code)
 }
 
 /// A blob out of its registry. Registries do not serve foreign layers: their publisher does.
@@ -179,15 +194,15 @@ fn request_blob(
     name: &str,
     image: &Reference,
     blob: &Descriptor,
-    login: &[(String, Secret)],
+    login: &RegistryLogin,
 ) -> Result<Request> {
     let digest = blob_sha256(&blob.digest)?;
     let publisher = blob.urls.first().filter(|_| blob.is_foreign());
     let request = if let Some(url) = publisher {
         // The login is for the registry alone.
-        request_by_digest(name, url, digest, &[])?
+        request_by_digest(name, url, digest, None)?
     } else {
-        request_by_digest(name, &image.blob_url(&blob.digest), digest, login)?
+        request_by_digest(name, &image.blob_url(&blob.digest), digest, Some(login))?
     };
     Ok(Request {
         size: Some(blob.size),
@@ -207,7 +222,7 @@ fn request_by_digest(
     name: &str,
     url: &str,
     digest: Sha256,
-    login: &[(String, Secret)],
+    login: Option<&RegistryLogin>,
 ) -> Result<Request> {
     let request = Request::without_digest(
         name.split('@').next().unwrap_or(name),
@@ -217,7 +232,7 @@ fn request_by_digest(
     Ok(Request {
         addressing: Addressing::Exact,
         digests: vec![FileDigest::Sha256(digest)],
-        headers: login.to_vec(),
+        login: login.cloned(),
         ..request
     })
 }

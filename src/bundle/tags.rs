@@ -6,6 +6,7 @@ use crate::base::digest::sha256_hex;
 use crate::base::secret::Secret;
 use crate::base::value::{NamedImage, Sha256, ValueError};
 use crate::diagnostic::{InputError, Result};
+use crate::fetch::{RegistryLogin, Request};
 use crate::io::oci::{MANIFESTS, Reference};
 use crate::model::tagged_image::{ImagePin, TaggedImage};
 
@@ -32,16 +33,14 @@ impl ImageSource<'_> {
             message,
             remedy: None,
         })?;
-        let (image, mut headers) = self.log_in(image)?;
-        headers.push(("Accept".to_owned(), Secret::from_constant(MANIFESTS)));
-
-        let bytes = self.read_manifest(name, &image, &image.version, &headers)?;
+        let (image, login) = self.fetcher.locate_image(image);
+        let bytes = self.read_manifest(name, &image, &image.version, &login)?;
         let index = digest_manifest(&bytes)?;
         let (manifest, bytes, os_version) = match ImageManifest::decode(name, &bytes)? {
             ImageManifest::Image { .. } => (index.clone(), bytes, None),
             ImageManifest::List(list) => {
                 let chosen = choose_manifest(name, &list, build)?;
-                let bytes = self.read_manifest(name, &image, &chosen.digest, &headers)?;
+                let bytes = self.read_manifest(name, &image, &chosen.digest, &login)?;
                 let found = digest_manifest(&bytes)?;
                 if found != blob_sha256(&chosen.digest)? {
                     let message = format!(
@@ -76,12 +75,15 @@ impl ImageSource<'_> {
         name: &NamedImage,
         image: &Reference,
         version: &str,
-        headers: &[(String, Secret)],
+        login: &RegistryLogin,
     ) -> Result<Vec<u8>> {
         let url = image.manifest_url(version).parse()?;
-        Ok(self
-            .fetcher
-            .fetch_small(name, &url, LARGEST_MANIFEST, headers)?)
+        let request = Request {
+            headers: vec![("Accept".to_owned(), Secret::from_constant(MANIFESTS))],
+            login: Some(login.clone()),
+            ..Request::without_digest(name, &url, LARGEST_MANIFEST)
+        };
+        Ok(self.fetcher.read_small(&request)?)
     }
 }
 

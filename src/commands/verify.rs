@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use crate::bundle::describe_omitted;
 use crate::cli::VerifyArgs;
 use crate::diagnostic::Result;
 use crate::inspect::{
@@ -33,7 +34,12 @@ pub(super) fn run_verify(
         }
         Inspected::Bundle(opened) => printer.print_listing(&opened.index, || {
             let files = opened.index.files.len();
-            format!("bundle: every file matches the index and the lock ({files} files)\n")
+            let mut text =
+                format!("bundle: every file matches the index and the lock ({files} files)\n");
+            for name in &opened.index.omitted {
+                text = format!("{text}{}\n", describe_omitted(name));
+            }
+            text
         }),
         Inspected::Whole(output) => {
             printer.print_listing(&output, || format_whole(&output))?;

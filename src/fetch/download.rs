@@ -3,8 +3,11 @@
 use std::time::Duration;
 
 use super::check::{check_announced, check_digests};
+use super::retry::RetryPlan;
 use super::split::split_download;
 use super::{FetchFailure, FetchedArtifact, Fetcher, LocatedRequest, Request};
+use crate::base::code::Code;
+use crate::base::secret::Secret;
 use crate::io::fs::{Digests, FileDigester};
 use crate::io::http::{HttpError, Resume, Retry};
 use crate::io::store::PartialFile;
@@ -22,8 +25,13 @@ pub(super) struct FileTransfer<'a> {
     pub(super) transfer: Transfer<'a>,
     /// How many requests may be under way for this file.
     pub(super) connections: usize,
-    /// Tries since it last came further, and how far that was.
-    tries: u32,
+    /// Headers of the latest try, with those of its login.
+    pub(super) headers: Vec<(String, Secret)>,
+    /// Token of the latest try, and how far the file was when one was refused.
+    token: Option<u64>,
+    refused_at: Option<u64>,
+    plan: RetryPlan<'a>,
+    /// How far the file was when it last came further.
     furthest: u64,
 }
 
@@ -49,7 +57,10 @@ impl<'a> FileTransfer<'a> {
             downloads,
             transfer,
             connections,
-            tries: 0,
+            headers: Vec::new(),
+            token: None,
+            refused_at: None,
+            plan: RetryPlan::new(&fetcher.http.patience),
             furthest: 0,
         }
     }
@@ -87,9 +98,9 @@ impl<'a> FileTransfer<'a> {
                         Err(failure) => failure,
                     }
                 }
-                Err(failure) => failure,
+                Err(failure) => self.name_registry(failure),
             };
-            let Some(pause) = self.plan_retry(&failure, &mut part)? else {
+            let Some(pause) = self.plan_retry(&failure, &mut part).await? else {
                 // Only bytes that may become the right ones are kept.
                 if !matches!(failure, FetchFailure::Http(_)) || part.is_empty()? {
                     part.remove()?;
@@ -101,7 +112,7 @@ impl<'a> FileTransfer<'a> {
     }
 
     /// How long to wait before the next try, if there is to be one.
-    fn plan_retry(
+    async fn plan_retry(
         &mut self,
         failure: &FetchFailure,
         part: &mut PartialFile,
@@ -112,17 +123,22 @@ impl<'a> FileTransfer<'a> {
         let length = part.len()?;
         if length >= self.furthest + PROGRESS {
             self.furthest = length;
-            self.tries = 0;
+            self.plan.start_over();
         }
-        self.tries += 1;
+        if !self.plan.count_try() {
+            return Ok(None);
+        }
         let pause = match error.retry {
-            _ if self.tries >= self.http().patience.tries => return Ok(None),
             Retry::Never => return Ok(None),
+            Retry::Login => {
+                let is_renewed = self.renew_login(length).await;
+                return Ok(is_renewed.then_some(Duration::ZERO));
+            }
             Retry::Afresh => {
                 part.clear()?;
                 Duration::ZERO
             }
-            Retry::After(said) => self.backoff_delay(said),
+            Retry::After(said) => self.plan.backoff_delay(said),
         };
         // Many connections may be what the server does not like.
         self.connections = (self.connections / 2).max(1);
@@ -131,15 +147,41 @@ impl<'a> FileTransfer<'a> {
         Ok(Some(pause))
     }
 
-    /// Doubled each time, with a part left to chance, so that many clients do not come at once.
-    fn backoff_delay(&self, said: Option<Duration>) -> Duration {
-        use std::hash::{BuildHasher as _, RandomState};
-        let patience = &self.http().patience;
-        let doubled = patience.pause.saturating_mul(1 << self.tries.min(16)) / 2;
-        let chance = RandomState::new().hash_one(self.tries) % 1000;
-        let jittered =
-            doubled.mul_f64(0.75 + f64::from(u32::try_from(chance).unwrap_or(0)) / 2000.0);
-        said.unwrap_or(jittered).min(patience.longest_pause)
+    /// Gives the refused token of a registry up for a new one. False where there is none, or where the file came no
+    /// further with the one before.
+    async fn renew_login(&mut self, length: u64) -> bool {
+        let (Some(login), Some(token)) = (&self.request.login, self.token) else {
+            return false;
+        };
+        if self.refused_at.replace(length) == Some(length) {
+            return false;
+        }
+        login.forget_token(token).await;
+        true
+    }
+
+    /// A registry refuses for want of a login, which is named otherwise than the headers of a file.
+    fn name_registry(&self, failure: FetchFailure) -> FetchFailure {
+        match failure {
+            FetchFailure::Http(error)
+                if self.request.login.is_some() && error.code == Code::FORBIDDEN =>
+            {
+                let code = Code::REGISTRY_LOGIN;
+                FetchFailure::Http(HttpError { code, ..error })
+            }
+            other => other,
+        }
+    }
+
+    /// Reads the headers of a try: those of the file, and those of the login that the registry wants now.
+    async fn read_headers(&mut self) -> Result<(), HttpError> {
+        self.headers.clone_from(&self.request.headers);
+        if let Some(login) = &self.request.login {
+            let own = login.read_headers(&self.fetcher.http).await?;
+            self.token = own.token;
+            self.headers.extend(own.headers);
+        }
+        Ok(())
     }
 
     async fn open_part(&self) -> Result<PartialFile, FetchFailure> {
@@ -188,9 +230,10 @@ impl<'a> FileTransfer<'a> {
             }),
             _ => None,
         };
+        self.read_headers().await?;
         let mut answer = self
             .http()
-            .get(request.url.request_url(), &request.headers, resume)
+            .get(request.url.request_url(), &self.headers, resume)
             .await?;
         if answer.offset == 0 {
             part.clear()?;

@@ -90,10 +90,33 @@ impl FetchError {
         matches!(*self.failure, FetchFailure::Offline(_))
     }
 
+    /// Whether the server does not have the file, or cannot be asked: nothing is wrong with bytes, login, policy or this
+    /// machine.
+    pub fn is_unavailable(&self) -> bool {
+        is_unavailable(self.failure.code())
+    }
+
     /// Whether the server says that there is no such file.
     pub fn is_absent(&self) -> bool {
         matches!(&*self.failure, FetchFailure::Http(error) if matches!(error.code, Code::NOT_FOUND | Code::GONE))
     }
+}
+
+/// Whether a code says of a server that it does not have a file, or that it cannot be asked for it now.
+pub fn is_unavailable(code: Code) -> bool {
+    const CODES: &[Code] = &[
+        Code::BUSY,
+        Code::CONNECT,
+        Code::CONNECTION,
+        Code::DNS,
+        Code::GONE,
+        Code::NOT_FOUND,
+        Code::OFFLINE,
+        Code::RATE_LIMIT,
+        Code::SERVER_ERROR,
+        Code::TIMEOUT,
+    ];
+    CODES.contains(&code)
 }
 
 impl FetchFailure {

@@ -43,6 +43,7 @@ impl OpenedMirrors {
         Request {
             url: self.locate(&request.url),
             headers: self.read_headers(prefix),
+            login: None,
             ..request.clone()
         }
     }

@@ -68,7 +68,7 @@ async fn fetch_in_order(
             let piece = RangeRequest {
                 http: http.clone(),
                 url: download.request.url.clone(),
-                headers: download.request.headers.clone(),
+                headers: download.headers.clone(),
                 etag: etag.to_owned(),
                 pen: pen.clone(),
                 from: next,

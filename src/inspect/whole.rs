@@ -130,7 +130,8 @@ pub(super) fn inspect_whole(
             return Ok(Some(Inspected::Whole(whole)));
         }
     }
-    if head.starts_with(b"PK") && request.bundles.is_none() && is_bundle(path)? {
+    let is_bundle = bundle::is_bundle(&fs::read_head(path, bundle::MARK as u64)?);
+    if is_bundle && request.bundles.is_none() {
         let opened = bundle::verify_bundle(path)?;
         review.check_bundle(path, &opened, trees, printer)?;
         return Ok(Some(Inspected::Bundle(Box::new(opened))));
@@ -142,13 +143,6 @@ pub(super) fn inspect_whole(
 fn names_lock(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     name.starts_with("imagegen.") && name.ends_with(".lock.json")
-}
-
-/// A zip archive that holds an index of ours.
-fn is_bundle(path: &Path) -> Result<bool> {
-    let entries =
-        archive::list_entries(fs::open_file(path)?, ArchiveFormat::Zip, &Limits::default());
-    Ok(entries.is_ok_and(|entries| entries.iter().any(|entry| entry.name == "bundle.json")))
 }
 
 /// A workspace is what its lock makes: it is rendered again, and every file is compared.

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 use reqwest::header::{
     ACCEPT_ENCODING, ACCEPT_RANGES, CONTENT_ENCODING, CONTENT_TYPE, ETAG, HeaderMap, HeaderName,
-    HeaderValue, IF_RANGE, LOCATION, RANGE,
+    HeaderValue, IF_RANGE, LOCATION, RANGE, WWW_AUTHENTICATE,
 };
 use reqwest::{
     Certificate, Client, ClientBuilder, RequestBuilder, Response, StatusCode, Url, redirect,
@@ -144,28 +144,27 @@ impl Http {
         ))
     }
 
-    /// Challenge of a server before it answers; none where it answers.
+    /// `WWW-Authenticate` of a server before it answers, each header of it; none where it answers.
     ///
     /// # Errors
     /// As [`Http::get`]; a refusal that says not what is wanted.
-    pub async fn fetch_challenge(&self, url: &str) -> Result<Option<String>, HttpError> {
+    pub async fn fetch_challenges(&self, url: &str) -> Result<Option<Vec<String>>, HttpError> {
         let at = self.parse_url(url)?;
         let request = self.select_client(&at)?.head(at);
         let response = self.send(url, request).await?;
-        let wanted = response.headers().get(reqwest::header::WWW_AUTHENTICATE);
-        match (
-            response.status(),
-            wanted.and_then(|wanted| wanted.to_str().ok()),
-        ) {
-            (StatusCode::UNAUTHORIZED, Some(wanted)) => Ok(Some(wanted.to_owned())),
-            (StatusCode::UNAUTHORIZED, None) => Err(HttpError::from_status(
-                url,
-                response.status(),
-                response.headers(),
-            )),
+        let (status, headers) = (response.status(), response.headers());
+        if status != StatusCode::UNAUTHORIZED {
             // Whatever else it is, the request itself will meet it.
-            _ => Ok(None),
+            return Ok(None);
         }
+        let mut wanted = Vec::new();
+        for header in headers.get_all(WWW_AUTHENTICATE) {
+            wanted.extend(header.to_str().map(str::to_owned));
+        }
+        if wanted.is_empty() {
+            return Err(HttpError::from_status(url, status, headers));
+        }
+        Ok(Some(wanted))
     }
 
     async fn send(&self, url: &str, request: RequestBuilder) -> Result<Response, HttpError> {

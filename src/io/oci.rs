@@ -2,6 +2,8 @@
 //! (<https://github.com/opencontainers/distribution-spec>). Bytes are pulled by digest only, so a registry need not be
 //! trusted with them; `imagegen lock` alone asks by a tag, and records the digest.
 
+mod challenge;
+
 use serde::Deserialize;
 
 use super::http::{Http, HttpError};
@@ -11,6 +13,8 @@ use crate::base::secret::Secret;
 use crate::base::text::{is_alphanumeric_or, is_lowercase_or};
 use crate::base::url::HttpUrl;
 use crate::base::value::{DOCKER_REGISTRY, find_registry_host, is_digest};
+
+pub use challenge::Challenge;
 
 /// `registry/name@sha256:…`, or `registry/name:tag`
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -135,10 +139,10 @@ pub async fn authorize_image(
     image: &Reference,
 ) -> Result<Vec<(String, Secret)>, HttpError> {
     let url = image.manifest_url(&image.version);
-    let Some(challenge) = http.fetch_challenge(&url).await? else {
+    let Some(challenges) = http.fetch_challenges(&url).await? else {
         return Ok(Vec::new());
     };
-    let Some(asked) = Challenge::parse(&challenge) else {
+    let Some(asked) = Challenge::parse(&challenges) else {
         return Err(login_error(
             &url,
             "the registry requires another login than a token",
@@ -182,48 +186,13 @@ struct RegistryToken {
     access_token: Option<String>,
 }
 
-/// `WWW-Authenticate: Bearer realm="…",service="…",scope="…"`
-#[derive(Debug, PartialEq, Eq)]
-pub struct Challenge {
-    realm: String,
-    service: Option<String>,
-    scope: Option<String>,
-}
-
-impl Challenge {
-    /// None for another scheme, or a text that is no such header.
-    pub fn parse(header: &str) -> Option<Self> {
-        let mut rest = header
-            .strip_prefix("Bearer ")
-            .or_else(|| header.strip_prefix("bearer "))?
-            .trim();
-        let (mut realm, mut service, mut scope) = (None, None, None);
-        while !rest.is_empty() {
-            let (name, value) = rest.split_once("=\"")?;
-            let (value, behind) = value.split_once('"')?;
-            match name.trim() {
-                "realm" => realm = Some(value.to_owned()),
-                "service" => service = Some(value.to_owned()),
-                "scope" => scope = Some(value.to_owned()),
-                _ => {}
-            }
-            rest = behind.trim_start_matches([',', ' ']);
-        }
-        Some(Self {
-            realm: realm?,
-            service,
-            scope,
-        })
-    }
-}
-
 fn login_error(url: &str, why: &str) -> HttpError {
     HttpError::new(Code::REGISTRY_LOGIN, url, why)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Challenge, Reference};
+    use super::Reference;
 
     #[test]
     fn references_have_registry_name_and_digest() {
@@ -263,27 +232,6 @@ mod tests {
             "us er@a.example/b",
         ] {
             Reference::parse(&format!("{name}@{digest}")).expect_err(name);
-        }
-    }
-
-    #[test]
-    fn challenges_are_read() {
-        let found = Challenge::parse(
-            "Bearer realm=\"https://a.example/token\",service=\"a.example\", scope=\"repository:b:pull,push\"",
-        );
-        let found = found.expect("good");
-        assert_eq!(
-            (found.realm.as_str(), found.service.as_deref()),
-            ("https://a.example/token", Some("a.example"))
-        );
-        assert_eq!(found.scope.as_deref(), Some("repository:b:pull,push"));
-        for bad in [
-            "Basic realm=\"x\"",
-            "Bearer",
-            "Bearer realm=x",
-            "Bearer service=\"x\"",
-        ] {
-            assert_eq!(Challenge::parse(bad), None, "{bad}");
         }
     }
 }

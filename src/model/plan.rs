@@ -34,7 +34,7 @@ use crate::model::definition::{ImageDefinition, Proxy};
 
 pub use artifact::{ArtifactRole, PlannedArtifact, format_unasked};
 pub use digest::PinnedDigest;
-pub use images::{list_unpinned, list_unpinned_images};
+pub use images::{is_selected_image, list_unpinned, list_unpinned_images};
 pub use tools::{PlannedPacker, PlannedPlugin};
 pub use warning::{MissingVariable, Warning};
 

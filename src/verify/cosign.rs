@@ -104,8 +104,7 @@ pub fn decode_signature(bytes: &[u8]) -> Result<Vec<u8>, ProofError> {
     Ok(der)
 }
 
-/// What to do with a bundle as cosign wrote it before Sigstore's own: signature, certificate and log entry, of which
-/// nothing says how they belong together.
+/// Message about a bundle as cosign wrote it before Sigstore's own; none for another text.
 pub(super) fn find_old_bundle(text: &str) -> Option<&'static str> {
     text.contains("\"base64Signature\"").then_some(
         "it is a bundle of an old cosign: give its `base64Signature` as `--signature`, or sign again with \

@@ -295,7 +295,7 @@ fn links_devices_and_names_that_meet() {
             "archive-header-mismatch",
         ),
     ];
-    let (what, dotted) = ("./", with(Part::new("./bin/a.exe", b"other")));
+    let (what, dotted) = ("duplicate by ./", with(Part::new("./bin/a.exe", b"other")));
     rows.push((
         what,
         zip(&dotted),

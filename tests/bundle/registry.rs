@@ -15,7 +15,29 @@ use super::digest;
 struct State {
     files: Mutex<BTreeMap<String, Vec<u8>>>,
     token: Mutex<Option<String>>,
+    lifetime: Mutex<Lifetime>,
     stopped: AtomicBool,
+}
+
+/// How many requests a token is good for, how many came, and how many tokens there were.
+#[derive(Default)]
+struct Lifetime {
+    most: Option<usize>,
+    used: usize,
+    issued: usize,
+}
+
+impl Lifetime {
+    /// Counts a request; whether its token was still good.
+    fn count(&mut self) -> bool {
+        let Some(most) = self.most else { return true };
+        self.used += 1;
+        if self.used > most {
+            (self.used, self.issued) = (0, self.issued + 1);
+            return false;
+        }
+        true
+    }
 }
 
 pub(crate) struct Registry {
@@ -69,6 +91,11 @@ impl Registry {
     pub(crate) fn demand(&self, token: Option<&str>) {
         *self.state.token.lock().expect("token") = token.map(str::to_owned);
     }
+
+    /// From now on a token is good for so many requests.
+    pub(crate) fn expire_tokens_after(&self, requests: usize) {
+        self.state.lifetime.lock().expect("lifetime").most = Some(requests);
+    }
 }
 
 impl Drop for Registry {
@@ -105,9 +132,12 @@ fn answer(stream: &TcpStream, state: &State, address: SocketAddr) -> std::io::Re
     );
     let path = target.split('?').next().unwrap_or_default();
     let token = state.token.lock().expect("token").clone();
-    let allowed = token
-        .as_ref()
-        .is_none_or(|token| authorization == Some(format!("Bearer {token}")));
+    let mut lifetime = state.lifetime.lock().expect("lifetime");
+    let token = token.map(|token| format!("{token}{}", lifetime.issued));
+    let is_current = |token: &String| authorization == Some(format!("Bearer {token}"));
+    let allowed = token.as_ref().is_none_or(is_current)
+        && (token.is_none() || !path.starts_with("/v2/") || lifetime.count());
+    drop(lifetime);
     let found = state.files.lock().expect("files").get(path).cloned();
     let (status, extra, body) = match found {
         _ if path.starts_with("/v2/") && !allowed => {

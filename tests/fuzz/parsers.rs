@@ -392,14 +392,15 @@ const PARSERS: &[Parser] = &[
     },
     Parser {
         name: "www-authenticate",
-        files: &[],
+        files: &["src/io/oci/challenge.rs"],
         least: 1000,
         seeds: || {
             texts(&[
                 "Bearer realm=\"https://a.example/token\",service=\"a.example\", scope=\"repository:b:pull,push\"",
+                "Negotiate abc==, BEARER realm = x",
             ])
         },
-        parse: |bytes| drop(Challenge::parse(&text(bytes))),
+        parse: |bytes| drop(Challenge::parse(&[text(bytes)])),
     },
     Parser {
         name: "http-headers",

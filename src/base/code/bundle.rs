@@ -10,6 +10,7 @@ codes! {
     Verification BUNDLE_EXTRACT "bundle-extract" "A file of the bundle cannot be extracted.",
     Verification BUNDLE_FILE_ABSENT "bundle-file-absent" "The index names a file that the bundle does not contain.",
     Verification BUNDLE_FILE_EXTRA "bundle-file-extra" "The bundle contains a file that its index does not name.",
+    Verification BUNDLE_IMAGE_ABSENT "bundle-image-absent" "The bundle neither contains a container image of its lockfile nor says that it was left out.",
     Verification BUNDLE_INDEX "bundle-index" "The index of the bundle is missing or malformed.",
     Verification BUNDLE_LOCK "bundle-lock" "The lockfile of the bundle is missing or malformed.",
     Verification BUNDLE_LOCK_DIFFERS "bundle-lock-differs" "The bundle's lockfile differs from the reviewed lockfile.",

@@ -16,6 +16,8 @@ pub enum Retry {
     Never,
     /// After a pause; the server may have said how long.
     After(Option<Duration>),
+    /// At once with a new login; without one the answer will be the same.
+    Login,
     /// At once and for the whole file: the part that is there is of no use.
     Afresh,
 }
@@ -82,6 +84,10 @@ impl HttpError {
             Code::FORBIDDEN => {
                 "an override's `headers` send credentials that are in environment variables; a mirror answers 404 for \
                  what it does not have"
+            }
+            Code::REGISTRY_LOGIN => {
+                "if the image is there, its registry wants a login: in the settings, `\"mirrors\": {\"docker://HOST/\": {\"url\": \
+                 \"https://HOST/\", \"headers\": {\"Authorization\": \"VARIABLE\"}}}` sends the value of an environment variable"
             }
             Code::RATE_LIMIT => {
                 "try again later; `--mirror URL` asks a mirror, and for files of a component, `headers` of an override \
@@ -177,6 +183,10 @@ impl HttpError {
         };
         let error = Self::new(code, url, format!("the server answers {status}"));
         match status.as_u16() {
+            401 => Self {
+                retry: Retry::Login,
+                ..error
+            },
             408 | 429 | 500 | 502..=504 => Self {
                 retry: Retry::After(retry_after(headers)),
                 ..error

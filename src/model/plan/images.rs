@@ -2,6 +2,7 @@
 
 use super::{Plan, PlannedArtifact};
 use crate::base::value::ImageReference;
+use crate::model::definition::ImageDefinition;
 use crate::model::tagged_image::TaggedImage;
 
 /// Artifacts and container images without a digest, as messages name them.
@@ -20,12 +21,21 @@ pub fn list_unpinned_images(images: &[TaggedImage]) -> impl Iterator<Item = Stri
     images.map(|image| image.name.to_string())
 }
 
+/// Whether the user asked for an image: a selection names it, or one of its tags led to it.
+pub fn is_selected_image(
+    selection: &ImageDefinition,
+    tagged: &[TaggedImage],
+    image: &ImageReference,
+) -> bool {
+    let named = selection.container_images.iter();
+    let tagged = tagged.iter().map(|tagged| &tagged.name);
+    named.chain(tagged).any(|name| name.is_name_of(image))
+}
+
 impl Plan {
     /// Whether the user asked for the image, by its name or by a set.
     pub fn selects_image(&self, image: &ImageReference) -> bool {
-        let named = self.selection.container_images.iter();
-        let tagged = self.tagged_images.iter().map(|tagged| &tagged.name);
-        named.chain(tagged).any(|name| name.is_name_of(image))
+        is_selected_image(&self.selection, &self.tagged_images, image)
     }
 
     /// Whether an image was named by this tag.
