@@ -313,6 +313,8 @@ fn pin_evidence(artifact: &PlannedArtifact, fetched: &FetchedArtifact) -> Vec<Ev
 pub(crate) struct VerifiedChecksums {
     pub(crate) url: String,
     pub(crate) bytes: Vec<u8>,
+    /// The file that the entry names; none where the checksum file is a digest alone.
+    pub(crate) line: Option<String>,
 }
 
 fn read_checksum_files(
@@ -336,10 +338,11 @@ fn read_checksum_files(
             continue;
         };
         let outcome = compare_checksum(artifact, fetched, checksum, &sidecar);
-        if outcome.is_ok() {
+        if let Ok(proven) = &outcome {
             sums.push(VerifiedChecksums {
                 url: checksum.url.to_string(),
                 bytes: sidecar.bytes,
+                line: proven.facts.get(checksums::LINE).cloned(),
             });
         }
         let source = strip_url_secrets(&checksum.url);

@@ -36,6 +36,14 @@ words!(
 );
 
 impl ProofKind {
+    /// Whether a certificate names its signer, so that a verified proof says who that is.
+    fn names_signer(self) -> bool {
+        matches!(
+            self,
+            Self::CosignKeyless | Self::SigstoreBundle | Self::Attestation
+        )
+    }
+
     /// Whether somebody's key stands behind it.
     pub fn is_signature(self) -> bool {
         !matches!(
@@ -75,6 +83,11 @@ impl Verdict {
 pub const STATED_NAME: &str = "statedName";
 pub const STATED_VERSION: &str = "statedVersion";
 pub const STATED_BY: &str = "statedBy";
+
+/// Facts of a signature: its signer, who vouched for the signer's identity, and SHA-256 of the key where it is by a key.
+pub const SIGNER: &str = "signer";
+pub const ISSUER: &str = "issuer";
+pub const KEY: &str = "keySha256";
 
 /// Fact of a pin: how well its digest is attested, and the word for a digest that only a lockfile states.
 pub const CONFIDENCE: &str = "confidence";
@@ -147,6 +160,19 @@ impl Evidence {
         self.verdict == Verdict::Absent && self.code.as_deref() == Some(Code::PROOF_WAIVED.as_str())
     }
 
+    /// The identity in the certificate that this proof was verified with, as its issuer vouched for it; none where the
+    /// proof is by a key.
+    pub fn certified_identity(&self) -> Option<&str> {
+        let is_certified = self.verdict.holds()
+            && self.proof.names_signer()
+            && self.facts.contains_key(ISSUER)
+            && !self.facts.contains_key(KEY);
+        self.facts
+            .get(SIGNER)
+            .map(String::as_str)
+            .filter(|_| is_certified)
+    }
+
     /// Whether it shows more than that the bytes are those of a lockfile.
     pub fn attests(&self) -> bool {
         let confidence = self.facts.get(CONFIDENCE).map(String::as_str);
@@ -164,5 +190,43 @@ impl Evidence {
         let by = fact(STATED_BY).unwrap_or_default();
         let (name, version) = (name.unwrap_or("no name"), version.unwrap_or("no version"));
         Some(format!("{name} {version} ({by})"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::Evidence;
+
+    /// A proof by a key has no certificate, whatever somebody writes into it.
+    #[test]
+    fn a_certificate_alone_names_an_identity() {
+        let identity = "https://x.example/y/kubelet/z@refs/tags/v1.36.4";
+        let certified = json!({"signer": identity, "issuer": "https://x.example"});
+        let by_key = json!({"signer": identity, "issuer": "https://x.example", "keySha256": "ab"});
+        for (proof, verdict, facts, named) in [
+            ("cosign-keyless", "signed-time-unproven", &certified, true),
+            ("sigstore-bundle", "verified", &certified, true),
+            ("attestation", "verified", &certified, true),
+            ("attestation", "failed", &certified, false),
+            ("sigstore-bundle", "verified", &by_key, false),
+            ("cosign-key", "verified", &certified, false),
+            ("minisign", "verified", &certified, false),
+            ("openpgp", "verified", &certified, false),
+            (
+                "attestation",
+                "verified",
+                &json!({"signer": identity}),
+                false,
+            ),
+        ] {
+            let evidence = json!({
+                "proof": proof, "verdict": verdict, "subject": "f", "detail": "d", "facts": facts
+            });
+            let evidence: Evidence = serde_json::from_value(evidence).expect("evidence");
+            let found = evidence.certified_identity();
+            assert_eq!(found, Some(identity).filter(|_| named), "{evidence:?}");
+        }
     }
 }

@@ -334,11 +334,13 @@ fn is_met(
         .minimum_verdict
         .unwrap_or(Verdict::SignedTimeUnproven);
     let names = subject.list_names();
+    let states = |proof: &Evidence, names: &[&str]| {
+        !rule.require_version || proof.states(names, &artifact.version)
+    };
     let mut held = Vec::new();
     for proof in evidence {
-        let holds = rule.any_of.contains(&proof.proof)
-            && proof.verdict >= minimum
-            && (!rule.require_version || proof.states(&names, &artifact.version));
+        let holds =
+            rule.any_of.contains(&proof.proof) && proof.verdict >= minimum && states(proof, &names);
         let is_inner = proof.proof == ProofKind::Authenticode && proof.subject.contains('!');
         if holds && !is_inner {
             return true;
@@ -362,9 +364,16 @@ fn is_met(
         used.clone_from(&subject.programs);
     }
     !used.is_empty()
-        && used
-            .iter()
-            .all(|program| is_member_proven(artifact, program, &held))
+        && used.iter().all(|program| {
+            // Each program by its own name, or by that of the component in a record of these bytes.
+            let names = [*program, subject.name.as_str()];
+            let proofs: Vec<&Evidence> = held
+                .iter()
+                .copied()
+                .filter(|proof| states(proof, &names))
+                .collect();
+            is_member_proven(artifact, program, &proofs)
+        })
 }
 
 /// Whether one of the proofs is over a member that becomes this program.

@@ -8,11 +8,12 @@ use crate::io::fs;
 use crate::model::component::{DeclaredSignature, SignatureKind};
 use crate::model::evidence::Evidence;
 use crate::model::plan::PlannedArtifact;
+use crate::verify::checksums::LINE;
 use crate::verify::proof::{
     ExpectedSignature, SignedContent, require_named, require_signer, verify_detached,
 };
 use crate::verify::sigstore::ExpectedSigner;
-use crate::verify::{ProofError, record_evidence, require_digest};
+use crate::verify::{ProofError, Proven, record_evidence, require_digest};
 
 use super::{
     Keys, ProveError, Trust, VerifiedChecksums, fetch_sidecar, record_missing, strip_url_secrets,
@@ -22,6 +23,19 @@ use super::{
 enum SignedSource<'a> {
     Artifact(&'a FetchedArtifact),
     Sums(&'a VerifiedChecksums),
+}
+
+impl SignedSource<'_> {
+    /// The facts of a proof over a checksum file have the entry of that very file: it is what was signed.
+    fn complete_facts(&self, mut proven: Proven) -> Proven {
+        if let Self::Sums(VerifiedChecksums {
+            line: Some(line), ..
+        }) = self
+        {
+            proven.facts.insert(LINE.to_owned(), line.clone());
+        }
+        proven
+    }
 }
 
 impl SignedContent for SignedSource<'_> {
@@ -81,7 +95,8 @@ pub(super) fn check_signatures(
             }
         }
         let outcome = expect_declared(signature, certificate.as_deref(), trust.keys, trust.now)
-            .and_then(|expected| verify_detached(&subject, &bytes, &expected));
+            .and_then(|expected| verify_detached(&subject, &bytes, &expected))
+            .map(|proven| subject.complete_facts(proven));
         let name = match &subject {
             SignedSource::Artifact(_) => artifact.file.clone(),
             SignedSource::Sums(sums) => sums.url.rsplit('/').next().unwrap_or_default().to_owned(),

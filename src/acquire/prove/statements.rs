@@ -9,11 +9,11 @@ use std::collections::BTreeMap;
 
 use crate::base::code::Code;
 use crate::base::names::is_same_program;
-use crate::base::version::read_numbers;
+use crate::base::version::{Version, read_numbers};
 use crate::catalog::CatalogError;
 use crate::fetch::FetchedArtifact;
 use crate::io::fs;
-use crate::model::component::{DeclaredSignature, SignatureKind};
+use crate::model::component::Member;
 use crate::model::evidence::{
     Evidence, ProofKind, STATED_BY, STATED_NAME, STATED_VERSION, Verdict,
 };
@@ -30,6 +30,38 @@ struct Stated {
     name: Option<String>,
     version: Option<String>,
     by: String,
+}
+
+/// What the plan calls an artifact. What a definition declares about its proofs, such as a signer, is no part of it: a
+/// proof states what its verifier found, and nothing else.
+struct PlannedName<'a> {
+    component: &'a str,
+    version: &'a Version,
+    members: &'a [Member],
+}
+
+impl<'a> PlannedName<'a> {
+    fn from_artifact(artifact: &'a PlannedArtifact) -> Self {
+        Self {
+            component: &artifact.component,
+            version: &artifact.version,
+            members: &artifact.members,
+        }
+    }
+
+    /// Whether a program has the component's own name, or is the only one.
+    fn is_main(&self, program: &ProgramStatement) -> bool {
+        self.members.len() <= 1 || is_same_program(&program.program, self.component)
+    }
+
+    /// The names that a program may call itself.
+    fn list_own_names(
+        &self,
+        program: &'a ProgramStatement,
+    ) -> impl Iterator<Item = &'a str> + use<'a> {
+        let component = Some(self.component).filter(|_| self.is_main(program));
+        component.into_iter().chain([program.program.as_str()])
+    }
 }
 
 /// Statement of a program of an artifact.
@@ -56,7 +88,7 @@ pub(super) fn record_statements(
         Some(_) => Vec::new(),
         None => read_programs(artifact, fetched)?,
     };
-    let lines = list_lines(found);
+    let planned = PlannedName::from_artifact(artifact);
     for proof in found.iter_mut().filter(|proof| proof.verdict.holds()) {
         let stated = match record {
             Some(record) => Some(Stated {
@@ -64,7 +96,7 @@ pub(super) fn record_statements(
                 version: Some(artifact.version.to_string()),
                 by: record.to_owned(),
             }),
-            None => find_stated(artifact, proof, &lines, &programs),
+            None => find_stated(&planned, proof, &programs),
         };
         record_stated(proof, stated);
     }
@@ -93,56 +125,35 @@ fn record_stated(proof: &mut Evidence, stated: Option<Stated>) {
     }
 }
 
-/// Lines of checksum files that hold, by the name of the file.
-fn list_lines(found: &[Evidence]) -> BTreeMap<String, String> {
-    let mut lines = BTreeMap::new();
-    for proof in found {
-        if let (ProofKind::ChecksumFile, Some(line), Some(source)) =
-            (proof.proof, proof.facts.get(LINE), &proof.source)
-        {
-            let file = source.rsplit('/').next().unwrap_or_default();
-            lines.insert(file.to_owned(), line.clone());
-        }
-    }
-    lines
-}
-
 /// Statement of a proof itself, or else the program that it covers.
 fn find_stated(
-    artifact: &PlannedArtifact,
+    planned: &PlannedName<'_>,
     proof: &Evidence,
-    lines: &BTreeMap<String, String>,
     programs: &[ProgramStatement],
 ) -> Option<Stated> {
-    let line = proof.facts.get(LINE).or_else(|| lines.get(&proof.subject));
-    let signer = artifact
-        .signatures
-        .iter()
-        .find(|signature| signature.kind.proof_kind() == proof.proof);
-    let by_proof = match (line, signer) {
-        (Some(line), _) => Some(read_line(artifact, line)),
-        (None, Some(signature)) => read_identity(signature),
-        (None, None) => None,
+    let by_proof = match proof.facts.get(LINE) {
+        Some(line) => Some(read_line(planned, line)),
+        None => read_identity(proof),
     };
     by_proof
         .filter(|stated| stated.version.is_some())
-        .or_else(|| find_program(artifact, proof, programs))
+        .or_else(|| find_program(planned, proof, programs))
         .or_else(|| read_description(proof))
 }
 
 /// The name and the version in a line such as `containerd-2.3.4-windows-amd64.tar.gz`.
-fn read_line(artifact: &PlannedArtifact, line: &str) -> Stated {
+fn read_line(planned: &PlannedName<'_>, line: &str) -> Stated {
     let file = line.rsplit(['/', '\\']).next().unwrap_or(line);
     let lower = file.to_ascii_lowercase();
-    let members = artifact.members.iter().map(|member| member.file.as_str());
-    let mut programs = members.chain([artifact.component.as_str()]);
+    let members = planned.members.iter().map(|member| member.file.as_str());
+    let mut programs = members.chain([planned.component]);
     // The name ends where another word begins.
     let found = programs.find(|name| {
         let name = name.trim_end_matches(".exe").to_ascii_lowercase();
         let rest = lower.strip_prefix(&name);
         rest.is_some_and(ends_name)
     });
-    let version = read_version(file, artifact);
+    let version = read_version(file, planned.version);
     Stated {
         name: Some(found.map_or_else(|| file.to_owned(), str::to_owned)),
         version,
@@ -162,25 +173,20 @@ fn ends_name(rest: &str) -> bool {
 }
 
 /// The numbers with a dot in a text: the planned version's, or else the first.
-fn read_version(text: &str, artifact: &PlannedArtifact) -> Option<String> {
+fn read_version(text: &str, planned: &Version) -> Option<String> {
     let parts = text.split(|c: char| !c.is_ascii_digit() && c != '.');
     let mut numbers: Vec<&str> = parts
         .map(|part| part.trim_matches('.'))
         .filter(|part| read_numbers(part).len() > 1)
         .collect();
-    numbers.sort_by_key(|part| !artifact.version.is_stated_by(part));
+    numbers.sort_by_key(|part| !planned.is_stated_by(part));
     numbers.first().map(|part| (*part).to_owned())
 }
 
 /// A workflow states its repository and the tag that it ran for:
-/// `https://github.com/OWNER/NAME/.github/workflows/FILE@refs/tags/vVERSION`.
-fn read_identity(signature: &DeclaredSignature) -> Option<Stated> {
-    let by_key = matches!(
-        signature.kind,
-        SignatureKind::Openpgp | SignatureKind::OpenpgpOverChecksums
-    );
-    let identity = signature.identity.as_deref().filter(|_| !by_key)?;
-    let (workflow, tag) = identity.split_once("@refs/tags/")?;
+/// `https://github.com/OWNER/NAME/.github/workflows/FILE@refs/tags/vVERSION`. Only a verified certificate says it.
+fn read_identity(proof: &Evidence) -> Option<Stated> {
+    let (workflow, tag) = proof.certified_identity()?.split_once("@refs/tags/")?;
     let path = workflow.split_once("://")?.1;
     Some(Stated {
         name: path.split('/').nth(2).map(str::to_owned),
@@ -191,12 +197,12 @@ fn read_identity(signature: &DeclaredSignature) -> Option<Stated> {
 
 /// The program that a proof covers: a member, the file, or of an archive the program that the component is called by.
 fn find_program(
-    artifact: &PlannedArtifact,
+    planned: &PlannedName<'_>,
     proof: &Evidence,
     programs: &[ProgramStatement],
 ) -> Option<Stated> {
     let covered = programs.iter().find(|one| one.subject == proof.subject);
-    let mut main = programs.iter().filter(|one| is_main(artifact, one));
+    let mut main = programs.iter().filter(|one| planned.is_main(one));
     let program = covered.or_else(|| main.next())?;
     let FileStatement {
         names,
@@ -204,12 +210,14 @@ fn find_program(
         places,
     } = &program.statement;
     // Of several names and versions, those that agree with the plan are what it is called.
-    let name = names
-        .iter()
-        .find(|name| list_own_names(artifact, program).any(|own| is_same_program(own, name)));
+    let name = names.iter().find(|name| {
+        planned
+            .list_own_names(program)
+            .any(|own| is_same_program(own, name))
+    });
     let version = versions
         .iter()
-        .find(|text| artifact.version.is_stated_by(text));
+        .find(|text| planned.version.is_stated_by(text));
     (!places.is_empty()).then(|| Stated {
         name: name.or(names.first()).cloned(),
         version: version.or(versions.first()).cloned(),
@@ -229,19 +237,6 @@ fn read_description(proof: &Evidence) -> Option<Stated> {
     })
 }
 
-/// Whether a program has the component's own name, or is the only one.
-fn is_main(artifact: &PlannedArtifact, program: &ProgramStatement) -> bool {
-    artifact.members.len() <= 1 || is_same_program(&program.program, &artifact.component)
-}
-
-fn list_own_names<'a>(
-    artifact: &'a PlannedArtifact,
-    program: &'a ProgramStatement,
-) -> impl Iterator<Item = &'a str> {
-    let component = Some(artifact.component.as_str()).filter(|_| is_main(artifact, program));
-    component.into_iter().chain([program.program.as_str()])
-}
-
 /// A statement as evidence: it fails where a program calls itself another one, or is of another version.
 fn judge_program(
     artifact: &PlannedArtifact,
@@ -253,13 +248,14 @@ fn judge_program(
     if statement.places.is_empty() {
         return Ok(None);
     }
-    let own: Vec<&str> = list_own_names(artifact, program).collect();
+    let planned_name = PlannedName::from_artifact(artifact);
+    let own: Vec<&str> = planned_name.list_own_names(program).collect();
     let name = statement.compare_name(&own);
     let version = statement.compare_version(&artifact.version);
     let said = statement.describe();
     let place = statement.places.join(" and ");
     let code = match (name, version) {
-        (Agreement::Same, Agreement::Other) if is_main(artifact, program) => {
+        (Agreement::Same, Agreement::Other) if planned_name.is_main(program) => {
             Some(Code::STATES_OTHER_VERSION)
         }
         (Agreement::Other, _) if is_known_program(statement, trust)? => {
@@ -339,12 +335,16 @@ fn read_programs(
             let unreadable = |error: std::io::Error| archive::unreadable_error(entry, &error);
             let mut member = fs::spool_stream(content).map_err(unreadable)?;
             let statement = read_statement(&mut member).map_err(unreadable)?;
-            let own = members.iter().find(|it| it.member.as_str() == entry.name);
-            programs.extend(own.map(|own| ProgramStatement {
-                subject: format!("{}!{}", artifact.file, own.member),
-                program: own.file.to_string(),
-                statement: statement.clone(),
-            }));
+            // One member may become several programs: each of them is judged.
+            for own in members {
+                if own.member.as_str() == entry.name {
+                    programs.push(ProgramStatement {
+                        subject: format!("{}!{}", artifact.file, own.member),
+                        program: own.file.to_string(),
+                        statement: statement.clone(),
+                    });
+                }
+            }
             Ok(())
         },
     );
