@@ -223,6 +223,23 @@ pub struct DeclaredSignature {
     pub key: Option<String>,
 }
 
+impl DeclaredSignature {
+    /// Names of the fields that say whom the signature is by, as far as they are declared.
+    pub fn list_declared(&self) -> Vec<&'static str> {
+        list_declared([
+            ("key", self.key.is_some()),
+            ("identity", self.identity.is_some()),
+            ("issuer", self.issuer.is_some()),
+            ("certificateUrl", self.certificate_url.is_some()),
+        ])
+    }
+}
+
+pub(super) fn list_declared(fields: [(&'static str, bool); 4]) -> Vec<&'static str> {
+    let declared = fields.into_iter().filter(|(_, is_declared)| *is_declared);
+    declared.map(|(name, _)| name).collect()
+}
+
 words!(
     SignatureKind {
         /// Detached cosign signature and short-lived certificate, without bundle.
@@ -251,6 +268,32 @@ impl SignatureKind {
             self,
             Self::OpenpgpOverChecksums | Self::CosignKeyOverChecksums | Self::MinisignOverChecksums
         )
+    }
+
+    /// Fields of a declaration that its verifier compares with the signature. `by_key`: a key is declared, and no
+    /// identity.
+    fn list_verified(self, by_key: bool) -> &'static [&'static str] {
+        match self {
+            Self::CosignKey
+            | Self::CosignKeyOverChecksums
+            | Self::Minisign
+            | Self::MinisignOverChecksums => &["key"],
+            Self::Openpgp | Self::OpenpgpOverChecksums => &["key", "identity"],
+            Self::CosignKeyless => &["identity", "issuer", "certificateUrl"],
+            Self::SigstoreBundle if by_key => &["key"],
+            Self::SigstoreBundle | Self::GithubAttestation => &["identity", "issuer"],
+        }
+    }
+
+    /// The first of the declared fields that no verifier of this kind looks at: whoever reads the declaration would
+    /// believe that it was checked.
+    pub fn find_unverified(self, declared: &[&'static str]) -> Option<&'static str> {
+        let by_key = declared.contains(&"key") && !declared.contains(&"identity");
+        let verified = self.list_verified(by_key);
+        declared
+            .iter()
+            .copied()
+            .find(|field| !verified.contains(field))
     }
 
     pub fn proof_kind(self) -> ProofKind {

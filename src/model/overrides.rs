@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::component::{Member, PayloadKind, SignatureKind};
+use super::component::{Member, PayloadKind, SignatureKind, list_declared};
 use crate::base::json;
 use crate::base::url::HttpUrl;
 use crate::base::value::{Sha256, Sha512};
@@ -78,11 +78,24 @@ pub struct SignatureOverride {
     /// Public key, or a file that holds it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
-    /// Signer: e-mail, workflow, or key fingerprint.
+    /// Signer: e-mail or workflow in the certificate, or the fingerprint of an OpenPGP key. Signatures of other kinds by
+    /// a key have none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub identity: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub issuer: Option<String>,
+}
+
+impl SignatureOverride {
+    /// Names of the fields that say whom the signature is by, as far as they are given.
+    pub fn list_declared(&self) -> Vec<&'static str> {
+        list_declared([
+            ("key", self.key.is_some()),
+            ("identity", self.identity.is_some()),
+            ("issuer", self.issuer.is_some()),
+            ("certificateUrl", self.certificate_url.is_some()),
+        ])
+    }
 }
 
 impl Override {

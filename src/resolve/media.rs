@@ -110,7 +110,7 @@ fn plan_medium(
         size: None,
         digests: vec![PinnedDigest {
             digest: FileDigest::Sha256(sha256.clone()),
-            confidence: Confidence::Authoritative,
+            confidence: Confidence::Low,
             source: vec![format!("variable `{}`", medium.sha256)],
         }],
         checksums: Vec::new(),

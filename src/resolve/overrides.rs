@@ -10,10 +10,10 @@ use crate::base::version::Version;
 use crate::catalog::{Catalog, CatalogError};
 use crate::diagnostic::Finding;
 use crate::model::component::{
-    Authenticode, ChecksumFile, ChecksumFormat, Confidence, DeclaredSignature,
+    Authenticode, ChecksumFile, ChecksumFormat, Confidence, DeclaredSignature, SignatureKind,
 };
 use crate::model::definition::ImageDefinition;
-use crate::model::overrides::{Override, Overrides, SCRIPTS, is_prefix};
+use crate::model::overrides::{Override, Overrides, SCRIPTS, SignatureOverride, is_prefix};
 use crate::model::plan::{PinnedDigest, PlannedArtifact, PlannedGroup, PlannedPacker, Warning};
 
 use super::artifacts::{fill, fill_url};
@@ -46,6 +46,9 @@ pub(super) fn check_overrides(overrides: &Overrides, refusals: &mut Vec<Finding>
             let reason = &format!("`{header}` is not a header for credentials");
             refusals.push(refuse_override(key, reason, instead));
         }
+        if let Some(signature) = &over.signature {
+            refusals.extend(check_signature(key, signature));
+        }
         if is_prefix(key) {
             let url = over
                 .url
@@ -69,6 +72,30 @@ pub(super) fn check_overrides(overrides: &Overrides, refusals: &mut Vec<Finding>
             }
         }
     }
+}
+
+/// A signature that names something which is not verified with it, or no key that it must be by.
+fn check_signature(key: &str, signature: &SignatureOverride) -> Option<Finding> {
+    let kind = signature.kind.as_str();
+    if let Some(field) = signature.kind.find_unverified(&signature.list_declared()) {
+        let reason =
+            format!("`signature.{field}` is not verified with a signature of the kind `{kind}`");
+        let instead = format!(
+            "remove `{field}`, or name the kind of signature that has it, such as `\"kind\": \"sigstore-bundle\"` for an \
+             identity"
+        );
+        return Some(refuse_override(key, &reason, &instead));
+    }
+    let is_openpgp = matches!(
+        signature.kind,
+        SignatureKind::Openpgp | SignatureKind::OpenpgpOverChecksums
+    );
+    let identity = signature.identity.as_deref().unwrap_or_default();
+    (is_openpgp && identity.trim().is_empty()).then(|| {
+        let reason = format!("a signature of the kind `{kind}` needs the fingerprint of its key");
+        let instead = "add it: `\"identity\": \"<40 hexadecimal digits>\"` (`gpg --show-keys FILE` prints it)";
+        refuse_override(key, &reason, instead)
+    })
 }
 
 /// Overrides against what is planned: tools that the target is not built with, and bytes that the catalog knows.
@@ -425,6 +452,7 @@ fn names_algorithm(text: &str, length: &str) -> bool {
     spellings.any(|spelling| text.contains(&format!("{spelling}{length}")))
 }
 
+/// Digests that the definition states. It is the party that is judged: only proofs and a policy attest them better.
 fn override_digests(over: &Override) -> Vec<PinnedDigest> {
     let sha256 = over.sha256.clone().map(FileDigest::Sha256);
     let sha512 = over.sha512.clone().map(FileDigest::Sha512);
@@ -432,7 +460,7 @@ fn override_digests(over: &Override) -> Vec<PinnedDigest> {
     for digest in sha256.into_iter().chain(sha512) {
         digests.push(PinnedDigest {
             digest,
-            confidence: Confidence::Authoritative,
+            confidence: Confidence::Low,
             source: vec![SOURCE.to_owned()],
         });
     }

@@ -14,7 +14,7 @@ codes! {
     Selection PIN_WITHOUT_SOURCE "pin-without-source" "A digest has no source.",
     Selection PUBLICATION "publication" "The commands of `publication.json`, or its patterns or placeholders, cannot be used.",
     Selection SHARED_DIGEST "shared-digest" "Two versions have the same digest.",
-    Selection SIGNATURE_INCOMPLETE "signature-incomplete" "A declared signature lacks what verifies it: certificate, signer, key, or checksum file.",
+    Selection SIGNATURE_INCOMPLETE "signature-incomplete" "A declared signature lacks what verifies it (certificate, signer, key, or checksum file), or names what is not verified with it.",
     Selection SOURCE_FORM "source-form" "A source is not a public URL, `owner/repo@tag path` or `derived: why`.",
     Selection UNREACHABLE_DEFAULT "unreachable-default" "No release or pin has the default version.",
 }
