@@ -12,8 +12,6 @@ use crate::catalog::Trees;
 use crate::diagnostic::Result;
 use crate::inspect::Review;
 use crate::lock::PinnedPlan;
-use crate::model::plan::Plan;
-use crate::model::policy::Policy;
 use crate::planning::{PolicyOfLock, resolve_lock};
 use crate::resolve::BuildHost;
 use crate::scripts::read_guest_scripts;
@@ -115,16 +113,9 @@ pub fn unpack_bundle(
     trees: &Trees,
     printer: &Printer,
 ) -> Result<(OpenedBundle, Unpacked)> {
-    let opened = bundle::verify_bundle(file)?;
-    let governed = review.check_bundle(file, &opened, trees, printer)?;
-    // The policy sees the bytes before a mirror serves them; a store alone is a cache by digest.
-    if mirror.is_none() || governed.is_some() {
+    let opened = review.verify_bundle(file, trees, printer)?;
+    if mirror.is_none() {
         bundle::extract_bundle(file, &open_store(store)?, &opened)?;
-    }
-    if let Some((plan, policy)) = governed {
-        let tools = opened.index.tools.iter();
-        let hosts: BTreeSet<BuildHost> = tools.map(|tool| tool.host).collect();
-        prove_stored(plan, &policy, &hosts, store, trees, printer)?;
     }
     let unpacked = match mirror {
         Some(folder) => Unpacked::Mirror(
@@ -134,33 +125,4 @@ pub fn unpack_bundle(
         None => Unpacked::Store(open_store(store)?.root().to_owned()),
     };
     Ok((opened, unpacked))
-}
-
-/// Proves a plan under a policy out of the store alone.
-fn prove_stored(
-    plan: Plan,
-    policy: &Policy,
-    hosts: &BTreeSet<BuildHost>,
-    store: Option<&PathBuf>,
-    trees: &Trees,
-    printer: &Printer,
-) -> Result<()> {
-    let network = NetworkOptions {
-        offline: true,
-        jobs: Some(1),
-        store: store.cloned(),
-        ..NetworkOptions::default()
-    };
-    let fetcher = open_fetcher(&network, policy)?;
-    let acquirer = Acquirer {
-        trees,
-        policy,
-        fetcher: &fetcher,
-        network: &network,
-        printer,
-    };
-    let admitted = admit(PinnedPlan::new(plan)?, policy, &trees.catalog)?;
-    let proven = prove_plan(admitted, &[], &acquirer)?;
-    acquire_platform_tools(hosts, proven.plan(), &acquirer)?;
-    Ok(())
 }

@@ -2,6 +2,8 @@
 
 mod attestation;
 mod authenticode;
+mod carried;
+mod demanded;
 mod request;
 mod review;
 mod whole;
@@ -84,7 +86,9 @@ pub fn inspect_file(
         policy: &request.policy,
     };
     if path.is_dir() && !named && request.bundles.is_none() && request.at.is_none() {
-        return Ok(Inspected::Whole(inspect_workspace(&path, review, trees)?));
+        let prover = request.prover(trees, printer);
+        let whole = inspect_workspace(&path, review, prover)?;
+        return Ok(Inspected::Whole(whole));
     }
     if path.is_dir() {
         let message = "a directory is verified as a whole, without other proofs";
@@ -101,8 +105,10 @@ pub fn inspect_file(
         let message = "`--bundles` applies to lockfiles only, without other proofs";
         return Err(UsageError::new(message, "use `--signature` or `--bundle` for a file").into());
     }
-    if request.policy.file.is_some() || request.lock.is_some() {
-        let message = "`--policy` and `--lock` apply to workspaces, lockfiles and bundles, without other proofs";
+    let mirrors = &request.policy.mirrors;
+    if request.policy.file.is_some() || request.lock.is_some() || !mirrors.is_empty() {
+        let message = "`--policy` and `--lock` apply to workspaces, lockfiles and bundles, without other proofs, and \
+                       `--mirror` to what a policy demands of them";
         return Err(
             UsageError::new(message, "leave them out, or name the proofs of the file").into(),
         );
@@ -208,6 +214,23 @@ impl VerifyRequest {
     }
 }
 
+/// The digests that the user names, against those of the file.
+fn compare_digests(request: &VerifyRequest, name: &str, digests: &Digests) -> Vec<Evidence> {
+    let short = request.sha256.as_deref();
+    let long = request.sha512.as_deref();
+    let mut found = Vec::new();
+    for (algorithm, wanted, actual) in [
+        ("SHA-256", short, digests.sha256.as_str()),
+        ("SHA-512", long, digests.digest(PinAlgorithm::Sha512)),
+    ] {
+        if let Some(wanted) = wanted {
+            let outcome = compare_digest(algorithm, wanted, actual);
+            found.push(record_evidence(ProofKind::Pin, name, None, outcome));
+        }
+    }
+    found
+}
+
 /// The kind of a proof and what became of it.
 type NamedOutcome = (ProofKind, std::result::Result<Proven, ProofError>);
 
@@ -236,24 +259,7 @@ impl Job<'_> {
     }
 
     fn check_proofs(&self) -> Result<Vec<Evidence>> {
-        let mut found = Vec::new();
-        for (algorithm, wanted, actual) in [
-            (
-                "SHA-256",
-                self.request.sha256.as_deref(),
-                self.digests.sha256.as_str(),
-            ),
-            (
-                "SHA-512",
-                self.request.sha512.as_deref(),
-                self.digests.digest(PinAlgorithm::Sha512),
-            ),
-        ] {
-            if let Some(wanted) = wanted {
-                let outcome = compare_digest(algorithm, wanted, actual);
-                found.push(record_evidence(ProofKind::Pin, &self.name(), None, outcome));
-            }
-        }
+        let mut found = compare_digests(self.request, &self.name(), self.digests);
         if let Some(place) = &self.request.checksums {
             let outcome = self.check_checksums(&self.request.read_proof(place)?);
             found.push(record_evidence(

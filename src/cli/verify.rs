@@ -6,7 +6,7 @@ use clap::Args;
 
 use crate::base::value::{Sha256, Sha512};
 
-use super::{NetworkArgs, PolicyArgs};
+use super::{MirrorArgs, NetworkArgs, PolicyArgs};
 
 #[derive(Debug, Args)]
 pub struct VerifyArgs {
@@ -36,8 +36,16 @@ pub struct VerifyArgs {
     #[arg(long, value_name = "FILE", help_heading = "Proofs")]
     pub bundle: Option<String>,
     /// Sigstore bundle of a statement about an image, as `imagegen attest` and `cosign attest-blob` write it; FILE is a
-    /// file of the image, its `image.json` or its workspace. With `--key`, or `--identity` and `--issuer`. Repeatable.
-    #[arg(long, value_name = "BUNDLE", help_heading = "Proofs")]
+    /// file of the image, its `image.json` or its workspace. With `--key`, or `--identity` and `--issuer`; with `--lock`
+    /// and `--policy`, what the image was made of is judged as well. Repeatable.
+    #[arg(
+        long,
+        value_name = "BUNDLE",
+        conflicts_with_all = [
+            "checksums", "signature", "certificate", "bundle", "bundles", "authenticode", "at",
+        ],
+        help_heading = "Proofs"
+    )]
     pub attestation: Vec<PathBuf>,
     /// Folder written by `lock --bundles`, to verify the signers of a lockfile again.
     #[arg(long, value_name = "DIR", help_heading = "Proofs")]
@@ -75,11 +83,13 @@ pub struct VerifyArgs {
         help_heading = "Proofs"
     )]
     pub member: Vec<String>,
-    /// Reviewed lockfile; the lockfile of the workspace or bundle must be the same.
+    /// Reviewed lockfile; the lockfile of the workspace, bundle or image must be the same.
     #[arg(long, value_name = "FILE", help_heading = "Proofs")]
     pub lock: Option<PathBuf>,
     #[command(flatten)]
     pub policy: PolicyArgs,
+    #[command(flatten)]
+    pub mirrors: MirrorArgs,
     /// Verification time, as seconds since 1970 or `2026-01-31T00:00:00Z` [default: now].
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     pub at: Option<u64>,

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::bundle::{self, BundleIndex, BundleOutput, Mirrored};
+use crate::bundle::{BundleIndex, BundleOutput, Mirrored};
 use crate::carry::{BundleRequest, Unpacked, pack_bundle, unpack_bundle};
 use crate::catalog::Trees;
 use crate::cli::{BundleArgs, BundleCreateArgs, BundleExtractArgs, BundleVerifyArgs, BundleWhat};
@@ -52,8 +52,7 @@ fn verify_bundle(args: &BundleVerifyArgs, trees: &Trees, printer: &Printer) -> R
         policy: &name_mirrored_policy(&args.policy, &args.mirrors),
     };
 
-    let opened = bundle::verify_bundle(&args.file)?;
-    review.check_bundle(&args.file, &opened, trees, printer)?;
+    let opened = review.verify_bundle(&args.file, trees, printer)?;
     let artifacts = opened.lock.artifacts.len();
     print_bundle(&args.file, &opened.index, artifacts, None, printer)
 }

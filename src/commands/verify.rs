@@ -13,7 +13,7 @@ use crate::model::evidence::UNPROVEN;
 use crate::selection::{SourceFolders, read_sources};
 use crate::ui::Printer;
 
-use super::flags::name_policy;
+use super::flags::name_mirrored_policy;
 
 pub(super) fn run_verify(
     args: VerifyArgs,
@@ -21,13 +21,14 @@ pub(super) fn run_verify(
     printer: &Printer,
 ) -> Result<()> {
     let request = read_request(args);
+    let trees = read_sources(sources, &[])?;
     if !request.attestations.is_empty() {
-        let (output, demand) = inspect_attestations(&request)?;
+        let (output, demand) = inspect_attestations(&request, &trees, printer)?;
         printer.print_listing(&output, || format_file(&output))?;
         output.require_proofs()?;
         return demand;
     }
-    match inspect_file(&request, &read_sources(sources, &[])?, printer)? {
+    match inspect_file(&request, &trees, printer)? {
         Inspected::File(output) => {
             printer.print_listing(&output, || format_file(&output))?;
             Ok(output.require_proofs()?)
@@ -69,7 +70,7 @@ fn read_request(args: VerifyArgs) -> VerifyRequest {
         issuer: args.issuer,
         authenticode,
         lock: args.lock,
-        policy: name_policy(&args.policy),
+        policy: name_mirrored_policy(&args.policy, &args.mirrors),
         at: args.at,
         network: (&args.network).into(),
     }

@@ -5,14 +5,16 @@ use std::path::{Path, PathBuf};
 use crate::base::code::Code;
 use crate::base::json::is_one_json;
 use crate::base::value::PinAlgorithm;
+use crate::catalog::Trees;
 use crate::diagnostic::{Finding, InputError, Result, UsageError};
 use crate::io::fs::{self, DigestSet};
-use crate::lock::LOCK_FILE;
-use crate::model::evidence::{Evidence, ProofKind, StatementKind};
-use crate::model::policy::{BAKED_IMAGE, Policy, TrustScope};
+use crate::lock::{LOCK_FILE, Lock};
+use crate::model::evidence::{Evidence, ISSUER, KEY, ProofKind, SIGNER, StatementKind};
+use crate::model::policy::Policy;
 use crate::records::{ImageRecord, find_record};
 use crate::selection::read_policy;
 use crate::trust::PolicyFault;
+use crate::ui::Printer;
 use crate::verify::proof::require_signer;
 use crate::verify::sigstore::{self, ExpectedSigner};
 use crate::verify::{ProofError, Proven, dsse, record_evidence, require_digest};
@@ -38,11 +40,16 @@ enum ExpectedStatementSigner<'a> {
     Certificate(ExpectedSigner<'a>),
 }
 
-/// Verifies every bundle of `--attestation` over an image. The second value is the judgement of the policy.
+/// Verifies every bundle of `--attestation` over an image, and the digests and the lockfile that are named. The second
+/// value is the judgement of the policy.
 ///
 /// # Errors
 /// A file cannot be read, or no signer is named.
-pub fn inspect_attestations(request: &VerifyRequest) -> Result<(VerifyOutput, Result<()>)> {
+pub fn inspect_attestations(
+    request: &VerifyRequest,
+    trees: &Trees,
+    printer: &Printer,
+) -> Result<(VerifyOutput, Result<()>)> {
     let path = find_record(Path::new(&request.file));
     if request.file.contains("://") {
         let message = "`--attestation` verifies an image on this machine";
@@ -53,7 +60,7 @@ pub fn inspect_attestations(request: &VerifyRequest) -> Result<(VerifyOutput, Re
     let digests = fs::digest_file_with(&path, DigestSet::Both)?;
     let digest = require_digest(&digests.sha256)?;
     let name = path.display().to_string();
-    let mut evidence = Vec::new();
+    let mut evidence = super::compare_digests(request, &name, &digests);
     for file in &request.attestations {
         for bundle in read_bundles(file)? {
             let outcome = verify_bundle(&digest, &bundle, &signer);
@@ -66,10 +73,19 @@ pub fn inspect_attestations(request: &VerifyRequest) -> Result<(VerifyOutput, Re
             ));
         }
     }
-    if path.file_name().is_some_and(|name| name == IMAGE_RECORD) {
-        evidence.extend(check_record(&path)?);
+    let record = read_record(&path)?;
+    if let Some(record) = &record {
+        evidence.extend(check_record(&path, record)?);
     }
-    let demand = check_policy(&policy, &evidence, &name);
+    if let Some(lock) = &request.lock {
+        evidence.push(compare_lock(lock, record.as_ref(), &name)?);
+    }
+    let demand = if request.policy.file.is_some() {
+        check_statements(&policy, &evidence, &name)
+            .and_then(|()| judge_contents(request, &path, &policy, trees, printer))
+    } else {
+        Ok(())
+    };
     let output = VerifyOutput {
         schema: "imagegen.dev/verify/v1",
         file: name,
@@ -140,9 +156,69 @@ fn verify_bundle(
     }
 }
 
+/// The record of a build; none where the file is an image.
+fn read_record(path: &Path) -> Result<Option<ImageRecord>> {
+    if path.file_name().is_none_or(|name| name != IMAGE_RECORD) {
+        return Ok(None);
+    }
+    let bytes = fs::read_file(path)?;
+    ImageRecord::decode(&path.display().to_string(), &bytes).map(Some)
+}
+
+/// The reviewed lockfile against those that the record names: the one that was baked, and the one of the definition.
+fn compare_lock(lock: &Path, record: Option<&ImageRecord>, subject: &str) -> Result<Evidence> {
+    let Some(record) = record else {
+        let message = "`--lock` is compared with the record of an image, and this file is none";
+        return Err(UsageError::new(message, "name the `image.json` or the workspace").into());
+    };
+    let sha256 = fs::digest_file(lock)?.sha256;
+    let mut named = record.lockfile.iter().chain([&record.lock]);
+    let outcome = if named.any(|digest| *digest == sha256) {
+        Ok(super::proven(
+            "the image was made from the reviewed lockfile",
+        ))
+    } else {
+        let message = format!(
+            "the record names the SHA-256 {}, the reviewed lockfile has {sha256}",
+            record.lock
+        );
+        Err(ProofError::new(Code::FILE_DIFFERS, message))
+    };
+    Ok(record_evidence(ProofKind::Pin, subject, None, outcome))
+}
+
+/// Judges what the image was made of: its lockfile lies beside its record, or the user names it.
+fn judge_contents(
+    request: &VerifyRequest,
+    path: &Path,
+    policy: &Policy,
+    trees: &Trees,
+    printer: &Printer,
+) -> Result<()> {
+    let beside = path.with_file_name(LOCK_FILE);
+    let is_record = path.file_name().is_some_and(|name| name == IMAGE_RECORD);
+    let file = match &request.lock {
+        Some(lock) => lock.clone(),
+        None if is_record && fs::is_file(&beside) => beside,
+        None if !policy.judges_contents() => return Ok(()),
+        None => {
+            let message = format!(
+                "policy {} judges what an image was made of, and {} has no lockfile beside it",
+                policy.name,
+                path.display()
+            );
+            let remedy = "name the `image.json` or the workspace, with the lockfile beside it or with `--lock FILE`";
+            return Err(InputError::new(message, remedy).into());
+        }
+    };
+    let name = file.display().to_string();
+    let lock = Lock::decode(&name, &fs::read_text(&file)?)?;
+    request.prover(trees, printer).judge_lock(&name, &lock)?;
+    Ok(())
+}
+
 /// Files that a record names, as far as they are there: the lockfile beside it, and the files of the image.
-fn check_record(path: &Path) -> Result<Vec<Evidence>> {
-    let record = ImageRecord::decode(&path.display().to_string(), &fs::read_file(path)?)?;
+fn check_record(path: &Path, record: &ImageRecord) -> Result<Vec<Evidence>> {
     let folder = path.parent().unwrap_or(Path::new(""));
     let mut named = vec![(PathBuf::from(LOCK_FILE), record.lock.as_str())];
     for artifact in &record.artifacts {
@@ -169,8 +245,8 @@ fn check_record(path: &Path) -> Result<Vec<Evidence>> {
     Ok(evidence)
 }
 
-/// Every statement that the policy requires is there, by a signer whom it trusts.
-fn check_policy(policy: &Policy, evidence: &[Evidence], subject: &str) -> Result<()> {
+/// Every statement that the policy requires is there, and each one is by a signer whom it trusts.
+fn check_statements(policy: &Policy, evidence: &[Evidence], subject: &str) -> Result<()> {
     let mut findings = Vec::new();
     let statements: Vec<&Evidence> = evidence
         .iter()
@@ -191,16 +267,14 @@ fn check_policy(policy: &Policy, evidence: &[Evidence], subject: &str) -> Result
             );
         }
     }
-    if !policy.required_attestations.is_empty() {
-        for proof in statements {
-            if !is_trusted(policy, proof) {
-                let signer = proof.facts.get("signer").map_or("unknown", String::as_str);
-                let message = format!("the policy does not trust the signer: {signer}");
-                let remedy = "add the key to `trustedKeys`, or the identity to `trustedIdentities`, with `\"components\": [\"baked-image\"]`";
-                findings.push(
-                    Finding::new(Code::ATTESTATION_SIGNER, message, remedy).with_subject(subject),
-                );
-            }
+    for proof in statements {
+        if !is_trusted(policy, proof) {
+            let signer = proof.facts.get(SIGNER).map_or("unknown", String::as_str);
+            let message = format!("the policy does not trust the signer: {signer}");
+            let remedy = "add the key to `trustedKeys`, or the identity to `trustedIdentities`, with `\"components\": [\"baked-image\"]`";
+            findings.push(
+                Finding::new(Code::ATTESTATION_SIGNER, message, remedy).with_subject(subject),
+            );
         }
     }
     Ok(PolicyFault::Proof.refuse(policy, findings)?)
@@ -213,17 +287,14 @@ fn find_kind(proof: &Evidence) -> Option<StatementKind> {
 /// Whether the policy names the signer for the baked image. A key that is trusted for a component signs no image.
 fn is_trusted(policy: &Policy, proof: &Evidence) -> bool {
     let facts = &proof.facts;
-    if let Some(key) = facts.get("keySha256") {
+    if let Some(key) = facts.get(KEY) {
         let mut keys = policy.trusted_keys.iter();
-        return keys.any(|known| known.key.eq_ignore_ascii_case(key) && names_image(known.scope()));
+        return keys
+            .any(|known| known.key.eq_ignore_ascii_case(key) && known.scope().names_baked_image());
     }
     policy.trusted_identities.iter().any(|known| {
-        facts.get("signer") == Some(&known.identity)
-            && facts.get("issuer") == Some(&known.issuer)
-            && names_image(known.scope())
+        facts.get(SIGNER) == Some(&known.identity)
+            && facts.get(ISSUER) == Some(&known.issuer)
+            && known.scope().names_baked_image()
     })
-}
-
-fn names_image(scope: TrustScope<'_>) -> bool {
-    scope.components.iter().any(|name| name == BAKED_IMAGE)
 }

@@ -4,7 +4,11 @@ use std::path::PathBuf;
 
 use crate::acquire::NetworkOptions;
 use crate::base::value::{Sha256, Sha512};
+use crate::catalog::Trees;
 use crate::selection::NamedPolicy;
+use crate::ui::Printer;
+
+use super::demanded::Prover;
 
 /// A file, and the proofs that are to hold for it. Files of proofs are paths or URLs.
 #[derive(Debug, Clone, Default)]
@@ -45,6 +49,15 @@ pub struct AuthenticodeRequest {
 }
 
 impl VerifyRequest {
+    pub(super) fn prover<'a>(&'a self, trees: &'a Trees, printer: &'a Printer) -> Prover<'a> {
+        Prover {
+            named: &self.policy,
+            network: &self.network,
+            trees,
+            printer,
+        }
+    }
+
     /// Whether a proof, or a parameter of a proof, is given.
     pub fn names_proof(&self) -> bool {
         let named = [

@@ -33,7 +33,7 @@ impl Review<'_> {
     ///
     /// # Errors
     /// The lockfile differs, or the policy refuses it.
-    pub fn check_bundle(
+    pub(super) fn check_bundle(
         &self,
         file: &Path,
         opened: &OpenedBundle,

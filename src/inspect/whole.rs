@@ -12,7 +12,7 @@ use serde_json::Value;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::acquire::{Keys, reprove_artifact};
+use crate::acquire::{Keys, VerifiedArtifact, reprove_artifact};
 use crate::base::code::Code;
 use crate::base::digest::sha256_hex;
 use crate::base::json;
@@ -36,6 +36,7 @@ use crate::verify::{NotProven, ProofError, record_evidence};
 use crate::windows::resource::ArchiveFormat;
 
 use self::again::{RenderedAgain, find_added, render_again};
+use super::demanded::{MadeProofs, Prover};
 use super::review::{Review, find_lock_pins, list_unproven};
 use super::{Inspected, VerifyRequest, proven};
 
@@ -60,6 +61,9 @@ pub struct WholeOutput {
     /// Folders of a workspace whose files were not compared: results of builds, which Packer does not read.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub uncompared: Vec<String>,
+    /// Proofs that were made with the folder of `--bundles`.
+    #[serde(skip)]
+    pub from_bundles: usize,
 }
 
 impl WholeOutput {
@@ -74,7 +78,9 @@ impl WholeOutput {
             .count()
             + unpinned;
         let proofs = self.evidence.len() + unpinned;
-        if proofs == 0 {
+        // The comparison with the catalog is no proof of the folder that the user names.
+        let is_idle = failed == 0 && bundles.is_some() && self.from_bundles == 0;
+        if proofs == 0 || is_idle {
             return Err(refuse_unverified(&self.name, bundles));
         }
         if failed == 0 {
@@ -121,19 +127,19 @@ pub(super) fn inspect_whole(
     printer: &Printer,
 ) -> Result<Option<Inspected>> {
     let head = fs::read_head(path, 8)?;
+    let prover = request.prover(trees, printer);
     if head.starts_with(b"{") || names_lock(path) {
         let bytes = fs::read_head(path, fs::LARGEST_TEXT)?;
         if names_lock(path) || is_lock(&bytes) {
             let lock = Lock::decode(&request.file, &bytes)?;
             let bundles = request.bundles.as_deref();
-            let whole = inspect_lock(&request.file, &lock, bundles, review, trees)?;
+            let whole = inspect_lock(&request.file, &lock, bundles, review, prover)?;
             return Ok(Some(Inspected::Whole(whole)));
         }
     }
     let is_bundle = bundle::is_bundle(&fs::read_head(path, bundle::MARK as u64)?);
     if is_bundle && request.bundles.is_none() {
-        let opened = bundle::verify_bundle(path)?;
-        review.check_bundle(path, &opened, trees, printer)?;
+        let opened = review.verify_bundle(path, trees, printer)?;
         return Ok(Some(Inspected::Bundle(Box::new(opened))));
     }
     Ok(None)
@@ -149,8 +155,9 @@ fn names_lock(path: &Path) -> bool {
 pub(super) fn inspect_workspace(
     folder: &Path,
     review: Review<'_>,
-    trees: &Trees,
+    prover: Prover<'_>,
 ) -> Result<WholeOutput> {
+    let trees = prover.trees;
     let name = folder.display().to_string();
     let file = format!("{name}/{LOCK_FILE}");
     let bytes = fs::read_text(&folder.join(LOCK_FILE))?;
@@ -158,63 +165,37 @@ pub(super) fn inspect_workspace(
     lock.require_own_files(&file, &trees.own_files)?;
     // A policy that cannot be read is the user's mistake and no property of the workspace.
     read_policy(review.policy)?;
-    let unproven = match review.lock {
+    let mut unproven = match review.lock {
         Some(_) => list_unproven(&lock, trees),
         None => find_lock_pins(&lock, trees)?,
     };
     let mut found = Vec::new();
-    let mut record = |subject: &str, outcome: Result<&str, ProofError>| {
-        found.push(record_evidence(
-            ProofKind::Pin,
-            subject,
-            None,
-            outcome.map(proven),
-        ));
-    };
     if let Some(outcome) = review_lock(review, &bytes, &unproven)? {
-        record(LOCK_FILE, outcome);
+        found.push(record_comparison(LOCK_FILE, outcome));
     }
     let values = read_values(folder)?;
-    let writer = find_other_writer(&values);
     let mut uncompared = Vec::new();
+    let mut made = Vec::new();
     match render_again(folder, &values, &file, &lock, review.policy, trees) {
-        Err(error) => record(
-            LOCK_FILE,
-            Err(ProofError::new(Code::LOCK_REFUSED, error.to_string())),
-        ),
+        Err(error) => {
+            let error = ProofError::new(Code::LOCK_REFUSED, error.to_string());
+            found.push(record_comparison(LOCK_FILE, Err(error)));
+        }
         Ok(again) => {
-            let RenderedAgain {
-                rendered, archive, ..
-            } = &again;
-            for (path, bytes) in &rendered.files {
-                let there = fs::read_if_exists(&folder.join(path))?;
-                // What a link leads to may be another file by the time that Packer reads it.
-                let is_own = fs::is_file(&folder.join(path));
-                let same = is_own && there.as_ref() == Some(bytes);
-                let other = match (&there, &writer) {
-                    (None, _) => "it is missing",
-                    (Some(_), _) if !is_own => "it is a link or no regular file",
-                    (Some(_), None) => "it differs from what the lockfile renders",
-                    (Some(_), Some(writer)) => writer,
-                };
-                record(
-                    path,
-                    compare(same, "the lockfile renders the same bytes", other),
-                );
-            }
-            if let Some(outcome) = check_archive(folder, archive, rendered, &lock)? {
-                record(&archive[0], outcome);
-            }
-            for path in find_added(folder, &again)? {
-                let message = "the lockfile does not render this file";
-                record(&path, Err(ProofError::new(Code::FILE_ADDED, message)));
+            let writer = find_other_writer(&values);
+            found.extend(compare_files(folder, &again, writer.as_deref(), &lock)?);
+            // The policy is about the bytes that the workspace names. It is no use to fetch them for another one.
+            if found.iter().all(|proof| proof.verdict.holds()) {
+                let (plan, policy) = (&again.plan, &again.policy);
+                made = prover.prove_demanded(plan, policy, &MadeProofs::new())?;
+                add_proven(&made, &mut found, &mut unproven);
             }
             uncompared = again.results;
             uncompared.retain(|name| fs::is_folder(&folder.join(name)));
         }
     }
     let unpinned = lock.list_unpinned();
-    let unasked = format_unasked(lock.artifacts.iter());
+    let unasked = list_unasked(&lock, &made);
     Ok(WholeOutput {
         schema: SCHEMA,
         name,
@@ -224,7 +205,67 @@ pub(super) fn inspect_workspace(
         unasked,
         unproven,
         uncompared,
+        from_bundles: 0,
     })
+}
+
+/// The files of a workspace against those that its lockfile renders.
+fn compare_files(
+    folder: &Path,
+    again: &RenderedAgain,
+    writer: Option<&str>,
+    lock: &Lock,
+) -> Result<Vec<Evidence>> {
+    let RenderedAgain {
+        rendered, archive, ..
+    } = again;
+    let mut found = Vec::new();
+    for (path, bytes) in &rendered.files {
+        let there = fs::read_if_exists(&folder.join(path))?;
+        // What a link leads to may be another file by the time that Packer reads it.
+        let is_own = fs::is_file(&folder.join(path));
+        let same = is_own && there.as_ref() == Some(bytes);
+        let other = match (&there, writer) {
+            (None, _) => "it is missing",
+            (Some(_), _) if !is_own => "it is a link or no regular file",
+            (Some(_), None) => "it differs from what the lockfile renders",
+            (Some(_), Some(writer)) => writer,
+        };
+        let outcome = compare(same, "the lockfile renders the same bytes", other);
+        found.push(record_comparison(path, outcome));
+    }
+    if let Some(outcome) = check_archive(folder, archive, rendered, lock)? {
+        found.push(record_comparison(&archive[0], outcome));
+    }
+    for path in find_added(folder, again)? {
+        let message = "the lockfile does not render this file";
+        let error = ProofError::new(Code::FILE_ADDED, message);
+        found.push(record_comparison(&path, Err(error)));
+    }
+    Ok(found)
+}
+
+fn record_comparison(subject: &str, outcome: Result<&str, ProofError>) -> Evidence {
+    record_evidence(ProofKind::Pin, subject, None, outcome.map(proven))
+}
+
+/// Adds the proofs of artifacts that were proven now.
+fn add_proven(proven: &[VerifiedArtifact], found: &mut Vec<Evidence>, unproven: &mut Vec<String>) {
+    for verified in proven {
+        let artifact = verified.artifact();
+        if !artifact.unproven {
+            unproven.retain(|title| *title != artifact.title());
+        }
+        found.extend(artifact.evidence.iter().cloned());
+    }
+}
+
+/// Declared proofs that neither the lock records nor this run has made.
+fn list_unasked(lock: &Lock, proven: &[VerifiedArtifact]) -> Vec<String> {
+    let titles = proven.iter().map(|it| it.artifact().title());
+    let titles: BTreeSet<String> = titles.collect();
+    let open = lock.artifacts.iter();
+    format_unasked(open.filter(|artifact| !titles.contains(&artifact.title())))
 }
 
 fn compare_reviewed(path: &Path, bytes: &[u8]) -> Result<Result<&'static str, ProofError>> {
@@ -362,19 +403,22 @@ fn difference_error(name: &str) -> ProofError {
     ProofError::new(Code::FILE_DIFFERS, message)
 }
 
-/// A lock says what was proven when it was written; what was kept of it is proven again.
+/// A lock says what was proven when it was written; what was kept of it is proven again, and what the policy demands.
 fn inspect_lock(
     name: &str,
     lock: &Lock,
     bundles: Option<&Path>,
     review: Review<'_>,
-    trees: &Trees,
+    prover: Prover<'_>,
 ) -> Result<WholeOutput> {
-    let kept = match bundles {
-        Some(folder) => Some((folder, Keys::read(trees.catalog.tree())?)),
-        None => None,
+    let trees = prover.trees;
+    let made = match bundles {
+        Some(folder) => reprove_kept(lock, folder, trees)?,
+        None => MadeProofs::new(),
     };
-    let (mut found, mut recorded): (Vec<Evidence>, Vec<Evidence>) = (Vec::new(), Vec::new());
+    let mut found: Vec<Evidence> = Vec::new();
+    let mut demanded = Vec::new();
+    let mut unproven = list_unproven(lock, trees);
     if let Some(path) = review.lock {
         let outcome = compare_reviewed(path, lock.encode().as_bytes())?;
         found.push(record_evidence(
@@ -387,34 +431,36 @@ fn inspect_lock(
     if review.policy.file.is_some() {
         let required = PolicyOfLock::Required;
         let (plan, policy) = resolve_lock(name, lock, review.policy, required, trees)?;
-        if kept.is_none() {
+        if bundles.is_none() {
             check_unproven(&policy, plan.artifacts(), &trees.catalog)?;
         }
         let outcome = Ok(proven("catalog and policy give the same lockfile"));
         found.push(record_evidence(ProofKind::Pin, name, None, outcome));
+        demanded = prover.prove_demanded(&plan, &policy, &made)?;
+        add_proven(&demanded, &mut found, &mut unproven);
     }
     // Kept proofs are over the digests of the lock: what nothing proves now has those of the catalog.
-    let must_prove = kept.is_some() && review.lock.is_none();
+    let must_prove = bundles.is_some() && review.lock.is_none();
     if must_prove
         && let Err(error) = resolve_lock(name, lock, review.policy, PolicyOfLock::Ignored, trees)
     {
         let error = Err(ProofError::new(Code::LOCK_REFUSED, error.to_string()));
         found.push(record_evidence(ProofKind::Pin, name, None, error));
     }
-    let mut unproven = list_unproven(lock, trees);
+
+    let mut recorded: Vec<Evidence> = Vec::new();
+    let from_bundles = made.values().map(Vec::len).sum();
     for artifact in &lock.artifacts {
-        let again = match &kept {
-            Some((folder, keys)) => reprove_artifact(artifact, folder, keys)?,
-            None => Vec::new(),
-        };
+        let title = artifact.title();
+        let again = made.get(&title).map(Vec::as_slice).unwrap_or_default();
         if again.iter().any(|proof| proof.verdict.holds()) {
-            unproven.retain(|title| *title != artifact.title());
-        } else if must_prove && unproven.contains(&artifact.title()) {
+            unproven.retain(|other| *other != title);
+        } else if must_prove && unproven.contains(&title) {
             found.push(record_evidence(
                 ProofKind::Pin,
                 &artifact.file,
                 None,
-                Err(unreviewed_error(&artifact.title())),
+                Err(unreviewed_error(&title)),
             ));
         }
         for evidence in &artifact.evidence {
@@ -422,18 +468,28 @@ fn inspect_lock(
                 recorded.push(evidence.clone());
             }
         }
-        found.extend(again);
+        found.extend(again.iter().cloned());
     }
-    let unpinned = lock.list_unpinned();
-    let unasked = format_unasked(lock.artifacts.iter());
     Ok(WholeOutput {
         schema: SCHEMA,
         name: name.to_owned(),
         evidence: found,
         recorded,
-        unpinned,
-        unasked,
+        unpinned: lock.list_unpinned(),
+        unasked: list_unasked(lock, &demanded),
         unproven,
         uncompared: Vec::new(),
+        from_bundles,
     })
+}
+
+/// Proves again what `lock --bundles` kept in a folder.
+fn reprove_kept(lock: &Lock, folder: &Path, trees: &Trees) -> Result<MadeProofs> {
+    let keys = Keys::read(trees.catalog.tree())?;
+    let mut made = MadeProofs::new();
+    for artifact in &lock.artifacts {
+        let proofs = reprove_artifact(artifact, folder, &keys)?;
+        made.insert(artifact.title(), proofs);
+    }
+    Ok(made)
 }

@@ -12,7 +12,7 @@ use super::vulnerability::Rating;
 use crate::base::choice::words;
 use crate::base::url::{HttpUrl, normalize_host};
 use crate::base::value::{HostPattern, Sha256, StepId};
-use crate::base::version::VersionRange;
+use crate::base::version::{Version, VersionRange};
 
 /// A policy file (`--policy FILE`). Everything that it does not name is allowed.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -119,6 +119,25 @@ pub struct TrustScope<'a> {
     pub components: &'a [String],
     pub roles: &'a [Role],
     pub versions: Option<&'a VersionRange>,
+}
+
+impl TrustScope<'_> {
+    /// Whether a subject is one of them: `is_named` says that a name of the scope means it.
+    pub fn holds(self, is_named: bool, role: Option<Role>, version: Option<&Version>) -> bool {
+        let is_version = match (self.versions, version) {
+            (Some(range), Some(version)) => range.contains(version),
+            (Some(_), None) => false,
+            (None, _) => true,
+        };
+        let has_role = role.is_some_and(|role| self.roles.contains(&role));
+        is_named && is_version && (self.roles.is_empty() || has_role)
+    }
+
+    /// Whether it takes in the baked image, which has neither a role nor a version. `*` means components alone.
+    pub fn names_baked_image(self) -> bool {
+        let is_named = self.components.iter().any(|name| name == BAKED_IMAGE);
+        self.holds(is_named, None, None)
+    }
 }
 
 /// Declares anchors, each with the subjects that it is trusted for. Serde cannot flatten a struct into one that
@@ -259,6 +278,33 @@ impl Policy {
             plain_http: plain_http.to_vec(),
             ..Self::default()
         }
+    }
+
+    /// Whether it wants more of some bytes than that they have their digest.
+    pub fn demands_proofs(&self) -> bool {
+        let judges_signers = self.allowed_publishers.is_some() || self.allowed_roots.is_some();
+        let has_minimum = self.minimum_confidence.is_some() || self.minimum_verdict.is_some();
+        !self.require.is_empty() || judges_signers || has_minimum
+    }
+
+    /// Whether it says something of the content of an image, beside whom it trusts and which statements it wants.
+    pub fn judges_contents(&self) -> bool {
+        let clauses = Self {
+            schema: None,
+            name: String::new(),
+            note: None,
+            required_attestations: Vec::new(),
+            waivers: Vec::new(),
+            trusted_keys: Vec::new(),
+            trusted_identities: Vec::new(),
+            trusted_publishers: Vec::new(),
+            trusted_digests: Vec::new(),
+            header_grants: Vec::new(),
+            plain_http: Vec::new(),
+            mirrors: Mirrors::default(),
+            ..self.clone()
+        };
+        clauses != Self::default()
     }
 
     /// Whether the URL may be asked: over HTTPS, on this machine itself, or on a host of `--allow-http`.

@@ -150,9 +150,14 @@ pub(super) fn check_hosts(policy: &Policy, subject: &Subject<'_>) -> Vec<Finding
         if allowed.allows_host(&host) {
             continue;
         }
-        let remedy = format!(
-            "serve it from your own host: `--mirror https://{host}/=URL`, or `--mirror URL` for all hosts"
-        );
+        let remedy = match subject.role {
+            Role::ContainerImage => format!(
+                "use images and mirrors of allowed registries (`containerImages`, `mirrors`), or add {host} to `allowedHosts`"
+            ),
+            _ => format!(
+                "serve it from your own host: `--mirror https://{host}/=URL`, or `--mirror URL` for all hosts"
+            ),
+        };
         let message = format!("it comes from {host}");
         findings.push(
             Finding::new(Code::POLICY_ALLOWED_HOSTS, message, remedy).with_subject(&subject.title),

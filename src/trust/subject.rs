@@ -194,12 +194,7 @@ impl<'a> Subject<'a> {
                     let mut brought = patterns.iter().flat_map(|pattern| self.brings(pattern));
                     brought.any(|named| named == *program)
                 });
-        let is_version = match (scope.versions, self.version) {
-            (Some(range), Some(version)) => range.contains(version),
-            (Some(_), None) => false,
-            (None, _) => true,
-        };
-        is_named && is_version && (scope.roles.is_empty() || scope.roles.contains(&self.role))
+        scope.holds(is_named, Some(self.role), self.version)
     }
 
     /// Whether a requirement of a policy is about it.

@@ -13,6 +13,7 @@ use crate::guest::render_guest;
 use crate::io::fs;
 use crate::lock::Lock;
 use crate::model::plan::Plan;
+use crate::model::policy::Policy;
 use crate::planning::{BuildTime, PolicyOfLock, resolve_lock_of_build};
 use crate::render::{self, Workspace};
 use crate::scripts::{GuestScripts, accept_scripts};
@@ -26,6 +27,8 @@ use super::scripts::read_scripts;
 
 /// A workspace as the lock, the catalog and the policy make it now.
 pub(super) struct RenderedAgain {
+    pub plan: Plan,
+    pub policy: Policy,
     pub rendered: Workspace,
     /// Names of the archive for an existing machine, and of its checksum file.
     pub archive: Vec<String>,
@@ -82,6 +85,8 @@ pub(super) fn render_again(
         results: list_result_folders(&plan, &rendered),
         archive: render::archive_names(&plan).to_vec(),
         rendered,
+        plan,
+        policy,
     })
 }
 

@@ -1,0 +1,78 @@
+//! A bundle under a policy: every verb that reads a bundle proves what it carries with the signatures that it carries,
+//! in a store of its own.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use crate::acquire::{
+    Acquirer, NetworkOptions, acquire_platform_tools, open_fetcher, open_store, prove_plan,
+};
+use crate::bundle::{self, OpenedBundle};
+use crate::catalog::Trees;
+use crate::diagnostic::Result;
+use crate::io::fs::Scratch;
+use crate::lock::PinnedPlan;
+use crate::model::plan::Plan;
+use crate::model::policy::Policy;
+use crate::resolve::BuildHost;
+use crate::trust::admit;
+use crate::ui::Printer;
+
+use super::review::Review;
+
+impl Review<'_> {
+    /// Verifies a bundle as a whole: its bytes against index and lockfile, its lockfile as [`Review::check_bundle`]
+    /// does, and under a policy every artifact and tool by its proofs, without network. The user's store has no say:
+    /// what it knows of a publisher did not come with the bundle.
+    ///
+    /// # Errors
+    /// The bundle is not what its index says, the review refuses it, or a proof that the policy demands is not in it.
+    pub fn verify_bundle(
+        &self,
+        file: &Path,
+        trees: &Trees,
+        printer: &Printer,
+    ) -> Result<OpenedBundle> {
+        let opened = bundle::verify_bundle(file)?;
+        let Some((plan, policy)) = self.check_bundle(file, &opened, trees, printer)? else {
+            return Ok(opened);
+        };
+
+        let scratch = Scratch::new("bundle")?;
+        let store = scratch.path().join("store");
+        bundle::extract_bundle(file, &open_store(Some(&store))?, &opened)?;
+        let tools = opened.index.tools.iter();
+        let hosts: BTreeSet<BuildHost> = tools.map(|tool| tool.host).collect();
+        prove_stored(plan, &policy, &hosts, store, trees, printer)?;
+        Ok(opened)
+    }
+}
+
+/// Proves a plan under a policy out of a store alone.
+fn prove_stored(
+    plan: Plan,
+    policy: &Policy,
+    hosts: &BTreeSet<BuildHost>,
+    store: PathBuf,
+    trees: &Trees,
+    printer: &Printer,
+) -> Result<()> {
+    let network = NetworkOptions {
+        offline: true,
+        jobs: Some(1),
+        store: Some(store),
+        ..NetworkOptions::default()
+    };
+    let fetcher = open_fetcher(&network, policy)?;
+    let acquirer = Acquirer {
+        trees,
+        policy,
+        fetcher: &fetcher,
+        network: &network,
+        printer,
+    };
+    let admitted = admit(PinnedPlan::new(plan)?, policy, &trees.catalog)?;
+    let proven = prove_plan(admitted, &[], &acquirer)?;
+    acquire_platform_tools(hosts, proven.plan(), &acquirer)?;
+    Ok(())
+}
