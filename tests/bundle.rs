@@ -154,7 +154,7 @@ fn third_verify(bundle: &[u8], code: i32) -> Ran {
 }
 
 /// The files of a bundle in their order.
-fn unpack(bundle: &[u8]) -> Vec<(String, Vec<u8>)> {
+pub(crate) fn unpack(bundle: &[u8]) -> Vec<(String, Vec<u8>)> {
     let mut zip = zip::ZipArchive::new(Cursor::new(bundle)).expect("zip");
     (0..zip.len())
         .map(|at| {
@@ -177,13 +177,13 @@ fn pack(files: &[(String, Vec<u8>)]) -> Vec<u8> {
 }
 
 /// The files of a bundle in their order.
-type Files = Vec<(String, Vec<u8>)>;
+pub(crate) type Files = Vec<(String, Vec<u8>)>;
 
 /// What somebody does to files and index.
-type Change<'a> = dyn Fn(&mut Files, &mut Value) + 'a;
+pub(crate) type Change<'a> = dyn Fn(&mut Files, &mut Value) + 'a;
 
 /// Changes files, and then what the index says of them, as somebody would who wants to be believed.
-fn forged(bundle: &[u8], honest: bool, change: &Change<'_>) -> Vec<u8> {
+pub(crate) fn forged(bundle: &[u8], honest: bool, change: &Change<'_>) -> Vec<u8> {
     let mut files = unpack(bundle);
     let mut index: Value = serde_json::from_slice(&files[0].1).expect("index");
     change(&mut files, &mut index);

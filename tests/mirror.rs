@@ -7,6 +7,7 @@ mod crash;
 mod declared;
 mod dropped;
 mod identity;
+mod judged;
 mod keyless;
 mod operator;
 mod outdated;
@@ -14,6 +15,7 @@ mod policy;
 mod real;
 mod signers;
 mod site;
+mod stated;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod tools;
 mod unproven;

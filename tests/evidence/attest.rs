@@ -1,8 +1,11 @@
 //! Statements about an image: valid by the formats' own libraries, signed, and verified.
 
+use std::collections::BTreeMap;
 use std::fs;
 
-use serde_json::Value;
+use clap::CommandFactory as _;
+use imagegen::cli::Cli;
+use serde_json::{Value, json};
 
 use crate::bake::{MANIFEST, REPORT, with_packer};
 use crate::support::{Test, files, openssl, program};
@@ -33,6 +36,10 @@ fn baked() -> Option<Test> {
     make_key(&test, "own");
     make_key(&test, "other");
     Some(test)
+}
+
+fn read_record(test: &Test) -> Value {
+    serde_json::from_str(&test.text("o/image.json")).expect("JSON")
 }
 
 fn read_statement(test: &Test, kind: &str) -> Value {
@@ -160,6 +167,7 @@ fn a_statement_is_verified_by_its_key_alone() {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "a table")]
 fn a_policy_requires_statements_of_signers_it_trusts() {
     let Some(test) = baked() else { return };
     test.bare().prints("attest o --key own.pem --out a");
@@ -168,21 +176,44 @@ fn a_policy_requires_statements_of_signers_it_trusts() {
         "pkey -pubin -in own.pub -outform DER -out own.der",
     );
     let digest = imagegen::base::digest::sha256_hex(&test.read("own.der"));
-    let policy = |keys: &str| {
-        format!(
-            r#"{{"name": "p", "requiredAttestations": ["provenance", "sbom"], "trustedKeys": [{keys}]}}"#
-        )
+    // The build has accepted these by name, and the policy judges what the image was made of.
+    let waived = read_record(&test)["waived"].clone();
+    let policy = |keys: Value| {
+        json!({
+            "name": "p",
+            "requiredAttestations": ["provenance", "sbom"],
+            "waivers": waived,
+            "trustedKeys": keys,
+        })
     };
-    let key = |digest: &str, name: &str| {
-        policy(&format!(
-            r#"{{"key": "{digest}", "components": ["{name}"]}}"#
-        ))
+    let key = |digest: &str, name: &str| json!({"key": digest, "components": [name]});
+    let with = |fields: Value| {
+        let mut policy = policy(json!([key(&digest, "baked-image")]));
+        for (name, value) in fields.as_object().expect("fields") {
+            policy[name] = value.clone();
+        }
+        policy.to_string()
     };
+    let scoped = |field: &str, value: Value| {
+        let mut entry = key(&digest, "baked-image");
+        entry[field] = value;
+        policy(json!([entry])).to_string()
+    };
+    let mut drops = policy(json!([key(&digest, "baked-image")]));
+    let fields = drops.as_object_mut().expect("fields");
+    assert!(fields.remove("waivers").is_some());
     let test = test
-        .file("p.json", &key(&digest, "baked-image"))
-        .file("q.json", &key(&"ab".repeat(32), "baked-image"))
-        .file("component.json", &key(&digest, "kubelet"))
-        .file("any.json", &key(&digest, "*"));
+        .file("p.json", &with(json!({})))
+        .file("q.json", &with(json!({"trustedKeys": [key(&"ab".repeat(32), "baked-image")]})))
+        .file("component.json", &with(json!({"trustedKeys": [key(&digest, "kubelet")]})))
+        .file("any.json", &with(json!({"trustedKeys": [key(&digest, "*")]})))
+        .file("role.json", &scoped("roles", json!(["artifact"])))
+        .file("version.json", &scoped("versions", json!(">=1.36")))
+        .file("nobody.json", &json!({"name": "p", "waivers": waived}).to_string())
+        .file("hosts.json", &with(json!({"allowedHosts": ["a.example"]})))
+        .file("forbids.json", &with(json!({"forbiddenComponents": ["containerd"]})))
+        .file("drops.json", &drops.to_string())
+        .file("signed.json", &with(json!({"require": [{"id": "signed", "components": ["containerd"], "anyOf": ["minisign"]}]})));
     let all = "--attestation a/provenance.sigstore.json --attestation a/sbom.sigstore.json";
     test.bare()
         .prints(&format!("verify o {all} --key own.pub --policy p.json"));
@@ -203,11 +234,204 @@ fn a_policy_requires_statements_of_signers_it_trusts() {
             format!("verify o {all} --key own.pub --policy any.json"),
             "attestation-signer",
         ),
+        (
+            format!("verify o {all} --key own.pub --policy role.json"),
+            "attestation-signer",
+        ),
+        (
+            format!("verify o {all} --key own.pub --policy version.json"),
+            "attestation-signer",
+        ),
+        // A policy that requires no statement names whom it trusts all the same.
+        (
+            format!("verify o {all} --key own.pub --policy nobody.json"),
+            "attestation-signer",
+        ),
+        (
+            format!("verify o {all} --key own.pub --policy drops.json"),
+            "an override drops a proof",
+        ),
     ] {
         let ran = test.bare().run(&line);
         assert_eq!(ran.code, Some(5), "{line}: {}", ran.stderr);
         assert!(ran.stderr.contains(said), "{line}: {}", ran.stderr);
     }
+    // What the image was made of is judged by the rest of the policy.
+    for (policy, said) in [
+        ("hosts.json", "it comes from artifacts.example.com"),
+        ("forbids.json", "the component is forbidden"),
+        ("signed.json", "it must be proven by minisign"),
+    ] {
+        let line = format!("verify o {all} --key own.pub --policy {policy}");
+        let ran = test.bare().run(&line);
+        assert_eq!(ran.code, Some(3), "{line}: {}", ran.stderr);
+        assert!(ran.stderr.contains(said), "{line}: {}", ran.stderr);
+    }
+    // A record without its lockfile does not say what that was.
+    fs::create_dir(test.folder.join("alone")).expect("folder");
+    fs::copy(
+        test.folder.join("o/image.json"),
+        test.folder.join("alone/image.json"),
+    )
+    .expect("copy");
+    let alone = format!("verify alone {all} --key own.pub --policy hosts.json");
+    let ran = test.bare().run(&alone);
+    assert_eq!(ran.code, Some(3), "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains("has no lockfile beside it"),
+        "{}",
+        ran.stderr
+    );
+    let ran = test
+        .bare()
+        .run(&format!("{alone} --lock o/imagegen.lock.json"));
+    assert!(ran.stderr.contains("it comes from"), "{}", ran.stderr);
+}
+
+/// How a flag of `verify` counts beside `--attestation`. A new flag without a row fails.
+enum Beside {
+    /// A value that holds, and one that does not, with what is said then.
+    Applied(&'static str, &'static str, i32, &'static str),
+    /// It is refused.
+    Conflicts,
+    /// It says how, and not what.
+    Operates(&'static str),
+}
+
+const BESIDE: &[(&str, Beside)] = &[
+    (
+        "sha256",
+        Beside::Applied("SHA256", "OTHER", 5, "digest-mismatch"),
+    ),
+    (
+        "sha512",
+        Beside::Applied("SHA512", "OTHER512", 5, "digest-mismatch"),
+    ),
+    (
+        "key",
+        Beside::Applied("own.pub", "other.pub", 5, "cosign-bad-signature"),
+    ),
+    (
+        "lock",
+        Beside::Applied("o/imagegen.lock.json", "own.pub", 5, "file-differs"),
+    ),
+    (
+        "policy",
+        Beside::Applied("trusts.json", "nobody.json", 5, "attestation-signer"),
+    ),
+    ("checksums", Beside::Conflicts),
+    ("signature", Beside::Conflicts),
+    ("certificate", Beside::Conflicts),
+    ("bundle", Beside::Conflicts),
+    ("bundles", Beside::Conflicts),
+    ("authenticode", Beside::Conflicts),
+    ("at", Beside::Conflicts),
+    ("publisher", Beside::Operates("it needs `--authenticode`")),
+    ("root", Beside::Operates("it needs `--authenticode`")),
+    ("member", Beside::Operates("it needs `--authenticode`")),
+    (
+        "identity",
+        Beside::Operates("a second signer, which `--key` refuses"),
+    ),
+    (
+        "issuer",
+        Beside::Operates("a second signer, which `--key` refuses"),
+    ),
+    ("attestation", Beside::Operates("the flag itself")),
+    (
+        "allow_http",
+        Beside::Operates("how the policy's proofs are fetched"),
+    ),
+    (
+        "mirror",
+        Beside::Operates("where the policy's proofs are fetched"),
+    ),
+    ("store", Beside::Operates("where downloads are kept")),
+    ("jobs", Beside::Operates("how many downloads run at once")),
+    ("offline", Beside::Operates("no downloads")),
+    ("proxy", Beside::Operates("the way of downloads")),
+    ("ca_file", Beside::Operates("certificates of servers")),
+    ("allow_header_env", Beside::Operates("headers of downloads")),
+];
+
+#[test]
+fn every_flag_beside_a_statement_counts_or_is_refused() {
+    let mut command = Cli::command();
+    command.build();
+    let verify = command.find_subcommand("verify").expect("verify");
+    let own = verify.get_arguments().filter(|it| !it.is_global_set());
+    let flags = own.filter(|it| it.get_long().is_some_and(|long| long != "help"));
+    let flags: BTreeMap<String, String> = flags
+        .map(|it| {
+            (
+                it.get_id().to_string(),
+                it.get_long().unwrap_or_default().to_owned(),
+            )
+        })
+        .collect();
+    for id in flags.keys() {
+        assert!(BESIDE.iter().any(|(row, _)| row == id), "`{id}` has no row");
+    }
+
+    let Some(test) = baked() else { return };
+    test.bare().prints("attest o --key own.pem --out a");
+    openssl(
+        &test.folder,
+        "pkey -pubin -in own.pub -outform DER -out own.der",
+    );
+    let digest = imagegen::base::digest::sha256_hex(&test.read("own.der"));
+    let waived = read_record(&test)["waived"].clone();
+    let trusts = json!({
+        "name": "p", "waivers": waived, "trustedKeys": [{"key": digest, "components": ["baked-image"]}]
+    });
+    let test = test
+        .file("trusts.json", &trusts.to_string())
+        .file("nobody.json", r#"{"name": "p"}"#);
+    let image = test.read("o/image.json");
+    let sha512 = aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA512, &image);
+    let fill = |value: &str| {
+        value
+            .replace("SHA256", &imagegen::base::digest::sha256_hex(&image))
+            .replace(
+                "SHA512",
+                &imagegen::base::digest::encode_hex(sha512.as_ref()),
+            )
+            .replace("OTHER512", &"ab".repeat(64))
+            .replace("OTHER", &"ab".repeat(32))
+    };
+    for (id, beside) in BESIDE {
+        let long = flags.get(*id).unwrap_or_else(|| panic!("`{id}` is gone"));
+        let line = "verify o --attestation a/provenance.sigstore.json";
+        let key = if *id == "key" { "" } else { "--key own.pub" };
+        match beside {
+            Beside::Applied(good, bad, code, said) => {
+                test.bare()
+                    .prints(&format!("{line} {key} --{long} {}", fill(good)));
+                let ran = test
+                    .bare()
+                    .run(&format!("{line} {key} --{long} {}", fill(bad)));
+                let text = ran.stdout + &ran.stderr;
+                assert_eq!(ran.code, Some(*code), "--{long}: {text}");
+                assert!(text.contains(said), "--{long}: {text}");
+            }
+            Beside::Conflicts => {
+                let value = if *id == "authenticode" { "" } else { "1" };
+                let ran = test.bare().run(&format!("{line} {key} --{long} {value}"));
+                assert_eq!(ran.code, Some(2), "--{long}: {}", ran.stderr);
+                assert!(
+                    ran.stderr.contains("cannot be used with"),
+                    "--{long}: {}",
+                    ran.stderr
+                );
+            }
+            Beside::Operates(reason) => assert!(reason.len() > 10, "--{long} needs a reason"),
+        }
+    }
+    // A reviewed lockfile is compared with a record, not with any file.
+    let ran = test.bare().run(
+        "verify overrides.json --attestation a/provenance.sigstore.json --key own.pub --lock o/imagegen.lock.json",
+    );
+    assert_eq!(ran.code, Some(2), "{}", ran.stderr);
 }
 
 #[test]

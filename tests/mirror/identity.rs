@@ -10,18 +10,18 @@ use crate::support::Test;
 use crate::support::archives::zip;
 use crate::support::programs::{silent, with_go, with_resource};
 
-const LOCK: &str = "lock --target host --k8s 1.36.4 --policy policy.json";
+pub(super) const LOCK: &str = "lock --target host --k8s 1.36.4 --policy policy.json";
 
 /// A provider's site with builds of its own, and its key.
-struct Provider {
-    site: Site,
+pub(super) struct Provider {
+    pub(super) site: Site,
     bench: Bench,
     key: String,
 }
 
 impl Provider {
     /// None where openssl is absent, which is said.
-    fn new() -> Option<Self> {
+    pub(super) fn new() -> Option<Self> {
         let bench = bench(&["openssl"])?;
         let mut site = Site::new()?;
         site.stock("--target host --k8s 1.36.4");
@@ -47,12 +47,16 @@ impl Provider {
         })
     }
 
-    /// Puts signed bytes in the place of a component, without a digest.
-    fn replace(&mut self, component: &str, bytes: &[u8], fields: &Value) {
+    /// The key's signature over bytes.
+    pub(super) fn sign(&self, bytes: &[u8]) -> Vec<u8> {
         self.bench.write("file", bytes);
-        let signature = self
-            .bench
-            .run("openssl", ["dgst", "-sha256", "-sign", "own.key", "file"]);
+        let sign = ["dgst", "-sha256", "-sign", "own.key", "file"];
+        self.bench.run("openssl", sign)
+    }
+
+    /// Puts signed bytes in the place of a component, without a digest.
+    pub(super) fn replace(&mut self, component: &str, bytes: &[u8], fields: &Value) {
+        let signature = self.sign(bytes);
         self.site.serve("/own/file", bytes);
         self.site.serve("/own/file.sig", &signature);
         let signature =
@@ -64,7 +68,7 @@ impl Provider {
         self.site.overrides.insert(component.to_owned(), over);
     }
 
-    fn set_policy(&self, fields: &Value) {
+    pub(super) fn set_policy(&self, fields: &Value) {
         let mut policy = json!({
             "name": "ours",
             "trustedKeys": [{"key": self.key, "components": ["kube*"]}],
@@ -77,7 +81,7 @@ impl Provider {
             .write("policy.json", policy.to_string().as_bytes());
     }
 
-    fn list_waivers(&self) -> Vec<Value> {
+    pub(super) fn list_waivers(&self) -> Vec<Value> {
         let pairs = self.site.waivers.iter().filter_map(|it| it.split_once('='));
         pairs
             .map(|(component, proof)| json!({"component": component, "proof": proof}))
@@ -85,13 +89,13 @@ impl Provider {
     }
 
     /// The lockfile's record of the kubelet.
-    fn lock(&self) -> Value {
+    pub(super) fn lock(&self) -> Value {
         self.site.succeeds(LOCK);
         self.site.locked("kubelet")
     }
 }
 
-fn find_proof(locked: &Value, kind: &str) -> Value {
+pub(super) fn find_proof(locked: &Value, kind: &str) -> Value {
     let evidence = locked["evidence"].as_array().expect("evidence");
     let found = evidence.iter().find(|proof| proof["proof"] == kind);
     found.cloned().unwrap_or_default()
