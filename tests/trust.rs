@@ -349,7 +349,7 @@ fn a_lock_that_was_edited_is_named() {
         ),
         (
             "/digests/0/confidence",
-            "low".into(),
+            "high".into(),
             "artifacts[containerd].digests[0].confidence",
         ),
         (

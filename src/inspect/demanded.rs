@@ -16,7 +16,7 @@ use crate::selection::{NamedPolicy, read_mirrors};
 use crate::trust::{check_dropped, check_evidence, wants_proof};
 use crate::ui::Printer;
 
-/// What is needed to make proofs.
+/// Policy, store, network and catalog that proofs are made with.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Prover<'a> {
     /// The policy, and the mirrors of the user. Those of a workspace or a lockfile are not asked.

@@ -32,8 +32,8 @@ struct Stated {
     by: String,
 }
 
-/// What the plan calls an artifact. What a definition declares about its proofs, such as a signer, is no part of it: a
-/// proof states what its verifier found, and nothing else.
+/// Names by which a plan calls an artifact. A signer that a definition declares is no part of it: a proof states what
+/// its verifier found, and nothing else.
 struct PlannedName<'a> {
     component: &'a str,
     version: &'a Version,

@@ -1,0 +1,115 @@
+//! Detached signatures as their publishers declare them.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::base::choice::words;
+use crate::base::url::HttpUrl;
+use crate::base::version::VersionRange;
+use crate::model::evidence::ProofKind;
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct DeclaredSignature {
+    pub kind: SignatureKind,
+    /// Versions that carry it, where that is fewer than the release entry says.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub versions: Option<VersionRange>,
+    pub url: HttpUrl,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub certificate_url: Option<HttpUrl>,
+    /// Signer: e-mail, workflow, or key fingerprint.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub identity: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub issuer: Option<String>,
+    /// Public key itself, or the name of one in `manifests/trust/keys.json`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub key: Option<String>,
+}
+
+impl DeclaredSignature {
+    /// Names of the fields that say whom the signature is by, as far as they are declared.
+    pub fn list_declared(&self) -> Vec<&'static str> {
+        list_declared([
+            ("key", self.key.is_some()),
+            ("identity", self.identity.is_some()),
+            ("issuer", self.issuer.is_some()),
+            ("certificateUrl", self.certificate_url.is_some()),
+        ])
+    }
+}
+
+/// Names of the fields that are declared.
+pub fn list_declared(fields: [(&'static str, bool); 4]) -> Vec<&'static str> {
+    let declared = fields.into_iter().filter(|(_, is_declared)| *is_declared);
+    declared.map(|(name, _)| name).collect()
+}
+
+words!(
+    SignatureKind {
+        /// Detached cosign signature and short-lived certificate, without bundle.
+        CosignKeyless = "cosign-keyless",
+        /// in-toto statements in a sigstore bundle, by GitHub's build provenance.
+        GithubAttestation = "github-attestation",
+        /// OpenPGP, detached, over the checksum file.
+        OpenpgpOverChecksums = "openpgp-over-checksums",
+        /// OpenPGP, detached, over the file.
+        Openpgp = "openpgp",
+        /// A public key's signature over the file, as `cosign sign-blob --key` makes it.
+        CosignKey = "cosign-key",
+        /// The same over the checksum file.
+        CosignKeyOverChecksums = "cosign-key-over-checksums",
+        /// A sigstore bundle over the file.
+        SigstoreBundle = "sigstore-bundle",
+        Minisign = "minisign",
+        MinisignOverChecksums = "minisign-over-checksums",
+    }
+);
+
+impl SignatureKind {
+    /// Whether the checksum file is what is signed.
+    pub fn signs_checksums(self) -> bool {
+        matches!(
+            self,
+            Self::OpenpgpOverChecksums | Self::CosignKeyOverChecksums | Self::MinisignOverChecksums
+        )
+    }
+
+    /// Fields of a declaration that its verifier compares with the signature. `by_key`: a key is declared, and no
+    /// identity.
+    fn list_verified(self, by_key: bool) -> &'static [&'static str] {
+        match self {
+            Self::CosignKey
+            | Self::CosignKeyOverChecksums
+            | Self::Minisign
+            | Self::MinisignOverChecksums => &["key"],
+            Self::Openpgp | Self::OpenpgpOverChecksums => &["key", "identity"],
+            Self::CosignKeyless => &["identity", "issuer", "certificateUrl"],
+            Self::SigstoreBundle if by_key => &["key"],
+            Self::SigstoreBundle | Self::GithubAttestation => &["identity", "issuer"],
+        }
+    }
+
+    /// The first of the declared fields that no verifier of this kind looks at: whoever reads the declaration would
+    /// believe that it was checked.
+    pub fn find_unverified(self, declared: &[&'static str]) -> Option<&'static str> {
+        let by_key = declared.contains(&"key") && !declared.contains(&"identity");
+        let verified = self.list_verified(by_key);
+        declared
+            .iter()
+            .copied()
+            .find(|field| !verified.contains(field))
+    }
+
+    pub fn proof_kind(self) -> ProofKind {
+        match self {
+            Self::CosignKeyless => ProofKind::CosignKeyless,
+            Self::GithubAttestation => ProofKind::Attestation,
+            Self::OpenpgpOverChecksums | Self::Openpgp => ProofKind::Openpgp,
+            Self::CosignKey | Self::CosignKeyOverChecksums => ProofKind::CosignKey,
+            Self::SigstoreBundle => ProofKind::SigstoreBundle,
+            Self::Minisign | Self::MinisignOverChecksums => ProofKind::Minisign,
+        }
+    }
+}
