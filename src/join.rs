@@ -8,6 +8,7 @@ mod check;
 mod config;
 mod kubeconfig;
 mod kubelet;
+mod span;
 mod token;
 mod userdata;
 mod yaml;
@@ -23,7 +24,7 @@ use crate::diagnostic::{Finding, Refusal, Result};
 use crate::model::plan::Plan;
 
 pub use check::check_endpoint;
-pub use kubeconfig::check_kubeconfig;
+pub use kubeconfig::{Credentials, check_kubeconfig};
 pub use token::BootstrapToken;
 pub use userdata::Places;
 
@@ -53,6 +54,9 @@ pub struct JoinInput {
     /// The same, given by the operator on the command line: any flag of the kubelet.
     #[serde(skip)]
     pub given_args: Vec<String>,
+    /// API version of a template of Cluster API.
+    #[serde(skip)]
+    pub template_api: Option<String>,
     /// Checks of kubeadm that may fail.
     #[serde(default)]
     pub ignore_preflight_errors: Vec<String>,
@@ -77,6 +81,7 @@ impl JoinInput {
             taints: both(base.taints, self.taints),
             kubelet_args: both(base.kubelet_args, self.kubelet_args),
             given_args: both(base.given_args, self.given_args),
+            template_api: self.template_api.or(base.template_api),
             ignore_preflight_errors: both(
                 base.ignore_preflight_errors,
                 self.ignore_preflight_errors,
@@ -150,18 +155,23 @@ pub fn build_join_data(
         problems.push(Finding::new(Code::JOIN_NONE, message, remedy).with_subject("join"));
     }
     let node = check::check_node(input, secrets, form, &mut problems);
-    let arguments = kubelet::collect_arguments(input, plan, catalog, &mut problems)?;
+    let arguments = kubelet::collect_arguments(input, form, plan, catalog, &mut problems)?;
+    let apis = &catalog.load_support()?.cluster_api;
+    let template_api = capi::choose_api(input, form, apis, &mut problems);
     let api = plan.line.kubeadm_api.last().cloned().unwrap_or_default();
     if !problems.is_empty() {
         return Err(refuse_input(problems).into());
     }
-    if form == Form::Capi {
-        let content = capi::template(&node, &arguments, plan.runtime, plan.host_access, places);
-        let api_version = "bootstrap.cluster.x-k8s.io/v1beta1".to_owned();
+    let mut warnings = plan.list_survey_warnings();
+    warnings.extend(arguments.warnings);
+    warnings.extend(check::list_warnings(&node));
+    let arguments = arguments.list;
+    if let Some(api) = template_api {
+        let template = capi::build_template(&node, &arguments, plan, &api, places);
         return Ok(JoinData {
-            api_version,
-            content,
-            warnings: check::list_warnings(&node),
+            api_version: capi::name_version(&api),
+            content: template,
+            warnings,
         });
     }
     let config = config::build_document(
@@ -173,7 +183,6 @@ pub fn build_join_data(
         secrets.kubeconfig.is_some(),
     );
     let content = userdata::render_user_data(form, &config, secrets, places);
-    let mut warnings = check::list_warnings(&node);
     warnings.extend(userdata::check_size(&content));
     if form == Form::Kubeadm && secrets.kubeconfig.is_some() {
         warnings.push(format!(

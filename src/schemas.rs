@@ -11,7 +11,7 @@ use crate::diagnostic::Result;
 use crate::bake::{CheckReport, Timeline};
 use crate::base::output_list::OutputList;
 use crate::bundle::{BundleIndex, BundleOutput};
-use crate::cluster::{ClusterManifest, PlannedCheck};
+use crate::cluster::PlannedCheck;
 use crate::diagnostic::Finding;
 use crate::join::JoinInput;
 use crate::lock::Lock;
@@ -135,10 +135,7 @@ fn list_types() -> Vec<(&'static str, Schema)> {
 fn list_outputs() -> Vec<(&'static str, Schema)> {
     vec![
         ("bundle-output", schema_for!(BundleOutput)),
-        (
-            "cluster-manifests",
-            schema_for!(OutputList<ClusterManifest>),
-        ),
+        ("cluster-manifests", schema_for!(view::ManifestsOutput)),
         ("completions", schema_for!(view::CompletionsOutput)),
         ("fetch", schema_for!(OutputList<view::FetchOutput>)),
         ("findings", schema_for!(OutputList<Finding>)),

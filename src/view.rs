@@ -12,7 +12,7 @@ pub use list::{
     ComponentRow, ImageRow, KubernetesRow, RuleRow, StepRow, TargetRow, VariableRow, WindowsRow,
 };
 pub use outputs::{
-    CompletionsOutput, FetchOutput, ImagesOutput, InitOutput, JoinOutput, StoreOutput, StoredFile,
-    WrittenFolder,
+    CompletionsOutput, FetchOutput, ImagesOutput, InitOutput, JoinOutput, ManifestsOutput,
+    StoreOutput, StoredFile, WrittenFolder,
 };
 pub use plan::{PlanOutput, format_details, format_image, format_lock, format_plan};

@@ -236,20 +236,29 @@ fn programs_know_what_their_line_has() {
     );
     let shipped = Catalog::new(Tree::embedded_manifests());
     let shipped = shipped.load_programs().expect("programs");
-    for (minor, known) in [
-        ("1.28", true),
-        ("1.29", true),
-        ("1.30", true),
-        ("1.33", true),
-        ("1.34", false),
+    let gates = |minor: &str| {
+        let minor = minor.parse().expect(minor);
+        shipped.list_programs(minor)["kubelet"]
+            .feature_gates
+            .clone()
+    };
+    // Those that `--help` hides, too; each with the value to which it is locked.
+    for (minor, gate, known) in [
+        ("1.28", "SeparateCacheWatchRPC", Some(None)),
+        ("1.29", "SeparateCacheWatchRPC", None),
+        ("1.30", "SeparateCacheWatchRPC", Some(None)),
+        ("1.36", "SeparateCacheWatchRPC", Some(Some(false))),
+        ("1.25", "WindowsHostProcessContainers", Some(None)),
+        ("1.27", "WindowsHostProcessContainers", Some(Some(true))),
+        ("1.28", "WindowsHostProcessContainers", None),
+        ("1.20", "ExecProbeTimeout", Some(None)),
+        ("1.34", "ExecProbeTimeout", Some(None)),
+        ("1.36", "ExecProbeTimeout", Some(Some(true))),
+        ("1.36", "SidecarContainers", Some(Some(true))),
+        ("1.33", "WinDSR", Some(None)),
+        ("1.34", "WinDSR", Some(Some(true))),
     ] {
-        // Listed by 1.28 and by 1.30 to 1.32. The gates of the line before count.
-        let gates = &shipped.list_programs(minor.parse().expect(minor))["kubelet"].feature_gates;
-        assert_eq!(
-            gates.iter().any(|gate| gate == "SeparateCacheWatchRPC"),
-            known,
-            "{minor}"
-        );
+        assert_eq!(gates(minor).get(gate).copied(), known, "{minor} {gate}");
     }
 }
 

@@ -264,6 +264,20 @@ fn explain(name: &str) -> Vec<Value> {
     found["items"].as_array().expect("explanations").clone()
 }
 
+/// A gate that `--help` of a line hides is not gone.
+#[test]
+fn gates_are_explained_with_their_locks() {
+    let found = explain("SidecarContainers");
+    let kubelet = found
+        .iter()
+        .find(|it| it["lines"][0] == "kubelet: Kubernetes 1.28 and later");
+    let kubelet = kubelet.unwrap_or_else(|| panic!("{found:?}"));
+    assert_eq!(
+        kubelet["lines"][1],
+        "locked to true: Kubernetes 1.33 and later"
+    );
+}
+
 #[test]
 fn codes_of_errors_are_listed() {
     let printed = Regex::new(r"\[([a-z]+(?:-[a-z0-9]+)*)\]").expect("pattern");

@@ -1,5 +1,6 @@
 //! `imagegen join-data`: what a node is told, read back by other people's parsers.
 
+mod accepted;
 mod forms;
 mod refused;
 
@@ -245,7 +246,7 @@ fn cluster_api_gets_a_template_without_commands() {
         json!({
             "criSocket": "npipe:////./pipe/containerd-containerd",
             "taints": [{"key": "os", "value": "windows", "effect": "NoSchedule"}],
-            "kubeletExtraArgs": {"v": "2", "node-labels": "team=web"},
+            "kubeletExtraArgs": [{"name": "v", "value": "2"}, {"name": "node-labels", "value": "team=web"}],
         })
     );
     assert_eq!(spec.get("files"), None);
@@ -265,11 +266,12 @@ fn cluster_api_gets_a_template_without_commands() {
 
     for line in [
         "--endpoint api.example.com:6443",
-        "--name win-1",
         "--discovery-timeout 5m0s",
     ] {
         capi(line).fails(3, &["capi-discovery"]);
     }
+    capi("--name win-1").fails(3, &["capi-name", "{{ ds.meta_data.local_hostname }}"]);
+    capi("--template-api v1beta9").fails(3, &["capi-version"]);
 }
 
 /// Signed scripts run in a process of their own under `AllSigned`: user-data itself is unsigned.

@@ -201,6 +201,32 @@ fn templates_of_steps_have_bounds() {
 }
 
 #[test]
+fn a_wrong_argument_of_an_own_service_is_corrected_in_its_step() {
+    let service = json!([{
+        "name": "Own", "type": "service", "source": "derived: a test",
+        "properties": {
+            "ensure": "present", "serviceName": "own", "displayName": "Own", "startType": "manual",
+            "program": r"C:\k\kubelet.exe", "arguments": ["--feature-gates=SidecarContainers=false"],
+        },
+    }]);
+    let test = Test::new().file("steps/905-own.json", &step("own", &service));
+    let ran = test
+        .line("plan --target host --k8s 1.36.0 --steps steps")
+        .fails(
+            3,
+            &[
+                "[locked-gate]",
+                "the arguments of the service in steps/905-own.json",
+            ],
+        );
+    assert!(
+        !ran.stderr.contains("kubernetes/flags.json"),
+        "{}",
+        ran.stderr
+    );
+}
+
+#[test]
 fn files_beside_steps_are_text_bytes_and_scripts() {
     let script = json!([{
         "name": "own", "type": "script", "source": "derived: a test",

@@ -93,6 +93,10 @@ pub struct JoinDataArgs {
     )]
     pub form: Form,
 
+    /// API version of the template of `--as capi` [default: the newest one that Cluster API serves].
+    #[arg(long, value_name = "VERSION", help_heading = "Output")]
+    pub template_api: Option<String>,
+
     /// Join under the execution policy `AllSigned`, for images whose policy has `signedScripts`.
     #[arg(long, help_heading = "Output")]
     pub signed_scripts: bool,

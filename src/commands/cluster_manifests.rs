@@ -3,20 +3,18 @@
 use std::collections::BTreeMap;
 use std::slice;
 
-use crate::base::output_list::OutputList;
 use crate::cli::ClusterManifestsArgs;
 use crate::cluster::{self, ClusterInput, ClusterManifest};
 use crate::diagnostic::Result;
 use crate::io::fs;
 use crate::trust::{Subject, check_subjects};
 use crate::ui::Printer;
+use crate::view::ManifestsOutput;
 
 use crate::planning::resolve_node_plan;
 use crate::selection::{Definitions, NamingForm, SourceFolders, read_sources};
 
 use super::flags::{cluster_flags, cluster_input};
-
-const SCHEMA: &str = "imagegen.dev/cluster-manifests/v1";
 
 pub(super) fn run_cluster_manifests(
     args: &ClusterManifestsArgs,
@@ -51,18 +49,22 @@ pub(super) fn run_cluster_manifests(
         "for Kubernetes {}, host access {}, CNI {}",
         plan.kubernetes, plan.host_access, plan.network.name
     ));
+    let warnings = plan.list_survey_warnings();
+    for warning in &warnings {
+        printer.print_warning(warning);
+    }
     for image in cluster::list_floating_images(&files) {
         printer.print_note(&format!("not pinned by digest: {image}"));
     }
     let Some(out) = &args.out else {
-        return print_stream(&files, printer);
+        return print_stream(&files, warnings, printer);
     };
     let contents: BTreeMap<String, Vec<u8>> = files
         .iter()
         .map(|file| (file.file.clone(), file.content.clone().into_bytes()))
         .collect();
     fs::place_directory(out, &contents, &[], &[], false)?;
-    let output = OutputList::new(SCHEMA, files);
+    let output = ManifestsOutput::new(warnings, files);
     printer.print_summary(&output, || {
         output
             .items
@@ -73,9 +75,9 @@ pub(super) fn run_cluster_manifests(
 }
 
 /// One stream without smoke workloads: what is to be applied.
-fn print_stream(files: &[ClusterManifest], printer: &Printer) -> Result<()> {
+fn print_stream(files: &[ClusterManifest], warnings: Vec<String>, printer: &Printer) -> Result<()> {
     let applied = files.iter().filter(|file| !file.is_smoke());
-    let output = OutputList::new(SCHEMA, applied.cloned().collect());
+    let output = ManifestsOutput::new(warnings, applied.cloned().collect());
     printer.print_result(&output, || {
         let files = output.items.iter();
         let texts: Vec<&str> = files

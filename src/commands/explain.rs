@@ -4,7 +4,6 @@ use std::slice;
 
 use clap::{Command, CommandFactory as _};
 
-use crate::base::code::Code;
 use crate::base::output_list::OutputList;
 use crate::cli::{Cli, ExplainArgs};
 use crate::diagnostic::Result;
@@ -33,12 +32,8 @@ pub(super) fn run_explain(
         "for Kubernetes {}, Windows {}, target {}",
         plan.kubernetes, plan.windows.release, plan.target.name
     ));
-    for warning in plan
-        .choice_warnings
-        .iter()
-        .filter(|warning| warning.id == Code::NOT_SURVEYED)
-    {
-        printer.print_warning(&warning.message);
+    for warning in plan.list_survey_warnings() {
+        printer.print_warning(&warning);
     }
     let output = OutputList::new("imagegen.dev/explanation/v1", found);
     printer.print_listing(&output, || {

@@ -25,7 +25,7 @@ const BEGINNINGS: &[&str] = &[
     "#cloud-config\n",
     "#ps1_sysnative\n",
     "Content-Type: multipart/mixed; boundary=\"imagegen-",
-    "# Where Cluster API puts",
+    "apiVersion: \"bootstrap.cluster.x-k8s.io/",
 ];
 
 pub(super) fn run_join_data(

@@ -1,15 +1,18 @@
 //! A template of Cluster API's kubeadm provider, without a command of the image: its `kubeadm join` is enough.
-//! Endpoint, CA, token and name of each machine are Cluster API's.
+//! Endpoint, CA and token of each machine are Cluster API's, and its name where none is given.
 
 use serde_json::json;
 
-use crate::base::choice::{HostAccess, Runtime};
+use crate::base::choice::HostAccess;
 use crate::base::code::Code;
+use crate::base::names::format_suggestion;
 use crate::diagnostic::Finding;
+use crate::model::kubernetes::ClusterApi;
+use crate::model::plan::Plan;
 
 use super::check::Node;
 use super::userdata::Places;
-use super::{JoinInput, Secrets, config, yaml};
+use super::{Form, JoinInput, Secrets, config, yaml};
 
 /// Refuses settings that Cluster API would overwrite.
 pub(super) fn check_sources(input: &JoinInput, secrets: &Secrets) -> Result<(), Finding> {
@@ -19,7 +22,6 @@ pub(super) fn check_sources(input: &JoinInput, secrets: &Secrets) -> Result<(), 
         ("--discovery-kubeconfig", secrets.kubeconfig.is_some()),
         ("--discovery-timeout", input.discovery_timeout.is_some()),
         ("--token-env", secrets.token.is_some()),
-        ("--name", input.name.is_some()),
     ];
     let names: Vec<&str> = given
         .iter()
@@ -30,7 +32,7 @@ pub(super) fn check_sources(input: &JoinInput, secrets: &Secrets) -> Result<(), 
         return Ok(());
     }
     let message = format!(
-        "Cluster API gives each machine its cluster, its token and its name: {}",
+        "Cluster API gives each machine its cluster and its token: {}",
         names.join(", ")
     );
     Err(Finding::new(
@@ -40,23 +42,61 @@ pub(super) fn check_sources(input: &JoinInput, secrets: &Secrets) -> Result<(), 
     ))
 }
 
-pub(super) fn template(
+const GROUP: &str = "bootstrap.cluster.x-k8s.io";
+
+pub(super) fn name_version(api: &ClusterApi) -> String {
+    format!("{GROUP}/{}", api.api)
+}
+
+/// The API version of the template; none for another form.
+pub(super) fn choose_api(
+    input: &JoinInput,
+    form: Form,
+    apis: &[ClusterApi],
+    problems: &mut Vec<Finding>,
+) -> Option<ClusterApi> {
+    let mut known = apis.iter();
+    let chosen = match &input.template_api {
+        Some(name) => known.find(|api| api.api == *name),
+        None => known.next(),
+    };
+    if input.template_api.is_none() && form != Form::Capi {
+        return None;
+    }
+
+    let (message, remedy) = match chosen {
+        Some(api) if form == Form::Capi => return Some(api.clone()),
+        Some(_) => (
+            "only a template of Cluster API has an API version to choose".to_owned(),
+            "leave `--template-api` out, or use `--as capi`".to_owned(),
+        ),
+        None => {
+            let name = input.template_api.as_deref().unwrap_or_default();
+            let names = apis.iter().map(|api| api.api.as_str());
+            let message = format!("no template of Cluster API is known for the version `{name}`");
+            (message, format_suggestion(name, names))
+        }
+    };
+    problems.push(Finding::new(Code::CAPI_VERSION, message, remedy));
+    None
+}
+
+pub(super) fn build_template(
     node: &Node,
     arguments: &[(String, String)],
-    runtime: Runtime,
-    access: HostAccess,
+    plan: &Plan,
+    api: &ClusterApi,
     places: &Places,
 ) -> String {
-    let mut spec = json!({
-        "joinConfiguration": { "nodeRegistration": config::build_registration(node, arguments, runtime, false) },
-    });
-    if access == HostAccess::Services {
+    let registration = config::build_registration(node, arguments, plan.runtime, api.argument_list);
+    let mut spec = json!({ "joinConfiguration": { "nodeRegistration": registration } });
+    if plan.host_access == HostAccess::Services {
         // The image completes the service once its credentials are there.
         let secret = json!({ "name": "windows-kube-proxy", "key": "kubeconfig.conf" });
         spec["files"] = json!([{ "path": places.proxy, "contentFrom": { "secret": secret } }]);
     }
     let document = json!({
-        "apiVersion": "bootstrap.cluster.x-k8s.io/v1beta1",
+        "apiVersion": name_version(api),
         "kind": "KubeadmConfigTemplate",
         "metadata": { "name": "windows" },
         "spec": { "template": { "spec": spec } },

@@ -1,7 +1,9 @@
 //! The forms of names, hashes and addresses, each with what to write in its place.
 
-use super::kubeconfig::check_kubeconfig;
-use super::{Form, JoinInput, Secrets, capi};
+use std::borrow::Cow;
+
+use super::kubeconfig::{Credentials, check_kubeconfig};
+use super::{Form, JoinInput, Secrets, capi, span};
 use crate::base::code::Code;
 use crate::base::text::is_alphanumeric_or;
 use crate::base::value::{is_digest, is_subdomain};
@@ -9,6 +11,8 @@ use crate::diagnostic::Finding;
 
 /// Windows knows a machine by this many characters of its name.
 const NETBIOS: usize = 15;
+
+const ADD_TOKEN: &str = "add `--token-env NAME` or `--token-file PATH` (`-` is stdin)";
 
 /// The checked input.
 #[derive(Debug, Default)]
@@ -29,6 +33,13 @@ pub(super) struct Taint {
     pub effect: String,
 }
 
+impl Taint {
+    /// Whether no node may have both.
+    fn excludes(&self, other: &Self) -> bool {
+        self.key == other.key && self.effect == other.effect
+    }
+}
+
 pub(super) fn check_node(
     input: &JoinInput,
     secrets: &Secrets,
@@ -45,7 +56,7 @@ pub(super) fn check_node(
         keep(check_endpoint(endpoint));
     }
     if let Some(name) = &input.name {
-        keep(check_name(name));
+        keep(check_name(name, form));
     }
     let mut node = Node {
         endpoint: input.endpoint.clone(),
@@ -59,7 +70,7 @@ pub(super) fn check_node(
         node.hashes.push(lower);
     }
     for text in &input.labels {
-        match parse_label(text) {
+        match parse_label(text, form) {
             Ok(label) if node.labels.iter().any(|(key, _)| *key == label.0) => {
                 keep(Err(Finding::new(
                     Code::LABEL_TWICE,
@@ -72,7 +83,18 @@ pub(super) fn check_node(
         }
     }
     for text in &input.taints {
-        match parse_taint(text) {
+        match parse_taint(text, form) {
+            // The API server's validation of a node: taints are unique by key and effect.
+            Ok(taint) if node.taints.iter().any(|known| known.excludes(&taint)) => {
+                keep(Err(Finding::new(
+                    Code::TAINT_TWICE,
+                    format!(
+                        "the taint `{}:{}` is given twice: the API server refuses such a node",
+                        taint.key, taint.effect
+                    ),
+                    "give it once, in the file or as a flag",
+                )));
+            }
             Ok(taint) => node.taints.push(taint),
             Err(problem) => keep(Err(problem)),
         }
@@ -87,7 +109,8 @@ pub(super) fn check_node(
     node
 }
 
-/// Either token discovery, whole, or a kubeconfig.
+/// Either token discovery, whole, or a kubeconfig; and a token in any case, because kubeadm ends without credentials
+/// for the node's certificate (`cmd/kubeadm/app/discovery`, For).
 fn check_discovery(input: &JoinInput, secrets: &Secrets) -> Result<(), Finding> {
     if let Some(file) = &secrets.kubeconfig {
         if input.endpoint.is_some() || !input.ca_cert_hashes.is_empty() {
@@ -96,7 +119,15 @@ fn check_discovery(input: &JoinInput, secrets: &Secrets) -> Result<(), Finding> 
                 "give either `--discovery-kubeconfig`, or `--endpoint` with `--ca-cert-hash`";
             return Err(Finding::new(Code::DISCOVERY_TWICE, message, remedy));
         }
-        return check_kubeconfig(file);
+        let credentials = check_kubeconfig(file)?;
+        if credentials == Credentials::Token || secrets.token.is_some() {
+            return Ok(());
+        }
+        return Err(Finding::new(
+            Code::DISCOVERY_INCOMPLETE,
+            "the bootstrap token is missing: the discovery kubeconfig has none for its current context",
+            ADD_TOKEN,
+        ));
     }
     let (what, instead) = if input.endpoint.is_none() {
         ("the cluster's endpoint", "add `--endpoint HOST:PORT`")
@@ -106,10 +137,7 @@ fn check_discovery(input: &JoinInput, secrets: &Secrets) -> Result<(), Finding> 
             "add `--ca-cert-hash sha256:…` or `--ca-cert FILE`; without it, the node would trust any server that answers",
         )
     } else if secrets.token.is_none() {
-        (
-            "the bootstrap token",
-            "add `--token-env NAME` or `--token-file PATH` (`-` is stdin)",
-        )
+        ("the bootstrap token", ADD_TOKEN)
     } else {
         return Ok(());
     };
@@ -179,10 +207,17 @@ fn check_hash(text: &str, lower: &str) -> Result<(), Finding> {
 }
 
 /// The node's name is the value of its label `kubernetes.io/hostname` too, which ends at 63.
-fn check_name(name: &str) -> Result<(), Finding> {
+fn check_name(name: &str, form: Form) -> Result<(), Finding> {
+    let masked = span::mask_spans(name, form)?;
+    if form == Form::Capi && masked == name {
+        let message = format!("each machine of the template would get the name `{name}`");
+        let remedy =
+            "leave it out, or write a part that differs: `{{ ds.meta_data.local_hostname }}`";
+        return Err(Finding::new(Code::CAPI_NAME, message, remedy));
+    }
     let instead = "use lower-case letters, digits, `-` and `.`, at most 63 characters, beginning and ending with \
                    a letter or digit";
-    if is_subdomain(name, 63) {
+    if is_subdomain(&masked, 63) {
         return Ok(());
     }
     Err(Finding::new(
@@ -206,7 +241,7 @@ fn is_qualified(key: &str) -> bool {
     }
 }
 
-fn parse_label(text: &str) -> Result<(String, String), Finding> {
+fn parse_label(text: &str, form: Form) -> Result<(String, String), Finding> {
     let refuse = |why: &str| {
         let remedy = "write it as KEY=VALUE with the characters that Kubernetes allows";
         Err(Finding::new(
@@ -221,7 +256,8 @@ fn parse_label(text: &str) -> Result<(String, String), Finding> {
     if !is_qualified(key) {
         return refuse("has no valid key");
     }
-    if !value.is_empty() && !is_name_part(value) {
+    let masked = span::mask_spans(value, form)?;
+    if !masked.is_empty() && !is_name_part(&masked) {
         return refuse("has no valid value");
     }
     if is_restricted_label(key) {
@@ -259,11 +295,18 @@ fn is_restricted_label(key: &str) -> bool {
         && !below("node.kubernetes.io")
 }
 
-fn parse_taint(text: &str) -> Result<Taint, Finding> {
+fn parse_taint(text: &str, form: Form) -> Result<Taint, Finding> {
+    let value = text
+        .rsplit_once(':')
+        .and_then(|(head, _)| head.split_once('='));
+    let masked = match value {
+        Some((_, value)) => span::mask_spans(value, form)?,
+        None => Cow::Borrowed(""),
+    };
     let parsed = text.rsplit_once(':').and_then(|(head, effect)| {
         let (key, value) = head.split_once('=').unwrap_or((head, ""));
         let good = is_qualified(key)
-            && (value.is_empty() || is_name_part(value))
+            && (masked.is_empty() || is_name_part(&masked))
             && ["NoSchedule", "PreferNoSchedule", "NoExecute"].contains(&effect);
         good.then(|| Taint {
             key: key.to_owned(),
@@ -322,7 +365,12 @@ fn check_timeout(timeout: &str) -> Result<(), Finding> {
 }
 
 pub(super) fn list_warnings(node: &Node) -> Vec<String> {
-    let Some(name) = node.name.as_deref() else {
+    // What becomes of a template is known on the machine alone.
+    let name = node
+        .name
+        .as_deref()
+        .filter(|name| !name.contains(span::OPEN));
+    let Some(name) = name else {
         return Vec::new();
     };
     let machine = name.split('.').next().unwrap_or(name);

@@ -1,6 +1,8 @@
 //! A kubeconfig for discovery: the node trusts whom it names, so each of its clusters has an https address and a CA
-//! inside of the file. It is JSON, or YAML in the block form that kubeadm and kubectl write: what another reader could
-//! read in another way (flow style, anchors, tags, several lines for one value) is refused.
+//! inside of the file, and it carries no credentials but a bootstrap token. It is JSON, or YAML in the block form that
+//! kubeadm and kubectl write ([`block`]): both are judged as one tree.
+
+mod block;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -9,45 +11,55 @@ use serde_json::Value;
 use crate::base::code::Code;
 use crate::base::json;
 use crate::base::secret::Secret;
-use crate::base::text::{is_alphanumeric_or, is_control};
 use crate::diagnostic::Finding;
 
-/// Fields of a cluster, each with its value as text.
-type Fields = Vec<(String, String)>;
+use super::token::BootstrapToken;
 
-/// Whether nodes may find their cluster by the file.
+/// Whether a kubeconfig has the credentials with which a node asks for its certificate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Credentials {
+    /// The user of its current context has a bootstrap token.
+    Token,
+    /// Only `--token-env` or `--token-file` gives one.
+    Absent,
+}
+
+/// Whether nodes may find their cluster by the file, and what it gives them.
 ///
 /// # Errors
-/// Another address than https, no CA inside of the file, a file that skips the check of the server, or another form
-/// than JSON or block YAML.
-pub fn check_kubeconfig(file: &Secret) -> Result<(), Finding> {
-    let file = read_file(file.reveal_text()).map_err(|reason| refuse(&reason, WRITE))?;
-    if let Some(name) = file
-        .names
-        .iter()
-        .find(|name| FOREIGN.contains(&name.as_str()))
-    {
+/// Another address than https, no CA inside of the file, a file that skips the check of the server, credentials of a
+/// person, no cluster that kubeadm would choose, or another form than JSON or block YAML.
+pub fn check_kubeconfig(file: &Secret) -> Result<Credentials, Finding> {
+    let file = read_file(file.reveal_text()).map_err(|reason| refuse(&reason))?;
+    let mut names = Vec::new();
+    collect_names(&file, &mut names);
+    if let Some(name) = names.iter().find(|name| PERSONAL.contains(name)) {
+        let message = format!(
+            "has `{name}`, the credentials of a person: user-data would give them to each node, and to who reads it"
+        );
+        return Err(refuse(&message));
+    }
+    if let Some(name) = names.iter().find(|name| FOREIGN.contains(name)) {
         let message =
             format!("has `{name}`: discovery needs the cluster's address and its CA alone");
-        return Err(refuse(&message, WRITE));
+        return Err(refuse(&message));
     }
-    if file.clusters.is_empty() {
-        return Err(refuse("has no `server`", WRITE));
-    }
-    file.clusters.iter().try_for_each(check_cluster)?;
-    let mut servers = file.clusters.iter().flatten();
-    let first = servers.find(|(field, _)| field == "server");
-    if servers
-        .any(|(field, value)| field == "server" && first.is_some_and(|(_, first)| first != value))
-    {
-        let message = "names several servers: the node would join one that nobody looked at";
-        return Err(refuse(
-            message,
-            "write it with `kubectl config view --raw --flatten --minify`",
-        ));
-    }
-    Ok(())
+
+    check_tokens(&file)?;
+    check_clusters(&file)?;
+    check_choice(&file)?;
+    Ok(find_credentials(&file))
 }
+
+/// Fields with the credentials of a person (`k8s.io/client-go/tools/clientcmd/api/v1`, AuthInfo).
+const PERSONAL: &[&str] = &[
+    "client-certificate",
+    "client-certificate-data",
+    "client-key",
+    "client-key-data",
+    "username",
+    "password",
+];
 
 /// Fields that run a program on the node, read a file of it, act as somebody else, or lead to another host than the
 /// server (`k8s.io/client-go/tools/clientcmd/api/v1`, AuthInfo and Cluster).
@@ -55,10 +67,6 @@ const FOREIGN: &[&str] = &[
     "exec",
     "auth-provider",
     "tokenFile",
-    "client-certificate",
-    "client-key",
-    "username",
-    "password",
     "as",
     "as-uid",
     "as-groups",
@@ -67,101 +75,35 @@ const FOREIGN: &[&str] = &[
     "tls-server-name",
 ];
 
-/// Aspects of a file that are judged.
-struct Kubeconfig {
-    /// Names of all fields.
-    names: Vec<String>,
-    clusters: Vec<Fields>,
-}
+const WRITE: &str = "write it with `kubectl -n kube-public get configmap cluster-info -o \
+                     jsonpath='{.data.kubeconfig}'`, and give the token with `--token-env` or `--token-file`";
 
-const WRITE: &str = "write it with `kubectl -n kube-public get configmap cluster-info -o jsonpath={.data.kubeconfig}`";
-
-fn refuse(message: &str, remedy: &str) -> Finding {
+fn refuse(message: &str) -> Finding {
     Finding::new(
         Code::DISCOVERY_KUBECONFIG,
         format!("the discovery kubeconfig {message}"),
-        remedy,
+        WRITE,
     )
 }
 
-fn check_cluster(fields: &Fields) -> Result<(), Finding> {
-    let values = |name: &str| {
-        fields
-            .iter()
-            .filter(move |(field, _)| field == name)
-            .map(|(_, value)| value.as_str())
-            .collect::<Vec<_>>()
-    };
-    match values("server")[..] {
-        [] => return Err(refuse("has a cluster without `server`", WRITE)),
-        [server] if server.starts_with("https://") => {}
-        [_] => {
-            return Err(refuse(
-                "has a `server` without https: the node would join any cluster",
-                WRITE,
-            ));
-        }
-        _ => return Err(refuse("has a cluster with several `server`", WRITE)),
-    }
-    if values("insecure-skip-tls-verify")
-        .iter()
-        .any(|value| *value != "false")
-    {
-        return Err(refuse(
-            "has `insecure-skip-tls-verify`: the node would join any cluster",
-            WRITE,
-        ));
-    }
-    match values("certificate-authority-data")[..] {
-        [authority] if is_base64(authority) => Ok(()),
-        _ => {
-            let message =
-                "has no `certificate-authority-data`: a file that it names is not on the node";
-            Err(refuse(
-                message,
-                "write it with `kubectl config view --raw --flatten --minify`",
-            ))
-        }
-    }
-}
-
-fn is_base64(text: &str) -> bool {
-    !text.eq_ignore_ascii_case("null") && STANDARD.decode(text).is_ok_and(|bytes| !bytes.is_empty())
-}
-
-fn read_file(text: &str) -> Result<Kubeconfig, String> {
+fn read_file(text: &str) -> Result<Value, String> {
     let text = text.trim_start_matches('\u{feff}').replace("\r\n", "\n");
-    if text.trim_start().starts_with('{') {
-        return read_json(&text);
+    if !text.trim_start().starts_with('{') {
+        return block::read_block(&text);
     }
-    read_block(&text)
-}
-
-fn read_json(text: &str) -> Result<Kubeconfig, String> {
-    let file: Value = json::parse_json("the file", text.as_bytes()).map_err(|error| {
+    json::parse_json("the file", text.as_bytes()).map_err(|error| {
         format!(
             "is no JSON that every program reads alike: line {}, column {}",
             error.line, error.column
         )
-    })?;
-    let mut clusters = Vec::new();
-    for cluster in file["clusters"].as_array().into_iter().flatten() {
-        let mut fields = Vec::new();
-        for (name, value) in cluster["cluster"].as_object().into_iter().flatten() {
-            fields.push((name.clone(), json::format_plain(value)));
-        }
-        clusters.push(fields);
-    }
-    let mut names = Vec::new();
-    collect_names(&file, &mut names);
-    Ok(Kubeconfig { names, clusters })
+    })
 }
 
-fn collect_names(value: &Value, names: &mut Vec<String>) {
+fn collect_names<'a>(value: &'a Value, names: &mut Vec<&'a str>) {
     match value {
         Value::Object(fields) => {
             for (name, value) in fields {
-                names.push(name.clone());
+                names.push(name);
                 collect_names(value, names);
             }
         }
@@ -170,82 +112,105 @@ fn collect_names(value: &Value, names: &mut Vec<String>) {
     }
 }
 
-/// Items of lists that hold a cluster, of a file whose lines each hold one field or one value of a list.
-fn read_block(text: &str) -> Result<Kubeconfig, String> {
-    let mut items: Vec<Fields> = vec![Vec::new()];
-    // Where the dashes of the outermost list stand: lists inside of an item are part of it.
-    let mut outermost = None;
-    for (at, line) in text
-        .lines()
-        .enumerate()
-        .filter(|(at, line)| *at > 0 || *line != "---")
-    {
-        let bare = line.trim_start_matches(' ');
-        let indent = line.len() - bare.len();
-        if bare.is_empty() || bare.starts_with('#') && !bare.contains(is_control) {
+/// Items of a list at the top.
+fn list_items<'a>(file: &'a Value, list: &str) -> impl Iterator<Item = &'a Value> {
+    file[list].as_array().into_iter().flatten()
+}
+
+/// The item of a list with that name.
+fn find_item<'a>(file: &'a Value, list: &str, name: &Value) -> Option<&'a Value> {
+    list_items(file, list).find(|item| name_item(item) == name.as_str().unwrap_or_default())
+}
+
+/// An item without a name has the empty one.
+fn name_item(item: &Value) -> &str {
+    item["name"].as_str().unwrap_or_default()
+}
+
+/// Other tokens than bootstrap tokens are those of people and workloads.
+fn check_tokens(file: &Value) -> Result<(), Finding> {
+    for user in list_items(file, "users") {
+        let token = &user["user"]["token"];
+        if token.is_null() {
             continue;
         }
-        let item = bare
-            .strip_prefix("- ")
-            .map(|rest| rest.trim_start_matches(' '));
-        let field = if bare.contains(is_control) {
-            None
-        } else {
-            parse_line(bare, item)
-        };
-        let field =
-            field.ok_or_else(|| format!("has more than `name: value` in line {}", at + 1))?;
-        if item.is_some() && outermost.is_none_or(|outer| indent <= outer) {
-            outermost = Some(indent);
-            items.push(Vec::new());
-        } else if indent == 0 && item.is_none() {
-            outermost = None;
-            items.push(Vec::new());
+        let text = token.as_str().unwrap_or_default();
+        if text.trim() != text || BootstrapToken::parse(text).is_err() {
+            return Err(refuse(
+                "has a `token` that is not a bootstrap token: user-data would give it to each node",
+            ));
         }
-        items
-            .last_mut()
-            .into_iter()
-            .for_each(|fields| fields.push(field.clone()));
     }
-    let names = items.iter().flatten().map(|(name, _)| name.clone());
-    let names: Vec<String> = names.collect();
-    // A context has a `cluster`, too: its name.
-    let has = |fields: &Fields, name: &str| fields.iter().any(|(field, _)| field == name);
-    items.retain(|fields| {
-        has(fields, "server") || has(fields, "cluster") && !has(fields, "context")
-    });
-    Ok(Kubeconfig {
-        names,
-        clusters: items,
-    })
+    Ok(())
 }
 
-/// `server: https://a.example:6443`, `"server": 'https://a.example:6443' # comment`; a value of a list has no name.
-fn parse_line(line: &str, item: Option<&str>) -> Option<(String, String)> {
-    let text = item.unwrap_or(line);
-    match text.split_once(':') {
-        Some((name, value)) if value.is_empty() || value.starts_with(' ') => {
-            let name = parse_scalar(name.trim_end())?;
-            let is_name = !name.is_empty() && is_alphanumeric_or(&name, "-_");
-            is_name.then_some((name, parse_scalar(value)?))
-        }
-        _ => Some((String::new(), parse_scalar(item?)?)),
+fn check_clusters(file: &Value) -> Result<(), Finding> {
+    let mut servers = Vec::new();
+    for item in list_items(file, "clusters") {
+        servers.push(check_cluster(&item["cluster"])?);
+    }
+    let Some(first) = servers.first() else {
+        return Err(refuse("has no `server`"));
+    };
+    if servers.iter().any(|server| server != first) {
+        return Err(refuse(
+            "names several servers: the node would join one that nobody looked at",
+        ));
+    }
+    Ok(())
+}
+
+/// The server of a cluster that can be trusted.
+fn check_cluster(cluster: &Value) -> Result<&str, Finding> {
+    let Some(server) = cluster["server"].as_str() else {
+        return Err(refuse("has a cluster without `server`"));
+    };
+    if !server.starts_with("https://") {
+        return Err(refuse(
+            "has a `server` without https: the node would join any cluster",
+        ));
+    }
+    let skip = &cluster["insecure-skip-tls-verify"];
+    if !skip.is_null() && json::format_plain(skip) != "false" {
+        return Err(refuse(
+            "has `insecure-skip-tls-verify`: the node would join any cluster",
+        ));
+    }
+    match cluster["certificate-authority-data"].as_str() {
+        Some(authority) if is_base64(authority) => Ok(server),
+        _ => Err(refuse(
+            "has no `certificate-authority-data`: a file that it names is not on the node",
+        )),
     }
 }
 
-/// A text in quotes without quotes and escapes in it, or one that YAML takes as it stands.
-fn parse_scalar(text: &str) -> Option<String> {
-    let text = text.split(" #").next().unwrap_or(text).trim();
-    let quoted = ['"', '\'']
-        .iter()
-        .find_map(|quote| text.strip_prefix(*quote)?.strip_suffix(*quote));
-    let is_plain = text.is_empty()
-        || ["[]", "{}"].contains(&text)
-        || text.starts_with(|c: char| c.is_ascii_alphanumeric() || "/-.=_+".contains(c))
-            && !text.contains(": ");
-    match quoted {
-        Some(inner) => (!inner.contains(['"', '\'', '\\'])).then(|| inner.to_owned()),
-        None => is_plain.then(|| text.to_owned()),
+fn is_base64(text: &str) -> bool {
+    STANDARD.decode(text).is_ok_and(|bytes| !bytes.is_empty())
+}
+
+/// kubeadm takes the cluster without a name, or that of the current context
+/// (`cmd/kubeadm/app/util/kubeconfig`, GetClusterFromKubeConfig).
+fn check_choice(file: &Value) -> Result<(), Finding> {
+    if find_item(file, "clusters", &Value::Null).is_some() {
+        return Ok(());
+    }
+    let context = find_item(file, "contexts", &file["current-context"]);
+    let cluster = context.and_then(|it| find_item(file, "clusters", &it["context"]["cluster"]));
+    match cluster {
+        Some(_) => Ok(()),
+        None => Err(refuse(
+            "has only clusters with a name, and no `current-context` that leads to one of them",
+        )),
+    }
+}
+
+/// kubeadm takes the user of the current context (`cmd/kubeadm/app/util/kubeconfig`, HasAuthenticationCredentials).
+fn find_credentials(file: &Value) -> Credentials {
+    let context = find_item(file, "contexts", &file["current-context"]);
+    let user = context.and_then(|it| find_item(file, "users", &it["context"]["user"]));
+    match user {
+        Some(user) if !user["user"]["token"].is_null() => Credentials::Token,
+        _ => Credentials::Absent,
     }
 }
 
@@ -354,7 +319,7 @@ mod tests {
         ),
     ];
 
-    fn check(text: &str) -> Result<(), Finding> {
+    fn check(text: &str) -> Result<Credentials, Finding> {
         check_kubeconfig(&Secret::new(text))
     }
 
@@ -368,11 +333,14 @@ mod tests {
         check(&format!("---\r\n{}", GOOD.replace('\n', "\r\n"))).unwrap();
         let users = |user: &str| {
             let lists = format!(
-                "contexts:\n- context:\n    cluster: \"\"\n    user: a\nusers:\n- name: a\n  user:\n    {user}\nkind:"
+                "contexts:\n- context:\n    cluster: \"\"\n    user: a\n  name: c\nusers:\n- name: a\n  user:\n    {user}\nkind:"
             );
             GOOD.replace("kind:", &lists)
         };
-        check(&users("token: abc")).unwrap();
+        let token = "token: abcdef.0123456789abcdef";
+        assert_eq!(check(&users(token)).unwrap(), Credentials::Absent);
+        let current = format!("{}current-context: c\n", users(token));
+        assert_eq!(check(&current).unwrap(), Credentials::Token);
         for user in [
             "exec:\n      command: C:\\evil.exe\n      args:\n      - --x=1",
             "\"exec\":\n      command: evil",
@@ -380,6 +348,9 @@ mod tests {
             "tokenFile: C:\\secret",
             "client-key: C:\\secret",
             "password: x",
+            "client-certificate-data: eA==\n    client-key-data: eA==",
+            "client-key-data: eA==",
+            "token: eyJhbGciOiJSUzI1NiJ9.eyJpc3MiOiJrdWJlcm5ldGVzIn0.c2lnbmF0dXJl",
             "as: system:masters",
         ] {
             assert!(check(&users(user)).is_err(), "{user}");
@@ -397,6 +368,43 @@ mod tests {
         for json in REFUSED {
             assert!(check(json).is_err(), "{json}");
         }
+    }
+
+    /// As kubeadm writes it into kube-public/cluster-info, and as it writes admin.conf.
+    #[test]
+    fn only_cluster_info_is_taken_of_what_kubeadm_writes() {
+        let cluster = r#""cluster": {"server": "https://a.example:6443", "certificate-authority-data": "TFMwdA=="}"#;
+        let cluster_info = format!(
+            r#"{{"apiVersion": "v1", "kind": "Config", "clusters": [{{"name": "", {cluster}}}], "contexts": null, "current-context": "", "preferences": {{}}, "users": null}}"#
+        );
+        assert_eq!(check(&cluster_info).unwrap(), Credentials::Absent);
+        let block = GOOD.replace("kind:", "contexts: null\ncurrent-context: \"\"\nkind:");
+        assert_eq!(check(&block).unwrap(), Credentials::Absent);
+
+        let admin = |user: &str| {
+            format!(
+                r#"{{"clusters": [{{"name": "kubernetes", {cluster}}}], "contexts": [{{"name": "admin", "context": {{"cluster": "kubernetes", "user": "admin"}}}}], "current-context": "admin", "users": [{{"name": "admin", "user": {user}}}]}}"#
+            )
+        };
+        let refused = check(&admin(
+            r#"{"client-certificate-data": "eA==", "client-key-data": "eA=="}"#,
+        ));
+        let refused = refused.unwrap_err();
+        assert!(
+            refused.message.contains("the credentials of a person"),
+            "{refused:?}"
+        );
+        assert!(
+            refused
+                .remedy
+                .contains("get configmap cluster-info -o jsonpath='{.data.kubeconfig}'"),
+            "{refused:?}"
+        );
+        let token = r#"{"token": "abcdef.0123456789abcdef"}"#;
+        assert_eq!(check(&admin(token)).unwrap(), Credentials::Token);
+        let lost =
+            admin(token).replace(r#""current-context": "admin""#, r#""current-context": """#);
+        assert!(check(&lost).is_err());
     }
 
     #[test]

@@ -4,11 +4,13 @@ use crate::base::code::Code;
 use crate::base::names::format_suggestion;
 use crate::base::text::is_alphanumeric_or;
 use crate::catalog::Catalog;
-use crate::model::kubernetes::{FlagRule, JoinFlags, Program, ProgramTable};
+use crate::model::gates::GateFault;
+use crate::model::kubernetes::{FlagRule, JoinFlags, NameRange, Program, ProgramTable};
+use crate::model::line::Minor;
 use crate::model::plan::Plan;
 use crate::model::policy::matches_pattern;
 
-use super::JoinInput;
+use super::{Form, JoinInput, span};
 use crate::diagnostic::{Finding, Result as RunResult};
 
 /// Flags that kubeadm or a field of the input sets: giving them twice means that one is lost.
@@ -18,38 +20,53 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("hostname-override", "use `--name NAME`"),
 ];
 
+/// The arguments, and what is not known of them.
 pub(super) fn collect_arguments(
     input: &JoinInput,
+    form: Form,
     plan: &Plan,
     catalog: &Catalog,
     problems: &mut Vec<Finding>,
-) -> RunResult<Vec<(String, String)>> {
-    let mut arguments: Vec<(String, String)> = Vec::new();
+) -> RunResult<Arguments> {
+    let mut found = Arguments::default();
     let fixed = list_fixed_flags(plan, catalog)?;
+    let programs = catalog.load_programs()?;
+    let kubelet = Kubelet::find(plan.line.minor, &programs);
     let table = catalog.load_flags()?;
     let free = table.join_flags.as_slice();
     let by_file = input.kubelet_args.iter().map(|text| (text, Some(free)));
     let given = input.given_args.iter().map(|text| (text, None));
     for (text, free) in by_file.chain(given) {
-        match parse_argument(text, plan, catalog, &fixed)?
+        let argument = parse_argument(text, form, &fixed)
             .and_then(|argument| require_free_flag(argument, free))
-        {
-            Ok((name, _)) if arguments.iter().any(|(known, _)| *known == name) => {
-                let message = format!("the kubelet's `--{name}` is given twice");
+            .and_then(|argument| require_known_flag(argument, kubelet.as_ref()));
+        match argument {
+            Ok((argument, _)) if found.list.iter().any(|known| known.0 == argument.0) => {
+                let message = format!("the kubelet's `--{}` is given twice", argument.0);
                 problems.push(Finding::new(Code::ARGUMENT_TWICE, message, "give it once"));
             }
-            Ok(argument) => arguments.push(argument),
+            Ok((argument, warnings)) => {
+                found.list.push(argument);
+                found.warnings.extend(warnings);
+            }
             Err(problem) => problems.push(problem),
         }
     }
-    Ok(arguments)
+    Ok(found)
+}
+
+/// Name and value.
+type Argument = (String, String);
+
+#[derive(Debug, Default)]
+pub(super) struct Arguments {
+    pub list: Vec<Argument>,
+    /// Names that the programs of surveyed lines do not have, on a line that is not surveyed.
+    pub warnings: Vec<String>,
 }
 
 /// A file comes with anybody's pull request: it gives what opens nothing. `free` is none where the operator gives it.
-fn require_free_flag(
-    argument: (String, String),
-    free: Option<&[JoinFlags]>,
-) -> Result<(String, String), Finding> {
+fn require_free_flag(argument: Argument, free: Option<&[JoinFlags]>) -> Result<Argument, Finding> {
     let (name, value) = &argument;
     let mut names = free.into_iter().flatten().flat_map(|flags| &flags.names);
     if free.is_none() || names.any(|pattern| matches_pattern(pattern, name)) {
@@ -74,9 +91,11 @@ fn list_fixed_flags(plan: &Plan, catalog: &Catalog) -> RunResult<Vec<FlagRule>> 
     Ok(applied.cloned().collect())
 }
 
-/// The image's own flag wins: what the user can do about it.
+/// A refusal of a flag that the image's service has: the join's value would replace it, and the image relies on its own.
 fn refuse_fixed_flag(name: &str, rule: &FlagRule) -> Finding {
-    let message = format!("the image's kubelet service starts with `--{name}` already");
+    let message = format!(
+        "the image's kubelet service starts with another `--{name}`, on which the image relies"
+    );
     let features = rule
         .when
         .feature
@@ -92,123 +111,150 @@ fn refuse_fixed_flag(name: &str, rule: &FlagRule) -> Finding {
     Finding::new(Code::ARGUMENT_OF_THE_IMAGE, message, instead)
 }
 
-fn parse_argument(
-    text: &str,
-    plan: &Plan,
-    catalog: &Catalog,
-    fixed: &[FlagRule],
-) -> RunResult<Result<(String, String), Finding>> {
+fn parse_argument(text: &str, form: Form, fixed: &[FlagRule]) -> Result<Argument, Finding> {
+    let refuse =
+        |message: String, remedy: &str| Err(Finding::new(Code::ARGUMENT_FORMAT, message, remedy));
     let Some((name, value)) = text.split_once('=').filter(|(name, _)| !name.is_empty()) else {
         let message = format!("the kubelet argument `{text}` has no value");
-        return Ok(Err(Finding::new(
-            Code::ARGUMENT_FORMAT,
-            message,
-            "write it as NAME=VALUE, without dashes",
-        )));
+        return refuse(message, "write it as NAME=VALUE, without dashes");
     };
-    if names_variable(value) {
+    let masked = span::mask_spans(value, form)?;
+    if names_variable(&masked) {
         let message =
             format!("the kubelet argument `{name}` holds a variable, which Windows replaces");
-        return Ok(Err(Finding::new(
-            Code::ARGUMENT_FORMAT,
-            message,
-            "write its value out",
-        )));
+        return refuse(message, "write its value out");
     }
     // kubeadm joins arguments by blanks, and the service's command line is split at them again.
     if name.starts_with('-')
-        || !value
+        || !masked
             .bytes()
             .all(|b| (b'!'..=b'~').contains(&b) && b != b'"')
     {
         let message = format!(
             "the kubelet argument `{name}` has leading dashes, or a blank, a quotation mark or a special character in its value"
         );
-        return Ok(Err(Finding::new(
-            Code::ARGUMENT_FORMAT,
-            message,
-            "write it as NAME=VALUE, without dashes",
-        )));
+        return refuse(message, "write it as NAME=VALUE, without dashes");
     }
     if let Some((_, instead)) = ELSEWHERE.iter().find(|(known, _)| *known == name) {
         let message = format!("the kubelet argument `{name}` is set by another flag");
-        return Ok(Err(Finding::new(
-            Code::ARGUMENT_ELSEWHERE,
-            message,
-            *instead,
-        )));
+        return Err(Finding::new(Code::ARGUMENT_ELSEWHERE, message, *instead));
     }
-    if let Some(rule) = fixed
-        .iter()
-        .find(|rule| rule.flag.trim_start_matches('-') == name)
-    {
-        return Ok(Err(refuse_fixed_flag(name, rule)));
+    let mut rules = fixed.iter();
+    match rules.find(|rule| rule.flag.trim_start_matches('-') == name) {
+        // The same value changes nothing; published templates give some.
+        Some(rule) if rule.value.as_deref() != Some(value) => Err(refuse_fixed_flag(name, rule)),
+        _ => Ok((name.to_owned(), value.to_owned())),
     }
-    let table = catalog.load_programs()?;
-    let Some(program) = find_kubelet(plan, &table) else {
-        return Ok(Ok((name.to_owned(), value.to_owned())));
+}
+
+/// The kubelet that arguments are held against.
+struct Kubelet<'a> {
+    minor: Minor,
+    table: &'a ProgramTable,
+    program: Program,
+    /// Whether the program is the line's own, and not that of the nearest surveyed line before: then a name that
+    /// no surveyed line has may be new.
+    is_surveyed: bool,
+}
+
+impl<'a> Kubelet<'a> {
+    fn find(minor: Minor, table: &'a ProgramTable) -> Option<Self> {
+        let survey = table.surveyed.find_nearest(minor)?;
+        Some(Self {
+            minor,
+            table,
+            program: table.list_programs(survey.minor).remove("kubelet")?,
+            is_surveyed: survey.minor == minor,
+        })
+    }
+
+    /// Refuses a name that the program does not have; where the name may be new, warns that nothing is known of it.
+    ///
+    /// `kind` is `flag` or `feature gate`, and `known` the names that the program has.
+    fn judge_unknown<'n>(
+        &self,
+        (kind, code): (&str, Code),
+        name: &str,
+        ranges: impl Iterator<Item = &'n NameRange>,
+        known: Vec<&str>,
+    ) -> Result<String, Finding> {
+        let bare = name.trim_start_matches('-');
+        let last = ranges
+            .filter(|range| range.has_name(bare))
+            .max_by_key(|range| range.since);
+        let lines = last.and_then(|range| {
+            let end = range.until.or(self.table.surveyed.newest())?;
+            Some((range.since, end))
+        });
+        let minor = self.minor;
+        let instead = match lines {
+            Some((first, last)) => {
+                format!("remove it: only kubelets from {first} to {last} have it")
+            }
+            None if !self.is_surveyed => {
+                return Ok(format!(
+                    "`{name}` is not a {kind} of the kubelets before Kubernetes {minor}, and those of {minor} are not \
+                     surveyed: if it is not new in {minor}, the kubelet does not start"
+                ));
+            }
+            None => format_suggestion(bare, known),
+        };
+        let message = format!("the kubelet of Kubernetes {minor} has no {kind} `{name}`");
+        Err(Finding::new(code, message, instead))
+    }
+}
+
+/// The argument, where the kubelet takes it, and what is not known of it.
+fn require_known_flag(
+    argument: Argument,
+    kubelet: Option<&Kubelet<'_>>,
+) -> Result<(Argument, Vec<String>), Finding> {
+    let Some(kubelet) = kubelet else {
+        return Ok((argument, Vec::new()));
     };
-    if !program.flags.iter().any(|flag| flag == name) {
-        return Ok(Err(refuse_flag(name, plan, &table, &program)));
+    let (name, value) = &argument;
+    let known = &kubelet.program.flags;
+    let mut warnings = Vec::new();
+    if !known.contains(name) {
+        let ranges = kubelet.table.flags.get("kubelet").into_iter().flatten();
+        let known = known.iter().map(String::as_str).collect();
+        let kind = ("flag", Code::ARGUMENT_UNKNOWN);
+        warnings.push(kubelet.judge_unknown(kind, &format!("--{name}"), ranges, known)?);
+    } else if name == "feature-gates" && !value.contains(span::OPEN) {
+        warnings = check_gates(value, kubelet)?;
     }
-    if name == "feature-gates"
-        && let Some(problem) = check_gates(value, plan, &program)
-    {
-        return Ok(Err(problem));
-    }
-    Ok(Ok((name.to_owned(), value.to_owned())))
+    Ok((argument, warnings))
 }
 
-/// The line's kubelet. For a line that is not surveyed, the one of the nearest surveyed line before.
-fn find_kubelet(plan: &Plan, table: &ProgramTable) -> Option<Program> {
-    table
-        .list_programs(table.surveyed.find_nearest(plan.line.minor)?.minor)
-        .remove("kubelet")
-}
-
-fn refuse_flag(name: &str, plan: &Plan, table: &ProgramTable, program: &Program) -> Finding {
-    let known = table.flags.get("kubelet").into_iter().flatten();
-    let last = known
-        .filter(|flags| flags.has_name(name))
-        .max_by_key(|flags| flags.since);
-    let instead = match last
-        .and_then(|flags| Some((flags.since, flags.until.or(table.surveyed.newest())?)))
-    {
-        Some((first, last)) => format!("remove it: only kubelets from {first} to {last} have it"),
-        None => format_suggestion(name, program.flags.iter().map(String::as_str)),
-    };
-    let message = format!(
-        "the kubelet of Kubernetes {} has no flag `--{name}`",
-        plan.line.minor
-    );
-    Finding::new(Code::ARGUMENT_UNKNOWN, message, instead)
-}
-
-fn check_gates(value: &str, plan: &Plan, program: &Program) -> Option<Finding> {
-    let known = || program.feature_gates.iter().map(String::as_str);
-    for pair in value.split(',') {
-        let (gate, state) = pair.split_once('=').unwrap_or((pair, ""));
-        if !["true", "false"].contains(&state) {
-            let message = format!("the feature gate `{pair}` is set to neither true nor false");
-            return Some(Finding::new(
-                Code::GATE_FORMAT,
-                message,
-                "write it as GATE=true or GATE=false",
-            ));
-        }
-        if !known().any(|known| known == gate) {
-            let message = format!(
-                "the kubelet of Kubernetes {} has no feature gate `{gate}`",
-                plan.line.minor
-            );
-            return Some(Finding::new(
-                Code::GATE_UNKNOWN,
-                message,
-                format_suggestion(gate, known()),
-            ));
+fn check_gates(value: &str, kubelet: &Kubelet<'_>) -> Result<Vec<String>, Finding> {
+    let mut warnings = Vec::new();
+    for (gate, fault) in kubelet.program.find_gate_faults(value) {
+        match fault {
+            GateFault::NotBoolean(_) => {
+                let message = format!("the feature gate `{gate}` is set to neither true nor false");
+                let remedy = "write it as GATE=true or GATE=false";
+                return Err(Finding::new(Code::GATE_FORMAT, message, remedy));
+            }
+            GateFault::Locked(locked) => {
+                let message = format!(
+                    "the kubelet of Kubernetes {} does not start: its feature gate `{gate}` is locked to {locked}",
+                    kubelet.minor
+                );
+                let remedy = "remove it: no value of it changes anything";
+                return Err(Finding::new(Code::GATE_LOCKED, message, remedy));
+            }
+            GateFault::Unknown => {
+                let known = kubelet.program.feature_gates.keys();
+                warnings.push(kubelet.judge_unknown(
+                    ("feature gate", Code::GATE_UNKNOWN),
+                    gate,
+                    kubelet.table.list_gates("kubelet"),
+                    known.map(String::as_str).collect(),
+                )?);
+            }
         }
     }
-    None
+    Ok(warnings)
 }
 
 /// Whether a text holds `%NAME%`: service control replaces it in the command line of a service.

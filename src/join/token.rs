@@ -9,12 +9,13 @@ use crate::diagnostic::Finding;
 pub struct BootstrapToken(Secret);
 
 impl BootstrapToken {
-    /// Blanks and line ends around it are cut off, as files and pipes have them.
+    /// Blanks and line ends around it are cut off, as files and pipes have them, and the byte-order mark with which
+    /// editors of Windows begin a file.
     ///
     /// # Errors
     /// Another form. The message does not repeat the text: it may be a secret of another kind.
     pub fn parse(text: &str) -> Result<Self, Finding> {
-        let text = text.trim();
+        let text = text.trim_start_matches('\u{feff}').trim();
         let good = |part: &str, length: usize| {
             part.len() == length
                 && part
@@ -44,6 +45,8 @@ mod tests {
     fn only_tokens_are_tokens_and_none_is_repeated() {
         let good = BootstrapToken::parse(" abcdef.0123456789abcdef\r\n").expect("token");
         assert_eq!(good.reveal(), "abcdef.0123456789abcdef");
+        let marked = BootstrapToken::parse("\u{feff}abcdef.0123456789abcdef\r\n").expect("token");
+        assert_eq!(marked, good);
         assert_eq!(format!("{good:?}"), "BootstrapToken(***)");
         for bad in [
             "",

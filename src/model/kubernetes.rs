@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::gates::KnownGates;
 use super::kubernetes_release::KubernetesRelease;
 use super::line::{LineRange, Minor};
 use crate::base::value::Sha256;
@@ -40,6 +41,10 @@ pub struct Support {
     pub cri: Vec<ApiVersion>,
     /// API versions of kubeadm's configuration, newest last.
     pub kubeadm_api: Vec<ApiVersion>,
+    /// API versions of Cluster API's kubeadm provider, in which `join-data --as capi` writes a template. The first entry
+    /// is the default.
+    #[serde(default)]
+    pub cluster_api: Vec<ClusterApi>,
     pub pause: Vec<Pause>,
     pub pause_images: PauseImages,
     /// Statements of a pause image's publisher. An image that is not listed is not pulled in advance.
@@ -117,6 +122,18 @@ pub struct ApiVersion {
     pub kubernetes: LineRange,
     /// `v1beta3`
     pub api: String,
+    pub source: String,
+}
+
+/// An API version of Cluster API's kubeadm provider, whatever the Kubernetes line.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct ClusterApi {
+    /// `v1beta2`
+    pub api: String,
+    /// Whether `kubeletExtraArgs` is a list of names and values, and not a map.
+    pub argument_list: bool,
+    pub reason: String,
     pub source: String,
 }
 
@@ -229,12 +246,18 @@ pub struct Survey {
     pub release: Version,
 }
 
-/// Feature gates that the help of the same programs lists.
+/// Feature gates that the same programs accept, those that their help hides (GA and deprecated ones) too.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct GateList {
     pub programs: Vec<String>,
     pub gates: Vec<NameRange>,
+    /// Gates with which the programs of these lines start as `true` alone.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub locked_on: Vec<NameRange>,
+    /// The same as `false`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub locked_off: Vec<NameRange>,
 }
 
 /// Names and the lines that have them. A name that vanishes and comes back is in several ranges.
@@ -260,34 +283,47 @@ impl NameRange {
 }
 
 impl ProgramTable {
+    /// The lists of feature gates of a program.
+    pub fn list_gate_lists(&self, program: &str) -> impl Iterator<Item = &GateList> {
+        let lists = self.feature_gates.iter();
+        lists.filter(move |list| list.programs.iter().any(|name| name == program))
+    }
+
     /// The feature gates of a program, whatever the line.
     pub fn list_gates(&self, program: &str) -> impl Iterator<Item = &NameRange> {
-        let lists = self.feature_gates.iter();
-        lists
-            .filter(move |list| list.programs.iter().any(|name| name == program))
-            .flat_map(|list| &list.gates)
+        self.list_gate_lists(program).flat_map(|list| &list.gates)
+    }
+
+    /// The feature gates that a program of a line accepts.
+    fn collect_gates(&self, program: &str, minor: Minor) -> KnownGates {
+        let mut known = KnownGates::new();
+        for list in self.list_gate_lists(program) {
+            let ranges = [
+                (&list.gates, None),
+                (&list.locked_on, Some(true)),
+                (&list.locked_off, Some(false)),
+            ];
+            for (ranges, lock) in ranges {
+                for range in ranges.iter().filter(|range| range.holds(minor)) {
+                    known.extend(range.names.iter().map(|name| (name.clone(), lock)));
+                }
+            }
+        }
+        known
     }
 
     /// The programs of a surveyed line; empty for other lines.
-    ///
-    /// Gates of the line before count as known: the help hides a gate that graduated, and the
-    /// program accepts it until it is removed.
     pub fn list_programs(&self, minor: Minor) -> BTreeMap<String, Program> {
         let Some(survey) = self.surveyed.find(minor) else {
             return BTreeMap::new();
         };
-        let minors = self.surveyed.0.iter().map(|survey| survey.minor);
-        let before = minors.filter(|other| *other < minor).max();
 
         let mut programs = BTreeMap::new();
         for (name, flags) in &self.flags {
-            let gates = self.list_gates(name).filter(|gates| {
-                gates.holds(minor) || before.is_some_and(|before| gates.holds(before))
-            });
             let program = Program {
                 version: survey.release.clone(),
                 flags: collect_names(flags.iter().filter(|flags| flags.holds(minor))),
-                feature_gates: collect_names(gates),
+                feature_gates: self.collect_gates(name, minor),
             };
             programs.insert(name.clone(), program);
         }
@@ -312,9 +348,8 @@ pub struct Program {
     /// Release whose program was asked.
     pub version: Version,
     pub flags: Vec<String>,
-    /// Gates that its help lists, and those of the line before.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub feature_gates: Vec<String>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub feature_gates: KnownGates,
 }
 
 /// `manifests/kubernetes/flags.json`: with which flags and gates the baked services start.

@@ -8,6 +8,7 @@ pub mod containerd;
 pub mod definition;
 pub mod evidence;
 pub mod feature;
+pub mod gates;
 pub mod guest_plan;
 pub mod image_version;
 pub mod images;

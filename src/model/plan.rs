@@ -244,6 +244,15 @@ impl Plan {
         }
     }
 
+    /// The warning that the line's programs are not surveyed: what is held against them is not checked.
+    pub fn list_survey_warnings(&self) -> Vec<String> {
+        let warnings = self.choice_warnings.iter();
+        warnings
+            .filter(|warning| warning.id == Code::NOT_SURVEYED)
+            .map(|warning| warning.message.clone())
+            .collect()
+    }
+
     /// All warnings: of the choices, of artifacts without digest, and of governance.
     #[must_use]
     pub fn warnings(&self) -> Vec<Warning> {

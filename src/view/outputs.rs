@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::base::digest::sha256_hex;
+use crate::cluster::ClusterManifest;
 use crate::join::Form;
 use crate::model::definition::ImageDefinition;
 use crate::model::evidence::Evidence;
@@ -105,6 +106,24 @@ pub struct JoinOutput {
     pub content: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
+}
+
+/// Output of `imagegen cluster-manifests`.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct ManifestsOutput {
+    pub schema: &'static str,
+    pub warnings: Vec<String>,
+    pub items: Vec<ClusterManifest>,
+}
+
+impl ManifestsOutput {
+    pub fn new(warnings: Vec<String>, items: Vec<ClusterManifest>) -> Self {
+        Self {
+            schema: "imagegen.dev/cluster-manifests/v1",
+            warnings,
+            items,
+        }
+    }
 }
 
 /// Output of `imagegen init`.

@@ -296,6 +296,16 @@ fn rules_of_programs_find_what_is_wrong() {
         ),
         (
             programs,
+            "/featureGates",
+            json!([{
+                "programs": ["kubelet"],
+                "gates": [{ "since": "1.20", "until": "1.20", "names": ["A"] }],
+                "lockedOn": [{ "since": "1.20", "names": ["A"] }],
+            }]),
+            "featureGates: A is locked in 1.21, whose programs do not accept it [dangling-reference]",
+        ),
+        (
+            programs,
             "/surveyed/1/release",
             json!("1.18.0"),
             "1.18.0 is not a release of a known line 1.20",

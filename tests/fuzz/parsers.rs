@@ -483,7 +483,7 @@ const PARSERS: &[Parser] = &[
     },
     Parser {
         name: "kubeconfig",
-        files: &["src/join/kubeconfig.rs"],
+        files: &["src/join/kubeconfig.rs", "src/join/kubeconfig/block.rs"],
         least: 300,
         seeds: || {
             texts(&[

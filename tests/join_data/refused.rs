@@ -65,6 +65,33 @@ fn bad_input_is_refused_and_nothing_is_written() {
         ("--from absent.json", 3, "absent.json"),
         ("--ca-cert not.pem", 3, "is not a certificate in PEM"),
         ("--discovery-kubeconfig not.pem", 3, "discovery-twice"),
+        (
+            "--kubelet-arg feature-gates=WindowsHostProcessContainers=true",
+            3,
+            "only kubelets from 1.22 to 1.27 have it",
+        ),
+        (
+            "--kubelet-arg feature-gates=ExecProbeTimeout=false",
+            3,
+            "`ExecProbeTimeout` is locked to true",
+        ),
+        (
+            "--kubelet-arg windows-priorityclass=NORMAL_PRIORITY_CLASS",
+            3,
+            "on which the image relies",
+        ),
+        (
+            "--taint os=windows:NoSchedule --taint os=linux:NoSchedule",
+            3,
+            "taint-twice",
+        ),
+        ("--name {{x}}", 3, "template-expression"),
+        (
+            "--kubelet-arg provider-id=oci://{{x}} --as cloud-config",
+            3,
+            "use `--as capi`",
+        ),
+        ("--template-api v1beta1", 3, "capi-version"),
         ("--as yaml", 3, "invalid value 'yaml'"),
         ("--runtime docker", 3, "dockershim"),
     ] {
@@ -80,6 +107,9 @@ fn bad_input_is_refused_and_nothing_is_written() {
     }
     test("--k8s 1.37 --kubelet-arg pod-infra-container-image=x")
         .fails(3, &["kubelets from 1.17 to 1.34 have it"]);
+    test("--taint os=windows:NoSchedule --from in.json")
+        .file("in.json", r#"{"taints": ["os=windows:NoSchedule"]}"#)
+        .fails(3, &["taint-twice"]);
     for (file, said) in [
         (
             r#"{"token": "abcdef.0123456789abcdef"}"#,
@@ -101,6 +131,37 @@ fn bad_input_is_refused_and_nothing_is_written() {
             ran.stderr
         );
     }
+}
+
+/// kubeadm ends without a token; and credentials of people are not for nodes.
+#[test]
+fn a_discovery_kubeconfig_has_a_token_beside_it_and_no_person_in_it() {
+    let cluster = "certificate-authority-data: TFMwdA==\n    server: https://a.example:6443";
+    let cluster_info = format!(
+        "apiVersion: v1\nclusters:\n- cluster:\n    {cluster}\n  name: \"\"\ncontexts: null\ncurrent-context: \"\"\n\
+         kind: Config\npreferences: {{}}\nusers: null\n"
+    );
+    let admin = format!(
+        "apiVersion: v1\nclusters:\n- cluster:\n    {cluster}\n  name: kubernetes\ncontexts:\n- context:\n    \
+         cluster: kubernetes\n    user: kubernetes-admin\n  name: a\ncurrent-context: a\nkind: Config\nusers:\n\
+         - name: kubernetes-admin\n  user:\n    client-certificate-data: eA==\n    client-key-data: c2VjcmV0\n"
+    );
+    let run = |file: &str, line: &str| {
+        Test::new()
+            .env("T", TOKEN)
+            .file("discovery.conf", file)
+            .line("join-data --k8s 1.36.4 --as cloud-config --discovery-kubeconfig discovery.conf")
+            .line(line)
+    };
+    run(&cluster_info, "").fails(3, &["discovery-incomplete", "--token-file PATH"]);
+    run(&cluster_info, "--token-env T").succeeds();
+    for line in ["", "--token-env T"] {
+        let ran = run(&admin, line).fails(3, &["credentials of a person", "cluster-info"]);
+        assert!(!(ran.stdout + &ran.stderr).contains("c2VjcmV0"));
+    }
+    let user = admin.split("    client-certificate-data").next();
+    let held = format!("{}    token: {TOKEN}\n", user.expect("a user"));
+    run(&held, "").succeeds();
 }
 
 /// A token as an argument is refused and not said again; nor is one that stands where a name should.

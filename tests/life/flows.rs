@@ -376,13 +376,10 @@ const EDITS: &[Edit] = &[
         flow.arguments
             .insert("no-such-flag".to_owned(), "1".to_owned());
     }),
-    (
-        "the kubelet of 1.30 does not know the gate `NoSuchGate`",
-        |flow| {
-            flow.arguments
-                .insert("feature-gates".to_owned(), "NoSuchGate=true".to_owned());
-        },
-    ),
+    ("the kubelet does not know the gate `NoSuchGate`", |flow| {
+        flow.arguments
+            .insert("feature-gates".to_owned(), "NoSuchGate=true".to_owned());
+    }),
     ("the kubelet has no provider `azure` of its own", |flow| {
         flow.arguments
             .insert("cloud-provider".to_owned(), "azure".to_owned());

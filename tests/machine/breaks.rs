@@ -192,6 +192,13 @@ const BREAKS: &[Break] = &[
     (Code::LINK_TARGET_MISSING, |plan| {
         plan.set("layout/pki", "target", r"C:\etc\kubernetes\pkj");
     }),
+    (Code::LOCKED_GATE, |plan| {
+        argument(
+            plan,
+            "WinOverlay=true",
+            "WinOverlay=true,ExecProbeTimeout=False",
+        );
+    }),
     (Code::METADATA_BLOCKED, |plan| {
         block_metadata(plan, "install", json!(["10.0.0.0/8", "192.0.2.1"]));
         plan.set("x/metadata", "exceptAccount", json!(["S-1-5-19"]));

@@ -39,7 +39,7 @@ impl Plan {
         let program = json!({
             "version": "1.20.0",
             "flags": ["config", "cert-dir", "container-runtime-endpoint", "feature-gates", "v", "windows-service"],
-            "featureGates": ["WinOverlay"],
+            "featureGates": { "WinOverlay": null, "ExecProbeTimeout": true },
         });
         let programs = BTreeMap::from([(
             "kubelet".to_owned(),

@@ -21,6 +21,7 @@ codes! {
     Selection FLAG_FILE_MISSING "flag-file-missing" "A flag names a file that is neither in the image nor declared as created later.",
     Selection INSECURE_PROGRAM "insecure-program" "An unprivileged user could change a program that runs as SYSTEM.",
     Selection LINK_TARGET_MISSING "link-target-missing" "A symbolic link leads to a path that no resource creates.",
+    Selection LOCKED_GATE "locked-gate" "A feature gate is set to the value with which the program of this version does not start.",
     Selection METADATA_BLOCKED "metadata-blocked" "A firewall rule keeps the account that reads user-data from the metadata of the platform, so no clone joins.",
     Selection NAME_AFTER_USER_DATA "name-after-user-data" "cloudbase-init names the machine after the user-data that joins it, so the node registers under another name.",
     Selection NAME_CONFLICT "name-conflict" "Two resources describe the same thing differently.",

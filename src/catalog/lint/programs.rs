@@ -59,7 +59,16 @@ fn lint_table(report: &mut Report<'_>, table: &ProgramTable) {
             &format!("{name} feature gates"),
             table.list_gates(name).collect(),
         );
+        let lists = table.list_gate_lists(name);
+        let locked = lists.flat_map(|list| list.locked_on.iter().chain(&list.locked_off));
+        lint_ranges(
+            report,
+            table,
+            &format!("{name} locked feature gates"),
+            locked.collect(),
+        );
     }
+    lint_locked_gates(report, table);
     for (name, fields) in &table.configuration {
         lint_ranges(report, table, name, fields.iter().collect());
     }
@@ -67,6 +76,26 @@ fn lint_table(report: &mut Report<'_>, table: &ProgramTable) {
         if !table.flags.contains_key(program.as_str()) {
             let message = format!("featureGates: {program} has no list of flags");
             report.add_error(Code::DANGLING_REFERENCE, PROGRAMS, message);
+        }
+    }
+}
+
+/// A program accepts the gates that it locks.
+fn lint_locked_gates(report: &mut Report<'_>, table: &ProgramTable) {
+    let minors: Vec<Minor> = table.surveyed.0.iter().map(|it| it.minor).collect();
+    for list in &table.feature_gates {
+        for range in list.locked_on.iter().chain(&list.locked_off) {
+            for minor in minors.iter().filter(|minor| range.holds(**minor)) {
+                for name in &range.names {
+                    let mut gates = list.gates.iter();
+                    if !gates.any(|gates| gates.holds(*minor) && gates.has_name(name)) {
+                        let message = format!(
+                            "featureGates: {name} is locked in {minor}, whose programs do not accept it"
+                        );
+                        report.add_error(Code::DANGLING_REFERENCE, PROGRAMS, message);
+                    }
+                }
+            }
         }
     }
 }

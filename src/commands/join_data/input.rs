@@ -57,6 +57,7 @@ pub fn read_join_input(args: &JoinDataArgs) -> Result<JoinInput> {
         taints: args.taint.clone(),
         kubelet_args: Vec::new(),
         given_args: args.kubelet_arg.clone(),
+        template_api: args.template_api.clone(),
         ignore_preflight_errors: args.ignore_preflight_error.clone(),
         discovery_timeout: args.discovery_timeout.clone(),
     };

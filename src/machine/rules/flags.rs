@@ -1,6 +1,7 @@
 //! The command lines of services: flags, feature gates, and the files that flags name.
 
 use crate::base::code::Code;
+use crate::model::gates::GateFault;
 use crate::model::kubernetes::Program;
 use crate::windows::paths;
 use crate::windows::resource::{ResourceKind, Service, StartType};
@@ -11,13 +12,12 @@ use super::{Context, DECLARE, Problems};
 
 const CONTAINERD: &str = r"\\.\pipe\containerd-containerd";
 const DOCKERSHIM: &str = r"\\.\pipe\dockershim";
-const TABLE: &str = "correct the version range in manifests/kubernetes/flags.json";
-
 pub(super) fn check_flags(context: &Context<'_>, problems: &mut Problems<'_>) {
     for (service, command) in context.commands() {
         let Some(program) = context.expectations.programs.get(&command.program_stem()) else {
             continue;
         };
+        let remedy = name_place(context, service.origin);
         for (flag, value) in command.flags() {
             if !lists_name(&program.flags, flag) {
                 let message = format!(
@@ -25,18 +25,25 @@ pub(super) fn check_flags(context: &Context<'_>, problems: &mut Problems<'_>) {
                     command.program_stem(),
                     program.version
                 );
-                problems.add_problem(Code::UNKNOWN_FLAG, service.origin, message, TABLE);
+                problems.add_problem(Code::UNKNOWN_FLAG, service.origin, message, &remedy);
             } else if flag == "feature-gates" {
-                check_gates(
-                    program,
-                    &command,
-                    value.unwrap_or_default(),
-                    service.origin,
-                    problems,
-                );
+                for (gate, fault) in program.find_gate_faults(value.unwrap_or_default()) {
+                    let (code, message) =
+                        describe_fault(program, &command.program_stem(), gate, &fault);
+                    problems.add_problem(code, service.origin, message, &remedy);
+                }
             }
         }
     }
+}
+
+/// Where the arguments of the service are written: the services of imagegen get theirs from one table.
+fn name_place(context: &Context<'_>, origin: &ResourceOrigin) -> String {
+    let file = (context.expectations.step_file)(&origin.step);
+    if file.starts_with("provisioners/") {
+        return "correct the version range in manifests/kubernetes/flags.json".to_owned();
+    }
+    format!("correct the arguments of the service in {file}")
 }
 
 fn lists_name(known: &[String], name: &str) -> bool {
@@ -45,27 +52,28 @@ fn lists_name(known: &[String], name: &str) -> bool {
         .any(|known| known.trim_start_matches('-') == name)
 }
 
-fn check_gates(
+fn describe_fault(
     program: &Program,
-    command: &CommandLine<'_>,
-    value: &str,
-    origin: &ResourceOrigin,
-    problems: &mut Problems<'_>,
-) {
-    for pair in value.split(',').filter(|pair| !pair.is_empty()) {
-        let (gate, state) = pair.split_once('=').unwrap_or((pair, ""));
-        let message = if !lists_name(&program.feature_gates, gate) {
+    name: &str,
+    gate: &str,
+    fault: &GateFault<'_>,
+) -> (Code, String) {
+    let version = &program.version;
+    match fault {
+        GateFault::Unknown => (
+            Code::UNKNOWN_GATE,
+            format!("`{gate}` is not a feature gate of {name} {version}"),
+        ),
+        GateFault::NotBoolean(state) => (
+            Code::UNKNOWN_GATE,
+            format!("feature gate `{gate}` is set to `{state}`, not to true or false"),
+        ),
+        GateFault::Locked(value) => (
+            Code::LOCKED_GATE,
             format!(
-                "`{gate}` is not a feature gate of {} {}",
-                command.program_stem(),
-                program.version
-            )
-        } else if !matches!(state, "true" | "false") {
-            format!("feature gate `{gate}` is set to `{state}`, not to true or false")
-        } else {
-            continue;
-        };
-        problems.add_problem(Code::UNKNOWN_GATE, origin, message, TABLE);
+                "feature gate `{gate}` of {name} {version} is locked to {value}: the program does not start with another value"
+            ),
+        ),
     }
 }
 

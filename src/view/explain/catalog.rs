@@ -214,8 +214,12 @@ pub(super) fn find_program_name(trees: &Trees, name: &str) -> Result<Option<Vec<
         for range in flags {
             search.add_range("flag", program, range);
         }
-        for range in table.list_gates(program) {
-            search.add_range("gate", program, range);
+        for list in table.list_gate_lists(program) {
+            for range in &list.gates {
+                search.add_range("gate", program, range);
+            }
+            search.add_locks(&list.locked_on, "true");
+            search.add_locks(&list.locked_off, "false");
         }
     }
     for (configuration, fields) in &table.configuration {
@@ -234,13 +238,29 @@ struct NameSearch<'a> {
     found: Vec<Explanation>,
 }
 
+/// `1.17`, `1.17 to 1.23` or `from 1.17 on`.
+fn format_lines(range: &NameRange) -> String {
+    match range.until {
+        Some(until) if until == range.since => until.to_string(),
+        Some(until) => format!("{} to {until}", range.since),
+        None => format!("from {} on", range.since),
+    }
+}
+
 impl NameSearch<'_> {
+    /// Adds to the gate that was found last in which lines it has one value alone.
+    fn add_locks(&mut self, ranges: &[NameRange], value: &str) {
+        for range in ranges {
+            let is_locked = range.names.iter().any(|it| it.to_lowercase() == self.name);
+            if let Some(found) = self.found.last_mut().filter(|_| is_locked) {
+                let line = format!("locked to {value}: Kubernetes {}", format_lines(range));
+                found.lines.insert(found.lines.len() - 1, line);
+            }
+        }
+    }
+
     fn add_range(&mut self, kind: &'static str, program: &str, range: &NameRange) {
-        let lines = match range.until {
-            Some(until) if until == range.since => until.to_string(),
-            Some(until) => format!("{} to {until}", range.since),
-            None => format!("from {} on", range.since),
-        };
+        let lines = format_lines(range);
         for known in &range.names {
             if known.to_lowercase() == self.name {
                 self.found.push(Explanation {

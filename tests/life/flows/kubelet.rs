@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use imagegen::model::gates::GateFault;
 use imagegen::model::line::Minor;
 
 use super::fold::Image;
@@ -86,13 +87,13 @@ fn check_argument(name: &str, value: &str, image: &Image) -> Result<(), String> 
     if name != "feature-gates" {
         return Ok(());
     }
-    for gate in value.split(',').filter(|gate| !gate.is_empty()) {
-        let gate = gate.split('=').next().unwrap_or_default();
-        if !program.feature_gates.iter().any(|known| known == gate) {
-            return Err(format!(
-                "the kubelet of {minor} does not know the gate `{gate}`"
-            ));
+    match &program.find_gate_faults(value)[..] {
+        [] => Ok(()),
+        [(gate, GateFault::Unknown), ..] => {
+            Err(format!("the kubelet does not know the gate `{gate}`"))
         }
+        [(gate, fault), ..] => Err(format!(
+            "the kubelet of {minor} refuses the gate `{gate}`: {fault:?}"
+        )),
     }
-    Ok(())
 }

@@ -1,0 +1,116 @@
+//! What nodes and templates may be given: expressions, and the gates of their kubelet.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+use super::{test, yaml};
+use crate::support::Test;
+
+/// The settings of published templates: cloudbase-init renders what Cluster API writes.
+#[test]
+fn cluster_api_gets_expressions_for_each_machine() {
+    let capi = |line: &str| {
+        Test::new()
+            .line("join-data --as capi --k8s 1.27")
+            .line(line)
+            .args(["--name", "{{ ds.meta_data.local_hostname }}"])
+            .args([
+                "--kubelet-arg",
+                r#"provider-id=oci://{{ ds.meta_data["instance_id"] }}"#,
+            ])
+            .args([
+                "--kubelet-arg",
+                "feature-gates=WindowsHostProcessContainers=true",
+            ])
+            .args([
+                "--kubelet-arg",
+                "windows-priorityclass=ABOVE_NORMAL_PRIORITY_CLASS",
+            ])
+            .succeeds()
+            .stdout
+    };
+    let expected = [
+        ("provider-id", r#"oci://{{ ds.meta_data["instance_id"] }}"#),
+        ("feature-gates", "WindowsHostProcessContainers=true"),
+        ("windows-priorityclass", "ABOVE_NORMAL_PRIORITY_CLASS"),
+    ];
+    let list: Vec<Value> = expected
+        .iter()
+        .map(|(name, value)| json!({ "name": name, "value": value }))
+        .collect();
+    let map: BTreeMap<&str, &str> = expected.into_iter().collect();
+    for (line, version, arguments) in [
+        ("", "v1beta2", json!(list)),
+        ("--template-api v1beta1", "v1beta1", json!(map)),
+    ] {
+        let template = yaml(&capi(line));
+        assert_eq!(
+            template["apiVersion"],
+            format!("bootstrap.cluster.x-k8s.io/{version}")
+        );
+        let spec = &template["spec"]["template"]["spec"];
+        let registration = &spec["joinConfiguration"]["nodeRegistration"];
+        assert_eq!(registration["name"], "{{ ds.meta_data.local_hostname }}");
+        assert_eq!(registration["kubeletExtraArgs"], arguments);
+    }
+}
+
+/// Gates as the kubelets themselves take them, those that their help hides too.
+#[test]
+fn gates_are_those_that_the_kubelet_accepts() {
+    for (minor, gates) in [
+        ("1.27", "WindowsHostProcessContainers=true"),
+        ("1.34", "SidecarContainers=true"),
+        (
+            "1.36",
+            "SidecarContainers=True,InPlacePodVerticalScaling=1,",
+        ),
+        ("1.20", "ExecProbeTimeout=false"),
+        ("1.30", "ExecProbeTimeout=f"),
+        ("1.36", ""),
+    ] {
+        test("")
+            .args([
+                "--k8s",
+                minor,
+                "--kubelet-arg",
+                &format!("feature-gates={gates}"),
+            ])
+            .succeeds();
+    }
+    for (minor, gates, code) in [
+        ("1.34", "WinDSR=false", "gate-locked"),
+        ("1.27", "WindowsHostProcessContainers=false", "gate-locked"),
+        ("1.28", "WindowsHostProcessContainers=true", "gate-unknown"),
+        ("1.36", "SidecarContainers=yes", "gate-format"),
+    ] {
+        test("")
+            .args([
+                "--k8s",
+                minor,
+                "--kubelet-arg",
+                &format!("feature-gates={gates}"),
+            ])
+            .fails(3, &[code]);
+    }
+}
+
+/// What the programs of a line that is not surveyed take is not known: a new name is no error.
+#[test]
+fn a_line_that_is_not_surveyed_is_warned_of() {
+    let out = test("--k8s 1.37 --format json --kubelet-arg feature-gates=NewIn137=true --kubelet-arg new-flag=1")
+        .succeeds();
+    let warnings = yaml(&out.stdout)["warnings"].to_string();
+    for said in ["1.37 are not surveyed", "`NewIn137`", "`--new-flag`"] {
+        assert!(warnings.contains(said), "{warnings}");
+        assert!(out.stderr.contains(said), "{}", out.stderr);
+    }
+    test("--k8s 1.37 --kubelet-arg feature-gates=WindowsHostProcessContainers=true")
+        .fails(3, &["only kubelets from 1.22 to 1.27 have it"]);
+    let manifests = Test::new()
+        .line("cluster-manifests --k8s 1.37 --cni flannel-overlay --endpoint a.example:6443 --format json")
+        .succeeds();
+    let warnings = yaml(&manifests.stdout)["warnings"].to_string();
+    assert!(warnings.contains("1.37 are not surveyed"), "{warnings}");
+}
