@@ -361,7 +361,7 @@ impl Fetcher {
             return Err(failed(FetchFailure::Offline(request.url.to_string())));
         }
         // The part remembers how far it came.
-        let _cleanup = Cleanup::start();
+        let _cleanup = Cleanup::start().map_err(|_| failed(FetchFailure::Interrupted))?;
         let mut interrupted = self.interrupted.clone();
         let download = FileTransfer::new(self, located, downloads, connections);
         let deadline = match request.max_size {

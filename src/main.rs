@@ -1,5 +1,6 @@
 //! Parse, run, and turn the error's class into the exit code.
 
+use std::io::Write as _;
 use std::process::ExitCode;
 
 use imagegen::base::interrupt::{Interrupted, is_requested};
@@ -7,7 +8,7 @@ use imagegen::base::secret::{mask_arguments, mask_environment, mask_text};
 use imagegen::base::text::{escape_controls, find_control};
 use imagegen::cli::{classify_parse_error, parse_cli};
 use imagegen::commands;
-use imagegen::diagnostic::{Error, ErrorClass, InputError, UsageError};
+use imagegen::diagnostic::{Error, ErrorClass, InputError, InternalError, UsageError};
 
 /// Plans of many images are made by threads: musl's own allocator lets one of them in at a time, and glibc's takes
 /// longer.
@@ -29,50 +30,61 @@ fn main() -> ExitCode {
     let cli = match parse_cli() {
         Ok(cli) => cli,
         Err(error) => {
-            print_parse_error(&error);
-            return classify_parse_error(&error)
-                .map_or(ExitCode::SUCCESS, |class| class.exit_code().into());
+            let is_printed = print_parse_error(&error);
+            return match classify_parse_error(&error) {
+                Some(class) => class.exit_code().into(),
+                None if is_printed => ExitCode::SUCCESS,
+                None => ErrorClass::Internal.exit_code().into(),
+            };
         }
     };
     let printer = commands::create_printer(&cli.global);
-    match commands::run_command(cli, &printer) {
+    commands::announce_end(&cli.global);
+    match name_interrupt(commands::run_command(cli, &printer)) {
         Ok(()) => {
             commands::write_code_quality(&printer);
             ExitCode::SUCCESS
         }
         Err(failure) => {
-            let failure = name_interrupt(failure);
-            printer.print_error(&failure);
-            commands::write_code_quality(&printer);
+            commands::print_failure(&printer, &failure);
             ExitCode::from(failure.class().exit_code())
         }
     }
 }
 
-/// The interrupt in place of what it made fail, such as reading a file.
-fn name_interrupt(failure: Error) -> Error {
-    if is_requested() && failure.class() != ErrorClass::Interrupted {
-        Interrupted.into()
-    } else {
-        failure
+/// The interrupt in place of what it made fail, such as reading a file, or of a success: the user does not want what
+/// comes after this run.
+fn name_interrupt(outcome: Result<(), Error>) -> Result<(), Error> {
+    match outcome {
+        Err(failure) if failure.class() == ErrorClass::Interrupted => Err(failure),
+        _ if is_requested() => Err(Interrupted.into()),
+        outcome => outcome,
     }
 }
 
 /// In color as clap does, unless the text holds a secret, or an argument holds characters that control a terminal.
-fn print_parse_error(error: &clap::Error) {
+/// False if help or version cannot be written; a reader that has read enough is none of these.
+fn print_parse_error(error: &clap::Error) -> bool {
     let text = error.render().to_string();
     if error.use_stderr() && commands::wants_json() {
         let class = classify_parse_error(error).unwrap_or(ErrorClass::Usage);
-        return commands::print_json_error(&describe_parse_error(&text, class));
+        commands::print_json_error(&describe_parse_error(&text, class));
+        return true;
     }
     let shown = mask_text(&text);
     let is_plain = std::env::args_os()
         .all(|argument| find_control(&argument.to_string_lossy(), false).is_none());
     if error.use_stderr() && (shown != text || !is_plain) {
         eprint!("{}", escape_controls(&shown));
-    } else {
-        // A closed stream cannot be reported.
-        let _ = error.print();
+        return true;
+    }
+    match error.print().and_then(|()| std::io::stdout().flush()) {
+        Err(failed) if failed.kind() != std::io::ErrorKind::BrokenPipe => {
+            let message = format!("writing to stdout: {failed}");
+            commands::print_text_error(&InternalError(message).into());
+            false
+        }
+        _ => true,
     }
 }
 

@@ -14,7 +14,7 @@ use crate::base::value::ImageReference;
 use crate::bundle::{ArchivePart, Content, ImageSource, write_zip};
 use crate::catalog::Trees;
 use crate::diagnostic::Result;
-use crate::io::fs;
+use crate::io::fs::{self, PlaceClaim};
 use crate::lock::Lock;
 use crate::model::plan::{MissingVariable, Plan, Warning};
 use crate::planning::predict_machine;
@@ -89,10 +89,10 @@ pub struct InstallerOutput {
     pub size: u64,
 }
 
-/// A workspace on disk.
+/// A workspace on disk, which no other run writes as long as this one has the claim.
 #[derive(Debug)]
-pub struct WrittenWorkspace {
-    pub folder: PathBuf,
+pub struct WrittenWorkspace<'a> {
+    claim: &'a PlaceClaim,
     pub workspace: Workspace,
     /// File → SHA-256.
     pub digests: BTreeMap<String, String>,
@@ -104,6 +104,16 @@ pub struct WorkspacePlace {
     pub folder: PathBuf,
     /// Whether the result of an earlier bake may be replaced.
     pub force: bool,
+}
+
+impl WorkspacePlace {
+    /// Takes the folder for this run, from the first look at it until the last write.
+    ///
+    /// # Errors
+    /// Another run writes it, or the folder above cannot be written.
+    pub fn claim(&self) -> Result<PlaceClaim> {
+        Ok(PlaceClaim::take(&self.folder)?)
+    }
 }
 
 /// The workspace of a named image.
@@ -120,20 +130,28 @@ pub fn name_workspace(plan: &Plan) -> PathBuf {
     workspace_path(&name)
 }
 
-/// Resolves, predicts and renders the plan, and then writes the workspace.
+/// Resolves, predicts and renders the plan: a workspace that is not yet written.
 ///
 /// # Errors
-/// The machine could not work, a template is wrong, or the folder is not free.
-pub fn write_workspace(
-    plan: &Plan,
-    lock: &Lock,
-    place: &WorkspacePlace,
-    trees: &Trees,
-    printer: &Printer,
-) -> Result<WrittenWorkspace> {
+/// The machine could not work, or a template is wrong.
+pub fn render_plan(plan: &Plan, lock: &Lock, trees: &Trees) -> Result<Workspace> {
     let (guest, _) = predict_machine(plan, trees)?;
     let rendered =
         render::render_workspace(plan, lock, &guest, &trees.packer, &trees.provisioners)?;
+    Ok(rendered)
+}
+
+/// Writes a workspace in the place of the last one, with `force` also over the result of a bake without a record.
+///
+/// # Errors
+/// The folder is not free, or cannot be written.
+pub fn write_workspace<'a>(
+    plan: &Plan,
+    rendered: Workspace,
+    claim: &'a PlaceClaim,
+    force: bool,
+    printer: &Printer,
+) -> Result<WrittenWorkspace<'a>> {
     // The same lock gives the same archive, so an older one is no loss.
     let archive = render::archive_names(plan);
     let traces: Vec<&str> = bake::TRACES
@@ -142,14 +160,14 @@ pub fn write_workspace(
         .chain(archive.iter().map(String::as_str))
         .collect();
     let (digests, results) = (rendered.digest_files(), bake::RESULTS);
-    let last = builds::archive_last_build(&place.folder, plan)?;
+    let last = builds::archive_last_build(claim.path(), plan)?;
     let placed = fs::place_digested_directory(
-        &place.folder,
+        claim,
         &rendered.files,
         &digests,
         &traces,
         results,
-        place.force || last.is_recorded,
+        force || last.is_recorded,
     );
     if let Err(error) = placed {
         last.restore()?;
@@ -159,20 +177,24 @@ pub fn write_workspace(
         printer.print_warning(&warning.message);
     }
     Ok(WrittenWorkspace {
-        folder: place.folder.clone(),
+        claim,
         workspace: rendered,
         digests,
     })
 }
 
-impl WrittenWorkspace {
+impl WrittenWorkspace<'_> {
+    pub fn folder(&self) -> &Path {
+        self.claim.path()
+    }
+
     /// Packs the workspace of a target without images, and what the machine is to have besides.
     ///
     /// # Errors
     /// The archive cannot be written.
     pub fn pack_archive(&self, plan: &Plan, media: &[ArchivePart]) -> Result<InstallerOutput> {
         let [name, checksum] = render::archive_names(plan);
-        let path = self.folder.join(&name);
+        let path = self.folder().join(&name);
         let mut parts = Vec::new();
         for (path, bytes) in &self.workspace.files {
             parts.push(ArchivePart {
@@ -187,12 +209,12 @@ impl WrittenWorkspace {
         write_zip(&path, &parts)?;
         let found = fs::digest_file(&path)?;
         fs::write_file(
-            &self.folder.join(checksum),
+            &self.folder().join(checksum),
             format!("{}  {name}\n", found.sha256).as_bytes(),
         )?;
         Ok(InstallerOutput {
             schema: "imagegen.dev/host-bundle/v1",
-            workspace: self.folder.display().to_string(),
+            workspace: self.folder().display().to_string(),
             bundle: path.display().to_string(),
             sha256: found.sha256,
             size: found.size,
@@ -203,7 +225,7 @@ impl WrittenWorkspace {
     pub fn describe(&self, plan: &Plan) -> RenderOutput {
         RenderOutput {
             schema: "imagegen.dev/render/v1",
-            workspace: self.folder.display().to_string(),
+            workspace: self.folder().display().to_string(),
             files: self.digests.clone(),
             unpinned: plan.list_unpinned(),
             missing: plan.missing.clone(),

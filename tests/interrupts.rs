@@ -1,5 +1,6 @@
 //! Ctrl-C while large files are read and written.
 
+use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -113,4 +114,62 @@ fn an_interrupt_ends_a_file_that_is_hashed() {
     let (code, stderr) = interrupt_when(&test, |child| has_open(child, &object));
     assert_eq!(code, Some(130), "{stderr}");
     assert!(object.exists(), "a file that was not read is not damaged");
+}
+
+/// Of many images, no further one is begun: each is written in a moment, between which nothing is half-written.
+#[test]
+fn an_interrupt_ends_a_run_of_many_images() {
+    let images: BTreeMap<String, serde_json::Value> = (0..300)
+        .map(|number| (format!("i{number:03}"), json!({})))
+        .collect();
+    let definition = json!({"target": "host", "kubernetes": "1.36.0", "images": images});
+    for jobs in ["1", "2", "1", "2"] {
+        let line = format!("build --all --no-bake --jobs {jobs} --format json");
+        let test = Test::new()
+            .line(&line)
+            .file("imagegen.json", &definition.to_string());
+        let folder = test.folder.join("imagegen-out");
+        let list = || {
+            let entries = fs::read_dir(&folder).into_iter().flatten().flatten();
+            let names = entries.map(|entry| entry.file_name());
+            names
+                .map(|name| name.to_string_lossy().into_owned())
+                .collect::<Vec<_>>()
+        };
+        let (code, stderr) = interrupt_when(&test, |_| list().len() > 2);
+        assert_eq!(code, Some(130), "{jobs}: {stderr}");
+        let last = stderr.lines().last().unwrap_or_default();
+        let last: serde_json::Value = serde_json::from_str(last).expect("the error document");
+        assert_eq!(last["class"], "interrupted", "{last}");
+        let names = list();
+        assert!(names.len() < 300, "{jobs}");
+        let hidden = names.iter().filter(|name| name.starts_with('.'));
+        assert_eq!(hidden.count(), 0, "nothing temporary stays: {names:?}");
+    }
+}
+
+/// A run that waits for its input leaves nothing behind: it ends at once, and says so as any error.
+#[cfg(unix)]
+#[test]
+fn a_request_to_end_is_an_interrupt() {
+    let test = Test::new().line("plan --config pipe --format json");
+    let pipe = test.folder.join("pipe");
+    let made = Command::new("mkfifo").arg(&pipe).status();
+    assert!(made.expect("mkfifo").success());
+    let child = test
+        .command()
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("start");
+    // It opens once the program does.
+    let held = File::options().write(true).open(&pipe).expect("pipe");
+    let mut kill = Command::new("kill");
+    let sent = kill.args(["-TERM", &child.id().to_string()]).status();
+    assert!(sent.expect("kill").success());
+    let output = child.wait_with_output().expect("end");
+    drop(held);
+    assert_eq!(output.status.code(), Some(130));
+    let said: serde_json::Value = serde_json::from_slice(&output.stderr).expect("one document");
+    assert_eq!(said["code"], "interrupted");
 }

@@ -3,6 +3,7 @@
 mod directory;
 
 use std::fs;
+use std::process::{Child, Stdio};
 
 use crate::support::{Test, files};
 
@@ -204,11 +205,13 @@ fn a_process_that_is_killed_leaves_nothing_half_written() {
             let before = files(&test.folder);
             let ended = run(&test, line, Some(blocks));
             killed += u32::from(ended.status.code().is_none());
+            // A lock says nothing: the next run takes it over.
             for (name, bytes) in files(&test.folder) {
                 let known = [&before, &expected]
                     .iter()
                     .any(|files| files.get(&name) == Some(&bytes));
-                let whole = known || name.ends_with(".partial");
+                let is_lock = name.starts_with('.') && name.ends_with(".lock");
+                let whole = known || is_lock || name.ends_with(".partial");
                 assert!(
                     whole || name.contains(".partial/"),
                     "{line}, {blocks}: {name} is half-written"
@@ -332,7 +335,12 @@ fn a_file_of_another_kind_is_not_overwritten() {
         "join-data --k8s 1.36.4 --endpoint a.example:6443 --ca-cert-hash {hash} --token-file token"
     );
     let bundle = "bundle create --offline --store store";
-    for (line, kind) in [(bundle, "a bundle"), (join.as_str(), "data of a join")] {
+    let sbom = "sbom imagegen.lock.json";
+    for (line, kind) in [
+        (bundle, "a bundle"),
+        (join.as_str(), "data of a join"),
+        (sbom, "a bill of materials"),
+    ] {
         for name in ["imagegen.lock.json", "overrides.json", "token", "notes"] {
             let before = test.read(name);
             let (code, said) = run(format!("{line} --out {name}"));
@@ -352,6 +360,10 @@ fn a_file_of_another_kind_is_not_overwritten() {
         );
     }
     for _ in 0..2 {
+        for form in ["cyclonedx", "spdx"] {
+            let line = format!("{sbom} --as {form} --out bill.json");
+            assert_eq!(run(line).0, Some(0), "{form}");
+        }
         assert_eq!(run(format!("{bundle} --out node.zip")).0, Some(0));
     }
 }
@@ -396,4 +408,48 @@ fn a_refused_workspace_keeps_its_image() {
     test.succeeds();
     assert_eq!(test.text("o/builds/1/image/disk.qcow2"), "disk");
     assert!(!test.exists("o/image") && !test.exists("o/image.json"));
+}
+
+/// Two pipelines build one image: each keeps the records, and none says of the other's files that they are its own.
+#[test]
+fn two_runs_of_one_workspace_take_turns() {
+    let test = Test::new().line("render --target host --k8s 1.36.0 --out o/node");
+    test.succeeds();
+    let record = test.folder.join("o/node/builds/7/image.json");
+    fs::create_dir_all(record.parent().unwrap()).unwrap();
+    fs::write(&record, "{}").unwrap();
+    for round in 0..6 {
+        let children = [(); 2].map(|()| start_quietly(&test));
+        for child in children {
+            let output = child.wait_with_output().unwrap();
+            let said = String::from_utf8_lossy(&output.stderr);
+            assert!(output.status.success(), "{round}: {said}");
+        }
+        assert!(record.exists(), "{round}");
+    }
+    let names = fs::read_dir(test.folder.join("o")).unwrap();
+    assert_eq!(names.count(), 1, "nothing stays beside the workspace");
+}
+
+#[test]
+fn two_runs_of_one_archive_take_turns() {
+    let plan = "--target host --k8s 1.20.0 --host-access services";
+    let test = Test::new()
+        .line(&format!("build {plan} --out o/node"))
+        .stocked(&format!("plan {plan}"));
+    let children = [(); 2].map(|()| start_quietly(&test));
+    for child in children {
+        let output = child.wait_with_output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{said}");
+    }
+    let folder = fs::read_dir(test.folder.join("o/node")).unwrap();
+    let mut names = folder.map(|entry| entry.unwrap().file_name());
+    assert!(names.any(|name| name.to_string_lossy().ends_with(".zip")));
+}
+
+fn start_quietly(test: &Test) -> Child {
+    let mut command = test.command();
+    command.stdout(Stdio::null()).stderr(Stdio::piped());
+    command.spawn().unwrap()
 }

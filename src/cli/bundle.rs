@@ -5,8 +5,9 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 
 use crate::base::value::ImageReference;
+use crate::io::fs::OutputFile;
 
-use super::selection::WaiverArgs;
+use super::selection::{WaiverArgs, accept_output_file};
 use super::{MirrorArgs, NetworkArgs, OwnScriptsArgs, PolicyArgs, ToolsArgs};
 
 #[derive(Debug, Args)]
@@ -38,8 +39,8 @@ pub enum BundleWhat {
 #[derive(Debug, Args)]
 pub struct BundleCreateArgs {
     /// Bundle to write.
-    #[arg(long, value_name = "FILE")]
-    pub out: PathBuf,
+    #[arg(long, value_name = "FILE", value_parser = accept_output_file())]
+    pub out: OutputFile,
 
     /// Lockfile.
     #[arg(long, value_name = "FILE", default_value = "imagegen.lock.json")]

@@ -5,8 +5,9 @@ use std::path::PathBuf;
 use clap::Args;
 use clap_complete::Shell;
 
-use super::selection::parse_pair;
+use super::selection::{accept_output_file, parse_pair};
 use crate::base::choice::HostAccess;
+use crate::io::fs::OutputFile;
 
 #[derive(Debug, Args)]
 pub struct InitArgs {
@@ -40,9 +41,10 @@ pub struct InitArgs {
         long,
         value_name = "FILE",
         default_value = "imagegen.json",
+        value_parser = accept_output_file(),
         help_heading = "Output"
     )]
-    pub out: PathBuf,
+    pub out: OutputFile,
 }
 
 #[derive(Debug, Args)]

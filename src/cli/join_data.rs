@@ -5,9 +5,11 @@ use std::path::PathBuf;
 use clap::Args;
 
 use crate::base::choice::Runtime;
+use crate::io::fs::OutputFile;
 use crate::join::Form;
 
 use super::PolicyArgs;
+use super::selection::accept_output_file;
 
 #[derive(Debug, Args)]
 pub struct JoinDataArgs {
@@ -102,8 +104,8 @@ pub struct JoinDataArgs {
     pub signed_scripts: bool,
 
     /// Write to this file, readable only by its owner [default: stdout].
-    #[arg(long, value_name = "FILE", help_heading = "Output")]
-    pub out: Option<PathBuf>,
+    #[arg(long, value_name = "FILE", value_parser = accept_output_file(), help_heading = "Output")]
+    pub out: Option<OutputFile>,
 
     #[command(flatten)]
     pub policy: PolicyArgs,

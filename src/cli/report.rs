@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::HistoryPlaceArgs;
+use super::selection::accept_output_file;
+use crate::io::fs::OutputFile;
 
 #[derive(Debug, Args)]
 pub struct ReportArgs {
@@ -17,8 +19,8 @@ pub struct ReportArgs {
     pub all: bool,
 
     /// Page to write [default: `report.html` beside the record; `report.html` in the working folder for `--all`].
-    #[arg(long, value_name = "FILE")]
-    pub out: Option<PathBuf>,
+    #[arg(long, value_name = "FILE", value_parser = accept_output_file())]
+    pub out: Option<OutputFile>,
 
     /// Program with arguments that scans the bill of materials, such as `grype sbom:{}`; `{}` stands for its path, which
     /// is the last argument otherwise. Fails if the program does, after the page was written.

@@ -4,7 +4,9 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::selection::accept_output_file;
 use crate::base::choice::SbomFormat;
+use crate::io::fs::OutputFile;
 
 #[derive(Debug, Args)]
 pub struct SbomArgs {
@@ -17,8 +19,8 @@ pub struct SbomArgs {
     pub form: SbomFormat,
 
     /// File to write [default: stdout].
-    #[arg(long, value_name = "FILE")]
-    pub out: Option<PathBuf>,
+    #[arg(long, value_name = "FILE", value_parser = accept_output_file())]
+    pub out: Option<OutputFile>,
 
     /// Program with arguments that scans the bill, such as `grype sbom:{}`; `{}` stands for its path, which is the last
     /// argument otherwise. Fails if the program does.

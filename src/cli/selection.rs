@@ -3,11 +3,13 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use clap::builder::{PathBufValueParser, TypedValueParser};
 
 use crate::base::choice::{Delivery, HostAccess, Join, Runtime, UnknownName};
 use crate::base::url::{HttpUrl, ProxyUrl, UrlError};
 use crate::base::value::{HostPattern, NamedImage, NoProxy, Registry, ValueError};
 use crate::base::version::Version;
+use crate::io::fs::OutputFile;
 use crate::model::definition::Updates;
 use crate::model::evidence::ProofKind;
 use crate::model::image_version::ImageVersion;
@@ -209,6 +211,11 @@ pub(super) fn parse_waiver(text: &str) -> Result<Waiver, String> {
         proof,
         note: None,
     })
+}
+
+/// A path as clap takes it, which is not empty.
+pub(super) fn accept_output_file() -> impl TypedValueParser<Value = OutputFile> {
+    PathBufValueParser::new().map(OutputFile::from)
 }
 
 pub(super) fn parse_pair(text: &str) -> Result<(String, String), String> {

@@ -3,6 +3,8 @@
 mod image;
 mod run;
 
+use std::cell::OnceCell;
+
 use crate::base::choice::Delivery;
 use crate::cli::BuildArgs;
 use crate::diagnostic::Result;
@@ -66,6 +68,7 @@ pub(super) fn run_build(args: &BuildArgs, run: &ImageRun<'_>) -> Result<()> {
         lockfile: planned.lockfile,
         trees: &planned.trees,
         place: run.place_workspace(&args.workspace, &planned.plan),
+        claim: OnceCell::new(),
         image: run.image,
         started,
         printer: run.printer,

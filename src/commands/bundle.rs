@@ -8,7 +8,7 @@ use crate::catalog::Trees;
 use crate::cli::{BundleArgs, BundleCreateArgs, BundleExtractArgs, BundleVerifyArgs, BundleWhat};
 use crate::diagnostic::Result;
 use crate::inspect::Review;
-use crate::io::fs;
+use crate::io::fs::OutputKind;
 use crate::selection::{NamedPolicy, SourceFolders, check_lock_path, read_sources, write_lockfile};
 use crate::ui::Printer;
 
@@ -27,6 +27,11 @@ pub(super) fn run_bundle(
     }
 }
 
+const BUNDLE: OutputKind = OutputKind {
+    name: "a bundle",
+    beginnings: &["PK\u{3}\u{4}"],
+};
+
 fn create_bundle(args: &BundleCreateArgs, trees: &Trees, printer: &Printer) -> Result<()> {
     let policy = NamedPolicy {
         waivers: args.waivers.waive.clone(),
@@ -41,9 +46,9 @@ fn create_bundle(args: &BundleCreateArgs, trees: &Trees, printer: &Printer) -> R
         network: &(&args.network).into(),
     };
 
-    fs::check_overwrite(&args.out, "a bundle", &["PK\u{3}\u{4}"])?;
-    let (index, artifacts) = pack_bundle(&args.out, contents, trees, printer)?;
-    print_bundle(&args.out, &index, artifacts, None, printer)
+    let out = args.out.check(BUNDLE)?.path();
+    let (index, artifacts) = pack_bundle(out, contents, trees, printer)?;
+    print_bundle(out, &index, artifacts, None, printer)
 }
 
 fn verify_bundle(args: &BundleVerifyArgs, trees: &Trees, printer: &Printer) -> Result<()> {

@@ -3,7 +3,6 @@
 use crate::base::json;
 use crate::cli::InitArgs;
 use crate::diagnostic::{InputError, Result};
-use crate::io::fs;
 use crate::model::definition::ImageDefinition;
 use crate::planning::draft_definition;
 use crate::selection::{Flags, SourceFolders, read_sources};
@@ -11,15 +10,15 @@ use crate::ui::Printer;
 use crate::view::InitOutput;
 
 pub(super) fn run_init(args: &InitArgs, sources: &SourceFolders, printer: &Printer) -> Result<()> {
-    if fs::read_if_exists(&args.out)?.is_some() {
+    let Some(out) = args.out.check_new() else {
         let message = format!("{} already exists", args.out.display());
         return Err(
             InputError::new(message, "move it away, or choose another `--out FILE`").into(),
         );
-    }
+    };
     let trees = read_sources(sources, &[])?;
     let (definition, plan) = draft_definition(&read_answers(args), &trees, printer)?;
-    fs::write_file(&args.out, json::format_json(&definition).as_bytes())?;
+    out.write(json::format_json(&definition).as_bytes())?;
     let file = args.out.display();
     let config = if file.to_string() == "imagegen.json" {
         String::new()

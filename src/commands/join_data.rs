@@ -7,7 +7,7 @@ use std::slice;
 
 use crate::cli::JoinDataArgs;
 use crate::diagnostic::Result;
-use crate::io::fs;
+use crate::io::fs::OutputKind;
 use crate::join::build_join_data;
 use crate::model::definition::ImageDefinition;
 use crate::planning::resolve_node_plan;
@@ -20,13 +20,16 @@ use input::{read_join_input, read_places};
 use secrets::read_secrets;
 
 /// How the forms of the data begin.
-const BEGINNINGS: &[&str] = &[
-    "apiVersion: \"kubeadm.k8s.io/",
-    "#cloud-config\n",
-    "#ps1_sysnative\n",
-    "Content-Type: multipart/mixed; boundary=\"imagegen-",
-    "apiVersion: \"bootstrap.cluster.x-k8s.io/",
-];
+const JOIN_DATA: OutputKind = OutputKind {
+    name: "data of a join",
+    beginnings: &[
+        "apiVersion: \"kubeadm.k8s.io/",
+        "#cloud-config\n",
+        "#ps1_sysnative\n",
+        "Content-Type: multipart/mixed; boundary=\"imagegen-",
+        "# Where Cluster API puts",
+    ],
+};
 
 pub(super) fn run_join_data(
     args: &JoinDataArgs,
@@ -75,8 +78,8 @@ pub(super) fn run_join_data(
         output.content = Some(data.content.clone());
         return printer.print_secret_result(&output, || data.content);
     };
-    fs::check_overwrite(path, "data of a join", BEGINNINGS)?;
-    fs::write_secret(path, data.content.as_bytes())?;
+    path.check(JOIN_DATA)?
+        .write_secret(data.content.as_bytes())?;
     output.file = Some(path.display().to_string());
     printer.print_result(&output, || {
         format!(

@@ -36,7 +36,10 @@ mod verify;
 pub use crate::complete::answer_shell;
 pub use context::run_command;
 pub use explain::list_options;
-pub use output::{create_printer, print_json_error, wants_json, write_code_quality};
+pub use output::{
+    announce_end, create_printer, print_failure, print_json_error, print_text_error, wants_json,
+    write_code_quality,
+};
 
 use crate::base::choice::Format;
 use crate::cli::{Cli, Verb};

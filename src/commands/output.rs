@@ -1,13 +1,15 @@
 //! The printer of a run, and the outputs that the environment asks for.
 
 use std::env;
-use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::base::choice::Format;
+use crate::base::interrupt::Interrupted;
 use crate::base::json;
 use crate::cli::Global;
-use crate::diagnostic::Error;
-use crate::io::fs;
+use crate::diagnostic::{Error, ErrorClass};
+use crate::io::fs::{OutputFile, OutputKind};
+use crate::io::interrupt::{Cleanup, announce_interrupts};
 use crate::ui::{PipelineKind, Printer, Verbosity};
 
 /// How the user wants to be spoken to.
@@ -36,15 +38,48 @@ fn find_pipeline() -> Option<PipelineKind> {
 /// The variable that names the Code Quality report for GitLab.
 const CODE_QUALITY: &str = "IMAGEGEN_CODE_QUALITY";
 
+/// A list in JSON.
+const QUALITY_REPORT: OutputKind = OutputKind {
+    name: "a Code Quality report",
+    beginnings: &["["],
+};
+
 /// Writes the errors of this run as a Code Quality report, if the environment names a file for it.
 pub fn write_code_quality(printer: &Printer) {
     let Some(path) = env::var_os(CODE_QUALITY).filter(|path| !path.is_empty()) else {
         return;
     };
+    // An interrupted run says so in its report, too.
+    let _cleanup = Cleanup::start_at_end();
     let report = json::format_json(&printer.take_failures());
-    if let Err(error) = fs::write_file(Path::new(&path), report.as_bytes()) {
+    let file = OutputFile::from(path);
+    let written = file.check(QUALITY_REPORT).map_err(Error::from);
+    if let Err(error) = written.and_then(|file| Ok(file.write(report.as_bytes())?)) {
         printer.print_warning(&format!("{CODE_QUALITY}: {error}"));
     }
+}
+
+/// Whether the interrupt was printed, by the thread that handles it or by the one that returns from the verb.
+static ANNOUNCED: AtomicBool = AtomicBool::new(false);
+
+/// Prints an interrupt that ends the process at once as any other error.
+pub fn announce_end(global: &Global) {
+    let printer = create_printer(global);
+    announce_interrupts(move || print_failure(&printer, &Interrupted.into()));
+}
+
+/// Prints the error of the run, an interrupt once.
+pub fn print_failure(printer: &Printer, failure: &Error) {
+    if failure.class() == ErrorClass::Interrupted && ANNOUNCED.swap(true, Ordering::SeqCst) {
+        return;
+    }
+    printer.print_error(failure);
+    write_code_quality(printer);
+}
+
+/// An error of help, which is text.
+pub fn print_text_error(error: &Error) {
+    Printer::new(Format::Text, Verbosity::Normal, true, find_pipeline()).print_error(error);
 }
 
 /// An error before there is a printer.

@@ -9,7 +9,7 @@ use crate::model::policy::Policy;
 use crate::planning::{GuestScriptUse, PlannedImage, Stale};
 use crate::trust::check_dropped;
 use crate::ui::Printer;
-use crate::workspace::{InstallerOutput, WorkspacePlace, write_workspace};
+use crate::workspace::{InstallerOutput, WorkspacePlace, render_plan, write_workspace};
 
 use super::each::ImageRun;
 
@@ -46,7 +46,9 @@ pub(super) fn print_workspace(
     printer: &Printer,
 ) -> Result<()> {
     let lock = Lock::for_preview(plan);
-    let written = write_workspace(plan, &lock, place, trees, printer)?;
+    let rendered = render_plan(plan, &lock, trees)?;
+    let claim = place.claim()?;
+    let written = write_workspace(plan, rendered, &claim, place.force, printer)?;
     if let Some(reason) = &lock.not_admitted {
         printer.print_warning(&format!("not admitted: {reason}"));
     }

@@ -7,13 +7,18 @@ use crate::attest::sbom::format_cyclonedx;
 use crate::base::json;
 use crate::cli::ReportArgs;
 use crate::diagnostic::Result;
-use crate::io::fs;
+use crate::io::fs::{OutputFile, OutputKind};
 use crate::records::{
     REPORT_SCHEMA, ReportOutput, describe_fleet, describe_image, describe_page, list_bill,
     read_bill_sources, read_history, scan_document,
 };
 use crate::selection::{SourceFolders, read_sources};
 use crate::ui::Printer;
+
+const PAGE: OutputKind = OutputKind {
+    name: "a page",
+    beginnings: &["<!DOCTYPE html>"],
+};
 
 pub(super) fn run_report(
     args: &ReportArgs,
@@ -28,9 +33,8 @@ pub(super) fn run_report(
         let page = describe_fleet(&history, &read_sources(sources, &[])?)?;
         (format_fleet_page(&page)?, PathBuf::from("report.html"))
     };
-    let out = args.out.clone().unwrap_or(place);
-    fs::check_overwrite(&out, "a page", &["<!DOCTYPE html>"])?;
-    fs::write_file(&out, text.as_bytes())?;
+    let out = args.out.clone().unwrap_or_else(|| OutputFile::from(place));
+    out.check(PAGE)?.write(text.as_bytes())?;
     let output = ReportOutput {
         schema: REPORT_SCHEMA,
         page: out.display().to_string(),

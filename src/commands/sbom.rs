@@ -5,10 +5,19 @@ use crate::base::choice::SbomFormat;
 use crate::base::json;
 use crate::cli::SbomArgs;
 use crate::diagnostic::Result;
-use crate::io::fs;
+use crate::io::fs::OutputKind;
 use crate::records::{describe_image, list_bill, read_bill_sources, scan_document};
 use crate::selection::SourceFolders;
 use crate::ui::Printer;
+
+/// The first line of a bill of each format.
+const BILL: OutputKind = OutputKind {
+    name: "a bill of materials",
+    beginnings: &[
+        "{\n  \"$schema\": \"http://cyclonedx.org/schema/bom-",
+        "{\n  \"spdxVersion\": \"",
+    ],
+};
 
 pub(super) fn run_sbom(args: &SbomArgs, sources: &SourceFolders, printer: &Printer) -> Result<()> {
     let image = describe_image(&args.image, sources, printer)?;
@@ -20,7 +29,7 @@ pub(super) fn run_sbom(args: &SbomArgs, sources: &SourceFolders, printer: &Print
     };
     let text = json::format_json(&document);
     if let Some(out) = &args.out {
-        fs::write_file(out, text.as_bytes())?;
+        out.check(BILL)?.write(text.as_bytes())?;
         printer.print_note(&format!("bill of materials: {}", out.display()));
     } else {
         printer.print_result(&document, || text.clone())?;

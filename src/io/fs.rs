@@ -2,8 +2,10 @@
 
 #![expect(clippy::disallowed_methods, reason = "the one owner of file access")]
 
+mod claim;
 mod folder;
 mod lock;
+mod output;
 mod place;
 mod private;
 mod scratch;
@@ -23,7 +25,9 @@ use std::path::{Component, Path, PathBuf};
 
 use walkdir::WalkDir;
 
+pub use claim::PlaceClaim;
 pub(in crate::io) use lock::lock_file;
+pub use output::{CheckedFile, OutputFile, OutputKind, OverwriteError};
 pub use place::{
     BUILDS, PlaceError, is_written, list_entries, place_digested_directory, place_directory,
     replace_files,
@@ -39,9 +43,7 @@ pub use sums::{
     DigestSet, Digests, FileDigester, digest_file, digest_file_with, digest_stream, read_pieces,
 };
 pub(in crate::io) use write::create_temporary;
-pub use write::{
-    Log, check_overwrite, write_below, write_file, write_program_with, write_secret, write_with,
-};
+pub use write::{Log, write_file, write_program_with, write_secret, write_with};
 
 /// Characters of a path in a message.
 const LONGEST_SHOWN: usize = 300;
@@ -286,6 +288,37 @@ pub fn list_names(folder: &Path) -> Result<Vec<String>, FileError> {
     }
     names.sort();
     Ok(names)
+}
+
+/// Kind of an entry of a folder; a link has that of its target.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum PathKind {
+    File,
+    Folder,
+    /// A device, pipe or socket.
+    Device,
+    /// A link that leads to nothing, or in a circle.
+    BrokenLink,
+}
+
+/// Every entry of a directory with its kind, sorted by name.
+///
+/// # Errors
+/// The directory cannot be read.
+pub fn list_kinds(folder: &Path) -> Result<Vec<(String, PathKind)>, FileError> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).map_err(file_error("reading", folder))? {
+        let entry = entry.map_err(file_error("reading", folder))?;
+        let kind = match entry.path().metadata() {
+            Ok(metadata) if metadata.is_file() => PathKind::File,
+            Ok(metadata) if metadata.is_dir() => PathKind::Folder,
+            Ok(_) => PathKind::Device,
+            Err(_) => PathKind::BrokenLink,
+        };
+        found.push((entry.file_name().to_string_lossy().into_owned(), kind));
+    }
+    found.sort();
+    Ok(found)
 }
 
 /// Most files of a folder that is read whole: a catalog has some hundred.

@@ -122,16 +122,13 @@ impl Store {
         Self { root }
     }
 
-    /// The user's own, in the platform's cache directory.
+    /// The user's own, in the platform's cache directory; none if the environment names no absolute one.
     pub fn default_path() -> Option<PathBuf> {
         use etcetera::BaseStrategy as _;
-        Some(
-            etcetera::choose_base_strategy()
-                .ok()?
-                .cache_dir()
-                .join("imagegen")
-                .join("store"),
-        )
+        let strategy = etcetera::choose_base_strategy().ok()?;
+        let path = strategy.cache_dir().join("imagegen").join("store");
+        // A relative HOME would make a store of each working folder.
+        path.is_absolute().then_some(path)
     }
 
     pub fn root(&self) -> &Path {
@@ -240,7 +237,7 @@ impl Store {
     /// # Errors
     /// The file cannot be read or the store not written.
     pub fn insert_file(&self, file: &Path) -> Result<(Object, Digests), FileError> {
-        let _cleanup = Cleanup::start();
+        let _cleanup = Cleanup::start().map_err(file_error("copying", file))?;
         let mut source = super::fs::open_file(file)?;
         let (copy, found) = self.copy_stream(&mut source, file_error("copying", file))?;
         Ok((self.place_object(&copy.into_temp_path(), &found)?, found))

@@ -15,7 +15,8 @@ use crate::base::program::ProgramVersion;
 use crate::catalog::Trees;
 use crate::diagnostic::{Error, ErrorReport, Result};
 use crate::guest::{GUEST_PLAN_FILE, parse_guest_plan};
-use crate::io::{clock, fs};
+use crate::io::clock;
+use crate::io::fs::{self, PlaceClaim};
 use crate::lock::{LOCK_FILE, Lock};
 use crate::model::evidence::Evidence;
 use crate::model::image_version::{ImageVersion, RecordedVersion};
@@ -75,12 +76,13 @@ pub struct KeptBuild {
 /// # Errors
 /// A file cannot be read or written.
 pub fn keep_build(
-    workspace: &Path,
+    claim: &PlaceClaim,
     trace: &BuildTrace,
     outcome: std::result::Result<&BakeOutput, &Error>,
     policy: &Policy,
     trees: &Trees,
 ) -> Result<KeptBuild> {
+    let workspace = claim.path();
     let lock = Lock::from_plan(&trace.plan);
     let record = describe_build(workspace, trace, outcome, policy, &lock)?;
     let builds = workspace.join(BUILDS);

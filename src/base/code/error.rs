@@ -52,6 +52,7 @@ codes! {
     Selection VALUE "value" "A value of a flag, an input file or the environment is missing or invalid.",
     Selection VARIABLE_TEMPLATE "variable-template" "A value contains `{{`, which Packer's plugins take for a template.",
     Verification VERIFICATION "verification" "A proof, digest or signature does not hold.",
+    Render WORKSPACE_BUSY "workspace-busy" "Another run of imagegen writes the workspace at this moment.",
     Render WORKSPACE_CHANGED "workspace-changed" "A file of the workspace was changed since imagegen wrote it.",
     Render WORKSPACE_FOREIGN "workspace-foreign" "The workspace contains a file that imagegen did not write.",
     Render WORKSPACE_RESULT "workspace-result" "The workspace contains the result of a bake that has no record in `builds`.",

@@ -19,6 +19,8 @@ impl Build<'_> {
         earlier: &[VerifiedArtifact],
         acquirer: &Acquirer<'_>,
     ) -> Result<()> {
+        // Also a build that fails before it writes the workspace keeps a record in it.
+        let claim = self.claim()?;
         let environment: Environment = std::env::vars_os()
             .filter_map(|(name, value)| Some((name.into_string().ok()?, value)))
             .collect();
@@ -33,8 +35,7 @@ impl Build<'_> {
             run_url: find_run_url(&environment),
         };
         let outcome = self.bake(admitted, earlier, acquirer, &environment, &mut trace);
-        let folder = &self.place.folder;
-        let kept = keep_build(folder, &trace, outcome.as_ref(), self.policy, self.trees);
+        let kept = keep_build(claim, &trace, outcome.as_ref(), self.policy, self.trees);
         if let Err(error) = outcome {
             match kept {
                 Ok(kept) => {
@@ -82,7 +83,7 @@ impl Build<'_> {
         let work = self.args.work.as_ref().unwrap_or(&own);
         let output = Bake {
             proven: &proven,
-            folder: &written.folder,
+            folder: written.folder(),
             workspace: &written.workspace,
             tools: &tools,
             work,

@@ -1,5 +1,7 @@
 //! A build that makes an installer or an image.
 
+use std::cell::OnceCell;
+
 use crate::acquire::{
     Acquirer, NetworkOptions, PinScope, VerifiedArtifact, check_own_packer, needs_proofs,
     open_fetcher, pin_plan, print_unasked, prove_plan,
@@ -9,13 +11,16 @@ use crate::catalog::Trees;
 use crate::cli::BuildArgs;
 use crate::diagnostic::Result;
 use crate::fetch::Fetcher;
+use crate::io::fs::PlaceClaim;
 use crate::lock::{Lock, PinnedPlan};
 use crate::model::plan::Plan;
 use crate::model::policy::Policy;
 use crate::selection::DefinedImage;
 use crate::trust::{Admitted, admit, check_dropped};
 use crate::ui::Printer;
-use crate::workspace::{WorkspacePlace, WrittenWorkspace, list_media, write_workspace};
+use crate::workspace::{
+    WorkspacePlace, WrittenWorkspace, list_media, render_plan, write_workspace,
+};
 
 use super::super::render::print_archive;
 use super::Finish;
@@ -29,6 +34,8 @@ pub(super) struct Build<'a> {
     pub lockfile: Option<String>,
     pub trees: &'a Trees,
     pub place: WorkspacePlace,
+    /// Taken before the first write, until the build ends.
+    pub claim: OnceCell<PlaceClaim>,
     pub image: &'a DefinedImage,
     /// Milliseconds since 1970.
     pub started: u64,
@@ -83,7 +90,7 @@ impl Build<'_> {
         pin_plan(plan, PinScope::Needed, &self.acquirer(&fetcher))
     }
 
-    fn pack_unasked(&self, admitted: &Admitted, early: Option<WrittenWorkspace>) -> Result<()> {
+    fn pack_unasked(&self, admitted: &Admitted, early: Option<WrittenWorkspace<'_>>) -> Result<()> {
         let plan = admitted.pinned().plan();
         print_unasked(plan.artifacts(), "the machine downloads", self.printer);
         let written = early.map_or_else(|| self.write(plan), Ok)?;
@@ -104,8 +111,18 @@ impl Build<'_> {
         }
     }
 
-    pub(super) fn write(&self, plan: &Plan) -> Result<WrittenWorkspace> {
-        let lock = Lock::from_plan(plan);
-        write_workspace(plan, &lock, &self.place, self.trees, self.printer)
+    /// The claim of the workspace, which other runs then neither write nor keep a record in.
+    pub(super) fn claim(&self) -> Result<&PlaceClaim> {
+        if let Some(claim) = self.claim.get() {
+            return Ok(claim);
+        }
+        let claim = self.place.claim()?;
+        Ok(self.claim.get_or_init(|| claim))
+    }
+
+    pub(super) fn write(&self, plan: &Plan) -> Result<WrittenWorkspace<'_>> {
+        let rendered = render_plan(plan, &Lock::from_plan(plan), self.trees)?;
+        let force = self.place.force;
+        write_workspace(plan, rendered, self.claim()?, force, self.printer)
     }
 }

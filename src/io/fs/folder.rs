@@ -58,7 +58,7 @@ pub(super) struct Temporary<'a> {
 impl Folder {
     /// A file that was not there before and that `mode` protects from its first byte on.
     pub(super) fn create_temporary(&self, prefix: &str, mode: u32) -> io::Result<Temporary<'_>> {
-        let cleanup = Cleanup::start();
+        let cleanup = Cleanup::start()?;
         for _ in 0..MOST_NAMES {
             let name = choose_temporary_name(prefix)?;
             let file = self.create_file(&name, mode)?;
@@ -77,7 +77,7 @@ impl Folder {
 
     /// A folder that was not there before.
     pub(super) fn create_temporary_folder(&self, prefix: &str) -> io::Result<TemporaryFolder<'_>> {
-        let cleanup = Cleanup::start();
+        let cleanup = Cleanup::start()?;
         for _ in 0..MOST_NAMES {
             let name = choose_temporary_name(prefix)?;
             self.create_folder(&name)?;
@@ -214,7 +214,8 @@ impl TemporaryFolder<'_> {
     /// Gives the folder the name of `old`, which is removed, but for its folder `kept`, which moves over. At no moment
     /// is there neither, where the system can exchange two names.
     pub(super) fn replace(mut self, name: &OsStr, old: &Folder, kept: &str) -> io::Result<()> {
-        let moved = if self.parent.exchange_entries(&self.name, name)? {
+        let is_exchanged = self.parent.exchange_entries(&self.name, name)?;
+        let moved = if is_exchanged {
             self.name.clone()
         } else {
             let moved = Path::new(&self.name).with_extension("old").into_os_string();
@@ -227,9 +228,8 @@ impl TemporaryFolder<'_> {
         };
         self.persisted = true;
         // Only what was looked at is removed.
-        if !self.parent.is_entry(&moved, old)? {
-            let message = "another process replaced the folder in the meantime; what it put there is kept beside it as";
-            return Err(io::Error::other(format!("{message} {}", moved.display())));
+        if !self.parent.is_entry(&moved, old).unwrap_or(false) {
+            return Err(self.return_unknown(name, &moved, is_exchanged));
         }
         let kept = OsStr::new(kept);
         let moved_folder = self.parent.open_folder(&moved)?;
@@ -238,6 +238,27 @@ impl TemporaryFolder<'_> {
             moved_folder.move_entry(kept, &new_folder, kept)?;
         }
         self.parent.remove_tree(&moved)
+    }
+
+    /// Puts back what has taken the place of the folder that was looked at. The error of the replacement.
+    fn return_unknown(&mut self, name: &OsStr, moved: &OsStr, is_exchanged: bool) -> io::Error {
+        let message = "another program replaced the folder in the meantime";
+        let returned = if is_exchanged {
+            self.parent.exchange_entries(&self.name, name).map(|_| ())
+        } else {
+            let away = self.parent.rename_entry(name, &self.name);
+            away.and_then(|()| self.parent.rename_entry(moved, name))
+        };
+        if returned.is_err() {
+            let moved = moved.display();
+            return io::Error::other(format!(
+                "{message}; what it put there is kept beside it as {moved}"
+            ));
+        }
+        // The new folder is removed, and nothing else.
+        let is_own = self.parent.is_entry(&self.name, &self.folder);
+        self.persisted = !is_own.unwrap_or(false);
+        io::Error::other(format!("{message}; its folder stays as it is"))
     }
 }
 
@@ -333,10 +354,8 @@ mod tests {
             "{error}"
         );
         let kept = place.list_tree(&|_| true).unwrap();
-        assert!(
-            kept.iter().any(|(path, _)| path.ends_with("/precious")),
-            "{kept:?}"
-        );
+        let names: Vec<&str> = kept.iter().map(|(path, _)| path.as_str()).collect();
+        assert_eq!(names, ["looked-at", "out", "out/precious"]);
     }
 
     #[test]

@@ -42,6 +42,28 @@ pub(in crate::io) fn lock_file(path: &Path, create: bool) -> Result<Option<File>
     }
 }
 
+/// The lock of a directory that is written as a whole: as [`lock_file`], with a file that is made.
+#[cfg(not(windows))]
+pub(super) fn lock_place(path: &Path) -> Result<Option<File>, FileError> {
+    lock_file(path, true)
+}
+
+/// A file that is open without sharing cannot be opened, renamed or removed by another process. A lock of a part of it
+/// would leave it to be removed.
+#[cfg(windows)]
+pub(super) fn lock_place(path: &Path) -> Result<Option<File>, FileError> {
+    use std::os::windows::fs::OpenOptionsExt as _;
+    /// `ERROR_SHARING_VIOLATION` of winerror.h
+    const SHARING_VIOLATION: i32 = 32;
+    let mut options = OpenOptions::new();
+    options.create(true).truncate(false).write(true);
+    match options.share_mode(0).open(path) {
+        Ok(file) => Ok(Some(file)),
+        Err(error) if error.raw_os_error() == Some(SHARING_VIOLATION) => Ok(None),
+        Err(error) => Err(file_error("writing", path)(error)),
+    }
+}
+
 #[cfg(unix)]
 fn is_same_file(file: &File, path: &Path) -> bool {
     use std::os::unix::fs::MetadataExt as _;

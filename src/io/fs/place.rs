@@ -8,7 +8,9 @@ use std::path::{Path, PathBuf};
 
 use super::folder::{Folder, Kind};
 use super::write::{remove_leftovers, split_path, temporary_prefix};
-use super::{DigestSet, FileError, LARGEST_READ, digest_stream, file_error, read_if_exists};
+use super::{
+    DigestSet, FileError, LARGEST_READ, PlaceClaim, digest_stream, file_error, read_if_exists,
+};
 use crate::base::code::Code;
 use crate::base::digest::sha256_hex;
 use crate::diagnostic::{Classify, ErrorClass, Location};
@@ -32,6 +34,8 @@ pub enum PlaceError {
     Result { path: PathBuf, found: String },
     #[error("{} is not a directory", .path.display())]
     NotADirectory { path: PathBuf },
+    #[error("another imagegen writes {}", .path.display())]
+    Busy { path: PathBuf },
 }
 
 impl Classify for PlaceError {
@@ -44,6 +48,9 @@ impl Classify for PlaceError {
                 "choose another `--out`, or replace it with `--force`".to_owned()
             }
             Self::NotADirectory { .. } => "choose another `--out`".to_owned(),
+            Self::Busy { .. } => {
+                "wait until that run has ended, or choose another `--out`".to_owned()
+            }
             Self::File(_) => return Vec::new(),
         }]
     }
@@ -55,12 +62,16 @@ impl Classify for PlaceError {
             Self::Changed { .. } => Code::WORKSPACE_CHANGED,
             Self::Result { .. } => Code::WORKSPACE_RESULT,
             Self::NotADirectory { .. } => Code::NOT_A_DIRECTORY,
+            Self::Busy { .. } => Code::WORKSPACE_BUSY,
         }
     }
 
     /// A file that cannot be written is the workspace's, too.
     fn class(&self) -> ErrorClass {
-        ErrorClass::Render
+        match self {
+            Self::File(error) if error.class() == ErrorClass::Interrupted => error.class(),
+            _ => ErrorClass::Render,
+        }
     }
 
     fn location(&self) -> Option<Location> {
@@ -69,7 +80,7 @@ impl Classify for PlaceError {
             Self::Foreign { path, found }
             | Self::Changed { path, found }
             | Self::Result { path, found } => path.join(found),
-            Self::NotADirectory { path } => path.clone(),
+            Self::NotADirectory { path } | Self::Busy { path } => path.clone(),
         };
         Some(Location::from_file(file.display().to_string()))
     }
@@ -95,7 +106,8 @@ pub fn place_directory(
         .iter()
         .map(|(name, bytes)| (name.clone(), sha256_hex(bytes)))
         .collect();
-    place_digested_directory(path, files, &digests, traces, results, force)?;
+    let claim = PlaceClaim::take(path)?;
+    place_digested_directory(&claim, files, &digests, traces, results, force)?;
     Ok(digests)
 }
 
@@ -108,18 +120,16 @@ pub fn place_directory(
 /// # Errors
 /// The place is taken, or cannot be written.
 pub fn place_digested_directory(
-    path: &Path,
+    claim: &PlaceClaim,
     files: &BTreeMap<String, Vec<u8>>,
     digests: &BTreeMap<String, String>,
     traces: &[&str],
     results: &[&str],
     force: bool,
 ) -> Result<(), PlaceError> {
+    let path = claim.path();
     let (parent, name) = split_path(path)?;
-    let Some(own_name) = path.file_name() else {
-        let reason = "name the directory itself: it is replaced whole";
-        return Err(file_error("writing", path)(io::Error::other(reason)).into());
-    };
+    let own_name = path.file_name().unwrap_or_default();
 
     let place = Folder::open(parent).map_err(file_error("creating", path))?;
     let found = place.find_kind(own_name);

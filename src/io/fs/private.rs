@@ -59,7 +59,7 @@ impl PrivateFolder {
         // Leftovers of other processes are no reason not to build.
         let _ = remove_left_folders(&parent, &base);
 
-        let cleanup = Cleanup::start();
+        let cleanup = Cleanup::start().map_err(file_error("creating", &base))?;
         let lock = RunLock::create(&base)?;
         let path = base.join(&lock.run);
         let name = OsString::from(&lock.run);

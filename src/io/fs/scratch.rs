@@ -18,14 +18,15 @@ impl Scratch {
     /// It cannot be made.
     pub fn new(purpose: &str) -> Result<Self, FileError> {
         let prefix = format!("imagegen-{purpose}-");
-        let cleanup = Cleanup::start();
+        let place = std::env::temp_dir().join(&prefix);
+        let cleanup = Cleanup::start().map_err(file_error("creating", &place))?;
         let mut builder = Builder::new();
         builder.prefix(&prefix);
         set_mode(&mut builder, 0o700);
         builder
             .tempdir()
             .map(|folder| Self(folder, cleanup))
-            .map_err(file_error("creating", &std::env::temp_dir().join(&prefix)))
+            .map_err(file_error("creating", &place))
     }
 
     /// # Errors

@@ -7,7 +7,7 @@
 use std::ffi::OsStr;
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Write as _};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use tempfile::{Builder, NamedTempFile};
@@ -15,62 +15,10 @@ use tempfile::{Builder, NamedTempFile};
 use super::folder::{Folder, Kind};
 use super::place::BUILDS;
 use super::{FileError, file_error, remove_if_exists};
-use crate::base::code::Code;
-use crate::diagnostic::{Classify, Location};
 use crate::io::exec;
 
 /// On a file system without locks, what has not changed for this long is not being written.
 const LONGEST_PAUSE: Duration = Duration::from_secs(60 * 60);
-
-/// A file of another kind than what is to be written over it.
-#[derive(Debug, thiserror::Error)]
-#[error("{} is not {what}: it is not overwritten", .path.display())]
-pub struct OverwriteError {
-    path: PathBuf,
-    what: &'static str,
-}
-
-impl Classify for OverwriteError {
-    fn remedies(&self) -> Vec<String> {
-        vec!["choose another path".to_owned()]
-    }
-
-    fn code(&self) -> Code {
-        Code::FILE_KIND
-    }
-
-    fn location(&self) -> Option<Location> {
-        Some(Location::from_file(self.path.display().to_string()))
-    }
-}
-
-/// Before something is written: only a file that begins like it is replaced, so that a path that was mistaken takes
-/// nothing away. The writer itself refuses what is no regular file.
-///
-/// # Errors
-/// Something else lies there.
-pub fn check_overwrite(
-    path: &Path,
-    what: &'static str,
-    beginnings: &[&str],
-) -> Result<(), OverwriteError> {
-    let there = if super::is_file(path) {
-        super::read_head(path, 64).unwrap_or_default()
-    } else {
-        Vec::new()
-    };
-    if there.is_empty()
-        || beginnings
-            .iter()
-            .any(|beginning| there.starts_with(beginning.as_bytes()))
-    {
-        return Ok(());
-    }
-    Err(OverwriteError {
-        path: path.to_owned(),
-        what,
-    })
-}
 
 /// Writes a file whole or not at all.
 ///
@@ -240,7 +188,7 @@ pub(super) fn set_mode(_: &mut Builder<'_, '_>, _: u32) {}
 /// Removes what processes that were killed left of writing `name`.
 pub(super) fn remove_leftovers(folder: &Folder, name: &str) -> io::Result<()> {
     for left in folder.list_names()? {
-        if is_temporary(&left, name)
+        if is_leftover(&left, name)
             && let Some(_held) = open_abandoned(folder, &left)
             && !has_builds(folder, &left)?
         {
@@ -250,12 +198,22 @@ pub(super) fn remove_leftovers(folder: &Folder, name: &str) -> io::Result<()> {
     Ok(())
 }
 
-/// Whether this is the name of something temporary, made for writing `name`.
-fn is_temporary(left: &OsStr, name: &str) -> bool {
+/// Whether this is the name of something temporary, made for writing `name`: what is new, or a folder that was replaced.
+pub(super) fn is_leftover(left: &OsStr, name: &str) -> bool {
     let left = left.to_str().unwrap_or_default();
-    let rest = left.strip_prefix(&format!(".{name}."));
-    let unique = rest.and_then(|rest| rest.strip_suffix(".partial")?.split_once('-'));
-    unique.is_some_and(|(process, _)| process.parse::<u32>().is_ok())
+    let Some(rest) = left.strip_prefix(&format!(".{name}.")) else {
+        return false;
+    };
+    let unique = rest
+        .strip_suffix(".partial")
+        .or_else(|| rest.strip_suffix(".old"));
+    let process = unique.and_then(|unique| unique.split_once('-'));
+    process.is_some_and(|(process, _)| process.parse::<u32>().is_ok())
+}
+
+/// Whether no process writes the leftover.
+pub(super) fn is_abandoned(folder: &Folder, left: &OsStr) -> bool {
+    open_abandoned(folder, left).is_some()
 }
 
 /// The leftover with its lock; none if a process writes it. The number in its name does not tell: the process may run

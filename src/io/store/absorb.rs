@@ -21,7 +21,7 @@ impl Store {
         {
             return Ok(Some(object));
         }
-        let _cleanup = Cleanup::start();
+        let _cleanup = Cleanup::start().map_err(file_error("writing", self.root()))?;
         let (copy, found) = self.copy_stream(reader, file_error("writing", self.root()))?;
         if found.sha256 != expected {
             return Ok(None);
