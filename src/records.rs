@@ -126,7 +126,7 @@ fn describe_definition(
 ) -> Result<DescribedImage> {
     // A folder of several images is refused here, with their names.
     let definitions = Definitions::load(Some(path))?;
-    if definitions.images().is_empty() {
+    if definitions.require_any().is_err() {
         let message = format!("{} describes no image", path.display());
         return Err(refuse_path(message));
     }

@@ -24,7 +24,7 @@ use crate::embedded::Tree;
 use crate::model::definition::ImageDefinition;
 use crate::model::variable::VariableType;
 pub use build_time::{list_environment, read_selectors, read_source_date};
-pub use definitions::{DefinedImage, Definitions, NamingForm};
+pub use definitions::{ChosenImage, DefinedImage, Definitions, NamingForm, UnreadableFile};
 pub use flags::{Flags, NamedPolicy};
 pub use images::SeveralFailed;
 pub use inputs::{read_input, read_input_tree, read_overrides, read_policy};

@@ -1,5 +1,7 @@
 //! Many images of one repository: a matrix, several at once, and what is said of those that fail.
 
+mod folders;
+
 use imagegen::base::digest::sha256_hex;
 use serde_json::{Value, json};
 
@@ -113,6 +115,11 @@ fn a_matrix_that_cannot_be_meant_is_refused() {
             .line("list images")
             .fails(3, &["imagegen.json", said]);
     }
+    let definition = json!({"matrix": {"windows": ["2022"], "exclude": [{"windows": "2019"}]}});
+    Test::new()
+        .file("imagegen.json", &definition.to_string())
+        .line("list images")
+        .fails(3, &["hint: remove the entry"]);
     let values: Vec<String> = (0..101).map(|number| number.to_string()).collect();
     let matrix = json!({"windows": values, "kubernetes": values});
     Test::new()
@@ -205,7 +212,10 @@ fn several_images_at_once_print_what_one_after_the_other_does() {
 fn no_image_is_begun_after_a_failure_that_ends_the_run() {
     let test = folder(22);
     for (line, failed) in [
-        ("--jobs 1 --fail-fast", "1 of 22 images failed:"),
+        (
+            "--jobs 1 --fail-fast",
+            "1 of 22 images failed, 18 were not begun:",
+        ),
         ("--jobs 1 --keep-going", "3 of 22 images failed:"),
     ] {
         let ran = test.run_with(&format!("plan --config images --all {line}"));

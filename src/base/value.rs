@@ -255,6 +255,18 @@ text_value!(
     "a file name: expected letters, digits, `.`, `-` and `_`, such as `smb.cmd`, and no device of Windows, such as `con`"
 );
 
+/// Room for what file systems add to the name: `STEM.NAME.TARGET.lock.json`, and the end of a temporary name beside it,
+/// have 255 bytes together (NAME_MAX of limits.h).
+pub const LONGEST_IMAGE_NAME: usize = 80;
+
+text_value!(
+    /// Name of an image. Files and folders have it, and the user writes it after a verb.
+    ImageName,
+    |text| is_file_name(text) && !text.starts_with('-') && text.len() <= LONGEST_IMAGE_NAME,
+    "the name of an image: expected up to 80 letters, digits, `.`, `-` and `_`, such as `node-2025`, no `-` before and no \
+     `.` at the ends, and no device of Windows, such as `con`"
+);
+
 text_value!(
     /// A port of the machine itself, which no other machine reaches.
     LoopbackAddress,

@@ -13,7 +13,9 @@ use crate::catalog::Trees;
 use crate::cli::{ImagesArgs, WorkspaceArgs};
 use crate::diagnostic::{InputError, Result};
 use crate::model::plan::Plan;
-use crate::selection::{DefinedImage, Definitions, NamingForm, SourceFolders, TreeSet};
+use crate::selection::{
+    ChosenImage, DefinedImage, Definitions, NamingForm, SourceFolders, TreeSet,
+};
 use crate::ui::Printer;
 use crate::workspace::{WorkspacePlace, name_workspace, workspace_path};
 
@@ -66,6 +68,7 @@ pub(super) fn run_each(
     run: impl Fn(&ImageRun<'_>) -> Result<()> + Sync,
 ) -> Result<()> {
     let definitions = Definitions::load(choice.config)?;
+    definitions.print_warnings(printer);
     // The process ends with the verb: to free what was parsed takes 4 % of a preview.
     let trees = Box::leak(Box::new(TreeSet::read(sources)?));
     let images = choose_images(&definitions, choice)?;
@@ -84,11 +87,14 @@ pub(super) fn run_each(
         });
     }
 
-    if images.len() == 1 && !choice.images.all {
-        printer.start_image(&images[0].name, false);
+    if let [only] = images.as_slice()
+        && !choice.images.all
+    {
+        let image = only.require()?;
+        printer.start_image(&image.name, false);
         return run(&ImageRun {
-            image: images[0],
-            trees: trees.lay_folders(slice::from_ref(images[0]))?,
+            image,
+            trees: trees.lay_folders(slice::from_ref(image))?,
             printer,
             chosen: ImageNaming::Named,
         });
@@ -107,11 +113,10 @@ pub(super) fn run_each(
 fn choose_images<'a>(
     definitions: &'a Definitions,
     choice: ImageChoice<'_>,
-) -> Result<Vec<&'a DefinedImage>> {
+) -> Result<Vec<ChosenImage<'a>>> {
     let ImagesArgs { names, all, .. } = choice.images;
-    let images: Vec<&DefinedImage> = if *all {
-        definitions.require_any()?;
-        definitions.images().iter().collect()
+    let images = if *all {
+        definitions.choose_all()?
     } else if names.is_empty() {
         Vec::new()
     } else {

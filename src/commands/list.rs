@@ -1,33 +1,62 @@
 //! `imagegen list`.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 
 use serde_json::Value;
 
 use crate::base::output_list::OutputList;
 use crate::catalog::Trees;
 use crate::cli::{HistoryPlaceArgs, ListWhat};
-use crate::diagnostic::Result;
+use crate::diagnostic::{Error, Result};
 use crate::records::{HistoryPlace, read_history};
-use crate::selection::{Definitions, SourceFolders, read_sources, read_target_sources};
+use crate::selection::{
+    Definitions, SourceFolders, UnreadableFile, read_sources, read_target_sources,
+};
 use crate::ui::Printer;
 use crate::view::list::{self, BuiltLock, Rows, WhichImages};
 
-pub(super) fn run_list(what: &ListWhat, sources: &SourceFolders, printer: &Printer) -> Result<()> {
-    let (schema, rows) = list_entries(what, sources, printer)?;
-    let (values, lines): (Vec<Value>, Vec<String>) = rows.into_iter().unzip();
-    let output = OutputList::new(schema, values);
-    printer.print_listing(&output, || {
-        lines.iter().map(|line| format!("{line}\n")).collect()
-    })
+/// A list, and what is missing in it.
+struct PrintedList {
+    /// Name of the schema of the printed list.
+    schema: &'static str,
+    rows: Rows,
+    /// Files of images that cannot be used.
+    failures: Vec<Error>,
 }
 
-/// Name of the schema of a printed list, and its entries.
+impl PrintedList {
+    fn new(schema: &'static str, rows: Rows) -> Self {
+        Self {
+            schema,
+            rows,
+            failures: Vec::new(),
+        }
+    }
+}
+
+/// Prints the list, and fails by what is missing in it.
+pub(super) fn run_list(what: &ListWhat, sources: &SourceFolders, printer: &Printer) -> Result<()> {
+    let mut listing = list_entries(what, sources, printer)?;
+    let (values, lines): (Vec<Value>, Vec<String>) = listing.rows.into_iter().unzip();
+    let output = OutputList::new(listing.schema, values);
+    printer.print_listing(&output, || {
+        lines.iter().map(|line| format!("{line}\n")).collect()
+    })?;
+    let Some(last) = listing.failures.pop() else {
+        return Ok(());
+    };
+    for failure in &listing.failures {
+        printer.print_error(failure);
+    }
+    Err(last)
+}
+
 fn list_entries(
     what: &ListWhat,
     sources: &SourceFolders,
     printer: &Printer,
-) -> Result<(&'static str, Rows)> {
+) -> Result<PrintedList> {
     let (schema, list_rows): (_, fn(&Trees) -> Result<Rows>) = match what {
         ListWhat::Targets => ("imagegen.dev/list-targets/v1", list::list_targets),
         ListWhat::Kubernetes => ("imagegen.dev/list-kubernetes/v1", list::list_kubernetes),
@@ -42,7 +71,7 @@ fn list_entries(
         }
         ListWhat::Components { name: Some(name) } => {
             let rows = list::list_versions(&read_trees(what, sources)?, name)?;
-            return Ok(("imagegen.dev/pins/v1", rows));
+            return Ok(PrintedList::new("imagegen.dev/pins/v1", rows));
         }
         ListWhat::Images {
             config,
@@ -54,11 +83,27 @@ fn list_entries(
             } else {
                 WhichImages::All
             };
-            let rows = list::list_defined_images(config.as_deref(), &which)?;
-            return Ok(("imagegen.dev/list-images/v1", rows));
+            return list_images(config.as_deref(), &which, printer);
         }
     };
-    Ok((schema, list_rows(&read_trees(what, sources)?)?))
+    let rows = list_rows(&read_trees(what, sources)?)?;
+    Ok(PrintedList::new(schema, rows))
+}
+
+/// The images of all files that can be used.
+fn list_images(
+    config: Option<&Path>,
+    which: &WhichImages,
+    printer: &Printer,
+) -> Result<PrintedList> {
+    let definitions = Definitions::load(config)?;
+    definitions.print_warnings(printer);
+    let files = definitions.unreadable().iter();
+    Ok(PrintedList {
+        schema: "imagegen.dev/list-images/v1",
+        rows: list::list_defined_images(&definitions, which)?,
+        failures: files.map(UnreadableFile::to_error).collect(),
+    })
 }
 
 /// The trees with the folders of `imagegen.json`; for targets those alone, whatever steps and components its images have.

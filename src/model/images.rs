@@ -8,14 +8,14 @@ use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
 use serde::de::{MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::base::value::{FileName, NamedImage};
+use crate::base::value::{ImageName, NamedImage};
 use crate::model::definition::ImageDefinition;
 
 /// Images by name; or container images, as definitions had them under this key at first.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Images {
-    Named(BTreeMap<FileName, ImageDefinition>),
+    Named(BTreeMap<ImageName, ImageDefinition>),
     Containers(Vec<NamedImage>),
 }
 
@@ -27,7 +27,7 @@ impl Images {
         }
     }
 
-    pub fn named(&self) -> Option<&BTreeMap<FileName, ImageDefinition>> {
+    pub fn named(&self) -> Option<&BTreeMap<ImageName, ImageDefinition>> {
         match self {
             Self::Named(images) if !images.is_empty() => Some(images),
             Self::Named(_) | Self::Containers(_) => None,
@@ -35,7 +35,7 @@ impl Images {
     }
 
     /// The named images; none of a list of container images.
-    pub fn into_named(self) -> BTreeMap<FileName, ImageDefinition> {
+    pub fn into_named(self) -> BTreeMap<ImageName, ImageDefinition> {
         match self {
             Self::Named(images) => images,
             Self::Containers(_) => BTreeMap::new(),

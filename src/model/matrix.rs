@@ -92,6 +92,28 @@ pub enum MatrixError {
 
 classify!(MatrixError => MATRIX);
 
+impl MatrixError {
+    /// The edit that mends it; none where the message names it.
+    pub fn remedy(&self) -> Option<&'static str> {
+        Some(match self {
+            Self::EmptyList(_) | Self::Empty => {
+                "give each field that differs a list, such as `\"windows\": [\"2022\", \"2025\"]`"
+            }
+            Self::Twice(..) => "remove one of them",
+            Self::IdleExclude(_) => {
+                "remove the entry, or write values of the lists as they are there"
+            }
+            Self::KnownInclude(..) => "remove the entry",
+            Self::EmptyInclude(_) => {
+                "give it values, such as `{\"windows\": \"2025\"}`, or remove it"
+            }
+            Self::SameName { .. } => "define one of them below `images`, with a name of its own",
+            Self::TooMany => "divide the definition, or leave combinations out by `exclude`",
+            Self::Value(_) => return None,
+        })
+    }
+}
+
 /// The fields of a combination, in the order of names.
 type Point = Vec<(&'static str, String)>;
 

@@ -1,22 +1,23 @@
 //! Image definitions as files: one image, several over shared values, or a folder of definitions.
 
+mod files;
+mod split;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::base::code::Code;
 use crate::base::digest::sha256_hex;
-use crate::base::json;
 use crate::base::names::format_suggestion;
 use crate::base::text::format_path;
-use crate::base::value::FileName;
-use crate::diagnostic::{Error, InputError, Result};
+use crate::diagnostic::{Classify, Error, ErrorClass, Finding, InputError, Location, Result};
 use crate::io::fs;
 use crate::model::definition::ImageDefinition;
+use crate::ui::Printer;
 
-use super::inputs::{load_files, read_input, read_input_names};
-
-/// Definition in the working folder that is read without a flag.
-const DEFAULT: &str = "imagegen.json";
+use files::{DEFAULT, read_definitions};
+use split::parse_images;
 
 /// An image as a definition has it, with the values that it shares with others.
 #[derive(Debug, Clone)]
@@ -111,49 +112,174 @@ pub enum NamingForm {
     Path,
 }
 
+/// A file of a folder of definitions whose images are not known.
+#[derive(Debug, Clone)]
+pub struct UnreadableFile {
+    /// The image that it defines if it defines one: the name of the file.
+    pub name: String,
+    error: DefinitionError,
+}
+
+/// Reason why a file of a folder of definitions cannot be used, for each verb or image that needs it.
+#[derive(Debug, Clone, thiserror::Error)]
+#[error("{0}")]
+pub struct DefinitionError(Arc<Error>);
+
+impl Classify for DefinitionError {
+    fn code(&self) -> Code {
+        self.0.code()
+    }
+
+    fn class(&self) -> ErrorClass {
+        self.0.class()
+    }
+
+    fn remedies(&self) -> Vec<String> {
+        self.0.remedies()
+    }
+
+    fn findings(&self) -> &[Finding] {
+        self.0.findings()
+    }
+
+    fn location(&self) -> Option<Location> {
+        self.0.location()
+    }
+}
+
+impl UnreadableFile {
+    fn new(path: &Path, error: Error) -> Self {
+        let shown = path.display().to_string();
+        let error = if error.to_string().contains(&shown) {
+            error
+        } else {
+            error.with_context(shown)
+        };
+        let stem = path.file_stem().unwrap_or_default();
+        Self {
+            name: stem.to_string_lossy().into_owned(),
+            error: DefinitionError(Arc::new(error)),
+        }
+    }
+
+    pub fn to_error(&self) -> Error {
+        self.error.clone().into()
+    }
+}
+
+/// An image that the user names, by a name or by `--all`.
+#[derive(Debug, Clone, Copy)]
+pub enum ChosenImage<'a> {
+    Defined(&'a DefinedImage),
+    Unreadable(&'a UnreadableFile),
+}
+
+impl<'a> ChosenImage<'a> {
+    pub fn name(self) -> &'a str {
+        match self {
+            Self::Defined(image) => &image.name,
+            Self::Unreadable(file) => &file.name,
+        }
+    }
+
+    /// # Errors
+    /// Its file cannot be used.
+    pub fn require(self) -> Result<&'a DefinedImage> {
+        match self {
+            Self::Defined(image) => Ok(image),
+            Self::Unreadable(file) => Err(file.to_error()),
+        }
+    }
+}
+
 /// The images of a definition or of a folder of definitions, by name. Each file is read and parsed once.
 #[derive(Debug, Clone)]
 pub struct Definitions {
     file: String,
     images: Vec<DefinedImage>,
+    unreadable: Vec<UnreadableFile>,
+    warnings: Vec<String>,
+    others: Vec<String>,
 }
 
 impl Definitions {
     /// Reads the definition, the folder of definitions or the one image of several (`FILE#NAME`) that is named;
-    /// without a name, the definition of the working folder if there is one.
+    /// without a name, the definition of the working folder if there is one. A file of a folder that cannot be used
+    /// fails where it is needed.
     ///
     /// # Errors
-    /// A definition cannot be read, two images have one name, or there is no image `NAME`.
+    /// The definition or the folder cannot be read, two images have one name, or there is no image `NAME`.
     pub fn load(config: Option<&Path>) -> Result<Self> {
         let (config, wanted) = split_config(config);
         let file = config.unwrap_or(Path::new(DEFAULT)).display().to_string();
-        let mut images = Vec::new();
-        for (path, bytes) in read_definitions(config)? {
-            let definition: ImageDefinition =
-                json::parse_json(&path.display().to_string(), &bytes)?;
-            images.extend(split_images(definition, &path)?);
+        let is_folder = config.is_some_and(Path::is_dir);
+        let found = read_definitions(config)?;
+        let (mut images, mut unreadable) = (Vec::new(), Vec::new());
+        for (path, bytes) in found.files {
+            match bytes.and_then(|bytes| parse_images(&path, &bytes)) {
+                Ok(defined) => images.extend(defined),
+                Err(error) if is_folder => unreadable.push(UnreadableFile::new(&path, error)),
+                Err(error) => return Err(error),
+            }
         }
 
         images.sort_by(|one, other| one.name.cmp(&other.name));
         refuse_doubles(&images)?;
 
-        let definitions = Self { file, images };
+        let definitions = Self {
+            file,
+            images,
+            unreadable,
+            warnings: found.warnings,
+            others: found.others,
+        };
         match wanted {
             None => Ok(definitions),
             Some(name) => definitions.keep_only(name),
         }
     }
 
+    /// The images of all files that can be used.
     pub fn images(&self) -> &[DefinedImage] {
         &self.images
+    }
+
+    /// The files of a folder that cannot be used.
+    pub fn unreadable(&self) -> &[UnreadableFile] {
+        &self.unreadable
+    }
+
+    /// Says which entries of a folder look like definitions and are not read.
+    pub fn print_warnings(&self, printer: &Printer) {
+        for warning in &self.warnings {
+            printer.print_warning(warning);
+        }
+        if !self.others.is_empty() {
+            let others = self.others.join(", ");
+            printer.print_detail(&format!("{}: not read: {others}", self.file));
+        }
+    }
+
+    /// Every image by its name, and every file that should define one.
+    ///
+    /// # Errors
+    /// Nothing is defined.
+    pub fn choose_all(&self) -> Result<Vec<ChosenImage<'_>>> {
+        self.require_any()?;
+        let images = self.images.iter().map(ChosenImage::Defined);
+        let mut chosen: Vec<ChosenImage<'_>> = images.collect();
+        chosen.extend(self.unreadable.iter().map(ChosenImage::Unreadable));
+        chosen.sort_by(|one, other| one.name().cmp(other.name()));
+        Ok(chosen)
     }
 
     /// SHA-256 of the lockfile of each image that has one.
     ///
     /// # Errors
-    /// Nothing is defined, or a lockfile cannot be read.
+    /// Nothing is defined, or a definition or a lockfile cannot be read.
     pub fn list_lock_digests(&self) -> Result<BTreeSet<String>> {
         self.require_any()?;
+        self.require_readable()?;
         let mut digests = BTreeSet::new();
         for image in &self.images {
             digests.extend(image.digest_lock()?);
@@ -164,8 +290,9 @@ impl Definitions {
     /// The only image; an empty definition where nothing is defined, because flags may say everything.
     ///
     /// # Errors
-    /// There are several images.
+    /// There are several images, or a file of the folder cannot be used.
     pub fn require_one(&self, naming: NamingForm) -> Result<DefinedImage> {
+        self.require_readable()?;
         match self.images.as_slice() {
             [] => Ok(DefinedImage::empty()),
             [image] => Ok(image.clone()),
@@ -177,7 +304,7 @@ impl Definitions {
     ///
     /// # Errors
     /// Nothing is defined, or a name is unknown.
-    pub fn choose_named(&self, names: &[String]) -> Result<Vec<&DefinedImage>> {
+    pub fn choose_named(&self, names: &[String]) -> Result<Vec<ChosenImage<'_>>> {
         self.require_any()?;
         let mut chosen = Vec::new();
         let mut seen = BTreeSet::new();
@@ -193,17 +320,38 @@ impl Definitions {
     }
 
     /// # Errors
-    /// Nothing is defined.
+    /// Nothing is defined: the definition is missing, or the folder is empty.
     pub fn require_any(&self) -> Result<()> {
-        if !self.images.is_empty() {
+        if !self.images.is_empty() || !self.unreadable.is_empty() {
             return Ok(());
         }
-        let remedy = "write `\"images\": {…}` into imagegen.json, or add `--config FILE`";
-        Err(InputError::new("no image is defined", remedy).into())
+        let file = &self.file;
+        let (reason, remedy) = if Path::new(file).is_dir() {
+            let reason =
+                format!("the folder {file} has no definition, which is a file `NAME.json`");
+            (
+                reason,
+                "run `imagegen init --out FOLDER/NAME.json`, or name another folder",
+            )
+        } else {
+            let reason = format!("there is no {file} in the working folder");
+            (reason, "run `imagegen init`, or add `--config FILE`")
+        };
+        Err(InputError::new(format!("no image is defined: {reason}"), remedy).into())
     }
 
-    fn find(&self, name: &str) -> Option<&DefinedImage> {
-        self.images.iter().find(|image| image.name == name)
+    fn require_readable(&self) -> Result<()> {
+        match self.unreadable.first() {
+            Some(file) => Err(file.to_error()),
+            None => Ok(()),
+        }
+    }
+
+    fn find(&self, name: &str) -> Option<ChosenImage<'_>> {
+        let image = self.images.iter().find(|image| image.name == name);
+        let file = self.unreadable.iter().find(|file| file.name == name);
+        let file = file.map(ChosenImage::Unreadable);
+        image.map(ChosenImage::Defined).or(file)
     }
 
     fn keep_only(mut self, name: &str) -> Result<Self> {
@@ -212,10 +360,19 @@ impl Definitions {
             return Err(self.refuse_name(name, message));
         }
         self.images.retain(|image| image.name == name);
+        self.unreadable.retain(|file| file.name == name);
         Ok(self)
     }
 
     fn refuse_name(&self, name: &str, message: String) -> Error {
+        // The image may be one of several of a file that cannot be used.
+        if let Some(file) = self.unreadable.first() {
+            let message = format!(
+                "{message}, and a file that may define it cannot be used: {}",
+                file.error
+            );
+            return InputError::new(message, "mend that file first").into();
+        }
         let names = self.images.iter().map(|image| image.name.as_str());
         InputError::new(message, format_suggestion(name, names)).into()
     }
@@ -275,135 +432,10 @@ fn refuse_double(message: String) -> Error {
 fn split_config(config: Option<&Path>) -> (Option<&Path>, Option<&str>) {
     let text = config.and_then(Path::to_str);
     match text.and_then(|text| text.rsplit_once('#')) {
-        Some((file, name)) if !config.is_some_and(Path::exists) => {
+        // A name has no folder: what has one is a path.
+        Some((file, name)) if !name.contains(['/', '\\']) && !config.is_some_and(Path::exists) => {
             (Some(Path::new(file)), Some(name))
         }
         _ => (config, None),
     }
-}
-
-fn read_definitions(config: Option<&Path>) -> Result<Vec<(PathBuf, Vec<u8>)>> {
-    let mut definitions = Vec::new();
-    match config {
-        None => {
-            if let Some(bytes) = fs::read_text_if_exists(Path::new(DEFAULT))? {
-                definitions.push((DEFAULT.into(), bytes));
-            }
-        }
-        Some(folder) if folder.is_dir() => {
-            for name in read_input_names("--config", folder)? {
-                let stem = name.strip_suffix(".json");
-                // macOS writes `._NAME` beside a file on volumes of others.
-                let is_hidden = name.starts_with('.');
-                if !is_hidden && stem.is_some_and(|stem| stem.strip_suffix(".lock").is_none()) {
-                    let path = folder.join(&name);
-                    let bytes = read_input("--config", &path)?;
-                    definitions.push((path, bytes));
-                }
-            }
-        }
-        Some(file) => definitions.push((file.to_owned(), read_input("--config", file)?)),
-    }
-    Ok(definitions)
-}
-
-/// The images of one file, each with what all of them share.
-fn split_images(mut definition: ImageDefinition, path: &Path) -> Result<Vec<DefinedImage>> {
-    let folder = path.parent().unwrap_or(Path::new(""));
-    let containers = definition.images.named().is_none();
-    let named = if containers {
-        BTreeMap::new()
-    } else {
-        std::mem::take(&mut definition.images).into_named()
-    };
-    let Some(combined) = list_combined(&mut definition, path)? else {
-        if !named.is_empty() {
-            return define_images(&definition, named, path);
-        }
-        load_files(&mut definition, folder)?;
-        let name = path
-            .file_stem()
-            .map(|stem| stem.to_string_lossy().into_owned())
-            .unwrap_or_default();
-        return Ok(vec![DefinedImage {
-            name,
-            definition,
-            path: path.to_owned(),
-            several: None,
-        }]);
-    };
-
-    // What an image says is over its combination.
-    let mut images = combined;
-    for (name, own) in named {
-        refuse_nested(&name, &own, path)?;
-        let base = images.remove(&name).unwrap_or_default();
-        images.insert(name, own.merge_over(base));
-    }
-    define_images(&definition, images, path)
-}
-
-/// The images of a definition's matrix, by name; none where it has no matrix.
-fn list_combined(
-    definition: &mut ImageDefinition,
-    path: &Path,
-) -> Result<Option<BTreeMap<FileName, ImageDefinition>>> {
-    let Some(matrix) = definition.matrix.take() else {
-        return Ok(None);
-    };
-    let refuse = |message: String| {
-        let remedy =
-            "give each field that differs a list, such as `\"windows\": [\"2022\", \"2025\"]`";
-        InputError::new(format!("{}: {message}", path.display()), remedy)
-    };
-    let mut images = BTreeMap::new();
-    for (name, image) in matrix
-        .list_images()
-        .map_err(|error| refuse(error.to_string()))?
-    {
-        let name = name
-            .parse::<FileName>()
-            .map_err(|error| refuse(format!("`matrix` gives the name `{name}`: {error}")))?;
-        images.insert(name, image);
-    }
-    Ok(Some(images))
-}
-
-fn refuse_nested(name: &FileName, image: &ImageDefinition, path: &Path) -> Result<()> {
-    let key = if image.images.named().is_some() {
-        "images"
-    } else if image.matrix.is_some() {
-        "matrix"
-    } else {
-        return Ok(());
-    };
-    let message = format!(
-        "{}: `images.{name}.{key}`: an image has no images",
-        path.display()
-    );
-    Err(InputError::new(message, "write each image directly below `images`").into())
-}
-
-/// Each image with what all of them share.
-fn define_images(
-    shared: &ImageDefinition,
-    images: BTreeMap<FileName, ImageDefinition>,
-    path: &Path,
-) -> Result<Vec<DefinedImage>> {
-    let folder = path.parent().unwrap_or(Path::new(""));
-    let names: BTreeSet<String> = images.keys().map(ToString::to_string).collect();
-    let names = Arc::new(names);
-    let mut defined = Vec::new();
-    for (name, own) in images {
-        refuse_nested(&name, &own, path)?;
-        let mut definition = own.merge_over(shared.clone());
-        load_files(&mut definition, folder)?;
-        defined.push(DefinedImage {
-            name: name.to_string(),
-            definition,
-            path: path.to_owned(),
-            several: Some(Arc::clone(&names)),
-        });
-    }
-    Ok(defined)
 }

@@ -8,11 +8,13 @@ const MOST_SHOWN: usize = 20;
 
 /// Images whose verb failed.
 #[derive(Debug, Default, thiserror::Error)]
-#[error("{} of {count} images failed:{}", .failures.len(), format_failures(.failures))]
+#[error("{}{}", self.format_counts(), format_failures(.failures))]
 pub struct SeveralFailed {
     /// Name and reason of each.
     failures: Vec<(String, String)>,
     count: usize,
+    /// Images that failed or succeeded.
+    ended: usize,
     /// The worst one.
     class: Option<ErrorClass>,
 }
@@ -45,6 +47,21 @@ fn rank_class(class: ErrorClass) -> u8 {
 }
 
 impl SeveralFailed {
+    /// `1 of 4 images failed, 2 were not begun:`
+    fn format_counts(&self) -> String {
+        let (failed, count) = (self.failures.len(), self.count);
+        match count.saturating_sub(self.ended) {
+            0 => format!("{failed} of {count} images failed:"),
+            1 => format!("{failed} of {count} images failed, 1 was not begun:"),
+            others => format!("{failed} of {count} images failed, {others} were not begun:"),
+        }
+    }
+
+    /// Counts an image whose verb ended, in whatever way.
+    pub fn count_ended(&mut self) {
+        self.ended += 1;
+    }
+
     pub fn add(&mut self, name: &str, reason: &str, class: ErrorClass) {
         let reason = reason.lines().next().unwrap_or_default();
         self.failures.push((name.to_owned(), reason.to_owned()));

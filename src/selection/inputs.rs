@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::base::json;
 use crate::base::toml::{FragmentError, LONGEST_FRAGMENT};
 use crate::diagnostic::{InputError, Result};
-use crate::io::fs::{self, FileError, LARGEST_TEXT};
+use crate::io::fs::{self, FileError, LARGEST_TEXT, PathKind};
 use crate::model::containerd::ConfigFragment;
 use crate::model::definition::ImageDefinition;
 use crate::model::overrides::{Overrides, set_overrides};
@@ -45,12 +45,12 @@ pub fn read_input_tree(flag: &str, path: &Path) -> Result<BTreeMap<String, Vec<u
     Ok(fs::read_tree(path).map_err(|error| unreadable_input(flag, &error))?)
 }
 
-/// Names of the files directly in a directory that the user names by a flag, sorted.
+/// Every entry of a directory that the user names by a flag, sorted.
 ///
 /// # Errors
 /// The directory cannot be read.
-pub fn read_input_names(flag: &str, path: &Path) -> Result<Vec<String>> {
-    Ok(fs::list_names(path).map_err(|error| unreadable_input(flag, &error))?)
+pub fn read_input_names(flag: &str, path: &Path) -> Result<Vec<(String, PathKind)>> {
+    Ok(fs::list_kinds(path).map_err(|error| unreadable_input(flag, &error))?)
 }
 
 fn unreadable_input(flag: &str, error: &FileError) -> InputError {

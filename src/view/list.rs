@@ -4,7 +4,6 @@ mod rows;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
-use std::path::Path;
 
 use serde::Serialize;
 use serde_json::Value;
@@ -12,7 +11,7 @@ use serde_json::Value;
 use crate::base::code::TABLES;
 use crate::base::text::format_path;
 use crate::catalog::load_targets;
-use crate::diagnostic::{InputError, InternalError, Result};
+use crate::diagnostic::{InternalError, Result};
 use crate::guest::read_steps;
 use crate::model::component::{Component, Pin};
 use crate::selection::{DefinedImage, Definitions};
@@ -213,21 +212,12 @@ pub fn list_steps(trees: &Trees) -> Result<Rows> {
 
 /// Selection of each image for a pipeline that builds it by itself.
 /// # Errors
-/// The definition cannot be read, or has no image.
-pub fn list_defined_images(config: Option<&Path>, which: &WhichImages) -> Result<Rows> {
-    let definitions = Definitions::load(config)?;
-    let images = definitions.images();
+/// No image is defined, or a lockfile cannot be read.
+pub fn list_defined_images(definitions: &Definitions, which: &WhichImages) -> Result<Rows> {
     // A pipeline whose matrix is empty would build nothing, and succeed.
-    if images.is_empty() {
-        let place = config.map_or_else(
-            || "imagegen.json".to_owned(),
-            |path| path.display().to_string(),
-        );
-        let message = format!("no image is defined: {place} is missing or has no image definition");
-        return Err(InputError::new(message, "run `imagegen init`, or add `--config FILE`").into());
-    }
+    definitions.require_any()?;
     let mut rows = Rows::new();
-    for image in which.choose(images)? {
+    for image in which.choose(definitions.images())? {
         let definition = &image.definition;
         let value = write_row(&ImageRow {
             name: &image.name,

@@ -3,15 +3,16 @@
 use std::slice;
 use std::sync::{Mutex, PoisonError};
 
+use crate::base::interrupt::{Interrupted, is_requested};
 use crate::diagnostic::{Error, ErrorClass, Result};
-use crate::selection::{DefinedImage, SeveralFailed, TreeSet};
+use crate::selection::{ChosenImage, SeveralFailed, TreeSet};
 use crate::ui::{Next, Printer, run_in_order};
 
 use super::{ImageChoice, ImageNaming, ImageRun};
 
 /// Images of one verb, of which each may fail for itself.
 pub(super) struct SeveralImages<'a> {
-    pub images: &'a [&'a DefinedImage],
+    pub images: &'a [ChosenImage<'a>],
     pub choice: ImageChoice<'a>,
     pub trees: Mutex<&'a mut TreeSet<'a>>,
     pub printer: &'a Printer,
@@ -22,8 +23,8 @@ impl SeveralImages<'_> {
         let (printer, pace) = (self.printer, self.choice.pace);
         let mut failed = SeveralFailed::default();
         if pace.count() == 1 {
-            for image in self.images {
-                printer.start_image(&image.name, true);
+            for &image in self.images {
+                printer.start_image(image.name(), true);
                 let outcome = self.run_image(image, printer, run);
                 if self.note_outcome(image, outcome, &mut failed) == Next::Stop {
                     break;
@@ -37,7 +38,7 @@ impl SeveralImages<'_> {
                 pace.count(),
                 |index| {
                     let image = self.images[index];
-                    let own = printer.split(&image.name, pace.lines());
+                    let own = printer.split(image.name(), pace.lines());
                     let outcome = self.run_image(image, &own, run);
                     let next = outcome
                         .as_ref()
@@ -56,10 +57,14 @@ impl SeveralImages<'_> {
 
     fn run_image(
         &self,
-        image: &DefinedImage,
+        image: ChosenImage<'_>,
         printer: &Printer,
         run: &(impl Fn(&ImageRun<'_>) -> Result<()> + Sync),
     ) -> Result<()> {
+        if is_requested() {
+            return Err(Interrupted.into());
+        }
+        let image = image.require()?;
         let mut trees = self.trees.lock().unwrap_or_else(PoisonError::into_inner);
         let laid = trees.lay_folders(slice::from_ref(image))?;
         drop(trees);
@@ -73,16 +78,17 @@ impl SeveralImages<'_> {
 
     fn note_outcome(
         &self,
-        image: &DefinedImage,
+        image: ChosenImage<'_>,
         outcome: Result<()>,
         failed: &mut SeveralFailed,
     ) -> Next {
+        failed.count_ended();
         let Err(error) = outcome else {
             return Next::GoOn;
         };
-        self.printer.start_image(&image.name, true);
+        self.printer.start_image(image.name(), true);
         self.printer.print_error(&error);
-        failed.add(&image.name, &error.to_string(), error.class());
+        failed.add(image.name(), &error.to_string(), error.class());
         self.react(&error)
     }
 
