@@ -103,6 +103,7 @@ choice!(
 choice!(
     /// Builds that are counted together when the newest are kept.
     KeepPer, "group", {
+        /// A line in one workspace of one source: a workspace may go over to the next line.
         Workspace = "workspace",
         /// Name of the image, target, Windows release and Kubernetes line.
         Line = "line",

@@ -91,8 +91,8 @@ pub struct RetireArgs {
     )]
     pub older_than: u64,
 
-    /// Group of builds of which `--keep` keeps the newest: `workspace`, or `line` (name of the image,
-    /// target, Windows release and Kubernetes line, in whatever workspace).
+    /// Group of builds of which `--keep` keeps the newest: `line` (name of the image, target, Windows release and
+    /// Kubernetes line, in whatever workspace), or `workspace` (each line in each workspace for itself).
     #[arg(long, value_name = "GROUP", default_value = "workspace")]
     pub per: KeepPer,
 

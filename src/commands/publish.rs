@@ -60,11 +60,14 @@ pub(super) fn run_retire(
             older_than: args.older_than,
             per: args.per,
             now: current_time(),
-            current: list_current_locks(args)?,
+            current: list_current_locks(args, printer)?,
         };
         let builds = choose_old_builds(&history, &retention, printer);
         if builds.is_empty() {
-            printer.print_note("no build is old enough; nothing is to be done");
+            printer.print_note(&format!(
+                "{}; nothing is to be done",
+                retention.explain_none()
+            ));
         }
         leave_out_manual(builds, ManualRequest { step, values }, &trees, printer)?
     } else {

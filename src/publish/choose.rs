@@ -31,6 +31,22 @@ pub struct Retention {
     pub current: BTreeSet<String>,
 }
 
+impl Retention {
+    /// Why no build goes, by the rules that the user gave.
+    pub fn explain_none(&self) -> String {
+        let Self {
+            keep, older_than, ..
+        } = self;
+        match (keep, older_than) {
+            (_, 0) => format!("no group has a build beyond its newest {keep}"),
+            (0, _) => format!("no build is older than {older_than} days"),
+            _ => format!(
+                "no build is both beyond the newest {keep} of its group and older than {older_than} days"
+            ),
+        }
+    }
+}
+
 /// Builds of a group, counted from the newest on.
 #[derive(Default)]
 struct BuildCount {

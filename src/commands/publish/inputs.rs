@@ -39,9 +39,11 @@ pub(in crate::commands) fn collect_values(
 }
 
 /// Lockfiles whose newest build stays.
-pub(super) fn list_current_locks(args: &RetireArgs) -> Result<BTreeSet<String>> {
+pub(super) fn list_current_locks(args: &RetireArgs, printer: &Printer) -> Result<BTreeSet<String>> {
     if args.keep_current {
-        return Definitions::load(args.config.as_deref())?.list_lock_digests();
+        let definitions = Definitions::load(args.config.as_deref())?;
+        definitions.print_warnings(printer);
+        return definitions.list_lock_digests();
     }
     Ok(BTreeSet::new())
 }
