@@ -384,3 +384,55 @@ fn a_secret_in_the_environment_chooses_the_sign_in_and_stays_there() {
     }
     assert!(!(ran.stdout + &ran.stderr).contains("s3cret-of-the-test"));
 }
+
+/// Settings may name mirrors: they are not passed over, and the message says how to do without them.
+#[test]
+fn places_that_cannot_be_used_are_named_with_a_way_around() {
+    let test = Test::new().file(".config/imagegen", "a file in the way");
+    let line = "fetch --target host --k8s 1.36.4 --offline";
+    let ran = test.run_with(line);
+    assert_eq!(ran.code, Some(1), "{}", ran.stderr);
+    for said in [".config/imagegen/settings.json", "`IMAGEGEN_SETTINGS=`"] {
+        assert!(ran.stderr.contains(said), "{}", ran.stderr);
+    }
+
+    let test = Test::new().file(".cache", "a file in the way");
+    for line in [line, "store path"] {
+        let ran = test.run_with(line);
+        assert_ne!(ran.code, Some(0), "{line}");
+        assert!(ran.stderr.contains("--store DIR"), "{line}: {}", ran.stderr);
+    }
+}
+
+#[test]
+fn a_relative_home_makes_no_folder() {
+    let test = Test::new().env("HOME", "home").line("store path");
+    test.fails(3, &["no absolute home directory", "--store DIR"]);
+    assert!(!test.exists("home"));
+}
+
+#[test]
+fn an_empty_name_is_not_explained() {
+    for name in ["", " "] {
+        Test::new()
+            .args(["explain", name])
+            .fails(3, &["the name to explain is empty"]);
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn help_that_cannot_be_written_is_an_error() {
+    for line in ["--help", "--version", "help", "build --help"] {
+        let full = std::fs::File::options().write(true).open("/dev/full");
+        let output = Test::new()
+            .line(line)
+            .command()
+            .stdout(full.expect("/dev/full"))
+            .output()
+            .expect("start");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{line}: {said}");
+        assert!(said.contains("writing to stdout"), "{line}: {said}");
+    }
+}

@@ -385,11 +385,11 @@ fn every_verb_has_a_manual_page() {
 fn images_that_nobody_defined_are_no_empty_list() {
     Test::new()
         .line("list images")
-        .fails(3, &["imagegen.json is missing", "imagegen init"]);
+        .fails(3, &["there is no imagegen.json", "imagegen init"]);
     Test::new()
         .file("d/note.txt", "x")
         .line("list images --config d")
-        .fails(3, &["d is missing or has no"]);
+        .fails(3, &["the folder d has no definition"]);
 }
 
 #[test]
@@ -403,6 +403,8 @@ fn flags_of_every_verb_have_environment_variables() {
     listed("IMAGEGEN_VERBOSE", "1").succeeds();
     listed("IMAGEGEN_QUIET", "true").succeeds();
     listed("IMAGEGEN_QUIET", "0").succeeds();
+    listed("IMAGEGEN_QUIET", "maybe").fails(3, &["maybe"]);
+    listed("IMAGEGEN_VERBOSE", "maybe").fails(3, &["maybe"]);
     listed("IMAGEGEN_VERBOSE", "true").succeeds();
     for (variable, flag) in [("IMAGEGEN_QUIET", "-v"), ("IMAGEGEN_VERBOSE", "-q")] {
         for value in ["0", "1", "true"] {

@@ -3,14 +3,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
+use crate::base::code::Code;
 use crate::base::secret::Secret;
 use crate::base::url::{HttpUrl, ProxyUrl};
 use crate::base::value::FileDigest;
 use crate::catalog::Trees;
-use crate::diagnostic::{InputError, InternalError, Result};
+use crate::diagnostic::{Classify, ErrorClass, InputError, InternalError, Location, Result};
 use crate::fetch::{
     Addressing, Fetcher, MAX_MEDIUM_SIZE, MAX_SIZE, MirrorHeaders, OpenedMirrors, Request,
 };
+use crate::io::fs::FileError;
 use crate::io::http::{Http, Options, Patience};
 use crate::io::store::Store;
 use crate::model::definition::ImageDefinition;
@@ -51,10 +53,34 @@ pub fn open_store(path: Option<&PathBuf>) -> Result<Store> {
         .cloned()
         .or_else(Store::default_path)
         .ok_or_else(|| InputError {
-            message: "the store has no place: the environment sets no home directory".to_owned(),
+            message: "the store has no place: the environment sets no absolute home directory"
+                .to_owned(),
             remedy: Some("choose a directory with `--store DIR`".to_owned()),
         })?;
-    Ok(Store::open(absolute_path(&path)?)?)
+    Ok(Store::open(absolute_path(&path)?).map_err(StoreError)?)
+}
+
+/// The store cannot be used where it is.
+#[derive(Debug, thiserror::Error)]
+#[error("store: {0}")]
+pub struct StoreError(FileError);
+
+impl Classify for StoreError {
+    fn code(&self) -> Code {
+        self.0.code()
+    }
+
+    fn class(&self) -> ErrorClass {
+        self.0.class()
+    }
+
+    fn location(&self) -> Option<Location> {
+        self.0.location()
+    }
+
+    fn remedies(&self) -> Vec<String> {
+        vec!["choose a directory that you alone can write to with `--store DIR`".to_owned()]
+    }
 }
 
 /// The same place seen from any working folder: programs that run from there run in a workspace.

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::builder::{FalseyValueParser, TypedValueParser as _};
+use clap::builder::{BoolishValueParser, TypedValueParser as _};
 use clap::error::ErrorKind;
 use clap::parser::ValueSource;
 use clap::{ArgAction, ArgMatches, Args, Command};
@@ -26,7 +26,7 @@ pub struct Global {
     /// Print only warnings and errors.
     #[arg(
         short, long, global = true, env = "IMAGEGEN_QUIET", hide_env_values = true,
-        value_parser = FalseyValueParser::new()
+        value_parser = BoolishValueParser::new()
     )]
     pub quiet: bool,
 
@@ -67,7 +67,7 @@ fn parse_verbosity(text: &str) -> Result<u8, clap::Error> {
         return Ok(number);
     }
     let command = Command::new("imagegen");
-    let is_true = FalseyValueParser::new().parse_ref(&command, None, text.as_ref())?;
+    let is_true = BoolishValueParser::new().parse_ref(&command, None, text.as_ref())?;
     Ok(u8::from(is_true))
 }
 

@@ -6,7 +6,7 @@ use clap::{Command, CommandFactory as _};
 
 use crate::base::output_list::OutputList;
 use crate::cli::{Cli, ExplainArgs};
-use crate::diagnostic::Result;
+use crate::diagnostic::{InputError, Result};
 use crate::selection::{Definitions, NamingForm, SourceFolders, read_sources};
 use crate::ui::Printer;
 use crate::view::{Explanation, OptionHelp, explain_name};
@@ -18,6 +18,10 @@ pub(super) fn run_explain(
     sources: &SourceFolders,
     printer: &Printer,
 ) -> Result<()> {
+    if args.name.trim().is_empty() {
+        let remedy = "give a name, such as `imagegen explain containerd`";
+        return Err(InputError::new("the name to explain is empty", remedy).into());
+    }
     let image =
         Definitions::load(args.selection.config.as_deref())?.require_one(NamingForm::Config)?;
     let trees = read_sources(sources, slice::from_ref(&image))?;

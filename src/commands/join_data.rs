@@ -27,7 +27,7 @@ const JOIN_DATA: OutputKind = OutputKind {
         "#cloud-config\n",
         "#ps1_sysnative\n",
         "Content-Type: multipart/mixed; boundary=\"imagegen-",
-        "# Where Cluster API puts",
+        "apiVersion: \"bootstrap.cluster.x-k8s.io/",
     ],
 };
 

@@ -1,7 +1,7 @@
 //! A commit of the user's repository, read with the user's git into a folder of its own.
 
 use std::collections::BTreeMap;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 use crate::base::code::Code;
@@ -11,6 +11,9 @@ use crate::io::exec::{self, ExecError, Run, Stream};
 use crate::io::fs::Scratch;
 
 use super::image::GitState;
+
+/// Mode of a symbolic link (gitformat-index, "32-bit mode").
+const LINK_MODE: &str = "120000 ";
 
 /// Something that git refused.
 #[derive(Debug, thiserror::Error)]
@@ -97,6 +100,12 @@ pub fn checkout_commit(reference: &str, file: &Path) -> Result<Checkout> {
     if !path.exists() {
         let message = format!("{} does not exist in {reference}", file.display());
         return Err(InputError::new(message, "name a path that the commit has").into());
+    }
+    if let Some(name) = file.file_name().filter(|_| !file.is_dir())
+        && git.is_link(name)?
+    {
+        let message = format!("{} is a symbolic link in {reference}", file.display());
+        return Err(InputError::new(message, "name the file that it leads to").into());
     }
     Ok(Checkout {
         path,
@@ -190,6 +199,13 @@ impl Git<'_> {
             verb: verb.to_owned(),
             message,
         })
+    }
+
+    /// Whether the index has a link of this name: in the folder that it was read from, all names are relative to that.
+    fn is_link(&self, name: &OsStr) -> std::result::Result<bool, GitError> {
+        let path = format!(":(top,literal){}", name.to_string_lossy());
+        let entry = self.run("ls-files", &["--stage", "--", &path])?;
+        Ok(entry.starts_with(LINK_MODE))
     }
 
     fn find_top(&self) -> std::result::Result<PathBuf, GitError> {

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::base::json;
 use crate::base::url::HttpUrl;
-use crate::diagnostic::{InputError, Result};
+use crate::diagnostic::{Classify as _, CodedError, InputError, Result};
 use crate::io::fs;
 use crate::model::mirrors::{Mirror, MirrorParty, MirrorPrefix, Mirrors, complete_mirror};
 
@@ -105,7 +105,14 @@ fn read_settings() -> Result<Settings> {
     let Some(path) = default_path() else {
         return Ok(Settings::default());
     };
-    match fs::read_text_if_exists(&path)? {
+    // Settings may name mirrors: without them, this program would ask the publishers.
+    let read = fs::read_text_if_exists(&path).map_err(|error| CodedError {
+        remedy: Some(format!(
+            "make the file readable, or set `{VARIABLE}=` (empty) to use no settings"
+        )),
+        ..CodedError::in_file(error.code(), path.display().to_string(), error.to_string())
+    });
+    match read? {
         Some(bytes) => parse_settings(&path, &bytes),
         None => Ok(Settings::default()),
     }
@@ -119,5 +126,7 @@ fn parse_settings(path: &std::path::Path, bytes: &[u8]) -> Result<Settings> {
 fn default_path() -> Option<PathBuf> {
     use etcetera::BaseStrategy as _;
     let strategy = etcetera::choose_base_strategy().ok()?;
-    Some(strategy.config_dir().join("imagegen").join("settings.json"))
+    let path = strategy.config_dir().join("imagegen").join("settings.json");
+    // A relative HOME would make it a file of the working folder, which others may have written.
+    path.is_absolute().then_some(path)
 }

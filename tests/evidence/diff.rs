@@ -280,7 +280,14 @@ fn a_path_is_compared_with_itself_in_a_commit() {
         before,
         "the user's index is not touched"
     );
+    std::os::unix::fs::symlink("node.json", test.folder.join("images/link.json")).expect("link");
+    git(&test, "add -A");
+    git(&test, "commit -q -m two");
     for (line, said) in [
+        (
+            "diff images/link.json --base HEAD",
+            "images/link.json is a symbolic link in HEAD",
+        ),
         ("diff images/node.json --base nothing", "git rev-parse"),
         (
             "diff images/node.json --base=--exec",
