@@ -43,9 +43,7 @@ pub use sums::{
     DigestSet, Digests, FileDigester, digest_file, digest_file_with, digest_stream, read_pieces,
 };
 pub(in crate::io) use write::create_temporary;
-pub use write::{
-    Log, write_below, write_file, write_program_with, write_secret, write_with,
-};
+pub use write::{Log, write_below, write_file, write_program_with, write_secret, write_with};
 
 /// Characters of a path in a message.
 const LONGEST_SHOWN: usize = 300;

@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 use super::folder::{Folder, Kind};
 use super::lock::{LOCKING, lock_place};
 use super::place::{BUILDS, PlaceError};
-use super::write::{is_abandoned, is_leftover, split_path};
+use super::write::{is_abandoned, list_leftovers, split_path};
 use super::{FileError, file_error};
 use crate::base::interrupt::check_interrupt;
 use crate::io::interrupt::Cleanup;
@@ -36,6 +36,8 @@ pub struct PlaceClaim {
     lock_path: PathBuf,
     /// None on a file system that has no locks: that is no reason not to write.
     lock: Option<File>,
+    /// Something that other runs left lies beside the directory.
+    has_leftovers: bool,
     /// An interrupt must not leave the file.
     _cleanup: Cleanup,
 }
@@ -62,16 +64,24 @@ impl PlaceClaim {
         let lock_path = parent.join(lock_name);
 
         let lock = wait_for_lock(path, &lock_path, longest_wait)?;
-        let claim = Self {
+        let mut claim = Self {
             path: path.to_owned(),
             lock_path,
             lock,
+            has_leftovers: false,
             _cleanup: cleanup,
         };
-        // What cannot be moved now stays where it is, for the next write.
         let place = Folder::open(parent).map_err(file_error("creating", path))?;
-        let _ = restore_records(&place, own_name, &name);
+        let leftovers = list_leftovers(&place, &name).unwrap_or_default();
+        claim.has_leftovers = !leftovers.is_empty();
+        // What cannot be moved now stays where it is, for the next write.
+        let _ = restore_records(&place, own_name, leftovers);
         Ok(claim)
+    }
+
+    /// Whether something is to be swept: the folder above may have thousands of entries, which are listed once.
+    pub(super) fn has_leftovers(&self) -> bool {
+        self.has_leftovers
     }
 
     pub fn path(&self) -> &Path {
@@ -118,9 +128,9 @@ fn wait_for_lock(
 
 /// Moves home what a run that ended between two steps of a replacement left: the old folder with its records, or the
 /// records alone where the new folder is in its place already.
-fn restore_records(place: &Folder, own_name: &OsStr, name: &str) -> io::Result<()> {
-    for left in place.list_names()? {
-        if !is_leftover(&left, name) || place.find_kind(&left)? != Kind::Folder {
+fn restore_records(place: &Folder, own_name: &OsStr, leftovers: Vec<OsString>) -> io::Result<()> {
+    for left in leftovers {
+        if place.find_kind(&left)? != Kind::Folder {
             continue;
         }
         let old = place.open_folder(&left)?;

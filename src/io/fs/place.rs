@@ -155,7 +155,9 @@ pub fn place_digested_directory(
         None => Vec::new(),
     };
     // Leftovers of other processes are no reason not to write.
-    let _ = remove_leftovers(&place, &name);
+    if claim.has_leftovers() {
+        let _ = remove_leftovers(&place, &name);
+    }
     let partial = place
         .create_temporary_folder(&temporary_prefix(&name))
         .map_err(file_error("creating", path))?;

@@ -4,7 +4,7 @@
 
 #![expect(clippy::disallowed_methods, reason = "the one owner of file access")]
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Write as _};
 use std::path::Path;
@@ -187,9 +187,8 @@ pub(super) fn set_mode(_: &mut Builder<'_, '_>, _: u32) {}
 
 /// Removes what processes that were killed left of writing `name`.
 pub(super) fn remove_leftovers(folder: &Folder, name: &str) -> io::Result<()> {
-    for left in folder.list_names()? {
-        if is_leftover(&left, name)
-            && let Some(_held) = open_abandoned(folder, &left)
+    for left in list_leftovers(folder, name)? {
+        if let Some(_held) = open_abandoned(folder, &left)
             && !has_builds(folder, &left)?
         {
             folder.remove_tree(&left)?;
@@ -198,10 +197,17 @@ pub(super) fn remove_leftovers(folder: &Folder, name: &str) -> io::Result<()> {
     Ok(())
 }
 
-/// Whether this is the name of something temporary, made for writing `name`: what is new, or a folder that was replaced.
-pub(super) fn is_leftover(left: &OsStr, name: &str) -> bool {
+/// Everything temporary in a folder that was made for writing `name`: what is new, or a folder that was replaced.
+pub(super) fn list_leftovers(folder: &Folder, name: &str) -> io::Result<Vec<OsString>> {
+    let beginning = format!(".{name}.");
+    let mut names = folder.list_names()?;
+    names.retain(|left| is_leftover(left, &beginning));
+    Ok(names)
+}
+
+fn is_leftover(left: &OsStr, beginning: &str) -> bool {
     let left = left.to_str().unwrap_or_default();
-    let Some(rest) = left.strip_prefix(&format!(".{name}.")) else {
+    let Some(rest) = left.strip_prefix(beginning) else {
         return false;
     };
     let unique = rest
