@@ -89,10 +89,11 @@ fn translate_message(text: &str, example: Option<&str>) -> Option<String> {
     if let Some(rest) = mismatch.or(text.strip_prefix("invalid value: ")) {
         let (found, expected) = rest.rsplit_once(", expected ")?;
         let expected = add_example(describe_expected(expected), example);
-        let found = match expected.starts_with("an object") {
-            // Values of HTTP headers stand in objects: a token in the place of one is not shown.
-            true if found.starts_with("string ") => "a string".to_owned(),
-            _ => describe_found(found),
+        // Values of HTTP headers stand in objects: a token in the place of one is not shown.
+        let found = if expected.starts_with("an object") && found.starts_with("string ") {
+            "a string".to_owned()
+        } else {
+            describe_found(found)
         };
         return Some(format!("expected {expected}, found {found}"));
     }
