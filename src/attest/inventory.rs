@@ -49,7 +49,7 @@ pub struct Item {
 }
 
 impl Item {
-    /// What goes before a proof that no bake has made again.
+    /// The words before a proof that no bake has made again.
     pub fn describe_recorded(&self) -> &'static str {
         if self.is_recorded {
             "recorded in the lockfile: "

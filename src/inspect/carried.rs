@@ -21,8 +21,8 @@ use crate::ui::Printer;
 use super::review::Review;
 
 impl Review<'_> {
-    /// Verifies a bundle as a whole: its bytes against index and lockfile, its lockfile as [`Review::check_bundle`]
-    /// does, and under a policy every artifact and tool by its proofs, without network. The user's store has no say:
+    /// Verifies a bundle as a whole: its bytes against index and lockfile, its lockfile as the review
+    /// of a lockfile does, and under a policy every artifact and tool by its proofs, without network. The user's store has no say:
     /// what it knows of a publisher did not come with the bundle.
     ///
     /// # Errors

@@ -7,6 +7,8 @@ use serde_json::Value;
 use crate::bake::{MANIFEST, REPORT, with_packer};
 use crate::support::{Ran, Test};
 
+use super::attest;
+
 /// The lines of stderr, each of which is JSON.
 fn read_lines(ran: &Ran) -> Vec<Value> {
     ran.stderr
@@ -257,4 +259,29 @@ fn a_path_that_describes_no_image_is_named() {
             assert!(remedy.contains("a lockfile, a workspace"), "{error:#}");
         }
     }
+}
+
+#[test]
+fn a_builder_has_no_part_that_may_be_a_secret() {
+    let Some(test) = attest::baked() else { return };
+    for id in [
+        "https://user:secret9f2c@ci.example/x",
+        "https://ci.example/x?token=secret9f2c",
+        "https://ci.example/x#secret9f2c",
+        "secret9f2c",
+    ] {
+        let ran = test
+            .bare()
+            .run(&format!("attest o --key own.pem --builder-id {id}"));
+        assert_eq!(ran.code, Some(3), "{id}: {}", ran.stderr);
+        assert!(!ran.stderr.contains("secret9f2c"), "{}", ran.stderr);
+    }
+    assert!(!test.exists("o/attestations"));
+    test.bare()
+        .prints("attest o --key own.pem --builder-id https://ci.example/runners@refs/tags/v1");
+    let provenance = attest::read_statement(&test, "provenance");
+    assert_eq!(
+        provenance["predicate"]["runDetails"]["builder"]["id"],
+        "https://ci.example/runners@refs/tags/v1"
+    );
 }

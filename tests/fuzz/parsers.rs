@@ -21,6 +21,7 @@ use imagegen::join::{BootstrapToken, JoinInput, check_kubeconfig};
 use imagegen::lock::Lock;
 use imagegen::model::component::ComponentDefinition;
 use imagegen::model::definition::ImageDefinition;
+use imagegen::model::kubernetes_release::{KubernetesRelease, ProductRelease};
 use imagegen::model::mirrors::{Mirror, MirrorParty, MirrorPrefix, Mirrors};
 use imagegen::model::overrides::{Overrides, set_overrides};
 use imagegen::model::pins::PinFile;
@@ -266,6 +267,7 @@ const PARSERS: &[Parser] = &[
         name: "manifests",
         files: &[
             "src/base/version.rs",
+            "src/model/kubernetes_release.rs",
             "src/model/pins.rs",
             "src/model/upstream.rs",
             "src/windows/resource/desired.rs",
@@ -287,6 +289,8 @@ const PARSERS: &[Parser] = &[
             drop(parse_json::<ComponentDefinition>("component", bytes));
             drop(parse_json::<PinFile>("pins", bytes));
             drop(parse_json::<WindowsRelease>("windows", bytes));
+            drop(ProductRelease::split(&text(bytes)));
+            drop(text(bytes).parse::<KubernetesRelease>());
             drop(parse_json::<Target>("target", bytes));
             drop(parse_json::<Step>("step", bytes));
             drop(text(bytes).parse::<Version>());
