@@ -461,11 +461,8 @@ fn argument(plan: &mut Plan, part: &str, by: &str) {
     let escape = |part: &str| part.replace('\\', r"\\");
     assert!(text.contains(&escape(part)), "{part}");
     let text = text.replace(&escape(part), &escape(by));
-    plan.set(
-        "kubelet/service",
-        "arguments",
-        serde_json::from_str::<Value>(&text).expect("JSON"),
-    );
+    let arguments: Value = serde_json::from_str(&text).expect("JSON");
+    plan.set("kubelet/service", "arguments", arguments);
 }
 
 #[test]
