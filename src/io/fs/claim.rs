@@ -212,7 +212,8 @@ mod tests {
     /// process until it runs, and what seems to be in use stays for the next write.
     fn place_until(path: &Path, record: &str) {
         for attempt in 0..50 {
-            place(path, &attempt.to_string()).unwrap();
+            let placed = place(path, &attempt.to_string());
+            assert!(placed.is_ok(), "{placed:?}");
             if path.join(record).exists() {
                 return;
             }
