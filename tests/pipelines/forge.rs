@@ -59,6 +59,11 @@ impl Forge {
         for file in ["ran", "baked", "tags", "newer"] {
             forge.write(file, "");
         }
+        // Each commit and fetch would look for what to pack.
+        forge.write(
+            "gitconfig",
+            "[gc]\nauto = 0\n[maintenance]\nauto = false\n",
+        );
         // Comments of other runs by the same user, and one that was deleted.
         forge.write(
             "comments.json",
@@ -193,7 +198,7 @@ impl Forge {
                 ("STORY_IMAGEGEN", env!("CARGO_BIN_EXE_imagegen").to_owned()),
                 ("IMAGEGEN_WAIVE", self.waivers.clone()),
                 ("IMAGEGEN_FOR", "none".to_owned()),
-                ("GIT_CONFIG_NOSYSTEM", "1".to_owned()),
+                ("GIT_CONFIG_SYSTEM", text(&self.path("gitconfig"))),
                 ("GIT_TERMINAL_PROMPT", "0".to_owned()),
                 ("NO_PROXY", "127.0.0.1".to_owned()),
             ]
