@@ -60,10 +60,7 @@ impl Forge {
             forge.write(file, "");
         }
         // Each commit and fetch would look for what to pack.
-        forge.write(
-            "gitconfig",
-            "[gc]\nauto = 0\n[maintenance]\nauto = false\n",
-        );
+        forge.write("gitconfig", "[gc]\nauto = 0\n[maintenance]\nauto = false\n");
         // Comments of other runs by the same user, and one that was deleted.
         forge.write(
             "comments.json",
