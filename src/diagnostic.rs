@@ -150,60 +150,6 @@ impl fmt::Display for Error {
     }
 }
 
-/// A command line that the argument parser accepts and that makes no sense.
-#[derive(Debug, thiserror::Error)]
-#[error("{message}")]
-pub struct UsageError {
-    pub message: String,
-    pub remedy: Option<String>,
-}
-
-impl UsageError {
-    pub fn new(message: impl Into<String>, remedy: impl Into<String>) -> Self {
-        Self {
-            message: message.into(),
-            remedy: Some(remedy.into()),
-        }
-    }
-}
-
-impl Classify for UsageError {
-    fn code(&self) -> Code {
-        Code::USAGE
-    }
-
-    fn remedies(&self) -> Vec<String> {
-        self.remedy.clone().into_iter().collect()
-    }
-}
-
-/// A value of a flag, an input file or the environment that is missing or cannot be used.
-#[derive(Debug, thiserror::Error)]
-#[error("{message}")]
-pub struct InputError {
-    pub message: String,
-    pub remedy: Option<String>,
-}
-
-impl InputError {
-    pub fn new(message: impl Into<String>, remedy: impl Into<String>) -> Self {
-        Self {
-            message: message.into(),
-            remedy: Some(remedy.into()),
-        }
-    }
-}
-
-impl Classify for InputError {
-    fn code(&self) -> Code {
-        Code::VALUE
-    }
-
-    fn remedies(&self) -> Vec<String> {
-        self.remedy.clone().into_iter().collect()
-    }
-}
-
 /// An invariant of the program that does not hold.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
@@ -213,7 +159,7 @@ classify!(InternalError => INTERNAL);
 classify!(Interrupted => INTERRUPTED);
 
 /// An error that no caller tells apart from others.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, Clone, thiserror::Error)]
 #[error("{message}")]
 pub struct CodedError {
     pub code: Code,
@@ -230,6 +176,22 @@ impl CodedError {
             message: message.into(),
             remedy: None,
             file: None,
+        }
+    }
+
+    /// A command line that the argument parser accepts and that makes no sense.
+    pub fn usage(message: impl Into<String>, remedy: impl Into<String>) -> Self {
+        Self {
+            remedy: Some(remedy.into()),
+            ..Self::new(Code::USAGE, message)
+        }
+    }
+
+    /// A value of a flag, an input file or the environment that is missing or cannot be used.
+    pub fn value(message: impl Into<String>, remedy: impl Into<String>) -> Self {
+        Self {
+            remedy: Some(remedy.into()),
+            ..Self::new(Code::VALUE, message)
         }
     }
 

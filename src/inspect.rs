@@ -20,7 +20,7 @@ use crate::base::url::{HttpUrl, strip_secrets};
 use crate::base::value::PinAlgorithm;
 use crate::bundle::OpenedBundle;
 use crate::catalog::Trees;
-use crate::diagnostic::{InputError, InternalError, Result, UsageError};
+use crate::diagnostic::{CodedError, InternalError, Result};
 use crate::embedded::Tree;
 use crate::fetch::{MAX_SIZE, Request};
 use crate::io::clock;
@@ -75,7 +75,7 @@ pub fn inspect_file(
     let mut path = request.fetch_file(&request.file, MAX_SIZE)?;
     // What a pipe gives the second time is something else: it is read once.
     let copy = fs::copy_stream(&path, MAX_SIZE).map_err(|error| {
-        InputError::new(error.to_string(), "check the path of the file to verify")
+        CodedError::value(error.to_string(), "check the path of the file to verify")
     })?;
     if let Some(copy) = &copy {
         path = copy.path().join("file");
@@ -92,7 +92,7 @@ pub fn inspect_file(
     }
     if path.is_dir() {
         let message = "a directory is verified as a whole, without other proofs";
-        return Err(UsageError::new(message, "name a file of it").into());
+        return Err(CodedError::usage(message, "name a file of it").into());
     }
     // Proofs that are named are applied to the bytes, whatever these look like.
     if !named
@@ -103,15 +103,15 @@ pub fn inspect_file(
     }
     if request.bundles.is_some() {
         let message = "`--bundles` applies to lockfiles only, without other proofs";
-        return Err(UsageError::new(message, "use `--signature` or `--bundle` for a file").into());
+        let remedy = "use `--signature` or `--bundle` for a file";
+        return Err(CodedError::usage(message, remedy).into());
     }
     let mirrors = &request.policy.mirrors;
     if request.policy.file.is_some() || request.lock.is_some() || !mirrors.is_empty() {
         let message = "`--policy` and `--lock` apply to workspaces, lockfiles and bundles, without other proofs, and \
                        `--mirror` to what a policy demands of them";
-        return Err(
-            UsageError::new(message, "leave them out, or name the proofs of the file").into(),
-        );
+        let remedy = "leave them out, or name the proofs of the file";
+        return Err(CodedError::usage(message, remedy).into());
     }
     let digests = fs::digest_file_with(&path, DigestSet::Both)?;
     let manifests = trees.catalog.tree();
@@ -200,11 +200,7 @@ impl VerifyRequest {
         let bytes = fs::read_head(&self.fetch_file(place, SIDECAR)?, SIDECAR + 1)?;
         if bytes.len() as u64 > SIDECAR {
             let message = format!("{place} is too large to be a proof (more than {SIDECAR} bytes)");
-            return Err(InputError {
-                message,
-                remedy: None,
-            }
-            .into());
+            return Err(CodedError::new(Code::VALUE, message).into());
         }
         Ok(bytes)
     }
@@ -300,7 +296,7 @@ impl Job<'_> {
                 let message =
                     "`--bundle` has a signed statement, which `--key` does not prove there";
                 let remedy = "name it as `--attestation FILE`, with the same `--key`";
-                return Err(UsageError::new(message, remedy).into());
+                return Err(CodedError::usage(message, remedy).into());
             }
             let signer = self.signer()?;
             let expected = ExpectedSignature::Attestation { signer };
@@ -339,7 +335,7 @@ impl Job<'_> {
             .iter()
             .find(|(name, given)| *given && !used.contains(name))
         {
-            Some((name, _)) => Err(UsageError::new(
+            Some((name, _)) => Err(CodedError::usage(
                 format!(
                     "`{name}` has no effect with the other proofs; no proof was checked against it"
                 ),
@@ -375,7 +371,7 @@ impl Job<'_> {
         );
         let Ok(signer) = require_signer(identity, issuer) else {
             let message = "a signature by a certificate proves nothing without an expected signer";
-            return Err(UsageError::new(message, "add `--identity` and `--issuer`").into());
+            return Err(CodedError::usage(message, "add `--identity` and `--issuer`").into());
         };
         self.used.borrow_mut().extend(["--identity", "--issuer"]);
         Ok(signer)
@@ -399,7 +395,9 @@ impl Job<'_> {
         let Some(place) = &self.request.key else {
             let remedy =
                 "add `--key FILE`, or `--certificate FILE` with `--identity` and `--issuer`";
-            return Err(UsageError::new("a signature proves nothing without a key", remedy).into());
+            return Err(
+                CodedError::usage("a signature proves nothing without a key", remedy).into(),
+            );
         };
         self.used.borrow_mut().insert("--key");
         self.check_key(bytes, &self.request.read_proof(place)?)
@@ -421,7 +419,7 @@ impl Job<'_> {
         }
         let Some(fingerprint) = &self.request.identity else {
             let remedy = "name the key by its whole fingerprint: `--identity FINGERPRINT`";
-            return Err(UsageError::new("a keyring holds any number of keys", remedy).into());
+            return Err(CodedError::usage("a keyring holds any number of keys", remedy).into());
         };
         self.used.borrow_mut().insert("--identity");
         let expected = ExpectedSignature::Openpgp {

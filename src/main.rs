@@ -8,7 +8,7 @@ use imagegen::base::secret::{mask_arguments, mask_environment, mask_text};
 use imagegen::base::text::{escape_controls, find_control};
 use imagegen::cli::{classify_parse_error, parse_cli};
 use imagegen::commands;
-use imagegen::diagnostic::{Error, ErrorClass, InputError, InternalError, UsageError};
+use imagegen::diagnostic::{CodedError, Error, ErrorClass, InternalError};
 
 /// Plans of many images are made by threads: musl's own allocator lets one of them in at a time, and glibc's takes
 /// longer.
@@ -96,8 +96,8 @@ fn describe_parse_error(text: &str, class: ErrorClass) -> Error {
     let others: Vec<&str> = paragraphs.filter(|part| !part.is_empty()).collect();
     let remedy = others.join("\n");
     if class == ErrorClass::Selection {
-        InputError::new(message, remedy).into()
+        CodedError::value(message, remedy).into()
     } else {
-        UsageError::new(message, remedy).into()
+        CodedError::usage(message, remedy).into()
     }
 }

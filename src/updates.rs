@@ -15,7 +15,7 @@ use crate::base::code::Code;
 use crate::base::url::HttpUrl;
 use crate::base::version::Version;
 use crate::catalog::Trees;
-use crate::diagnostic::{Error, InputError, Result};
+use crate::diagnostic::{CodedError, Error, Result};
 use crate::fetch::{FetchError, Fetcher};
 use crate::model::component::Component;
 use crate::model::definition::ImageDefinition;
@@ -110,9 +110,11 @@ impl Upstreams<'_> {
                 "--update {0}: {0} stays at {1}: {held}",
                 row.name, row.planned
             );
-            return Err(
-                InputError::new(message, "`imagegen outdated` shows what can be updated").into(),
-            );
+            return Err(CodedError::value(
+                message,
+                "`imagegen outdated` shows what can be updated",
+            )
+            .into());
         }
         Ok(rows
             .into_iter()
@@ -126,7 +128,7 @@ impl Upstreams<'_> {
             .artifacts()
             .any(|artifact| artifact.component == name);
         let names: Vec<&str> = subjects.iter().map(|subject| subject.name).collect();
-        InputError::new(
+        CodedError::value(
             format!("--update {name}: this image has no separate version of it"),
             if follows {
                 format!("{name} follows the version of Kubernetes: use `--update {KUBERNETES}`")

@@ -8,7 +8,7 @@ use crate::base::secret::Secret;
 use crate::base::url::{HttpUrl, ProxyUrl};
 use crate::base::value::FileDigest;
 use crate::catalog::Trees;
-use crate::diagnostic::{Classify, ErrorClass, InputError, InternalError, Location, Result};
+use crate::diagnostic::{Classify, CodedError, ErrorClass, InternalError, Location, Result};
 use crate::fetch::{
     Addressing, Fetcher, MAX_MEDIUM_SIZE, MAX_SIZE, MirrorHeaders, OpenedMirrors, Request,
 };
@@ -49,14 +49,12 @@ impl NetworkOptions {
 /// # Errors
 /// No directory is named and the platform knows none, or it cannot be made.
 pub fn open_store(path: Option<&PathBuf>) -> Result<Store> {
-    let path = path
-        .cloned()
-        .or_else(Store::default_path)
-        .ok_or_else(|| InputError {
-            message: "the store has no place: the environment sets no absolute home directory"
-                .to_owned(),
-            remedy: Some("choose a directory with `--store DIR`".to_owned()),
-        })?;
+    let path = path.cloned().or_else(Store::default_path).ok_or_else(|| {
+        CodedError::value(
+            "the store has no place: the environment sets no absolute home directory",
+            "choose a directory with `--store DIR`",
+        )
+    })?;
     Ok(Store::open(absolute_path(&path)?).map_err(StoreError)?)
 }
 
@@ -233,12 +231,12 @@ impl HeaderGrants {
             let remedy = format!(
                 "allow it with `--allow-header-env {variable}={host}`, or with `headerGrants` in the policy"
             );
-            return Err(InputError::new(message, remedy).into());
+            return Err(CodedError::value(message, remedy).into());
         }
         if !names.is_empty() && !url.is_protected() {
             let message =
                 format!("override of {component}: headers are not sent to {url} over plain HTTP");
-            return Err(InputError::new(message, "use a URL with `https://`").into());
+            return Err(CodedError::value(message, "use a URL with `https://`").into());
         }
         read_values(names, component)
     }
@@ -259,14 +257,10 @@ fn read_values(names: &BTreeMap<String, String>, component: &str) -> Result<Vec<
         return Ok(headers);
     }
     let missing: Vec<String> = missing.into_iter().collect();
-    Err(InputError {
-        message: format!(
-            "override of {component}: the environment does not set {}",
-            missing.join(", ")
-        ),
-        remedy: Some(
-            "set it; imagegen sends its value as an HTTP header and never stores it".to_owned(),
-        ),
-    }
-    .into())
+    let message = format!(
+        "override of {component}: the environment does not set {}",
+        missing.join(", ")
+    );
+    let remedy = "set it; imagegen sends its value as an HTTP header and never stores it";
+    Err(CodedError::value(message, remedy).into())
 }

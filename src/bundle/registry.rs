@@ -9,7 +9,7 @@ use crate::base::code::Code;
 use crate::base::json::parse_foreign;
 use crate::base::secret::Secret;
 use crate::base::value::{FileDigest, ImageReference, Sha256, ValueError};
-use crate::diagnostic::{InputError, Result};
+use crate::diagnostic::{CodedError, Result};
 use crate::fetch::{
     Addressing, FetchError, FetchedArtifact, Fetcher, MAX_SIZE, RegistryLogin, Request,
     is_unavailable,
@@ -79,10 +79,8 @@ impl ImageSource<'_> {
     }
 
     fn fetch_image(&self, name: &str, build: u32) -> Result<CarriedImage> {
-        let image = Reference::parse(name).map_err(|message| InputError {
-            message,
-            remedy: None,
-        })?;
+        let image =
+            Reference::parse(name).map_err(|message| CodedError::new(Code::VALUE, message))?;
         let (image, login) = self.fetcher.locate_image(image);
         let (asked, bytes) = self.fetch_manifest(name, &image, &image.version, &login)?;
         let mut blobs = vec![asked.clone()];

@@ -2,10 +2,11 @@
 
 use super::images::{Descriptor, ImageManifest, LARGEST_MANIFEST, choose_manifest, manifest_error};
 use super::registry::{ImageSource, blob_sha256};
+use crate::base::code::Code;
 use crate::base::digest::sha256_hex;
 use crate::base::secret::Secret;
 use crate::base::value::{NamedImage, Sha256, ValueError};
-use crate::diagnostic::{InputError, Result};
+use crate::diagnostic::{CodedError, Result};
 use crate::fetch::{RegistryLogin, Request};
 use crate::io::oci::{MANIFESTS, Reference};
 use crate::model::tagged_image::{ImagePin, TaggedImage};
@@ -29,10 +30,8 @@ impl ImageSource<'_> {
 
     /// Asks the registry for a tag, and reads the manifest for a build of Windows by its digest.
     fn ask_tag(&self, name: &NamedImage, build: u32) -> Result<ImagePin> {
-        let image = Reference::parse_tag(name).map_err(|message| InputError {
-            message,
-            remedy: None,
-        })?;
+        let image =
+            Reference::parse_tag(name).map_err(|message| CodedError::new(Code::VALUE, message))?;
         let (image, login) = self.fetcher.locate_image(image);
         let bytes = self.read_manifest(name, &image, &image.version, &login)?;
         let index = digest_manifest(&bytes)?;

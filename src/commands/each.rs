@@ -11,7 +11,7 @@ use std::sync::Mutex;
 
 use crate::catalog::Trees;
 use crate::cli::{ImagesArgs, WorkspaceArgs};
-use crate::diagnostic::{InputError, Result};
+use crate::diagnostic::{CodedError, Result};
 use crate::model::plan::Plan;
 use crate::selection::{
     ChosenImage, DefinedImage, Definitions, NamingForm, SourceFolders, TreeSet,
@@ -125,7 +125,7 @@ fn choose_images<'a>(
     if images.len() > 1 && choice.lock.is_some() {
         let message = "`--lock` names one lockfile, and each image has its own";
         let remedy = "leave it out: the lockfiles are beside the definition";
-        return Err(InputError::new(message, remedy).into());
+        return Err(CodedError::value(message, remedy).into());
     }
     Ok(images)
 }

@@ -6,7 +6,7 @@ use clap::{Command, CommandFactory as _};
 
 use crate::base::output_list::OutputList;
 use crate::cli::{Cli, ExplainArgs};
-use crate::diagnostic::{InputError, Result};
+use crate::diagnostic::{CodedError, Result};
 use crate::selection::{Definitions, NamingForm, SourceFolders, read_sources};
 use crate::ui::Printer;
 use crate::view::{Explanation, OptionHelp, explain_name};
@@ -20,7 +20,7 @@ pub(super) fn run_explain(
 ) -> Result<()> {
     if args.name.trim().is_empty() {
         let remedy = "give a name, such as `imagegen explain containerd`";
-        return Err(InputError::new("the name to explain is empty", remedy).into());
+        return Err(CodedError::value("the name to explain is empty", remedy).into());
     }
     let image =
         Definitions::load(args.selection.config.as_deref())?.require_one(NamingForm::Config)?;

@@ -2,7 +2,7 @@
 
 use crate::base::json;
 use crate::cli::InitArgs;
-use crate::diagnostic::{InputError, Result};
+use crate::diagnostic::{CodedError, Result};
 use crate::model::definition::ImageDefinition;
 use crate::planning::draft_definition;
 use crate::selection::{Flags, SourceFolders, read_sources};
@@ -13,7 +13,7 @@ pub(super) fn run_init(args: &InitArgs, sources: &SourceFolders, printer: &Print
     let Some(out) = args.out.check_new() else {
         let message = format!("{} already exists", args.out.display());
         return Err(
-            InputError::new(message, "move it away, or choose another `--out FILE`").into(),
+            CodedError::value(message, "move it away, or choose another `--out FILE`").into(),
         );
     };
     let trees = read_sources(sources, &[])?;

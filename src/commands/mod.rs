@@ -43,7 +43,7 @@ pub use output::{
 
 use crate::base::choice::Format;
 use crate::cli::{Cli, Verb};
-use crate::diagnostic::{Result, UsageError};
+use crate::diagnostic::{CodedError, Result};
 use crate::selection::SourceFolders;
 use crate::ui::Printer;
 use crate::updates::ReleaseLists;
@@ -55,7 +55,7 @@ fn run_verb(cli: Cli, printer: &Printer) -> Result<()> {
     let lists = ReleaseLists::default();
     if printer.format == Format::Markdown && !matches!(cli.command, Verb::Diff(_)) {
         let message = "`--format markdown` applies to `diff` only";
-        return Err(UsageError::new(message, "choose `text` or `json`").into());
+        return Err(CodedError::usage(message, "choose `text` or `json`").into());
     }
     match cli.command {
         Verb::Build(args) => run_each(

@@ -3,7 +3,7 @@
 use crate::base::names::format_suggestion;
 use crate::base::output_list::OutputList;
 use crate::cli::SchemaArgs;
-use crate::diagnostic::{InputError, Result};
+use crate::diagnostic::{CodedError, Result};
 use crate::schemas::list_schemas;
 use crate::selection::{SourceFolders, read_sources};
 use crate::ui::Printer;
@@ -22,7 +22,7 @@ pub(super) fn run_schema(
         });
     };
     let Some((_, schema)) = schemas.iter().find(|(known, _)| known == name) else {
-        return Err(InputError::new(
+        return Err(CodedError::value(
             format!("unknown schema `{name}`"),
             format_suggestion(name, names),
         )

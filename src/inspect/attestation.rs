@@ -6,7 +6,7 @@ use crate::base::code::Code;
 use crate::base::json::is_one_json;
 use crate::base::value::PinAlgorithm;
 use crate::catalog::Trees;
-use crate::diagnostic::{Finding, InputError, Result, UsageError};
+use crate::diagnostic::{CodedError, Finding, Result};
 use crate::io::fs::{self, DigestSet};
 use crate::lock::{LOCK_FILE, Lock};
 use crate::model::evidence::{Evidence, ISSUER, KEY, ProofKind, SIGNER, StatementKind};
@@ -53,7 +53,7 @@ pub fn inspect_attestations(
     let path = find_record(Path::new(&request.file));
     if request.file.contains("://") {
         let message = "`--attestation` verifies an image on this machine";
-        return Err(UsageError::new(message, "download it first").into());
+        return Err(CodedError::usage(message, "download it first").into());
     }
     let policy = read_policy(&request.policy)?;
     let signer = read_signer(request)?;
@@ -103,7 +103,7 @@ fn read_signer(request: &VerifyRequest) -> Result<ExpectedStatementSigner<'_>> {
     if let Some(key) = &request.key {
         if request.identity.is_some() || request.issuer.is_some() {
             let message = "`--key` and `--identity` name two signers";
-            return Err(UsageError::new(message, "leave one of them out").into());
+            return Err(CodedError::usage(message, "leave one of them out").into());
         }
         let bytes = fs::read_file(Path::new(key))?;
         return Ok(ExpectedStatementSigner::Key(
@@ -115,7 +115,7 @@ fn read_signer(request: &VerifyRequest) -> Result<ExpectedStatementSigner<'_>> {
         .map(ExpectedStatementSigner::Certificate)
         .map_err(|_| {
             let message = "a statement proves nothing without an expected signer";
-            UsageError::new(message, "add `--key FILE`, or `--identity` and `--issuer`").into()
+            CodedError::usage(message, "add `--key FILE`, or `--identity` and `--issuer`").into()
         })
 }
 
@@ -124,7 +124,7 @@ fn read_bundles(file: &Path) -> Result<Vec<Vec<u8>>> {
     let bytes = fs::read_head(file, LARGEST_BUNDLE + 1)?;
     if bytes.len() as u64 > LARGEST_BUNDLE {
         let message = format!("{} is larger than 16 MiB", file.display());
-        return Err(InputError::new(message, "name a Sigstore bundle").into());
+        return Err(CodedError::value(message, "name a Sigstore bundle").into());
     }
     if is_one_json(&bytes) {
         return Ok(vec![bytes]);
@@ -136,7 +136,7 @@ fn read_bundles(file: &Path) -> Result<Vec<Vec<u8>>> {
         .collect();
     if bundles.is_empty() {
         let message = format!("{} is empty", file.display());
-        return Err(InputError::new(message, "name a Sigstore bundle").into());
+        return Err(CodedError::value(message, "name a Sigstore bundle").into());
     }
     Ok(bundles)
 }
@@ -169,7 +169,7 @@ fn read_record(path: &Path) -> Result<Option<ImageRecord>> {
 fn compare_lock(lock: &Path, record: Option<&ImageRecord>, subject: &str) -> Result<Evidence> {
     let Some(record) = record else {
         let message = "`--lock` is compared with the record of an image, and this file is none";
-        return Err(UsageError::new(message, "name the `image.json` or the workspace").into());
+        return Err(CodedError::usage(message, "name the `image.json` or the workspace").into());
     };
     let sha256 = fs::digest_file(lock)?.sha256;
     let mut named = record.lockfile.iter().chain([&record.lock]);
@@ -208,7 +208,7 @@ fn judge_contents(
                 path.display()
             );
             let remedy = "name the `image.json` or the workspace, with the lockfile beside it or with `--lock FILE`";
-            return Err(InputError::new(message, remedy).into());
+            return Err(CodedError::value(message, remedy).into());
         }
     };
     let name = file.display().to_string();

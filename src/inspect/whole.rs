@@ -19,7 +19,7 @@ use crate::base::json;
 use crate::base::program::ProgramVersion;
 use crate::bundle;
 use crate::catalog::Trees;
-use crate::diagnostic::{Error, InputError, Result, UsageError};
+use crate::diagnostic::{CodedError, Error, Result};
 use crate::fetch::MAX_SIZE;
 use crate::io::fs;
 use crate::io::fs::{DigestSet, digest_stream};
@@ -105,7 +105,7 @@ fn refuse_unverified(name: &str, bundles: Option<&Path>) -> Error {
             let remedy = format!(
                 "add `--bundles DIR`, which `imagegen lock --bundles DIR` writes, {others}"
             );
-            UsageError::new(message, remedy).into()
+            CodedError::usage(message, remedy).into()
         }
         Some(folder) => {
             let folder = folder.display();
@@ -113,7 +113,7 @@ fn refuse_unverified(name: &str, bundles: Option<&Path>) -> Error {
                 format!("{name}: nothing was verified: {folder} has no proof of its artifacts");
             let remedy =
                 format!("name the folder that `imagegen lock --bundles DIR` wrote, {others}");
-            InputError::new(message, remedy).into()
+            CodedError::value(message, remedy).into()
         }
     }
 }

@@ -7,7 +7,7 @@ use crate::base::names::format_suggestion;
 use crate::base::url::file_name;
 use crate::base::value::StepId;
 use crate::catalog::{Catalog, Trees, load_target, load_targets};
-use crate::diagnostic::{InputError, Result};
+use crate::diagnostic::{CodedError, Result};
 use crate::guest::read_steps;
 use crate::model::plan::{Governance, Plan};
 use crate::model::policy::{Policy, PolicyUsed, Waiver};
@@ -122,7 +122,7 @@ fn check_base_images(policy: &Policy, trees: &Trees) -> Result<()> {
                 "policy {}: `allowedBaseImages`: `{name}` of {} names no base image",
                 policy.name, entry.target
             );
-            return Err(InputError::new(message, format_suggestion(name, known)).into());
+            return Err(CodedError::value(message, format_suggestion(name, known)).into());
         }
     }
     Ok(())
@@ -145,7 +145,7 @@ fn check_waivers(waivers: &[Waiver], plan: &Plan, catalog: &Catalog) -> Result<(
             proof.as_str()
         );
         let close = format_suggestion(component, names.iter().map(String::as_str));
-        return Err(InputError::new(message, close).into());
+        return Err(CodedError::value(message, close).into());
     }
     match find_idle_waiver(waivers, plan, catalog) {
         None => Ok(()),
@@ -158,7 +158,7 @@ fn check_waivers(waivers: &[Waiver], plan: &Plan, catalog: &Catalog) -> Result<(
             );
             let remedy =
                 "remove it, or name a proof that `imagegen plan` or `[proof-missing]` names";
-            Err(InputError::new(message, remedy).into())
+            Err(CodedError::value(message, remedy).into())
         }
     }
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::base::digest::sha256_hex;
 use crate::base::version::Version;
 use crate::catalog::Trees;
-use crate::diagnostic::{Classify as _, InputError, Result};
+use crate::diagnostic::{Classify as _, CodedError, Result};
 use crate::io::fs;
 use crate::lock::{Lock, LockError};
 use crate::model::definition::ImageDefinition;
@@ -246,9 +246,11 @@ pub fn complete_for_lock(
             path.display(),
             used.name
         );
-        return Err(
-            InputError::new(message, "add `--policy FILE`, or select the image by flags").into(),
-        );
+        return Err(CodedError::value(
+            message,
+            "add `--policy FILE`, or select the image by flags",
+        )
+        .into());
     }
     complete_from_lock(definition, old, flags, trees)
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::catalog::Trees;
-use crate::diagnostic::{InputError, Result};
+use crate::diagnostic::{CodedError, Result};
 use crate::model::publication::{PublishProgram, PublishStep, PublishedBy, StepCommands};
 use crate::records::HistoryEntry;
 use crate::ui::Printer;
@@ -21,7 +21,7 @@ pub struct ManualRequest<'a> {
 enum TargetSteps {
     Program(Box<PublishProgram>),
     /// They are published by hand.
-    Hand(InputError),
+    Hand(CodedError),
 }
 
 /// The builds whose images have commands for the step. The user is told which others are left, and why.
@@ -66,7 +66,7 @@ fn load_steps(trees: &Trees, target: &str) -> Result<TargetSteps> {
         Some(PublishedBy::Program(program)) => TargetSteps::Program(Box::new(program)),
         Some(PublishedBy::Hand(manual)) => {
             let message = format!("target {target}: {}", manual.reason);
-            TargetSteps::Hand(InputError::new(message, manual.remedy))
+            TargetSteps::Hand(CodedError::value(message, manual.remedy))
         }
     })
 }
@@ -76,22 +76,17 @@ fn find_manual_step(
     build: &HistoryEntry,
     request: ManualRequest<'_>,
     steps: &TargetSteps,
-) -> Result<Option<InputError>> {
+) -> Result<Option<CodedError>> {
     let program = match steps {
         TargetSteps::Program(program) => program,
-        TargetSteps::Hand(reason) => {
-            return Ok(Some(InputError {
-                message: reason.message.clone(),
-                remedy: reason.remedy.clone(),
-            }));
-        }
+        TargetSteps::Hand(reason) => return Ok(Some(reason.clone())),
     };
     for artifact in &build.record.artifacts {
         for id in split_ids(program, &artifact.id) {
             let (image, _) = find_image(program, &build.record.target, id, request.values)?;
             if let StepCommands::Hand(manual) = image.commands(request.step) {
                 let message = format!("{} of {}: {}", request.step, image.title, manual.reason);
-                return Ok(Some(InputError::new(message, manual.remedy.clone())));
+                return Ok(Some(CodedError::value(message, manual.remedy.clone())));
             }
         }
     }

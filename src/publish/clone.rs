@@ -8,7 +8,7 @@ use regex_lite::Regex;
 
 use crate::base::secret::Secret;
 use crate::catalog::Trees;
-use crate::diagnostic::{InputError, Result};
+use crate::diagnostic::{CodedError, Result};
 use crate::model::clone_test::{
     CloneCommand, CloneName, CloneRecipe, CloneTest, InputForm, PASSWORD, Repetition,
     compile_verdict,
@@ -194,11 +194,11 @@ pub fn list_clones(
     match (request.image, request.name, clones.len()) {
         (Some(image), _, 0) => {
             let message = format!("the record does not name the image {image}");
-            Err(InputError::new(message, "`imagegen history show` prints the ids").into())
+            Err(CodedError::value(message, "`imagegen history show` prints the ids").into())
         }
         (_, Some(_), 2..) => {
             let message = format!("{} clones cannot have one name", clones.len());
-            Err(InputError::new(message, "choose an image with `--image-id`").into())
+            Err(CodedError::value(message, "choose an image with `--image-id`").into())
         }
         _ => Ok(clones),
     }
@@ -219,7 +219,7 @@ fn load_recipes(trees: &Trees, target: &str) -> Result<PublishProgram> {
 fn refuse_target(subject: &str) -> crate::diagnostic::Error {
     let message = format!("{subject}: no recipe for a test of its images is known");
     let remedy = "add `testClone` to the `publication.json` of the target, or make a machine from the image yourself";
-    InputError::new(message, remedy).into()
+    CodedError::value(message, remedy).into()
 }
 
 fn fill_clone(
@@ -274,7 +274,7 @@ fn read_script(trees: &Trees) -> Result<String> {
     let file = trees.packer.get(SCRIPT).map(String::from_utf8_lossy);
     let Some(text) = file else {
         let message = format!("{}: there is no such file", trees.packer.file_label(SCRIPT));
-        return Err(InputError::new(message, "restore the file").into());
+        return Err(CodedError::value(message, "restore the file").into());
     };
     let paths = trees.read_paths()?;
     let mut script = String::new();
@@ -322,7 +322,7 @@ fn fill_step(
         }
     }
 
-    let refuse = |message| InputError::new(message, "correct publication.json");
+    let refuse = |message| CodedError::value(message, "correct publication.json");
     let gives = match &command.gives {
         Some(given) => {
             let pattern = compile_pattern(&given.pattern).map_err(refuse)?;

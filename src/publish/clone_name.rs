@@ -2,7 +2,7 @@
 
 use crate::base::digest::encode_hex;
 use crate::base::secret::Secret;
-use crate::diagnostic::{InputError, Result};
+use crate::diagnostic::{CodedError, Result};
 use crate::io::random::create_random;
 use crate::model::clone_test::CloneName;
 
@@ -11,7 +11,7 @@ pub(super) fn create_name() -> Result<CloneName> {
     let random = create_random::<4>().map_err(|error| error.to_string());
     let name = random.and_then(|random| format!("clone-{}", encode_hex(&random)).parse());
     name.map_err(|error| {
-        InputError::new(
+        CodedError::value(
             format!("a random name: {error}"),
             "give a name with `--clone`",
         )

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use regex_lite::Captures;
 
 use crate::catalog::Trees;
-use crate::diagnostic::{InputError, Result};
+use crate::diagnostic::{CodedError, Result};
 use crate::model::publication::{
     ExpectedOutput, ManualStep, Publication, PublishCommand, PublishProgram, PublishStep,
     PublishedBy, PublishedImage, StepCommands, compile_pattern,
@@ -116,7 +116,7 @@ pub fn load_publication(trees: &Trees, target: &str) -> Result<Option<Publicatio
         let label = trees.packer.file_label(&path);
         program.check().map_err(|message| {
             let remedy = "correct the file; `packer/README.md` describes it";
-            InputError::new(format!("{label}: {message}"), remedy)
+            CodedError::value(format!("{label}: {message}"), remedy)
         })?;
     }
     Ok(Some(publication))
@@ -130,21 +130,21 @@ fn load_program(trees: &Trees, target: &str) -> Result<PublishProgram> {
         PublishedBy::Program(program) => Ok(program),
         PublishedBy::Hand(manual) => {
             let message = format!("target {target}: {}", manual.reason);
-            Err(InputError::new(message, manual.remedy).into())
+            Err(CodedError::value(message, manual.remedy).into())
         }
     }
 }
 
-pub(super) fn refuse_unpublished(target: &str) -> InputError {
+pub(super) fn refuse_unpublished(target: &str) -> CodedError {
     let message = format!("the target {target} does not say how its images are published");
     let remedy =
         "add `publication.json` to the folder of the target, or use the platform's own tools";
-    InputError::new(message, remedy)
+    CodedError::value(message, remedy)
 }
 
 pub(super) fn refuse_manual(subject: &str, manual: &ManualStep) -> crate::diagnostic::Error {
     let message = format!("{subject}: {}", manual.reason);
-    InputError::new(message, manual.remedy.clone()).into()
+    CodedError::value(message, manual.remedy.clone()).into()
 }
 
 fn fill_commands(
@@ -223,7 +223,7 @@ pub(super) fn find_image<'a, 'b>(
     let mut placed = Vec::new();
     for image in program.images.as_slice() {
         let found = compile_pattern(&image.id)
-            .map_err(|message| InputError::new(message, "correct publication.json"))?
+            .map_err(|message| CodedError::value(message, "correct publication.json"))?
             .captures(id);
         match (found, &image.place) {
             (None, _) => {}
@@ -234,7 +234,7 @@ pub(super) fn find_image<'a, 'b>(
     if placed.is_empty() {
         let message = format!("`{id}` has the form of no image of the target {target}");
         let remedy = "use the record that the build wrote, unchanged";
-        return Err(InputError::new(message, remedy).into());
+        return Err(CodedError::value(message, remedy).into());
     }
 
     let kinds: Vec<_> = placed.iter().map(|it| (it.0, it.1.as_str())).collect();
@@ -256,5 +256,5 @@ fn refuse_place(id: &str, kinds: &[(&PublishedImage, &str)]) -> crate::diagnosti
         titles.join(" or ")
     );
     let remedy = format!("give one place: {}", places.join(" or "));
-    InputError::new(message, remedy).into()
+    CodedError::value(message, remedy).into()
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use regex_lite::Captures;
 
 use crate::base::names::format_suggestion;
-use crate::diagnostic::{InputError, Result};
+use crate::diagnostic::{CodedError, Result};
 use crate::model::publication::{
     ArgumentPart, ExpectedOutput, PublishValue, SettledError, compile_pattern, split_argument,
 };
@@ -103,14 +103,14 @@ impl Filler<'_> {
             let given = self.values.get(name).or(value.default.as_ref());
             return given.map(String::as_str).ok_or_else(|| {
                 let message = format!("the commands need `{name}`: {}", value.description);
-                InputError::new(message, format!("add `--var {name}=…`")).into()
+                CodedError::value(message, format!("add `--var {name}=…`")).into()
             });
         }
         let common = self.common.get(name).map(String::as_str);
         let found = common.or_else(|| self.groups.name(name).map(|it| it.as_str()));
         found.ok_or_else(|| {
             let message = format!("publication.json: `{{{name}}}` is no placeholder");
-            InputError::new(message, "correct the file").into()
+            CodedError::value(message, "correct the file").into()
         })
     }
 }
@@ -126,12 +126,12 @@ pub(super) fn check_values(
             continue;
         };
         let pattern = compile_pattern(&value.pattern)
-            .map_err(|message| InputError::new(message, "correct publication.json"))?;
+            .map_err(|message| CodedError::value(message, "correct publication.json"))?;
         for entry in list_entries(value, given) {
             if !pattern.is_match(entry) {
                 let message = format!("--var {}: `{entry}` is not valid", value.name);
                 let remedy = format!("{}; the form is `{}`", value.description, value.pattern);
-                return Err(InputError::new(message, remedy).into());
+                return Err(CodedError::value(message, remedy).into());
             }
         }
     }
@@ -160,5 +160,5 @@ fn refuse_unknown_values(
     } else {
         format_suggestion(name, known)
     };
-    Err(InputError::new(message, remedy).into())
+    Err(CodedError::value(message, remedy).into())
 }

@@ -18,7 +18,7 @@ use crate::base::json::{format_json, parse_foreign, to_bytes};
 use crate::base::program::ProgramVersion;
 use crate::base::shell::quote_argument;
 use crate::base::url::is_plain_uri;
-use crate::diagnostic::{InputError, Result};
+use crate::diagnostic::{CodedError, Result};
 use crate::guest::GUEST_PLAN_FILE;
 use crate::io::fs::{self, Scratch};
 use crate::model::evidence::StatementKind;
@@ -105,7 +105,7 @@ impl BuilderId {
         }
         let message = "the builder's id is no URI without user, query and fragment";
         let remedy = "provenance is published; name the builder alone, such as `https://ci.example.com/runners/images`";
-        Err(InputError::new(message, remedy).into())
+        Err(CodedError::value(message, remedy).into())
     }
 }
 
@@ -128,13 +128,13 @@ pub fn attest_image(
     let file = find_record(&request.image);
     let bytes = fs::read_file(&file).map_err(|error| {
         let remedy = "name a workspace with an image, or a folder `builds/VERSION`";
-        InputError::new(error.to_string(), remedy)
+        CodedError::value(error.to_string(), remedy)
     })?;
     let record = ImageRecord::decode(&file.display().to_string(), &bytes)?;
     if let Some(error) = &record.error {
         let message = format!("{}: the build failed: {}", file.display(), error.message);
         let remedy = "attest an image that was built: `imagegen history` lists them";
-        return Err(InputError::new(message, remedy).into());
+        return Err(CodedError::value(message, remedy).into());
     }
     let signer = read_signer(request)?;
     let folder = file.parent().unwrap_or(Path::new("")).to_owned();
@@ -230,7 +230,7 @@ fn make_predicates(
     if let Some(bytes) = fs::read_if_exists(&report)? {
         let report: Value = parse_foreign(&bytes).map_err(|error| {
             let message = format!("{}: {error}", report.display());
-            InputError::new(message, "it is what the bake left; build the image again")
+            CodedError::value(message, "it is what the bake left; build the image again")
         })?;
         let configuration = digest_files(folder, &[GUEST_PLAN_FILE])?;
         let predicate = describe_checks(&report, &configuration, record.run_url.as_deref());

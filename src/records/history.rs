@@ -12,7 +12,7 @@ use crate::base::json::parse_foreign;
 use crate::base::names::format_suggestion;
 use crate::base::text::format_path;
 use crate::base::url::{HttpUrl, strip_secrets};
-use crate::diagnostic::{Error, InputError, Result};
+use crate::diagnostic::{CodedError, Error, Result};
 use crate::io::fs;
 use crate::model::policy::Policy;
 use crate::ui::Printer;
@@ -125,7 +125,7 @@ pub fn read_history(
         } else {
             let message = format!("{place} does not exist");
             let remedy = "name a folder with workspaces or records, a file, or a URL";
-            return Err(InputError::new(message, remedy).into());
+            return Err(CodedError::value(message, remedy).into());
         }
     }
     sort_newest_first(&mut builds);
@@ -295,7 +295,7 @@ fn parse_records(place: &str, bytes: &[u8]) -> Result<Vec<HistoryEntry>> {
         _ => {
             let message = format!("{place} has no records of builds");
             let remedy = "name an `image.json`, or what `imagegen history --format json` prints";
-            Err(InputError::new(message, remedy).into())
+            Err(CodedError::value(message, remedy).into())
         }
     }
 }
@@ -342,7 +342,7 @@ impl BuildHistory {
             format_suggestion(version, known)
         };
         let message = format!("no record of the image version `{version}`");
-        InputError::new(message, remedy).into()
+        CodedError::value(message, remedy).into()
     }
 }
 
@@ -354,5 +354,5 @@ fn refuse_ambiguous(version: &str, builds: &[&HistoryEntry]) -> Error {
     let count = builds.len();
     let message = format!("{count} builds have the image version `{version}`");
     let remedy = format!("name the folder of one: {}", places.join(", "));
-    InputError::new(message, remedy).into()
+    CodedError::value(message, remedy).into()
 }

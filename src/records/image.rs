@@ -10,7 +10,7 @@ use crate::bake::{BuiltArtifact, PhaseRecord, ToolUsed};
 use crate::base::json::parse_foreign;
 use crate::base::program::ProgramVersion;
 use crate::base::text::find_control;
-use crate::diagnostic::{self, Error, ErrorReport, InputError};
+use crate::diagnostic::{self, CodedError, Error, ErrorReport};
 use crate::model::evidence::{Evidence, ProofKind};
 use crate::model::image_version::RecordedVersion;
 use crate::model::policy::PolicyUsed;
@@ -26,7 +26,7 @@ const PROSE: [&str; 4] = ["error", "note", "detail", "facts"];
 pub(super) fn refuse_record(file: &str, error: &serde_json::Error) -> Error {
     let message = format!("{file}: {error}");
     let remedy = "a build writes this file; take an unchanged copy of it";
-    InputError::new(message, remedy).into()
+    CodedError::value(message, remedy).into()
 }
 
 /// `image.json`. Records come from other machines: only the texts of `PROSE` have several lines.

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use crate::base::code::Code;
-use crate::diagnostic::{Classify, ErrorClass, InputError, Result};
+use crate::diagnostic::{Classify, CodedError, ErrorClass, Result};
 use crate::io::exec::{self, ExecError, Run, Stream};
 use crate::io::fs::{self, Scratch};
 use crate::ui::Printer;
@@ -85,7 +85,7 @@ pub fn run_and_collect(
     if words.is_empty() {
         let message = format!("{flag}: the command is empty");
         return Err(
-            InputError::new(message, format!("write it as {flag} 'PROGRAM ARGUMENT'")).into(),
+            CodedError::value(message, format!("write it as {flag} 'PROGRAM ARGUMENT'")).into(),
         );
     }
     if !command.contains("{}") {

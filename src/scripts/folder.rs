@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::{Demand, LIST, ScriptList};
+use crate::base::code::Code;
 use crate::base::json;
 use crate::base::secret::Secret;
-use crate::diagnostic::{InputError, Result};
+use crate::diagnostic::{CodedError, Result};
 use crate::embedded::Tree;
 use crate::io::{clock, fs};
 use crate::model::overrides::{Overrides, SCRIPTS};
@@ -27,7 +28,7 @@ pub fn read_exported(folder: &Path) -> Result<BTreeMap<String, Vec<u8>>> {
             "`imagegen scripts export --out {}` writes it",
             folder.display()
         );
-        return Err(InputError::new(format!("{} is not there", path.display()), remedy).into());
+        return Err(CodedError::value(format!("{} is not there", path.display()), remedy).into());
     };
     let list: ScriptList = json::parse_json(&path.display().to_string(), &bytes)?;
     let mut files = BTreeMap::new();
@@ -40,11 +41,7 @@ pub fn read_exported(folder: &Path) -> Result<BTreeMap<String, Vec<u8>>> {
                 "{}: `{path}` is not a path inside the folder",
                 folder.join(LIST).display()
             );
-            return Err(InputError {
-                message,
-                remedy: None,
-            }
-            .into());
+            return Err(CodedError::new(Code::VALUE, message).into());
         }
         let bytes = fs::read_file(&folder.join(&path))?;
         files.insert(path, bytes);
@@ -63,13 +60,13 @@ pub fn read_passphrase(key: &Path, name: Option<&str>) -> Result<Option<Secret>>
             return Ok(None);
         }
         let remedy = "name the environment variable with its passphrase: `--passphrase-env NAME`";
-        return Err(InputError::new(format!("{} is encrypted", key.display()), remedy).into());
+        return Err(CodedError::value(format!("{} is encrypted", key.display()), remedy).into());
     };
     let value = std::env::var(name)
         .ok()
         .filter(|value| !value.is_empty())
         .ok_or_else(|| {
-            InputError::new(
+            CodedError::value(
                 format!("the environment variable {name} is not set"),
                 "it holds the passphrase of the key",
             )
@@ -151,7 +148,7 @@ fn choose_scripts(
     if let Some(key) = overrides.keys().find(|key| key.starts_with(SCRIPTS)) {
         let message = format!("an override names {key}, and there is no `--scripts DIR`");
         let remedy = "add `--scripts DIR` with the folder of the script, or remove the override";
-        return Err(InputError::new(message, remedy).into());
+        return Err(CodedError::value(message, remedy).into());
     }
     Ok(provisioners.clone())
 }

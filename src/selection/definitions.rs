@@ -11,7 +11,7 @@ use crate::base::code::Code;
 use crate::base::digest::sha256_hex;
 use crate::base::names::format_suggestion;
 use crate::base::text::format_path;
-use crate::diagnostic::{Classify, Error, ErrorClass, Finding, InputError, Location, Result};
+use crate::diagnostic::{Classify, CodedError, Error, ErrorClass, Finding, Location, Result};
 use crate::io::fs;
 use crate::model::definition::ImageDefinition;
 use crate::ui::Printer;
@@ -337,7 +337,7 @@ impl Definitions {
             let reason = format!("there is no {file} in the working folder");
             (reason, "run `imagegen init`, or add `--config FILE`")
         };
-        Err(InputError::new(format!("no image is defined: {reason}"), remedy).into())
+        Err(CodedError::value(format!("no image is defined: {reason}"), remedy).into())
     }
 
     fn require_readable(&self) -> Result<()> {
@@ -371,10 +371,10 @@ impl Definitions {
                 "{message}, and a file that may define it cannot be used: {}",
                 file.error
             );
-            return InputError::new(message, "mend that file first").into();
+            return CodedError::value(message, "mend that file first").into();
         }
         let names = self.images.iter().map(|image| image.name.as_str());
-        InputError::new(message, format_suggestion(name, names)).into()
+        CodedError::value(message, format_suggestion(name, names)).into()
     }
 
     fn refuse_several(&self, naming: NamingForm) -> Error {
@@ -393,7 +393,7 @@ impl Definitions {
             NamingForm::Config => format!("name one: `--config {one}`"),
             NamingForm::Path => format!("name one: `{one}`"),
         };
-        InputError::new(message, remedy).into()
+        CodedError::value(message, remedy).into()
     }
 }
 
@@ -425,7 +425,7 @@ fn refuse_doubles(images: &[DefinedImage]) -> Result<()> {
 }
 
 fn refuse_double(message: String) -> Error {
-    InputError::new(message, "give each image a name of its own").into()
+    CodedError::value(message, "give each image a name of its own").into()
 }
 
 /// `FILE#NAME` as file and name. A file whose name holds `#` is itself.

@@ -7,9 +7,10 @@ use std::path::Path;
 
 use serde_json::Value;
 
+use crate::base::code::Code;
 use crate::base::json;
 use crate::base::toml::{FragmentError, LONGEST_FRAGMENT};
-use crate::diagnostic::{InputError, Result};
+use crate::diagnostic::{CodedError, Result};
 use crate::io::fs::{self, FileError, LARGEST_TEXT, PathKind};
 use crate::model::containerd::ConfigFragment;
 use crate::model::definition::ImageDefinition;
@@ -32,7 +33,7 @@ pub fn read_input(flag: &str, path: &Path) -> Result<Vec<u8>> {
             path.display(),
             LARGEST_TEXT >> 20
         );
-        return Err(InputError::new(message, format!("check the path after `{flag}`")).into());
+        return Err(CodedError::value(message, format!("check the path after `{flag}`")).into());
     }
     Ok(bytes)
 }
@@ -53,8 +54,8 @@ pub fn read_input_names(flag: &str, path: &Path) -> Result<Vec<(String, PathKind
     Ok(fs::list_kinds(path).map_err(|error| unreadable_input(flag, &error))?)
 }
 
-fn unreadable_input(flag: &str, error: &FileError) -> InputError {
-    InputError::new(
+fn unreadable_input(flag: &str, error: &FileError) -> CodedError {
+    CodedError::value(
         format!("{flag}: {error}"),
         format!("check the path after `{flag}`"),
     )
@@ -74,10 +75,8 @@ pub fn read_overrides(file: Option<&Path>, fields: &[String]) -> Result<Override
         load_keys(&mut given, path.parent().unwrap_or(Path::new("")))?;
         overrides = given;
     }
-    set_overrides(&mut overrides, fields).map_err(|message| InputError {
-        message,
-        remedy: None,
-    })?;
+    set_overrides(&mut overrides, fields)
+        .map_err(|message| CodedError::new(Code::VALUE, message))?;
     load_keys(&mut overrides, Path::new(""))?;
     Ok(overrides)
 }
@@ -126,7 +125,7 @@ fn inline_certificates(field: &str, value: &mut String, folder: &Path) -> Result
         return Ok(());
     }
     let remedy = "give certificates in PEM, or the name of a file with them below the folder of the definition";
-    Err(InputError::new(format!("{field} is not a certificate"), remedy).into())
+    Err(CodedError::value(format!("{field} is not a certificate"), remedy).into())
 }
 
 /// A file that is not there is refused with the rest of the selection.
@@ -138,19 +137,19 @@ fn inline_fragment(fragment: &mut ConfigFragment, folder: &Path) -> Result<()> {
     let read = fs::read_below(folder, Path::new(name), LONGEST_FRAGMENT as u64);
     let Some(bytes) = read.map_err(|error| {
         let remedy = "put the fragment beside the definition";
-        InputError::new(format!("{field}: {error}"), remedy)
+        CodedError::value(format!("{field}: {error}"), remedy)
     })?
     else {
         return Ok(());
     };
     let text = String::from_utf8(bytes).map_err(|_| {
         let remedy = "save the file as UTF-8";
-        InputError::new(format!("{field}: it is not UTF-8 text"), remedy)
+        CodedError::value(format!("{field}: it is not UTF-8 text"), remedy)
     })?;
     let parsed = text.parse().map_err(|error: FragmentError| {
         let remedy =
             "write TOML that begins with `version`, as in `version = 3`, and holds no secret";
-        InputError::new(format!("{field}: {error}"), remedy)
+        CodedError::value(format!("{field}: {error}"), remedy)
     })?;
     *fragment = ConfigFragment::Text(parsed);
     Ok(())
@@ -162,7 +161,7 @@ fn inline_key(field: &str, value: &mut String, folder: &Path) -> Result<()> {
         let read = fs::read_below(folder, Path::new(&*value), key::LARGEST);
         let file = read.map_err(|error| {
             let remedy = "put the key beside the file that names it";
-            InputError::new(format!("{field}: {error}"), remedy)
+            CodedError::value(format!("{field}: {error}"), remedy)
         })?;
         // A name without file is one of the catalog's keys; an unknown one is told when it is used.
         let Some(bytes) = file else { return Ok(()) };
@@ -170,11 +169,11 @@ fn inline_key(field: &str, value: &mut String, folder: &Path) -> Result<()> {
     }
     if text.contains("PRIVATE KEY") || text.contains("secret key") {
         let remedy = "give the public key, and keep the private key where you sign";
-        return Err(InputError::new(format!("{field} is a private key"), remedy).into());
+        return Err(CodedError::value(format!("{field} is a private key"), remedy).into());
     }
     if !key::is_public(&text) {
         let remedy = "give a public key or certificates in PEM, OpenPGP armor or minisign's form";
-        return Err(InputError::new(
+        return Err(CodedError::value(
             format!("{field} is neither a public key nor a certificate"),
             remedy,
         )
@@ -194,7 +193,7 @@ fn refuse_empty(path: &Path, bytes: &[u8]) -> Result<()> {
         "{}: `{field}` is {what}, which demands nothing",
         path.display()
     );
-    Err(InputError::new(message, "give it a value, or remove the field").into())
+    Err(CodedError::value(message, "give it a value, or remove the field").into())
 }
 
 /// Path of the first value that is `null` or an empty list. Lists that allow are judged by the gate.
@@ -245,7 +244,7 @@ fn find_empty(path: &str, value: &Value) -> Option<(String, &'static str)> {
 pub fn read_policy(named: &NamedPolicy) -> Result<Policy> {
     match &named.file {
         None => Ok(Policy { waivers: named.waivers.clone(), ..Policy::from_hosts(&named.plain_http) }),
-        Some(_) if !named.waivers.is_empty() => Err(InputError::new(
+        Some(_) if !named.waivers.is_empty() => Err(CodedError::value(
             "`--waive` is not allowed with `--policy`",
             "name the missing proofs in the policy: `\"waivers\": [{\"component\": …, \"proof\": …}]`",
         )
@@ -257,7 +256,7 @@ pub fn read_policy(named: &NamedPolicy) -> Result<Policy> {
             if let Some(roots) = policy.signed_scripts.as_mut().and_then(|rule| rule.roots.as_mut()) {
                 inline_key("policy signedScripts.roots", roots, path.parent().unwrap_or(Path::new("")))?;
                 if !key::is_content(roots) {
-                    return Err(InputError::new(
+                    return Err(CodedError::value(
                         format!("policy signedScripts.roots: there is no file {roots} beside the policy"),
                         "name a file of certificates in PEM, or give them themselves",
                     )

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use crate::base::json::parse_foreign;
-use crate::diagnostic::{InputError, Result};
+use crate::diagnostic::{CodedError, Result};
 use crate::io::fs;
 use crate::lock::{self, Lock};
 use crate::model::definition::ImageDefinition;
@@ -43,7 +43,7 @@ pub fn check_lock_path(path: &Path) -> Result<()> {
             "{} is not a lockfile: it is not overwritten",
             path.display()
         );
-        return Err(InputError::new(message, "choose another path for the lockfile").into());
+        return Err(CodedError::value(message, "choose another path for the lockfile").into());
     }
     Ok(())
 }
@@ -74,7 +74,7 @@ pub fn choose_lock(image: &DefinedImage, selected: &ImageDefinition) -> Result<P
     let (name, chosen) = (image.config(), chosen.display());
     let message = format!("{name} and {owner} would have the same lockfile: {chosen}");
     let remedy = format!("rename {owner}, or name another lockfile with `--lock FILE`");
-    Err(InputError::new(message, remedy).into())
+    Err(CodedError::value(message, remedy).into())
 }
 
 /// The other image whose lockfile has this name: `a.b.c.lock.json` is that of `a.b.c.json`, of the image `c` in

@@ -10,9 +10,10 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::base::code::Code;
 use crate::base::json;
 use crate::base::url::HttpUrl;
-use crate::diagnostic::{Classify as _, CodedError, InputError, Result};
+use crate::diagnostic::{Classify as _, CodedError, Result};
 use crate::io::fs;
 use crate::model::mirrors::{Mirror, MirrorParty, MirrorPrefix, Mirrors, complete_mirror};
 
@@ -69,7 +70,7 @@ pub fn read_mirrors(given: &[(MirrorPrefix, HttpUrl)]) -> Result<Mirrors> {
     for (prefix, url) in given {
         if !named.insert(prefix) {
             let message = format!("`--mirror` names two mirrors for `{prefix}`");
-            return Err(InputError::new(message, "keep one of them").into());
+            return Err(CodedError::value(message, "keep one of them").into());
         }
         let mirror = Mirror::open_to_all(url.clone(), MirrorParty::Operator);
         places.insert(prefix.clone(), mirror);
@@ -82,9 +83,8 @@ fn open_setting(setting: MirrorSetting) -> Result<Mirror> {
         MirrorSetting::Url(url) => (url, BTreeMap::new()),
         MirrorSetting::WithHeaders(mirror) => (mirror.url, mirror.headers),
     };
-    let url = complete_mirror(&url).map_err(|message| InputError {
-        message: format!("settings: `mirrors`: {message}"),
-        remedy: None,
+    let url = complete_mirror(&url).map_err(|message| {
+        CodedError::new(Code::VALUE, format!("settings: `mirrors`: {message}"))
     })?;
     Ok(Mirror {
         url,

@@ -3,7 +3,7 @@
 
 use crate::base::version::Version;
 use crate::catalog::{Catalog, CatalogError};
-use crate::diagnostic::{InputError, Result};
+use crate::diagnostic::{CodedError, Result};
 use crate::model::component::{Component, Pin};
 use crate::model::kubernetes_release::{KubernetesRelease, ProductRelease};
 use crate::model::line::Minor;
@@ -23,7 +23,7 @@ pub(super) fn check_version(
         .any(|release| release.versions.contains(version))
     {
         let remedy = format!("add a range to `releases` in components/{name}.json first");
-        return Err(InputError::new(
+        return Err(CodedError::value(
             format!("no release of {name} has the version {version}"),
             remedy,
         )
@@ -50,7 +50,7 @@ pub(super) fn check_version(
     {
         let mut ranges = allowed;
         ranges.dedup();
-        return Err(InputError::new(
+        return Err(CodedError::value(
             format!(
                 "no Kubernetes line works with {name} {version}: allowed are {}",
                 ranges.join(" or ")
@@ -68,14 +68,14 @@ fn check_kubernetes(catalog: &Catalog, name: &str, version: &Version) -> Result<
     if text.parse::<KubernetesRelease>().is_err() && ProductRelease::split(text).is_none() {
         let message = format!("{name} {version}: this is not a release of Kubernetes");
         let remedy = "give the release as Kubernetes tags it, without `v`: three numbers without leading zeros";
-        return Err(InputError::new(message, remedy).into());
+        return Err(CodedError::value(message, remedy).into());
     }
     let minor = Minor::from_release(version);
     let line = match minor.map(|minor| catalog.load_kubernetes_line(minor)) {
         Some(Ok(line)) => line,
         None | Some(Err(CatalogError::Unknown { .. })) => {
             let line = minor.map_or_else(|| version.to_string(), |minor| minor.to_string());
-            return Err(InputError::new(
+            return Err(CodedError::value(
                 format!("{name} {version}: the catalog has no Kubernetes line {line}"),
                 format!("add kubernetes/lines/{line}.json first"),
             )
@@ -94,7 +94,7 @@ fn check_kubernetes(catalog: &Catalog, name: &str, version: &Version) -> Result<
         "add `\"{version}\"` to `patches` in kubernetes/lines/{}.json first",
         line.minor
     );
-    Err(InputError::new(message, remedy).into())
+    Err(CodedError::value(message, remedy).into())
 }
 
 /// # Errors
@@ -130,7 +130,7 @@ pub(super) fn check_contradiction(component: &Component, added: &[Pin]) -> Resul
                  old record in pins/{}.json",
             component.definition.name
         );
-        return Err(InputError::new(message, remedy).into());
+        return Err(CodedError::value(message, remedy).into());
     }
     Ok(())
 }

@@ -9,7 +9,7 @@ use x509_cert::der::{DecodePem as _, Encode as _};
 use crate::base::digest::sha256_hex;
 use crate::base::json;
 use crate::cli::JoinDataArgs;
-use crate::diagnostic::{InputError, InternalError, Result};
+use crate::diagnostic::{CodedError, InternalError, Result};
 use crate::io::fs;
 use crate::join::{JoinInput, Places};
 
@@ -38,7 +38,7 @@ pub fn read_join_input(args: &JoinDataArgs) -> Result<JoinInput> {
                     format!("{file} contains a `token`: secrets do not belong in the input file");
                 let remedy =
                     "remove it, and give the token with `--token-env NAME` or `--token-file PATH`";
-                return Err(InputError::new(message, remedy).into());
+                return Err(CodedError::value(message, remedy).into());
             }
             json::parse_json(&file, &bytes)?
         }
@@ -68,7 +68,7 @@ pub fn read_join_input(args: &JoinDataArgs) -> Result<JoinInput> {
 fn hash_public_key(path: &Path) -> Result<String> {
     match encode_public_key(&fs::read_text(path)?) {
         Ok(key) => Ok(format!("sha256:{}", sha256_hex(&key))),
-        Err(why) => Err(InputError::new(
+        Err(why) => Err(CodedError::value(
             format!("{} is not a certificate in PEM: {why}", path.display()),
             "give the cluster's CA, such as /etc/kubernetes/pki/ca.crt of a control plane",
         )

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::base::json;
-use crate::diagnostic::{InputError, Result};
+use crate::diagnostic::{CodedError, Result};
 use crate::io::fs::{self, PathKind};
 use crate::model::definition::ImageDefinition;
 
@@ -114,7 +114,7 @@ impl DefinitionFiles {
     }
 
     fn refuse(&mut self, path: &Path, reason: &str, remedy: &str) {
-        let error = InputError::new(format!("{}: {reason}", path.display()), remedy);
+        let error = CodedError::value(format!("{}: {reason}", path.display()), remedy);
         self.files.push((path.to_owned(), Err(error.into())));
     }
 }

@@ -4,9 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
+use crate::base::code::Code;
 use crate::base::json;
 use crate::base::value::{ImageName, LONGEST_IMAGE_NAME};
-use crate::diagnostic::{InputError, Result};
+use crate::diagnostic::{CodedError, Result};
 use crate::model::definition::ImageDefinition;
 
 use super::super::inputs::load_files;
@@ -25,7 +26,7 @@ fn name_by_file(path: &Path) -> Result<ImageName> {
     let name = stem.parse::<ImageName>();
     Ok(name.map_err(|error| {
         let message = format!("{}: its name is that of its image: {error}", path.display());
-        InputError::new(
+        CodedError::value(
             message,
             "rename the file, or define the image below `images`",
         )
@@ -42,7 +43,7 @@ fn check_file_length(path: &Path) -> Result<()> {
         "{}: the name of a definition has at most {LONGEST_IMAGE_NAME} bytes before `.json`",
         path.display()
     );
-    Err(InputError::new(message, "rename the file").into())
+    Err(CodedError::value(message, "rename the file").into())
 }
 
 /// The images of one file, each with what all of them share.
@@ -89,16 +90,16 @@ fn list_combined(
     let shown = path.display();
     let listed = matrix.list_images().map_err(|error| {
         let remedy = error.remedy();
-        InputError {
-            message: format!("{shown}: {error}"),
+        CodedError {
             remedy: remedy.map(str::to_owned),
+            ..CodedError::new(Code::VALUE, format!("{shown}: {error}"))
         }
     })?;
     let mut images = BTreeMap::new();
     for (name, image) in listed {
         let name = name.parse::<ImageName>().map_err(|error| {
             let message = format!("{shown}: `matrix` gives the name `{name}`: {error}");
-            InputError::new(message, "name such images below `images` instead")
+            CodedError::value(message, "name such images below `images` instead")
         })?;
         images.insert(name, image);
     }
@@ -117,7 +118,7 @@ fn refuse_nested(name: &ImageName, image: &ImageDefinition, path: &Path) -> Resu
         "{}: `images.{name}.{key}`: an image has no images",
         path.display()
     );
-    Err(InputError::new(message, "write each image directly below `images`").into())
+    Err(CodedError::value(message, "write each image directly below `images`").into())
 }
 
 /// Each image with what all of them share.
