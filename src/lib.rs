@@ -31,6 +31,8 @@ pub mod embedded;
 
 pub mod catalog;
 
+pub mod template;
+
 pub mod resolve;
 
 pub mod lock;
@@ -38,8 +40,6 @@ pub mod lock;
 pub mod trust;
 
 pub mod machine;
-
-pub mod template;
 
 pub mod guest;
 

@@ -1,9 +1,14 @@
 //! The template engine of steps, manifests and HCL, and the bounds of its work: steps and targets of somebody else's
 //! are templates, too.
 
+mod tags;
+
 use std::io::{self, Write};
 
-use tera::{Context, Error, Kwargs, State, Tera, TeraResult};
+use serde::Serialize;
+use tera::{Context, Error, Kwargs, State, Tera, TeraResult, Value};
+
+use tags::list_tags;
 
 /// Longest text that is rendered; real ones have less than a hundredth.
 pub(crate) const LONGEST_TEXT: usize = 4 << 20;
@@ -18,22 +23,75 @@ const SHRINKING: &[&str] = &[
     "default", "first", "int", "last", "length", "lower", "nth", "split", "trim", "upper",
 ];
 
+/// Filters of the engine that lengthen a text over and over.
+const UNBOUNDED: &[&str] = &["escape", "escape_html", "escape_xml", "indent"];
+
 pub(crate) fn create_engine() -> Tera {
     let mut tera = Tera::new();
+    tera.register_filter("join", join_values);
     tera.register_filter("literal", quote_literal);
     tera.register_filter("replace", replace_text);
+    tera.register_filter("str", format_value);
+    for name in UNBOUNDED {
+        tera.register_filter(*name, move |_: Value, _: Kwargs, _: &State<'_>| {
+            refuse_filter(name)
+        });
+    }
     tera.register_function("range", list_range);
     tera
 }
 
+fn refuse_filter(name: &str) -> TeraResult<Value> {
+    let message = format!("the filter `{name}` is not available in templates");
+    Err(Error::message(message))
+}
+
+/// As the engine's own filter, for texts that stay small.
+#[expect(clippy::needless_pass_by_value, reason = "the engine's signature")]
+fn join_values(values: &[Value], arguments: Kwargs, _: &State) -> TeraResult<String> {
+    let separator = arguments.get::<&str>("sep")?.unwrap_or_default();
+    format_json(&values)?;
+    check_length(values.len().saturating_mul(separator.len()))?;
+    let values: Vec<String> = values.iter().map(Value::to_string).collect();
+    Ok(values.join(separator))
+}
+
+/// As the engine's own filter, for texts that stay small.
+fn format_value(value: &Value, _: Kwargs, _: &State) -> TeraResult<String> {
+    format_json(value)?;
+    Ok(value.to_string())
+}
+
+/// A value as JSON, up to [`LONGEST_TEXT`].
+pub(crate) fn format_json(value: &impl Serialize) -> TeraResult<String> {
+    let mut written = BoundedText::default();
+    let outcome = serde_json::to_writer(&mut written, value);
+    outcome.map_err(|error| Error::message(written.explain(&error)))?;
+    String::from_utf8(written.text).map_err(|error| Error::message(error.to_string()))
+}
+
+/// A text that a filter has lengthened.
+pub(crate) fn bound_text(text: String) -> TeraResult<String> {
+    check_length(text.len())?;
+    Ok(text)
+}
+
+fn check_length(length: usize) -> TeraResult<()> {
+    if length > LONGEST_TEXT {
+        Err(Error::message(report_length()))
+    } else {
+        Ok(())
+    }
+}
+
 /// A `PowerShell` string literal. The language has five characters that end it, and all of them are escaped
 /// (language specification 2.3.5.2).
-fn quote_literal(text: &str, _: Kwargs, _: &State) -> String {
+fn quote_literal(text: &str, _: Kwargs, _: &State) -> TeraResult<String> {
     let quotes = ['\'', '\u{2018}', '\u{2019}', '\u{201a}', '\u{201b}'];
     let inner = text
         .chars()
         .flat_map(|c| std::iter::repeat_n(c, if quotes.contains(&c) { 2 } else { 1 }));
-    format!("'{}'", inner.collect::<String>())
+    bound_text(format!("'{}'", inner.collect::<String>()))
 }
 
 /// As the engine's own filter, for texts that stay small.
@@ -43,9 +101,7 @@ fn replace_text(text: &str, arguments: Kwargs, _: &State) -> TeraResult<String> 
         arguments.must_get::<&str>("from")?,
         arguments.must_get::<&str>("to")?,
     );
-    if text.len() + text.matches(from).count().saturating_mul(to.len()) > LONGEST_TEXT {
-        return Err(Error::message(report_length()));
-    }
+    check_length(text.len() + text.matches(from).count().saturating_mul(to.len()))?;
     Ok(text.replace(from, to))
 }
 
@@ -75,6 +131,17 @@ struct BoundedText {
     is_full: bool,
 }
 
+impl BoundedText {
+    /// Those that write do not say why a text cannot be written.
+    fn explain(&self, error: &dyn std::fmt::Display) -> String {
+        if self.is_full {
+            report_length()
+        } else {
+            error.to_string()
+        }
+    }
+}
+
 impl Write for BoundedText {
     fn write(&mut self, piece: &[u8]) -> io::Result<usize> {
         self.is_full |= self.text.len() + piece.len() > LONGEST_TEXT;
@@ -90,27 +157,25 @@ impl Write for BoundedText {
     }
 }
 
+/// Renders a template with no filters but those of every template.
+pub(crate) fn render(source: &str, context: &Context) -> Result<String, String> {
+    render_with(&create_engine(), source, context)
+}
+
 /// Renders a template, up to [`LONGEST_TEXT`].
-pub(crate) fn render_bounded(
-    tera: &Tera,
-    source: &str,
-    context: &Context,
-) -> Result<String, String> {
+///
+/// # Errors
+/// The template is invalid, or its work has no bound.
+pub(crate) fn render_with(tera: &Tera, source: &str, context: &Context) -> Result<String, String> {
+    check_bounds(source)?;
     let mut rendered = BoundedText::default();
     let outcome = tera.render_str_to(source, context, false, &mut rendered);
-    // The engine does not say why a text cannot be written.
-    outcome.map_err(|error| {
-        if rendered.is_full {
-            report_length()
-        } else {
-            error.to_string()
-        }
-    })?;
+    outcome.map_err(|error| rendered.explain(&error))?;
     String::from_utf8(rendered.text).map_err(|error| error.to_string())
 }
 
 /// Refuses a template whose work has no bound.
-pub(crate) fn check_bounds(source: &str) -> Result<(), String> {
+fn check_bounds(source: &str) -> Result<(), String> {
     if source.len() > LONGEST_SOURCE {
         return Err(format!(
             "a template has at most {} KiB",
@@ -118,11 +183,18 @@ pub(crate) fn check_bounds(source: &str) -> Result<(), String> {
         ));
     }
     let mut depth = 0_usize;
-    for behind in source.split("{%").skip(1) {
-        let tag = behind.split("%}").next().unwrap_or(behind);
-        let tag = tag.trim_start_matches('-').trim_end_matches('-').trim();
-        let (word, rest) = tag.split_once(char::is_whitespace).unwrap_or((tag, ""));
+    for tag in list_tags(source) {
+        let code = tag.code.trim_end_matches('-').trim();
+        let (word, rest) = match code.split_once(char::is_whitespace) {
+            Some(parts) if tag.is_block => parts,
+            _ => (code, ""),
+        };
+        let expression = if tag.is_block { rest } else { code };
+        if has_word(expression, "for") {
+            return Err("`for` is not available inside an expression".to_owned());
+        }
         match word {
+            _ if !tag.is_block => {}
             "for" if depth == DEEPEST_LOOP => {
                 return Err(format!("loops are nested more than {DEEPEST_LOOP} deep"));
             }
@@ -142,8 +214,7 @@ fn check_assignment(text: &str) -> Result<(), String> {
     let Some((_, value)) = text.split_once('=') else {
         return Err("`set` takes a value: `{% set name = value %}`".to_owned());
     };
-    let bare = remove_literals(value);
-    let filters = bare.split('|').skip(1).map(|rest| {
+    let filters = value.split('|').skip(1).map(|rest| {
         let rest = rest.trim_start();
         rest.split(|c: char| !c.is_ascii_alphanumeric() && c != '_')
             .next()
@@ -155,24 +226,15 @@ fn check_assignment(text: &str) -> Result<(), String> {
     {
         return Err(format!("the filter `{filter}` is not available in `set`"));
     }
-    if bare.contains(['~', '{']) || holds_names(&bare) {
+    if value.contains(['~', '{']) || holds_names(value) {
         return Err("`set` does not join values: join them where they are inserted".to_owned());
     }
     Ok(())
 }
 
-/// Without the texts of string literals.
-fn remove_literals(text: &str) -> String {
-    let mut quote = None;
-    let kept = text.chars().filter(|&c| {
-        if let Some(open) = quote {
-            quote = (c != open).then_some(open);
-            return false;
-        }
-        quote = matches!(c, '"' | '\'' | '`').then_some(c);
-        quote.is_none()
-    });
-    kept.collect()
+fn has_word(code: &str, word: &str) -> bool {
+    let mut words = code.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+    words.any(|found| found == word)
 }
 
 /// Whether a list that is written out holds more than literals. An index is no list.
@@ -214,6 +276,25 @@ mod tests {
                 "{% set_global a = 1 %}",
                 "`{% set_global %}` is not available",
             ),
+            ("{% set a = \"%}\" ~ b ~ b %}", "does not join"),
+            (r#"{% set a = "\"" ~ b ~ b ~ "\"" %}"#, "does not join"),
+            (
+                "{% for a in x %}{{ '{% endfor %}' }}{% for b in x %}{# {% endfor %} #}{% for c in x %}",
+                "nested",
+            ),
+            (
+                "{% for a in x %}{% for b in x %}{% raw %}{% endfor %}{% endraw %}{% for c in x %}",
+                "nested",
+            ),
+            ("{{ [a for a in x] }}", "`for` is not available inside"),
+            (
+                "{% if [a for a in x] %}{% endif %}",
+                "`for` is not available inside",
+            ),
+            (
+                "{% for a in [b for b in x] %}",
+                "`for` is not available inside",
+            ),
             ("{% include 'a' %}", "`{% include %}` is not available"),
             ("{% component a() %}{% endcomponent %}", "is not available"),
         ] {
@@ -223,6 +304,7 @@ mod tests {
         assert!(check_bounds(&"a".repeat(LONGEST_SOURCE + 1)).is_err());
         for source in [
             "{% for a in x %}{% for b in a %}{{ b }}{% endfor %}{% endfor %}{% for a in x %}{% endfor %}",
+            "{{ 'a for b' }}{% if 'for' in x %}{% endif %}{# {% include 'a' %} #}",
             "{%- set names = [\"a-b\", 'c'] -%}{% if a in names %}{% elif b %}{% else %}{% endif %}",
             "{% set c = p[0] == \"0\" and (p[1] in [\"0\", \"1\"]) %}",
             "{% set minor = kubernetes.minor | split(pat=\".\") | last %}",
@@ -233,7 +315,7 @@ mod tests {
 
     #[test]
     fn what_is_rendered_has_an_end() {
-        let render = |source: &str| render_bounded(&create_engine(), source, &Context::new());
+        let render = |source: &str| render(source, &Context::new());
         assert_eq!(
             render("{% for a in range(end=3) %}{{ a }}{% endfor %}").as_deref(),
             Ok("012")
@@ -267,14 +349,39 @@ mod tests {
                 .expect_err("too long")
                 .contains("it renders more than 4 MiB")
         );
-        let grown = format!(
-            "{{{{ '{body}' {} }}}}",
-            "| replace(from='a', to='aaaaaaaaaa') ".repeat(6)
-        );
-        assert!(
-            render(&grown)
-                .expect_err("too long")
-                .contains("it renders more than 4 MiB")
-        );
+        let grown = [
+            "| replace(from='a', to='aaaaaaaaaa') ".repeat(6),
+            "| literal ".repeat(100),
+            format!("| split(pat='') | join(sep='{body}')").repeat(6),
+        ];
+        for filters in grown {
+            let source = format!("{{{{ \"'{body}'\" {filters} }}}}");
+            let error = render(&source).expect_err("too long");
+            assert!(
+                error.contains("it renders more than 4 MiB"),
+                "{filters}: {error}"
+            );
+        }
+        let many = vec!["a"; 200].join(", ");
+        for filter in ["str", "join"] {
+            let list = format!(
+                "{{% set a = '{}' %}}{{{{ [{many}] | {filter} | length }}}}",
+                "a".repeat(100_000)
+            );
+            let error = render(&list).expect_err("too long");
+            assert!(error.contains("it renders more than 4 MiB"), "{error}");
+        }
+        for filter in UNBOUNDED {
+            let error = render(&format!("{{{{ 'a' | {filter} }}}}")).expect_err(filter);
+            assert!(error.contains("is not available"), "{error}");
+        }
+        for (source, text) in [
+            ("{{ [1, 'a', []] | join(sep='-') }}", "1-a-[]"),
+            ("{{ ['a', 'b'] | join }}", "ab"),
+            ("{{ [1, 'a'] | str }}", "[1, \"a\"]"),
+            ("{{ \"a'\" | literal }}", "'a'''"),
+        ] {
+            assert_eq!(render(source).as_deref(), Ok(text), "{source}");
+        }
     }
 }

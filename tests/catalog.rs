@@ -335,6 +335,25 @@ fn another_catalog_takes_the_place_of_the_built_in_one() {
         .fails(3, &["nowhere"]);
 }
 
+/// A catalog may be somebody else's.
+#[test]
+fn names_of_images_are_rendered_within_bounds() {
+    let test = Test::new().line("catalog export --out mine");
+    test.succeeds();
+    let index = test.text("mine/cluster/index.json");
+    let mut index: Value = serde_json::from_str(&index).expect("JSON");
+    for image in index["images"].as_array_mut().expect("images") {
+        image["reference"] = json!("{% for a in range(end=1000000000) %}x{% endfor %}");
+    }
+    let test = test.file("mine/cluster/index.json", &index.to_string());
+    let line = "plan --target host --k8s 1.36.4 --images agents --manifests mine";
+    let ran = test.bare().run(line);
+    assert_eq!(ran.code, Some(3), "{}", ran.stderr);
+    for said in ["cluster/index.json", "`range` counts up by at most 256"] {
+        assert!(ran.stderr.contains(said), "{}", ran.stderr);
+    }
+}
+
 #[test]
 fn lists_and_explanations_name_their_sources() {
     for (line, said) in [

@@ -40,6 +40,7 @@ const PURE: &[&str] = &[
     "model",
     "embedded",
     "catalog",
+    "template",
     "resolve",
     "lock",
     "trust",
@@ -108,6 +109,20 @@ fn modules_use_only_those_before_them() {
         }
     }
     assert_eq!(seen.len(), order.len(), "{seen:?}");
+}
+
+/// An engine that another module creates has no bounds.
+#[test]
+fn one_module_creates_template_engines() {
+    let mut creating = Vec::new();
+    for (path, bytes) in files(&root().join("src")) {
+        let text = String::from_utf8(bytes).expect("UTF-8");
+        for name in ["Tera::new(", "Tera::default("] {
+            let count = text.matches(name).count();
+            creating.extend(vec![(path.clone(), name); count]);
+        }
+    }
+    assert_eq!(creating, [("template.rs".to_owned(), "Tera::new(")]);
 }
 
 #[test]

@@ -7,7 +7,7 @@ use tera::{Context, Kwargs, State, Tera};
 use crate::base::code::Code;
 use crate::base::text::fits_literal_block;
 use crate::diagnostic::{CodedError, Result};
-use crate::template::{check_bounds, create_engine, render_bounded};
+use crate::template::{bound_text, create_engine, format_json, render_with};
 
 /// Renders templates over the facts.
 #[derive(Debug)]
@@ -21,15 +21,14 @@ impl ManifestRenderer {
         let mut tera = create_engine();
         // Tera passes undefined names to filters as null; facts are never null, so null is an error.
         tera.register_filter("json", |value: tera::Value, _: Kwargs, _: &State<'_>| {
-            match serde_json::to_string(&value) {
-                Ok(text) if text != "null" => Ok(text),
-                Ok(_) => Err(tera::Error::message("no such fact")),
-                Err(error) => Err(tera::Error::message(error.to_string())),
+            match format_json(&value)? {
+                text if text == "null" => Err(tera::Error::message("no such fact")),
+                text => Ok(text),
             }
         });
         // Lines as a literal block of a ConfigMap's `data`; what a block would change stays JSON.
         tera.register_filter("lines", |text: &str, _: Kwargs, _: &State<'_>| {
-            format_block(text)
+            bound_text(format_block(text))
         });
         let mut context = Context::new();
         for (name, value) in facts.as_object().into_iter().flatten() {
@@ -44,16 +43,12 @@ impl ManifestRenderer {
         if !source.contains("{{") && !source.contains("{%") {
             return Ok(source.to_owned());
         }
-        self.render_source(source).map_err(|error| {
+        let rendered = render_with(&self.tera, source, &self.context);
+        rendered.map_err(|error| {
             let words: Vec<&str> = error.split_whitespace().collect();
             let message = format!("{file}: {}", words.join(" "));
             CodedError::in_file(Code::RENDER, file, message).into()
         })
-    }
-
-    fn render_source(&self, source: &str) -> Result<String, String> {
-        check_bounds(source)?;
-        render_bounded(&self.tera, source, &self.context)
     }
 }
 

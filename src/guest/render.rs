@@ -11,7 +11,7 @@ use tera::{Context, Tera};
 use crate::base::toml::{ClosedKey, Contradiction, TomlFragment, merge_fragments};
 use crate::diagnostic::classify;
 use crate::embedded::Tree;
-use crate::template::{LONGEST_TEXT, check_bounds, create_engine, render_bounded};
+use crate::template::{LONGEST_TEXT, create_engine, render_with};
 
 /// Keys that only the image sets, in `provisioners`.
 pub const CLOSED_KEYS: &str = "closed.json";
@@ -227,7 +227,6 @@ impl<'a> StepRenderer<'a> {
     }
 
     fn render_source(&self, source: &str, item: Option<&Value>) -> Result<String, String> {
-        check_bounds(source)?;
         let (tera, context) = self
             .tera
             .get_or_init(|| (create_engine(), RefCell::default()));
@@ -344,11 +343,11 @@ fn render_with_item(
     item: Option<&Value>,
 ) -> Result<String, String> {
     let Some(item) = item else {
-        return render_bounded(tera, source, context);
+        return render_with(tera, source, context);
     };
     let mut context = context.clone();
     context.insert("item", item);
-    render_bounded(tera, source, &context)
+    render_with(tera, source, &context)
 }
 
 #[cfg(test)]

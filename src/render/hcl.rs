@@ -10,7 +10,7 @@ use super::{file_error, missing_error};
 use crate::diagnostic::Result;
 use crate::embedded::Tree;
 use crate::model::variable::{Variable, VariableType};
-use crate::template::{check_bounds, create_engine, render_bounded};
+use crate::template::{create_engine, render_with};
 
 /// A template as Tera reads it. In the file every tag stands in a comment of its own line
 /// (`#{% if has.x %}`), so that the file is valid HCL; the line must not leave a blank one behind.
@@ -63,8 +63,7 @@ impl<'a> Templates<'a> {
     fn render_source(&self, bytes: &[u8]) -> Result<String, String> {
         let source = std::str::from_utf8(bytes).map_err(|error| error.to_string())?;
         let template = convert_template(source);
-        check_bounds(&template)?;
-        render_bounded(&self.tera, &template, &self.context)
+        render_with(&self.tera, &template, &self.context)
     }
 }
 
@@ -247,8 +246,8 @@ mod tests {
         let render = |x: bool| {
             let mut context = Context::new();
             context.insert("x", &x);
-            let text = render_bounded(&create_engine(), &convert_template(source), &context)
-                .expect("rendered");
+            let text =
+                crate::template::render(&convert_template(source), &context).expect("rendered");
             join_lines(text.lines().map(str::to_owned).collect())
         };
         assert_eq!(render(true), "a {\n  b = 1\n}\n");

@@ -1,7 +1,7 @@
 //! Container images that are on the node before its first pod: those of the user, and the pause image.
 
 use serde_json::json;
-use tera::{Context, Tera};
+use tera::Context;
 
 use crate::base::choice::Delivery;
 use crate::base::code::Code;
@@ -12,6 +12,7 @@ use crate::diagnostic::Finding;
 use crate::model::cluster::ClusterIndex;
 use crate::model::plan::Warning;
 use crate::model::tagged_image::TaggedImage;
+use crate::template;
 
 use super::{ChosenPlatform, Resolver};
 
@@ -114,7 +115,7 @@ fn add_sets(
 ) -> Result<(), CatalogError> {
     let index = resolver.catalog.load_cluster_index()?;
     for set in &resolver.selection.image_sets {
-        let templates = match set.as_str() {
+        let sources = match set.as_str() {
             "agents" => list_agents(&index, platform),
             "workloads" => vec![&index.workloads.servercore, &index.workloads.iis],
             _ => {
@@ -126,8 +127,8 @@ fn add_sets(
                 continue;
             }
         };
-        for template in templates {
-            let name = render_name(template, &index, platform)?;
+        for source in sources {
+            let name = render_name(source, &index, platform)?;
             images.add(name, Some(set));
         }
     }
@@ -142,7 +143,7 @@ fn list_agents<'a>(index: &'a ClusterIndex, platform: &ChosenPlatform) -> Vec<&'
 
 /// The name of an image of the cluster's index for this Kubernetes and this Windows.
 fn render_name(
-    template: &str,
+    source: &str,
     index: &ClusterIndex,
     platform: &ChosenPlatform,
 ) -> Result<NamedImage, CatalogError> {
@@ -150,10 +151,9 @@ fn render_name(
     let mut context = Context::new();
     context.insert("kubernetes", &json!({ "version": platform.kubernetes }));
     context.insert("tag", index.workloads.tags.get(release).unwrap_or(release));
-    let rendered = Tera::new().render_str(template, &context, false);
-    let parsed = rendered
-        .map_err(|error| error.to_string())
-        .and_then(|text| text.parse().map_err(|error: ValueError| error.to_string()));
+    let rendered = template::render(source, &context);
+    let parsed =
+        rendered.and_then(|text| text.parse().map_err(|error: ValueError| error.to_string()));
     parsed.map_err(|message| CatalogError::ImageName {
         file: "cluster/index.json".to_owned(),
         message,
