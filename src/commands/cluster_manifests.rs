@@ -1,7 +1,6 @@
 //! `imagegen cluster-manifests`.
 
 use std::collections::BTreeMap;
-use std::slice;
 
 use crate::cli::ClusterManifestsArgs;
 use crate::cluster::{self, ClusterInput, ClusterManifest};
@@ -12,7 +11,7 @@ use crate::ui::Printer;
 use crate::view::ManifestsOutput;
 
 use crate::planning::resolve_node_plan;
-use crate::selection::{Definitions, NamingForm, SourceFolders, read_sources};
+use crate::selection::{SourceFolders, read_one_image};
 
 use super::flags::{cluster_flags, cluster_input};
 
@@ -21,9 +20,7 @@ pub(super) fn run_cluster_manifests(
     sources: &SourceFolders,
     printer: &Printer,
 ) -> Result<()> {
-    let image =
-        Definitions::load(args.cluster.config.as_deref())?.require_one(NamingForm::Config)?;
-    let trees = read_sources(sources, slice::from_ref(&image))?;
+    let (image, trees) = read_one_image(args.cluster.config.as_deref(), sources)?;
     let (plan, policy) = resolve_node_plan(&cluster_flags(&args.cluster)?, &image, &trees)?;
     let input = ClusterInput {
         images: args.images.iter().cloned().collect(),

@@ -1,7 +1,6 @@
 //! `imagegen conformance`.
 
 use std::fmt::Write as _;
-use std::slice;
 
 use crate::base::output_list::OutputList;
 use crate::cli::ConformanceArgs;
@@ -9,7 +8,7 @@ use crate::cluster;
 use crate::diagnostic::Result;
 use crate::model::cluster::Runner;
 use crate::planning::resolve_node_plan;
-use crate::selection::{Definitions, NamingForm, SourceFolders, read_sources};
+use crate::selection::{SourceFolders, read_one_image};
 use crate::ui::Printer;
 
 use super::flags::{cluster_flags, cluster_input};
@@ -19,9 +18,7 @@ pub(super) fn run_conformance(
     sources: &SourceFolders,
     printer: &Printer,
 ) -> Result<()> {
-    let image =
-        Definitions::load(args.cluster.config.as_deref())?.require_one(NamingForm::Config)?;
-    let trees = read_sources(sources, slice::from_ref(&image))?;
+    let (image, trees) = read_one_image(args.cluster.config.as_deref(), sources)?;
     let (plan, _) = resolve_node_plan(&cluster_flags(&args.cluster)?, &image, &trees)?;
     let checks = cluster::plan_conformance(
         &cluster_input(&args.cluster),

@@ -1,12 +1,11 @@
 //! `imagegen doctor`.
 
 use std::env;
-use std::slice;
 
 use crate::cli::DoctorArgs;
 use crate::diagnostic::Result;
 use crate::preflight::{CheckState, DoctorCheck, SurveyRequest, check_machine};
-use crate::selection::{Definitions, NamingForm, SourceFolders, read_sources};
+use crate::selection::{SourceFolders, read_one_image};
 use crate::ui::Printer;
 
 use super::flags::read_flags;
@@ -16,9 +15,7 @@ pub(super) fn run_doctor(
     sources: &SourceFolders,
     printer: &Printer,
 ) -> Result<()> {
-    let image =
-        Definitions::load(args.selection.config.as_deref())?.require_one(NamingForm::Config)?;
-    let trees = read_sources(sources, slice::from_ref(&image))?;
+    let (image, trees) = read_one_image(args.selection.config.as_deref(), sources)?;
     let request = SurveyRequest {
         flags: &read_flags(&args.selection)?,
         lock: &(&args.lock).into(),

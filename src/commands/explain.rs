@@ -1,13 +1,11 @@
 //! `imagegen explain`.
 
-use std::slice;
-
 use clap::{Command, CommandFactory as _};
 
 use crate::base::output_list::OutputList;
 use crate::cli::{Cli, ExplainArgs};
 use crate::diagnostic::{CodedError, Result};
-use crate::selection::{Definitions, NamingForm, SourceFolders, read_sources};
+use crate::selection::{SourceFolders, read_one_image};
 use crate::ui::Printer;
 use crate::view::{Explanation, OptionHelp, explain_name};
 
@@ -22,9 +20,7 @@ pub(super) fn run_explain(
         let remedy = "give a name, such as `imagegen explain containerd`";
         return Err(CodedError::value("the name to explain is empty", remedy).into());
     }
-    let image =
-        Definitions::load(args.selection.config.as_deref())?.require_one(NamingForm::Config)?;
-    let trees = read_sources(sources, slice::from_ref(&image))?;
+    let (image, trees) = read_one_image(args.selection.config.as_deref(), sources)?;
     let (found, plan) = explain_name(
         &args.name,
         &read_flags(&args.selection)?,

@@ -3,15 +3,13 @@
 mod input;
 mod secrets;
 
-use std::slice;
-
 use crate::cli::JoinDataArgs;
 use crate::diagnostic::Result;
 use crate::io::fs::OutputKind;
 use crate::join::build_join_data;
 use crate::model::definition::ImageDefinition;
 use crate::planning::resolve_node_plan;
-use crate::selection::{Definitions, Flags, NamingForm, SourceFolders, read_sources};
+use crate::selection::{Flags, SourceFolders, read_one_image};
 use crate::ui::Printer;
 use crate::view::JoinOutput;
 
@@ -36,8 +34,7 @@ pub(super) fn run_join_data(
     sources: &SourceFolders,
     printer: &Printer,
 ) -> Result<()> {
-    let image = Definitions::load(args.config.as_deref())?.require_one(NamingForm::Config)?;
-    let trees = read_sources(sources, slice::from_ref(&image))?;
+    let (image, trees) = read_one_image(args.config.as_deref(), sources)?;
     let secrets = read_secrets(args)?;
     let input = read_join_input(args)?;
     let settings = Flags::without_any()?;

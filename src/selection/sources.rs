@@ -4,6 +4,7 @@ mod steps;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::slice;
 
 use serde_json::Value;
 
@@ -17,7 +18,7 @@ use crate::embedded::{OverlayFile, Tree};
 use crate::io::fs;
 use crate::model::definition::ImageDefinition;
 
-use super::{DefinedImage, read_input_tree, read_trees};
+use super::{DefinedImage, Definitions, NamingForm, read_input_tree, read_trees};
 
 /// Files in the place of built-in ones, and beside them.
 #[derive(Debug, Clone, Default)]
@@ -149,6 +150,19 @@ impl<'a> TreeSet<'a> {
 /// A directory cannot be read, or holds a file that has no place there.
 pub fn read_sources(sources: &SourceFolders, images: &[DefinedImage]) -> Result<Trees> {
     TreeSet::read(sources)?.lay_folders(images)
+}
+
+/// The image of a verb that is about one, which `--config` names, and its trees.
+///
+/// # Errors
+/// The definition cannot be read or has several images, or a folder of it cannot be read.
+pub fn read_one_image(
+    config: Option<&Path>,
+    sources: &SourceFolders,
+) -> Result<(DefinedImage, Trees)> {
+    let image = Definitions::load(config)?.require_one(NamingForm::Config)?;
+    let trees = read_sources(sources, slice::from_ref(&image))?;
+    Ok((image, trees))
 }
 
 /// The built-in trees with the targets of the flags and of these definitions alone: their steps and component files may
