@@ -22,7 +22,7 @@ use crate::base::version::{Version, VersionRange};
 use crate::windows::resource::ArchiveFormat;
 use crate::windows::value::{Guid, ServiceName};
 
-pub use signature::{DeclaredSignature, SignatureKind, list_declared};
+pub use signature::{DeclaredSignature, SignatureKind};
 
 /// A component of the catalog, with its pins.
 #[derive(Debug, Clone, PartialEq)]

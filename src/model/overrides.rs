@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::component::{Member, PayloadKind, SignatureKind, list_declared};
+use super::component::{DeclaredSignature, Member, PayloadKind, SignatureKind};
 use crate::base::json;
 use crate::base::url::HttpUrl;
 use crate::base::value::{Sha256, Sha512};
@@ -87,14 +87,25 @@ pub struct SignatureOverride {
 }
 
 impl SignatureOverride {
-    /// Names of the fields that say whom the signature is by, as far as they are given.
-    pub fn list_declared(&self) -> Vec<&'static str> {
-        list_declared([
-            ("key", self.key.is_some()),
-            ("identity", self.identity.is_some()),
-            ("issuer", self.issuer.is_some()),
-            ("certificateUrl", self.certificate_url.is_some()),
-        ])
+    /// As a publisher declares one, for every version.
+    pub fn declare(&self) -> DeclaredSignature {
+        let Self {
+            kind,
+            url,
+            certificate_url,
+            key,
+            identity,
+            issuer,
+        } = self.clone();
+        DeclaredSignature {
+            kind,
+            versions: None,
+            url,
+            certificate_url,
+            identity,
+            issuer,
+            key,
+        }
     }
 }
 

@@ -77,7 +77,7 @@ pub(super) fn check_overrides(overrides: &Overrides, refusals: &mut Vec<Finding>
 /// A signature that names something which is not verified with it, or no key that it must be by.
 fn check_signature(key: &str, signature: &SignatureOverride) -> Option<Finding> {
     let kind = signature.kind.as_str();
-    if let Some(field) = signature.kind.find_unverified(&signature.list_declared()) {
+    if let Some(field) = signature.declare().find_unverified() {
         let reason =
             format!("`signature.{field}` is not verified with a signature of the kind `{kind}`");
         let instead = format!(
@@ -408,13 +408,9 @@ fn override_proofs(artifact: &mut PlannedArtifact, over: &Override) {
     }
     if let Some(signature) = &over.signature {
         artifact.signatures.push(DeclaredSignature {
-            kind: signature.kind,
-            versions: None,
             url: filled(&signature.url),
             certificate_url: signature.certificate_url.as_ref().map(filled),
-            identity: signature.identity.clone(),
-            issuer: signature.issuer.clone(),
-            key: signature.key.clone(),
+            ..signature.declare()
         });
     }
     if let Some(publisher) = over

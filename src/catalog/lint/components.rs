@@ -23,8 +23,7 @@ pub(super) fn lint_component(report: &mut Report<'_>, name: &str, component: &Co
                 );
                 report.add_error(Code::SIGNATURE_INCOMPLETE, path, message);
             }
-            let unverified = signature.kind.find_unverified(&signature.list_declared());
-            if let Some(field) = unverified {
+            if let Some(field) = signature.find_unverified() {
                 let message = format!(
                     "{}: `{field}` of the signature {} is not verified with its kind `{}`",
                     release.versions,

@@ -29,21 +29,21 @@ pub struct DeclaredSignature {
 }
 
 impl DeclaredSignature {
-    /// Names of the fields that say whom the signature is by, as far as they are declared.
-    pub fn list_declared(&self) -> Vec<&'static str> {
-        list_declared([
+    /// The first of the declared fields that no verifier of its kind looks at: whoever reads the declaration would
+    /// believe that it was checked.
+    pub fn find_unverified(&self) -> Option<&'static str> {
+        let by_key = self.key.is_some() && self.identity.is_none();
+        let verified = self.kind.list_verified(by_key);
+        let declared = [
             ("key", self.key.is_some()),
             ("identity", self.identity.is_some()),
             ("issuer", self.issuer.is_some()),
             ("certificateUrl", self.certificate_url.is_some()),
-        ])
+        ];
+        declared.into_iter().find_map(|(field, is_declared)| {
+            (is_declared && !verified.contains(&field)).then_some(field)
+        })
     }
-}
-
-/// Names of the fields that are declared.
-pub fn list_declared(fields: [(&'static str, bool); 4]) -> Vec<&'static str> {
-    let declared = fields.into_iter().filter(|(_, is_declared)| *is_declared);
-    declared.map(|(name, _)| name).collect()
 }
 
 words!(
@@ -89,17 +89,6 @@ impl SignatureKind {
             Self::SigstoreBundle if by_key => &["key"],
             Self::SigstoreBundle | Self::GithubAttestation => &["identity", "issuer"],
         }
-    }
-
-    /// The first of the declared fields that no verifier of this kind looks at: whoever reads the declaration would
-    /// believe that it was checked.
-    pub fn find_unverified(self, declared: &[&'static str]) -> Option<&'static str> {
-        let by_key = declared.contains(&"key") && !declared.contains(&"identity");
-        let verified = self.list_verified(by_key);
-        declared
-            .iter()
-            .copied()
-            .find(|field| !verified.contains(field))
     }
 
     pub fn proof_kind(self) -> ProofKind {
