@@ -5,49 +5,51 @@ pub fn matches_glob(glob: &str, name: &str) -> bool {
     let mut parts: Vec<&str> = glob.split('/').collect();
     parts.dedup_by(|one, other| one == other && *one == "**");
     let names: Vec<&str> = name.split('/').collect();
-    // reached[n]: the parts so far match the first n names. No backtracking, so that no glob is slow.
-    let mut reached = vec![false; names.len() + 1];
-    reached[0] = true;
-    for part in parts {
-        if part == "**" {
-            let first = reached
-                .iter()
-                .position(|reached| *reached)
-                .unwrap_or(reached.len());
-            for (at, reached) in reached.iter_mut().enumerate() {
-                *reached = at >= first;
-            }
-        } else {
-            for at in (0..names.len()).rev() {
-                reached[at + 1] = reached[at] && matches_part(part, names[at]);
-            }
-            reached[0] = false;
-        }
-    }
-    reached[names.len()]
+    reaches_end(
+        &parts,
+        &names,
+        |part| *part == "**",
+        |part, name| matches_part(part, name),
+    )
 }
 
 fn matches_part(part: &str, name: &str) -> bool {
+    let wild: Vec<char> = part.chars().collect();
     let name: Vec<char> = name.chars().collect();
-    let mut reached = vec![false; name.len() + 1];
+    reaches_end(
+        &wild,
+        &name,
+        |wild| *wild == '*',
+        |wild, character| *wild == '?' || wild == character,
+    )
+}
+
+/// Whether the parts of a pattern match all items, each part one of them, or any number of them if it is open.
+/// No backtracking, so that no glob is slow.
+fn reaches_end<T>(
+    pattern: &[T],
+    items: &[T],
+    is_open: impl Fn(&T) -> bool,
+    matches: impl Fn(&T, &T) -> bool,
+) -> bool {
+    // reached[n]: the parts so far match the first n items.
+    let mut reached = vec![false; items.len() + 1];
     reached[0] = true;
-    for wild in part.chars() {
-        if wild == '*' {
-            let first = reached
-                .iter()
-                .position(|reached| *reached)
-                .unwrap_or(reached.len());
+    for part in pattern {
+        if is_open(part) {
+            let first = reached.iter().position(|reached| *reached);
+            let first = first.unwrap_or(reached.len());
             for (at, reached) in reached.iter_mut().enumerate() {
                 *reached = at >= first;
             }
         } else {
-            for at in (0..name.len()).rev() {
-                reached[at + 1] = reached[at] && (wild == '?' || wild == name[at]);
+            for at in (0..items.len()).rev() {
+                reached[at + 1] = reached[at] && matches(part, &items[at]);
             }
             reached[0] = false;
         }
     }
-    reached[name.len()]
+    reached[items.len()]
 }
 
 #[cfg(test)]
