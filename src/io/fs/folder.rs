@@ -117,14 +117,8 @@ impl Folder {
 
     /// A new file at a path below, with `/` between its parts, in folders that are made where they are not there.
     pub(super) fn create_below(&self, path: &str, mode: u32) -> io::Result<File> {
-        let Some((first, rest)) = path.split_once('/') else {
-            return self.create_file(OsStr::new(path), mode);
-        };
-        let first = OsStr::new(first);
-        match self.create_folder(first) {
-            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
-            _ => self.open_folder(first)?.create_below(rest, mode),
-        }
+        let (parent, name) = self.enter_parent(path)?;
+        parent.create_file(OsStr::new(&name), mode)
     }
 
     /// The folder of a path below, made where it is not there, and the path's own name. No part of it is a link.
