@@ -88,9 +88,8 @@ impl Machine {
         if let ResourceKind::Directory(it) = &*effect.kind
             && it.clears_content()
         {
-            self.resources.retain(|known, placed| {
-                !known.is_below(&identity) || placed.kind.properties().is_absent()
-            });
+            self.resources
+                .retain(|known, placed| !known.is_below(&identity) || placed.kind.is_absent());
         }
         if effect.creates_parents {
             for above in paths::list_ancestors(identity.name()) {
@@ -123,11 +122,11 @@ impl Machine {
     fn put_resource(&mut self, identity: Identity, kind: &ResourceKind, origin: &ResourceOrigin) {
         self.order_path(kind, &identity);
         let known = self.resources.remove(&identity);
-        let placed = match known.filter(|known| !known.kind.properties().is_absent()) {
+        let placed = match known.filter(|known| !known.kind.is_absent()) {
             Some(known) if is_adjusted(kind) => adjust_resource(known, kind, origin),
             _ => {
                 let mut origin = origin.clone();
-                if kind.properties().is_absent() {
+                if kind.is_absent() {
                     // The image never has it, whatever the resource's own scope.
                     origin.scope = Scope::Image;
                 }
@@ -176,7 +175,7 @@ fn is_adjusted(kind: &ResourceKind) -> bool {
         kind,
         ResourceKind::Directory(_) | ResourceKind::Service(_) | ResourceKind::PathEntry(_)
     );
-    adjusts && !kind.properties().is_absent()
+    adjusts && !kind.is_absent()
 }
 
 /// A change of the image stays in the image; one of the build stays part of the build until a

@@ -21,7 +21,7 @@ pub(super) struct Act<'a> {
 
 impl Act<'_> {
     pub(super) fn is_absent(&self) -> bool {
-        self.effect.kind.properties().is_absent()
+        self.effect.kind.is_absent()
     }
 }
 

@@ -332,7 +332,7 @@ impl Listing {
     fn write_system_settings(&mut self, machine: &Machine) {
         self.start_section("Updates, tasks and system settings");
         for (identity, placed) in &machine.resources {
-            if placed.kind.properties().is_absent() || placed.kind.section() != Section::System {
+            if placed.kind.is_absent() || placed.kind.section() != Section::System {
                 continue;
             }
             // The resource's name says more than a digest or a script.
@@ -403,7 +403,7 @@ impl Listing {
         self.start_section("WinRM");
         for placed in machine.resources.values() {
             let text = match &placed.kind {
-                ResourceKind::WinrmListener(it) if !placed.kind.properties().is_absent() => {
+                ResourceKind::WinrmListener(it) if !placed.kind.is_absent() => {
                     format!("listener {}", it.transport)
                 }
                 ResourceKind::WinrmSetting(it) => format!("{} = {}", it.setting, it.value),
@@ -416,7 +416,7 @@ impl Listing {
     fn write_absent(&mut self, machine: &Machine) {
         self.start_section("Absent");
         for (identity, placed) in &machine.resources {
-            if placed.kind.properties().is_absent() {
+            if placed.kind.is_absent() {
                 let (kind, _) = placed.kind.to_json();
                 self.write_line_from(&format!("{kind} {}", identity.name()), &placed.origin);
             }

@@ -54,7 +54,7 @@ fn a_thing_is_there_or_absent_but_never_both() {
             machine
                 .present_files()
                 .any(|it| it.path.to_lowercase().contains("crictl.y")),
-            at.properties().is_absent(),
+            at.is_absent(),
         )
     };
     assert_eq!(states(&plan), (false, true));

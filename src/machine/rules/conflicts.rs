@@ -72,7 +72,7 @@ fn collect_claims(kind: &ResourceKind) -> Map<String, Value> {
     }
 
     let mut claims = Map::new();
-    if properties.is_absent() {
+    if kind.is_absent() {
         claims.insert("ensure".to_owned(), "absent".into());
         return claims;
     }

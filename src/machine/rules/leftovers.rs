@@ -48,7 +48,7 @@ fn is_active(kind: &ResourceKind) -> bool {
         ResourceKind::LocalUser(it) => it.ensure == EnsureUser::Present,
         ResourceKind::WindowsFeature(it) => it.installed,
         ResourceKind::Assertion(_) | ResourceKind::Sysprep(_) => false,
-        _ => !kind.properties().is_absent(),
+        _ => !kind.is_absent(),
     }
 }
 

@@ -97,17 +97,11 @@ impl ResourceType for LocalUser {
     fn identity(&self) -> Identity {
         Identity::new("account", &["userName"], self.user_name.as_str())
     }
-    fn is_absent(&self) -> bool {
-        self.ensure == EnsureUser::Absent
-    }
 }
 
 impl ResourceType for WinrmListener {
     fn identity(&self) -> Identity {
         Identity::new("WinRM listener", &["transport"], self.transport.to_string())
-    }
-    fn is_absent(&self) -> bool {
-        self.ensure == Ensure::Absent
     }
 }
 
@@ -125,9 +119,6 @@ impl ResourceType for Certificate {
             format!("{:?} {}", self.store, self.sha256),
         )
     }
-    fn is_absent(&self) -> bool {
-        self.ensure == Ensure::Absent
-    }
 }
 
 impl ResourceType for DefenderExclusion {
@@ -137,8 +128,5 @@ impl ResourceType for DefenderExclusion {
             &["kind", "value"],
             format!("{} {}", self.kind.as_str(), self.value),
         )
-    }
-    fn is_absent(&self) -> bool {
-        self.ensure == Ensure::Absent
     }
 }

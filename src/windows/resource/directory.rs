@@ -69,9 +69,6 @@ impl ResourceType for Directory {
     fn identity(&self) -> Identity {
         Identity::from_path(&["path"], &self.path)
     }
-    fn is_absent(&self) -> bool {
-        matches!(self.state, DirectoryState::Absent {})
-    }
     fn paths(&self) -> Vec<&str> {
         vec![&self.path]
     }

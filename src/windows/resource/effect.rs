@@ -4,17 +4,15 @@ use std::borrow::Cow;
 
 use serde_json::{Map, Value};
 
-use super::{Artifact, Identity, ResourceKind};
+use super::{
+    Artifact, Certificate, DefenderExclusion, DirectoryState, Ensure, EnsureUser, Identity,
+    PathEntry, ResourceKind, WinrmListener,
+};
 
 /// A resource type's answers about its own resources.
 pub trait ResourceType {
     /// The thing that the resource is about.
     fn identity(&self) -> Identity;
-
-    /// Whether the resource removes its thing.
-    fn is_absent(&self) -> bool {
-        false
-    }
 
     /// Every path that the resource names.
     fn paths(&self) -> Vec<&str> {
@@ -74,6 +72,41 @@ pub struct Effect<'a> {
 }
 
 impl ResourceKind {
+    /// Whether the resource removes its thing.
+    pub fn is_absent(&self) -> bool {
+        match self {
+            Self::Directory(it) => matches!(it.state, DirectoryState::Absent {}),
+            Self::File(it) => it.desired.is_absent(),
+            Self::Symlink(it) => it.desired.is_absent(),
+            Self::RegistryValue(it) => it.desired.is_absent(),
+            Self::EnvironmentVariable(it) => it.desired.is_absent(),
+            Self::Service(it) => it.desired.is_absent(),
+            Self::FirewallRule(it) => it.desired.is_absent(),
+            Self::HnsNetwork(it) => it.desired.is_absent(),
+            Self::ScheduledTask(it) => it.desired.is_absent(),
+            Self::LocalUser(it) => it.ensure == EnsureUser::Absent,
+            Self::PathEntry(PathEntry { ensure, .. })
+            | Self::DefenderExclusion(DefenderExclusion { ensure, .. })
+            | Self::WinrmListener(WinrmListener { ensure, .. })
+            | Self::Certificate(Certificate { ensure, .. }) => *ensure == Ensure::Absent,
+            Self::Artifact(_)
+            | Self::Archive(_)
+            | Self::Msi(_)
+            | Self::WindowsFeature(_)
+            | Self::PortRange(_)
+            | Self::WinrmSetting(_)
+            | Self::ContainerImage(_)
+            | Self::Assertion(_)
+            | Self::Sysprep(_)
+            | Self::Hotfix(_)
+            | Self::WindowsUpdate(_)
+            | Self::WindowsCapability(_)
+            | Self::PowerPlan(_)
+            | Self::PageFile(_)
+            | Self::Script(_) => false,
+        }
+    }
+
     /// Effects of the resource on the machine, in order.
     pub fn effects(&self) -> Vec<Effect<'_>> {
         let properties = self.properties();

@@ -53,9 +53,6 @@ impl ResourceType for File {
     fn identity(&self) -> Identity {
         Identity::from_path(&["path"], &self.path)
     }
-    fn is_absent(&self) -> bool {
-        self.desired.is_absent()
-    }
     fn paths(&self) -> Vec<&str> {
         vec![&self.path]
     }
@@ -76,9 +73,6 @@ impl ResourceType for File {
 impl ResourceType for Symlink {
     fn identity(&self) -> Identity {
         Identity::from_path(&["path"], &self.path)
-    }
-    fn is_absent(&self) -> bool {
-        self.desired.is_absent()
     }
     fn paths(&self) -> Vec<&str> {
         let target = self.desired.present().map(|it| it.target.as_str());

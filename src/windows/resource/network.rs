@@ -129,9 +129,6 @@ impl ResourceType for FirewallRule {
     fn identity(&self) -> Identity {
         Identity::new("firewall rule", &["ruleName"], &self.rule_name)
     }
-    fn is_absent(&self) -> bool {
-        self.desired.is_absent()
-    }
 }
 
 impl ResourceType for PortRange {
@@ -155,8 +152,5 @@ impl ResourceType for PortRange {
 impl ResourceType for HnsNetwork {
     fn identity(&self) -> Identity {
         Identity::new("host network", &["networkName"], &self.network_name)
-    }
-    fn is_absent(&self) -> bool {
-        self.desired.is_absent()
     }
 }

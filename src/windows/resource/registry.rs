@@ -67,17 +67,11 @@ impl ResourceType for RegistryValue {
             format!(r"{}\{}", self.key, self.value_name),
         )
     }
-    fn is_absent(&self) -> bool {
-        self.desired.is_absent()
-    }
 }
 
 impl ResourceType for EnvironmentVariable {
     fn identity(&self) -> Identity {
         Identity::new("environment variable", &["variable"], &self.variable)
-    }
-    fn is_absent(&self) -> bool {
-        self.desired.is_absent()
     }
 }
 
@@ -88,9 +82,6 @@ impl ResourceType for PathEntry {
             &["entry"],
             super::super::paths::normalize_path(&self.entry),
         )
-    }
-    fn is_absent(&self) -> bool {
-        self.ensure == Ensure::Absent
     }
     fn paths(&self) -> Vec<&str> {
         vec![&self.entry]

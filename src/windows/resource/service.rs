@@ -120,9 +120,6 @@ impl ResourceType for Service {
     fn identity(&self) -> Identity {
         Identity::new("service", &["serviceName"], &self.service_name)
     }
-    fn is_absent(&self) -> bool {
-        self.desired.is_absent()
-    }
     fn paths(&self) -> Vec<&str> {
         let program = self.desired.present().and_then(|it| it.program.as_deref());
         program.into_iter().collect()

@@ -94,9 +94,6 @@ impl ResourceType for ScheduledTask {
     fn identity(&self) -> Identity {
         Identity::new("scheduled task", &["taskName"], &self.task_name)
     }
-    fn is_absent(&self) -> bool {
-        self.desired.is_absent()
-    }
     fn paths(&self) -> Vec<&str> {
         self.program().into_iter().collect()
     }
