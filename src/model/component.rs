@@ -9,15 +9,14 @@ use serde::{Deserialize, Deserializer, Serialize};
 use super::kubernetes::ComponentChoice;
 use super::line::Minor;
 use super::pins::PinList;
+use super::published_digest::{DigestAlgorithm, PublishedDigest};
 use super::stage::ServiceAccount;
 use super::step::When;
 use super::upstream::Upstream;
 use crate::base::choice::words;
 use crate::base::member::{MemberFile, MemberName};
 use crate::base::url::HttpUrl;
-use crate::base::value::{
-    ComponentName, FileDigest, FileName, PinAlgorithm, Sha1, Sha256, Sha512, ValueError,
-};
+use crate::base::value::{ComponentName, FileName, PinAlgorithm, Sha256, ValueError};
 use crate::base::version::{Version, VersionRange};
 use crate::windows::resource::ArchiveFormat;
 use crate::windows::value::{Guid, ServiceName};
@@ -300,15 +299,10 @@ impl TryFrom<PinRecord> for Pin {
             source,
             note,
         } = record;
-        let digest = match algorithm {
-            DigestAlgorithm::Sha1 => PublishedDigest::Sha1(digest.try_into()?),
-            DigestAlgorithm::Sha256 => PublishedDigest::Sha256(digest.try_into()?),
-            DigestAlgorithm::Sha512 => PublishedDigest::Sha512(digest.try_into()?),
-        };
         Ok(Self {
             version,
             platform,
-            digest,
+            digest: PublishedDigest::new(algorithm, digest)?,
             size,
             url,
             confidence,
@@ -346,59 +340,6 @@ impl From<Pin> for PinRecord {
 }
 
 words!(
-    DigestAlgorithm {
-        Sha1 = "sha1",
-        Sha256 = "sha256",
-        Sha512 = "sha512",
-    }
-);
-
-/// A digest as it is published, ordered by the strength of its algorithm.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub enum PublishedDigest {
-    Sha1(Sha1),
-    Sha256(Sha256),
-    Sha512(Sha512),
-}
-
-impl PublishedDigest {
-    /// The digest if it may pin bytes: SHA-1 may not.
-    pub fn file_digest(&self) -> Option<FileDigest> {
-        match self {
-            Self::Sha1(_) => None,
-            Self::Sha256(digest) => Some(FileDigest::Sha256(digest.clone())),
-            Self::Sha512(digest) => Some(FileDigest::Sha512(digest.clone())),
-        }
-    }
-
-    pub const fn algorithm(&self) -> DigestAlgorithm {
-        match self {
-            Self::Sha1(_) => DigestAlgorithm::Sha1,
-            Self::Sha256(_) => DigestAlgorithm::Sha256,
-            Self::Sha512(_) => DigestAlgorithm::Sha512,
-        }
-    }
-
-    /// Lower-case hexadecimal.
-    pub fn as_str(&self) -> &str {
-        match self {
-            Self::Sha1(digest) => digest.as_str(),
-            Self::Sha256(digest) => digest.as_str(),
-            Self::Sha512(digest) => digest.as_str(),
-        }
-    }
-}
-
-impl From<FileDigest> for PublishedDigest {
-    fn from(digest: FileDigest) -> Self {
-        match digest {
-            FileDigest::Sha256(digest) => Self::Sha256(digest),
-            FileDigest::Sha512(digest) => Self::Sha512(digest),
-        }
-    }
-}
-
-words!(
     /// How well a digest is attested.
     Confidence {
         /// A later record of the same source disagrees: tells drift, never pins.
@@ -419,6 +360,6 @@ words!(
 impl Pin {
     /// Whether the digest may decide which bytes are used.
     pub fn is_usable(&self) -> bool {
-        !matches!(self.digest, PublishedDigest::Sha1(_)) && self.confidence >= Confidence::Low
+        matches!(self.digest, PublishedDigest::File(_)) && self.confidence >= Confidence::Low
     }
 }

@@ -25,6 +25,7 @@ pub mod platform;
 pub mod pod_network;
 pub mod policy;
 pub mod publication;
+pub mod published_digest;
 pub mod record;
 pub mod rules;
 pub mod signing;
