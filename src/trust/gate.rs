@@ -154,12 +154,7 @@ pub fn check_plan(policy: &Policy, plan: &Plan, catalog: &Catalog) -> Result<(),
             .filter(|warning| warning.id == Code::SECURITY_FLOOR);
         findings.extend(below.map(|warning| {
             let remedy = "choose a Kubernetes release that has the fix";
-            Finding::new(
-                Code::POLICY_REFUSE_BELOW_SECURITY_FLOOR,
-                warning.message.clone(),
-                remedy,
-            )
-            .with_subject(warning.subject.clone())
+            warning.refuse(Code::POLICY_REFUSE_BELOW_SECURITY_FLOOR, remedy)
         }));
     }
     if let Some(maximum) = policy.maximum_severity {
@@ -172,12 +167,7 @@ pub fn check_plan(policy: &Policy, plan: &Plan, catalog: &Catalog) -> Result<(),
             .filter(|warning| warning.id == Code::FLOATING_BASE_IMAGE);
         findings.extend(floating.map(|warning| {
             let remedy = format!("pin the base image: `--var {}=…`", warning.subject);
-            Finding::new(
-                Code::POLICY_REFUSE_FLOATING_BASE_IMAGE,
-                warning.message.clone(),
-                remedy,
-            )
-            .with_subject(warning.subject.clone())
+            warning.refuse(Code::POLICY_REFUSE_FLOATING_BASE_IMAGE, remedy)
         }));
     }
     PolicyFault::Selection.refuse(policy, findings)

@@ -1,8 +1,10 @@
 //! Warnings of a plan, and the variables that nobody gave.
 
-use crate::base::code::Code;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+use crate::base::code::Code;
+use crate::diagnostic::Finding;
 
 /// A variable of the target that a bake needs and that nobody gave.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -34,5 +36,10 @@ impl Warning {
             subject: subject.into(),
             message: message.into(),
         }
+    }
+
+    /// The same as something that does stop a build.
+    pub fn refuse(&self, code: Code, remedy: impl Into<String>) -> Finding {
+        Finding::new(code, self.message.as_str(), remedy).with_subject(self.subject.as_str())
     }
 }
