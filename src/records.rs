@@ -48,7 +48,7 @@ pub use history::{
     BuildHistory, BuildState, HISTORY_SCHEMA, HistoryEntry, HistoryPlace, RecordSource,
     find_workspace, list_local_builds, read_history,
 };
-pub use image::{BaseImageRecord, GitState, IMAGE_SCHEMA, ImageRecord, WaivedProof};
+pub use image::{BaseImageRecord, GitState, IMAGE_SCHEMA, ImageRecord};
 pub use keep::{BuildTrace, KeptBuild, keep_build};
 pub use origin::find_run_url;
 pub use prune::{PrunedHistory, prune_history};

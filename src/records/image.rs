@@ -11,9 +11,9 @@ use crate::base::json::parse_foreign;
 use crate::base::program::ProgramVersion;
 use crate::base::text::find_control;
 use crate::diagnostic::{self, CodedError, Error, ErrorReport};
-use crate::model::evidence::{Evidence, ProofKind};
+use crate::model::evidence::Evidence;
 use crate::model::image_version::RecordedVersion;
-use crate::model::policy::PolicyUsed;
+use crate::model::policy::{PolicyUsed, Waiver};
 
 /// Name of the schema of `image.json`.
 pub const IMAGE_SCHEMA: &str = "imagegen.dev/image/v1";
@@ -64,7 +64,7 @@ pub struct ImageRecord {
     pub evidence: BTreeMap<String, Vec<Evidence>>,
     /// Proofs that are missing, and that somebody allowed to be missing.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub waived: Vec<WaivedProof>,
+    pub waived: Vec<Waiver>,
     /// How many resources the machine checked, all of them good.
     pub checked: usize,
     /// Steps of Packer and phases of the guest; `timeline.json` has every event.
@@ -98,17 +98,6 @@ pub struct BaseImageRecord {
     /// `sha256:…` of installation media or a disk.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub digests: Vec<String>,
-}
-
-/// A proof that was allowed to be missing.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub struct WaivedProof {
-    pub component: String,
-    pub proof: ProofKind,
-    /// Why, as the policy says.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub note: Option<String>,
 }
 
 /// A commit, and whether tracked files differed from it.

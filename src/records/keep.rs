@@ -21,11 +21,11 @@ use crate::lock::{LOCK_FILE, Lock};
 use crate::model::evidence::Evidence;
 use crate::model::image_version::{ImageVersion, RecordedVersion};
 use crate::model::plan::Plan;
-use crate::model::policy::Policy;
+use crate::model::policy::{Policy, Waiver};
 use crate::workspace::{BUILDS, IMAGE_RECORD};
 
 use super::bill::{format_time, list_bill, read_bill_sources_of};
-use super::image::{BaseImageRecord, GitState, IMAGE_SCHEMA, ImageRecord, WaivedProof};
+use super::image::{BaseImageRecord, GitState, IMAGE_SCHEMA, ImageRecord};
 use super::{add_bake, list_notes, list_reasons, list_unproven};
 
 /// Files of the workspace that a record keeps a copy of.
@@ -157,7 +157,7 @@ fn describe_build(
 }
 
 /// Proofs that are missing and that a waiver accepts as missing.
-fn list_waived(evidence: &BTreeMap<String, Vec<Evidence>>, policy: &Policy) -> Vec<WaivedProof> {
+fn list_waived(evidence: &BTreeMap<String, Vec<Evidence>>, policy: &Policy) -> Vec<Waiver> {
     let mut missing = Vec::new();
     for (component, proofs) in evidence {
         for proof in proofs {
@@ -169,7 +169,7 @@ fn list_waived(evidence: &BTreeMap<String, Vec<Evidence>>, policy: &Policy) -> V
                 .waivers
                 .iter()
                 .find(|waiver| waiver.component == *component && waiver.proof == proof.proof);
-            missing.push(WaivedProof {
+            missing.push(Waiver {
                 component: component.clone(),
                 proof: proof.proof,
                 note: waiver.and_then(|waiver| waiver.note.clone()),
