@@ -98,6 +98,8 @@ pub enum BakeError {
     NoImage { reason: String },
     #[error("{program} could not convert the disk of the image{}", indent_lines(.last))]
     Convert { program: String, last: Vec<String> },
+    #[error("interrupted while {program} converted the disk of the image")]
+    ConversionInterrupted { program: String },
     #[error("no value for required variables: {}", .0.join(", "))]
     MissingVariables(Vec<String>),
     #[error("{} contains `{PACKER_TEMPLATE}`, which Packer's plugins take for a template", .0.join(", "))]
@@ -161,7 +163,7 @@ impl Classify for BakeError {
             Self::Report(_) => Code::CHECK_REPORT,
             Self::Checks(_) => Code::CHECKS_FAILED,
             Self::Foreign { .. } => Code::FOREIGN_PACKER_FILE,
-            Self::Interrupted { .. } => Code::INTERRUPTED,
+            Self::Interrupted { .. } | Self::ConversionInterrupted { .. } => Code::INTERRUPTED,
             Self::Exec(error) => error.code(),
             Self::File(error) => error.code(),
         }

@@ -4,7 +4,7 @@ mod report;
 
 use std::collections::BTreeMap;
 use std::env;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use crate::base::download::{DownloadSize, format_megabytes};
 use crate::diagnostic::{Classify as _, ErrorClass, Result};
@@ -189,19 +189,16 @@ fn check_packer(
 
 fn check_own_packer(program: &Path, checks: &mut Checks) {
     let run = exec::Run {
-        program: program.to_owned(),
-        arguments: vec!["version".into()],
-        folder: PathBuf::from("."),
         // Packer would ask its home page for a newer one.
         environment: BTreeMap::from([("CHECKPOINT_DISABLE".to_owned(), "1".into())]),
-        ..exec::Run::default()
+        ..exec::Run::new(program, ["version"])
     };
-    let mut first = None;
-    let ended = exec::run_program(&run, |_, line| {
-        first.get_or_insert_with(|| line.trim().to_owned());
-    });
-    match ended {
-        Ok(outcome) if outcome.success => checks.ok("packer", first.unwrap_or_default()),
+    match exec::collect_lines(&run, |_| ()) {
+        Ok(printed) if printed.outcome.success => {
+            let lines = printed.into_lines();
+            let first = lines.first().map(|line| line.trim().to_owned());
+            checks.ok("packer", first.unwrap_or_default());
+        }
         Ok(_) => {
             checks.missing(
                 ErrorClass::Packer,

@@ -1,6 +1,5 @@
 //! Results of a build: Packer's manifest, the machine's own report, and the image made of both.
 
-use std::ffi::OsString;
 use std::path::{Component, Path};
 
 use schemars::JsonSchema;
@@ -246,27 +245,22 @@ fn convert_disk(
     };
     let path = Path::new(&disk.path).with_extension(&conversion.extension);
     let path = path.to_string_lossy().into_owned();
-    let arguments = conversion
-        .arguments
-        .iter()
-        .chain([&disk.path, &path])
-        .map(OsString::from)
-        .collect();
+    let program = exec::resolve_program(Path::new(&conversion.program));
+    let arguments = conversion.arguments.iter().chain([&disk.path, &path]);
     let run = Run {
-        program: exec::resolve_program(Path::new(&conversion.program)),
-        arguments,
         folder: folder.path.to_owned(),
         inherited: Inherited::Nothing,
         environment: folder.environment.clone(),
-        ..Run::default()
+        ..Run::new(program, arguments)
     };
-    let mut last = Vec::new();
-    let outcome = exec::run_program(&run, |_, line| last.push(line.to_owned()))?;
-    if !outcome.success {
-        return Err(BakeError::Convert {
-            program: conversion.program.clone(),
-            last,
-        });
+    let printed = exec::collect_lines(&run, |_| ())?;
+    let program = conversion.program.clone();
+    if printed.outcome.interrupted {
+        return Err(BakeError::ConversionInterrupted { program });
+    }
+    if !printed.outcome.success {
+        let last = printed.into_lines();
+        return Err(BakeError::Convert { program, last });
     }
     let found = fs::digest_file(&folder.path.join(&path))?;
     Ok(Some(BuiltFile {

@@ -71,6 +71,21 @@ pub struct Run {
     pub on_interrupt: OnInterrupt,
 }
 
+impl Run {
+    /// A program in the current folder, with the environment of this process.
+    pub fn new(
+        program: impl Into<PathBuf>,
+        arguments: impl IntoIterator<Item = impl Into<OsString>>,
+    ) -> Self {
+        Self {
+            program: program.into(),
+            arguments: arguments.into_iter().map(Into::into).collect(),
+            folder: PathBuf::from("."),
+            ..Self::default()
+        }
+    }
+}
+
 #[derive(Debug, thiserror::Error)]
 #[error("starting {}: {source}", .program.display())]
 pub struct ExecError {
@@ -95,6 +110,26 @@ pub struct Outcome {
 pub enum Stream {
     Stdout,
     Stderr,
+}
+
+/// A program that ended, with the lines of its output in their order.
+#[derive(Debug)]
+pub struct Printed {
+    pub outcome: Outcome,
+    pub lines: Vec<(Stream, String)>,
+}
+
+impl Printed {
+    /// Lines of one stream, each with its end.
+    pub fn join_stream(&self, stream: Stream) -> String {
+        let lines = self.lines.iter().filter(|(from, _)| *from == stream);
+        lines.map(|(_, line)| format!("{line}\n")).collect()
+    }
+
+    /// Lines of both streams.
+    pub fn into_lines(self) -> Vec<String> {
+        self.lines.into_iter().map(|(_, line)| line).collect()
+    }
 }
 
 enum Event {
@@ -124,6 +159,19 @@ pub fn run_program(run: &Run, mut on_line: impl FnMut(Stream, &str)) -> Result<O
         INTERRUPTIBLE.fetch_sub(1, Ordering::SeqCst);
     }
     ended.map_err(failed)
+}
+
+/// Runs a program to its end and keeps its output; `on_line` gets every line as it comes.
+///
+/// # Errors
+/// The program cannot be started.
+pub fn collect_lines(run: &Run, mut on_line: impl FnMut(&str)) -> Result<Printed, ExecError> {
+    let mut lines = Vec::new();
+    let outcome = run_program(run, |stream, line| {
+        on_line(line);
+        lines.push((stream, line.to_owned()));
+    })?;
+    Ok(Printed { outcome, lines })
 }
 
 fn wait_program(

@@ -1,13 +1,12 @@
 //! The life of a clone: made, tested, and deleted whatever happened.
 
 use std::collections::BTreeMap;
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use crate::base::secret::Secret;
 use crate::base::text::indent_lines;
-use crate::io::exec::{self, ExecError, InterruptWatch, OnInterrupt, Run, Stream};
+use crate::io::exec::{self, ExecError, InterruptWatch, OnInterrupt, Printed, Run, Stream};
 use crate::model::clone_test::VERDICT_GROUP;
 use crate::ui::Printer;
 
@@ -91,11 +90,22 @@ enum StepEnd {
 }
 
 /// Lines of a command, by stream.
-#[derive(Default)]
 struct CloneLines {
     stdout: Vec<String>,
     all: Vec<String>,
     is_settled: bool,
+}
+
+impl CloneLines {
+    fn new(printed: Printed) -> Self {
+        let lines = printed.lines.iter();
+        let own = lines.filter(|(stream, _)| *stream == Stream::Stdout);
+        Self {
+            stdout: own.map(|(_, line)| line.clone()).collect(),
+            all: printed.into_lines(),
+            is_settled: false,
+        }
+    }
 }
 
 impl<'a> Life<'a> {
@@ -254,22 +264,15 @@ impl<'a> Life<'a> {
         let line = format_command(&self.clone.program, &arguments);
         self.printer.print_note(&line);
         let input = step.input.as_ref();
+        let program = exec::resolve_program(Path::new(&self.clone.program));
         let run = Run {
-            program: exec::resolve_program(Path::new(&self.clone.program)),
-            arguments: arguments.iter().map(OsString::from).collect(),
-            folder: PathBuf::from("."),
             input: input.map(|it| it.resolve(&self.given, &self.password)),
             on_interrupt,
-            ..Run::default()
+            ..Run::new(program, &arguments)
         };
-        let mut output = CloneLines::default();
-        let outcome = exec::run_program(&run, |stream, line| {
-            self.printer.print_foreign_line(line);
-            if stream == Stream::Stdout {
-                output.stdout.push(line.to_owned());
-            }
-            output.all.push(line.to_owned());
-        })?;
+        let printed = exec::collect_lines(&run, |line| self.printer.print_foreign_line(line))?;
+        let outcome = printed.outcome;
+        let mut output = CloneLines::new(printed);
         if outcome.interrupted && (on_interrupt == OnInterrupt::Pass || !outcome.success) {
             return Err(PublishError::Interrupted);
         }

@@ -1,7 +1,6 @@
 //! Commands of a platform's program: as text for a shell, or run.
 
-use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use crate::base::code::Code;
 use crate::base::shell::{format_comment, quote_argument};
@@ -265,17 +264,11 @@ fn run_command(
     command: &FilledCommand,
     printer: &Printer,
 ) -> Result<Result<CommandState, String>, PublishError> {
-    let run = Run {
-        program: exec::resolve_program(Path::new(&command.program)),
-        arguments: command.arguments.iter().map(OsString::from).collect(),
-        folder: PathBuf::from("."),
-        ..Run::default()
-    };
-    let mut lines: Vec<String> = Vec::new();
-    let outcome = exec::run_program(&run, |_, line| {
-        printer.print_foreign_line(line);
-        lines.push(line.to_owned());
-    })?;
+    let program = exec::resolve_program(Path::new(&command.program));
+    let run = Run::new(program, &command.arguments);
+    let printed = exec::collect_lines(&run, |line| printer.print_foreign_line(line))?;
+    let outcome = printed.outcome;
+    let lines = printed.into_lines();
     if outcome.interrupted {
         return Err(PublishError::Interrupted);
     }

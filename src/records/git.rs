@@ -134,20 +134,13 @@ pub fn read_git_state(folder: &Path) -> Option<GitState> {
 /// Output of a command of git; none if it fails.
 fn ask_git(folder: &Path, arguments: &[&str]) -> Option<String> {
     let run = Run {
-        program: PathBuf::from("git"),
-        arguments: arguments.iter().map(OsString::from).collect(),
         folder: folder.to_owned(),
         environment: BTreeMap::from([("GIT_OPTIONAL_LOCKS".to_owned(), OsString::from("0"))]),
-        ..Run::default()
+        ..Run::new("git", arguments)
     };
-    let mut printed = String::new();
-    let outcome = exec::run_program(&run, |stream, line| {
-        if stream == Stream::Stdout {
-            printed.push_str(line);
-            printed.push('\n');
-        }
-    });
-    outcome.ok().filter(|it| it.success).map(|_| printed)
+    let printed = exec::collect_lines(&run, |_| ()).ok()?;
+    let success = printed.outcome.success;
+    success.then(|| printed.join_stream(Stream::Stdout))
 }
 
 struct Git<'a> {
@@ -166,30 +159,17 @@ impl Git<'_> {
         } else {
             Some(self.find_top()?)
         };
+        let words = settings.iter().chain([&verb]).chain(arguments);
         let run = Run {
-            program: PathBuf::from("git"),
-            arguments: settings
-                .into_iter()
-                .chain([verb])
-                .chain(arguments.iter().copied())
-                .map(OsString::from)
-                .collect(),
             folder: top.unwrap_or_else(|| self.folder.to_owned()),
             environment: BTreeMap::from([("GIT_INDEX_FILE".to_owned(), self.index.clone())]),
-            ..Run::default()
+            ..Run::new("git", words)
         };
-        let (mut printed, mut message) = (String::new(), String::new());
-        let outcome = exec::run_program(&run, |stream, line| {
-            let text = match stream {
-                Stream::Stdout => &mut printed,
-                Stream::Stderr => &mut message,
-            };
-            text.push_str(line);
-            text.push('\n');
-        })?;
-        if outcome.success {
-            return Ok(printed);
+        let printed = exec::collect_lines(&run, |_| ())?;
+        if printed.outcome.success {
+            return Ok(printed.join_stream(Stream::Stdout));
         }
+        let message = printed.join_stream(Stream::Stderr);
         let message = if message.trim().is_empty() {
             format!("it refused {}", arguments.join(" "))
         } else {

@@ -1,7 +1,6 @@
 //! Programs of the operator that get a document: a scanner, a signer.
 
-use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use crate::base::code::Code;
 use crate::diagnostic::{Classify, CodedError, ErrorClass, Result};
@@ -75,7 +74,7 @@ pub fn run_and_collect(
     flag: &'static str,
     command: &str,
     file: &Path,
-    mut on_line: impl FnMut(&str),
+    on_line: impl FnMut(&str),
 ) -> Result<String> {
     let shown = file.display().to_string();
     let mut words: Vec<String> = command
@@ -92,26 +91,14 @@ pub fn run_and_collect(
         words.push(shown);
     }
     let program = words.remove(0);
-    let run = Run {
-        program: PathBuf::from(&program),
-        arguments: words.into_iter().map(OsString::from).collect(),
-        folder: PathBuf::from("."),
-        ..Run::default()
-    };
-    let mut printed = String::new();
-    let outcome = exec::run_program(&run, |stream, line| {
-        if stream == Stream::Stdout {
-            printed.push_str(line);
-            printed.push('\n');
-        }
-        on_line(line);
-    });
-    let outcome = outcome.map_err(ToolRecordError::from)?;
+    let ended = exec::collect_lines(&Run::new(&program, words), on_line);
+    let printed = ended.map_err(ToolRecordError::from)?;
+    let outcome = printed.outcome;
     if outcome.interrupted {
         return Err(ToolRecordError::Interrupted.into());
     }
     match outcome.code {
-        _ if outcome.success => Ok(printed),
+        _ if outcome.success => Ok(printed.join_stream(Stream::Stdout)),
         Some(code) => Err(ToolRecordError::Failed {
             flag,
             program,

@@ -9,13 +9,16 @@ use crate::base::code::Code;
 use crate::base::secret::Secret;
 use crate::base::text::indent_lines;
 use crate::diagnostic::{Classify, ErrorClass, Result};
-use crate::io::exec::{self, ExecError, Run};
+use crate::io::exec::{self, ExecError, Printed, Run};
 use crate::io::fs::{self, FileError, Scratch};
 use crate::verify::ProofError;
 use crate::verify::authenticode::{SignatureDemand, unsigned_script, verify_signer};
 
 /// The program that signs.
 pub const PROGRAM: &str = "osslsigncode";
+
+/// So many lines of a signer that failed are shown.
+const LAST_LINES: usize = 12;
 
 /// The key to sign with. Secrets reach the signer through files and pipes alone.
 #[derive(Debug, Clone)]
@@ -135,28 +138,27 @@ fn sign_script(
     fs::write_file(&input, bare)?;
     fs::remove_if_exists(&output)?;
     let run = Run {
-        program: program.to_owned(),
-        arguments: build_arguments(key, &input, &output),
-        folder: PathBuf::from("."),
         input: key.passphrase.clone(),
-        ..Run::default()
+        ..Run::new(program, build_arguments(key, &input, &output))
     };
-    let mut last: Vec<String> = Vec::new();
-    let outcome = exec::run_program(&run, |_, line| {
-        if !line.trim().is_empty() && last.len() < 12 {
-            last.push(line.trim().to_owned());
-        }
-    })?;
-    if outcome.interrupted {
+    let printed = exec::collect_lines(&run, |_| ())?;
+    if printed.outcome.interrupted {
         return Err(SignError::Interrupted);
     }
     match fs::read_if_exists(&output)? {
-        Some(made) if outcome.success => Ok(made),
+        Some(made) if printed.outcome.success => Ok(made),
         _ => Err(SignError::Failed {
             file: path.to_owned(),
-            last,
+            last: list_last_lines(printed),
         }),
     }
+}
+
+fn list_last_lines(printed: Printed) -> Vec<String> {
+    let mut lines = printed.into_lines();
+    lines.retain(|line| !line.trim().is_empty());
+    let last = lines.split_off(lines.len().saturating_sub(LAST_LINES));
+    last.iter().map(|line| line.trim().to_owned()).collect()
 }
 
 fn build_arguments(key: &Key, input: &Path, output: &Path) -> Vec<OsString> {

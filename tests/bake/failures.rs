@@ -2,6 +2,7 @@
 
 use std::process::{Child, Command};
 
+use super::media::{DRIVERS, WINDOWS, build_with_media};
 use super::{REPORT, with_packer};
 use crate::support::Test;
 
@@ -110,6 +111,46 @@ fn an_interrupt_lets_packer_clean_up() {
         assert_eq!(names_log, !said.ends_with("cleaned up"), "{stderr}");
         assert_eq!(test.exists("o/cleaned"), packer == cleans);
     }
+}
+
+#[test]
+fn an_interrupt_of_the_conversion_is_no_failure_of_it() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let selection = "--target qemu --k8s 1.36.4 --windows 2022 --var further=vhd";
+    let media = [("windows", WINDOWS), ("drivers", DRIVERS)];
+    let test = build_with_media("qemu", selection, &media).line("--var accelerator=tcg");
+    let manifest = r#"{"builds": [{"builder_type": "qemu", "artifact_id": "d", "packer_run_uuid": "1",
+        "files": [{"name": "image/d.qcow2", "size": 5}]}], "last_run_uuid": "1"}"#;
+    let packer = format!(
+        "[ $1 = build ] || exit 0\nmkdir -p image\necho disk > image/d.qcow2\n{REPORT}\n\
+         cat > packer-manifest.json <<'M'\n{manifest}\nM"
+    );
+    let started = test.folder.join("started").display().to_string();
+    let converter = format!("trap 'exit 1' INT\n: > '{started}'\nwhile :; do sleep 0.1; done");
+    let test = test
+        .file("bin/packer", &format!("#!/bin/sh\n{packer}\n"))
+        .file("bin/qemu-img", &format!("#!/bin/sh\n{converter}\n"));
+    let bin = test.folder.join("bin");
+    for name in ["packer", "qemu-img"] {
+        let mode = std::fs::Permissions::from_mode(0o755);
+        std::fs::set_permissions(bin.join(name), mode).expect("mode");
+    }
+    let path = format!("{}:/usr/bin:/bin", bin.display());
+    let program = bin.join("packer").display().to_string();
+    let test = test.env("PATH", &path).args(["--packer", &program]);
+    let mut child = test
+        .command()
+        .stdout(std::process::Stdio::null())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .expect("start");
+    wait_for_file(&test, "started", &mut child);
+    send_interrupt(&child);
+    let output = child.wait_with_output().expect("end");
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(130), "{stderr}");
+    let said = "interrupted while qemu-img converted the disk of the image";
+    assert!(stderr.contains(said), "{stderr}");
 }
 
 fn wait_for_file(test: &Test, file: &str, child: &mut Child) {

@@ -39,6 +39,27 @@ fn signing_by_a_stranger_is_refused_under_a_policy() {
     assert_eq!(test.read("scripts/engine/Tools.ps1"), before);
 }
 
+/// A signer says at its end why it failed.
+#[cfg(unix)]
+#[test]
+fn the_last_lines_of_a_signer_that_failed_are_shown() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let Some(test) = bench() else { return };
+    let script = "#!/bin/sh\nfor n in $(seq 20); do echo \"line $n.\"; echo; done\nexit 1\n";
+    let test = test.file("bin/osslsigncode", script);
+    let program = test.folder.join("bin/osslsigncode");
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).expect("mode");
+    let path = format!("{}:/usr/bin:/bin", test.folder.join("bin").display());
+    let run = same(&test)
+        .line("scripts sign scripts --key own.key --certificate own.pem")
+        .env("PATH", &path);
+    let (code, _, stderr) = run.ends();
+    assert_eq!(code, Some(5), "{stderr}");
+    assert!(stderr.contains("line 9."), "{stderr}");
+    assert!(stderr.contains("line 20."), "{stderr}");
+    assert!(!stderr.contains("line 8."), "{stderr}");
+}
+
 #[test]
 fn what_is_not_signed_as_the_policy_demands_is_refused() {
     let table: &[(&str, Change, &str, &[&str])] = &[
