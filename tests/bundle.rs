@@ -8,22 +8,12 @@ mod tags;
 use std::collections::BTreeMap;
 use std::io::{Cursor, Read as _, Write as _};
 
+use imagegen::base::digest::sha256_hex;
 use registry::{Registry, image};
 use serde_json::{Value, json};
 
 use crate::support::archives::stand_in;
-use crate::support::{Ran, Test, files, override_build};
-
-fn digest(bytes: &[u8]) -> String {
-    imagegen::base::digest::sha256_hex(bytes)
-}
-
-/// Bytes that do not get smaller, so that a bundle has the size of its files.
-fn noise(length: u32) -> Vec<u8> {
-    (0..length)
-        .map(|at| at.wrapping_mul(2_654_435_761).to_be_bytes()[1])
-        .collect()
-}
+use crate::support::{Ran, Test, files, noise, override_build};
 
 /// A lock of artifacts and a checksum file that a server of the test has.
 fn lock(server: &Registry, first: &[u8]) -> String {
@@ -52,7 +42,10 @@ fn lock(server: &Registry, first: &[u8]) -> String {
         }
         overrides.insert(component.to_owned(), over);
     }
-    server.serve("/one.exe.sha256", format!("{}\n", digest(first)).as_bytes());
+    server.serve(
+        "/one.exe.sha256",
+        format!("{}\n", sha256_hex(first)).as_bytes(),
+    );
     let test = operator()
         .file("overrides.json", &Value::Object(overrides).to_string())
         .line("lock --overrides overrides.json --store s")
@@ -192,7 +185,7 @@ pub(crate) fn forged(bundle: &[u8], honest: bool, change: &Change<'_>) -> Vec<u8
             .iter()
             .skip(1)
             .map(
-                |(path, bytes)| json!({"path": path, "sha256": digest(bytes), "size": bytes.len()}),
+                |(path, bytes)| json!({"path": path, "sha256": sha256_hex(bytes), "size": bytes.len()}),
             )
             .collect();
     }
@@ -360,7 +353,7 @@ fn media_carries_images_for_the_windows_release() {
         .iter()
         .filter(|(path, _)| path.starts_with("artifacts/images/"))
     {
-        assert_eq!(*path, blob(&digest(bytes)));
+        assert_eq!(*path, blob(&sha256_hex(bytes)));
     }
     let plan: Value = serde_json::from_slice(&carried["guest-plan.json"]).expect("JSON");
     let images = plan["resources"]

@@ -22,14 +22,7 @@ use imagegen::windows::resource::{
 use serde_json::Value;
 
 use crate::support::Test;
-
-fn azure(kubernetes: &str) -> ImageDefinition {
-    ImageDefinition {
-        target: Some("azure".to_owned()),
-        kubernetes: Some(kubernetes.to_owned()),
-        ..ImageDefinition::default()
-    }
-}
+use crate::support::targets::azure;
 
 fn made(selection: &ImageDefinition, trees: &Trees) -> Option<(Guest, Machine)> {
     let plan = resolve_plan(selection, trees).ok()?;

@@ -17,16 +17,8 @@ use imagegen::selection::read_trees;
 use imagegen::windows::resource::{ContainerImage, File, RegistryValue, ResourceKind, StartType};
 use serde_json::Value;
 
-use crate::support::targets::image_targets;
+use crate::support::targets::{azure, image_targets};
 use crate::support::{Test, root};
-
-fn azure(kubernetes: &str) -> ImageDefinition {
-    ImageDefinition {
-        target: Some("azure".to_owned()),
-        kubernetes: Some(kubernetes.to_owned()),
-        ..ImageDefinition::default()
-    }
-}
 
 /// A selection of every target that makes images: what holds for one cloud holds for all.
 fn images(kubernetes: &str) -> Vec<ImageDefinition> {
@@ -285,19 +277,10 @@ fn d7_lines_before_1_23_are_built_without_kube_log_runner() {
         .fails(3, &["containerd-cri-v1alpha2"]);
 }
 
-/// D10: an unknown name in a step or template is an error and never an empty text.
-#[test]
-fn d10_an_undefined_name_is_an_error() {
-    let mut trees = read_trees(None).expect("the catalog");
-    let plan = resolve_plan(&azure("1.36.4"), &trees).expect("a plan");
-    let mut files = BTreeMap::new();
-    for folder in ["steps", "templates", "engine", "resources"] {
-        for path in trees.provisioners.list_files(folder) {
-            let bytes = trees.provisioners.get(&path).expect("listed").to_vec();
-            files.insert(path, bytes);
-        }
-    }
-    for path in [
+/// Files of the steps, of which a test changes one.
+fn copy_provisioners(trees: &Trees) -> BTreeMap<String, Vec<u8>> {
+    let tree = &trees.provisioners;
+    let mut paths: Vec<String> = [
         "paths.json",
         "sddl.json",
         "later.json",
@@ -306,12 +289,25 @@ fn d10_an_undefined_name_is_an_error() {
         "arguments.json",
         "stages.json",
         "updates.json",
-    ] {
-        files.insert(
-            path.to_owned(),
-            trees.provisioners.get(path).expect(path).to_vec(),
-        );
+    ]
+    .map(str::to_owned)
+    .into();
+    for folder in ["steps", "templates", "engine", "resources"] {
+        paths.extend(tree.list_files(folder));
     }
+    let copied = paths.into_iter().map(|path| {
+        let bytes = tree.get(&path).expect("listed").to_vec();
+        (path, bytes)
+    });
+    copied.collect()
+}
+
+/// D10: an unknown name in a step or template is an error and never an empty text.
+#[test]
+fn d10_an_undefined_name_is_an_error() {
+    let mut trees = read_trees(None).expect("the catalog");
+    let plan = resolve_plan(&azure("1.36.4"), &trees).expect("a plan");
+    let mut files = copy_provisioners(&trees);
     let template = files.get_mut("templates/crictl.yaml").expect("template");
     template.extend_from_slice(b"debug: {{ runtime.debug }}\n");
     trees.provisioners = imagegen::embedded::Tree::from_files("provisioners".to_owned(), files);
@@ -345,30 +341,7 @@ fn d11_every_release_is_made_by_some_line() {
 fn d12_a_check_of_what_nobody_installs_is_refused() {
     let mut trees = read_trees(None).expect("the catalog");
     let plan = resolve_plan(&azure("1.36.4"), &trees).expect("a plan");
-    let mut files: BTreeMap<String, Vec<u8>> = BTreeMap::new();
-    for folder in ["steps", "templates", "engine", "resources"] {
-        for path in trees.provisioners.list_files(folder) {
-            files.insert(
-                path.clone(),
-                trees.provisioners.get(&path).expect("listed").to_vec(),
-            );
-        }
-    }
-    for path in [
-        "paths.json",
-        "sddl.json",
-        "later.json",
-        "ports.json",
-        "needs.json",
-        "arguments.json",
-        "stages.json",
-        "updates.json",
-    ] {
-        files.insert(
-            path.to_owned(),
-            trees.provisioners.get(path).expect(path).to_vec(),
-        );
-    }
+    let mut files = copy_provisioners(&trees);
     let checks = files.get_mut("steps/200-checks.json").expect("checks");
     *checks = String::from_utf8_lossy(checks)
         .replacen(

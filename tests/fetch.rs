@@ -9,6 +9,7 @@ pub mod tls;
 
 use std::time::{Duration, SystemTime};
 
+use imagegen::base::digest::sha256_hex;
 use imagegen::base::secret::Secret;
 use imagegen::base::value::FileDigest;
 use imagegen::fetch::{Addressing, FetchError, FetchedArtifact, Fetcher, OpenedMirrors, Request};
@@ -61,7 +62,7 @@ pub fn content(size: usize) -> Vec<u8> {
 }
 
 pub fn sha256(bytes: &[u8]) -> FileDigest {
-    FileDigest::Sha256(digest(bytes).parse().unwrap())
+    FileDigest::Sha256(sha256_hex(bytes).parse().unwrap())
 }
 
 fn sha512(path: &std::path::Path) -> FileDigest {
@@ -73,10 +74,6 @@ fn sha512(path: &std::path::Path) -> FileDigest {
         .into_iter()
         .find(|digest| matches!(digest, FileDigest::Sha512(_)))
         .unwrap()
-}
-
-pub fn digest(bytes: &[u8]) -> String {
-    imagegen::base::digest::sha256_hex(bytes)
 }
 
 /// What is wanted where these bytes are meant.
@@ -104,7 +101,10 @@ pub fn one(fetcher: &Fetcher, request: &Request) -> Result<FetchedArtifact, Fetc
 pub fn sound(folder: &std::path::Path) -> usize {
     let objects = files(&folder.join("objects"));
     for (name, bytes) in &objects {
-        assert!(name.ends_with(&digest(bytes)), "{name} holds other bytes");
+        assert!(
+            name.ends_with(&sha256_hex(bytes)),
+            "{name} holds other bytes"
+        );
     }
     objects.len()
 }
@@ -210,8 +210,8 @@ fn small_files_are_there_without_network() {
     let object = test
         .folder
         .join("store/objects/sha256")
-        .join(&digest(b"abc\n")[..2])
-        .join(digest(b"abc\n"));
+        .join(&sha256_hex(b"abc\n")[..2])
+        .join(sha256_hex(b"abc\n"));
     // What is read is in use: a sweep of unused files leaves it.
     let month = Duration::from_secs(30 * 24 * 60 * 60);
     let opened = std::fs::File::options().write(true).open(&object).unwrap();

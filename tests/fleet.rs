@@ -20,10 +20,6 @@ const MATRIX: &str = r#"{
     }
 }"#;
 
-fn json(test: &Test, line: &str) -> Value {
-    serde_json::from_str(&test.prints(line)).expect("JSON")
-}
-
 fn list_names(rows: &Value) -> Vec<&str> {
     let rows = rows["items"].as_array().expect("rows").iter();
     rows.map(|row| row["name"].as_str().expect("a name"))
@@ -33,7 +29,7 @@ fn list_names(rows: &Value) -> Vec<&str> {
 #[test]
 fn a_matrix_gives_an_image_for_every_combination() {
     let test = Test::new().file("imagegen.json", MATRIX);
-    let rows = json(&test, "list images --format json");
+    let rows = test.prints_json("list images --format json");
     assert_eq!(
         list_names(&rows),
         [
@@ -48,7 +44,7 @@ fn a_matrix_gives_an_image_for_every_combination() {
     assert_eq!(rows[0]["lock"], "imagegen.host-2019-1.20.0.lock.json");
     assert_eq!(rows[0]["target"], "host");
 
-    let plans = json(&test, "plan --all --format json");
+    let plans = test.prints_json("plan --all --format json");
     let selection = |name: &str, field: &str| plans["images"][name]["selection"][field].clone();
     assert_eq!(selection("host-2022-1.36.0", "cni"), "flannel-overlay");
     assert_ne!(selection("host-2025-1.36.0", "cni"), "flannel-overlay");
@@ -66,7 +62,7 @@ fn quiet_work_is_silent_and_questions_are_answered() {
     let test = Test::new().file("imagegen.json", MATRIX);
     assert_eq!(test.prints("build --all --no-bake --quiet"), "");
     assert_eq!(test.prints("lock own --quiet"), "");
-    let built = json(&test, "build --all --no-bake --quiet --format json");
+    let built = test.prints_json("build --all --no-bake --quiet --format json");
     assert!(built["images"]["own"]["files"].is_object(), "{built}");
     let plan = test.prints("plan own --quiet");
     assert!(plan.contains("kubernetes-node"), "{plan}");
@@ -143,7 +139,7 @@ fn entries_that_leave_images_out_may_overlap() {
         let matrix = json!({"windows": ["2022", "2025"], "kubernetes": ["1.35", "1.36"], "exclude": exclude});
         let definition = json!({"target": "host", "matrix": matrix});
         let test = Test::new().file("imagegen.json", &definition.to_string());
-        let rows = json(&test, "list images --format json");
+        let rows = test.prints_json("list images --format json");
         assert_eq!(list_names(&rows), ["2025-1.35", "2025-1.36"]);
     }
 }
@@ -158,7 +154,7 @@ fn hidden_files_of_a_folder_are_no_definitions() {
         )
         .bytes("images/._a.json", b"\x00\x05\x16\x07Mac OS X")
         .file("images/.a.json", "{");
-    let rows = json(&test, "list images --config images --format json");
+    let rows = test.prints_json("list images --config images --format json");
     assert_eq!(list_names(&rows), ["a"]);
 }
 

@@ -21,10 +21,6 @@ fn several() -> Test {
     Test::new().file("imagegen.json", DEFINITION)
 }
 
-fn json(test: &Test, line: &str) -> Value {
-    serde_json::from_str(&test.prints(line)).expect("JSON")
-}
-
 #[test]
 fn each_image_has_its_lock_and_workspace() {
     let test = several();
@@ -52,15 +48,15 @@ fn each_image_has_its_lock_and_workspace() {
     assert!(test.exists("one/guest-plan.json"));
     test.prints("render old");
     assert!(!test.exists("imagegen.lock.json"));
-    let plans = json(&test, "plan --all --format json");
+    let plans = test.prints_json("plan --all --format json");
     let plans = &plans["images"];
     assert_eq!(plans["new"]["kubernetes"], "1.36.0");
     assert_eq!(plans["old"]["selection"]["windows"], "2019");
     assert_eq!(
-        json(&test, "plan new --format json")["kubernetes"],
+        test.prints_json("plan new --format json")["kubernetes"],
         "1.36.0"
     );
-    let fragment = json(&test, "plan --config imagegen.json#old --format json");
+    let fragment = test.prints_json("plan --config imagegen.json#old --format json");
     assert_eq!(fragment["kubernetes"], "1.20.0");
     assert!(
         test.prints("explain kubelet --config imagegen.json#old")
@@ -79,7 +75,7 @@ fn each_image_has_its_lock_and_workspace() {
 
 #[test]
 fn a_pipeline_gets_its_matrix() {
-    let rows = &json(&several(), "list images --format json")["items"];
+    let rows = &several().prints_json("list images --format json")["items"];
     assert_eq!(
         rows[0],
         json!({
@@ -95,18 +91,19 @@ fn a_pipeline_gets_its_matrix() {
             r#"{"target": "host", "hostAccess": "services", "images": {"c": {"kubernetes": "1.20.0"}}}"#,
         )
         .file("images/README.md", "Two definitions");
-    let names: Vec<Value> = json(&folder, "list images --config images --format json")["items"]
-        .as_array()
-        .expect("rows")
-        .iter()
-        .map(|row| row["config"].clone())
-        .collect();
+    let names: Vec<Value> =
+        folder.prints_json("list images --config images --format json")["items"]
+            .as_array()
+            .expect("rows")
+            .iter()
+            .map(|row| row["config"].clone())
+            .collect();
     assert_eq!(names, ["images/a.json", "images/b.json#c"]);
     folder.prints("lock --config images --all");
     assert!(folder.exists("images/a.lock.json") && folder.exists("images/b.c.lock.json"));
     folder.prints("plan --config images c --locked");
     assert_eq!(
-        json(&folder, "list images --config images --format json")["items"]
+        folder.prints_json("list images --config images --format json")["items"]
             .as_array()
             .map(Vec::len),
         Some(2)
@@ -338,7 +335,7 @@ fn a_list_of_images_is_that_of_container_images() {
     for key in ["images", "containerImages"] {
         let definition = json!({ "target": "host", "kubernetes": "1.36.0", key: [image.clone()] });
         let test = Test::new().file("imagegen.json", &definition.to_string());
-        let plan = json(&test, "plan --format json");
+        let plan = test.prints_json("plan --format json");
         assert_eq!(
             plan["selection"]["containerImages"][0],
             image.as_str(),

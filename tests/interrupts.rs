@@ -11,7 +11,7 @@ use imagegen::io::fs::digest_file;
 use imagegen::io::store::Store;
 use serde_json::json;
 
-use crate::support::Test;
+use crate::support::{Test, send_signal};
 
 /// Files of zeros, which take no room on the disk.
 fn write_zeros(path: &Path, size: u64) {
@@ -41,9 +41,7 @@ fn interrupt_when(test: &Test, is_at_work: impl Fn(&Child) -> bool) -> (Option<i
         assert!(status.is_none(), "it ended early: {status:?}");
         thread::sleep(Duration::from_millis(1));
     }
-    let mut kill = Command::new("kill");
-    let sent = kill.args(["-INT", &child.id().to_string()]).status();
-    assert!(sent.expect("kill").success());
+    send_signal(&child, "-INT");
     let output = child.wait_with_output().expect("end");
     let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
     (output.status.code(), stderr)
@@ -164,9 +162,7 @@ fn a_request_to_end_is_an_interrupt() {
         .expect("start");
     // It opens once the program does.
     let held = File::options().write(true).open(&pipe).expect("pipe");
-    let mut kill = Command::new("kill");
-    let sent = kill.args(["-TERM", &child.id().to_string()]).status();
-    assert!(sent.expect("kill").success());
+    send_signal(&child, "-TERM");
     let output = child.wait_with_output().expect("end");
     drop(held);
     assert_eq!(output.status.code(), Some(130));

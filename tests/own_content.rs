@@ -15,10 +15,6 @@ fn example() -> Test {
     test
 }
 
-fn json(test: &Test, line: &str) -> Value {
-    serde_json::from_str(&test.prints(line)).expect("JSON")
-}
-
 #[test]
 fn the_example_brings_an_agent_a_root_and_a_rule() {
     let test = example();
@@ -151,7 +147,7 @@ fn a_step_takes_the_place_of_a_built_in_one_by_its_id() {
     let own = step("finish", &value("Own", &json!("yes")));
     for name in ["880-finish.json", "500-finish.json"] {
         let test = Test::new().file(&format!("steps/{name}"), &own);
-        let plan = json(&test, "plan --target azure --format json --steps steps");
+        let plan = test.prints_json("plan --target azure --format json --steps steps");
         let steps = plan["steps"].as_array().expect("steps");
         let found: Vec<&Value> = steps.iter().filter(|it| it["id"] == "finish").collect();
         assert_eq!(found.len(), 1, "{name}");

@@ -1,10 +1,10 @@
 //! Bakes that fail or are interrupted.
 
-use std::process::{Child, Command};
+use std::process::Child;
 
 use super::media::{DRIVERS, WINDOWS, build_with_media};
 use super::{REPORT, with_packer};
-use crate::support::Test;
+use crate::support::{Test, send_signal};
 
 #[test]
 fn a_packer_that_fails_is_told_apart() {
@@ -98,10 +98,10 @@ fn an_interrupt_lets_packer_clean_up() {
             .spawn()
             .expect("start");
         wait_for_file(&test, "o/started", &mut child);
-        send_interrupt(&child);
+        send_signal(&child, "-INT");
         if packer == hangs {
             wait_for_file(&test, "o/again", &mut child);
-            send_interrupt(&child);
+            send_signal(&child, "-INT");
         }
         let output = child.wait_with_output().expect("end");
         let stderr = String::from_utf8_lossy(&output.stderr);
@@ -145,7 +145,7 @@ fn an_interrupt_of_the_conversion_is_no_failure_of_it() {
         .spawn()
         .expect("start");
     wait_for_file(&test, "started", &mut child);
-    send_interrupt(&child);
+    send_signal(&child, "-INT");
     let output = child.wait_with_output().expect("end");
     let stderr = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(130), "{stderr}");
@@ -161,11 +161,4 @@ fn wait_for_file(test: &Test, file: &str, child: &mut Child) {
         );
         std::thread::yield_now();
     }
-}
-
-fn send_interrupt(child: &Child) {
-    let sent = Command::new("kill")
-        .args(["-INT", &child.id().to_string()])
-        .status();
-    assert!(sent.expect("kill").success());
 }

@@ -1,10 +1,11 @@
 //! Bundles that are not as their index and lock say.
 
+use imagegen::base::digest::sha256_hex;
 use serde_json::{Value, json};
 
-use super::{Change, digest, forged, lock, noise, operator, third_verify, unpack};
+use super::{Change, forged, lock, operator, third_verify, unpack};
 use crate::bundle::registry::Registry;
-use crate::support::files;
+use crate::support::{files, noise};
 
 /// Digest of the artifact that the lock pins by SHA-512, too.
 fn find_second(files: &[(String, Vec<u8>)]) -> String {
@@ -138,7 +139,7 @@ fn bundles_that_are_not_as_index_and_lock_say_are_refused() {
             false,
             Box::new(|f, _| {
                 let second = find_second(f);
-                f.retain(|(_, bytes)| digest(bytes) != second);
+                f.retain(|(_, bytes)| sha256_hex(bytes) != second);
             }),
             "bundle-artifact-absent",
         ),
@@ -212,7 +213,7 @@ fn bundles_that_are_not_as_index_and_lock_say_are_refused() {
             false,
             Box::new(|f, _| {
                 f.push((
-                    format!("images/blobs/sha256/{}", digest(b"x")),
+                    format!("images/blobs/sha256/{}", sha256_hex(b"x")),
                     b"x".to_vec(),
                 ));
             }),

@@ -7,9 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 
+use imagegen::base::digest::sha256_hex;
 use serde_json::json;
-
-use super::digest;
 
 #[derive(Default)]
 struct State {
@@ -179,8 +178,11 @@ pub(crate) fn image(
         .map(|version| json!({"architecture": "amd64", "os": "windows", "os.version": version}));
     for platform in platforms.chain([json!({"architecture": "amd64", "os": "linux"})]) {
         let blob = |media_type: &str, bytes: &[u8]| {
-            registry.serve(&format!("/v2/{name}/blobs/sha256:{}", digest(bytes)), bytes);
-            json!({"mediaType": media_type, "digest": format!("sha256:{}", digest(bytes)), "size": bytes.len()})
+            registry.serve(
+                &format!("/v2/{name}/blobs/sha256:{}", sha256_hex(bytes)),
+                bytes,
+            );
+            json!({"mediaType": media_type, "digest": format!("sha256:{}", sha256_hex(bytes)), "size": bytes.len()})
         };
         let config = blob(
             "application/vnd.oci.image.config.v1+json",
@@ -193,7 +195,7 @@ pub(crate) fn image(
         let media_type = "application/vnd.oci.image.manifest.v1+json";
         let manifest = json!({"schemaVersion": 2, "mediaType": media_type, "config": config, "layers": [layer]});
         let bytes = manifest.to_string().into_bytes();
-        let found = format!("sha256:{}", digest(&bytes));
+        let found = format!("sha256:{}", sha256_hex(&bytes));
         registry.serve(&format!("/v2/{name}/manifests/{found}"), &bytes);
         manifests.push(
             json!({"mediaType": media_type, "digest": found, "size": bytes.len(), "platform": platform}),
@@ -214,10 +216,10 @@ pub(crate) fn image(
     });
     let bytes = list.to_string().into_bytes();
     registry.serve(
-        &format!("/v2/{name}/manifests/sha256:{}", digest(&bytes)),
+        &format!("/v2/{name}/manifests/sha256:{}", sha256_hex(&bytes)),
         &bytes,
     );
-    (digest(&bytes), old, new)
+    (sha256_hex(&bytes), old, new)
 }
 
 /// Gives the list of an image another name: a tag.

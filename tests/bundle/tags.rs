@@ -1,9 +1,10 @@
 //! Images by tag: the lockfile has what their registry serves, and nothing is built before.
 
+use imagegen::base::digest::sha256_hex;
 use serde_json::{Value, json};
 
+use super::operator;
 use super::registry::{Registry, image, tag};
-use super::{digest, operator};
 use crate::support::Test;
 
 const LINE: &str = "--target host --k8s 1.36.0 --windows 2022 --image";
@@ -134,7 +135,7 @@ fn registries_and_lockfiles_that_lie_are_refused() {
     let test = operator();
     run(&test, "lock --store s", &name);
     let lock = test.text("imagegen.lock.json");
-    let other = digest(b"other");
+    let other = sha256_hex(b"other");
     for (from, to) in [
         (&list, &other),
         (&name, &name.replace("team/app:1", "team/bpp:1")),
@@ -167,11 +168,11 @@ fn a_bundle_names_layers_that_may_not_be_distributed() {
     let server = Registry::start();
     let blob = |name: &str, bytes: &[u8]| {
         server.serve(name, bytes);
-        json!({"digest": format!("sha256:{}", digest(bytes)), "size": bytes.len()})
+        json!({"digest": format!("sha256:{}", sha256_hex(bytes)), "size": bytes.len()})
     };
     let config = format!(
         "/v2/team/base/blobs/sha256:{}",
-        digest(b"{\"os\":\"windows\"}")
+        sha256_hex(b"{\"os\":\"windows\"}")
     );
     let mut config = blob(&config, b"{\"os\":\"windows\"}");
     config["mediaType"] = json!("application/vnd.docker.container.image.v1+json");
@@ -183,16 +184,19 @@ fn a_bundle_names_layers_that_may_not_be_distributed() {
         "config": config, "layers": [layer],
     });
     let bytes = manifest.to_string().into_bytes();
-    for version in ["1", &format!("sha256:{}", digest(&bytes))] {
+    for version in ["1", &format!("sha256:{}", sha256_hex(&bytes))] {
         server.serve(&format!("/v2/team/base/manifests/{version}"), &bytes);
     }
     let name = format!("{}/team/base:1", server.address());
     let test = operator();
     run(&test, "lock --store s", &name);
     let pin = read(&test)["taggedImages"][0]["pin"].clone();
-    assert_eq!(pin["foreignLayers"], json!([digest(b"a layer of Windows")]));
+    assert_eq!(
+        pin["foreignLayers"],
+        json!([sha256_hex(b"a layer of Windows")])
+    );
 
-    let pinned = format!("{name}@sha256:{}", digest(&bytes));
+    let pinned = format!("{name}@sha256:{}", sha256_hex(&bytes));
     let made = operator()
         .file("imagegen.lock.json", &super::lock(&server, b"first"))
         .line("bundle create --out b.zip --store s --format json --image")

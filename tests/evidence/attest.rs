@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 
 use clap::CommandFactory as _;
+use imagegen::base::digest::sha256_hex;
 use imagegen::cli::Cli;
 use serde_json::{Value, json};
 
@@ -36,6 +37,18 @@ pub(super) fn baked() -> Option<Test> {
     make_key(&test, "own");
     make_key(&test, "other");
     Some(test)
+}
+
+/// The same with statements in `a`, and the digest of the key that signed them.
+fn attested() -> Option<(Test, String)> {
+    let test = baked()?;
+    test.bare().prints("attest o --key own.pem --out a");
+    openssl(
+        &test.folder,
+        "pkey -pubin -in own.pub -outform DER -out own.der",
+    );
+    let digest = sha256_hex(&test.read("own.der"));
+    Some((test, digest))
 }
 
 fn read_record(test: &Test) -> Value {
@@ -144,13 +157,9 @@ fn a_statement_is_verified_by_its_key_alone() {
 #[test]
 #[expect(clippy::too_many_lines, reason = "a table")]
 fn a_policy_requires_statements_of_signers_it_trusts() {
-    let Some(test) = baked() else { return };
-    test.bare().prints("attest o --key own.pem --out a");
-    openssl(
-        &test.folder,
-        "pkey -pubin -in own.pub -outform DER -out own.der",
-    );
-    let digest = imagegen::base::digest::sha256_hex(&test.read("own.der"));
+    let Some((test, digest)) = attested() else {
+        return;
+    };
     // The build has accepted these by name, and the policy judges what the image was made of.
     let waived = read_record(&test)["waived"].clone();
     let policy = |keys: Value| {
@@ -348,13 +357,9 @@ fn every_flag_beside_a_statement_counts_or_is_refused() {
         assert!(BESIDE.iter().any(|(row, _)| row == id), "`{id}` has no row");
     }
 
-    let Some(test) = baked() else { return };
-    test.bare().prints("attest o --key own.pem --out a");
-    openssl(
-        &test.folder,
-        "pkey -pubin -in own.pub -outform DER -out own.der",
-    );
-    let digest = imagegen::base::digest::sha256_hex(&test.read("own.der"));
+    let Some((test, digest)) = attested() else {
+        return;
+    };
     let waived = read_record(&test)["waived"].clone();
     let trusts = json!({
         "name": "p", "waivers": waived, "trustedKeys": [{"key": digest, "components": ["baked-image"]}]
@@ -366,7 +371,7 @@ fn every_flag_beside_a_statement_counts_or_is_refused() {
     let sha512 = aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA512, &image);
     let fill = |value: &str| {
         value
-            .replace("SHA256", &imagegen::base::digest::sha256_hex(&image))
+            .replace("SHA256", &sha256_hex(&image))
             .replace(
                 "SHA512",
                 &imagegen::base::digest::encode_hex(sha512.as_ref()),

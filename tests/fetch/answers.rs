@@ -3,11 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use imagegen::base::digest::sha256_hex;
 use imagegen::base::value::FileDigest;
 use imagegen::diagnostic::Classify as _;
 use imagegen::fetch::Request;
 
-use super::{SIZE, content, digest, file, impatient, one, plain, request, sha256, sound, to};
+use super::{SIZE, content, file, impatient, one, plain, request, sha256, sound, to};
 use crate::support::server::{Asked, Handler, Server, Step, head, ranged, status, whole};
 use crate::support::{Test, exit_codes, files};
 
@@ -402,7 +403,7 @@ fn check(rows: Vec<Row>) {
                     "{}",
                     row.name
                 );
-                assert_eq!(fetched.sha256(), digest(&file()), "{}", row.name);
+                assert_eq!(fetched.sha256(), sha256_hex(&file()), "{}", row.name);
             }
             Err(error) => {
                 let said = error.to_string();

@@ -1,5 +1,6 @@
 //! Files that come in parts, and their digests.
 
+use imagegen::base::digest::sha256_hex;
 use imagegen::base::value::FileDigest;
 use imagegen::fetch::Request;
 use imagegen::io::fs::{DigestSet, digest_stream};
@@ -7,7 +8,7 @@ use imagegen::io::http::{Options, Patience};
 use imagegen::ui::Downloads;
 
 use super::answers::sent;
-use super::{content, digest, fetcher, file, impatient, one, patience, plain, request};
+use super::{content, fetcher, file, impatient, one, patience, plain, request};
 use crate::support::server::{Server, Step, ranged, whole};
 use crate::support::{Test, files};
 
@@ -109,7 +110,7 @@ fn a_part_is_continued_by_the_next_process() {
     let name = test
         .folder
         .join("store/partial")
-        .join(digest(url.as_bytes()));
+        .join(sha256_hex(url.as_bytes()));
     std::fs::write(name.with_extension("part"), vec![0; 100_000]).unwrap();
     std::fs::write(
         name.with_extension("json"),
@@ -181,7 +182,9 @@ fn a_stream_is_digested_while_it_is_copied() {
             let found = digest_stream(&mut bytes.as_slice(), set, &mut copy);
             let found = found.unwrap();
             assert!(
-                copy == bytes && found.size == bytes.len() as u64 && found.sha256 == digest(&bytes)
+                copy == bytes
+                    && found.size == bytes.len() as u64
+                    && found.sha256 == sha256_hex(&bytes)
             );
             let sha512 = (set == DigestSet::Both).then(|| {
                 let digest = aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA512, &bytes);

@@ -9,7 +9,9 @@ use serde_json::Value;
 use super::{content, sound};
 use crate::support::archives::{tar_gz, zip};
 use crate::support::server::{Asked, Server, Step, ranged, status};
-use crate::support::{Test, files, list_waivers, override_build, program, waive_proofs};
+use crate::support::{
+    Test, files, list_waivers, override_build, program, send_signal, waive_proofs,
+};
 
 /// What the default selection downloads.
 const COMPONENTS: &[&str] = &["kubernetes-node", "containerd", "crictl", "cloudbase-init"];
@@ -360,11 +362,7 @@ fn an_interrupt_leaves_parts_for_the_next_run() {
     while !part() {
         std::thread::yield_now();
     }
-    let killed = Command::new("kill")
-        .args(["-INT", &child.id().to_string()])
-        .status()
-        .expect("kill");
-    assert!(killed.success());
+    send_signal(&child, "-INT");
     let mut said = String::new();
     child
         .stderr

@@ -1,12 +1,13 @@
 //! The store of downloaded files.
 
+use imagegen::base::digest::sha256_hex;
 use imagegen::fetch::Request;
 use imagegen::io::fs::DigestSet;
 use imagegen::io::http::Options;
 use imagegen::io::store::Store;
 use imagegen::ui::Downloads;
 
-use super::{digest, fetcher, file, impatient, one, plain, request, sha512, sound};
+use super::{fetcher, file, impatient, one, plain, request, sha512, sound};
 use crate::support::server::Server;
 use crate::support::{Test, files};
 
@@ -26,7 +27,7 @@ fn a_file_that_leaves_the_store_is_none() {
             .unwrap()
             .unwrap()
             .sha256,
-        digest(b"content")
+        sha256_hex(b"content")
     );
     std::fs::write(&object.path, "other").unwrap();
     assert!(
@@ -156,7 +157,7 @@ fn parts_follow_no_links() {
     let part = test
         .folder
         .join("store/partial")
-        .join(format!("{}.part", digest(url.as_bytes())));
+        .join(format!("{}.part", sha256_hex(url.as_bytes())));
     std::os::unix::fs::symlink(&other, &part).unwrap();
     let error = one(&fetcher, &request(&url, &file())).unwrap_err();
     assert_eq!(error.failure.code().as_str(), "file", "{error}");

@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use super::{json, list_names};
+use super::list_names;
 use crate::support::Test;
 
 const GOOD: &str = r#"{"target": "host", "kubernetes": "1.36.0", "hostAccess": "services"}"#;
@@ -142,7 +142,7 @@ fn a_file_names_its_image_as_images_could() {
     }
     let longest = "x".repeat(80);
     let test = Test::new().file(&format!("team/{longest}.json"), GOOD);
-    let rows = json(&test, "list images --config team --format json");
+    let rows = test.prints_json("list images --config team --format json");
     assert_eq!(list_names(&rows), [longest.as_str()]);
     test.prints("lock --all --config team");
     test.prints("build --all --no-bake --config team");

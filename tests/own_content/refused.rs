@@ -1,6 +1,6 @@
 //! Files of a user that are wrong.
 
-use super::{example, json, step, value};
+use super::{example, step, value};
 use crate::support::{Test, files};
 
 #[test]

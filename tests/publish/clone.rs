@@ -9,7 +9,7 @@ use std::process::{Child, Command, Stdio};
 use serde_json::{Value, json};
 
 use super::{Build, make_executable, trees};
-use crate::support::Test;
+use crate::support::{Test, send_signal};
 
 /// A target whose program writes down what it is called with. `$HOME/says` has what its machine prints.
 fn with_cloud(program: &str) -> Test {
@@ -291,14 +291,6 @@ fn wait_for(file: &Path, child: &mut Child) {
         assert!(child.try_wait().expect("state").is_none(), "it ended early");
         std::thread::sleep(std::time::Duration::from_millis(10));
     }
-}
-
-#[cfg(unix)]
-fn send_signal(child: &Child, name: &str) {
-    let sent = Command::new("kill")
-        .args([name, &child.id().to_string()])
-        .status();
-    assert!(sent.expect("kill").success());
 }
 
 /// While a command runs, while the verb waits, and while it deletes, which the first interrupt does not end.

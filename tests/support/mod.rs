@@ -9,7 +9,7 @@ pub mod targets;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Child, Command, Output};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use imagegen::base::code::TABLES;
@@ -175,6 +175,12 @@ impl Test {
         String::from_utf8(stdout).expect("UTF-8")
     }
 
+    /// The same, as JSON.
+    #[track_caller]
+    pub fn prints_json(&self, line: &str) -> Value {
+        serde_json::from_str(&self.prints(line)).expect("JSON")
+    }
+
     /// The run fails with this code and says each of these.
     #[track_caller]
     pub fn fails(&self, code: i32, said: &[&str]) -> Ran {
@@ -314,6 +320,20 @@ pub fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
         }
     }
     files
+}
+
+/// Sends a signal by its name, such as `-INT`.
+pub fn send_signal(child: &Child, name: &str) {
+    let mut kill = Command::new("kill");
+    let sent = kill.args([name, &child.id().to_string()]).status();
+    assert!(sent.expect("kill").success());
+}
+
+/// Bytes that do not get smaller.
+pub fn noise(length: u32) -> Vec<u8> {
+    (0..length)
+        .map(|at| at.wrapping_mul(2_654_435_761).to_be_bytes()[1])
+        .collect()
 }
 
 /// One file under two names, or a copy on another file system.

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use imagegen::catalog::{load_target, load_targets};
 use imagegen::embedded::Tree;
+use imagegen::model::definition::ImageDefinition;
 use imagegen::model::record::{CheckStage, TargetCheck};
 use imagegen::model::target::Target;
 use serde_json::{Map, Value, json};
@@ -23,6 +24,15 @@ pub fn image_targets() -> Vec<Arc<Target>> {
         .into_iter()
         .filter(|target| target.image().is_some())
         .collect()
+}
+
+/// A selection of one cloud.
+pub fn azure(kubernetes: &str) -> ImageDefinition {
+    ImageDefinition {
+        target: Some("azure".to_owned()),
+        kubernetes: Some(kubernetes.to_owned()),
+        ..ImageDefinition::default()
+    }
 }
 
 /// An image definition with the versions of a check.

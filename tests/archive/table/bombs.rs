@@ -6,13 +6,7 @@ use imagegen::windows::resource::ArchiveFormat::{TarGz, Zip};
 use super::{check, good};
 use crate::archive::forge::{Part, gzip, tar, tar_gz, zip};
 use crate::archive::take;
-
-/// Bytes that do not get smaller.
-fn noise(length: u32) -> Vec<u8> {
-    (0..length)
-        .map(|at| at.wrapping_mul(2_654_435_761).to_be_bytes()[1])
-        .collect()
-}
+use crate::support::noise;
 
 #[test]
 fn bombs() {
