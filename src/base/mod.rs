@@ -13,6 +13,7 @@ pub mod names;
 pub mod no_proxy;
 pub mod nonempty;
 pub mod output_list;
+pub mod pattern;
 pub mod program;
 pub mod secret;
 pub(crate) mod shell;

@@ -16,6 +16,9 @@ use crate::template::{LONGEST_TEXT, create_engine, render_with};
 /// Keys that only the image sets, in `provisioners`.
 pub const CLOSED_KEYS: &str = "closed.json";
 
+/// Most parts of a fact's path: every run of them is tried as a key.
+const MOST_PARTS: usize = 32;
+
 /// A value of a step that cannot be rendered.
 #[derive(Debug, thiserror::Error)]
 pub enum RenderFault {
@@ -265,6 +268,11 @@ impl<'a> StepRenderer<'a> {
         };
         // Names of components may hold dots (`hns.psm1`): the longest key that fits is taken.
         let rest: Vec<&str> = parts.collect();
+        if rest.len() > MOST_PARTS {
+            return Err(format!(
+                "the path of a fact has more than {MOST_PARTS} parts"
+            ));
+        }
         let mut start = 0;
         while start < rest.len() {
             let found = (start + 1..=rest.len()).rev().find_map(|end| {
@@ -353,6 +361,17 @@ fn render_with_item(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn long_paths_of_facts_are_refused() {
+        let facts = json!({ "files": { "a.b": { "c": 1 } } });
+        let tree = Tree::from_files("provisioners".to_owned(), std::collections::BTreeMap::new());
+        let renderer = StepRenderer::new(&facts, &tree);
+        assert_eq!(renderer.find_fact("files.a.b.c", None), Ok(json!(1)));
+        let long = format!("files{}", ".a".repeat(1 << 20));
+        let error = renderer.find_fact(&long, None).expect_err("long");
+        assert!(error.contains("more than 32 parts"), "{error}");
+    }
 
     #[test]
     fn facts_are_inserted_as_tera_does() {

@@ -8,6 +8,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::base::nonempty::NonEmpty;
+use crate::base::pattern::compile_regex;
 use crate::base::text::is_lowercase_or;
 
 use super::publication::{
@@ -255,5 +256,5 @@ impl CloneCommand {
 /// # Errors
 /// It is no regular expression.
 pub fn compile_verdict(pattern: &str) -> Result<Regex, String> {
-    Regex::new(pattern).map_err(|error| format!("`{pattern}`: {error}"))
+    compile_regex(pattern).map_err(|error| format!("`{pattern}`: {error}"))
 }

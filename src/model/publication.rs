@@ -6,6 +6,7 @@ use serde::Deserialize;
 
 use crate::base::choice::words;
 use crate::base::nonempty::NonEmpty;
+use crate::base::pattern::compile_regex;
 use crate::base::text::is_alphanumeric_or;
 
 use super::clone_test::CloneTest;
@@ -255,7 +256,7 @@ impl PublishCommand {
 /// # Errors
 /// It is no regular expression.
 pub fn compile_pattern(pattern: &str) -> Result<Regex, String> {
-    Regex::new(&format!("^(?:{pattern})$")).map_err(|error| format!("`{pattern}`: {error}"))
+    compile_regex(&format!("^(?:{pattern})$")).map_err(|error| format!("`{pattern}`: {error}"))
 }
 
 /// Placeholders that every command may have.

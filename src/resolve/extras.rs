@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use regex_lite::Regex;
 use serde_json::Value;
 
 use crate::base::choice::Runtime;
 use crate::base::code::Code;
 use crate::base::json::format_plain;
 use crate::base::names::format_suggestion;
+use crate::base::pattern::matches_regex;
 use crate::base::value::DEFAULT_REGISTRY;
 use crate::base::version::Version;
 use crate::catalog::CatalogError;
@@ -125,7 +125,7 @@ fn is_met(with: &DecidingVariable, variables: &BTreeMap<String, Value>) -> bool 
     let Some(value) = variables.get(&with.variable) else {
         return false;
     };
-    Regex::new(&with.pattern).is_ok_and(|regex| regex.is_match(&format_plain(value)))
+    matches_regex(&with.pattern, &format_plain(value))
 }
 
 /// Files that the guest downloads by itself: an update is a package of its own.

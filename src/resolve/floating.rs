@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use regex_lite::Regex;
 use serde_json::Value;
 
 use crate::base::code::Code;
+use crate::base::pattern::matches_regex;
 use crate::model::plan::Warning;
 use crate::model::target::Target;
 use crate::model::variable::{Floating, Variable};
@@ -27,7 +27,7 @@ pub(super) fn warn_floating(
                 .get(&variable.name)
                 .and_then(Value::as_str)
                 .unwrap_or_default();
-            let floats = Regex::new(&floating.pattern).is_ok_and(|regex| regex.is_match(value));
+            let floats = matches_regex(&floating.pattern, value);
             floats.then(|| describe(variable, floating, value, values))
         })
         .collect()

@@ -1,9 +1,9 @@
 //! A value against its variable: type, pattern, limits.
 
-use regex_lite::Regex;
 use serde_json::Value;
 
 use crate::base::names::format_suggestion;
+use crate::base::pattern::matches_regex;
 use crate::base::text::find_control;
 use crate::base::url::{HttpUrl, UrlError, find_secret_parts};
 use crate::model::variable::{PACKER_TEMPLATE, Variable, VariableType};
@@ -51,7 +51,7 @@ fn check_text(variable: &Variable, text: &str) -> Result<(), String> {
         ));
     }
     if let Some(pattern) = &variable.pattern
-        && !Regex::new(pattern).is_ok_and(|regex| regex.is_match(text))
+        && !matches_regex(pattern, text)
     {
         return Err(format!("is `{text}`, which does not match {pattern}"));
     }
