@@ -3,6 +3,7 @@
 //! `tests/guest/laws.json` names these cases. A case that begins with `differs: ` shows something that Wine is known
 //! to do otherwise than Windows, so that the list of differences stays true.
 
+mod launcher;
 mod machine;
 mod package;
 mod registry;
@@ -11,6 +12,7 @@ mod services;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use imagegen::windows::command_line::join_words;
+use launcher::launch_with_file;
 use machine::{Machine, has_tools, read_version};
 use package::make_package;
 use regex_lite::{Captures, Regex};
@@ -252,97 +254,6 @@ fn expand_twice(machine: &Machine) {
                   C:\\native.exe words \"%more%\" \"x%\"\n";
     let ran = machine.run_script(script);
     assert!(!ran.text.contains("50%"), "{}", ran.text);
-}
-
-/// The template for a service whose program writes its words to a file.
-fn format_launcher() -> String {
-    let template = guest_script("templates/start-service.cmd");
-    let loops = Regex::new(r"(?s)\{%-? (for|if) .*?\{%-? end(for|if) %\}").unwrap();
-    let link = Regex::new(r"(?s)\{%- for link in item.links %\}(.*?)\{%- endfor %\}").unwrap();
-    let template = link.replace(&template, "$1").into_owned();
-    let removed = "\nif %minor% GTR 1 set \"gone=%gone%--old --older \"";
-    let text = loops.replace(&template, removed);
-    let text = loops.replace_all(&text, "").into_owned();
-    [
-        ("{{ item.name }}.exe --version", "native.exe words a.5"),
-        ("{{ item.name }}", "service"),
-        ("{{ item.file }}", r"C:\launch\flags.env"),
-        ("{{ item.ready }}", r"C:\launch\ready"),
-        ("{{ item.variable }}", "SERVICE_ARGS"),
-        ("{{ link.path }}", r"C:\launch\own folder\etc\pki"),
-        ("{{ link.folder }}", r"C:\launch\own folder\etc"),
-        ("{{ link.target }}", r"C:\launch\service"),
-        ("{{ paths.kubernetes }}", r"C:"),
-        ("{{ paths.log }}", r"C:\launch"),
-    ]
-    .iter()
-    .fold(text, |text, (tag, value)| text.replace(tag, value))
-}
-
-/// Values are words of the program as the file has them, old flags are left out, and without `ready` nothing runs.
-fn launch_with_file(machine: &Machine) {
-    let text = format_launcher();
-    assert!(!text.contains("{{") && !text.contains("{%"), "{text}");
-    std::fs::create_dir_all(machine.path(r"C:\launch\service")).unwrap();
-    machine.write(r"C:\start.cmd", text);
-    let start = |machine: &Machine| {
-        let words = [
-            "/d",
-            "/c",
-            r"C:\start.cmd",
-            r"C:\native.exe",
-            "words",
-            "--own=1",
-            "--old=2",
-        ];
-        machine.run("cmd", &words)
-    };
-    let ran = start(machine);
-    assert_eq!((ran.code, ran.text.as_str()), (0, ""));
-
-    machine.write(r"C:\launch\ready", "");
-    for (file, words) in [
-        ("SERVICE_ARGS=\"\"\n", "--own=1"),
-        (
-            "SERVICE_ARGS=\"--a=b --older=1 --c=\"\r\n",
-            "--own=1 --a=b --c=",
-        ),
-        (
-            "SERVICE_ARGS=\"--a=1&2|3<4>5^6(7) --b=C:\\\\x\\\\y --c=k=v:NoSchedule,l=\"\n",
-            r"--own=1 --a=1&2|3<4>5^6(7) --b=C:\x\y --c=k=v:NoSchedule,l=",
-        ),
-        ("OTHER=\"--a\"\n", "--own=1"),
-        // The kubelet adds the taint of an external cloud provider by itself, and only of such a one.
-        (
-            "SERVICE_ARGS=\"--cloud-provider=external --register-with-taints=node.cloudprovider.kubernetes.io/uninitialized=true:NoSchedule --v=2\"\n",
-            "--own=1 --cloud-provider=external --v=2",
-        ),
-        (
-            "SERVICE_ARGS=\"--cloud-provider=external --register-with-taints=a=b:NoExecute,node.cloudprovider.kubernetes.io/uninitialized:NoSchedule,c:NoSchedule\"\n",
-            "--own=1 --cloud-provider=external --register-with-taints=a=b:NoExecute,c:NoSchedule",
-        ),
-        (
-            "SERVICE_ARGS=\"--cloud-provider=external --register-with-taints= --v=2\"\n",
-            "--own=1 --cloud-provider=external --register-with-taints= --v=2",
-        ),
-        (
-            "SERVICE_ARGS=\"--cloud-provider= --register-with-taints=node.cloudprovider.kubernetes.io/uninitialized=true:NoSchedule\"\n",
-            "--own=1 --cloud-provider= --register-with-taints=node.cloudprovider.kubernetes.io/uninitialized=true:NoSchedule",
-        ),
-    ] {
-        machine.write(r"C:\launch\flags.env", file);
-        let ran = start(machine);
-        let given = ran.text.trim_end().replace('\u{1}', " ");
-        assert_eq!((ran.code, given.as_str()), (0, words), "{file}");
-    }
-    let log = machine.read(r"C:\launch\service\start.log");
-    assert!(log.contains("left out \"--old\""), "{log}");
-    // A reset took the link away, and the next start makes it anew: its folder, because Wine's mklink makes no link.
-    let folder = machine.path(r"C:\launch\own folder");
-    assert!(folder.join("etc").is_dir(), "{}", folder.display());
-    std::fs::remove_dir_all(&folder).unwrap();
-    assert_eq!(start(machine).code, 0);
-    assert!(folder.join("etc").is_dir(), "{}", folder.display());
 }
 
 fn replace_file(machine: &Machine) {

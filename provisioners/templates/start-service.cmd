@@ -51,12 +51,41 @@ for /f "tokens=1*" %%a in ("%rest%") do (
 for /f "delims==" %%a in ("%word%") do set "flag=%%a"
 set "keep=1"
 for %%g in (%gone%) do if "%%g"=="%flag%" set "keep="
+if "%flag%"=="--feature-gates" if not "%word%"=="%flag%" goto gates
 if "%flag%"=="--cloud-provider" set "cloud=%word%"
 if "%flag%"=="--register-with-taints" if "%cloud%"=="--cloud-provider=external" goto taints
 :add
 if defined keep set "arguments=%arguments% %word%"
 if not defined keep echo %date% %time% left out "%flag%">>"%log%"
 goto next
+
+rem Feature gates that the program no longer knows, by the last minor version that has them: one of them ends it.
+:gates
+set "list=%word:*--feature-gates=%"
+set "list=%list:~1%"
+if not defined list goto add
+set "gates="
+:gate
+set "gate="
+for /f "tokens=1* delims=," %%a in ("%list%") do (
+    set "gate=%%a"
+    set "list=%%b"
+)
+rem The program judges a list that is none.
+if not defined gate set "gates=%gates%,%list%"& goto gated
+set "key="
+for /f "delims==" %%a in ("%gate%") do set "key=%%a"
+set "has=1"
+{%- for group in item.removedGates %}
+if %minor% GTR {{ group.minor }} for %%g in ({{ group.gates }}) do if "%%g"=="%key%" set "has="
+{%- endfor %}
+if defined has set "gates=%gates%,%gate%"
+if not defined has echo %date% %time% left out "%flag%" "%gate%">>"%log%"
+if defined list goto gate
+:gated
+if defined gates set "word=%flag%=%gates:~1%"
+if not defined gates set "keep="
+goto add
 
 rem With an external cloud provider the kubelet adds a taint by itself, and the cluster registers no node that has it
 rem twice: the one of the arguments is left out.
@@ -66,14 +95,17 @@ set "list=%list:~1%"
 if not defined list goto add
 set "taints="
 :taint
+set "taint="
 for /f "tokens=1* delims=," %%a in ("%list%") do (
     set "taint=%%a"
     set "list=%%b"
 )
+if not defined taint set "taints=%taints%,%list%"& goto tainted
 for /f "delims==:" %%a in ("%taint%") do set "key=%%a"
 set "effect=%taint:~-11%"
 if not "%key%%effect%"=="node.cloudprovider.kubernetes.io/uninitialized:NoSchedule" set "taints=%taints%,%taint%"
 if defined list goto taint
+:tainted
 if defined taints set "word=%flag%=%taints:~1%"
 if not defined taints set "keep="
 goto add

@@ -14,7 +14,7 @@ use crate::diagnostic::Result;
 use crate::embedded::Tree;
 use crate::model::conditions::Conditions;
 use crate::model::definition::Network;
-use crate::model::kubernetes::{FlagTable, ProgramTable};
+use crate::model::kubernetes::{FlagTable, NameRange, ProgramTable};
 use crate::model::line::Minor;
 use crate::model::plan::{Plan, PlannedArtifact, PlannedGroup};
 use crate::model::pod_network::PodNetwork;
@@ -103,7 +103,8 @@ fn list_checks(refusals: &[AccountRefusal], account: RunsAs) -> Vec<&str> {
 }
 
 /// The services that a batch file starts with the arguments of a file: the path without which it ends quietly, the
-/// file and its variable, the flags that later versions removed, and whether the program writes its log itself.
+/// file and its variable, the flags and feature gates that later versions removed, and whether the program writes its log
+/// itself.
 fn collect_launchers(
     plan: &Plan,
     programs: &ProgramTable,
@@ -116,6 +117,7 @@ fn collect_launchers(
         "file": join_path(paths, "kubelet", "kubeadm-flags.env"),
         "variable": "KUBELET_KUBEADM_ARGS",
         "removed": list_removed_flags(programs, "kubelet"),
+        "removedGates": list_removed_gates(programs, "kubelet"),
         "logsItself": !log_runner,
         "links": list_links(plan, paths),
     })];
@@ -127,6 +129,7 @@ fn collect_launchers(
             "file": file,
             "variable": "KUBE_PROXY_ARGS",
             "removed": list_removed_flags(programs, "kube-proxy"),
+            "removedGates": list_removed_gates(programs, "kube-proxy"),
             "logsItself": !log_runner,
             "links": [],
         }));
@@ -154,17 +157,46 @@ fn join_path(paths: &Value, folder: &str, file: &str) -> String {
 
 /// The flags that lines after a surveyed one removed, by the number of the last line that has them.
 fn list_removed_flags(programs: &ProgramTable, program: &str) -> Value {
-    let mut removed: BTreeMap<Minor, Vec<String>> = BTreeMap::new();
-    for range in programs.flags.get(program).into_iter().flatten() {
-        let Some(until) = range.until else { continue };
-        let flags = range.names.iter().map(|name| format!("--{name}"));
-        removed.entry(until).or_default().extend(flags);
-    }
-    let groups = removed.into_iter().map(|(minor, flags)| {
-        let number = minor.to_string().split('.').nth(1).map(str::to_owned);
-        json!({ "minor": number, "flags": flags.join(" ") })
+    let ranges = programs.flags.get(program).into_iter().flatten();
+    let groups = group_removed(ranges).into_iter().map(|(minor, names)| {
+        let flags: Vec<String> = names.iter().map(|name| format!("--{name}")).collect();
+        json!({ "minor": format_number(minor), "flags": flags.join(" ") })
     });
     groups.collect()
+}
+
+/// The same of feature gates.
+fn list_removed_gates(programs: &ProgramTable, program: &str) -> Value {
+    let groups = group_removed(programs.list_gates(program));
+    let groups = groups
+        .into_iter()
+        .map(|(minor, names)| json!({ "minor": format_number(minor), "gates": names.join(" ") }));
+    groups.collect()
+}
+
+/// Names by the last line that has them, without those that the newest line has.
+fn group_removed<'a>(ranges: impl Iterator<Item = &'a NameRange>) -> BTreeMap<Minor, Vec<&'a str>> {
+    let mut last: BTreeMap<&str, Option<Minor>> = BTreeMap::new();
+    for range in ranges {
+        for name in &range.names {
+            let until = last.entry(name).or_insert(range.until);
+            // A name that came back is gone after its last range only.
+            *until = until.zip(range.until).map(|(one, other)| one.max(other));
+        }
+    }
+
+    let mut groups: BTreeMap<Minor, Vec<&str>> = BTreeMap::new();
+    for (name, until) in last {
+        if let Some(until) = until {
+            groups.entry(until).or_default().push(name);
+        }
+    }
+    groups
+}
+
+/// `20` of `1.20`
+fn format_number(minor: Minor) -> Option<String> {
+    minor.to_string().split('.').nth(1).map(str::to_owned)
 }
 
 /// The pod network: its name, and what the join does for it.
@@ -410,4 +442,28 @@ fn describe_artifact(plan: &Plan, artifact: &PlannedArtifact, cache: &str) -> Va
         "digest": digest,
         "cache": format!("{cache}\\{short}-{}", artifact.file),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_that_came_back_is_gone_after_its_last_range() {
+        let range = |since: &str, until: Option<&str>, names: &[&str]| NameRange {
+            since: since.parse().expect("a minor"),
+            until: until.map(|until| until.parse().expect("a minor")),
+            names: names.iter().map(|name| (*name).to_owned()).collect(),
+        };
+        let ranges = [
+            range("1.28", Some("1.28"), &["Back", "Twice", "Gone"]),
+            range("1.30", None, &["Back", "There"]),
+            range("1.30", Some("1.32"), &["Twice"]),
+        ];
+
+        let groups = group_removed(ranges.iter());
+        let [first, second] = ["1.28", "1.32"].map(|minor| minor.parse().expect("a minor"));
+        let expected = BTreeMap::from([(first, vec!["Gone"]), (second, vec!["Twice"])]);
+        assert_eq!(groups, expected);
+    }
 }

@@ -168,7 +168,8 @@ impl<'a> Kubelet<'a> {
         })
     }
 
-    /// Refuses a name that the program does not have; where the name may be new, warns that nothing is known of it.
+    /// Refuses a name that the program does not have. One that an earlier program had is a warning, because the node
+    /// leaves it out (`provisioners/templates/start-service.cmd`), and so is one that may be new.
     ///
     /// `kind` is `flag` or `feature gate`, and `known` the names that the program has.
     fn judge_unknown<'n>(
@@ -188,6 +189,12 @@ impl<'a> Kubelet<'a> {
         });
         let minor = self.minor;
         let instead = match lines {
+            Some((first, last)) if last < minor => {
+                return Ok(format!(
+                    "the kubelet of Kubernetes {minor} has no {kind} `{name}`, so the node leaves it out: only kubelets \
+                     from {first} to {last} have it"
+                ));
+            }
             Some((first, last)) => {
                 format!("remove it: only kubelets from {first} to {last} have it")
             }

@@ -16,21 +16,6 @@ fn bad_input_is_refused_and_nothing_is_written() {
         ("--taint os=windows", 3, "os=windows:NoSchedule"),
         ("--ca-cert-hash sha256:12", 3, "--ca-cert FILE"),
         (
-            "--kubelet-arg network-plugin=cni",
-            3,
-            "kubelets from 1.17 to 1.23 have it",
-        ),
-        (
-            "--kubelet-arg container-runtime=remote",
-            3,
-            "kubelets from 1.17 to 1.26 have it",
-        ),
-        (
-            "--kubelet-arg pod-infra-container-image=x",
-            3,
-            "kubelets from 1.17 to 1.34 have it",
-        ),
-        (
             "--kubelet-arg windows-priorityclas=x",
             3,
             "did you mean `windows-priorityclass`?",
@@ -66,11 +51,6 @@ fn bad_input_is_refused_and_nothing_is_written() {
         ("--ca-cert not.pem", 3, "is not a certificate in PEM"),
         ("--discovery-kubeconfig not.pem", 3, "discovery-twice"),
         (
-            "--kubelet-arg feature-gates=WindowsHostProcessContainers=true",
-            3,
-            "only kubelets from 1.22 to 1.27 have it",
-        ),
-        (
             "--kubelet-arg feature-gates=ExecProbeTimeout=false",
             3,
             "`ExecProbeTimeout` is locked to true",
@@ -105,8 +85,8 @@ fn bad_input_is_refused_and_nothing_is_written() {
             "{line}"
         );
     }
-    test("--k8s 1.37 --kubelet-arg pod-infra-container-image=x")
-        .fails(3, &["kubelets from 1.17 to 1.34 have it"]);
+    test("--k8s 1.21 --kubelet-arg feature-gates=WindowsHostProcessContainers=true")
+        .fails(3, &["only kubelets from 1.22 to 1.27 have it"]);
     test("--taint os=windows:NoSchedule --from in.json")
         .file("in.json", r#"{"taints": ["os=windows:NoSchedule"]}"#)
         .fails(3, &["taint-twice"]);

@@ -16,7 +16,7 @@ use imagegen::selection::read_trees;
 use serde::Deserialize;
 
 use crate::support::root;
-use fold::{Image, Programs, fold_join, fold_reset, fold_upgrade};
+use fold::{Image, LAUNCHER, Programs, fold_join, fold_reset, fold_upgrade};
 
 const START: &str = "<!-- flows: from the model -->\n";
 const END: &str = "<!-- end of flows -->\n";
@@ -459,6 +459,29 @@ fn a_stand_in_or_a_manual_service_is_found() {
     assert!(node.restart.is_ok());
 }
 
+/// A gate that an image of 1.22 and its template give does not end the kubelet of a version that lost it.
+#[test]
+fn gates_that_the_kubelet_lost_do_not_end_it() {
+    let (table, trees) = (read_table(), read_trees(None).expect("the catalog"));
+    let flow = find_flow(&table, "capz-in-tree");
+    let [image, newer] = ["1.22", "1.28"].map(|minor| {
+        let minor = minor.parse().expect("a minor");
+        make_image(&flow, minor, &trees).expect("an image")
+    });
+    let node = fold_join(&newer, &flow, &table.limits).expect("it joins");
+    let upgraded = fold_upgrade(&image, &newer, &flow, &table).expect("an upgrade");
+    for arguments in [&node.arguments, &upgraded] {
+        assert!(arguments.ends_with("`--feature-gates`"), "{arguments}");
+    }
+
+    let mut lost = image;
+    fold::edit_file(&mut lost.machine, LAUNCHER, |text| {
+        text.replace("WindowsHostProcessContainers", "Another")
+    });
+    let why = fold_upgrade(&lost, &newer, &flow, &table).expect_err("an unknown gate");
+    assert!(why.contains("does not know the gate"), "{why}");
+}
+
 /// Up to 1.22 the kubelet finds its certificate through a link below the folder that a reset empties.
 #[test]
 fn a_second_join_needs_what_the_reset_removed() {
@@ -467,7 +490,7 @@ fn a_second_join_needs_what_the_reset_removed() {
     let image = make_image(&plain, "1.22".parse().expect("a minor"), &trees).expect("an image");
     assert!(fold_reset(&image, &plain, &table).is_ok());
     let mut lost = image.clone();
-    fold::set_file(&mut lost.machine, r"C:\k\start-kubelet.cmd", "if not exist");
+    fold::edit_file(&mut lost.machine, LAUNCHER, |_| "if not exist".to_owned());
     let why = fold_reset(&lost, &plain, &table).expect_err("the link is gone");
     assert!(
         why.contains(r"C:\var\lib\kubelet\etc\kubernetes\pki"),

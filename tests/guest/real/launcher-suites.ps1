@@ -37,13 +37,13 @@ public class Launched : ServiceBase
     $null = Invoke-Native -Program $compiler -Arguments ($arguments + "$script:Launched\kubelet.cs")
 }
 
-# The template as a plan renders it for a kubelet that writes its own logs and no longer knows two flags.
+# The template as a plan renders it for a kubelet that writes its own logs and lost two flags and two gates.
 function Write-Launcher {
     $text = [IO.File]::ReadAllText("$Provisioners\templates\start-service.cmd").Replace("`r", '')
-    $form = '(?s)\{%-? (?:for|if) .*?\{%-? end(?:for|if) %\}'
-    $block = New-Object -TypeName Text.RegularExpressions.Regex -ArgumentList $form
-    $text = $block.Replace($text, "`nif %minor% GTR 29 set `"gone=%gone%--old --older `"", 1)
-    $text = $block.Replace($text, '')
+    $groups = @{ flags = '--old --older'; gates = 'Old Older'; minor = '29' }
+    foreach ($name in $groups.Keys) { $text = $text.Replace("{{ group.$name }}", $groups[$name]) }
+    $text = $text -replace '(?s)\{%- for group in item\.\w+ %\}(.*?)\{%- endfor %\}', '$1'
+    $text = $text -replace '(?s)\{%-? (?:for|if) .*?\{%-? end(?:for|if) %\}'
     $values = @{
         '{{ item.name }}' = 'kubelet'
         '{{ item.file }}' = "$script:Launched\flags.env"
@@ -116,6 +116,9 @@ function Test-LauncherWord {
         @('launcher.arguments', "$name=`"--a=1&2|3<4>5^6(7)`"`n", '--own=1 --a=1&2|3<4>5^6(7)'),
         @('launcher.arguments', "$name=`"--b=C:\\x\\y --c=k=v:NoSchedule,l=`"`n",
             '--own=1 --b=C:\x\y --c=k=v:NoSchedule,l='),
+        @('launcher.arguments', "$name=`"--feature-gates=A=true,Old=true,Older=false --v=2`"`n",
+            '--own=1 --feature-gates=A=true --v=2'),
+        @('launcher.arguments', "$name=`"--feature-gates=Old=true --v=2`"`n", '--own=1 --v=2'),
         @('launcher.arguments', "$name=`"--pod-infra-container-image=x --d=a!b!`"`n", '--own=1 --d=a!b!'),
         @('launcher.percent', "$name=`"--a=50% --b=%PATH% --c=100%%`"`n", '--own=1 --a=50% --b=%PATH% --c=100%%')
     )

@@ -16,7 +16,7 @@ use serde_json::Value;
 use super::kubelet::{check_flow, check_image, list_left_out};
 use super::{Flow, FlowFile, Limit, Table};
 
-const LAUNCHER: &str = r"C:\k\start-kubelet.cmd";
+pub(super) const LAUNCHER: &str = r"C:\k\start-kubelet.cmd";
 const KUBELET: &str = r"C:\k\kubelet.exe";
 /// Windows' own entries of the PATH.
 const PATH: [&str; 4] = [
@@ -450,9 +450,10 @@ pub(super) fn set_start_type(machine: &mut Machine, service: &str, start: &str) 
     });
 }
 
-pub(super) fn set_file(machine: &mut Machine, path: &str, content: &str) {
+pub(super) fn edit_file(machine: &mut Machine, path: &str, edit: impl Fn(&str) -> String) {
     let is_it = |_: &Identity, kind: &ResourceKind| matches!(kind, ResourceKind::File(it) if is_same(&it.path, path));
     edit_resource(machine, is_it, |properties| {
-        properties["content"] = content.into();
+        let content = properties["content"].as_str().expect("a text");
+        properties["content"] = edit(content).into();
     });
 }

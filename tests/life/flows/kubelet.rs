@@ -8,27 +8,56 @@ use imagegen::model::line::Minor;
 use super::fold::Image;
 use super::{Flow, Limit};
 
-/// Flags that the batch file leaves out for a kubelet of this minor version, without `--`.
-pub(super) fn list_left_out(script: &str, minor: Minor) -> BTreeSet<String> {
+/// The batch file leaves these out for a kubelet of some minor version: flags without `--`, and feature gates.
+#[derive(Debug, Default)]
+pub(super) struct LeftOut {
+    pub flags: BTreeSet<String>,
+    pub gates: BTreeSet<String>,
+}
+
+/// Flags and gates that the batch file leaves out for a kubelet of this minor version.
+pub(super) fn list_left_out(script: &str, minor: Minor) -> LeftOut {
     let number: u32 = minor_number(minor);
-    let mut found = BTreeSet::new();
+    let mut found = LeftOut::default();
     for line in script.lines() {
-        let (condition, set) = match line.strip_prefix("if %minor% GTR ") {
+        let (condition, command) = match line.strip_prefix("if %minor% GTR ") {
             None => (None, line),
             Some(rest) => {
-                let (last, set) = rest.split_once(' ').expect("a number and a command");
-                (Some(last.parse::<u32>().expect("a number")), set)
+                let (last, command) = rest.split_once(' ').expect("a number and a command");
+                (Some(last.parse::<u32>().expect("a number")), command)
             }
         };
-        let Some(flags) = set.strip_prefix("set \"gone=%gone%") else {
+        if condition.is_some_and(|last| number <= last) {
             continue;
-        };
-        if condition.is_none_or(|last| number > last) {
-            let flags = flags.trim_end_matches('"').split_whitespace();
-            found.extend(flags.map(|flag| flag.trim_start_matches("--").to_owned()));
         }
+        if let Some(flags) = command.strip_prefix("set \"gone=%gone%") {
+            let flags = flags.trim_end_matches('"').split_whitespace();
+            let flags = flags.map(|flag| flag.trim_start_matches("--").to_owned());
+            found.flags.extend(flags);
+        }
+        let gates = command.strip_prefix("for %%g in (");
+        let gates = gates.and_then(|it| it.strip_suffix(") do if \"%%g\"==\"%key%\" set \"has=\""));
+        let gates = gates.into_iter().flat_map(str::split_whitespace);
+        found.gates.extend(gates.map(str::to_owned));
     }
     found
+}
+
+impl LeftOut {
+    /// Whether the argument is left out, or the value with which it reaches the kubelet.
+    fn apply(&self, name: &str, value: &str) -> Option<String> {
+        if self.flags.contains(name) {
+            return None;
+        }
+        if name != "feature-gates" || value.is_empty() {
+            return Some(value.to_owned());
+        }
+        let kept: Vec<&str> = value
+            .split(',')
+            .filter(|part| !self.gates.contains(part.split('=').next().unwrap_or(part)))
+            .collect();
+        (!kept.is_empty()).then(|| kept.join(","))
+    }
 }
 
 fn minor_number(minor: Minor) -> u32 {
@@ -42,14 +71,14 @@ pub(super) fn check_flow(
     flow: &Flow,
     limits: &[Limit],
     newer: &Image,
-    left_out: &BTreeSet<String>,
+    left_out: &LeftOut,
 ) -> Result<Vec<String>, String> {
     let mut dropped = Vec::new();
     for (name, value) in &flow.arguments {
-        if left_out.contains(name) {
+        let Some(value) = left_out.apply(name, value) else {
             dropped.push(format!("`--{name}`"));
             continue;
-        }
+        };
         let argument = format!("{name}={value}");
         if let Some(limit) = limits.iter().find(|limit| limit.argument == argument) {
             if !limit.kubernetes.contains(&newer.kubernetes) {
@@ -57,7 +86,7 @@ pub(super) fn check_flow(
             }
             continue;
         }
-        check_argument(name, value, newer)?;
+        check_argument(name, &value, newer)?;
     }
     Ok(dropped)
 }
@@ -66,13 +95,13 @@ pub(super) fn check_flow(
 pub(super) fn check_image(
     arguments: &[String],
     newer: &Image,
-    left_out: &BTreeSet<String>,
+    left_out: &LeftOut,
 ) -> Result<(), String> {
     for argument in arguments {
         let argument = argument.trim_start_matches("--");
         let (name, value) = argument.split_once('=').unwrap_or((argument, ""));
-        if !left_out.contains(name) {
-            check_argument(name, value, newer)?;
+        if let Some(value) = left_out.apply(name, value) {
+            check_argument(name, &value, newer)?;
         }
     }
     Ok(())
