@@ -5,6 +5,8 @@ use std::collections::BTreeSet;
 use imagegen::base::choice::HostAccess;
 use imagegen::catalog::Catalog;
 use imagegen::embedded::Tree;
+use imagegen::model::kubernetes::ProgramTable;
+use imagegen::model::line::Minor;
 use serde_json::{Value, json};
 
 use super::{documents, matrix};
@@ -158,6 +160,31 @@ fn pods_go_to_windows_with_images_that_are_fixed() {
     }
 }
 
+/// Each node runs its own kube-proxy.exe, which may be three minor versions older than the cluster.
+fn check_older_programs(at: &str, table: &ProgramTable, minor: Minor, arguments: &[String]) {
+    let surveys = table.surveyed.0.iter().map(|survey| survey.minor);
+    let mut minors: Vec<Minor> = surveys.filter(|other| *other <= minor).collect();
+    minors.sort_unstable();
+    for older in minors.into_iter().rev().take(4) {
+        let program = &table.list_programs(older)["kube-proxy"];
+        let mut gates = Vec::new();
+        for argument in arguments {
+            let (flag, value) = argument.split_once('=').expect("a value");
+            let flag = flag.trim_start_matches('-').to_owned();
+            assert!(program.flags.contains(&flag), "{at}: {older} {flag}");
+            if flag == "feature-gates" {
+                assert_eq!(program.find_gate_faults(value), [], "{at}: {older}");
+                gates.extend(value.split(','));
+            }
+        }
+        let is_direct = arguments.contains(&"--enable-dsr=true".to_owned());
+        let first: Minor = "1.33".parse().expect("a minor");
+        if is_direct && older < first {
+            assert!(gates.contains(&"WinDSR=true"), "{at}: {older}");
+        }
+    }
+}
+
 /// Arguments of kube-proxy are flags and gates that the program of the line has.
 #[test]
 fn arguments_are_known_to_the_programs() {
@@ -201,6 +228,7 @@ fn arguments_are_known_to_the_programs() {
             }
             checked += 1;
         }
+        check_older_programs(&at, &table, case.line.minor, &arguments);
         let overlay = catalog.network(&case.cni).expect("a network").overlay;
         // The same as the service of an image for the default Windows release.
         let windows = &case.line.windows.first().expect("a release").value;
