@@ -33,7 +33,8 @@ pub(super) struct Names {
 }
 
 /// On a clone, the account that reads user-data passes each rule of the firewall on its way to the metadata. A local
-/// account has another identifier there than on the build machine.
+/// account has another identifier there than on the build machine. A node whose service has such an account keeps it
+/// when a plan is applied whose service is `LocalSystem`.
 pub(super) fn find_blocked_metadata(life: &Life, node: &Node) -> Vec<String> {
     let package = node.resources.iter().find(|it| {
         let name = it["name"].as_str().unwrap_or_default();
@@ -57,12 +58,9 @@ pub(super) fn find_blocked_metadata(life: &Life, node: &Node) -> Vec<String> {
         .filter(|row| node.services.contains(&row.service));
     for row in asked {
         for rule in last.values().filter(|rule| blocks(rule, row)) {
-            let passes = if is_system {
-                holds(rule, "exceptAccount", SYSTEM)
-            } else {
-                holds(rule, "exceptUser", ACCOUNT) && rule["phase"] == "firstboot"
-            };
-            if !passes {
+            let passes_system = !is_system || holds(rule, "exceptAccount", SYSTEM);
+            let passes_user = holds(rule, "exceptUser", ACCOUNT) && rule["phase"] == "firstboot";
+            if !passes_system || !passes_user {
                 let name = &rule["name"];
                 found.push(format!(
                     "metadata: {name} blocks {} ({})",

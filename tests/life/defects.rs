@@ -144,11 +144,20 @@ fn each_rule_finds_its_defect() {
             forget("firstboot/platform-address imagegen-wireserver", &docker),
         ),
         (
-            "metadata: \"firewall/platform-address imagegen-wireserver\" blocks",
+            "metadata: \"firstboot/platform-address imagegen-wireserver\" blocks",
             set(
-                "firewall/platform-address imagegen-wireserver",
+                "firstboot/platform-address imagegen-wireserver",
                 "exceptAccount",
                 json!(["S-1-5-19"]),
+                &old,
+            ),
+        ),
+        (
+            "metadata: \"firstboot/platform-address imagegen-wireserver\" blocks",
+            set(
+                "firstboot/platform-address imagegen-wireserver",
+                "exceptUser",
+                json!([]),
                 &old,
             ),
         ),
@@ -200,11 +209,16 @@ fn each_rule_finds_its_defect() {
         ),
         (
             "user-data: the password",
-            with_node(&docker, |all| {
-                for package in all.iter_mut().filter(|it| it["type"] == "msi") {
-                    package["properties"]["arguments"] = json!(["RUN_SERVICE_AS_LOCAL_SYSTEM=1"]);
-                }
-            }),
+            set(
+                "cloudbase-init/configuration",
+                "content",
+                json!("[DEFAULT]\nnetbios_host_name_compatibility=false\n"),
+                &old,
+            ),
+        ),
+        (
+            "user-data: the account has no SeDenyNetworkLogonRight",
+            forget("firstboot/user-data-rights", &old),
         ),
         (
             "user-data: the account is not disabled",

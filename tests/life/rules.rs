@@ -253,7 +253,7 @@ fn find_unread_arguments(life: &Life, node: &Node) -> Vec<String> {
 }
 
 /// The account that runs user-data is disabled in the image. On a clone it logs on as batch and service alone, and its
-/// password does not stay what the package made.
+/// password does not stay what the package made. A node keeps the account when a plan without it is applied.
 fn find_open_accounts(life: &Life, node: &Node) -> Vec<String> {
     let rule = &life.user_data;
     let mut found = Vec::new();
@@ -273,11 +273,12 @@ fn find_open_accounts(life: &Life, node: &Node) -> Vec<String> {
             .find(|it| it["name"] == "cloudbase-init/configuration");
         let resets =
             conf.is_some_and(|it| text(it, "content").contains("reset_service_password=true"));
-        if resets == runs_as_system {
+        if !resets {
             found.push("user-data: the password of the service's account".to_owned());
         }
+        found.extend(find_open_rights(rule, node));
         if !runs_as_system {
-            found.extend(find_open_rights(rule, node));
+            found.extend(find_open_user(node));
         }
     }
     found
@@ -285,18 +286,7 @@ fn find_open_accounts(life: &Life, node: &Node) -> Vec<String> {
 
 fn find_open_rights(rule: &UserData, node: &Node) -> Vec<String> {
     let mut found = Vec::new();
-    let place = |name: &str| node.resources.iter().position(|it| it["name"] == name);
-    let states = [
-        ("seal/user-data-account", "disabled"),
-        ("firstboot/user-data-account", "present"),
-    ];
-    for (name, state) in states {
-        let account = place(name).map(|at| &node.resources[at]);
-        if account.is_none_or(|it| text(it, "ensure") != state) {
-            found.push(format!("user-data: the account is not {state} ({name})"));
-        }
-    }
-    let rights = place("firstboot/user-data-rights");
+    let rights = place_resource(node, "firstboot/user-data-rights");
     for right in &rule.denied {
         let denies =
             |part: &str| rights.is_some_and(|at| text(&node.resources[at], part).contains(right));
@@ -304,7 +294,27 @@ fn find_open_rights(rule: &UserData, node: &Node) -> Vec<String> {
             found.push(format!("user-data: the account has no {right}"));
         }
     }
-    if rights >= place("firstboot/user-data-account") {
+    found
+}
+
+fn place_resource(node: &Node, name: &str) -> Option<usize> {
+    node.resources.iter().position(|it| it["name"] == name)
+}
+
+fn find_open_user(node: &Node) -> Vec<String> {
+    let mut found = Vec::new();
+    let states = [
+        ("seal/user-data-account", "disabled"),
+        ("firstboot/user-data-account", "present"),
+    ];
+    for (name, state) in states {
+        let account = place_resource(node, name).map(|at| &node.resources[at]);
+        if account.is_none_or(|it| text(it, "ensure") != state) {
+            found.push(format!("user-data: the account is not {state} ({name})"));
+        }
+    }
+    let rights = place_resource(node, "firstboot/user-data-rights");
+    if rights >= place_resource(node, "firstboot/user-data-account") {
         found.push("user-data: the account is enabled before its rights are denied".to_owned());
     }
     found
