@@ -12,10 +12,11 @@ function Write-Reason {
     try {
         $null = [IO.Directory]::CreateDirectory($folder)
         # Before the machine is checked it may be a folder of users, who could lead these words to any file.
-        foreach ($path in $folder, "$folder/errors.log") {
-            $item = Get-Item -LiteralPath $path -Force -ErrorAction SilentlyContinue
-            $isLink = $null -ne $item -and ($item.Attributes -band [IO.FileAttributes]::ReparsePoint) -ne 0
-            if ($isLink) { throw "$path is a link" }
+        $there = @(Get-Item -LiteralPath $folder -Force -ErrorAction Stop)
+        $there += @(Get-ChildItem -LiteralPath $folder -Filter 'errors.log' -Force -ErrorAction Stop)
+        foreach ($item in $there) {
+            $isLink = ($item.Attributes -band [IO.FileAttributes]::ReparsePoint) -ne 0
+            if ($isLink) { throw "$($item.FullName) is a link" }
         }
         [IO.File]::AppendAllText("$folder/errors.log", "$time ${Source}: $Message`n")
     } catch {

@@ -6,6 +6,18 @@
 . "$PSScriptRoot/Images.ps1"
 . "$PSScriptRoot/Access.ps1"
 
+# Finds what a command of Windows gets, or nothing where it fails with this error. After any other error it is not
+# known whether the thing is there.
+function Get-Existing {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [string] $Absence, [Parameter(Mandatory)] [scriptblock] $Action)
+    try {
+        & $Action
+    } catch {
+        if ("$($_.FullyQualifiedErrorId)" -notlike "$Absence*") { throw }
+    }
+}
+
 # A task's name may have a path, `Folder\Name`; Windows wants the two apart.
 function Split-TaskName {
     [CmdletBinding()]

@@ -89,6 +89,57 @@ fn scripts_avoid_what_windows_does_otherwise() {
     }
 }
 
+/// Commands whose failures are swallowed: none of them says by it that a thing is not there.
+const SWALLOWED: [(&str, &str, &str); 4] = [
+    (
+        "",
+        "Get-Command ",
+        "it asks this session alone, and has no other failure than that there is no such command",
+    ),
+    (
+        "/windows/files.ps1",
+        "Get-Item ",
+        "a link that cannot be asked is made anew, which says why it cannot be",
+    ),
+    (
+        "/windows/diagnosis.ps1",
+        "MaxEvents = ",
+        "a diagnosis has what it gets",
+    ),
+    ("", "$ProgressPreference = ", "progress is no failure"),
+];
+
+/// Lines that take any failure of a command for the absence of what it asks for.
+fn find_swallowed(name: &str, text: &str) -> Vec<String> {
+    let is_known = |line: &str| {
+        let mut rows = SWALLOWED.iter();
+        rows.any(|(file, command, _)| name.ends_with(file) && line.contains(command))
+    };
+    let lines = text
+        .lines()
+        .filter(|line| line.contains("SilentlyContinue"));
+    let found = lines.filter(|line| !is_known(line));
+    found
+        .map(|line| format!("{name}: {}: Get-Existing names the error", line.trim()))
+        .collect()
+}
+
+#[test]
+fn a_failure_is_not_taken_for_absence() {
+    let found: Vec<String> = scripts_below("provisioners")
+        .iter()
+        .flat_map(|script| find_swallowed(&script.name, &script.text))
+        .collect();
+    assert_eq!(found, Vec::<String>::new());
+    let planted = "$user = Get-LocalUser -Name $Name -ErrorAction SilentlyContinue";
+    assert_eq!(find_swallowed("x/planted.ps1", planted).len(), 1);
+    for (file, command, _) in SWALLOWED {
+        let planted = format!("{command}'x' -ErrorAction SilentlyContinue");
+        let name = format!("x{file}");
+        assert_eq!(find_swallowed(&name, &planted), Vec::<String>::new());
+    }
+}
+
 /// Each script that has grown beyond this is split by subject.
 #[test]
 fn scripts_are_short() {

@@ -3,7 +3,7 @@
 function Get-UserState {
     [CmdletBinding()]
     param([string] $Name)
-    $user = Get-LocalUser -Name $Name -ErrorAction SilentlyContinue
+    $user = Get-Existing -Absence 'UserNotFound' -Action { Get-LocalUser -Name $Name -ErrorAction Stop }
     if ($null -eq $user) { return 'absent' }
     if ($user.Enabled) { 'present' } else { 'disabled' }
 }
@@ -12,7 +12,7 @@ function Get-UserState {
 function Test-BuiltInAdministrator {
     [CmdletBinding()]
     param([string] $Name)
-    $user = Get-LocalUser -Name $Name -ErrorAction SilentlyContinue
+    $user = Get-Existing -Absence 'UserNotFound' -Action { Get-LocalUser -Name $Name -ErrorAction Stop }
     $null -ne $user -and "$($user.SID)".EndsWith('-500')
 }
 
@@ -20,7 +20,7 @@ function Test-BuiltInAdministrator {
 function Get-UserId {
     [CmdletBinding()]
     param([string] $Name)
-    $user = Get-LocalUser -Name $Name -ErrorAction SilentlyContinue
+    $user = Get-Existing -Absence 'UserNotFound' -Action { Get-LocalUser -Name $Name -ErrorAction Stop }
     if ($null -eq $user) { '' } else { "$($user.SID)" }
 }
 

@@ -3,14 +3,15 @@
 function Get-FirewallRule {
     [CmdletBinding()]
     param([string] $Name)
-    $rule = Get-NetFirewallRule -Name $Name -ErrorAction SilentlyContinue
+    $rule = Get-Existing -Absence 'CmdletizationQuery_NotFound' -Action {
+        Get-NetFirewallRule -Name $Name -ErrorAction Stop
+    }
     if ($null -eq $rule) { return $null }
     $ports = Get-NetFirewallPortFilter -AssociatedNetFirewallRule $rule -ErrorAction Stop
     $found = @{ displayName = $rule.DisplayName; direction = "$($rule.Direction)"; action = "$($rule.Action)" }
     $found.active = "$($rule.Enabled)" -eq 'True' -and "$($rule.Profile)" -eq 'Any'
-    $found.protocol = $ports.Protocol
+    $found += @{ protocol = $ports.Protocol; icmpType = "$($ports.IcmpType)" }
     $found.localPort = @($ports.LocalPort)
-    $found.icmpType = "$($ports.IcmpType)"
     $found.remotePort = @($ports.RemotePort)
     $addresses = Get-NetFirewallAddressFilter -AssociatedNetFirewallRule $rule -ErrorAction Stop
     $found.remoteAddress = @($addresses.RemoteAddress)

@@ -19,7 +19,10 @@ function Invoke-Sysprep {
 function Test-SysprepRunning {
     [CmdletBinding()]
     param()
-    $null -ne (Get-Process -Name 'Sysprep' -ErrorAction SilentlyContinue)
+    $found = Get-Existing -Absence 'NoProcessFoundForGivenName' -Action {
+        Get-Process -Name 'Sysprep' -ErrorAction Stop
+    }
+    $null -ne $found
 }
 
 # The last lines of what Sysprep says went wrong.

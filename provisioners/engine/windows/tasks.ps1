@@ -56,15 +56,16 @@ function Get-Task {
     [CmdletBinding()]
     param([string] $Name)
     $place = Split-TaskName -Name $Name
-    $task = Get-ScheduledTask @place -ErrorAction SilentlyContinue
+    $task = Get-Existing -Absence 'CmdletizationQuery_NotFound' -Action {
+        Get-ScheduledTask @place -ErrorAction Stop
+    }
     if ($null -eq $task) { return $null }
     $action = @($task.Actions)[0]
     $trigger = 'none'
     foreach ($item in @($task.Triggers | Where-Object { $null -ne $_ })) {
-        $class = $item.CimClass.CimClassName
         $names = @{ MSFT_TaskBootTrigger = 'startup'; MSFT_TaskDailyTrigger = 'daily' }
         $names.MSFT_TaskTimeTrigger = 'minutely'
-        $trigger = $names[$class]
+        $trigger = $names[$item.CimClass.CimClassName]
     }
     $found = @{ program = $action.Execute; argumentLine = "$($action.Arguments)"; trigger = $trigger }
     $found.enabled = "$($task.State)" -ne 'Disabled'

@@ -3,7 +3,8 @@
 function Test-Hotfix {
     [CmdletBinding()]
     param([string] $Kb)
-    $null -ne (Get-HotFix -Id $Kb -ErrorAction SilentlyContinue)
+    $found = Get-Existing -Absence 'GetHotFixNoEntriesFound' -Action { Get-HotFix -Id $Kb -ErrorAction Stop }
+    $null -ne $found
 }
 
 # What came of an update package: `installed`, `restart`, `present`, `notApplicable` or `busy`. wusa.exe: 3010 a

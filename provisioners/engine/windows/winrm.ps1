@@ -47,9 +47,9 @@ function Remove-WinrmListener {
 function Test-BuildCertificate {
     [CmdletBinding()]
     param([string] $Thumbprint)
-    $path = "Cert:\LocalMachine\My\$Thumbprint"
-    $certificate = Get-Item -LiteralPath $path -ErrorAction SilentlyContinue
-    $null -ne $certificate -and $certificate.Subject -eq $certificate.Issuer
+    $all = @(Get-ChildItem -LiteralPath 'Cert:\LocalMachine\My' -ErrorAction Stop)
+    $own = @($all | Where-Object { $_.Thumbprint -eq $Thumbprint -and $_.Subject -eq $_.Issuer })
+    $own.Count -gt 0
 }
 
 # The provider removes the certificate first, and throws then where it finds no key (PowerShell/PowerShell@9299036

@@ -6,7 +6,14 @@ $script:PlayedRights = @{
     'Get-LocalUser' = {
         [CmdletBinding()]
         param([string] $Name)
-        if ($Name -eq $script:Rights.account) { [pscustomobject]@{ SID = 'S-1-5-21-1-2-3-1001' } }
+        $failure = $script:Rights.failure
+        if ($failure) {
+            Write-Error -Message "no answer of $Name" -ErrorId $failure
+        } elseif ($Name -ne $script:Rights.account) {
+            Write-Error -Message "no account $Name" -ErrorId 'UserNotFound'
+        } else {
+            [pscustomobject]@{ SID = 'S-1-5-21-1-2-3-1001'; Enabled = $true }
+        }
     }
     'Invoke-PlayedPolicy' = {
         $line = @($args)
@@ -25,7 +32,7 @@ function Test-LogonRightLaw {
     $null = New-World -Source $Source
     $lines = @('[Privilege Rights]', 'SeDenyNetworkLogonRight = Guest,*S-1-5-113')
     $lines += 'SeServiceLogonRight = cloudbase-init'
-    $script:Rights = @{ account = 'cloudbase-init'; text = ($lines -join "`r`n") }
+    $script:Rights = @{ account = 'cloudbase-init'; failure = ''; text = ($lines -join "`r`n") }
     $step = @{ Step = '950-firstboot'; Name = 'user-data-rights' }
     $step.Call = '"$env:SystemRoot\System32\secedit.exe"'
     $step.Instead = 'Invoke-PlayedPolicy'
@@ -41,6 +48,35 @@ function Test-LogonRightLaw {
         $script:Rights.account = 'another'
         $told = Invoke-StepScript @step -Part 'test'
         Assert-That -Name 'an account that is gone has no logon' -Holds ($told -eq 'denied') -Detail $told
+        $script:Rights.failure = 'InternalError'
+        Assert-Throw -Name 'an account of which nothing is known is not taken for gone' -Block {
+            Invoke-StepScript @step -Part 'test'
+        }
+    }
+}
+
+# The abilities of Windows itself, with a Get-LocalUser that finds an account, finds none, or fails.
+function Test-UserLaw {
+    param([string] $Source)
+    $null = New-World -Source $Source
+    . "$Provisioners/engine/windows/accounts.ps1"
+    $script:Rights = @{ account = 'cloudbase-init'; failure = '' }
+    $asked = @(
+        { "$(Get-UserState -Name $script:Rights.name)" }
+        { "$(Get-UserId -Name $script:Rights.name)" }
+        { "$(Test-BuiltInAdministrator -Name $script:Rights.name)" }
+    )
+    $rows = @(@('cloudbase-init', 'present S-1-5-21-1-2-3-1001 False'), @('none', 'absent  False'))
+    Use-Played -Functions $script:PlayedRights -Block {
+        foreach ($row in $rows) {
+            $script:Rights.name = $row[0]
+            $told = @($asked | ForEach-Object { & $_ }) -join ' '
+            Assert-That -Name "the account $($row[0]) is asked for" -Holds ($told -eq $row[1]) -Detail $told
+        }
+        $script:Rights.failure = 'InternalError'
+        foreach ($block in $asked) {
+            Assert-Throw -Name "a failure is no absent account: $block" -Block $block
+        }
     }
 }
 

@@ -123,4 +123,10 @@ function Test-Clone {
         $left = Test-WinrmListener -Transport 'HTTPS'
         Assert-That -Name "a clone: $kind, no listener" -Holds (-not $left)
     }
+    $world = New-InstalledWorld -Source $Source
+    Set-Simulation -Area 'fails' -Name 'Get-UserState' -Value 'yes'
+    Assert-Run -Name 'a clone that fails' -Run (Invoke-NodeScript -World $world -Name 'Initialize-Clone') -Code 1
+    $told = [IO.File]::ReadAllText("$world/C/imagegen/state/errors.log")
+    $reason = 'Initialize-Clone: the first boot of this clone failed, so it does not join: firstboot/user'
+    Assert-That -Name 'a clone that fails says of what' -Holds $told.Contains($reason) -Detail $told
 }

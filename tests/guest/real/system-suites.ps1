@@ -11,6 +11,8 @@ function Test-Account {
     $found = @($all | Where-Object { Test-BuiltInAdministrator -Name $_.Name } | ForEach-Object { $_.Name })
     Confirm-Law -Law 'account.built-in' -Holds ($found.Count -eq 1) -Detail ($found -join ', ')
     $ids = @("$(Get-UserId -Name $found[0])", "$(Get-UserId -Name 'imagegen-none')")
+    $state = Get-UserState -Name 'imagegen-none'
+    Confirm-Law -Law 'account.not-found' -Holds ($state -eq 'absent' -and $ids[1] -eq '') -Detail "$state, $ids"
     Confirm-Law -Law 'account.user-id' -Holds ($ids[0].EndsWith('-500') -and $ids[1] -eq '') -Detail $ids
 }
 

@@ -3,6 +3,7 @@
 function Get-UserState {
     [CmdletBinding()]
     param([string] $Name)
+    Confirm-Simulation -Ability 'Get-UserState'
     $state = Get-Simulation -Area 'users' -Name $Name
     if ($null -eq $state) { 'absent' } else { $state }
 }
@@ -11,6 +12,7 @@ function Get-UserState {
 function Test-BuiltInAdministrator {
     [CmdletBinding()]
     param([string] $Name)
+    Confirm-Simulation -Ability 'Test-BuiltInAdministrator'
     $null -ne (Get-Simulation -Area 'administrators' -Name $Name)
 }
 
