@@ -65,10 +65,8 @@ fn each_image_has_its_lock_and_workspace() {
     test.prints("list targets");
     // Flags are over every image.
     assert_eq!(
-        json(
-            &test,
-            "plan --all --cni win-bridge --ignore-lock --format json"
-        )["images"]["old"]["selection"]["cni"],
+        test.prints_json("plan --all --cni win-bridge --ignore-lock --format json")["images"]["old"]
+            ["selection"]["cni"],
         "win-bridge"
     );
 }
@@ -293,16 +291,10 @@ fn an_image_that_fails_does_not_keep_the_others() {
 /// `FILE#NAME` is a definition of one image for every verb.
 #[test]
 fn a_named_image_of_a_file_is_a_definition_of_its_own() {
-    let rows = json(
-        &several(),
-        "list images --config imagegen.json#old --format json",
-    );
+    let rows = several().prints_json("list images --config imagegen.json#old --format json");
     let rows = &rows["items"];
     assert_eq!(rows.as_array().map(Vec::len), Some(1), "{rows}");
-    let plans = json(
-        &several(),
-        "plan --all --config imagegen.json#old --format json",
-    );
+    let plans = several().prints_json("plan --all --config imagegen.json#old --format json");
     let plans = plans["images"].as_object();
     let names: Vec<&String> = plans.expect("images by name").keys().collect();
     assert_eq!(names, ["old"]);

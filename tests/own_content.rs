@@ -34,10 +34,7 @@ fn the_example_brings_an_agent_a_root_and_a_rule() {
         order("corporate-root") < order("containerd") && order("containerd") < order("hardening")
     );
     for target in ["host", "azure"] {
-        let machine = json(
-            &test,
-            &format!("plan --state --format json --target {target}"),
-        );
+        let machine = test.prints_json(&format!("plan --state --format json --target {target}"));
         let roots = present(&machine, "certificate");
         assert_eq!(roots.len(), 1, "{target}");
         assert_eq!(roots[0]["store"], "Root");

@@ -266,9 +266,9 @@ fn run_command(
 ) -> Result<Result<CommandState, String>, PublishError> {
     let program = exec::resolve_program(Path::new(&command.program));
     let run = Run::new(program, &command.arguments);
-    let printed = exec::collect_lines(&run, |line| printer.print_foreign_line(line))?;
-    let outcome = printed.outcome;
-    let lines = printed.into_lines();
+    let output = exec::collect_lines(&run, |line| printer.print_foreign_line(line))?;
+    let outcome = output.outcome;
+    let lines = output.into_lines();
     if outcome.interrupted {
         return Err(PublishError::Interrupted);
     }

@@ -1,5 +1,7 @@
 //! Files of a user that are wrong.
 
+use serde_json::json;
+
 use super::{example, step, value};
 use crate::support::{Test, files};
 

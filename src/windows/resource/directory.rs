@@ -76,6 +76,6 @@ impl ResourceType for Directory {
         self.sddl().map(|sddl| (sddl, SecuredObject::Directory))
     }
     fn creates_parents(&self) -> bool {
-        !self.is_absent()
+        !matches!(self.state, DirectoryState::Absent {})
     }
 }
