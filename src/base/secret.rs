@@ -248,12 +248,18 @@ mod tests {
                     "IMAGEGEN_MIRROR",
                     "m.example,https://a.example/=someone:Mirror-w0rd@m.example",
                 ),
+                pair("https_proxy", "someone:Sla/sh-w0rd@proxy.example:3128"),
+                pair("ALL_PROXY", "someone:P4th-w0rd@proxy.example:3128//"),
             ]
             .into_iter(),
         );
         assert_eq!(
             mask_text("Bare-pAssw0rd Prompt-w0rd Mirror-w0rd"),
             "<sensitive> Prompt-w0rd <sensitive>"
+        );
+        assert_eq!(
+            mask_text("Sla/sh-w0rd P4th-w0rd"),
+            "<sensitive> <sensitive>"
         );
     }
 

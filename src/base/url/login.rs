@@ -3,6 +3,9 @@
 
 use std::ops::Range;
 
+/// Longest address that is read part by part.
+const LONGEST: usize = 4096;
+
 /// An address as an error shows it: without user and password, and of a URL without query and fragment.
 pub fn hide_login(text: &str) -> String {
     let without_login = match find_login(text) {
@@ -17,38 +20,90 @@ pub fn hide_login(text: &str) -> String {
 }
 
 /// The user and password of an address, before its `@`. In `PREFIX=URL`, those of the URL.
+///
+/// A password may hold the characters at which an authority ends, and an address may have no scheme. A text that can be
+/// read as a user with a password is one: an address that is shown too short does no harm.
 pub fn find_login(text: &str) -> Option<Range<usize>> {
-    let start = text.find("//").map_or(0, |at| at + 2);
+    let start = find_start(text);
     let rest = &text[start..];
-    let authority = rest.split(['/', '\\', '?', '#']).next().unwrap_or(rest);
+    let authority = take_authority(rest);
     let at = rest.rfind('@')?;
     if is_digest(&rest[at + 1..]) {
         return None;
     }
-    // A password may hold the characters at which an authority ends.
-    if start > 0 && is_cut(authority) {
-        return Some(start..start + at);
+    let whole = start..start + at;
+    if is_cut(authority) || text.len() > LONGEST {
+        return Some(whole);
     }
     if let Some(at) = authority.rfind('@') {
         return Some(start..start + at);
     }
-    if let Some(equals) = rest[authority.len()..].find('=') {
-        let value = start + authority.len() + equals + 1;
-        let login = find_login(&text[value..])?;
-        return Some(value + login.start..value + login.end);
-    }
+    let of_value = find_login_of_value(text, start + authority.len());
     if start > 0 {
-        return None;
+        return of_value;
     }
-    // `https:/user:password@proxy.example`
-    let segment = rest[..at].rfind(['/', '\\'])? + 1;
-    rest[segment..at].contains(':').then_some(segment..at)
+
+    // `docker.io/library=user:password@m.example`, `server/user:password@proxy.example`
+    let segment = rest[..at].rfind(['/', '\\']).map(|slash| slash + 1..at);
+    let mut own = [of_value.clone(), segment].into_iter().flatten();
+    own.find(|login| text[login.clone()].contains(':'))
+        .or_else(|| may_be_user(authority).then_some(whole))
+        .or(of_value)
 }
 
-/// Whether an authority is the beginning of a user and a password: no port follows its last colon.
+/// The login of the address behind the first `=` from this place on.
+fn find_login_of_value(text: &str, from: usize) -> Option<Range<usize>> {
+    let value = from + text[from..].find('=')? + 1;
+    let login = find_login(&text[value..])?;
+    Some(value + login.start..value + login.end)
+}
+
+/// Where a user and a password may begin: behind the scheme, also of `docker.io=https://…`; else where the text begins.
+/// Another `//` is part of a path or of a password.
+fn find_start(text: &str) -> usize {
+    if let Some(end) = find_scheme_end(text) {
+        return end;
+    }
+    let Some((name, value)) = text.split_once('=') else {
+        return 0;
+    };
+    let is_name = !name.contains('@') && !is_cut(take_authority(name));
+    let end = find_scheme_end(value).filter(|_| is_name);
+    end.map_or(0, |end| name.len() + 1 + end)
+}
+
+/// The end of `https://` where the text begins with it, and of what it is mistyped as: `https//`, `https;//`, `//`,
+/// `https:/`, `https:`. Clients take the last two for it.
+fn find_scheme_end(text: &str) -> Option<usize> {
+    let is_part = |c: char| c.is_ascii_alphanumeric() || "+.-".contains(c);
+    let scheme = text.split(|c| !is_part(c)).next().unwrap_or_default();
+    let rest = &text[scheme.len()..];
+    let end = rest.strip_prefix([':', ';']);
+    let behind = end.unwrap_or(rest);
+    let slashes = behind.len() - behind.trim_start_matches(['/', '\\']).len();
+
+    let is_scheme = scheme.is_empty() || scheme.starts_with(|c: char| c.is_ascii_alphabetic());
+    let scheme = scheme.to_ascii_lowercase();
+    let is_web = end.is_some() && (scheme == "http" || scheme == "https");
+    let is_end = is_web || (is_scheme && slashes >= 2);
+    is_end.then_some(text.len() - behind.len() + slashes)
+}
+
+fn take_authority(rest: &str) -> &str {
+    rest.split(['/', '\\', '?', '#']).next().unwrap_or(rest)
+}
+
+/// Whether an authority is the beginning of a user and a password: no port follows its first colon.
 fn is_cut(authority: &str) -> bool {
-    authority.rsplit_once(':').is_some_and(|(host, port)| {
-        !host.contains('[') && port.bytes().any(|byte| !byte.is_ascii_digit())
+    authority.split_once(':').is_some_and(|(host, port)| {
+        !host.starts_with('[') && port.bytes().any(|byte| !byte.is_ascii_digit())
+    })
+}
+
+/// Whether `user:12` is the beginning of a login, and not that of `C:\…`.
+fn may_be_user(authority: &str) -> bool {
+    authority.split_once(':').is_some_and(|(user, password)| {
+        !user.starts_with('[') && (user.len() > 1 || !password.is_empty())
     })
 }
 
@@ -61,7 +116,7 @@ fn is_digest(text: &str) -> bool {
 /// without a scheme: `git@github.com`.
 pub fn find_password(text: &str) -> Option<&str> {
     let login = find_login(text)?;
-    let has_scheme = text[..login.start].ends_with("//");
+    let has_scheme = text[..login.start].ends_with(['/', '\\', ':', ';']);
     let login = &text[login];
     match login.split_once(':') {
         Some((_, password)) => Some(password),
@@ -72,6 +127,66 @@ pub fn find_password(text: &str) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::{find_password, hide_login};
+
+    /// Slashes, `#` and `?` in the path or in the password do not end the search for a password.
+    #[test]
+    fn a_slash_does_not_show_a_password() {
+        for (text, shown, password) in [
+            (
+                "user:secret@nexus.example//repository/raw/",
+                "nexus.example//repository/raw/",
+                "secret",
+            ),
+            (
+                "user:secret@proxy.example:3128//",
+                "proxy.example:3128//",
+                "secret",
+            ),
+            (
+                "docker.io=user:secret@m.example//x",
+                "m.example//x",
+                "secret",
+            ),
+            ("user:secret@m.example?x=//y", "m.example", "secret"),
+            ("user:pa//ss@proxy:3128", "proxy:3128", "pa//ss"),
+            ("user:pa/ss@proxy:3128", "proxy:3128", "pa/ss"),
+            ("user:pa#ss@proxy:3128", "proxy:3128", "pa#ss"),
+            ("user:pa?ss@proxy:3128", "proxy:3128", "pa?ss"),
+            ("user:pa=x//ss@proxy:3128", "proxy:3128", "pa=x//ss"),
+            ("user:7/s=@proxy:3128", "proxy:3128", "7/s="),
+            ("user:/pa/ss@proxy:3128", "proxy:3128", "/pa/ss"),
+            ("first_user://pa/ss@proxy", "proxy", "//pa/ss"),
+            ("http://user:s:1/x@proxy", "http://proxy", "s:1/x"),
+            ("http:user:secret@proxy", "http:proxy", "secret"),
+            ("HTTP:/user:pa/ss@proxy", "HTTP:/proxy", "pa/ss"),
+            (r"https:\\user:pa/ss@proxy", r"https:\\proxy", "pa/ss"),
+            (
+                "https://a.example/x=https:/user:s/x@m.example",
+                "https://a.example/x=https:/m.example",
+                "s/x",
+            ),
+            (
+                "a.example:5000/x=https//user:pa//ss@m.example",
+                "a.example:5000/x=https//m.example",
+                "pa//ss",
+            ),
+            (
+                "docker.io/x=user:pa//ss@m.example",
+                "docker.io/x=m.example",
+                "pa//ss",
+            ),
+            (
+                "docker.io=https://token@m.example",
+                "docker.io=https://m.example",
+                "token",
+            ),
+        ] {
+            assert_eq!(hide_login(text), shown, "{text}");
+            assert_eq!(find_password(text), Some(password), "{text}");
+        }
+        let long = format!("{}:secret@proxy", "/=".repeat(50_000));
+        assert_eq!(hide_login(&long), "proxy");
+    }
 
     #[test]
     fn addresses_are_shown_without_user_and_password() {
@@ -135,6 +250,8 @@ mod tests {
                 Some("secret"),
             ),
             (r"C:\images\a@b", r"C:\images\a@b", None),
+            ("C:/images/a@b", "C:/images/a@b", None),
+            (r"\\server\a@b", r"\\server\a@b", None),
             ("busybox:1@sha256:00", "busybox:1@sha256:00", None),
             (
                 "https://m.example:80/x@y?sig=1",
