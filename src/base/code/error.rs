@@ -54,6 +54,6 @@ codes! {
     Verification VERIFICATION "verification" "A proof, digest or signature does not hold.",
     Render WORKSPACE_BUSY "workspace-busy" "Another run of imagegen writes the workspace at this moment.",
     Render WORKSPACE_CHANGED "workspace-changed" "A file of the workspace was changed since imagegen wrote it.",
-    Render WORKSPACE_FOREIGN "workspace-foreign" "The workspace contains a file that imagegen did not write.",
+    Render WORKSPACE_FOREIGN "workspace-foreign" "In the workspace, or in the place of its lock, is a file that imagegen did not write.",
     Render WORKSPACE_RESULT "workspace-result" "The workspace contains the result of a bake that has no record in `builds`.",
 }

@@ -1,8 +1,8 @@
 //! The right to write a directory as a whole. A process has it from the moment in which it looks at what is there until
 //! its last write: of two runs for one directory, each could remove what the other one has just written.
 //!
-//! The lock is a file beside the directory, `.NAME.lock`. It goes with the claim; one of a process that was killed is
-//! taken over.
+//! The lock is an empty file beside the directory, `.NAME.lock`. It goes with the claim; one of a process that was killed
+//! is taken over. A file with content is none, and stays.
 
 #![expect(clippy::disallowed_methods, reason = "the one owner of file access")]
 
@@ -64,6 +64,9 @@ impl PlaceClaim {
         let lock_path = parent.join(lock_name);
 
         let lock = wait_for_lock(path, &lock_path, longest_wait)?;
+        if !has_no_content(lock.as_ref(), &lock_path) {
+            return Err(PlaceError::ForeignLock { path: lock_path });
+        }
         let mut claim = Self {
             path: path.to_owned(),
             lock_path,
@@ -91,14 +94,26 @@ impl PlaceClaim {
 
 impl Drop for PlaceClaim {
     fn drop(&mut self) {
+        let is_own = has_no_content(self.lock.as_ref(), &self.lock_path);
         // Windows removes no file that is open without sharing. If another process opens it before it is removed, the
         // file stays, and is the lock of that process.
         if cfg!(windows) {
             self.lock = None;
         }
         // The next claim takes over what cannot be removed.
-        let _ = fs::remove_file(&self.lock_path);
+        if is_own {
+            let _ = fs::remove_file(&self.lock_path);
+        }
     }
+}
+
+/// Whether a lock has no content, as every lock of imagegen.
+fn has_no_content(lock: Option<&File>, lock_path: &Path) -> bool {
+    let metadata = match lock {
+        Some(lock) => lock.metadata(),
+        None => lock_path.symlink_metadata(),
+    };
+    metadata.is_ok_and(|metadata| metadata.len() == 0)
 }
 
 fn wait_for_lock(
@@ -265,6 +280,24 @@ mod tests {
         assert!(refused.to_string().contains("another imagegen writes"));
         drop(claim);
         PlaceClaim::take_within(&path, Duration::ZERO).unwrap();
+    }
+
+    /// It may have the name of a lock and be the user's.
+    #[test]
+    fn a_file_with_content_is_no_lock() {
+        let above = tempfile::tempdir().unwrap();
+        let (path, lock) = (above.path().join("out"), above.path().join(".out.lock"));
+        fs::write(&lock, "notes").unwrap();
+        let refused = PlaceClaim::take(&path).unwrap_err();
+        assert!(refused.to_string().contains("has content"), "{refused}");
+        assert_eq!(fs::read(&lock).unwrap(), b"notes");
+
+        // Content that came during the claim stays, too.
+        fs::remove_file(&lock).unwrap();
+        let claim = PlaceClaim::take(&path).unwrap();
+        fs::write(&lock, "notes").unwrap();
+        drop(claim);
+        assert_eq!(fs::read(&lock).unwrap(), b"notes");
     }
 
     #[test]

@@ -36,6 +36,11 @@ pub enum PlaceError {
     NotADirectory { path: PathBuf },
     #[error("another imagegen writes {}", .path.display())]
     Busy { path: PathBuf },
+    #[error(
+        "{} has content, and a lock of imagegen has none: imagegen did not write it",
+        .path.display()
+    )]
+    ForeignLock { path: PathBuf },
 }
 
 impl Classify for PlaceError {
@@ -51,6 +56,10 @@ impl Classify for PlaceError {
             Self::Busy { .. } => {
                 "wait until that run has ended, or choose another `--out`".to_owned()
             }
+            Self::ForeignLock { path } => format!(
+                "choose another `--out`, or move `{}` away: imagegen never removes it",
+                path.display()
+            ),
             Self::File(_) => return Vec::new(),
         }]
     }
@@ -58,7 +67,7 @@ impl Classify for PlaceError {
     fn code(&self) -> Code {
         match self {
             Self::File(error) => error.code(),
-            Self::Foreign { .. } => Code::WORKSPACE_FOREIGN,
+            Self::Foreign { .. } | Self::ForeignLock { .. } => Code::WORKSPACE_FOREIGN,
             Self::Changed { .. } => Code::WORKSPACE_CHANGED,
             Self::Result { .. } => Code::WORKSPACE_RESULT,
             Self::NotADirectory { .. } => Code::NOT_A_DIRECTORY,
@@ -80,7 +89,9 @@ impl Classify for PlaceError {
             Self::Foreign { path, found }
             | Self::Changed { path, found }
             | Self::Result { path, found } => path.join(found),
-            Self::NotADirectory { path } | Self::Busy { path } => path.clone(),
+            Self::NotADirectory { path } | Self::Busy { path } | Self::ForeignLock { path } => {
+                path.clone()
+            }
         };
         Some(Location::from_file(file.display().to_string()))
     }
