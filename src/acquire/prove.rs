@@ -244,9 +244,9 @@ pub fn read_stated_digests(
     files
         .filter_map(|file| {
             let sidecar = fetch_sidecar(artifact, headers, &file.url, network).ok()??;
-            let name = artifact.url.file_name();
-            let digest = checksums::find_checksum(&sidecar.bytes, name, file.algorithm).ok()?;
-            FileDigest::new(file.algorithm, digest).ok()
+            let url = &artifact.url;
+            let line = checksums::find_url_line(&sidecar.bytes, url, file.algorithm).ok()?;
+            FileDigest::new(file.algorithm, line.digest).ok()
         })
         .collect()
 }
@@ -373,8 +373,7 @@ fn compare_checksum(
         PinAlgorithm::Sha256 => fetched.sha256().to_owned(),
         PinAlgorithm::Sha512 => read_sha512(fetched)?,
     };
-    let name = artifact.url.file_name();
-    let line = checksums::find_line(&sidecar.bytes, name, checksum.algorithm)?;
+    let line = checksums::find_url_line(&sidecar.bytes, &artifact.url, checksum.algorithm)?;
     let stated = line.digest;
     if stated != actual {
         let message =

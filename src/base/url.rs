@@ -10,6 +10,7 @@ use std::str::FromStr;
 use schemars::JsonSchema;
 use url::Url;
 
+use super::member::is_reserved;
 use super::text::{find_control, is_alphanumeric_or, is_lowercase_or};
 use super::value::serde_as_text;
 
@@ -67,6 +68,26 @@ impl HttpUrl {
     /// The part after the last `/`, without query.
     pub fn file_name(&self) -> &str {
         file_name(self.public_url())
+    }
+
+    /// The same as a server reads it: `%2B` as `+`.
+    pub fn plain_file_name(&self) -> String {
+        let name = self.file_name();
+        decode_path(name).unwrap_or_else(|| name.to_owned())
+    }
+
+    /// Name of a copy of the file: the plain one, if every file system takes it as it is.
+    pub fn local_file_name(&self) -> String {
+        let plain = self.plain_file_name();
+        let is_safe = is_alphanumeric_or(&plain, ".-_+~")
+            && !plain.starts_with('.')
+            && !plain.ends_with('.')
+            && !is_reserved(&plain);
+        if is_safe {
+            plain
+        } else {
+            self.file_name().to_owned()
+        }
     }
 
     /// Whether the request has a query that is not written anywhere.
@@ -373,6 +394,26 @@ pub fn decode_path(path: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_copy_has_the_name_that_servers_read() {
+        for (path, plain, local) in [
+            (
+                "a/agent-1.2%2Bx.exe?v=1",
+                "agent-1.2+x.exe",
+                "agent-1.2+x.exe",
+            ),
+            ("a/agent%20x.exe", "agent x.exe", "agent%20x.exe"),
+            ("a/..%2Fx.exe", "../x.exe", "..%2Fx.exe"),
+            ("a/%63on.exe", "con.exe", "%63on.exe"),
+            ("a/x%ff.exe", "x%ff.exe", "x%ff.exe"),
+            ("a/", "", ""),
+        ] {
+            let url: HttpUrl = format!("https://m.example/{path}").parse().expect(path);
+            assert_eq!(url.plain_file_name(), plain, "{path}");
+            assert_eq!(url.local_file_name(), local, "{path}");
+        }
+    }
 
     #[test]
     fn the_parser_takes_plain_urls_as_they_are() {

@@ -200,7 +200,7 @@ fn plan_release(
         component: component.definition.name.clone(),
         role: ArtifactRole::Guest,
         version: version.clone(),
-        file: url.file_name().to_owned(),
+        file: url.local_file_name(),
         size: at_url.iter().find_map(|pin| pin.size),
         digests: select_digests(&at_url),
         kind: release.kind,

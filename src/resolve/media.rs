@@ -104,7 +104,7 @@ fn plan_medium(
         role: ArtifactRole::BootMedia,
         version: version.clone(),
         url: url.clone(),
-        file: url.file_name().to_owned(),
+        file: url.local_file_name(),
         kind: PayloadKind::File,
         members: Vec::new(),
         size: None,

@@ -289,14 +289,14 @@ fn drop_proofs(artifact: &mut PlannedArtifact, over: &Override) {
 fn rename_file(artifact: &mut PlannedArtifact, over: &Override, url: Option<&HttpUrl>) {
     let kind = over.kind.unwrap_or(artifact.kind);
     let name = match artifact.members.as_slice() {
-        _ if kind.archive_format().is_some() => url.map(HttpUrl::file_name),
+        _ if kind.archive_format().is_some() => url.map(HttpUrl::local_file_name),
         // The publisher's archive contains only this program.
-        [only] if artifact.kind.archive_format().is_some() => Some(only.file.as_str()),
-        _ if artifact.kind.archive_format().is_some() => url.map(HttpUrl::file_name),
+        [only] if artifact.kind.archive_format().is_some() => Some(only.file.as_str().to_owned()),
+        _ if artifact.kind.archive_format().is_some() => url.map(HttpUrl::local_file_name),
         _ => None,
     };
     if let Some(name) = name.filter(|name| !name.is_empty()) {
-        artifact.file = name.to_owned();
+        artifact.file = name;
     }
 }
 

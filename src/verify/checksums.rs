@@ -20,6 +20,7 @@ mod layout;
 
 use super::ProofError;
 use crate::base::code::Code;
+use crate::base::url::HttpUrl;
 use crate::base::value::PinAlgorithm;
 use layout::parse_entries;
 
@@ -49,6 +50,38 @@ pub fn find_checksum(
     algorithm: PinAlgorithm,
 ) -> Result<String, ProofError> {
     find_line(bytes, name, algorithm).map(|line| line.digest)
+}
+
+/// The entry that a checksum file has for the file of a URL: by the name that a server reads, `a+b.exe`, or as the URL
+/// has it, `a%2Bb.exe`.
+///
+/// # Errors
+/// As [`find_checksum`]; entries for both names that differ.
+pub fn find_url_line(
+    bytes: &[u8],
+    url: &HttpUrl,
+    algorithm: PinAlgorithm,
+) -> Result<ChecksumLine, ProofError> {
+    let (plain, encoded) = (url.plain_file_name(), url.file_name());
+    let line = find_line(bytes, &plain, algorithm);
+    if plain == encoded {
+        return line;
+    }
+
+    let other = find_line(bytes, encoded, algorithm);
+    let is_absent = |found: &Result<_, ProofError>| matches!(found, Err(error) if error.code == Code::CHECKSUM_ABSENT);
+    if is_absent(&other) {
+        return line;
+    }
+    if is_absent(&line) {
+        return other;
+    }
+    let (line, other) = (line?, other?);
+    if line.digest == other.digest {
+        Ok(line)
+    } else {
+        Err(ambiguous_error(&plain))
+    }
 }
 
 /// The entry that a checksum file has for a file.
@@ -122,10 +155,14 @@ fn choose_entry<'a>(
         return Err(other_algorithm_error(&others, algorithm));
     };
     if fitting.iter().any(|entry| entry.digest != first.digest) {
-        let message = format!("it has several entries for {name} that differ");
-        return Err(ProofError::new(Code::CHECKSUM_AMBIGUOUS, message));
+        return Err(ambiguous_error(name));
     }
     Ok(first)
+}
+
+fn ambiguous_error(name: &str) -> ProofError {
+    let message = format!("it has several entries for {name} that differ");
+    ProofError::new(Code::CHECKSUM_AMBIGUOUS, shorten_text(&message))
 }
 
 /// Entries for a file. A path is matched whole; a bare name is the last part of any path.
@@ -154,7 +191,7 @@ fn find_named<'a>(
 
     let names = entries.iter().filter_map(|entry| entry.name.as_deref());
     let known: Vec<&str> = names.take(5).collect();
-    let mut message = format!("it has no entry for {name}");
+    let mut message = format!("it has no entry for {}", shorten_text(name));
     if !known.is_empty() {
         message = format!("{message}; it names {}", shorten_text(&known.join(", ")));
     }

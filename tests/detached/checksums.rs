@@ -4,7 +4,7 @@
 mod layouts;
 
 use imagegen::base::value::PinAlgorithm;
-use imagegen::verify::checksums::{MAX_SIZE, find_checksum};
+use imagegen::verify::checksums::{MAX_SIZE, find_checksum, find_url_line};
 
 use super::agree;
 use super::tools::bench;
@@ -437,6 +437,42 @@ fn files_that_prove_nothing_are_refused() {
             "names that would move the cursor",
             read(&format!("{ours}  \u{1b}[2Jx.exe\n")),
             "checksum-absent",
+        ),
+    ]);
+}
+
+/// A server reads `%2B` as `+`, and so a checksum file names the file.
+#[test]
+fn names_of_urls_are_read_as_servers_read_them() {
+    let (ours, other) = (sha256(b"ours"), sha256(b"other"));
+    let url = "https://m.example/a/kubelet-1.36.4%2Bacme.1.exe?v=1";
+    let url = url.parse().expect("a URL");
+    let read = |text: &str| match find_url_line(text.as_bytes(), &url, PinAlgorithm::Sha256) {
+        Ok(line) if line.digest == ours => "ok",
+        Ok(_) => "another file's",
+        Err(error) => error.code.as_str(),
+    };
+    let plain = format!("{ours}  kubelet-1.36.4+acme.1.exe\n");
+    let encoded = format!("{ours}  kubelet-1.36.4%2Bacme.1.exe\n");
+    let neighbor = format!("{other}  kubelet-1.36.4.exe\n");
+    agree([
+        ("plain", read(&format!("{neighbor}{plain}")), "ok"),
+        ("encoded", read(&format!("{neighbor}{encoded}")), "ok"),
+        ("both", read(&format!("{plain}{encoded}")), "ok"),
+        ("a digest alone", read(&ours), "ok"),
+        (
+            "both, other bytes",
+            read(&format!("{plain}{encoded}").replacen(&ours, &other, 1)),
+            "checksum-ambiguous",
+        ),
+        ("neither", read(&neighbor), "checksum-absent"),
+        (
+            "encoded, of another algorithm",
+            read(&format!(
+                "{plain}{}",
+                encoded.replace(&ours, &HEX512.repeat(16))
+            )),
+            "checksum-algorithm",
         ),
     ]);
 }

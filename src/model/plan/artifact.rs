@@ -134,7 +134,7 @@ impl PlannedArtifact {
     pub fn states_version(&self) -> bool {
         let version = self.version.as_str();
         let mut checksums = self.checksums.iter();
-        let is_listed = self.url.file_name().contains(version)
+        let is_listed = self.url.plain_file_name().contains(version)
             && checksums.any(|file| file.format == ChecksumFormat::Gnu);
         self.signatures.iter().any(|signature| {
             let identity = signature.identity.as_deref().unwrap_or_default();
