@@ -3,12 +3,15 @@
 use std::io::Write as _;
 use std::process::ExitCode;
 
+use clap::error::ErrorKind;
 use imagegen::base::interrupt::{Interrupted, is_requested};
+use imagegen::base::json::format_json;
 use imagegen::base::secret::{mask_arguments, mask_environment, mask_text};
 use imagegen::base::text::{escape_controls, find_control};
 use imagegen::cli::{classify_parse_error, parse_cli};
 use imagegen::commands;
 use imagegen::diagnostic::{CodedError, Error, ErrorClass, InternalError};
+use imagegen::view::VersionOutput;
 
 /// Plans of many images are made by threads: musl's own allocator lets one of them in at a time, and glibc's takes
 /// longer.
@@ -78,7 +81,13 @@ fn print_parse_error(error: &clap::Error) -> bool {
         eprint!("{}", escape_controls(&shown));
         return true;
     }
-    match error.print().and_then(|()| std::io::stdout().flush()) {
+    let printed = if error.kind() == ErrorKind::DisplayVersion && commands::wants_json() {
+        let version = format_json(&VersionOutput::current());
+        std::io::stdout().write_all(version.as_bytes())
+    } else {
+        error.print()
+    };
+    match printed.and_then(|()| std::io::stdout().flush()) {
         Err(failed) if failed.kind() != std::io::ErrorKind::BrokenPipe => {
             let message = format!("writing to stdout: {failed}");
             commands::print_text_error(&InternalError(message).into());

@@ -167,6 +167,7 @@ fn list_outputs() -> Vec<(&'static str, Schema)> {
         ("pins", schema_for!(OutputList<Pin>)),
         ("schemas", schema_for!(OutputList<String>)),
         ("store", schema_for!(view::StoreOutput)),
+        ("version", schema_for!(view::VersionOutput)),
         ("verify-lock", schema_for!(crate::inspect::WholeOutput)),
         ("written-folder", schema_for!(view::WrittenFolder)),
     ]

@@ -13,6 +13,6 @@ pub use list::{
 };
 pub use outputs::{
     CompletionsOutput, FetchOutput, ImagesOutput, InitOutput, JoinOutput, ManifestsOutput,
-    StoreOutput, StoredFile, WrittenFolder,
+    StoreOutput, StoredFile, VersionOutput, WrittenFolder,
 };
 pub use plan::{PlanOutput, format_details, format_image, format_lock, format_plan};

@@ -5,6 +5,9 @@ use std::fmt::Write as _;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+/// Target triple that this program was compiled for.
+pub const SYSTEM: &str = env!("IMAGEGEN_TARGET");
+
 /// Which imagegen wrote a file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
@@ -50,7 +53,7 @@ impl ProgramVersion {
         if !self.date.is_empty() {
             let _ = writeln!(text, "date:    {}", self.date);
         }
-        let _ = writeln!(text, "system:  {}", env!("IMAGEGEN_TARGET"));
+        let _ = writeln!(text, "system:  {SYSTEM}");
         let _ = write!(text, "catalog: sha256:{}", self.catalog);
         text
     }

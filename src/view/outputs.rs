@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::base::digest::sha256_hex;
+use crate::base::program::{ProgramVersion, SYSTEM};
 use crate::cluster::ClusterManifest;
 use crate::join::Form;
 use crate::model::definition::ImageDefinition;
@@ -144,6 +145,28 @@ pub struct CompletionsOutput {
     pub schema: &'static str,
     pub shell: String,
     pub script: String,
+}
+
+/// Output of `imagegen --version`.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct VersionOutput {
+    pub schema: &'static str,
+    #[serde(flatten)]
+    pub program: ProgramVersion,
+    /// Target triple that the program was compiled for.
+    pub system: &'static str,
+}
+
+impl VersionOutput {
+    /// Of this program.
+    pub fn current() -> Self {
+        Self {
+            schema: "imagegen.dev/version/v1",
+            program: ProgramVersion::current(),
+            system: SYSTEM,
+        }
+    }
 }
 
 /// Results of a verb for several images.

@@ -349,6 +349,12 @@ fn every_output_follows_its_schema() {
     add_document("build", &image, &mut documents);
     add_lines("build", &built.stderr, &mut documents);
     run_verbs(&test, &mut documents);
+    let version = test.bare().prints("--version --format json");
+    let version: Value = serde_json::from_str(&version).expect("JSON");
+    assert_eq!(read_schema_name("--version", &version), "version");
+    assert_eq!(version["version"], env!("CARGO_PKG_VERSION"));
+    assert!(version["system"].is_string(), "{version:#}");
+    add_document("--version", &version, &mut documents);
     let failed = test.bare().run("plan --config bad.json --format json");
     add_lines("plan --config bad.json", &failed.stderr, &mut documents);
     for (folder, least) in [("o", 8), ("preview", 2), ("host", 1), ("scripts", 1)] {
