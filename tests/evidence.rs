@@ -10,6 +10,7 @@ mod errors;
 mod flaws;
 mod history;
 pub mod outputs;
+mod recorded;
 mod report;
 mod sbom;
 

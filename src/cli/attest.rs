@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use crate::base::value::Sha256;
+
 #[derive(Debug, Args)]
 pub struct AttestArgs {
     /// Workspace with an image, folder of a record (`builds/VERSION`), or an `image.json` in one of them.
@@ -30,4 +32,8 @@ pub struct AttestArgs {
     /// URI of the builder in the provenance, without user, query and fragment [default: the server of the pipeline's run].
     #[arg(long, value_name = "URI")]
     pub builder_id: Option<String>,
+
+    /// SHA-256 of the image's record, as `imagegen build` printed it; another record is refused.
+    #[arg(long, value_name = "HEX")]
+    pub sha256: Option<Sha256>,
 }

@@ -20,6 +20,7 @@ pub(super) fn run_attest(
         key: args.key,
         sign_command: args.sign_command.zip(args.public_key),
         builder_id,
+        sha256: args.sha256,
     };
     let output = attest_image(&request, sources, printer)?;
     printer.print_result(&output, || format_output(&output))

@@ -1,6 +1,6 @@
 //! Signed statements about an image: each is verified, and held against the bytes that it names.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use crate::base::code::Code;
 use crate::base::json::is_one_json;
@@ -217,18 +217,12 @@ fn judge_contents(
     Ok(())
 }
 
-/// Files that a record names, as far as they are there: the lockfile beside it, and the files of the image.
+/// Files that a record names, as far as they are there.
 fn check_record(path: &Path, record: &ImageRecord) -> Result<Vec<Evidence>> {
     let folder = path.parent().unwrap_or(Path::new(""));
-    let mut named = vec![(PathBuf::from(LOCK_FILE), record.lock.as_str())];
-    for artifact in &record.artifacts {
-        for file in &artifact.files {
-            named.push((PathBuf::from(&file.path), file.sha256.as_str()));
-        }
-    }
     let mut evidence = Vec::new();
-    for (name, sha256) in named {
-        let file = folder.join(&name);
+    for (name, sha256) in record.list_files() {
+        let file = folder.join(name);
         if !fs::is_file(&file) {
             continue;
         }

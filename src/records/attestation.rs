@@ -13,18 +13,20 @@ use crate::attest::statement::{
     DigestedFile, NamedSubject, Provenance, describe_checks, describe_provenance, format_statement,
 };
 use crate::bake::CHECK_REPORT;
+use crate::base::code::Code;
 use crate::base::digest::sha256_hex;
 use crate::base::json::{format_json, parse_foreign, to_bytes};
 use crate::base::program::ProgramVersion;
 use crate::base::shell::quote_argument;
 use crate::base::url::is_plain_uri;
+use crate::base::value::Sha256;
 use crate::diagnostic::{CodedError, Result};
 use crate::guest::GUEST_PLAN_FILE;
 use crate::io::fs::{self, Scratch};
 use crate::model::evidence::StatementKind;
 use crate::selection::SourceFolders;
 use crate::ui::Printer;
-use crate::verify::{cosign, dsse};
+use crate::verify::{ProofError, cosign, dsse};
 use crate::workspace::{ATTESTATIONS, IMAGE_RECORD};
 
 use super::image::ImageRecord;
@@ -90,6 +92,8 @@ pub struct AttestRequest {
     pub sign_command: Option<(String, PathBuf)>,
     /// The builder in the provenance.
     pub builder_id: Option<BuilderId>,
+    /// Digest of the record, as the build printed it.
+    pub sha256: Option<Sha256>,
 }
 
 /// URI of a builder, which provenance publishes.
@@ -138,6 +142,8 @@ pub fn attest_image(
     }
     let signer = read_signer(request)?;
     let folder = file.parent().unwrap_or(Path::new("")).to_owned();
+    compare_record(request, &file, &bytes, printer)?;
+    compare_files(&folder, &record, printer)?;
     let subjects = list_subjects_of(&record, &bytes);
     let predicates = make_predicates(request, &file, &folder, &record, sources, printer)?;
 
@@ -171,6 +177,68 @@ pub fn find_record(image: &Path) -> PathBuf {
     } else {
         image.to_owned()
     }
+}
+
+/// The record against the digest that the build printed. Nothing beside a record can protect it.
+fn compare_record(
+    request: &AttestRequest,
+    file: &Path,
+    bytes: &[u8],
+    printer: &Printer,
+) -> Result<()> {
+    let Some(expected) = &request.sha256 else {
+        let message = format!(
+            "{} was taken as it lies there; `--sha256 HEX` compares it with what `imagegen build` printed",
+            file.display()
+        );
+        printer.print_note(&message);
+        return Ok(());
+    };
+    let found = sha256_hex(bytes);
+    if found == expected.as_str() {
+        return Ok(());
+    }
+    let message = format!(
+        "{} is not the record of the build: it has the SHA-256 {found}, not {expected}",
+        file.display()
+    );
+    Err(ProofError::new(Code::FILE_DIFFERS, message).into())
+}
+
+/// The files beside the record, as far as they are there, against the digests that it names: they are signed with it.
+fn compare_files(folder: &Path, record: &ImageRecord, printer: &Printer) -> Result<()> {
+    let refuse = |name: &str, reason: &str| {
+        let place = folder.join(name);
+        let message = format!(
+            "{}: {reason}; attest the folder as the build left it",
+            place.display()
+        );
+        Err(ProofError::new(Code::FILE_DIFFERS, message).into())
+    };
+    for (name, sha256) in record.list_files() {
+        let path = folder.join(name);
+        if fs::is_file(&path) {
+            let found = fs::digest_file(&path)?.sha256;
+            if found != sha256 {
+                let reason = format!("the record names the SHA-256 {sha256}, the file has {found}");
+                return refuse(name, &reason);
+            }
+        } else if name == CHECK_REPORT {
+            return refuse(name, "the record names this file, and it is missing");
+        }
+    }
+
+    if record.files.is_empty() {
+        let message = "the record is of an older imagegen and names no files of the build: they are taken as they lie there";
+        printer.print_warning(message);
+        return Ok(());
+    }
+    for name in BYPRODUCTS.iter().copied().chain([GUEST_PLAN_FILE]) {
+        if !record.files.contains_key(name) && fs::is_file(&folder.join(name)) {
+            return refuse(name, "the record does not name this file");
+        }
+    }
+    Ok(())
 }
 
 /// The files of an image by their digests; an image of a cloud by its id with the digest of its lock; the record

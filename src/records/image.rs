@@ -11,7 +11,8 @@ use crate::base::json::parse_foreign;
 use crate::base::program::ProgramVersion;
 use crate::base::text::find_control;
 use crate::diagnostic::{self, CodedError, Error, ErrorReport};
-use crate::model::evidence::Evidence;
+use crate::lock::LOCK_FILE;
+use crate::model::evidence::{Evidence, ProofKind};
 use crate::model::image_version::RecordedVersion;
 use crate::model::policy::{PolicyUsed, Waiver};
 
@@ -57,6 +58,9 @@ pub struct ImageRecord {
     pub finished: String,
     #[serde(default)]
     pub base_image: BaseImageRecord,
+    /// Files that the build left beside the record, with their SHA-256; empty in older records.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub files: BTreeMap<String, String>,
     /// Empty if the build failed.
     pub artifacts: Vec<BuiltArtifact>,
     /// Proofs of the artifacts before the bake, by component; a proof that is missing and waived by name, too.
@@ -84,6 +88,9 @@ pub struct ImageRecord {
     /// Why the build failed; absent if it did not.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<ErrorReport>,
+    /// SHA-256 of `image.json`, which `build` prints for `attest --sha256`; absent in the file itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub record_sha256: Option<String>,
 }
 
 /// Origin of the machine that was baked.
@@ -175,6 +182,16 @@ impl ImageRecord {
     /// SHA-256 of the lockfiles that it was built from: of the definition and of the workspace.
     pub fn list_locks(&self) -> impl Iterator<Item = &String> {
         self.lockfile.iter().chain([&self.lock])
+    }
+
+    /// Files beside the record, with the SHA-256 that it names: its lock, the files of the build, those of the image.
+    pub fn list_files(&self) -> impl Iterator<Item = (&str, &str)> {
+        let left = self.files.iter();
+        let images = self.artifacts.iter().flat_map(|artifact| &artifact.files);
+        [(LOCK_FILE, self.lock.as_str())]
+            .into_iter()
+            .chain(left.map(|(name, sha256)| (name.as_str(), sha256.as_str())))
+            .chain(images.map(|file| (file.path.as_str(), file.sha256.as_str())))
     }
 
     /// The same of a value that was read.

@@ -28,6 +28,9 @@ use super::bill::{format_time, list_bill, read_bill_sources_of};
 use super::image::{BaseImageRecord, GitState, IMAGE_SCHEMA, ImageRecord};
 use super::{add_bake, list_notes, list_reasons, list_unproven};
 
+/// Every event of a bake, beside its record.
+const TIMELINE: &str = "timeline.json";
+
 /// Files of the workspace that a record keeps a copy of.
 const COPIED: &[&str] = &[
     GUEST_PLAN_FILE,
@@ -69,6 +72,8 @@ impl BuildTrace {
 pub struct KeptBuild {
     pub folder: PathBuf,
     pub record: ImageRecord,
+    /// SHA-256 of `image.json`.
+    pub sha256: String,
 }
 
 /// Keeps the record of a build, whether it made an image or failed.
@@ -84,21 +89,16 @@ pub fn keep_build(
 ) -> Result<KeptBuild> {
     let workspace = claim.path();
     let lock = Lock::from_plan(&trace.plan);
-    let record = describe_build(workspace, trace, outcome, policy, &lock)?;
+    let encoded = lock.encode();
+    let digest = sha256_hex(encoded.as_bytes());
+    let version = find_version(&trace.plan, &digest);
     let builds = workspace.join(BUILDS);
-    let name = fs::create_numbered_folder(&builds, &record.image_version)?;
+    let name = fs::create_numbered_folder(&builds, &version)?;
     let folder = builds.join(name);
-    fs::write_file(&folder.join(LOCK_FILE), lock.encode().as_bytes())?;
-    // Files of an earlier build are not those of one that ended before it wrote the workspace.
-    if workspace_is_of(workspace, &record.lock)? {
-        for name in COPIED {
-            fs::copy_if_exists(&workspace.join(name), &folder.join(name))?;
-        }
-    }
-    fs::write_file(
-        &folder.join("timeline.json"),
-        format_json(&trace.bake.timeline).as_bytes(),
-    )?;
+
+    fs::write_file(&folder.join(LOCK_FILE), encoded.as_bytes())?;
+    let files = keep_files(workspace, &folder, trace, &digest)?;
+    let record = describe_build(workspace, trace, outcome, policy, &lock, files)?;
     write_bills(&folder, &trace.plan, lock, &record, trees)?;
 
     let bytes = format_json(&record).into_bytes();
@@ -106,7 +106,42 @@ pub fn keep_build(
     if record.error.is_none() {
         fs::write_file(&workspace.join(IMAGE_RECORD), &bytes)?;
     }
-    Ok(KeptBuild { folder, record })
+    Ok(KeptBuild {
+        folder,
+        record,
+        sha256: sha256_hex(&bytes),
+    })
+}
+
+/// Keeps what the build left, with the timeline. Returns the digest of each file.
+fn keep_files(
+    workspace: &Path,
+    folder: &Path,
+    trace: &BuildTrace,
+    lock: &str,
+) -> Result<BTreeMap<String, String>> {
+    let timeline = format_json(&trace.bake.timeline);
+    fs::write_file(&folder.join(TIMELINE), timeline.as_bytes())?;
+    let mut files = BTreeMap::new();
+    files.insert(TIMELINE.to_owned(), sha256_hex(timeline.as_bytes()));
+    // Files of an earlier build are not those of one that ended before it wrote the workspace.
+    if !workspace_is_of(workspace, lock)? {
+        return Ok(files);
+    }
+    for name in COPIED {
+        let copy = folder.join(name);
+        fs::copy_if_exists(&workspace.join(name), &copy)?;
+        if fs::is_file(&copy) {
+            files.insert((*name).to_owned(), fs::digest_file(&copy)?.sha256);
+        }
+    }
+    Ok(files)
+}
+
+/// The version of the image; of one without, the digest of its lock.
+fn find_version(plan: &Plan, lock: &str) -> RecordedVersion {
+    let version = plan.selection.image_version.clone();
+    RecordedVersion::from(&version.unwrap_or_else(|| ImageVersion::Inputs(lock.to_owned())))
 }
 
 /// Whether the workspace was written from this lock.
@@ -121,18 +156,17 @@ fn describe_build(
     outcome: std::result::Result<&BakeOutput, &Error>,
     policy: &Policy,
     lock: &Lock,
+    files: BTreeMap<String, String>,
 ) -> Result<ImageRecord> {
     let plan = &trace.plan;
     let digest = sha256_hex(lock.encode().as_bytes());
-    let version = plan.selection.image_version.clone();
-    let version = version.unwrap_or_else(|| ImageVersion::Inputs(digest.clone()));
     let (artifacts, checked) = match outcome {
         Ok(output) => (output.artifacts.clone(), output.checked),
         Err(_) => (Vec::new(), 0),
     };
     Ok(ImageRecord {
         schema: IMAGE_SCHEMA.to_owned(),
-        image_version: RecordedVersion::from(&version),
+        image_version: find_version(plan, &digest),
         image: Some(trace.image.clone()),
         target: plan.target.name.clone(),
         windows: plan.windows.release.clone(),
@@ -143,6 +177,7 @@ fn describe_build(
         built_by: ProgramVersion::current(),
         started: format_time(trace.started / 1000).unwrap_or_default(),
         finished: format_time(clock::current_time()).unwrap_or_default(),
+        files,
         artifacts,
         waived: list_waived(&trace.evidence, policy),
         evidence: trace.evidence.clone(),
@@ -153,6 +188,7 @@ fn describe_build(
         git: trace.git.clone(),
         run_url: trace.run_url.clone(),
         error: outcome.err().map(ErrorReport::from_error),
+        record_sha256: None,
     })
 }
 

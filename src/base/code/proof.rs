@@ -23,7 +23,7 @@ codes! {
     Verification EXCEPTION_UNNECESSARY "exception-unnecessary" "A member that is listed as unsigned carries a signature: remove the exception.",
     Verification FILE_ADDED "file-added" "The workspace contains a file that its lockfile does not make.",
     Verification FILE_CHANGED "file-changed" "A file differs from the record beside it.",
-    Verification FILE_DIFFERS "file-differs" "A file of the workspace differs from what its lockfile makes.",
+    Verification FILE_DIFFERS "file-differs" "A file differs from what the lockfile makes, or from what the record of its build names.",
     Verification KEYLESS_BUNDLE "keyless-bundle" "The signature with certificate cannot be parsed.",
     Verification KEYLESS_CERTIFICATE "keyless-certificate" "The signer's certificate is not acceptable.",
     Verification KEYLESS_IDENTITY "keyless-identity" "Another identity signed the file.",

@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use crate::acquire::{Acquirer, VerifiedArtifact, acquire_tools, prove_plan};
 use crate::bake::{Bake, BakeOutput, BakeTrace, Environment};
 use crate::diagnostic::Result;
-use crate::records::{BuildTrace, KeptBuild, find_run_url, keep_build, read_git_state};
+use crate::records::{
+    BuildTrace, ImageRecord, KeptBuild, find_run_url, keep_build, read_git_state,
+};
 use crate::trust::Admitted;
 use crate::workspace::IMAGE_RECORD;
 
@@ -51,15 +53,23 @@ impl Build<'_> {
             return Err(error);
         }
 
-        let KeptBuild { folder, record } = kept?;
+        let KeptBuild {
+            folder,
+            record,
+            sha256,
+        } = kept?;
         let place = folder.display();
         self.printer
-            .print_note(&format!("record of the build: {place}"));
+            .print_note(&format!("record of the build: {place} (SHA-256 {sha256})"));
         let file = self.place.folder.join(IMAGE_RECORD);
         self.printer
             .print_note(&format!("image: {}", file.display()));
-        self.printer.print_result(&record, || {
-            let artifacts = record.artifacts.iter();
+        let printed = ImageRecord {
+            record_sha256: Some(sha256),
+            ..record
+        };
+        self.printer.print_result(&printed, || {
+            let artifacts = printed.artifacts.iter();
             artifacts
                 .map(|artifact| format!("{}\n", artifact.id))
                 .collect()
