@@ -12,7 +12,7 @@ use crate::base::program::ProgramVersion;
 use crate::base::text::find_control;
 use crate::diagnostic::{self, CodedError, Error, ErrorReport};
 use crate::lock::LOCK_FILE;
-use crate::model::evidence::{Evidence, ProofKind};
+use crate::model::evidence::Evidence;
 use crate::model::image_version::RecordedVersion;
 use crate::model::policy::{PolicyUsed, Waiver};
 
