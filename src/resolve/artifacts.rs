@@ -179,6 +179,10 @@ fn plan_release(
                 )),
         );
     };
+    let signatures = fill_signatures(release, version);
+    if let Some(refusal) = refuse_unverified(component, &signatures) {
+        return Err(refusal);
+    }
     let pattern = fill_url(&release.url, version);
     // Prefer pinned bytes of another URL to bytes without a pin.
     let url = if pins.iter().any(|pin| pin.url.is_none()) {
@@ -206,7 +210,7 @@ fn plan_release(
         kind: release.kind,
         members: fill_members(release, version),
         checksums: fill_checksums(release, version),
-        signatures: fill_signatures(release, version),
+        signatures,
         authenticode: release.authenticode.clone(),
         headers: BTreeMap::new(),
         dropped: Vec::new(),
@@ -217,6 +221,26 @@ fn plan_release(
         unproven: false,
         url,
     })
+}
+
+/// A signature that declares what is not verified with its kind. The catalog's own are checked before a release of the
+/// program; those of a component file of the user's are not.
+fn refuse_unverified(component: &Component, signatures: &[DeclaredSignature]) -> Option<Finding> {
+    for signature in signatures {
+        let kind = signature.kind;
+        if let Some(field) = kind.find_unverified(&signature.list_declared()) {
+            let name = &component.definition.name;
+            let kind = kind.as_str();
+            let message = format!(
+                "`{field}` of the signature {} of {name} is not verified with its kind `{kind}`",
+                signature.url
+            );
+            let remedy = format!("remove `{field}`, or name the kind of signature that has it");
+            let refusal = Finding::new(Code::SIGNATURE_INCOMPLETE, message, remedy);
+            return Some(refusal.with_subject(name));
+        }
+    }
+    None
 }
 
 fn suggest_version(component: &Component) -> String {

@@ -1,6 +1,6 @@
 //! Files of a user that are wrong.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{example, step, value};
 use crate::support::{Test, files};
@@ -75,6 +75,46 @@ fn folders_that_cannot_be_meant_are_refused() {
         )
         .line("plan");
     missing.fails(3, &["nowhere"]);
+}
+
+/// A component of the user's own declares nothing that is not verified with its kind of signature.
+#[test]
+fn a_component_with_an_idle_signer_is_refused() {
+    let path = "components/monitoring-agent.json";
+    let identity = "https://x.example/y/z@refs/tags/v{version}";
+    for (fields, said) in [
+        (
+            json!({"identity": identity}),
+            Some("`identity` of the signature"),
+        ),
+        (
+            json!({"issuer": "https://x.example"}),
+            Some("`issuer` of the signature"),
+        ),
+        (json!({}), None),
+    ] {
+        let agent = example();
+        let mut component: Value = serde_json::from_slice(&agent.read(path)).expect("a component");
+        let mut signature =
+            json!({"kind": "cosign-key", "url": "https://x.example/s", "key": "hashicorp"});
+        for (name, value) in fields.as_object().expect("fields") {
+            signature[name] = value.clone();
+        }
+        component["releases"][0]["signatures"] = json!([signature]);
+        let test = agent.file(path, &component.to_string()).line("plan");
+        let ran = test.run();
+        let Some(said) = said else {
+            assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+            continue;
+        };
+        assert_eq!(ran.code, Some(3), "{}", ran.stderr);
+        assert!(ran.stderr.contains(said), "{}", ran.stderr);
+        assert!(
+            ran.stderr.contains("[signature-incomplete]"),
+            "{}",
+            ran.stderr
+        );
+    }
 }
 
 /// Whatever file of the user's is broken, and however: it is an input that is wrong, and named.
