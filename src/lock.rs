@@ -230,7 +230,7 @@ impl PinnedPlan {
                 .iter_mut()
                 .flat_map(|group| &mut group.artifacts);
             for artifact in planned.chain(&mut self.lock.artifacts) {
-                if artifact.component == proven.component && artifact.digests == proven.digests {
+                if artifact.component == proven.component && artifact.has_digests_of(proven) {
                     artifact.members.clone_from(&proven.members);
                 }
             }

@@ -16,7 +16,8 @@ mod waived;
 pub use anchor::{Anchor, declares_own_proof, list_own_anchors, warn_own_anchors};
 pub use code::check_own_tool;
 pub use confidence::{
-    check_unproven, find_record, find_unfounded_pins, is_unproven, parse_origin, pin_digests,
+    check_unproven, find_record, find_unfounded_confidence, find_unfounded_pins, is_unproven,
+    parse_origin, pin_digests, raise_confidence,
 };
 pub use gate::{
     Admitted, PolicyError, PolicyFault, admit, check_evidence, check_plan, check_steps,

@@ -3,6 +3,7 @@
 mod airgap;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod carried_tools;
+mod confidence;
 mod crash;
 mod declared;
 mod dropped;

@@ -3,6 +3,7 @@
 mod addresses;
 mod attacks;
 mod clauses;
+mod confidence;
 mod inputs;
 mod layers;
 mod matrix;

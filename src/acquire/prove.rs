@@ -27,7 +27,7 @@ use crate::model::plan::PlannedArtifact;
 use crate::model::policy::Policy;
 use crate::trust::{
     PolicyFault, check_evidence, declares_own_proof, is_unproven, is_waived, list_dropped,
-    pin_digests,
+    pin_digests, raise_confidence,
 };
 use crate::verify::chain::PinnedRoots;
 use crate::verify::proof::require_named;
@@ -186,10 +186,12 @@ pub fn prove_artifact(
     require_evidence(artifact, &found, trust)?;
     let mut artifact = artifact.clone();
     members::verify_members(&mut artifact, fetched)?;
-    if !artifact.is_pinned() {
+    if artifact.is_pinned() {
+        raise_confidence(&mut artifact, &found);
+    } else {
         artifact.digests = pin_digests(&artifact, fetched.file_digests()?, &found);
     }
-    artifact.unproven = is_unproven(&artifact, &found);
+    artifact.unproven = is_unproven(&artifact, &found, trust.policy);
     artifact.size = Some(fetched.size());
     artifact.evidence = found;
     Ok(VerifiedArtifact {
@@ -268,8 +270,9 @@ fn require_evidence(
     if !failed.is_empty() {
         return Err(ProveError::Failed { name, failed });
     }
-    let proven = found.iter().any(|proof| proof.verdict.holds());
-    if !proven {
+    // What a file says of itself proves nothing.
+    let mut held = found.iter().filter(|proof| proof.verdict.holds());
+    if held.all(|proof| proof.proof == ProofKind::Statement) {
         return Err(ProveError::Nothing {
             name,
             component: artifact.component.to_string(),

@@ -47,6 +47,13 @@ fn without_records(lock: &Lock, fresh: &Lock, other: &Lock) -> Value {
         if same.is_some_and(|it| it.size.is_none()) {
             artifact.size = None;
         }
+        // Confidence above the fresh one follows from the evidence.
+        for pin in &mut artifact.digests {
+            let mut known = same.into_iter().flat_map(|it| &it.digests);
+            if let Some(known) = known.find(|known| known.digest == pin.digest) {
+                pin.confidence = known.confidence;
+            }
+        }
         // A member's digest follows from its archive's: it is there where the archive was read.
         let other = other
             .artifacts

@@ -37,7 +37,7 @@ words!(
 
 impl ProofKind {
     /// Whether a certificate names its signer, so that a verified proof says who that is.
-    fn names_signer(self) -> bool {
+    pub fn names_signer(self) -> bool {
         matches!(
             self,
             Self::CosignKeyless | Self::SigstoreBundle | Self::Attestation
@@ -73,9 +73,12 @@ words!(
 );
 
 impl Verdict {
+    /// The worst verdict of a proof that shows something.
+    pub const LEAST: Self = Self::SignedTimeUnproven;
+
     /// Whether the proof shows something.
     pub fn holds(self) -> bool {
-        self >= Self::SignedTimeUnproven
+        self >= Self::LEAST
     }
 }
 

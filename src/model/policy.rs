@@ -78,7 +78,7 @@ pub struct Policy {
     /// `trustedIdentities`: `provenance`, `sbom`, `check-report`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub required_attestations: Vec<StatementKind>,
-    /// The worst verdict that a required proof may have.
+    /// The worst verdict that a proof may have which `require` or `minimumConfidence` counts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub minimum_verdict: Option<Verdict>,
     /// Proofs that components declare and that may be missing.
@@ -278,6 +278,11 @@ impl Policy {
             plain_http: plain_http.to_vec(),
             ..Self::default()
         }
+    }
+
+    /// The worst verdict of a proof that counts.
+    pub fn least_verdict(&self) -> Verdict {
+        self.minimum_verdict.unwrap_or(Verdict::LEAST)
     }
 
     /// Whether it wants more of some bytes than that they have their digest.

@@ -12,7 +12,7 @@ use crate::model::definition::ImageDefinition;
 use crate::model::mirrors::Mirrors;
 use crate::model::plan::{Governance, Plan};
 use crate::model::policy::Policy;
-use crate::trust::find_unfounded_pins;
+use crate::trust::{find_unfounded_confidence, find_unfounded_pins};
 
 use crate::selection::{NamedPolicy, read_mirrors};
 
@@ -111,7 +111,7 @@ pub fn replay_lock(lock: &Lock, trees: &Trees) -> Result<Plan> {
 }
 
 /// Compares a lockfile with the plan that was computed again. What the catalog does not pin, the lockfile's own evidence
-/// must.
+/// must, and it must attest a digest as well as the lockfile says.
 ///
 /// # Errors
 /// Every difference.
@@ -121,13 +121,18 @@ pub(super) fn check_lock(
     plan: &Plan,
 ) -> std::result::Result<(), LockError> {
     locked.check_fresh(file, plan)?;
-    let alone = plan.unpinned_artifacts().filter_map(|artifact| {
-        locked
-            .artifacts
-            .iter()
-            .find(|it| it.component == artifact.component && it.is_pinned())
-    });
-    let moved: Vec<String> = alone.filter_map(find_unfounded_pins).collect();
+    let mut moved = Vec::new();
+    for planned in plan.artifacts() {
+        let mut records = locked.artifacts.iter();
+        let record = records.find(|it| it.component == planned.component && it.is_pinned());
+        moved.extend(record.and_then(|record| {
+            if planned.is_pinned() {
+                find_unfounded_confidence(planned, record)
+            } else {
+                find_unfounded_pins(record)
+            }
+        }));
+    }
     if moved.is_empty() {
         Ok(())
     } else {

@@ -9,7 +9,7 @@ use crate::base::value::{FileDigest, PinAlgorithm};
 use crate::catalog::Catalog;
 use crate::diagnostic::Finding;
 use crate::model::component::Confidence;
-use crate::model::evidence::{Evidence, MIRRORED, ProofKind};
+use crate::model::evidence::{Evidence, MIRRORED, ProofKind, Verdict};
 use crate::model::plan::{PinnedDigest, PlannedArtifact};
 use crate::model::policy::{Policy, Role, TrustedDigest};
 
@@ -32,17 +32,22 @@ fn is_same_host(one: &str, other: &str) -> bool {
 }
 
 /// How well proofs attest a digest; none where they attest nothing of it. Whoever changes the bytes at their origin changes the
-/// checksum file beside them too: that one shows no more than a whole transfer.
-fn rate_proofs(artifact: &PlannedArtifact, found: &[Evidence]) -> Option<Confidence> {
-    let held = || found.iter().filter(|proof| proof.verdict.holds());
-    // A signature inside an archive attests its member alone.
+/// checksum file beside them too: that one shows no more than a whole transfer. Proofs below the minimum do not count.
+fn rate_proofs(
+    artifact: &PlannedArtifact,
+    found: &[Evidence],
+    minimum: Verdict,
+) -> Option<Confidence> {
+    let held = || found.iter().filter(move |proof| proof.verdict >= minimum);
+    let mut signed = held().filter(|proof| proof.proof.is_signature());
+    // A signature inside an archive attests its member alone. What a member says of itself attests nothing.
     let members = &artifact.members;
     let members = !members.is_empty()
         && members.iter().all(|it| {
             let name = format!("{}!{}", artifact.file, it.member);
-            held().any(|proof| proof.subject == name)
+            signed.clone().any(|proof| proof.subject == name)
         });
-    let whole = held().any(|proof| proof.proof.is_signature() && !proof.subject.contains('!'));
+    let whole = signed.any(|proof| !proof.subject.contains('!'));
     if whole || members {
         return Some(Confidence::Authoritative);
     }
@@ -61,8 +66,18 @@ fn rate_proofs(artifact: &PlannedArtifact, found: &[Evidence]) -> Option<Confide
 }
 
 /// Whether only a lockfile states the digests still, after these proofs were made.
-pub fn is_unproven(artifact: &PlannedArtifact, found: &[Evidence]) -> bool {
-    artifact.unproven && rate_proofs(artifact, found).is_none()
+pub fn is_unproven(artifact: &PlannedArtifact, found: &[Evidence], policy: &Policy) -> bool {
+    artifact.unproven && rate_proofs(artifact, found, policy.least_verdict()).is_none()
+}
+
+/// Raises the confidence in an artifact's digests to that of proofs which were made of it now. The word of a lockfile that
+/// alone states a digest counts for nothing.
+pub fn raise_confidence(artifact: &mut PlannedArtifact, found: &[Evidence]) {
+    let proven = rate_proofs(artifact, found, Verdict::LEAST);
+    for pin in &mut artifact.digests {
+        let stated = (!artifact.unproven).then_some(pin.confidence);
+        pin.confidence = stated.max(proven).unwrap_or(Confidence::Low);
+    }
 }
 
 /// Pins of bytes that were proven by their publisher.
@@ -71,7 +86,8 @@ pub fn pin_digests(
     digests: impl IntoIterator<Item = FileDigest>,
     found: &[Evidence],
 ) -> Vec<PinnedDigest> {
-    let confidence = rate_proofs(artifact, found).unwrap_or(Confidence::Low);
+    let rated = rate_proofs(artifact, found, Verdict::LEAST);
+    let confidence = rated.unwrap_or(Confidence::Low);
     let source: Vec<String> = found
         .iter()
         .filter(|proof| proof.verdict.holds())
@@ -88,6 +104,27 @@ pub fn pin_digests(
             source: source.clone(),
         })
         .collect()
+}
+
+/// The fault in the record of an artifact whose digest the plan states: its confidence is that of the plan, or that
+/// of the evidence beside it.
+pub fn find_unfounded_confidence(
+    planned: &PlannedArtifact,
+    locked: &PlannedArtifact,
+) -> Option<String> {
+    let proven = rate_proofs(planned, &locked.evidence, Verdict::LEAST);
+    for (at, pin) in locked.digests.iter().enumerate() {
+        let mut stated = planned.digests.iter().filter(|it| it.digest == pin.digest);
+        let is_founded = stated.any(|it| {
+            let raised = Some(it.confidence).max(proven);
+            pin.confidence == it.confidence || Some(pin.confidence) == raised
+        });
+        if !is_founded {
+            let field = format!("digests[{at}].confidence");
+            return Some(format_unfounded(locked, &field));
+        }
+    }
+    None
 }
 
 /// The fault in the record of an artifact that only its publisher's proofs have pinned: such a record has both
@@ -110,16 +147,18 @@ pub fn find_unfounded_pins(locked: &PlannedArtifact) -> Option<String> {
                 .unwrap_or_default()
         });
     let founded = algorithms == [PinAlgorithm::Sha256, PinAlgorithm::Sha512]
-        && held().next().is_some()
+        && rate_proofs(locked, &locked.evidence, Verdict::LEAST).is_some()
         && stated.all(|stated| digests.iter().any(|digest| digest.as_str() == stated))
         && held().all(|proof| proof.source.is_some())
         && pin_digests(locked, digests.clone(), &locked.evidence) == locked.digests;
-    (!founded).then(|| {
-        format!(
-            "`artifacts[{}].digests` does not follow from the evidence beside it",
-            locked.component
-        )
-    })
+    (!founded).then(|| format_unfounded(locked, "digests"))
+}
+
+fn format_unfounded(locked: &PlannedArtifact, field: &str) -> String {
+    format!(
+        "`artifacts[{}].{field}` does not follow from the evidence beside it",
+        locked.component
+    )
 }
 
 /// Entries of the policy for these bytes.
@@ -217,8 +256,8 @@ fn rate_pins(policy: &Policy, artifact: &PlannedArtifact, catalog: &Catalog) -> 
         .max()
 }
 
-/// Before anything is fetched: an artifact without a proof that could attest more. A checksum file attests a digest
-/// that is unproven; to any other it adds nothing.
+/// An artifact that no proof can attest better any more: what this run has proven of it counts. A checksum file attests
+/// a digest that is unproven; to any other it adds nothing.
 pub(super) fn check_confidence(
     policy: &Policy,
     artifact: &PlannedArtifact,
@@ -228,7 +267,14 @@ pub(super) fn check_confidence(
     if is_provable || !artifact.is_pinned() {
         return None;
     }
-    report_low(policy, artifact, rate_pins(policy, artifact, catalog))
+    // Beside a digest that a lockfile alone states, the evidence is that of an earlier run.
+    let made = if artifact.unproven {
+        None
+    } else {
+        rate_proofs(artifact, &artifact.evidence, policy.least_verdict())
+    };
+    let pinned = rate_pins(policy, artifact, catalog);
+    report_low(policy, artifact, pinned.max(made))
 }
 
 /// After the proofs were made.
@@ -239,11 +285,8 @@ pub(super) fn check_proven_confidence(
     catalog: &Catalog,
 ) -> Option<Finding> {
     let pinned = rate_pins(policy, artifact, catalog);
-    report_low(
-        policy,
-        artifact,
-        pinned.max(rate_proofs(artifact, evidence)),
-    )
+    let made = rate_proofs(artifact, evidence, policy.least_verdict());
+    report_low(policy, artifact, pinned.max(made))
 }
 
 /// Checks artifacts whose digest only a lockfile states, where no proof can be made now. A declared signature is

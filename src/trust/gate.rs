@@ -7,7 +7,7 @@ use crate::base::value::StepId;
 use crate::catalog::Catalog;
 use crate::diagnostic::{Classify, Finding, format_findings, list_remedies};
 use crate::lock::PinnedPlan;
-use crate::model::evidence::{Evidence, ProofKind, Verdict};
+use crate::model::evidence::{Evidence, ProofKind};
 use crate::model::plan::{Plan, PlannedArtifact};
 use crate::model::policy::{Policy, Requirement, Role};
 
@@ -320,9 +320,7 @@ fn is_met(
     artifact: &PlannedArtifact,
     evidence: &[Evidence],
 ) -> bool {
-    let minimum = policy
-        .minimum_verdict
-        .unwrap_or(Verdict::SignedTimeUnproven);
+    let minimum = policy.least_verdict();
     let names = subject.list_names();
     let states = |proof: &Evidence, names: &[&str]| {
         !rule.require_version || proof.states(names, &artifact.version)

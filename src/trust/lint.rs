@@ -344,7 +344,7 @@ fn find_empty_ranges(policy: &Policy) -> Vec<Finding> {
         .collect()
 }
 
-/// Minimums that everything reaches.
+/// Minimums that everything reaches, or that nothing is compared with.
 fn find_low_minimums(policy: &Policy) -> Vec<Finding> {
     let verdict = policy.minimum_verdict.filter(|verdict| !verdict.holds());
     let verdict = verdict.map(|verdict| {
@@ -356,6 +356,15 @@ fn find_low_minimums(policy: &Policy) -> Vec<Finding> {
             "minimumVerdict",
             &message,
             "write `verified` or `signed-time-unproven`",
+        )
+    });
+    let counts_proofs = !policy.require.is_empty() || policy.minimum_confidence.is_some();
+    let idle = policy.minimum_verdict.filter(|_| !counts_proofs);
+    let idle = idle.map(|_| {
+        report(
+            "minimumVerdict",
+            "no proof is required, so that no verdict is compared with it",
+            "add a rule to `require`, or `minimumConfidence`",
         )
     });
     let confidence = policy
@@ -372,7 +381,7 @@ fn find_low_minimums(policy: &Policy) -> Vec<Finding> {
             "write `low`, `medium`, `high` or `authoritative`",
         )
     });
-    verdict.into_iter().chain(confidence).collect()
+    verdict.into_iter().chain(idle).chain(confidence).collect()
 }
 
 fn find_repeated(policy: &Policy) -> Vec<Finding> {

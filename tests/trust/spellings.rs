@@ -354,6 +354,10 @@ fn a_policy_says_nothing_in_vain() {
             "`failed` is not the verdict",
         ),
         (
+            r#"{"name": "p", "minimumVerdict": "verified"}"#.to_owned(),
+            "minimumVerdict: no proof is required",
+        ),
+        (
             r#"{"name": "p", "minimumConfidence": "superseded"}"#.to_owned(),
             "never pin anything",
         ),

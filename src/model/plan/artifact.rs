@@ -138,7 +138,10 @@ impl PlannedArtifact {
             && checksums.any(|file| file.format == ChecksumFormat::Gnu);
         self.signatures.iter().any(|signature| {
             let identity = signature.identity.as_deref().unwrap_or_default();
-            is_listed && signature.kind.signs_checksums() || identity.contains(version)
+            // Of a signature by a key, nobody has verified an identity.
+            let is_tagged =
+                signature.kind.proof_kind().names_signer() && identity.contains(version);
+            is_listed && signature.kind.signs_checksums() || is_tagged
         })
     }
 
@@ -162,6 +165,12 @@ impl PlannedArtifact {
         self.component == other.component && self.url.public_url() == other.url.public_url()
     }
 
+    /// Whether both are pinned by the same digests, however well these are attested.
+    pub(crate) fn has_digests_of(&self, other: &Self) -> bool {
+        let own = self.digests.iter().map(|pin| &pin.digest);
+        own.eq(other.digests.iter().map(|pin| &pin.digest))
+    }
+
     /// Takes over what a lockfile records of the same artifact, where the catalog pins nothing.
     pub(super) fn adopt_pins(&mut self, locked: &Self) {
         if !self.is_pinned() {
@@ -170,7 +179,7 @@ impl PlannedArtifact {
             self.evidence.clone_from(&locked.evidence);
             self.size = self.size.or(locked.size);
         }
-        if self.digests == locked.digests {
+        if self.has_digests_of(locked) {
             self.adopt_member_digests(&locked.members);
         }
     }
