@@ -9,6 +9,7 @@ mod diff;
 mod errors;
 mod flaws;
 mod history;
+mod once;
 pub mod outputs;
 mod recorded;
 mod report;

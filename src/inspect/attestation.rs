@@ -3,11 +3,12 @@
 use std::path::Path;
 
 use crate::base::code::Code;
+use crate::base::digest::sha256_hex;
 use crate::base::json::is_one_json;
 use crate::base::value::PinAlgorithm;
 use crate::catalog::Trees;
-use crate::diagnostic::{CodedError, Finding, Result};
-use crate::io::fs::{self, DigestSet};
+use crate::diagnostic::{CodedError, Finding, InternalError, Result};
+use crate::io::fs::{self, DigestSet, Digests, digest_stream};
 use crate::lock::{LOCK_FILE, Lock};
 use crate::model::evidence::{Evidence, ISSUER, KEY, ProofKind, SIGNER, StatementKind};
 use crate::model::policy::Policy;
@@ -57,7 +58,7 @@ pub fn inspect_attestations(
     }
     let policy = read_policy(&request.policy)?;
     let signer = read_signer(request)?;
-    let digests = fs::digest_file_with(&path, DigestSet::Both)?;
+    let (digests, record) = read_image(&path)?;
     let digest = require_digest(&digests.sha256)?;
     let name = path.display().to_string();
     let mut evidence = super::compare_digests(request, &name, &digests);
@@ -73,23 +74,31 @@ pub fn inspect_attestations(
             ));
         }
     }
-    let record = read_record(&path)?;
-    if let Some(record) = &record {
-        evidence.extend(check_record(&path, record)?);
-    }
-    if let Some(lock) = &request.lock {
-        evidence.push(compare_lock(lock, record.as_ref(), &name)?);
-    }
-    let demand = if request.policy.file.is_some() {
-        check_statements(&policy, &evidence, &name)
-            .and_then(|()| judge_contents(request, &path, &policy, trees, printer))
-    } else {
-        Ok(())
+    let mut lock = match &record {
+        Some(_) => LockBytes::read_if_exists(&path.with_file_name(LOCK_FILE))?,
+        None => None,
     };
+    if let Some(record) = &record {
+        evidence.extend(check_record(&path, record, lock.as_ref())?);
+    }
+    if let Some(named) = &request.lock {
+        let reviewed = LockBytes::read(named)?;
+        evidence.push(compare_lock(&reviewed, record.as_ref(), &name)?);
+        lock = Some(reviewed);
+    }
+    let is_proven = super::count_failed(&evidence) == 0;
+    let mut demand = Ok(());
+    if request.policy.file.is_some() {
+        demand = check_statements(&policy, &evidence, &name);
+    }
+    // Nothing is fetched for an image that is not what was signed.
+    if request.policy.file.is_some() && is_proven && demand.is_ok() {
+        demand = judge_contents(request, &path, lock.as_ref(), &policy, trees, printer);
+    }
     let output = VerifyOutput {
         schema: "imagegen.dev/verify/v1",
         file: name,
-        verified: super::count_failed(&evidence) == 0 && demand.is_ok(),
+        verified: is_proven && demand.is_ok(),
         sha512: digests.digest(PinAlgorithm::Sha512).to_owned(),
         sha256: digests.sha256,
         size: digests.size,
@@ -156,22 +165,52 @@ fn verify_bundle(
     }
 }
 
-/// The record of a build; none where the file is an image.
-fn read_record(path: &Path) -> Result<Option<ImageRecord>> {
+/// The digests of a file, and the record of a build that these very bytes are; none where the file is an image.
+fn read_image(path: &Path) -> Result<(Digests, Option<ImageRecord>)> {
     if path.file_name().is_none_or(|name| name != IMAGE_RECORD) {
-        return Ok(None);
+        return Ok((fs::digest_file_with(path, DigestSet::Both)?, None));
     }
     let bytes = fs::read_file(path)?;
-    ImageRecord::decode(&path.display().to_string(), &bytes).map(Some)
+    let digests = digest_bytes(path, &bytes)?;
+    let record = ImageRecord::decode(&path.display().to_string(), &bytes)?;
+    Ok((digests, Some(record)))
+}
+
+fn digest_bytes(path: &Path, mut bytes: &[u8]) -> Result<Digests> {
+    let digests = digest_stream(&mut bytes, DigestSet::Both, &mut std::io::sink());
+    digests.map_err(|error| InternalError(format!("hashing {}: {error}", path.display())).into())
+}
+
+/// A lockfile that was read once: what is compared is what is judged.
+struct LockBytes {
+    name: String,
+    bytes: Vec<u8>,
+}
+
+impl LockBytes {
+    fn read(path: &Path) -> Result<Self> {
+        Ok(Self {
+            name: path.display().to_string(),
+            bytes: fs::read_text(path)?,
+        })
+    }
+
+    fn read_if_exists(path: &Path) -> Result<Option<Self>> {
+        fs::is_file(path).then(|| Self::read(path)).transpose()
+    }
+
+    fn sha256(&self) -> String {
+        sha256_hex(&self.bytes)
+    }
 }
 
 /// The reviewed lockfile against those that the record names: the one that was baked, and the one of the definition.
-fn compare_lock(lock: &Path, record: Option<&ImageRecord>, subject: &str) -> Result<Evidence> {
+fn compare_lock(lock: &LockBytes, record: Option<&ImageRecord>, subject: &str) -> Result<Evidence> {
     let Some(record) = record else {
         let message = "`--lock` is compared with the record of an image, and this file is none";
         return Err(CodedError::usage(message, "name the `image.json` or the workspace").into());
     };
-    let sha256 = fs::digest_file(lock)?.sha256;
+    let sha256 = lock.sha256();
     let mut named = record.lockfile.iter().chain([&record.lock]);
     let outcome = if named.any(|digest| *digest == sha256) {
         Ok(super::proven(
@@ -191,15 +230,13 @@ fn compare_lock(lock: &Path, record: Option<&ImageRecord>, subject: &str) -> Res
 fn judge_contents(
     request: &VerifyRequest,
     path: &Path,
+    lock: Option<&LockBytes>,
     policy: &Policy,
     trees: &Trees,
     printer: &Printer,
 ) -> Result<()> {
-    let beside = path.with_file_name(LOCK_FILE);
-    let is_record = path.file_name().is_some_and(|name| name == IMAGE_RECORD);
-    let file = match &request.lock {
-        Some(lock) => lock.clone(),
-        None if is_record && fs::is_file(&beside) => beside,
+    let LockBytes { name, bytes } = match lock {
+        Some(lock) => lock,
         None if !policy.judges_contents() => return Ok(()),
         None => {
             let message = format!(
@@ -211,32 +248,42 @@ fn judge_contents(
             return Err(CodedError::value(message, remedy).into());
         }
     };
-    let name = file.display().to_string();
-    let lock = Lock::decode(&name, &fs::read_text(&file)?)?;
-    request.prover(trees, printer).judge_lock(&name, &lock)?;
+    let lock = Lock::decode(name, bytes)?;
+    request.prover(trees, printer).judge_lock(name, &lock)?;
     Ok(())
 }
 
-/// Files that a record names, as far as they are there.
-fn check_record(path: &Path, record: &ImageRecord) -> Result<Vec<Evidence>> {
+/// Files that a record names, as far as they are there. The lockfile was read before.
+fn check_record(
+    path: &Path,
+    record: &ImageRecord,
+    lock: Option<&LockBytes>,
+) -> Result<Vec<Evidence>> {
     let folder = path.parent().unwrap_or(Path::new(""));
     let mut evidence = Vec::new();
     for (name, sha256) in record.list_files() {
         let file = folder.join(name);
-        if !fs::is_file(&file) {
-            continue;
-        }
-        let found = fs::digest_file(&file)?.sha256;
-        let outcome = if found == sha256 {
-            Ok(super::proven("the record names these bytes"))
-        } else {
-            let message = format!("the record names the SHA-256 {sha256}, the file has {found}");
-            Err(ProofError::new(Code::DIGEST_MISMATCH, message))
+        let found = match lock {
+            Some(lock) if name == LOCK_FILE => lock.sha256(),
+            _ if fs::is_file(&file) => fs::digest_file(&file)?.sha256,
+            _ => continue,
         };
         let shown = file.display().to_string();
-        evidence.push(record_evidence(ProofKind::Pin, &shown, None, outcome));
+        evidence.push(compare_named(&shown, sha256, &found));
+        }
     }
     Ok(evidence)
+}
+
+/// The digest that a record names for a file against that of the file.
+fn compare_named(file: &str, named: &str, found: &str) -> Evidence {
+    let outcome = if found == named {
+        Ok(super::proven("the record names these bytes"))
+    } else {
+        let message = format!("the record names the SHA-256 {named}, the file has {found}");
+        Err(ProofError::new(Code::DIGEST_MISMATCH, message))
+    };
+    record_evidence(ProofKind::Pin, file, None, outcome)
 }
 
 /// Every statement that the policy requires is there, and each one is by a signer whom it trusts.
