@@ -50,9 +50,11 @@ pub const SCHEMA: &str = "imagegen.dev/bundle/v1";
 
 pub(crate) const INDEX: &str = "bundle.json";
 pub(crate) const EVIDENCE: &str = "evidence.json";
-pub(crate) const OBJECTS: &str = "objects/sha256/";
+/// Folder of artifacts, tools and what proves them.
+pub const OBJECTS: &str = "objects/sha256/";
 pub(crate) const SCRIPTS: &str = "scripts/";
-pub(crate) const BLOBS: &str = "images/blobs/sha256/";
+/// Folder of container images.
+pub const BLOBS: &str = "images/blobs/sha256/";
 
 /// Bytes at the start of a file that tell a bundle: a local header (APPNOTE 4.3.7) and the name of the index.
 pub const MARK: usize = 30 + INDEX.len();

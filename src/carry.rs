@@ -115,7 +115,8 @@ pub fn unpack_bundle(
 ) -> Result<(OpenedBundle, Unpacked)> {
     let opened = review.verify_bundle(file, trees, printer)?;
     if mirror.is_none() {
-        bundle::extract_bundle(file, &open_store(store)?, &opened)?;
+        let folders = [bundle::OBJECTS, bundle::BLOBS];
+        bundle::extract_bundle(file, &open_store(store)?, &opened, &folders)?;
     }
     let unpacked = match mirror {
         Some(folder) => Unpacked::Mirror(

@@ -183,18 +183,19 @@ pub fn request_user_files(selection: &ImageDefinition) -> Vec<Request> {
 /// Environment variables that may be sent as headers, by the command line and by the policy. A definition, a lock
 /// or a bundle can only ask for them.
 #[derive(Debug, Clone, Default)]
-pub struct HeaderGrants(Vec<HeaderGrant>);
+pub struct HeaderGrants {
+    grants: Vec<HeaderGrant>,
+    /// Nothing is sent: no variable is read.
+    offline: bool,
+}
 
 impl HeaderGrants {
     pub fn new(network: &NetworkOptions, policy: &Policy) -> Self {
-        Self(
-            network
-                .header_grants
-                .iter()
-                .chain(&policy.header_grants)
-                .cloned()
-                .collect(),
-        )
+        let grants = network.header_grants.iter().chain(&policy.header_grants);
+        Self {
+            grants: grants.cloned().collect(),
+            offline: network.offline,
+        }
     }
 
     /// The headers that the operator named for a mirror, for its host.
@@ -207,10 +208,13 @@ impl HeaderGrants {
                 hosts: host.iter().cloned().collect(),
             });
         }
-        Self(grants)
+        Self {
+            grants,
+            offline: false,
+        }
     }
 
-    /// Values of headers for requests to the host of `url`.
+    /// Values of headers for requests to the host of `url`; none without network.
     ///
     /// # Errors
     /// A variable may not be sent to this host, or is not set.
@@ -220,10 +224,13 @@ impl HeaderGrants {
         component: &str,
         url: &HttpUrl,
     ) -> Result<Vec<(String, Secret)>> {
+        if self.offline {
+            return Ok(Vec::new());
+        }
         let host = url.host();
         if let Some(variable) = names
             .values()
-            .find(|name| !self.0.iter().any(|it| it.allows(name, &host)))
+            .find(|name| !self.grants.iter().any(|it| it.allows(name, &host)))
         {
             let message = format!(
                 "override of {component}: the environment variable {variable} may not be sent to {host}"

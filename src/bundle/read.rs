@@ -68,7 +68,7 @@ pub(crate) fn proof_error(file: &Path, error: ProofError) -> BundleError {
     }
 }
 
-/// Puts what a checked bundle carries into a store.
+/// Puts what a checked bundle carries in some of its folders into a store: [`OBJECTS`], [`BLOBS`].
 ///
 /// # Errors
 /// The bundle changed since, or the store cannot be written.
@@ -76,9 +76,9 @@ pub fn extract_bundle(
     file: &Path,
     store: &Store,
     opened: &OpenedBundle,
+    folders: &[&str],
 ) -> Result<(), BundleError> {
-    let folders = [OBJECTS, BLOBS];
-    read_objects(file, &opened.index, &folders, &mut |digest, content| {
+    read_objects(file, &opened.index, folders, &mut |digest, content| {
         Ok(store.insert_stream(content, digest)?.is_some())
     })?;
     // Whoever carries a bundle does not speak for a publisher's address: what came out of one is known as such.

@@ -5,25 +5,25 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use crate::acquire::{
-    Acquirer, NetworkOptions, acquire_platform_tools, open_fetcher, open_store, prove_plan,
+    Acquirer, NetworkOptions, PinScope, acquire_platform_tools, needs_proofs, open_fetcher,
+    open_store, prove_plan,
 };
 use crate::bundle::{self, OpenedBundle};
 use crate::catalog::Trees;
 use crate::diagnostic::Result;
 use crate::io::fs::Scratch;
 use crate::lock::PinnedPlan;
-use crate::model::plan::Plan;
 use crate::model::policy::Policy;
 use crate::resolve::BuildHost;
-use crate::trust::admit;
+use crate::trust::{Admitted, admit};
 use crate::ui::Printer;
 
 use super::review::Review;
 
 impl Review<'_> {
     /// Verifies a bundle as a whole: its bytes against index and lockfile, its lockfile as the review
-    /// of a lockfile does, and under a policy every artifact and tool by its proofs, without network. The user's store has no say:
-    /// what it knows of a publisher did not come with the bundle.
+    /// of a lockfile does, and under a policy that demands proofs every artifact and tool by its proofs, without network. The
+    /// user's store has no say: what it knows of a publisher did not come with the bundle.
     ///
     /// # Errors
     /// The bundle is not what its index says, the review refuses it, or a proof that the policy demands is not in it.
@@ -38,19 +38,28 @@ impl Review<'_> {
             return Ok(opened);
         };
 
-        let scratch = Scratch::new("bundle")?;
-        let store = scratch.path().join("store");
-        bundle::extract_bundle(file, &open_store(Some(&store))?, &opened)?;
+        let catalog = &trees.catalog;
+        let admitted = admit(PinnedPlan::new(plan)?, &policy, catalog)?;
         let tools = opened.index.tools.iter();
         let hosts: BTreeSet<BuildHost> = tools.map(|tool| tool.host).collect();
-        prove_stored(plan, &policy, &hosts, store, trees, printer)?;
+        let plan = admitted.pinned().plan();
+        if hosts.is_empty() && !needs_proofs(plan, PinScope::Needed, &policy, catalog) {
+            return Ok(opened);
+        }
+
+        // No proof is over a container image: those stay packed.
+        let scratch = Scratch::new("bundle")?;
+        let store = scratch.path().join("store");
+        let opened_store = open_store(Some(&store))?;
+        bundle::extract_bundle(file, &opened_store, &opened, &[bundle::OBJECTS])?;
+        prove_stored(admitted, &policy, &hosts, store, trees, printer)?;
         Ok(opened)
     }
 }
 
-/// Proves a plan under a policy out of a store alone.
+/// Proves an admitted plan and its tools under a policy out of a store alone.
 fn prove_stored(
-    plan: Plan,
+    admitted: Admitted,
     policy: &Policy,
     hosts: &BTreeSet<BuildHost>,
     store: PathBuf,
@@ -71,7 +80,6 @@ fn prove_stored(
         network: &network,
         printer,
     };
-    let admitted = admit(PinnedPlan::new(plan)?, policy, &trees.catalog)?;
     let proven = prove_plan(admitted, &[], &acquirer)?;
     acquire_platform_tools(hosts, proven.plan(), &acquirer)?;
     Ok(())

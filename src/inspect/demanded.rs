@@ -53,9 +53,7 @@ impl Prover<'_> {
         let mut demanded: Vec<&PlannedArtifact> = Vec::new();
         for artifact in plan.artifacts() {
             let is_met = made.get(&artifact.title()).is_some_and(|proofs| {
-                let holds = proofs.iter().all(|proof| proof.verdict.holds());
-                holds
-                    && !proofs.is_empty()
+                is_complete(artifact, proofs)
                     && check_evidence(policy, artifact, proofs, catalog).is_empty()
             });
             if artifact.is_pinned() && !is_met && wants_proof(policy, artifact, catalog) {
@@ -96,4 +94,14 @@ impl Prover<'_> {
         let plan = judge_plan(self.named, &policy, plan, self.trees)?;
         self.prove_demanded(&plan, &policy, &MadeProofs::new())
     }
+}
+
+/// Whether each signature that the artifact declares is among the proofs, and all of them hold.
+fn is_complete(artifact: &PlannedArtifact, proofs: &[Evidence]) -> bool {
+    for kind in artifact.list_signatures() {
+        if !proofs.iter().any(|proof| proof.proof == kind) {
+            return false;
+        }
+    }
+    !proofs.is_empty() && proofs.iter().all(|proof| proof.verdict.holds())
 }

@@ -170,7 +170,8 @@ pub(super) fn inspect_workspace(
         None => find_lock_pins(&lock, trees)?,
     };
     let mut found = Vec::new();
-    if let Some(outcome) = review_lock(review, &bytes, &unproven)? {
+    if let Some(path) = review.lock {
+        let outcome = compare_reviewed(path, &bytes)?;
         found.push(record_comparison(LOCK_FILE, outcome));
     }
     let values = read_values(folder)?;
@@ -193,6 +194,10 @@ pub(super) fn inspect_workspace(
             uncompared = again.results;
             uncompared.retain(|name| fs::is_folder(&folder.join(name)));
         }
+    }
+    // Without a reviewed one, the lockfile must not be the only record of a digest.
+    if let Some(title) = unproven.first().filter(|_| review.lock.is_none()) {
+        found.push(record_comparison(LOCK_FILE, Err(unreviewed_error(title))));
     }
     let unpinned = lock.list_unpinned();
     let unasked = list_unasked(&lock, &made);
@@ -275,18 +280,6 @@ fn compare_reviewed(path: &Path, bytes: &[u8]) -> Result<Result<&'static str, Pr
         "it is not the reviewed lockfile",
     );
     Ok(compare(same, good, bad))
-}
-
-/// The lockfile against the reviewed one; without one, it must not be the only record of a digest.
-fn review_lock(
-    review: Review<'_>,
-    bytes: &[u8],
-    unproven: &[String],
-) -> Result<Option<Result<&'static str, ProofError>>> {
-    if let Some(path) = review.lock {
-        return Ok(Some(compare_reviewed(path, bytes)?));
-    }
-    Ok(unproven.first().map(|title| Err(unreviewed_error(title))))
 }
 
 fn unreviewed_error(title: &str) -> ProofError {

@@ -119,7 +119,7 @@ fn a_token_that_expires_is_renewed() {
 /// Between the verification of a bundle and its extraction another file takes its name.
 #[test]
 fn a_bundle_that_is_exchanged_is_not_extracted() {
-    use imagegen::bundle::{extract_bundle, verify_bundle};
+    use imagegen::bundle::{BLOBS, OBJECTS, extract_bundle, verify_bundle};
     use imagegen::io::store::Store;
 
     let server = Registry::start();
@@ -141,8 +141,46 @@ fn a_bundle_that_is_exchanged_is_not_extracted() {
         });
         std::fs::write(&path, other).expect("bundle");
         let store = Store::open(test.folder.join(what)).expect("a store");
-        let error = extract_bundle(&path, &store, &opened).expect_err(what);
+        let folders = [OBJECTS, BLOBS];
+        let error = extract_bundle(&path, &store, &opened, &folders).expect_err(what);
         assert!(error.to_string().contains("changed since"), "{error}");
+    }
+}
+
+/// Whoever wants the artifacts of a bundle unpacks no container image.
+#[test]
+fn a_bundle_is_extracted_by_its_folders() {
+    use imagegen::bundle::{BLOBS, OBJECTS, extract_bundle, verify_bundle};
+    use imagegen::io::store::Store;
+
+    let server = Registry::start();
+    let lock = lock(&server, b"first");
+    let (list, ..) = image(&server, "team/app", &["10.0.20348.9"]);
+    let name = format!("{}/team/app@sha256:{list}", server.address());
+    let test = create(&server, &lock).line("--image").args([name.as_str()]);
+    test.succeeds();
+    let path = test.folder.join("b.zip");
+    let opened = verify_bundle(&path).expect("a bundle");
+    let list_names = |folder: &str| -> Vec<String> {
+        let files = opened.index.files.iter();
+        let mut names: Vec<String> = files
+            .filter_map(|file| file.path.strip_prefix(folder))
+            .map(str::to_owned)
+            .collect();
+        names.sort();
+        names
+    };
+    assert!(!list_names(BLOBS).is_empty());
+    for folder in [OBJECTS, BLOBS] {
+        let place = test.folder.join("only").join(folder);
+        let store = Store::open(place.clone()).expect("a store");
+        extract_bundle(&path, &store, &opened, &[folder]).expect("extracted");
+        let objects = crate::support::files(&place.join("objects")).into_keys();
+        let mut objects: Vec<String> = objects
+            .filter_map(|path| Some(path.rsplit_once('/')?.1.to_owned()))
+            .collect();
+        objects.sort();
+        assert_eq!(objects, list_names(folder), "{folder}");
     }
 }
 

@@ -7,6 +7,8 @@ use imagegen::base::digest::sha256_hex;
 use serde_json::{Value, json};
 
 use super::identity::{LOCK, Provider};
+use super::keyless::{IDENTITY, ISSUER, SIGNED};
+use crate::authenticode::wheels;
 use crate::bundle::{forged, unpack};
 use crate::support::Test;
 use crate::support::programs::with_resource;
@@ -93,6 +95,97 @@ fn a_signature_that_nobody_verified_satisfies_no_policy() {
     }
 }
 
+/// A stored bundle is one proof; the signature inside the file is another, which only the file shows.
+#[test]
+fn stored_proofs_leave_no_declared_signature_out() {
+    let Some(bytes) = wheels::whole(&SIGNED) else {
+        return;
+    };
+    let Some(mut provider) = Provider::new() else {
+        return;
+    };
+    let bundle = include_bytes!("../fixtures/sigstore/message-v0.2.json");
+    let signer = json!({"identity": IDENTITY, "issuer": ISSUER});
+    let mut signature = signer.clone();
+    signature["kind"] = "sigstore-bundle".into();
+    signature["url"] = provider.site.url("/own/kubelet.sigstore.json").into();
+    let over = json!({
+        "url": provider.site.url("/own/kubelet.exe"),
+        "sha256": sha256_hex(&bytes),
+        "publisher": "O=Good",
+        "signature": signature,
+    });
+    provider
+        .site
+        .serve("/own/kubelet.sigstore.json", bundle.as_slice());
+    provider.site.serve("/own/kubelet.exe", &bytes);
+    provider.site.overrides.insert("kubelet".to_owned(), over);
+    let pin = json!({"sha256": "ab".repeat(32)});
+    provider
+        .site
+        .overrides
+        .insert("kube-log-runner".to_owned(), pin);
+    let scoped = |mut entry: Value| {
+        entry["components"] = json!(["kubelet"]);
+        json!([entry])
+    };
+    provider.set_policy(&json!({
+        "allowedRoots": ["ab".repeat(32)],
+        "trustedIdentities": scoped(signer),
+        "trustedPublishers": scoped(json!({"publisher": "O=Good"})),
+    }));
+    forge_preview(&provider);
+    let folder = provider.site.home.folder.join("proofs");
+    fs::create_dir(&folder).expect("folder");
+    fs::write(folder.join("kubelet-1.36.4.sigstore.json"), bundle).expect("file");
+
+    let line = format!("verify o/imagegen.lock.json {NETWORK} fresh");
+    for stored in ["", "--bundles proofs"] {
+        let ran = provider.site.plain(&format!("{line} {stored}"), 5);
+        for said in ["kubelet 1.36.4 failed verification", "authenticode"] {
+            assert!(ran.stderr.contains(said), "{stored}: {}", ran.stderr);
+        }
+    }
+}
+
+/// What the policy demands is proven first; then it is no matter that only the lockfile states the digest.
+#[test]
+fn a_workspace_is_proven_before_its_lockfile_is_called_unreviewed() {
+    let Some(mut provider) = provider() else {
+        return;
+    };
+    let bytes = with_resource("kubelet.exe", "1.36.4");
+    provider.replace("kubelet", &bytes, &json!({}));
+    let runner = "kube-log-runner 1.36.4";
+    for (over, is_proven) in [
+        (Some(json!({"sha256": "ab".repeat(32)})), true),
+        (None, false),
+    ] {
+        provider.site.afresh();
+        match over {
+            Some(over) => provider
+                .site
+                .overrides
+                .insert("kube-log-runner".to_owned(), over),
+            None => provider.site.overrides.remove("kube-log-runner"),
+        };
+        provider.lock();
+        forge_preview(&provider);
+        let code = if is_proven { 0 } else { 5 };
+        let said = provider
+            .site
+            .plain(&format!("verify o {NETWORK} fresh"), code);
+        let said = said.stdout;
+        assert!(
+            said.contains("cosign-key      kubelet.exe: signed by"),
+            "{said}"
+        );
+        let unreviewed = format!("only this lockfile states the digest of {runner}");
+        assert_eq!(said.contains(&unreviewed), !is_proven, "{said}");
+        assert!(!said.contains("digest of kubelet"), "{said}");
+    }
+}
+
 /// The comparison with catalog and policy is no proof of a folder that is not there.
 #[test]
 fn a_folder_of_proofs_without_one_proves_nothing() {
@@ -164,4 +257,70 @@ fn a_bundle_without_its_signature_is_refused_by_every_verb() {
         4,
     );
     provider.site.fails(LOCK, 0, &[]);
+}
+
+/// What a bundle is judged by is in it: no request is made, so no variable is read for one.
+#[test]
+fn a_bundle_is_judged_without_values_of_headers() {
+    let Some(mut provider) = provider() else {
+        return;
+    };
+    let bytes = with_resource("kubelet.exe", "1.36.4");
+    let headers = json!({"Authorization": "ACME_TOKEN"});
+    let fields = json!({"sha256": sha256_hex(&bytes), "headers": headers});
+    provider.replace("kubelet", &bytes, &fields);
+    let granted = |line: &str| {
+        let line = format!("{line} --allow-header-env ACME_TOKEN=127.0.0.1");
+        let mut command = provider.site.command(&line);
+        let output = command.env("ACME_TOKEN", "Bearer of a test").output();
+        let output = output.expect("the program starts");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{line}: {said}");
+    };
+    granted(LOCK);
+    let site = &provider.site;
+    let mut create = Test::new()
+        .line(&format!("bundle create --out node.zip {NETWORK} store"))
+        .line("--allow-header-env ACME_TOKEN=127.0.0.1")
+        .args(["--mirror", &site.url("/")])
+        .env("ACME_TOKEN", "Bearer of a test")
+        .command();
+    let created = create.current_dir(&site.home.folder).output();
+    let created = created.expect("the program starts");
+    let said = String::from_utf8_lossy(&created.stderr);
+    assert!(created.status.success(), "{said}");
+    for line in ["verify", "bundle verify", "bundle extract --store new"] {
+        site.plain(&format!("{line} node.zip --policy policy.json"), 0);
+    }
+}
+
+/// A bundle of which no proof is demanded is not unpacked to be judged.
+#[test]
+fn a_bundle_is_unpacked_for_proofs_alone() {
+    let Some(mut provider) = provider() else {
+        return;
+    };
+    let mirror = provider.site.url("/");
+    let create = format!("bundle create --out node.zip {NETWORK} store --mirror {mirror}");
+    for is_plain in [false, true] {
+        if is_plain {
+            // The same build by its digest alone.
+            let over = &mut provider.site.overrides["kubelet"];
+            over.as_object_mut().expect("fields").remove("signature");
+            provider.set_policy(&json!({}));
+            provider.site.afresh();
+            fs::remove_file(provider.site.home.folder.join("node.zip")).expect("removed");
+        }
+        provider.lock();
+        provider.site.plain(&create, 0);
+        let test = Test::new()
+            .line("bundle verify node.zip --policy policy.json")
+            .env("TMPDIR", "/nowhere/at/all");
+        let mut command = test.command();
+        let output = command.current_dir(&provider.site.home.folder).output();
+        let output = output.expect("the program starts");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.success(), is_plain, "{said}");
+        assert_eq!(said.contains("/nowhere/at/all"), !is_plain, "{said}");
+    }
 }

@@ -9,15 +9,15 @@ use crate::detached::sigstore::pair;
 use crate::support::{files, root};
 
 /// The file that the bundle among the fixtures is over.
-const SIGNED: Wheel = Wheel {
+pub(super) const SIGNED: Wheel = Wheel {
     package: "rfc8785",
     version: "0.1.2",
     digest: "c4e92e9ecc828bef2aa7dba1de8ac983511f7532a0df11c770d39099a25cf201",
 };
 
-const IDENTITY: &str =
+pub(super) const IDENTITY: &str =
     "https://github.com/trailofbits/rfc8785.py/.github/workflows/release.yml@refs/tags/v0.1.2";
-const ISSUER: &str = "https://token.actions.githubusercontent.com";
+pub(super) const ISSUER: &str = "https://token.actions.githubusercontent.com";
 const SELECTION: &str = "--target host --k8s 1.36.4";
 
 #[test]
