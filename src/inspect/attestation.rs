@@ -270,7 +270,6 @@ fn check_record(
         };
         let shown = file.display().to_string();
         evidence.push(compare_named(&shown, sha256, &found));
-        }
     }
     Ok(evidence)
 }

@@ -227,10 +227,9 @@ fn plan_release(
 /// program; those of a component file of the user's are not.
 fn refuse_unverified(component: &Component, signatures: &[DeclaredSignature]) -> Option<Finding> {
     for signature in signatures {
-        let kind = signature.kind;
-        if let Some(field) = kind.find_unverified(&signature.list_declared()) {
+        if let Some(field) = signature.find_unverified() {
             let name = &component.definition.name;
-            let kind = kind.as_str();
+            let kind = signature.kind.as_str();
             let message = format!(
                 "`{field}` of the signature {} of {name} is not verified with its kind `{kind}`",
                 signature.url
