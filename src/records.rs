@@ -54,7 +54,7 @@ pub use origin::find_run_url;
 pub use prune::{PrunedHistory, prune_history};
 pub use report::{REPORT_SCHEMA, ReportOutput, describe_fleet, describe_page};
 pub use retirement::{Retirement, RetirementFile, RetirementState, keep_retirement};
-pub use tool::{ToolRecordError, run_and_collect, scan_document};
+pub use tool::{OperatorToolError, run_and_collect, scan_document};
 
 const IMAGE: &str = "image.json";
 

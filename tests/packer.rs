@@ -5,12 +5,12 @@ use std::path::Path;
 use std::process::Command;
 
 use imagegen::base::program::ProgramVersion;
-use imagegen::model::record::{CheckStage, TargetCheck};
 use imagegen::model::target::{ImageTarget, Target};
+use imagegen::model::target_record::{CheckStage, TargetCheck};
 
 use crate::support::passed::Inputs;
 use crate::support::targets::{
-    find_plugins, image_targets, link_plugins, list_plugins, write_versions,
+    find_checks, find_plugins, image_targets, link_plugins, list_plugins, write_versions,
 };
 use crate::support::{Test, files, golden, needs, root};
 
@@ -21,7 +21,7 @@ fn packer_accepts_the_workspaces() {
         return;
     };
     for target in image_targets() {
-        for check in target.record.find_checks(CheckStage::Validated) {
+        for check in find_checks(&target.record, CheckStage::Validated) {
             for selection in &check.selections {
                 validate_workspace(&packer, &target, check, selection);
             }

@@ -12,7 +12,6 @@ use imagegen::catalog::Trees;
 use imagegen::embedded::Tree;
 use imagegen::lock::Lock;
 use imagegen::model::definition::ImageDefinition;
-use imagegen::model::record::{CheckStage, TargetCheck};
 use imagegen::model::target::Target;
 use imagegen::planning::{predict_machine, resolve_plan};
 use imagegen::render::{Workspace, render_workspace};
@@ -70,7 +69,9 @@ fn check_test(target: &Target, check: &TargetCheck) {
             vec![format!("--target {name} "), format!("(\"{name}\"")]
         }
         (CheckStage::Executed, None) => vec![format!("--target {name} ")],
-        (CheckStage::Validated, _) => vec!["find_checks(CheckStage::Validated)".to_owned()],
+        (CheckStage::Validated, _) => {
+            vec!["find_checks(&target.record, CheckStage::Validated)".to_owned()]
+        }
         (CheckStage::CheckedByName, _) => vec!["image_targets()".to_owned()],
     };
     // The target's name is the first argument of the helper that reads its versions.

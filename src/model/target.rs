@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::platform::{Platform, SerialConsole};
-use super::record::TargetRecord;
+use super::target_record::TargetRecord;
 use super::variable::{Conversion, Selector, SelectorValue, Variable};
 use crate::base::choice::Delivery;
 use crate::base::nonempty::NonEmpty;

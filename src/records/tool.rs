@@ -10,7 +10,7 @@ use crate::ui::Printer;
 
 /// A program of the operator that did not succeed.
 #[derive(Debug, thiserror::Error)]
-pub enum ToolRecordError {
+pub enum OperatorToolError {
     #[error("{flag}: `{program}` ended with exit code {code}")]
     Failed {
         flag: &'static str,
@@ -25,7 +25,7 @@ pub enum ToolRecordError {
     Exec(#[from] ExecError),
 }
 
-impl Classify for ToolRecordError {
+impl Classify for OperatorToolError {
     fn class(&self) -> ErrorClass {
         match self {
             Self::Failed { .. } | Self::Killed { .. } => ErrorClass::Verification,
@@ -92,19 +92,19 @@ pub fn run_and_collect(
     }
     let program = words.remove(0);
     let ended = exec::collect_lines(&Run::new(&program, words), on_line);
-    let printed = ended.map_err(ToolRecordError::from)?;
+    let printed = ended.map_err(OperatorToolError::from)?;
     let outcome = printed.outcome;
     if outcome.interrupted {
-        return Err(ToolRecordError::Interrupted.into());
+        return Err(OperatorToolError::Interrupted.into());
     }
     match outcome.code {
         _ if outcome.success => Ok(printed.join_stream(Stream::Stdout)),
-        Some(code) => Err(ToolRecordError::Failed {
+        Some(code) => Err(OperatorToolError::Failed {
             flag,
             program,
             code,
         }
         .into()),
-        None => Err(ToolRecordError::Killed { flag, program }.into()),
+        None => Err(OperatorToolError::Killed { flag, program }.into()),
     }
 }

@@ -42,15 +42,7 @@ pub fn format_bundle(payload: &[u8], signature: &[u8], key: &str) -> Result<Valu
     }))
 }
 
-/// The statement of a bundle, unverified.
-///
-/// # Errors
-/// It is no bundle with a statement.
-pub fn read_payload(bundle: &[u8]) -> Result<Vec<u8>, ProofError> {
-    decode(&parse_envelope(bundle)?["payload"], "payload")
-}
-
-/// The envelope of a bundle with an in-toto statement.
+/// The envelope of a sigstore bundle with an in-toto statement.
 fn parse_envelope(bundle: &[u8]) -> Result<Value, ProofError> {
     let mut bundle: Value =
         parse_foreign(bundle).map_err(|error| malformed(&format!("it is not JSON: {error}")))?;

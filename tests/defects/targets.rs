@@ -17,14 +17,14 @@ use imagegen::lock::Lock;
 use imagegen::machine::Machine;
 use imagegen::model::definition::ImageDefinition;
 use imagegen::model::plan::Plan;
-use imagegen::model::record::{CheckStage, TargetCheck};
 use imagegen::model::target::{ImageTarget, Target};
+use imagegen::model::target_record::{CheckStage, TargetCheck};
 use imagegen::planning::{predict_machine, resolve_plan};
 use imagegen::render::render_workspace;
 use imagegen::selection::read_trees;
 
 use super::azure;
-use crate::support::targets::{image_targets, write_versions};
+use crate::support::targets::{find_checks, image_targets, write_versions};
 use crate::support::{Test, files, root};
 
 /// An image of a target, as far as it exists before a machine does.
@@ -185,14 +185,12 @@ fn d10_an_unknown_variable_is_refused_by_every_target() {
 fn d11_every_builder_and_release_was_validated() {
     let mut validated = 0;
     for target in image_targets() {
-        let selections: Vec<&String> = target
-            .record
-            .find_checks(CheckStage::Validated)
+        let selections: Vec<&String> = find_checks(&target.record, CheckStage::Validated)
             .flat_map(|check| &check.selections)
             .collect();
         if selections.is_empty() {
-            let by_name = target.record.find_checks(CheckStage::CheckedByName).next();
-            let executed = target.record.find_checks(CheckStage::Executed).next();
+            let by_name = find_checks(&target.record, CheckStage::CheckedByName).next();
+            let executed = find_checks(&target.record, CheckStage::Executed).next();
             assert!(by_name.is_some() || executed.is_some(), "{}", target.name);
             continue;
         }
@@ -214,7 +212,7 @@ fn d11_every_builder_and_release_was_validated() {
             .flat_map(|it| &it.values)
             .filter_map(|it| it.builder.clone());
         let builders: BTreeSet<String> = others.chain([image.builder.clone()]).collect();
-        let checks = target.record.find_checks(CheckStage::Validated);
+        let checks = find_checks(&target.record, CheckStage::Validated);
         let run: BTreeSet<String> = checks
             .flat_map(|check| check.selections.iter().map(move |it| (check, it)))
             .map(|(check, selection)| builder_of(&target, check, selection))

@@ -187,10 +187,7 @@ const PARSERS: &[Parser] = &[
                 r#"{"dsseEnvelope": {"payload": "e30=", "payloadType": "application/vnd.in-toto+json", "signatures": [{"sig": "eA=="}]}}"#,
             ])
         },
-        parse: |bytes| {
-            drop(dsse::read_payload(bytes));
-            drop(dsse::verify_bundle(bytes, "no key"));
-        },
+        parse: |bytes| drop(dsse::verify_bundle(bytes, "no key")),
     },
     Parser {
         name: "timeline",

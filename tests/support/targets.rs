@@ -9,8 +9,8 @@ use std::sync::Arc;
 use imagegen::catalog::{load_target, load_targets};
 use imagegen::embedded::Tree;
 use imagegen::model::definition::ImageDefinition;
-use imagegen::model::record::{CheckStage, TargetCheck};
 use imagegen::model::target::Target;
+use imagegen::model::target_record::{CheckStage, TargetCheck, TargetRecord};
 use serde_json::{Map, Value, json};
 
 use super::link_file;
@@ -35,6 +35,14 @@ pub fn azure(kubernetes: &str) -> ImageDefinition {
     }
 }
 
+/// The checks of a stage.
+pub fn find_checks(record: &TargetRecord, stage: CheckStage) -> impl Iterator<Item = &TargetCheck> {
+    record
+        .checks
+        .iter()
+        .filter(move |check| check.stage == stage)
+}
+
 /// An image definition with the versions of a check.
 pub fn write_versions(target: &Target, check: &TargetCheck) -> String {
     let names = target
@@ -52,9 +60,7 @@ pub fn write_versions(target: &Target, check: &TargetCheck) -> String {
 #[track_caller]
 pub fn executed_versions(name: &str) -> String {
     let target = load_target(&Tree::embedded_packer(), name).expect("target");
-    let check = target
-        .record
-        .find_checks(CheckStage::Executed)
+    let check = find_checks(&target.record, CheckStage::Executed)
         .next()
         .expect("an executed build");
     write_versions(&target, check)

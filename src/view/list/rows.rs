@@ -5,9 +5,9 @@ use serde::Serialize;
 
 use crate::base::version::Version;
 use crate::model::line::Minor;
-use crate::model::record::{CheckStage, TargetCheck};
 use crate::model::step::When;
 use crate::model::target::{Output, Plugin};
+use crate::model::target_record::{CheckStage, TargetCheck};
 use crate::model::variable::{Selector, Variable};
 use crate::model::windows::Channel;
 use crate::windows::resource::Phase;

@@ -74,10 +74,6 @@ impl TargetRecord {
         self.checks.iter().map(|check| check.stage).max()
     }
 
-    pub fn find_checks(&self, stage: CheckStage) -> impl Iterator<Item = &TargetCheck> {
-        self.checks.iter().filter(move |check| check.stage == stage)
-    }
-
     /// The strongest check of each plugin version, the strongest first: `executed (1.0.9), checked by name (1.1.4)`.
     pub fn format_stages(&self) -> String {
         let mut strongest: BTreeMap<Option<&Version>, CheckStage> = BTreeMap::new();
