@@ -30,8 +30,8 @@ use crate::model::publication::Publication;
 use crate::model::rules::{Contents, Rules};
 use crate::model::stage::LifeStages;
 use crate::model::step::Step;
-use crate::model::target_record::TargetRecord;
 use crate::model::target::{PackerBase, Target, TargetReleases};
+use crate::model::target_record::TargetRecord;
 use crate::model::windows::WindowsRelease;
 use crate::records::ImageRecord;
 use crate::scripts::ScriptList;
@@ -63,7 +63,7 @@ fn list_types() -> Vec<(&'static str, Schema)> {
     vec![
         ("attest", schema_for!(crate::records::AttestOutput)),
         ("bundle", schema_for!(BundleIndex)),
-        ("host-bundle", schema_for!(InstallerOutput)),
+        ("installer", schema_for!(InstallerOutput)),
         ("check-report", schema_for!(CheckReport)),
         ("closed", schema_for!(Vec<crate::base::toml::ClosedKey>)),
         ("cluster", schema_for!(ClusterIndex)),

@@ -33,8 +33,8 @@ pub const SCHEMA: &str = "imagegen.dev/scripts/v1";
 /// The list of scripts, in their folder.
 pub const LIST: &str = "scripts.json";
 
-/// The script of a bundle for a machine that is there already.
-pub const INSTALL: &str = "host/Install.ps1";
+/// The script of an installer for a machine that is there already.
+pub const INSTALL: &str = "installer/Install.ps1";
 
 /// `scripts.json`: what the program carries, whether signed since or not.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

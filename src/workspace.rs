@@ -84,7 +84,7 @@ pub struct InstallerOutput {
     pub schema: &'static str,
     pub workspace: String,
     /// The archive, which holds the workspace's files, and with delivery by media the artifacts.
-    pub bundle: String,
+    pub installer: String,
     pub sha256: String,
     pub size: u64,
 }
@@ -213,9 +213,9 @@ impl WrittenWorkspace<'_> {
             format!("{}  {name}\n", found.sha256).as_bytes(),
         )?;
         Ok(InstallerOutput {
-            schema: "imagegen.dev/host-bundle/v1",
+            schema: "imagegen.dev/installer/v1",
             workspace: self.folder().display().to_string(),
-            bundle: path.display().to_string(),
+            installer: path.display().to_string(),
             sha256: found.sha256,
             size: found.size,
         })

@@ -257,7 +257,7 @@ fn signed_scripts_reach_the_guest_as_they_were_signed() {
     );
     let payload = scripts::members(&test.read("o/payload.zip"));
     for (path, bytes) in files(&test.folder.join("scripts")) {
-        if path != "scripts.json" && !path.starts_with("host/") {
+        if path != "scripts.json" && !path.starts_with("installer/") {
             assert_eq!(payload[&path], bytes, "{path}");
         }
     }

@@ -26,7 +26,7 @@ fn members(bytes: &[u8]) -> BTreeMap<String, Vec<u8>> {
 }
 
 #[test]
-fn a_bundle_is_made_alone_and_is_the_same_every_time() {
+fn an_installer_is_made_alone_and_is_the_same_every_time() {
     let made = || {
         // No Packer on the path, and a proxy that nobody serves: whoever asks for the network fails.
         let test = Test::new()
@@ -35,7 +35,7 @@ fn a_bundle_is_made_alone_and_is_the_same_every_time() {
         let said: Value = serde_json::from_str(&test.succeeds().stdout).unwrap();
         let zip = test.read(&format!("o/{NAME}"));
         assert_eq!(said["sha256"], sha256_hex(&zip));
-        assert_eq!(said["bundle"], format!("o/{NAME}"));
+        assert_eq!(said["installer"], format!("o/{NAME}"));
         assert_eq!(
             test.text(&format!("o/{NAME}.sha256")),
             format!("{}  {NAME}\n", sha256_hex(&zip))
@@ -70,7 +70,7 @@ fn a_bundle_is_made_alone_and_is_the_same_every_time() {
 
 /// Its plan says the digest of every script that is in the archive, and of no other.
 #[test]
-fn the_plan_of_a_bundle_knows_its_scripts() {
+fn the_plan_of_an_installer_knows_its_scripts() {
     let test = Test::new().line("build --target host --k8s 1.36.0 --no-bake --out o");
     test.succeeds();
     let plan: Value = serde_json::from_str(&test.text("o/guest-plan.json")).unwrap();

@@ -194,7 +194,10 @@ fn exported_scripts_are_those_that_a_guest_gets() {
     host.succeeds();
     let mut payload = members(&image.read("o/payload.zip"));
     payload.retain(|path, _| path.ends_with('1'));
-    payload.insert("host/Install.ps1".to_owned(), host.read("o/Install.ps1"));
+    payload.insert(
+        "installer/Install.ps1".to_owned(),
+        host.read("o/Install.ps1"),
+    );
     payload.insert("scripts.json".to_owned(), exported["scripts.json"].clone());
     assert_eq!(payload, exported);
     // Its own folder is written again, nobody else's is.
@@ -309,7 +312,7 @@ fn pem(text: &str) -> Vec<u8> {
 }
 
 #[test]
-fn a_bundle_carries_signed_scripts_and_whom_to_trust() {
+fn an_installer_carries_signed_scripts_and_whom_to_trust() {
     let Some(test) = bench() else { return };
     sign(&test, "own", "ca");
     let line = "build --target host --k8s 1.36.0 --out o --policy policy.json --scripts scripts";
@@ -317,7 +320,7 @@ fn a_bundle_carries_signed_scripts_and_whom_to_trust() {
     let members = members(&test.read("o/imagegen-host-2022-k8s-1.36.0.zip"));
     assert_eq!(
         members["Install.ps1"],
-        test.read("scripts/host/Install.ps1")
+        test.read("scripts/installer/Install.ps1")
     );
     assert_eq!(
         members["node/Join-Node.ps1"],

@@ -13,6 +13,7 @@ use imagegen::embedded::Tree;
 use imagegen::lock::Lock;
 use imagegen::model::definition::ImageDefinition;
 use imagegen::model::target::Target;
+use imagegen::model::target_record::{CheckStage, TargetCheck};
 use imagegen::planning::{predict_machine, resolve_plan};
 use imagegen::render::{Workspace, render_workspace};
 use imagegen::selection::read_trees;
@@ -208,7 +209,7 @@ fn format_row(row: &Value) -> String {
     ) {
         (true, _) => words(&output["cloudImage"]["kinds"]),
         (_, true) => words(&output["files"]["formats"]),
-        _ => "bundle".to_owned(),
+        _ => "installer".to_owned(),
     };
     let windows = match words(&row["windows"]) {
         all if all.is_empty() => "all".to_owned(),

@@ -259,7 +259,7 @@ fn no_code_names_a_target() {
         "src",
         "provisioners/engine",
         "provisioners/resources",
-        "provisioners/host",
+        "provisioners/installer",
         "provisioners/templates",
         "packer",
     ];

@@ -58,5 +58,7 @@ pub(super) fn print_workspace(
 
 /// Prints the archive for an existing machine.
 pub(super) fn print_archive(output: &InstallerOutput, printer: &Printer) -> Result<()> {
-    printer.print_result(output, || format!("{}  {}\n", output.sha256, output.bundle))
+    printer.print_result(output, || {
+        format!("{}  {}\n", output.sha256, output.installer)
+    })
 }

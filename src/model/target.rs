@@ -63,7 +63,7 @@ pub struct TargetNote {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum TargetKind {
-    /// An existing machine; a build makes a bundle for it.
+    /// An existing machine; a build makes an installer for it.
     Machine(MachineTarget),
     /// Packer makes an image.
     Image(Box<ImageTarget>),
@@ -74,10 +74,10 @@ pub enum TargetKind {
 pub struct MachineTarget {
     /// How payloads reach the machine, default first.
     pub delivery: NonEmpty<Delivery>,
-    /// Files of the target's folder that go into the bundle as they are.
+    /// Files of the target's folder that go into the installer as they are.
     #[serde(default)]
     pub files: Vec<String>,
-    /// The bundle has the plan's policies as files for the registry of a Windows that does not run yet.
+    /// The installer has the plan's policies as files for the registry of a Windows that does not run yet.
     #[serde(default)]
     pub offline_policies: bool,
     /// Folder out of which the machine is made, which goes when it is a node.

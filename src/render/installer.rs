@@ -87,7 +87,7 @@ pub(super) fn render_installer(
     files.insert(
         "README.md".to_owned(),
         hcl::Templates::new(packer, &build_context(plan))
-            .render_template("bundle.md")?
+            .render_template("installer.md")?
             .into_bytes(),
     );
     let lock_text = lock.encode();

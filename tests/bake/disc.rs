@@ -138,7 +138,7 @@ fn write_iso(folder: &Path) {
 }
 
 /// The extracted archive of a build for the disc.
-fn extract_bundle(test: Test) -> (Test, PathBuf) {
+fn extract_installer(test: Test) -> (Test, PathBuf) {
     let digest = sha256_hex(&test.read("windows.iso"));
     let test = test
         .line(&format!(
@@ -146,7 +146,7 @@ fn extract_bundle(test: Test) -> (Test, PathBuf) {
         ))
         .stocked(&format!("plan {SELECTION}"));
     test.succeeds();
-    let folder = test.folder.join("bundle");
+    let folder = test.folder.join("installer");
     fs::create_dir_all(&folder).expect("folder");
     let archive = test.folder.join("o/imagegen-media-2025-k8s-1.36.4.zip");
     run_well(&folder, "bsdtar", &["-xf", archive.to_str().expect("path")]);
@@ -158,10 +158,10 @@ fn windows_setup_gets_a_disc_that_brings_the_node() {
     if !has_tools() {
         return;
     }
-    let (test, bundle) =
-        extract_bundle(write_disc(Test::new()).file("Autounattend.xml", "<unattend/>"));
+    let (test, installer) =
+        extract_installer(write_disc(Test::new()).file("Autounattend.xml", "<unattend/>"));
     let root = test.folder.clone();
-    let script = bundle.join("make-disc.sh").display().to_string();
+    let script = installer.join("make-disc.sh").display().to_string();
     let said = run_well(
         &root,
         "bash",
@@ -233,7 +233,7 @@ fn windows_setup_gets_a_disc_that_brings_the_node() {
         task.contains(r"-File C:\imagegen-disc\Install.ps1"),
         "{task}"
     );
-    for (name, bytes) in files(&bundle) {
+    for (name, bytes) in files(&installer) {
         if ["README.md", "make-disc.sh", "SetupComplete.cmd"].contains(&name.as_str())
             || name.starts_with("registry/")
         {
@@ -307,8 +307,8 @@ fn an_evaluation_edition_is_refused_unless_it_was_asked_for() {
     );
     fs::remove_file(test.folder.join("windows.iso")).expect("the disc goes");
     write_iso(&test.folder);
-    let (test, bundle) = extract_bundle(test);
-    let script = bundle.join("make-disc.sh").display().to_string();
+    let (test, installer) = extract_installer(test);
+    let script = installer.join("make-disc.sh").display().to_string();
     let make = |out: &str, index: &str| {
         run(
             &test.folder,
@@ -335,7 +335,7 @@ fn an_evaluation_edition_is_refused_unless_it_was_asked_for() {
         make("other.iso", "1").status.success(),
         "the other image is none"
     );
-    let lock = bundle.join("imagegen.lock.json");
+    let lock = installer.join("imagegen.lock.json");
     let asked = fs::read_to_string(&lock).expect("lock").replacen(
         "\"windows_iso_sha256\"",
         "\"evaluation\": true,\n    \"windows_iso_sha256\"",
@@ -355,8 +355,9 @@ fn another_disc_than_the_pinned_one_is_refused() {
     if !has_tools() {
         return;
     }
-    let (test, bundle) = extract_bundle(write_disc(Test::new()).file("other.iso", "another disc"));
-    let script = bundle.join("make-disc.sh").display().to_string();
+    let (test, installer) =
+        extract_installer(write_disc(Test::new()).file("other.iso", "another disc"));
+    let script = installer.join("make-disc.sh").display().to_string();
     for (iso, more, code, reason) in [
         ("other.iso", &[][..], 4, "digest of other.iso is"),
         (

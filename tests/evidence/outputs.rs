@@ -38,7 +38,7 @@ const OUTPUTS: &[(&str, Printed)] = &[
                 "render",
                 "--target azure --k8s 1.36.4 --no-bake --out preview",
             ),
-            ("host-bundle", "--target host --k8s 1.36.0 --out host"),
+            ("installer", "--target host --k8s 1.36.0 --out host"),
             (
                 "images",
                 "--config several.json --all --no-bake --out images",

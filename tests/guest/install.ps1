@@ -1,13 +1,13 @@
-# Cases of Install.ps1, the installer of the bundle for an existing machine. Loaded by run.ps1.
+# Cases of Install.ps1, of the installer for an existing machine. Loaded by run.ps1.
 
-# A machine without a payload, and the bundle in a folder of its own.
-function New-BundleWorld {
+# A machine without a payload, and the installer in a folder of its own.
+function New-InstallerWorld {
     param([string] $Source)
     $world = New-World -Source $Source
-    $bundle = "$world/bundle"
-    if ([IO.Directory]::Exists($bundle)) { Remove-Item -LiteralPath $bundle -Recurse -Force }
-    [IO.Directory]::Move("$world/C/imagegen", $bundle)
-    Copy-Item -LiteralPath "$Provisioners/host/Install.ps1" -Destination "$bundle/Install.ps1"
+    $installer = "$world/installer"
+    if ([IO.Directory]::Exists($installer)) { Remove-Item -LiteralPath $installer -Recurse -Force }
+    [IO.Directory]::Move("$world/C/imagegen", $installer)
+    Copy-Item -LiteralPath "$Provisioners/installer/Install.ps1" -Destination "$installer/Install.ps1"
     $world
 }
 
@@ -27,12 +27,12 @@ function Invoke-Installer {
 # Restarts as often as the installer asks, each time through the task that it registered.
 function Test-InstallLife {
     param([string] $Source)
-    $world = New-BundleWorld -Source $Source
-    $run = Invoke-Installer -Folder "$world/bundle" -With @{ Check = $true }
+    $world = New-InstallerWorld -Source $Source
+    $run = Invoke-Installer -Folder "$world/installer" -With @{ Check = $true }
     Assert-Run -Name 'a check finds nothing' -Run $run -Code 0
     $there = Test-Path -LiteralPath "$world/C/imagegen"
     Assert-That -Name 'a check copies nothing' -Holds (-not $there)
-    $run = Invoke-Installer -Folder "$world/bundle"
+    $run = Invoke-Installer -Folder "$world/installer"
     Assert-Run -Name 'a restart is due' -Run $run -Code 3010
     $task = Get-Task -Name 'imagegen-install'
     $wanted = '-File "C:\imagegen\Install.ps1" -MinimumFreeGB 1 -Destination "C:\imagegen"'
@@ -53,77 +53,77 @@ function Test-InstallLife {
     Assert-That -Name 'the task is gone' -Holds ($null -eq $task) -Detail $task
     $progress = [IO.File]::ReadAllText("$world/C/imagegen/install.json") | ConvertFrom-Json
     Assert-That -Name 'the state is done' -Holds ($progress.state -eq 'done') -Detail $progress
-    $run = Invoke-Installer -Folder "$world/bundle"
-    Assert-Run -Name 'once more from the bundle' -Run $run -Code 0
+    $run = Invoke-Installer -Folder "$world/installer"
+    Assert-Run -Name 'once more from the installer' -Run $run -Code 0
 }
 
-# A bundle that somebody else can write to: files that were put there are not loaded, and the folder is refused.
-function Test-OpenBundle {
+# An installer that somebody else can write to: files that were put there are not loaded, and the folder is refused.
+function Test-OpenInstaller {
     param([string] $Source)
-    $world = New-BundleWorld -Source $Source
-    $bundle = "$world/bundle"
-    [IO.File]::WriteAllText("$bundle/engine/extra.ps1", "throw 'loaded'`n")
-    $run = Invoke-Installer -Folder $bundle
+    $world = New-InstallerWorld -Source $Source
+    $installer = "$world/installer"
+    [IO.File]::WriteAllText("$installer/engine/extra.ps1", "throw 'loaded'`n")
+    $run = Invoke-Installer -Folder $installer
     Assert-Run -Name 'a script beside those of the plan' -Run $run -Code 2 -Text 'engine/extra.ps1 is no script'
-    [IO.File]::Delete("$bundle/engine/extra.ps1")
+    [IO.File]::Delete("$installer/engine/extra.ps1")
     # As Windows Server gives folders that an administrator makes on C:, and as a file is that a user may change.
     $rights = @{
-        $bundle = 'O:BAG:SYD:AI(A;OICIID;FA;;;SY)(A;OICIID;FA;;;BA)(A;CIID;LC;;;BU)(A;CIID;DC;;;BU)'
-        "$bundle/engine/Tools.ps1" = 'O:BAG:SYD:AI(A;ID;FA;;;SY)(A;ID;0x1301bf;;;AU)'
+        $installer = 'O:BAG:SYD:AI(A;OICIID;FA;;;SY)(A;OICIID;FA;;;BA)(A;CIID;LC;;;BU)(A;CIID;DC;;;BU)'
+        "$installer/engine/Tools.ps1" = 'O:BAG:SYD:AI(A;ID;FA;;;SY)(A;ID;0x1301bf;;;AU)'
         $world = 'O:BAG:SYD:PAI(A;OICI;FA;;;SY)(A;;DT;;;BU)'
     }
     foreach ($place in $rights.Keys) {
         Set-Simulation -Area 'sddl' -Name $place -Value $rights[$place]
-        $run = Invoke-Installer -Folder $bundle
+        $run = Invoke-Installer -Folder $installer
         Assert-Run -Name "rights of users in $place" -Run $run -Code 2 -Text "$place may be written by"
         Set-Simulation -Area 'sddl' -Name $place -Value $null
     }
     # An administrator's own folder, and rights of what users make in a folder above.
     $own = 'O:S-1-5-21-1-2-3-1000G:SYD:AI(A;OICIID;FA;;;SY)(A;OICIID;FA;;;S-1-5-21-1-2-3-1000)'
-    Set-Simulation -Area 'sddl' -Name $bundle -Value $own
+    Set-Simulation -Area 'sddl' -Name $installer -Value $own
     $root = 'O:BAG:SYD:PAI(A;OICI;FA;;;SY)(A;OICIIO;SDGXGWGR;;;AU)(A;;LC;;;AU)(A;OICI;0x1200a9;;;BU)'
     Set-Simulation -Area 'sddl' -Name $world -Value $root
-    $run = Invoke-Installer -Folder $bundle -With @{ Check = $true }
+    $run = Invoke-Installer -Folder $installer -With @{ Check = $true }
     Assert-Run -Name 'a folder of its own account is no obstacle' -Run $run -Code 0
 }
 
 # Each obstacle ends with 2 and leaves the machine as it was.
 function Test-InstallRefusal {
     param([string] $Source)
-    $world = New-BundleWorld -Source $Source
+    $world = New-InstallerWorld -Source $Source
     Set-Simulation -Area 'os' -Name 'shell' -Value 'this is PowerShell 7.6.5'
-    $run = Invoke-Installer -Folder "$world/bundle"
+    $run = Invoke-Installer -Folder "$world/installer"
     Assert-Run -Name 'another PowerShell is refused' -Run $run -Code 2 -Text 'this is PowerShell 7.6.5'
     Set-Simulation -Area 'os' -Name 'shell' -Value $null
-    $run = Invoke-Installer -Folder "$world/bundle" -With @{ Destination = 'C:\' }
+    $run = Invoke-Installer -Folder "$world/installer" -With @{ Destination = 'C:\' }
     Assert-Run -Name 'a drive is no destination' -Run $run -Code 2 -Text 'no folder of a drive'
-    [IO.File]::AppendAllText("$world/bundle/engine/Tools.ps1", "`n")
-    $run = Invoke-Installer -Folder "$world/bundle"
-    Assert-Run -Name 'a changed script of the bundle' -Run $run -Code 2 -Text 'script engine/Tools.ps1 is'
+    [IO.File]::AppendAllText("$world/installer/engine/Tools.ps1", "`n")
+    $run = Invoke-Installer -Folder "$world/installer"
+    Assert-Run -Name 'a changed script of the installer' -Run $run -Code 2 -Text 'script engine/Tools.ps1 is'
     $there = Test-Path -LiteralPath "$world/C/imagegen"
-    Assert-That -Name 'a refused bundle is not copied' -Holds (-not $there)
+    Assert-That -Name 'a refused installer is not copied' -Holds (-not $there)
 
-    Test-OpenBundle -Source $Source
-    $world = New-BundleWorld -Source $Source
+    Test-OpenInstaller -Source $Source
+    $world = New-InstallerWorld -Source $Source
     $null = [IO.Directory]::CreateDirectory("$world/C/imagegen")
-    $run = Invoke-Installer -Folder "$world/bundle"
+    $run = Invoke-Installer -Folder "$world/installer"
     Assert-Run -Name 'the folder of a user is refused' -Run $run -Code 2 -Text 'not of an installation'
 
-    $world = New-BundleWorld -Source $Source
+    $world = New-InstallerWorld -Source $Source
     $null = [IO.Directory]::CreateDirectory("$world/C/k")
     [IO.File]::WriteAllText("$world/C/k/kubelet.exe", 'x')
     foreach ($place in 'C:\k', 'C:\k\kubelet.exe') {
         Set-Simulation -Area 'sddl' -Name $place -Value 'O:S-1-5-21-1-2-3-1001G:SYD:AI(A;OICIID;FA;;;BA)'
-        $run = Invoke-Installer -Folder "$world/bundle" -With @{ Check = $true }
+        $run = Invoke-Installer -Folder "$world/installer" -With @{ Check = $true }
         Assert-Run -Name "$place of a user is refused" -Run $run -Code 2 -Text '1 obstacles'
         Set-Simulation -Area 'sddl' -Name $place -Value 'O:BAG:SYD:AI(A;OICIID;FA;;;BA)'
     }
-    $run = Invoke-Installer -Folder "$world/bundle" -With @{ Check = $true }
+    $run = Invoke-Installer -Folder "$world/installer" -With @{ Check = $true }
     Assert-Run -Name 'what administrators own is no obstacle' -Run $run -Code 0
 
-    $world = New-BundleWorld -Source $Source
+    $world = New-InstallerWorld -Source $Source
     Set-Simulation -Area 'os' -Name 'noTasks' -Value 'yes'
-    $run = Invoke-Installer -Folder "$world/bundle"
+    $run = Invoke-Installer -Folder "$world/installer"
     Assert-That -Name 'no restart without its task' -Holds ($run.code -eq 1) -Detail $run.code
     $asked = Get-Simulation -Area 'os' -Name 'restart'
     Assert-That -Name 'no restart is asked for' -Holds ($null -eq $asked) -Detail $asked

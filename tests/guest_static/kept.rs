@@ -35,7 +35,7 @@ const KEPT: [(&str, &str, &str); 14] = [
         "a connection that was refused or reset is not tried again",
     ),
     (
-        "host/Install.ps1",
+        "installer/Install.ps1",
         r"$Destination.TrimEnd('\', '/')",
         "a trailing backslash escapes a quote",
     ),

@@ -32,7 +32,7 @@ fn what_was_exported_is_accepted_as_it_is() {
         .collect();
     for path in [
         "engine/Engine.psm1",
-        "host/Install.ps1",
+        "installer/Install.ps1",
         "node/Node.psm1",
         "resources/file.ps1",
     ] {

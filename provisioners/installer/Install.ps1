@@ -8,7 +8,7 @@ restarts the machine and continues through a task of SYSTEM, which is removed at
 any time: completed work is not repeated.
 Progress is in C:\imagegen\install.json, every line in C:\imagegen\install.log, reasons of failures in
 C:\imagegen\state\errors.log.
-Exit codes: 0 done, 1 a resource failed, 2 machine or bundle refused, 8 checks failed, 3010 it continues after a
+Exit codes: 0 done, 1 a resource failed, 2 machine or installer refused, 8 checks failed, 3010 it continues after a
 restart.
 
 .PARAMETER Check
@@ -60,7 +60,7 @@ function Assert-Digest {
     if ($found -cne $wanted.Value) { throw "script $Name is $found, in the plan $($wanted.Value)" }
 }
 
-# Until the bundle has its place, reasons stay beside it.
+# Until the installer has its place, reasons stay beside it.
 $script:Kept = $PSScriptRoot
 $script:Root = $PSScriptRoot
 $script:Task = 'imagegen-install'
@@ -167,8 +167,8 @@ function Get-Obstacle {
     }
 }
 
-# This folder to its lasting place, unless it is there already. What an older bundle left goes.
-function Copy-Bundle {
+# This folder to its lasting place, unless it is there already. What an older installer left goes.
+function Copy-Installer {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [string] $Target)
     $native = Resolve-NativePath -Path $Target
@@ -209,7 +209,7 @@ try {
         Write-Told -Text "imagegen: nothing stops Kubernetes $($plan.kubernetes) on this machine"
         exit 0
     }
-    Copy-Bundle -Target $Destination
+    Copy-Installer -Target $Destination
     $code = 1
     $native = Resolve-NativePath -Path $Destination
     $script:Kept = $native
