@@ -1,6 +1,7 @@
 //! Rules of the house that no compiler knows: who may use whom, how long a file may be, what a
 //! template may name.
 
+mod links;
 mod packer;
 
 use std::collections::BTreeSet;
@@ -412,7 +413,6 @@ fn verbs_are_short() {
     }
 }
 
-/// One name, one type. The variants of a file for each system are one type.
 /// A doc comment names the thing, as the documentation's index shows it, and does not begin with a question.
 #[test]
 fn docs_name_the_thing() {
@@ -434,6 +434,7 @@ fn docs_name_the_thing() {
     assert!(looked_at > 10_000, "{looked_at}");
 }
 
+/// One name, one type. The variants of a file for each system are one type.
 #[test]
 fn no_type_name_is_defined_twice() {
     let mut files_of: std::collections::BTreeMap<String, BTreeSet<String>> =

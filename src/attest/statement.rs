@@ -12,7 +12,7 @@ use super::inventory::Item;
 /// `_type` of a statement.
 pub const STATEMENT_TYPE: &str = "https://in-toto.io/Statement/v1";
 
-/// The type of our builds: `manifests/README.md` and `src/attest/README.md` describe its parameters.
+/// The type of our builds. Its external parameter is `selection` of the lockfile, as `imagegen schema lock` describes it.
 const BUILD_TYPE: &str = "https://imagegen.dev/build/v1";
 
 /// A thing that a statement is about.
