@@ -7,6 +7,8 @@ mod network;
 mod prove;
 mod tools;
 
+use std::path::Path;
+
 use crate::base::code::Code;
 use crate::base::value::FileDigest;
 use crate::catalog::{Catalog, Trees};
@@ -26,8 +28,8 @@ pub use network::{
     request_user_files,
 };
 pub use prove::{
-    Keys, KnownKey, ProofScope, ProveError, SIDECAR, SignedArtifact, SignedMembers, Trust,
-    VerifiedArtifact, carried_name, find_sidecar, reprove_artifact, write_proofs,
+    Keys, KnownKey, ProofScope, ProveError, SIDECAR, SignedArtifact, SignedMembers, StoredTrust,
+    Trust, VerifiedArtifact, carried_name, find_sidecar, reprove_artifact,
 };
 pub use tools::{
     InstalledTools, PlannedTools, PlatformTool, ToolError, Tools, UnprovenTool,
@@ -107,6 +109,26 @@ impl Acquirer<'_> {
         let verified = collect_outcomes(outcomes.collect(), self.printer)?;
         self.print_open_proofs(&verified);
         Ok(verified)
+    }
+
+    /// Writes the signers' proofs of artifacts into a folder, and names those that cannot be stored.
+    ///
+    /// # Errors
+    /// The store lacks a proof, or the folder cannot be written.
+    pub fn store_proofs(&self, folder: &Path, verified: &[VerifiedArtifact]) -> Result<()> {
+        let trust = StoredTrust {
+            keys: &Keys::read(self.trees.catalog.tree())?,
+            now: clock::current_time(),
+        };
+        for unstored in prove::write_proofs(folder, verified, self.fetcher, trust)? {
+            self.printer.print_warning(&format!(
+                "{}: its {} proof is not stored: {}",
+                unstored.title,
+                unstored.proof.as_str(),
+                unstored.reason
+            ));
+        }
+        Ok(())
     }
 
     /// Declared proofs that were waived by name, and those that `--offline` did not ask for.

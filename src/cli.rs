@@ -439,11 +439,11 @@ pub struct LockArgs {
     #[arg(long)]
     pub prove: bool,
 
-    /// Store the signers' proofs in this folder, for `verify LOCK --bundles DIR` without network: sigstore bundles
-    /// and attestations of publishers, and each detached signature with its certificate as one bundle. Implies
-    /// `--prove`.
-    #[arg(long, value_name = "DIR")]
-    pub bundles: Option<PathBuf>,
+    /// Store the signers' proofs in this folder, for `verify LOCK --proofs DIR` without network: sigstore bundles and
+    /// attestations of publishers, each detached signature with its certificate as one sigstore bundle, signatures by
+    /// key, and signed checksum files. Implies `--prove`.
+    #[arg(long, alias = "bundles", value_name = "DIR")]
+    pub proofs: Option<PathBuf>,
 
     /// Update these components, or `kubernetes`, to the newest compatible releases [default: everything that the
     /// selection does not fix].

@@ -85,7 +85,7 @@ pub fn inspect_file(
         lock: request.lock.as_deref(),
         policy: &request.policy,
     };
-    if path.is_dir() && !named && request.bundles.is_none() && request.at.is_none() {
+    if path.is_dir() && !named && request.proofs.is_none() && request.at.is_none() {
         let prover = request.prover(trees, printer);
         let whole = inspect_workspace(&path, review, prover)?;
         return Ok(Inspected::Whole(whole));
@@ -101,10 +101,11 @@ pub fn inspect_file(
     {
         return Ok(whole);
     }
-    if request.bundles.is_some() {
-        let message = "`--bundles` applies to lockfiles only, without other proofs";
-        let remedy = "use `--signature` or `--bundle` for a file";
-        return Err(CodedError::usage(message, remedy).into());
+    if request.proofs.is_some() {
+        let message = "`--proofs` applies to lockfiles only, without other proofs";
+        return Err(
+            CodedError::usage(message, "use `--signature` or `--bundle` for a file").into(),
+        );
     }
     let mirrors = &request.policy.mirrors;
     if request.policy.file.is_some() || request.lock.is_some() || !mirrors.is_empty() {
@@ -290,7 +291,7 @@ impl Job<'_> {
     }
 
     fn check_bundle(&self, bytes: &[u8]) -> Result<NamedOutcome> {
-        // A statement names the file, a bundle is over it: the content tells which it is.
+        // A statement names the file, a sigstore bundle is over it: the content tells which it is.
         if String::from_utf8_lossy(bytes).contains("\"dsseEnvelope\"") {
             if self.request.key.is_some() && self.request.identity.is_none() {
                 let message =

@@ -84,7 +84,7 @@ const EXCEPTIONS: &[(&str, i32, &str)] = &[
         "the text says that a lockfile alone proves nothing",
     ),
     (
-        "imagegen verify imagegen.lock.json --bundles",
+        "imagegen verify imagegen.lock.json --proofs",
         3,
         "the folder has no proofs",
     ),

@@ -101,7 +101,7 @@ const OTHERS: &[(&str, &str)] = &[
     ),
     ("src/acquire/prove.rs", "the catalog's list of keys"),
     (
-        "src/acquire/prove/bundles.rs",
+        "src/acquire/prove/stored.rs",
         "makes JSON for the sigstore parser",
     ),
     (

@@ -17,6 +17,7 @@ mod real;
 mod signers;
 mod site;
 mod stated;
+mod stored;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod tools;
 mod unproven;

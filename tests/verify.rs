@@ -80,7 +80,7 @@ fn no_named_proof_is_dropped() {
         verify(file, "--authenticode").fails(5, &["1 of 1 proofs failed"]);
         let right = imagegen::base::digest::sha256_hex(&std::fs::read(path(file)).expect(file));
         verify(file, &format!("--sha256 {right}")).succeeds();
-        verify(file, &format!("--sha256 {right} --bundles o")).fails(2, &["`--bundles`"]);
+        verify(file, &format!("--sha256 {right} --proofs o")).fails(2, &["`--proofs`"]);
         // Nothing that is named is without meaning.
         let named = [
             "--key k",
@@ -98,7 +98,7 @@ fn no_named_proof_is_dropped() {
     verify("o", &wrong).fails(2, &["directory"]);
     verify("o", "--at 0").fails(2, &["directory"]);
     verify("o/README.md", "--member x").fails(2, &["--authenticode"]);
-    verify("o/README.md", "--bundles o").fails(2, &["`--bundles`"]);
+    verify("o/README.md", "--proofs o").fails(2, &["`--proofs`"]);
     // A lockfile's evidence is a record.
     verify("o/imagegen.lock.json", "").fails(2, &["no proof was requested"]);
 }
@@ -255,8 +255,8 @@ fn a_lockfile_without_proofs_says_what_to_add() {
     let test = Test::new().line("lock --target host --k8s 1.36.0");
     test.succeeds();
     for (flags, code, remedy) in [
-        ("", 2, "add `--bundles DIR`"),
-        ("--bundles .", 3, "imagegen lock --bundles DIR"),
+        ("", 2, "add `--proofs DIR`"),
+        ("--proofs .", 3, "imagegen lock --proofs DIR"),
     ] {
         let line = format!("verify imagegen.lock.json --offline {flags}");
         let ran = test.bare().run(&line);

@@ -4,12 +4,12 @@
 //! least one proof by its publisher; then its digest is pinned by what was proven.
 
 mod authenticode;
-mod bundles;
 mod error;
 mod members;
 mod sidecar;
 mod signatures;
 mod statements;
+mod stored;
 
 use std::collections::BTreeMap;
 
@@ -34,11 +34,12 @@ use crate::verify::proof::require_named;
 use crate::verify::{ProofError, Proven, checksums, record_evidence};
 
 pub use authenticode::{SignedArtifact, SignedMembers};
-pub use bundles::{reprove_artifact, write_proofs};
 pub use error::ProveError;
 pub(super) use sidecar::is_stored;
 pub use sidecar::{SIDECAR, carried_name, find_sidecar};
 use sidecar::{Sidecar, fetch_sidecar};
+pub(super) use stored::write_proofs;
+pub use stored::{StoredTrust, reprove_artifact};
 
 /// Proofs that are asked for of a pinned artifact. Of one that nobody pinned, everything is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -12,7 +12,7 @@ pub struct AttestArgs {
     #[arg(value_name = "IMAGE")]
     pub image: PathBuf,
 
-    /// Folder for the statements and bundles [default: `attestations` beside `image.json`].
+    /// Folder for the statements and sigstore bundles [default: `attestations` beside `image.json`].
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
 

@@ -23,7 +23,7 @@ pub struct VerifyArgs {
     #[arg(long, value_name = "FILE", help_heading = "Proofs")]
     pub checksums: Option<String>,
     /// Detached signature of cosign, minisign or OpenPGP (detected by content), or a file written by
-    /// `lock --bundles` from a signature and its certificate.
+    /// `lock --proofs` from a signature and its certificate.
     #[arg(long, value_name = "FILE", help_heading = "Proofs")]
     pub signature: Option<String>,
     /// Public key or keyring for the signature (path or URL).
@@ -42,14 +42,14 @@ pub struct VerifyArgs {
         long,
         value_name = "BUNDLE",
         conflicts_with_all = [
-            "checksums", "signature", "certificate", "bundle", "bundles", "authenticode", "at",
+            "checksums", "signature", "certificate", "bundle", "proofs", "authenticode", "at",
         ],
         help_heading = "Proofs"
     )]
     pub attestation: Vec<PathBuf>,
-    /// Folder written by `lock --bundles`, to verify the signers of a lockfile again.
-    #[arg(long, value_name = "DIR", help_heading = "Proofs")]
-    pub bundles: Option<PathBuf>,
+    /// Folder written by `lock --proofs`, to verify the signers of a lockfile again.
+    #[arg(long, alias = "bundles", value_name = "DIR", help_heading = "Proofs")]
+    pub proofs: Option<PathBuf>,
     /// Expected signer: email address, URI, or fingerprint of an OpenPGP key.
     #[arg(long, value_name = "NAME", help_heading = "Proofs")]
     pub identity: Option<String>,

@@ -26,7 +26,7 @@ pub(super) fn run_attest(
     printer.print_result(&output, || format_output(&output))
 }
 
-/// The bundles; for statements that nobody signed, the command of a pipeline.
+/// The sigstore bundles; for statements that nobody signed, the command of a pipeline.
 fn format_output(output: &AttestOutput) -> String {
     let mut text = String::new();
     for statement in &output.statements {

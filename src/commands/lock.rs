@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::acquire::{
-    Acquirer, HeaderGrants, Keys, NetworkOptions, PinScope, needs_proofs, open_fetcher, pin_plan,
-    write_proofs,
+    Acquirer, HeaderGrants, NetworkOptions, PinScope, needs_proofs, open_fetcher, pin_plan,
 };
 use crate::base::version::Version;
 use crate::cli::LockArgs;
@@ -96,7 +95,7 @@ fn pin_for_lock(
     run: &ImageRun<'_>,
 ) -> Result<Plan> {
     let (trees, printer) = (&run.trees, run.printer);
-    let every = args.prove || args.bundles.is_some();
+    let every = args.prove || args.proofs.is_some();
     let scope = if every {
         PinScope::Every
     } else {
@@ -115,9 +114,8 @@ fn pin_for_lock(
         printer,
     };
     let (plan, verified) = pin_plan(plan, scope, &acquirer)?;
-    if let Some(folder) = &args.bundles {
-        let keys = Keys::read(trees.catalog.tree())?;
-        write_proofs(folder, &verified, fetcher.store(), &keys)?;
+    if let Some(folder) = &args.proofs {
+        acquirer.store_proofs(folder, &verified)?;
     }
     Ok(plan)
 }

@@ -44,7 +44,7 @@ pub(super) fn run_verify(
         }),
         Inspected::Whole(output) => {
             printer.print_listing(&output, || format_whole(&output))?;
-            output.require_proofs(request.bundles.as_deref())
+            output.require_proofs(request.proofs.as_deref())
         }
     }
 }
@@ -65,7 +65,7 @@ fn read_request(args: VerifyArgs) -> VerifyRequest {
         certificate: args.certificate,
         bundle: args.bundle,
         attestations: args.attestation,
-        bundles: args.bundles,
+        proofs: args.proofs,
         identity: args.identity,
         issuer: args.issuer,
         authenticode,

@@ -23,7 +23,7 @@ use crate::workspace::IMAGE_RECORD;
 
 use super::{VerifyOutput, VerifyRequest};
 
-/// Largest bundle: a bill of materials is in it.
+/// Largest sigstore bundle: a bill of materials is in it.
 const LARGEST_BUNDLE: u64 = 16 << 20;
 
 /// Statements that are accepted, beside earlier provenance.
@@ -41,8 +41,8 @@ enum ExpectedStatementSigner<'a> {
     Certificate(ExpectedSigner<'a>),
 }
 
-/// Verifies every bundle of `--attestation` over an image, and the digests and the lockfile that are named. The second
-/// value is the judgement of the policy.
+/// Verifies every sigstore bundle of `--attestation` over an image, and the digests and the lockfile that are named.
+/// The second value is the judgement of the policy.
 ///
 /// # Errors
 /// A file cannot be read, or no signer is named.
@@ -128,12 +128,12 @@ fn read_signer(request: &VerifyRequest) -> Result<ExpectedStatementSigner<'_>> {
         })
 }
 
-/// The bundles of a file: one, or one on each line.
+/// The sigstore bundles of a file: one, or one on each line.
 fn read_bundles(file: &Path) -> Result<Vec<Vec<u8>>> {
     let bytes = fs::read_head(file, LARGEST_BUNDLE + 1)?;
     if bytes.len() as u64 > LARGEST_BUNDLE {
         let message = format!("{} is larger than 16 MiB", file.display());
-        return Err(CodedError::value(message, "name a Sigstore bundle").into());
+        return Err(CodedError::value(message, "name a sigstore bundle").into());
     }
     if is_one_json(&bytes) {
         return Ok(vec![bytes]);
@@ -145,7 +145,7 @@ fn read_bundles(file: &Path) -> Result<Vec<Vec<u8>>> {
         .collect();
     if bundles.is_empty() {
         let message = format!("{} is empty", file.display());
-        return Err(CodedError::value(message, "name a Sigstore bundle").into());
+        return Err(CodedError::value(message, "name a sigstore bundle").into());
     }
     Ok(bundles)
 }
@@ -299,7 +299,7 @@ fn check_statements(policy: &Policy, evidence: &[Evidence], subject: &str) -> Re
         if !is_there {
             let message = format!("no verified statement is `{}`", kind.as_str());
             let remedy = format!(
-                "add the bundle of its {}: `--attestation FILE`",
+                "add the sigstore bundle of its {}: `--attestation FILE`",
                 kind.as_str()
             );
             findings.push(

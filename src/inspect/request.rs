@@ -22,10 +22,10 @@ pub struct VerifyRequest {
     pub key: Option<String>,
     pub certificate: Option<String>,
     pub bundle: Option<String>,
-    /// Bundles of statements about an image.
+    /// Sigstore bundles of statements about an image.
     pub attestations: Vec<PathBuf>,
     /// Folder of stored proofs of a lockfile.
-    pub bundles: Option<PathBuf>,
+    pub proofs: Option<PathBuf>,
     pub identity: Option<String>,
     pub issuer: Option<String>,
     pub authenticode: Option<AuthenticodeRequest>,

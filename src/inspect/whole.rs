@@ -12,7 +12,7 @@ use serde_json::Value;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::acquire::{Keys, VerifiedArtifact, reprove_artifact};
+use crate::acquire::{Keys, StoredTrust, VerifiedArtifact, reprove_artifact};
 use crate::base::code::Code;
 use crate::base::digest::sha256_hex;
 use crate::base::json;
@@ -21,6 +21,7 @@ use crate::bundle;
 use crate::catalog::Trees;
 use crate::diagnostic::{CodedError, Error, Result};
 use crate::fetch::MAX_SIZE;
+use crate::io::clock;
 use crate::io::fs;
 use crate::io::fs::{DigestSet, digest_stream};
 use crate::lock::{LOCK_FILE, Lock, is_lock};
@@ -61,15 +62,15 @@ pub struct WholeOutput {
     /// Folders of a workspace whose files were not compared: results of builds, which Packer does not read.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub uncompared: Vec<String>,
-    /// Proofs that were made with the folder of `--bundles`.
+    /// Proofs that were made with the folder of `--proofs`.
     #[serde(skip)]
-    pub from_bundles: usize,
+    pub from_folder: usize,
 }
 
 impl WholeOutput {
     /// # Errors
-    /// A proof failed, an artifact is not pinned, or no proof was made with the folder of `--bundles`.
-    pub fn require_proofs(&self, bundles: Option<&Path>) -> Result<()> {
+    /// A proof failed, an artifact is not pinned, or no proof was made with the folder of `--proofs`.
+    pub fn require_proofs(&self, folder: Option<&Path>) -> Result<()> {
         let unpinned = self.unpinned.len();
         let failed = self
             .evidence
@@ -79,9 +80,9 @@ impl WholeOutput {
             + unpinned;
         let proofs = self.evidence.len() + unpinned;
         // The comparison with the catalog is no proof of the folder that the user names.
-        let is_idle = failed == 0 && bundles.is_some() && self.from_bundles == 0;
+        let is_idle = failed == 0 && folder.is_some() && self.from_folder == 0;
         if proofs == 0 || is_idle {
-            return Err(refuse_unverified(&self.name, bundles));
+            return Err(refuse_unverified(&self.name, folder));
         }
         if failed == 0 {
             return Ok(());
@@ -97,14 +98,13 @@ impl WholeOutput {
 }
 
 /// No proof failed, but a lockfile is not verified without one.
-fn refuse_unverified(name: &str, bundles: Option<&Path>) -> Error {
+fn refuse_unverified(name: &str, folder: Option<&Path>) -> Error {
     let others = "or compare it: `--lock FILE` with a reviewed lockfile, `--policy FILE` with catalog and policy";
-    match bundles {
+    match folder {
         None => {
             let message = format!("{name}: nothing was verified: no proof was requested");
-            let remedy = format!(
-                "add `--bundles DIR`, which `imagegen lock --bundles DIR` writes, {others}"
-            );
+            let remedy =
+                format!("add `--proofs DIR`, which `imagegen lock --proofs DIR` writes, {others}");
             CodedError::usage(message, remedy).into()
         }
         Some(folder) => {
@@ -112,7 +112,7 @@ fn refuse_unverified(name: &str, bundles: Option<&Path>) -> Error {
             let message =
                 format!("{name}: nothing was verified: {folder} has no proof of its artifacts");
             let remedy =
-                format!("name the folder that `imagegen lock --bundles DIR` wrote, {others}");
+                format!("name the folder that `imagegen lock --proofs DIR` wrote, {others}");
             CodedError::value(message, remedy).into()
         }
     }
@@ -132,13 +132,13 @@ pub(super) fn inspect_whole(
         let bytes = fs::read_head(path, fs::LARGEST_TEXT)?;
         if names_lock(path) || is_lock(&bytes) {
             let lock = Lock::decode(&request.file, &bytes)?;
-            let bundles = request.bundles.as_deref();
-            let whole = inspect_lock(&request.file, &lock, bundles, review, prover)?;
+            let folder = request.proofs.as_deref();
+            let whole = inspect_lock(&request.file, &lock, folder, review, prover)?;
             return Ok(Some(Inspected::Whole(whole)));
         }
     }
     let is_bundle = bundle::is_bundle(&fs::read_head(path, bundle::MARK as u64)?);
-    if is_bundle && request.bundles.is_none() {
+    if is_bundle && request.proofs.is_none() {
         let opened = review.verify_bundle(path, trees, printer)?;
         return Ok(Some(Inspected::Bundle(Box::new(opened))));
     }
@@ -210,7 +210,7 @@ pub(super) fn inspect_workspace(
         unasked,
         unproven,
         uncompared,
-        from_bundles: 0,
+        from_folder: 0,
     })
 }
 
@@ -400,12 +400,12 @@ fn difference_error(name: &str) -> ProofError {
 fn inspect_lock(
     name: &str,
     lock: &Lock,
-    bundles: Option<&Path>,
+    folder: Option<&Path>,
     review: Review<'_>,
     prover: Prover<'_>,
 ) -> Result<WholeOutput> {
     let trees = prover.trees;
-    let made = match bundles {
+    let made = match folder {
         Some(folder) => reprove_kept(lock, folder, trees)?,
         None => MadeProofs::new(),
     };
@@ -424,7 +424,7 @@ fn inspect_lock(
     if review.policy.file.is_some() {
         let required = PolicyOfLock::Required;
         let (plan, policy) = resolve_lock(name, lock, review.policy, required, trees)?;
-        if bundles.is_none() {
+        if folder.is_none() {
             check_unproven(&policy, plan.artifacts(), &trees.catalog)?;
         }
         let outcome = Ok(proven("catalog and policy give the same lockfile"));
@@ -433,7 +433,7 @@ fn inspect_lock(
         add_proven(&demanded, &mut found, &mut unproven);
     }
     // Kept proofs are over the digests of the lock: what nothing proves now has those of the catalog.
-    let must_prove = bundles.is_some() && review.lock.is_none();
+    let must_prove = folder.is_some() && review.lock.is_none();
     if must_prove
         && let Err(error) = resolve_lock(name, lock, review.policy, PolicyOfLock::Ignored, trees)
     {
@@ -442,7 +442,7 @@ fn inspect_lock(
     }
 
     let mut recorded: Vec<Evidence> = Vec::new();
-    let from_bundles = made.values().map(Vec::len).sum();
+    let from_folder = made.values().map(Vec::len).sum();
     for artifact in &lock.artifacts {
         let title = artifact.title();
         let again = made.get(&title).map(Vec::as_slice).unwrap_or_default();
@@ -472,16 +472,19 @@ fn inspect_lock(
         unasked: list_unasked(lock, &demanded),
         unproven,
         uncompared: Vec::new(),
-        from_bundles,
+        from_folder,
     })
 }
 
-/// Proves again what `lock --bundles` kept in a folder.
+/// Proves again what `lock --proofs` kept in a folder.
 fn reprove_kept(lock: &Lock, folder: &Path, trees: &Trees) -> Result<MadeProofs> {
-    let keys = Keys::read(trees.catalog.tree())?;
+    let trust = StoredTrust {
+        keys: &Keys::read(trees.catalog.tree())?,
+        now: clock::current_time(),
+    };
     let mut made = MadeProofs::new();
     for artifact in &lock.artifacts {
-        let proofs = reprove_artifact(artifact, folder, &keys)?;
+        let proofs = reprove_artifact(artifact, folder, trust)?;
         made.insert(artifact.title(), proofs);
     }
     Ok(made)

@@ -307,7 +307,7 @@ const BESIDE: &[(&str, Beside)] = &[
     ("signature", Beside::Conflicts),
     ("certificate", Beside::Conflicts),
     ("bundle", Beside::Conflicts),
-    ("bundles", Beside::Conflicts),
+    ("proofs", Beside::Conflicts),
     ("authenticode", Beside::Conflicts),
     ("at", Beside::Conflicts),
     ("publisher", Beside::Operates("it needs `--authenticode`")),

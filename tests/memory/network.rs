@@ -141,7 +141,7 @@ fn memory_does_not_grow_with_what_is_downloaded() {
         ),
         (format!("lock {whole} --prove"), 0),
         (format!("fetch {whole} --locked"), 0),
-        (format!("lock {whole} --bundles proofs"), 0),
+        (format!("lock {whole} --proofs proofs"), 0),
         (format!("fetch {whole} --locked --jobs 1"), 0),
         (
             format!("build {whole} --ignore-lock --delivery media --out media"),

@@ -75,6 +75,30 @@ fn prepare(bench: &Bench) -> Option<(Site, Map<String, Value>, Vec<u8>)> {
     Some((site, of_azure, signature))
 }
 
+/// The signature that a mirror gave is stored under the name of the artifact.
+#[test]
+fn a_signature_of_a_mirror_is_stored() {
+    let Some(bench) = bench(&["openssl"]) else {
+        return;
+    };
+    let Some((site, _, signature)) = prepare(&bench) else {
+        return;
+    };
+    site.serve(SIGNATURE, &signature);
+    site.succeeds(&format!("lock {HOST} --proofs proofs"));
+    let stored = site.home.read("proofs/kubelet-1.36.4.cosign.sig");
+    assert_eq!(stored, signature);
+    let line = "verify imagegen.lock.json --manifests catalog --proofs proofs";
+    let said = site.plain(&format!("{line} --lock imagegen.lock.json"), 0);
+    let mut lines = said.stdout.lines().map(str::split_whitespace);
+    let proof = ["verified", "cosign-key", "kubelet.exe:"];
+    assert!(
+        lines.any(|words| words.take(3).eq(proof)),
+        "{}",
+        said.stdout
+    );
+}
+
 /// Every verb that acquires the bytes of artifacts.
 fn list_verbs() -> Vec<String> {
     let azure =

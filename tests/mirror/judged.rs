@@ -198,7 +198,7 @@ fn a_folder_of_proofs_without_one_proves_nothing() {
     test.succeeds();
     let line = "verify imagegen.lock.json --policy policy.json";
     test.bare().prints(line);
-    let ran = test.bare().run(&format!("{line} --bundles nowhere"));
+    let ran = test.bare().run(&format!("{line} --proofs nowhere"));
     assert_eq!(ran.code, Some(3), "{}", ran.stderr);
     assert!(
         ran.stderr.contains("nowhere has no proof of its artifacts"),

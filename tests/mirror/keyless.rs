@@ -50,9 +50,9 @@ fn signers_are_proven_again_beside_the_lock_alone() {
     }
     // What only this lockfile states is proven by no bundle of another program.
     site.succeeds(&format!(
-        "lock {SELECTION} --bundles proofs --lock alone.lock.json"
+        "lock {SELECTION} --proofs proofs --lock alone.lock.json"
     ));
-    let alone = "verify alone.lock.json --bundles proofs";
+    let alone = "verify alone.lock.json --proofs proofs";
     let said = site.plain(alone, 5).stdout;
     assert!(
         said.contains("only this lockfile states the digest of kube-log-runner 1.36.4"),
@@ -63,7 +63,7 @@ fn signers_are_proven_again_beside_the_lock_alone() {
     site.serve("/own/kube-log-runner.exe", &runner);
     let over = json!({"url": site.url("/own/kube-log-runner.exe"), "sha256": sha256_hex(&runner)});
     site.overrides.insert("kube-log-runner".to_owned(), over);
-    site.succeeds(&format!("lock {SELECTION} --bundles proofs"));
+    site.succeeds(&format!("lock {SELECTION} --proofs proofs"));
     let folder = site.home.folder.join("proofs");
     let kept: Vec<String> = files(&folder).into_keys().collect();
     let (pair, published) = (
@@ -75,7 +75,7 @@ fn signers_are_proven_again_beside_the_lock_alone() {
     let asked = site.requests();
     std::fs::remove_dir_all(site.home.folder.join("store")).expect("store");
 
-    let check = "verify imagegen.lock.json --bundles proofs";
+    let check = "verify imagegen.lock.json --proofs proofs";
     let said = site.plain(check, 0).stdout;
     for (verdict, proof, file) in [
         ("signed-time-unproven", "cosign-keyless", "kubelet.exe:"),
@@ -117,9 +117,9 @@ fn signers_are_proven_again_beside_the_lock_alone() {
         )
         .stdout;
     assert!(said.contains("[cosign-bad-signature]"), "{said}");
-    let said = site.plain("verify kubelet.exe --bundles proofs", 2).stderr;
+    let said = site.plain("verify kubelet.exe --proofs proofs", 2).stderr;
     assert!(
-        said.contains("`--bundles` applies to lockfiles only"),
+        said.contains("`--proofs` applies to lockfiles only"),
         "{said}"
     );
 

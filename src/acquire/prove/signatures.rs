@@ -20,14 +20,14 @@ use super::{
 };
 
 /// The bytes that are signed: the artifact in the store, or its checksum file.
-enum SignedSource<'a> {
+pub(super) enum SignedSource<'a> {
     Artifact(&'a FetchedArtifact),
     Sums(&'a VerifiedChecksums),
 }
 
 impl SignedSource<'_> {
     /// The facts of a proof over a checksum file have the entry of that very file: it is what was signed.
-    fn complete_facts(&self, mut proven: Proven) -> Proven {
+    pub(super) fn complete_facts(&self, mut proven: Proven) -> Proven {
         if let Self::Sums(VerifiedChecksums {
             line: Some(line), ..
         }) = self
@@ -112,7 +112,10 @@ pub(super) fn check_signatures(
 }
 
 /// The checksum file that a signature's URL names, or the only one there is.
-fn find_signed_sums<'a>(sums: &'a [VerifiedChecksums], url: &str) -> Option<&'a VerifiedChecksums> {
+pub(super) fn find_signed_sums<'a>(
+    sums: &'a [VerifiedChecksums],
+    url: &str,
+) -> Option<&'a VerifiedChecksums> {
     sums.iter()
         .find(|sums| url.starts_with(&sums.url))
         .or(match sums {
@@ -122,7 +125,7 @@ fn find_signed_sums<'a>(sums: &'a [VerifiedChecksums], url: &str) -> Option<&'a 
 }
 
 /// The signature as the catalog declares it. `certificate` lies beside the signature; `now` is seconds since 1970.
-fn expect_declared<'a>(
+pub(super) fn expect_declared<'a>(
     signature: &'a DeclaredSignature,
     certificate: Option<&'a [u8]>,
     keys: &'a Keys,
@@ -158,11 +161,11 @@ fn expect_declared<'a>(
     }
 }
 
-/// A bundle that its publisher made, as the catalog declares it.
+/// A sigstore bundle that its publisher made, as the catalog declares it.
 ///
 /// # Errors
 /// `no-signer`: neither key nor identity with issuer is declared.
-pub(super) fn expect_bundle<'a>(
+fn expect_bundle<'a>(
     signature: &'a DeclaredSignature,
     keys: &'a Keys,
 ) -> Result<ExpectedSignature<'a>, ProofError> {

@@ -1,0 +1,423 @@
+//! Signers' proofs that are stored beside a lockfile and verified again without network or artifact: the lockfile
+//! has the signed digest.
+//!
+//! A signature with its certificate is stored as a sigstore bundle without log entry; the verdict stays
+//! `signed-time-unproven`. A publisher's own sigstore bundle and a signature by a key are stored unchanged, and a
+//! signature over a checksum file with that file. An OpenPGP or minisign signature over the artifact itself is over a
+//! digest that no lockfile has, and is not stored.
+
+use std::path::Path;
+
+use crate::base::code::Code;
+use crate::base::url::HttpUrl;
+use crate::base::value::PinAlgorithm;
+use crate::fetch::Fetcher;
+use crate::io::fs;
+use crate::model::component::{ChecksumFile, DeclaredSignature, SignatureKind};
+use crate::model::evidence::{Evidence, ProofKind};
+use crate::model::plan::PlannedArtifact;
+use crate::verify::checksums::{self, ChecksumLine};
+use crate::verify::proof::{ExpectedSignature, SignedContent, verify_detached};
+use crate::verify::{ProofError, Proven, keyless, record_evidence, require_digest};
+
+use super::signatures::{SignedSource, declared_signer, expect_declared, find_signed_sums};
+use super::{
+    Keys, ProveError, VerifiedArtifact, VerifiedChecksums, find_sidecar, strip_url_secrets,
+};
+
+/// Names of the files of a proof.
+struct StoredNames {
+    signature: String,
+    /// The checksum file that is signed.
+    checksums: Option<String>,
+}
+
+/// Contents of the files of a proof.
+struct StoredProof {
+    signature: Vec<u8>,
+    checksums: Option<Vec<u8>>,
+}
+
+/// A proof that holds, and that a lockfile alone cannot prove again.
+#[derive(Debug)]
+pub struct UnstoredProof {
+    /// Component and version.
+    pub title: String,
+    pub proof: ProofKind,
+    pub reason: &'static str,
+}
+
+/// Keys, and the time at which signatures are judged.
+#[derive(Debug, Clone, Copy)]
+pub struct StoredTrust<'a> {
+    pub keys: &'a Keys,
+    /// Seconds since 1970.
+    pub now: u64,
+}
+
+/// Why a lockfile alone cannot prove a signature again; none where it can.
+fn find_obstacle(
+    artifact: &PlannedArtifact,
+    signature: &DeclaredSignature,
+) -> Option<&'static str> {
+    let is_locked = |algorithm: PinAlgorithm| {
+        let mut digests = artifact.digests.iter();
+        digests.any(|pin| pin.digest.algorithm() == algorithm)
+    };
+    match signature.kind {
+        SignatureKind::Openpgp | SignatureKind::Minisign => {
+            Some("it is over the bytes of the file, and a lockfile has only their SHA-256")
+        }
+        SignatureKind::CosignKeyOverChecksums
+        | SignatureKind::OpenpgpOverChecksums
+        | SignatureKind::MinisignOverChecksums => {
+            let sums = list_signed_sums(artifact, signature);
+            let is_open = !sums.iter().any(|file| is_locked(file.algorithm));
+            is_open.then_some("the lockfile has no digest of the algorithm of the checksum file")
+        }
+        SignatureKind::CosignKeyless
+        | SignatureKind::SigstoreBundle
+        | SignatureKind::GithubAttestation
+        | SignatureKind::CosignKey => {
+            let is_open = !is_locked(PinAlgorithm::Sha256);
+            is_open.then_some("the lockfile has no SHA-256 of the file")
+        }
+    }
+}
+
+/// The checksum file whose name the signature's begins with; all, if there is none.
+fn list_signed_sums<'a>(
+    artifact: &'a PlannedArtifact,
+    signature: &DeclaredSignature,
+) -> Vec<&'a ChecksumFile> {
+    let place = signature.url.public_url();
+    let mut sums = Vec::from_iter(&artifact.checksums);
+    sums.retain(|file| place.starts_with(file.url.public_url()));
+    if sums.is_empty() {
+        sums.extend(&artifact.checksums);
+    }
+    sums
+}
+
+fn name_files(artifact: &PlannedArtifact, kind: SignatureKind) -> StoredNames {
+    let (signed, end) = match kind {
+        SignatureKind::CosignKeyless => ("", ".keyless.sigstore.json"),
+        SignatureKind::SigstoreBundle => ("", ".sigstore.json"),
+        SignatureKind::GithubAttestation => ("", ".intoto.jsonl"),
+        SignatureKind::CosignKey => ("", ".cosign.sig"),
+        SignatureKind::Openpgp => ("", ".openpgp.sig"),
+        SignatureKind::Minisign => ("", ".minisig"),
+        SignatureKind::CosignKeyOverChecksums => (".cosign.checksums", ".sig"),
+        SignatureKind::OpenpgpOverChecksums => (".openpgp.checksums", ".sig"),
+        SignatureKind::MinisignOverChecksums => (".minisign.checksums", ".minisig"),
+    };
+    let signed = format!("{}-{}{signed}", artifact.component, artifact.version);
+    StoredNames {
+        signature: format!("{signed}{end}"),
+        checksums: kind.signs_checksums().then_some(signed),
+    }
+}
+
+/// Whether something of this kind was proven when the artifact was locked.
+fn was_proven(artifact: &PlannedArtifact, kind: ProofKind) -> bool {
+    artifact
+        .evidence
+        .iter()
+        .any(|one| one.proof == kind && one.verdict.holds())
+}
+
+/// A proof of an artifact that was just proven, out of the store.
+fn collect_proof(
+    verified: &VerifiedArtifact,
+    signature: &DeclaredSignature,
+    fetcher: &Fetcher,
+) -> Result<StoredProof, ProveError> {
+    let bytes = read_sidecar(&signature.url, fetcher)?;
+    if signature.kind.signs_checksums() {
+        let sums = read_signed_sums(verified.artifact(), signature, fetcher)?;
+        return Ok(StoredProof {
+            signature: bytes,
+            checksums: Some(sums),
+        });
+    }
+
+    let signature = match &signature.certificate_url {
+        Some(url) if signature.kind == SignatureKind::CosignKeyless => {
+            let certificate = read_sidecar(url, fetcher)?;
+            let digest = require_digest(verified.fetched().sha256())?;
+            keyless::build_bundle(&digest, &bytes, &certificate)?.into_bytes()
+        }
+        _ => bytes,
+    };
+    Ok(StoredProof {
+        signature,
+        checksums: None,
+    })
+}
+
+/// The bytes that were fetched from an address, or that a bundle brought in their place.
+fn read_sidecar(url: &HttpUrl, fetcher: &Fetcher) -> Result<Vec<u8>, ProveError> {
+    match find_sidecar(url, fetcher)? {
+        Some(bytes) => Ok(bytes),
+        None => Err(gone_error(url).into()),
+    }
+}
+
+/// The checksum file that a signature is over.
+fn read_signed_sums(
+    artifact: &PlannedArtifact,
+    signature: &DeclaredSignature,
+    fetcher: &Fetcher,
+) -> Result<Vec<u8>, ProveError> {
+    let mut stored = Vec::new();
+    for checksum in &artifact.checksums {
+        if let Some(bytes) = find_sidecar(&checksum.url, fetcher)? {
+            stored.push(VerifiedChecksums {
+                url: checksum.url.to_string(),
+                bytes,
+                line: None,
+            });
+        }
+    }
+    match find_signed_sums(&stored, signature.url.public_url()) {
+        Some(sums) => Ok(sums.bytes.clone()),
+        None => Err(gone_error(&signature.url).into()),
+    }
+}
+
+fn gone_error(url: &HttpUrl) -> ProofError {
+    let message = format!(
+        "the store does not contain {} any more",
+        strip_url_secrets(url)
+    );
+    ProofError::new(Code::PROOF_GONE, message)
+}
+
+/// Writes the proofs of artifacts that were just proven into a folder, each proven once more; those that cannot be
+/// stored are returned.
+///
+/// # Errors
+/// The store lacks a proof or has something else, or the folder cannot be written.
+pub fn write_proofs(
+    folder: &Path,
+    verified: &[VerifiedArtifact],
+    fetcher: &Fetcher,
+    trust: StoredTrust<'_>,
+) -> Result<Vec<UnstoredProof>, ProveError> {
+    let mut unstored = Vec::new();
+    for verified in verified {
+        let artifact = verified.artifact();
+        for signature in &artifact.signatures {
+            let proof = signature.kind.proof_kind();
+            if !was_proven(artifact, proof) {
+                continue;
+            }
+            if let Some(reason) = find_obstacle(artifact, signature) {
+                let title = artifact.title();
+                unstored.push(UnstoredProof {
+                    title,
+                    proof,
+                    reason,
+                });
+            } else {
+                write_proof(folder, verified, signature, fetcher, trust)?;
+            }
+        }
+    }
+    Ok(unstored)
+}
+
+/// Writes the files of one proof.
+fn write_proof(
+    folder: &Path,
+    verified: &VerifiedArtifact,
+    signature: &DeclaredSignature,
+    fetcher: &Fetcher,
+    trust: StoredTrust<'_>,
+) -> Result<(), ProveError> {
+    let artifact = verified.artifact();
+    let proof = collect_proof(verified, signature, fetcher)?;
+    verify_stored(artifact, signature, &proof, trust)?;
+    let names = name_files(artifact, signature.kind);
+    fs::write_file(&folder.join(names.signature), &proof.signature)?;
+    if let (Some(name), Some(sums)) = (names.checksums, proof.checksums) {
+        fs::write_file(&folder.join(name), &sums)?;
+    }
+    Ok(())
+}
+
+/// Proves again what is kept in a folder. What the lock says to be proven must be there.
+///
+/// # Errors
+/// A file cannot be read.
+pub fn reprove_artifact(
+    artifact: &PlannedArtifact,
+    folder: &Path,
+    trust: StoredTrust<'_>,
+) -> Result<Vec<Evidence>, ProveError> {
+    let mut found = Vec::new();
+    for signature in &artifact.signatures {
+        if find_obstacle(artifact, signature).is_some() {
+            continue;
+        }
+        let names = name_files(artifact, signature.kind);
+        let kind = signature.kind.proof_kind();
+        let path = folder.join(&names.signature);
+        let proof = read_proof(folder, &names)?;
+        if proof.is_none() && !was_proven(artifact, kind) {
+            continue;
+        }
+        let outcome = match proof {
+            Some(proof) => verify_stored(artifact, signature, &proof, trust),
+            None => Err(ProofError::new(
+                Code::PROOF_ABSENT,
+                "the lockfile records this file as the proof",
+            )),
+        };
+        let source = path.display().to_string();
+        found.push(record_evidence(
+            kind,
+            &artifact.file,
+            Some(&source),
+            outcome,
+        ));
+    }
+    Ok(found)
+}
+
+/// The files of a proof; none if one of them is not there.
+fn read_proof(folder: &Path, names: &StoredNames) -> Result<Option<StoredProof>, ProveError> {
+    let Some(signature) = fs::read_if_exists(&folder.join(&names.signature))? else {
+        return Ok(None);
+    };
+    let mut checksums = None;
+    if let Some(name) = &names.checksums {
+        checksums = fs::read_if_exists(&folder.join(name))?;
+        if checksums.is_none() {
+            return Ok(None);
+        }
+    }
+    Ok(Some(StoredProof {
+        signature,
+        checksums,
+    }))
+}
+
+/// An artifact of which only the digest is at hand.
+struct LockedContent([u8; 32]);
+
+impl SignedContent for LockedContent {
+    fn sha256(&self) -> Result<[u8; 32], ProofError> {
+        Ok(self.0)
+    }
+
+    fn read_pieces(&self, _: &mut dyn FnMut(&[u8])) -> Result<(), ProofError> {
+        let message = "only the digest of the artifact is here, and this proof is over its bytes";
+        Err(ProofError::new(Code::UNREADABLE, message))
+    }
+}
+
+/// Proves what [`collect_proof`] read: a signature over the artifact by the digest of the lockfile, one over a
+/// checksum file by that file, which must state a digest of the lockfile.
+///
+/// # Errors
+/// `proof-digest`: the lockfile has no digest of the algorithm. The proof does not hold.
+fn verify_stored(
+    artifact: &PlannedArtifact,
+    signature: &DeclaredSignature,
+    proof: &StoredProof,
+    trust: StoredTrust<'_>,
+) -> Result<Proven, ProofError> {
+    let expected = expect_stored(signature, trust)?;
+    let Some(sums) = &proof.checksums else {
+        let content = LockedContent(read_locked_sha256(artifact)?);
+        return verify_detached(&content, &proof.signature, &expected);
+    };
+
+    let line = compare_stated(artifact, sums)?;
+    let sums = VerifiedChecksums {
+        url: String::new(),
+        bytes: sums.clone(),
+        line: line.name,
+    };
+    let source = SignedSource::Sums(&sums);
+    let proven = verify_detached(&source, &proof.signature, &expected)?;
+    Ok(source.complete_facts(proven))
+}
+
+/// The signature of a stored file: one with its certificate is a sigstore bundle there.
+fn expect_stored<'a>(
+    signature: &'a DeclaredSignature,
+    trust: StoredTrust<'a>,
+) -> Result<ExpectedSignature<'a>, ProofError> {
+    if signature.kind == SignatureKind::CosignKeyless {
+        let signer = declared_signer(signature)?;
+        return Ok(ExpectedSignature::KeylessBundle { signer });
+    }
+    expect_declared(signature, None, trust.keys, trust.now)
+}
+
+fn read_locked_sha256(artifact: &PlannedArtifact) -> Result<[u8; 32], ProofError> {
+    for pin in &artifact.digests {
+        if pin.digest.algorithm() == PinAlgorithm::Sha256 {
+            return require_digest(pin.digest.as_str());
+        }
+    }
+    let message = "the lockfile has no SHA-256 of the file";
+    Err(ProofError::new(Code::PROOF_DIGEST, message))
+}
+
+/// The line of a checksum file that states a digest of the lockfile.
+fn compare_stated(artifact: &PlannedArtifact, sums: &[u8]) -> Result<ChecksumLine, ProofError> {
+    let message = "the lockfile has no digest of the algorithm of the checksum file";
+    let mut why = ProofError::new(Code::PROOF_DIGEST, message);
+    for pin in &artifact.digests {
+        let algorithm = pin.digest.algorithm();
+        match checksums::find_line(sums, artifact.url.file_name(), algorithm) {
+            Ok(line) if line.digest == pin.digest.as_str() => return Ok(line),
+            Ok(_) => {
+                let message = "the signed checksum file states another digest than the lockfile";
+                return Err(ProofError::new(Code::CHECKSUM_MISMATCH, message));
+            }
+            Err(error) if error.code == Code::CHECKSUM_ALGORITHM => {}
+            Err(error) => why = error,
+        }
+    }
+    Err(why)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn code(signature: &serde_json::Value) -> Code {
+        let signature: DeclaredSignature =
+            serde_json::from_value(signature.clone()).expect("a signature");
+        let trust = StoredTrust {
+            keys: &Keys::default(),
+            now: 0,
+        };
+        let expected = expect_stored(&signature, trust);
+        expected.expect_err("nobody is named").code
+    }
+
+    /// A definition may leave any of them out, and a lockfile be edited.
+    #[test]
+    fn a_stored_proof_without_a_signer_is_none() {
+        let url = "https://example.com/x";
+        for kind in ["cosign-keyless", "sigstore-bundle", "github-attestation"] {
+            for (identity, issuer) in [
+                (None, None),
+                (Some("me"), None),
+                (None, Some("https://issuer.example")),
+                (Some(""), Some("https://issuer.example")),
+                (Some("me"), Some(" ")),
+            ] {
+                let signature = serde_json::json!({ "kind": kind, "url": url, "identity": identity, "issuer": issuer });
+                assert_eq!(code(&signature), Code::NO_SIGNER, "{signature}");
+            }
+        }
+        let by_key = serde_json::json!({ "kind": "sigstore-bundle", "url": url, "key": "" });
+        assert_eq!(code(&by_key), Code::NO_SIGNER);
+    }
+}
