@@ -1,4 +1,4 @@
-//! What publishers lay beside their files: checksum files, signatures, bundles. Good ones made by
+//! What publishers lay beside their files: checksum files, signatures, sigstore bundles. Good ones made by
 //! the real tools or by the real publishers; bad ones each with its code.
 
 mod checksums;

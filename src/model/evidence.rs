@@ -21,7 +21,7 @@ words!(
         ChecksumFile = "checksum-file",
         /// A detached signature by a public key, as cosign makes it.
         CosignKey = "cosign-key",
-        /// Detached signature and short-lived certificate, without bundle.
+        /// Detached signature and short-lived certificate, without sigstore bundle.
         CosignKeyless = "cosign-keyless",
         /// A sigstore bundle over the file.
         SigstoreBundle = "sigstore-bundle",

@@ -386,7 +386,7 @@ fn write_statement(
     })
 }
 
-/// A bundle; none if nobody signs. Whatever signed, the public key verifies it first.
+/// A sigstore bundle; none if nobody signs. Whatever signed, the public key verifies it first.
 fn sign_payload(payload: &[u8], signer: &StatementSigner) -> Result<Option<Value>> {
     let message = dsse::encode_preauth(payload);
     let (signature, public_key) = match signer {

@@ -104,10 +104,10 @@ pub fn decode_signature(bytes: &[u8]) -> Result<Vec<u8>, ProofError> {
     Ok(der)
 }
 
-/// Message about a bundle as cosign wrote it before Sigstore's own; none for another text.
+/// Message about a signature file as cosign wrote it before Sigstore's own; none for another text.
 pub(super) fn find_old_bundle(text: &str) -> Option<&'static str> {
     text.contains("\"base64Signature\"").then_some(
-        "it is a bundle of an old cosign: give its `base64Signature` as `--signature`, or sign again with \
+        "it is in the bundle format of an old cosign, no sigstore bundle: give its `base64Signature` as `--signature`, or sign again with \
          `cosign sign-blob --new-bundle-format`",
     )
 }

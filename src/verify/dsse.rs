@@ -1,5 +1,5 @@
-//! DSSE envelopes (<https://github.com/secure-systems-lab/dsse>) in Sigstore bundles: made with the signature of a
-//! key, and verified by it. A bundle by a certificate is the matter of `sigstore`.
+//! DSSE envelopes (<https://github.com/secure-systems-lab/dsse>) in sigstore bundles: made with the signature of a
+//! key, and verified by it. A sigstore bundle by a certificate is the matter of `sigstore`.
 //!
 //! Codes: `dsse-malformed`, and those of `cosign`.
 
@@ -23,7 +23,7 @@ pub fn encode_preauth(payload: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// A Sigstore bundle of a statement and a signature (DER) over [`encode_preauth`].
+/// A sigstore bundle of a statement and a signature (DER) over [`encode_preauth`].
 ///
 /// # Errors
 /// The key is not a public key on P-256 in PEM, or did not make the signature.
@@ -50,7 +50,7 @@ fn parse_envelope(bundle: &[u8]) -> Result<Value, ProofError> {
     let envelope = envelope.unwrap_or_default();
     if envelope["payloadType"] != IN_TOTO {
         return Err(malformed(
-            "it is no Sigstore bundle with an in-toto statement",
+            "it is no sigstore bundle with an in-toto statement",
         ));
     }
     Ok(envelope)
@@ -72,7 +72,7 @@ pub fn verify_statement(
     Ok(proven)
 }
 
-/// Verifies a bundle by a key, and returns its statement.
+/// Verifies a sigstore bundle by a key, and returns its statement.
 ///
 /// # Errors
 /// See the module's codes.

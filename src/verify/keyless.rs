@@ -1,5 +1,5 @@
 //! A detached signature with its short-lived certificate, as Kubernetes publishes them. It proves the signer, not
-//! the time: the certificate is valid for minutes, and only a bundle proves that the signature was made in them.
+//! the time: the certificate is valid for minutes, and only a sigstore bundle proves that the signature was made in them.
 //! The best verdict is `signed-time-unproven`.
 //!
 //! The certificate must be for code signing, chain to an authority of the trusted root at the start of its validity,
@@ -83,7 +83,7 @@ pub fn build_bundle(
     })))
 }
 
-/// Verifies a bundle of [`build_bundle`]. A bundle with a log entry or timestamp is refused, because this function
+/// Verifies a sigstore bundle of [`build_bundle`]. One with a log entry or timestamp is refused, because this function
 /// would not check them.
 ///
 /// # Errors
@@ -99,14 +99,14 @@ pub fn verify_bundle(
     let timestamps = &material.timestamp_verification_data.rfc3161_timestamps;
     if !material.tlog_entries.is_empty() || !timestamps.is_empty() {
         return Err(bundle_error(
-            "the bundle says when it was signed: verify it as a bundle",
+            "the sigstore bundle says when it was signed: verify it with `--bundle`",
         ));
     }
     let SignatureContent::MessageSignature(message) = &bundle.content else {
-        return Err(bundle_error("the bundle is not over a file"));
+        return Err(bundle_error("the sigstore bundle is not over a file"));
     };
     let VerificationMaterialContent::Certificate(certificate) = &material.content else {
-        return Err(bundle_error("the bundle contains no certificate"));
+        return Err(bundle_error("the sigstore bundle contains no certificate"));
     };
     verify_pair(
         digest,

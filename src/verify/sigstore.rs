@@ -1,7 +1,7 @@
-//! Sigstore: verifies bundles and attestations in bundles without network, against the built-in root of the public
+//! Sigstore: verifies sigstore bundles and attestations in them without network, against the built-in root of the public
 //! good instance or another root.
 //!
-//! Signer and issuer are compared as a whole. A bundle needs a log entry that the log's checkpoint proves, and a time
+//! Signer and issuer are compared as a whole. A sigstore bundle needs a log entry that the log's checkpoint proves, and a time
 //! of the log or of a timestamp authority while the certificate was valid. A time in the future is refused.
 //!
 //! Codes: `sigstore-malformed`, `sigstore-root`, `sigstore-identity`, `sigstore-bad-signature`,
@@ -32,7 +32,7 @@ pub struct ExpectedSigner<'a> {
     pub issuer: &'a str,
 }
 
-/// Whom a bundle must be by.
+/// Whom a sigstore bundle must be by.
 enum Expected<'a> {
     Signer(ExpectedSigner<'a>),
     /// DER of the key, and SHA-256 of it.
@@ -48,7 +48,7 @@ const PROVENANCE: &[&str] = &[
 /// Type of a bare signature of cosign in the form of a statement.
 const SIGNED: &str = "https://sigstore.dev/cosign/sign/v1";
 
-/// Verifies a bundle over a file with this SHA-256. `root` is a sigstore trusted root in JSON.
+/// Verifies a sigstore bundle over a file with this SHA-256. `root` is a sigstore trusted root in JSON.
 ///
 /// # Errors
 /// See the module's codes.
@@ -61,7 +61,7 @@ pub fn verify_bundle(
     verify_expected(digest, bundle, &Expected::Signer(signer), root)
 }
 
-/// Verifies a bundle that was signed by a key (P-256, in PEM), as `cosign sign-blob --key` writes it.
+/// Verifies a sigstore bundle that was signed by a key (P-256, in PEM), as `cosign sign-blob --key` writes it.
 ///
 /// # Errors
 /// See the module's codes; `cosign-key` for any other key.
@@ -99,7 +99,7 @@ fn verify_expected(
 }
 
 /// Verifies that a provenance statement names a file with this SHA-256. The file may contain several
-/// bundles, one per line; one match is enough.
+/// sigstore bundles, one per line; one match is enough.
 ///
 /// # Errors
 /// See the module's codes.
@@ -128,7 +128,9 @@ pub fn verify_attestation(
             Err(_) => {}
         }
     }
-    Err(why.unwrap_or_else(|| ProofError::new(Code::SIGSTORE_MALFORMED, "it contains no bundle")))
+    Err(why.unwrap_or_else(|| {
+        ProofError::new(Code::SIGSTORE_MALFORMED, "it contains no sigstore bundle")
+    }))
 }
 
 /// Verifies that a signed statement with one of these predicates names a file with this SHA-256.
@@ -146,7 +148,7 @@ pub fn verify_statement(
     let SignatureContent::DsseEnvelope(envelope) = &bundle.content else {
         return Err(ProofError::new(
             Code::SIGSTORE_MALFORMED,
-            "the bundle contains no in-toto statement",
+            "the sigstore bundle contains no in-toto statement",
         ));
     };
     let mut facts = BTreeMap::new();
@@ -182,12 +184,12 @@ pub(super) fn parse_bundle(bytes: &[u8]) -> Result<Bundle, ProofError> {
     ))
 }
 
-/// The bundle, where no key stands in it twice.
+/// The sigstore bundle, where no key stands in it twice.
 fn read_bundle(bytes: &[u8]) -> Result<Bundle, String> {
     parse_foreign(bytes).map_err(|error| error.to_string())
 }
 
-/// One line, whatever a bundle has put into an error.
+/// One line, whatever a sigstore bundle has put into an error.
 pub(super) fn flatten_text(text: &str) -> String {
     let text: String = text
         .chars()
@@ -407,7 +409,7 @@ pub(super) fn check_statement(
 ) -> Result<(), ProofError> {
     let statement = parse_foreign::<Statement>(payload).ok();
     let Some(statement) = statement.filter(|it| STATEMENTS.contains(&it.kind.as_str())) else {
-        let message = "the bundle contains no in-toto statement";
+        let message = "the sigstore bundle contains no in-toto statement";
         return Err(ProofError::new(Code::SIGSTORE_MALFORMED, message));
     };
     let wanted = crate::base::digest::encode_hex(digest);

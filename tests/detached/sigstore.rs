@@ -1,4 +1,4 @@
-//! Bundles and attestations of the public good instance, as they are and tampered with; detached
+//! Sigstore bundles and attestations of the public good instance, as they are and tampered with; detached
 //! pairs in the manner of Kubernetes.
 
 mod attestations;

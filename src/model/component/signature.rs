@@ -48,7 +48,7 @@ impl DeclaredSignature {
 
 words!(
     SignatureKind {
-        /// Detached cosign signature and short-lived certificate, without bundle.
+        /// Detached cosign signature and short-lived certificate, without sigstore bundle.
         CosignKeyless = "cosign-keyless",
         /// in-toto statements in a sigstore bundle, by GitHub's build provenance.
         GithubAttestation = "github-attestation",

@@ -1,4 +1,4 @@
-//! Attestations in bundles of Sigstore.
+//! Attestations in sigstore bundles.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;

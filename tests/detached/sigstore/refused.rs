@@ -1,4 +1,4 @@
-//! Bundles and pairs that do not prove what they should.
+//! Sigstore bundles and pairs that do not prove what they should.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
