@@ -6,7 +6,7 @@ use crate::cli::TestCloneArgs;
 use crate::diagnostic::Result;
 use crate::io::clock::current_time;
 use crate::publish::{
-    CloneOutput, CloneRequest, CloneState, delete_clones, format_clones, list_clones,
+    CloneOutput, CloneRequest, CloneRuns, CloneState, delete_clones, format_clones, list_clones,
     list_named_builds, refuse_deleted, run_clones,
 };
 use crate::selection::SourceFolders;
@@ -30,6 +30,11 @@ pub(super) fn run_test_clone(
         values: &values,
         name: args.clone.as_ref(),
         image: args.image_id.as_deref(),
+        runs: if args.delete {
+            CloneRuns::All
+        } else {
+            CloneRuns::New
+        },
         now: current_time(),
     };
     let mut clones = list_clones(&builds, &request, &trees)?;

@@ -12,7 +12,8 @@ use crate::base::pattern::compile_regex;
 use crate::base::text::is_lowercase_or;
 
 use super::publication::{
-    COMMON_PLACEHOLDERS, KnownPlaceholders, ManualStep, PublishValue, SettledError, compile_pattern,
+    ArgumentPart, COMMON_PLACEHOLDERS, KnownPlaceholders, ManualStep, PublishValue, SettledError,
+    compile_pattern, split_argument,
 };
 
 /// Name of a machine that every platform takes: 3 to 15 lower-case letters, digits and `-`, a letter first. Windows
@@ -48,6 +49,10 @@ impl FromStr for CloneName {
 /// Placeholders of a clone beside [`COMMON_PLACEHOLDERS`].
 pub const CLONE_PLACEHOLDERS: [&str; 3] = ["clone", "test", "testJson"];
 
+/// Placeholder of the token that the marks of one run have: 8 hexadecimal digits; nothing where the machines of every
+/// run are deleted. A command that finds them takes it as the start of a mark.
+pub const RUN: &str = "run";
+
 /// Tag, label or note of what a recipe makes. The user chooses the name of a clone, and another machine may have it.
 pub const MARK: &str = "imagegen-test-clone";
 
@@ -79,8 +84,9 @@ pub struct CloneRecipe {
     /// Make the machine and ask for its verdict. Exactly one command has a `verdict`.
     pub test: NonEmpty<CloneCommand>,
     /// Delete the machine and what was made with it. They run whatever happened before, and by the name of the clone
-    /// alone if `test` was interrupted. The first give what `test` made, one of them by the mark `imagegen-test-clone`,
-    /// a tag, label or note: nothing else is deleted.
+    /// alone if `test` was interrupted. The first give what `test` made, one of them by the mark `imagegen-test-clone`
+    /// with `{run}`, a tag, label or note: nothing else is deleted. `{run}` is 8 random hexadecimal digits, and empty
+    /// where the machines of all runs of the name are deleted: a mark is found by its start.
     pub delete: NonEmpty<CloneCommand>,
     pub source: String,
 }
@@ -137,8 +143,18 @@ pub enum InputForm {
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct GivenValue {
     pub name: String,
-    /// Regular expression of the whole line.
+    /// Regular expression of the whole line. It may have `{run}`.
     pub pattern: String,
+}
+
+impl GivenValue {
+    /// The pattern with the token of a run.
+    ///
+    /// # Errors
+    /// It is no regular expression.
+    pub fn compile(&self, run: &str) -> Result<Regex, String> {
+        compile_pattern(&self.pattern.replace(&format!("{{{RUN}}}"), run))
+    }
 }
 
 /// How long a command is repeated.
@@ -170,7 +186,7 @@ impl CloneRecipe {
 
         let known = KnownPlaceholders {
             values: shared.iter().chain(&self.values).collect(),
-            names: [groups, &COMMON_PLACEHOLDERS, &CLONE_PLACEHOLDERS].concat(),
+            names: [groups, &COMMON_PLACEHOLDERS, &CLONE_PLACEHOLDERS, &[RUN]].concat(),
         };
         let is_verdict = |command: &CloneCommand| command.verdict.is_some();
         if self.claim.iter().any(is_verdict) {
@@ -178,6 +194,11 @@ impl CloneRecipe {
         }
         let made: Vec<&CloneCommand> = self.claim.iter().chain(self.test.as_slice()).collect();
         check_commands(&made, known.clone())?;
+        if !made.iter().any(|command| command.has_mark()) {
+            return Err(format!(
+                "no command marks what it makes with `{MARK}` and `{{{RUN}}}`"
+            ));
+        }
         let delete: Vec<&CloneCommand> = self.delete.as_slice().iter().collect();
         if delete.iter().any(|command| is_verdict(command)) {
             return Err("a command of `delete` has no `verdict`".to_owned());
@@ -185,7 +206,7 @@ impl CloneRecipe {
         let mut finds = delete.iter().take_while(|command| command.gives.is_some());
         if !finds.any(|command| command.has_mark()) {
             return Err(format!(
-                "the first commands of `delete` find by `{MARK}` what was made for the test, not by the name alone"
+                "the first commands of `delete` find by `{MARK}` and `{{{RUN}}}` what was made for the test, not by the name alone"
             ));
         }
         // The deletion may run alone, so it knows what its own commands give.
@@ -215,11 +236,14 @@ fn check_commands<'a>(
 }
 
 impl CloneCommand {
-    /// Whether its question or its answer has the mark.
+    /// Whether its question or its answer has the mark of the run.
     fn has_mark(&self) -> bool {
         let patterns = self.gives.iter().map(|given| &given.pattern);
         let mut texts = self.arguments.iter().chain(patterns);
-        texts.any(|text| text.contains(MARK))
+        texts.any(|text| {
+            let run = ArgumentPart::Placeholder(RUN);
+            text.contains(MARK) && split_argument(text).contains(&run)
+        })
     }
 
     fn check(&self, known: &KnownPlaceholders<'_>) -> Result<(), String> {
@@ -233,7 +257,7 @@ impl CloneCommand {
             in_input.check_text(line)?;
         }
         if let Some(given) = &self.gives {
-            compile_pattern(&given.pattern)?;
+            given.compile("")?;
         }
 
         let Some(verdict) = &self.verdict else {

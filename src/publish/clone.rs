@@ -10,15 +10,13 @@ use crate::base::secret::Secret;
 use crate::catalog::Trees;
 use crate::diagnostic::{CodedError, Result};
 use crate::model::clone_test::{
-    CloneCommand, CloneName, CloneRecipe, CloneTest, InputForm, PASSWORD, Repetition,
+    CloneCommand, CloneName, CloneRecipe, CloneTest, InputForm, PASSWORD, RUN, Repetition,
     compile_verdict,
 };
-use crate::model::publication::{
-    ArgumentPart, PublishProgram, PublishedBy, compile_pattern, split_argument,
-};
+use crate::model::publication::{ArgumentPart, PublishProgram, PublishedBy, split_argument};
 use crate::records::HistoryEntry;
 
-use super::clone_name::create_name;
+use super::clone_name::{create_name, create_token};
 use super::fill::{
     find_image, list_common_values, load_programs, load_publication, refuse_manual, split_ids,
 };
@@ -36,8 +34,18 @@ pub struct CloneRequest<'a> {
     pub name: Option<&'a CloneName>,
     /// Id of the only image of several that a build has.
     pub image: Option<&'a str>,
+    pub runs: CloneRuns,
     /// Seconds since 1970.
     pub now: u64,
+}
+
+/// Runs of a name whose machines the commands find.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CloneRuns {
+    /// A new one, which finds its own machine alone.
+    New,
+    /// All: what earlier ones left is deleted.
+    All,
 }
 
 /// The life of one clone.
@@ -245,6 +253,11 @@ fn fill_clone(
         None => create_name()?,
     };
     let mut common = list_common_values(build, id, request.now);
+    let run = match request.runs {
+        CloneRuns::New => create_token()?,
+        CloneRuns::All => String::new(),
+    };
+    common.insert(RUN, run);
     common.insert("channel", "test".to_owned());
     common.insert("clone", clone.as_str().to_owned());
     common.insert("testJson", serde_json::Value::from(script).to_string());
@@ -325,7 +338,7 @@ fn fill_step(
     let refuse = |message| CodedError::value(message, "correct publication.json");
     let gives = match &command.gives {
         Some(given) => {
-            let pattern = compile_pattern(&given.pattern).map_err(refuse)?;
+            let pattern = given.compile(values.find_value(RUN)?).map_err(refuse)?;
             Some((given.name.clone(), pattern))
         }
         None => None,

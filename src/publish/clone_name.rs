@@ -19,6 +19,17 @@ pub(super) fn create_name() -> Result<CloneName> {
     })
 }
 
+/// A token for the marks of one run.
+pub(super) fn create_token() -> Result<String> {
+    match create_random::<4>() {
+        Ok(random) => Ok(encode_hex(&random)),
+        Err(error) => {
+            let message = format!("a random mark of the machine: {error}");
+            Err(InputError::new(message, "run the same again").into())
+        }
+    }
+}
+
 /// A password that Windows takes. Nobody signs in with it.
 pub(super) fn create_password() -> std::io::Result<Secret> {
     let random = create_random::<16>()?;

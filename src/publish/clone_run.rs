@@ -24,10 +24,9 @@ pub fn run_clones(clones: &[CloneCommands], printer: &Printer) -> Result<(), Pub
     refuse_absent_programs(clones)?;
     for clone in clones {
         let mut life = Life::start(clone, printer)?;
+        // Without its name nothing was made, and what has the name is another run's.
+        life.run_claim()?;
         let tested = life.run_test();
-        if matches!(tested, Err(PublishError::NotClaimed { .. })) {
-            return tested;
-        }
         let deleted = life.run_delete();
         if let Err(error) = deleted {
             return Err(leave_clone(clone, &error, tested.err()));
@@ -80,6 +79,33 @@ struct Life<'a> {
     printer: &'a Printer,
 }
 
+/// Part of the life of a clone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum LifePart {
+    Claim,
+    Test,
+    Delete,
+}
+
+impl LifePart {
+    /// The first interrupt ends a test. It ends no deletion, and no claim: after half of one, nothing says whose the
+    /// name is.
+    fn on_interrupt(self) -> OnInterrupt {
+        match self {
+            Self::Test => OnInterrupt::Pass,
+            Self::Claim | Self::Delete => OnInterrupt::Finish,
+        }
+    }
+
+    /// Number of interrupts that end it.
+    fn most_interrupts(self) -> usize {
+        match self.on_interrupt() {
+            OnInterrupt::Pass => 1,
+            OnInterrupt::Finish => 2,
+        }
+    }
+}
+
 /// End of one run of a command.
 enum StepEnd {
     Done,
@@ -124,17 +150,22 @@ impl<'a> Life<'a> {
         })
     }
 
-    fn run_test(&mut self) -> Result<(), PublishError> {
+    fn run_claim(&mut self) -> Result<(), PublishError> {
+        self.wait(Duration::ZERO, LifePart::Test)?;
         for step in &self.clone.claim {
-            if let StepEnd::NotYet(failure) = self.repeat_step(step, OnInterrupt::Pass)? {
+            if let StepEnd::NotYet(failure) = self.repeat_step(step, LifePart::Claim)? {
                 return Err(PublishError::NotClaimed {
                     clone: self.clone.clone.clone(),
                     reason: failure,
                 });
             }
         }
+        Ok(())
+    }
+
+    fn run_test(&mut self) -> Result<(), PublishError> {
         for step in &self.clone.test {
-            if let StepEnd::NotYet(failure) = self.repeat_step(step, OnInterrupt::Pass)? {
+            if let StepEnd::NotYet(failure) = self.repeat_step(step, LifePart::Test)? {
                 return Err(PublishError::CloneCommand(failure));
             }
         }
@@ -169,7 +200,7 @@ impl<'a> Life<'a> {
     }
 
     fn find_machines(&mut self, find: &'a CloneStep) -> Result<(), PublishError> {
-        if let StepEnd::NotYet(failure) = self.repeat_step(find, OnInterrupt::Finish)? {
+        if let StepEnd::NotYet(failure) = self.repeat_step(find, LifePart::Delete)? {
             return Err(PublishError::CloneCommand(failure));
         }
         if self.found.is_empty() {
@@ -189,7 +220,7 @@ impl<'a> Life<'a> {
             {
                 continue;
             }
-            match self.repeat_step(step, OnInterrupt::Finish)? {
+            match self.repeat_step(step, LifePart::Delete)? {
                 StepEnd::Done => {}
                 StepEnd::Settled => continue,
                 StepEnd::NotYet(failure) => return Err(PublishError::CloneCommand(failure)),
@@ -209,12 +240,12 @@ impl<'a> Life<'a> {
     fn repeat_step(
         &mut self,
         step: &'a CloneStep,
-        on_interrupt: OnInterrupt,
+        part: LifePart,
     ) -> Result<StepEnd, PublishError> {
         let start = Instant::now();
         loop {
-            self.wait(Duration::ZERO, on_interrupt)?;
-            let output = self.run_once(step, on_interrupt)?;
+            self.wait(Duration::ZERO, part)?;
+            let output = self.run_once(step, part.on_interrupt())?;
             let (ended, passes) = match output {
                 Ok(output) => (self.read_output(step, &output)?, true),
                 Err((failure, passes)) => (StepEnd::NotYet(failure), passes),
@@ -228,24 +259,19 @@ impl<'a> Life<'a> {
             });
             let Some(patience) = every else {
                 // A deletion that finds no machine has nothing to do.
-                let finds = passes && step.gives.is_some() && on_interrupt == OnInterrupt::Finish;
+                let finds = passes && step.gives.is_some() && part == LifePart::Delete;
                 return Ok(if finds {
                     StepEnd::Done
                 } else {
                     StepEnd::NotYet(failure)
                 });
             };
-            self.wait(Duration::from_secs(patience.every), on_interrupt)?;
+            self.wait(Duration::from_secs(patience.every), part)?;
         }
     }
 
-    /// The first interrupt ends the test, the second the deletion.
-    fn wait(&mut self, time: Duration, on_interrupt: OnInterrupt) -> Result<(), PublishError> {
-        let least = match on_interrupt {
-            OnInterrupt::Pass => 1,
-            OnInterrupt::Finish => 2,
-        };
-        if self.interrupts.wait(time) >= least {
+    fn wait(&mut self, time: Duration, part: LifePart) -> Result<(), PublishError> {
+        if self.interrupts.wait(time) >= part.most_interrupts() {
             return Err(PublishError::Interrupted);
         }
         Ok(())

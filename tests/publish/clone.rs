@@ -27,7 +27,7 @@ fn with_cloud(program: &str) -> Test {
                 ],
                 "test": [
                     {
-                        "arguments": ["make", "{clone}", "{id}", "{size}"], "options": [["--net={net}"]],
+                        "arguments": ["make", "{clone}", "{id},imagegen-test-clone={run}", "{size}"], "options": [["--net={net}"]],
                         "input": ["secret {password}"], "gives": {"name": "machine", "pattern": "m-[0-9]+"},
                         "patience": {"seconds": 600, "every": 0, "errors": ["busy"]}, "source": source,
                     },
@@ -37,7 +37,7 @@ fn with_cloud(program: &str) -> Test {
                     },
                 ],
                 "delete": [
-                    {"arguments": ["find", "{clone}", "imagegen-test-clone"], "gives": {"name": "machine", "pattern": "m-[0-9]+"}, "source": source},
+                    {"arguments": ["find", "{clone}", "imagegen-test-clone={run}"], "gives": {"name": "machine", "pattern": "m-[0-9]+"}, "source": source},
                     {"arguments": ["delete", "{machine}"], "already": [{"text": "gone"}], "source": source},
                 ],
             }},
@@ -88,7 +88,8 @@ esac"#,
     let printed = test.bare().prints(LINE);
     assert!(!test.exists("ran"), "nothing runs unasked");
     for part in [
-        "machine=$(printf %s 'secret '\"$PASSWORD\" | cloudctl make c-1 cloud-7 small | sed ",
+        "machine=$(printf %s 'secret '\"$PASSWORD\" | cloudctl make c-1 cloud-7,imagegen-test-clone=",
+        " small | sed ",
         " | grep -E -m 1 '^(m-[0-9]+)$') &&\n",
         "| while read -r machine; do\n  cloudctl delete \"$machine\" </dev/null\ndone\n",
         "# then, whatever happened before:\n",
@@ -336,6 +337,62 @@ fn an_interrupt_deletes_the_machine() {
     );
 }
 
+/// While one run tests its machine, a second one of the same name can make none: the first keeps its own.
+#[cfg(unix)]
+#[test]
+fn a_run_deletes_no_machine_of_another_run() {
+    let program = r#"case $1 in
+make) [ ! -e "$HOME/machine" ] || { echo 'already exists' >&2; exit 1; }; echo "$3" > "$HOME/machine"; echo m-7 ;;
+find) ! grep -q "^cloud-7,$3" "$HOME/machine" || echo m-7 ;;
+ask) touch "$HOME/asks"; while [ ! -e "$HOME/go" ]; do sleep 0.01; done; echo 'verdict=0' ;;
+delete) rm "$HOME/machine" ;;
+esac"#;
+    let test = with_cloud(program);
+    let first = start_until(&test, "asks");
+    let second = test.bare().run(&format!("{LINE} --run"));
+    assert_eq!(second.code, Some(7), "{}", second.stderr);
+    for part in ["already exists", "there is no machine c-1"] {
+        assert!(second.stderr.contains(part), "{part}: {}", second.stderr);
+    }
+    assert!(test.exists("machine"), "{}", second.stderr);
+    std::fs::write(test.folder.join("go"), "").expect("go");
+    let ended = first.wait_with_output().expect("end");
+    let said = String::from_utf8_lossy(&ended.stderr);
+    assert_eq!(ended.status.code(), Some(0), "{said}");
+    assert!(!test.exists("machine"), "{said}");
+
+    // A run that was killed left this one.
+    let test = test.file("machine", "cloud-7,imagegen-test-clone=0123abcd\n");
+    let ran = test.bare().run(&format!("{LINE} --run --delete"));
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    assert!(!test.exists("machine"), "{}", ran.stderr);
+}
+
+/// An interrupt leaves no claim half done: a name that another machine has stays its own, and one that was taken is
+/// given back.
+#[cfg(unix)]
+#[test]
+fn an_interrupt_in_a_claim_deletes_what_is_its_own_alone() {
+    let waits = r#"touch "$HOME/claims"; while [ ! -e "$HOME/go" ]; do sleep 0.01; done"#;
+    for (end, verbs) in [
+        ("echo 'already exists' >&2; exit 1", &["claim"][..]),
+        ("exit 0", &["claim", "find", "delete"]),
+    ] {
+        let test = with_claim(&format!(
+            "case $1 in claim) {waits}; {end} ;; find) echo m-9 ;; esac"
+        ));
+        let child = start_until(&test, "claims");
+        send_signal(&child, "-INT");
+        // The signal is there before the claim ends.
+        std::thread::sleep(std::time::Duration::from_millis(500));
+        std::fs::write(test.folder.join("go"), "").expect("go");
+        let ended = child.wait_with_output().expect("end");
+        let said = String::from_utf8_lossy(&ended.stderr);
+        assert_eq!(list_ran(&test), verbs, "{said}");
+        assert_eq!(ended.status.code(), Some(130), "{said}");
+    }
+}
+
 #[test]
 fn a_recipe_is_checked() {
     let test = with_cloud("");
@@ -356,9 +413,19 @@ fn a_recipe_is_checked() {
         ("\"small\"", "\"7\"", "the default of `size` is not valid"),
         ("\"verdict\":", "\"already\": [], \"x\":", "unknown key `x`"),
         (
-            "\"{clone}\",\"imagegen-test-clone\"",
+            "\"{clone}\",\"imagegen-test-clone={run}\"",
             "\"{clone}\"",
-            "find by `imagegen-test-clone` what was made",
+            "find by `imagegen-test-clone` and `{run}` what was made",
+        ),
+        (
+            "\"imagegen-test-clone={run}\"",
+            "\"imagegen-test-clone\"",
+            "find by `imagegen-test-clone` and `{run}` what was made",
+        ),
+        (
+            "{id},imagegen-test-clone={run}",
+            "{id}",
+            "no command marks what it makes with `imagegen-test-clone` and `{run}`",
         ),
     ] {
         assert!(publication.contains(from), "{from}: {publication}");

@@ -75,7 +75,7 @@ const PLATFORMS: [Platform<'_>; 6] = [
         id: "node-1",
         values: "--var folder=/DC0/vm",
         program: "govc",
-        says: "/DC0/vm/a b/imagegen-clone-c-1\nimagegen-test-clone=one\n  Children:     0\n",
+        says: "/DC0/vm/a b/imagegen-clone-c-1\nimagegen-test-clone={run}\n  Children:     0\n",
         finds: "find ",
         deletes: &[
             "object.collect -s /DC0/vm/a b/imagegen-clone-c-1/c-1 config.annotation",
@@ -113,7 +113,6 @@ fn run_printed(platform: &Platform<'_>, options: &str, says: &str) -> String {
     let file = format!("bin/{}", platform.program);
     let test = Test::new()
         .file("image.json", &record.record().to_string())
-        .file("says", says)
         .file("ran", "")
         .file(
             &file,
@@ -125,6 +124,8 @@ fn run_printed(platform: &Platform<'_>, options: &str, says: &str) -> String {
         "test-clone image.json --clone c-1 {values} {options}"
     ));
     std::fs::write(test.folder.join("printed"), &printed).expect("printed");
+    let says = says.replace("{run}", find_token(&printed));
+    std::fs::write(test.folder.join("says"), says).expect("says");
     let output = Command::new("bash")
         .args(["-u", "printed"])
         .current_dir(&test.folder)
@@ -137,6 +138,15 @@ fn run_printed(platform: &Platform<'_>, options: &str, says: &str) -> String {
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(said, "", "{}: {printed}", platform.target);
     test.text("ran")
+}
+
+/// The token of a run in its printed commands; nothing where every run is meant.
+fn find_token(printed: &str) -> &str {
+    let (_, marked) = printed
+        .split_once("imagegen-test-clone=")
+        .unwrap_or_default();
+    let end = marked.find(|it: char| !it.is_ascii_hexdigit());
+    &marked[..end.unwrap_or_default()]
 }
 
 #[test]
