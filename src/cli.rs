@@ -307,7 +307,8 @@ pub enum Verb {
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Workspace")]
 pub struct WorkspaceArgs {
-    /// Directory of the workspace [default: imagegen-out/TARGET-WINDOWS-k8s-VERSION].
+    /// Directory of the workspace [default: imagegen-out/NAME, with the name that `list images` prints, or
+    /// imagegen-out/TARGET-WINDOWS-k8s-VERSION without a definition or for another target than the definition's].
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
 

@@ -121,7 +121,7 @@ pub fn workspace_path(name: &str) -> PathBuf {
     Path::new(WORKSPACES).join(name)
 }
 
-/// The folder of a workspace that nobody named: `imagegen-out/TARGET-WINDOWS-k8s-VERSION`.
+/// The folder of a workspace without a name: `imagegen-out/TARGET-WINDOWS-k8s-VERSION`.
 pub fn name_workspace(plan: &Plan) -> PathBuf {
     let name = format!(
         "{}-{}-k8s-{}",

@@ -71,6 +71,47 @@ fn each_image_has_its_lock_and_workspace() {
     );
 }
 
+/// A build with and without `--all`, and the matrix of a pipeline.
+#[test]
+fn a_definition_has_one_workspace_however_it_is_built() {
+    let definition = r#"{"target": "azure", "kubernetes": "1.36.0"}"#;
+    for (file, config) in [
+        ("imagegen.json", ""),
+        ("images/node.json", "--config images/node.json"),
+        ("images/node.json", "--config images"),
+    ] {
+        let mut workspaces = Vec::new();
+        for line in [
+            "build --no-bake",
+            "build --all --no-bake",
+            "render",
+            "render --all",
+        ] {
+            let test = Test::new().file(file, definition);
+            let rows = json(&test, &format!("list images {config} --format json"));
+            let workspace = rows["items"][0]["workspace"].as_str().expect("a path");
+            test.prints(&format!("{line} {config}"));
+            assert!(
+                test.exists(&format!("{workspace}/guest-plan.json")),
+                "{line} {config}: {workspace}"
+            );
+            let made = std::fs::read_dir(test.folder.join("imagegen-out"));
+            assert_eq!(made.expect("a folder").count(), 1, "{line} {config}");
+            workspaces.push(workspace.to_owned());
+        }
+        workspaces.dedup();
+        assert_eq!(workspaces.len(), 1, "{workspaces:?}");
+    }
+
+    // Another target has a workspace of its own, as it has a lockfile of its own; flags alone have no name.
+    let test = Test::new().file("imagegen.json", definition);
+    test.prints("render --target host --windows 2022");
+    assert!(test.exists("imagegen-out/host-2022-k8s-1.36.0/guest-plan.json"));
+    let test = Test::new();
+    test.prints("render --target azure --k8s 1.20.0");
+    assert!(test.exists("imagegen-out/azure-2019-k8s-1.20.0/guest-plan.json"));
+}
+
 #[test]
 fn a_pipeline_gets_its_matrix() {
     let rows = &several().prints_json("list images --format json")["items"];

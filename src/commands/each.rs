@@ -26,8 +26,10 @@ use several::SeveralImages;
 /// How an image was chosen, which names its workspace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ImageNaming {
-    /// Nobody named it: there is one definition, or none.
+    /// There is no definition: flags alone describe it.
     Unnamed,
+    /// The only one of its definition.
+    Only,
     /// Behind the verb, or in `--config FILE#NAME`.
     Named,
     /// Other images are named with it.
@@ -44,14 +46,18 @@ pub(super) struct ImageRun<'a> {
 }
 
 impl ImageRun<'_> {
-    /// Where the workspace of this image is written.
+    /// Where the workspace of this image is written: by its name, as `list images` says. For another target than the
+    /// definition's, the only image has a workspace of its own, as it has a lockfile of its own.
     pub(super) fn place_workspace(&self, args: &WorkspaceArgs, plan: &Plan) -> WorkspacePlace {
         let name = &self.image.name;
+        let target = self.image.definition.target.as_ref();
+        let is_other_target = target.is_some_and(|it| *it != plan.target.name);
         let folder: PathBuf = match (self.chosen, &args.out) {
-            (ImageNaming::Unnamed, None) => name_workspace(plan),
-            (ImageNaming::Named | ImageNaming::AmongOthers, None) => workspace_path(name),
-            (ImageNaming::Unnamed | ImageNaming::Named, Some(out)) => out.clone(),
             (ImageNaming::AmongOthers, Some(out)) => out.join(name),
+            (_, Some(out)) => out.clone(),
+            (ImageNaming::Unnamed, None) => name_workspace(plan),
+            (ImageNaming::Only, None) if is_other_target => name_workspace(plan),
+            (_, None) => workspace_path(name),
         };
         WorkspacePlace {
             folder,
@@ -74,10 +80,12 @@ pub(super) fn run_each(
     let images = choose_images(&definitions, choice)?;
     if images.is_empty() {
         let image = definitions.require_one(NamingForm::Verb)?;
-        let chosen = if image.is_one_of_several() {
+        let chosen = if definitions.images().is_empty() {
+            ImageNaming::Unnamed
+        } else if image.is_one_of_several() {
             ImageNaming::Named
         } else {
-            ImageNaming::Unnamed
+            ImageNaming::Only
         };
         return run(&ImageRun {
             image: &image,
