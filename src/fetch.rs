@@ -244,9 +244,14 @@ impl Fetcher {
         self.mirrors.find(url).is_some()
     }
 
+    /// The address that is asked for a publisher's file: its own, or a mirror's.
+    pub fn locate_url(&self, url: &HttpUrl) -> HttpUrl {
+        self.mirrors.locate(url)
+    }
+
     /// The last file of an address, or of the mirror that answers for it.
     pub fn find_url(&self, url: &HttpUrl) -> Option<Object> {
-        let asked = self.mirrors.locate(url);
+        let asked = self.locate_url(url);
         let found = self.store.find_url(asked.public_url());
         found.or_else(|| self.store.find_url(url.public_url()))
     }

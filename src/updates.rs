@@ -1,7 +1,8 @@
 //! Publishers' releases that are newer than a plan's: `imagegen outdated` prints them, `lock --update` takes them.
 
+mod answers;
+mod github;
 mod images;
-mod lists;
 mod pin;
 mod plannable;
 
@@ -12,10 +13,11 @@ use serde::Serialize;
 
 use crate::acquire::{HeaderGrants, SIDECAR, collect_outcomes};
 use crate::base::code::Code;
+use crate::base::secret::Secret;
 use crate::base::url::HttpUrl;
 use crate::base::version::Version;
 use crate::catalog::Trees;
-use crate::diagnostic::{CodedError, Error, Result};
+use crate::diagnostic::{Classify as _, CodedError, Error, Result};
 use crate::fetch::{FetchError, Fetcher};
 use crate::model::component::Component;
 use crate::model::definition::ImageDefinition;
@@ -28,8 +30,10 @@ use crate::resolve::{KUBERNETES, plan_artifact};
 use crate::trust::parse_origin;
 use crate::ui::Printer;
 
+use answers::FileQuestion;
+
+pub use answers::Answers;
 pub use images::{LockedImages, OutdatedImage, check_images};
-pub use lists::ReleaseLists;
 pub use pin::{PinRequest, pin_digest};
 
 /// The longest list: a hundred releases with all their files.
@@ -76,7 +80,7 @@ pub struct Upstreams<'a> {
     pub trees: &'a Trees,
     pub fetcher: &'a Fetcher,
     pub grants: &'a HeaderGrants,
-    pub lists: &'a ReleaseLists,
+    pub answers: &'a Answers,
 }
 
 /// Something of the plan that has a version of its own.
@@ -221,8 +225,7 @@ impl Upstreams<'_> {
         let url: HttpUrl = upstream
             .list_url(&self.plan.line.minor.to_string())
             .parse()?;
-        let list = self.lists.read(&url, || self.fetch_list(subject, &url))?;
-        let Some(list) = list else {
+        let Some(list) = self.fetch_list(subject, &url)? else {
             row.held = row
                 .held
                 .or(Some("its publisher has no list of this line".to_owned()));
@@ -256,10 +259,32 @@ impl Upstreams<'_> {
     }
 
     /// A list of releases; none where there is none.
-    fn fetch_list(&self, subject: &UpdateCandidate<'_>, url: &HttpUrl) -> Result<Option<Vec<u8>>> {
-        match self.fetch_small(subject, url, &BTreeMap::new(), LARGEST_LIST)? {
+    fn fetch_list(
+        &self,
+        subject: &UpdateCandidate<'_>,
+        url: &HttpUrl,
+    ) -> Result<Option<Arc<[u8]>>> {
+        let name = subject.name;
+        let ask = |headers: &[(String, Secret)]| {
+            self.fetcher.fetch_small(name, url, LARGEST_LIST, headers)
+        };
+        let question = self.locate_file(url, &BTreeMap::new());
+        let answer = self.answers.read_file(name, question, || {
+            let login = github::read_login(url, |name| std::env::var(name).ok());
+            let Some(login) = login.filter(|_| !self.fetcher.is_mirrored(url)) else {
+                return ask(&[]);
+            };
+            match ask(&[login]) {
+                // A token that expired, or that its owner restricted, takes nothing away.
+                Err(error) if matches!(error.code(), Code::FORBIDDEN | Code::RATE_LIMIT) => {
+                    ask(&[])
+                }
+                answer => answer,
+            }
+        });
+        match answer {
             Ok(list) => Ok(Some(list)),
-            // Limits of an API are told as `forbidden`, and say nothing about the list.
+            // Limits of an API say nothing about the list.
             Err(error) if error.failure.code() == Code::NOT_FOUND => Ok(None),
             Err(error) => Err(error.into()),
         }
@@ -329,7 +354,7 @@ impl Upstreams<'_> {
             let beside =
                 parse_origin(checksum.url.public_url()) == parse_origin(artifact.url.public_url());
             let headers = if beside { &artifact.headers } else { &none };
-            match self.fetch_small(subject, &checksum.url, headers, SIDECAR)? {
+            match self.fetch_checksums(subject, &checksum.url, headers)? {
                 Ok(_) => return Ok(Some(ProofKind::ChecksumFile)),
                 Err(error) if error.is_absent() || error.is_offline() => {}
                 Err(error) => return Err(error.into()),
@@ -342,15 +367,25 @@ impl Upstreams<'_> {
         Ok(is_signed.then_some(ProofKind::Authenticode))
     }
 
-    /// A publisher's small file.
-    fn fetch_small(
+    fn fetch_checksums(
         &self,
         subject: &UpdateCandidate<'_>,
         url: &HttpUrl,
         names: &BTreeMap<String, String>,
-        limit: u64,
-    ) -> Result<Result<Vec<u8>, FetchError>> {
-        let headers = self.grants.read_headers(names, subject.name, url)?;
-        Ok(self.fetcher.fetch_small(subject.name, url, limit, &headers))
+    ) -> Result<Result<Arc<[u8]>, FetchError>> {
+        let name = subject.name;
+        let headers = self.grants.read_headers(names, name, url)?;
+        let question = self.locate_file(url, names);
+        Ok(self.answers.read_file(name, question, || {
+            self.fetcher.fetch_small(name, url, SIDECAR, &headers)
+        }))
+    }
+
+    /// Two images ask the same only where their mirrors and their headers are the same.
+    fn locate_file(&self, url: &HttpUrl, headers: &BTreeMap<String, String>) -> FileQuestion {
+        FileQuestion {
+            url: self.fetcher.locate_url(url).public_url().to_owned(),
+            headers: headers.clone(),
+        }
     }
 }

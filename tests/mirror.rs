@@ -7,6 +7,7 @@ mod confidence;
 mod crash;
 mod declared;
 mod dropped;
+mod github_token;
 mod identity;
 mod judged;
 mod keyless;

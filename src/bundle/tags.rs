@@ -9,30 +9,24 @@ use crate::base::value::{NamedImage, Sha256, ValueError};
 use crate::diagnostic::{CodedError, Result};
 use crate::fetch::{RegistryLogin, Request};
 use crate::io::oci::{MANIFESTS, Reference};
-use crate::model::tagged_image::{ImagePin, TaggedImage};
+use crate::model::tagged_image::ImagePin;
 
 impl ImageSource<'_> {
-    /// The images with the answers of their registries, which are asked again where there is a pin already.
+    /// The address that is asked for the manifest of a tag: that of its registry, or of a mirror.
     ///
     /// # Errors
-    /// A registry cannot be reached, does not have the tag, or has no image for this build of Windows.
-    pub fn pin_images(&self, images: &[TaggedImage], build: u32) -> Result<Vec<TaggedImage>> {
-        let mut pinned = Vec::new();
-        for image in images {
-            let pin = self.ask_tag(&image.name, build)?;
-            pinned.push(TaggedImage {
-                pin: Some(pin),
-                ..image.clone()
-            });
-        }
-        Ok(pinned)
+    /// The name has no tag.
+    pub fn locate_tag(&self, name: &NamedImage) -> Result<String> {
+        let (image, _) = self.fetcher.locate_image(read_tag_reference(name)?);
+        Ok(image.manifest_url(&image.version))
     }
 
     /// Asks the registry for a tag, and reads the manifest for a build of Windows by its digest.
-    fn ask_tag(&self, name: &NamedImage, build: u32) -> Result<ImagePin> {
-        let image =
-            Reference::parse_tag(name).map_err(|message| CodedError::new(Code::VALUE, message))?;
-        let (image, login) = self.fetcher.locate_image(image);
+    ///
+    /// # Errors
+    /// A registry cannot be reached, does not have the tag, or has no image for this build of Windows.
+    pub fn ask_tag(&self, name: &NamedImage, build: u32) -> Result<ImagePin> {
+        let (image, login) = self.fetcher.locate_image(read_tag_reference(name)?);
         let bytes = self.read_manifest(name, &image, &image.version, &login)?;
         let index = digest_manifest(&bytes)?;
         let (manifest, bytes, os_version) = match ImageManifest::decode(name, &bytes)? {
@@ -84,6 +78,11 @@ impl ImageSource<'_> {
         };
         Ok(self.fetcher.read_small(&request)?)
     }
+}
+
+fn read_tag_reference(name: &NamedImage) -> Result<Reference> {
+    let image = Reference::parse_tag(name);
+    Ok(image.map_err(|message| CodedError::new(Code::VALUE, message))?)
 }
 
 fn digest_manifest(bytes: &[u8]) -> Result<Sha256> {

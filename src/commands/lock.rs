@@ -20,13 +20,13 @@ use crate::selection::{
 };
 use crate::trust::admit;
 use crate::ui::Printer;
-use crate::updates::{LockedImages, ReleaseLists, Upstreams};
+use crate::updates::{Answers, LockedImages, Upstreams};
 use crate::view::format_lock;
 
 use super::each::ImageRun;
 use super::flags::read_flags;
 
-pub(super) fn run_lock(args: &LockArgs, lists: &ReleaseLists, run: &ImageRun<'_>) -> Result<()> {
+pub(super) fn run_lock(args: &LockArgs, answers: &Answers, run: &ImageRun<'_>) -> Result<()> {
     let (trees, printer) = (&run.trees, run.printer);
     let flags = read_flags(&args.selection)?;
     let network = NetworkOptions::from(&args.network);
@@ -53,7 +53,7 @@ pub(super) fn run_lock(args: &LockArgs, lists: &ReleaseLists, run: &ImageRun<'_>
             trees,
             fetcher: &fetcher,
             grants: &grants,
-            lists,
+            answers,
         };
         let mut components = names.clone();
         components.retain(|name| !plan.names_image(name));
@@ -73,7 +73,7 @@ pub(super) fn run_lock(args: &LockArgs, lists: &ReleaseLists, run: &ImageRun<'_>
         images: &images,
         updated: args.update.as_deref(),
     };
-    let plan = locked.pin_plan(plan, &network, &policy, printer)?;
+    let plan = locked.pin_plan(plan, &network, &policy, (answers, printer))?;
     // A lock is a promise that the image can be made.
     predict_machine(&plan, trees)?;
     let plan = pin_for_lock(plan, args, &network, &policy, run)?;

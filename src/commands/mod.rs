@@ -46,13 +46,13 @@ use crate::cli::{Cli, Verb};
 use crate::diagnostic::{CodedError, Result};
 use crate::selection::SourceFolders;
 use crate::ui::Printer;
-use crate::updates::ReleaseLists;
+use crate::updates::Answers;
 
 use each::{ImageChoice, Pace, run_each};
 
 fn run_verb(cli: Cli, printer: &Printer) -> Result<()> {
     let sources = &SourceFolders::from(&cli.global.sources);
-    let lists = ReleaseLists::default();
+    let answers = Answers::default();
     if printer.format == Format::Markdown && !matches!(cli.command, Verb::Diff(_)) {
         let message = "`--format markdown` applies to `diff` only";
         return Err(CodedError::usage(message, "choose `text` or `json`").into());
@@ -101,10 +101,10 @@ fn run_verb(cli: Cli, printer: &Printer) -> Result<()> {
                 .at(Pace::Slow(args.network.jobs)),
             sources,
             printer,
-            |run| lock::run_lock(&args, &lists, run),
+            |run| lock::run_lock(&args, &answers, run),
         ),
         Verb::Outdated(args) => run_each(ImageChoice::online(&args), sources, printer, |run| {
-            outdated::run_outdated(&args, &lists, run)
+            outdated::run_outdated(&args, &answers, run)
         }),
         Verb::Explain(args) => explain::run_explain(&args, sources, printer),
         Verb::ClusterManifests(args) => {

@@ -10,17 +10,13 @@ use crate::diagnostic::Result;
 use crate::planning::{GuestScriptUse, Stale};
 use crate::selection::read_definition;
 use crate::updates::{
-    OutdatedImage, OutdatedOutput, OutdatedRow, ReleaseLists, Upstreams, check_images,
+    Answers, OutdatedImage, OutdatedOutput, OutdatedRow, Upstreams, check_images,
 };
 
 use super::each::ImageRun;
 use super::flags::read_flags;
 
-pub(super) fn run_outdated(
-    args: &OnlineArgs,
-    lists: &ReleaseLists,
-    run: &ImageRun<'_>,
-) -> Result<()> {
+pub(super) fn run_outdated(args: &OnlineArgs, answers: &Answers, run: &ImageRun<'_>) -> Result<()> {
     let (trees, printer) = (&run.trees, run.printer);
     let flags = read_flags(&args.selection)?;
     let definition = read_definition(&flags, run.image, trees)?;
@@ -36,7 +32,7 @@ pub(super) fn run_outdated(
         trees,
         fetcher: &fetcher,
         grants: &grants,
-        lists,
+        answers,
     };
     let releases = upstreams.check_releases(&upstreams.list_candidates()?, printer)?;
     let source = ImageSource {
@@ -45,7 +41,7 @@ pub(super) fn run_outdated(
         printer,
     };
     let releases = releases.into_iter().map(Box::new).map(OutdatedRow::Release);
-    let images = check_images(&plan, &source)?;
+    let images = check_images(&plan, &source, answers)?;
     let rows: Vec<OutdatedRow> = releases
         .chain(images.into_iter().map(OutdatedRow::Image))
         .collect();

@@ -25,7 +25,7 @@ pub(super) fn create_token() -> Result<String> {
         Ok(random) => Ok(encode_hex(&random)),
         Err(error) => {
             let message = format!("a random mark of the machine: {error}");
-            Err(InputError::new(message, "run the same again").into())
+            Err(CodedError::value(message, "run the same again").into())
         }
     }
 }

@@ -11,6 +11,8 @@ use crate::model::policy::Policy;
 use crate::model::tagged_image::TaggedImage;
 use crate::ui::Printer;
 
+use super::answers::{Answers, TagQuestion};
+
 /// A container image that the selection names by its tag.
 #[derive(Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -46,7 +48,7 @@ impl LockedImages<'_> {
         plan: Plan,
         network: &NetworkOptions,
         policy: &Policy,
-        printer: &Printer,
+        (answers, printer): (&Answers, &Printer),
     ) -> Result<Plan> {
         let mut kept = self.images.to_vec();
         if let Some(names) = self.updated {
@@ -65,17 +67,41 @@ impl LockedImages<'_> {
             jobs: network.downloads(),
             printer,
         };
-        let pinned = source.pin_images(&open, plan.windows.build)?;
+        let pinned = pin_images(&open, plan.windows.build, &source, answers)?;
         Ok(plan.with_image_pins(&pinned))
     }
+}
+
+/// The images with the answers of their registries, which are asked again where there is a pin already.
+fn pin_images(
+    images: &[TaggedImage],
+    build: u32,
+    source: &ImageSource<'_>,
+    answers: &Answers,
+) -> Result<Vec<TaggedImage>> {
+    let mut pinned = Vec::new();
+    for image in images {
+        let url = source.locate_tag(&image.name)?;
+        let question = TagQuestion { url, build };
+        let pin = answers.read_tag(question, || source.ask_tag(&image.name, build))?;
+        pinned.push(TaggedImage {
+            pin: Some(pin),
+            ..image.clone()
+        });
+    }
+    Ok(pinned)
 }
 
 /// Asks the registries of a plan's tags.
 ///
 /// # Errors
 /// A registry cannot be reached, does not have the tag, or has no image for the plan's Windows.
-pub fn check_images(plan: &Plan, source: &ImageSource<'_>) -> Result<Vec<OutdatedImage>> {
-    let served = source.pin_images(&plan.tagged_images, plan.windows.build)?;
+pub fn check_images(
+    plan: &Plan,
+    source: &ImageSource<'_>,
+    answers: &Answers,
+) -> Result<Vec<OutdatedImage>> {
+    let served = pin_images(&plan.tagged_images, plan.windows.build, source, answers)?;
     let mut rows = Vec::new();
     for (planned, served) in plan.tagged_images.iter().zip(served) {
         let planned = planned.pin.as_ref().map(|pin| pin.index.clone());

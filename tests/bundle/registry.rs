@@ -15,6 +15,8 @@ struct State {
     files: Mutex<BTreeMap<String, Vec<u8>>>,
     token: Mutex<Option<String>>,
     lifetime: Mutex<Lifetime>,
+    /// Paths of the files that were asked for.
+    asked: Mutex<Vec<String>>,
     stopped: AtomicBool,
 }
 
@@ -86,6 +88,12 @@ impl Registry {
             .insert(path.to_owned(), bytes.to_vec());
     }
 
+    /// How often a file was asked for.
+    pub(crate) fn count_asked(&self, path: &str) -> usize {
+        let asked = self.state.asked.lock().expect("paths");
+        asked.iter().filter(|asked| *asked == path).count()
+    }
+
     /// From now on `/v2/` wants this token.
     pub(crate) fn demand(&self, token: Option<&str>) {
         *self.state.token.lock().expect("token") = token.map(str::to_owned);
@@ -130,6 +138,10 @@ fn answer(stream: &TcpStream, state: &State, address: SocketAddr) -> std::io::Re
         words.next().unwrap_or_default(),
     );
     let path = target.split('?').next().unwrap_or_default();
+    if method == "GET" {
+        let mut asked = state.asked.lock().expect("paths");
+        asked.push(path.to_owned());
+    }
     let token = state.token.lock().expect("token").clone();
     let mut lifetime = state.lifetime.lock().expect("lifetime");
     let token = token.map(|token| format!("{token}{}", lifetime.issued));

@@ -116,6 +116,28 @@ fn a_locked_tag_moves_only_when_it_is_updated() {
     assert_eq!(lock["taggedImages"][0]["pin"]["osVersion"], "10.0.20348.11");
 }
 
+/// A tag is asked for once in a run, for each build of Windows.
+#[test]
+fn images_share_the_answer_to_a_tag() {
+    let (server, name, ..) = serve();
+    let mirror = server.url("/nothing");
+    let definition = json!({"target": "host", "kubernetes": "1.36.0", "images": {
+        "a": {"windows": "2022"}, "b": {"windows": "2022"}, "c": {"windows": "2025"}, "d": {"windows": "2022"},
+    }});
+    let test = operator().file("imagegen.json", &definition.to_string());
+    let mut asked = 0;
+    for verb in [
+        "lock --all --jobs 3".to_owned(),
+        format!("lock --all --update {name}"),
+        format!("outdated --all --jobs 3 --mirror {mirror}"),
+    ] {
+        test.prints(&format!("{verb} --store s --image {name}"));
+        asked += 2;
+        let count = server.count_asked("/v2/team/app/manifests/1");
+        assert_eq!(count, asked, "{verb}");
+    }
+}
+
 /// The manifest is one build's: another Windows asks again.
 #[test]
 fn a_pin_of_another_windows_is_not_used() {

@@ -25,26 +25,30 @@ pub fn certificates(folder: &Path) {
         ("expired", "IP:127.0.0.1", -1),
         ("other", "DNS:other.example", 2),
     ] {
-        let host = format!("subjectAltName={host}");
-        openssl(
-            folder,
-            &format!(
-                "req {KEY} -keyout {name}.key -out {name}.csr -subj /CN={name} -addext {host}"
-            ),
-        );
-        openssl(
-            folder,
-            &format!(
-                "x509 -req -in {name}.csr -CA ca.pem -CAkey ca.key -CAcreateserial -days {days} \
-                 -copy_extensions copy -out {name}.pem"
-            ),
-        );
+        certify(folder, name, host, days);
     }
     openssl(
         folder,
         &format!(
             "req -x509 {KEY} -keyout own.key -out own.pem -days 2 -subj /CN=Own -addext \
              subjectAltName=IP:127.0.0.1"
+        ),
+    );
+}
+
+/// A server's certificate for these names, of that authority.
+pub fn certify(folder: &Path, name: &str, hosts: &str, days: i32) {
+    openssl(
+        folder,
+        &format!(
+            "req {KEY} -keyout {name}.key -out {name}.csr -subj /CN={name} -addext subjectAltName={hosts}"
+        ),
+    );
+    openssl(
+        folder,
+        &format!(
+            "x509 -req -in {name}.csr -CA ca.pem -CAkey ca.key -CAcreateserial -days {days} \
+             -copy_extensions copy -out {name}.pem"
         ),
     );
 }

@@ -22,7 +22,7 @@ fn releases(repository: &str) -> String {
 }
 
 /// Lists of all that the line holds: a newer Kubernetes, newer containerds, and nothing new otherwise.
-fn listed(site: &mut Site) {
+pub(super) fn write_lists(site: &mut Site) {
     site.stock(LINE);
     // Digests of overrides are one version's.
     for name in KUBERNETES {
@@ -72,7 +72,7 @@ fn row<'a>(rows: &'a [Value], name: &str) -> &'a Value {
 #[test]
 fn what_is_newer_is_told_with_its_proof() {
     let Some(mut site) = Site::new() else { return };
-    listed(&mut site);
+    write_lists(&mut site);
     kubernetes(&site);
     let found = rows(&site, LINE);
     let it = row(&found, "kubernetes");
@@ -121,25 +121,58 @@ fn what_is_newer_is_told_with_its_proof() {
 #[test]
 fn images_share_a_list_that_is_asked_once() {
     let Some(mut site) = Site::new() else { return };
-    listed(&mut site);
+    write_lists(&mut site);
     kubernetes(&site);
     let definition = json!({
         "target": "azure", "kubernetes": "1.36",
         "images": {"one": {}, "two": {"windows": "2025"}, "three": {"join": "templates"}},
     });
     site.write("imagegen.json", definition.to_string().as_bytes());
+    let list = releases("containerd/containerd");
+    let sums = "https://dl.k8s.io/release/v1.36.9/bin/windows/amd64/kubelet.exe.sha256";
     for verb in ["outdated --all --jobs 3", "outdated --all"] {
-        let before = site.asked(&releases("containerd/containerd"));
+        let before = (site.asked(&list), site.asked(sums));
         site.succeeds(verb);
-        let after = site.asked(&releases("containerd/containerd"));
-        assert_eq!(after - before, 1, "{verb}");
+        let after = (before.0 + 1, before.1 + 1);
+        assert_eq!((site.asked(&list), site.asked(sums)), after, "{verb}");
+    }
+    // A refusal is the answer to every image: each question would only use up the limit.
+    site.close(&list, true);
+    for verb in ["outdated --all --jobs 3", "outdated --all"] {
+        let before = site.asked(&list);
+        site.fails(verb, 4, &["one", "two", "three", "403"]);
+        assert_eq!(site.asked(&list), before + 1, "{verb}");
+    }
+}
+
+/// An image with a mirror of its own is told what that mirror has, whichever image comes first.
+#[test]
+fn images_with_other_mirrors_have_other_lists() {
+    let Some(mut site) = Site::new() else { return };
+    write_lists(&mut site);
+    kubernetes(&site);
+    let mirror = json!({"https://api.github.com/": {"url": site.url("/other/")}});
+    let definition = json!({
+        "target": "azure", "kubernetes": "1.36",
+        "images": {"one": {}, "two": {"overrides": mirror}, "three": {}},
+    });
+    site.write("imagegen.json", definition.to_string().as_bytes());
+    let path = "/other/repos/containerd/containerd/releases?per_page=100";
+    site.serve(path, br#"[{"tag_name": "v2.3.7"}]"#);
+    for order in ["one two three", "two one three"] {
+        let said = site.succeeds(&format!("outdated {order} --format json"));
+        let said: Value = serde_json::from_str(&said.stdout).expect("JSON");
+        for (name, newest) in [("one", "99.0.0"), ("two", "2.3.7"), ("three", "99.0.0")] {
+            let rows = said["images"][name]["items"].as_array().expect("rows");
+            assert_eq!(row(rows, "containerd")["newest"], newest, "{order}: {name}");
+        }
     }
 }
 
 #[test]
 fn an_update_is_locked_and_kept() {
     let Some(mut site) = Site::new() else { return };
-    listed(&mut site);
+    write_lists(&mut site);
     kubernetes(&site);
     site.overrides.insert(
         "containerd".to_owned(),
@@ -176,7 +209,7 @@ fn an_update_is_locked_and_kept() {
 #[test]
 fn updates_that_cannot_be_are_refused() {
     let Some(mut site) = Site::new() else { return };
-    listed(&mut site);
+    write_lists(&mut site);
     for (line, code, said) in [
         (
             format!("lock {LINE} --update kubelet"),
@@ -280,7 +313,7 @@ fn a_catalog_is_pinned_from_the_publisher() {
 #[test]
 fn lists_are_asked_for_on_allowed_hosts_alone() {
     let Some(mut site) = Site::new() else { return };
-    listed(&mut site);
+    write_lists(&mut site);
     kubernetes(&site);
     site.write(
         "policy.json",

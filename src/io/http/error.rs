@@ -90,8 +90,9 @@ impl HttpError {
                  \"https://HOST/\", \"headers\": {\"Authorization\": \"VARIABLE\"}}}` sends the value of an environment variable"
             }
             Code::RATE_LIMIT => {
-                "try again later; `--mirror URL` asks a mirror, and for files of a component, `headers` of an override \
-                 with `--allow-header-env` send a token, which has a higher limit"
+                "try again later; `--mirror URL` asks a mirror. A token has a higher limit: for lists of GitHub's \
+                 releases in GH_TOKEN or GITHUB_TOKEN, for files of a component in `headers` of an override with \
+                 `--allow-header-env`"
             }
             Code::BAD_PROXY => {
                 "name an HTTP or HTTPS proxy: `HTTPS_PROXY=http://HOST:PORT`, or `--proxy URL`"
