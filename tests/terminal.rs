@@ -89,6 +89,21 @@ fn errors_and_tables_on_terminals_are_as_looked_at() {
     }
 }
 
+/// Each image is named where its output begins, and the failure stands at the end again.
+#[test]
+fn a_failure_among_images_on_terminals_is_as_looked_at() {
+    let definition = r#"{"target": "host", "kubernetes": "1.36.0", "images": {
+        "new": {"windows": "2025"}, "old": {"windows": "2019"}, "stable": {"windows": "2022"}
+    }}"#;
+    for columns in [80, 50] {
+        let test = Test::new().file("imagegen.json", definition);
+        let Some(screen) = run_on_terminal(&test.line("lock --all --jobs 2"), columns) else {
+            return;
+        };
+        golden(&format!("terminal/all-{columns}.txt"), &screen);
+    }
+}
+
 /// Runs a command on a terminal, where each question gets the next answer.
 fn answer_questions(test: &Test, answers: &[&str]) -> Option<(i32, String)> {
     let output = run_by_script(test, "answers.py", &answers.join("|"))?;

@@ -189,7 +189,7 @@ pub fn format_lock(file: &str, lock: &Lock) -> String {
     let hint = if unasked.is_empty() {
         ""
     } else {
-        "; `--prove` verifies these declared signatures, and so does each download:"
+        "\n`--prove` verifies these declared signatures, and so does each download:"
     };
     let first = format!(
         "{file}: {pinned} of {} artifacts pinned{hint}\n",
