@@ -88,7 +88,7 @@ fn a_definition_has_one_workspace_however_it_is_built() {
             "render --all",
         ] {
             let test = Test::new().file(file, definition);
-            let rows = json(&test, &format!("list images {config} --format json"));
+            let rows = test.prints_json(&format!("list images {config} --format json"));
             let workspace = rows["items"][0]["workspace"].as_str().expect("a path");
             test.prints(&format!("{line} {config}"));
             assert!(
