@@ -1,7 +1,8 @@
 # Runs on a machine that `imagegen test-clone` made from the image; the names in braces are folders of the
 # node. The first start takes some minutes, so a difference counts if it stays. Scripts that have to be signed are
-# refused with exit code 2 under any other policy than AllSigned.
+# refused with exit code 2 under any other policy than AllSigned. Progress would be text of the standard error.
 $code = 1
+$ProgressPreference = 'SilentlyContinue'
 $lines = @()
 $policy = 'Bypass'
 $end = [DateTime]::UtcNow.AddMinutes(15)

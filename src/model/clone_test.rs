@@ -47,7 +47,7 @@ impl FromStr for CloneName {
 }
 
 /// Placeholders of a clone beside [`COMMON_PLACEHOLDERS`].
-pub const CLONE_PLACEHOLDERS: [&str; 3] = ["clone", "test", "testJson"];
+pub const CLONE_PLACEHOLDERS: [&str; 4] = ["clone", "test", "testJson", "testEncoded"];
 
 /// Placeholder of the token that the marks of one run have: 8 hexadecimal digits; nothing where the machines of every
 /// run are deleted. A command that finds them takes it as the start of a mark.
@@ -97,7 +97,7 @@ pub struct CloneRecipe {
 pub struct CloneCommand {
     /// Arguments with the placeholders of the commands that promote an image, and `{clone}` (name of the machine, at
     /// most 15 characters), `{test}` (PowerShell script that tests the machine), `{testJson}` (the same as a JSON
-    /// string), and values that earlier commands gave.
+    /// string), `{testEncoded}` (the same for `powershell.exe -EncodedCommand`), and values that earlier commands gave.
     pub arguments: Vec<String>,
     /// Groups of further arguments. A group is left out if the user does not give a value that it has.
     #[serde(default)]

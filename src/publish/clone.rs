@@ -261,6 +261,7 @@ fn fill_clone(
     common.insert("channel", "test".to_owned());
     common.insert("clone", clone.as_str().to_owned());
     common.insert("testJson", serde_json::Value::from(script).to_string());
+    common.insert("testEncoded", encode_command(script));
     common.insert("test", script.to_owned());
     let values = Filler {
         declared,
@@ -280,6 +281,14 @@ fn fill_clone(
         test: fill_steps(recipe.test.as_slice(), recipe, &values)?,
         delete: fill_steps(recipe.delete.as_slice(), recipe, &values)?,
     })
+}
+
+/// The script for `powershell.exe -EncodedCommand`: UTF-16LE in base64.
+/// <https://learn.microsoft.com/powershell/module/microsoft.powershell.core/about/about_powershell_exe>
+fn encode_command(script: &str) -> String {
+    let units = script.encode_utf16();
+    let bytes: Vec<u8> = units.flat_map(u16::to_le_bytes).collect();
+    STANDARD.encode(bytes)
 }
 
 /// The script without its comments, with the folders of the node.

@@ -3,6 +3,8 @@
 use std::path::Path;
 use std::process::Command;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use imagegen::model::clone_test::CloneTest;
 use imagegen::model::publication::PublishedBy;
 use imagegen::publish::load_publication;
@@ -183,6 +185,56 @@ fn each_platform_makes_a_clone_without_a_way_in() {
             .run();
         assert_eq!(ran.code, Some(3), "{name}: {}", ran.stderr);
     }
+}
+
+/// Oracle's Run Command takes 4 KB of text, which runs in a batch shell; its lines have at most 8,191 characters.
+/// <https://docs.oracle.com/iaas/Content/Compute/Tasks/runningcommands.htm>
+#[test]
+fn oracle_runs_the_test_from_a_batch_shell() {
+    let record = Build {
+        target: "oci",
+        id: "ocid1.image.oc1.eu-frankfurt-1.aaaa",
+        ..Build::default()
+    };
+    let test = Test::new().file("image.json", &record.record().to_string());
+    let values = "--var compartment=ocid1.compartment.oc1..a --var availability_domain=A:B --var subnet=ocid1.subnet.oc1..a";
+    let printed = test.prints(&format!("test-clone image.json {values}"));
+    let (_, after) = printed.split_once(r#""text":""#).expect("a text");
+    let (text, _) = after.split_once('"').expect("an end");
+    assert!(text.len() < 4096, "{}", text.len());
+    let start = "@powershell.exe -NoProfile -NonInteractive -EncodedCommand ";
+    let encoded = text.strip_prefix(start).expect("one command");
+    let bytes = STANDARD.decode(encoded).expect("base64");
+    let units = bytes
+        .chunks_exact(2)
+        .map(|pair| u16::from_le_bytes([pair[0], pair[1]]));
+    let script = String::from_utf16(&units.collect::<Vec<u16>>()).expect("UTF-16");
+    assert!(script.starts_with("$code = 1\n"), "{script}");
+    assert!(
+        script.contains("-File 'C:\\imagegen\\node\\Test-Node.ps1'"),
+        "{script}"
+    );
+    assert!(script.ends_with("exit $code\n"), "{script}");
+}
+
+/// A subnet of the default VPC gives each machine a public address.
+#[test]
+fn aws_says_which_subnet_gives_a_public_address() {
+    let publication = load_publication(&trees(), "aws").expect("a file that can be used");
+    let Some(PublishedBy::Program(program)) = publication.map(|it| it.by) else {
+        panic!("aws has commands");
+    };
+    let image = &program.images.as_slice()[0];
+    let Some(CloneTest::Recipe(recipe)) = &image.test_clone else {
+        panic!("aws has a recipe");
+    };
+    let mut values = recipe.values.iter();
+    let subnet = values.find(|it| it.name == "subnet").expect("a subnet");
+    assert!(
+        subnet.description.contains("public IPv4 address"),
+        "{subnet:?}"
+    );
+    assert!(!recipe.source.contains("client token"), "{}", recipe.source);
 }
 
 const SCRIPT: &str = r#"set -u
