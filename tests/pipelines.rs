@@ -9,6 +9,7 @@ mod forge;
 mod github;
 mod gitlab;
 mod shell;
+mod steps;
 mod story;
 
 use imagegen::base::digest::sha256_hex;
@@ -47,6 +48,62 @@ fn github_bakes_as_many_images_as_a_matrix_takes() {
     for (count, jobs) in [(3, 3), (256, 256), (300, 256)] {
         forge.write("many", &count.to_string());
         assert_eq!(github.list_matrix(&forge), jobs);
+    }
+}
+
+/// Clones have names of 15 characters at most, and every pod is an object of the cluster.
+#[test]
+fn argo_bakes_as_many_images_as_clones_have_names() {
+    let Some(forge) = forge::Forge::new() else {
+        return;
+    };
+    let argo = argo::Argo::new();
+    for (count, images) in [(3, 3), (1100, 256)] {
+        forge.write("many", &count.to_string());
+        let clones = argo.list_clones(&forge);
+        assert_eq!(clones.len(), images);
+        assert!(clones.iter().all(|name| name.len() <= 15), "{clones:?}");
+    }
+}
+
+/// A step of hours shows the token of its pod again and again.
+#[test]
+fn argo_gives_tokens_for_as_long_as_a_step_lasts() {
+    let argo = argo::Argo::new();
+    let tokens = argo.list_tokens();
+    let expected = ["bake", "promote", "weekly"].map(|name| (name, json!("14400")));
+    assert_eq!(tokens, expected.each_ref().map(|(name, it)| (*name, it)));
+}
+
+/// A person may start the pipeline, such as for images that are left, and a schedule bakes nothing.
+#[test]
+fn gitlab_bakes_after_a_push_or_by_hand() {
+    let gitlab = gitlab::Gitlab::new();
+    for source in ["push", "web", "api"] {
+        let expected = ["bake", "complete", "images", "promote", "waiting"];
+        assert_eq!(gitlab.list_jobs(source, &[]), expected, "{source}");
+    }
+    let request = gitlab.list_jobs("merge_request_event", &[]);
+    assert_eq!(request, ["preview"]);
+    assert_eq!(gitlab.list_jobs("schedule", &[]), [""; 0]);
+    let update = gitlab.list_jobs("schedule", &[("UPDATE", "true")]);
+    assert_eq!(update, ["nightly"]);
+}
+
+/// GitLab refuses a deployment of a pipeline that is older than the last one.
+#[test]
+fn gitlab_deploys_by_promotions_alone() {
+    let gitlab = gitlab::Gitlab::new();
+    for (job, name, action) in [
+        (".bake", "images", json!("access")),
+        ("promote", "production", Value::Null),
+        ("weekly", "production", json!("access")),
+    ] {
+        assert_eq!(
+            gitlab.find_environment(job),
+            (&json!(name), &action),
+            "{job}"
+        );
     }
 }
 

@@ -50,6 +50,32 @@ impl Argo {
         }
     }
 
+    /// Names of the clones of a workflow.
+    pub fn list_clones(&self, forge: &Forge) -> Vec<String> {
+        let check = self.run_pod(forge, "check", "main", &BTreeMap::new());
+        let items: Value = serde_json::from_str(&check.result).expect("JSON");
+        let items = items.as_array().expect("items").iter();
+        let names = items.map(|item| item["clone"].as_str().expect("a name").to_owned());
+        names.collect()
+    }
+
+    /// Names of the templates that sign in to the cloud and run for hours, and how long the token of their pods lives.
+    pub fn list_tokens(&self) -> Vec<(&str, &Value)> {
+        let templates = self.documents[0]["spec"]["templates"].as_array();
+        let mut tokens = Vec::new();
+        for template in templates.expect("templates") {
+            let metadata = &template["metadata"];
+            if metadata["labels"]["azure.workload.identity/use"] != "true" {
+                continue;
+            }
+            assert_eq!(template["activeDeadlineSeconds"], 14400);
+            let name = "azure.workload.identity/service-account-token-expiration";
+            let lifetime = &metadata["annotations"][name];
+            tokens.push((template["name"].as_str().expect("a name"), lifetime));
+        }
+        tokens
+    }
+
     /// Time limits: of the workflow, which has that of an approval, too, and of each template that runs a pod.
     pub fn list_deadlines(&self) -> (&Value, Vec<&Value>) {
         let spec = &self.documents[0]["spec"];
@@ -367,10 +393,9 @@ impl Pipeline for Argo {
         forge.read("comment")
     }
 
-    fn has_lock(&self) -> bool {
+    fn check_lock(&self) {
         let mutexes = &self.find_template("bake")["synchronization"]["mutexes"];
-        assert!(mutexes[0]["name"] == "bake-{{inputs.parameters.definition}}");
-        true
+        assert_eq!(mutexes[0]["name"], "bake-{{inputs.parameters.definition}}");
     }
 
     fn cancel_signal(&self) -> &'static str {

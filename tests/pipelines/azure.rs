@@ -11,6 +11,8 @@
 //! * `System.AccessToken` is in no environment unless a step puts it there:
 //!   <https://learn.microsoft.com/azure/devops/pipelines/build/variables#systemaccesstoken>
 //! * a step without a condition runs after success: <https://learn.microsoft.com/azure/devops/pipelines/process/conditions>
+//! * stages wait for an exclusive lock in the order in which they ask, if they say so; else all but the last are cancelled:
+//!   <https://learn.microsoft.com/azure/devops/pipelines/process/approvals#exclusive-lock>
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -56,7 +58,7 @@ impl Azure {
         found.unwrap_or_else(|| panic!("no stage {name}"))
     }
 
-    /// Runs the only job of a stage, with the values of its place in a matrix.
+    /// Runs the only job of a stage, with the values of its place in a matrix or of an earlier stage.
     fn run_stage(
         &self,
         forge: &Forge,
@@ -332,15 +334,18 @@ impl Pipeline for Azure {
                 .all(|it| !it.contains("succeeded(") && it.contains("not(canceled())"))
         );
         assert!(conditions[0].contains("eq(dependencies.preview.result, 'Succeeded')"));
-        let expected = "ne(dependencies.waiting.outputs['images.list.count'], '0')";
+        let expected = "ne(dependencies.waiting.outputs['images.list.names'], '')";
         assert!(conditions[1].contains(expected), "{}", conditions[1]);
         let waiting = self.run_stage(forge, "waiting", MAIN, &BTreeMap::new());
-        if !waiting.succeeded || waiting.outputs["count"] == "0" {
+        if !waiting.succeeded || waiting.outputs["names"].is_empty() {
             return baked && waiting.succeeded;
         }
-        let promoted = self
-            .run_stage(forge, "promote", MAIN, &BTreeMap::new())
-            .succeeded;
+        assert_eq!(
+            self.find_stage("promote")["jobs"][0]["variables"]["names"],
+            "$[ stageDependencies.waiting.images.outputs['list.names'] ]"
+        );
+        let names = BTreeMap::from([("names".to_owned(), waiting.outputs["names"].clone())]);
+        let promoted = self.run_stage(forge, "promote", MAIN, &names).succeeded;
         baked && promoted
     }
 
@@ -348,7 +353,7 @@ impl Pipeline for Azure {
         let ended = self.run_stage(forge, "nightly", MAIN, &BTreeMap::new());
         if !forge.read("newer").is_empty() {
             let body = forge.read("requests/31");
-            assert!(body.contains("1.99.0"), "{body}");
+            assert!(body.contains("1.99."), "{body}");
         }
         ended.succeeded
     }
@@ -362,8 +367,8 @@ impl Pipeline for Azure {
         forge.read("summary")
     }
 
-    fn has_lock(&self) -> bool {
-        false
+    fn check_lock(&self) {
+        assert_eq!(self.find_stage("bake")["lockBehavior"], "sequential");
     }
 
     fn cancel_signal(&self) -> &'static str {

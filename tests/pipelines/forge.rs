@@ -56,7 +56,7 @@ impl Forge {
         for folder in ["origin", "fails", "groups", "developer/ci"] {
             fs::create_dir_all(forge.path(folder)).expect("folder");
         }
-        for file in ["ran", "baked", "tags", "newer"] {
+        for file in ["ran", "baked", "tags", "deleted", "newer"] {
             forge.write(file, "");
         }
         // Each commit and fetch would look for what to pack.
@@ -289,26 +289,31 @@ impl Forge {
         paths.lines().map(str::to_owned).collect()
     }
 
-    /// Pushes records of promoted images of one line, whose times are old. The second was built from this lockfile.
-    pub fn add_old_records(&self, count: usize, lockfile: &str) {
+    /// Pushes records of images of one line, whose times are old, to `built` or `promoted`. The second was built from
+    /// this lockfile.
+    pub fn add_old_records(&self, state: &str, name: &str, count: usize, lockfile: &str) {
         let digest = sha256_hex(&self.test.read(&format!("developer/{lockfile}")));
         let tree = self.path("developer/records");
         self.develop(
-            "git fetch --quiet origin image-records
-             git worktree add --quiet --detach records FETCH_HEAD",
+            "if git fetch --quiet origin image-records; then
+                 git worktree add --quiet --detach records FETCH_HEAD
+             else
+                 git worktree add --quiet --detach --no-checkout records
+                 git -C records switch --quiet --orphan records
+             fi",
         );
         for number in 1..=count {
             let id = format!(
-                "/subscriptions/s/resourceGroups/rg/providers/Microsoft.Compute/images/aged-{number}"
+                "/subscriptions/s/resourceGroups/rg/providers/Microsoft.Compute/images/{name}-{number}"
             );
             let record = Build {
-                version: &format!("aged-{number}"),
+                version: &format!("{name}-{number}"),
                 day: &format!("{}-01-01", 2010 + number),
                 target: "azure",
                 id: &id,
                 ..Build::default()
             };
-            let folder = tree.join(format!("promoted/aged-{number}"));
+            let folder = tree.join(format!("{state}/{name}-{number}"));
             fs::create_dir_all(&folder).expect("folder");
             let mut record = record.record();
             record["image"] = "node.1".into();

@@ -52,14 +52,17 @@ impl Github {
         );
         assert_eq!(
             jobs["promote"]["if"],
-            "${{ !cancelled() && needs.waiting.result == 'success' && needs.waiting.outputs.count != '0' }}"
+            "${{ !cancelled() && needs.waiting.result == 'success' && needs.waiting.outputs.names != '' }}"
         );
         let waiting = self.run_job(forge, &job("waiting", "origin/main"));
-        if !waiting.succeeded || waiting.outputs["count"] == "0" {
+        let names = waiting.outputs.get("names").cloned().unwrap_or_default();
+        if !waiting.succeeded || names.is_empty() {
             return waiting.succeeded;
         }
-        self.run_job(forge, &job("promote", "origin/main"))
-            .succeeded
+        let mut promote = job("promote", "origin/main");
+        let name = "needs.waiting.outputs.names".to_owned();
+        promote.values.insert(name, names);
+        self.run_job(forge, &promote).succeeded
     }
 
     /// Images of the matrix of a run.
@@ -236,6 +239,9 @@ impl<'a> Run<'a> {
         let script = self.fill(script);
         let ran = self.machine.run(arguments, &script, &environment);
         println!("== {}\n{}", self.job.name, ran.log);
+        // Nothing is masked in it.
+        let summary = fs::read_to_string(self.machine.home.join("summary")).expect("summary");
+        assert!(!summary.contains("oidc-"), "{summary}");
         ran.code == Some(0)
     }
 
@@ -402,10 +408,9 @@ impl Pipeline for Github {
         forge.read("comment")
     }
 
-    fn has_lock(&self) -> bool {
+    fn check_lock(&self) {
         let lock = &self.workflow["jobs"]["bake"]["concurrency"];
-        assert!(lock == "bake-${{ matrix.image.config }}");
-        true
+        assert_eq!(lock, "bake-${{ matrix.image.config }}");
     }
 
     fn cancel_signal(&self) -> &'static str {

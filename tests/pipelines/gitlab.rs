@@ -8,6 +8,7 @@
 //!   <https://docs.gitlab.com/ci/variables/where_variables_can_be_used/>, <https://docs.gitlab.com/ci/variables/#cicd-variable-precedence>
 //! * the address of `origin` has the job's token, which may push if the project allows it:
 //!   <https://docs.gitlab.com/ci/jobs/ci_job_token/>
+//! * a job with `needs` has the artifacts of these jobs alone: <https://docs.gitlab.com/ci/yaml/#needs>
 //! * a stage begins when every job before it succeeded or may fail, and its jobs do not wait for each other:
 //!   <https://docs.gitlab.com/ci/yaml/#allow_failure>
 
@@ -28,7 +29,7 @@ pub struct Gitlab {
 /// A run of a job.
 struct Ended {
     succeeded: bool,
-    /// `bake.yml` or `difference.md`, if the job made it.
+    /// `bake.yml`, `difference.md` or `names.txt`, if the job made it.
     artifact: Option<String>,
 }
 
@@ -41,7 +42,37 @@ impl Gitlab {
 
     fn run_job(&self, forge: &Forge, name: &str, revision: &str) -> Ended {
         let job = resolve_job(&self.pipeline, &self.pipeline[name]);
-        run_resolved(forge, name, &job, revision)
+        run_resolved(forge, name, &job, revision, None)
+    }
+
+    /// Jobs that a rule lets run, of the default branch or of a merge request.
+    pub fn list_jobs(&self, source: &str, more: &[(&str, &str)]) -> Vec<&str> {
+        let mut variables = BTreeMap::from([
+            ("CI_PIPELINE_SOURCE", source),
+            ("CI_DEFAULT_BRANCH", "main"),
+        ]);
+        if source != "merge_request_event" {
+            variables.insert("CI_COMMIT_BRANCH", "main");
+        }
+        variables.extend(more.iter().copied());
+        let mut chosen = Vec::new();
+        for (name, job) in self.pipeline.as_object().expect("jobs") {
+            if name.starts_with('.') || !job["stage"].is_string() {
+                continue;
+            }
+            let mut rules = job["rules"].as_array().expect("rules").iter();
+            if rules.any(|rule| holds(rule["if"].as_str().expect("if"), &variables)) {
+                chosen.push(name.as_str());
+            }
+        }
+        chosen.sort_unstable();
+        chosen
+    }
+
+    /// Environment of a job and its action.
+    pub fn find_environment(&self, name: &str) -> (&Value, &Value) {
+        let environment = &self.pipeline[name]["environment"];
+        (&environment["name"], &environment["action"])
     }
 
     /// Runs the jobs of the pipeline that a job wrote. Its file is included in it.
@@ -55,10 +86,30 @@ impl Gitlab {
             }
             assert!(name.len() < 255, "{name}");
             let job = resolve_job(&self.pipeline, job);
-            succeeded &= run_resolved(forge, name, &job, "origin/main").succeeded;
+            succeeded &= run_resolved(forge, name, &job, "origin/main", None).succeeded;
         }
         succeeded
     }
+}
+
+/// Whether the condition of a rule holds: comparisons with texts, variables and lists of texts.
+fn holds(condition: &str, variables: &BTreeMap<&str, &str>) -> bool {
+    let find = |name: &str| {
+        variables
+            .get(name.strip_prefix('$').expect("a variable"))
+            .copied()
+    };
+    condition.split(" && ").all(|comparison| {
+        if let Some((name, pattern)) = comparison.split_once(" =~ /^(") {
+            let mut texts = pattern.strip_suffix(")$/").expect("a list").split('|');
+            return texts.any(|text| find(name) == Some(text));
+        }
+        let (name, value) = comparison.split_once(" == ").expect("a comparison");
+        match value.strip_prefix('"') {
+            Some(text) => find(name) == text.strip_suffix('"'),
+            None => find(name) == find(value),
+        }
+    })
 }
 
 /// A job with what it extends.
@@ -90,7 +141,14 @@ fn merge(into: &mut Value, from: &Value) {
     }
 }
 
-fn run_resolved(forge: &Forge, name: &str, job: &Value, revision: &str) -> Ended {
+/// `names` is the artifact that the job needs.
+fn run_resolved(
+    forge: &Forge,
+    name: &str,
+    job: &Value,
+    revision: &str,
+    names: Option<&str>,
+) -> Ended {
     let machine = forge.machine(&Checkout {
         origin: "forge://gitlab-ci-token:writer-gitlab@forge.test/nodes".to_owned(),
         kept: None,
@@ -100,6 +158,9 @@ fn run_resolved(forge: &Forge, name: &str, job: &Value, revision: &str) -> Ended
         },
         revision: revision.to_owned(),
     });
+    if let Some(names) = names {
+        fs::write(machine.work.join("names.txt"), names).expect("artifact");
+    }
     let project = machine.work.display().to_string();
     let bin = machine.home.join("bin").display().to_string();
     fs::create_dir_all(&bin).expect("bin");
@@ -155,7 +216,7 @@ fn run_resolved(forge: &Forge, name: &str, job: &Value, revision: &str) -> Ended
         let after = machine.run(&[], &wrap(&list_lines(&job["after_script"])), &environment);
         println!("== {name}, afterwards\n{}", after.log);
     }
-    let mut files = ["bake.yml", "difference.md"].into_iter();
+    let mut files = ["bake.yml", "difference.md", "names.txt"].into_iter();
     let artifact = files.find_map(|file| fs::read_to_string(machine.work.join(file)).ok());
     Ended {
         succeeded,
@@ -216,13 +277,19 @@ impl Pipeline for Gitlab {
         if !baked && self.pipeline["bake"]["allow_failure"] != true {
             return false;
         }
-        let mut succeeded = true;
-        for (name, job) in self.pipeline.as_object().expect("jobs") {
-            if job["stage"] == "promote" {
-                succeeded &= self.run_job(forge, name, "origin/main").succeeded;
-            }
+        let complete = self.run_job(forge, "complete", "origin/main").succeeded;
+        let waiting = self.run_job(forge, "waiting", "origin/main");
+        if !waiting.succeeded {
+            return false;
         }
-        succeeded
+        assert_eq!(
+            self.pipeline["waiting"]["artifacts"]["paths"][0],
+            "names.txt"
+        );
+        assert_eq!(self.pipeline["promote"]["needs"][0], "waiting");
+        let job = resolve_job(&self.pipeline, &self.pipeline["promote"]);
+        let names = waiting.artifact.as_deref();
+        complete & run_resolved(forge, "promote", &job, "origin/main", names).succeeded
     }
 
     fn nightly(&self, forge: &Forge) -> bool {
@@ -248,9 +315,8 @@ impl Pipeline for Gitlab {
         forge.read("difference")
     }
 
-    fn has_lock(&self) -> bool {
-        assert!(self.pipeline[".bake"]["resource_group"] == "bake-$WORKSPACE");
-        true
+    fn check_lock(&self) {
+        assert_eq!(self.pipeline[".bake"]["resource_group"], "bake-$WORKSPACE");
     }
 
     fn cancel_signal(&self) -> &'static str {

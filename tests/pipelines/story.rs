@@ -18,8 +18,8 @@ pub trait Pipeline {
     fn weekly(&self, forge: &Forge) -> bool;
     /// Markdown of the last preview.
     fn read_preview(&self, forge: &Forge) -> String;
-    /// Whether only one run at a time bakes an image.
-    fn has_lock(&self) -> bool;
+    /// Panics unless only one run at a time bakes an image.
+    fn check_lock(&self);
     /// Signal of a run that a person cancels, for all its processes.
     fn cancel_signal(&self) -> &'static str;
 }
@@ -62,9 +62,13 @@ fn promoted(names: &[&str]) -> Vec<String> {
     lines
 }
 
-/// Names in the cloud end with a number.
 fn take_promoted(forge: &Forge) -> Vec<String> {
-    let lines = take(forge, "tags").into_iter();
+    take_names(forge, "tags")
+}
+
+/// Names in the cloud end with a number.
+fn take_names(forge: &Forge, name: &str) -> Vec<String> {
+    let lines = take(forge, name).into_iter();
     lines
         .map(|line| line.rsplit_once('-').expect("a number").0.to_owned())
         .collect()
@@ -122,8 +126,8 @@ fn bake_what_is_new(pipeline: &impl Pipeline, forge: &Forge) {
     assert!(pipeline.main(forge));
     assert_eq!(take_baked(forge), [""; 0]);
 
-    // Another job pushes before this one.
-    forge.write("race", "");
+    // Other jobs push before this one, again and again.
+    forge.write("race", "13");
     forge.change_image("main", "node-1", "9.9001.2");
     assert!(pipeline.main(forge));
     assert!(!forge.has("race"));
@@ -148,6 +152,8 @@ fn fail_one_image(pipeline: &impl Pipeline, forge: &Forge) {
     assert!(!pipeline.main(forge));
     assert_eq!(take_baked(forge), [OLD, NODE_DASH]);
     assert_eq!(forge.list("groups"), [""; 0]);
+    // Nobody can use the image that did not pass.
+    assert_eq!(take_names(forge, "deleted"), [NODE_DASH]);
     // The image that passed does not wait for the others.
     assert_eq!(take_promoted(forge), promoted(&[OLD]));
     // The image that passed is not baked again.
@@ -245,9 +251,7 @@ fn kill_a_promotion(pipeline: &impl Pipeline, forge: &Forge) {
 
 /// Another run baked the image after this one listed it.
 fn bake_once(pipeline: &impl Pipeline, forge: &Forge) {
-    if !pipeline.has_lock() {
-        return;
-    }
+    pipeline.check_lock();
     let list = "\"$STORY_IMAGEGEN\" list images --format json | jq '.items |= map(select(.name == \"node-1\"))'";
     forge.write("stale", &forge.develop(list));
     assert!(pipeline.main(forge));
@@ -300,7 +304,7 @@ fn update_a_line(pipeline: &impl Pipeline, forge: &Forge) {
     assert!(pipeline.nightly(forge));
     assert_ne!(forge.develop(head), heads[0]);
 
-    // A line that fails keeps no other from its update, and a commit of a person stays.
+    // A line that fails keeps no other from its update, and a commit of a person stays until it is merged.
     forge.develop(
         "git fetch --quiet origin && git switch --quiet --detach origin/imagegen-update-1.35.0
          git commit --quiet --allow-empty --message mine
@@ -308,10 +312,19 @@ fn update_a_line(pipeline: &impl Pipeline, forge: &Forge) {
     );
     let mine = forge.develop(head);
     forge.write("newer", "1-old\nnode.1\nnode-1\n");
-    assert!(pipeline.nightly(forge));
+    assert!(!pipeline.nightly(forge));
     assert_eq!(forge.develop(head), mine);
     let both = "imagegen-update-1.35.0\nimagegen-update-1.36.0\n";
     assert_eq!(forge.develop(branches), both);
+    forge.develop(
+        "git switch --quiet main
+         git merge --quiet --no-ff --message merge origin/imagegen-update-1.35.0
+         git push --quiet origin main",
+    );
+    forge.write("release-newer", "1.99.1\n");
+    assert!(pipeline.nightly(forge));
+    let message = forge.develop("git -C ../origin log -1 --format=%B imagegen-update-1.35.0");
+    assert!(message.contains("1.99.1"), "{message}");
 
     forge.develop("git push --quiet origin --delete imagegen-update-1.35.0 imagegen-update-1.36.0");
     forge.write("fails/update", "1-old\n");
@@ -327,8 +340,11 @@ fn retire_old_images(pipeline: &impl Pipeline, forge: &Forge) {
     assert_eq!(take(forge, "tags"), [""; 0]);
     forge.develop("git switch --quiet main");
     forge.change_image("main", "node.1", "9.9001.6");
-    forge.add_old_records(4, "imagegen.node.1.lock.json");
+    forge.add_old_records("promoted", "aged", 4, "imagegen.node.1.lock.json");
+    forge.add_old_records("built", "stray", 3, "imagegen.node.1.lock.json");
     assert!(pipeline.weekly(forge));
+    // Nobody promoted these, and `main` may still want the second.
+    assert_eq!(take(forge, "deleted"), ["stray-1", "stray-3"]);
     let retired = take(forge, "tags");
     let expected = ["aged-1", "aged-3"].map(|name| format!("imagegen-channel=retired {name}"));
     assert!(
@@ -348,11 +364,12 @@ fn retire_old_images(pipeline: &impl Pipeline, forge: &Forge) {
         .iter()
         .filter(|path| path.ends_with("/retirement.json"))
         .collect();
-    assert_eq!(kept.len(), retired.len(), "{records:?}");
-    assert!(
-        records.contains(&"promoted/aged-1/retirement.json".to_owned()),
-        "{records:?}"
-    );
+    assert_eq!(kept.len(), retired.len() + 2, "{records:?}");
+    for name in ["promoted/aged-1", "built/stray-1"] {
+        let path = format!("{name}/retirement.json");
+        assert!(records.contains(&path), "{records:?}");
+    }
     assert!(pipeline.weekly(forge));
     assert_eq!(take(forge, "tags"), [""; 0]);
+    assert_eq!(take(forge, "deleted"), [""; 0]);
 }

@@ -1,0 +1,200 @@
+//! Steps of `node-images` by themselves.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+use super::forge::{Checkout, Forge, Machine};
+use super::shell::Ran;
+
+/// A clone of `main`, in which a script runs with imagegen and `node-images` on the path.
+struct Bench<'a> {
+    machine: Machine<'a>,
+    environment: BTreeMap<String, String>,
+}
+
+impl<'a> Bench<'a> {
+    fn new(forge: &'a Forge) -> Self {
+        let machine = forge.machine(&Checkout {
+            origin: "forge://x-access-token:writer-github@forge.test/nodes".to_owned(),
+            kept: None,
+            depth: None,
+            revision: "origin/main".to_owned(),
+        });
+        let path = &machine.environment["PATH"];
+        let release = forge.path("release").display().to_string();
+        let path = format!("{release}:{path}");
+        let environment = BTreeMap::from([("PATH".to_owned(), path)]);
+        Self {
+            machine,
+            environment,
+        }
+    }
+
+    fn run(&self, script: &str) -> Ran {
+        let script = format!("step() {{ bash ci/node-images \"$@\"; }}\n{script}");
+        let options = ["-e", "-u", "-o", "pipefail"];
+        self.machine.run(&options, &script, &self.environment)
+    }
+
+    #[track_caller]
+    fn print(&self, script: &str) -> String {
+        let ran = self.run(script);
+        assert_eq!(ran.code, Some(0), "{script}\n{}", ran.log);
+        ran.stdout
+    }
+}
+
+/// Services refuse a comment that is too long, and a block that stays open swallows what follows.
+#[test]
+fn shortens_a_comment_at_the_end_of_a_line() {
+    let Some(forge) = Forge::new() else { return };
+    let bench = Bench::new(&forge);
+    let mut blocks = vec!["### Images of this change\n".to_owned()];
+    for number in 0..40 {
+        blocks.push(format!(
+            "#### n{number}\n```\nplan of {number}\nmüch more\n```\n"
+        ));
+    }
+    let text = blocks.concat();
+    std::fs::write(bench.machine.work.join("long.md"), &text).expect("file");
+    assert_eq!(bench.print("step shorten 100000 long.md"), text);
+
+    for limit in [300, 310, 320, 330, 340] {
+        let short = bench.print(&format!("step shorten {limit} long.md"));
+        assert!(short.len() <= limit, "{short}");
+        let (kept, last) = short.trim_end().rsplit_once("\n\n").expect("a last line");
+        let lines: Vec<&str> = kept.lines().collect();
+        let fences = lines.iter().filter(|line| **line == "```").count();
+        assert_eq!(fences % 2, 0, "{short}");
+        let known: Vec<&str> = text.lines().collect();
+        assert!(lines.iter().all(|line| known.contains(line)), "{short}");
+        let images = lines
+            .iter()
+            .filter(|line| line.starts_with("#### "))
+            .count();
+        let left = 40 - images;
+        assert_eq!(last, format!("Cut here, {left} more images: see the run"));
+    }
+}
+
+/// A version of a gallery is its latest from the start, unless it says otherwise. The record of an image that is both
+/// names the managed image, so that nothing would make its version count again.
+#[test]
+fn an_image_of_a_gallery_is_not_the_latest_before_its_promotion() {
+    let Some(forge) = Forge::new() else { return };
+    let group = "--var=temp_resource_group_name=imagegen-bake-c1\n";
+    let bake = "step bake-options imagegen.json#node-1 imagegen-bake-c1";
+    let bench = Bench::new(&forge);
+    let ran = bench.run(bake);
+    assert_eq!(ran.stdout, group, "{}", ran.log);
+    assert!(!ran.log.contains("of its gallery"), "{}", ran.log);
+
+    let gallery = json!({
+        "location": "westeurope", "gallery_name": "nodes", "gallery_resource_group": "rg",
+        "gallery_image_name": "windows",
+    });
+    let managed = json!({"managed_image_resource_group_name": "rg"});
+    let latest = "--var=gallery_exclude_from_latest=true\n";
+    for (more, expected) in [
+        (Value::Null, format!("{group}{latest}")),
+        (managed, group.to_owned()),
+    ] {
+        let change = format!(
+            "jq '.variables = {gallery} + ({more} // {{}})' imagegen.json >changed.json
+             mv changed.json imagegen.json
+             \"$STORY_IMAGEGEN\" lock --all --offline
+             {bake}"
+        );
+        let ran = bench.run(&change);
+        assert_eq!(ran.code, Some(0), "{}", ran.log);
+        assert!(ran.stdout.ends_with(&expected), "{}", ran.log);
+        let is_warned = ran.log.contains("set `output` to `gallery`");
+        assert_eq!(is_warned, !expected.contains(latest), "{}", ran.log);
+    }
+}
+
+/// A definition of several targets: the pipelines bake the images of one.
+#[test]
+fn lists_unbuilt_images_of_one_target() {
+    let Some(forge) = Forge::new() else { return };
+    let bench = Bench::new(&forge);
+    let names =
+        |options: &str| bench.print(&format!("step unbuilt {options} | jq -r '.items[].name'"));
+    bench.print(
+        "jq '.images.other = {target: \"aws\", kubernetes: \"1.36.0\"}' imagegen.json >changed.json
+         mv changed.json imagegen.json",
+    );
+    assert_eq!(names(""), "1-old\nnode-1\nnode.1\nother\n");
+    assert_eq!(names("--target azure"), "1-old\nnode-1\nnode.1\n");
+    assert_eq!(names("--target aws"), "other\n");
+    let built = bench.run("step all-built --target gcp");
+    assert_eq!(built.code, Some(0), "{}", built.log);
+    let left = bench.run("step all-built --target aws");
+    assert_eq!(left.code, Some(1), "{}", left.log);
+    assert!(
+        left.log.contains("imagegen.json#other has no build"),
+        "{}",
+        left.log
+    );
+}
+
+/// An image that was kept after the approval was asked for waits for the next one. Each image has a sign-in of its own,
+/// which lasts about an hour.
+#[test]
+fn promotes_what_was_shown_and_nothing_else() {
+    let Some(forge) = Forge::new() else { return };
+    forge.add_old_records("built", "shown", 2, "imagegen.node.1.lock.json");
+    let mut bench = Bench::new(&forge);
+    // The first was built from a lockfile that `main` does not have.
+    let shown = bench.print("step waiting names.txt; cat names.txt");
+    assert!(
+        shown.starts_with("- node.1 shown-2: /subscriptions/"),
+        "{shown}"
+    );
+    assert!(shown.ends_with("\nshown-2\n"), "{shown}");
+    forge.add_old_records("built", "late", 2, "imagegen.node.1.lock.json");
+
+    for (name, value) in [
+        ("CLIENT", "client"),
+        ("TENANT", "tenant"),
+        ("ARM_OIDC_TOKEN", "oidc-github"),
+    ] {
+        bench.environment.insert(name.to_owned(), value.to_owned());
+    }
+    let ran = bench.run("step promote $(cat names.txt) gone-1");
+    assert_eq!(ran.code, Some(0), "{}", ran.log);
+    assert!(
+        ran.log.contains("gone-1 does not wait any more"),
+        "{}",
+        ran.log
+    );
+    assert_eq!(forge.read("tags"), "imagegen-channel=stable shown-2\n");
+    assert_eq!(forge.read("ran").matches("az login").count(), 1);
+    let records = forge.list_records();
+    assert!(
+        records.contains(&"built/late-2/image.json".to_owned()),
+        "{records:?}"
+    );
+
+    bench.print("step discard late-1 --run; step discard --older-than 30 --run");
+    assert_eq!(forge.read("deleted"), "late-1\nshown-1\n");
+    assert_eq!(forge.read("ran").matches("az login").count(), 3);
+}
+
+/// An image that was deleted cannot be promoted, also if its lockfile is that of `main` again.
+#[test]
+fn a_deleted_image_waits_for_no_promotion() {
+    let Some(forge) = Forge::new() else { return };
+    forge.add_old_records("built", "stray", 2, "imagegen.node.1.lock.json");
+    let bench = Bench::new(&forge);
+    assert_eq!(
+        bench.print("step waiting names.txt >shown; cat names.txt"),
+        "stray-2\n"
+    );
+    let delete =
+        "mkdir -p \"$HOME/.azure\"; touch \"$HOME/.azure/login\"; step discard stray-2 --run";
+    bench.print(delete);
+    assert_eq!(forge.read("deleted"), "stray-2\n");
+    assert_eq!(bench.print("step waiting names.txt; cat names.txt"), "");
+}
