@@ -115,7 +115,6 @@ impl<Q: Ord, A: Clone> AnswerMap<Q, A> {
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "a test")]
 mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
     use std::sync::mpsc;

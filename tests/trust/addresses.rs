@@ -284,16 +284,16 @@ fn files_behind_plain_http_are_not_fetched() {
 /// A server reads `%2B` as `+`, and a copy of the file is called so.
 #[test]
 fn a_file_of_the_users_has_the_name_that_its_server_reads() {
-    let definition = over(json!({
-        "url": "https://x.example/containerd-2.3.0%2Bacme.zip",
+    let definition = json!({"overrides": {"kubelet": {
+        "url": "https://x.example/kubelet-1.36.0%2Bacme.zip",
         "sha256": DIGEST,
         "kind": "zip",
-        "members": [{"member": "bin/containerd.exe", "file": "containerd.exe"}],
-    }));
+        "members": [{"member": "bin/kubelet.exe", "file": "kubelet.exe"}],
+    }}});
     let plan = Test::new()
         .file("imagegen.json", &definition.to_string())
         .line(&format!("plan {HOST} --format json"))
         .succeeds()
         .stdout;
-    assert!(plan.contains("\"containerd-2.3.0+acme.zip\""), "{plan}");
+    assert!(plan.contains("\"kubelet-1.36.0+acme.zip\""), "{plan}");
 }
