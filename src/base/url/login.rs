@@ -75,8 +75,10 @@ fn find_start(text: &str) -> usize {
 /// The end of `https://` where the text begins with it, and of what it is mistyped as: `https//`, `https;//`, `//`,
 /// `https:/`, `https:`. Clients take the last two for it.
 fn find_scheme_end(text: &str) -> Option<usize> {
-    let is_part = |c: char| c.is_ascii_alphanumeric() || "+.-".contains(c);
-    let scheme = text.split(|c| !is_part(c)).next().unwrap_or_default();
+    let scheme = text
+        .split(|c: char| !c.is_ascii_alphanumeric() && !"+.-".contains(c))
+        .next()
+        .unwrap_or_default();
     let rest = &text[scheme.len()..];
     let end = rest.strip_prefix([':', ';']);
     let behind = end.unwrap_or(rest);
