@@ -1,5 +1,6 @@
 //! Bakes that fail or are interrupted.
 
+use std::io::Read as _;
 use std::process::Child;
 
 use super::media::{DRIVERS, WINDOWS, build_with_media};
@@ -155,10 +156,12 @@ fn an_interrupt_of_the_conversion_is_no_failure_of_it() {
 
 fn wait_for_file(test: &Test, file: &str, child: &mut Child) {
     while !test.exists(file) {
-        assert!(
-            child.try_wait().expect("status").is_none(),
-            "it ended early"
-        );
+        if let Some(status) = child.try_wait().expect("status") {
+            let mut said = String::new();
+            let mut stderr = child.stderr.take().expect("a pipe");
+            stderr.read_to_string(&mut said).expect("UTF-8");
+            panic!("it ended early ({status}): {said}");
+        }
         std::thread::yield_now();
     }
 }

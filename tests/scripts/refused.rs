@@ -54,7 +54,7 @@ fn the_last_lines_of_a_signer_that_failed_are_shown() {
         .line("scripts sign scripts --key own.key --certificate own.pem")
         .env("PATH", &path);
     let (code, _, stderr) = run.ends();
-    assert_eq!(code, Some(5), "{stderr}");
+    assert_eq!(code, Some(1), "{stderr}");
     assert!(stderr.contains("line 9."), "{stderr}");
     assert!(stderr.contains("line 20."), "{stderr}");
     assert!(!stderr.contains("line 8."), "{stderr}");
