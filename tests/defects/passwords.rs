@@ -143,6 +143,8 @@ fn d8_no_remote_management_is_left() {
         "firstboot/winrm-listener",
         "firstboot/token-filter",
         "firstboot/power-plan",
+        "firstboot/user-data-rights",
+        "firstboot/platform-address imagegen-wireserver",
     ];
     assert_eq!(late, expected);
 }
