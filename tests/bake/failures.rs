@@ -121,7 +121,7 @@ fn an_interrupt_of_the_conversion_is_no_failure_of_it() {
     let media = [("windows", WINDOWS), ("drivers", DRIVERS)];
     let test = build_with_media("qemu", selection, &media).line("--var accelerator=tcg");
     let manifest = r#"{"builds": [{"builder_type": "qemu", "artifact_id": "d", "packer_run_uuid": "1",
-        "files": [{"name": "image/d.qcow2", "size": 5}]}], "last_run_uuid": "1"}"#;
+        "files": [{"name": "d.qcow2", "size": 5}]}], "last_run_uuid": "1"}"#;
     let packer = format!(
         "[ $1 = build ] || exit 0\nmkdir -p image\necho disk > image/d.qcow2\n{REPORT}\n\
          cat > packer-manifest.json <<'M'\n{manifest}\nM"
