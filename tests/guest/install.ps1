@@ -57,7 +57,8 @@ function Test-InstallLife {
     Assert-Run -Name 'once more from the installer' -Run $run -Code 0
 }
 
-# An installer that somebody else can write to: files that were put there are not loaded, and the folder is refused.
+# An installer that somebody else can write to: files that were put there are not loaded, and the folder is
+# refused.
 function Test-OpenInstaller {
     param([string] $Source)
     $world = New-InstallerWorld -Source $Source
