@@ -71,7 +71,12 @@ impl Provider {
             "containerd" => "tar.gz",
             _ => "exe",
         };
-        let file = format!("/own/{component}.{end}");
+        // A server reads `%2B` as `+`, and so does a checksum file.
+        let (mark, read_mark) = match kind {
+            "minisign-over-checksums" => ("%2Bacme", "+acme"),
+            _ => ("", ""),
+        };
+        let file = format!("/own/{component}{mark}.{end}");
         self.site.serve(&file, &bytes);
         let mut signature = json!({"kind": kind});
         if kind.starts_with("openpgp") {
@@ -90,7 +95,8 @@ impl Provider {
         }
         .into();
         let (signed, place) = if kind.ends_with("-over-checksums") {
-            let sums = format!("{}  {component}.exe\n", sha256_hex(&bytes)).into_bytes();
+            let sums = format!("{}  {component}{read_mark}.exe\n", sha256_hex(&bytes));
+            let sums = sums.into_bytes();
             let place = format!("{file}.sums");
             self.site.serve(&place, &sums);
             over["checksums"] = self.site.url(&place).into();

@@ -373,7 +373,7 @@ fn compare_stated(artifact: &PlannedArtifact, sums: &[u8]) -> Result<ChecksumLin
     let mut why = ProofError::new(Code::PROOF_DIGEST, message);
     for pin in &artifact.digests {
         let algorithm = pin.digest.algorithm();
-        match checksums::find_line(sums, artifact.url.file_name(), algorithm) {
+        match checksums::find_url_line(sums, &artifact.url, algorithm) {
             Ok(line) if line.digest == pin.digest.as_str() => return Ok(line),
             Ok(_) => {
                 let message = "the signed checksum file states another digest than the lockfile";
