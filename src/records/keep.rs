@@ -88,18 +88,15 @@ pub fn keep_build(
     trees: &Trees,
 ) -> Result<KeptBuild> {
     let workspace = claim.path();
-    let lock = Lock::from_plan(&trace.plan);
-    let encoded = lock.encode();
-    let digest = sha256_hex(encoded.as_bytes());
-    let version = find_version(&trace.plan, &digest);
+    let built = KeptLock::new(&trace.plan);
     let builds = workspace.join(BUILDS);
-    let name = fs::create_numbered_folder(&builds, &version)?;
+    let name = fs::create_numbered_folder(&builds, &built.version)?;
     let folder = builds.join(name);
 
-    fs::write_file(&folder.join(LOCK_FILE), encoded.as_bytes())?;
-    let files = keep_files(workspace, &folder, trace, &digest)?;
-    let record = describe_build(workspace, trace, outcome, policy, &lock, files)?;
-    write_bills(&folder, &trace.plan, lock, &record, trees)?;
+    fs::write_file(&folder.join(LOCK_FILE), built.text.as_bytes())?;
+    let files = keep_files(workspace, &folder, trace, &built.sha256)?;
+    let record = describe_build(workspace, trace, outcome, policy, &built, files)?;
+    write_bills(&folder, &trace.plan, built.lock, &record, trees)?;
 
     let bytes = format_json(&record).into_bytes();
     fs::write_file(&folder.join(IMAGE_RECORD), &bytes)?;
@@ -111,6 +108,31 @@ pub fn keep_build(
         record,
         sha256: sha256_hex(&bytes),
     })
+}
+
+/// The lockfile of a build.
+struct KeptLock {
+    lock: Lock,
+    text: String,
+    sha256: String,
+    /// The version of the image; of one without, the digest of its lock.
+    version: RecordedVersion,
+}
+
+impl KeptLock {
+    fn new(plan: &Plan) -> Self {
+        let lock = Lock::from_plan(plan);
+        let text = lock.encode();
+        let sha256 = sha256_hex(text.as_bytes());
+        let version = plan.selection.image_version.clone();
+        let version = version.unwrap_or_else(|| ImageVersion::Inputs(sha256.clone()));
+        Self {
+            lock,
+            text,
+            sha256,
+            version: RecordedVersion::from(&version),
+        }
+    }
 }
 
 /// Keeps what the build left, with the timeline. Returns the digest of each file.
@@ -138,12 +160,6 @@ fn keep_files(
     Ok(files)
 }
 
-/// The version of the image; of one without, the digest of its lock.
-fn find_version(plan: &Plan, lock: &str) -> RecordedVersion {
-    let version = plan.selection.image_version.clone();
-    RecordedVersion::from(&version.unwrap_or_else(|| ImageVersion::Inputs(lock.to_owned())))
-}
-
 /// Whether the workspace was written from this lock.
 fn workspace_is_of(workspace: &Path, lock: &str) -> Result<bool> {
     let there = fs::read_text_if_exists(&workspace.join(LOCK_FILE))?;
@@ -155,24 +171,23 @@ fn describe_build(
     trace: &BuildTrace,
     outcome: std::result::Result<&BakeOutput, &Error>,
     policy: &Policy,
-    lock: &Lock,
+    built: &KeptLock,
     files: BTreeMap<String, String>,
 ) -> Result<ImageRecord> {
     let plan = &trace.plan;
-    let digest = sha256_hex(lock.encode().as_bytes());
     let (artifacts, checked) = match outcome {
         Ok(output) => (output.artifacts.clone(), output.checked),
         Err(_) => (Vec::new(), 0),
     };
     Ok(ImageRecord {
         schema: IMAGE_SCHEMA.to_owned(),
-        image_version: find_version(plan, &digest),
+        image_version: built.version.clone(),
         image: Some(trace.image.clone()),
         target: plan.target.name.clone(),
         windows: plan.windows.release.clone(),
         kubernetes: plan.kubernetes.to_string(),
-        base_image: describe_base_image(workspace, plan, lock, &digest)?,
-        lock: digest,
+        base_image: describe_base_image(workspace, plan, &built.lock, &built.sha256)?,
+        lock: built.sha256.clone(),
         lockfile: trace.lockfile.clone(),
         built_by: ProgramVersion::current(),
         started: format_time(trace.started / 1000).unwrap_or_default(),
