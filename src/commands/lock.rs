@@ -72,8 +72,9 @@ pub(super) fn run_lock(args: &LockArgs, answers: &Answers, run: &ImageRun<'_>) -
     let locked = LockedImages {
         images: &images,
         updated: args.update.as_deref(),
+        answers,
     };
-    let plan = locked.pin_plan(plan, &network, &policy, (answers, printer))?;
+    let plan = locked.pin_plan(plan, &network, &policy, printer)?;
     // A lock is a promise that the image can be made.
     predict_machine(&plan, trees)?;
     let plan = pin_for_lock(plan, args, &network, &policy, run)?;

@@ -36,6 +36,7 @@ pub struct LockedImages<'a> {
     pub images: &'a [TaggedImage],
     /// Names to ask for again, or, if it is empty, every one; none where nothing is updated.
     pub updated: Option<&'a [String]>,
+    pub answers: &'a Answers,
 }
 
 impl LockedImages<'_> {
@@ -48,7 +49,7 @@ impl LockedImages<'_> {
         plan: Plan,
         network: &NetworkOptions,
         policy: &Policy,
-        (answers, printer): (&Answers, &Printer),
+        printer: &Printer,
     ) -> Result<Plan> {
         let mut kept = self.images.to_vec();
         if let Some(names) = self.updated {
@@ -67,7 +68,7 @@ impl LockedImages<'_> {
             jobs: network.downloads(),
             printer,
         };
-        let pinned = pin_images(&open, plan.windows.build, &source, answers)?;
+        let pinned = pin_images(&open, plan.windows.build, &source, self.answers)?;
         Ok(plan.with_image_pins(&pinned))
     }
 }
