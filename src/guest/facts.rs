@@ -116,8 +116,8 @@ fn collect_launchers(
         "ready": join_path(paths, "kubelet", "config.yaml"),
         "file": join_path(paths, "kubelet", "kubeadm-flags.env"),
         "variable": "KUBELET_KUBEADM_ARGS",
-        "removed": list_removed_flags(programs, "kubelet"),
-        "removedGates": list_removed_gates(programs, "kubelet"),
+        "removed": list_removed("flags", programs.list_flags("kubelet"), "--"),
+        "removedGates": list_removed("gates", programs.list_gates("kubelet"), ""),
         "logsItself": !log_runner,
         "links": list_links(plan, paths),
     })];
@@ -128,8 +128,8 @@ fn collect_launchers(
             "ready": file,
             "file": file,
             "variable": "KUBE_PROXY_ARGS",
-            "removed": list_removed_flags(programs, "kube-proxy"),
-            "removedGates": list_removed_gates(programs, "kube-proxy"),
+            "removed": list_removed("flags", programs.list_flags("kube-proxy"), "--"),
+            "removedGates": list_removed("gates", programs.list_gates("kube-proxy"), ""),
             "logsItself": !log_runner,
             "links": [],
         }));
@@ -155,22 +155,16 @@ fn join_path(paths: &Value, folder: &str, file: &str) -> String {
     format!(r"{}\{file}", folder.unwrap_or_default())
 }
 
-/// The flags that lines after a surveyed one removed, by the number of the last line that has them.
-fn list_removed_flags(programs: &ProgramTable, program: &str) -> Value {
-    let ranges = programs.flags.get(program).into_iter().flatten();
+/// Names that lines after a surveyed one removed, in a field `kind`, by the number of the last line that has them.
+fn list_removed<'a>(
+    kind: &str,
+    ranges: impl Iterator<Item = &'a NameRange>,
+    prefix: &str,
+) -> Value {
     let groups = group_removed(ranges).into_iter().map(|(minor, names)| {
-        let flags: Vec<String> = names.iter().map(|name| format!("--{name}")).collect();
-        json!({ "minor": format_number(minor), "flags": flags.join(" ") })
+        let names: Vec<String> = names.iter().map(|name| format!("{prefix}{name}")).collect();
+        json!({ "minor": format_number(minor), kind: names.join(" ") })
     });
-    groups.collect()
-}
-
-/// The same of feature gates.
-fn list_removed_gates(programs: &ProgramTable, program: &str) -> Value {
-    let groups = group_removed(programs.list_gates(program));
-    let groups = groups
-        .into_iter()
-        .map(|(minor, names)| json!({ "minor": format_number(minor), "gates": names.join(" ") }));
     groups.collect()
 }
 

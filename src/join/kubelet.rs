@@ -223,7 +223,7 @@ fn require_known_flag(
     let known = &kubelet.program.flags;
     let mut warnings = Vec::new();
     if !known.contains(name) {
-        let ranges = kubelet.table.flags.get("kubelet").into_iter().flatten();
+        let ranges = kubelet.table.list_flags("kubelet");
         let known = known.iter().map(String::as_str).collect();
         let kind = ("flag", Code::ARGUMENT_UNKNOWN);
         warnings.push(kubelet.judge_unknown(kind, &format!("--{name}"), ranges, known)?);

@@ -289,6 +289,11 @@ impl ProgramTable {
         lists.filter(move |list| list.programs.iter().any(|name| name == program))
     }
 
+    /// The flags of a program, whatever the line.
+    pub fn list_flags(&self, program: &str) -> impl Iterator<Item = &NameRange> {
+        self.flags.get(program).into_iter().flatten()
+    }
+
     /// The feature gates of a program, whatever the line.
     pub fn list_gates(&self, program: &str) -> impl Iterator<Item = &NameRange> {
         self.list_gate_lists(program).flat_map(|list| &list.gates)
