@@ -1,7 +1,7 @@
 //! Bakes that fail or are interrupted.
 
 use std::io::Read as _;
-use std::process::Child;
+use std::process::{Child, Stdio};
 
 use super::media::{DRIVERS, WINDOWS, build_with_media};
 use super::{REPORT, with_packer};
@@ -92,12 +92,7 @@ fn an_interrupt_lets_packer_clean_up() {
             "[ $1 = build ] || exit 0\n{packer}\necho started > \"$OUT/started\"\nwhile :; do sleep 0.1; done",
         ))
         .line(options);
-        let mut child = test
-            .command()
-            .stdout(std::process::Stdio::null())
-            .stderr(std::process::Stdio::piped())
-            .spawn()
-            .expect("start");
+        let mut child = start(&test);
         wait_for_file(&test, "o/started", &mut child);
         send_signal(&child, "-INT");
         if packer == hangs {
@@ -139,12 +134,7 @@ fn an_interrupt_of_the_conversion_is_no_failure_of_it() {
     let path = format!("{}:/usr/bin:/bin", bin.display());
     let program = bin.join("packer").display().to_string();
     let test = test.env("PATH", &path).args(["--packer", &program]);
-    let mut child = test
-        .command()
-        .stdout(std::process::Stdio::null())
-        .stderr(std::process::Stdio::piped())
-        .spawn()
-        .expect("start");
+    let mut child = start(&test);
     wait_for_file(&test, "started", &mut child);
     send_signal(&child, "-INT");
     let output = child.wait_with_output().expect("end");
@@ -152,6 +142,13 @@ fn an_interrupt_of_the_conversion_is_no_failure_of_it() {
     assert_eq!(output.status.code(), Some(130), "{stderr}");
     let said = "interrupted while qemu-img converted the disk of the image";
     assert!(stderr.contains(said), "{stderr}");
+}
+
+/// A bake that goes on beside the test.
+fn start(test: &Test) -> Child {
+    let mut command = test.command();
+    command.stdout(Stdio::null()).stderr(Stdio::piped());
+    command.spawn().expect("start")
 }
 
 fn wait_for_file(test: &Test, file: &str, child: &mut Child) {
