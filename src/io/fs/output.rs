@@ -64,19 +64,17 @@ impl OutputFile {
         self.0.display()
     }
 
-    /// Only a file that begins like the kind is replaced. The writer itself refuses what is no regular file.
+    /// Only a file that is empty or begins like the kind is replaced: one that cannot be read may be anything. The
+    /// writer itself refuses what is no regular file.
     ///
     /// # Errors
     /// Something else lies there.
     pub fn check(&self, kind: OutputKind) -> Result<CheckedFile<'_>, OverwriteError> {
-        let there = if is_file(&self.0) {
-            read_head(&self.0, 64).unwrap_or_default()
-        } else {
-            Vec::new()
+        let is_replaceable = |there: Vec<u8>| {
+            let mut beginnings = kind.beginnings.iter();
+            there.is_empty() || beginnings.any(|beginning| there.starts_with(beginning.as_bytes()))
         };
-        let mut beginnings = kind.beginnings.iter();
-        let is_of_kind = beginnings.any(|beginning| there.starts_with(beginning.as_bytes()));
-        if there.is_empty() || is_of_kind {
+        if !is_file(&self.0) || read_head(&self.0, 64).is_ok_and(is_replaceable) {
             return Ok(CheckedFile(&self.0));
         }
         Err(OverwriteError {
@@ -107,5 +105,23 @@ impl<'a> CheckedFile<'a> {
     /// As [`write_secret()`].
     pub fn write_secret(self, bytes: &[u8]) -> Result<(), FileError> {
         write_secret(self.0, bytes)
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_cannot_be_read_is_not_replaced() {
+        let kind = OutputKind {
+            name: "a page",
+            beginnings: &["<!doctype html>"],
+        };
+        let output = |path: &str| OutputFile::from(PathBuf::from(path));
+        // A regular file whose first page is no memory.
+        assert!(output("/proc/self/mem").check(kind).is_err());
+        assert!(output("/proc/self/comm").check(kind).is_err());
+        assert!(output("/proc/self/absent").check(kind).is_ok());
     }
 }
