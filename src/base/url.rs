@@ -203,7 +203,8 @@ const PLACEHOLDERS: &[&str] = &["version}", "version_}", "minor}", "os}", "arch}
 /// The fault of what stands behind the host: the server would be asked for another path than the text has, or for one
 /// that nobody meant.
 fn find_path_fault(text: &str) -> Option<&'static str> {
-    if !text.contains(['%', '{', '}']) && !text.contains("/.") {
+    let is_ordinary = !text.contains('%') && !text.contains('{') && !text.contains('}');
+    if is_ordinary && !text.contains("/.") {
         return None;
     }
     let mut escapes = text.split('%').skip(1);

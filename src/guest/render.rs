@@ -246,7 +246,7 @@ impl<'a> StepRenderer<'a> {
     /// Adds facts to what templates may name: copying all of them takes longer than rendering.
     fn add_facts(&self, context: &mut Context, is_wanted: impl Fn(&str) -> bool) {
         for (name, value) in self.facts.as_object().into_iter().flatten() {
-            if is_wanted(name) && !context.contains_key(name) {
+            if !context.contains_key(name) && is_wanted(name) {
                 context.insert(name.clone(), value);
             }
         }

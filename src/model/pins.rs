@@ -47,29 +47,35 @@ impl PinList {
 
     /// The pins of a version.
     pub fn find_version(&self, version: &Version) -> Vec<Pin> {
-        let start = format!("{{\"version\": \"{version}\",");
-        let mut pins = self.parse_lines(|line| line.starts_with(&start));
+        let mut pins = self.parse_lines(&format!("{{\"version\": \"{version}\","));
         pins.retain(|pin| pin.version == *version);
         pins
     }
 
     /// The pins with a digest, in lower-case hexadecimal.
     pub fn find_digest(&self, digest: &str) -> Vec<Pin> {
-        let mut pins = self.parse_lines(|line| line.contains(digest));
+        let mut pins = self.parse_lines(digest);
         pins.retain(|pin| pin.digest.as_str() == digest);
         pins
     }
 
-    /// The pins of lines that may be of interest; of a list that was parsed already, all.
-    fn parse_lines(&self, is_candidate: impl Fn(&str) -> bool) -> Vec<Pin> {
+    /// The pins of lines that have a text; of a list that was parsed already, all.
+    fn parse_lines(&self, part: &str) -> Vec<Pin> {
         match self {
             Self::BuiltIn(text) => {
-                let lines = list_lines(text).filter(|line| is_candidate(line));
-                lines.map(parse_line).collect()
+                let lines = text.match_indices(part).map(|(at, _)| find_line(text, at));
+                lines.flat_map(list_lines).map(parse_line).collect()
             }
             Self::Loaded(pins) => pins.clone(),
         }
     }
+}
+
+/// The line around a place of a text.
+fn find_line(text: &'static str, at: usize) -> &'static str {
+    let start = text[..at].rfind('\n').map_or(0, |end| end + 1);
+    let end = text[at..].find('\n').map_or(text.len(), |end| at + end);
+    &text[start..end]
 }
 
 /// The JSON of each pin.

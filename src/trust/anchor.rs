@@ -292,6 +292,9 @@ pub(super) fn check_anchors(
 #[must_use]
 pub fn warn_own_anchors(plan: &Plan, catalog: &Catalog) -> Vec<Warning> {
     let mut warnings = Vec::new();
+    if plan.selection.overrides.is_empty() && catalog.tree().own_files().is_empty() {
+        return warnings;
+    }
     for artifact in plan.artifacts() {
         if replaces_component(artifact, catalog) {
             let title = artifact.title();

@@ -181,9 +181,10 @@ fn parse_canonical_address(text: &str) -> Option<IpAddr> {
 
 fn is_registry_key(text: &str) -> bool {
     let below = text.strip_prefix(r"HKLM:\").unwrap_or_default();
-    below.split('\\').all(|name| {
-        !name.is_empty() && !name.contains(['/', '*', '?']) && !name.contains(char::is_control)
-    })
+    below.split('\\').all(|name| !name.is_empty())
+        && !below
+            .chars()
+            .any(|c| c.is_control() || matches!(c, '/' | '*' | '?'))
 }
 
 #[cfg(test)]

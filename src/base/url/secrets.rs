@@ -110,12 +110,17 @@ fn split_at(text: &str, ends: impl Fn(char) -> bool) -> impl Iterator<Item = (us
 /// The bytes of a text that are the user of a URL, or the value of a secret parameter.
 pub fn find_secret_parts(text: &str) -> Vec<Range<usize>> {
     let mut parts = Vec::new();
-    for (at, piece) in split_at(text, ends_url) {
-        if piece.contains("://") {
-            for user in find_users(piece) {
-                parts.push(at + user.start..at + user.end);
+    if text.contains("://") {
+        for (at, piece) in split_at(text, ends_url) {
+            if piece.contains("://") {
+                for user in find_users(piece) {
+                    parts.push(at + user.start..at + user.end);
+                }
             }
         }
+    }
+    if !text.contains('=') {
+        return parts;
     }
 
     let mut opened = false;
