@@ -57,11 +57,7 @@ function Join-Cluster {
     $facts = Get-NodeFact
     Start-Deadline -Name 'the join' -Seconds $Seconds
     if (-not (Test-Path -LiteralPath $Configuration -PathType Leaf)) { throw "there is no $Configuration" }
-    $arguments = @('join', '--config', (Resolve-NativePath -Path $Configuration))
-    if ($facts.ContainsKey('refusedToSystem') -and (Test-SystemAccount)) {
-        $arguments += "--ignore-preflight-errors=$($facts.refusedToSystem -join ',')"
-    }
-    Invoke-Kubeadm -Facts $facts -Arguments $arguments
+    Invoke-Kubeadm -Facts $facts -Arguments @('join', '--config', (Resolve-NativePath -Path $Configuration))
 }
 
 # The kubelet has a certificate of the cluster, and says that it is well.

@@ -66,11 +66,18 @@ function Invoke-NodeProgram {
 }
 
 # kubeadm with the time that is left; what it says is told without secrets. It writes to the current drive, and
-# the folder that the process is in decides which one that is.
+# the folder that the process is in decides which one that is. Checks by which this version refuses SYSTEM are left
+# out where that is who runs it: each of its commands makes them.
 function Invoke-Kubeadm {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [hashtable] $Facts, [Parameter(Mandatory)] [string[]] $Arguments)
     [IO.Directory]::SetCurrentDirectory((Resolve-NativePath -Path "$($Facts.conf)"))
+    # Before 1.18, `kubeadm upgrade` makes no checks and has no such option.
+    $version = ConvertTo-VersionPart -Text "$($Facts.version)"
+    $hasChecks = $Arguments[0] -ne 'upgrade' -or $version.core -ge [version]'1.18'
+    if ($hasChecks -and $Facts.ContainsKey('refusedToSystem') -and (Test-SystemAccount)) {
+        $Arguments += "--ignore-preflight-errors=$($Facts.refusedToSystem -join ',')"
+    }
     $result = Invoke-NodeProgram -Program "$($Facts.kubeadm)" -Arguments $Arguments
     $text = (Protect-Text -Text $result.output).Trim()
     if ($result.exitCode -ne 0) { throw "kubeadm $($Arguments[0]) exited with $($result.exitCode): $text" }
@@ -139,7 +146,7 @@ function Stop-NodeService {
     }
 }
 
-Export-ModuleMember -Function @('Assert-NodeFolder', 'Assert-Replaceable', 'Complete-Node', 'Complete-Upgrade',
-    'Expand-Payload', 'Initialize-Join', 'Join-Cluster', 'Limit-NodeLog', 'Reset-Cluster', 'Restore-Network',
-    'Restore-Node', 'Save-Diagnosis', 'Send-Alarm', 'Stop-Node', 'Switch-Payload', 'Wait-Defender', 'Wait-Node',
-    'Write-NewerVersion')
+Export-ModuleMember -Function @('Assert-NodeFolder', 'Complete-Node', 'Complete-Upgrade', 'Expand-Payload',
+    'Initialize-Join', 'Join-Cluster', 'Limit-NodeLog', 'Reset-Cluster', 'Restore-Network', 'Restore-Node',
+    'Save-Diagnosis', 'Send-Alarm', 'Start-FileService', 'Stop-FileService', 'Stop-Node', 'Switch-Payload',
+    'Wait-Defender', 'Wait-Node', 'Write-NewerVersion')

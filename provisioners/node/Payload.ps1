@@ -61,31 +61,91 @@ function Expand-Payload {
     Assert-Upgrade -From $plans[0] -To $plans[1]
 }
 
-# Files that the next plan puts on the machine.
-function Get-PlannedFile {
+# An archive's member and its place as one text.
+function Format-Member {
     [CmdletBinding()]
-    param([Parameter(Mandatory)] $Plan)
-    foreach ($resource in $Plan.resources) {
-        if ($resource.type -eq 'artifact') { $resource.properties.path }
-        if ($resource.type -eq 'archive') { $resource.properties.members | ForEach-Object { $_.path } }
+    param([Parameter(Mandatory)] $Archive, [Parameter(Mandatory)] $Item)
+    "$($Archive.properties.digest) $($Item.member) $($Item.path)"
+}
+
+# Files that are there and that the next plan replaces by other bytes. Of a member without a digest of its own, the
+# archive tells.
+function Get-ReplacedFile {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] $From, [Parameter(Mandatory)] $To)
+    $known = @(foreach ($resource in @($From.resources | Where-Object { $_.type -eq 'archive' })) {
+        foreach ($item in $resource.properties.members) { Format-Member -Archive $resource -Item $item }
+    })
+    foreach ($resource in $To.resources) {
+        $properties = $resource.properties
+        if ($resource.type -eq 'artifact') {
+            $found = Get-Digest -Path $properties.path -Algorithm $properties.algorithm
+            if ($null -ne $found -and $found -cne $properties.digest) { $properties.path }
+        } elseif ($resource.type -eq 'archive') {
+            foreach ($item in $properties.members) {
+                $found = Get-Digest -Path $item.path
+                $pinned = Get-MemberDigest -Item $item
+                $same = $found -ceq $pinned
+                if ($null -eq $pinned) { $same = $known -ccontains (Format-Member -Archive $resource -Item $item) }
+                if ($null -ne $found -and -not $same) { $item.path }
+            }
+        }
     }
 }
 
-# Refuses an upgrade that would stop in its middle because a program keeps a file open.
+# Services of the plan in use, such as agents and an SSH server, that run one of the files.
+function Get-FileService {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] $Plan, [string[]] $Path = @())
+    foreach ($resource in @($Plan.resources | Where-Object { $_.type -eq 'service' })) {
+        $name = $resource.properties.serviceName
+        $service = Get-ServiceConfig -Name $name
+        if ($null -eq $service -or $service.state -ne 'running') { continue }
+        $line = "$($service.commandLine)".TrimStart('"')
+        $found = @($Path | Where-Object { $line.StartsWith($_, [StringComparison]::OrdinalIgnoreCase) })
+        if ($found.Count -gt 0) { $name }
+    }
+}
+
+# Stops the services whose program is replaced, and gives their names. Refuses an upgrade that would stop in its
+# middle because another program keeps a file open.
+function Stop-FileService {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [int] $Seconds)
+    Start-Deadline -Name 'stopping services' -Seconds $Seconds
+    $plans = foreach ($folder in $script:Root, (Get-PayloadFolder -Name 'next')) {
+        [IO.File]::ReadAllText("$folder/guest-plan.json") | ConvertFrom-Json
+    }
+    $paths = @(Get-ReplacedFile -From $plans[0] -To $plans[1])
+    $names = @(Get-FileService -Plan $plans[0] -Path $paths)
+    Stop-NodeService -Names $names
+    try {
+        Assert-Replaceable -Path $paths
+    } catch {
+        Start-FileService -Names $names -Seconds $Seconds
+        throw
+    }
+    $names
+}
+
+function Start-FileService {
+    [CmdletBinding()]
+    param([string[]] $Names = @(), [Parameter(Mandatory)] [int] $Seconds)
+    Start-Deadline -Name 'starting services' -Seconds $Seconds
+    Start-NodeService -Names $Names
+}
+
 function Assert-Replaceable {
     [CmdletBinding()]
-    param()
-    $next = Get-PayloadFolder -Name 'next'
-    $plan = [IO.File]::ReadAllText("$next/guest-plan.json") | ConvertFrom-Json
-    foreach ($path in @(Get-PlannedFile -Plan $plan)) {
-        if (-not (Test-Path -LiteralPath $path -PathType Leaf)) { continue }
-        $native = Resolve-NativePath -Path $path
+    param([string[]] $Path = @())
+    foreach ($file in $Path) {
+        $native = Resolve-NativePath -Path $file
         try {
             Clear-ReadOnly -Path $native
             # A service that has stopped says so before its process has ended.
             Invoke-FileAction -Action { [IO.File]::Open($native, 'Open', 'ReadWrite', 'None').Dispose() }
         } catch {
-            throw "$path cannot be replaced: $($_.Exception.GetBaseException().Message)"
+            throw "$file cannot be replaced: $($_.Exception.GetBaseException().Message)"
         }
     }
 }

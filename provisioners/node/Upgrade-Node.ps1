@@ -5,8 +5,9 @@ Brings this node to the plan of the next version.
 .DESCRIPTION
 Takes the payload.zip of a workspace whose plan has the same target and Windows and a Kubernetes that is at most
 one minor version newer. The digest is that of the workspace's payload_sha256. Drain the node first: its services
-stop and its pods are removed. Files that a program keeps open stop it before anything is changed; after a failure
-the payload that was in use, kept in C:\imagegen\previous, is put back and applied.
+stop and its pods are removed. Services whose program is replaced stop, too, and start again. Files that another
+program keeps open stop it before anything is changed; after a failure the payload that was in use, kept in
+C:\imagegen\previous, is put back and applied.
 Exit codes: 0 done, 1 failed, 2 plan or scripts refused, 3010 a restart is due: then run it again with -Continue.
 
 .PARAMETER Payload
@@ -45,10 +46,11 @@ Set-StrictMode -Version 3.0
     param($run)
     if (-not $Continue) { Expand-Payload -Payload $Payload -Sha256 $Sha256 }
     $switched = [bool]$Continue
+    $stopped = @()
     try {
         Stop-Node -Seconds $TimeoutSeconds
         if (-not $Continue) {
-            Assert-Replaceable
+            $stopped = @(Stop-FileService -Seconds $TimeoutSeconds)
             $switched = $true
             Switch-Payload
         }
@@ -59,12 +61,18 @@ Set-StrictMode -Version 3.0
             $run.code = 3010
             throw 'a restart is due: after it, run Upgrade-Node.ps1 -Continue'
         }
+        Start-FileService -Names $stopped -Seconds $TimeoutSeconds
         # The scripts of the new version go on.
         Import-Module -Name "$PSScriptRoot/Node.psm1" -ArgumentList $run.platform, $run.root -Force
         Complete-Upgrade -Seconds $TimeoutSeconds
     } catch {
         if ($run.code -eq 1) {
             $said = Restore-Node -Run $run -Switched $switched -Seconds $TimeoutSeconds
+            try {
+                Start-FileService -Names $stopped -Seconds $TimeoutSeconds
+            } catch {
+                $said = "$said; $($_.Exception.Message)"
+            }
             Write-Reason -Root $run.root -Source 'Upgrade-Node' -Message "$said"
         }
         throw

@@ -11,6 +11,7 @@ function Stop-Node {
     $kept = Suspend-Recovery -Names (@($facts.after) + @('kubelet') + $before)
     try {
         Stop-NodeService -Names (@($facts.after) + @('kubelet'))
+        Stop-Flannel -Facts $facts
         Remove-Pod -Facts $facts
         Stop-NodeService -Names $before
     } finally {

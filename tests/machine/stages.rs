@@ -95,7 +95,7 @@ fn a_join_as_system_that_ignores_nothing_is_refused_up_to_1_30() {
     });
     let sides = ["1.17", "1.30", "1.31"].map(|minor| minor.parse().expect("a minor"));
     for target in ["host", "azure"] {
-        check_refused(&trees, target, &sides, "stage `Join-Node.ps1");
+        check_refused(&trees, target, &sides, "stage `a script of the node");
     }
 }
 

@@ -99,8 +99,12 @@ function Test-SystemJoin {
     Set-Simulation -Area 'os' -Name 'system' -Value 'yes'
     [IO.File]::WriteAllText($config, 'x')
     Assert-Run -Name 'SYSTEM joins' -Run (Invoke-NodeScript -World $World -Name 'Join-Node') -Code 0
+    $reset = 'C:\k\kubeadm.exe reset --force --cri-socket npipe:////./pipe/x'
+    $done = @{ exitCode = 0; output = ''; creates = '' }
+    Set-Simulation -Area 'programs' -Name "$reset --ignore-preflight-errors=IsPrivilegedUser" -Value $done
+    Set-Simulation -Area 'programs' -Name $reset -Value @{ exitCode = 1; output = 'IsPrivilegedUser' }
+    Assert-Run -Name 'SYSTEM resets' -Run (Invoke-NodeScript -World $World -Name 'Reset-Node') -Code 0
     Set-Simulation -Area 'os' -Name 'system' -Value $null
-    Assert-Run -Name 'a reset again' -Run (Invoke-NodeScript -World $World -Name 'Reset-Node') -Code 0
 }
 
 # The first start of a clone. The platform has renamed the built-in administrator, gave it to its customer, or left
