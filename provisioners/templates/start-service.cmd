@@ -6,6 +6,7 @@ setlocal DisableDelayedExpansion
 set "name={{ item.name }}"
 set "log={{ paths.log }}\{{ item.name }}\start.log"
 set "said={{ paths.log }}\{{ item.name }}\said.log"
+set "own={{ paths.log }}\{{ item.name }}\{{ item.name }}.log"
 
 rem Before a join and after a reset there is nothing to run.
 if not exist "{{ item.ready }}" exit 0
@@ -19,7 +20,12 @@ if not exist "{{ link.path }}" (
 {%- endfor %}
 
 rem Pods may write into the folder of logs: where a link is in the place of a log, nothing is written through it.
-for /f "delims=" %%l in ('dir /b /al "%log%" "%said%" 2^>nul') do set "log=nul"& set "said=nul"
+dir /b /al "%own%" >nul 2>&1
+if not errorlevel 1 goto linked
+dir /b /al "%log%" >nul 2>&1
+if not errorlevel 1 set "log=nul"
+dir /b /al "%said%" >nul 2>&1
+if not errorlevel 1 set "said=nul"
 
 rem One line, NAME="value", as Go quotes it.
 set "more="
@@ -44,10 +50,13 @@ set "arguments="
 set "cloud="
 :next
 if not defined rest goto file
+set "word="
 for /f "tokens=1*" %%a in ("%rest%") do (
     set "word=%%a"
     set "rest=%%b"
 )
+rem Blanks alone are no word, and are no shorter afterwards.
+if not defined word set "rest="& goto next
 for /f "delims==" %%a in ("%word%") do set "flag=%%a"
 set "keep=1"
 for %%g in (%gone%) do if "%%g"=="%flag%" set "keep="
@@ -125,11 +134,20 @@ rem One block, which cmd.exe reads as a whole: a file that an upgrade replaces m
     echo !date! !time! start !program!!arguments!>>"%log%"
     "!program!" !arguments!{% if item.logsItself and ("template-tools" in components or not "nssm" in components) %} >"%said%" 2>&1{% endif %}
     set "code=!errorlevel!"
-    echo !date! !time! end !code!>>"%log%"
+    dir /b /al "%log%" >nul 2>&1
+    if not errorlevel 1 set "log=nul"
+    dir /b /al "%said%" >nul 2>&1
+    if not errorlevel 1 set "said=nul"
+    echo !date! !time! end !code!>>"!log!"
     if "!code!"=="0" exit 0
 {%- if item.logsItself and ("template-tools" in components or not "nssm" in components) %}
-    type "%said%" >>"%log%"
+    type "!said!" >>"!log!"
 {%- endif %}
     eventcreate.exe /t error /id 1 /l application /so imagegen /d "%name% ended with !code!: see {{ paths.log }}\{{ item.name }}"
     exit !code!
 )
+
+rem The program would write through it, too.
+:linked
+eventcreate.exe /t error /id 1 /l application /so imagegen /d "%name% does not start: a link is in the place of %own%"
+exit 1

@@ -20,6 +20,9 @@ const FLAGS: &[Row] = &[
         r"--own=1 --a=1&2|3<4>5^6(7) --b=C:\x\y --c=k=v:NoSchedule,l=",
     ),
     ("OTHER=\"--a\"\n", "--own=1"),
+    ("SERVICE_ARGS=\" \"\n", "--own=1"),
+    ("SERVICE_ARGS=\"\t \"\n", "--own=1"),
+    ("SERVICE_ARGS=\" --a=b  \"\n", "--own=1 --a=b"),
     // The kubelet adds the taint of an external cloud provider by itself, and only of such a one.
     (
         "SERVICE_ARGS=\"--cloud-provider=external --register-with-taints=node.cloudprovider.kubernetes.io/uninitialized=true:NoSchedule --v=2\"\n",
