@@ -21,6 +21,14 @@ pub struct OutputKind {
     pub beginnings: &'static [&'static str],
 }
 
+impl OutputKind {
+    /// Whether a file that begins so may be replaced.
+    fn takes(&self, there: &[u8]) -> bool {
+        let mut beginnings = self.beginnings.iter();
+        there.is_empty() || beginnings.any(|beginning| there.starts_with(beginning.as_bytes()))
+    }
+}
+
 /// A file that is not there, is empty, or has the kind of what is to be written.
 #[derive(Debug, Clone, Copy)]
 pub struct CheckedFile<'a>(&'a Path);
@@ -70,11 +78,7 @@ impl OutputFile {
     /// # Errors
     /// Something else lies there.
     pub fn check(&self, kind: OutputKind) -> Result<CheckedFile<'_>, OverwriteError> {
-        let is_replaceable = |there: Vec<u8>| {
-            let mut beginnings = kind.beginnings.iter();
-            there.is_empty() || beginnings.any(|beginning| there.starts_with(beginning.as_bytes()))
-        };
-        if !is_file(&self.0) || read_head(&self.0, 64).is_ok_and(is_replaceable) {
+        if !is_file(&self.0) || read_head(&self.0, 64).is_ok_and(|there| kind.takes(&there)) {
             return Ok(CheckedFile(&self.0));
         }
         Err(OverwriteError {
