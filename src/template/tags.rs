@@ -6,6 +6,8 @@ pub(super) struct Tag {
     pub(super) is_block: bool,
     /// Its code, with empty strings in place of those that it has.
     pub(super) code: String,
+    /// The place behind it.
+    pub(super) end: usize,
 }
 
 /// Tags up to the first that does not end, which the engine refuses.
@@ -23,7 +25,12 @@ pub(super) fn list_tags(source: &str) -> Vec<Tag> {
             skip_raw(body)
         } else {
             let (code, after) = read_code(behind, if is_block { "%}" } else { "}}" });
-            tags.push(Tag { is_block, code });
+            let end = source.len() - after.map_or(0, str::len);
+            tags.push(Tag {
+                is_block,
+                code,
+                end,
+            });
             after
         };
         let Some(after) = after else { break };
