@@ -19,7 +19,7 @@ pub fn hide_login(text: &str) -> String {
     without_login[..end.unwrap_or(without_login.len())].to_owned()
 }
 
-/// The user and password of an address, before its `@`. In `PREFIX=URL`, those of the URL.
+/// The user and password of an address, before its last `@`. In `PREFIX=URL`, those of the URL.
 ///
 /// A password may hold the characters at which an authority ends, and an address may have no scheme. A text that can be
 /// read as a user with a password is one: an address that is shown too short does no harm.
@@ -32,23 +32,31 @@ pub fn find_login(text: &str) -> Option<Range<usize>> {
         return None;
     }
     let whole = start..start + at;
-    if is_cut(authority) || text.len() > LONGEST {
+    if text.len() > LONGEST || is_cut(authority) || authority.contains('@') {
         return Some(whole);
     }
-    if let Some(at) = authority.rfind('@') {
-        return Some(start..start + at);
-    }
+
+    // `docker.io/library=user:password@m.example`
     let of_value = find_login_of_value(text, start + authority.len());
-    if start > 0 {
-        return of_value;
+    if let Some(login) = &of_value {
+        let is_address = find_scheme_end(&text[start + authority.len()..login.start]).is_some()
+            || text[..login.start].ends_with(['/', '\\', ':', ';']);
+        let has_password = text[login.clone()].contains(':');
+        if is_address || (has_password && !text[start..login.start].contains(':')) {
+            return of_value;
+        }
     }
 
-    // `docker.io/library=user:password@m.example`, `server/user:password@proxy.example`
+    // `server/user:password@proxy.example`, in a path of Windows, too
     let segment = rest[..at].rfind(['/', '\\']).map(|slash| slash + 1..at);
-    let mut own = [of_value.clone(), segment].into_iter().flatten();
-    own.find(|login| text[login.clone()].contains(':'))
-        .or_else(|| may_be_user(authority).then_some(whole))
-        .or(of_value)
+    let is_plain = |login: &Range<usize>| {
+        start == 0 && rest[login.clone()].contains(':') && !rest[..login.start].contains(':')
+    };
+    if let Some(login) = segment.filter(is_plain) {
+        return Some(login);
+    }
+    let is_login = rest[..at].contains(':') && !is_drive(&rest[..at]);
+    is_login.then_some(whole).or(of_value)
 }
 
 /// The login of the address behind the first `=` from this place on.
@@ -97,21 +105,44 @@ fn take_authority(rest: &str) -> &str {
 
 /// Whether an authority is the beginning of a user and a password: no port follows its first colon.
 fn is_cut(authority: &str) -> bool {
-    authority.split_once(':').is_some_and(|(host, port)| {
-        !host.starts_with('[') && port.bytes().any(|byte| !byte.is_ascii_digit())
+    authority.split_once(':').is_some_and(|(_, port)| {
+        !is_literal_address(authority) && port.bytes().any(|byte| !byte.is_ascii_digit())
     })
 }
 
-/// Whether `user:12` is the beginning of a login, and not that of `C:\…`.
-fn may_be_user(authority: &str) -> bool {
-    authority.split_once(':').is_some_and(|(user, password)| {
-        !user.starts_with('[') && (user.len() > 1 || !password.is_empty())
+/// `[::1]`, also with a port.
+fn is_literal_address(authority: &str) -> bool {
+    let inner = authority
+        .strip_prefix('[')
+        .and_then(|it| it.split_once(']'));
+    inner.is_some_and(|(address, port)| {
+        let mut inside = address.chars();
+        let port = port.strip_prefix(':').unwrap_or(port);
+        inside.all(|c| c.is_ascii_hexdigit() || matches!(c, ':' | '.'))
+            && port.bytes().all(|byte| byte.is_ascii_digit())
+    })
+}
+
+/// Whether a text with one colon is a path of Windows: `C:\…`, `C:/…`.
+fn is_drive(text: &str) -> bool {
+    text.split_once(':').is_some_and(|(drive, path)| {
+        drive.len() == 1
+            && drive.starts_with(|c: char| c.is_ascii_alphabetic())
+            && path.starts_with(['/', '\\'])
+            && !path.contains(':')
     })
 }
 
 /// `busybox@sha256:…` names a container image.
 fn is_digest(text: &str) -> bool {
-    text.starts_with("sha256:") || text.starts_with("sha512:")
+    let digits = text
+        .strip_prefix("sha256:")
+        .filter(|digits| digits.len() == 64)
+        .or_else(|| {
+            text.strip_prefix("sha512:")
+                .filter(|digits| digits.len() == 128)
+        });
+    digits.is_some_and(|digits| digits.bytes().all(|digit| digit.is_ascii_hexdigit()))
 }
 
 /// The password of an address; all of the login if it has no user. None for a user alone in front of an address
@@ -156,6 +187,30 @@ mod tests {
             ("user:pa?ss@proxy:3128", "proxy:3128", "pa?ss"),
             ("user:pa=x//ss@proxy:3128", "proxy:3128", "pa=x//ss"),
             ("user:7/s=@proxy:3128", "proxy:3128", "7/s="),
+            (
+                "http://u:12/pass@proxy:3128",
+                "http://proxy:3128",
+                "12/pass",
+            ),
+            ("http://user:/pass@proxy:3128", "http://proxy:3128", "/pass"),
+            (
+                "http://alice@corp.example:12/Pass@proxy:3128",
+                "http://proxy:3128",
+                "12/Pass",
+            ),
+            (
+                r"https//CORP\alice:pw@proxy:3128",
+                "https//proxy:3128",
+                "pw",
+            ),
+            (r"CORP\alice:/pw@proxy:3128", "proxy:3128", "/pw"),
+            ("[user:12/pass@proxy", "proxy", "12/pass"),
+            ("http://[user:p/s@proxy", "http://proxy", "p/s"),
+            (":/pass@proxy", "proxy", "/pass"),
+            (":#pass@proxy", "proxy", "#pass"),
+            (r"//a\b:pass=@proxy", "//proxy", "pass="),
+            ("htt ps://user:12/pass@proxy", "proxy", "//user:12/pass"),
+            ("docker.io=user@corp:/pass@m.example", "m.example", "/pass"),
             ("user:/pa/ss@proxy:3128", "proxy:3128", "/pa/ss"),
             ("first_user://pa/ss@proxy", "proxy", "//pa/ss"),
             ("http://user:s:1/x@proxy", "http://proxy", "s:1/x"),
@@ -192,6 +247,7 @@ mod tests {
 
     #[test]
     fn addresses_are_shown_without_user_and_password() {
+        let image = &format!("busybox:1@sha256:{}", "0a".repeat(32));
         for (text, shown, password) in [
             ("user:secret@m.example", "m.example", Some("secret")),
             (
@@ -254,12 +310,10 @@ mod tests {
             (r"C:\images\a@b", r"C:\images\a@b", None),
             ("C:/images/a@b", "C:/images/a@b", None),
             (r"\\server\a@b", r"\\server\a@b", None),
-            ("busybox:1@sha256:00", "busybox:1@sha256:00", None),
-            (
-                "https://m.example:80/x@y?sig=1",
-                "https://m.example:80/x@y",
-                None,
-            ),
+            (image, image, None),
+            ("u:P4th-w0rd@sha256:3128", "sha256:3128", Some("P4th-w0rd")),
+            ("https://m.example/x@y?sig=1", "https://m.example/x@y", None),
+            ("[::1]/x", "[::1]/x", None),
             ("a.example/x@1.0", "a.example/x@1.0", None),
             ("kubelet.exe", "kubelet.exe", None),
         ] {
