@@ -11,6 +11,7 @@
 //!
 //! The same lock and the same files give the same bytes. Nothing here opens a socket.
 
+mod checksums;
 mod gather;
 pub mod images;
 mod kept;

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
 use std::path::Path;
 
+use super::checksums::compare_checksums;
 use super::tools::check_tools;
 use super::{BLOBS, BundleError, BundleIndex, EVIDENCE, INDEX, OBJECTS, SCHEMA, SCRIPTS};
 use super::{collect_evidence, collect_urls, images};
@@ -41,6 +42,8 @@ pub struct OpenedBundle {
     pub lock: Lock,
     /// Guest scripts, by path.
     pub scripts: BTreeMap<String, Vec<u8>>,
+    /// Names of the objects that artifacts are, by title.
+    pub(super) objects: BTreeMap<String, String>,
 }
 
 /// Checks a whole bundle.
@@ -57,8 +60,10 @@ pub fn verify_bundle(file: &Path) -> Result<OpenedBundle, BundleError> {
         &LIMITS,
         &mut |entry, content| seen.add_member(&entry.name, content),
     );
-    read.and_then(|found| seen.check_members(&found))
-        .map_err(|error| proof_error(file, error))
+    let checked = read.and_then(|found| seen.check_members(&found));
+    let opened = checked.map_err(|error| proof_error(file, error))?;
+    compare_checksums(file, &opened)?;
+    Ok(opened)
 }
 
 pub(crate) fn proof_error(file: &Path, error: ProofError) -> BundleError {
@@ -89,6 +94,17 @@ pub fn extract_bundle(
 }
 
 impl OpenedBundle {
+    /// Whether it brings a checksum file or a signature of an artifact.
+    pub fn carries_proofs(&self) -> bool {
+        let origins = &self.index.origins;
+        let mut artifacts = self.lock.artifacts.iter();
+        artifacts.any(|artifact| {
+            let sums = artifact.checksums.iter().map(|file| &file.url);
+            let mut urls = sums.chain(artifact.signatures.iter().map(|one| &one.url));
+            urls.any(|url| origins.contains_key(url.public_url()))
+        })
+    }
+
     /// # Errors
     /// The bundle's lock is not the one that was reviewed.
     pub fn require_lock(&self, file: &Path, reviewed: &Lock) -> Result<(), BundleError> {
@@ -252,7 +268,7 @@ impl ReadRecord {
             .iter()
             .filter_map(|file| file.path.strip_prefix(OBJECTS))
             .collect();
-        self.check_artifacts(&index, &lock, &objects)?;
+        let artifacts = self.check_artifacts(&index, &lock, &objects)?;
         check_tools(&index, &lock, &objects)?;
         check_origins(&index, &lock, &objects)?;
         if self.small.get(EVIDENCE).map(Vec::as_slice)
@@ -269,6 +285,7 @@ impl ReadRecord {
             index,
             lock,
             scripts: self.scripts,
+            objects: artifacts,
         })
     }
 
@@ -286,13 +303,13 @@ impl ReadRecord {
         Err(ProofError::new(Code::BUNDLE_SCHEMA, message))
     }
 
-    /// Every artifact of the lock is there, by every digest that pins it.
+    /// Every artifact of the lock is there, by every digest that pins it. Returns the names of their objects, by title.
     fn check_artifacts(
         &self,
         index: &BundleIndex,
         lock: &Lock,
         objects: &BTreeSet<&str>,
-    ) -> Result<(), ProofError> {
+    ) -> Result<BTreeMap<String, String>, ProofError> {
         if let Some(own) = lock
             .selection
             .user_files()
@@ -305,6 +322,7 @@ impl ReadRecord {
             );
             return Err(ProofError::new(Code::BUNDLE_ARTIFACT_ABSENT, message));
         }
+        let mut artifacts = BTreeMap::new();
         for artifact in &lock.artifacts {
             let name = artifact.title();
             let mut object = None;
@@ -343,8 +361,9 @@ impl ReadRecord {
                 let message = format!("{name}: its size differs from the lockfile");
                 return Err(ProofError::new(Code::BUNDLE_SIZE, message));
             }
+            artifacts.insert(name, object.to_owned());
         }
-        Ok(())
+        Ok(artifacts)
     }
 
     /// The name that an object with this digest has: its SHA-256.

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use crate::acquire::{
-    Acquirer, NetworkOptions, PinScope, acquire_platform_tools, needs_proofs, open_fetcher,
-    open_store, prove_plan,
+    Acquirer, NetworkOptions, PinScope, ProvenPlan, acquire_platform_tools, needs_proofs,
+    open_fetcher, open_store, prove_plan,
 };
 use crate::bundle::{self, OpenedBundle};
 use crate::catalog::Trees;
@@ -18,12 +18,12 @@ use crate::resolve::BuildHost;
 use crate::trust::{Admitted, admit};
 use crate::ui::Printer;
 
-use super::review::Review;
+use super::review::{Review, find_lock_pins, warn_alone};
 
 impl Review<'_> {
-    /// Verifies a bundle as a whole: its bytes against index and lockfile, its lockfile as the review
-    /// of a lockfile does, and under a policy that demands proofs every artifact and tool by its proofs, without network. The
-    /// user's store has no say: what it knows of a publisher did not come with the bundle.
+    /// Verifies a bundle as a whole: its bytes against index and lockfile, its lockfile as the review of a lockfile does,
+    /// and under a policy every artifact and tool by the proofs that the policy demands and that the bundle carries,
+    /// without network. The user's store has no say: what it knows of a publisher did not come with the bundle.
     ///
     /// # Errors
     /// The bundle is not what its index says, the review refuses it, or a proof that the policy demands is not in it.
@@ -38,12 +38,18 @@ impl Review<'_> {
             return Ok(opened);
         };
 
+        let mut alone = match self.lock {
+            Some(_) => Vec::new(),
+            None => find_lock_pins(&opened.lock, trees)?,
+        };
         let catalog = &trees.catalog;
         let admitted = admit(PinnedPlan::new(plan)?, &policy, catalog)?;
         let tools = opened.index.tools.iter();
         let hosts: BTreeSet<BuildHost> = tools.map(|tool| tool.host).collect();
         let plan = admitted.pinned().plan();
-        if hosts.is_empty() && !needs_proofs(plan, PinScope::Needed, &policy, catalog) {
+        let is_open = opened.carries_proofs() || plan.unproven_artifacts().next().is_some();
+        if !is_open && hosts.is_empty() && !needs_proofs(plan, PinScope::Needed, &policy, catalog) {
+            warn_alone(&alone, printer);
             return Ok(opened);
         }
 
@@ -52,7 +58,14 @@ impl Review<'_> {
         let store = scratch.path().join("store");
         let opened_store = open_store(Some(&store))?;
         bundle::extract_bundle(file, &opened_store, &opened, &[bundle::OBJECTS])?;
-        prove_stored(admitted, &policy, &hosts, store, trees, printer)?;
+        let proven = prove_stored(admitted, &policy, &hosts, store, trees, printer)?;
+        for verified in proven.artifacts() {
+            let artifact = verified.artifact();
+            if !artifact.unproven {
+                alone.retain(|title| *title != artifact.title());
+            }
+        }
+        warn_alone(&alone, printer);
         Ok(opened)
     }
 }
@@ -65,7 +78,7 @@ fn prove_stored(
     store: PathBuf,
     trees: &Trees,
     printer: &Printer,
-) -> Result<()> {
+) -> Result<ProvenPlan> {
     let network = NetworkOptions {
         offline: true,
         jobs: Some(1),
@@ -82,5 +95,5 @@ fn prove_stored(
     };
     let proven = prove_plan(admitted, &[], &acquirer)?;
     acquire_platform_tools(hosts, proven.plan(), &acquirer)?;
-    Ok(())
+    Ok(proven)
 }

@@ -96,14 +96,18 @@ fn warn_unchecked(lock: &Lock, trees: &Trees, printer: &Printer) -> Result<()> {
             "the policy {name} of the lockfile was not enforced: `--policy FILE` names it"
         ));
     }
-    let alone = find_lock_pins(lock, trees)?;
-    if !alone.is_empty() {
+    warn_alone(&find_lock_pins(lock, trees)?, printer);
+    Ok(())
+}
+
+/// Warns of artifacts and images whose digest nothing but the lockfile states.
+pub(super) fn warn_alone(titles: &[String], printer: &Printer) {
+    if !titles.is_empty() {
         printer.print_warning(&format!(
             "only this lockfile states the digest of {}: `--lock FILE` compares it with a reviewed one",
-            alone.join(", ")
+            titles.join(", ")
         ));
     }
-    Ok(())
 }
 
 /// Artifacts whose digest neither the catalog nor the selection states.

@@ -137,7 +137,8 @@ fn stored_proofs_leave_no_declared_signature_out() {
     forge_preview(&provider);
     let folder = provider.site.home.folder.join("proofs");
     fs::create_dir(&folder).expect("folder");
-    fs::write(folder.join("kubelet-1.36.4.sigstore.json"), bundle).expect("file");
+    let name = format!("kubelet-1.36.4-{}.sigstore.json", &sha256_hex(&bytes)[..12]);
+    fs::write(folder.join(name), bundle).expect("file");
 
     let line = format!("verify o/imagegen.lock.json {NETWORK} fresh");
     for stored in ["", "--bundles proofs"] {
@@ -205,6 +206,46 @@ fn a_folder_of_proofs_without_one_proves_nothing() {
         "{}",
         ran.stderr
     );
+}
+
+/// A policy that demands no proof lets no bundle pass unread: what it carries is verified, and what nothing proves is
+/// named.
+#[test]
+fn a_policy_without_demands_verifies_what_a_bundle_carries() {
+    let Some(provider) = provider() else {
+        return;
+    };
+    provider.set_policy(&json!({}));
+    provider.lock();
+    let mirror = provider.site.url("/");
+    let create = format!("bundle create --out node.zip {NETWORK} store --mirror {mirror}");
+    provider.site.plain(&create, 0);
+    let good = provider.site.home.read("node.zip");
+    let warning = "only this lockfile states the digest of kube-log-runner 1.36.4";
+    for policy in ["", "--policy policy.json"] {
+        let line = format!("bundle verify node.zip {policy}");
+        let said = provider.site.plain(&line, 0).stderr;
+        assert!(said.contains(warning), "{policy}: {said}");
+    }
+    let reviewed = "bundle verify node.zip --policy policy.json --lock imagegen.lock.json";
+    let said = provider.site.plain(reviewed, 0).stderr;
+    assert!(!said.contains(warning), "{said}");
+
+    let signature = provider.site.url("/own/file.sig");
+    let other = provider.sign(b"something else");
+    let altered = forged(&good, false, &|files, index| {
+        let digest = index["origins"][&signature].as_str().expect("a signature");
+        let at = files.iter().position(|(name, _)| name.ends_with(digest));
+        let digest = sha256_hex(&other);
+        files[at.expect("its object")] = (format!("objects/sha256/{digest}"), other.clone());
+        index["origins"][&signature] = digest.into();
+    });
+    provider.site.write("altered.zip", &altered);
+    let ran = provider
+        .site
+        .plain("bundle verify altered.zip --policy policy.json", 5);
+    let failed = "kubelet 1.36.4 failed verification";
+    assert!(ran.stderr.contains(failed), "{}", ran.stderr);
 }
 
 /// Every verb that reads a bundle proves it in the same way.
@@ -294,7 +335,7 @@ fn a_bundle_is_judged_without_values_of_headers() {
     }
 }
 
-/// A bundle of which no proof is demanded is not unpacked to be judged.
+/// A bundle of which no proof is demanded, and that brings none, is not unpacked to be judged.
 #[test]
 fn a_bundle_is_unpacked_for_proofs_alone() {
     let Some(mut provider) = provider() else {
@@ -307,6 +348,14 @@ fn a_bundle_is_unpacked_for_proofs_alone() {
             // The same build by its digest alone.
             let over = &mut provider.site.overrides["kubelet"];
             over.as_object_mut().expect("fields").remove("signature");
+            let bytes = with_resource("kube-log-runner.exe", "1.36.4");
+            provider.site.serve("/own/runner.exe", &bytes);
+            let url = provider.site.url("/own/runner.exe");
+            let over = json!({"url": url, "sha256": sha256_hex(&bytes)});
+            provider
+                .site
+                .overrides
+                .insert("kube-log-runner".to_owned(), over);
             provider.set_policy(&json!({}));
             provider.site.afresh();
             fs::remove_file(provider.site.home.folder.join("node.zip")).expect("removed");
