@@ -1,9 +1,11 @@
 //! `imagegen lock`: the only writer of the lockfile.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use crate::acquire::{
-    Acquirer, HeaderGrants, NetworkOptions, PinScope, needs_proofs, open_fetcher, pin_plan,
+    Acquirer, HeaderGrants, NetworkOptions, PinScope, VerifiedArtifact, needs_proofs, open_fetcher,
+    pin_plan,
 };
 use crate::base::version::Version;
 use crate::cli::LockArgs;
@@ -77,9 +79,13 @@ pub(super) fn run_lock(args: &LockArgs, answers: &Answers, run: &ImageRun<'_>) -
     let plan = locked.pin_plan(plan, &network, &policy, printer)?;
     // A lock is a promise that the image can be made.
     predict_machine(&plan, trees)?;
-    let plan = pin_for_lock(plan, args, &network, &policy, run)?;
+    let (plan, verified) = pin_for_lock(plan, args, &network, &policy, run)?;
     let admitted = admit(PinnedPlan::new(plan)?, &policy, &trees.catalog)?;
     let (plan, lock) = (admitted.pinned().plan(), admitted.pinned().lock());
+    // The folder may hold the proofs of a lockfile that stays, if this one is refused.
+    if let Some(folder) = &args.proofs {
+        store_proofs(folder, &verified, &network, &policy, run)?;
+    }
     write_lockfile(&path, lock)?;
     for warning in plan.warnings() {
         printer.print_warning(&warning.message);
@@ -87,14 +93,15 @@ pub(super) fn run_lock(args: &LockArgs, answers: &Answers, run: &ImageRun<'_>) -
     printer.print_summary(lock, || format_lock(&path.display().to_string(), lock))
 }
 
-/// The plan with the digests that a lockfile needs, and with every one of them proven where the user asks for it.
+/// The plan with the digests that a lockfile needs, and with every one of them proven where the user asks for it; and
+/// what was proven.
 fn pin_for_lock(
     plan: Plan,
     args: &LockArgs,
     network: &NetworkOptions,
     policy: &Policy,
     run: &ImageRun<'_>,
-) -> Result<Plan> {
+) -> Result<(Plan, Vec<VerifiedArtifact>)> {
     let (trees, printer) = (&run.trees, run.printer);
     let every = args.prove || args.proofs.is_some();
     let scope = if every {
@@ -103,7 +110,7 @@ fn pin_for_lock(
         PinScope::Needed
     };
     if !needs_proofs(&plan, scope, policy, &trees.catalog) {
-        return Ok(plan);
+        return Ok((plan, Vec::new()));
     }
 
     let fetcher = open_fetcher(network, policy)?;
@@ -114,11 +121,26 @@ fn pin_for_lock(
         network,
         printer,
     };
-    let (plan, verified) = pin_plan(plan, scope, &acquirer)?;
-    if let Some(folder) = &args.proofs {
-        acquirer.store_proofs(folder, &verified)?;
-    }
-    Ok(plan)
+    pin_plan(plan, scope, &acquirer)
+}
+
+/// Writes the signers' proofs of artifacts that were just proven into a folder.
+fn store_proofs(
+    folder: &Path,
+    verified: &[VerifiedArtifact],
+    network: &NetworkOptions,
+    policy: &Policy,
+    run: &ImageRun<'_>,
+) -> Result<()> {
+    let fetcher = open_fetcher(network, policy)?;
+    let acquirer = Acquirer {
+        trees: &run.trees,
+        policy,
+        fetcher: &fetcher,
+        network,
+        printer: run.printer,
+    };
+    acquirer.store_proofs(folder, verified)
 }
 
 /// The plan's updates and those that publishers have now; each new one is printed.

@@ -2,14 +2,14 @@
 //!
 //! A declared signature, and evidence of an earlier run, say where to look. They are no proof.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::acquire::{Acquirer, NetworkOptions, ProofScope, VerifiedArtifact, open_fetcher};
 use crate::catalog::Trees;
 use crate::diagnostic::Result;
 use crate::lock::Lock;
 use crate::model::evidence::Evidence;
-use crate::model::plan::{Plan, PlannedArtifact};
+use crate::model::plan::{Plan, PlannedArtifact, format_unasked};
 use crate::model::policy::Policy;
 use crate::planning::{PolicyOfLock, judge_plan, read_plan_policy, resolve_lock};
 use crate::selection::{NamedPolicy, read_mirrors};
@@ -94,6 +94,25 @@ impl Prover<'_> {
         let plan = judge_plan(self.named, &policy, plan, self.trees)?;
         self.prove_demanded(&plan, &policy, &MadeProofs::new())
     }
+}
+
+/// Declared proofs that neither the lock records nor this run has made, also with the folder that a user names.
+pub(super) fn list_unasked(
+    lock: &Lock,
+    proven: &[VerifiedArtifact],
+    made: &MadeProofs,
+) -> Vec<String> {
+    let titles = proven.iter().map(|it| it.artifact().title());
+    let titles: BTreeSet<String> = titles.collect();
+    let mut open = lock.artifacts.clone();
+    open.retain(|artifact| !titles.contains(&artifact.title()));
+    for artifact in &mut open {
+        let again = made.get(&artifact.title());
+        artifact
+            .evidence
+            .extend(again.into_iter().flatten().cloned());
+    }
+    format_unasked(open.iter())
 }
 
 /// Whether each signature that the artifact declares is among the proofs, and all of them hold.

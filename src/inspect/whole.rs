@@ -26,7 +26,6 @@ use crate::io::fs;
 use crate::io::fs::{DigestSet, digest_stream};
 use crate::lock::{LOCK_FILE, Lock, is_lock};
 use crate::model::evidence::{Evidence, ProofKind, Verdict};
-use crate::model::plan::format_unasked;
 use crate::planning::{PolicyOfLock, resolve_lock};
 use crate::render::Workspace;
 use crate::selection::{read_lock, read_policy};
@@ -37,7 +36,7 @@ use crate::verify::{NotProven, ProofError, record_evidence};
 use crate::windows::resource::ArchiveFormat;
 
 use self::again::{RenderedAgain, find_added, render_again};
-use super::demanded::{MadeProofs, Prover};
+use super::demanded::{MadeProofs, Prover, list_unasked};
 use super::review::{Review, find_lock_pins, list_unproven};
 use super::{Inspected, VerifyRequest, proven};
 
@@ -200,7 +199,7 @@ pub(super) fn inspect_workspace(
         found.push(record_comparison(LOCK_FILE, Err(unreviewed_error(title))));
     }
     let unpinned = lock.list_unpinned();
-    let unasked = list_unasked(&lock, &made);
+    let unasked = list_unasked(&lock, &made, &MadeProofs::new());
     Ok(WholeOutput {
         schema: SCHEMA,
         name,
@@ -263,14 +262,6 @@ fn add_proven(proven: &[VerifiedArtifact], found: &mut Vec<Evidence>, unproven: 
         }
         found.extend(artifact.evidence.iter().cloned());
     }
-}
-
-/// Declared proofs that neither the lock records nor this run has made.
-fn list_unasked(lock: &Lock, proven: &[VerifiedArtifact]) -> Vec<String> {
-    let titles = proven.iter().map(|it| it.artifact().title());
-    let titles: BTreeSet<String> = titles.collect();
-    let open = lock.artifacts.iter();
-    format_unasked(open.filter(|artifact| !titles.contains(&artifact.title())))
 }
 
 fn compare_reviewed(path: &Path, bytes: &[u8]) -> Result<Result<&'static str, ProofError>> {
@@ -442,7 +433,10 @@ fn inspect_lock(
     }
 
     let mut recorded: Vec<Evidence> = Vec::new();
-    let from_folder = made.values().map(Vec::len).sum();
+    let asked = made.values().flatten();
+    let from_folder = asked
+        .filter(|proof| proof.verdict != Verdict::Absent)
+        .count();
     for artifact in &lock.artifacts {
         let title = artifact.title();
         let again = made.get(&title).map(Vec::as_slice).unwrap_or_default();
@@ -457,7 +451,8 @@ fn inspect_lock(
             ));
         }
         for evidence in &artifact.evidence {
-            if !again.iter().any(|new| new.proof == evidence.proof) {
+            let mut others = again.iter().filter(|new| new.verdict != Verdict::Absent);
+            if !others.any(|new| new.proof == evidence.proof) {
                 recorded.push(evidence.clone());
             }
         }
@@ -469,7 +464,7 @@ fn inspect_lock(
         evidence: found,
         recorded,
         unpinned: lock.list_unpinned(),
-        unasked: list_unasked(lock, &demanded),
+        unasked: list_unasked(lock, &demanded, &made),
         unproven,
         uncompared: Vec::new(),
         from_folder,

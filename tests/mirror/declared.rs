@@ -1,5 +1,6 @@
 //! Signatures that the catalog declares, of files that are pinned: every verb that downloads asks for them.
 
+use imagegen::base::digest::sha256_hex;
 use serde_json::{Map, Value, json};
 
 use super::site::{Site, proven};
@@ -86,7 +87,9 @@ fn a_signature_of_a_mirror_is_stored() {
     };
     site.serve(SIGNATURE, &signature);
     site.succeeds(&format!("lock {HOST} --proofs proofs"));
-    let stored = site.home.read("proofs/kubelet-1.36.4.cosign.sig");
+    let digest = sha256_hex(&site.served(KUBELET));
+    let stored = format!("proofs/kubelet-1.36.4-{}.cosign.sig", &digest[..12]);
+    let stored = site.home.read(&stored);
     assert_eq!(stored, signature);
     let line = "verify imagegen.lock.json --manifests catalog --proofs proofs";
     let said = site.plain(&format!("{line} --lock imagegen.lock.json"), 0);

@@ -66,11 +66,14 @@ fn signers_are_proven_again_beside_the_lock_alone() {
     site.succeeds(&format!("lock {SELECTION} --proofs proofs"));
     let folder = site.home.folder.join("proofs");
     let kept: Vec<String> = files(&folder).into_keys().collect();
-    let (pair, published) = (
-        "kubelet-1.36.4.keyless.sigstore.json",
-        "kubectl-1.36.4.sigstore.json",
+    let digits = &sha256_hex(&bytes)[..12];
+    let pair = &format!("kubelet-1.36.4-{digits}.keyless.sigstore.json");
+    let published = &format!("kubectl-1.36.4-{digits}.sigstore.json");
+    assert_eq!(
+        kept,
+        [published.as_str(), pair],
+        "nobody else has signed anything"
     );
-    assert_eq!(kept, [published, pair], "nobody else has signed anything");
     assert_eq!(site.home.text(&format!("proofs/{published}")), text);
     let asked = site.requests();
     std::fs::remove_dir_all(site.home.folder.join("store")).expect("store");
@@ -156,6 +159,8 @@ fn signers_are_proven_again_beside_the_lock_alone() {
         "imagegen.lock.json",
         lock.replace(SIGNED.digest, &"ab".repeat(32)).as_bytes(),
     );
+    let other = "proofs/kubelet-1.36.4-abababababab.keyless.sigstore.json";
+    site.write(other, &good[1]);
     fails(&site, "cosign-bad-signature");
     let mut stripped = bundle.clone();
     stripped["verificationMaterial"]["tlogEntries"] = json!([]);

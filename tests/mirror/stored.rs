@@ -111,52 +111,49 @@ impl Provider {
         self.site.overrides.insert(component.to_owned(), over);
     }
 
-    /// The verification of the stored proofs fails with a code, once a file is other than it was.
+    /// The verification of the stored proofs fails with a code, once a file is other than it was. Returns the file that
+    /// it names.
     #[track_caller]
-    fn refuses(&self, file: &str, change: &dyn Fn(&str), code: &str) {
+    fn refuses(&self, file: &str, change: &dyn Fn(&str), code: &str) -> String {
         let good = self.site.home.read(file);
         change(file);
         let said = self.site.plain(&format!("{CHECK} --format json"), 5).stdout;
-        let code = format!("\"code\": \"{code}\"");
-        assert!(said.contains(&code), "{file}: no {code} in {said}");
+        let output: Value = serde_json::from_str(&said).expect("JSON");
+        let mut proofs = output["evidence"].as_array().expect("proofs").iter();
+        let failed = proofs.find(|proof| proof["code"] == code);
+        let failed = failed.unwrap_or_else(|| panic!("{file}: no {code} in {said}"));
         self.site.write(file, &good);
+        failed["source"].as_str().unwrap_or_default().to_owned()
+    }
+
+    /// The name of a stored file, by the digest of the lockfile.
+    fn find_stored(&self, component: &str, end: &str) -> String {
+        let locked = self.site.locked(component);
+        let digest = locked["digests"][0]["digest"].as_str().expect("a digest");
+        format!("{component}-1.36.4-{}{end}", &digest[..12])
     }
 }
 
-/// Component, kind of signature, digest that the override states, files that are stored.
+/// Component, kind of signature, digest that the override states, ends of the names of files that are stored.
 const SIGNED: [(&str, &str, &str, &[&str]); 6] = [
-    (
-        "kubelet",
-        "cosign-key",
-        "sha256",
-        &["kubelet-1.36.4.cosign.sig"],
-    ),
+    ("kubelet", "cosign-key", "sha256", &[".cosign.sig"]),
     (
         "kubeadm",
         "cosign-key-over-checksums",
         "sha256",
-        &[
-            "kubeadm-1.36.4.cosign.checksums",
-            "kubeadm-1.36.4.cosign.checksums.sig",
-        ],
+        &[".cosign.checksums", ".cosign.checksums.sig"],
     ),
     (
         "kubectl",
         "openpgp-over-checksums",
         "sha256",
-        &[
-            "kubectl-1.36.4.openpgp.checksums",
-            "kubectl-1.36.4.openpgp.checksums.sig",
-        ],
+        &[".openpgp.checksums", ".openpgp.checksums.sig"],
     ),
     (
         "kube-log-runner",
         "minisign-over-checksums",
         "sha256",
-        &[
-            "kube-log-runner-1.36.4.minisign.checksums",
-            "kube-log-runner-1.36.4.minisign.checksums.minisig",
-        ],
+        &[".minisign.checksums", ".minisign.checksums.minisig"],
     ),
     ("kube-proxy", "openpgp", "sha256", &[]),
     ("containerd", "minisign", "sha256", &[]),
@@ -176,7 +173,9 @@ fn signatures_by_a_key_are_stored_and_verified_again() {
         .stderr;
     let folder = site.home.folder.join("proofs");
     let stored: Vec<String> = files(&folder).into_keys().collect();
-    let mut expected: Vec<&str> = SIGNED.iter().flat_map(|row| row.3).copied().collect();
+    let rows = SIGNED.iter();
+    let expected = rows.flat_map(|row| row.3.iter().map(|end| provider.find_stored(row.0, end)));
+    let mut expected: Vec<String> = expected.collect();
     expected.sort_unstable();
     assert_eq!(stored, expected);
     let reason = "is not stored: it is over the bytes of the file";
@@ -218,16 +217,20 @@ fn signatures_by_a_key_are_stored_and_verified_again() {
 fn refuse_other_files(provider: &Provider) {
     let site = &provider.site;
     let remove = |file: &str| fs::remove_file(site.home.folder.join(file)).expect("removed");
-    for (_, _, _, stored) in SIGNED {
-        for file in stored {
-            provider.refuses(&format!("proofs/{file}"), &remove, "proof-absent");
+    for (component, _, _, stored) in SIGNED {
+        for end in stored {
+            let file = format!("proofs/{}", provider.find_stored(component, end));
+            let source = provider.refuses(&file, &remove, "proof-absent");
+            assert!(source.ends_with(&file), "{file}: {source}");
         }
     }
     let cosign = provider.sign("cosign-key", b"another file");
     let change = |file: &str| site.write(file, &cosign);
-    let sums = "proofs/kubeadm-1.36.4.cosign.checksums";
-    for file in ["proofs/kubelet-1.36.4.cosign.sig", &format!("{sums}.sig")] {
-        provider.refuses(file, &change, "cosign-bad-signature");
+    let place =
+        |component: &str, end: &str| format!("proofs/{}", provider.find_stored(component, end));
+    let sums = &place("kubeadm", ".cosign.checksums");
+    for file in [place("kubelet", ".cosign.sig"), format!("{sums}.sig")] {
+        provider.refuses(&file, &change, "cosign-bad-signature");
     }
     let other = format!("{}  kubeadm.exe\n", "ab".repeat(32)).into_bytes();
     let signature = format!("{sums}.sig");
@@ -241,7 +244,7 @@ fn refuse_other_files(provider: &Provider) {
         ("kubectl", "openpgp", "sig"),
         ("kube-log-runner", "minisign", "minisig"),
     ] {
-        let file = format!("proofs/{component}-1.36.4.{form}.checksums.{end}");
+        let file = place(component, &format!(".{form}.checksums.{end}"));
         let signature = provider.sign(form, b"another file");
         let change = |file: &str| site.write(file, &signature);
         provider.refuses(&file, &change, &format!("{form}-bad-signature"));
@@ -299,6 +302,51 @@ fn a_proof_over_a_digest_that_the_lockfile_lacks_is_named() {
     assert!(!said.contains("proof-absent"), "{said}");
 }
 
+/// Images that share a folder of proofs may have other builds of one version.
+#[test]
+fn lockfiles_share_a_folder_of_proofs() {
+    let Some(mut provider) = Provider::new() else {
+        return;
+    };
+    provider.publish("kubeadm", "cosign-key", "sha256");
+    let lock = format!("lock {SELECTION} --proofs proofs --lock");
+    let reviewed = |name: &str| format!("verify {name} --proofs proofs --lock {name}");
+    provider.site.succeeds(&format!("{lock} one.lock.json"));
+
+    let other = provider.site.own_build("kubeadm", "another build");
+    let signature = provider.sign("cosign-key", &other);
+    let url = "/other/kubeadm.exe";
+    provider.site.serve(url, &other);
+    provider.site.serve(&format!("{url}.sig"), &signature);
+    let site = &mut provider.site;
+    let (place, by) = (site.url(url), site.url(&format!("{url}.sig")));
+    let over = &mut site.overrides["kubeadm"];
+    over["url"] = place.into();
+    over["sha256"] = sha256_hex(&other).into();
+    over["signature"]["url"] = by.into();
+    site.succeeds(&format!("{lock} two.lock.json"));
+    for name in ["one.lock.json", "two.lock.json"] {
+        let said = site.plain(&reviewed(name), 0).stdout;
+        assert!(said.contains("verified              cosign-key"), "{said}");
+        assert!(!said.contains("not asked for: kubeadm"), "{said}");
+    }
+
+    // A signature that nobody asked for when the lockfile was written has no file: it is absent.
+    let flags = "--overrides overrides.json --ca-file ca.pem --store store";
+    let line = format!(
+        "lock {SELECTION} {flags} --lock bare.lock.json --mirror {}",
+        site.url("/")
+    );
+    site.plain(&format!("{line} {}", site.list_waivers()), 0);
+    let said = site.plain(&reviewed("bare.lock.json"), 0).stdout;
+    let is_absent = |line: &str| {
+        let words = line.split_whitespace().take(3);
+        words.eq(["absent", "cosign-keyless", "kubectl.exe:"])
+    };
+    assert!(said.lines().any(is_absent), "{said}");
+    assert!(!said.contains("not asked for: kubectl"), "{said}");
+}
+
 /// Scripts of users name the flag as it was called before.
 #[test]
 fn the_earlier_name_of_the_flag_is_understood() {
@@ -310,7 +358,8 @@ fn the_earlier_name_of_the_flag_is_understood() {
     site.succeeds(&format!("lock {SELECTION} --bundles proofs"));
     let lock: Value = serde_json::from_str(&site.home.text("imagegen.lock.json")).expect("JSON");
     assert!(lock.to_string().contains("cosign-key"));
-    assert!(site.home.exists("proofs/kubelet-1.36.4.cosign.sig"));
+    let stored = provider.find_stored("kubelet", ".cosign.sig");
+    assert!(site.home.exists(&format!("proofs/{stored}")));
     let reviewed = "--lock imagegen.lock.json";
     site.plain(
         &format!("verify imagegen.lock.json --bundles proofs {reviewed}"),

@@ -6,6 +6,7 @@
 //! signature over a checksum file with that file. An OpenPGP or minisign signature over the artifact itself is over a
 //! digest that no lockfile has, and is not stored.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use crate::base::code::Code;
@@ -14,7 +15,7 @@ use crate::base::value::PinAlgorithm;
 use crate::fetch::Fetcher;
 use crate::io::fs;
 use crate::model::component::{ChecksumFile, DeclaredSignature, SignatureKind};
-use crate::model::evidence::{Evidence, ProofKind};
+use crate::model::evidence::{Evidence, ProofKind, Verdict};
 use crate::model::plan::PlannedArtifact;
 use crate::verify::checksums::{self, ChecksumLine};
 use crate::verify::proof::{ExpectedSignature, SignedContent, verify_detached};
@@ -99,7 +100,13 @@ fn list_signed_sums<'a>(
     sums
 }
 
-fn name_files(artifact: &PlannedArtifact, kind: SignatureKind) -> StoredNames {
+/// How many digits of an artifact's digest stand in the names of its proofs.
+const NAME_DIGITS: usize = 12;
+
+/// The names by which a folder has the proof of a signature. Images that share the folder may have other bytes of one
+/// version, and an artifact several signatures of one kind.
+fn name_files(artifact: &PlannedArtifact, signature: &DeclaredSignature) -> StoredNames {
+    let kind = signature.kind;
     let (signed, end) = match kind {
         SignatureKind::CosignKeyless => ("", ".keyless.sigstore.json"),
         SignatureKind::SigstoreBundle => ("", ".sigstore.json"),
@@ -111,19 +118,35 @@ fn name_files(artifact: &PlannedArtifact, kind: SignatureKind) -> StoredNames {
         SignatureKind::OpenpgpOverChecksums => (".openpgp.checksums", ".sig"),
         SignatureKind::MinisignOverChecksums => (".minisign.checksums", ".minisig"),
     };
-    let signed = format!("{}-{}{signed}", artifact.component, artifact.version);
+    let mut digests: Vec<&str> = Vec::new();
+    for pin in &artifact.digests {
+        digests.push(pin.digest.as_str());
+    }
+    digests.sort_unstable_by_key(|digest| digest.len());
+    let digest = digests.first().copied().unwrap_or_default();
+    let digits = digest.get(..NAME_DIGITS).unwrap_or(digest);
+    let mut alike = artifact.signatures.iter().filter(|one| one.kind == kind);
+    let place = match alike.position(|one| one == signature) {
+        Some(earlier) if earlier > 0 => format!(".{}", earlier + 1),
+        _ => String::new(),
+    };
+    let PlannedArtifact {
+        component, version, ..
+    } = artifact;
+    let signed = format!("{component}-{version}-{digits}{place}{signed}");
     StoredNames {
         signature: format!("{signed}{end}"),
         checksums: kind.signs_checksums().then_some(signed),
     }
 }
 
-/// Whether something of this kind was proven when the artifact was locked.
-fn was_proven(artifact: &PlannedArtifact, kind: ProofKind) -> bool {
-    artifact
-        .evidence
-        .iter()
-        .any(|one| one.proof == kind && one.verdict.holds())
+/// Whether this signature was proven when the artifact was locked: another one of its kind may have been absent.
+fn was_proven(artifact: &PlannedArtifact, signature: &DeclaredSignature) -> bool {
+    let place = strip_url_secrets(&signature.url);
+    artifact.evidence.iter().any(|one| {
+        let is_of = one.source.as_ref().is_none_or(|source| *source == place);
+        is_of && one.proof == signature.kind.proof_kind() && one.verdict.holds()
+    })
 }
 
 /// A proof of an artifact that was just proven, out of the store.
@@ -205,11 +228,12 @@ pub fn write_proofs(
     trust: StoredTrust<'_>,
 ) -> Result<Vec<UnstoredProof>, ProveError> {
     let mut unstored = Vec::new();
+    let mut files: Vec<(String, Vec<u8>)> = Vec::new();
     for verified in verified {
         let artifact = verified.artifact();
         for signature in &artifact.signatures {
             let proof = signature.kind.proof_kind();
-            if !was_proven(artifact, proof) {
+            if !was_proven(artifact, signature) {
                 continue;
             }
             if let Some(reason) = find_obstacle(artifact, signature) {
@@ -220,33 +244,23 @@ pub fn write_proofs(
                     reason,
                 });
             } else {
-                write_proof(folder, verified, signature, fetcher, trust)?;
+                let proof = collect_proof(verified, signature, fetcher)?;
+                verify_stored(artifact, signature, &proof, trust)?;
+                let names = name_files(artifact, signature);
+                files.push((names.signature, proof.signature));
+                files.extend(names.checksums.zip(proof.checksums));
             }
         }
+    }
+
+    for (name, bytes) in files {
+        fs::write_file(&folder.join(name), &bytes)?;
     }
     Ok(unstored)
 }
 
-/// Writes the files of one proof.
-fn write_proof(
-    folder: &Path,
-    verified: &VerifiedArtifact,
-    signature: &DeclaredSignature,
-    fetcher: &Fetcher,
-    trust: StoredTrust<'_>,
-) -> Result<(), ProveError> {
-    let artifact = verified.artifact();
-    let proof = collect_proof(verified, signature, fetcher)?;
-    verify_stored(artifact, signature, &proof, trust)?;
-    let names = name_files(artifact, signature.kind);
-    fs::write_file(&folder.join(names.signature), &proof.signature)?;
-    if let (Some(name), Some(sums)) = (names.checksums, proof.checksums) {
-        fs::write_file(&folder.join(name), &sums)?;
-    }
-    Ok(())
-}
-
-/// Proves again what is kept in a folder. What the lock says to be proven must be there.
+/// Proves again what is kept in a folder. What the lock says to be proven must be there; another declared signature
+/// without a file is absent.
 ///
 /// # Errors
 /// A file cannot be read.
@@ -260,21 +274,27 @@ pub fn reprove_artifact(
         if find_obstacle(artifact, signature).is_some() {
             continue;
         }
-        let names = name_files(artifact, signature.kind);
+        let names = name_files(artifact, signature);
         let kind = signature.kind.proof_kind();
-        let path = folder.join(&names.signature);
-        let proof = read_proof(folder, &names)?;
-        if proof.is_none() && !was_proven(artifact, kind) {
-            continue;
-        }
-        let outcome = match proof {
-            Some(proof) => verify_stored(artifact, signature, &proof, trust),
-            None => Err(ProofError::new(
-                Code::PROOF_ABSENT,
-                "the lockfile records this file as the proof",
-            )),
+        let (name, outcome) = match read_proof(folder, &names)? {
+            ReadProof::Whole(proof) => {
+                let outcome = verify_stored(artifact, signature, &proof, trust);
+                (&names.signature, outcome)
+            }
+            ReadProof::Absent(name) if was_proven(artifact, signature) => {
+                let message = "the lockfile records this file as the proof";
+                (name, Err(ProofError::new(Code::PROOF_ABSENT, message)))
+            }
+            ReadProof::Absent(name) => {
+                let absent = Proven {
+                    verdict: Verdict::Absent,
+                    detail: "the folder has no such file".to_owned(),
+                    facts: BTreeMap::new(),
+                };
+                (name, Ok(absent))
+            }
         };
-        let source = path.display().to_string();
+        let source = folder.join(name).display().to_string();
         found.push(record_evidence(
             kind,
             &artifact.file,
@@ -285,19 +305,25 @@ pub fn reprove_artifact(
     Ok(found)
 }
 
-/// The files of a proof; none if one of them is not there.
-fn read_proof(folder: &Path, names: &StoredNames) -> Result<Option<StoredProof>, ProveError> {
+/// A proof as a folder has it.
+enum ReadProof<'a> {
+    Whole(StoredProof),
+    /// The file that is not there.
+    Absent(&'a String),
+}
+
+fn read_proof<'a>(folder: &Path, names: &'a StoredNames) -> Result<ReadProof<'a>, ProveError> {
     let Some(signature) = fs::read_if_exists(&folder.join(&names.signature))? else {
-        return Ok(None);
+        return Ok(ReadProof::Absent(&names.signature));
     };
     let mut checksums = None;
     if let Some(name) = &names.checksums {
         checksums = fs::read_if_exists(&folder.join(name))?;
         if checksums.is_none() {
-            return Ok(None);
+            return Ok(ReadProof::Absent(name));
         }
     }
-    Ok(Some(StoredProof {
+    Ok(ReadProof::Whole(StoredProof {
         signature,
         checksums,
     }))
@@ -399,6 +425,32 @@ mod tests {
         };
         let expected = expect_stored(&signature, trust);
         expected.expect_err("nobody is named").code
+    }
+
+    /// An artifact with two signatures of one kind, of which the first was absent and waived.
+    fn signed_twice() -> PlannedArtifact {
+        let signature = |name: &str| serde_json::json!({"kind": "cosign-key", "url": format!("https://example.com/{name}"), "key": "k"});
+        let proof = |name: &str, verdict: &str| serde_json::json!({"proof": "cosign-key", "verdict": verdict, "subject": "kubelet.exe", "detail": "d", "source": format!("https://example.com/{name}")});
+        let artifact = serde_json::json!({
+            "component": "kubelet", "version": "1.36.4", "url": "https://example.com/kubelet.exe",
+            "file": "kubelet.exe", "kind": "exe", "license": "Apache-2.0", "purl": "pkg:generic/kubelet@1.36.4",
+            "digests": [{"algorithm": "sha256", "digest": "ab".repeat(32), "confidence": "low", "source": ["derived: a test"]}],
+            "signatures": [signature("one.sig"), signature("two.sig")],
+            "evidence": [proof("one.sig", "absent"), proof("two.sig", "verified")],
+        });
+        serde_json::from_value(artifact).expect("an artifact")
+    }
+
+    #[test]
+    fn signatures_of_one_kind_are_told_apart() {
+        let artifact = signed_twice();
+        let [one, two] = artifact.signatures.as_slice() else {
+            panic!("two signatures");
+        };
+        assert!(!was_proven(&artifact, one) && was_proven(&artifact, two));
+        let name = |signature| name_files(&artifact, signature).signature;
+        assert_eq!(name(one), "kubelet-1.36.4-abababababab.cosign.sig");
+        assert_eq!(name(two), "kubelet-1.36.4-abababababab.2.cosign.sig");
     }
 
     /// A definition may leave any of them out, and a lockfile be edited.
