@@ -99,7 +99,12 @@ pub enum LockError {
     #[error("{file}: unsupported lockfile schema `{found}`; this version reads `{SCHEMA}`")]
     Schema { file: String, found: String },
     #[error("{file} is stale:{}", format_changes(.moved))]
-    Stale { file: String, moved: Vec<String> },
+    Stale {
+        file: String,
+        moved: Vec<String>,
+        /// Whether the verb has `--ignore-lock`.
+        can_ignore: bool,
+    },
     #[error("{file} was made with files of your own that are not here:{}", format_changes(.missing))]
     OwnFiles {
         file: String,
@@ -110,11 +115,31 @@ pub enum LockError {
     Absent { file: String, flag: &'static str },
 }
 
+impl LockError {
+    /// The same for verbs that verify the lockfile itself: none of their flags ignores it.
+    #[must_use]
+    pub fn without_flag(self) -> Self {
+        match self {
+            Self::Stale { file, moved, .. } => Self::Stale {
+                file,
+                moved,
+                can_ignore: false,
+            },
+            other => other,
+        }
+    }
+}
+
 impl Classify for LockError {
     fn remedies(&self) -> Vec<String> {
         match self {
-            Self::Stale { .. } => {
-                vec!["run `imagegen lock` with the same flags, or add `--ignore-lock`".to_owned()]
+            Self::Stale { can_ignore, .. } => {
+                let flag = if *can_ignore {
+                    ", or add `--ignore-lock`"
+                } else {
+                    ""
+                };
+                vec![format!("run `imagegen lock` with the same flags{flag}")]
             }
             Self::Absent { .. } => vec!["run `imagegen lock` first".to_owned()],
             Self::Schema { .. } => vec!["run `imagegen lock` to write a new one".to_owned()],
@@ -395,6 +420,7 @@ impl Lock {
         Err(LockError::Stale {
             file: file.to_owned(),
             moved,
+            can_ignore: true,
         })
     }
 

@@ -31,7 +31,10 @@ pub use locked::{
     plan_image,
 };
 pub use predict::predict_machine;
-pub use recompute::{BuildTime, PolicyOfLock, replay_lock, resolve_lock, resolve_lock_of_build};
+pub use recompute::{
+    BuildTime, PolicyOfLock, check_lock, replay_lock, reproduces_lock, resolve_lock,
+    resolve_lock_of_build,
+};
 
 /// # Errors
 /// No target is named, the selection is refused, or the catalog is wrong.

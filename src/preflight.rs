@@ -16,7 +16,7 @@ use crate::model::plan::{Plan, PlannedArtifact};
 
 use crate::acquire::{NetworkOptions, carried_name, plan_tools};
 use crate::catalog::Trees;
-use crate::planning::{LockUse, govern_plan, resolve_plan};
+use crate::planning::{self, LockUse, govern_plan, resolve_plan};
 use crate::resolve::BuildHost;
 use crate::selection::{
     DefinedImage, Flags, find_lock, lock_path, read_definition, require_target,
@@ -136,7 +136,7 @@ fn decode_fresh(
     plan: &Plan,
 ) -> std::result::Result<Lock, crate::lock::LockError> {
     let lock = Lock::decode(file, bytes)?;
-    lock.check_fresh(file, plan)?;
+    planning::check_lock(file, &lock, plan)?;
     Ok(lock)
 }
 

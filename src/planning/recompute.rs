@@ -93,7 +93,7 @@ pub fn resolve_lock_of_build(
         },
         _ => plan,
     };
-    check_lock(file, locked, &plan)?;
+    check_lock(file, locked, &plan).map_err(LockError::without_flag)?;
     Ok((plan.with_pins(locked.pins()), policy))
 }
 
@@ -102,12 +102,25 @@ pub fn resolve_lock_of_build(
 /// # Errors
 /// The selection is refused.
 pub fn replay_lock(lock: &Lock, trees: &Trees) -> Result<Plan> {
+    Ok(replay_selection(lock, trees)?.with_pins(lock.pins()))
+}
+
+/// Whether the catalog makes the same lockfile of a lockfile's selection.
+///
+/// # Errors
+/// The selection is refused.
+pub fn reproduces_lock(file: &str, lock: &Lock, trees: &Trees) -> Result<bool> {
+    let plan = replay_selection(lock, trees)?;
+    Ok(check_lock(file, lock, &plan).is_ok())
+}
+
+fn replay_selection(lock: &Lock, trees: &Trees) -> Result<Plan> {
     let plan = resolve_updated_plan(&lock.selection, trees, lock.updated.clone())?;
     let governance = Governance {
         policy: lock.policy.clone(),
         ..Governance::default()
     };
-    Ok(Plan { governance, ..plan }.with_pins(lock.pins()))
+    Ok(Plan { governance, ..plan })
 }
 
 /// Compares a lockfile with the plan that was computed again. What the catalog does not pin, the lockfile's own evidence
@@ -115,11 +128,7 @@ pub fn replay_lock(lock: &Lock, trees: &Trees) -> Result<Plan> {
 ///
 /// # Errors
 /// Every difference.
-pub(super) fn check_lock(
-    file: &str,
-    locked: &Lock,
-    plan: &Plan,
-) -> std::result::Result<(), LockError> {
+pub fn check_lock(file: &str, locked: &Lock, plan: &Plan) -> std::result::Result<(), LockError> {
     locked.check_fresh(file, plan)?;
     let mut moved = Vec::new();
     for planned in plan.artifacts() {
@@ -139,6 +148,7 @@ pub(super) fn check_lock(
         Err(LockError::Stale {
             file: file.to_owned(),
             moved,
+            can_ignore: true,
         })
     }
 }
