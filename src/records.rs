@@ -32,6 +32,7 @@ use crate::model::evidence::Evidence;
 use crate::model::plan::Plan;
 use crate::planning::{
     GuestScriptUse, LockUse, PlanRequest, Stale, ToolUse, plan_image, predict_machine, replay_lock,
+    reproduces_lock,
 };
 use crate::selection::{
     Definitions, Flags, NamingForm, SourceFolders, find_lock, read_definition, read_sources,
@@ -186,7 +187,7 @@ fn describe_lock(name: &str, bytes: &[u8], sources: &SourceFolders) -> Result<De
     let mut image = match resolve_of_lock(name, &lock, &trees) {
         Ok(plan) => {
             let mut image = describe_plan(name.to_owned(), &plan, &trees);
-            if lock.check_fresh(name, &plan).is_err() {
+            if !reproduces_lock(name, &lock, &trees)? {
                 image.remarks.push(format!(
                     "the machine of {name} is what this program makes of its selection; the lockfile is of another \
                      catalog"
@@ -212,14 +213,45 @@ fn resolve_of_lock(name: &str, lock: &Lock, trees: &Trees) -> Result<Plan> {
     replay_lock(lock, trees)
 }
 
+/// Files of a workspace, or of the folder that a build left, as they were read.
+#[derive(Default)]
+struct WorkspaceFiles {
+    lock: Option<Vec<u8>>,
+    guest: Option<Vec<u8>>,
+}
+
+impl WorkspaceFiles {
+    fn read(folder: &Path) -> Result<Self> {
+        Ok(Self {
+            lock: fs::read_text_if_exists(&folder.join(LOCK_FILE))?,
+            guest: fs::read_text_if_exists(&folder.join(GUEST_PLAN_FILE))?,
+        })
+    }
+}
+
 /// Lockfile, guest plan and result of a workspace, or of the folder that a build left.
 fn describe_workspace(folder: &Path, sources: &SourceFolders) -> Result<DescribedImage> {
-    let name = folder.display().to_string();
-    let read = |file: &str| fs::read_text_if_exists(&folder.join(file));
+    let mut image = describe_files(folder, &WorkspaceFiles::read(folder)?, sources)?;
+    let place = folder.join(IMAGE);
+    if let Some(bytes) = fs::read_text_if_exists(&place)? {
+        add_bake(
+            &mut image,
+            read_baked(&place.display().to_string(), &bytes)?,
+        );
+    }
+    Ok(image)
+}
+
+/// Lockfile and guest plan of a folder.
+fn describe_files(
+    folder: &Path,
+    files: &WorkspaceFiles,
+    sources: &SourceFolders,
+) -> Result<DescribedImage> {
     let title = |file: &str| folder.join(file).display().to_string();
-    let mut image = match read(LOCK_FILE)? {
+    let mut image = match &files.lock {
         Some(bytes) => {
-            let lock = Lock::decode(&title(LOCK_FILE), &bytes)?;
+            let lock = Lock::decode(&title(LOCK_FILE), bytes)?;
             let trees = read_sources(sources, &[])?;
             let plan = resolve_of_lock(&title(LOCK_FILE), &lock, &trees).ok();
             let reasons = plan.as_ref().map(list_reasons).unwrap_or_default();
@@ -232,25 +264,35 @@ fn describe_workspace(folder: &Path, sources: &SourceFolders) -> Result<Describe
         }
         None => DescribedImage::default(),
     };
-    image.name = name;
-    if let Some(bytes) = read(GUEST_PLAN_FILE)? {
-        image.guest = Some(parse_guest_plan(&title(GUEST_PLAN_FILE), &bytes)?);
-    }
-    if let Some(bytes) = read(IMAGE)? {
-        add_bake(&mut image, read_baked(&title(IMAGE), &bytes)?);
+    image.name = folder.display().to_string();
+    if let Some(bytes) = &files.guest {
+        image.guest = Some(parse_guest_plan(&title(GUEST_PLAN_FILE), bytes)?);
     }
     Ok(image)
 }
 
 /// An `image.json`, with the files beside it if they are those of its bake.
 fn describe_baked(path: &Path, bytes: &[u8], sources: &SourceFolders) -> Result<DescribedImage> {
+    let folder = path.parent().unwrap_or(Path::new(""));
+    describe_record(path, bytes, &WorkspaceFiles::read(folder)?, sources)
+}
+
+/// The same of files that were read.
+fn describe_record(
+    path: &Path,
+    bytes: &[u8],
+    files: &WorkspaceFiles,
+    sources: &SourceFolders,
+) -> Result<DescribedImage> {
     let name = path.display().to_string();
     let record = read_baked(&name, bytes)?;
     let folder = path.parent().unwrap_or(Path::new(""));
-    let lock = fs::read_text_if_exists(&folder.join(LOCK_FILE))?;
-    let is_own = lock.is_some_and(|lock| record["lock"] == sha256_hex(&lock).as_str());
+    let is_own = files
+        .lock
+        .as_ref()
+        .is_some_and(|lock| record["lock"] == sha256_hex(lock).as_str());
     let mut image = if is_own {
-        describe_workspace(folder, sources)?
+        describe_files(folder, files, sources)?
     } else {
         DescribedImage {
             remarks: vec![format!(

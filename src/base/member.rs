@@ -70,6 +70,13 @@ pub fn find_fault(name: &str) -> Option<(Code, String)> {
     Some((Code::ARCHIVE_NAME_ENCODING, why))
 }
 
+/// Whether a path with `/` names something below the folder that it is joined to, on every system.
+pub fn stays_inside(path: &str) -> bool {
+    let is_drive = path.get(1..2) == Some(":");
+    let mut parts = path.split('/');
+    !path.contains('\\') && !is_drive && !parts.any(|part| matches!(part, "" | "." | ".."))
+}
+
 fn find_part_fault(part: &str) -> Option<(Code, String)> {
     let (code, why) = if matches!(part, "" | "." | "..") {
         (
@@ -167,7 +174,31 @@ fn find_separator_fault(name: &str) -> Option<(Code, &'static str)> {
 
 #[cfg(test)]
 mod tests {
-    use super::{MemberFile, MemberName};
+    use super::{MemberFile, MemberName, stays_inside};
+
+    #[test]
+    fn paths_stay_in_their_folder() {
+        for path in ["packer.log", "output/disk.qcow2", "a..b/c d", "output/x:y"] {
+            assert!(stays_inside(path), "{path}");
+        }
+        let outside = [
+            "",
+            ".",
+            "..",
+            "../x",
+            "a/../../x",
+            "/etc/hostname",
+            "a//b",
+            "a/",
+            "C:/x",
+            "C:x",
+            "a\\b",
+            "\\x",
+        ];
+        for path in outside {
+            assert!(!stays_inside(path), "{path}");
+        }
+    }
 
     #[test]
     fn names_of_members_are_plain() {

@@ -1,11 +1,13 @@
 //! Statements about a recorded image: made, signed, written, and verified.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::attest::diff::DescribedImage;
 use crate::attest::inventory::Item;
 use crate::attest::key::AttestationKey;
 use crate::attest::sbom::format_cyclonedx;
@@ -23,6 +25,7 @@ use crate::base::value::Sha256;
 use crate::diagnostic::{CodedError, Result};
 use crate::guest::GUEST_PLAN_FILE;
 use crate::io::fs::{self, Scratch};
+use crate::lock::LOCK_FILE;
 use crate::model::evidence::StatementKind;
 use crate::selection::SourceFolders;
 use crate::ui::Printer;
@@ -31,7 +34,7 @@ use crate::workspace::{ATTESTATIONS, IMAGE_RECORD};
 
 use super::image::ImageRecord;
 use super::tool::run_and_collect;
-use super::{describe_image, list_bill, read_bill_sources};
+use super::{WorkspaceFiles, describe_record, list_bill, read_bill_sources};
 
 /// Name of the schema of `imagegen attest --format json`.
 pub const ATTEST_SCHEMA: &str = "imagegen.dev/attest/v1";
@@ -143,9 +146,14 @@ pub fn attest_image(
     let signer = read_signer(request)?;
     let folder = file.parent().unwrap_or(Path::new("")).to_owned();
     compare_record(request, &file, &bytes, printer)?;
-    compare_files(&folder, &record, printer)?;
+    let mut files = read_files(&folder, &record, printer)?;
     let subjects = list_subjects_of(&record, &bytes);
-    let predicates = make_predicates(request, &file, &folder, &record, sources, printer)?;
+    let beside = WorkspaceFiles {
+        lock: files.kept.remove(LOCK_FILE),
+        guest: files.kept.remove(GUEST_PLAN_FILE),
+    };
+    let image = describe_record(&file, &bytes, &beside, sources)?;
+    let predicates = make_predicates(request, &image, &files, &record, sources)?;
 
     let out = request
         .out
@@ -205,8 +213,56 @@ fn compare_record(
     Err(ProofError::new(Code::FILE_DIFFERS, message).into())
 }
 
-/// The files beside the record, as far as they are there, against the digests that it names: they are signed with it.
-fn compare_files(folder: &Path, record: &ImageRecord, printer: &Printer) -> Result<()> {
+/// Files of which a statement has more than the digest.
+const KEPT: &[&str] = &[LOCK_FILE, CHECK_REPORT, GUEST_PLAN_FILE];
+
+/// Files beside a record. Each is read once: what was compared is what is signed.
+#[derive(Default)]
+struct ReadFiles {
+    digests: BTreeMap<String, String>,
+    kept: BTreeMap<String, Vec<u8>>,
+}
+
+impl ReadFiles {
+    /// Reads a file, and says whether it is there.
+    fn add(&mut self, folder: &Path, name: &str) -> Result<bool> {
+        let path = folder.join(name);
+        if self.digests.contains_key(name) {
+            return Ok(true);
+        }
+        if !fs::is_file(&path) {
+            return Ok(false);
+        }
+        let digest = if KEPT.contains(&name) {
+            let bytes = fs::read_text(&path)?;
+            let digest = sha256_hex(&bytes);
+            self.kept.insert(name.to_owned(), bytes);
+            digest
+        } else {
+            fs::digest_file(&path)?.sha256
+        };
+        self.digests.insert(name.to_owned(), digest);
+        Ok(true)
+    }
+
+    /// Digests of those files that are there.
+    fn list_digests(&self, names: &[&str]) -> Vec<DigestedFile> {
+        let mut files = Vec::new();
+        for name in names {
+            if let Some(sha256) = self.digests.get(*name) {
+                files.push(DigestedFile {
+                    name: (*name).to_owned(),
+                    sha256: sha256.clone(),
+                });
+            }
+        }
+        files
+    }
+}
+
+/// The files beside the record against the digests that it names: they are signed with it. One of an image may be
+/// elsewhere, which is said.
+fn read_files(folder: &Path, record: &ImageRecord, printer: &Printer) -> Result<ReadFiles> {
     let refuse = |name: &str, reason: &str| {
         let place = folder.join(name);
         let message = format!(
@@ -215,30 +271,44 @@ fn compare_files(folder: &Path, record: &ImageRecord, printer: &Printer) -> Resu
         );
         Err(ProofError::new(Code::FILE_DIFFERS, message).into())
     };
+    let mut files = ReadFiles::default();
+    let mut missing: Vec<&str> = Vec::new();
     for (name, sha256) in record.list_files() {
-        let path = folder.join(name);
-        if fs::is_file(&path) {
-            let found = fs::digest_file(&path)?.sha256;
-            if found != sha256 {
-                let reason = format!("the record names the SHA-256 {sha256}, the file has {found}");
-                return refuse(name, &reason);
-            }
-        } else if name == CHECK_REPORT {
+        if !files.add(folder, name)? {
+            missing.push(name);
+        } else if files.digests[name] != sha256 {
+            let found = &files.digests[name];
+            let reason = format!("the record names the SHA-256 {sha256}, the file has {found}");
+            return refuse(name, &reason);
+        }
+    }
+    // The statement of the check would be about them.
+    for name in [CHECK_REPORT, GUEST_PLAN_FILE] {
+        let is_checked = name == CHECK_REPORT || record.files.contains_key(CHECK_REPORT);
+        if is_checked && missing.contains(&name) {
             return refuse(name, "the record names this file, and it is missing");
         }
     }
-
-    if record.files.is_empty() {
-        let message = "the record is of an older imagegen and names no files of the build: they are taken as they lie there";
-        printer.print_warning(message);
-        return Ok(());
+    if !missing.is_empty() {
+        printer.print_note(&format!(
+            "not compared, because they are not beside the record: {}",
+            missing.join(", ")
+        ));
     }
+
+    let is_older = record.files.is_empty();
     for name in BYPRODUCTS.iter().copied().chain([GUEST_PLAN_FILE]) {
-        if !record.files.contains_key(name) && fs::is_file(&folder.join(name)) {
+        if is_older {
+            files.add(folder, name)?;
+        } else if !record.files.contains_key(name) && fs::is_file(&folder.join(name)) {
             return refuse(name, "the record does not name this file");
         }
     }
-    Ok(())
+    if is_older {
+        let message = "the record is of an older imagegen and names no files of the build: they are taken as they lie there";
+        printer.print_warning(message);
+    }
+    Ok(files)
 }
 
 /// The files of an image by their digests; an image of a cloud by its id with the digest of its lock; the record
@@ -268,15 +338,13 @@ fn list_subjects_of(record: &ImageRecord, bytes: &[u8]) -> Vec<NamedSubject> {
 
 fn make_predicates(
     request: &AttestRequest,
-    file: &Path,
-    folder: &Path,
+    image: &DescribedImage,
+    files: &ReadFiles,
     record: &ImageRecord,
     sources: &SourceFolders,
-    printer: &Printer,
 ) -> Result<Vec<(StatementKind, Value)>> {
-    let image = describe_image(file, sources, printer)?;
-    let parts = read_bill_sources(&image, sources)?;
-    let bill = list_bill(&image, &parts);
+    let parts = read_bill_sources(image, sources)?;
+    let bill = list_bill(image, &parts);
     let items: &[Item] = &bill.items;
     let value = serde_json::to_value(record).unwrap_or_default();
     let provenance = describe_provenance(&Provenance {
@@ -287,20 +355,19 @@ fn make_predicates(
             .builder_id
             .as_ref()
             .map_or_else(|| name_builder(record), |id| id.0.clone()),
-        byproducts: digest_files(folder, BYPRODUCTS)?,
+        byproducts: files.list_digests(BYPRODUCTS),
         program: ProgramVersion::current(),
     });
     let mut predicates = vec![
         (StatementKind::Provenance, provenance),
         (StatementKind::Sbom, format_cyclonedx(&bill)),
     ];
-    let report = folder.join(CHECK_REPORT);
-    if let Some(bytes) = fs::read_if_exists(&report)? {
-        let report: Value = parse_foreign(&bytes).map_err(|error| {
-            let message = format!("{}: {error}", report.display());
+    if let Some(bytes) = files.kept.get(CHECK_REPORT) {
+        let report: Value = parse_foreign(bytes).map_err(|error| {
+            let message = format!("{CHECK_REPORT}: {error}");
             CodedError::value(message, "it is what the bake left; build the image again")
         })?;
-        let configuration = digest_files(folder, &[GUEST_PLAN_FILE])?;
+        let configuration = files.list_digests(&[GUEST_PLAN_FILE]);
         let predicate = describe_checks(&report, &configuration, record.run_url.as_deref());
         predicates.push((StatementKind::CheckReport, predicate));
     }
@@ -315,21 +382,6 @@ fn name_builder(record: &ImageRecord) -> String {
         format!("{scheme}://{host}")
     });
     server.unwrap_or_else(|| "urn:imagegen:builder".to_owned())
-}
-
-/// Digests of those files that are there.
-fn digest_files(folder: &Path, names: &[&str]) -> Result<Vec<DigestedFile>> {
-    let mut files = Vec::new();
-    for name in names {
-        let path = folder.join(name);
-        if fs::is_file(&path) {
-            files.push(DigestedFile {
-                name: (*name).to_owned(),
-                sha256: fs::digest_file(&path)?.sha256,
-            });
-        }
-    }
-    Ok(files)
 }
 
 fn read_signer(request: &AttestRequest) -> Result<StatementSigner> {

@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use crate::bake::{BuiltArtifact, PhaseRecord, ToolUsed};
 use crate::base::json::parse_foreign;
+use crate::base::member::stays_inside;
 use crate::base::program::ProgramVersion;
 use crate::base::text::find_control;
 use crate::diagnostic::{self, CodedError, Error, ErrorReport};
@@ -122,6 +123,12 @@ impl<'de> Deserialize<'de> for ImageRecord {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let record = Self::deserialize(deserializer)?;
         let value = serde_json::to_value(&record).map_err(de::Error::custom)?;
+        // Records are joined to their folder.
+        if let Some((name, _)) = record.list_files().find(|(name, _)| !stays_inside(name)) {
+            let name = name.escape_debug();
+            let message = format!("`{name}` is no path of a file below the folder of the record");
+            return Err(de::Error::custom(message));
+        }
         match find_control_in(&value, "") {
             None => Ok(record),
             Some((path, c)) => Err(refuse_control(&path, c)),

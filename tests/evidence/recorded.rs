@@ -66,12 +66,37 @@ fn a_file_that_was_changed_beside_its_record_is_not_signed() {
         attest(&test, &line);
     }
 
-    // A check report that was removed, or that the build did not leave.
-    let report = test.folder.join("o/check-report.json");
+    // What the statement of the check is about was removed, or something else that the build left.
     let away = test.folder.join("away.json");
-    fs::rename(&report, &away).expect("away");
-    refuses(&test, ATTEST, "it is missing");
-    fs::rename(&away, &report).expect("back");
+    for name in ["check-report.json", "guest-plan.json", "packer.log"] {
+        let place = test.folder.join("o").join(name);
+        fs::rename(&place, &away).expect("away");
+        if name == "packer.log" {
+            let said = attest(&test, ATTEST).stderr;
+            assert!(said.contains("not beside the record: packer.log"), "{said}");
+        } else {
+            refuses(&test, ATTEST, "it is missing");
+        }
+        fs::rename(&away, &place).expect("back");
+    }
+    // A record names files of its own folder alone.
+    for name in ["../../etc/hostname", "/etc/hostname", r"..\away.json"] {
+        let mut record = record.clone();
+        record["files"][name] = "ab".repeat(32).into();
+        let folder = test.folder.join("forged");
+        fs::create_dir_all(&folder).expect("folder");
+        fs::write(folder.join("image.json"), record.to_string()).expect("record");
+        let verify = "verify forged --attestation a/provenance.sigstore.json --key own.pub";
+        for line in ["attest forged --key own.pem", verify] {
+            let ran = test.bare().run(line);
+            assert_eq!(ran.code, Some(3), "{line}: {}", ran.stderr);
+            assert!(
+                ran.stderr.contains("is no path of a file below"),
+                "{}",
+                ran.stderr
+            );
+        }
+    }
     fs::write(test.folder.join("o/timeline.json"), "{}").expect("another one");
     refuses(&test, ATTEST, "timeline.json");
 }
