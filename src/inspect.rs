@@ -348,11 +348,11 @@ impl Job<'_> {
     }
 
     fn check_checksums(&self, bytes: &[u8]) -> Result<Proven, ProofError> {
-        let short = checksums::find_checksum(bytes, &self.name(), PinAlgorithm::Sha256);
+        let short = self.find_stated(bytes, PinAlgorithm::Sha256);
         let (stated, algorithm) = match short {
             Ok(stated) => (stated, PinAlgorithm::Sha256),
             Err(error) if error.code == Code::CHECKSUM_ALGORITHM => (
-                checksums::find_checksum(bytes, &self.name(), PinAlgorithm::Sha512)?,
+                self.find_stated(bytes, PinAlgorithm::Sha512)?,
                 PinAlgorithm::Sha512,
             ),
             Err(error) => return Err(error),
@@ -363,6 +363,19 @@ impl Job<'_> {
         }
         let message = format!("the checksum file states {stated}, the file has {actual}");
         Err(ProofError::new(Code::CHECKSUM_MISMATCH, message))
+    }
+
+    /// The digest that a checksum file states for the file, of one behind a URL by either of its names.
+    fn find_stated(&self, bytes: &[u8], algorithm: PinAlgorithm) -> Result<String, ProofError> {
+        let file = &self.request.file;
+        match file
+            .parse::<HttpUrl>()
+            .ok()
+            .filter(|_| file.contains("://"))
+        {
+            Some(url) => checksums::find_url_line(bytes, &url, algorithm).map(|line| line.digest),
+            None => checksums::find_checksum(bytes, &self.name(), algorithm),
+        }
     }
 
     fn signer(&self) -> Result<ExpectedSigner<'_>> {

@@ -322,7 +322,8 @@ fn a_bundle_speaks_for_its_reviewed_lock_alone() {
     ] {
         let test = operator().line("bundle").line(verb);
         std::fs::write(test.folder.join("b.zip"), &edited).expect("bundle");
-        test.fails(3, &["is stale", ".license` was"]);
+        let said = test.fails(3, &["is stale", ".license` was"]).stderr;
+        assert!(!said.contains("--ignore-lock"), "{said}");
         assert!(!test.exists("s/objects") && !test.exists("m"));
     }
     let verify = operator()

@@ -330,6 +330,11 @@ fn files_that_prove_nothing_are_refused() {
         ),
         ("entry for each algorithm", read(&both), "ok"),
         (
+            "CR alone",
+            read(&format!("{other}  other.exe\r{ours}  {NAME}\r")),
+            "ok",
+        ),
+        (
             "comments and blank lines",
             read(&format!("# kubelet\n\n; more\n{ours}  {NAME}\n\n")),
             "ok",

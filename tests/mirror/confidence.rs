@@ -106,6 +106,7 @@ fn the_confidence_of_a_lockfile_follows_from_its_evidence() {
     assert_eq!(*stated, "authoritative", "{locked:#}");
 
     let build = LOCK.replace("lock ", "build --no-bake --locked --force --out o ");
+    let survey = LOCK.replace("lock ", "doctor ");
     let text = provider.site.home.text("imagegen.lock.json");
     let lock: Value = serde_json::from_str(&text).expect("JSON");
     let artifacts = lock["artifacts"].as_array().expect("artifacts");
@@ -130,5 +131,10 @@ fn the_confidence_of_a_lockfile_follows_from_its_evidence() {
         let is_stale = ran.stderr.contains("does not follow from the evidence");
         assert_eq!(!is_stale, is_fresh, "{field}: {}", ran.stderr);
         assert_eq!(ran.code == Some(0), is_fresh, "{field}: {}", ran.stderr);
+        let surveyed = provider.site.run(&survey);
+        let is_stale = surveyed
+            .stdout
+            .contains("does not follow from the evidence");
+        assert_eq!(!is_stale, is_fresh, "{field}: {}", surveyed.stdout);
     }
 }

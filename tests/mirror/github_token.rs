@@ -131,6 +131,7 @@ fn a_token_that_is_refused_takes_nothing_away() {
         let ran = publishers.run(&variables);
         assert_eq!(ran.code, Some(0), "{}", ran.stderr);
         let logins = publishers.list_logins(true);
+        assert!(!logins.is_empty(), "{refusal}");
         for pair in logins.chunks(2) {
             let sent = pair.iter().map(Option::is_some).collect::<Vec<_>>();
             assert_eq!(sent, [true, false], "{refusal}");

@@ -189,6 +189,11 @@ fn signatures_by_a_key_are_stored_and_verified_again() {
     }
     assert_eq!(said.matches("is not stored").count(), 2, "{said}");
 
+    // A checksum file has the name that servers read.
+    let url = site.url("/own/kube-log-runner%2Bacme.exe");
+    let line = format!("verify {url} --checksums {url}.sums --ca-file ca.pem --store other");
+    site.plain(&line, 0);
+
     let asked = site.requests();
     fs::rename(
         site.home.folder.join("store"),

@@ -12,8 +12,8 @@ type LineBlock = (usize, Vec<ChecksumLine>);
 /// A line belongs to no layout, or there is none.
 pub(super) fn parse_entries(text: &str) -> Result<Vec<ChecksumLine>, ProofError> {
     let mut lines: Vec<&str> = Vec::new();
-    for line in text.lines() {
-        let line = line.trim_end_matches(['\r', '\0']);
+    for line in text.split(['\n', '\r']) {
+        let line = line.trim_end_matches('\0');
         if !line.trim().is_empty() && !line.starts_with(['#', ';']) {
             lines.push(line);
         }
