@@ -115,7 +115,7 @@ impl Acquirer<'_> {
     ///
     /// # Errors
     /// The store lacks a proof, or the folder cannot be written.
-    pub fn store_proofs(&self, folder: &Path, verified: &[VerifiedArtifact]) -> Result<()> {
+    fn store_proofs(&self, folder: &Path, verified: &[VerifiedArtifact]) -> Result<()> {
         let trust = StoredTrust {
             keys: &Keys::read(self.trees.catalog.tree())?,
             now: clock::current_time(),
@@ -193,6 +193,29 @@ impl Acquirer<'_> {
             prove::read_stated_digests(artifact, &request.headers, self.fetcher).into_iter();
         stated.find(|digest| store.find_object(digest).is_some())
     }
+}
+
+/// Writes the signers' proofs of artifacts that were just proven into a folder, out of the store.
+///
+/// # Errors
+/// The store lacks a proof, or the folder cannot be written.
+pub fn store_proofs(
+    folder: &Path,
+    verified: &[VerifiedArtifact],
+    network: &NetworkOptions,
+    policy: &Policy,
+    printer: &Printer,
+    trees: &Trees,
+) -> Result<()> {
+    let fetcher = open_fetcher(network, policy)?;
+    let acquirer = Acquirer {
+        trees,
+        policy,
+        fetcher: &fetcher,
+        network,
+        printer,
+    };
+    acquirer.store_proofs(folder, verified)
 }
 
 /// Names declared signatures that were not asked for, in one line.

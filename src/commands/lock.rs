@@ -1,11 +1,10 @@
 //! `imagegen lock`: the only writer of the lockfile.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
 use crate::acquire::{
     Acquirer, HeaderGrants, NetworkOptions, PinScope, VerifiedArtifact, needs_proofs, open_fetcher,
-    pin_plan,
+    pin_plan, store_proofs,
 };
 use crate::base::version::Version;
 use crate::cli::LockArgs;
@@ -84,7 +83,7 @@ pub(super) fn run_lock(args: &LockArgs, answers: &Answers, run: &ImageRun<'_>) -
     let (plan, lock) = (admitted.pinned().plan(), admitted.pinned().lock());
     // The folder may hold the proofs of a lockfile that stays, if this one is refused.
     if let Some(folder) = &args.proofs {
-        store_proofs(folder, &verified, &network, &policy, run)?;
+        store_proofs(folder, &verified, &network, &policy, run.printer, trees)?;
     }
     write_lockfile(&path, lock)?;
     for warning in plan.warnings() {
@@ -122,25 +121,6 @@ fn pin_for_lock(
         printer,
     };
     pin_plan(plan, scope, &acquirer)
-}
-
-/// Writes the signers' proofs of artifacts that were just proven into a folder.
-fn store_proofs(
-    folder: &Path,
-    verified: &[VerifiedArtifact],
-    network: &NetworkOptions,
-    policy: &Policy,
-    run: &ImageRun<'_>,
-) -> Result<()> {
-    let fetcher = open_fetcher(network, policy)?;
-    let acquirer = Acquirer {
-        trees: &run.trees,
-        policy,
-        fetcher: &fetcher,
-        network,
-        printer: run.printer,
-    };
-    acquirer.store_proofs(folder, verified)
 }
 
 /// The plan's updates and those that publishers have now; each new one is printed.
