@@ -118,15 +118,11 @@ pub enum LockError {
 impl LockError {
     /// The same for verbs that verify the lockfile itself: none of their flags ignores it.
     #[must_use]
-    pub fn without_flag(self) -> Self {
-        match self {
-            Self::Stale { file, moved, .. } => Self::Stale {
-                file,
-                moved,
-                can_ignore: false,
-            },
-            other => other,
+    pub fn without_flag(mut self) -> Self {
+        if let Self::Stale { can_ignore, .. } = &mut self {
+            *can_ignore = false;
         }
+        self
     }
 }
 

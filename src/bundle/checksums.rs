@@ -62,7 +62,7 @@ pub(super) fn compare_checksums(file: &Path, opened: &OpenedBundle) -> Result<()
 
     let mut stated: Vec<(&CarriedSums<'_>, String)> = Vec::new();
     let objects = carried.iter().map(|sums| sums.object).collect();
-    read_named(file, opened, objects, &mut |object, content| {
+    read_named(file, opened, &objects, &mut |object, content| {
         let bytes = read_sums(object, content)?;
         for sums in carried.iter().filter(|sums| sums.object == object) {
             stated.push((sums, sums.read_stated(&bytes)?));
@@ -73,7 +73,7 @@ pub(super) fn compare_checksums(file: &Path, opened: &OpenedBundle) -> Result<()
     let open = carried.iter().filter(|sums| sums.find_digest().is_none());
     let mut sha512: BTreeMap<String, String> = BTreeMap::new();
     let subjects = open.map(|sums| sums.subject).collect();
-    read_named(file, opened, subjects, &mut |object, content| {
+    read_named(file, opened, &subjects, &mut |object, content| {
         let mut hash = Digester::new(PinAlgorithm::Sha512);
         copy_pieces(content, &mut hash).map_err(|error| unreadable_error(object, &error))?;
         sha512.insert(object.to_owned(), hash.finish());
@@ -122,7 +122,7 @@ type TakeObject<'a> = dyn FnMut(&str, &mut dyn Read) -> Result<(), ProofError> +
 fn read_named(
     file: &Path,
     opened: &OpenedBundle,
-    objects: BTreeSet<&str>,
+    objects: &BTreeSet<&str>,
     take: &mut TakeObject<'_>,
 ) -> Result<(), BundleError> {
     if objects.is_empty() {

@@ -26,6 +26,7 @@ use crate::io::fs;
 use crate::io::fs::{DigestSet, digest_stream};
 use crate::lock::{LOCK_FILE, Lock, is_lock};
 use crate::model::evidence::{Evidence, ProofKind, Verdict};
+use crate::model::plan::PlannedArtifact;
 use crate::planning::{PolicyOfLock, resolve_lock};
 use crate::render::Workspace;
 use crate::selection::{read_lock, read_policy};
@@ -450,12 +451,7 @@ fn inspect_lock(
                 Err(unreviewed_error(&title)),
             ));
         }
-        for evidence in &artifact.evidence {
-            let mut others = again.iter().filter(|new| new.verdict != Verdict::Absent);
-            if !others.any(|new| new.proof == evidence.proof) {
-                recorded.push(evidence.clone());
-            }
-        }
+        recorded.extend(list_recorded(artifact, again));
         found.extend(again.iter().cloned());
     }
     Ok(WholeOutput {
@@ -469,6 +465,16 @@ fn inspect_lock(
         uncompared: Vec::new(),
         from_folder,
     })
+}
+
+/// Proofs that a lock recorded and that were not made again.
+fn list_recorded(artifact: &PlannedArtifact, again: &[Evidence]) -> Vec<Evidence> {
+    let mut recorded = artifact.evidence.clone();
+    recorded.retain(|evidence| {
+        let mut made = again.iter().filter(|new| new.verdict != Verdict::Absent);
+        !made.any(|new| new.proof == evidence.proof)
+    });
+    recorded
 }
 
 /// Proves again what `lock --proofs` kept in a folder.

@@ -49,10 +49,10 @@ pub fn find_login(text: &str) -> Option<Range<usize>> {
 
     // `server/user:password@proxy.example`, in a path of Windows, too
     let segment = rest[..at].rfind(['/', '\\']).map(|slash| slash + 1..at);
-    let is_plain = |login: &Range<usize>| {
-        start == 0 && rest[login.clone()].contains(':') && !rest[..login.start].contains(':')
-    };
-    if let Some(login) = segment.filter(is_plain) {
+    if let Some(login) = segment.filter(|_| start == 0)
+        && rest[login.clone()].contains(':')
+        && !rest[..login.start].contains(':')
+    {
         return Some(login);
     }
     let is_login = rest[..at].contains(':') && !is_drive(&rest[..at]);
