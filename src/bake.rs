@@ -50,8 +50,11 @@ use used::describe_tools;
 pub const CHECK_REPORT: &str = "check-report.json";
 /// Files that a bake leaves beside the workspace's own.
 pub const RESULTS: &[&str] = &["image.json"];
-/// Files that a failed bake may leave.
+/// The page that `imagegen report` writes beside a record or into a workspace.
+pub const REPORT_PAGE: &str = "report.html";
+/// Files that a failed bake may leave, or that any run makes again from the others.
 pub const TRACES: &[&str] = &[
+    REPORT_PAGE,
     "packer.log",
     "packer-manifest.json",
     "packer-manifest.json.lock",

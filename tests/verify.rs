@@ -256,6 +256,18 @@ fn a_lockfile_without_proofs_says_what_to_add() {
     test.succeeds();
     for (flags, code, remedy) in [
         ("", 2, "add `--proofs DIR`"),
+/// What the program itself writes into a workspace is known to every verb.
+#[test]
+fn a_page_in_a_workspace_is_no_foreign_file() {
+    let test = Test::new();
+    let line = "build --no-bake --target host --k8s 1.36.0 --out o";
+    test.prints(line);
+    assert_eq!(test.prints("report o"), "o/report.html\n");
+    test.prints("verify o");
+    test.prints(line);
+    assert!(!test.exists("o/report.html"), "it is of the last workspace");
+}
+
         ("--proofs .", 3, "imagegen lock --proofs DIR"),
     ] {
         let line = format!("verify imagegen.lock.json --offline {flags}");

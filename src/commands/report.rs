@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use crate::attest::report::{format_fleet_page, format_image_page};
 use crate::attest::sbom::format_cyclonedx;
+use crate::bake::REPORT_PAGE;
 use crate::base::json;
 use crate::cli::ReportArgs;
 use crate::diagnostic::Result;
@@ -31,7 +32,7 @@ pub(super) fn run_report(
     } else {
         let history = read_history(&args.place.from, &(&args.place.network).into(), printer)?;
         let page = describe_fleet(&history, &read_sources(sources, &[])?)?;
-        (format_fleet_page(&page)?, PathBuf::from("report.html"))
+        (format_fleet_page(&page)?, PathBuf::from(REPORT_PAGE))
     };
     let out = args.out.clone().unwrap_or_else(|| OutputFile::from(place));
     out.check(PAGE)?.write(text.as_bytes())?;

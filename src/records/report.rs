@@ -14,7 +14,7 @@ use crate::attest::report::{
     ChangeRow, DifferenceRow, FlawRow, ImageFileRow, ImagePage, PageChanges, PageChecks, PageError,
     PageFact, PageNote,
 };
-use crate::bake::{CHECK_REPORT, CheckReport};
+use crate::bake::{CHECK_REPORT, CheckReport, REPORT_PAGE};
 use crate::base::json::format_plain;
 use crate::base::program::ProgramVersion;
 use crate::catalog::Trees;
@@ -114,7 +114,7 @@ pub fn describe_page(
         }
     }
     link_place(&mut page);
-    Ok((page, folder.join("report.html")))
+    Ok((page, folder.join(REPORT_PAGE)))
 }
 
 /// The place of the error is a link where the record keeps that file.
