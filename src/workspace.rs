@@ -154,11 +154,7 @@ pub fn write_workspace<'a>(
 ) -> Result<WrittenWorkspace<'a>> {
     // The same lock gives the same archive, so an older one is no loss.
     let archive = render::archive_names(plan);
-    let traces: Vec<&str> = bake::TRACES
-        .iter()
-        .copied()
-        .chain(archive.iter().map(String::as_str))
-        .collect();
+    let traces = list_traces(&archive);
     let (digests, results) = (rendered.digest_files(), bake::RESULTS);
     let last = builds::archive_last_build(claim.path(), plan)?;
     let placed = fs::place_digested_directory(
@@ -181,6 +177,25 @@ pub fn write_workspace<'a>(
         workspace: rendered,
         digests,
     })
+}
+
+/// Names of files that a workspace may lose when it is written again.
+fn list_traces(archive: &[String]) -> Vec<&str> {
+    let archive = archive.iter().map(String::as_str);
+    bake::TRACES.iter().copied().chain(archive).collect()
+}
+
+/// Refuses a folder that cannot be written, before anything is fetched for an archive. The folder stays as it is.
+///
+/// # Errors
+/// It has files that imagegen did not write or that were changed since.
+pub fn check_place(plan: &Plan, rendered: &Workspace, claim: &PlaceClaim) -> Result<()> {
+    let archive = render::archive_names(plan);
+    let traces = list_traces(&archive);
+    let last = builds::archive_last_build(claim.path(), plan)?;
+    let checked = fs::check_directory(claim, &rendered.files, &traces, bake::RESULTS);
+    last.restore()?;
+    Ok(checked?)
 }
 
 impl WrittenWorkspace<'_> {

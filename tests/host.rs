@@ -398,3 +398,24 @@ fn a_node_knows_whether_its_pod_network_is_its_own_to_configure() {
         }
     }
 }
+
+/// An archive stays until everything of the next one is there.
+#[test]
+fn a_build_that_fails_keeps_the_last_archive() {
+    let test = Test::new();
+    let line = "build --target host --k8s 1.36.0 --offline --store store --out o";
+    test.prints(line);
+    let before = crate::support::files(&test.folder.join("o"));
+    for policy in ["", " --policy policy.json"] {
+        let test = test.bare();
+        let ran = test.run(&format!("{line} --delivery media{policy}"));
+        assert_ne!(ran.code, Some(0), "{}", ran.stderr);
+    }
+    assert_eq!(crate::support::files(&test.folder.join("o")), before);
+
+    // A folder that cannot be written is named before anything is asked for.
+    let test = test.file("o/notes.txt", "mine");
+    let ran = test.bare().run(&format!("{line} --delivery media"));
+    assert_eq!(ran.code, Some(6), "{}", ran.stderr);
+    assert!(ran.stderr.contains("notes.txt"), "{}", ran.stderr);
+}

@@ -29,8 +29,8 @@ pub use claim::PlaceClaim;
 pub(in crate::io) use lock::lock_file;
 pub use output::{CheckedFile, OutputFile, OutputKind, OverwriteError};
 pub use place::{
-    BUILDS, PlaceError, is_written, list_entries, place_digested_directory, place_directory,
-    replace_files,
+    BUILDS, PlaceError, check_directory, is_written, list_entries, place_digested_directory,
+    place_directory, replace_files,
 };
 pub use private::PrivateFolder;
 pub use scratch::Scratch;

@@ -19,7 +19,7 @@ use crate::selection::DefinedImage;
 use crate::trust::{Admitted, admit, check_dropped};
 use crate::ui::Printer;
 use crate::workspace::{
-    WorkspacePlace, WrittenWorkspace, list_media, render_plan, write_workspace,
+    WorkspacePlace, WrittenWorkspace, check_place, list_media, render_plan, write_workspace,
 };
 
 use super::super::render::print_archive;
@@ -49,21 +49,22 @@ impl Build<'_> {
         let (plan, earlier) = self.pin(plan)?;
 
         // Nothing that could be installed is written before a policy has seen the bytes, and nothing at all of an override
-        // that drops a proof.
+        // that drops a proof. An archive stays until everything of the next one is there: no record keeps it.
         let catalog = &self.trees.catalog;
         check_dropped(self.policy, plan.artifacts(), catalog)?;
         let needs_bytes = needs_proofs(&plan, PinScope::Needed, self.policy, catalog);
-        let early = if plan.governance.policy.is_some() || needs_bytes {
-            None
-        } else {
-            Some(self.write(&plan)?)
-        };
+        if finish != Finish::Image {
+            let rendered = render_plan(&plan, &Lock::from_plan(&plan), self.trees)?;
+            check_place(&plan, &rendered, self.claim()?)?;
+        } else if plan.governance.policy.is_none() && !needs_bytes {
+            self.write(&plan)?;
+        }
         let folder = self.place.folder.display();
         self.printer.print_note(&format!("workspace: {folder}"));
 
         let admitted = admit(PinnedPlan::new(plan)?, self.policy, catalog)?;
         if finish == Finish::Installer && !needs_bytes {
-            return self.pack_unasked(&admitted, early);
+            return self.pack_unasked(&admitted);
         }
         let fetcher = self.open()?;
         let acquirer = self.acquirer(&fetcher);
@@ -71,12 +72,12 @@ impl Build<'_> {
             return self.make_image(admitted, &earlier, &acquirer);
         }
         let proven = prove_plan(admitted, &earlier, &acquirer)?;
-        // The archives were read: now the plan has the digests of their members.
-        let written = self.write(proven.plan())?;
         let media = match finish {
             Finish::InstallerWithArtifacts => list_media(&proven, &acquirer)?,
             Finish::Preview | Finish::Installer | Finish::Image => Vec::new(),
         };
+        // The archives were read: now the plan has the digests of their members.
+        let written = self.write(proven.plan())?;
         print_archive(&written.pack_archive(proven.plan(), &media)?, self.printer)
     }
 
@@ -90,10 +91,10 @@ impl Build<'_> {
         pin_plan(plan, PinScope::Needed, &self.acquirer(&fetcher))
     }
 
-    fn pack_unasked(&self, admitted: &Admitted, early: Option<WrittenWorkspace<'_>>) -> Result<()> {
+    fn pack_unasked(&self, admitted: &Admitted) -> Result<()> {
         let plan = admitted.pinned().plan();
         print_unasked(plan.artifacts(), "the machine downloads", self.printer);
-        let written = early.map_or_else(|| self.write(plan), Ok)?;
+        let written = self.write(plan)?;
         print_archive(&written.pack_archive(plan, &[])?, self.printer)
     }
 

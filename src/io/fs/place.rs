@@ -143,19 +143,7 @@ pub fn place_digested_directory(
     let own_name = path.file_name().unwrap_or_default();
 
     let place = Folder::open(parent).map_err(file_error("creating", path))?;
-    let found = place.find_kind(own_name);
-    let old = match found.map_err(file_error("reading", path))? {
-        Kind::Folder => {
-            let opened = place.open_folder(own_name);
-            Some(opened.map_err(file_error("reading", path))?)
-        }
-        Kind::Nothing => None,
-        _ => {
-            return Err(PlaceError::NotADirectory {
-                path: path.to_owned(),
-            });
-        }
-    };
+    let old = open_old(&place, path)?;
     let replaceable = if force {
         [traces, results].concat()
     } else {
@@ -183,6 +171,41 @@ pub fn place_digested_directory(
     }
     let replaced = partial.replace(own_name, &old, BUILDS);
     Ok(replaced.map_err(file_error("replacing", path))?)
+}
+
+/// The refusals of [`place_digested_directory`] for what lies in the place, but not for a result.
+///
+/// # Errors
+/// The place is taken, or cannot be read.
+pub fn check_directory(
+    claim: &PlaceClaim,
+    files: &BTreeMap<String, Vec<u8>>,
+    traces: &[&str],
+    results: &[&str],
+) -> Result<(), PlaceError> {
+    let path = claim.path();
+    let (parent, _) = split_path(path)?;
+    let place = Folder::open(parent).map_err(file_error("creating", path))?;
+    if let Some(old) = open_old(&place, path)? {
+        find_kept_files(path, &old, files, &[traces, results].concat(), results)?;
+    }
+    Ok(())
+}
+
+/// The directory that lies in a place; none where nothing does.
+fn open_old(place: &Folder, path: &Path) -> Result<Option<Folder>, PlaceError> {
+    let own_name = path.file_name().unwrap_or_default();
+    let found = place.find_kind(own_name);
+    match found.map_err(file_error("reading", path))? {
+        Kind::Folder => {
+            let opened = place.open_folder(own_name);
+            Ok(Some(opened.map_err(file_error("reading", path))?))
+        }
+        Kind::Nothing => Ok(None),
+        _ => Err(PlaceError::NotADirectory {
+            path: path.to_owned(),
+        }),
+    }
 }
 
 /// A copy with the rights of the file.
