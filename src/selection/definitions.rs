@@ -290,9 +290,12 @@ impl Definitions {
     /// The only image; an empty definition where nothing is defined, because flags may say everything.
     ///
     /// # Errors
-    /// There are several images, or a file of the folder cannot be used.
+    /// There are several images, a file of the folder cannot be used, or the folder that is named has none.
     pub fn require_one(&self, naming: NamingForm) -> Result<DefinedImage> {
         self.require_readable()?;
+        if Path::new(&self.file).is_dir() {
+            self.require_any()?;
+        }
         match self.images.as_slice() {
             [] => Ok(DefinedImage::empty()),
             [image] => Ok(image.clone()),

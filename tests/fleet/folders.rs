@@ -64,8 +64,16 @@ fn a_list_has_the_good_images_and_fails_by_each_bad_file() {
 
 #[test]
 fn missing_and_empty_definitions_are_told_apart() {
-    let test = Test::new().file("empty/README.md", "");
+    let test = Test::new()
+        .file("empty/README.md", "")
+        .file("outer/inner/a.json", "{}");
+    // The lockfile of the working folder is that of another definition.
+    test.prints("lock --target host --k8s 1.36.0");
     for (line, said) in [
+        ("plan --config empty", "the folder empty has no"),
+        ("plan --config outer", "the folder outer has no"),
+        ("lock --config empty", "the folder empty has no"),
+        ("build --no-bake --config empty", "the folder empty has no"),
         ("list images", "there is no imagegen.json in the working"),
         ("plan --all", "there is no imagegen.json in the working"),
         ("list images --config empty", "the folder empty has no"),
