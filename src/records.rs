@@ -105,18 +105,13 @@ fn refuse_path(message: String) -> Error {
 
 /// The schema of a JSON file without its version; empty if it has none.
 fn read_family(bytes: &[u8]) -> String {
-    #[derive(Deserialize)]
-    struct Head {
-        #[serde(default)]
-        schema: String,
-    }
-    let Ok(head) = parse_foreign::<Head>(bytes) else {
-        return String::new();
-    };
-    match head.schema.rsplit_once('/') {
-        Some((family, _)) => family.to_owned(),
-        None => head.schema,
-    }
+    let schema = image::read_schema(bytes).unwrap_or_default();
+    split_family(&schema).to_owned()
+}
+
+/// A schema without its version.
+fn split_family(schema: &str) -> &str {
+    schema.rsplit_once('/').map_or(schema, |(family, _)| family)
 }
 
 /// The plan of a definition, with the lockfile beside it.
@@ -340,9 +335,11 @@ fn read_proofs(record: &Value) -> BTreeMap<String, Vec<Evidence>> {
     components
 }
 
-/// An `image.json` of any version as it is.
+/// An `image.json` as it is: fields that are missing or wrong are for who needs them.
 fn read_baked(name: &str, bytes: &[u8]) -> Result<Value> {
-    parse_foreign(bytes).map_err(|error| image::refuse_record(name, &error))
+    let record: Value = parse_foreign(bytes).map_err(|error| image::refuse_record(name, &error))?;
+    image::require_schema(name, bytes, IMAGE_SCHEMA)?;
+    Ok(record)
 }
 
 /// Reasons by component, as a plan has them.

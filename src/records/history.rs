@@ -18,9 +18,11 @@ use crate::model::policy::Policy;
 use crate::ui::Printer;
 use crate::workspace::{BUILDS, IMAGE_RECORD, WORKSPACES};
 
-use super::image::{ImageRecord, read_line, refuse_record};
-use super::read_family;
+use super::image::{
+    IMAGE_SCHEMA, ImageRecord, read_line, read_schema, refuse_record, require_schema,
+};
 use super::retirement::{Retirement, RetirementState, read_retirement};
+use super::{read_family, split_family};
 
 /// Name of the schema of `imagegen history --format json`.
 pub const HISTORY_SCHEMA: &str = "imagegen.dev/history/v1";
@@ -119,7 +121,7 @@ pub fn read_history(
             builds.extend(read_url(place, network)?);
         } else if Path::new(place).is_dir() {
             builds.extend(read_folder(Path::new(place), printer)?);
-        } else if fs::is_file(Path::new(place)) {
+        } else if Path::new(place).exists() {
             let bytes = fs::read_file(Path::new(place))?;
             builds.extend(read_record_file(place, &bytes)?);
         } else {
@@ -186,17 +188,25 @@ pub(super) fn read_folder(folder: &Path, printer: &Printer) -> Result<Vec<Histor
 fn collect_records(folder: &Path) -> Result<(Vec<HistoryEntry>, Vec<Error>)> {
     let (mut found, mut refused) = (Vec::new(), Vec::new());
     for path in fs::find_files(folder, IMAGE_RECORD, DEPTH)? {
-        let bytes = fs::read_file(&path)?;
-        if read_family(&bytes) != "imagegen.dev/image" {
-            continue;
-        }
-        let place = format_path(path.parent().unwrap_or(folder));
-        match read_entry(place, &path, &bytes) {
-            Ok(entry) => found.push(entry),
+        match read_found_record(folder, &path) {
+            Ok(entry) => found.extend(entry),
             Err(error) => refused.push(error),
         }
     }
     Ok((found, refused))
+}
+
+/// A file in a folder with the name of a record; none where it is another program's.
+fn read_found_record(folder: &Path, path: &Path) -> Result<Option<HistoryEntry>> {
+    let bytes = fs::read_file(path)?;
+    // What no program can read may be a record that was damaged.
+    let schema =
+        read_schema(&bytes).map_err(|error| refuse_record(&path.display().to_string(), &error))?;
+    if split_family(&schema) != split_family(IMAGE_SCHEMA) {
+        return Ok(None);
+    }
+    let place = format_path(path.parent().unwrap_or(folder));
+    read_entry(place, path, &bytes).map(Some)
 }
 
 /// A record in a folder of this machine, with what became of its image.
@@ -277,6 +287,7 @@ fn read_record_file(place: &str, bytes: &[u8]) -> Result<Vec<HistoryEntry>> {
 fn parse_records(place: &str, bytes: &[u8]) -> Result<Vec<HistoryEntry>> {
     match read_family(bytes).as_str() {
         "imagegen.dev/history" => {
+            require_schema(place, bytes, HISTORY_SCHEMA)?;
             let history = parse_foreign::<BuildHistory>(bytes);
             let mut builds = history
                 .map_err(|error| refuse_record(place, &error))?

@@ -31,6 +31,35 @@ pub(super) fn refuse_record(file: &str, error: &serde_json::Error) -> Error {
     CodedError::value(message, remedy).into()
 }
 
+/// The schema that a JSON file names; empty if it names none.
+///
+/// # Errors
+/// It is no object in JSON.
+pub(super) fn read_schema(bytes: &[u8]) -> Result<String, serde_json::Error> {
+    #[derive(Deserialize)]
+    #[serde(expecting = "a JSON object")]
+    struct Head {
+        #[serde(default)]
+        schema: Value,
+    }
+    let head: Head = parse_foreign(bytes)?;
+    Ok(head.schema.as_str().unwrap_or_default().to_owned())
+}
+
+/// Refuses a file of an earlier or later form: what its fields mean is not known.
+///
+/// # Errors
+/// It names another schema, or is no object in JSON.
+pub(super) fn require_schema(file: &str, bytes: &[u8], schema: &str) -> diagnostic::Result<()> {
+    let found = read_schema(bytes).map_err(|error| refuse_record(file, &error))?;
+    if found == schema {
+        return Ok(());
+    }
+    let message = format!("{file}: unsupported schema `{found}`; this version reads `{schema}`");
+    let remedy = "use the version of imagegen that wrote the file";
+    Err(CodedError::value(message, remedy).into())
+}
+
 /// `image.json`. Records come from other machines: only the texts of `PROSE` have several lines.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase", remote = "Self")]
@@ -122,6 +151,12 @@ pub struct GitState {
 impl<'de> Deserialize<'de> for ImageRecord {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let record = Self::deserialize(deserializer)?;
+        // In a list of records, which has a schema of its own.
+        if record.schema != IMAGE_SCHEMA {
+            let found = &record.schema;
+            let text = format!("unsupported schema `{found}`; this version reads `{IMAGE_SCHEMA}`");
+            return Err(de::Error::custom(text));
+        }
         let value = serde_json::to_value(&record).map_err(de::Error::custom)?;
         // Records are joined to their folder.
         if let Some((name, _)) = record.list_files().find(|(name, _)| !stays_inside(name)) {
@@ -178,6 +213,7 @@ impl ImageRecord {
     /// # Errors
     /// It is no record.
     pub fn decode(file: &str, bytes: &[u8]) -> diagnostic::Result<Self> {
+        require_schema(file, bytes, IMAGE_SCHEMA)?;
         parse_foreign(bytes).map_err(|error| refuse_record(file, &error))
     }
 

@@ -12,7 +12,7 @@ use crate::io::fs;
 use crate::workspace::{BUILDS, IMAGE_RECORD};
 
 use super::history::{HistoryEntry, RecordSource, find_current_record};
-use super::image::{ImageRecord, refuse_record};
+use super::image::{ImageRecord, refuse_record, require_schema};
 
 const RETIREMENT_SCHEMA: &str = "imagegen.dev/retirement/v1";
 const RETIREMENT: &str = "retirement.json";
@@ -56,8 +56,10 @@ pub(super) fn read_retirement(place: &Path, record: &ImageRecord) -> Result<Opti
     let Some(bytes) = fs::read_if_exists(&path)? else {
         return Ok(None);
     };
-    let file: RetirementFile = parse_foreign(&bytes)
-        .map_err(|error| refuse_record(&path.display().to_string(), &error))?;
+    let name = path.display().to_string();
+    require_schema(&name, &bytes, RETIREMENT_SCHEMA)?;
+    let file: RetirementFile =
+        parse_foreign(&bytes).map_err(|error| refuse_record(&name, &error))?;
     // A workspace without the folder of its last build: a later build has its record there.
     if file.image_version != record.image_version.as_str() || file.started != record.started {
         return Ok(None);

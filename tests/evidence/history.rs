@@ -363,3 +363,60 @@ fn what_a_pipeline_collected_is_listed() {
     let empty = Test::new();
     assert_eq!(empty.bare().prints("history"), "no build is recorded\n");
 }
+
+/// A record that cannot be read is named, whatever is wrong with it; a file of another program is not.
+#[test]
+fn records_that_cannot_be_read_are_named() {
+    let deep = "[".repeat(500);
+    for (content, said) in [
+        (r#"{"schema": "imagegen.dev/image/v1", "tar"#, "EOF"),
+        ("null", "expected a JSON object"),
+        ("\0\0\0\0", "expected value"),
+        (deep.as_str(), "expected a JSON object"),
+        (
+            r#"{"schema": "imagegen.dev/image/v9"}"#,
+            "`imagegen.dev/image/v9`",
+        ),
+        (r#"{"schema": "imagegen.dev/image/v1"}"#, "missing field"),
+    ] {
+        let test = Test::new()
+            .file("o/a/image.json", content)
+            .file("o/b/image.json", r#"{"schema": {"of": "others"}}"#);
+        for line in ["history --from o", "report --all --from o"] {
+            let ran = test.bare().run(line);
+            assert_eq!(ran.code, Some(0), "{line}: {}", ran.stderr);
+            let warnings = ran.stderr.matches("not listed: ").count();
+            assert_eq!(warnings, 1, "{line}: {}", ran.stderr);
+            assert!(ran.stderr.contains("o/a/image.json: "), "{}", ran.stderr);
+            assert!(ran.stderr.contains(said), "{line}: {}", ran.stderr);
+        }
+    }
+}
+
+/// What the fields of another version mean is not known.
+#[test]
+fn records_of_another_version_are_refused() {
+    let test = good();
+    test.succeeds();
+    let record = test.text("o/image.json");
+    let other = record.replacen("image/v1", "image/v9", 1);
+    assert_ne!(record, other);
+    let history = test.bare().prints("history --from o --format json");
+    let test = test
+        .file("other/image.json", &other)
+        .file("new.json", &history.replace("history/v1", "history/v2"))
+        .file("mixed.json", &history.replace("image/v1", "image/v9"));
+    for line in [
+        "report other",
+        "sbom other/image.json",
+        "attest other",
+        "diff o/image.json other/image.json",
+        "history --from other/image.json",
+        "history --from new.json",
+        "history --from mixed.json",
+    ] {
+        let ran = test.bare().run(line);
+        assert_eq!(ran.code, Some(3), "{line}: {}", ran.stderr);
+        assert!(ran.stderr.contains("unsupported schema"), "{}", ran.stderr);
+    }
+}
