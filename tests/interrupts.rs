@@ -146,14 +146,89 @@ fn an_interrupt_ends_a_run_of_many_images() {
     }
 }
 
+/// Makes a pipe in the folder of a test.
+#[cfg(unix)]
+fn make_pipe(test: &Test) -> PathBuf {
+    let pipe = test.folder.join("pipe");
+    let made = Command::new("mkfifo").arg(&pipe).status();
+    assert!(made.expect("mkfifo").success());
+    pipe
+}
+
+/// Nobody writes the pipe, or nobody writes on: one interrupt ends the wait.
+#[cfg(unix)]
+#[test]
+fn an_interrupt_ends_the_wait_for_a_pipe() {
+    for line in [
+        "verify pipe",
+        "store add pipe --store store",
+        "history --from pipe",
+    ] {
+        for is_opened in [false, true] {
+            let test = Test::new().line(line);
+            let pipe = make_pipe(&test);
+            let child = test
+                .command()
+                .stdout(Stdio::null())
+                .stderr(Stdio::piped())
+                .spawn()
+                .expect("start");
+            // It opens once the program does.
+            let held = is_opened.then(|| File::options().write(true).open(&pipe).expect("pipe"));
+            thread::sleep(Duration::from_millis(300));
+            send_signal(&child, "-INT");
+            let output = child.wait_with_output().expect("end");
+            drop(held);
+            assert_eq!(output.status.code(), Some(130), "{line}, {is_opened}");
+        }
+    }
+}
+
+/// The terminal is gone: what is half-written goes, too. What was started to outlive it goes on.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_terminal_that_is_gone_ends_a_preview() {
+    let images: BTreeMap<String, serde_json::Value> = (0..60)
+        .map(|number| (format!("i{number:03}"), json!({})))
+        .collect();
+    let definition = json!({"target": "host", "kubernetes": "1.36.0", "images": images});
+    for outlives in [false, true] {
+        let test = Test::new()
+            .line("build --all --no-bake --jobs 1")
+            .file("imagegen.json", &definition.to_string());
+        let folder = test.folder.join("imagegen-out");
+        let mut command = test.command();
+        if outlives {
+            let own = test.command();
+            command = Command::new("nohup");
+            command.arg(own.get_program()).args(own.get_args());
+            command.current_dir(&test.folder);
+        }
+        let child = command
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("start");
+        while fs::read_dir(&folder).map_or(0, Iterator::count) < 3 {
+            thread::sleep(Duration::from_millis(1));
+        }
+        send_signal(&child, "-HUP");
+        let output = child.wait_with_output().expect("end");
+        let expected = if outlives { 0 } else { 130 };
+        assert_eq!(output.status.code(), Some(expected));
+        let names = fs::read_dir(&folder).expect("folder").flatten();
+        let hidden = names.filter(|name| name.file_name().to_string_lossy().starts_with('.'));
+        assert_eq!(hidden.count(), 0, "nothing temporary stays");
+    }
+}
+
 /// A run that waits for its input leaves nothing behind: it ends at once, and says so as any error.
 #[cfg(unix)]
 #[test]
 fn a_request_to_end_is_an_interrupt() {
     let test = Test::new().line("plan --config pipe --format json");
-    let pipe = test.folder.join("pipe");
-    let made = Command::new("mkfifo").arg(&pipe).status();
-    assert!(made.expect("mkfifo").success());
+    let pipe = make_pipe(&test);
     let child = test
         .command()
         .stdout(Stdio::null())

@@ -11,6 +11,7 @@ mod private;
 mod scratch;
 mod shelf;
 mod space;
+mod stream;
 mod sums;
 mod write;
 
@@ -225,9 +226,17 @@ pub fn open_file(path: &Path) -> Result<fs::File, FileError> {
 /// The file cannot be read.
 pub fn read_head(path: &Path, length: u64) -> Result<Vec<u8>, FileError> {
     let mut bytes = Vec::new();
-    io::Read::read_to_end(&mut io::Read::take(open_file(path)?, length), &mut bytes)
+    io::Read::read_to_end(&mut io::Read::take(open_once(path)?, length), &mut bytes)
         .map_err(file_error("reading", path))?;
     Ok(bytes)
+/// A file, pipe or device that is read once. An interrupt ends the wait for a pipe.
+///
+/// # Errors
+/// The file cannot be opened.
+pub fn open_once(path: &Path) -> Result<Box<dyn io::Read>, FileError> {
+    stream::open_once(path).map_err(file_error("reading", path))
+}
+
 }
 
 /// The content, or none where there is no such file.
@@ -399,7 +408,7 @@ pub fn copy_stream(path: &Path, limit: u64) -> Result<Option<Scratch>, FileError
         return Ok(None);
     }
     let scratch = Scratch::new("stream")?;
-    let mut stream = io::Read::take(open_file(path)?, limit + 1);
+    let mut stream = io::Read::take(open_once(path)?, limit + 1);
     let mut copy =
         fs::File::create_new(scratch.path().join("file")).map_err(file_error("writing", path))?;
     if copy_pieces(&mut stream, &mut copy).map_err(file_error("reading", path))? > limit {

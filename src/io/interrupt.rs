@@ -86,6 +86,8 @@ pub fn subscribe_downloads() -> watch::Receiver<bool> {
 }
 
 fn handle_interrupt() {
+    // Downloads end as soon as they are told, and with them what they clean up.
+    let is_at_work = CLEANUPS.load(Ordering::SeqCst) > 0;
     DOWNLOADS.send_replace(true);
     // A program that runs, such as Packer, is to end before, and what it leaves is to be said.
     if exec::handles_interrupts() {
@@ -95,7 +97,7 @@ fn handle_interrupt() {
         end_process();
     }
     request_end();
-    if CLEANUPS.load(Ordering::SeqCst) == 0 {
+    if !is_at_work && CLEANUPS.load(Ordering::SeqCst) == 0 {
         say_last_words();
         end_process();
     }

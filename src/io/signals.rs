@@ -8,7 +8,7 @@ pub(super) use windows::{Forwarding, forward_signals, pass_interrupt};
 /// Signals that are forwarded; on Windows, Ctrl-C and Ctrl-Break are all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SignalSet {
-    /// SIGINT and SIGTERM.
+    /// SIGINT and SIGTERM; on Linux SIGHUP, too.
     End,
     /// These, and SIGHUP: the terminal is gone.
     EndOrHangUp,
@@ -17,7 +17,9 @@ pub(super) enum SignalSet {
 #[cfg(unix)]
 mod unix {
     use std::io;
+    use std::path::Path;
     use std::process::Child;
+    use std::sync::LazyLock;
     use std::thread;
 
     use rustix::process::{Pid, Signal, kill_process, kill_process_group};
@@ -25,6 +27,21 @@ mod unix {
     use signal_hook::iterator::{Handle, Signals};
 
     use super::SignalSet;
+    use crate::io::fs::read_head;
+
+    /// Whether the process was started to outlive its terminal, as `nohup` does; asked before the first signal is taken.
+    static IGNORES_HANG_UP: LazyLock<bool> = LazyLock::new(|| {
+        let status = read_head(Path::new("/proc/self/status"), LONGEST_STATUS).unwrap_or_default();
+        let status = String::from_utf8_lossy(&status);
+        let mut lines = status.lines();
+        let ignored = lines.find_map(|line| line.strip_prefix("SigIgn:"));
+        let mask = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+        // proc_pid_status(5): a bit for each signal, from 1 on.
+        mask.is_some_and(|mask| mask & (1 << (SIGHUP - 1)) != 0)
+    });
+
+    /// Real ones have some 1,500 bytes.
+    const LONGEST_STATUS: u64 = 64 << 10;
 
     #[derive(Debug)]
     pub(in crate::io) struct Forwarding(Handle);
@@ -40,9 +57,15 @@ mod unix {
         set: SignalSet,
         mut deliver: impl FnMut() -> bool + Send + 'static,
     ) -> io::Result<Forwarding> {
-        let mut signals = match set {
-            SignalSet::End => Signals::new([SIGINT, SIGTERM])?,
-            SignalSet::EndOrHangUp => Signals::new([SIGINT, SIGTERM, SIGHUP])?,
+        let takes_hang_up = if cfg!(target_os = "linux") {
+            !*IGNORES_HANG_UP
+        } else {
+            set == SignalSet::EndOrHangUp
+        };
+        let mut signals = if takes_hang_up {
+            Signals::new([SIGINT, SIGTERM, SIGHUP])?
+        } else {
+            Signals::new([SIGINT, SIGTERM])?
         };
         let handle = signals.handle();
         thread::spawn(move || {

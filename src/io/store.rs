@@ -238,7 +238,7 @@ impl Store {
     /// The file cannot be read or the store not written.
     pub fn insert_file(&self, file: &Path) -> Result<(Object, Digests), FileError> {
         let _cleanup = Cleanup::start().map_err(file_error("copying", file))?;
-        let mut source = super::fs::open_file(file)?;
+        let mut source = super::fs::open_once(file)?;
         let (copy, found) = self.copy_stream(&mut source, file_error("copying", file))?;
         Ok((self.place_object(&copy.into_temp_path(), &found)?, found))
     }

@@ -1,11 +1,10 @@
 //! Digests of files and streams, computed in the pass that reads them.
 
-use std::fs;
 use std::io::{self, Read, Write};
 use std::path::Path;
 use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
 
-use super::{FileError, file_error};
+use super::{FileError, file_error, open_once};
 use crate::base::digest::Digester;
 use crate::base::stream::{EachPiece, PIECE, Tee, copy_pieces};
 use crate::base::value::{FileDigest, PinAlgorithm, ValueError};
@@ -60,8 +59,7 @@ impl Digests {
 /// # Errors
 /// The file cannot be read.
 pub fn read_pieces(path: &Path, each: impl FnMut(&[u8])) -> Result<(), FileError> {
-    let file = fs::File::open(path).map_err(file_error("reading", path))?;
-    let copied = copy_pieces(file, &mut EachPiece(each));
+    let copied = copy_pieces(open_once(path)?, &mut EachPiece(each));
     copied.map(drop).map_err(file_error("reading", path))
 }
 
@@ -124,8 +122,7 @@ pub fn digest_file(path: &Path) -> Result<Digests, FileError> {
 /// # Errors
 /// The file cannot be read.
 pub fn digest_file_with(path: &Path, set: DigestSet) -> Result<Digests, FileError> {
-    let mut file = fs::File::open(path).map_err(file_error("reading", path))?;
-    digest_stream(&mut file, set, &mut io::sink()).map_err(file_error("reading", path))
+    digest_stream(&mut open_once(path)?, set, &mut io::sink()).map_err(file_error("reading", path))
 }
 
 /// Digests of what a reader gives, which is read once and copied into `output`.
