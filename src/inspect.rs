@@ -431,6 +431,13 @@ impl Job<'_> {
             let expected = ExpectedSignature::Cosign { key: &text };
             return Ok(self.prove(signature, &expected));
         }
+        if !is_openpgp(key) && !is_keyring(key) {
+            let place = self.request.key.as_deref().unwrap_or_default();
+            let message = format!("`--key`: {} is no public key", strip_secrets(place));
+            let remedy = "give a public key in PEM (`-----BEGIN PUBLIC KEY-----`; one in DER with `openssl pkey -pubin \
+                          -inform DER`), of minisign, or an OpenPGP keyring";
+            return Err(CodedError::value(message, remedy).into());
+        }
         let Some(fingerprint) = &self.request.identity else {
             let remedy = "name the key by its whole fingerprint: `--identity FINGERPRINT`";
             return Err(CodedError::usage("a keyring holds any number of keys", remedy).into());
@@ -464,6 +471,12 @@ fn reads_again(evidence: &[Evidence]) -> bool {
         ProofKind::Openpgp,
     ];
     evidence.iter().any(|proof| streams.contains(&proof.proof))
+}
+
+/// Whether the bytes begin with the packet of a public key (RFC 9580, sections 4.2 and 5): tag 6 in either form.
+fn is_keyring(key: &[u8]) -> bool {
+    key.first()
+        .is_some_and(|first| matches!(first, 0x98..=0x9b | 0xc6))
 }
 
 fn is_openpgp(key: &[u8]) -> bool {

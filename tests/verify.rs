@@ -151,6 +151,13 @@ fn a_signature_by_a_key_is_a_proof() {
     };
     verify("key.pub", "file.sig").succeeds();
     verify("key.pub", "file.der").succeeds();
+    openssl(
+        &test.folder,
+        "ec -in key.pem -pubout -outform DER -out key.der",
+    );
+    for key in ["file", "key.der"] {
+        verify(key, "file.sig").fails(3, &[key, "is no public key", "in PEM", "OpenPGP keyring"]);
+    }
     let ran = verify("key.pem", "file.sig").fails(5, &["proofs failed"]);
     assert!(ran.stdout.contains("private key"), "{}", ran.stdout);
     std::fs::write(test.folder.join("file"), "other content").expect("file");
@@ -249,13 +256,6 @@ fn a_workspace_is_verified_as_a_whole() {
     }
 }
 
-/// Nothing failed, so it is no failure of a proof; a damaged lockfile is named as one.
-#[test]
-fn a_lockfile_without_proofs_says_what_to_add() {
-    let test = Test::new().line("lock --target host --k8s 1.36.0");
-    test.succeeds();
-    for (flags, code, remedy) in [
-        ("", 2, "add `--proofs DIR`"),
 /// What the program itself writes into a workspace is known to every verb.
 #[test]
 fn a_page_in_a_workspace_is_no_foreign_file() {
@@ -268,6 +268,13 @@ fn a_page_in_a_workspace_is_no_foreign_file() {
     assert!(!test.exists("o/report.html"), "it is of the last workspace");
 }
 
+/// Nothing failed, so it is no failure of a proof; a damaged lockfile is named as one.
+#[test]
+fn a_lockfile_without_proofs_says_what_to_add() {
+    let test = Test::new().line("lock --target host --k8s 1.36.0");
+    test.succeeds();
+    for (flags, code, remedy) in [
+        ("", 2, "add `--proofs DIR`"),
         ("--proofs .", 3, "imagegen lock --proofs DIR"),
     ] {
         let line = format!("verify imagegen.lock.json --offline {flags}");
