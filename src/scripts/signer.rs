@@ -31,12 +31,22 @@ pub struct Key {
     pub timestamp: Option<String>,
 }
 
+/// Reason why a key cannot sign, and what to do about it.
+#[derive(Debug)]
+pub struct SignerFault {
+    message: String,
+    remedy: String,
+}
+
 #[derive(Debug, thiserror::Error)]
 pub enum SignError {
     #[error("`{PROGRAM}` is not on the PATH")]
     NoProgram,
     #[error("{file}: {PROGRAM} failed{}", indent_lines(.last))]
     Failed { file: String, last: Vec<String> },
+    /// The key or the certificate cannot sign.
+    #[error("{}", .0.message)]
+    Signer(SignerFault),
     #[error("{file}: {error} [{}]", .error.code)]
     Proof { file: String, error: ProofError },
     #[error("interrupted; no script was changed")]
@@ -61,6 +71,7 @@ impl Classify for SignError {
                 "install osslsigncode (`apt-get install osslsigncode`), or hand the folder to your own signer"
                     .to_owned(),
             ],
+            Self::Signer(fault) => vec![fault.remedy.clone()],
             Self::Proof { error, .. } if error.code == Code::UNTRUSTED_ROOT => {
                 vec!["give the root of the certificate: `--root FILE`".to_owned()]
             }
@@ -71,6 +82,7 @@ impl Classify for SignError {
     fn code(&self) -> Code {
         match self {
             Self::Proof { error, .. } => error.code,
+            Self::Signer(_) => Code::VALUE,
             Self::NoProgram | Self::Failed { .. } => Code::TOOL_FAILED,
             Self::Exec(error) => error.code(),
             Self::File(error) => error.code(),
@@ -147,11 +159,52 @@ fn sign_script(
     }
     match fs::read_if_exists(&output)? {
         Some(made) if printed.outcome.success => Ok(made),
-        _ => Err(SignError::Failed {
-            file: path.to_owned(),
-            last: list_last_lines(printed),
+        _ => Err(match find_signer_fault(key, &printed) {
+            Some(fault) => SignError::Signer(fault),
+            None => SignError::Failed {
+                file: path.to_owned(),
+                last: list_last_lines(printed),
+            },
         }),
     }
+}
+
+/// The fault of a key, by what osslsigncode and OpenSSL print of it.
+fn find_signer_fault(key: &Key, printed: &Printed) -> Option<SignerFault> {
+    let has = |text: &str| printed.lines.iter().any(|(_, line)| line.contains(text));
+    let (file, certificates) = (key.key.display(), key.certificates.display());
+    if has("signing not supported for this key type") {
+        return Some(SignerFault {
+            message: format!("`--key`: {file} has a kind of key that Authenticode does not have"),
+            remedy: "use a key of RSA or of ECDSA, with a certificate for it".to_owned(),
+        });
+    }
+    if has("consistency of a private key") {
+        return Some(SignerFault {
+            message: format!(
+                "`--key`: {file} is not the key of a certificate in {certificates} (`--certificate`)"
+            ),
+            remedy: "name the key and the certificate of one signer".to_owned(),
+        });
+    }
+    if !has("Failed to decode private key file") {
+        return None;
+    }
+    let wrong_passphrase =
+        key.passphrase.is_some() && (has("bad decrypt") || has("wrong password"));
+    Some(if wrong_passphrase {
+        SignerFault {
+            message: format!("`--key`: the passphrase is not that of {file}"),
+            remedy: "check the variable that `--passphrase-env` names".to_owned(),
+        }
+    } else {
+        SignerFault {
+            message: format!("`--key`: {file} is no private key in PEM"),
+            remedy:
+                "name the signer's private key, which begins with `-----BEGIN … PRIVATE KEY-----`"
+                    .to_owned(),
+        }
+    })
 }
 
 fn list_last_lines(printed: Printed) -> Vec<String> {

@@ -5,7 +5,7 @@ use std::fs;
 use serde_json::json;
 
 use super::{IMAGE, bench, change, same, sign};
-use crate::support::{Test, files};
+use crate::support::{Test, files, openssl};
 
 type Change = fn(&Test);
 
@@ -221,7 +221,24 @@ fn signing_says_what_it_lacks_and_changes_nothing() {
     same(&test)
         .line(sign)
         .line("stranger.key")
-        .fails(1, &["osslsigncode failed"]);
+        .fails(3, &["stranger.key is not the key of", "own.pem", "hint: "]);
+    same(&test)
+        .line(sign)
+        .line("own.pem")
+        .fails(3, &["own.pem is no private key", "PRIVATE KEY"]);
+    same(&test)
+        .line(sign)
+        .line("own.enc --passphrase-env WRONG")
+        .env("WRONG", "not the passphrase")
+        .fails(3, &["the passphrase is not that of", "own.enc"]);
+    openssl(&test.folder, "genpkey -algorithm ed25519 -out ed.key");
+    openssl(
+        &test.folder,
+        "req -x509 -key ed.key -out ed.pem -subj /CN=own -days 3 -addext extendedKeyUsage=codeSigning",
+    );
+    same(&test)
+        .line("scripts sign scripts --key ed.key --certificate ed.pem")
+        .fails(3, &["ed.key has a kind of key", "RSA"]);
     let unknown = "scripts sign scripts --key own.key --certificate own.pem";
     same(&test)
         .line(unknown)
