@@ -28,7 +28,7 @@ use crate::model::policy::AllowedHosts;
 pub use body::Body;
 pub use error::{HttpError, Retry, parse_retry_after};
 pub use patience::Patience;
-use proxy::configure_proxies;
+use proxy::ProxyChoice;
 
 /// How the network is used.
 #[derive(Debug, Clone, Default)]
@@ -52,6 +52,9 @@ pub struct Http {
     client: Option<Client>,
     /// This machine itself is asked without proxy: it would be another machine's loopback.
     direct: Option<Client>,
+    proxies: ProxyChoice,
+    /// Whether this machine itself is asked by the proxy, too.
+    is_proxy_for_all: bool,
     /// Hosts that may be asked over plain HTTP.
     plain: Vec<String>,
     hosts: Option<AllowedHosts>,
@@ -91,10 +94,12 @@ impl Http {
     /// # Errors
     /// A proxy or certificate file that cannot be understood.
     pub fn new(options: Options) -> Result<Self, HttpError> {
-        let client = if options.offline {
-            None
+        let (client, proxies) = if options.offline {
+            (None, ProxyChoice::default())
         } else {
-            Some(create_client(&options)?)
+            let proxies = ProxyChoice::read(options.proxy.as_deref())?;
+            let builder = proxies.clone().configure(configure_client(&options)?);
+            (Some(build_client(builder)?), proxies)
         };
         // A proxy of the environment is for other machines; one that the user names is for every one.
         let direct = match &options.proxy {
@@ -104,6 +109,8 @@ impl Http {
         Ok(Self {
             client,
             direct,
+            proxies,
+            is_proxy_for_all: options.proxy.is_some(),
             plain: options.allow_http,
             hosts: options.hosts,
             patience: options.patience,
@@ -173,8 +180,21 @@ impl Http {
                 let error = HttpError::new(Code::TIMEOUT, url, "the server does not answer");
                 Err(error.with_retry())
             }
-            Ok(answered) => answered.map_err(|error| HttpError::from_client(url, error)),
+            Ok(answered) => answered.map_err(|error| {
+                let error = HttpError::from_client(url, error);
+                match self.find_proxy(url) {
+                    Some(proxy) => error.name_proxy(&proxy),
+                    None => error,
+                }
+            }),
         }
+    }
+
+    /// The proxy that is asked for an address.
+    fn find_proxy(&self, url: &str) -> Option<Url> {
+        let url = Url::parse(url).ok()?;
+        let is_direct = is_loopback(url.host_str().unwrap_or_default()) && !self.is_proxy_for_all;
+        self.proxies.find(&url).filter(|_| !is_direct).cloned()
     }
 
     fn select_client(&self, url: &Url) -> Result<&Client, HttpError> {
@@ -285,11 +305,6 @@ impl Http {
         })?;
         Ok(Some(target))
     }
-}
-
-fn create_client(options: &Options) -> Result<Client, HttpError> {
-    let builder = configure_client(options)?;
-    build_client(configure_proxies(builder, options.proxy.as_deref())?)
 }
 
 fn build_client(builder: ClientBuilder) -> Result<Client, HttpError> {

@@ -178,6 +178,23 @@ fn a_proxy_of_another_scheme_is_refused_at_once() {
     }
 }
 
+/// It is the proxy that cannot be reached, and not the publisher.
+#[test]
+fn a_proxy_that_refuses_is_named_without_its_password() {
+    for (line, variable) in [("--proxy http://127.0.0.1:1", ""), ("", "HTTPS_PROXY")] {
+        let mut test = Test::new()
+            .line("fetch --target host --k8s 1.36.0 --store s")
+            .line(line);
+        if !variable.is_empty() {
+            test = test.env(variable, "http://user:s3cretpass@127.0.0.1:1");
+        }
+        let said = ["by the proxy http://127.0.0.1:1: ", "hint: check the proxy"];
+        let ran = test.fails(4, &said);
+        assert!(!ran.stderr.contains("s3cret"), "{}", ran.stderr);
+        assert!(!ran.stderr.contains("set HTTPS_PROXY"), "{}", ran.stderr);
+    }
+}
+
 /// A host that the policy does not name is not asked, however a redirect leads there.
 #[test]
 fn redirects_lead_to_hosts_of_the_policy_alone() {

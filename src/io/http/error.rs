@@ -6,8 +6,8 @@ use crate::diagnostic::Classify;
 use std::error::Error as _;
 use std::time::{Duration, SystemTime};
 
-use reqwest::StatusCode;
 use reqwest::header::{HeaderMap, RETRY_AFTER};
+use reqwest::{StatusCode, Url};
 
 /// Whether and how to ask again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,6 +31,8 @@ pub struct HttpError {
     pub url: String,
     pub message: String,
     pub retry: Retry,
+    /// Whether a proxy stood between.
+    pub is_proxied: bool,
 }
 
 impl Classify for HttpError {
@@ -50,6 +52,18 @@ impl HttpError {
             url: strip_secrets(url),
             message: message.into(),
             retry: Retry::Never,
+            is_proxied: false,
+        }
+    }
+
+    /// A request that a proxy was asked for: it is the proxy that cannot be reached, or that could not reach the server.
+    pub(super) fn name_proxy(self, proxy: &Url) -> Self {
+        let place = strip_secrets(proxy.as_str());
+        let place = place.trim_end_matches('/');
+        Self {
+            message: format!("by the proxy {place}: {}", self.message),
+            is_proxied: true,
+            ..self
         }
     }
 
@@ -77,6 +91,10 @@ impl HttpError {
         Some(match self.code {
             Code::TLS => {
                 "`--ca-file FILE` trusts a mirror or proxy with a certificate authority of its own"
+            }
+            Code::DNS | Code::CONNECT | Code::TIMEOUT if self.is_proxied => {
+                "check the proxy: it is that of `--proxy`, or of HTTPS_PROXY, HTTP_PROXY or ALL_PROXY; NO_PROXY names hosts \
+                 that are asked without it"
             }
             Code::DNS | Code::CONNECT | Code::TIMEOUT => {
                 "behind a proxy, set HTTPS_PROXY or `--proxy URL`; `--mirror URL` asks a mirror"

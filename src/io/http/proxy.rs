@@ -17,27 +17,42 @@ struct Proxies {
     https: Option<Url>,
 }
 
-/// The client with the given proxy, or with those of the environment. Without any, the system's settings count.
-pub(super) fn configure_proxies(
-    builder: ClientBuilder,
-    given: Option<&str>,
-) -> Result<ClientBuilder, HttpError> {
-    let proxies = match given {
-        Some(proxy) => Proxies::from_url(&parse_proxy("", proxy)?),
-        None => Proxies::from_environment()?,
-    };
-    if proxies.http.is_none() && proxies.https.is_none() {
-        return Ok(builder);
+/// Which proxy is asked for which address.
+#[derive(Debug, Clone, Default)]
+pub(super) struct ProxyChoice {
+    proxies: Proxies,
+    exceptions: ProxyExceptions,
+}
+
+impl ProxyChoice {
+    /// The given proxy, or those of the environment.
+    pub(super) fn read(given: Option<&str>) -> Result<Self, HttpError> {
+        let proxies = match given {
+            Some(proxy) => Proxies::from_url(&parse_proxy("", proxy)?),
+            None => Proxies::from_environment()?,
+        };
+        // Also with a proxy of one's own, `NO_PROXY` names what is near.
+        let (_, exceptions) = read_first(&["NO_PROXY", "no_proxy"]);
+        Ok(Self {
+            proxies,
+            exceptions: ProxyExceptions::parse_list(&exceptions),
+        })
     }
 
-    // Also with a proxy of one's own, `NO_PROXY` names what is near.
-    let (_, exceptions) = read_first(&["NO_PROXY", "no_proxy"]);
-    let exceptions = ProxyExceptions::parse_list(&exceptions);
-    Ok(builder.proxy(Proxy::custom(move |url: &Url| {
+    /// The client with these proxies. Without any, the system's settings count.
+    pub(super) fn configure(self, builder: ClientBuilder) -> ClientBuilder {
+        if self.proxies.http.is_none() && self.proxies.https.is_none() {
+            return builder;
+        }
+        builder.proxy(Proxy::custom(move |url: &Url| self.find(url).cloned()))
+    }
+
+    /// The proxy that is asked for an address, if it is not the system's.
+    pub(super) fn find(&self, url: &Url) -> Option<&Url> {
         let host = url.host_str().unwrap_or_default();
-        let is_near = exceptions.contains(host, url.port_or_known_default());
-        proxies.find(url.scheme()).filter(|_| !is_near).cloned()
-    })))
+        let is_near = self.exceptions.contains(host, url.port_or_known_default());
+        self.proxies.find(url.scheme()).filter(|_| !is_near)
+    }
 }
 
 impl Proxies {
