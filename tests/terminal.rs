@@ -1,6 +1,7 @@
 //! What a user sees on a terminal: no line is wider than it, and `-v` shows more.
 
 use std::process::{Command, Output};
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
@@ -165,6 +166,50 @@ fn init_asks_on_a_terminal_and_writes_what_was_answered() {
         screen.contains("does not support Windows 2019") && !test.exists("imagegen.json"),
         "{screen}"
     );
+}
+
+/// Nobody who stops answering, or whose answer is no text, gets the defaults.
+#[test]
+fn init_writes_nothing_without_answers() {
+    for (answers, code, said) in [
+        (&["^C"][..], 130, "interrupted"),
+        (&["^D"], 3, "the input ended at the question: target ["),
+        (
+            &["host", "^D"],
+            3,
+            "the input ended at the question: Kubern",
+        ),
+        (&["\\xff"], 3, "the answer is not UTF-8"),
+    ] {
+        let test = Test::new().line("init");
+        let started = Instant::now();
+        let Some((found, screen)) = answer_questions(&test, answers) else {
+            return;
+        };
+        assert_eq!(found, code, "{answers:?}: {screen}");
+        assert!(screen.contains(said), "{answers:?}: {screen}");
+        assert!(!test.exists("imagegen.json"), "{answers:?}");
+        // The last words wait for a lock no longer than a second.
+        assert!(started.elapsed() < Duration::from_secs(9), "{answers:?}");
+    }
+}
+
+/// No word of a topic is broken, and no code.
+#[test]
+fn topics_are_wrapped_on_a_terminal() {
+    for line in ["help air-gap", "help trust", "help own-content"] {
+        let Some(screen) = run_on_terminal(&Test::new().line(line), 80) else {
+            return;
+        };
+        let is_prose = |line: &&str| line.starts_with("WIDE") && !line.contains('|');
+        let wide: Vec<&str> = screen.lines().filter(is_prose).collect();
+        let text = Test::new().prints(line);
+        for line in &wide {
+            let line = line.trim_start_matches("WIDE").trim();
+            assert!(text.lines().any(|whole| whole.trim() == line), "{line}");
+        }
+        assert!(screen.lines().count() > text.lines().count(), "{screen}");
+    }
 }
 
 /// An answer that is refused is asked for again, an empty one leaves the variable out, and secrets are not asked for.

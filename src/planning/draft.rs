@@ -59,11 +59,9 @@ pub fn draft_definition(
         }
     };
     let question = |name: &str, given: Option<&str>, default: &str| match given {
-        Some(given) => given.to_owned(),
-        None if asks => {
-            ask::ask_line(&format!("{name} [{default}]: ")).unwrap_or_else(|| default.to_owned())
-        }
-        None => default.to_owned(),
+        Some(given) => Ok(given.to_owned()),
+        None if asks => ask_value(name, default),
+        None => Ok(default.to_owned()),
     };
     let mut draft = ImageDefinition {
         target: Some(target),
@@ -73,25 +71,25 @@ pub fn draft_definition(
         "Kubernetes version",
         flags.definition.kubernetes.as_deref(),
         "stable",
-    ));
+    )?);
     // Defaults of what follows depend on the line.
     let chosen = resolve_plan(&draft, trees)?;
     draft.windows = Some(question(
         "Windows release",
         flags.definition.windows.as_deref(),
         &chosen.windows.release,
-    ));
+    )?);
     draft.cni = Some(question(
         "pod network",
         flags.definition.cni.as_deref(),
         &chosen.network.name,
-    ));
+    )?);
     draft.host_access = flags.definition.host_access;
     draft.variables = parse_variables(&flags.variables, draft.target.as_deref(), trees)?;
     let plan = resolve_plan(&draft, trees)?;
     refuse_operators(&plan, flags)?;
     let plan = if asks {
-        ask_missing(&mut draft, plan, trees, printer)
+        ask_missing(&mut draft, plan, trees, printer)?
     } else {
         plan
     };
@@ -121,11 +119,16 @@ fn refuse_operators(plan: &Plan, flags: &Flags) -> Result<()> {
 
 /// Asks for each value that a build needs and a definition may give. An empty answer leaves it out, and an answer that
 /// is refused is asked for again.
-fn ask_missing(draft: &mut ImageDefinition, plan: Plan, trees: &Trees, printer: &Printer) -> Plan {
+fn ask_missing(
+    draft: &mut ImageDefinition,
+    plan: Plan,
+    trees: &Trees,
+    printer: &Printer,
+) -> Result<Plan> {
     let mut plan = plan;
     let mut skipped = BTreeSet::new();
     while let Some((name, question)) = find_question(&plan, &skipped) {
-        let Some(answer) = ask::ask_line(&question) else {
+        let Some(answer) = ask::ask_line(&question)? else {
             skipped.insert(name);
             continue;
         };
@@ -137,7 +140,13 @@ fn ask_missing(draft: &mut ImageDefinition, plan: Plan, trees: &Trees, printer: 
             Err(error) => printer.print_note(&error.to_string()),
         }
     }
-    plan
+    Ok(plan)
+}
+
+/// The answer, or the default in the place of an empty one.
+fn ask_value(name: &str, default: &str) -> Result<String> {
+    let answer = ask::ask_line(&format!("{name} [{default}]: "))?;
+    Ok(answer.unwrap_or_else(|| default.to_owned()))
 }
 
 /// The next variable that lacks a value, and the question for it.
@@ -182,8 +191,7 @@ fn ask_target(targets: &[String], trees: &Trees, printer: &Printer) -> Result<St
     }
     let default = targets.first().map_or("", String::as_str);
     loop {
-        let answer =
-            ask::ask_line(&format!("target [{default}]: ")).unwrap_or_else(|| default.to_owned());
+        let answer = ask_value("target", default)?;
         if targets.contains(&answer) {
             return Ok(answer);
         }
