@@ -24,8 +24,8 @@ use crate::ui::{Downloads, Printer};
 use crate::verify::chain::PinnedRoots;
 
 pub use network::{
-    HeaderGrants, NetworkOptions, absolute_path, open_fetcher, open_store, request_artifact,
-    request_user_files,
+    HeaderGrants, NetworkOptions, absolute_path, find_store, open_fetcher, open_store,
+    request_artifact, request_user_files,
 };
 pub use prove::{
     Keys, KnownKey, ProofScope, ProveError, SIDECAR, SignedArtifact, SignedMembers, StoredTrust,

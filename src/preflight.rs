@@ -324,8 +324,12 @@ fn check_store<'a>(
             format!("{place} cannot be written: it is only read"),
         );
     } else {
-        let detail = format!("{place} cannot be written");
-        checks.missing(ErrorClass::Internal, "store", detail, other);
+        let class = if fs::is_below_file(store.root()) {
+            ErrorClass::Selection
+        } else {
+            ErrorClass::Internal
+        };
+        checks.missing(class, "store", format!("{place} cannot be written"), other);
     }
     Some(store)
 }

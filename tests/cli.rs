@@ -397,10 +397,31 @@ fn places_that_cannot_be_used_are_named_with_a_way_around() {
     }
 
     let test = Test::new().file(".cache", "a file in the way");
-    for line in [line, "store path"] {
-        let ran = test.run_with(line);
-        assert_ne!(ran.code, Some(0), "{line}");
-        assert!(ran.stderr.contains("--store DIR"), "{line}: {}", ran.stderr);
+    let ran = test.run_with(line);
+    assert_eq!(ran.code, Some(3), "{}", ran.stderr);
+    assert!(ran.stderr.contains("--store DIR"), "{}", ran.stderr);
+    // Where the store would be is said all the same.
+    assert!(
+        test.prints("store path")
+            .ends_with("/.cache/imagegen/store\n")
+    );
+    assert_eq!(
+        test.prints("store path --store s").matches("/s\n").count(),
+        1
+    );
+    assert!(!test.exists("s"));
+}
+
+#[test]
+fn flags_of_every_verb_stand_anywhere_beside_a_topic() {
+    let text = Test::new().prints("help air-gap");
+    for line in [
+        "help air-gap -q",
+        "-q help air gap",
+        "--format json help air-gap",
+        "help --steps help air-gap",
+    ] {
+        assert_eq!(Test::new().prints(line), text, "{line}");
     }
 }
 

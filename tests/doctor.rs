@@ -76,6 +76,11 @@ fn a_store_that_cannot_be_written_is_missing() {
         .line("--store file/store")
         .fails(3, &["store"]);
     assert!(ran.stdout.contains("cannot be written"), "{}", ran.stdout);
+    for store in ["file", "file/store"] {
+        let test = Test::new().file("file", "");
+        let line = format!("doctor --target host --k8s 1.36.0 --store {store}");
+        test.line(&line).fails(3, &["a build would miss: store"]);
+    }
 }
 
 /// The same check as that of the verbs that use the store.

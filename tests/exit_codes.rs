@@ -150,7 +150,7 @@ fn every_way_into_a_class_has_its_exit_code_and_message() {
 }
 
 #[test]
-fn a_missing_packer_is_7_and_a_store_that_cannot_be_made_is_1() {
+fn a_missing_packer_is_7_and_a_store_that_is_a_file_is_3() {
     let line = "plan --target azure --k8s 1.20.0 --host-access services";
     let packer = "build --out o --host-access services --packer /nowhere/packer --target azure --k8s 1.20.0 \
                   --var location=westeurope --var managed_image_resource_group_name=rg";
@@ -162,7 +162,7 @@ fn a_missing_packer_is_7_and_a_store_that_cannot_be_made_is_1() {
         .file("file", "")
         .line("fetch --store file/store")
         .line(AZURE)
-        .fails(1, &["file/store"]);
+        .fails(3, &["file/store"]);
 }
 
 #[test]

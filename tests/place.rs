@@ -455,3 +455,27 @@ fn start_quietly(test: &Test) -> Child {
     command.stdout(Stdio::null()).stderr(Stdio::piped());
     command.spawn().unwrap()
 }
+
+/// A link that leads to nothing is no missing file, and one that leads to itself is a wrong name.
+#[cfg(unix)]
+#[test]
+fn links_that_lead_nowhere_are_named() {
+    let nowhere = "it is a link that leads to no file";
+    for (link, target, line, said) in [
+        ("imagegen.json", "none", "plan --target host", nowhere),
+        ("imagegen.lock.json", "none", "plan --target host", nowhere),
+        ("imagegen.lock.json", "none", "lock --target host", nowhere),
+        (
+            "loop",
+            "loop",
+            "plan --target host --lock loop",
+            "reading loop",
+        ),
+        ("loop", "loop", "sbom loop", "reading loop"),
+        ("loop", "loop", "diff loop loop", "reading loop"),
+    ] {
+        let test = Test::new().line(line);
+        std::os::unix::fs::symlink(target, test.folder.join(link)).unwrap();
+        test.fails(3, &[said]);
+    }
+}

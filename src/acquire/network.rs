@@ -49,13 +49,21 @@ impl NetworkOptions {
 /// # Errors
 /// No directory is named and the platform knows none, or it cannot be made.
 pub fn open_store(path: Option<&PathBuf>) -> Result<Store> {
+    Ok(Store::open(find_store(path)?).map_err(StoreError)?)
+}
+
+/// The directory of the store, which need not be there.
+///
+/// # Errors
+/// No directory is named and the platform knows none.
+pub fn find_store(path: Option<&PathBuf>) -> Result<PathBuf> {
     let path = path.cloned().or_else(Store::default_path).ok_or_else(|| {
         CodedError::value(
             "the store has no place: the environment sets no absolute home directory",
             "choose a directory with `--store DIR`",
         )
     })?;
-    Ok(Store::open(absolute_path(&path)?).map_err(StoreError)?)
+    absolute_path(&path)
 }
 
 /// The store cannot be used where it is.

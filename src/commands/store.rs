@@ -14,17 +14,22 @@ use crate::selection::{SourceFolders, read_sources};
 use crate::ui::Printer;
 use crate::view::{StoreOutput, StoredFile};
 
-use crate::acquire::open_store;
+use crate::acquire::{find_store, open_store};
 
 pub(super) fn run_store(
     args: &StoreArgs,
     sources: &SourceFolders,
     printer: &Printer,
 ) -> Result<()> {
+    if matches!(args.what, StoreWhat::Path) {
+        let place = find_store(args.store.as_ref())?;
+        let output = StoreOutput::new(place.display().to_string());
+        return printer.print_result(&output, || format!("{}\n", output.store));
+    }
     let store = open_store(args.store.as_ref())?;
     let mut output = StoreOutput::new(store.root().display().to_string());
     match &args.what {
-        StoreWhat::Path => printer.print_result(&output, || format!("{}\n", output.store)),
+        StoreWhat::Path => Ok(()),
         StoreWhat::Add { files } => {
             for file in files {
                 output.added.push(StoredFile {

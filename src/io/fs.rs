@@ -39,7 +39,7 @@ pub use shelf::{
     copy_if_exists, create_numbered_folder, find_files, is_folder, list_folders, move_folder,
     move_folder_into, remove_folder,
 };
-pub use space::{can_write, free};
+pub use space::{can_write, free, is_below_file};
 pub use sums::{
     DigestSet, Digests, FileDigester, digest_file, digest_file_with, digest_stream, read_pieces,
 };
@@ -63,11 +63,9 @@ impl Classify for FileError {
     fn class(&self) -> ErrorClass {
         match self.source.kind() {
             _ if is_interrupt(&self.source) => ErrorClass::Interrupted,
-            io::ErrorKind::InvalidFilename => ErrorClass::Selection,
-            io::ErrorKind::NotFound
-            | io::ErrorKind::IsADirectory
-            | io::ErrorKind::NotADirectory
-            | io::ErrorKind::InvalidInput
+            io::ErrorKind::InvalidFilename | io::ErrorKind::NotADirectory => ErrorClass::Selection,
+            _ if self.action == "reading" && is_link_loop(&self.source) => ErrorClass::Selection,
+            io::ErrorKind::NotFound | io::ErrorKind::IsADirectory | io::ErrorKind::InvalidInput
                 if self.action == "reading" =>
             {
                 ErrorClass::Selection
@@ -87,6 +85,17 @@ impl Classify for FileError {
     fn location(&self) -> Option<Location> {
         Some(Location::from_file(self.path.display().to_string()))
     }
+}
+
+/// Whether a link leads to itself. The standard library has no name for it yet.
+#[cfg(unix)]
+fn is_link_loop(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error())
+}
+
+#[cfg(not(unix))]
+fn is_link_loop(_: &io::Error) -> bool {
+    false
 }
 
 fn invalid_input(reason: &str) -> io::Error {
@@ -220,6 +229,14 @@ pub fn open_file(path: &Path) -> Result<fs::File, FileError> {
     fs::File::open(path).map_err(file_error("reading", path))
 }
 
+/// A file, pipe or device that is read once. An interrupt ends the wait for a pipe.
+///
+/// # Errors
+/// The file cannot be opened.
+pub fn open_once(path: &Path) -> Result<Box<dyn io::Read>, FileError> {
+    stream::open_once(path).map_err(file_error("reading", path))
+}
+
 /// The first bytes of a file, at most `length` of them.
 ///
 /// # Errors
@@ -229,14 +246,6 @@ pub fn read_head(path: &Path, length: u64) -> Result<Vec<u8>, FileError> {
     io::Read::read_to_end(&mut io::Read::take(open_once(path)?, length), &mut bytes)
         .map_err(file_error("reading", path))?;
     Ok(bytes)
-/// A file, pipe or device that is read once. An interrupt ends the wait for a pipe.
-///
-/// # Errors
-/// The file cannot be opened.
-pub fn open_once(path: &Path) -> Result<Box<dyn io::Read>, FileError> {
-    stream::open_once(path).map_err(file_error("reading", path))
-}
-
 }
 
 /// The content, or none where there is no such file.
@@ -263,7 +272,13 @@ fn read_existing(path: &Path, limit: u64) -> Result<Option<Vec<u8>>, FileError> 
     }
     match read_within(path, limit) {
         Ok(bytes) => Ok(Some(bytes)),
-        Err(error) if error.source.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) if error.source.kind() == io::ErrorKind::NotFound => {
+            if path.is_symlink() {
+                let reason = "it is a link that leads to no file";
+                return Err(file_error("reading", path)(invalid_input(reason)));
+            }
+            Ok(None)
+        }
         Err(error) => Err(error),
     }
 }

@@ -354,6 +354,12 @@ fn check_owner(root: &Path) -> Result<(), FileError> {
     let metadata = root
         .symlink_metadata()
         .map_err(file_error("reading", root))?;
+    if metadata.is_file() {
+        return Err(file_error("using", root)(io::Error::new(
+            io::ErrorKind::NotADirectory,
+            "it is a file: choose a directory for the store with `--store DIR`",
+        )));
+    }
     let reason = if !metadata.is_dir() {
         "a folder of the store is a link or not a folder: choose another store with `--store DIR`"
     } else if metadata.uid() != rustix::process::geteuid().as_raw() {

@@ -152,7 +152,7 @@ fn failures_have_their_exit_codes() {
         .file("file", "")
         .line("store verify --store file/store");
     file.fails(
-        1,
+        3,
         &["file/store/objects/sha256: Not a directory (os error 20)\n"],
     );
 }

@@ -17,6 +17,11 @@ pub fn can_write(path: &Path) -> bool {
     find_nearest_existing(path).is_some_and(|folder| folder.is_dir() && allowed(folder))
 }
 
+/// Whether the path, or the nearest one above it that exists, is no directory.
+pub fn is_below_file(path: &Path) -> bool {
+    find_nearest_existing(path).is_some_and(|found| !found.is_dir())
+}
+
 #[cfg(unix)]
 fn allowed(folder: &Path) -> bool {
     rustix::fs::access(folder, rustix::fs::Access::WRITE_OK).is_ok()
