@@ -110,7 +110,7 @@ fn parse_arguments() -> Result<Cli, clap::Error> {
     if std::env::vars_os().any(is_empty) {
         command = forget_empty(command);
     }
-    let matches = command.try_get_matches()?;
+    let matches = command.try_get_matches().map_err(global::name_variable)?;
     let mut cli = Cli::from_arg_matches(&matches)?;
     cli.global.prefer_flags(&matches)?;
     Ok(cli)

@@ -27,6 +27,7 @@ pub use events::{
 use events::{describe_quality, format_annotation, format_event, format_line};
 use sink::{KeptOutput, KeptPieces, Sink};
 pub use turns::{Next, run_in_order};
+pub use wrap::wrap_for_stdout;
 use wrap::wrap_text;
 
 /// Schema of the results of a verb for several images.

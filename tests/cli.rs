@@ -425,6 +425,19 @@ fn flags_of_every_verb_stand_anywhere_beside_a_topic() {
     }
 }
 
+#[cfg(unix)]
+#[test]
+fn a_variable_that_is_no_text_is_named() {
+    use std::os::unix::ffi::OsStrExt as _;
+    let test = Test::new().line("plan --target host");
+    let value = std::ffi::OsStr::from_bytes(b"\xff");
+    let mut command = test.command();
+    let output = command.env("IMAGEGEN_FORMAT", value).output().expect("run");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("IMAGEGEN_FORMAT is not UTF-8"), "{said}");
+}
+
 #[test]
 fn a_relative_home_makes_no_folder() {
     let test = Test::new().env("HOME", "home").line("store path");

@@ -7,7 +7,7 @@ use clap::error::ErrorKind;
 use clap::parser::ValueSource;
 use clap::{ArgAction, ArgMatches, Args, Command};
 
-use crate::base::choice::Format;
+use crate::base::choice::{Format, UnknownName};
 
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Output and catalog")]
@@ -19,7 +19,8 @@ pub struct Global {
         default_value = "text",
         value_name = "FORMAT",
         env = "IMAGEGEN_FORMAT",
-        hide_env_values = true
+        hide_env_values = true,
+        value_parser = parse_format
     )]
     pub format: Format,
 
@@ -62,13 +63,42 @@ impl Global {
 }
 
 /// A number, or a truth value as `IMAGEGEN_QUIET` has it.
-fn parse_verbosity(text: &str) -> Result<u8, clap::Error> {
+fn parse_verbosity(text: &str) -> Result<u8, String> {
     if let Ok(number) = text.parse() {
         return Ok(number);
     }
     let command = Command::new("imagegen");
-    let is_true = BoolishValueParser::new().parse_ref(&command, None, text.as_ref())?;
-    Ok(u8::from(is_true))
+    let is_true = BoolishValueParser::new().parse_ref(&command, None, text.as_ref());
+    let expected = "expected a number such as 1, `true` or `false`";
+    is_true.map(u8::from).map_err(|_| expected.to_owned())
+}
+
+/// One verb has a third format.
+fn parse_format(text: &str) -> Result<Format, String> {
+    let parsed: Result<Format, UnknownName> = text.parse();
+    parsed.map_err(|_| {
+        format!("unknown format `{text}`: expected text or json, or markdown for `imagegen diff`")
+    })
+}
+
+/// The variable of the environment that is no text: clap does not tell it from an argument.
+pub(super) fn name_variable(error: clap::Error) -> clap::Error {
+    let mut arguments = std::env::args_os();
+    if error.kind() != ErrorKind::InvalidUtf8 || arguments.any(|it| it.to_str().is_none()) {
+        return error;
+    }
+    let mut variables = std::env::vars_os();
+    let found = variables.find(|(name, value)| {
+        name.to_string_lossy().starts_with("IMAGEGEN_") && value.to_str().is_none()
+    });
+    let Some((name, _)) = found else {
+        return error;
+    };
+    let message = format!(
+        "the environment variable {} is not UTF-8 text",
+        name.to_string_lossy()
+    );
+    Command::new("imagegen").error(ErrorKind::InvalidUtf8, message)
 }
 
 /// Files in the place of built-in ones, and beside them.
