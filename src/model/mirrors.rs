@@ -62,8 +62,18 @@ impl Mirror {
 /// The address of a mirror, with `/` at its end.
 ///
 /// # Errors
-/// It has a query, and is no beginning of an address.
+/// It has a query, and is no beginning of an address, or no server can have it.
 pub fn complete_mirror(url: &HttpUrl) -> Result<HttpUrl, String> {
+    let (_, rest) = url.public_url().split_once("://").unwrap_or_default();
+    let authority = rest.split(['/', '?']).next().unwrap_or_default();
+    if authority.contains('=') {
+        return Err(format!(
+            "{url}: a host has no `=`; in `PREFIX=URL`, the prefix ends with `/` and the URL begins with `https://`"
+        ));
+    }
+    if authority.ends_with(":0") {
+        return Err(format!("{url}: no server has the port 0"));
+    }
     if url.public_url().contains('?') || url.has_secret() {
         return Err(format!(
             "{url}: expected the beginning of a URL, without query; give tokens as `headers` of the mirror in the \

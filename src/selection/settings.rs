@@ -5,15 +5,18 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::env;
+use std::fmt;
 use std::path::PathBuf;
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{self, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::base::code::Code;
 use crate::base::json;
 use crate::base::url::HttpUrl;
-use crate::diagnostic::{Classify as _, CodedError, Result};
+use crate::diagnostic::{self, Classify as _, CodedError};
 use crate::io::fs;
 use crate::model::mirrors::{Mirror, MirrorParty, MirrorPrefix, Mirrors, complete_mirror};
 
@@ -38,14 +41,39 @@ pub struct Settings {
 }
 
 /// The address of a mirror, with the headers that it needs.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(
-    untagged,
-    expecting = "a URL, or an object such as `{\"url\": \"https://…\", \"headers\": {\"Authorization\": \"MIRROR_TOKEN\"}}`"
-)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[serde(untagged)]
 pub enum MirrorSetting {
     Url(HttpUrl),
     WithHeaders(MirrorWithHeaders),
+}
+
+/// By its form, so that an error says what is wrong with the URL or the object.
+impl<'de> Deserialize<'de> for MirrorSetting {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(SettingVisitor)
+    }
+}
+
+struct SettingVisitor;
+
+impl<'de> Visitor<'de> for SettingVisitor {
+    type Value = MirrorSetting;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(
+            "a URL, or an object such as `{\"url\": \"https://…\", \"headers\": {\"Authorization\": \"MIRROR_TOKEN\"}}`",
+        )
+    }
+
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<MirrorSetting, E> {
+        text.parse().map(MirrorSetting::Url).map_err(E::custom)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<MirrorSetting, A::Error> {
+        let object = MapAccessDeserializer::new(map);
+        MirrorWithHeaders::deserialize(object).map(MirrorSetting::WithHeaders)
+    }
 }
 
 /// A mirror that needs a login.
@@ -61,7 +89,7 @@ pub struct MirrorWithHeaders {
 ///
 /// # Errors
 /// The settings cannot be read, the address of a mirror has a query, or two mirrors are for one prefix.
-pub fn read_mirrors(given: &[(MirrorPrefix, HttpUrl)]) -> Result<Mirrors> {
+pub fn read_mirrors(given: &[(MirrorPrefix, HttpUrl)]) -> diagnostic::Result<Mirrors> {
     let mut places = BTreeMap::new();
     for (prefix, setting) in read_settings()?.mirrors {
         places.insert(prefix, open_setting(setting)?);
@@ -78,7 +106,7 @@ pub fn read_mirrors(given: &[(MirrorPrefix, HttpUrl)]) -> Result<Mirrors> {
     Ok(Mirrors::new(places))
 }
 
-fn open_setting(setting: MirrorSetting) -> Result<Mirror> {
+fn open_setting(setting: MirrorSetting) -> diagnostic::Result<Mirror> {
     let (url, headers) = match setting {
         MirrorSetting::Url(url) => (url, BTreeMap::new()),
         MirrorSetting::WithHeaders(mirror) => (mirror.url, mirror.headers),
@@ -94,7 +122,7 @@ fn open_setting(setting: MirrorSetting) -> Result<Mirror> {
 }
 
 /// The settings that the environment names, or those of the user if there are any.
-fn read_settings() -> Result<Settings> {
+fn read_settings() -> diagnostic::Result<Settings> {
     if let Some(named) = env::var_os(VARIABLE) {
         if named.is_empty() {
             return Ok(Settings::default());
@@ -118,7 +146,7 @@ fn read_settings() -> Result<Settings> {
     }
 }
 
-fn parse_settings(path: &std::path::Path, bytes: &[u8]) -> Result<Settings> {
+fn parse_settings(path: &std::path::Path, bytes: &[u8]) -> diagnostic::Result<Settings> {
     Ok(json::parse_json(&path.display().to_string(), bytes)?)
 }
 
