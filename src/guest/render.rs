@@ -217,7 +217,7 @@ impl<'a> StepRenderer<'a> {
         let bytes = self
             .provisioners
             .get(&path)
-            .ok_or_else(|| format!("no provisioners/{path}"))?;
+            .ok_or_else(|| format!("there is no template `{name}` in the folder `templates`"))?;
         let source = std::str::from_utf8(bytes).map_err(|error| format!("{path}: {error}"))?;
         self.render_source(source, item)
             .map_err(|error| format!("{path}: {}", format_report(&error)))

@@ -23,6 +23,7 @@ use crate::windows::value::KbId;
 /// `imagegen.json`, and equally what the flags say.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
+#[schemars(example = serde_json::json!({"target": "host"}))]
 #[serde(expecting = "an object such as `{\"target\": \"host\"}`")]
 pub struct ImageDefinition {
     #[serde(rename = "$schema", skip_serializing_if = "Option::is_none")]

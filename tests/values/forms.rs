@@ -65,6 +65,15 @@ fn flags_of_a_wrong_form_are_usage_errors_with_an_example() {
         ),
         ("fetch --proxy foo", "is not a proxy"),
         (
+            "plan --mirror https://x=y",
+            "https://x=y: a host has no `=`",
+        ),
+        ("plan --mirror https://m.example:0/", "the port 0"),
+        (
+            "plan --format bogus",
+            "expected text or json, or markdown for `imagegen diff`",
+        ),
+        (
             "verify x --sha256 abc",
             "expected 64 lower-case hexadecimal digits",
         ),
@@ -222,6 +231,12 @@ fn a_step_or_component_of_a_wrong_form_is_named_with_file_and_path() {
             "protocol": "TCP", "remoteAddress": ["LocalSubnet", address],
         }})
     };
+    let number = serde_json::json!({ "name": "own", "type": "registryValue", "source": "derived: a test", "properties": {
+        "key": "HKLM:\\SOFTWARE\\Own", "valueName": "own", "ensure": "present", "kind": "DWord", "data": -1,
+    }});
+    let template = serde_json::json!({ "name": "own", "type": "file", "source": "derived: a test", "properties": {
+        "path": "C:\\own.txt", "ensure": "present", "content": {"template": "../905-own.json"},
+    }});
     for (id, resource, messages) in [
         (
             "own",
@@ -237,6 +252,15 @@ fn a_step_or_component_of_a_wrong_form_is_named_with_file_and_path() {
             [
                 "s/905-own.json: own: `dependsOn[0]`: ``",
                 "the name of a service",
+            ],
+        ),
+        ("own", number, ["own: `data`: ", "integer `-1`"]),
+        (
+            "own",
+            template,
+            [
+                "own: `content`: ",
+                "no template `../905-own.json` in the folder",
             ],
         ),
         (
@@ -286,4 +310,51 @@ fn a_step_or_component_of_a_wrong_form_is_named_with_file_and_path() {
                 "such as `kube-proxy`",
             ],
         );
+}
+
+/// The reason is that of `--mirror`.
+#[test]
+fn a_mirror_of_the_settings_is_refused_with_its_reason() {
+    for (mirror, said) in [
+        (r#""https://user:s3cret@m.example/""#, "expected no user"),
+        (r#""https://m.example:99999/""#, "is not a URL"),
+        (r#""https://m.example:0/""#, "the port 0"),
+        (
+            r#"{"url": "ftp://m.example/", "headers": {}}"#,
+            "`mirrors.https://.url`: `ftp",
+        ),
+        (
+            r#"{"url": "https://m.example/", "header": {}}"#,
+            "unknown key `header`",
+        ),
+        ("7", "expected a URL, or an object such as"),
+    ] {
+        let settings = format!(r#"{{"mirrors": {{"https://": {mirror}}}}}"#);
+        let test = Test::new()
+            .file("settings.json", &settings)
+            .env("IMAGEGEN_SETTINGS", "settings.json")
+            .line("plan --target host --k8s 1.36");
+        let ran = test.fails(3, &[said]);
+        assert!(!ran.stderr.contains("s3cret"), "{}", ran.stderr);
+    }
+    let test = Test::new().env("IMAGEGEN_VERBOSE", "bogus").line("plan");
+    let ran = test.fails(3, &["'bogus' for '--verbose...'", "`true` or `false`"]);
+    assert_eq!(ran.stderr.matches("bogus").count(), 1, "{}", ran.stderr);
+}
+
+/// The example is one of the file's kind, or there is none.
+#[test]
+fn a_file_of_another_form_is_refused_with_an_example_of_its_kind() {
+    for content in ["", "a: b\n", "a = 1\n", "<a/>"] {
+        for flag in ["policy", "overrides", "lock"] {
+            let test = Test::new().file("f.json", content);
+            let test = test
+                .line("plan --target host")
+                .args([&*format!("--{flag}"), "f.json"]);
+            let ran = test.fails(3, &["f.json:1:1: the file is "]);
+            assert!(!ran.stderr.contains("\"target\""), "{}", ran.stderr);
+        }
+        let test = Test::new().file("imagegen.json", content).line("plan");
+        test.fails(3, &["`{\"target\": \"host\"}`"]);
+    }
 }

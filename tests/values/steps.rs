@@ -73,10 +73,7 @@ fn unknown_names_are_errors() {
             "no fact `paths.nothing`",
         ),
         (json!({ "fact": "item.x" }), "no fact `item.x`"),
-        (
-            json!({ "template": "none" }),
-            "no provisioners/templates/none",
-        ),
+        (json!({ "template": "none" }), "no template `none`"),
         (json!({ "template": "bad.toml" }), "templates/bad.toml"),
         (json!({ "concat": ["x"] }), "expects lists"),
     ] {

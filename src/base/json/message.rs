@@ -5,6 +5,9 @@ use serde_json::error::Category;
 use crate::base::names::format_suggestion;
 use crate::base::text::is_alphanumeric_or;
 
+/// Characters of the longest example of a whole file.
+const LONGEST_EXAMPLE: usize = 80;
+
 /// The fault, the expected form, and an example where one helps.
 pub(super) fn describe_error(
     error: &serde_json::Error,
@@ -12,9 +15,9 @@ pub(super) fn describe_error(
     example: Option<&str>,
 ) -> String {
     if let Category::Syntax | Category::Eof = error.classify()
-        && let Some(form) = other_format(bytes).or_else(|| find_comment(error, bytes))
+        && let Some(form) = describe_form(bytes, example).or_else(|| find_comment(error, bytes))
     {
-        return form.to_owned();
+        return form;
     }
     let text = error.to_string();
     // serde_json ends its messages with the position, which the error names already.
@@ -26,37 +29,45 @@ pub(super) fn describe_error(
 }
 
 /// A file that is not JSON, by what it looks like.
-fn other_format(bytes: &[u8]) -> Option<&'static str> {
+fn describe_form(bytes: &[u8], example: Option<&str>) -> Option<String> {
     if bytes.starts_with(b"\xff\xfe")
         || bytes.starts_with(b"\xfe\xff")
         || bytes.iter().take(4).any(|b| *b == 0)
     {
-        return Some("the file is UTF-16; save it as UTF-8");
+        return Some("the file is UTF-16; save it as UTF-8".to_owned());
     }
     let Ok(text) = std::str::from_utf8(bytes) else {
-        return Some("the file is not UTF-8; save it as UTF-8");
+        return Some("the file is not UTF-8; save it as UTF-8".to_owned());
     };
     let text = text.trim_start();
+    // An example with gaps, or that of a large file, says nothing of use.
+    let example = example.filter(|it| it.len() <= LONGEST_EXAMPLE && !it.contains('…'));
     if text.is_empty() {
-        return Some("the file is empty; expected a JSON object such as `{\"target\": \"host\"}`");
+        let form = example.map_or_else(String::new, |it| format!(" such as `{it}`"));
+        return Some(format!("the file is empty; expected a JSON object{form}"));
     }
-    if is_yaml(text) {
-        return Some("the file is YAML; write it as JSON, such as `{\"target\": \"host\"}`");
-    }
-    if is_toml(text) {
-        return Some("the file is TOML; write it as JSON, such as `{\"target\": \"host\"}`");
-    }
-    text.starts_with('<')
-        .then_some("the file is XML or HTML; write it as JSON, such as `{\"target\": \"host\"}`")
+    let form = other_format(text)?;
+    let example = example.map_or_else(String::new, |it| format!(", such as `{it}`"));
+    Some(format!("the file is {form}; write it as JSON{example}"))
 }
 
-fn find_comment(error: &serde_json::Error, bytes: &[u8]) -> Option<&'static str> {
+fn other_format(text: &str) -> Option<&'static str> {
+    if is_yaml(text) {
+        Some("YAML")
+    } else if is_toml(text) {
+        Some("TOML")
+    } else {
+        text.starts_with('<').then_some("XML or HTML")
+    }
+}
+
+fn find_comment(error: &serde_json::Error, bytes: &[u8]) -> Option<String> {
     let line = bytes
         .split(|b| *b == b'\n')
         .nth(error.line().checked_sub(1)?)?;
     let rest = line.get(error.column().checked_sub(1)?..)?;
     (rest.starts_with(b"//") || rest.starts_with(b"/*"))
-        .then_some("JSON has no comments; remove them")
+        .then(|| "JSON has no comments; remove them".to_owned())
 }
 
 fn is_yaml(text: &str) -> bool {

@@ -1,7 +1,7 @@
 //! Registry values, environment variables and PATH.
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, de};
 
 use super::super::value::{HexBytes, RegistryKey, WindowsPath};
 use super::{Desired, Ensure, Identity, ResourceType};
@@ -28,12 +28,25 @@ pub struct RegistryContent {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", content = "data")]
 pub enum RegistryData {
+    #[serde(deserialize_with = "read_data")]
     String(String),
+    #[serde(deserialize_with = "read_data")]
     ExpandString(String),
+    #[serde(deserialize_with = "read_data")]
     DWord(u32),
+    #[serde(deserialize_with = "read_data")]
     QWord(u64),
+    #[serde(deserialize_with = "read_data")]
     MultiString(Vec<String>),
+    #[serde(deserialize_with = "read_data")]
     Binary(HexBytes),
+}
+
+/// The kind stands beside the data, so the error of a reader has no path.
+fn read_data<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<T, D::Error> {
+    T::deserialize(deserializer).map_err(|error| de::Error::custom(format!("`data`: {error}")))
 }
 
 /// A machine-wide environment variable.
