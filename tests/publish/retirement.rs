@@ -223,7 +223,8 @@ fn a_retirement_is_that_of_its_record() {
     let ran = test.bare().run("retire copied/image.json");
     assert_eq!(ran.code, Some(3), "{}", ran.stderr);
     assert!(
-        ran.stderr.contains("copied/retirement.json: unsupported schema"),
+        ran.stderr
+            .contains("copied/retirement.json: unsupported schema"),
         "{}",
         ran.stderr
     );
