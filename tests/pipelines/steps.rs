@@ -198,3 +198,32 @@ fn a_deleted_image_waits_for_no_promotion() {
     assert_eq!(forge.read("deleted"), "stray-2\n");
     assert_eq!(bench.print("step waiting names.txt; cat names.txt"), "");
 }
+
+/// Who cannot see a branch does not know whose it is, and it may change after it was seen.
+#[test]
+fn the_branch_of_a_person_is_never_pushed_over() {
+    let Some(forge) = Forge::new() else { return };
+    forge.write("newer", "1-old\n");
+    let push = |message: &str| {
+        forge.develop(&format!(
+            "git switch --quiet --detach main && git commit --quiet --allow-empty --message {message}
+             git push --quiet --force origin HEAD:refs/heads/person && git rev-parse HEAD"
+        ))
+    };
+    let head = || forge.develop("git -C ../origin rev-parse imagegen-update-1.35.0");
+    let bench = Bench::new(&forge);
+    let late = push("late");
+    forge.write(
+        "person",
+        &format!("{} imagegen-update-1.35.0\n", late.trim()),
+    );
+    let ran = bench.run("step update requests");
+    assert_eq!((ran.code, head()), (Some(1), late), "{}", ran.log);
+
+    let mine = push("mine");
+    forge.develop("git push --quiet --force origin HEAD:refs/heads/imagegen-update-1.35.0");
+    forge.write("unreachable", "");
+    let ran = bench.run("step update requests");
+    assert_eq!((ran.code, head()), (Some(1), mine), "{}", ran.log);
+    assert!(!forge.has("unreachable"));
+}
