@@ -4,8 +4,11 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
+use super::azure::Azure;
 use super::forge::{Checkout, Forge, Machine};
+use super::github::Github;
 use super::shell::Ran;
+use super::story::Pipeline as _;
 
 /// A clone of `main`, in which a script runs with imagegen and `node-images` on the path.
 struct Bench<'a> {
@@ -76,10 +79,21 @@ fn shortens_a_comment_at_the_end_of_a_line() {
         let left = 40 - images;
         assert_eq!(last, format!("Cut here, {left} more images: see the run"));
     }
+    for (length, left) in [(1995, "1 more image"), (2015, "the rest of the last image")] {
+        let text = format!(
+            "{}#### last\n{}",
+            "first\n".repeat(315),
+            "line\n".repeat(40)
+        );
+        std::fs::write(bench.machine.work.join("last.md"), &text).expect("file");
+        let short = bench.print(&format!("step shorten {length} last.md"));
+        let expected = format!("\n\nCut here, {left}: see the run\n");
+        assert!(short.ends_with(&expected), "{short}");
+    }
 }
 
 /// A version of a gallery is its latest from the start, unless it says otherwise. The record of an image that is both
-/// names the managed image, so that nothing would make its version count again.
+/// names the managed image, so that a person promotes its version.
 #[test]
 fn an_image_of_a_gallery_is_not_the_latest_before_its_promotion() {
     let Some(forge) = Forge::new() else { return };
@@ -96,10 +110,7 @@ fn an_image_of_a_gallery_is_not_the_latest_before_its_promotion() {
     });
     let managed = json!({"managed_image_resource_group_name": "rg"});
     let latest = "--var=gallery_exclude_from_latest=true\n";
-    for (more, expected) in [
-        (Value::Null, format!("{group}{latest}")),
-        (managed, group.to_owned()),
-    ] {
+    for (more, is_both) in [(Value::Null, false), (managed, true)] {
         let change = format!(
             "jq '.variables = {gallery} + ({more} // {{}})' imagegen.json >changed.json
              mv changed.json imagegen.json
@@ -108,9 +119,10 @@ fn an_image_of_a_gallery_is_not_the_latest_before_its_promotion() {
         );
         let ran = bench.run(&change);
         assert_eq!(ran.code, Some(0), "{}", ran.log);
+        let expected = format!("{group}{latest}");
         assert!(ran.stdout.ends_with(&expected), "{}", ran.log);
-        let is_warned = ran.log.contains("set `output` to `gallery`");
-        assert_eq!(is_warned, !expected.contains(latest), "{}", ran.log);
+        let by_hand = "promote the gallery version of imagegen.json#node-1 by hand";
+        assert_eq!(ran.log.contains(by_hand), is_both, "{}", ran.log);
     }
 }
 
@@ -180,6 +192,9 @@ fn promotes_what_was_shown_and_nothing_else() {
     bench.print("step discard late-1 --run; step discard --older-than 30 --run");
     assert_eq!(forge.read("deleted"), "late-1\nshown-1\n");
     assert_eq!(forge.read("ran").matches("az login").count(), 3);
+    let ran = bench.run("step discard --older-than 9000 --run");
+    let said = "no build is older than 9000 days; nothing is to be done\n";
+    assert!(ran.log.starts_with(said), "{}", ran.log);
 }
 
 /// An image that was deleted cannot be promoted, also if its lockfile is that of `main` again.
@@ -197,6 +212,54 @@ fn a_deleted_image_waits_for_no_promotion() {
     bench.print(delete);
     assert_eq!(forge.read("deleted"), "stray-2\n");
     assert_eq!(bench.print("step waiting names.txt; cat names.txt"), "");
+}
+
+/// Who may push the branch may push anything.
+#[test]
+fn a_record_without_a_lockfile_stops_no_promotion() {
+    let Some(forge) = Forge::new() else { return };
+    forge.add_old_records("built", "good", 2, "imagegen.node.1.lock.json");
+    forge.develop(
+        "git fetch --quiet origin image-records && git worktree add --quiet --detach records FETCH_HEAD
+         mkdir records/built/bad-1 records/built/bad-2
+         echo '{}' >records/built/bad-1/image.json
+         echo 'no JSON' >records/built/bad-2/image.json
+         git -C records add . && git -C records commit --quiet --message bad
+         git push --quiet origin \"$(git -C records rev-parse HEAD)\":refs/heads/image-records
+         git worktree remove --force records",
+    );
+    let bench = Bench::new(&forge);
+    let ran = bench.run("step waiting names.txt; cat names.txt");
+    assert!(ran.stdout.ends_with("\ngood-2\n"), "{}", ran.log);
+    for name in ["bad-1", "bad-2"] {
+        let said = format!("the record '{name}' names no lockfile");
+        assert!(ran.log.contains(&said), "{}", ran.log);
+    }
+}
+
+/// A rule of the forge stays; a network comes back. What was promoted keeps no other image from it.
+#[test]
+fn a_refusal_that_stays_is_not_repeated_for_half_an_hour() {
+    let Some(forge) = Forge::new() else { return };
+    forge.add_old_records("built", "one", 2, "imagegen.node.1.lock.json");
+    forge.add_old_records("built", "two", 2, "imagegen.node.1.lock.json");
+    forge.write("fails/records", "");
+    let bench = Bench::new(&forge);
+    let ran = bench.run(
+        "mkdir -p \"$HOME/.azure\"; touch \"$HOME/.azure/login\"
+         step promote one-2 two-2",
+    );
+    assert_eq!(ran.code, Some(1), "{}", ran.log);
+    let refusals = ran.log.matches("GH013").count();
+    assert_eq!(refusals, 6, "{}", ran.log);
+    for name in ["one-2", "two-2"] {
+        let said = format!("{name} is promoted, and its record could not be kept as such");
+        assert!(ran.log.contains(&said), "{}", ran.log);
+    }
+    assert_eq!(
+        forge.read("tags"),
+        "imagegen-channel=stable one-2\nimagegen-channel=stable two-2\n"
+    );
 }
 
 /// Who cannot see a branch does not know whose it is, and it may change after it was seen.
@@ -226,4 +289,59 @@ fn the_branch_of_a_person_is_never_pushed_over() {
     let ran = bench.run("step update requests");
     assert_eq!((ran.code, head()), (Some(1), mine), "{}", ran.log);
     assert!(!forge.has("unreachable"));
+}
+
+/// The request has a part of a long difference. One that nobody may make keeps no other from being made.
+#[test]
+fn the_summary_of_a_run_has_the_whole_of_its_updates() {
+    let Some(forge) = Forge::new() else { return };
+    forge.write("newer", "1-old\nnode.1\n");
+    forge.write("fails/request-imagegen-update-1.35.0", "");
+    assert!(!Github::new().nightly(&forge));
+    assert!(forge.has("requests/imagegen-update-1.36.0"));
+    let github = forge.read("machine-1/summary");
+    assert!(!Azure::new().nightly(&forge));
+    assert!(forge.has("requests/imagegen-update-1.36.0.id"));
+    let azure = forge.read("machine-2/temp/updates.md");
+    for summary in [github, azure] {
+        for name in ["1-old", "node.1"] {
+            let heading = format!("#### imagegen.{name}.lock.json\n");
+            assert!(summary.contains(&heading), "{summary}");
+        }
+    }
+}
+
+/// `v1.36.0` is the line of `1.36.0`, and an image without a release has one, too.
+#[test]
+fn every_image_is_updated_with_its_line() {
+    let Some(forge) = Forge::new() else { return };
+    forge.write("newer", "1-old\nnode.1\nnode-1\n");
+    let bench = Bench::new(&forge);
+    bench.print(
+        "jq '.images[\"node.1\"].kubernetes = \"v1.36.0\" | del(.images[\"1-old\"].kubernetes)' imagegen.json >changed.json
+         mv changed.json imagegen.json
+         git -c user.name=a -c user.email=a@example.com commit --quiet --all --message other
+         step update requests",
+    );
+    let requests = bench.print("ls requests; grep '^####' requests/*/body.md | cut -d : -f 2");
+    assert_eq!(
+        requests,
+        "imagegen-update-1.36.0\nimagegen-update-default\n#### imagegen.node-1.lock.json\n\
+         #### imagegen.node.1.lock.json\n#### imagegen.1-old.lock.json\n"
+    );
+}
+
+#[test]
+fn a_preview_names_lockfiles_that_go() {
+    let Some(forge) = Forge::new() else { return };
+    let bench = Bench::new(&forge);
+    let text = bench.print(
+        "git rm --quiet imagegen.1-old.lock.json
+         jq 'del(.images[\"1-old\"])' imagegen.json >changed.json
+         mv changed.json imagegen.json
+         step preview HEAD",
+    );
+    let expected = "#### imagegen.1-old.lock.json\nThis change removes the lockfile";
+    assert!(text.contains(expected), "{text}");
+    assert!(!text.contains("node"), "{text}");
 }
