@@ -24,9 +24,11 @@ pub fn run_clones(clones: &[CloneCommands], printer: &Printer) -> Result<(), Pub
     refuse_absent_programs(clones)?;
     for clone in clones {
         let mut life = Life::start(clone, printer)?;
-        // Without its name nothing was made, and what has the name is another run's.
-        life.run_claim()?;
-        let tested = life.run_test();
+        let claimed = life.run_claim();
+        if claimed.is_err() && !life.made_something {
+            return claimed;
+        }
+        let tested = claimed.and_then(|()| life.run_test());
         let deleted = life.run_delete();
         if let Err(error) = deleted {
             return Err(leave_clone(clone, &error, tested.err()));
@@ -64,6 +66,7 @@ fn leave_clone(
     PublishError::CloneLeft {
         clone: clone.clone.clone(),
         reason: error.to_string(),
+        failed_test: matches!(before, Some(PublishError::NotPassed { .. })),
         before: before.map(|it| format!("before that: {it}\n")),
     }
 }
@@ -74,6 +77,9 @@ struct Life<'a> {
     given: BTreeMap<String, String>,
     /// Every value of the last command that gave any.
     found: Vec<String>,
+    /// Without its name nothing is made, and what has the name is another run's. A claim may end after it made a part of
+    /// what it takes, such as a group: the deletion finds by its mark what this run made.
+    made_something: bool,
     password: Secret,
     interrupts: InterruptWatch,
     printer: &'a Printer,
@@ -144,6 +150,7 @@ impl<'a> Life<'a> {
             clone,
             given: BTreeMap::new(),
             found: Vec::new(),
+            made_something: false,
             password: create_password().map_err(failed)?,
             interrupts: InterruptWatch::start().map_err(failed)?,
             printer,
@@ -159,7 +166,9 @@ impl<'a> Life<'a> {
                     reason: failure,
                 });
             }
+            self.made_something = true;
         }
+        self.made_something = true;
         Ok(())
     }
 

@@ -17,13 +17,15 @@ use super::{CommandState, FilledCommand, ImageCommands, PublishRequest, Publishe
 /// Lines of a failed command that its error repeats.
 const LAST_LINES: usize = 12;
 
+const NEVER_PROMOTE: &str = "do not promote the image; `imagegen help joining` lists the logs";
+
 #[derive(Debug, thiserror::Error)]
 pub enum PublishError {
     #[error("`{program}` is not installed, so nothing was run")]
     NoProgram { program: String, install: String },
     #[error("{}", .0.join("\n"))]
     Failed(Vec<String>),
-    /// Nothing was made.
+    /// Nothing is left.
     #[error("the name {clone} could not be taken: {reason}")]
     NotClaimed { clone: CloneName, reason: String },
     #[error("{0}")]
@@ -42,6 +44,8 @@ pub enum PublishError {
         reason: String,
         /// The error before the deletion, as a line.
         before: Option<String>,
+        /// The image did not pass, which is worse.
+        failed_test: bool,
     },
     #[error("interrupted")]
     Interrupted,
@@ -60,18 +64,24 @@ impl Classify for PublishError {
                     .to_owned(),
             ],
             Self::NotClaimed { .. } => vec![
-                "nothing was made, and nothing is deleted; if the name is taken, give another `--clone`, or delete what an earlier run of that name left with `--delete`"
+                "no machine was made, and nothing of another run is deleted; if the name is taken, give another `--clone`, or delete what an earlier run of that name left with `--delete`"
                     .to_owned(),
             ],
             Self::CloneCommand(_) => {
                 vec!["correct the cause, and run the same again: the machine is deleted".to_owned()]
             }
-            Self::NotPassed { .. } => {
-                vec!["do not promote the image; `imagegen help joining` lists the logs".to_owned()]
+            Self::NotPassed { .. } => vec![NEVER_PROMOTE.to_owned()],
+            Self::CloneLeft {
+                clone, failed_test, ..
+            } => {
+                let mut remedies = vec![format!(
+                    "run the same with `--clone {clone} --delete`, or delete the machine yourself"
+                )];
+                if *failed_test {
+                    remedies.push(NEVER_PROMOTE.to_owned());
+                }
+                remedies
             }
-            Self::CloneLeft { clone, .. } => vec![format!(
-                "run the same with `--clone {clone} --delete`, or delete the machine yourself"
-            )],
             Self::Interrupted | Self::Exec(_) => Vec::new(),
         }
     }
@@ -79,6 +89,9 @@ impl Classify for PublishError {
     fn code(&self) -> Code {
         match self {
             Self::NoProgram { .. } => Code::PLATFORM_PROGRAM_MISSING,
+            Self::CloneLeft {
+                failed_test: true, ..
+            } => Code::CLONE_NOT_PASSED,
             Self::Failed(_)
             | Self::NotClaimed { .. }
             | Self::CloneCommand(_)

@@ -207,7 +207,7 @@ fn a_name_that_is_taken_deletes_nothing() {
     for part in [
         "the name c-1 could not be taken: `cloudctl claim c-1` failed",
         "already exists",
-        "nothing was made, and nothing is deleted",
+        "no machine was made, and nothing of another run is deleted",
         "give another `--clone`",
     ] {
         assert!(ran.stderr.contains(part), "{part}: {}", ran.stderr);
@@ -222,6 +222,29 @@ fn a_name_that_is_taken_deletes_nothing() {
     let ran = test.bare().run(&format!("{LINE} --run"));
     assert_eq!(ran.code, Some(7), "{}", ran.stderr);
     assert_eq!(list_ran(&test), ["claim", "make", "find", "delete"]);
+}
+
+/// A group is made before the claim says whose it is.
+#[test]
+fn what_a_claim_made_before_it_failed_is_deleted() {
+    for (finds, code, ran_commands) in [
+        ("echo m-9", 7, &["claim", "own", "find", "delete"][..]),
+        ("true", 7, &["claim", "own", "find"]),
+    ] {
+        let test = with_claim(&format!(
+            "case $1 in own) echo 'not mine' >&2; exit 1 ;; find) {finds} ;; esac"
+        ));
+        let file = "targets/cloud/publication.json";
+        let own = r#"{"arguments":["own","{clone}"],"source":"https://example.com"}],"test":["#;
+        let publication = test
+            .text(file)
+            .replacen("],\"test\":[", &format!(",{own}"), 1);
+        let test = test.file(file, &publication);
+        let ran = test.bare().run(&format!("{LINE} --run"));
+        assert_eq!(ran.code, Some(code), "{}", ran.stderr);
+        assert!(ran.stderr.contains("not mine"), "{}", ran.stderr);
+        assert_eq!(list_ran(&test), ran_commands);
+    }
 }
 
 /// Runs that had the same name may have left a machine each. One that cannot be deleted does not keep the others.
@@ -252,8 +275,10 @@ fn a_machine_that_stays_is_named() {
         "case $1 in make) echo m-7 ;; ask) echo 'verdict=8' ;; delete) echo 'HTTP 500' >&2; exit 1 ;; esac",
     );
     let ran = test.bare().run(&format!("{LINE} --run"));
-    assert_eq!(ran.code, Some(7), "{}", ran.stderr);
+    // Whoever deletes images by their verdict finds it.
+    assert_eq!(ran.code, Some(8), "{}", ran.stderr);
     for part in [
+        "hint: do not promote the image",
         "before that: the clone of cloud-7 does not pass",
         "the machine c-1 may still be there",
         "HTTP 500",
