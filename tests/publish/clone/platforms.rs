@@ -106,10 +106,10 @@ fn each_platform_makes_a_clone_without_a_way_in() {
         (
             "openstack",
             GLANCE,
-            "--var flavor=m1.large --var network=nodes",
+            "--var flavor=m1.large --var network=nodes --var volume=60",
             &[
                 "printf %s '#ps1_sysnative\n$code = 1\n",
-                "--user-data /dev/stdin --wait --format value --column id c-1 --network nodes",
+                "--user-data /dev/stdin --wait --format value --column id c-1 --network nodes --boot-from-volume 60 --delete-on-termination",
                 "--tag imagegen-test-clone: --tag imagegen-test-clone:",
                 "--name '^c-1$' --tags imagegen-test-clone:",
                 "openstack server delete --wait \"$server\"",
