@@ -78,6 +78,18 @@ fn a_matrix_that_cannot_be_meant_is_refused() {
             "`matrix.windows` has `2022` twice",
         ),
         (
+            json!({"kubernetes": ["1.36", "v1.36"]}),
+            "`matrix.kubernetes` has `v1.36` twice",
+        ),
+        (
+            json!({"kubernetes": ["v1.36"], "include": [{"kubernetes": "1.36"}]}),
+            "`matrix.include[0]` is `1.36`, which is there already",
+        ),
+        (
+            json!({"kubernetes": ["v1.36"], "exclude": [{"kubernetes": "1.36"}]}),
+            "`matrix` combines nothing",
+        ),
+        (
             json!({"target": ["a", "a-1"], "cni": ["1-b", "b"]}),
             "`matrix` gives the name `a-1-b` to target a, cni 1-b and to target a-1, cni b",
         ),

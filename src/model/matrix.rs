@@ -143,13 +143,13 @@ impl Matrix {
             }
         }
         points.retain(|point| !self.exclude.iter().any(|values| values.fits(point)));
-        let mut known: BTreeSet<Point> = points.iter().cloned().collect();
+        let mut known: BTreeSet<Point> = points.iter().map(plain_point).collect();
         for (at, values) in self.include.iter().enumerate() {
             let point = values.to_point();
             if point.is_empty() {
                 return Err(MatrixError::EmptyInclude(at));
             }
-            if !known.insert(point.clone()) {
+            if !known.insert(plain_point(&point)) {
                 return Err(MatrixError::KnownInclude(at, name_point(&point)));
             }
             points.push(point);
@@ -203,7 +203,8 @@ fn check_values(field: &'static str, values: &[String]) -> Result<(), MatrixErro
         return Err(MatrixError::EmptyList(field));
     }
     let mut seen = BTreeSet::new();
-    match values.iter().find(|value| !seen.insert(*value)) {
+    let mut known = values.iter();
+    match known.find(|value| !seen.insert(plain_value(field, value))) {
         Some(twice) => Err(MatrixError::Twice(field, twice.clone())),
         None => Ok(()),
     }
@@ -228,9 +229,22 @@ impl MatrixValues {
 
     /// Whether a combination has all of these values; those of no field are in none.
     fn fits(&self, point: &Point) -> bool {
-        let values = self.to_point();
+        let (values, point) = (plain_point(&self.to_point()), plain_point(point));
         !values.is_empty() && values.iter().all(|value| point.contains(value))
     }
+}
+
+/// A value as it is compared: `v1.36` is the line `1.36`.
+fn plain_value<'a>(field: &str, value: &'a str) -> &'a str {
+    let line = value.strip_prefix('v').filter(|_| field == "kubernetes");
+    line.unwrap_or(value)
+}
+
+fn plain_point(point: &Point) -> Point {
+    let values = point.iter();
+    values
+        .map(|(field, value)| (*field, plain_value(field, value).to_owned()))
+        .collect()
 }
 
 fn name_point(point: &Point) -> String {
