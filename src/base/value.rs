@@ -40,6 +40,18 @@ impl ValueError {
             fault: None,
         }
     }
+
+    /// As [`ValueError::new`], of a value that is no address: `x@y` has no user.
+    pub fn of_name(text: &str, expected: &'static str) -> Self {
+        let hidden = Self::new(text, expected);
+        if text.contains("://") {
+            return hidden;
+        }
+        Self {
+            text: text.to_owned(),
+            ..hidden
+        }
+    }
 }
 
 /// Adds the example that the description of an expected value names.
@@ -60,6 +72,11 @@ macro_rules! text_value {
         $crate::text_value!($(#[$doc])* $name, $check, $expected, |_| None);
     };
     ($(#[$doc:meta])* $name:ident, $check:expr, $expected:literal, $find_fault:expr) => {
+        $crate::text_value!(
+            $(#[$doc])* $name, $check, $expected, $find_fault, $crate::base::value::ValueError::new
+        );
+    };
+    ($(#[$doc:meta])* $name:ident, $check:expr, $expected:literal, $find_fault:expr, $refuse:path) => {
         $(#[$doc])*
         #[derive(
             Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize,
@@ -94,7 +111,7 @@ macro_rules! text_value {
                     return Ok(Self(text));
                 }
                 let find_fault: fn(&str) -> Option<String> = $find_fault;
-                let error = $crate::base::value::ValueError::new(&text, $expected);
+                let error = $refuse(&text, $expected);
                 Err($crate::base::value::ValueError { fault: find_fault(&text), ..error })
             }
         }
@@ -264,7 +281,9 @@ text_value!(
     ImageName,
     |text| is_file_name(text) && !text.starts_with('-') && text.len() <= LONGEST_IMAGE_NAME,
     "the name of an image: expected up to 80 letters, digits, `.`, `-` and `_`, such as `node-2025`, no `-` before and no \
-     `.` at the ends, and no device of Windows, such as `con`"
+     `.` at the ends, and no device of Windows, such as `con`",
+    |_| None,
+    ValueError::of_name
 );
 
 text_value!(
