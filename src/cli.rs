@@ -308,7 +308,8 @@ pub enum Verb {
 #[command(next_help_heading = "Workspace")]
 pub struct WorkspaceArgs {
     /// Directory of the workspace [default: imagegen-out/NAME, with the name that `list images` prints, or
-    /// imagegen-out/TARGET-WINDOWS-k8s-VERSION without a definition or for another target than the definition's].
+    /// imagegen-out/TARGET-WINDOWS-k8s-VERSION without a definition. For another target than the definition's:
+    /// imagegen-out/NAME.TARGET of several images, and imagegen-out/TARGET-WINDOWS-k8s-VERSION of one].
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
 

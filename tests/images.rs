@@ -107,9 +107,40 @@ fn a_definition_has_one_workspace_however_it_is_built() {
     let test = Test::new().file("imagegen.json", definition);
     test.prints("render --target host --windows 2022");
     assert!(test.exists("imagegen-out/host-2022-k8s-1.36.0/guest-plan.json"));
+    let test = several();
+    let files = ["new", "old"].map(|name| format!("imagegen-out/{name}/guest-plan.json"));
+    test.prints("render --all");
+    let before = files.each_ref().map(|file| test.text(file));
+    for line in ["render --all --target qemu", "render new --target qemu"] {
+        test.prints(line);
+        assert!(
+            test.exists("imagegen-out/new.qemu/guest-plan.json"),
+            "{line}"
+        );
+        assert_eq!(
+            files.each_ref().map(|file| test.text(file)),
+            before,
+            "{line}"
+        );
+    }
     let test = Test::new();
     test.prints("render --target azure --k8s 1.20.0");
     assert!(test.exists("imagegen-out/azure-2019-k8s-1.20.0/guest-plan.json"));
+}
+
+/// It is no address with a user.
+#[test]
+fn a_name_is_quoted_whole() {
+    for (name, quoted) in [
+        ("x@y", "`x@y` is not the name"),
+        ("https://u@y", "`https://y` is not the name"),
+    ] {
+        let definition = json!({"target": "host", "images": {name: {}}});
+        Test::new()
+            .file("imagegen.json", &definition.to_string())
+            .line("list images")
+            .fails(3, &[quoted]);
+    }
 }
 
 #[test]

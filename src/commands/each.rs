@@ -47,7 +47,7 @@ pub(super) struct ImageRun<'a> {
 
 impl ImageRun<'_> {
     /// Where the workspace of this image is written: by its name, as `list images` says. For another target than the
-    /// definition's, the only image has a workspace of its own, as it has a lockfile of its own.
+    /// definition's, an image has a workspace of its own, as it has a lockfile of its own.
     pub(super) fn place_workspace(&self, args: &WorkspaceArgs, plan: &Plan) -> WorkspacePlace {
         let name = &self.image.name;
         let target = self.image.definition.target.as_ref();
@@ -57,6 +57,7 @@ impl ImageRun<'_> {
             (_, Some(out)) => out.clone(),
             (ImageNaming::Unnamed, None) => name_workspace(plan),
             (ImageNaming::Only, None) if is_other_target => name_workspace(plan),
+            (_, None) if is_other_target => workspace_path(&format!("{name}.{}", plan.target.name)),
             (_, None) => workspace_path(name),
         };
         WorkspacePlace {
