@@ -3,6 +3,7 @@
 //! A download is read once, into a part, with its size limit checked and its digests computed in the same pass; the
 //! part becomes an object of the store if all match. A file of the store is hashed again, not downloaded.
 
+mod answers;
 mod check;
 mod download;
 mod error;
@@ -13,7 +14,7 @@ mod split;
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::runtime::{Handle, Runtime};
 use tokio::sync::watch;
@@ -29,9 +30,11 @@ use crate::io::oci::Reference;
 use crate::io::store::{Object, Store};
 use crate::ui::Downloads;
 
+use answers::find_refusal;
 use check::check_digests;
 use download::FileTransfer;
 
+pub use answers::{AnswerMap, FileAnswers, FileQuestion};
 pub use error::{FetchError, FetchFailure, is_unavailable};
 pub use login::RegistryLogin;
 pub use mirrors::{MirrorHeaders, OpenedMirrors};
@@ -173,6 +176,13 @@ impl FetchedArtifact {
         })
     }
 
+    fn store_digest(&self) -> Result<FileDigest, FetchError> {
+        FileDigest::new(PinAlgorithm::Sha256, self.digests.sha256.clone()).map_err(|_| {
+            let url = self.url.clone();
+            FetchError::new(&self.url, FetchFailure::Empty { url })
+        })
+    }
+
     /// Bytes.
     pub fn size(&self) -> u64 {
         self.digests.size
@@ -209,6 +219,7 @@ pub struct Fetcher {
     http: Http,
     store: Store,
     mirrors: OpenedMirrors,
+    answers: Arc<FileAnswers>,
     interrupted: watch::Receiver<bool>,
 }
 
@@ -226,8 +237,15 @@ impl Fetcher {
             http,
             store,
             mirrors,
+            answers: Arc::default(),
             interrupted: subscribe_downloads(),
         })
+    }
+
+    /// With the files of other downloads of the run, which are not asked for again.
+    #[must_use]
+    pub fn with_answers(self, answers: Arc<FileAnswers>) -> Self {
+        Self { answers, ..self }
     }
 
     pub fn store(&self) -> &Store {
@@ -365,6 +383,59 @@ impl Fetcher {
         if self.http.is_offline() {
             return Err(failed(FetchFailure::Offline(request.url.to_string())));
         }
+        if request.login.is_some() {
+            return self.download(located, downloads, connections);
+        }
+
+        let mut own = None;
+        let question = FileQuestion::new(request, &self.http.format_rules());
+        let answer = self.answers.read(question, || {
+            match self.download(located, downloads, connections) {
+                Ok(fetched) => {
+                    let digest = fetched.store_digest()?;
+                    own = Some(fetched);
+                    Ok(Ok(digest))
+                }
+                Err(error) => find_refusal(error).map(Err),
+            }
+        })?;
+        if let Some(fetched) = own {
+            return Ok(fetched);
+        }
+        let digest = answer.map_err(|refusal| failed(refusal.into()))?;
+        if let Some(known) = self.take_known(located, &digest).map_err(failed)? {
+            downloads.skip_file(&request.name, request.size);
+            return Ok(known);
+        }
+        self.download(located, downloads, connections)
+    }
+
+    /// The file of an earlier download of the run, if it is still in the store.
+    fn take_known(
+        &self,
+        located: LocatedRequest<'_>,
+        digest: &FileDigest,
+    ) -> Result<Option<FetchedArtifact>, FetchFailure> {
+        let request = located.asked;
+        let Some(object) = self.store.find_object(digest) else {
+            return Ok(None);
+        };
+        let found = self.store.digest_object(&object, request.digest_set())?;
+        let Some(found) = found.filter(|found| found.size <= request.max_size) else {
+            return Ok(None);
+        };
+        check_digests(request, &found, None)?;
+        Ok(Some(FetchedArtifact::new(&located, found, object)))
+    }
+
+    fn download(
+        &self,
+        located: LocatedRequest<'_>,
+        downloads: &Downloads,
+        connections: usize,
+    ) -> Result<FetchedArtifact, FetchError> {
+        let request = located.asked;
+        let failed = |failure: FetchFailure| FetchError::new(&located.published.name, failure);
         // The part remembers how far it came.
         let _cleanup = Cleanup::start().map_err(|_| failed(FetchFailure::Interrupted))?;
         let mut interrupted = self.interrupted.clone();

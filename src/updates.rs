@@ -30,8 +30,6 @@ use crate::resolve::{KUBERNETES, plan_artifact};
 use crate::trust::parse_origin;
 use crate::ui::Printer;
 
-use answers::FileQuestion;
-
 pub use answers::Answers;
 pub use images::{LockedImages, OutdatedImage, check_images};
 pub use pin::{PinRequest, pin_digest};
@@ -80,7 +78,6 @@ pub struct Upstreams<'a> {
     pub trees: &'a Trees,
     pub fetcher: &'a Fetcher,
     pub grants: &'a HeaderGrants,
-    pub answers: &'a Answers,
 }
 
 /// Something of the plan that has a version of its own.
@@ -259,29 +256,22 @@ impl Upstreams<'_> {
     }
 
     /// A list of releases; none where there is none.
-    fn fetch_list(
-        &self,
-        subject: &UpdateCandidate<'_>,
-        url: &HttpUrl,
-    ) -> Result<Option<Arc<[u8]>>> {
+    fn fetch_list(&self, subject: &UpdateCandidate<'_>, url: &HttpUrl) -> Result<Option<Vec<u8>>> {
         let name = subject.name;
         let ask = |headers: &[(String, Secret)]| {
             self.fetcher.fetch_small(name, url, LARGEST_LIST, headers)
         };
-        let question = self.locate_file(url, &BTreeMap::new());
-        let answer = self.answers.read_file(name, question, || {
-            let login = github::read_login(url, |name| std::env::var(name).ok());
-            let Some(login) = login.filter(|_| !self.fetcher.is_mirrored(url)) else {
-                return ask(&[]);
-            };
-            match ask(&[login]) {
+        let login = github::read_login(url, |name| std::env::var(name).ok());
+        let answer = match login.filter(|_| !self.fetcher.is_mirrored(url)) {
+            None => ask(&[]),
+            Some(login) => match ask(&[login]) {
                 // A token that expired, or that its owner restricted, takes nothing away.
                 Err(error) if matches!(error.code(), Code::FORBIDDEN | Code::RATE_LIMIT) => {
                     ask(&[])
                 }
                 answer => answer,
-            }
-        });
+            },
+        };
         match answer {
             Ok(list) => Ok(Some(list)),
             // Limits of an API say nothing about the list.
@@ -372,20 +362,9 @@ impl Upstreams<'_> {
         subject: &UpdateCandidate<'_>,
         url: &HttpUrl,
         names: &BTreeMap<String, String>,
-    ) -> Result<Result<Arc<[u8]>, FetchError>> {
+    ) -> Result<Result<Vec<u8>, FetchError>> {
         let name = subject.name;
         let headers = self.grants.read_headers(names, name, url)?;
-        let question = self.locate_file(url, names);
-        Ok(self.answers.read_file(name, question, || {
-            self.fetcher.fetch_small(name, url, SIDECAR, &headers)
-        }))
-    }
-
-    /// Two images ask the same only where their mirrors and their headers are the same.
-    fn locate_file(&self, url: &HttpUrl, headers: &BTreeMap<String, String>) -> FileQuestion {
-        FileQuestion {
-            url: self.fetcher.locate_url(url).public_url().to_owned(),
-            headers: headers.clone(),
-        }
+        Ok(self.fetcher.fetch_small(name, url, SIDECAR, &headers))
     }
 }

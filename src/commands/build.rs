@@ -14,6 +14,7 @@ use crate::model::plan::Plan;
 use crate::planning::{GuestScriptUse, Stale};
 use crate::resolve::warn_login;
 use crate::selection::read_definition;
+use crate::updates::Answers;
 
 use super::each::ImageRun;
 use super::flags::read_flags;
@@ -47,7 +48,7 @@ impl Finish {
     }
 }
 
-pub(super) fn run_build(args: &BuildArgs, run: &ImageRun<'_>) -> Result<()> {
+pub(super) fn run_build(args: &BuildArgs, answers: &Answers, run: &ImageRun<'_>) -> Result<()> {
     let started = clock::current_millis();
     let flags = read_flags(&args.selection)?;
     let mut definition = read_definition(&flags, run.image, &run.trees)?;
@@ -63,6 +64,7 @@ pub(super) fn run_build(args: &BuildArgs, run: &ImageRun<'_>) -> Result<()> {
 
     let build = Build {
         args,
+        answers,
         network: (&args.network).into(),
         policy: &planned.policy,
         lockfile: planned.lockfile,

@@ -7,11 +7,12 @@ use crate::base::output_list::OutputList;
 use crate::cli::FetchArgs;
 use crate::diagnostic::Result;
 use crate::planning::{GuestScriptUse, PlannedImage, Stale};
+use crate::updates::Answers;
 use crate::view::FetchOutput;
 
 use super::each::ImageRun;
 
-pub(super) fn run_fetch(args: &FetchArgs, run: &ImageRun<'_>) -> Result<()> {
+pub(super) fn run_fetch(args: &FetchArgs, answers: &Answers, run: &ImageRun<'_>) -> Result<()> {
     let FetchArgs {
         online: args,
         tools: machines,
@@ -25,7 +26,7 @@ pub(super) fn run_fetch(args: &FetchArgs, run: &ImageRun<'_>) -> Result<()> {
         ..
     } = run.plan_selected(&args.selection, &args.lock, stale, scripts)?;
     let network = NetworkOptions::from(&args.network);
-    let fetcher = open_fetcher(&network, &policy)?;
+    let fetcher = answers.share(open_fetcher(&network, &policy)?);
     let acquirer = Acquirer {
         trees: &trees,
         policy: &policy,

@@ -46,7 +46,7 @@ pub(super) fn run_lock(args: &LockArgs, answers: &Answers, run: &ImageRun<'_>) -
     let plan = resolve_updated_plan(&definition, trees, updated)?;
     let plan = if let Some(names) = &args.update {
         let policy = read_plan_policy(&flags.policy, &plan)?;
-        let fetcher = open_fetcher(&network, &policy)?;
+        let fetcher = answers.share(open_fetcher(&network, &policy)?);
         let grants = HeaderGrants::new(&network, &policy);
         let upstreams = Upstreams {
             plan: &plan,
@@ -54,7 +54,6 @@ pub(super) fn run_lock(args: &LockArgs, answers: &Answers, run: &ImageRun<'_>) -
             trees,
             fetcher: &fetcher,
             grants: &grants,
-            answers,
         };
         let mut components = names.clone();
         components.retain(|name| !plan.names_image(name));
@@ -78,7 +77,7 @@ pub(super) fn run_lock(args: &LockArgs, answers: &Answers, run: &ImageRun<'_>) -
     let plan = locked.pin_plan(plan, &network, &policy, printer)?;
     // A lock is a promise that the image can be made.
     predict_machine(&plan, trees)?;
-    let (plan, verified) = pin_for_lock(plan, args, &network, &policy, run)?;
+    let (plan, verified) = pin_for_lock(plan, args, (&network, answers), &policy, run)?;
     let admitted = admit(PinnedPlan::new(plan)?, &policy, &trees.catalog)?;
     let (plan, lock) = (admitted.pinned().plan(), admitted.pinned().lock());
     // The folder may hold the proofs of a lockfile that stays, if this one is refused.
@@ -97,7 +96,7 @@ pub(super) fn run_lock(args: &LockArgs, answers: &Answers, run: &ImageRun<'_>) -
 fn pin_for_lock(
     plan: Plan,
     args: &LockArgs,
-    network: &NetworkOptions,
+    (network, answers): (&NetworkOptions, &Answers),
     policy: &Policy,
     run: &ImageRun<'_>,
 ) -> Result<(Plan, Vec<VerifiedArtifact>)> {
@@ -112,7 +111,7 @@ fn pin_for_lock(
         return Ok((plan, Vec::new()));
     }
 
-    let fetcher = open_fetcher(network, policy)?;
+    let fetcher = answers.share(open_fetcher(network, policy)?);
     let acquirer = Acquirer {
         trees,
         policy,

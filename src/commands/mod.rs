@@ -63,7 +63,7 @@ fn run_verb(cli: Cli, printer: &Printer) -> Result<()> {
                 .at(Pace::of_build(&args)),
             sources,
             printer,
-            |run| build::run_build(&args, run),
+            |run| build::run_build(&args, &answers, run),
         ),
         Verb::Render(args) => run_each(
             ImageChoice::new(&args.images, &args.selection, args.lock.lock.as_deref())
@@ -81,7 +81,7 @@ fn run_verb(cli: Cli, printer: &Printer) -> Result<()> {
         ),
         Verb::Pin(args) => pin::run_pin(args, sources.manifests.as_deref(), printer),
         Verb::Fetch(args) => run_each(ImageChoice::online(&args.online), sources, printer, |run| {
-            fetch::run_fetch(&args, run)
+            fetch::run_fetch(&args, &answers, run)
         }),
         Verb::Bundle(args) => bundle::run_bundle(&args, sources, printer),
         Verb::Attest(args) => attest::run_attest(args, sources, printer),

@@ -24,7 +24,7 @@ pub(super) fn run_outdated(args: &OnlineArgs, answers: &Answers, run: &ImageRun<
     let planned = run.plan_defined(&flags, &definition, &args.lock, stale, scripts)?;
     let (plan, policy) = (planned.plan, planned.policy);
     let network = NetworkOptions::from(&args.network);
-    let fetcher = open_fetcher(&network, &policy)?;
+    let fetcher = answers.share(open_fetcher(&network, &policy)?);
     let grants = HeaderGrants::new(&network, &policy);
     let upstreams = Upstreams {
         plan: &plan,
@@ -32,7 +32,6 @@ pub(super) fn run_outdated(args: &OnlineArgs, answers: &Answers, run: &ImageRun<
         trees,
         fetcher: &fetcher,
         grants: &grants,
-        answers,
     };
     let releases = upstreams.check_releases(&upstreams.list_candidates()?, printer)?;
     let source = ImageSource {

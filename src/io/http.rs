@@ -121,6 +121,11 @@ impl Http {
         self.client.is_none()
     }
 
+    /// Which hosts may be asked, and how.
+    pub fn format_rules(&self) -> String {
+        format!("{:?} {:?}", self.plain, self.hosts)
+    }
+
     /// Asks for a file, or for the rest of it.
     ///
     /// # Errors

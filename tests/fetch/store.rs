@@ -1,14 +1,17 @@
 //! The store of downloaded files.
 
+use std::sync::Arc;
+
 use imagegen::base::digest::sha256_hex;
-use imagegen::fetch::Request;
+use imagegen::base::secret::Secret;
+use imagegen::fetch::{FileAnswers, Request};
 use imagegen::io::fs::DigestSet;
 use imagegen::io::http::Options;
 use imagegen::io::store::Store;
 use imagegen::ui::Downloads;
 
 use super::{fetcher, file, impatient, one, plain, request, sha512, sound};
-use crate::support::server::Server;
+use crate::support::server::{Server, status, whole};
 use crate::support::{Test, files};
 
 /// Between finding and reading a file another reader may have found it damaged.
@@ -44,6 +47,56 @@ fn a_file_that_leaves_the_store_is_none() {
             .is_none()
             && store.read_object(&object).unwrap().is_none()
     );
+}
+
+/// The images of a run: unpinned files, files of a publisher who has none, and a file that one of them pins otherwise.
+#[test]
+fn what_one_image_asked_for_is_not_asked_for_again() {
+    let server = Server::new(|asked| match &*asked.path {
+        "/gone" => status("404 Not Found", &[]),
+        _ => whole(&file(), &[]),
+    });
+    let test = Test::new();
+    let answers = Arc::new(FileAnswers::default());
+    let share = || impatient(&test).with_answers(Arc::clone(&answers));
+    let open = |path: &str| {
+        let url = server.url(path).parse().expect("a URL");
+        Request::without_digest("thing", &url, 1 << 20)
+    };
+    for _image in [1, 2, 3] {
+        let fetched = one(&share(), &open("/x")).unwrap();
+        assert_eq!(std::fs::read(fetched.path()).unwrap(), file());
+        assert!(one(&share(), &open("/gone")).unwrap_err().is_absent());
+    }
+    assert_eq!(server.asked().len(), 2);
+
+    let other = request(&server.url("/x"), &vec![b'o'; file().len()]);
+    one(&share(), &other).unwrap_err();
+    let small = Request {
+        max_size: 1,
+        ..open("/x")
+    };
+    one(&share(), &small).unwrap_err();
+
+    // Another header is another question, as are other rules for hosts, and another run asks for itself.
+    let before = server.asked().len();
+    let mut named = open("/x");
+    named.headers = vec![("X-Team".to_owned(), Secret::new("team-1"))];
+    one(&share(), &named).unwrap();
+    let allowing = Options {
+        allow_http: vec!["mirror.example".to_owned()],
+        ..Options::default()
+    };
+    let allowing = fetcher(&test, allowing).with_answers(Arc::clone(&answers));
+    one(&allowing, &open("/x")).unwrap();
+    one(&impatient(&test), &open("/x")).unwrap();
+    assert_eq!(server.asked().len(), before + 3);
+
+    // What is damaged is asked for again.
+    let fetched = one(&share(), &open("/x")).unwrap();
+    std::fs::write(fetched.path(), "other").unwrap();
+    let again = one(&share(), &open("/x")).unwrap();
+    assert_eq!(std::fs::read(again.path()).unwrap(), file());
 }
 
 #[test]

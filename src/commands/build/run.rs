@@ -18,6 +18,7 @@ use crate::model::policy::Policy;
 use crate::selection::DefinedImage;
 use crate::trust::{Admitted, admit, check_dropped};
 use crate::ui::Printer;
+use crate::updates::Answers;
 use crate::workspace::{
     WorkspacePlace, WrittenWorkspace, check_place, list_media, render_plan, write_workspace,
 };
@@ -39,6 +40,7 @@ pub(super) struct Build<'a> {
     pub image: &'a DefinedImage,
     /// Milliseconds since 1970.
     pub started: u64,
+    pub answers: &'a Answers,
     pub printer: &'a Printer,
 }
 
@@ -99,7 +101,9 @@ impl Build<'_> {
     }
 
     fn open(&self) -> Result<Fetcher> {
-        open_fetcher(&self.network, self.policy)
+        Ok(self
+            .answers
+            .share(open_fetcher(&self.network, self.policy)?))
     }
 
     fn acquirer<'a>(&'a self, fetcher: &'a Fetcher) -> Acquirer<'a> {
