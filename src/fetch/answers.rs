@@ -21,11 +21,12 @@ pub struct FileQuestion(String);
 impl FileQuestion {
     /// `asked` has the address of a mirror, where one answers.
     pub(super) fn new(asked: &Request, rules: &str) -> Self {
-        let mut parts = format!("{rules}\0{}", asked.url.request_url());
+        let mut parts = vec![rules.to_owned(), asked.url.request_url().to_owned()];
         for (name, value) in &asked.headers {
-            parts.push_str(&format!("\0{name}\0{}", sha256_hex(value.reveal())));
+            parts.push(name.clone());
+            parts.push(sha256_hex(value.reveal()));
         }
-        Self(sha256_hex(parts.as_bytes()))
+        Self(sha256_hex(parts.join("\0").as_bytes()))
     }
 }
 

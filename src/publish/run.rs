@@ -89,14 +89,14 @@ impl Classify for PublishError {
     fn code(&self) -> Code {
         match self {
             Self::NoProgram { .. } => Code::PLATFORM_PROGRAM_MISSING,
-            Self::CloneLeft {
+            Self::NotPassed { .. }
+            | Self::CloneLeft {
                 failed_test: true, ..
             } => Code::CLONE_NOT_PASSED,
             Self::Failed(_)
             | Self::NotClaimed { .. }
             | Self::CloneCommand(_)
             | Self::CloneLeft { .. } => Code::PLATFORM_FAILED,
-            Self::NotPassed { .. } => Code::CLONE_NOT_PASSED,
             Self::Interrupted => Code::INTERRUPTED,
             Self::Exec(error) => error.code(),
         }
