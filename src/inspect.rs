@@ -4,6 +4,7 @@ mod attestation;
 mod authenticode;
 mod carried;
 mod demanded;
+mod key;
 mod request;
 mod review;
 mod whole;
@@ -33,6 +34,7 @@ use crate::verify::sigstore::ExpectedSigner;
 use crate::verify::{NotProven, ProofError, Proven, checksums, record_evidence, require_digest};
 
 use crate::acquire::open_fetcher;
+use key::{is_keyring, is_openpgp, no_key_error};
 use whole::{inspect_whole, inspect_workspace};
 
 pub use attestation::inspect_attestations;
@@ -432,11 +434,7 @@ impl Job<'_> {
             return Ok(self.prove(signature, &expected));
         }
         if !is_openpgp(key) && !is_keyring(key) {
-            let place = self.request.key.as_deref().unwrap_or_default();
-            let message = format!("`--key`: {} is no public key", strip_secrets(place));
-            let remedy = "give a public key in PEM (`-----BEGIN PUBLIC KEY-----`; one in DER with `openssl pkey -pubin \
-                          -inform DER`), of minisign, or an OpenPGP keyring";
-            return Err(CodedError::value(message, remedy).into());
+            return Err(no_key_error(self.request.key.as_deref().unwrap_or_default()).into());
         }
         let Some(fingerprint) = &self.request.identity else {
             let remedy = "name the key by its whole fingerprint: `--identity FINGERPRINT`";
@@ -471,16 +469,6 @@ fn reads_again(evidence: &[Evidence]) -> bool {
         ProofKind::Openpgp,
     ];
     evidence.iter().any(|proof| streams.contains(&proof.proof))
-}
-
-/// Whether the bytes begin with the packet of a public key (RFC 9580, sections 4.2 and 5): tag 6 in either form.
-fn is_keyring(key: &[u8]) -> bool {
-    key.first()
-        .is_some_and(|first| matches!(first, 0x98..=0x9b | 0xc6))
-}
-
-fn is_openpgp(key: &[u8]) -> bool {
-    key.trim_ascii_start().starts_with(b"-----BEGIN PGP")
 }
 
 fn proven(detail: &str) -> Proven {
