@@ -77,8 +77,8 @@ pub struct CloneRecipe {
     /// Values of the user that only these commands have in placeholders.
     #[serde(default)]
     pub values: Vec<PublishValue>,
-    /// Take the name of the machine, where only one thing can have it. If a command fails, such as because the name is
-    /// taken, nothing was made and nothing is deleted.
+    /// Take the name of the machine, where only one thing can have it. If the first command fails, such as because the
+    /// name is taken, nothing is deleted; behind it, `delete` runs whatever happens.
     #[serde(default)]
     pub claim: Vec<CloneCommand>,
     /// Make the machine and ask for its verdict. Exactly one command has a `verdict`.

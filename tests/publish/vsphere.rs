@@ -337,7 +337,7 @@ fn the_real_program_tests_a_clone_and_deletes_it() {
             &test,
             clone,
             "7",
-            &["nothing was made, and nothing is deleted"],
+            &["no machine was made, and nothing of another run is deleted"],
         );
     }
 
