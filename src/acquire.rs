@@ -111,26 +111,6 @@ impl Acquirer<'_> {
         Ok(verified)
     }
 
-    /// Writes the signers' proofs of artifacts into a folder, and names those that cannot be stored.
-    ///
-    /// # Errors
-    /// The store lacks a proof, or the folder cannot be written.
-    fn store_proofs(&self, folder: &Path, verified: &[VerifiedArtifact]) -> Result<()> {
-        let trust = StoredTrust {
-            keys: &Keys::read(self.trees.catalog.tree())?,
-            now: clock::current_time(),
-        };
-        for unstored in prove::write_proofs(folder, verified, self.fetcher, trust)? {
-            self.printer.print_warning(&format!(
-                "{}: its {} proof is not stored: {}",
-                unstored.title,
-                unstored.proof.as_str(),
-                unstored.reason
-            ));
-        }
-        Ok(())
-    }
-
     /// Declared proofs that were waived by name, and those that `--offline` did not ask for.
     fn print_open_proofs(&self, verified: &[VerifiedArtifact]) {
         for artifact in verified {
@@ -195,27 +175,31 @@ impl Acquirer<'_> {
     }
 }
 
-/// Writes the signers' proofs of artifacts that were just proven into a folder, out of the store.
+/// Writes the signers' proofs of artifacts that were just proven into a folder, out of the store, and names those that
+/// cannot be stored.
 ///
 /// # Errors
 /// The store lacks a proof, or the folder cannot be written.
 pub fn store_proofs(
     folder: &Path,
     verified: &[VerifiedArtifact],
-    network: &NetworkOptions,
-    policy: &Policy,
-    printer: &Printer,
+    fetcher: &Fetcher,
     trees: &Trees,
+    printer: &Printer,
 ) -> Result<()> {
-    let fetcher = open_fetcher(network, policy)?;
-    let acquirer = Acquirer {
-        trees,
-        policy,
-        fetcher: &fetcher,
-        network,
-        printer,
+    let trust = StoredTrust {
+        keys: &Keys::read(trees.catalog.tree())?,
+        now: clock::current_time(),
     };
-    acquirer.store_proofs(folder, verified)
+    for unstored in prove::write_proofs(folder, verified, fetcher, trust)? {
+        printer.print_warning(&format!(
+            "{}: its {} proof is not stored: {}",
+            unstored.title,
+            unstored.proof.as_str(),
+            unstored.reason
+        ));
+    }
+    Ok(())
 }
 
 /// Names declared signatures that were not asked for, in one line.

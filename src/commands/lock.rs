@@ -82,7 +82,8 @@ pub(super) fn run_lock(args: &LockArgs, answers: &Answers, run: &ImageRun<'_>) -
     let (plan, lock) = (admitted.pinned().plan(), admitted.pinned().lock());
     // The folder may hold the proofs of a lockfile that stays, if this one is refused.
     if let Some(folder) = &args.proofs {
-        store_proofs(folder, &verified, &network, &policy, run.printer, trees)?;
+        let fetcher = open_fetcher(&network, &policy)?;
+        store_proofs(folder, &verified, &fetcher, trees, run.printer)?;
     }
     write_lockfile(&path, lock)?;
     for warning in plan.warnings() {
