@@ -50,11 +50,10 @@ pub struct Options {
 #[derive(Debug, Clone)]
 pub struct Http {
     client: Option<Client>,
-    /// This machine itself is asked without proxy: it would be another machine's loopback.
+    /// This machine itself is asked without a proxy of the environment: it would be another machine's loopback. None
+    /// where the user names a proxy, which is for every machine.
     direct: Option<Client>,
     proxies: ProxyChoice,
-    /// Whether this machine itself is asked by the proxy, too.
-    is_proxy_for_all: bool,
     /// Hosts that may be asked over plain HTTP.
     plain: Vec<String>,
     hosts: Option<AllowedHosts>,
@@ -101,16 +100,14 @@ impl Http {
             let builder = proxies.clone().configure(configure_client(&options)?);
             (Some(build_client(builder)?), proxies)
         };
-        // A proxy of the environment is for other machines; one that the user names is for every one.
         let direct = match &options.proxy {
             None if !options.offline => Some(build_client(configure_client(&options)?.no_proxy())?),
-            _ => client.clone(),
+            _ => None,
         };
         Ok(Self {
             client,
             direct,
             proxies,
-            is_proxy_for_all: options.proxy.is_some(),
             plain: options.allow_http,
             hosts: options.hosts,
             patience: options.patience,
@@ -198,18 +195,21 @@ impl Http {
     /// The proxy that is asked for an address.
     fn find_proxy(&self, url: &str) -> Option<Url> {
         let url = Url::parse(url).ok()?;
-        let is_direct = is_loopback(url.host_str().unwrap_or_default()) && !self.is_proxy_for_all;
-        self.proxies.find(&url).filter(|_| !is_direct).cloned()
+        if self.find_direct(&url).is_some() {
+            return None;
+        }
+        self.proxies.find(&url).cloned()
+    }
+
+    /// The client without proxy, for an address of this machine.
+    fn find_direct(&self, url: &Url) -> Option<&Client> {
+        let is_own = is_loopback(url.host_str().unwrap_or_default());
+        self.direct.as_ref().filter(|_| is_own)
     }
 
     fn select_client(&self, url: &Url) -> Result<&Client, HttpError> {
-        let host = url.host_str().unwrap_or_default();
-        let client = if is_loopback(host) {
-            &self.direct
-        } else {
-            &self.client
-        };
-        client.as_ref().ok_or_else(|| {
+        let client = self.find_direct(url).or(self.client.as_ref());
+        client.ok_or_else(|| {
             HttpError::new(
                 Code::OFFLINE,
                 url.as_str(),
