@@ -32,7 +32,7 @@ pub use locked::{
 };
 pub use predict::predict_machine;
 pub use recompute::{
-    BuildTime, PolicyOfLock, check_lock, replay_lock, reproduces_lock, resolve_lock,
+    BuildTime, PolicyOfLock, check_lock, replay_lock, replay_selection, resolve_lock,
     resolve_lock_of_build,
 };
 

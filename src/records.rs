@@ -31,8 +31,8 @@ use crate::lock::{LOCK_FILE, Lock};
 use crate::model::evidence::Evidence;
 use crate::model::plan::Plan;
 use crate::planning::{
-    GuestScriptUse, LockUse, PlanRequest, Stale, ToolUse, plan_image, predict_machine, replay_lock,
-    reproduces_lock,
+    GuestScriptUse, LockUse, PlanRequest, Stale, ToolUse, check_lock, plan_image, predict_machine,
+    replay_lock, replay_selection,
 };
 use crate::selection::{
     Definitions, Flags, NamingForm, SourceFolders, find_lock, read_definition, read_sources,
@@ -179,10 +179,16 @@ fn describe_plan(name: String, plan: &Plan, trees: &Trees) -> DescribedImage {
 fn describe_lock(name: &str, bytes: &[u8], sources: &SourceFolders) -> Result<DescribedImage> {
     let lock = Lock::decode(name, bytes)?;
     let trees = read_sources(sources, &[])?;
-    let mut image = match resolve_of_lock(name, &lock, &trees) {
+    let own_files = lock.require_own_files(name, &trees.own_files);
+    let replayed = own_files
+        .map_err(Error::from)
+        .and_then(|()| replay_selection(&lock, &trees));
+    let mut image = match replayed {
         Ok(plan) => {
+            let is_same = check_lock(name, &lock, &plan).is_ok();
+            let plan = plan.with_pins(lock.pins());
             let mut image = describe_plan(name.to_owned(), &plan, &trees);
-            if !reproduces_lock(name, &lock, &trees)? {
+            if !is_same {
                 image.remarks.push(format!(
                     "the machine of {name} is what this program makes of its selection; the lockfile is of another \
                      catalog"

@@ -105,16 +105,11 @@ pub fn replay_lock(lock: &Lock, trees: &Trees) -> Result<Plan> {
     Ok(replay_selection(lock, trees)?.with_pins(lock.pins()))
 }
 
-/// Whether the catalog makes the same lockfile of a lockfile's selection.
+/// The plan of a lockfile's selection without the lockfile's pins, as [`check_lock`] takes it.
 ///
 /// # Errors
 /// The selection is refused.
-pub fn reproduces_lock(file: &str, lock: &Lock, trees: &Trees) -> Result<bool> {
-    let plan = replay_selection(lock, trees)?;
-    Ok(check_lock(file, lock, &plan).is_ok())
-}
-
-fn replay_selection(lock: &Lock, trees: &Trees) -> Result<Plan> {
+pub fn replay_selection(lock: &Lock, trees: &Trees) -> Result<Plan> {
     let plan = resolve_updated_plan(&lock.selection, trees, lock.updated.clone())?;
     let governance = Governance {
         policy: lock.policy.clone(),
