@@ -213,8 +213,11 @@ impl ImageRecord {
     /// # Errors
     /// It is no record.
     pub fn decode(file: &str, bytes: &[u8]) -> diagnostic::Result<Self> {
-        require_schema(file, bytes, IMAGE_SCHEMA)?;
-        parse_foreign(bytes).map_err(|error| refuse_record(file, &error))
+        parse_foreign(bytes).map_err(|error| {
+            // Why a record of another form cannot be read is no matter.
+            let other = require_schema(file, bytes, IMAGE_SCHEMA).err();
+            other.unwrap_or_else(|| refuse_record(file, &error))
+        })
     }
 
     /// Whether the build made an image: a failed one has none.
