@@ -170,17 +170,18 @@ impl FetchedArtifact {
     /// # Errors
     /// As [`FetchedArtifact::read_both`].
     pub fn file_digests(&self) -> Result<Vec<FileDigest>, FetchError> {
-        self.read_both()?.file_digests().map_err(|_| {
-            let url = self.url.clone();
-            FetchError::new(&self.url, FetchFailure::Empty { url })
-        })
+        let digests = self.read_both()?.file_digests();
+        digests.map_err(|_| self.empty_error())
     }
 
     fn store_digest(&self) -> Result<FileDigest, FetchError> {
-        FileDigest::new(PinAlgorithm::Sha256, self.digests.sha256.clone()).map_err(|_| {
-            let url = self.url.clone();
-            FetchError::new(&self.url, FetchFailure::Empty { url })
-        })
+        let digest = FileDigest::new(PinAlgorithm::Sha256, self.digests.sha256.clone());
+        digest.map_err(|_| self.empty_error())
+    }
+
+    fn empty_error(&self) -> FetchError {
+        let url = self.url.clone();
+        FetchError::new(&self.url, FetchFailure::Empty { url })
     }
 
     /// Bytes.

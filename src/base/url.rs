@@ -60,6 +60,11 @@ impl HttpUrl {
         &self.text[..self.public]
     }
 
+    /// Host and port as they are written.
+    pub fn authority(&self) -> &str {
+        split_authority(self.public_url())
+    }
+
     /// Host without port, as the HTTP client reads it.
     pub fn host(&self) -> String {
         parse_host(self.public_url())

@@ -64,8 +64,7 @@ impl Mirror {
 /// # Errors
 /// It has a query, and is no beginning of an address, or no server can have it.
 pub fn complete_mirror(url: &HttpUrl) -> Result<HttpUrl, String> {
-    let (_, rest) = url.public_url().split_once("://").unwrap_or_default();
-    let authority = rest.split(['/', '?']).next().unwrap_or_default();
+    let authority = url.authority();
     if authority.contains('=') {
         return Err(format!(
             "{url}: a host has no `=`; in `PREFIX=URL`, the prefix ends with `/` and the URL begins with `https://`"

@@ -168,7 +168,6 @@ impl<'a> Life<'a> {
             }
             self.made_something = true;
         }
-        self.made_something = true;
         Ok(())
     }
 

@@ -118,12 +118,10 @@ fn name_files(artifact: &PlannedArtifact, signature: &DeclaredSignature) -> Stor
         SignatureKind::OpenpgpOverChecksums => (".openpgp.checksums", ".sig"),
         SignatureKind::MinisignOverChecksums => (".minisign.checksums", ".minisig"),
     };
-    let mut digests: Vec<&str> = Vec::new();
-    for pin in &artifact.digests {
-        digests.push(pin.digest.as_str());
-    }
-    digests.sort_unstable_by_key(|digest| digest.len());
-    let digest = digests.first().copied().unwrap_or_default();
+    let digests = artifact.digests.iter().map(|pin| pin.digest.as_str());
+    let digest = digests
+        .min_by_key(|digest| digest.len())
+        .unwrap_or_default();
     let digits = digest.get(..NAME_DIGITS).unwrap_or(digest);
     let mut alike = artifact.signatures.iter().filter(|one| one.kind == kind);
     let place = match alike.position(|one| one == signature) {
