@@ -1,11 +1,12 @@
 //! Ctrl-C while large files are read and written.
 
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use imagegen::io::fs::digest_file;
 use imagegen::io::store::Store;
@@ -29,6 +30,15 @@ fn object_path(test: &Test, digest: &str) -> PathBuf {
 
 /// Exit code and messages after one interrupt, sent as soon as the process is seen at work.
 fn interrupt_when(test: &Test, is_at_work: impl Fn(&Child) -> bool) -> (Option<i32>, String) {
+    end_when(test, "-INT", is_at_work)
+}
+
+/// The same after another signal.
+fn end_when(
+    test: &Test,
+    signal: &str,
+    is_at_work: impl Fn(&Child) -> bool,
+) -> (Option<i32>, String) {
     let mut child = test
         .command()
         .stdin(Stdio::null())
@@ -41,7 +51,7 @@ fn interrupt_when(test: &Test, is_at_work: impl Fn(&Child) -> bool) -> (Option<i
         assert!(status.is_none(), "it ended early: {status:?}");
         thread::sleep(Duration::from_millis(1));
     }
-    send_signal(&child, "-INT");
+    send_signal(&child, signal);
     let output = child.wait_with_output().expect("end");
     let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
     (output.status.code(), stderr)
@@ -155,6 +165,25 @@ fn make_pipe(test: &Test) -> PathBuf {
     pipe
 }
 
+/// Opens a pipe once the program does, and keeps it open.
+#[cfg(unix)]
+fn opens_for_writing(pipe: &Path, held: &OnceCell<File>) -> bool {
+    let opened = File::options().write(true).open(pipe).expect("pipe");
+    held.set(opened).is_ok()
+}
+
+/// Whether a thread of the process waits for somebody who writes a pipe.
+#[cfg(unix)]
+fn waits_for_writer(child: &Child) -> bool {
+    let threads = fs::read_dir(format!("/proc/{}/task", child.id()));
+    let mut places = threads
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|entry| fs::read(entry.path().join("wchan")));
+    places.any(|place| place.is_ok_and(|place| place == b"wait_for_partner"))
+}
+
 /// Nobody writes the pipe, or nobody writes on: one interrupt ends the wait.
 #[cfg(unix)]
 #[test]
@@ -167,19 +196,16 @@ fn an_interrupt_ends_the_wait_for_a_pipe() {
         for is_opened in [false, true] {
             let test = Test::new().line(line);
             let pipe = make_pipe(&test);
-            let child = test
-                .command()
-                .stdout(Stdio::null())
-                .stderr(Stdio::piped())
-                .spawn()
-                .expect("start");
-            // It opens once the program does.
-            let held = is_opened.then(|| File::options().write(true).open(&pipe).expect("pipe"));
-            thread::sleep(Duration::from_millis(300));
-            send_signal(&child, "-INT");
-            let output = child.wait_with_output().expect("end");
-            drop(held);
-            assert_eq!(output.status.code(), Some(130), "{line}, {is_opened}");
+            let (held, began) = (OnceCell::new(), Instant::now());
+            let (code, stderr) = interrupt_when(&test, |child| {
+                if is_opened {
+                    opens_for_writing(&pipe, &held)
+                } else {
+                    // Not every system tells where a thread waits.
+                    waits_for_writer(child) || began.elapsed() > Duration::from_secs(10)
+                }
+            });
+            assert_eq!(code, Some(130), "{line}, {is_opened}: {stderr}");
         }
     }
 }
@@ -229,18 +255,9 @@ fn a_terminal_that_is_gone_ends_a_preview() {
 fn a_request_to_end_is_an_interrupt() {
     let test = Test::new().line("plan --config pipe --format json");
     let pipe = make_pipe(&test);
-    let child = test
-        .command()
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("start");
-    // It opens once the program does.
-    let held = File::options().write(true).open(&pipe).expect("pipe");
-    send_signal(&child, "-TERM");
-    let output = child.wait_with_output().expect("end");
-    drop(held);
-    assert_eq!(output.status.code(), Some(130));
-    let said: serde_json::Value = serde_json::from_slice(&output.stderr).expect("one document");
+    let held = OnceCell::new();
+    let (code, stderr) = end_when(&test, "-TERM", |_| opens_for_writing(&pipe, &held));
+    assert_eq!(code, Some(130));
+    let said: serde_json::Value = serde_json::from_str(&stderr).expect("one document");
     assert_eq!(said["code"], "interrupted");
 }
