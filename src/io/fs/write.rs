@@ -427,6 +427,8 @@ mod tests {
         for file in [&used, &left, &other] {
             fs::write(file, "").unwrap();
         }
+        // Until it is another program, a child of another test would hold the locks.
+        let nobody_starts = exec::hold_starts();
         let locks = [&used, &used_folder].map(|path| File::open(path).unwrap());
         for lock in &locks {
             lock.lock().unwrap();
@@ -436,6 +438,8 @@ mod tests {
         assert!(used.exists() && used_folder.exists() && other.exists());
         assert!(!left.exists() && !left_folder.exists());
         drop(locks);
+        drop(nobody_starts);
+
         write_file(&path("file"), b"newer").unwrap();
         assert!(!used.exists() && !used_folder.exists());
     }
