@@ -170,19 +170,19 @@ fn list_removed<'a>(
 
 /// Names by the last line that has them, without those that the newest line has.
 fn group_removed<'a>(ranges: impl Iterator<Item = &'a NameRange>) -> BTreeMap<Minor, Vec<&'a str>> {
-    let mut last: BTreeMap<&str, Option<Minor>> = BTreeMap::new();
+    let mut last: Vec<(&str, Option<Minor>)> = Vec::new();
     for range in ranges {
-        for name in &range.names {
-            let until = last.entry(name).or_insert(range.until);
-            // A name that came back is gone after its last range only.
-            *until = until.zip(range.until).map(|(one, other)| one.max(other));
-        }
+        let names = range.names.iter();
+        last.extend(names.map(|name| (name.as_str(), range.until)));
     }
+    // Of each range the names are in order already.
+    last.sort();
 
     let mut groups: BTreeMap<Minor, Vec<&str>> = BTreeMap::new();
-    for (name, until) in last {
-        if let Some(until) = until {
-            groups.entry(until).or_default().push(name);
+    for ranges in last.chunk_by(|(one, _), (other, _)| one == other) {
+        // A name that came back is gone after its last range only. What the newest line has comes first.
+        if let ([(_, Some(_)), ..], [.., (name, Some(until))]) = (ranges, ranges) {
+            groups.entry(*until).or_default().push(name);
         }
     }
     groups

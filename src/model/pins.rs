@@ -1,5 +1,6 @@
 //! The pins of a component: published digests, in a file of their own.
 
+use memchr::memmem;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -63,7 +64,8 @@ impl PinList {
     fn parse_lines(&self, part: &str) -> Vec<Pin> {
         match self {
             Self::BuiltIn(text) => {
-                let lines = text.match_indices(part).map(|(at, _)| find_line(text, at));
+                let places = memmem::find_iter(text.as_bytes(), part);
+                let lines = places.map(|at| find_line(text, at));
                 lines.flat_map(list_lines).map(parse_line).collect()
             }
             Self::Loaded(pins) => pins.clone(),
