@@ -257,7 +257,9 @@ impl Forge {
             revision,
         } = clone;
         let keep = kept.as_ref().map_or_else(String::new, |password| {
-            format!("git config http.extraheader 'AUTHORIZATION: basic {password}'")
+            format!(
+                "git config http.forge://forge.test/.extraheader 'AUTHORIZATION: basic {password}'"
+            )
         });
         // A shallow clone has no other branch.
         let refs = match (depth, revision.strip_prefix("origin/")) {

@@ -27,7 +27,11 @@ impl<'a> Bench<'a> {
         let path = &machine.environment["PATH"];
         let release = forge.path("release").display().to_string();
         let path = format!("{release}:{path}");
-        let environment = BTreeMap::from([("PATH".to_owned(), path)]);
+        let store = forge.path("bench-store").display().to_string();
+        let environment = BTreeMap::from([
+            ("PATH".to_owned(), path),
+            ("IMAGEGEN_STORE".to_owned(), store),
+        ]);
         Self {
             machine,
             environment,
@@ -97,11 +101,19 @@ fn shortens_a_comment_at_the_end_of_a_line() {
 #[test]
 fn an_image_of_a_gallery_is_not_the_latest_before_its_promotion() {
     let Some(forge) = Forge::new() else { return };
-    let group = "--var=temp_resource_group_name=imagegen-bake-c1\n";
-    let bake = "step bake-options imagegen.json#node-1 imagegen-bake-c1";
+    let group = "--var=temp_resource_group_name=imagegen-bake-c1";
+    let bake = "step bake imagegen.json#node-1 out imagegen-bake-c1 --var auth=azure_cli";
     let bench = Bench::new(&forge);
+    let last_bake = || {
+        let ran = forge.read("ran");
+        let bakes = ran
+            .lines()
+            .filter(|line| line.starts_with("imagegen build"));
+        bakes.last().expect("a bake").to_owned()
+    };
+    let start = "imagegen build --config imagegen.json#node-1 --locked --var auth=azure_cli";
     let ran = bench.run(bake);
-    assert_eq!(ran.stdout, group, "{}", ran.log);
+    assert_eq!(last_bake(), format!("{start} {group} --out out"));
     assert!(!ran.log.contains("of its gallery"), "{}", ran.log);
 
     let gallery = json!({
@@ -109,7 +121,7 @@ fn an_image_of_a_gallery_is_not_the_latest_before_its_promotion() {
         "gallery_image_name": "windows",
     });
     let managed = json!({"managed_image_resource_group_name": "rg"});
-    let latest = "--var=gallery_exclude_from_latest=true\n";
+    let latest = "--var=gallery_exclude_from_latest=true";
     for (more, is_both) in [(Value::Null, false), (managed, true)] {
         let change = format!(
             "jq '.variables = {gallery} + ({more} // {{}})' imagegen.json >changed.json
@@ -118,12 +130,76 @@ fn an_image_of_a_gallery_is_not_the_latest_before_its_promotion() {
              {bake}"
         );
         let ran = bench.run(&change);
-        assert_eq!(ran.code, Some(0), "{}", ran.log);
-        let expected = format!("{group}{latest}");
-        assert!(ran.stdout.ends_with(&expected), "{}", ran.log);
+        assert_eq!(last_bake(), format!("{start} {group} {latest} --out out"));
         let by_hand = "promote the gallery version of imagegen.json#node-1 by hand";
         assert_eq!(ran.log.contains(by_hand), is_both, "{}", ran.log);
     }
+}
+
+/// A sign-in that fails between the bake and its test, or a run that is killed there, leaves an image of which no record
+/// tells.
+#[test]
+fn an_image_whose_test_never_began_is_deleted() {
+    let Some(forge) = Forge::new() else { return };
+    let bench = Bench::new(&forge);
+    let sign_in = "mkdir -p \"$HOME/.azure\"; touch \"$HOME/.azure/login\"";
+    let end = "step end-test out --var location=westeurope --clone c123";
+    bench.print(&format!(
+        "{sign_in}; step bake imagegen.json#node-1 out imagegen-bake-c1 --var auth=azure_cli; {end}"
+    ));
+    assert_eq!(forge.read("deleted").lines().count(), 1);
+    // What an earlier run left in the workspace is not of this one.
+    bench.print(end);
+    assert_eq!(forge.read("deleted").lines().count(), 1);
+}
+
+/// Somebody's own clone stays as it is: its history, what is not committed yet, the branch, hooks and the key.
+#[test]
+fn a_step_by_hand_leaves_a_clone_as_it_was() {
+    let Some(forge) = Forge::new() else { return };
+    forge.add_old_records("promoted", "old", 2, "imagegen.node.1.lock.json");
+    forge.write("newer", "1-old\n");
+    let bench = Bench::new(&forge);
+    let sign_in = "mkdir -p \"$HOME/.azure\"; touch \"$HOME/.azure/login\"";
+    bench.print(&format!(
+        "git switch --quiet --create mine
+         git config commit.gpgSign true
+         git config gpg.program false
+         printf '#!/bin/sh\\nexit 1\\n' | tee .git/hooks/pre-commit >.git/hooks/pre-push
+         chmod +x .git/hooks/pre-commit .git/hooks/pre-push
+         {sign_in}
+         step retire old-1 --run
+         step update requests"
+    ));
+    let records = forge.list_records();
+    let retired = "promoted/old-1/retirement.json".to_owned();
+    assert!(records.contains(&retired), "{records:?}");
+    let state = "git rev-parse --is-shallow-repository; git branch --format '%(refname:short)'; git status --porcelain -uno";
+    let expected = bench.print(state);
+    assert!(expected.starts_with("false\n"), "{expected}");
+    assert!(expected.contains("mine\n"), "{expected}");
+    assert!(!expected.contains("imagegen-update"), "{expected}");
+
+    let ran = bench.run("git symbolic-ref HEAD; echo >>imagegen.json; step update requests");
+    assert_eq!(ran.code, Some(1), "{}", ran.log);
+    assert!(ran.stdout.starts_with("refs/heads/mine\n"), "{}", ran.log);
+    let said = "the update would discard changes of this clone";
+    assert!(ran.log.contains(said), "{}", ran.log);
+    let changed = bench.print(state);
+    assert!(changed.ends_with(" M imagegen.json\n"), "{changed}");
+}
+
+/// An image that is taken out of use could not be kept as such.
+#[test]
+fn nothing_is_retired_by_whoever_may_not_push() {
+    let Some(forge) = Forge::new() else { return };
+    forge.add_old_records("promoted", "old", 2, "imagegen.node.1.lock.json");
+    let bench = Bench::new(&forge);
+    let sign_in = "mkdir -p \"$HOME/.azure\"; touch \"$HOME/.azure/login\"";
+    let reader = "git remote set-url --push origin /nowhere/else";
+    let ran = bench.run(&format!("{sign_in}; {reader}; step retire old-1 --run"));
+    assert_ne!(ran.code, Some(0), "{}", ran.log);
+    assert_eq!(forge.read("tags"), "");
 }
 
 /// A definition of several targets: the pipelines bake the images of one.
