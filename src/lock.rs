@@ -82,14 +82,21 @@ pub struct LockInputs {
 
 /// Whether a file is a lockfile of any version.
 pub fn is_lock(bytes: &[u8]) -> bool {
-    let family = SCHEMA.trim_end_matches(|last: char| last != '/');
     match json::parse_foreign::<Value>(bytes) {
-        Ok(value) => value["schema"]
-            .as_str()
-            .is_some_and(|schema| schema.starts_with(family)),
+        Ok(value) => value["schema"].as_str().is_some_and(is_schema),
         // One that was damaged, as a merge does.
-        Err(_) => String::from_utf8_lossy(bytes).contains(family),
+        Err(_) => String::from_utf8_lossy(bytes).contains(name_family()),
     }
+}
+
+/// Whether a schema is that of a lockfile of any version.
+fn is_schema(name: &str) -> bool {
+    name.starts_with(name_family())
+}
+
+/// The schema's name without its version.
+fn name_family() -> &'static str {
+    SCHEMA.trim_end_matches(|last: char| last != '/')
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -138,9 +145,16 @@ impl Classify for LockError {
                 vec![format!("run `imagegen lock` with the same flags{flag}")]
             }
             Self::Absent { .. } => vec!["run `imagegen lock` first".to_owned()],
-            Self::Schema { .. } => vec!["run `imagegen lock` to write a new one".to_owned()],
+            Self::Schema { found, .. } if is_schema(found) => {
+                vec!["run `imagegen lock` to write a new one".to_owned()]
+            }
+            Self::Schema { .. } => vec![
+                "it is no lockfile: name another, or remove it and run `imagegen lock`".to_owned(),
+            ],
             Self::OwnFiles { flags, .. } => flags.clone(),
-            Self::Json(_) => Vec::new(),
+            Self::Json(_) => {
+                vec!["restore the file, or run `imagegen lock` to write it again".to_owned()]
+            }
         }
     }
 

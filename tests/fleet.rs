@@ -403,3 +403,45 @@ fn a_mirror_without_a_url_or_beside_another_is_refused() {
         Test::new().line(&line).fails(3, &[said]);
     }
 }
+
+/// `--target` gives an image a workspace of its own, whose name another image may have.
+#[test]
+fn no_image_takes_the_workspace_of_another() {
+    let definition = r#"{"kubernetes": "1.36.0", "images": {"n": {"target": "host"}, "n.azure": {"target": "azure"}}}"#;
+    let said = "imagegen.json#n and imagegen.json#n.azure would have the same workspace: imagegen-out/n.azure";
+    for line in [
+        "build n --target azure --no-bake",
+        "render --all --target azure",
+    ] {
+        let test = Test::new().file("imagegen.json", definition);
+        test.line(line).fails(3, &[said, "`--out FOLDER`"]);
+    }
+    let test = Test::new().file("imagegen.json", definition);
+    test.prints("build n --target azure --no-bake --out other");
+    test.prints("build n --target media --no-bake");
+    assert!(test.exists("imagegen-out/n.media/guest-plan.json"));
+}
+
+#[test]
+fn a_name_is_explained_in_a_repository_of_many_images() {
+    let images: Vec<String> = (10..40)
+        .map(|number| {
+            format!(
+                r#""n{number}": {{"target": "host", "kubernetes": "1.36.{}"}}"#,
+                number % 2
+            )
+        })
+        .collect();
+    let definition = format!(r#"{{"images": {{{}}}}}"#, images.join(", "));
+    let test = Test::new().file("imagegen.json", &definition);
+    let ran = test.bare().run("explain kubelet-socket-left");
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains("of the image imagegen.json#n10"),
+        "{}",
+        ran.stderr
+    );
+    // What is about one image asks for it, without a line of all of them.
+    test.line("join-data --k8s 1.36.1 --endpoint a.example:6443 --as ps1")
+        .fails(3, &["n19, and 20 more", "--config imagegen.json#n10"]);
+}

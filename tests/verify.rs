@@ -289,8 +289,12 @@ fn a_lockfile_without_proofs_says_what_to_add() {
     let comma = lock.replacen(',', ",,", 1);
     let schema = lock.replacen("/lock/v1", "/lock/v2", 1);
     for (name, content, said) in [
-        ("imagegen.host.lock.json", "<<<<<<< ours", "lock.json"),
-        ("imagegen.lock.json", "{}", "unsupported lockfile schema"),
+        (
+            "imagegen.host.lock.json",
+            "<<<<<<< ours",
+            "or run `imagegen lock` to write it again",
+        ),
+        ("imagegen.lock.json", "{}", "or remove it and run"),
         ("l.json", comma.as_str(), "l.json:"),
         ("l.json", schema.as_str(), "unsupported lockfile schema"),
     ] {

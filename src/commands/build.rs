@@ -69,7 +69,7 @@ pub(super) fn run_build(args: &BuildArgs, answers: &Answers, run: &ImageRun<'_>)
         policy: &planned.policy,
         lockfile: planned.lockfile,
         trees: &planned.trees,
-        place: run.place_workspace(&args.workspace, &planned.plan),
+        place: run.place_workspace(&args.workspace, &planned.plan)?,
         claim: OnceCell::new(),
         image: run.image,
         started,

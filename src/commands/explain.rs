@@ -1,11 +1,14 @@
 //! `imagegen explain`.
 
+use std::path::Path;
+use std::slice;
+
 use clap::{Command, CommandFactory as _};
 
 use crate::base::output_list::OutputList;
 use crate::cli::{Cli, ExplainArgs};
 use crate::diagnostic::{CodedError, Result};
-use crate::selection::{SourceFolders, read_one_image};
+use crate::selection::{DefinedImage, Definitions, NamingForm, SourceFolders, read_sources};
 use crate::ui::Printer;
 use crate::view::{Explanation, OptionHelp, explain_name};
 
@@ -20,7 +23,8 @@ pub(super) fn run_explain(
         let remedy = "give a name, such as `imagegen explain containerd`";
         return Err(CodedError::value("the name to explain is empty", remedy).into());
     }
-    let (image, trees) = read_one_image(args.selection.config.as_deref(), sources)?;
+    let image = choose_image(args.selection.config.as_deref(), printer)?;
+    let trees = read_sources(sources, slice::from_ref(&image))?;
     let (found, plan) = explain_name(
         &args.name,
         &read_flags(&args.selection)?,
@@ -39,6 +43,17 @@ pub(super) fn run_explain(
     printer.print_listing(&output, || {
         output.items.iter().map(format_explanation).collect()
     })
+}
+
+/// The image for which a name is explained: most names mean the same in each of several.
+fn choose_image(config: Option<&Path>, printer: &Printer) -> Result<DefinedImage> {
+    let definitions = Definitions::load(config)?;
+    let [first, _, ..] = definitions.images() else {
+        return definitions.require_one(NamingForm::Config);
+    };
+    let name = first.config();
+    printer.print_note(&format!("of the image {name}; `--config` names another"));
+    Ok(first.clone())
 }
 
 /// Flags of every verb.

@@ -21,7 +21,7 @@ pub(super) fn run_render(args: &RenderArgs, run: &ImageRun<'_>) -> Result<()> {
         trees,
         ..
     } = run.plan_selected(&args.selection, &args.lock, Stale::Refuse, scripts)?;
-    let place = run.place_workspace(&args.workspace, &plan);
+    let place = run.place_workspace(&args.workspace, &plan)?;
     check_preview(&plan, &policy, &trees)?;
     print_workspace(&plan, &place, &trees, run.printer)
 }

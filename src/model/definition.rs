@@ -464,7 +464,7 @@ mod tests {
             .encode_utf16()
             .flat_map(u16::to_le_bytes)
             .collect();
-        let cases: [(&[u8], &str); 12] = [
+        let cases: [(&[u8], &str); 14] = [
             (&utf16, "the file is UTF-16; save it as UTF-8"),
             (b"target: host\n", "the file is YAML; write it as JSON"),
             (b"---\ntarget: host\n", "the file is YAML; write it as JSON"),
@@ -478,6 +478,8 @@ mod tests {
             ),
             (b"\n", "the file is empty"),
             (b"{ // target\n}", "JSON has no comments; remove them"),
+            (b"<<<<<<< main\n{}\n", "git left a conflict in the file"),
+            (b"{\n<<<<<<< main\n", "git left a conflict in the file"),
             (b"{\"left\": \xff}", "the file is not UTF-8"),
             (b"{\"left\": \"a\",}", "remove the comma"),
         ];

@@ -19,6 +19,9 @@ use crate::ui::Printer;
 use files::{DEFAULT, read_definitions};
 use split::parse_images;
 
+/// Most names of images that an error lists.
+const MOST_NAMES: usize = 10;
+
 /// An image as a definition has it, with the values that it shares with others.
 #[derive(Debug, Clone)]
 pub struct DefinedImage {
@@ -49,10 +52,15 @@ impl DefinedImage {
 
     /// The other image of the same file whose lockfile this is, as a name for `--config`.
     pub(super) fn find_sibling(&self, lock: &Path) -> Option<String> {
-        let names = self.several.as_ref()?;
         let stem = self.path.file_stem()?.to_str()?;
         let rest = lock.file_name()?.to_str()?.strip_prefix(stem)?;
         let name = rest.strip_prefix('.')?.strip_suffix(".lock.json")?;
+        self.find_sibling_named(name)
+    }
+
+    /// The other image of the same file with this name, as a name for `--config`.
+    pub fn find_sibling_named(&self, name: &str) -> Option<String> {
+        let names = self.several.as_ref()?;
         let is_other = name != self.name && names.contains(name);
         is_other.then(|| format!("{}#{name}", format_path(&self.path)))
     }
@@ -381,13 +389,13 @@ impl Definitions {
     }
 
     fn refuse_several(&self, naming: NamingForm) -> Error {
-        let names: Vec<&str> = self
-            .images
-            .iter()
-            .map(|image| image.name.as_str())
-            .collect();
         let file = &self.file;
-        let one = format!("{file}#{}", names[0]);
+        let one = format!("{file}#{}", self.images[0].name);
+        let mut names: Vec<String> = self.images.iter().map(|image| image.name.clone()).collect();
+        let more = names.split_off(names.len().min(MOST_NAMES)).len();
+        if more > 0 {
+            names.push(format!("and {more} more"));
+        }
         let message = format!("{file} defines several images: {}", names.join(", "));
         let remedy = match naming {
             NamingForm::Verb => {

@@ -15,7 +15,9 @@ pub(super) fn describe_error(
     example: Option<&str>,
 ) -> String {
     if let Category::Syntax | Category::Eof = error.classify()
-        && let Some(form) = describe_form(bytes, example).or_else(|| find_comment(error, bytes))
+        && let Some(form) = find_conflict(bytes)
+            .or_else(|| describe_form(bytes, example))
+            .or_else(|| find_comment(error, bytes))
     {
         return form;
     }
@@ -26,6 +28,13 @@ pub(super) fn describe_error(
         None => &text,
     };
     translate_message(message, example).unwrap_or_else(|| message.to_owned())
+}
+
+/// A file in which git could not merge two changes.
+fn find_conflict(bytes: &[u8]) -> Option<String> {
+    let mut lines = bytes.split(|b| *b == b'\n');
+    let marked = lines.any(|line| line.starts_with(b"<<<<<<< "));
+    marked.then(|| "git left a conflict in the file; keep one of the two sides".to_owned())
 }
 
 /// A file that is not JSON, by what it looks like.
