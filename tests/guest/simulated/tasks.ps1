@@ -18,6 +18,7 @@ function Invoke-TaskProgram {
     $name = $Arguments[1 + [array]::IndexOf($Arguments, '/tn')]
     $action = ([xml]$text).Task.Actions.Exec
     $task = @{ program = "$($action.Command)"; argumentLine = "$($action.Arguments)"; trigger = 'none' }
+    if (([xml]$text).Task.Triggers['BootTrigger']) { $task.trigger = 'startup' }
     $task.enabled = $true
     Set-Simulation -Area 'tasks' -Name $name -Value $task
     @{ exitCode = 0; output = 'SUCCESS' }
