@@ -3,7 +3,7 @@
 use super::root;
 
 /// File below `provisioners/`, text, and what happens without it.
-const KEPT: [(&str, &str, &str); 14] = [
+const KEPT: [(&str, &str, &str); 16] = [
     (
         "engine/Native.ps1",
         "$start.StandardOutputEncoding = New-Object -TypeName Text.UTF8Encoding",
@@ -28,6 +28,16 @@ const KEPT: [(&str, &str, &str); 14] = [
         "engine/Update.ps1",
         "[int]$found.ResultCode -eq 2",
         "a list that is not complete counts as nothing missing",
+    ),
+    (
+        "resources/hotfix.ps1",
+        "-in 'installed', 'present', 'notApplicable'",
+        "an update that Windows took back during the restart counts as installed",
+    ),
+    (
+        "resources/hotfix.ps1",
+        "if ($before -eq 'secondRestart') { throw",
+        "an update that Windows takes back each time restarts the machine for ever",
     ),
     (
         "engine/Downloads.ps1",
