@@ -108,7 +108,7 @@ function Register-Continuation {
     $line = "-NoProfile -NonInteractive -ExecutionPolicy $(Get-ChildPolicy) -File `"$Destination\Install.ps1`""
     # Its own work has taken space since the check.
     $line += " -MinimumFreeGB 1 -Destination `"$Destination`""
-    $start = @{ Program = (Get-PowerShellPath); ArgumentLine = $line; Trigger = 'startup'; Enabled = $true }
+    $start = @{ Program = (Get-PowerShellPath); ArgumentLine = $line; Trigger = 'afterStartup'; Enabled = $true }
     Set-Task -Name $script:Task @start
     if ($null -eq (Get-Task -Name $script:Task)) { throw "the task $($script:Task) was not registered" }
 }

@@ -3,7 +3,7 @@
 use super::root;
 
 /// File below `provisioners/`, text, and what happens without it.
-const KEPT: [(&str, &str, &str); 16] = [
+const KEPT: [(&str, &str, &str); 18] = [
     (
         "engine/Native.ps1",
         "$start.StandardOutputEncoding = New-Object -TypeName Text.UTF8Encoding",
@@ -28,6 +28,16 @@ const KEPT: [(&str, &str, &str); 16] = [
         "engine/Update.ps1",
         "[int]$found.ResultCode -eq 2",
         "a list that is not complete counts as nothing missing",
+    ),
+    (
+        "engine/Update.ps1",
+        "if ($try -eq 10) { throw }",
+        "a network that is not there yet ends an installation",
+    ),
+    (
+        "engine/Installation.ps1",
+        "Trigger = 'afterStartup'",
+        "an installation goes on before the network is there",
     ),
     (
         "resources/hotfix.ps1",
