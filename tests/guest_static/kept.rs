@@ -3,7 +3,7 @@
 use super::root;
 
 /// File below `provisioners/`, text, and what happens without it.
-const KEPT: [(&str, &str, &str); 18] = [
+const KEPT: [(&str, &str, &str); 19] = [
     (
         "engine/Native.ps1",
         "$start.StandardOutputEncoding = New-Object -TypeName Text.UTF8Encoding",
@@ -48,6 +48,11 @@ const KEPT: [(&str, &str, &str); 18] = [
         "resources/hotfix.ps1",
         "if ($before -eq 'secondRestart') { throw",
         "an update that Windows takes back each time restarts the machine for ever",
+    ),
+    (
+        "node/Upgrade-Node.ps1",
+        "        Assert-Movable\n    }\n    $switched",
+        "a shell in a folder of the payload stops an upgrade when the pods are gone",
     ),
     (
         "engine/Downloads.ps1",
