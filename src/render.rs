@@ -23,9 +23,11 @@ use crate::diagnostic::{CodedError, Error, Result};
 use crate::embedded::Tree;
 use crate::guest::{GUEST_PLAN_FILE, Guest, format_plan};
 use crate::lock::{LOCK_FILE, Lock};
+use crate::model::guest_plan::GuestPlan;
 use crate::model::plan::Plan;
 use crate::model::target::{ImageTarget, PackerBase};
 use crate::model::variable::{DefaultFrom, Variable};
+use crate::windows::resource::{Phase, ResourceKind};
 
 pub use hcl::convert_template as hcl_template;
 pub use installer::archive_names;
@@ -111,7 +113,7 @@ pub fn render_workspace(
     let lock_text = lock.encode();
     let lock_digest = sha256_hex(lock_text.as_bytes());
     let declared = list_declared_variables(plan, &base);
-    let mut templates = hcl::Templates::new(packer, &build_context(plan));
+    let mut templates = hcl::Templates::new(packer, &build_context(plan, &guest.plan));
     let folder = format!("targets/{}", plan.target.name);
     let image_files = plan
         .target
@@ -248,14 +250,30 @@ fn collect_tags(plan: &Plan, lock: &str) -> BTreeMap<&'static str, String> {
         .collect()
 }
 
-/// Provisioners of Packer, in order: phases of the engine, and what happens before and after them.
-/// Windows Update offers more after each restart, so it gets two more rounds. Phase `prepare` stops at a feature
-/// that Windows refuses while a restart is pending, so it runs once more before `install`, after the restart.
-fn plan_stages(plan: &Plan) -> Vec<Value> {
+/// Most runs of phase `prepare`: each has a restart behind it.
+const MOST_PREPARATIONS: usize = 9;
+
+/// Runs of phase `prepare`, which stops at a feature or a package that Windows refuses while a restart is pending: one
+/// for each of them. Windows Update offers more after each restart, so a search gets three.
+fn count_preparations(guest: &GuestPlan) -> usize {
+    let resources = guest.resources.iter();
+    let prepared = resources.filter(|resource| resource.phase == Phase::Prepare);
+    let runs = prepared.map(|resource| match resource.kind {
+        ResourceKind::WindowsUpdate(_) => 3,
+        ResourceKind::WindowsFeature(_)
+        | ResourceKind::WindowsCapability(_)
+        | ResourceKind::Hotfix(_) => 1,
+        _ => 0,
+    });
+    runs.sum::<usize>().clamp(2, MOST_PREPARATIONS)
+}
+
+/// Provisioners of Packer, in order: phases of the engine, and what happens before and after them. The last run of
+/// `prepare` is that before `install`.
+fn plan_stages(guest: &GuestPlan) -> Vec<Value> {
     let mut stages = vec![create_stage(&["bootstrap", "prepare"])];
     stages[0]["unpacks"] = json!(true);
-    if plan.searches_updates() {
-        stages.push(create_stage(&["prepare"]));
+    for _ in 2..count_preparations(guest) {
         stages.push(create_stage(&["prepare"]));
     }
     stages.push(create_stage(&["prepare", "install"]));
@@ -281,7 +299,7 @@ fn create_stage(phases: &[&str]) -> Value {
 }
 
 /// Names that the templates may use. Conditions test booleans alone, and every one of them is here.
-pub fn build_context(plan: &Plan) -> Value {
+pub fn build_context(plan: &Plan, guest: &GuestPlan) -> Value {
     let has: Map<String, Value> = plan
         .target
         .variables
@@ -317,7 +335,7 @@ pub fn build_context(plan: &Plan) -> Value {
     json!({
         "imagegen": { "version": program.format_line(), "catalog": program.catalog },
         "has": has,
-        "stages": plan_stages(plan),
+        "stages": plan_stages(guest),
         "notes": plan.target.notes,
         "files": image.map(ImageTarget::files).unwrap_or_default(),
         "uses": uses,

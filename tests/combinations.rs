@@ -354,12 +354,16 @@ fn updates_come_first_and_are_frozen_later() {
     };
     assert_eq!(
         rounds(&searched),
-        4,
-        "Windows Update offers more after a restart"
+        5,
+        "Windows Update offers more after a restart, and the package and the feature have each one"
     );
     let plain = Test::new().line("build --target azure --no-bake --out o");
     plain.succeeds();
     assert_eq!(rounds(&plain), 2, "a feature may wait for a restart");
+    let features = "build --target azure --feature hyper-v --feature gmsa --feature bitlocker";
+    let several = Test::new().line(features).line("--no-bake --out o");
+    several.succeeds();
+    assert_eq!(rounds(&several), 4, "each feature may wait for the last");
 }
 
 /// FlexVolume plugins are a provider's own files: laid where the kubelet looks, by digest.

@@ -9,6 +9,18 @@ function Write-Told {
     Write-Information -MessageData $Text -InformationAction Continue
 }
 
+# Keeps a second installer out while this one is at work: a task may start one beside that of a person. Windows
+# removes the file with its handle, however the process ends.
+function Lock-Installation {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [string] $Folder)
+    try {
+        [IO.File]::Create("$Folder/install.lock", 1, [IO.FileOptions]::DeleteOnClose)
+    } catch {
+        throw "another installation is at work in ${Folder}: $($_.Exception.GetBaseException().Message)"
+    }
+}
+
 # How far it has come with this plan; from the beginning where that is another one.
 function Read-Progress {
     [CmdletBinding()]
@@ -96,7 +108,7 @@ function Register-Continuation {
     $line = "-NoProfile -NonInteractive -ExecutionPolicy $(Get-ChildPolicy) -File `"$Destination\Install.ps1`""
     # Its own work has taken space since the check.
     $line += " -MinimumFreeGB 1 -Destination `"$Destination`""
-    $start = @{ Program = (Get-PowerShellPath); ArgumentLine = $line; Trigger = 'startup'; Enabled = $true }
+    $start = @{ Program = (Get-PowerShellPath); ArgumentLine = $line; Trigger = 'afterStartup'; Enabled = $true }
     Set-Task -Name $script:Task @start
     if ($null -eq (Get-Task -Name $script:Task)) { throw "the task $($script:Task) was not registered" }
 }

@@ -51,13 +51,18 @@ function Get-Reason {
 
 # What is not installed. A search that ended with errors has an incomplete list, which is no answer
 # (OperationResultCode 3; https://github.com/ansible-collections/ansible.windows/issues/366): it is asked again.
+# So is one that throws: after a start of Windows the network may not be there yet (0x8024402C, 0x8024401C).
 function Search-Update {
     [CmdletBinding()]
     param([Parameter(Mandatory)] $Session)
     $searcher = $Session.CreateUpdateSearcher()
     for ($try = 1; $try -le 10; $try++) {
-        $found = $searcher.Search('IsInstalled=0 and IsHidden=0')
-        if ([int]$found.ResultCode -eq 2) { return $found.Updates }
+        try {
+            $found = $searcher.Search('IsInstalled=0 and IsHidden=0')
+            if ([int]$found.ResultCode -eq 2) { return $found.Updates }
+        } catch {
+            if ($try -eq 10) { throw }
+        }
         Start-Sleep -Seconds 30
     }
     throw "the search ended with $($found.ResultCode) each time, so that its list is not complete"

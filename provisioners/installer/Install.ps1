@@ -63,6 +63,7 @@ function Assert-Digest {
 # Until the installer has its place, reasons stay beside it.
 $script:Kept = $PSScriptRoot
 $script:Root = $PSScriptRoot
+# Also of the installation disc's task, which starts this for the first time: it is replaced and removed with it.
 $script:Task = 'imagegen-install'
 $script:Parts = @('engine', 'node', 'resources', 'artifacts', 'guest-plan.json', 'Install.ps1')
 # SYSTEM and administrators alone: what lies here runs as SYSTEM after a restart.
@@ -167,25 +168,29 @@ function Get-Obstacle {
     }
 }
 
-# This folder to its lasting place, unless it is there already. What an older installer left goes.
+# The lasting place. A user may have made the folder before: what lies in it would stay the user's.
+function New-Destination {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [string] $Target)
+    if (Test-Installed -Target $Target) { return }
+    # New-Item refuses a folder that somebody has made since, and nothing can be in a new one.
+    if (Test-Path -LiteralPath $Target) {
+        throw "$Target is there already and not of an installation: remove it, or name another destination"
+    }
+    $native = Resolve-NativePath -Path $Target
+    $null = [IO.Directory]::CreateDirectory([IO.Path]::GetDirectoryName($native))
+    $null = New-Item -ItemType Directory -Path $native
+    Set-Sddl -Path $Target -Sddl $script:Access
+    if (@(Get-ChildItem -LiteralPath $Target -Force).Count -gt 0) {
+        throw "somebody put something into $Target while it was made: remove it"
+    }
+}
+
+# This folder to its lasting place. What an older installer left goes.
 function Copy-Installer {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [string] $Target)
     $native = Resolve-NativePath -Path $Target
-    if ([IO.Path]::GetFullPath($PSScriptRoot).TrimEnd('\', '/') -eq [IO.Path]::GetFullPath($native)) { return }
-    # A user may have made the folder before: what lies in it would stay the user's.
-    if (-not (Test-Installed -Target $Target)) {
-        # New-Item refuses a folder that somebody has made since, and nothing can be in a new one.
-        if (Test-Path -LiteralPath $Target) {
-            throw "$Target is there already and not of an installation: remove it, or name another destination"
-        }
-        $null = [IO.Directory]::CreateDirectory([IO.Path]::GetDirectoryName($native))
-        $null = New-Item -ItemType Directory -Path $native
-        Set-Sddl -Path $Target -Sddl $script:Access
-        if (@(Get-ChildItem -LiteralPath $Target -Force).Count -gt 0) {
-            throw "somebody put something into $Target while it was made: remove it"
-        }
-    }
     foreach ($name in $script:Parts) {
         $old = Join-Path -Path $native -ChildPath $name
         $new = Join-Path -Path $PSScriptRoot -ChildPath $name
@@ -195,6 +200,7 @@ function Copy-Installer {
 }
 
 $code = 2
+$lock = $null
 try {
     # A trailing backslash would escape the quote of a command line.
     $Destination = $Destination.TrimEnd('\', '/')
@@ -209,9 +215,12 @@ try {
         Write-Told -Text "imagegen: nothing stops Kubernetes $($plan.kubernetes) on this machine"
         exit 0
     }
-    Copy-Installer -Target $Destination
-    $code = 1
     $native = Resolve-NativePath -Path $Destination
+    $isInPlace = [IO.Path]::GetFullPath($PSScriptRoot).TrimEnd('\', '/') -eq [IO.Path]::GetFullPath($native)
+    if (-not $isInPlace) { New-Destination -Target $Destination }
+    $lock = Lock-Installation -Folder $native
+    if (-not $isInPlace) { Copy-Installer -Target $Destination }
+    $code = 1
     $script:Kept = $native
     $script:Log = Join-Path -Path $native -ChildPath 'install.log'
     $file = Join-Path -Path $native -ChildPath 'install.json'
@@ -234,5 +243,7 @@ try {
     Write-Told -Text "imagegen: $($progress.state), exit code $code"
 } catch {
     Write-Reason -Root $script:Kept -Source 'Install.ps1' -Message $_.Exception.Message
+} finally {
+    if ($null -ne $lock) { $lock.Dispose() }
 }
 exit $code

@@ -146,7 +146,7 @@ function Stop-NodeService {
     }
 }
 
-Export-ModuleMember -Function @('Assert-NodeFolder', 'Complete-Node', 'Complete-Upgrade', 'Expand-Payload',
-    'Initialize-Join', 'Join-Cluster', 'Limit-NodeLog', 'Reset-Cluster', 'Restore-Network', 'Restore-Node',
-    'Save-Diagnosis', 'Send-Alarm', 'Start-FileService', 'Stop-FileService', 'Stop-Node', 'Switch-Payload',
-    'Wait-Defender', 'Wait-Node', 'Write-NewerVersion')
+Export-ModuleMember -Function @('Assert-Movable', 'Assert-NodeFolder', 'Complete-Node', 'Complete-Upgrade',
+    'Expand-Payload', 'Initialize-Join', 'Join-Cluster', 'Limit-NodeLog', 'Reset-Cluster', 'Restore-Network',
+    'Restore-Node', 'Save-Diagnosis', 'Send-Alarm', 'Start-FileService', 'Stop-FileService', 'Stop-Node',
+    'Switch-Payload', 'Wait-Defender', 'Wait-Node', 'Write-NewerVersion')

@@ -150,6 +150,25 @@ function Assert-Replaceable {
     }
 }
 
+# Windows moves no folder that a program has open or is in, as a shell is in its current folder. Each one is moved
+# aside and back while everything still runs, because later the node's pods are gone already.
+function Assert-Movable {
+    [CmdletBinding()]
+    param()
+    # This process may have been started in one of them.
+    [IO.Directory]::SetCurrentDirectory([IO.Path]::GetPathRoot((Resolve-NativePath -Path $script:Root)))
+    foreach ($name in 'engine', 'node', 'resources') {
+        $place = Resolve-NativePath -Path "$($script:Root)/$name"
+        try {
+            Invoke-FileAction -Action { [IO.Directory]::Move($place, "$place.aside") }
+        } catch {
+            $cause = $_.Exception.GetBaseException().Message
+            throw "$place cannot be moved: close shells and programs that are in that folder ($cause)"
+        }
+        Invoke-FileAction -Action { [IO.Directory]::Move("$place.aside", $place) }
+    }
+}
+
 function Move-Payload {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [string] $From, [Parameter(Mandatory)] [string] $To)

@@ -44,7 +44,10 @@ param(
 Set-StrictMode -Version 3.0
 & "$PSScriptRoot/Start.ps1" -Name 'Upgrade-Node' -Platform $Platform -Body {
     param($run)
-    if (-not $Continue) { Expand-Payload -Payload $Payload -Sha256 $Sha256 }
+    if (-not $Continue) {
+        Expand-Payload -Payload $Payload -Sha256 $Sha256
+        Assert-Movable
+    }
     $switched = [bool]$Continue
     $stopped = @()
     try {

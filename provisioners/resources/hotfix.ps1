@@ -1,12 +1,20 @@
-# A pinned update package. It counts as installed when Windows lists it, or when a record says what came of it:
-# Windows does not list an update that a later one replaced, nor one that consists of others.
+# A pinned update package. It counts as installed when Windows lists it, or when a record says that it is there or
+# not needed: Windows does not list an update that a later one replaced, nor one that consists of others.
 function Get-hotfixResource {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [string] $kb, [Parameter(Mandatory)] [string] $digest)
     if (Test-Hotfix -Kb $kb) { return @{ kb = $kb } }
-    $record = Read-Record
-    if ($null -ne $record -and $record.digest -ceq $digest) { return @{ kb = $kb } }
+    if ((Get-HotfixOutcome -Digest $digest) -in 'installed', 'present', 'notApplicable') { return @{ kb = $kb } }
     @{ kb = 'not installed' }
+}
+
+# What came of the package before, `none` where it is another one.
+function Get-HotfixOutcome {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [string] $Digest)
+    $record = Read-Record
+    if ($null -eq $record -or $record.digest -cne $Digest) { return 'none' }
+    $record.outcome
 }
 
 function Set-hotfixResource {
@@ -14,6 +22,13 @@ function Set-hotfixResource {
     param([Parameter(Mandatory)] [string] $kb, [Parameter(Mandatory)] [string] $url,
         [Parameter(Mandatory)] [string] $algorithm, [Parameter(Mandatory)] [string] $digest,
         [Parameter(Mandatory)] [string] $cache)
+    # Windows may take an update back during the restart, so one that it does not list is installed once more: one
+    # that is there is told to be, and one that was taken back twice would be again.
+    $before = Get-HotfixOutcome -Digest $digest
+    if ($before -in 'restart', 'secondRestart') {
+        if (Test-PendingRestart) { throw 'Windows waits for a restart' }
+        if ($before -eq 'secondRestart') { throw "Windows took $kb back during two restarts, see its log CBS.log" }
+    }
     Confirm-PinnedFile -Url $url -Path $cache -Algorithm $algorithm -Digest $digest
     while ($true) {
         $outcome = Install-Hotfix -Package $cache
@@ -24,6 +39,8 @@ function Set-hotfixResource {
         Start-Sleep -Seconds 15
     }
     # Windows lists neither what a later update replaced nor every package's own name.
-    Write-Record -Record @{ digest = $digest; outcome = $outcome }
+    $record = @{ digest = $digest; outcome = $outcome }
+    if ($outcome -eq 'restart' -and $before -eq 'restart') { $record.outcome = 'secondRestart' }
+    Write-Record -Record $record
     if ($outcome -eq 'restart') { 'restart' }
 }

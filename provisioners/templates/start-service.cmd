@@ -41,11 +41,15 @@ if %minor% GTR {{ group.minor }} set "gone=%gone%{{ group.flags }} "
 {%- endfor %}
 
 rem A value stands in percent signs only between quotation marks, where cmd.exe takes none of its characters.
+rem A program that keeps the log comes first, and what stands before {{ item.name }}.exe is its own: it has flags that
+rem {{ item.name }} lost.
 set "rest=%*"
 for /f "tokens=1*" %%a in ("%rest%") do (
     set "program=%%a"
     set "rest=%%b"
 )
+set "judged="
+for /f "delims=" %%a in ("%program%") do if /i "%%~nxa"=="{{ item.name }}.exe" set "judged=1"
 set "arguments="
 set "cloud="
 :next
@@ -57,6 +61,7 @@ for /f "tokens=1*" %%a in ("%rest%") do (
 )
 rem Blanks alone are no word, and are no shorter afterwards.
 if not defined word set "rest="& goto next
+if not defined judged goto runner
 for /f "delims==" %%a in ("%word%") do set "flag=%%a"
 set "keep=1"
 for %%g in (%gone%) do if "%%g"=="%flag%" set "keep="
@@ -66,6 +71,12 @@ if "%flag%"=="--register-with-taints" if "%cloud%"=="--cloud-provider=external" 
 :add
 if defined keep set "arguments=%arguments% %word%"
 if not defined keep echo %date% %time% left out "%flag%">>"%log%"
+goto next
+
+rem A word of the program that keeps the log.
+:runner
+set "arguments=%arguments% %word%"
+for /f "delims=" %%a in ("%word%") do if /i "%%~nxa"=="{{ item.name }}.exe" set "judged=1"
 goto next
 
 rem Feature gates that the program no longer knows, by the last minor version that has them: one of them ends it.
@@ -124,6 +135,7 @@ rem The pause image is the image's own: the cluster names that of Linux.
 if not defined more goto start
 set "rest=%more%"
 set "more="
+set "judged=1"
 set "gone=%gone%--pod-infra-container-image "
 goto next
 

@@ -181,12 +181,6 @@ impl Plan {
         selection
     }
 
-    /// Whether Windows Update is asked, which may offer more after each restart.
-    pub fn searches_updates(&self) -> bool {
-        let updates = self.selection.updates.as_ref();
-        updates.is_some_and(|updates| !updates.kbs.is_empty() || !updates.categories.is_empty())
-    }
-
     pub fn artifacts(&self) -> impl Iterator<Item = &PlannedArtifact> {
         self.groups.iter().flat_map(|group| &group.artifacts)
     }

@@ -86,7 +86,7 @@ pub(super) fn render_installer(
     }
     files.insert(
         "README.md".to_owned(),
-        hcl::Templates::new(packer, &build_context(plan))
+        hcl::Templates::new(packer, &build_context(plan, &guest.plan))
             .render_template("installer.md")?
             .into_bytes(),
     );

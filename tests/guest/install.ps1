@@ -40,6 +40,13 @@ function Test-InstallLife {
     Assert-That -Name 'a task goes on after the restart' -Holds $holds -Detail $task
     $asked = Get-Simulation -Area 'os' -Name 'restart'
     Assert-That -Name 'the restart is asked for' -Holds ($asked -eq 'asked') -Detail $asked
+    $held = [IO.File]::Create("$world/C/imagegen/install.lock")
+    $run = Invoke-Installer -Folder "$world/installer"
+    $held.Dispose()
+    Assert-Run -Name 'no installer beside another' -Run $run -Code 2 -Text 'another installation is at work'
+    $there = [IO.File]::Exists("$world/C/imagegen/guest-plan.json")
+    Assert-That -Name 'the other one keeps its files' -Holds $there
+    $run = @{ code = 3010; text = '' }
     $turns = 0
     while ($run.code -eq 3010 -and $turns -lt 5) {
         $turns++

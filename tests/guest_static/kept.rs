@@ -3,7 +3,7 @@
 use super::root;
 
 /// File below `provisioners/`, text, and what happens without it.
-const KEPT: [(&str, &str, &str); 14] = [
+const KEPT: [(&str, &str, &str); 19] = [
     (
         "engine/Native.ps1",
         "$start.StandardOutputEncoding = New-Object -TypeName Text.UTF8Encoding",
@@ -28,6 +28,31 @@ const KEPT: [(&str, &str, &str); 14] = [
         "engine/Update.ps1",
         "[int]$found.ResultCode -eq 2",
         "a list that is not complete counts as nothing missing",
+    ),
+    (
+        "engine/Update.ps1",
+        "if ($try -eq 10) { throw }",
+        "a network that is not there yet ends an installation",
+    ),
+    (
+        "engine/Installation.ps1",
+        "Trigger = 'afterStartup'",
+        "an installation goes on before the network is there",
+    ),
+    (
+        "resources/hotfix.ps1",
+        "-in 'installed', 'present', 'notApplicable'",
+        "an update that Windows took back during the restart counts as installed",
+    ),
+    (
+        "resources/hotfix.ps1",
+        "if ($before -eq 'secondRestart') { throw",
+        "an update that Windows takes back each time restarts the machine for ever",
+    ),
+    (
+        "node/Upgrade-Node.ps1",
+        "        Assert-Movable\n    }\n    $switched",
+        "a shell in a folder of the payload stops an upgrade when the pods are gone",
     ),
     (
         "engine/Downloads.ps1",

@@ -47,6 +47,29 @@ fn the_folder_of_the_disc_is_closed_before_its_task_is_made() {
     assert!(step.contains(r#""each": "target.sourceFolders""#));
 }
 
+/// A restart within the delay of a registration loses the start for good, so Windows' own starts are one, too; and the
+/// task has the name under which `Install.ps1` replaces and removes it:
+/// <https://learn.microsoft.com/windows/win32/taskschd/registrationtrigger-delay>.
+#[test]
+fn the_task_of_the_disc_outlives_a_restart_and_ends_with_the_installation() {
+    let task = read("packer/targets/media/install-task.xml");
+    for part in [
+        "<RegistrationTrigger>",
+        "<BootTrigger>",
+        "<MultipleInstancesPolicy>IgnoreNew<",
+    ] {
+        assert!(task.contains(part), "no {part}");
+    }
+    let delays = task.matches("<Delay>PT5M</Delay>").count();
+    assert_eq!(delays, 2, "each start waits until Setup has ended");
+    let script = read("packer/targets/media/SetupComplete.cmd");
+    assert!(script.contains("/tn imagegen-install /xml"));
+    let installer = read("provisioners/installer/Install.ps1");
+    assert!(installer.contains("$script:Task = 'imagegen-install'"));
+    let at = |part: &str| installer.find(part).unwrap_or_else(|| panic!("no {part}"));
+    assert!(at("= Lock-Installation ") < at("{ Copy-Installer "));
+}
+
 /// Text of a script and what is wrong with it on Windows PowerShell 5.1.
 const REFUSED: [(&str, &str); 3] = [
     (

@@ -3,7 +3,7 @@
 use regex_lite::{Captures, Regex};
 
 use super::guest_script;
-use super::machine::Machine;
+use super::machine::{Machine, Ran};
 
 /// A file of arguments, and the words that the program gets.
 type Row = (&'static str, &'static str);
@@ -120,31 +120,47 @@ fn repeat_group(body: &str, kind: &str, groups: [(&str, &str); 2]) -> String {
     lines.concat()
 }
 
+/// Words of the service before `service.exe`, and those that the first program gets of it with its own and old flags.
+/// `old` is a flag of the program that keeps the log, as `--log-file` of `kube-log-runner.exe` is.
+const RUNNERS: &[(&[&str], &str)] = &[
+    (&[], "--own=1 --v=2"),
+    (
+        &[
+            r"C:\native.exe",
+            "words",
+            r"--old=C:\log\service.log",
+            "--feature-gates=Old=true",
+        ],
+        r"--old=C:\log\service.log --feature-gates=Old=true C:\launch\service.exe words --own=1 --v=2",
+    ),
+    (
+        &[r"C:\native.exe", "words", "--kept", "5s", "-older=true"],
+        r"--kept 5s -older=true C:\launch\service.exe words --own=1 --v=2",
+    ),
+];
+
+/// Starts the launcher for a service with these words before those of `service.exe`.
+fn start_service(machine: &Machine, runner: &[&str]) -> Ran {
+    let service = [r"C:\launch\service.exe", "words", "--own=1", "--old=2"];
+    let words = [&["/d", "/c", r"C:\start.cmd"][..], runner, &service].concat();
+    machine.run("cmd", &words)
+}
+
 /// Values are words of the program as the file has them, old flags are left out, and without `ready` nothing runs.
 pub(super) fn launch_with_file(machine: &Machine) {
     let text = format_launcher();
     assert!(!text.contains("{{") && !text.contains("{%"), "{text}");
     std::fs::create_dir_all(machine.path(r"C:\launch\service")).unwrap();
     machine.write(r"C:\start.cmd", text);
-    let start = |machine: &Machine| {
-        let words = [
-            "/d",
-            "/c",
-            r"C:\start.cmd",
-            r"C:\native.exe",
-            "words",
-            "--own=1",
-            "--old=2",
-        ];
-        machine.run("cmd", &words)
-    };
-    let ran = start(machine);
+    let service = machine.path(r"C:\launch\service.exe");
+    std::fs::copy(machine.path(r"C:\native.exe"), service).unwrap();
+    let ran = start_service(machine, &[]);
     assert_eq!((ran.code, ran.text.as_str()), (0, ""));
 
     machine.write(r"C:\launch\ready", "");
     for (file, words) in FLAGS.iter().chain(GATES) {
         machine.write(r"C:\launch\flags.env", file);
-        let ran = start(machine);
+        let ran = start_service(machine, &[]);
         let given = ran.text.trim_end().replace('\u{1}', " ");
         assert_eq!((ran.code, given.as_str()), (0, *words), "{file}");
     }
@@ -154,10 +170,16 @@ pub(super) fn launch_with_file(machine: &Machine) {
         let line = format!("left out \"--feature-gates\" \"{gate}\"");
         assert!(log.contains(&line), "{log}");
     }
+    machine.write(r"C:\launch\flags.env", "SERVICE_ARGS=\"--older=1 --v=2\"\n");
+    for (runner, words) in RUNNERS {
+        let ran = start_service(machine, runner);
+        let given = ran.text.trim_end().replace('\u{1}', " ");
+        assert_eq!((ran.code, given.as_str()), (0, *words), "{runner:?}");
+    }
     // A reset took the link away, and the next start makes it anew: its folder, because Wine's mklink makes no link.
     let folder = machine.path(r"C:\launch\own folder");
     assert!(folder.join("etc").is_dir(), "{}", folder.display());
     std::fs::remove_dir_all(&folder).unwrap();
-    assert_eq!(start(machine).code, 0);
+    assert_eq!(start_service(machine, &[]).code, 0);
     assert!(folder.join("etc").is_dir(), "{}", folder.display());
 }

@@ -74,22 +74,22 @@ function Get-Task {
 
 # When a task starts, nothing for one that others start. A time has no zone: it is that of the machine, also on a
 # clone elsewhere (dsccommunity/ComputerManagementDsc@17e10f3 DSC_ScheduledTask.psm1). What repeats does so after a
-# restart, too, and never a second time while it runs.
+# restart, too, and never a second time while it runs. What starts after the start of Windows finds a network.
 function New-TaskTrigger {
     [CmdletBinding()]
     param([string] $Kind)
-    switch ($Kind) {
+    $trigger = switch ($Kind) {
         'startup' { New-ScheduledTaskTrigger -AtStartup -ErrorAction Stop }
-        'daily' {
-            $trigger = New-ScheduledTaskTrigger -Daily -At '03:00' -ErrorAction Stop
-            $trigger.StartBoundary = '2020-01-01T03:00:00'
-            $trigger
-        }
+        'afterStartup' { New-ScheduledTaskTrigger -AtStartup -ErrorAction Stop }
+        'daily' { New-ScheduledTaskTrigger -Daily -At '03:00' -ErrorAction Stop }
         'minutely' {
             $again = @{ At = (Get-Date); RepetitionInterval = (New-TimeSpan -Minutes 1) }
             New-ScheduledTaskTrigger -Once @again -ErrorAction Stop
         }
     }
+    if ($Kind -eq 'afterStartup') { $trigger.Delay = 'PT1M' }
+    if ($Kind -eq 'daily') { $trigger.StartBoundary = '2020-01-01T03:00:00' }
+    $trigger
 }
 
 function Set-Task {

@@ -121,10 +121,36 @@ function Test-Prepare {
         $holds = $run.result.changed -eq 0
         Assert-That -Name "an update that is $outcome is remembered" -Holds $holds -Detail $run.text
     }
+    Test-RolledBackUpdate -Source $Source
     $world = New-World -Source $Source
     Set-Simulation -Area 'os' -Name 'noDefender' -Value 'yes'
     $run = Invoke-Engine -World $world -Phase 'install'
     Assert-Run -Name 'a machine without Defender' -Run $run -Code 0
+}
+
+# An update that Windows takes back during its restart is installed once more. The list names it neither then nor
+# where it is there under another name, which the package tells.
+function Test-RolledBackUpdate {
+    param([string] $Source)
+    foreach ($outcome in 'present', 'restart') {
+        $world = New-World -Source $Source
+        Set-Simulation -Area 'os' -Name 'hotfixOutcome' -Value 'restart'
+        $run = Invoke-Engine -World $world -Phase 'prepare'
+        Assert-That -Name 'an update asks for a restart' -Holds $run.result.restart -Detail $run.text
+        Restart-World -World $world
+        Set-Simulation -Area 'os' -Name 'hotfixOutcome' -Value $outcome
+        $run = Invoke-Engine -World $world -Phase 'prepare'
+        Assert-Run -Name "an update that was taken back and is $outcome" -Run $run -Code 0
+        $holds = $run.result.changed -eq 1 -and $run.result.restart -eq ($outcome -eq 'restart')
+        Assert-That -Name "it is installed once more: $outcome" -Holds $holds -Detail $run.text
+        Restart-World -World $world
+        $run = Invoke-Engine -World $world -Phase 'prepare'
+        if ($outcome -eq 'present') {
+            Assert-That -Name 'it is remembered' -Holds ($run.result.changed -eq 0) -Detail $run.text
+        } else {
+            Assert-Run -Name 'an update that was taken back twice' -Run $run -Code 1 -Text 'during two restarts'
+        }
+    }
 }
 
 function Test-TimeLimit {

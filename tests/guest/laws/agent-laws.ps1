@@ -98,15 +98,15 @@ function Test-TaskLaw {
     param([string] $Source)
     $world = New-World -Source $Source
     $schtasks = 'C:\Windows\System32\schtasks.exe'
-    $arguments = @('/create', '/tn', 'imagegen disc', '/xml', 'C:\task.xml', '/f')
+    $arguments = @('/create', '/tn', 'imagegen-install', '/xml', 'C:\task.xml', '/f')
     $own = [IO.File]::ReadAllText("$Provisioners/../packer/targets/media/install-task.xml")
     [IO.File]::WriteAllText("$world/C/task.xml", $own.Replace('?>', ' encoding="UTF-8"?>'))
     $run = Invoke-Program -Program $schtasks -Arguments $arguments
-    $holds = $run.exitCode -eq 1 -and $null -eq (Get-Task -Name 'imagegen disc')
+    $holds = $run.exitCode -eq 1 -and $null -eq (Get-Task -Name 'imagegen-install')
     Assert-That -Name 'a task whose XML says UTF-8 is refused' -Holds $holds -Detail $run.output
     [IO.File]::WriteAllText("$world/C/task.xml", $own)
     $run = Invoke-Program -Program $schtasks -Arguments $arguments
-    $task = Get-Task -Name 'imagegen disc'
+    $task = Get-Task -Name 'imagegen-install'
     $holds = $run.exitCode -eq 0 -and $task.argumentLine.EndsWith('C:\imagegen-disc\Install.ps1')
     Assert-That -Name 'a task of XML without encoding is made' -Holds $holds -Detail $run.output
 

@@ -19,6 +19,13 @@ function Test-Upgrade {
     $kept = [IO.File]::Exists("$world/C/imagegen/guest-plan.json")
     Assert-That -Name 'a refused payload changes nothing' -Holds $kept
     $digest = Get-Digest -Path $zip
+    # Stands for a shell that is in the folder, which keeps nothing here from moving it.
+    $null = [IO.Directory]::CreateDirectory("$world/C/imagegen/node.aside")
+    $run = Invoke-NodeScript -World $world -Name 'Upgrade-Node' -With @{ Payload = $zip; Sha256 = $digest }
+    Assert-Run -Name 'a folder that cannot be moved' -Run $run -Code 1 -Text 'cannot be moved'
+    $kubelet = Get-ServiceConfig -Name 'kubelet'
+    Assert-That -Name 'its node runs on' -Holds ($kubelet['state'] -eq 'running') -Detail $kubelet
+    [IO.Directory]::Delete("$world/C/imagegen/node.aside")
     $run = Invoke-NodeScript -World $world -Name 'Upgrade-Node' -With @{ Payload = $zip; Sha256 = $digest }
     Assert-Run -Name 'a payload is put in place' -Run $run -Code 0
     $kept = [IO.File]::Exists("$world/C/imagegen/previous/guest-plan.json")

@@ -4,10 +4,12 @@
 $script:Launched = "$script:Root\launched"
 $script:LaunchedService = 'imagegen-real-launched'
 
-# `kubelet.exe`: a service that adds its words to kubelet.txt when it starts, and tells a version.
+# `kubelet.exe`: a service that adds its words to kubelet.txt when it starts, and tells a version. A copy of it
+# keeps the log, as kube-log-runner.exe does.
 function New-LaunchedProgram {
     $text = @'
 using System;
+using System.Diagnostics;
 using System.IO;
 using System.Reflection;
 using System.ServiceProcess;
@@ -22,10 +24,26 @@ public class Launched : ServiceBase
         File.AppendAllText(path, string.Join("\t", words) + "\n");
     }
 
+    // As kube-log-runner.exe: its own flags, then a program with its words.
+    private static int Keep(string[] given)
+    {
+        string file = given[0].Substring("--log-file=".Length);
+        string line = string.Join(" ", given, 2, given.Length - 2);
+        ProcessStartInfo start = new ProcessStartInfo(given[1], line);
+        start.UseShellExecute = false;
+        File.AppendAllText(file, "kept\n");
+        using (Process process = Process.Start(start))
+        {
+            process.WaitForExit();
+            return process.ExitCode;
+        }
+    }
+
     public static void Main(string[] given)
     {
         words = given;
-        if (given.Length > 0 && given[0] == "--version") { Console.WriteLine("Kubernetes v1.30.0"); }
+        if (given.Length > 1 && given[0].StartsWith("--log-file=")) { Environment.Exit(Keep(given)); }
+        else if (given.Length > 0 && given[0] == "--version") { Console.WriteLine("Kubernetes v1.30.0"); }
         else if (given.Length > 0 && given[given.Length - 1] == "--unknown") { Environment.Exit(7); }
         else { Run(new Launched()); }
     }
@@ -35,12 +53,13 @@ public class Launched : ServiceBase
     $compiler = "$env:SystemRoot\Microsoft.NET\Framework64\v4.0.30319\csc.exe"
     $arguments = @('/nologo', "/out:$script:Launched\kubelet.exe", '/r:System.ServiceProcess.dll')
     $null = Invoke-Native -Program $compiler -Arguments ($arguments + "$script:Launched\kubelet.cs")
+    [IO.File]::Copy("$script:Launched\kubelet.exe", "$script:Launched\kube-log-runner.exe", $true)
 }
 
-# The template as a plan renders it for a kubelet that writes its own logs and lost two flags and two gates.
+# The template as a plan renders it for a kubelet that writes no logs and lost three flags and two gates.
 function Write-Launcher {
     $text = [IO.File]::ReadAllText("$Provisioners\templates\start-service.cmd").Replace("`r", '')
-    $groups = @{ flags = '--old --older'; gates = 'Old Older'; minor = '29' }
+    $groups = @{ flags = '--old --older --log-file'; gates = 'Old Older'; minor = '29' }
     foreach ($name in $groups.Keys) { $text = $text.Replace("{{ group.$name }}", $groups[$name]) }
     $text = $text -replace '(?s)\{%- for group in item\.\w+ %\}(.*?)\{%- endfor %\}', '$1'
     $text = $text -replace '(?s)\{%-? (?:for|if) .*?\{%-? end(?:for|if) %\}'
@@ -57,7 +76,8 @@ function Write-Launcher {
     $null = [IO.Directory]::CreateDirectory("$script:Launched\log\kubelet")
     $path = "$script:Launched\start-kubelet.cmd"
     [IO.File]::WriteAllText($path, $text.Replace("`n", "`r`n"), [Text.Encoding]::ASCII)
-    "$env:SystemRoot\System32\cmd.exe /d /c $path $script:Launched\kubelet.exe --own=1 --old=2"
+    $runner = "$script:Launched\kube-log-runner.exe --log-file=$script:Launched\log\kubelet\kubelet.log"
+    "$env:SystemRoot\System32\cmd.exe /d /c $path $runner $script:Launched\kubelet.exe --own=1 --old=2"
 }
 
 function Get-LaunchedState {
@@ -191,6 +211,9 @@ function Test-LauncherError {
     $isOver = Wait-Until -Seconds 40 -Block { (Get-LaunchedState) -eq 'stopped' }
     $log = [IO.File]::ReadAllText("$script:Launched\log\kubelet\start.log")
     $holds = $isOver -and $log -match 'end 7\r?\n' -and $log.Contains('left out "--old"')
+    # The flag of the program that keeps the log, which the kubelet has no more.
+    $holds = $holds -and -not $log.Contains('left out "--log-file"')
+    $holds = $holds -and [IO.File]::Exists("$script:Launched\log\kubelet\kubelet.log")
     Confirm-Law -Law 'launcher.log' -Holds $holds -Detail $log
 }
 

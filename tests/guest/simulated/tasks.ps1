@@ -18,6 +18,7 @@ function Invoke-TaskProgram {
     $name = $Arguments[1 + [array]::IndexOf($Arguments, '/tn')]
     $action = ([xml]$text).Task.Actions.Exec
     $task = @{ program = "$($action.Command)"; argumentLine = "$($action.Arguments)"; trigger = 'none' }
+    if (([xml]$text).Task.Triggers['BootTrigger']) { $task.trigger = 'startup' }
     $task.enabled = $true
     Set-Simulation -Area 'tasks' -Name $name -Value $task
     @{ exitCode = 0; output = 'SUCCESS' }
@@ -44,6 +45,8 @@ function Set-Task {
     param([string] $Name, [string] $Program, [string] $ArgumentLine, [string] $Trigger, [bool] $Enabled)
     Confirm-Simulation -Ability 'Set-Task'
     if ($null -ne (Get-Simulation -Area 'os' -Name 'noTasks')) { throw 'Access is denied' }
+    # Some time later, which no reader of a task sees.
+    if ($Trigger -eq 'afterStartup') { $Trigger = 'startup' }
     $task = @{ program = $Program; argumentLine = $ArgumentLine; trigger = $Trigger; enabled = $Enabled }
     Set-Simulation -Area 'tasks' -Name $Name -Value $task
 }
