@@ -1,9 +1,10 @@
 //! Image definitions as files: one image, several over shared values, or a folder of definitions.
 
+mod doubles;
 mod files;
 mod split;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -16,6 +17,7 @@ use crate::io::fs;
 use crate::model::definition::ImageDefinition;
 use crate::ui::Printer;
 
+use doubles::refuse_doubles;
 use files::{DEFAULT, read_definitions};
 use split::parse_images;
 
@@ -406,37 +408,6 @@ impl Definitions {
         };
         CodedError::value(message, remedy).into()
     }
-}
-
-/// Each image has a workspace and a lockfile of its own, on systems without case in file names too.
-fn refuse_doubles(images: &[DefinedImage]) -> Result<()> {
-    let (mut names, mut locks) = (BTreeMap::new(), BTreeMap::new());
-    for image in images {
-        let own = image.config();
-        if let Some(other) = names.insert(image.name.to_lowercase(), image) {
-            let message = if other.name == image.name {
-                let (one, two) = (other.path.display(), image.path.display());
-                format!("`{}` is in {one} and {two}", image.name)
-            } else {
-                let other = other.config();
-                format!("{other} and {own} differ in case alone: Windows has one folder for both")
-            };
-            return Err(refuse_double(message));
-        }
-
-        let lock = image.lock_path();
-        let key = lock.to_string_lossy().to_lowercase();
-        if let Some(other) = locks.insert(key, image) {
-            let (other, lock) = (other.config(), lock.display());
-            let message = format!("{other} and {own} would have the same lockfile: {lock}");
-            return Err(refuse_double(message));
-        }
-    }
-    Ok(())
-}
-
-fn refuse_double(message: String) -> Error {
-    CodedError::value(message, "give each image a name of its own").into()
 }
 
 /// `FILE#NAME` as file and name. A file whose name holds `#` is itself.
