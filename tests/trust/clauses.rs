@@ -293,6 +293,17 @@ fn base_images_and_proxies_are_those_of_the_policy() {
         let said = ran.stderr.contains("[policy-allowed-base-images]");
         assert_eq!(said, code == 3, "{flags}: {}", ran.stderr);
     }
+    // The owner of an image decides whose bytes have its name.
+    let named = json!({
+        "source_ami_name": ["Windows_Server-2022-*"], "source_ami_date": ["2026.*"], "source_ami_owners": ["amazon"],
+    });
+    let named = json!({"allowedBaseImages": [{"target": "aws", "variables": named}]});
+    for (owner, code) in [("amazon", 0), ("123456789012", 3)] {
+        let owners = format!("--var source_ami_owners=[\"{owner}\"]");
+        let flags = format!("--target aws --var source_ami_date=2026.09.09 {owners}");
+        let ran = plan(named.clone(), &flags);
+        assert_eq!(ran.code, Some(code), "{owner}: {}", ran.stderr);
+    }
     let unknown =
         json!({"allowedBaseImages": [{"target": "azure", "variables": {"location": ["x"]}}]});
     assert!(
