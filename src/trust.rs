@@ -7,6 +7,7 @@ mod confidence;
 mod gate;
 mod lint;
 mod own_files;
+mod own_texts;
 mod severity;
 mod subject;
 mod subjects;
@@ -24,6 +25,7 @@ pub use gate::{
     check_subjects, wants_proof,
 };
 pub use lint::{check_policy, find_idle_waiver};
+pub use own_texts::{FRAGMENTS, list_own_texts, warn_own_texts};
 pub use subject::{Subject, SubjectSource};
 pub use subjects::{list_lock_subjects, list_subjects};
 pub use transport::check_addresses;

@@ -19,11 +19,10 @@ use serde_json::{Value, json};
 
 use crate::support::Test;
 
-const GALLERY: &str = "/subscriptions/s/resourceGroups/rg/providers/Microsoft.Compute/galleries/nodes\
+const GALLERY: &str = "/subscriptions/00000000-0000-0000-0000-000000000001/resourceGroups/rg/providers/Microsoft.Compute/galleries/nodes\
                        /images/windows/versions/1.36.0";
 
-const MANAGED: &str =
-    "/subscriptions/s/resourceGroups/rg/providers/Microsoft.Compute/images/node-1";
+const MANAGED: &str = "/subscriptions/00000000-0000-0000-0000-000000000001/resourceGroups/rg/providers/Microsoft.Compute/images/node-1";
 
 const GLANCE: &str = "0b4c5a52-6d9e-4a1e-9b0c-0123456789ab";
 
@@ -144,7 +143,7 @@ fn each_platform_has_its_commands() {
             "azure",
             GALLERY,
             "retire --delete",
-            "az sig image-version delete --subscription s --resource-group rg --gallery-name nodes",
+            "az sig image-version delete --subscription 00000000-0000-0000-0000-000000000001 --resource-group rg --gallery-name nodes",
         ),
         (
             "azure",
@@ -307,7 +306,22 @@ fn an_id_of_another_form_is_refused() {
         ("azure", "/subscriptions/s/images/i"),
         (
             "azure",
-            "/subscriptions/s/resourceGroups/r/providers/Microsoft.Compute/images/i/../../x",
+            "/subscriptions/@.env/resourceGroups/--debug/providers/Microsoft.Compute/galleries/g/images/i/versions/1.0.0",
+        ),
+        (
+            "azure",
+            "/subscriptions/00000000-0000-0000-0000-000000000001/resourceGroups/--debug/providers/Microsoft.Compute\
+             /galleries/g/images/i/versions/1.0.0",
+        ),
+        (
+            "azure",
+            "/subscriptions/00000000-0000-0000-0000-000000000001/resourceGroups/rg/providers/Microsoft.Compute\
+             /galleries/g/images/-i/versions/1.0.0",
+        ),
+        ("vsphere", "-template"),
+        (
+            "azure",
+            "/subscriptions/00000000-0000-0000-0000-000000000001/resourceGroups/r/providers/Microsoft.Compute/images/i/../../x",
         ),
     ] {
         let record = Build {

@@ -4,6 +4,7 @@ mod addresses;
 mod attacks;
 mod clauses;
 mod confidence;
+mod fields;
 mod inputs;
 mod layers;
 mod matrix;

@@ -209,7 +209,8 @@ fn describe_subject(subject: &Subject<'_>, lock: &Lock, image: &DescribedImage) 
         purl: Some(purl),
         hashes,
         url,
-        outside: subject.outside,
+        // Texts of the definition are part of the image, though `*` selects none of them.
+        outside: subject.outside && !matches!(subject.role, Role::OwnFile | Role::Certificate),
         ..empty_item(subject.role, &subject.name)
     }
 }

@@ -369,7 +369,7 @@ words!(
         /// A part of a volume plugin.
         VolumePlugin = "volume-plugin",
         ContainerImage = "container-image",
-        /// A certificate that the guest is told to trust.
+        /// A certificate that the guest is told to trust: of the policy's signers, or of a host of `registries`.
         Certificate = "certificate",
         /// A variable that names the base image.
         BaseImage = "base-image",
@@ -379,7 +379,7 @@ words!(
         Medium = "medium",
         /// A guest script of the user's own in the place of the program's.
         GuestScript = "guest-script",
-        /// A file of the user's own: catalog, component, target, step.
+        /// A file of the user's own: catalog, component, target, step, part of containerd's configuration.
         OwnFile = "own-file",
     }
 );

@@ -15,8 +15,8 @@ use crate::model::target::ImageTarget;
 use crate::resolve::BuildHost;
 use crate::selection::{NamedPolicy, read_policy};
 use crate::trust::{
-    Subject, check_addresses, check_plan, check_policy, check_steps, check_subjects,
-    find_idle_waiver, warn_own_anchors,
+    FRAGMENTS, Subject, check_addresses, check_plan, check_policy, check_steps, check_subjects,
+    find_idle_waiver, warn_own_anchors, warn_own_texts,
 };
 
 /// The plan under the user's policy. Without a policy every pinned artifact is allowed, and keys and roots of the
@@ -49,8 +49,10 @@ pub fn judge_plan(named: &NamedPolicy, policy: &Policy, plan: Plan, trees: &Tree
     check_addresses(policy, &plan)?;
     if named.file.is_none() {
         check_waivers(&named.waivers, &plan, &trees.catalog)?;
+        let mut warnings = warn_own_anchors(&plan, &trees.catalog);
+        warnings.extend(warn_own_texts(&plan.selection));
         let governance = Governance {
-            warnings: warn_own_anchors(&plan, &trees.catalog),
+            warnings,
             ..Governance::default()
         };
         return Ok(Plan { governance, ..plan });
@@ -87,8 +89,8 @@ fn check_own_files(policy: &Policy, trees: &Trees) -> Result<()> {
     Ok(check_subjects(policy, &own, true, &trees.catalog)?)
 }
 
-/// Names that a policy can use: components and programs, media and variables that name base images, and files of
-/// the user's own.
+/// Names that a policy can use: components and programs, media and variables that name base images, and files and
+/// texts of the user's own.
 fn list_policy_names(trees: &Trees) -> Result<Vec<String>> {
     let mut names = trees.catalog.list_program_names()?;
     for target in load_targets(&trees.packer)? {
@@ -100,6 +102,7 @@ fn list_policy_names(trees: &Trees) -> Result<Vec<String>> {
             }
         }
     }
+    names.push(FRAGMENTS.to_owned());
     for path in trees.own_files.keys() {
         names.push(path.clone());
         names.push(file_name(path).to_owned());

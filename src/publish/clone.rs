@@ -20,7 +20,7 @@ use super::clone_name::{create_name, create_token};
 use super::fill::{
     find_image, list_common_values, load_programs, load_publication, refuse_manual, split_ids,
 };
-use super::filler::{Filler, check_values};
+use super::filler::{Filler, check_argument, check_values};
 
 /// PowerShell script that runs on the clone, below `packer`.
 const SCRIPT: &str = "shared/test-clone.ps1";
@@ -335,12 +335,15 @@ fn fill_step(
     let chosen = options.filter(|group| !values.is_left_out(group));
     let mut arguments = Vec::new();
     for argument in command.arguments.iter().chain(chosen.flatten()) {
-        match values.find_list(argument)? {
-            Some(entries) => {
-                let texts = entries.into_iter().map(ClonePart::Text);
-                arguments.extend(texts.map(|part| CloneText(vec![part])));
+        if let Some(entries) = values.find_list(argument)? {
+            let texts = entries.into_iter().map(ClonePart::Text);
+            arguments.extend(texts.map(|part| CloneText(vec![part])));
+        } else {
+            let filled = fill_text(argument, recipe, values)?;
+            if let Some(ClonePart::Text(text)) = filled.0.first() {
+                check_argument(argument, text)?;
             }
-            None => arguments.push(fill_text(argument, recipe, values)?),
+            arguments.push(filled);
         }
     }
 

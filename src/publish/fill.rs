@@ -12,7 +12,7 @@ use crate::model::publication::{
 };
 use crate::records::{HistoryEntry, format_time};
 
-use super::filler::{Filler, check_values};
+use super::filler::{Filler, check_groups, check_values};
 
 /// A step, and the values that its commands have beside those of the record.
 #[derive(Debug, Clone, Copy)]
@@ -222,9 +222,12 @@ pub(super) fn find_image<'a, 'b>(
 ) -> Result<(&'a PublishedImage, Captures<'b>)> {
     let mut placed = Vec::new();
     for image in program.images.as_slice() {
-        let found = compile_pattern(&image.id)
-            .map_err(|message| CodedError::value(message, "correct publication.json"))?
-            .captures(id);
+        let pattern = compile_pattern(&image.id)
+            .map_err(|message| CodedError::value(message, "correct publication.json"))?;
+        let found = pattern.captures(id);
+        if let Some(groups) = &found {
+            check_groups(&pattern, groups)?;
+        }
         match (found, &image.place) {
             (None, _) => {}
             (Some(groups), None) => return Ok((image, groups)),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use regex_lite::Captures;
+use regex_lite::{Captures, Regex};
 
 use crate::base::names::format_suggestion;
 use crate::diagnostic::{CodedError, Result};
@@ -67,7 +67,9 @@ impl Filler<'_> {
         if let Some(entries) = self.find_list(argument)? {
             return Ok(entries);
         }
-        Ok(vec![self.fill_text(argument)?])
+        let filled = self.fill_text(argument)?;
+        check_argument(argument, &filled)?;
+        Ok(vec![filled])
     }
 
     /// The entries of the list that an argument is.
@@ -77,6 +79,9 @@ impl Filler<'_> {
             && value.list
         {
             let entries = list_entries(value, self.find_value(name)?);
+            for entry in &entries {
+                check_argument(argument, entry)?;
+            }
             return Ok(Some(entries.into_iter().map(str::to_owned).collect()));
         }
         Ok(None)
@@ -113,6 +118,40 @@ impl Filler<'_> {
             CodedError::value(message, "correct the file").into()
         })
     }
+}
+
+/// Beginnings by which programs read an argument as an option or as the name of a file: some take the content of a
+/// file for `@FILE`, and some for `file://FILE`.
+const READ_OTHERWISE: [&str; 4] = ["-", "@", "file:", "fileb:"];
+
+/// Refuses an argument that begins with a value which the program would not read as a value.
+pub(super) fn check_argument(argument: &str, filled: &str) -> Result<()> {
+    match split_argument(argument).first() {
+        Some(ArgumentPart::Placeholder(name)) => check_value(name, filled),
+        Some(ArgumentPart::Text(_)) | None => Ok(()),
+    }
+}
+
+/// Refuses parts of an id, which comes from a record of another machine, that a program would not read as values.
+pub(super) fn check_groups(pattern: &Regex, groups: &Captures<'_>) -> Result<()> {
+    for name in pattern.capture_names().flatten() {
+        let value = groups.name(name).map_or("", |group| group.as_str());
+        check_value(name, value)?;
+    }
+    check_value("id", &groups[0])
+}
+
+fn check_value(name: &str, value: &str) -> Result<()> {
+    let mut starts = READ_OTHERWISE.iter();
+    let Some(start) = starts.find(|start| value.starts_with(**start)) else {
+        return Ok(());
+    };
+    let message = format!(
+        "`{name}` is `{value}`: the program would read what begins with `{start}` as an option or a file"
+    );
+    let remedy =
+        "use the record that the build wrote, unchanged, and values of the platform's own form";
+    Err(CodedError::value(message, remedy).into())
 }
 
 /// Refuses values of the user that no command has, or that have the wrong form.

@@ -11,6 +11,7 @@ use crate::resolve::{BuildHost, plan_tool};
 
 use super::confidence::{format_trusted, is_trusted_digest};
 use super::gate::{PolicyError, PolicyFault};
+use super::own_texts::FRAGMENTS;
 use super::subject::{Subject, SubjectSource};
 
 /// A tool runs with the cloud's credentials: its bytes are the catalog's, or those that the policy names.
@@ -70,21 +71,25 @@ fn is_published(artifact: &PlannedArtifact, mirrors: &Mirrors, catalog: &Catalog
     })
 }
 
-/// Scripts and files of the user's own run as administrator in the guest, or on the building machine.
+/// Scripts and files of the user's own run as administrator in the guest, or on the building machine; containerd runs
+/// what its configuration names, and trusts certificates.
 pub(super) fn check_own_code(policy: &Policy, subject: &Subject<'_>) -> Option<Finding> {
     let signed = subject.role == Role::GuestScript && policy.signed_scripts.is_some();
-    if signed || !matches!(subject.role, Role::GuestScript | Role::OwnFile) {
+    if signed || !subject.needs_trust() {
         return None;
     }
     let digest = subject
         .digests
         .iter()
         .find(|it| !is_trusted_digest(policy, it.as_str(), subject))?;
-    Some(report_untrusted(
-        subject,
-        "its code is not imagegen's",
-        digest.as_str(),
-    ))
+    let reason = match subject.role {
+        Role::Certificate => "nodes would trust what it signs",
+        _ if subject.name == FRAGMENTS => {
+            "containerd would run programs and ask hosts that it names"
+        }
+        _ => "its code is not imagegen's",
+    };
+    Some(report_untrusted(subject, reason, digest.as_str()))
 }
 
 fn report_untrusted(subject: &Subject<'_>, reason: &str, digest: &str) -> Finding {

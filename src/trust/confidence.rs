@@ -177,7 +177,7 @@ pub(super) fn is_trusted_digest(policy: &Policy, digest: &str, subject: &Subject
 
 /// Bytes that the policy trusts for something else: they are not what the definition calls them.
 pub(super) fn check_foreign_digests(policy: &Policy, subject: &Subject<'_>) -> Option<Finding> {
-    if matches!(subject.role, Role::OwnFile | Role::GuestScript) {
+    if subject.needs_trust() {
         // Refused wherever they are not trusted.
         return None;
     }

@@ -20,8 +20,10 @@ pub enum SubjectSource {
     Registry(String),
     /// The platform that the image is built on.
     Platform(String),
-    /// The policy or the selection itself.
+    /// The selection itself.
     Given,
+    /// The policy itself.
+    Policy,
     /// The catalog names it when it is acquired.
     Catalog,
 }
@@ -106,6 +108,21 @@ impl<'a> Subject<'a> {
         Self {
             digests: digest.into_iter().collect(),
             ..Self::new(Role::OwnFile, path, SubjectSource::Given)
+        }
+    }
+
+    /// Whether it counts only where the policy names its digest: nobody but the user vouches for it.
+    pub(super) fn needs_trust(&self) -> bool {
+        match self.role {
+            Role::GuestScript | Role::OwnFile => true,
+            Role::Certificate => self.origin == SubjectSource::Given,
+            Role::Artifact
+            | Role::Update
+            | Role::VolumePlugin
+            | Role::ContainerImage
+            | Role::BaseImage
+            | Role::BuildTool
+            | Role::Medium => false,
         }
     }
 
@@ -258,6 +275,7 @@ impl<'a> Subject<'a> {
             SubjectSource::Registry(_)
             | SubjectSource::Platform(_)
             | SubjectSource::Given
+            | SubjectSource::Policy
             | SubjectSource::Catalog => Vec::new(),
         };
         if let Some(artifact) = self.artifact {

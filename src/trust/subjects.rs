@@ -15,6 +15,7 @@ use crate::model::variable::Variable;
 
 use crate::windows::value::KbId;
 
+use super::own_texts::list_own_texts;
 use super::subject::{SEARCH, Subject, SubjectSource};
 
 /// Sources of subjects.
@@ -87,10 +88,11 @@ fn list_parts(parts: Parts<'_>) -> Vec<Subject<'_>> {
     subjects.extend(list_updates(parts.selection));
     subjects.extend(list_images(&parts));
     subjects.extend(list_scripts(parts.selection));
+    subjects.extend(list_own_texts(parts.selection));
     let certificates = parts.certificates.iter();
     subjects.extend(certificates.map(|sha256| Subject {
         digests: vec![FileDigest::Sha256((*sha256).clone())],
-        ..Subject::new(Role::Certificate, sha256.as_str(), SubjectSource::Given)
+        ..Subject::new(Role::Certificate, sha256.as_str(), SubjectSource::Policy)
     }));
     let base_image = parts.base_image.iter();
     subjects.extend(base_image.map(|(name, value)| describe_base_image(name, value)));

@@ -15,6 +15,7 @@ use crate::model::plan::{
     MissingVariable, Plan, PlannedArtifact, PlannedGroup, PlannedPacker, Warning, format_unasked,
 };
 use crate::model::tagged_image::TaggedImage;
+use crate::trust::list_own_texts;
 
 /// `imagegen plan --format json`
 #[derive(Debug, Serialize, schemars::JsonSchema)]
@@ -102,6 +103,7 @@ pub fn format_plan(plan: &Plan, guest: &Guest) -> String {
     format_unproven(&mut text, plan);
     format_unasked_proofs(&mut text, plan);
     format_variables(&mut text, plan);
+    format_own_texts(&mut text, plan);
     text.push_str("\nSteps\n");
     for step in guest.steps.iter().filter(|step| step.resources > 0) {
         let _ = writeln!(
@@ -231,6 +233,20 @@ fn format_unasked_proofs(text: &mut String, plan: &Plan) {
     );
     for line in unasked {
         let _ = writeln!(text, "  {line}");
+    }
+}
+
+/// Texts of the definition that reach the node, each with the digest by which a policy trusts it.
+fn format_own_texts(text: &mut String, plan: &Plan) {
+    let subjects = list_own_texts(&plan.selection);
+    if subjects.is_empty() {
+        return;
+    }
+    text.push_str("\nTexts of the definition that reach the node\n");
+    for subject in subjects {
+        for digest in &subject.digests {
+            let _ = writeln!(text, "  {}: SHA-256 {digest}", subject.title);
+        }
     }
 }
 

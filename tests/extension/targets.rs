@@ -107,6 +107,20 @@ fn a_target_is_its_folder_and_the_component_of_its_plugin() {
         "{}",
         published.stderr
     );
+    // However wide the form of an id is, no part of one is read as an option or a file.
+    let wide = publication.replace("cloud-[0-9]+", "(?<group>[^/]+)/.+");
+    let mut test = test.file("targets/cloud/publication.json", &wide);
+    for id in ["--debug/a", "@.env/a", "file:x/a", "-"] {
+        let record = Build {
+            target: "cloud",
+            id,
+            ..Build::default()
+        };
+        test = test.file("published.json", &record.record().to_string());
+        let refused = test.run_with(&format!("promote published.json {OWN}"));
+        assert_eq!(refused.code, Some(3), "{id}: {}", refused.stdout);
+        assert_eq!(refused.stdout, "", "{id}");
+    }
     let unknown = Test::new().line("plan --k8s 1.36.4 --target cloud");
     unknown.fails(3, &["unknown target `cloud`"]);
 }

@@ -306,7 +306,7 @@ impl Forge {
         );
         for number in 1..=count {
             let id = format!(
-                "/subscriptions/s/resourceGroups/rg/providers/Microsoft.Compute/images/{name}-{number}"
+                "/subscriptions/00000000-0000-0000-0000-000000000001/resourceGroups/rg/providers/Microsoft.Compute/images/{name}-{number}"
             );
             let record = Build {
                 version: &format!("{name}-{number}"),

@@ -11,7 +11,7 @@ const DIGEST: &str = "ababababababababababababababababababababababababababababab
 
 const PEM: &str = "-----BEGIN PUBLIC KEY-----\nMFkw\n-----END PUBLIC KEY-----\n";
 
-const CERTIFICATE: &str = include_str!("../fixtures/cluster-ca.pem");
+pub(super) const CERTIFICATE: &str = include_str!("../fixtures/cluster-ca.pem");
 
 /// What an attacker brings, what a policy says, and how it ends.
 pub(super) struct Attack {

@@ -4,6 +4,7 @@
 use imagegen::model::policy::Role;
 use serde_json::{Value, json};
 
+use super::attacks::CERTIFICATE;
 use crate::support::Test;
 
 const DIGEST: &str = "abababababababababababababababababababababababababababababababab";
@@ -61,14 +62,12 @@ fn set(name: &'static str, value: &'static str) -> Layer {
     }
 }
 
-/// None for certificates, which the policy itself names. A new role without an arm does not compile.
-fn describe(role: Role) -> Option<Row> {
-    let row = |name, target, layers| {
-        Some(Row {
-            name,
-            target,
-            layers,
-        })
+/// A new role without an arm does not compile.
+fn describe(role: Role) -> Row {
+    let row = |name, target, layers| Row {
+        name,
+        target,
+        layers,
     };
     match role {
         Role::Artifact => {
@@ -144,7 +143,13 @@ fn describe(role: Role) -> Option<Row> {
             ];
             row("905-own.json", "host", layers)
         }
-        Role::Certificate => None,
+        Role::Certificate => {
+            let server = json!({"url": "https://registry.example", "ca": CERTIFICATE});
+            let layers = vec![define(
+                json!({"registries": {"registry.example": {"server": server}}}),
+            )];
+            row("registries/registry.example", "host", layers)
+        }
     }
 }
 
@@ -214,9 +219,7 @@ fn arrange(row: &Row, layer: &Layer, policy: &Value, verb: &str) -> Test {
 fn each_subject_is_selected_by_each_clause() {
     let (mut cells, mut wrong) = (0, Vec::new());
     for role in Role::ALL {
-        let Some(row) = describe(*role) else {
-            continue;
-        };
+        let row = describe(*role);
         for (at, layer) in row.layers.iter().enumerate() {
             for (turn, (policy, said)) in list_clauses(*role, row.name).iter().enumerate() {
                 // Each layer and clause by one verb, and all verbs in turn.
@@ -240,11 +243,14 @@ fn each_subject_is_selected_by_each_clause() {
 #[test]
 fn a_clause_about_something_else_selects_nothing() {
     for role in Role::ALL {
-        let Some(row) = describe(*role) else {
-            continue;
+        let row = describe(*role);
+        let other = if *role == Role::Certificate {
+            "volume-plugin"
+        } else {
+            "certificate"
         };
         let other = json!({
-            "forbiddenComponents": ["wins"], "forbiddenRoles": ["certificate"],
+            "forbiddenComponents": ["wins"], "forbiddenRoles": [other],
             "allowedVersions": [{"components": ["wins"], "versions": "<0.0.1"}],
         });
         let ran = arrange(&row, &row.layers[0], &other, "plan").run();
@@ -286,6 +292,17 @@ fn base_images_and_proxies_are_those_of_the_policy() {
         assert_eq!(ran.code, Some(code), "{flags}: {}", ran.stderr);
         let said = ran.stderr.contains("[policy-allowed-base-images]");
         assert_eq!(said, code == 3, "{flags}: {}", ran.stderr);
+    }
+    // The owner of an image decides whose bytes have its name.
+    let named = json!({
+        "source_ami_name": ["Windows_Server-2022-*"], "source_ami_date": ["2026.*"], "source_ami_owners": ["amazon"],
+    });
+    let named = json!({"allowedBaseImages": [{"target": "aws", "variables": named}]});
+    for (owner, code) in [("amazon", 0), ("123456789012", 3)] {
+        let owners = format!("--var source_ami_owners=[\"{owner}\"]");
+        let flags = format!("--target aws --var source_ami_date=2026.09.09 {owners}");
+        let ran = plan(named.clone(), &flags);
+        assert_eq!(ran.code, Some(code), "{owner}: {}", ran.stderr);
     }
     let unknown =
         json!({"allowedBaseImages": [{"target": "azure", "variables": {"location": ["x"]}}]});

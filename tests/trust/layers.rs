@@ -33,6 +33,21 @@ fn list_inputs(target: &Target) -> Vec<(String, bool, Value)> {
     inputs
 }
 
+/// What a definition may give because it is the base image is what `allowedBaseImages` is about.
+#[test]
+fn whatever_names_the_base_image_is_held_against_the_policy() {
+    for target in all_targets() {
+        for variable in &target.variables {
+            if let SetBy::Definition(reason) = &variable.set_by
+                && reason.starts_with("the base image")
+            {
+                let (target, name) = (&target.name, &variable.name);
+                assert!(variable.base_image, "{target}: {name} has no `baseImage`");
+            }
+        }
+    }
+}
+
 fn plan_with(target: &Target, variables: &Value, names_target: bool, has_policy: bool) -> Ran {
     let mut definition = json!({"kubernetes": "1.36.0", "variables": variables});
     let mut line = "plan".to_owned();

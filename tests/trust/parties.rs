@@ -12,6 +12,7 @@ use imagegen::model::policy::Role;
 use serde_json::{Value, json};
 
 use super::addresses::{component, pins};
+use super::attacks::CERTIFICATE;
 use super::matrix::GATES;
 use super::table::check_test;
 use crate::support::Test;
@@ -82,9 +83,9 @@ const ELSEWHERE: &str = "it comes from evil.example";
 
 /// The subject as a definition has it, from a host or with a digest, and what is said where the policy does not name
 /// these.
-fn define(role: Role, host: &str, digest: &str, build: &str) -> Option<(Value, &'static str)> {
+fn define(role: Role, host: &str, digest: &str, build: &str) -> (Value, &'static str) {
     let url = format!("https://{host}/x.tar.gz");
-    Some(match role {
+    match role {
         Role::Artifact => (
             json!({"overrides": {"containerd": {"url": url, "sha256": DIGEST}}}),
             ELSEWHERE,
@@ -124,9 +125,14 @@ fn define(role: Role, host: &str, digest: &str, build: &str) -> Option<(Value, &
             json!({"steps": ["steps"]}),
             "905-own.json: its code is not imagegen's",
         ),
-        // Signers' certificates are those of the policy's own rule `signedScripts`.
-        Role::Certificate => return None,
-    })
+        Role::Certificate => {
+            let mirror = json!({"url": format!("https://{host}"), "ca": CERTIFICATE});
+            (
+                json!({"registries": {"registry.k8s.io": {"hosts": [mirror]}}}),
+                "for the registry registry.k8s.io: nodes would trust what it signs",
+            )
+        }
+    }
 }
 
 fn choose_target(role: Role) -> &'static str {
@@ -165,6 +171,7 @@ fn policy(trusted: &[&str]) -> String {
         "scripts/*",
         "steps/905-own.json",
         "good.example/*",
+        "registries/good.example",
     ];
     let trusted: Vec<Value> = trusted
         .iter()
@@ -240,11 +247,12 @@ const LOCKED: &[&str] = &[
 ];
 
 fn check_edit(role: Role, from: &str, to: &str, wrong: &mut Vec<String>) {
-    let (definition, _) = define(role, "good.example", DIGEST, BUILD).expect("a subject");
+    let (definition, _) = define(role, "good.example", DIGEST, BUILD);
     let step = imagegen::base::digest::sha256_hex(STEP.as_bytes());
+    let certificate = imagegen::base::digest::sha256_hex(CERTIFICATE.as_bytes());
     let run = |gate: &str| {
         Test::new()
-            .file("policy.json", &policy(&[DIGEST, &step]))
+            .file("policy.json", &policy(&[DIGEST, &step, &certificate]))
             .file("steps/905-own.json", STEP)
             .file("imagegen.json", &definition.to_string())
             .line(gate)

@@ -66,18 +66,18 @@ fn each_platform_makes_a_clone_without_a_way_in() {
     for (target, id, values, parts) in [
         (
             "azure",
-            "/subscriptions/s/resourceGroups/rg/providers/Microsoft.Compute/images/node-1",
+            "/subscriptions/00000000-0000-0000-0000-000000000001/resourceGroups/rg/providers/Microsoft.Compute/images/node-1",
             "--var location=westeurope --var security_type=TrustedLaunch",
             &[
-                "free=$(az group exists --subscription s --name imagegen-clone-c-1 | sed ",
-                " '^(false)$') &&\naz group create --subscription s --name imagegen-clone-c-1 --location westeurope",
+                "free=$(az group exists --subscription 00000000-0000-0000-0000-000000000001 --name imagegen-clone-c-1 | sed ",
+                " '^(false)$') &&\naz group create --subscription 00000000-0000-0000-0000-000000000001 --name imagegen-clone-c-1 --location westeurope",
                 "--public-ip-address ''",
                 "--security-type TrustedLaunch",
                 "printf %s \"$PASSWORD\" | az vm create",
                 "--tags imagegen-test-clone=",
-                "&&\nclaimed=$(az group show --subscription s --name imagegen-clone-c-1 --query ",
+                "&&\nclaimed=$(az group show --subscription 00000000-0000-0000-0000-000000000001 --name imagegen-clone-c-1 --query ",
                 " && tags.\"imagegen-test-clone\" != `null` && name' --output tsv | sed ",
-                "| while read -r own; do\n  az group delete --subscription s --name \"$own\" --yes",
+                "| while read -r own; do\n  az group delete --subscription 00000000-0000-0000-0000-000000000001 --name \"$own\" --yes",
             ][..],
         ),
         (

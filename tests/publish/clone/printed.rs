@@ -28,8 +28,10 @@ const PLATFORMS: [Platform<'_>; 6] = [
         values: "--var location=westeurope",
         program: "az",
         says: "false\nimagegen-clone-c-1\n",
-        finds: "group show --subscription s --name imagegen-clone-c-1 ",
-        deletes: &["group delete --subscription s --name imagegen-clone-c-1 --yes --output none"],
+        finds: "group show --subscription 00000000-0000-0000-0000-000000000001 --name imagegen-clone-c-1 ",
+        deletes: &[
+            "group delete --subscription 00000000-0000-0000-0000-000000000001 --name imagegen-clone-c-1 --yes --output none",
+        ],
         tests: &["group exists ", "group create ", "vm create "],
     },
     Platform {

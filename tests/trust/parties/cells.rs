@@ -6,15 +6,10 @@ use super::{BUILD, Cell, Claim, DIGEST, Party, define};
 
 const OTHER: &str = "cdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcd";
 
-const POLICY_ALONE: &str = "only the policy's rule `signedScripts` names certificates";
-
 const FETCHED: &str = "fetch::answers::bodies_are_whole_and_right_or_refused";
 
 pub(super) fn describe(party: Party, role: Role) -> Cell {
-    let hostile = || define(role, "evil.example", OTHER, "latest");
-    let Some((definition, said)) = hostile() else {
-        return Cell::Silent(POLICY_ALONE);
-    };
+    let (definition, said) = define(role, "evil.example", OTHER, "latest");
     match party {
         Party::Policy => {
             Cell::Tested("trust::matrix::every_subject_is_admitted_where_the_policy_has_its_proof")
@@ -48,7 +43,7 @@ pub(super) fn describe(party: Party, role: Role) -> Cell {
             | Role::Medium
             | Role::OwnFile
             | Role::GuestScript => Cell::Silent("the catalog names none: they are the user's own"),
-            Role::BaseImage | Role::Certificate => Cell::Silent("targets and the policy name it"),
+            Role::BaseImage | Role::Certificate => Cell::Silent("the catalog names none"),
         },
         Party::Lock => match role {
             Role::BaseImage => Cell::Edited {
@@ -82,13 +77,13 @@ pub(super) fn describe(party: Party, role: Role) -> Cell {
             | Role::Update
             | Role::VolumePlugin
             | Role::GuestScript
+            | Role::Certificate
             | Role::OwnFile => Cell::Tested(
                 "bundle::forged::bundles_that_are_not_as_index_and_lock_say_are_refused",
             ),
             Role::ContainerImage => {
                 Cell::Tested("bundle::images_are_carried_for_the_windows_release")
             }
-            Role::Certificate => Cell::Silent(POLICY_ALONE),
         },
         Party::Store => match role {
             Role::Artifact | Role::Update | Role::VolumePlugin | Role::BuildTool | Role::Medium => {
@@ -148,7 +143,7 @@ fn describe_flags(role: Role, said: &'static str) -> Cell {
         ),
         Role::OwnFile => ("--steps steps".to_owned(), said),
         Role::VolumePlugin => return Cell::Silent("no flag names a volume plugin"),
-        Role::Certificate => return Cell::Silent(POLICY_ALONE),
+        Role::Certificate => return Cell::Silent("no flag names a certificate"),
     };
     Cell::Refused(Claim {
         flags,
@@ -173,10 +168,10 @@ fn describe_environment(role: Role) -> Cell {
         | Role::VolumePlugin
         | Role::ContainerImage
         | Role::BuildTool
+        | Role::Certificate
         | Role::GuestScript => {
             return Cell::Silent("no environment variable names it");
         }
-        Role::Certificate => return Cell::Silent(POLICY_ALONE),
     };
     Cell::Refused(Claim {
         environment: Some(environment),
