@@ -31,15 +31,23 @@ pub(super) fn walk_zip<R: Read + Seek>(
     wanted.check_complete(&walked.entries)?;
     let mut total = 0_u64;
     for record in &records {
-        if wanted.includes_entry(&record.entry)? {
-            total = total.saturating_add(record.entry.size);
-            if total > limits.total {
-                let message = format!("more than {} bytes in all", limits.total);
-                return Err(ProofError::new(Code::ARCHIVE_SIZE, message));
-            }
+        let is_wanted = wanted.includes_entry(&record.entry)?;
+        if !is_wanted && !record.is_stream() {
+            continue;
+        }
+        total = total.saturating_add(record.entry.size);
+        if total > limits.total {
+            let message = format!("more than {} bytes in all", limits.total);
+            return Err(ProofError::new(Code::ARCHIVE_SIZE, message));
+        }
+
+        if is_wanted {
             walked
                 .digests
                 .push(read_record(&mut reader, record, visit)?);
+        } else {
+            // A reader from the front goes on where the stream ends, wherever the directory says that its entry does.
+            read_record(&mut reader, record, &mut |_, _| Ok(()))?;
         }
     }
     Ok(walked)

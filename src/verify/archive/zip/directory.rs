@@ -22,6 +22,17 @@ pub(super) struct Record {
     raw: Vec<u8>,
 }
 
+impl Record {
+    /// Whether only decoding it tells where its bytes end. An entry that states no bytes in front has none.
+    pub fn is_stream(&self) -> bool {
+        self.method == 8 && (self.compressed > 0 || self.is_described())
+    }
+
+    fn is_described(&self) -> bool {
+        self.flags & DESCRIPTOR != 0
+    }
+}
+
 const ENCRYPTED: u16 = 1 | (1 << 6) | (1 << 13);
 const DESCRIPTOR: u16 = 1 << 3;
 const UTF8: u16 = 1 << 11;
@@ -241,7 +252,8 @@ fn check_limits(record: &Record, limits: &Limits) -> Result<(), ProofError> {
     if record.flags & ENCRYPTED != 0 || record.method == 99 {
         return refuse_entry(Code::ARCHIVE_ENCRYPTED, name, "is encrypted");
     }
-    if *directory && *size > 0 {
+    // Some writers deflate nothing to two bytes; that they are no more shows when they are read.
+    if *directory && (*size > 0 || *compressed > 0 && record.method != 8) {
         return refuse_entry(
             Code::ARCHIVE_HEADER_MISMATCH,
             name,
@@ -318,13 +330,13 @@ fn check_local_header<R: Read + Seek>(
     let mut compressed = u64::from(u32_at(&head, 18));
     let is_wide = widen_sizes(&extra, &mut [&mut size, &mut compressed])?;
     check_second_opinion(&extra, &name)?;
-    let described = record.flags & DESCRIPTOR != 0;
+    let described = record.is_described();
     // A reader from the front cannot tell where such bytes end.
-    if described && record.method == 0 && !record.entry.directory {
+    if described && record.method != 8 && !record.entry.directory {
         return refuse_entry(
             Code::ARCHIVE_AMBIGUOUS,
             &name,
-            "is stored with its size after its data",
+            "is not deflated and has its size after its data",
         );
     }
     // A header whose descriptor follows may leave them at zero.
@@ -357,6 +369,14 @@ fn check_data_descriptor<R: Read + Seek>(
     let is_signed = length == plain + 4;
     if length != plain && !is_signed {
         return Err(hidden_data_error("bytes between two entries"));
+    }
+    // Of a directory that is not deflated, such a reader takes the next signature for the end.
+    if record.method != 8 && !is_signed {
+        return refuse_entry(
+            Code::ARCHIVE_AMBIGUOUS,
+            &record.entry.name,
+            "has sizes without signature after its data",
+        );
     }
     let bytes = read_at(reader, place.start, usize::try_from(length).unwrap_or(24))?;
 
