@@ -18,8 +18,7 @@ use crate::io::fs;
 use crate::io::store::Store;
 use crate::lock::{LOCK_FILE, Lock};
 use crate::verify::ProofError;
-use crate::verify::archive::{Limits, MemberDigest, WantedMembers, read_members};
-use crate::windows::resource::ArchiveFormat;
+use crate::verify::archive::{Limits, MemberDigest, WantedMembers, read_own_members};
 
 /// A bundle holds whole releases of Windows images.
 const LIMITS: Limits = Limits {
@@ -53,9 +52,8 @@ pub struct OpenedBundle {
 pub fn verify_bundle(file: &Path) -> Result<OpenedBundle, BundleError> {
     let mut seen = ReadRecord::default();
     let reader = fs::open_file(file)?;
-    let read = read_members(
+    let read = read_own_members(
         reader,
-        ArchiveFormat::Zip,
         &WantedMembers::all_files(),
         &LIMITS,
         &mut |entry, content| seen.add_member(&entry.name, content),
@@ -135,29 +133,23 @@ pub(super) fn read_objects(
     listed.retain(|path| folders.iter().any(|folder| path.starts_with(folder)));
     let wanted = WantedMembers::from_globs(folders.iter().map(|folder| format!("{folder}*")));
     let mut failure = None;
-    let read = read_members(
-        reader,
-        ArchiveFormat::Zip,
-        &wanted,
-        &LIMITS,
-        &mut |entry, content| {
-            if !listed.remove(entry.name.as_str()) {
-                return Err(changed_error(&entry.name));
+    let read = read_own_members(reader, &wanted, &LIMITS, &mut |entry, content| {
+        if !listed.remove(entry.name.as_str()) {
+            return Err(changed_error(&entry.name));
+        }
+        let digest = entry.name.rsplit('/').next().unwrap_or_default();
+        match take(digest, content) {
+            Ok(true) => Ok(()),
+            Ok(false) => Err(changed_error(&entry.name)),
+            Err(error) => {
+                failure = Some(error);
+                Err(ProofError::new(
+                    Code::BUNDLE_EXTRACT,
+                    "it cannot be extracted",
+                ))
             }
-            let digest = entry.name.rsplit('/').next().unwrap_or_default();
-            match take(digest, content) {
-                Ok(true) => Ok(()),
-                Ok(false) => Err(changed_error(&entry.name)),
-                Err(error) => {
-                    failure = Some(error);
-                    Err(ProofError::new(
-                        Code::BUNDLE_EXTRACT,
-                        "it cannot be extracted",
-                    ))
-                }
-            }
-        },
-    );
+        }
+    });
     let outcome = read.and_then(|_| match listed.first() {
         Some(path) => Err(changed_error(path)),
         None => Ok(()),
