@@ -13,7 +13,7 @@ use crate::base::code::Code;
 use crate::base::digest::Digester;
 use crate::base::json;
 use crate::base::stream::copy_pieces;
-use crate::base::value::{FileDigest, PinAlgorithm};
+use crate::base::value::{FileDigest, ImageReference, PinAlgorithm};
 use crate::io::fs;
 use crate::io::store::Store;
 use crate::lock::{LOCK_FILE, Lock};
@@ -101,6 +101,25 @@ impl OpenedBundle {
             let mut urls = sums.chain(artifact.signatures.iter().map(|one| &one.url));
             urls.any(|url| origins.contains_key(url.public_url()))
         })
+    }
+
+    /// Container images that its lockfile does not name.
+    pub fn list_extra_images(&self) -> impl Iterator<Item = &str> {
+        images::list_extra_images(&self.index, &self.lock)
+    }
+
+    /// # Errors
+    /// The bundle has a container image that neither its lockfile nor the user names.
+    pub fn require_images(&self, file: &Path, named: &[ImageReference]) -> Result<(), BundleError> {
+        let mut extra = self.list_extra_images();
+        let Some(image) = extra.find(|image| !named.iter().any(|name| name == *image)) else {
+            return Ok(());
+        };
+        let message = format!("{image}: the lockfile of `--lock` does not name it");
+        Err(proof_error(
+            file,
+            ProofError::new(Code::BUNDLE_IMAGE_EXTRA, message),
+        ))
     }
 
     /// # Errors
@@ -379,7 +398,8 @@ impl ReadRecord {
                 None => {
                     matches!(path, LOCK_FILE | EVIDENCE)
                         || path.starts_with(SCRIPTS)
-                        || path.starts_with("images/") && !index.images.is_empty()
+                        || (path.starts_with(BLOBS) || images::is_document(path))
+                            && !index.images.is_empty()
                 }
             };
             if !is_known {

@@ -286,7 +286,8 @@ fn zips_that_programs_stream_are_read() {
     let mut python = Command::new("python3");
     python.arg(writers.join("write.py"));
     let mut bsdtar = start_bsdtar();
-    bsdtar.args(["--format", "zip", "-cf", "-", "bin", "README"]);
+    // Behind what goes to standard output it fills a block with zeros.
+    bsdtar.args(["--format", "zip", "-cf", "../made.zip", "bin", "README"]);
     let mut seven = Command::new("7z");
     seven.args(["a", "-tzip", "-so", "-an", "."]);
     for mut command in [python, bsdtar, seven] {

@@ -270,19 +270,7 @@ pub fn list_changes(format: ArchiveFormat) -> Vec<Change> {
             changes.push(Change::Field(Place::Gzip, offset, bytes));
         }
     } else {
-        changes.extend([&b"PK\x07\x08"[..], b""].map(Change::Describe));
-        for flags in [0, DESCRIBED] {
-            for (method, raw) in [
-                (0, &b""[..]),
-                (8, b""),
-                (8, b"\x03\0"),
-                (8, b"\x01\0\0\xff\xff"),
-                (8, b"\0\0\0\xff\xff\x03\0"),
-                (8, b"\x03\0\x03\0"),
-            ] {
-                changes.push(Change::Stream(method, flags, raw));
-            }
-        }
+        changes.extend(list_streams());
         for (place, offsets) in [
             (Place::Local, 4..30),
             (Place::Central, 4..46),
@@ -319,6 +307,24 @@ pub fn list_changes(format: ArchiveFormat) -> Vec<Change> {
         b"PK\x05\x06",
     ] {
         changes.push(Change::Behind(behind));
+    }
+    changes
+}
+
+/// Files and folders with their sizes behind their bytes, and folders with bytes.
+fn list_streams() -> Vec<Change> {
+    let mut changes = vec![Change::Describe(b"PK\x07\x08"), Change::Describe(b"")];
+    for flags in [0, DESCRIBED] {
+        for (method, raw) in [
+            (0, &b""[..]),
+            (8, b""),
+            (8, b"\x03\0"),
+            (8, b"\x01\0\0\xff\xff"),
+            (8, b"\0\0\0\xff\xff\x03\0"),
+            (8, b"\x03\0\x03\0"),
+        ] {
+            changes.push(Change::Stream(method, flags, raw));
+        }
     }
     changes
 }
