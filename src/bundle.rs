@@ -118,6 +118,11 @@ pub fn describe_omitted(name: &ImageReference) -> String {
     format!("{name} is not in the bundle, so a node pulls it from its registry")
 }
 
+/// Message about a container image of a bundle that its lockfile does not name.
+pub fn describe_extra(name: &str) -> String {
+    format!("{name} is not an image of the lockfile: it was added to the bundle")
+}
+
 /// Output of `imagegen bundle`.
 #[derive(Debug, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -133,6 +138,9 @@ pub struct BundleOutput {
     pub tools: Vec<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub images: Vec<IndexedImage>,
+    /// Images of the bundle that its lockfile does not name.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub added: Vec<String>,
     /// Images of the lockfile that the bundle does not contain.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub omitted: Vec<ImageReference>,
@@ -142,15 +150,17 @@ pub struct BundleOutput {
 }
 
 impl BundleOutput {
-    pub fn new(file: &Path, index: &BundleIndex, artifacts: usize, store: Option<String>) -> Self {
+    pub fn new(file: &Path, index: &BundleIndex, lock: &Lock, store: Option<String>) -> Self {
+        let added = images::list_extra_images(index, lock);
         Self {
             schema: "imagegen.dev/bundle-output/v1",
             bundle: file.display().to_string(),
             files: index.files.len(),
             size: index.files.iter().map(|file| file.size).sum(),
-            artifacts,
+            artifacts: lock.artifacts.len(),
             tools: index.tools.iter().map(IndexedTool::title).collect(),
             images: index.images.clone(),
+            added: added.map(str::to_owned).collect(),
             omitted: index.omitted.clone(),
             store,
         }
@@ -172,6 +182,9 @@ impl BundleOutput {
             "{}: {artifacts} artifacts, {images} images, {size} bytes{place}\n{tools}",
             self.bundle
         );
+        for name in &self.added {
+            summary = format!("{summary}{}\n", describe_extra(name));
+        }
         for name in &self.omitted {
             summary = format!("{summary}{}\n", describe_omitted(name));
         }
@@ -207,6 +220,12 @@ impl Classify for BundleError {
             Self::NoMirror { .. } => {
                 vec![
                     "extract it into a store (`--store DIR`), or lock the image without these URLs"
+                        .to_owned(),
+                ]
+            }
+            Self::Proof { error, .. } if error.code == Code::BUNDLE_IMAGE_EXTRA => {
+                vec![
+                    "if it belongs there, name it with its digest: `--image` of `bundle verify` and `bundle extract`"
                         .to_owned(),
                 ]
             }

@@ -11,7 +11,7 @@ use crate::bundle::{self, BundleIndex, CarriedExtras, Mirrored, OpenedBundle, ga
 use crate::catalog::Trees;
 use crate::diagnostic::Result;
 use crate::inspect::Review;
-use crate::lock::PinnedPlan;
+use crate::lock::{Lock, PinnedPlan};
 use crate::planning::{PolicyOfLock, resolve_lock};
 use crate::resolve::BuildHost;
 use crate::scripts::read_guest_scripts;
@@ -32,7 +32,7 @@ pub struct BundleRequest<'a> {
     pub network: &'a NetworkOptions,
 }
 
-/// Writes a bundle of what the lockfile names. Returns its index and the number of artifacts.
+/// Writes a bundle of what the lockfile names. Returns its index and the lockfile.
 ///
 /// # Errors
 /// The lockfile is stale or not pinned, the policy refuses something, or it cannot be fetched, proven or written.
@@ -41,7 +41,7 @@ pub fn pack_bundle(
     contents: BundleRequest<'_>,
     trees: &Trees,
     printer: &Printer,
-) -> Result<(BundleIndex, usize)> {
+) -> Result<(BundleIndex, Lock)> {
     let lock = read_lock(contents.lock)?;
     lock.require_pins()?;
     lock.require_admission()?;
@@ -88,10 +88,8 @@ pub fn pack_bundle(
         images: contents.images,
         tools: &tools,
     };
-    Ok((
-        gather_bundle(out, &lock, &proven, carried, &acquirer)?,
-        lock.artifacts.len(),
-    ))
+    let index = gather_bundle(out, &lock, &proven, carried, &acquirer)?;
+    Ok((index, lock))
 }
 
 /// Where a bundle is unpacked to.

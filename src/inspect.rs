@@ -83,10 +83,7 @@ pub fn inspect_file(
         path = copy.path().join("file");
     }
     let named = request.names_proof();
-    let review = Review {
-        lock: request.lock.as_deref(),
-        policy: &request.policy,
-    };
+    let review = request.make_review();
     if path.is_dir() && !named && request.proofs.is_none() && request.at.is_none() {
         let prover = request.prover(trees, printer);
         let whole = inspect_workspace(&path, review, prover)?;

@@ -26,7 +26,7 @@ pub use gate::{
 };
 pub use lint::{check_policy, find_idle_waiver};
 pub use own_texts::{FRAGMENTS, list_own_texts, warn_own_texts};
-pub use subject::{Subject, SubjectSource};
+pub use subject::{Subject, SubjectSource, complete_image};
 pub use subjects::{list_lock_subjects, list_subjects};
 pub use transport::check_addresses;
 pub use waived::{check_dropped, is_waived, list_dropped};

@@ -1,5 +1,6 @@
 //! Bundles: what goes in comes out, and nothing else is taken for one.
 
+mod added;
 mod forged;
 mod omitted;
 pub(crate) mod registry;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::images::build_layout;
+use super::images::{build_layout, check_image_names};
 use super::mirror::check_layout;
 use super::registry::{FetchedImages, ImageSource};
 use super::{ArchivePart, BLOBS, BundleIndex, Content, EVIDENCE, IndexedTool, OBJECTS, SCHEMA};
@@ -38,6 +38,7 @@ pub fn gather_bundle(
 ) -> Result<BundleIndex> {
     let CarriedExtras { images, tools } = extras;
     let trees = acquirer.trees;
+    check_image_names(lock, images.iter().map(ImageReference::as_str))?;
     let mut gatherer = Gatherer {
         acquirer,
         parts: Vec::new(),

@@ -11,9 +11,10 @@ use serde_json::{Value, json};
 use super::{ArchivePart, BLOBS, BundleIndex, CarriedImage, Content, IndexedImage};
 use crate::base::code::Code;
 use crate::base::json as text;
-use crate::base::value::is_digest;
+use crate::base::value::{ImageReference, is_digest};
 use crate::lock::Lock;
 use crate::model::plan::is_selected_image;
+use crate::trust::complete_image;
 use crate::verify::ProofError;
 
 /// The largest manifest that registries take.
@@ -312,7 +313,15 @@ pub(super) fn check_locked_images(index: &BundleIndex, lock: &Lock) -> Result<()
         let message = format!("{name}: {why}");
         Err(ProofError::new(Code::BUNDLE_IMAGE_ABSENT, message))
     };
-    let carried: BTreeSet<&str> = index.images.iter().map(|it| it.name.as_str()).collect();
+    let mut carried = BTreeSet::new();
+    for IndexedImage { name, .. } in &index.images {
+        let is_reference = name.parse::<ImageReference>().is_ok();
+        if !is_reference || !carried.insert(name.as_str()) {
+            let message = format!("{name}: the index has it twice, or it is no name of an image");
+            return Err(ProofError::new(Code::BUNDLE_IMAGE_NAME, message));
+        }
+    }
+    check_image_names(lock, list_extra_images(index, lock))?;
     let mut omitted = BTreeSet::new();
     for name in &index.omitted {
         if !lock.images.contains(name) || carried.contains(name.as_str()) || !omitted.insert(name) {
@@ -332,6 +341,37 @@ pub(super) fn check_locked_images(index: &BundleIndex, lock: &Lock) -> Result<()
         }
         if is_selected_image(&lock.selection, &lock.tagged_images, name) {
             return refuse(name, "the selection names it, so it cannot be left out");
+        }
+    }
+    Ok(())
+}
+
+/// Images of a bundle that its lockfile does not name.
+pub fn list_extra_images<'a>(
+    index: &'a BundleIndex,
+    lock: &'a Lock,
+) -> impl Iterator<Item = &'a str> {
+    let names = index.images.iter().map(|image| image.name.as_str());
+    names.filter(|name| !lock.images.iter().any(|locked| locked == *name))
+}
+
+/// A node asks for an image by its name and tag, so that no image beside those of the lockfile may have those of
+/// another one.
+pub(super) fn check_image_names<'a>(
+    lock: &'a Lock,
+    extra: impl Iterator<Item = &'a str>,
+) -> Result<(), ProofError> {
+    let name_for_node = |image: &str| complete_image(choose_name(image), true);
+    let mut named = BTreeMap::new();
+    for image in &lock.images {
+        named.insert(name_for_node(image), image.as_str());
+    }
+    for image in extra {
+        if let Some(other) = named.insert(name_for_node(image), image)
+            && other != image
+        {
+            let message = format!("{image} and {other} would be one image to a node");
+            return Err(ProofError::new(Code::BUNDLE_IMAGE_NAME, message));
         }
     }
     Ok(())

@@ -13,13 +13,12 @@ use crate::base::code::Code;
 use crate::base::digest::Digester;
 use crate::base::json;
 use crate::base::stream::copy_pieces;
-use crate::base::value::{FileDigest, PinAlgorithm};
+use crate::base::value::{FileDigest, ImageReference, PinAlgorithm};
 use crate::io::fs;
 use crate::io::store::Store;
 use crate::lock::{LOCK_FILE, Lock};
 use crate::verify::ProofError;
-use crate::verify::archive::{Limits, MemberDigest, WantedMembers, read_members};
-use crate::windows::resource::ArchiveFormat;
+use crate::verify::archive::{Limits, MemberDigest, WantedMembers, read_own_members};
 
 /// A bundle holds whole releases of Windows images.
 const LIMITS: Limits = Limits {
@@ -53,9 +52,8 @@ pub struct OpenedBundle {
 pub fn verify_bundle(file: &Path) -> Result<OpenedBundle, BundleError> {
     let mut seen = ReadRecord::default();
     let reader = fs::open_file(file)?;
-    let read = read_members(
+    let read = read_own_members(
         reader,
-        ArchiveFormat::Zip,
         &WantedMembers::all_files(),
         &LIMITS,
         &mut |entry, content| seen.add_member(&entry.name, content),
@@ -105,6 +103,25 @@ impl OpenedBundle {
         })
     }
 
+    /// Container images that its lockfile does not name.
+    pub fn list_extra_images(&self) -> impl Iterator<Item = &str> {
+        images::list_extra_images(&self.index, &self.lock)
+    }
+
+    /// # Errors
+    /// The bundle has a container image that neither its lockfile nor the user names.
+    pub fn require_images(&self, file: &Path, named: &[ImageReference]) -> Result<(), BundleError> {
+        let mut extra = self.list_extra_images();
+        let Some(image) = extra.find(|image| !named.iter().any(|name| name == *image)) else {
+            return Ok(());
+        };
+        let message = format!("{image}: the lockfile of `--lock` does not name it");
+        Err(proof_error(
+            file,
+            ProofError::new(Code::BUNDLE_IMAGE_EXTRA, message),
+        ))
+    }
+
     /// # Errors
     /// The bundle's lock is not the one that was reviewed.
     pub fn require_lock(&self, file: &Path, reviewed: &Lock) -> Result<(), BundleError> {
@@ -135,29 +152,23 @@ pub(super) fn read_objects(
     listed.retain(|path| folders.iter().any(|folder| path.starts_with(folder)));
     let wanted = WantedMembers::from_globs(folders.iter().map(|folder| format!("{folder}*")));
     let mut failure = None;
-    let read = read_members(
-        reader,
-        ArchiveFormat::Zip,
-        &wanted,
-        &LIMITS,
-        &mut |entry, content| {
-            if !listed.remove(entry.name.as_str()) {
-                return Err(changed_error(&entry.name));
+    let read = read_own_members(reader, &wanted, &LIMITS, &mut |entry, content| {
+        if !listed.remove(entry.name.as_str()) {
+            return Err(changed_error(&entry.name));
+        }
+        let digest = entry.name.rsplit('/').next().unwrap_or_default();
+        match take(digest, content) {
+            Ok(true) => Ok(()),
+            Ok(false) => Err(changed_error(&entry.name)),
+            Err(error) => {
+                failure = Some(error);
+                Err(ProofError::new(
+                    Code::BUNDLE_EXTRACT,
+                    "it cannot be extracted",
+                ))
             }
-            let digest = entry.name.rsplit('/').next().unwrap_or_default();
-            match take(digest, content) {
-                Ok(true) => Ok(()),
-                Ok(false) => Err(changed_error(&entry.name)),
-                Err(error) => {
-                    failure = Some(error);
-                    Err(ProofError::new(
-                        Code::BUNDLE_EXTRACT,
-                        "it cannot be extracted",
-                    ))
-                }
-            }
-        },
-    );
+        }
+    });
     let outcome = read.and_then(|_| match listed.first() {
         Some(path) => Err(changed_error(path)),
         None => Ok(()),
@@ -387,7 +398,8 @@ impl ReadRecord {
                 None => {
                     matches!(path, LOCK_FILE | EVIDENCE)
                         || path.starts_with(SCRIPTS)
-                        || path.starts_with("images/") && !index.images.is_empty()
+                        || (path.starts_with(BLOBS) || images::is_document(path))
+                            && !index.images.is_empty()
                 }
             };
             if !is_known {

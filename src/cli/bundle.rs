@@ -79,6 +79,10 @@ pub struct BundleVerifyArgs {
     #[arg(long, value_name = "FILE")]
     pub lock: Option<PathBuf>,
 
+    /// Container image that the bundle may have beside those of the reviewed lockfile, with its digest. Repeatable.
+    #[arg(long = "image", value_name = "NAME@DIGEST", requires = "lock")]
+    pub images: Vec<ImageReference>,
+
     #[command(flatten)]
     pub policy: PolicyArgs,
 
@@ -104,6 +108,10 @@ pub struct BundleExtractArgs {
     /// Reviewed lockfile; the lockfile of the bundle must be the same.
     #[arg(long, value_name = "FILE")]
     pub lock: Option<PathBuf>,
+
+    /// Container image that the bundle may have beside those of the reviewed lockfile, with its digest. Repeatable.
+    #[arg(long = "image", value_name = "NAME@DIGEST", requires = "lock")]
+    pub images: Vec<ImageReference>,
 
     /// Write the bundle's lockfile to this file, for review.
     #[arg(long, value_name = "FILE", conflicts_with = "lock")]

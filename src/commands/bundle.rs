@@ -9,6 +9,7 @@ use crate::cli::{BundleArgs, BundleCreateArgs, BundleExtractArgs, BundleVerifyAr
 use crate::diagnostic::Result;
 use crate::inspect::Review;
 use crate::io::fs::OutputKind;
+use crate::lock::Lock;
 use crate::selection::{NamedPolicy, SourceFolders, check_lock_path, read_sources, write_lockfile};
 use crate::ui::Printer;
 
@@ -47,19 +48,19 @@ fn create_bundle(args: &BundleCreateArgs, trees: &Trees, printer: &Printer) -> R
     };
 
     let out = args.out.check(BUNDLE)?.path();
-    let (index, artifacts) = pack_bundle(out, contents, trees, printer)?;
-    print_bundle(out, &index, artifacts, None, printer)
+    let (index, lock) = pack_bundle(out, contents, trees, printer)?;
+    print_bundle(out, &index, &lock, None, printer)
 }
 
 fn verify_bundle(args: &BundleVerifyArgs, trees: &Trees, printer: &Printer) -> Result<()> {
     let review = Review {
         lock: args.lock.as_deref(),
+        images: &args.images,
         policy: &name_mirrored_policy(&args.policy, &args.mirrors),
     };
 
     let opened = review.verify_bundle(&args.file, trees, printer)?;
-    let artifacts = opened.lock.artifacts.len();
-    print_bundle(&args.file, &opened.index, artifacts, None, printer)
+    print_bundle(&args.file, &opened.index, &opened.lock, None, printer)
 }
 
 fn extract_bundle(args: &BundleExtractArgs, trees: &Trees, printer: &Printer) -> Result<()> {
@@ -68,6 +69,7 @@ fn extract_bundle(args: &BundleExtractArgs, trees: &Trees, printer: &Printer) ->
     }
     let review = Review {
         lock: args.lock.as_deref(),
+        images: &args.images,
         policy: &name_mirrored_policy(&args.policy, &args.mirrors),
     };
 
@@ -91,8 +93,7 @@ fn extract_bundle(args: &BundleExtractArgs, trees: &Trees, printer: &Printer) ->
     }
 
     let place = Some(place.display().to_string());
-    let artifacts = opened.lock.artifacts.len();
-    print_bundle(&args.file, &opened.index, artifacts, place, printer)
+    print_bundle(&args.file, &opened.index, &opened.lock, place, printer)
 }
 
 fn print_mirror(folder: &Path, mirrored: &Mirrored, printer: &Printer) {
@@ -112,10 +113,10 @@ fn print_mirror(folder: &Path, mirrored: &Mirrored, printer: &Printer) {
 fn print_bundle(
     file: &Path,
     index: &BundleIndex,
-    artifacts: usize,
+    lock: &Lock,
     store: Option<String>,
     printer: &Printer,
 ) -> Result<()> {
-    let output = BundleOutput::new(file, index, artifacts, store);
+    let output = BundleOutput::new(file, index, lock, store);
     printer.print_summary(&output, || output.format_summary())
 }

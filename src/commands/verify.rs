@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::bundle::describe_omitted;
+use crate::bundle::{describe_extra, describe_omitted};
 use crate::cli::VerifyArgs;
 use crate::diagnostic::Result;
 use crate::inspect::{
@@ -37,6 +37,9 @@ pub(super) fn run_verify(
             let files = opened.index.files.len();
             let mut text =
                 format!("bundle: every file matches the index and the lock ({files} files)\n");
+            for name in opened.list_extra_images() {
+                text = format!("{text}{}\n", describe_extra(name));
+            }
             for name in &opened.index.omitted {
                 text = format!("{text}{}\n", describe_omitted(name));
             }

@@ -9,6 +9,7 @@ use crate::selection::NamedPolicy;
 use crate::ui::Printer;
 
 use super::demanded::Prover;
+use super::review::Review;
 
 /// A file, and the proofs that are to hold for it. Files of proofs are paths or URLs.
 #[derive(Debug, Clone, Default)]
@@ -55,6 +56,15 @@ impl VerifyRequest {
             network: &self.network,
             trees,
             printer,
+        }
+    }
+
+    /// The review of what is verified as a whole; it admits no images beside those of the lockfile.
+    pub(super) fn make_review(&self) -> Review<'_> {
+        Review {
+            lock: self.lock.as_deref(),
+            images: &[],
+            policy: &self.policy,
         }
     }
 

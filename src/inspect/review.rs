@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use crate::base::code::Code;
+use crate::base::value::ImageReference;
 use crate::bundle::{OpenedBundle, proof_error};
 use crate::catalog::Trees;
 use crate::diagnostic::Result;
@@ -24,6 +25,8 @@ use crate::verify::chain::PinnedRoots;
 #[derive(Debug, Clone, Copy)]
 pub struct Review<'a> {
     pub lock: Option<&'a Path>,
+    /// Container images that a bundle may have beside those of the reviewed lockfile.
+    pub images: &'a [ImageReference],
     pub policy: &'a NamedPolicy,
 }
 
@@ -32,7 +35,7 @@ impl Review<'_> {
     /// policy. Returns the plan if the user gives a policy.
     ///
     /// # Errors
-    /// The lockfile differs, or the policy refuses it.
+    /// The lockfile differs, the bundle has an image that nobody names, or the policy refuses it.
     pub(super) fn check_bundle(
         &self,
         file: &Path,
@@ -43,6 +46,7 @@ impl Review<'_> {
         let lock = &opened.lock;
         if let Some(path) = self.lock {
             opened.require_lock(file, &read_lock(path)?)?;
+            opened.require_images(file, self.images)?;
         }
         check_tools(file, opened, trees)?;
         if self.lock.is_some() && self.policy.file.is_none() {

@@ -34,7 +34,6 @@ use crate::trust::check_unproven;
 use crate::ui::Printer;
 use crate::verify::archive::{self, Limits, WantedMembers};
 use crate::verify::{NotProven, ProofError, record_evidence};
-use crate::windows::resource::ArchiveFormat;
 
 use self::again::{RenderedAgain, find_added, render_again};
 use super::demanded::{MadeProofs, Prover, list_unasked};
@@ -336,9 +335,8 @@ fn check_archive(
         pins.extend(artifact.digests.iter().map(|pin| pin.digest.as_str()));
     }
     let mut rest: BTreeMap<&String, &Vec<u8>> = rendered.files.iter().collect();
-    let read = archive::read_members(
+    let read = archive::read_own_members(
         fs::open_file(&path)?,
-        ArchiveFormat::Zip,
         &WantedMembers::all_files(),
         &Limits {
             entry: MAX_SIZE,

@@ -322,7 +322,7 @@ fn matches_image(pattern: &str, image: &str) -> bool {
 }
 
 /// An image, or the beginning of one, with its registry.
-fn complete_image(image: &str, with_port: bool) -> String {
+pub fn complete_image(image: &str, with_port: bool) -> String {
     let registry = find_registry(image);
     let named = image
         .strip_prefix(registry)

@@ -100,6 +100,20 @@ pub fn read_members<R: Read + Seek>(
     Ok(walk_archive(reader, format, wanted, limits, visit)?.digests)
 }
 
+/// The same for a zip that this program wrote: one that has what its writer never makes is refused.
+///
+/// # Errors
+/// As [`read_members`].
+pub fn read_own_members<R: Read + Seek>(
+    mut reader: R,
+    wanted: &WantedMembers,
+    limits: &Limits,
+    visit: &mut Visit<'_>,
+) -> Result<Vec<MemberDigest>, ProofError> {
+    require_format(&mut reader, ArchiveFormat::Zip)?;
+    Ok(zip::walk_own_zip(reader, wanted, limits, visit)?.digests)
+}
+
 /// Every entry, with the same demands on the archive as [`read_members`].
 ///
 /// # Errors
@@ -148,6 +162,14 @@ fn walk_archive<R: Read + Seek>(
     limits: &Limits,
     visit: &mut Visit<'_>,
 ) -> Result<Walked, ProofError> {
+    require_format(&mut reader, format)?;
+    match format {
+        ArchiveFormat::Zip => zip::walk_zip(reader, wanted, limits, visit),
+        ArchiveFormat::TarGz => targz::walk_tar(reader, wanted, limits, visit),
+    }
+}
+
+fn require_format<R: Read + Seek>(reader: &mut R, format: ArchiveFormat) -> Result<(), ProofError> {
     let mut magic = Vec::new();
     reader
         .seek(SeekFrom::Start(0))
@@ -183,8 +205,5 @@ fn walk_archive<R: Read + Seek>(
         };
         return Err(ProofError::new(Code::ARCHIVE_FORMAT, said));
     }
-    match format {
-        ArchiveFormat::Zip => zip::walk_zip(reader, wanted, limits, visit),
-        ArchiveFormat::TarGz => targz::walk_tar(reader, wanted, limits, visit),
-    }
+    Ok(())
 }

@@ -21,7 +21,17 @@ pub(crate) struct Part {
     pub flags: u16,
     pub size: Option<u32>,
     pub extra: Vec<u8>,
+    /// zip's bytes as they lie, in place of the content by its method.
+    pub raw: Option<Vec<u8>>,
+    /// What begins the sizes behind the bytes, which flag 3 asks for.
+    pub mark: &'static [u8],
 }
+
+/// Sizes behind the bytes.
+pub(crate) const DESCRIBED: u16 = 1 << 3 | 1 << 11;
+
+/// The signature in front of them.
+const MARK: &[u8] = b"PK\x07\x08";
 
 impl Part {
     pub(crate) fn new(name: impl AsRef<[u8]>, content: &[u8]) -> Self {
@@ -35,6 +45,32 @@ impl Part {
             flags: 1 << 11,
             size: None,
             extra: Vec::new(),
+            raw: None,
+            mark: MARK,
+        }
+    }
+
+    /// A deflated entry with its sizes behind its bytes: as its directory has it, it goes on behind the end of its
+    /// content, with those sizes and another entry.
+    pub(crate) fn hiding(self, hidden: &Self) -> Self {
+        let stream = deflated(&self.content);
+        let sizes = describe(&self.content, &stream);
+        let whole = zip(std::slice::from_ref(hidden));
+        let end = whole.windows(4).position(|it| it == b"PK\x01\x02");
+        let raw = [&stream, MARK, &sizes, &whole[..end.expect("directory")]].concat();
+        Self {
+            method: 8,
+            flags: DESCRIBED,
+            raw: Some(raw),
+            ..self
+        }
+    }
+
+    fn store(&self) -> Vec<u8> {
+        match &self.raw {
+            Some(raw) => raw.clone(),
+            None if self.method == 8 => deflated(&self.content),
+            None => self.content.clone(),
         }
     }
 
@@ -77,15 +113,19 @@ impl Part {
     }
 }
 
+/// Checksum and sizes.
+fn describe(content: &[u8], stored: &[u8]) -> Vec<u8> {
+    let mut bytes = crc(content).to_le_bytes().to_vec();
+    bytes.extend(u32::try_from(stored.len()).expect("small").to_le_bytes());
+    bytes.extend(u32::try_from(content.len()).expect("small").to_le_bytes());
+    bytes
+}
+
 pub(crate) fn zip(parts: &[Part]) -> Vec<u8> {
     let (mut bytes, mut directory) = (Vec::new(), Vec::new());
     for part in parts {
-        let stored = if part.method == 8 {
-            deflated(&part.content)
-        } else {
-            part.content.clone()
-        };
-        let head = part.header(&stored);
+        let stored = part.store();
+        let mut head = part.header(&stored);
         directory.extend(b"PK\x01\x02\x14\x03");
         directory.extend(&head);
         directory.extend([0; 6]);
@@ -93,11 +133,19 @@ pub(crate) fn zip(parts: &[Part]) -> Vec<u8> {
         directory.extend(u32::try_from(bytes.len()).expect("small").to_le_bytes());
         directory.extend(&part.name);
         directory.extend(&part.extra);
+        let is_described = part.flags & 8 != 0;
+        if is_described {
+            head[10..22].fill(0);
+        }
         bytes.extend(b"PK\x03\x04");
         bytes.extend(&head);
         bytes.extend(&part.name);
         bytes.extend(&part.extra);
         bytes.extend(&stored);
+        if is_described {
+            bytes.extend(part.mark);
+            bytes.extend(describe(&part.content, &stored));
+        }
     }
     let count = u16::try_from(parts.len()).expect("few").to_le_bytes();
     let start = u32::try_from(bytes.len()).expect("small").to_le_bytes();

@@ -1,7 +1,9 @@
-//! An archive that is accepted is the same for every reader: Python, Go, libarchive and 7-Zip read what is accepted
-//! of a generated corpus. `IMAGEGEN_READERS=COUNT` reads that many archives instead of a few.
+//! An archive that is accepted is the same for every reader: Python, Go, libarchive (which also reads from the front, as
+//! of a pipe) and 7-Zip read what is accepted of a generated corpus. `IMAGEGEN_READERS=COUNT` reads that many archives
+//! instead of a few.
 
 mod corpus;
+mod splits;
 
 use std::collections::BTreeMap;
 use std::io::{Read as _, Write as _};
@@ -90,11 +92,32 @@ fn hash_files(folder: &Path) -> BTreeMap<String, String> {
 
 fn unpack_by_bsdtar(path: &Path) -> Files {
     let folder = tempfile::tempdir().expect("a folder");
+    let mut command = start_bsdtar();
+    command.arg("-xf").arg(path).arg("-C").arg(folder.path());
+    unpack_with(&mut command, folder.path())
+}
+
+fn start_bsdtar() -> Command {
     let mut command = Command::new("bsdtar");
     // It refuses names that the locale has not.
     command.env("LC_ALL", "C.UTF-8");
-    command.arg("-xf").arg(path).arg("-C").arg(folder.path());
-    unpack_with(&mut command, folder.path())
+    command
+}
+
+/// Of a zip it has the local headers then, and no directory.
+fn unpack_from_front(path: &Path) -> Files {
+    let folder = tempfile::tempdir().expect("a folder");
+    let content = std::fs::read(path).expect("written");
+    let mut command = start_bsdtar();
+    command.arg("-xf").arg("-").arg("-C").arg(folder.path());
+    let (reader, mut writer) = std::io::pipe().expect("a pipe");
+    // It closes the pipe at the end that it sees.
+    let feeder = std::thread::spawn(move || drop(writer.write_all(&content)));
+    command.stdin(reader);
+    let files = unpack_with(&mut command, folder.path());
+    drop(command);
+    feeder.join().expect("no panic");
+    files
 }
 
 fn unpack_by_seven_zip(path: &Path) -> Files {
@@ -136,6 +159,7 @@ fn ask_readers(folder: &Path, paths: &[PathBuf]) -> Vec<(&'static str, Vec<Files
     let python = ask_program(Command::new("python3").arg(sources.join("read.py")), paths);
     let go = ask_program(&mut Command::new(&program), paths);
     let bsdtar = paths.iter().map(|path| unpack_by_bsdtar(path));
+    let front = paths.iter().map(|path| unpack_from_front(path));
     // It takes a packed tar for one file, so it gets the tar.
     let plain = folder.join("plain");
     std::fs::create_dir(&plain).expect("a folder");
@@ -144,6 +168,7 @@ fn ask_readers(folder: &Path, paths: &[PathBuf]) -> Vec<(&'static str, Vec<Files
         ("Python", python),
         ("Go", go),
         ("libarchive", bsdtar.collect()),
+        ("libarchive from the front", front.collect()),
         ("7-Zip", ask_seven_zip(&plain, &seven_paths)),
     ]
 }
@@ -229,7 +254,7 @@ fn what_is_accepted_is_the_same_for_every_reader() {
 /// The control: archives that two of the readers read differently, which shows that the comparison sees it.
 #[test]
 fn what_splits_the_readers_is_refused() {
-    let splits = corpus::list_splits();
+    let splits = splits::list_splits();
     let folder = tempfile::tempdir().expect("a folder");
     let paths = write_archives(folder.path(), &splits);
     let answers = ask_readers(folder.path(), &paths);
@@ -244,5 +269,33 @@ fn what_splits_the_readers_is_refused() {
             })
             .collect();
         assert!(views.len() > 1, "{}: all read {views:?}", draft.title);
+    }
+}
+
+/// What programs write into a pipe has sizes behind its bytes, of folders and of files.
+#[test]
+fn zips_that_programs_stream_are_read() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let source = folder.path().join("source");
+    std::fs::create_dir_all(source.join("bin/empty")).expect("folders");
+    std::fs::write(source.join("bin/a.exe"), "x".repeat(70_000)).expect("written");
+    std::fs::write(source.join("README"), "read me").expect("written");
+    std::fs::write(source.join("bin/none"), "").expect("written");
+    let expected = hash_files(&source);
+    let writers = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/archive/readers");
+    let mut python = Command::new("python3");
+    python.arg(writers.join("write.py"));
+    let mut bsdtar = start_bsdtar();
+    // Behind what goes to standard output it fills a block with zeros.
+    bsdtar.args(["--format", "zip", "-cf", "../made.zip", "bin", "README"]);
+    let mut seven = Command::new("7z");
+    seven.args(["a", "-tzip", "-so", "-an", "."]);
+    for mut command in [python, bsdtar, seven] {
+        let path = folder.path().join("made.zip");
+        let made = std::fs::File::create(&path).expect("a file");
+        let ran = command.current_dir(&source).stdout(made).status();
+        assert!(ran.expect("it starts").success(), "{command:?}");
+        let found = read_ours(&std::fs::read(&path).expect("written"), Zip);
+        assert_eq!(found.as_ref(), Ok(&expected), "{command:?}");
     }
 }

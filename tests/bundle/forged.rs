@@ -4,6 +4,7 @@ use imagegen::base::digest::sha256_hex;
 use serde_json::{Value, json};
 
 use super::{Change, forged, lock, operator, third_verify, unpack};
+use crate::archive::forge::{DESCRIBED, Part, zip};
 use crate::bundle::registry::Registry;
 use crate::support::{files, noise};
 
@@ -332,4 +333,91 @@ fn a_bundle_speaks_for_its_reviewed_lock_alone() {
         .file("x", "x");
     std::fs::rename(test.folder.join("s"), verify.folder.join("s")).expect("store");
     verify.fails(4, &["is not in the store"]);
+}
+
+fn find_last(bytes: &[u8], mark: &[u8]) -> usize {
+    let mut windows = bytes.windows(mark.len());
+    windows.rposition(|window| window == mark).expect("mark")
+}
+
+/// A bundle has the form in which it is written: what only some readers of zips see has no place in it.
+#[test]
+fn bundles_that_somebody_else_packed_are_refused() {
+    let server = Registry::start();
+    let lock = lock(&server, b"first artifact");
+    let made = operator()
+        .file("imagegen.lock.json", &lock)
+        .line("bundle create --out node.zip --store s");
+    made.succeeds();
+    let files = unpack(&made.read("node.zip"));
+    let plain = |name: &str, bytes: &[u8]| Part {
+        method: 8,
+        flags: 0,
+        ..Part::new(name, bytes)
+    };
+    let parts: Vec<Part> = files.iter().map(|it| plain(&it.0, &it.1)).collect();
+    let good = zip(&parts);
+    third_verify(&good, 0);
+
+    let with = |part: Part| zip(&[&parts[..], &[part]].concat());
+    let exchange = |part: Part| zip(&[&parts[..parts.len() - 1], &[part]].concat());
+    let (name, content) = files.last().expect("a file");
+    let last = || plain(name, content);
+    let evil = plain("scripts/installer/Install.ps1", b"other bytes");
+    let folder = || Part {
+        flags: 0,
+        ..Part::folder("scripts/")
+    };
+    let mut commented = good.clone();
+    let length = commented.len();
+    commented[length - 2] = 1;
+    commented.push(b'x');
+    let mut turned = good.clone();
+    let end = find_last(&good, b"PK\x05\x06");
+    let start = find_last(&good, b"bundle.json") - 46;
+    turned[start..end].rotate_left(46 + "bundle.json".len());
+
+    for (what, bytes) in [
+        ("an entry inside of a folder", with(folder().hiding(&evil))),
+        ("an entry inside of a file", exchange(last().hiding(&evil))),
+        ("a folder", with(folder())),
+        (
+            "sizes behind the bytes",
+            exchange(Part {
+                flags: DESCRIBED,
+                ..last()
+            }),
+        ),
+        (
+            "a flag",
+            exchange(Part {
+                flags: 1 << 11,
+                ..last()
+            }),
+        ),
+        (
+            "another method",
+            with(Part {
+                method: 12,
+                ..evil.clone()
+            }),
+        ),
+        (
+            "an extra field",
+            exchange(Part {
+                extra: vec![0x99, 0x99, 0, 0],
+                ..last()
+            }),
+        ),
+        ("a comment", commented),
+        ("another order", turned),
+    ] {
+        let said = third_verify(&bytes, 5).stderr;
+        assert!(said.contains("[archive-foreign]"), "{what}: {said}");
+        let extract = operator()
+            .bytes("b.zip", &bytes)
+            .line("bundle extract b.zip --store s");
+        extract.fails(5, &["archive-foreign"]);
+        assert!(!extract.exists("s/objects"), "{what}");
+    }
 }

@@ -9,7 +9,7 @@ use crate::bundle::registry::Registry;
 use crate::support::Test;
 
 /// The pause image of a lock, which nobody asked for by name.
-fn pause(lock: &str) -> String {
+pub(super) fn pause(lock: &str) -> String {
     let lock: Value = serde_json::from_str(lock).expect("JSON");
     let name = lock["images"][0].as_str().expect("the pause image");
     assert!(name.starts_with("registry.k8s.io/pause:"), "{name}");
@@ -17,7 +17,7 @@ fn pause(lock: &str) -> String {
 }
 
 /// Writes a bundle with a mirror for the registry of the pause image.
-fn create(registry: &Registry, lock: &str) -> Test {
+pub(super) fn create(registry: &Registry, lock: &str) -> Test {
     let mirror = format!("docker://registry.k8s.io/={}", registry.url("/"));
     operator()
         .file("imagegen.lock.json", lock)

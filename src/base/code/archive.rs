@@ -11,6 +11,7 @@ codes! {
     Verification ARCHIVE_DUPLICATE "archive-duplicate" "The archive contains an entry twice.",
     Verification ARCHIVE_ENCRYPTED "archive-encrypted" "An entry is encrypted.",
     Verification ARCHIVE_ENTRIES "archive-entries" "The archive has too many entries.",
+    Verification ARCHIVE_FOREIGN "archive-foreign" "The zip is not in the form in which imagegen writes zips.",
     Verification ARCHIVE_FORMAT "archive-format" "The file is not an archive of a known format.",
     Verification ARCHIVE_GZIP_MEMBERS "archive-gzip-members" "The file consists of several gzip members.",
     Verification ARCHIVE_HEADER_MISMATCH "archive-header-mismatch" "Two headers of an entry contradict each other.",

@@ -11,6 +11,8 @@ codes! {
     Verification BUNDLE_FILE_ABSENT "bundle-file-absent" "The index names a file that the bundle does not contain.",
     Verification BUNDLE_FILE_EXTRA "bundle-file-extra" "The bundle contains a file that its index does not name.",
     Verification BUNDLE_IMAGE_ABSENT "bundle-image-absent" "The bundle neither contains a container image of its lockfile nor says that it was left out.",
+    Verification BUNDLE_IMAGE_EXTRA "bundle-image-extra" "The bundle contains a container image that neither the reviewed lockfile nor the command names.",
+    Verification BUNDLE_IMAGE_NAME "bundle-image-name" "Nodes would know two container images of the bundle or of its lockfile by one name.",
     Verification BUNDLE_INDEX "bundle-index" "The index of the bundle is missing or malformed.",
     Verification BUNDLE_LOCK "bundle-lock" "The lockfile of the bundle is missing or malformed.",
     Verification BUNDLE_LOCK_DIFFERS "bundle-lock-differs" "The bundle's lockfile differs from the reviewed lockfile.",

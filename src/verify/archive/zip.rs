@@ -4,6 +4,7 @@
 mod directory;
 mod end;
 mod fields;
+mod own;
 
 use std::io::{BufReader, Read, Seek, SeekFrom};
 
@@ -13,7 +14,7 @@ use super::names;
 use super::read::{to_proof_error, visit_member};
 use super::{Limits, ProofError, Visit, Walked, WantedMembers};
 use crate::base::code::Code;
-use directory::Record;
+use directory::{CentralDirectory, Record, read_directory};
 
 pub(super) fn walk_zip<R: Read + Seek>(
     mut reader: R,
@@ -21,7 +22,30 @@ pub(super) fn walk_zip<R: Read + Seek>(
     limits: &Limits,
     visit: &mut Visit<'_>,
 ) -> Result<Walked, ProofError> {
-    let records = directory::read_directory(&mut reader, limits)?;
+    let directory = read_directory(&mut reader, limits)?;
+    walk_directory(reader, &directory, wanted, limits, visit)
+}
+
+/// The same for a zip of this program.
+pub(super) fn walk_own_zip<R: Read + Seek>(
+    mut reader: R,
+    wanted: &WantedMembers,
+    limits: &Limits,
+    visit: &mut Visit<'_>,
+) -> Result<Walked, ProofError> {
+    let directory = read_directory(&mut reader, limits)?;
+    own::require_own_form(&directory)?;
+    walk_directory(reader, &directory, wanted, limits, visit)
+}
+
+fn walk_directory<R: Read + Seek>(
+    mut reader: R,
+    directory: &CentralDirectory,
+    wanted: &WantedMembers,
+    limits: &Limits,
+    visit: &mut Visit<'_>,
+) -> Result<Walked, ProofError> {
+    let records = &directory.records;
     let mut walked = Walked {
         entries: Vec::new(),
         digests: Vec::new(),
@@ -30,16 +54,24 @@ pub(super) fn walk_zip<R: Read + Seek>(
     names::check_collisions(&walked.entries)?;
     wanted.check_complete(&walked.entries)?;
     let mut total = 0_u64;
-    for record in &records {
-        if wanted.includes_entry(&record.entry)? {
-            total = total.saturating_add(record.entry.size);
-            if total > limits.total {
-                let message = format!("more than {} bytes in all", limits.total);
-                return Err(ProofError::new(Code::ARCHIVE_SIZE, message));
-            }
+    for record in records {
+        let is_wanted = wanted.includes_entry(&record.entry)?;
+        if !is_wanted && !record.is_stream() {
+            continue;
+        }
+        total = total.saturating_add(record.entry.size);
+        if total > limits.total {
+            let message = format!("more than {} bytes in all", limits.total);
+            return Err(ProofError::new(Code::ARCHIVE_SIZE, message));
+        }
+
+        if is_wanted {
             walked
                 .digests
                 .push(read_record(&mut reader, record, visit)?);
+        } else {
+            // A reader from the front goes on where the stream ends, wherever the directory says that its entry does.
+            read_record(&mut reader, record, &mut |_, _| Ok(()))?;
         }
     }
     Ok(walked)

@@ -3,7 +3,7 @@
 
 use imagegen::windows::resource::ArchiveFormat::{self, TarGz, Zip};
 
-use super::super::forge::{Part, gzip, tar, zip};
+use super::super::forge::{DESCRIBED, Part, gzip, tar, zip};
 
 pub struct Draft {
     pub title: String,
@@ -46,7 +46,11 @@ pub enum Change {
     /// An extra field of the second entry of a zip.
     Extra(&'static [u8]),
     Deflate,
+    /// Sizes behind the bytes of the first entry of a zip, with this in front of them.
+    Describe(&'static [u8]),
     Folder,
+    /// A folder of a zip, with a method, flags and bytes.
+    Stream(u16, u16, &'static [u8]),
     /// The comment behind a zip.
     Comment(&'static [u8]),
     /// Bytes behind everything.
@@ -266,6 +270,7 @@ pub fn list_changes(format: ArchiveFormat) -> Vec<Change> {
             changes.push(Change::Field(Place::Gzip, offset, bytes));
         }
     } else {
+        changes.extend(list_streams());
         for (place, offsets) in [
             (Place::Local, 4..30),
             (Place::Central, 4..46),
@@ -306,6 +311,24 @@ pub fn list_changes(format: ArchiveFormat) -> Vec<Change> {
     changes
 }
 
+/// Files and folders with their sizes behind their bytes, and folders with bytes.
+fn list_streams() -> Vec<Change> {
+    let mut changes = vec![Change::Describe(b"PK\x07\x08"), Change::Describe(b"")];
+    for flags in [0, DESCRIBED] {
+        for (method, raw) in [
+            (0, &b""[..]),
+            (8, b""),
+            (8, b"\x03\0"),
+            (8, b"\x01\0\0\xff\xff"),
+            (8, b"\0\0\0\xff\xff\x03\0"),
+            (8, b"\x03\0\x03\0"),
+        ] {
+            changes.push(Change::Stream(method, flags, raw));
+        }
+    }
+    changes
+}
+
 /// The good archive with changes.
 pub fn build_draft(format: ArchiveFormat, changes: &[Change]) -> Draft {
     let mut first = Part::new("bin/a.exe", b"first content");
@@ -316,7 +339,16 @@ pub fn build_draft(format: ArchiveFormat, changes: &[Change]) -> Draft {
             Change::Name(name) => second.name = name.as_bytes().to_vec(),
             Change::Extra(extra) => second.extra.extend(*extra),
             Change::Deflate => first.method = 8,
+            Change::Describe(mark) => {
+                (first.method, first.flags, first.mark) = (8, DESCRIBED, mark);
+            }
             Change::Folder => parts.push(Part::folder("bin/")),
+            Change::Stream(method, flags, raw) => parts.push(Part {
+                method: *method,
+                flags: *flags,
+                raw: Some(raw.to_vec()),
+                ..Part::folder("doc/")
+            }),
             _ => {}
         }
     }
@@ -369,7 +401,7 @@ fn find_last(bytes: &[u8], mark: &[u8]) -> usize {
         .expect("the mark")
 }
 
-fn put_bytes(bytes: &mut [u8], at: usize, new: &[u8]) {
+pub(super) fn put_bytes(bytes: &mut [u8], at: usize, new: &[u8]) {
     if let Some(place) = bytes.get_mut(at..at + new.len()) {
         place.copy_from_slice(new);
     }
@@ -435,53 +467,4 @@ fn change_tar(mut bytes: Vec<u8>, entry: usize, changes: &[Change]) -> Vec<u8> {
         }
     }
     packed
-}
-
-/// Archives of which is known that readers differ.
-pub fn list_splits() -> Vec<(Draft, ArchiveFormat)> {
-    let draft = |format, title: &str, changes: &[Change]| {
-        let bytes = build_draft(format, changes).bytes;
-        let title = title.to_owned();
-        (Draft { title, bytes }, format)
-    };
-    let field = |offset, new| Change::Field(Place::Tar, offset, new);
-    let mut splits = vec![
-        draft(
-            TarGz,
-            "a prefix of GNU",
-            &[field(257, b"ustar  \0"), field(345, b"p")],
-        ),
-        draft(TarGz, "a size with a sign", &[field(124, b"+7\0")]),
-        draft(
-            TarGz,
-            "global records between a header and its entry",
-            &[
-                Change::Record(b'x', "path", "c"),
-                Change::Record(b'g', "comment", "x"),
-            ],
-        ),
-        draft(TarGz, "a file with a slash", &[Change::Name("b/")]),
-        draft(
-            Zip,
-            "a second name in an extra field",
-            &[Change::Extra(b"\x75\x70\x06\0\x01\x85\x15\x76\x41\x63")],
-        ),
-    ];
-    // Another zip in the comment of the first.
-    let (one, other) = (
-        zip(&[Part::new("one", b"1")]),
-        zip(&[Part::new("other", b"22")]),
-    );
-    let mut two = one.clone();
-    let length = u16::try_from(other.len()).expect("short");
-    put_bytes(&mut two, one.len() - 2, &length.to_le_bytes());
-    two.extend(&other);
-    splits.push((
-        Draft {
-            title: "a zip in the comment of another".to_owned(),
-            bytes: two,
-        },
-        Zip,
-    ));
-    splits
 }

@@ -3,8 +3,9 @@
 use imagegen::verify::archive::Limits;
 use imagegen::windows::resource::ArchiveFormat::Zip;
 
-use super::{check, good};
-use crate::archive::forge::{Part, edit, patch, tar_gz, zip};
+use super::{check, good, with};
+use crate::archive::forge::{DESCRIBED, Part, edit, patch, tar_gz, zip};
+use crate::archive::take;
 
 const CENTRAL: &[u8] = b"PK\x01\x02";
 
@@ -330,6 +331,128 @@ fn damaged_and_ambiguous_zips() {
         vec![("two end records", two, Zip, wanted, "archive-ambiguous")],
         &Limits::default(),
     );
+}
+
+/// Entries that a reader from the front sees end elsewhere than the directory says, and those that end where it does.
+#[test]
+#[expect(clippy::too_many_lines, reason = "a table")]
+fn entries_end_where_their_streams_do() {
+    let wanted: &[&str] = &["bin/a.exe"];
+    let hidden = Part::new("bin/a.exe", b"other content");
+    let described = |part: Part| Part {
+        method: 8,
+        flags: DESCRIBED,
+        ..part
+    };
+    let folder = || Part::folder("doc/");
+    let read_me = || Part::new("README", b"read me");
+    let rows = [
+        (
+            "a file that hides an entry",
+            read_me().hiding(&hidden),
+            "archive-hidden-data",
+        ),
+        (
+            "a folder that hides an entry",
+            folder().hiding(&hidden),
+            "archive-hidden-data",
+        ),
+        (
+            "a file that hides an entry and states its size in front",
+            Part {
+                flags: 0,
+                ..read_me().hiding(&hidden)
+            },
+            "archive-hidden-data",
+        ),
+        (
+            "a folder that hides an entry and states its size in front",
+            Part {
+                flags: 0,
+                ..folder().hiding(&hidden)
+            },
+            "archive-hidden-data",
+        ),
+        (
+            "a file whose stream goes on",
+            Part {
+                raw: Some(b"\0\x07\0\xf8\xffread me".to_vec()),
+                ..described(read_me())
+            },
+            "archive-truncated",
+        ),
+        (
+            "a folder without a stream",
+            Part {
+                raw: Some(Vec::new()),
+                ..described(folder())
+            },
+            "archive-truncated",
+        ),
+        (
+            "a folder with bytes of an unknown method",
+            Part {
+                method: 12,
+                raw: Some(b"BZh9".to_vec()),
+                ..folder()
+            },
+            "archive-header-mismatch",
+        ),
+        (
+            "a file of an unknown method with its size behind it",
+            Part {
+                method: 12,
+                ..described(read_me())
+            },
+            "archive-ambiguous",
+        ),
+        (
+            "a stored folder with sizes without signature",
+            Part {
+                method: 0,
+                mark: b"",
+                ..described(folder())
+            },
+            "archive-ambiguous",
+        ),
+        (
+            "a folder whose stream has content",
+            Part {
+                raw: read_me().hiding(&hidden).raw,
+                ..described(folder())
+            },
+            "archive-size",
+        ),
+    ];
+    let rows = rows.map(|(what, part, code)| (what, zip(&with(part)), Zip, wanted, code));
+    check(rows.into(), &Limits::default());
+
+    let deflated = |part: Part| Part { method: 8, ..part };
+    for part in [
+        described(read_me()),
+        Part {
+            mark: b"",
+            ..described(read_me())
+        },
+        described(folder()),
+        Part {
+            method: 0,
+            ..described(folder())
+        },
+        deflated(folder()),
+        Part {
+            raw: Some(Vec::new()),
+            ..deflated(folder())
+        },
+        Part {
+            method: 12,
+            ..read_me()
+        },
+    ] {
+        let name = String::from_utf8_lossy(&part.name).into_owned();
+        let bytes = zip(&with(part));
+        take(&bytes, Zip, wanted, &Limits::default()).expect(&name);
+    }
 }
 
 /// Info-ZIP's Unicode path: version, checksum of the other name, name.

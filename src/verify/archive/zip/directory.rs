@@ -6,7 +6,7 @@ use super::super::names::{self, refuse_entry};
 use super::super::read::to_proof_error;
 use super::super::{Entry, Limits, ProofError};
 use super::end::{End, read_end_record};
-use super::fields::{find_second_opinion, u16_at, u32_at, u64_at, widen_sizes};
+use super::fields::{find_second_opinion, is_zip64_alone, u16_at, u32_at, u64_at, widen_sizes};
 use crate::base::code::Code;
 
 /// An entry whose local header says the same as the directory.
@@ -17,9 +17,28 @@ pub(super) struct Record {
     pub compressed: u64,
     /// Where its bytes begin.
     pub data: u64,
-    header: u64,
-    flags: u16,
+    pub header: u64,
+    pub flags: u16,
+    /// Whether a header has a comment, or another extra field than that of zip64.
+    pub has_notes: bool,
     raw: Vec<u8>,
+}
+
+/// The entries of a zip in the order of its directory.
+pub(super) struct CentralDirectory {
+    pub records: Vec<Record>,
+    pub has_comment: bool,
+}
+
+impl Record {
+    /// Whether only decoding it tells where its bytes end. An entry that states no bytes in front has none.
+    pub fn is_stream(&self) -> bool {
+        self.method == 8 && (self.compressed > 0 || self.is_described())
+    }
+
+    fn is_described(&self) -> bool {
+        self.flags & DESCRIPTOR != 0
+    }
 }
 
 const ENCRYPTED: u16 = 1 | (1 << 6) | (1 << 13);
@@ -32,7 +51,7 @@ const NEWEST: u16 = 63;
 pub(super) fn read_directory<R: Read + Seek>(
     reader: &mut R,
     limits: &Limits,
-) -> Result<Vec<Record>, ProofError> {
+) -> Result<CentralDirectory, ProofError> {
     let end = read_end_record(reader)?;
     if end.entries > limits.entries {
         let message = format!("{} entries, more than {}", end.entries, limits.entries);
@@ -56,7 +75,10 @@ pub(super) fn read_directory<R: Read + Seek>(
     if free != end.directory {
         return Err(hidden_data_error("bytes in front of the directory"));
     }
-    Ok(records)
+    Ok(CentralDirectory {
+        records,
+        has_comment: end.has_comment,
+    })
 }
 
 pub(super) fn hidden_data_error(what: &str) -> ProofError {
@@ -152,6 +174,7 @@ fn read_central_header(reader: &mut impl Read, limits: &Limits) -> Result<Record
         data: 0,
         header,
         flags,
+        has_notes: !comment.is_empty() || !is_zip64_alone(&extra),
         raw,
     };
     check_limits(&record, limits)?;
@@ -241,7 +264,8 @@ fn check_limits(record: &Record, limits: &Limits) -> Result<(), ProofError> {
     if record.flags & ENCRYPTED != 0 || record.method == 99 {
         return refuse_entry(Code::ARCHIVE_ENCRYPTED, name, "is encrypted");
     }
-    if *directory && *size > 0 {
+    // Some writers deflate nothing to two bytes; that they are no more shows when they are read.
+    if *directory && (*size > 0 || *compressed > 0 && record.method != 8) {
         return refuse_entry(
             Code::ARCHIVE_HEADER_MISMATCH,
             name,
@@ -318,13 +342,14 @@ fn check_local_header<R: Read + Seek>(
     let mut compressed = u64::from(u32_at(&head, 18));
     let is_wide = widen_sizes(&extra, &mut [&mut size, &mut compressed])?;
     check_second_opinion(&extra, &name)?;
-    let described = record.flags & DESCRIPTOR != 0;
+    record.has_notes |= !is_zip64_alone(&extra);
+    let described = record.is_described();
     // A reader from the front cannot tell where such bytes end.
-    if described && record.method == 0 && !record.entry.directory {
+    if described && record.method != 8 && !record.entry.directory {
         return refuse_entry(
             Code::ARCHIVE_AMBIGUOUS,
             &name,
-            "is stored with its size after its data",
+            "is not deflated and has its size after its data",
         );
     }
     // A header whose descriptor follows may leave them at zero.
@@ -357,6 +382,14 @@ fn check_data_descriptor<R: Read + Seek>(
     let is_signed = length == plain + 4;
     if length != plain && !is_signed {
         return Err(hidden_data_error("bytes between two entries"));
+    }
+    // Of a directory that is not deflated, such a reader takes the next signature for the end.
+    if record.method != 8 && !is_signed {
+        return refuse_entry(
+            Code::ARCHIVE_AMBIGUOUS,
+            &record.entry.name,
+            "has sizes without signature after its data",
+        );
     }
     let bytes = read_at(reader, place.start, usize::try_from(length).unwrap_or(24))?;
 

@@ -11,6 +11,7 @@ use crate::base::code::Code;
 const END: &[u8] = b"PK\x05\x06";
 
 pub(super) struct End {
+    pub has_comment: bool,
     pub entries: u64,
     pub directory: u64,
     pub size: u64,
@@ -55,6 +56,7 @@ pub(super) fn read_end_record<R: Read + Seek>(reader: &mut R) -> Result<End, Pro
     }
     match directory.checked_add(size) {
         Some(found) if found == position => Ok(End {
+            has_comment: record.len() > 22,
             entries,
             directory,
             size,

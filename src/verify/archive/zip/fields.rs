@@ -71,6 +71,14 @@ pub(super) fn find_second_opinion(extra: &[u8]) -> Result<Option<&'static str>, 
     Ok(None)
 }
 
+/// Whether there is no other extra field than that of zip64.
+pub(super) fn is_zip64_alone(extra: &[u8]) -> bool {
+    extra.is_empty()
+        || extra.len() >= 4
+            && u16_at(extra, 0) == 1
+            && extra.len() == 4 + usize::from(u16_at(extra, 2))
+}
+
 /// An extra field by its number. Two of one number would be two answers to one question.
 pub(super) fn find_extra_field(extra: &[u8], number: u16) -> Result<Option<&[u8]>, ProofError> {
     let mut found = None;
