@@ -49,8 +49,9 @@ impl Anchor {
     }
 
     /// The clause of a policy that names such anchors: its code, its field, and the entry to add.
-    fn policy_entry(&self, component: &str) -> (Code, &'static str, String) {
-        let named = format!(r#""components": ["{component}"]"#);
+    fn policy_entry(&self, subject: &Subject<'_>) -> (Code, &'static str, String) {
+        let trusted = subject.list_trusted_names().join(r#"", ""#);
+        let named = format!(r#""components": ["{trusted}"]"#);
         match self {
             Self::Key(text) | Self::OpenPgpKey(text) => (
                 Code::POLICY_TRUSTED_KEYS,
@@ -230,7 +231,7 @@ pub(super) fn check_anchors(
     let refused = own.filter(|anchor| !anchor.is_trusted(policy, &subject));
     refused
         .map(|anchor| {
-            let (code, field, entry) = anchor.policy_entry(&artifact.component);
+            let (code, field, entry) = anchor.policy_entry(&subject);
             let mut remedy = format!(
                 "add it to the policy (`\"{field}\": [{entry}]`), or remove it from the override of {}",
                 artifact.component
@@ -241,7 +242,7 @@ pub(super) fn check_anchors(
             let message = format!(
                 "an override uses {}, which the policy does not trust for {}",
                 anchor.describe(),
-                artifact.component
+                subject.list_trusted_names().join(" as ")
             );
             Finding::new(code, message, remedy).with_subject(artifact.title())
         })

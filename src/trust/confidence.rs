@@ -187,8 +187,12 @@ pub(super) fn check_foreign_digests(policy: &Policy, subject: &Subject<'_>) -> O
     })?;
     let named = find_trusted(policy, digest.as_str()).flat_map(|own| &own.components);
     let named: Vec<&str> = named.map(String::as_str).collect();
+    let wanted = match subject.list_trusted_names()[..] {
+        [_] => "it".to_owned(),
+        ref wanted => wanted.join(" as "),
+    };
     let message = format!(
-        "the policy trusts the digest {digest} for {}, and not for it",
+        "the policy trusts the digest {digest} for {}, and not for {wanted}",
         named.join(", ")
     );
     let remedy = format!(
@@ -200,10 +204,8 @@ pub(super) fn check_foreign_digests(policy: &Policy, subject: &Subject<'_>) -> O
 
 /// The entry of `trustedDigests` for a subject.
 pub(super) fn format_trusted(subject: &Subject<'_>, digest: &str) -> String {
-    format!(
-        r#"{{"digest": "{digest}", "components": ["{}"]}}"#,
-        subject.name
-    )
+    let names = subject.list_trusted_names().join(r#"", ""#);
+    format!(r#"{{"digest": "{digest}", "components": ["{names}"]}}"#)
 }
 
 /// Where the identity of an artifact's bytes is recorded: `catalog`, or `policy`; none where only the definition, a

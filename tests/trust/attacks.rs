@@ -3,7 +3,7 @@
 mod hosts;
 
 use hosts::{list_headers, list_names_and_hosts};
-use imagegen::base::public_key::CosignKey;
+use imagegen::base::public_key::{CosignKey, MinisignKey};
 use serde_json::{Value, json};
 
 use crate::support::Test;
@@ -45,6 +45,10 @@ fn hide_key(line: &str) -> String {
 
 fn hash_pem() -> String {
     CosignKey::parse(PEM).expect("a key").sha256()
+}
+
+fn hash_minisign() -> String {
+    MinisignKey::parse(MINISIGN).expect("a key").sha256()
 }
 
 fn ours() -> Value {
@@ -98,6 +102,33 @@ fn list_anchors() -> Vec<Attack> {
             signed(json!({"kind": "minisign", "key": format!("RW{}", "A".repeat(54))})),
             ours(),
             &["[policy-trusted-keys]"],
+        ),
+        attack(
+            "key that is trusted for the name of a member",
+            over(
+                "containerd",
+                json!({"url": "https://x.example/c.zip", "kind": "zip", "members": [{"member": "0/crictl.exe", "file": "containerd.exe"}], "signature": {"kind": "minisign", "key": MINISIGN, "url": "https://x.example/s"}}),
+            ),
+            json!({"name": "ours", "trustedKeys": [{"key": hash_minisign(), "components": ["crictl"]}]}),
+            &["[policy-trusted-keys]", "does not trust for containerd"],
+        ),
+        attack(
+            "digest that is trusted for the name of a member",
+            over(
+                "containerd",
+                json!({"url": "https://x.example/c.zip", "kind": "zip", "sha256": DIGEST, "members": [{"member": "0/crictl.exe", "file": "containerd.exe"}]}),
+            ),
+            json!({"name": "ours", "trustedDigests": [{"digest": DIGEST, "components": ["crictl"]}]}),
+            &["for crictl, and not for it", "[policy-trusted-digests]"],
+        ),
+        attack(
+            "digest that is trusted for a component and becomes another program",
+            over(
+                "crictl",
+                json!({"url": "https://x.example/c.zip", "kind": "zip", "sha256": DIGEST, "members": [{"member": "crictl.exe", "file": "Kubelet.exe"}]}),
+            ),
+            json!({"name": "ours", "trustedDigests": [{"digest": DIGEST, "components": ["crictl"]}]}),
+            &["for crictl, and not for crictl as kubelet"],
         ),
         attack(
             "a key of the catalog that is another component's",

@@ -75,6 +75,16 @@ pub struct PlannedArtifact {
     /// a file.
     #[serde(skip)]
     pub unproven: bool,
+    /// Computed with the plan. Never part of a file.
+    #[serde(skip)]
+    pub overridden: OverriddenParts,
+}
+
+/// Parts of an artifact that an override states and the catalog does not.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct OverriddenParts {
+    /// File names of programs that it brings into the image, in lower case.
+    pub programs: Vec<String>,
 }
 
 /// Declared signatures that nobody asked for, one text for each artifact.
@@ -94,6 +104,28 @@ impl PlannedArtifact {
     /// Component and version, as messages name it.
     pub fn title(&self) -> String {
         format!("{} {}", self.component, self.version)
+    }
+
+    /// File names of the programs that it brings into the image.
+    pub fn list_programs(&self) -> Vec<&str> {
+        if self.members.is_empty() {
+            return vec![self.file.as_str()];
+        }
+        let members = self.members.iter();
+        members.map(|member| member.file.as_str()).collect()
+    }
+
+    /// Parts that an override has added to the artifact as the catalog publishes it.
+    pub(crate) fn list_overridden(&self, published: &Self) -> OverriddenParts {
+        let known = published.list_programs();
+        let mut programs = Vec::new();
+        for program in self.list_programs() {
+            // Windows tells no case apart in the names of files.
+            if !known.iter().any(|own| own.eq_ignore_ascii_case(program)) {
+                programs.push(program.to_ascii_lowercase());
+            }
+        }
+        OverriddenParts { programs }
     }
 
     /// Kinds of the declared signatures, each once.
