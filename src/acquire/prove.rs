@@ -347,6 +347,11 @@ fn compare_checksum(
             Verdict::Verified,
             "a mirror's copy of the publisher's checksum file states this digest",
         )
+    } else if artifact.overridden.checksums.contains(&checksum.url) {
+        (
+            Verdict::Verified,
+            "the checksum file that an override names states this digest",
+        )
     } else {
         (
             Verdict::Verified,

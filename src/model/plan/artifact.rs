@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::PinnedDigest;
-use crate::base::url::HttpUrl;
+use crate::base::url::{HttpUrl, strip_secrets};
 use crate::base::value::ComponentName;
 use crate::base::version::Version;
 use crate::model::component::{
@@ -85,6 +85,16 @@ pub struct PlannedArtifact {
 pub struct OverriddenParts {
     /// File names of programs that it brings into the image, in lower case.
     pub programs: Vec<String>,
+    /// Checksum files: their word is that of the definition.
+    pub checksums: Vec<HttpUrl>,
+}
+
+impl OverriddenParts {
+    /// Whether a proof that was read at this address, written without secrets, is a checksum file of the definition's.
+    pub fn has_checksums(&self, source: &str) -> bool {
+        let mut own = self.checksums.iter();
+        own.any(|url| strip_secrets(url.public_url()) == source)
+    }
 }
 
 /// Declared signatures that nobody asked for, one text for each artifact.
@@ -125,7 +135,17 @@ impl PlannedArtifact {
                 programs.push(program.to_ascii_lowercase());
             }
         }
-        OverriddenParts { programs }
+
+        let mut checksums = Vec::new();
+        for file in &self.checksums {
+            if !published.checksums.iter().any(|own| own.url == file.url) {
+                checksums.push(file.url.clone());
+            }
+        }
+        OverriddenParts {
+            programs,
+            checksums,
+        }
     }
 
     /// Kinds of the declared signatures, each once.
