@@ -11,7 +11,7 @@ use std::path::Path;
 
 use crate::base::code::Code;
 use crate::base::value::FileDigest;
-use crate::catalog::{Catalog, Trees};
+use crate::catalog::{Catalog, Keys, Trees};
 use crate::diagnostic::{Classify, Error, ErrorClass, Result};
 use crate::fetch::{FetchedArtifact, Fetcher, Request};
 use crate::io::clock;
@@ -28,8 +28,8 @@ pub use network::{
     request_artifact, request_user_files,
 };
 pub use prove::{
-    Keys, KnownKey, ProofScope, ProveError, SIDECAR, SignedArtifact, SignedMembers, StoredTrust,
-    Trust, VerifiedArtifact, carried_name, find_sidecar, reprove_artifact,
+    ProofScope, ProveError, SIDECAR, SignedArtifact, SignedMembers, StoredTrust, Trust,
+    VerifiedArtifact, carried_name, find_sidecar, reprove_artifact,
 };
 pub use tools::{
     InstalledTools, PlannedTools, PlatformTool, ToolError, Tools, UnprovenTool,

@@ -14,14 +14,12 @@ mod stored;
 use std::collections::BTreeMap;
 
 use crate::base::code::Code;
-use crate::base::json::JsonError;
 use crate::base::secret::Secret;
 use crate::base::url::HttpUrl;
 use crate::base::value::{FileDigest, PinAlgorithm};
-use crate::catalog::Catalog;
-use crate::embedded::Tree;
+use crate::catalog::{Catalog, Keys};
 use crate::fetch::{FetchedArtifact, Fetcher};
-use crate::model::component::{ChecksumFile, DeclaredSignature};
+use crate::model::component::ChecksumFile;
 use crate::model::evidence::{CONFIDENCE, Evidence, MIRRORED, ProofKind, UNPROVEN, Verdict};
 use crate::model::plan::PlannedArtifact;
 use crate::model::policy::Policy;
@@ -30,7 +28,6 @@ use crate::trust::{
     pin_digests, raise_confidence,
 };
 use crate::verify::chain::PinnedRoots;
-use crate::verify::proof::require_named;
 use crate::verify::{ProofError, Proven, checksums, record_evidence};
 
 pub use authenticode::{SignedArtifact, SignedMembers};
@@ -116,50 +113,6 @@ pub struct Trust<'a> {
     pub roots: &'a PinnedRoots,
     /// Seconds since 1970.
     pub now: u64,
-}
-
-/// Public keys of publishers by name, as `manifests/trust/keys.json` lists them.
-#[derive(Debug, Clone, Default)]
-pub struct Keys(BTreeMap<String, String>);
-
-/// An entry of `manifests/trust/keys.json`.
-#[derive(Debug, Clone, serde::Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub struct KnownKey {
-    /// As components name it.
-    pub name: String,
-    /// Of the primary key, in hexadecimal.
-    pub fingerprint: String,
-    /// File beside the list.
-    pub file: String,
-    pub source: String,
-}
-
-impl Keys {
-    /// # Errors
-    /// The list or a key of it cannot be read.
-    pub fn read(manifests: &Tree) -> Result<Self, JsonError> {
-        let Some(list) = manifests.read_json::<Vec<KnownKey>>("trust/keys.json")? else {
-            return Ok(Self::default());
-        };
-        let mut keys = BTreeMap::new();
-        for key in list {
-            let text = manifests
-                .get(&format!("trust/{}", key.file))
-                .unwrap_or_default();
-            keys.insert(key.name, String::from_utf8_lossy(text).into_owned());
-        }
-        Ok(Self(keys))
-    }
-
-    /// The key that a signature names, or the text itself where it is a key.
-    ///
-    /// # Errors
-    /// `no-signer`: it names none.
-    fn require_key<'a>(&'a self, signature: &'a DeclaredSignature) -> Result<&'a str, ProofError> {
-        let name = require_named(signature.key.as_deref(), "key")?;
-        Ok(self.0.get(name).map_or(name, String::as_str))
-    }
 }
 
 /// Proves a file that was fetched for an artifact.
@@ -393,6 +346,11 @@ fn compare_checksum(
         (
             Verdict::Verified,
             "a mirror's copy of the publisher's checksum file states this digest",
+        )
+    } else if artifact.overridden.checksums.contains(&checksum.url) {
+        (
+            Verdict::Verified,
+            "the checksum file that an override names states this digest",
         )
     } else {
         (

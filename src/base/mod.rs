@@ -15,6 +15,7 @@ pub mod nonempty;
 pub mod output_list;
 pub mod pattern;
 pub mod program;
+pub mod public_key;
 pub mod secret;
 pub(crate) mod shell;
 pub mod stream;

@@ -12,13 +12,13 @@ use serde_json::Value;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::acquire::{Keys, StoredTrust, VerifiedArtifact, reprove_artifact};
+use crate::acquire::{StoredTrust, VerifiedArtifact, reprove_artifact};
 use crate::base::code::Code;
 use crate::base::digest::sha256_hex;
 use crate::base::json;
 use crate::base::program::ProgramVersion;
 use crate::bundle;
-use crate::catalog::Trees;
+use crate::catalog::{Keys, Trees};
 use crate::diagnostic::{CodedError, Error, Result};
 use crate::fetch::MAX_SIZE;
 use crate::io::clock;

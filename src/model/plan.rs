@@ -32,7 +32,7 @@ use crate::base::value::{HostPattern, ImageReference};
 use crate::base::version::Version;
 use crate::model::definition::{ImageDefinition, Proxy};
 
-pub use artifact::{ArtifactRole, PlannedArtifact, format_unasked};
+pub use artifact::{ArtifactRole, OverriddenParts, PlannedArtifact, format_unasked};
 pub use digest::PinnedDigest;
 pub use images::{is_selected_image, list_unpinned, list_unpinned_images};
 pub use tools::{PlannedPacker, PlannedPlugin};

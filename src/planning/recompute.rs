@@ -133,7 +133,7 @@ pub fn check_lock(file: &str, locked: &Lock, plan: &Plan) -> std::result::Result
             if planned.is_pinned() {
                 find_unfounded_confidence(planned, record)
             } else {
-                find_unfounded_pins(record)
+                find_unfounded_pins(planned, record)
             }
         }));
     }

@@ -13,7 +13,7 @@ use crate::base::version::Version;
 use crate::diagnostic::{Finding, classify};
 use crate::model::component::{ChecksumFile, Component, DeclaredSignature, Member, Pin, Release};
 use crate::model::overrides::Overrides;
-use crate::model::plan::{ArtifactRole, PinnedDigest, PlannedArtifact, Warning};
+use crate::model::plan::{ArtifactRole, OverriddenParts, PinnedDigest, PlannedArtifact, Warning};
 
 /// A machine that builds, as publishers name it: `linux/amd64`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, JsonSchema)]
@@ -219,6 +219,7 @@ fn plan_release(
         license: component.definition.license.clone(),
         purl: fill(&component.definition.purl, version),
         unproven: false,
+        overridden: OverriddenParts::default(),
         url,
     })
 }

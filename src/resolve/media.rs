@@ -10,7 +10,9 @@ use crate::base::value::{FileDigest, Sha256};
 use crate::base::version::Version;
 use crate::diagnostic::Finding;
 use crate::model::component::{Confidence, PayloadKind};
-use crate::model::plan::{ArtifactRole, PinnedDigest, PlannedArtifact, PlannedGroup};
+use crate::model::plan::{
+    ArtifactRole, OverriddenParts, PinnedDigest, PlannedArtifact, PlannedGroup,
+};
 use crate::model::target::{BootMedium, ImageTarget, Target};
 use crate::model::variable::EVALUATION;
 use crate::model::windows::WindowsRelease;
@@ -126,5 +128,6 @@ fn plan_medium(
             medium.name
         ),
         unproven: false,
+        overridden: OverriddenParts::default(),
     }
 }

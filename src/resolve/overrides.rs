@@ -175,10 +175,13 @@ pub(super) fn apply_overrides(
     artifact: &mut PlannedArtifact,
     overrides: &Overrides,
 ) -> Vec<Warning> {
-    overrides
-        .get(artifact.component.as_str())
-        .map(|over| override_artifact(artifact, over))
-        .unwrap_or_default()
+    let Some(over) = overrides.get(artifact.component.as_str()) else {
+        return Vec::new();
+    };
+    let published = artifact.clone();
+    let warnings = override_artifact(artifact, over);
+    artifact.overridden = artifact.list_overridden(&published);
+    warnings
 }
 
 fn override_artifact(artifact: &mut PlannedArtifact, over: &Override) -> Vec<Warning> {

@@ -4,13 +4,10 @@
 
 use std::collections::BTreeSet;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
-use serde_json::Value;
-
 use crate::base::code::Code;
 use crate::base::digest::sha256_hex;
-use crate::catalog::Catalog;
+use crate::base::public_key::{CosignKey, MinisignKey, decode_certificates, parse_fingerprint};
+use crate::catalog::{Catalog, Keys};
 use crate::diagnostic::Finding;
 use crate::embedded::Tree;
 use crate::model::component::{Authenticode, DeclaredSignature, SignatureKind};
@@ -52,8 +49,9 @@ impl Anchor {
     }
 
     /// The clause of a policy that names such anchors: its code, its field, and the entry to add.
-    fn policy_entry(&self, component: &str) -> (Code, &'static str, String) {
-        let named = format!(r#""components": ["{component}"]"#);
+    fn policy_entry(&self, subject: &Subject<'_>) -> (Code, &'static str, String) {
+        let trusted = subject.list_trusted_names().join(r#"", ""#);
+        let named = format!(r#""components": ["{trusted}"]"#);
         match self {
             Self::Key(text) | Self::OpenPgpKey(text) => (
                 Code::POLICY_TRUSTED_KEYS,
@@ -157,95 +155,58 @@ fn has_proofs(artifact: &PlannedArtifact) -> bool {
 }
 
 fn list_anchors(artifact: &PlannedArtifact, tree: &Tree) -> BTreeSet<Anchor> {
-    let signatures = artifact
-        .signatures
-        .iter()
-        .flat_map(|signature| list_signers(signature, tree));
-    signatures
-        .chain(artifact.authenticode.iter().flat_map(list_roots))
-        .collect()
+    // A list that cannot be read is an error wherever a signature is verified.
+    let keys = Keys::read(tree).unwrap_or_default();
+    let mut anchors = BTreeSet::new();
+    for signature in &artifact.signatures {
+        anchors.insert(find_signer(signature, &keys));
+    }
+    anchors.extend(artifact.authenticode.iter().flat_map(list_roots));
+    anchors
 }
 
-fn list_signers(signature: &DeclaredSignature, tree: &Tree) -> Vec<Anchor> {
+/// The key or signer that the verifier of this kind holds a signature against. A text that is no key of the kind
+/// verifies nothing, and is named as it is.
+fn find_signer(signature: &DeclaredSignature, keys: &Keys) -> Anchor {
     let text = |value: &Option<String>| value.clone().unwrap_or_default();
-    let keys = || {
-        digest_keys(&text(&signature.key), tree)
-            .into_iter()
-            .map(Anchor::Key)
-            .collect()
-    };
+    let named = text(&signature.key);
+    let key = keys.resolve_key(&named);
+    let unread = || sha256_hex(key.as_bytes());
     match signature.kind {
         SignatureKind::Openpgp | SignatureKind::OpenpgpOverChecksums => {
-            let fingerprint = text(&signature.identity).to_ascii_lowercase();
-            vec![Anchor::OpenPgpKey(fingerprint.replace([' ', ':'], ""))]
+            let identity = text(&signature.identity);
+            Anchor::OpenPgpKey(parse_fingerprint(&identity).unwrap_or(identity))
         }
+        SignatureKind::CosignKeyless | SignatureKind::GithubAttestation => Anchor::Identity {
+            identity: text(&signature.identity),
+            issuer: text(&signature.issuer),
+        },
+        SignatureKind::SigstoreBundle if !signature.is_by_key() => Anchor::Identity {
+            identity: text(&signature.identity),
+            issuer: text(&signature.issuer),
+        },
         SignatureKind::SigstoreBundle
-            if signature.key.is_some() && signature.identity.is_none() =>
-        {
-            keys()
+        | SignatureKind::CosignKey
+        | SignatureKind::CosignKeyOverChecksums => {
+            Anchor::Key(CosignKey::parse(key).map_or_else(|_| unread(), |key| key.sha256()))
         }
-        SignatureKind::CosignKeyless
-        | SignatureKind::GithubAttestation
-        | SignatureKind::SigstoreBundle => {
-            vec![Anchor::Identity {
-                identity: text(&signature.identity),
-                issuer: text(&signature.issuer),
-            }]
+        SignatureKind::Minisign | SignatureKind::MinisignOverChecksums => {
+            Anchor::Key(MinisignKey::parse(key).map_or_else(|_| unread(), |key| key.sha256()))
         }
-        SignatureKind::CosignKey
-        | SignatureKind::CosignKeyOverChecksums
-        | SignatureKind::Minisign
-        | SignatureKind::MinisignOverChecksums => keys(),
     }
 }
 
 fn list_roots(authenticode: &Authenticode) -> Vec<Anchor> {
-    let roots = authenticode.roots.iter().flat_map(|pem| decode_pem(pem));
-    let roots = roots.map(|der| Anchor::Root(sha256_hex(&der)));
-    roots
-        .chain([Anchor::Publisher(authenticode.publisher.clone())])
-        .collect()
-}
-
-/// SHA-256 of each key of a text, or of the catalog's key of this name.
-fn digest_keys(text: &str, tree: &Tree) -> Vec<String> {
-    let named = find_named_key(text, tree);
-    let text = named.as_deref().unwrap_or(text);
-    let keys = decode_pem(text);
-    if !keys.is_empty() {
-        return keys.iter().map(|key| sha256_hex(key)).collect();
+    let mut anchors = vec![Anchor::Publisher(authenticode.publisher.clone())];
+    // One that is damaged makes all of them an error of the verifier.
+    for der in authenticode
+        .roots
+        .iter()
+        .flat_map(|pem| decode_certificates(pem))
+    {
+        anchors.extend(der.map(|der| Anchor::Root(sha256_hex(&der))));
     }
-    let minisign = text
-        .lines()
-        .rev()
-        .find_map(|line| STANDARD.decode(line.trim()).ok());
-    vec![sha256_hex(
-        &minisign
-            .filter(|key| key.len() == 42)
-            .unwrap_or_else(|| text.as_bytes().to_vec()),
-    )]
-}
-
-fn find_named_key(name: &str, tree: &Tree) -> Option<String> {
-    let list: Value = tree.read_json("trust/keys.json").ok().flatten()?;
-    let key = list.as_array()?.iter().find(|key| key["name"] == name)?;
-    let bytes = tree.get(&format!("trust/{}", key["file"].as_str()?))?;
-    Some(String::from_utf8_lossy(bytes).into_owned())
-}
-
-/// Content of each PEM block.
-fn decode_pem(text: &str) -> Vec<Vec<u8>> {
-    let blocks = text
-        .split("-----BEGIN ")
-        .skip(1)
-        .filter_map(|block| block.split_once("-----"));
-    let bodies = blocks.filter_map(|(_, rest)| rest.split_once("-----END ").map(|(body, _)| body));
-    bodies
-        .filter_map(|body| {
-            let base64: String = body.split_ascii_whitespace().collect();
-            STANDARD.decode(base64).ok()
-        })
-        .collect()
+    anchors
 }
 
 /// Anchors that neither the catalog nor the policy names.
@@ -270,7 +231,7 @@ pub(super) fn check_anchors(
     let refused = own.filter(|anchor| !anchor.is_trusted(policy, &subject));
     refused
         .map(|anchor| {
-            let (code, field, entry) = anchor.policy_entry(&artifact.component);
+            let (code, field, entry) = anchor.policy_entry(&subject);
             let mut remedy = format!(
                 "add it to the policy (`\"{field}\": [{entry}]`), or remove it from the override of {}",
                 artifact.component
@@ -281,7 +242,7 @@ pub(super) fn check_anchors(
             let message = format!(
                 "an override uses {}, which the policy does not trust for {}",
                 anchor.describe(),
-                artifact.component
+                subject.list_trusted_names().join(" as ")
             );
             Finding::new(code, message, remedy).with_subject(artifact.title())
         })
@@ -332,29 +293,42 @@ pub fn warn_own_anchors(plan: &Plan, catalog: &Catalog) -> Vec<Warning> {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
+    /// The policy judges the key by which the verifier of the kind verifies.
     #[test]
-    fn a_key_is_named_by_its_content() {
-        let tree = Tree::embedded_manifests();
-        let pem = "-----BEGIN PUBLIC KEY-----\nMFkw\nEwYH\n-----END PUBLIC KEY-----\n";
-        let wide = pem.replace("MFkw\nEwYH", "MFkwEwYH").replace('\n', "\r\n");
-        assert_eq!(digest_keys(pem, &tree), digest_keys(&wide, &tree));
-        let two = format!("{pem}{}", pem.replace("MFkw", "MFkx"));
-        assert_eq!(
-            digest_keys(&two, &tree).len(),
-            2,
-            "each key of a file is an anchor"
-        );
-        let minisign = format!("RW{}", "A".repeat(54));
-        let commented = format!("untrusted comment: one\n{minisign}\n");
-        assert_eq!(
-            digest_keys(&minisign, &tree),
-            digest_keys(&commented, &tree)
-        );
-        assert_ne!(
-            digest_keys("hashicorp", &tree),
-            digest_keys("hashicorp2", &tree)
-        );
+    fn a_key_is_the_one_that_verifies() {
+        let trusted = "MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEaxfR8uEsQkf4vOblY6RA8ncDfYEt6zOg9KE5RdiYwpZP40Li/hp/m47n60p8D54WK84zV2sxXs7LtkBoN79R9Q==";
+        let pem = format!("-----BEGIN PUBLIC KEY-----\n{trusted}\n-----END PUBLIC KEY-----\n");
+        let own = "RWQf6LRCGA9i53mlYecO4IzT51TGPpvWucNSCh1CBM0QTaLn73Y7GFO3";
+        let other = format!("RW{}", "A".repeat(54));
+        let name_key = |kind: &str, key: &str| {
+            let signature = json!({"kind": kind, "url": "https://x.example/s", "key": key});
+            let signature = serde_json::from_value(signature).expect("a signature");
+            find_signer(&signature, &Keys::default())
+        };
+
+        let cosign = name_key("cosign-key", &pem);
+        assert_eq!(cosign, name_key("sigstore-bundle", &pem));
+        assert_eq!(cosign, name_key("cosign-key", &pem.replace('\n', "\r\n")));
+        let minisign = name_key("minisign", own);
+        let commented = format!("untrusted comment: ours\n{own}\n");
+        assert_eq!(minisign, name_key("minisign-over-checksums", &commented));
+
+        let hidden = format!("untrusted comment: -----BEGIN -----{trusted}-----END -----");
+        for (kind, key) in [
+            ("minisign", format!("{hidden}\n{other}\n")),
+            ("minisign", format!("untrusted comment: {own}\n{other}\n")),
+            ("minisign", format!("{other}\n{own}\n")),
+            ("minisign", pem.clone()),
+            ("cosign-key", own.to_owned()),
+            ("cosign-key", format!("{pem}{pem}")),
+            ("cosign-key", format!("{own}\n{pem}")),
+        ] {
+            let named = name_key(kind, &key);
+            assert!(named != cosign && named != minisign, "{kind}: {key}");
+        }
     }
 }

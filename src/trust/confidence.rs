@@ -32,7 +32,8 @@ fn is_same_host(one: &str, other: &str) -> bool {
 }
 
 /// How well proofs attest a digest; none where they attest nothing of it. Whoever changes the bytes at their origin changes the
-/// checksum file beside them too: that one shows no more than a whole transfer. Proofs below the minimum do not count.
+/// checksum file beside them too: that one shows no more than a whole transfer. Whoever writes an override chooses the
+/// bytes and its checksum file, wherever they lie. Proofs below the minimum do not count.
 fn rate_proofs(
     artifact: &PlannedArtifact,
     found: &[Evidence],
@@ -56,6 +57,7 @@ fn rate_proofs(
         // Whoever runs a mirror has both.
         Some(source)
             if !proof.facts.contains_key(MIRRORED)
+                && !artifact.overridden.has_checksums(source)
                 && !is_same_host(source, artifact.url.public_url()) =>
         {
             Confidence::Medium
@@ -129,7 +131,12 @@ pub fn find_unfounded_confidence(
 
 /// The fault in the record of an artifact that only its publisher's proofs have pinned: such a record has both
 /// digests, and follows from the evidence beside it.
-pub fn find_unfounded_pins(locked: &PlannedArtifact) -> Option<String> {
+pub fn find_unfounded_pins(planned: &PlannedArtifact, locked: &PlannedArtifact) -> Option<String> {
+    // No file says what an override states.
+    let locked = &PlannedArtifact {
+        overridden: planned.overridden.clone(),
+        ..locked.clone()
+    };
     let digests: Vec<FileDigest> = locked
         .digests
         .iter()
@@ -187,8 +194,12 @@ pub(super) fn check_foreign_digests(policy: &Policy, subject: &Subject<'_>) -> O
     })?;
     let named = find_trusted(policy, digest.as_str()).flat_map(|own| &own.components);
     let named: Vec<&str> = named.map(String::as_str).collect();
+    let wanted = match subject.list_trusted_names()[..] {
+        [_] => "it".to_owned(),
+        ref wanted => wanted.join(" as "),
+    };
     let message = format!(
-        "the policy trusts the digest {digest} for {}, and not for it",
+        "the policy trusts the digest {digest} for {}, and not for {wanted}",
         named.join(", ")
     );
     let remedy = format!(
@@ -200,10 +211,8 @@ pub(super) fn check_foreign_digests(policy: &Policy, subject: &Subject<'_>) -> O
 
 /// The entry of `trustedDigests` for a subject.
 pub(super) fn format_trusted(subject: &Subject<'_>, digest: &str) -> String {
-    format!(
-        r#"{{"digest": "{digest}", "components": ["{}"]}}"#,
-        subject.name
-    )
+    let names = subject.list_trusted_names().join(r#"", ""#);
+    format!(r#"{{"digest": "{digest}", "components": ["{names}"]}}"#)
 }
 
 /// Where the identity of an artifact's bytes is recorded: `catalog`, or `policy`; none where only the definition, a

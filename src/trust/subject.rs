@@ -5,9 +5,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::base::names::is_same_program;
 use crate::base::url::{HttpUrl, file_name, parse_host};
 use crate::base::value::{DEFAULT_REGISTRY, FileDigest, Registry};
 use crate::base::version::Version;
+use crate::catalog::Catalog;
+use crate::embedded::Tree;
 use crate::model::mirrors::Mirrors;
 use crate::model::plan::{ArtifactRole, Plan, PlannedArtifact};
 use crate::model::policy::{Requirement, Role, TrustScope, matches_host, matches_pattern};
@@ -74,11 +77,6 @@ impl<'a> Subject<'a> {
     }
 
     pub fn from_artifact(artifact: &'a PlannedArtifact) -> Self {
-        let members = artifact.members.iter().map(|member| member.file.as_str());
-        let own = artifact
-            .members
-            .is_empty()
-            .then_some(artifact.file.as_str());
         let role = match artifact.role {
             ArtifactRole::Guest => Role::Artifact,
             ArtifactRole::BootMedia => Role::Medium,
@@ -86,7 +84,7 @@ impl<'a> Subject<'a> {
         };
         Self {
             title: artifact.title(),
-            programs: members.chain(own).collect(),
+            programs: artifact.list_programs(),
             digests: artifact
                 .digests
                 .iter()
@@ -180,18 +178,13 @@ impl<'a> Subject<'a> {
         }
     }
 
-    /// Programs that a pattern names, by their name in the image or in the archive that brings them. Windows tells no
-    /// case apart in the names of files.
+    /// Programs that a pattern of a rule names, by their name in the image or in the archive that brings them.
     pub fn brings<'p>(&'p self, pattern: &'p str) -> impl Iterator<Item = &'a str> + 'p {
-        let fits = |program: &str| {
-            let (pattern, program) = (pattern.to_ascii_lowercase(), program.to_ascii_lowercase());
-            let stem = program.strip_suffix(".exe").unwrap_or(&program);
-            matches_pattern(&pattern, &program) || matches_pattern(&pattern, stem)
-        };
         let members = self.artifact.map_or(&[][..], |artifact| &artifact.members);
         self.programs.iter().copied().filter(move |program| {
             let mut own = members.iter().filter(|it| *it.file == **program);
-            fits(program) || own.any(|it| fits(file_name(&it.member)))
+            matches_program(pattern, program)
+                || own.any(|it| matches_program(pattern, file_name(&it.member)))
         })
     }
 
@@ -201,17 +194,45 @@ impl<'a> Subject<'a> {
         programs.chain([self.name.as_str()]).collect()
     }
 
-    /// Whether an anchor is trusted for it: by its own name, or by those of all programs that it brings.
+    /// Whether an anchor is trusted for it: by its own name, or by those of all programs that it brings. A program of
+    /// the catalog that an override makes of it needs to be named, too. Names inside an archive count for nothing
+    /// here: whoever writes the definition chooses among them.
     pub fn is_within(&self, scope: TrustScope<'_>) -> bool {
         let patterns = scope.components;
-        let programs = &self.programs;
-        let is_named = patterns.iter().any(|pattern| self.is_called(pattern))
-            || !programs.is_empty()
-                && programs.iter().all(|program| {
-                    let mut brought = patterns.iter().flat_map(|pattern| self.brings(pattern));
-                    brought.any(|named| named == *program)
-                });
+        let is_program = |program: &&str| {
+            let mut patterns = patterns.iter();
+            patterns.any(|pattern| matches_program(pattern, program))
+        };
+        let is_named = if patterns.iter().any(|pattern| self.is_called(pattern)) {
+            self.list_renamed().iter().all(is_program)
+        } else {
+            !self.programs.is_empty() && self.programs.iter().all(is_program)
+        };
         scope.holds(is_named, Some(self.role), self.version)
+    }
+
+    /// Programs of the catalog that an override makes of it, and that its publisher does not bring. A policy can name
+    /// no others.
+    fn list_renamed(&self) -> Vec<&'a str> {
+        let mut renamed = Vec::new();
+        if let Some(artifact) = self.artifact {
+            renamed.extend(artifact.overridden.programs.iter().map(String::as_str));
+        }
+        if !renamed.is_empty()
+            && let Ok(known) = Catalog::new(Tree::embedded_manifests()).list_program_names()
+        {
+            renamed.retain(|program| known.iter().any(|own| is_same_program(own, program)));
+        }
+        renamed
+    }
+
+    /// The names that trust for it must have.
+    pub(super) fn list_trusted_names(&self) -> Vec<&str> {
+        let mut names = vec![self.name.as_str()];
+        for program in self.list_renamed() {
+            names.push(program.strip_suffix(".exe").unwrap_or(program));
+        }
+        names
     }
 
     /// Whether a requirement of a policy is about it.
@@ -306,6 +327,13 @@ pub fn list_mirrors(plan: &Plan) -> Vec<Subject<'_>> {
 
 /// The name of all updates that a search by category finds.
 pub(super) const SEARCH: &str = "updates that Windows Update finds";
+
+/// Whether a pattern names a program, with or without its ending. Windows tells no case apart in the names of files.
+fn matches_program(pattern: &str, program: &str) -> bool {
+    let (pattern, program) = (pattern.to_ascii_lowercase(), program.to_ascii_lowercase());
+    let stem = program.strip_suffix(".exe").unwrap_or(&program);
+    matches_pattern(&pattern, &program) || matches_pattern(&pattern, stem)
+}
 
 /// Whether a pattern names an image. Registries, ports and `library/` that are left out are those that a container
 /// runtime fills in; a pattern without port means every port.

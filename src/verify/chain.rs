@@ -11,8 +11,6 @@ mod policies;
 use std::time::Duration;
 
 use aws_lc_rs::signature::{RSA_PKCS1_2048_8192_SHA1_FOR_LEGACY_USE_ONLY, UnparsedPublicKey};
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use der::oid::ObjectIdentifier;
 use rustls_pki_types::{
     AlgorithmIdentifier, CertificateDer, InvalidSignature, SignatureVerificationAlgorithm,
@@ -27,6 +25,7 @@ use explain::explain_error;
 use policies::{PolicyView, SignedPartAlgorithm};
 
 use crate::base::json::parse_foreign;
+use crate::base::public_key::decode_certificates;
 use crate::diagnostic::classify;
 use crate::embedded::Tree;
 
@@ -171,13 +170,11 @@ impl Root {
 ///
 /// No certificate, or one that cannot be read.
 pub fn parse_roots(pem: &[u8]) -> Result<Vec<Root>, RootError> {
-    const BEGIN: &str = "-----BEGIN CERTIFICATE-----";
-    const END: &str = "-----END CERTIFICATE-----";
     let text = std::str::from_utf8(pem).map_err(|_| RootError::Empty)?;
     let mut found = Vec::new();
-    for part in text.split(BEGIN).skip(1) {
+    for der in decode_certificates(text) {
         let number = found.len() + 1;
-        let root = part.split_once(END).and_then(|(body, _)| decode_root(body));
+        let root = der.and_then(|der| Root::from_der(&der).ok());
         found.push(root.ok_or(RootError::Unreadable { number })?);
     }
     if found.is_empty() {
@@ -446,10 +443,4 @@ impl SignatureVerificationAlgorithm for RsaSha1 {
             .verify(message, signature)
             .map_err(|_| InvalidSignature)
     }
-}
-
-fn decode_root(body: &str) -> Option<Root> {
-    let base64: String = body.split_ascii_whitespace().collect();
-    let der = STANDARD.decode(base64).ok()?;
-    Root::from_der(&der).ok()
 }

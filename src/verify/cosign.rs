@@ -10,13 +10,11 @@ use aws_lc_rs::signature::{ECDSA_P256_SHA256_ASN1, ParsedPublicKey};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use der::Decode as _;
-use der::asn1::{AnyRef, UintRef};
-use x509_cert::spki::SubjectPublicKeyInfoRef;
+use der::asn1::UintRef;
 
-use super::chain::oid;
 use super::{ProofError, Proven};
 use crate::base::code::Code;
-use crate::base::digest::sha256_hex;
+use crate::base::public_key::CosignKey;
 use crate::model::evidence::Verdict;
 
 /// Verifies a signature over a file of which the SHA-256 is known.
@@ -24,9 +22,10 @@ use crate::model::evidence::Verdict;
 /// # Errors
 /// See the module's codes.
 pub fn verify_key(digest: &[u8; 32], signature: &[u8], key: &str) -> Result<Proven, ProofError> {
-    let (spki, fingerprint) = parse_public_key(key)?;
+    let key = parse_public_key(key)?;
     let signature = decode_signature(signature)?;
-    check_signature(digest, &signature, &spki)?;
+    check_signature(digest, &signature, key.spki())?;
+    let fingerprint = key.sha256();
     Ok(Proven {
         verdict: Verdict::Verified,
         detail: "signed by the expected key".to_owned(),
@@ -44,34 +43,9 @@ pub fn verify_key(digest: &[u8; 32], signature: &[u8], key: &str) -> Result<Prov
     })
 }
 
-/// DER of the key, and SHA-256 of it.
-pub(super) fn parse_public_key(pem: &str) -> Result<(Vec<u8>, String), ProofError> {
-    if pem.contains("PRIVATE KEY") {
-        return Err(key_error("it is a private key; give the public key"));
-    }
-    let body = pem
-        .trim()
-        .strip_prefix("-----BEGIN PUBLIC KEY-----")
-        .and_then(|rest| rest.strip_suffix("-----END PUBLIC KEY-----"))
-        .ok_or_else(|| key_error("it is not a public key in PEM"))?;
-    let body: String = body.split_whitespace().collect();
-    let der = STANDARD
-        .decode(body)
-        .map_err(|_| key_error("it is not a public key in PEM"))?;
-    let info =
-        SubjectPublicKeyInfoRef::from_der(&der).map_err(|_| key_error("it is not a public key"))?;
-    let curve = info
-        .algorithm
-        .parameters
-        .as_ref()
-        .and_then(|parameters: &AnyRef<'_>| parameters.decode_as().ok());
-    if curve != Some(oid::P256) {
-        return Err(key_error(
-            "its curve is not P-256, which cosign's keys have",
-        ));
-    }
-    let fingerprint = sha256_hex(&der);
-    Ok((der, fingerprint))
+/// The key of a PEM text.
+pub(super) fn parse_public_key(pem: &str) -> Result<CosignKey, ProofError> {
+    CosignKey::parse(pem).map_err(|reason| ProofError::new(Code::COSIGN_KEY, reason))
 }
 
 /// DER of a signature, from DER or base64 with or without line ends.
@@ -136,10 +110,6 @@ pub(super) fn check_signature(
         return Err(ProofError::new(Code::COSIGN_BAD_SIGNATURE, message));
     }
     Ok(())
-}
-
-fn key_error(reason: &str) -> ProofError {
-    ProofError::new(Code::COSIGN_KEY, reason)
 }
 
 fn malformed_error(reason: &str) -> ProofError {

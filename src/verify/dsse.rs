@@ -28,9 +28,9 @@ pub fn encode_preauth(payload: &[u8]) -> Vec<u8> {
 /// # Errors
 /// The key is not a public key on P-256 in PEM, or did not make the signature.
 pub fn format_bundle(payload: &[u8], signature: &[u8], key: &str) -> Result<Value, ProofError> {
-    let (der, _) = cosign::parse_public_key(key)?;
+    let public = cosign::parse_public_key(key)?;
     verify_payload(payload, signature, key)?;
-    let hint = STANDARD.encode(sha256(&der));
+    let hint = STANDARD.encode(sha256(public.spki()));
     Ok(json!({
         "mediaType": BUNDLE,
         "verificationMaterial": { "publicKey": { "hint": hint } },

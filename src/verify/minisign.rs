@@ -7,12 +7,11 @@
 
 use std::collections::BTreeMap;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use minisign_verify::{Error, PublicKey, Signature};
 
 use super::{ProofError, Proven};
 use crate::base::code::Code;
+use crate::base::public_key::MinisignKey;
 use crate::model::evidence::Verdict;
 
 /// Verifies a signature. `each` passes every piece of the file to its argument. The key is minisign's key file, or
@@ -25,7 +24,9 @@ pub fn verify_minisign<E: From<ProofError>>(
     signature: &[u8],
     key: &str,
 ) -> Result<Proven, E> {
-    let (public, id) = parse_public_key(key)?;
+    let key = MinisignKey::parse(key).map_err(key_error)?;
+    let public = PublicKey::from_base64(&key.to_base64())
+        .map_err(|_| key_error("it is not a minisign public key"))?;
     let signature = parse_signature(signature)?;
     let mut stream = public
         .verify_stream(&signature)
@@ -41,33 +42,14 @@ pub fn verify_minisign<E: From<ProofError>>(
         verdict: Verdict::Verified,
         detail: "signed by the expected minisign key".to_owned(),
         facts: BTreeMap::from([
-            ("signer".to_owned(), id),
+            ("signer".to_owned(), key.id()),
             ("trustedComment".to_owned(), comment),
         ]),
     })
 }
 
-/// The key, and its id as minisign prints it.
-fn parse_public_key(text: &str) -> Result<(PublicKey, String), ProofError> {
-    if text.contains("secret key") {
-        return Err(ProofError::new(
-            Code::MINISIGN_KEY,
-            "it is a secret key; give the public key",
-        ));
-    }
-    decode_public_key(text)
-        .ok_or_else(|| ProofError::new(Code::MINISIGN_KEY, "it is not a minisign public key"))
-}
-
-fn decode_public_key(text: &str) -> Option<(PublicKey, String)> {
-    let line = match text.trim().lines().collect::<Vec<_>>()[..] {
-        [line] | [_, line] => line.trim(),
-        _ => return None,
-    };
-    let public = PublicKey::from_base64(line).ok()?;
-    let bytes = STANDARD.decode(line).ok()?;
-    let id = u64::from_le_bytes(*bytes.get(2..)?.first_chunk()?);
-    Some((public, format!("{id:X}")))
+fn key_error(reason: &str) -> ProofError {
+    ProofError::new(Code::MINISIGN_KEY, reason)
 }
 
 fn parse_signature(bytes: &[u8]) -> Result<Signature, ProofError> {

@@ -27,6 +27,7 @@ use std::collections::BTreeMap;
 use super::chain::format_time;
 use super::{ProofError, Proven};
 use crate::base::code::Code;
+use crate::base::public_key::parse_fingerprint;
 use crate::model::evidence::Verdict;
 use certificate::KeyCertificate;
 use key::{SigningKey, Validity};
@@ -50,7 +51,8 @@ pub fn verify_detached<E: From<ProofError>>(
     fingerprint: &str,
     now: u64,
 ) -> Result<Proven, E> {
-    let fingerprint = parse_fingerprint(fingerprint)?;
+    let fingerprint =
+        parse_fingerprint(fingerprint).map_err(|why| ProofError::new(Code::OPENPGP_KEY, why))?;
     let signatures = certificate::parse_signatures(signature)?;
     let keyring = certificate::parse_keyring(keyring)?;
     let certificate = find_certificate(&keyring.certificates, &fingerprint)?;
@@ -84,22 +86,6 @@ pub fn verify_detached<E: From<ProofError>>(
         detail: "signed by the expected OpenPGP key".to_owned(),
         facts,
     })
-}
-
-/// Short key ids can be made at will, so they name nobody.
-fn parse_fingerprint(text: &str) -> Result<String, ProofError> {
-    let digits: String = text
-        .chars()
-        .filter(|c| !c.is_whitespace())
-        .collect::<String>()
-        .to_lowercase();
-    let digits = digits.strip_prefix("0x").unwrap_or(&digits).to_owned();
-    if digits.len() == 40 && digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-        return Ok(digits);
-    }
-    let message =
-        format!("`{text}` is not a whole fingerprint; give all 40 digits of the primary key");
-    Err(ProofError::new(Code::OPENPGP_KEY, message))
 }
 
 fn collect_facts(

@@ -21,6 +21,7 @@ use sigstore_verify::{
 use super::{ProofError, Proven, cosign};
 use crate::base::code::Code;
 use crate::base::json::{is_one_json, parse_foreign};
+use crate::base::public_key::CosignKey;
 use crate::model::evidence::Verdict;
 
 /// The demanded signer. Both parts are compared whole.
@@ -35,8 +36,7 @@ pub struct ExpectedSigner<'a> {
 /// Whom a sigstore bundle must be by.
 enum Expected<'a> {
     Signer(ExpectedSigner<'a>),
-    /// DER of the key, and SHA-256 of it.
-    Key(Vec<u8>, String),
+    Key(CosignKey),
 }
 
 /// Types of a provenance statement.
@@ -71,8 +71,8 @@ pub fn verify_bundle_by_key(
     key: &str,
     root: Option<&str>,
 ) -> Result<Proven, ProofError> {
-    let (der, fingerprint) = cosign::parse_public_key(key)?;
-    verify_expected(digest, bundle, &Expected::Key(der, fingerprint), root)
+    let key = cosign::parse_public_key(key)?;
+    verify_expected(digest, bundle, &Expected::Key(key), root)
 }
 
 fn verify_expected(
@@ -258,8 +258,8 @@ fn prove_bundle(
             check_signer(*signer)?;
             Box::new(VerificationPolicy::new(signer.identity, signer.issuer))
         }
-        Expected::Key(der, _) => Box::new(PublicKeyVerificationPolicy::new(DerPublicKey::new(
-            der.clone(),
+        Expected::Key(key) => Box::new(PublicKeyVerificationPolicy::new(DerPublicKey::new(
+            key.spki().to_vec(),
         ))),
     };
     let trusted = load_trusted_root(root)?;
@@ -323,12 +323,13 @@ fn collect_facts(
             facts.insert("signer".to_owned(), signer.identity.to_owned());
             facts.insert("issuer".to_owned(), signer.issuer.to_owned());
         }
-        Expected::Key(_, fingerprint) => {
+        Expected::Key(key) => {
+            let fingerprint = key.sha256();
             facts.insert(
                 "signer".to_owned(),
                 format!("the key with the SHA-256 {fingerprint}"),
             );
-            facts.insert("keySha256".to_owned(), fingerprint.clone());
+            facts.insert("keySha256".to_owned(), fingerprint);
         }
     }
     if let Some(time) = result.verified_timestamps().iter().min() {

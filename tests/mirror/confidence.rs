@@ -48,47 +48,60 @@ fn a_program_that_says_what_it_is_raises_no_confidence() {
     );
 }
 
-/// A checksum file on another host than the bytes attests them, while they are locked and from the lockfile.
+/// Whoever writes an override chooses both addresses, and what stands at them.
 #[test]
-fn lock_and_build_rate_a_proof_alike() {
+fn a_checksum_file_of_an_override_raises_no_confidence() {
     let Some(mut site) = Site::new() else { return };
     let selection = "--target host --k8s 1.36.4";
     site.stock(selection);
     let bytes = b"stands for a log runner of our own";
     site.serve("/own/runner.exe", bytes);
     let line = format!("{}  runner.exe\n", sha256_hex(bytes));
+    site.serve("/own/sums.sha256", line.as_bytes());
     let other = Server::new(move |_| whole(line.as_bytes(), &[]));
-    let sums = format!("http://localhost:{}/sums.sha256", other.address.port());
+    let elsewhere = format!("http://localhost:{}/sums.sha256", other.address.port());
 
-    let mut policy = json!({"name": "ours", "minimumConfidence": "medium"});
     let trusted = site.overrides.iter().map(
         |(name, over)| json!({"digest": over["sha256"].as_str(), "components": [name.as_str()]}),
     );
-    policy["trustedDigests"] = trusted.collect();
+    let trusted: Vec<Value> = trusted.collect();
     let waivers = site.waivers.iter().filter_map(|it| it.split_once('='));
-    policy["waivers"] = waivers
+    let waivers: Vec<Value> = waivers
         .map(|(component, proof)| json!({"component": component, "proof": proof}))
         .collect();
-    site.write("policy.json", policy.to_string().as_bytes());
+    let demand = |site: &Site, minimum: &str| {
+        let policy = json!({"name": "ours", "minimumConfidence": minimum, "trustedDigests": trusted, "waivers": waivers});
+        site.write("policy.json", policy.to_string().as_bytes());
+    };
 
     let flags = format!("{selection} --policy policy.json --allow-http localhost");
-    let set_sums = |site: &mut Site, sums: &str| {
+    for sums in [site.url("/own/sums.sha256"), elsewhere] {
         let over = json!({"url": site.url("/own/runner.exe"), "checksums": sums});
         site.overrides.insert("kube-log-runner".to_owned(), over);
-    };
-    set_sums(&mut site, &sums);
-    site.succeeds(&format!("lock {flags}"));
-    let locked = site.locked("kube-log-runner");
-    assert_eq!(locked["digests"][0]["confidence"], "medium", "{locked:#}");
-    site.succeeds(&format!("build {flags} --out o --locked"));
+        demand(&site, "medium");
+        site.fails(&format!("lock {flags}"), 5, &["attested `low`"]);
 
-    // The control: one at the address of the bytes.
-    site.afresh();
-    let text = format!("{}  runner.exe\n", sha256_hex(bytes));
-    site.serve("/own/sums.sha256", text.as_bytes());
-    let beside = site.url("/own/sums.sha256");
-    set_sums(&mut site, &beside);
-    site.fails(&format!("lock {flags}"), 5, &["attested `low`"]);
+        // The control, and a lockfile that says more of it.
+        demand(&site, "low");
+        site.succeeds(&format!("lock {flags}"));
+        let locked = site.locked("kube-log-runner");
+        assert_eq!(locked["digests"][0]["confidence"], "low", "{locked:#}");
+        let build = format!("build {flags} --out o --locked --no-bake --force");
+        site.succeeds(&build);
+        let text = site.home.text("imagegen.lock.json");
+        let mut lock: Value = serde_json::from_str(&text).expect("JSON");
+        for artifact in lock["artifacts"].as_array_mut().expect("artifacts") {
+            if artifact["component"] == "kube-log-runner" {
+                for pin in artifact["digests"].as_array_mut().expect("digests") {
+                    pin["confidence"] = "medium".into();
+                }
+            }
+        }
+        let lock: imagegen::lock::Lock = serde_json::from_value(lock).expect("a lockfile");
+        site.write("imagegen.lock.json", lock.encode().as_bytes());
+        site.fails(&build, 3, &["does not follow from the evidence"]);
+        site.afresh();
+    }
 }
 
 /// A lockfile says how well the proofs beside a digest attest it, also where the definition states the digest.

@@ -2,6 +2,7 @@
 //! and a signed file is the program and the version that it says it is.
 
 use imagegen::base::digest::sha256_hex;
+use imagegen::base::public_key::CosignKey;
 use serde_json::{Value, json};
 
 use super::site::{Site, proven};
@@ -71,7 +72,7 @@ impl Provider {
     pub(super) fn set_policy(&self, fields: &Value) {
         let mut policy = json!({
             "name": "ours",
-            "trustedKeys": [{"key": self.key, "components": ["kube*"]}],
+            "trustedKeys": [{"key": self.key, "components": ["kube*", "wins"]}],
             "waivers": self.list_waivers(),
         });
         for (name, value) in fields.as_object().expect("fields") {
@@ -247,7 +248,8 @@ fn a_waiver_accepts_what_a_file_says() {
 fn trust_for_one_component_is_none_for_another() {
     const DIGEST: &str = "abababababababababababababababababababababababababababababababab";
     let url = "https://x.example/k.exe";
-    let key = "-----BEGIN PUBLIC KEY-----\nMFkw\n-----END PUBLIC KEY-----\n";
+    let key = "-----BEGIN PUBLIC KEY-----\nMFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEaxfR8uEsQkf4vOblY6RA8ncDfYEt\n6zOg9KE5RdiYwpZP40Li/hp/m47n60p8D54WK84zV2sxXs7LtkBoN79R9Q==\n-----END PUBLIC KEY-----\n";
+    let digest = CosignKey::parse(key).expect("a key").sha256();
     let signed = |mut signature: Value| {
         signature["url"] = "https://x.example/s".into();
         json!({"kubelet": {"url": url, "sha256": DIGEST, "signature": signature}})
@@ -262,7 +264,7 @@ fn trust_for_one_component_is_none_for_another() {
         (
             signed(json!({"kind": "cosign-key", "key": key})),
             "trustedKeys",
-            json!({"key": sha256_hex(&[0x30, 0x59, 0x30])}),
+            json!({ "key": digest }),
         ),
         (
             signed(json!({"kind": "openpgp", "key": "hashicorp", "identity": "AB".repeat(20)})),

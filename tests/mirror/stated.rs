@@ -9,10 +9,10 @@ use crate::support::Test;
 use crate::support::archives::zip;
 use crate::support::programs::{silent, with_resource};
 
-/// The policy wants a signature by the provider's key over the kubelet in the planned version.
+/// The policy wants a proof that is over the kubelet in the planned version.
 fn demand_version(provider: &Provider) {
     provider.set_policy(&json!({"require": [
-        {"id": "stated", "components": ["kubelet"], "anyOf": ["cosign-key"], "requireVersion": true}
+        {"id": "stated", "components": ["kubelet"], "anyOf": ["cosign-key", "checksum-file"], "requireVersion": true}
     ]}));
 }
 

@@ -106,10 +106,10 @@ fn an_image_of_a_gallery_is_not_the_latest_before_its_promotion() {
     let bench = Bench::new(&forge);
     let last_bake = || {
         let ran = forge.read("ran");
-        let bakes = ran
+        let mut bakes = ran
             .lines()
             .filter(|line| line.starts_with("imagegen build"));
-        bakes.last().expect("a bake").to_owned()
+        bakes.next_back().expect("a bake").to_owned()
     };
     let start = "imagegen build --config imagegen.json#node-1 --locked --var auth=azure_cli";
     let ran = bench.run(bake);

@@ -3,13 +3,16 @@
 mod hosts;
 
 use hosts::{list_headers, list_names_and_hosts};
+use imagegen::base::public_key::{CosignKey, MinisignKey};
 use serde_json::{Value, json};
 
 use crate::support::Test;
 
 const DIGEST: &str = "abababababababababababababababababababababababababababababababab";
 
-const PEM: &str = "-----BEGIN PUBLIC KEY-----\nMFkw\n-----END PUBLIC KEY-----\n";
+const PEM: &str = "-----BEGIN PUBLIC KEY-----\nMFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEaxfR8uEsQkf4vOblY6RA8ncDfYEt\n6zOg9KE5RdiYwpZP40Li/hp/m47n60p8D54WK84zV2sxXs7LtkBoN79R9Q==\n-----END PUBLIC KEY-----\n";
+
+const MINISIGN: &str = "RWQf6LRCGA9i53mlYecO4IzT51TGPpvWucNSCh1CBM0QTaLn73Y7GFO3";
 
 pub(super) const CERTIFICATE: &str = include_str!("../fixtures/cluster-ca.pem");
 
@@ -31,6 +34,21 @@ const AZURE: &str = "plan --target azure --k8s 1.36.0";
 #[expect(clippy::needless_pass_by_value, reason = "a row is shorter so")]
 fn over(component: &str, fields: Value) -> Value {
     json!({"overrides": {component: fields}})
+}
+
+/// A minisign key below a comment that has the key of [`PEM`].
+fn hide_key(line: &str) -> String {
+    let hidden: Vec<&str> = PEM.lines().filter(|line| !line.contains("---")).collect();
+    let hidden = hidden.concat();
+    format!("untrusted comment: -----BEGIN -----{hidden}-----END -----\n{line}\n")
+}
+
+fn hash_pem() -> String {
+    CosignKey::parse(PEM).expect("a key").sha256()
+}
+
+fn hash_minisign() -> String {
+    MinisignKey::parse(MINISIGN).expect("a key").sha256()
 }
 
 fn ours() -> Value {
@@ -70,14 +88,47 @@ fn list_anchors() -> Vec<Attack> {
             signed(
                 json!({"kind": "cosign-key", "key": format!("{PEM}{}", PEM.replace("MFkw", "AAAA"))}),
             ),
-            json!({"name": "ours", "trustedKeys": [{"key": imagegen::base::digest::sha256_hex(&[0x30, 0x59, 0x30]), "components": ["containerd"]}]}),
+            json!({"name": "ours", "trustedKeys": [{"key": hash_pem(), "components": ["containerd"]}]}),
             &["[policy-trusted-keys]"],
+        ),
+        attack(
+            "trusted key in the comment of a minisign key",
+            signed(json!({"kind": "minisign", "key": hide_key(MINISIGN)})),
+            json!({"name": "ours", "trustedKeys": [{"key": hash_pem(), "components": ["*"]}]}),
+            &["neither a public key nor a certificate"],
         ),
         attack(
             "minisign key",
             signed(json!({"kind": "minisign", "key": format!("RW{}", "A".repeat(54))})),
             ours(),
             &["[policy-trusted-keys]"],
+        ),
+        attack(
+            "key that is trusted for the name of a member",
+            over(
+                "containerd",
+                json!({"url": "https://x.example/c.zip", "kind": "zip", "members": [{"member": "0/crictl.exe", "file": "containerd.exe"}], "signature": {"kind": "minisign", "key": MINISIGN, "url": "https://x.example/s"}}),
+            ),
+            json!({"name": "ours", "trustedKeys": [{"key": hash_minisign(), "components": ["crictl"]}]}),
+            &["[policy-trusted-keys]", "does not trust for containerd"],
+        ),
+        attack(
+            "digest that is trusted for the name of a member",
+            over(
+                "containerd",
+                json!({"url": "https://x.example/c.zip", "kind": "zip", "sha256": DIGEST, "members": [{"member": "0/crictl.exe", "file": "containerd.exe"}]}),
+            ),
+            json!({"name": "ours", "trustedDigests": [{"digest": DIGEST, "components": ["crictl"]}]}),
+            &["for crictl, and not for it", "[policy-trusted-digests]"],
+        ),
+        attack(
+            "digest that is trusted for a component and becomes another program",
+            over(
+                "crictl",
+                json!({"url": "https://x.example/c.zip", "kind": "zip", "sha256": DIGEST, "members": [{"member": "crictl.exe", "file": "Kubelet.exe"}]}),
+            ),
+            json!({"name": "ours", "trustedDigests": [{"digest": DIGEST, "components": ["crictl"]}]}),
+            &["for crictl, and not for crictl as kubelet"],
         ),
         attack(
             "a key of the catalog that is another component's",
@@ -283,7 +334,7 @@ fn what_the_definition_chooses_is_named() {
     let said = "containerd 2.3.4 is verified by the key with SHA-256";
     assert!((ran.stdout + &ran.stderr).contains(said));
     // Named by the policy, it is admitted.
-    let digest = imagegen::base::digest::sha256_hex(&[0x30, 0x59, 0x30]);
+    let digest = hash_pem();
     Test::new()
         .file("imagegen.json", &definition)
         .file(

@@ -86,6 +86,23 @@ fn signatures_alone_make_a_digest_authoritative() {
     }
 }
 
+/// Whoever writes an override chooses both addresses.
+#[test]
+fn a_checksum_file_of_an_override_attests_nothing_more() {
+    let digest = FileDigest::new(PinAlgorithm::Sha256, "ab".repeat(32)).expect("a digest");
+    let found = decode(&[prove("checksum-file", "verified", ARCHIVE, ELSEWHERE)]);
+    for (named, expected) in [
+        (ELSEWHERE, "low"),
+        ("https://b.example/sums?sig=s3cret", "low"),
+        ("https://b.example/other", "medium"),
+    ] {
+        let mut artifact = artifact(&["crictl.exe"]);
+        artifact.overridden.checksums = vec![named.parse().expect("a URL")];
+        let pins = pin_digests(&artifact, [digest.clone()], &found);
+        assert_eq!(pins[0].confidence.as_str(), expected, "{named}");
+    }
+}
+
 /// A policy's minimum of verdicts is one for its minimum of confidence, too.
 #[test]
 fn a_proof_below_the_minimum_verdict_raises_no_confidence() {

@@ -3,6 +3,7 @@
 use crate::base::code::Code;
 use crate::base::digest::sha256_hex;
 use crate::base::url::HttpUrl;
+use crate::catalog::Keys;
 use crate::fetch::FetchedArtifact;
 use crate::io::fs;
 use crate::model::component::{DeclaredSignature, SignatureKind};
@@ -16,7 +17,7 @@ use crate::verify::sigstore::ExpectedSigner;
 use crate::verify::{ProofError, Proven, record_evidence, require_digest};
 
 use super::{
-    Keys, ProveError, Trust, VerifiedChecksums, fetch_sidecar, record_missing, strip_url_secrets,
+    ProveError, Trust, VerifiedChecksums, fetch_sidecar, record_missing, strip_url_secrets,
 };
 
 /// The bytes that are signed: the artifact in the store, or its checksum file.
@@ -133,16 +134,16 @@ pub(super) fn expect_declared<'a>(
 ) -> Result<ExpectedSignature<'a>, ProofError> {
     match signature.kind {
         SignatureKind::CosignKey | SignatureKind::CosignKeyOverChecksums => {
-            let key = keys.require_key(signature)?;
+            let key = require_key(signature, keys)?;
             Ok(ExpectedSignature::Cosign { key })
         }
         SignatureKind::Minisign | SignatureKind::MinisignOverChecksums => {
-            let key = keys.require_key(signature)?;
+            let key = require_key(signature, keys)?;
             Ok(ExpectedSignature::Minisign { key })
         }
         SignatureKind::Openpgp | SignatureKind::OpenpgpOverChecksums => {
             Ok(ExpectedSignature::Openpgp {
-                keyring: keys.require_key(signature)?.as_bytes(),
+                keyring: require_key(signature, keys)?.as_bytes(),
                 fingerprint: require_named(signature.identity.as_deref(), "identity")?,
                 now,
             })
@@ -161,6 +162,18 @@ pub(super) fn expect_declared<'a>(
     }
 }
 
+/// The key that a signature names, or the text itself where it is a key.
+///
+/// # Errors
+/// `no-signer`: it names none.
+fn require_key<'a>(
+    signature: &'a DeclaredSignature,
+    keys: &'a Keys,
+) -> Result<&'a str, ProofError> {
+    let name = require_named(signature.key.as_deref(), "key")?;
+    Ok(keys.resolve_key(name))
+}
+
 /// A sigstore bundle that its publisher made, as the catalog declares it.
 ///
 /// # Errors
@@ -173,8 +186,8 @@ fn expect_bundle<'a>(
         let signer = declared_signer(signature)?;
         return Ok(ExpectedSignature::Attestation { signer });
     }
-    if signature.key.is_some() && signature.identity.is_none() {
-        let key = keys.require_key(signature)?;
+    if signature.is_by_key() {
+        let key = require_key(signature, keys)?;
         return Ok(ExpectedSignature::BundleByKey { key });
     }
     let signer = declared_signer(signature)?;

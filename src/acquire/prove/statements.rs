@@ -96,6 +96,7 @@ pub(super) fn record_statements(
                 version: Some(artifact.version.to_string()),
                 by: record.to_owned(),
             }),
+            None if is_own_checksum(artifact, proof) => None,
             None => find_stated(&planned, proof, &programs),
         };
         record_stated(proof, stated);
@@ -104,6 +105,13 @@ pub(super) fn record_statements(
         found.extend(judge_program(artifact, fetched, program, trust)?);
     }
     Ok(())
+}
+
+/// Whether a proof is a checksum file that an override names: what it says of name and version is the word of the
+/// definition.
+fn is_own_checksum(artifact: &PlannedArtifact, proof: &Evidence) -> bool {
+    let source = proof.source.as_deref().unwrap_or_default();
+    proof.proof == ProofKind::ChecksumFile && artifact.overridden.has_checksums(source)
 }
 
 fn record_stated(proof: &mut Evidence, stated: Option<Stated>) {

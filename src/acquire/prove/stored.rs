@@ -12,6 +12,7 @@ use std::path::Path;
 use crate::base::code::Code;
 use crate::base::url::HttpUrl;
 use crate::base::value::PinAlgorithm;
+use crate::catalog::Keys;
 use crate::fetch::Fetcher;
 use crate::io::fs;
 use crate::model::component::{ChecksumFile, DeclaredSignature, SignatureKind};
@@ -22,9 +23,7 @@ use crate::verify::proof::{ExpectedSignature, SignedContent, verify_detached};
 use crate::verify::{ProofError, Proven, keyless, record_evidence, require_digest};
 
 use super::signatures::{SignedSource, declared_signer, expect_declared, find_signed_sums};
-use super::{
-    Keys, ProveError, VerifiedArtifact, VerifiedChecksums, find_sidecar, strip_url_secrets,
-};
+use super::{ProveError, VerifiedArtifact, VerifiedChecksums, find_sidecar, strip_url_secrets};
 
 /// Names of the files of a proof.
 struct StoredNames {

@@ -29,11 +29,15 @@ pub struct DeclaredSignature {
 }
 
 impl DeclaredSignature {
+    /// Whether a key is declared and no identity: a sigstore bundle is by one or the other.
+    pub fn is_by_key(&self) -> bool {
+        self.key.is_some() && self.identity.is_none()
+    }
+
     /// The first of the declared fields that no verifier of its kind looks at: whoever reads the declaration would
     /// believe that it was checked.
     pub fn find_unverified(&self) -> Option<&'static str> {
-        let by_key = self.key.is_some() && self.identity.is_none();
-        let verified = self.kind.list_verified(by_key);
+        let verified = self.kind.list_verified(self.is_by_key());
         let declared = [
             ("key", self.key.is_some()),
             ("identity", self.identity.is_some()),

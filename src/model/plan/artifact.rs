@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::PinnedDigest;
-use crate::base::url::HttpUrl;
+use crate::base::url::{HttpUrl, strip_secrets};
 use crate::base::value::ComponentName;
 use crate::base::version::Version;
 use crate::model::component::{
@@ -75,6 +75,26 @@ pub struct PlannedArtifact {
     /// a file.
     #[serde(skip)]
     pub unproven: bool,
+    /// Computed with the plan. Never part of a file.
+    #[serde(skip)]
+    pub overridden: OverriddenParts,
+}
+
+/// Parts of an artifact that an override states and the catalog does not.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct OverriddenParts {
+    /// File names of programs that it brings into the image, in lower case.
+    pub programs: Vec<String>,
+    /// Checksum files: their word is that of the definition.
+    pub checksums: Vec<HttpUrl>,
+}
+
+impl OverriddenParts {
+    /// Whether a proof that was read at this address, written without secrets, is a checksum file of the definition's.
+    pub fn has_checksums(&self, source: &str) -> bool {
+        let mut own = self.checksums.iter();
+        own.any(|url| strip_secrets(url.public_url()) == source)
+    }
 }
 
 /// Declared signatures that nobody asked for, one text for each artifact.
@@ -94,6 +114,38 @@ impl PlannedArtifact {
     /// Component and version, as messages name it.
     pub fn title(&self) -> String {
         format!("{} {}", self.component, self.version)
+    }
+
+    /// File names of the programs that it brings into the image.
+    pub fn list_programs(&self) -> Vec<&str> {
+        if self.members.is_empty() {
+            return vec![self.file.as_str()];
+        }
+        let members = self.members.iter();
+        members.map(|member| member.file.as_str()).collect()
+    }
+
+    /// Parts that an override has added to the artifact as the catalog publishes it.
+    pub(crate) fn list_overridden(&self, published: &Self) -> OverriddenParts {
+        let known = published.list_programs();
+        let mut programs = Vec::new();
+        for program in self.list_programs() {
+            // Windows tells no case apart in the names of files.
+            if !known.iter().any(|own| own.eq_ignore_ascii_case(program)) {
+                programs.push(program.to_ascii_lowercase());
+            }
+        }
+
+        let mut checksums = Vec::new();
+        for file in &self.checksums {
+            if !published.checksums.iter().any(|own| own.url == file.url) {
+                checksums.push(file.url.clone());
+            }
+        }
+        OverriddenParts {
+            programs,
+            checksums,
+        }
     }
 
     /// Kinds of the declared signatures, each once.

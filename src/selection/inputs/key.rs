@@ -1,5 +1,6 @@
 //! Forms of public keys and certificates. Nothing else of a file that a definition names is kept or printed.
 
+use crate::base::public_key::is_minisign_comment;
 use crate::base::text::is_alphanumeric_or;
 
 /// Largest file of keys or certificates.
@@ -24,7 +25,7 @@ pub(super) fn is_public(text: &str) -> bool {
         match open {
             Some(name) if line == format!("-----END {name}-----") => open = None,
             Some(name) if is_inner(line, name) => {}
-            None if line.starts_with("untrusted comment: ") && line.len() < 200 => {}
+            None if is_minisign_comment(line) => {}
             None if is_minisign(line) => found = true,
             None => {
                 open = BLOCKS
@@ -81,6 +82,7 @@ mod tests {
             &format!("TOKEN=s3cret\n{pem}"),
             "-----BEGIN PUBLIC KEY-----\nTOKEN: s3cret\n-----END PUBLIC KEY-----\n",
             "-----BEGIN PUBLIC KEY-----\nMFkw\n",
+            &minisign.replace("comment: ", "comment: -----BEGIN -----MFkw-----END -----"),
             "-----BEGIN EC PRIVATE KEY-----\nMFkw\n-----END EC PRIVATE KEY-----\n",
         ] {
             assert!(!is_public(bad), "{bad}");

@@ -1,9 +1,7 @@
 //! Names of the catalog that stand beside a plan: lines, releases, features, settings, vulnerabilities, keys.
 
-use crate::acquire::KnownKey;
 use crate::base::value::ComponentName;
-use crate::catalog::Trees;
-use crate::catalog::load_targets;
+use crate::catalog::{KnownKey, Trees, load_targets};
 use crate::diagnostic::Result;
 use crate::model::kubernetes::{KubernetesLine, NameRange};
 use crate::model::plan::Plan;

@@ -146,6 +146,7 @@ pub(super) const PROOFS: &[Parser] = &[
     Parser {
         name: "signatures",
         files: &[
+            "src/base/public_key.rs",
             "src/verify/cosign.rs",
             "src/verify/minisign.rs",
             "src/verify/openpgp.rs",
