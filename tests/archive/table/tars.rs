@@ -33,6 +33,20 @@ fn damaged_and_ambiguous_tars() {
         ]
         .concat()
     };
+    let renamed = [
+        good(),
+        vec![
+            Part {
+                kind: b'x',
+                ..Part::new("p", b"9 path=c\n")
+            },
+            Part {
+                kind: 0,
+                ..Part::new("s/", b"")
+            },
+        ],
+    ]
+    .concat();
     let global = with(Part {
         kind: b'g',
         ..Part::new("p", b"12 path=abc\n")
@@ -193,6 +207,13 @@ fn damaged_and_ambiguous_tars() {
                 TarGz,
                 wanted,
                 "archive-corrupt",
+            ),
+            (
+                "old folder behind another name",
+                tar_gz(&renamed),
+                TarGz,
+                wanted,
+                "archive-header-mismatch",
             ),
             (
                 "global path",

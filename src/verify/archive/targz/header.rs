@@ -5,6 +5,7 @@
 //! its own way; so there is one spelling.
 
 use super::super::ProofError;
+use super::super::names::escape_name;
 use super::corrupt_tar_error;
 use crate::base::code::Code;
 
@@ -62,8 +63,19 @@ impl Header {
             parse_number(&block[field]).ok_or_else(|| corrupt_tar_error(what))?;
         }
 
+        let name = join_name(block)?;
+        // In version 7, which has no folders, a folder was a file with such a name. Where a header in front gives it
+        // another name, some readers still take it for a folder.
+        if block[156] == 0 && name.ends_with(b"/") {
+            let shown = escape_name(&String::from_utf8_lossy(&name));
+            return Err(ProofError::new(
+                Code::ARCHIVE_HEADER_MISMATCH,
+                format!("{shown} is a file by its type and a directory by its name"),
+            ));
+        }
+
         Ok(Self {
-            name: join_name(block)?,
+            name,
             kind: parse_kind(block[156]),
             size: parse_number(&block[124..136]).unwrap_or_default(),
             mode: parse_number(&block[100..108]).unwrap_or_default(),
