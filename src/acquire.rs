@@ -90,7 +90,7 @@ impl Acquirer<'_> {
             .collect::<Result<Vec<Request>>>()?;
         let files = self.fetch_files(&requests)?;
         let tree = self.trees.catalog.tree();
-        let (keys, roots) = (Keys::read(tree)?, PinnedRoots::read(tree)?);
+        let (keys, roots) = (Keys::load(tree)?, PinnedRoots::read(tree)?);
         let Self {
             fetcher, policy, ..
         } = *self;
@@ -188,7 +188,7 @@ pub fn store_proofs(
     printer: &Printer,
 ) -> Result<()> {
     let trust = StoredTrust {
-        keys: &Keys::read(trees.catalog.tree())?,
+        keys: &*Keys::load(trees.catalog.tree())?,
         now: clock::current_time(),
     };
     for unstored in prove::write_proofs(folder, verified, fetcher, trust)? {

@@ -118,9 +118,21 @@ pub fn describe_omitted(name: &ImageReference) -> String {
     format!("{name} is not in the bundle, so a node pulls it from its registry")
 }
 
-/// Message about a container image of a bundle that its lockfile does not name.
-pub fn describe_extra(name: &str) -> String {
-    format!("{name} is not an image of the lockfile: it was added to the bundle")
+/// A line for each container image of a bundle that its lockfile does not name, and for each that was left out.
+pub fn format_differences<'a>(
+    added: impl Iterator<Item = &'a str>,
+    omitted: &[ImageReference],
+) -> String {
+    let mut lines = String::new();
+    for name in added {
+        lines.push_str(name);
+        lines.push_str(" is not an image of the lockfile: it was added to the bundle\n");
+    }
+    for name in omitted {
+        lines.push_str(&describe_omitted(name));
+        lines.push('\n');
+    }
+    lines
 }
 
 /// Output of `imagegen bundle`.
@@ -178,17 +190,12 @@ impl BundleOutput {
         } else {
             format!("with {}\n", self.tools.join(", "))
         };
-        let mut summary = format!(
-            "{}: {artifacts} artifacts, {images} images, {size} bytes{place}\n{tools}",
+        let added = self.added.iter().map(String::as_str);
+        let differences = format_differences(added, &self.omitted);
+        format!(
+            "{}: {artifacts} artifacts, {images} images, {size} bytes{place}\n{tools}{differences}",
             self.bundle
-        );
-        for name in &self.added {
-            summary = format!("{summary}{}\n", describe_extra(name));
-        }
-        for name in &self.omitted {
-            summary = format!("{summary}{}\n", describe_omitted(name));
-        }
-        summary
+        )
     }
 }
 

@@ -62,6 +62,13 @@ fn operator() -> Test {
     Test::new().env("IMAGEGEN_WAIVE", waivers)
 }
 
+/// `node.zip`, of a lock.
+fn create_bundle(lock: &str) -> Test {
+    operator()
+        .file("imagegen.lock.json", lock)
+        .line("bundle create --out node.zip --store s")
+}
+
 /// How many artifacts a lock has.
 fn count(lock: &str) -> usize {
     let lock: Value = serde_json::from_str(lock).expect("JSON");
@@ -78,9 +85,7 @@ fn sha512(bytes: &[u8]) -> String {
 fn what_goes_in_comes_out() {
     let server = Registry::start();
     let lock = lock(&server, &noise(3000));
-    let made = operator()
-        .file("imagegen.lock.json", &lock)
-        .line("bundle create --out node.zip --store s");
+    let made = create_bundle(&lock);
     let said = made.succeeds();
     let artifacts = count(&lock);
     assert!(

@@ -9,8 +9,8 @@ use x509_cert::spki::SubjectPublicKeyInfoRef;
 
 use super::digest::sha256_hex;
 
-/// The curve of cosign's keys (RFC 5480, section 2.1.1.1).
-const P256: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.10045.3.1.7");
+/// The curve P-256, of cosign's keys (RFC 5480, section 2.1.1.1).
+pub(crate) const P256: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.10045.3.1.7");
 
 /// Bytes of a minisign key: the algorithm, the id, and the key of Ed25519.
 const MINISIGN: usize = 42;

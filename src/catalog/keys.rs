@@ -1,6 +1,7 @@
 //! Public keys of publishers, as `manifests/trust/keys.json` lists them.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use crate::base::json::JsonError;
 use crate::embedded::Tree;
@@ -22,11 +23,20 @@ pub struct KnownKey {
     pub source: String,
 }
 
+/// The list, in the catalog.
+const LIST: &str = "trust/keys.json";
+
 impl Keys {
+    /// The keys of a catalog, which are read once.
+    ///
     /// # Errors
     /// The list or a key of it cannot be read.
-    pub fn read(manifests: &Tree) -> Result<Self, JsonError> {
-        let Some(list) = manifests.read_json::<Vec<KnownKey>>("trust/keys.json")? else {
+    pub fn load(manifests: &Tree) -> Result<Arc<Self>, JsonError> {
+        manifests.keep(LIST, || Self::read(manifests))
+    }
+
+    fn read(manifests: &Tree) -> Result<Self, JsonError> {
+        let Some(list) = manifests.read_json::<Vec<KnownKey>>(LIST)? else {
             return Ok(Self::default());
         };
         let mut keys = BTreeMap::new();

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::bundle::{describe_extra, describe_omitted};
+use crate::bundle::format_differences;
 use crate::cli::VerifyArgs;
 use crate::diagnostic::Result;
 use crate::inspect::{
@@ -35,15 +35,10 @@ pub(super) fn run_verify(
         }
         Inspected::Bundle(opened) => printer.print_listing(&opened.index, || {
             let files = opened.index.files.len();
-            let mut text =
-                format!("bundle: every file matches the index and the lock ({files} files)\n");
-            for name in opened.list_extra_images() {
-                text = format!("{text}{}\n", describe_extra(name));
-            }
-            for name in &opened.index.omitted {
-                text = format!("{text}{}\n", describe_omitted(name));
-            }
-            text
+            let differences = format_differences(opened.list_extra_images(), &opened.index.omitted);
+            format!(
+                "bundle: every file matches the index and the lock ({files} files)\n{differences}"
+            )
         }),
         Inspected::Whole(output) => {
             printer.print_listing(&output, || format_whole(&output))?;

@@ -478,7 +478,7 @@ fn list_recorded(artifact: &PlannedArtifact, again: &[Evidence]) -> Vec<Evidence
 /// Proves again what `lock --proofs` kept in a folder.
 fn reprove_kept(lock: &Lock, folder: &Path, trees: &Trees) -> Result<MadeProofs> {
     let trust = StoredTrust {
-        keys: &Keys::read(trees.catalog.tree())?,
+        keys: &*Keys::load(trees.catalog.tree())?,
         now: clock::current_time(),
     };
     let mut made = MadeProofs::new();

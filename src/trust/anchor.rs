@@ -156,7 +156,7 @@ fn has_proofs(artifact: &PlannedArtifact) -> bool {
 
 fn list_anchors(artifact: &PlannedArtifact, tree: &Tree) -> BTreeSet<Anchor> {
     // A list that cannot be read is an error wherever a signature is verified.
-    let keys = Keys::read(tree).unwrap_or_default();
+    let keys = Keys::load(tree).unwrap_or_default();
     let mut anchors = BTreeSet::new();
     for signature in &artifact.signatures {
         anchors.insert(find_signer(signature, &keys));

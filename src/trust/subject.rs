@@ -4,6 +4,7 @@
 //! list.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::LazyLock;
 
 use crate::base::names::is_same_program;
 use crate::base::url::{HttpUrl, file_name, parse_host};
@@ -14,6 +15,13 @@ use crate::embedded::Tree;
 use crate::model::mirrors::Mirrors;
 use crate::model::plan::{ArtifactRole, Plan, PlannedArtifact};
 use crate::model::policy::{Requirement, Role, TrustScope, matches_host, matches_pattern};
+
+/// Names of the components and programs of the catalog that this program carries.
+static PROGRAMS: LazyLock<Vec<String>> = LazyLock::new(|| {
+    let catalog = Catalog::new(Tree::embedded_manifests());
+    let names = catalog.list_program_names();
+    names.expect("the program's own catalog is well-formed")
+});
 
 /// Where a subject's bytes come from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -218,11 +226,7 @@ impl<'a> Subject<'a> {
         if let Some(artifact) = self.artifact {
             renamed.extend(artifact.overridden.programs.iter().map(String::as_str));
         }
-        if !renamed.is_empty()
-            && let Ok(known) = Catalog::new(Tree::embedded_manifests()).list_program_names()
-        {
-            renamed.retain(|program| known.iter().any(|own| is_same_program(own, program)));
-        }
+        renamed.retain(|program| PROGRAMS.iter().any(|own| is_same_program(own, program)));
         renamed
     }
 

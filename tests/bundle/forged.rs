@@ -3,7 +3,7 @@
 use imagegen::base::digest::sha256_hex;
 use serde_json::{Value, json};
 
-use super::{Change, forged, lock, operator, third_verify, unpack};
+use super::{Change, create_bundle, forged, lock, operator, third_verify, unpack};
 use crate::archive::forge::{DESCRIBED, Part, zip};
 use crate::bundle::registry::Registry;
 use crate::support::{files, noise};
@@ -34,9 +34,7 @@ fn place(files: &[(String, Vec<u8>)], prefix: &str) -> usize {
 fn bundles_that_are_not_as_index_and_lock_say_are_refused() {
     let server = Registry::start();
     let lock = lock(&server, &noise(3000));
-    let made = operator()
-        .file("imagegen.lock.json", &lock)
-        .line("bundle create --out node.zip --store s");
+    let made = create_bundle(&lock);
     made.succeeds();
     let good = made.read("node.zip");
     third_verify(&forged(&good, false, &|_, _| ()), 0);
@@ -283,9 +281,7 @@ fn bundles_that_are_not_as_index_and_lock_say_are_refused() {
 fn a_bundle_speaks_for_its_reviewed_lock_alone() {
     let server = Registry::start();
     let lock = lock(&server, b"first artifact");
-    let made = operator()
-        .file("imagegen.lock.json", &lock)
-        .line("bundle create --out node.zip --store s");
+    let made = create_bundle(&lock);
     made.succeeds();
     let address = server.url("/one.exe.sha256");
     drop(server);
@@ -345,9 +341,7 @@ fn find_last(bytes: &[u8], mark: &[u8]) -> usize {
 fn bundles_that_somebody_else_packed_are_refused() {
     let server = Registry::start();
     let lock = lock(&server, b"first artifact");
-    let made = operator()
-        .file("imagegen.lock.json", &lock)
-        .line("bundle create --out node.zip --store s");
+    let made = create_bundle(&lock);
     made.succeeds();
     let files = unpack(&made.read("node.zip"));
     let plain = |name: &str, bytes: &[u8]| Part {

@@ -52,6 +52,9 @@ impl<'a> Bench<'a> {
     }
 }
 
+/// A login as `az` keeps it.
+const SIGN_IN: &str = "mkdir -p \"$HOME/.azure\"; touch \"$HOME/.azure/login\"";
+
 /// Services refuse a comment that is too long, and a block that stays open swallows what follows.
 #[test]
 fn shortens_a_comment_at_the_end_of_a_line() {
@@ -142,10 +145,9 @@ fn an_image_of_a_gallery_is_not_the_latest_before_its_promotion() {
 fn an_image_whose_test_never_began_is_deleted() {
     let Some(forge) = Forge::new() else { return };
     let bench = Bench::new(&forge);
-    let sign_in = "mkdir -p \"$HOME/.azure\"; touch \"$HOME/.azure/login\"";
     let end = "step end-test out --var location=westeurope --clone c123";
     bench.print(&format!(
-        "{sign_in}; step bake imagegen.json#node-1 out imagegen-bake-c1 --var auth=azure_cli; {end}"
+        "{SIGN_IN}; step bake imagegen.json#node-1 out imagegen-bake-c1 --var auth=azure_cli; {end}"
     ));
     assert_eq!(forge.read("deleted").lines().count(), 1);
     // What an earlier run left in the workspace is not of this one.
@@ -160,14 +162,13 @@ fn a_step_by_hand_leaves_a_clone_as_it_was() {
     forge.add_old_records("promoted", "old", 2, "imagegen.node.1.lock.json");
     forge.write("newer", "1-old\n");
     let bench = Bench::new(&forge);
-    let sign_in = "mkdir -p \"$HOME/.azure\"; touch \"$HOME/.azure/login\"";
     bench.print(&format!(
         "git switch --quiet --create mine
          git config commit.gpgSign true
          git config gpg.program false
          printf '#!/bin/sh\\nexit 1\\n' | tee .git/hooks/pre-commit >.git/hooks/pre-push
          chmod +x .git/hooks/pre-commit .git/hooks/pre-push
-         {sign_in}
+         {SIGN_IN}
          step retire old-1 --run
          step update requests"
     ));
@@ -195,9 +196,8 @@ fn nothing_is_retired_by_whoever_may_not_push() {
     let Some(forge) = Forge::new() else { return };
     forge.add_old_records("promoted", "old", 2, "imagegen.node.1.lock.json");
     let bench = Bench::new(&forge);
-    let sign_in = "mkdir -p \"$HOME/.azure\"; touch \"$HOME/.azure/login\"";
     let reader = "git remote set-url --push origin /nowhere/else";
-    let ran = bench.run(&format!("{sign_in}; {reader}; step retire old-1 --run"));
+    let ran = bench.run(&format!("{SIGN_IN}; {reader}; step retire old-1 --run"));
     assert_ne!(ran.code, Some(0), "{}", ran.log);
     assert_eq!(forge.read("tags"), "");
 }
@@ -283,9 +283,7 @@ fn a_deleted_image_waits_for_no_promotion() {
         bench.print("step waiting names.txt >shown; cat names.txt"),
         "stray-2\n"
     );
-    let delete =
-        "mkdir -p \"$HOME/.azure\"; touch \"$HOME/.azure/login\"; step discard stray-2 --run";
-    bench.print(delete);
+    bench.print(&format!("{SIGN_IN}; step discard stray-2 --run"));
     assert_eq!(forge.read("deleted"), "stray-2\n");
     assert_eq!(bench.print("step waiting names.txt; cat names.txt"), "");
 }
@@ -321,10 +319,7 @@ fn a_refusal_that_stays_is_not_repeated_for_half_an_hour() {
     forge.add_old_records("built", "two", 2, "imagegen.node.1.lock.json");
     forge.write("fails/records", "");
     let bench = Bench::new(&forge);
-    let ran = bench.run(
-        "mkdir -p \"$HOME/.azure\"; touch \"$HOME/.azure/login\"
-         step promote one-2 two-2",
-    );
+    let ran = bench.run(&format!("{SIGN_IN}; step promote one-2 two-2"));
     assert_eq!(ran.code, Some(1), "{}", ran.log);
     let refusals = ran.log.matches("GH013").count();
     assert_eq!(refusals, 6, "{}", ran.log);

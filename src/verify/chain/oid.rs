@@ -2,6 +2,8 @@
 
 use der::oid::ObjectIdentifier as Oid;
 
+pub(crate) use crate::base::public_key::P256;
+
 /// Declares object identifiers by name.
 macro_rules! oids {
     ($($(#[$doc:meta])* $name:ident = $oid:literal;)+) => {
@@ -35,7 +37,6 @@ oids! {
     SHA384_WITH_RSA = "1.2.840.113549.1.1.12";
     SHA512_WITH_RSA = "1.2.840.113549.1.1.13";
     EC = "1.2.840.10045.2.1";
-    P256 = "1.2.840.10045.3.1.7";
     P384 = "1.3.132.0.34";
     P521 = "1.3.132.0.35";
     ECDSA_WITH_SHA1 = "1.2.840.10045.4.1";
