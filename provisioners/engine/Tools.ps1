@@ -45,6 +45,15 @@ function Write-Record {
     Write-TextFile -Path (Get-RecordPath) -Content (ConvertTo-Json -InputObject $Record -Depth 4)
 }
 
+# Another installation is at work and ends by itself, or by a restart, for which the engine asks.
+function Wait-Installation {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [string] $Doing)
+    if (Test-PendingRestart) { throw 'Windows waits for a restart' }
+    $null = Get-TimeLeft -Doing "waiting for another installation to end before $Doing"
+    Start-Sleep -Seconds 15
+}
+
 # The wanted list where the found one has the same members in another order or case, else the found one.
 function Select-Order {
     [CmdletBinding()]

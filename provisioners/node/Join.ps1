@@ -5,14 +5,15 @@ function Wait-Defender {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [int] $Seconds)
     Start-Deadline -Name 'Defender' -Seconds $Seconds
-    if ($null -eq (Get-ServiceConfig -Name 'WinDefend')) { return }
-    $until = [DateTime]::UtcNow.AddSeconds($Seconds)
+    if (-not (Test-Defender)) { return }
+    # No time of day: the clock of a machine that has just started is set while this waits.
+    $clock = [Diagnostics.Stopwatch]::StartNew()
     while ($true) {
         try {
             $null = Get-DefenderExclusion -Kind 'process'
             return
         } catch {
-            if ([DateTime]::UtcNow -ge $until) {
+            if ($clock.Elapsed.TotalSeconds -ge $Seconds) {
                 Write-NodeLine -Text "Defender does not answer: $($_.Exception.Message)"
                 return
             }

@@ -33,10 +33,7 @@ function Set-hotfixResource {
     while ($true) {
         $outcome = Install-Hotfix -Package $cache
         if ($outcome -ne 'busy') { break }
-        # The engine asks for the restart.
-        if (Test-PendingRestart) { throw 'Windows waits for a restart' }
-        $null = Get-TimeLeft -Doing "waiting for another installation to end before $kb"
-        Start-Sleep -Seconds 15
+        Wait-Installation -Doing $kb
     }
     # Windows lists neither what a later update replaced nor every package's own name.
     $record = @{ digest = $digest; outcome = $outcome }

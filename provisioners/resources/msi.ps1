@@ -14,10 +14,16 @@ function Set-msiResource {
         [Parameter(Mandatory)] [string] $creates, [string[]] $arguments = @())
     Confirm-PinnedFile -Url $url -Path $cache -Algorithm $algorithm -Digest $digest
     $package = Resolve-NativePath -Path $cache
-    $restart = Install-Msi -Package $package -Log "$package.log" -Arguments $arguments
+    while ($true) {
+        $outcome = Install-Msi -Package $package -Log "$package.log" -Arguments $arguments
+        if ($outcome -ne 'busy') { break }
+        # No restart is needed for it, also where one is due.
+        $null = Get-TimeLeft -Doing "waiting for another installation to end before $cache"
+        Start-Sleep -Seconds 15
+    }
     if (-not (Test-Path -LiteralPath $creates -PathType Leaf)) {
         throw "the package was installed, but there is no $creates; see $cache.log"
     }
     Write-Record -Record @{ digest = $digest }
-    if ($restart) { 'restart' }
+    if ($outcome -eq 'restart') { 'restart' }
 }

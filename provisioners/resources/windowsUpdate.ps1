@@ -4,7 +4,13 @@ function Get-windowsUpdateResource {
     [CmdletBinding()]
     param([string[]] $kbs = @(), [string[]] $categories = @(), [string[]] $except = @())
     $search = @{ Kbs = $kbs; Categories = $categories; Except = $except }
-    $missing = @((Invoke-UpdateAgent @search -Install $false).missing)
+    # What another installation keeps from its end tells nothing of what is missing.
+    while ($true) {
+        $found = Invoke-UpdateAgent @search -Install $false
+        if (-not $found.busy) { break }
+        Wait-Installation -Doing 'the search of updates'
+    }
+    $missing = @($found.missing)
     @{
         kbs = @($kbs | Where-Object { $_ -notin $missing })
         categories = @($categories | Where-Object { $_ -notin $missing })

@@ -179,6 +179,12 @@ function Test-UpdateLaw {
             Assert-Run -Name "an update: $kind" -Run $run -Code 0
         }
     }
+    $world = New-World -Source $Source
+    Set-Simulation -Area 'os' -Name 'busySearch' -Value 1
+    $run = Invoke-Engine -World $world -Phase 'prepare'
+    Assert-Run -Name 'a search that is kept from its end' -Run $run -Code 0
+    $found = Get-Simulation -Area 'updates' -Name 'KB5001407'
+    Assert-That -Name 'it does not count as nothing missing' -Holds ($found -eq 'installed') -Detail $run.text
 }
 
 # Sysprep that refuses has ended, and the state is what it was.

@@ -71,7 +71,11 @@ fn the_task_of_the_disc_outlives_a_restart_and_ends_with_the_installation() {
 }
 
 /// Text of a script and what is wrong with it on Windows PowerShell 5.1.
-const REFUSED: [(&str, &str); 3] = [
+const REFUSED: [(&str, &str); 4] = [
+    (
+        "Add-WindowsCapability -Online",
+        "a remote session may not: Invoke-AsSystem starts Dism.exe",
+    ),
     (
         "ZipFile]::CreateFromDirectory(",
         "5.1 puts backslashes into the archive: name the members",

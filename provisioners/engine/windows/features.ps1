@@ -49,14 +49,16 @@ function Test-Capability {
     "$($capability.State)" -eq 'Installed'
 }
 
-# $true when the change waits for a restart.
+# $true when the change waits for a restart. Add-WindowsCapability is refused in remote sessions
+# (https://github.com/hashicorp/packer/issues/9345), which a task of SYSTEM is none of.
 function Set-Capability {
     [CmdletBinding()]
     param([string] $Name, [bool] $Installed)
-    if ($Installed) {
-        $result = Add-WindowsCapability -Online -Name $Name
-    } else {
-        $result = Remove-WindowsCapability -Online -Name $Name
-    }
-    [bool]$result.RestartNeeded
+    $verb = 'Remove-Capability'
+    if ($Installed) { $verb = 'Add-Capability' }
+    $program = "$script:System32\Dism.exe"
+    $line = "/Online /$verb /CapabilityName:$Name /Quiet /NoRestart"
+    $code = [long](Invoke-AsSystem -Program $program -ArgumentLine $line)
+    if ($code -notin 0, 3010) { throw "$program exited with $code for the capability $Name" }
+    $code -eq 3010
 }

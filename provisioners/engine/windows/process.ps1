@@ -11,13 +11,16 @@ function Stop-ProcessTree {
     if (-not $Process.WaitForExit(5000)) { $Process.Kill() }
 }
 
-# The package's properties have msiexec's own quoting: NAME="a value".
+# What came of a package: `installed`, `restart`, or `busy`, because Windows Installer takes one package at a time.
+# Its properties have msiexec's own quoting: NAME="a value".
 function Install-Msi {
     [CmdletBinding()]
     param([string] $Package, [string] $Log, [string[]] $Arguments = @())
     $line = "/i `"$Package`" /qn /norestart /l*v `"$Log`""
     foreach ($argument in $Arguments) { $line += ' ' + ($argument -replace '^([^=]+)=(.*\s.*)$', '$1="$2"') }
-    (Invoke-Native -Program "$script:System32\msiexec.exe" -ArgumentLine $line -Accept 0, 3010).exitCode -eq 3010
+    $names = @{ '0' = 'installed'; '3010' = 'restart'; '1618' = 'busy' }
+    $result = Invoke-Native -Program "$script:System32\msiexec.exe" -ArgumentLine $line -Accept 0, 3010, 1618
+    $names["$($result.exitCode)"]
 }
 
 # A program that the plan names: exit code and text.

@@ -122,10 +122,17 @@ function Test-Prepare {
         Assert-That -Name "an update that is $outcome is remembered" -Holds $holds -Detail $run.text
     }
     Test-RolledBackUpdate -Source $Source
-    $world = New-World -Source $Source
-    Set-Simulation -Area 'os' -Name 'noDefender' -Value 'yes'
-    $run = Invoke-Engine -World $world -Phase 'install'
-    Assert-Run -Name 'a machine without Defender' -Run $run -Code 0
+    foreach ($kind in 'without', 'with another antivirus beside') {
+        $world = New-World -Source $Source
+        if ($kind -eq 'without') {
+            Set-Simulation -Area 'os' -Name 'noDefender' -Value 'yes'
+        } else {
+            $policy = @{ Key = 'HKLM:\SOFTWARE\Policies\Microsoft\Windows Defender'; Name = 'DisableAntiSpyware' }
+            Set-RegistryValue @policy -Kind 'DWord' -Data 1
+        }
+        $run = Invoke-Engine -World $world -Phase 'install'
+        Assert-Run -Name "a machine $kind Defender" -Run $run -Code 0
+    }
 }
 
 # An update that Windows takes back during its restart is installed once more. The list names it neither then nor

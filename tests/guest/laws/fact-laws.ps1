@@ -130,6 +130,12 @@ function Test-RefusedFact {
     Assert-Throw -Name 'an end is attached once' -Block {
         Invoke-HostNetwork -Method 'POST' -Path '/endpoints/e/attach' -Body '{}'
     }
+    $policy = @{ Key = 'HKLM:\SOFTWARE\Policies\Microsoft\Windows Defender'; Name = 'DisableAntiSpyware' }
+    Set-RegistryValue @policy -Kind 'DWord' -Data 1
+    Assert-Throw -Name 'a Defender that a policy turned off answers nothing' -Block {
+        Get-DefenderExclusion -Kind 'path'
+    }
+    Remove-RegistryValue @policy
     Set-Simulation -Area 'os' -Name 'noDefender' -Value 'yes'
     Assert-Throw -Name 'without Defender there is nothing to ask' -Block { Get-DefenderExclusion -Kind 'path' }
 }

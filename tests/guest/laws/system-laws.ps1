@@ -51,7 +51,10 @@ function Test-ProcessLife {
     Set-Simulation -Area 'packages' -Name 'one.msi' -Value 'C:\one.exe'
     # As the resource gives it: a path that programs know.
     $package = "$world/C/one.msi"
-    $null = Install-Msi -Package $package -Log "$package.log" -Arguments @('A=b c')
+    Set-Simulation -Area 'os' -Name 'busyInstaller' -Value 1
+    $turns = @(foreach ($turn in 1, 2) { Install-Msi -Package $package -Log "$package.log" -Arguments @('A=b c') })
+    $told = $turns -join ' '
+    Assert-That -Name 'one package is installed at a time' -Holds ($told -eq 'busy installed') -Detail $told
     $holds = [IO.File]::Exists("$world/C/one.exe") -and [IO.File]::Exists("$package.log")
     Assert-That -Name 'a package leaves what it installs' -Holds $holds
     $said = Get-Refusal -Block {

@@ -3,7 +3,9 @@
 function Test-Defender {
     [CmdletBinding()]
     param()
-    $null -eq (Get-Simulation -Area 'os' -Name 'noDefender')
+    $off = Get-RegistryValue -Key 'HKLM:\SOFTWARE\Policies\Microsoft\Windows Defender' -Name 'DisableAntiSpyware'
+    $isOff = $null -ne $off -and $off.data -eq 1
+    -not $isOff -and $null -eq (Get-Simulation -Area 'os' -Name 'noDefender')
 }
 
 function Get-DefenderExclusion {

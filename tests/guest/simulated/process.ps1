@@ -6,14 +6,20 @@ function Stop-ProcessTree {
     if (-not $Process.HasExited) { $Process.Kill($true) }
 }
 
+# With `busyInstaller` N another package is being installed for N tries.
 function Install-Msi {
     [CmdletBinding()]
     param([string] $Package, [string] $Log, [string[]] $Arguments = @())
     Confirm-Simulation -Ability 'Install-Msi'
+    $busy = [int](Get-Simulation -Area 'os' -Name 'busyInstaller')
+    if ($busy -gt 0) {
+        Set-Simulation -Area 'os' -Name 'busyInstaller' -Value ($busy - 1)
+        return 'busy'
+    }
     [IO.File]::WriteAllText($Log, "installed with $Arguments")
     $creates = Get-Simulation -Area 'packages' -Name ([IO.Path]::GetFileName($Package))
     Write-TextFile -Path $creates -Content 'installed'
-    $false
+    'installed'
 }
 
 # Runtimes are played, of every other program the state knows what it prints.

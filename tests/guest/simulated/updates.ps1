@@ -37,16 +37,18 @@ function Install-Hotfix {
 }
 
 # All is missing until it is installed. One that the area updates calls `never` fails each time, `later` once. With
-# `busy` N another installation is in progress for N tries.
+# `busy` N another installation is in progress for N tries, with `busySearch` N for N searches.
 function Invoke-UpdateAgent {
     [CmdletBinding()]
     param([string[]] $Kbs = @(), [string[]] $Categories = @(), [string[]] $Except = @(), [bool] $Install)
     if ($Install) { Confirm-Simulation -Ability 'Invoke-UpdateAgent' }
     $wanted = @(@($Kbs) + @($Categories | Where-Object { $_ -notin $Except }))
     $outcome = [pscustomobject]@{ missing = @(); failed = @(); busy = $false; restart = $false }
-    $busy = [int](Get-Simulation -Area 'os' -Name 'busy')
-    if ($Install -and $busy -gt 0) {
-        Set-Simulation -Area 'os' -Name 'busy' -Value ($busy - 1)
+    $mark = 'busySearch'
+    if ($Install) { $mark = 'busy' }
+    $busy = [int](Get-Simulation -Area 'os' -Name $mark)
+    if ($busy -gt 0) {
+        Set-Simulation -Area 'os' -Name $mark -Value ($busy - 1)
         $outcome.busy = $true
         return $outcome
     }
