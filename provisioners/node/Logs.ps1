@@ -20,6 +20,15 @@ function Get-ServiceLog {
     }
 }
 
+# The length of a log that is open: an entry of a folder has the one that the file had when it was closed last
+# (https://devblogs.microsoft.com/oldnewthing/20111226-00/?p=8813), and services never close theirs.
+function Get-LogLength {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [string] $Path, [Parameter(Mandatory)] [string] $Below)
+    $log = Open-PlainFile -Path $Path -Below $Below -Access 'Read'
+    try { $log.Length } finally { $log.Dispose() }
+}
+
 # Empties a log where it is, after a copy of it. While the log is open, its folder stays the one that it is.
 function Clear-Log {
     [CmdletBinding()]
@@ -55,7 +64,7 @@ function Limit-NodeLog {
         try {
             if ($log.LastWriteTimeUtc -lt $until) {
                 Remove-PlainItem -Path $log.FullName -Below $top
-            } elseif ($log.Extension -eq '.log' -and $log.Length -gt $most) {
+            } elseif ($log.Extension -eq '.log' -and (Get-LogLength -Path $log.FullName -Below $top) -gt $most) {
                 Clear-Log -Path $log.FullName -Below $top -Keep $Keep
                 Write-NodeLine -Text "$($log.FullName) is emptied, its end is in $($log.Name).1"
             }

@@ -193,9 +193,10 @@ function Stop-Flannel {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [hashtable] $Facts)
     if (-not $Facts.ContainsKey('flannel')) { return }
-    Stop-Task -Name 'imagegen-flanneld' -Program "$($Facts.flanneld)"
+    # Without its name the task starts nothing at the next minute.
     foreach ($name in 'node-name', 'net-conf.json') {
         $path = "$($Facts.flannel)\$name"
         if (Test-Path -LiteralPath $path -PathType Leaf) { Remove-Item -LiteralPath $path -Force }
     }
+    Stop-Task -Name 'imagegen-flanneld' -Program "$($Facts.flanneld)"
 }

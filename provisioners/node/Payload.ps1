@@ -151,7 +151,8 @@ function Assert-Replaceable {
 }
 
 # Windows moves no folder that a program has open or is in, as a shell is in its current folder. Each one is moved
-# aside and back while everything still runs, because later the node's pods are gone already.
+# aside and back while everything still runs, because later the node's pods are gone already. One that is opened
+# meanwhile is copied back: without it no script of the node would start.
 function Assert-Movable {
     [CmdletBinding()]
     param()
@@ -160,12 +161,20 @@ function Assert-Movable {
     foreach ($name in 'engine', 'node', 'resources') {
         $place = Resolve-NativePath -Path "$($script:Root)/$name"
         try {
-            Invoke-FileAction -Action { [IO.Directory]::Move($place, "$place.aside") }
+            # Left by a try whose folder was copied.
+            if (Test-Path -LiteralPath "$place.aside") { Remove-Tree -Path "$place.aside" }
+            Invoke-FileAction -Action { Move-Folder -From $place -To "$place.aside" }
         } catch {
             $cause = $_.Exception.GetBaseException().Message
             throw "$place cannot be moved: close shells and programs that are in that folder ($cause)"
         }
-        Invoke-FileAction -Action { [IO.Directory]::Move("$place.aside", $place) }
+        try {
+            Invoke-FileAction -Action { Move-Folder -From "$place.aside" -To $place }
+        } catch {
+            Copy-Item -LiteralPath "$place.aside" -Destination $place -Recurse -Force
+            Set-Sddl -Path $place -Sddl (Get-Sddl -Path "$place.aside")
+            throw "a program has opened ${place}: close it and run this again ($($_.Exception.Message))"
+        }
     }
 }
 

@@ -18,7 +18,8 @@ function Remove-Content {
             if ($item.PSIsContainer) { Remove-Content -Path $item.FullName -Below $Below }
             $item.Attributes = [IO.FileAttributes]::Normal
         }
-        Remove-PlainItem -Path $item.FullName -Below $Below
+        # A file that a scanner holds stays in its folder until it lets go.
+        Invoke-FileAction -Action { Remove-PlainItem -Path $item.FullName -Below $Below }
     }
 }
 

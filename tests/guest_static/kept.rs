@@ -3,7 +3,7 @@
 use super::root;
 
 /// File below `provisioners/`, text, and what happens without it.
-const KEPT: [(&str, &str, &str); 23] = [
+const KEPT: [(&str, &str, &str); 27] = [
     (
         "engine/Native.ps1",
         "$start.StandardOutputEncoding = New-Object -TypeName Text.UTF8Encoding",
@@ -83,6 +83,26 @@ const KEPT: [(&str, &str, &str); 23] = [
         "engine/windows/defender.ps1",
         "-Name 'DisableAntiSpyware'",
         "a machine with another antivirus is refused: Get-MpPreference fails for ever",
+    ),
+    (
+        "node/Logs.ps1",
+        "(Get-LogLength -Path",
+        "a log that its service keeps open is never limited: its folder tells an old length",
+    ),
+    (
+        "node/Reset.ps1",
+        "Invoke-FileAction -Action { Remove-PlainItem",
+        "a file that a scanner holds ends a reset or an upgrade",
+    ),
+    (
+        "node/Reset-Node.ps1",
+        "$run.code = 3010",
+        "a reset that waits for a restart says that it is done",
+    ),
+    (
+        "node/Network.ps1",
+        "-Force }\n    }\n    Stop-Task -Name 'imagegen-flanneld'",
+        "the next minute starts flanneld again while it is stopped",
     ),
     (
         "node/Payload.ps1",

@@ -73,6 +73,7 @@ function Test-NodeLife {
         Assert-That -Name "a reset removes $file" -Holds (-not [IO.File]::Exists($file))
     }
     Assert-Kubelet -Name 'a node that was reset' -State 'stopped'
+    Test-WaitingReset -World $world
     Test-SystemJoin -World $world -Join $join
 
     [IO.File]::AppendAllText("$world/C/k/kubelet.exe", 'x')
@@ -83,6 +84,25 @@ function Test-NodeLife {
     $run = Invoke-NodeScript -World $world -Name 'Test-Node' -With @{ Format = 'json' }
     Assert-Run -Name 'drift is told as JSON' -Run $run -Code 8 -Text 'kubelet/program'
     Assert-Run -Name 'no join after drift' -Run (Invoke-NodeScript -World $world -Name 'Join-Node') -Code 8
+}
+
+# A restart that is due keeps features from coming back: the reset is done after it. A file that is held for a
+# moment goes all the same.
+function Test-WaitingReset {
+    param([string] $World)
+    [IO.File]::WriteAllText("$World/C/run/flannel/subnet.env", 'x')
+    Set-Simulation -Area 'files' -Name 'subnet.env' -Value 'held 2'
+    Set-Simulation -Area 'features' -Name 'Containers' -Value $null
+    Set-Simulation -Area 'os' -Name 'pendingRestart' -Value 'yes'
+    $run = Invoke-NodeScript -World $World -Name 'Reset-Node'
+    Assert-Run -Name 'a reset that waits for a restart' -Run $run -Code 3010 -Text 'waits for a restart'
+    $left = [IO.File]::Exists("$World/C/run/flannel/subnet.env")
+    Assert-That -Name 'what is held for a moment is removed' -Holds (-not $left)
+    Restart-World -World $World
+    $run = Invoke-NodeScript -World $World -Name 'Reset-Node'
+    Assert-Run -Name 'a reset that brings a feature back' -Run $run -Code 3010
+    Restart-World -World $World
+    Assert-Run -Name 'the last turn of it' -Run (Invoke-NodeScript -World $World -Name 'Reset-Node') -Code 0
 }
 
 # A kubeadm that asks for the groups of its user is told to leave that check out where SYSTEM runs it.

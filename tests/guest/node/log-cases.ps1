@@ -31,6 +31,26 @@ function Test-NodeLog {
     }
     Assert-That -Name 'the copy before is kept' -Holds ([IO.File]::ReadAllText("$log.2").StartsWith('1'))
     Assert-That -Name 'what is behind a link stays' -Holds ([IO.File]::Exists($away))
+
+    # A folder tells the length that a log had when it was closed last.
+    [IO.File]::WriteAllText($log, 'x')
+    $script:Listed = Get-Item -LiteralPath $log
+    $script:Lister = Get-Command -Name 'Get-ChildItem' -CommandType Cmdlet
+    $before = $script:Listed.Length
+    [IO.File]::WriteAllText($log, '3' * 2097152)
+    $played = @{
+        'Get-ChildItem' = {
+            foreach ($item in @(& $script:Lister @args)) {
+                if ($item.FullName -ceq $script:Listed.FullName) { $script:Listed } else { $item }
+            }
+        }
+    }
+    Use-Played -Functions $played -Block {
+        $run = Invoke-NodeScript -World $world -Name 'Limit-Log' -With @{ MaximumMegabytes = 1 }
+        Assert-Run -Name "a log that is listed with $before bytes" -Run $run -Code 0
+    }
+    $size = [IO.FileInfo]::new($log).Length
+    Assert-That -Name 'is emptied by its own length' -Holds ($size -eq 0) -Detail $size
 }
 
 # What a pod can put into the folder of logs that it mounts. Each log is larger than the limit.

@@ -32,13 +32,11 @@ function Get-DownloadCommand {
     @{ program = 'curl'; arguments = $own + $source }
 }
 
-# A file whose name is `locked` in the area files is open in another process, with `held` N for N tries. One that
-# is marked as read-only is not replaced.
-function Move-File {
+# What is named `locked` in the area files is open in another process, with `held` N for N tries.
+function Confirm-Free {
     [CmdletBinding()]
-    param([string] $From, [string] $To)
-    Confirm-Simulation -Ability 'Move-File'
-    $leaf = [IO.Path]::GetFileName($To)
+    param([string] $Path)
+    $leaf = [IO.Path]::GetFileName($Path)
     $state = "$(Get-Simulation -Area 'files' -Name $leaf)"
     if ($state -match '^held (\d+)$') {
         $left = [int]$Matches[1]
@@ -49,6 +47,14 @@ function Move-File {
     if ($state -eq 'locked') {
         throw (New-Object -TypeName IO.IOException -ArgumentList 'it is being used by another process')
     }
+}
+
+# One that is marked as read-only is not replaced.
+function Move-File {
+    [CmdletBinding()]
+    param([string] $From, [string] $To)
+    Confirm-Simulation -Ability 'Move-File'
+    Confirm-Free -Path $To
     if ([IO.File]::Exists($To) -and ([IO.File]::GetAttributes($To) -band [IO.FileAttributes]::ReadOnly)) {
         throw (New-Object -TypeName UnauthorizedAccessException -ArgumentList "access to $To is denied")
     }
@@ -58,6 +64,13 @@ function Move-File {
     if ($To.StartsWith($top)) {
         Set-Simulation -Area 'sddl' -Name "C:$($To.Substring($top.Length).Replace('/', '\'))" -Value $null
     }
+}
+
+function Move-Folder {
+    [CmdletBinding()]
+    param([string] $From, [string] $To)
+    Confirm-Free -Path $From
+    [IO.Directory]::Move($From, $To)
 }
 
 function Expand-TarMember {

@@ -43,6 +43,7 @@ function Open-PlainFile {
 function Remove-PlainItem {
     [CmdletBinding()]
     param([string] $Path, [string] $Below)
+    Confirm-Free -Path $Path
     Confirm-PlainPath -Path $Path -Below $Below
     $item = New-Object -TypeName IO.FileInfo -ArgumentList $Path
     $isFolder = ($item.Attributes -band [IO.FileAttributes]::Directory) -ne 0
