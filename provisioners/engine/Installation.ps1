@@ -107,7 +107,7 @@ function Register-Continuation {
     param([Parameter(Mandatory)] [string] $Destination)
     $line = "-NoProfile -NonInteractive -ExecutionPolicy $(Get-ChildPolicy) -File `"$Destination\Install.ps1`""
     # Its own work has taken space since the check.
-    $line += " -MinimumFreeGB 1 -Destination `"$Destination`""
+    $line += ' -MinimumFreeGB 1'
     $start = @{ Program = (Get-PowerShellPath); ArgumentLine = $line; Trigger = 'afterStartup'; Enabled = $true }
     Set-Task -Name $script:Task @start
     if ($null -eq (Get-Task -Name $script:Task)) { throw "the task $($script:Task) was not registered" }

@@ -20,9 +20,6 @@ Do not restart the machine: end with 3010 where a restart is due, to be run agai
 .PARAMETER MinimumFreeGB
 Space that must be free where Windows is.
 
-.PARAMETER Destination
-Where the engine and the plan stay.
-
 .PARAMETER Platform
 Script with the abilities of Windows; another one in a simulation.
 
@@ -35,7 +32,6 @@ param(
     [switch] $NoRestart,
     [ValidateRange(1, 10000)]
     [int] $MinimumFreeGB = 10,
-    [string] $Destination = 'C:\imagegen',
     [string] $Platform
 )
 Set-StrictMode -Version 3.0
@@ -175,7 +171,7 @@ function New-Destination {
     if (Test-Installed -Target $Target) { return }
     # New-Item refuses a folder that somebody has made since, and nothing can be in a new one.
     if (Test-Path -LiteralPath $Target) {
-        throw "$Target is there already and not of an installation: remove it, or name another destination"
+        throw "$Target is there already and not of an installation: remove it"
     }
     $native = Resolve-NativePath -Path $Target
     $null = [IO.Directory]::CreateDirectory([IO.Path]::GetDirectoryName($native))
@@ -202,9 +198,8 @@ function Copy-Installer {
 $code = 2
 $lock = $null
 try {
-    # A trailing backslash would escape the quote of a command line.
-    $Destination = $Destination.TrimEnd('\', '/')
-    if ($Destination -notmatch '^[A-Za-z]:\\.') { throw "the destination '$Destination' is no folder of a drive" }
+    # The plan's tasks and settings name it.
+    $Destination = 'C:\imagegen'
     $plan = [IO.File]::ReadAllText("$PSScriptRoot/guest-plan.json") | ConvertFrom-Json
     $obstacles = @(Get-Obstacle -Plan $plan -FreeGB $MinimumFreeGB -Target $Destination)
     foreach ($text in $obstacles) { Write-Told -Text "imagegen: $text" }

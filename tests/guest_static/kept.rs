@@ -3,7 +3,7 @@
 use super::root;
 
 /// File below `provisioners/`, text, and what happens without it.
-const KEPT: [(&str, &str, &str); 27] = [
+const KEPT: [(&str, &str, &str); 26] = [
     (
         "engine/Native.ps1",
         "$start.StandardOutputEncoding = New-Object -TypeName Text.UTF8Encoding",
@@ -58,11 +58,6 @@ const KEPT: [(&str, &str, &str); 27] = [
         "engine/Downloads.ps1",
         "$Code -in 22, 37",
         "a connection that was refused or reset is not tried again",
-    ),
-    (
-        "installer/Install.ps1",
-        r"$Destination.TrimEnd('\', '/')",
-        "a trailing backslash escapes a quote",
     ),
     (
         "resources/windowsUpdate.ps1",
