@@ -122,10 +122,12 @@ function Test-Prepare {
         Assert-That -Name "an update that is $outcome is remembered" -Holds $holds -Detail $run.text
     }
     Test-RolledBackUpdate -Source $Source
-    foreach ($kind in 'without', 'with another antivirus beside') {
+    foreach ($kind in 'without', 'with another antivirus beside', 'with hidden exclusions of') {
         $world = New-World -Source $Source
         if ($kind -eq 'without') {
             Set-Simulation -Area 'os' -Name 'noDefender' -Value 'yes'
+        } elseif ($kind -like '*hidden*') {
+            Set-Simulation -Area 'os' -Name 'hidesExclusions' -Value 'yes'
         } else {
             $policy = @{ Key = 'HKLM:\SOFTWARE\Policies\Microsoft\Windows Defender'; Name = 'DisableAntiSpyware' }
             Set-RegistryValue @policy -Kind 'DWord' -Data 1
@@ -133,6 +135,8 @@ function Test-Prepare {
         $run = Invoke-Engine -World $world -Phase 'install'
         Assert-Run -Name "a machine $kind Defender" -Run $run -Code 0
     }
+    $found = @(Get-Simulation -Area 'defender' -Name 'process')
+    Assert-That -Name 'what cannot be seen is excluded' -Holds ($found.Count -gt 0 -and $found[0]) -Detail $found
 }
 
 # An update that Windows takes back during its restart is installed once more. The list names it neither then nor

@@ -130,6 +130,11 @@ function Test-RefusedFact {
     Assert-Throw -Name 'an end is attached once' -Block {
         Invoke-HostNetwork -Method 'POST' -Path '/endpoints/e/attach' -Body '{}'
     }
+    Set-Simulation -Area 'os' -Name 'hidesExclusions' -Value 'yes'
+    Set-DefenderExclusion -Kind 'path' -Value 'C:\hidden' -Present $true
+    $found = @(Get-DefenderExclusion -Kind 'path')
+    $holds = $found.Count -eq 1 -and $found[0].StartsWith('N/A:')
+    Assert-That -Name 'exclusions that a policy hides are not listed' -Holds $holds -Detail $found
     $policy = @{ Key = 'HKLM:\SOFTWARE\Policies\Microsoft\Windows Defender'; Name = 'DisableAntiSpyware' }
     Set-RegistryValue @policy -Kind 'DWord' -Data 1
     Assert-Throw -Name 'a Defender that a policy turned off answers nothing' -Block {

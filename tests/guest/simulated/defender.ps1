@@ -12,6 +12,9 @@ function Get-DefenderExclusion {
     [CmdletBinding()]
     param([string] $Kind)
     if (-not (Test-Defender)) { throw 'Get-MpPreference is not recognized' }
+    if ($null -ne (Get-Simulation -Area 'os' -Name 'hidesExclusions')) {
+        return 'N/A: Administrators are not allowed to view exclusions'
+    }
     $values = Get-Simulation -Area 'defender' -Name $Kind
     if ($null -ne $values) { $values | ForEach-Object { $_ } }
 }
@@ -20,7 +23,7 @@ function Set-DefenderExclusion {
     [CmdletBinding()]
     param([string] $Kind, [string] $Value, [bool] $Present)
     Confirm-Simulation -Ability 'Set-DefenderExclusion'
-    $values = @(Get-DefenderExclusion -Kind $Kind | Where-Object { $_ -ne $Value })
+    $values = @(Get-Simulation -Area 'defender' -Name $Kind | Where-Object { $_ -and $_ -ne $Value })
     if ($Present) { $values += $Value }
     Set-Simulation -Area 'defender' -Name $Kind -Value $values
 }
