@@ -20,6 +20,9 @@ Do not restart the machine: end with 3010 where a restart is due, to be run agai
 .PARAMETER MinimumFreeGB
 Space that must be free where Windows is.
 
+.PARAMETER Destination
+C:\imagegen, which the plan's tasks and settings name; another folder is refused.
+
 .PARAMETER Platform
 Script with the abilities of Windows; another one in a simulation.
 
@@ -32,6 +35,7 @@ param(
     [switch] $NoRestart,
     [ValidateRange(1, 10000)]
     [int] $MinimumFreeGB = 10,
+    [string] $Destination = 'C:\imagegen',
     [string] $Platform
 )
 Set-StrictMode -Version 3.0
@@ -198,8 +202,8 @@ function Copy-Installer {
 $code = 2
 $lock = $null
 try {
-    # The plan's tasks and settings name it.
-    $Destination = 'C:\imagegen'
+    $Destination = $Destination.TrimEnd('\', '/')
+    if ($Destination -ne 'C:\imagegen') { throw "the plan names C:\imagegen, and nothing goes to '$Destination'" }
     $plan = [IO.File]::ReadAllText("$PSScriptRoot/guest-plan.json") | ConvertFrom-Json
     $obstacles = @(Get-Obstacle -Plan $plan -FreeGB $MinimumFreeGB -Target $Destination)
     foreach ($text in $obstacles) { Write-Told -Text "imagegen: $text" }

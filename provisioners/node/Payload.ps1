@@ -13,12 +13,26 @@ function ConvertTo-VersionPart {
     @{ core = [version]$parts[0]; before = $before }
 }
 
-# A plan of another machine or of an older Kubernetes is no upgrade; minors are taken one at a time.
+# The service of the plan that runs containers.
+function Get-RuntimeService {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] $Plan)
+    $services = @($Plan.resources | Where-Object { $_.type -eq 'service' })
+    $names = @($services | ForEach-Object { $_.properties.serviceName })
+    'containerd', 'docker' | Where-Object { $names -contains $_ }
+}
+
+# A plan of another machine or of an older Kubernetes is no upgrade; minors are taken one at a time. With another
+# runtime the node would have two, and pods in both.
 function Assert-Upgrade {
     [CmdletBinding()]
     param([Parameter(Mandatory)] $From, [Parameter(Mandatory)] $To)
     foreach ($name in 'schema', 'target', 'windows') {
         if ($From.$name -cne $To.$name) { throw "the payload's $name is $($To.$name), this node's $($From.$name)" }
+    }
+    $runtimes = foreach ($plan in $From, $To) { "$(Get-RuntimeService -Plan $plan)" }
+    if ($runtimes[0] -cne $runtimes[1]) {
+        throw "the payload's container runtime is $($runtimes[1]), this node's $($runtimes[0]): make a new node"
     }
     $old = ConvertTo-VersionPart -Text $From.kubernetes
     $new = ConvertTo-VersionPart -Text $To.kubernetes

@@ -16,7 +16,7 @@ function Set-msiResource {
     $package = Resolve-NativePath -Path $cache
     while ($true) {
         $outcome = Install-Msi -Package $package -Log "$package.log" -Arguments $arguments
-        if ($outcome -ne 'busy') { break }
+        if ('busy' -ne $outcome) { break }
         # No restart is needed for it, also where one is due.
         $null = Get-TimeLeft -Doing "waiting for another installation to end before $cache"
         Start-Sleep -Seconds 15

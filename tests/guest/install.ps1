@@ -51,8 +51,8 @@ function Test-InstallLife {
     while ($run.code -eq 3010 -and $turns -lt 5) {
         $turns++
         Restart-World -World $world
-        # As the task starts it.
-        $run = Invoke-Installer -Folder "$world/C/imagegen" -With @{ MinimumFreeGB = 1 }
+        # As the task starts it, or a person, with a backslash that makes no other folder.
+        $run = Invoke-Installer -Folder "$world/C/imagegen" -With @{ Destination = 'C:\imagegen\' }
     }
     Assert-Run -Name 'the installation is completed' -Run $run -Code 0
     Assert-That -Name 'it took restarts' -Holds ($turns -ge 2) -Detail $turns
@@ -103,6 +103,8 @@ function Test-InstallRefusal {
     $run = Invoke-Installer -Folder "$world/installer"
     Assert-Run -Name 'another PowerShell is refused' -Run $run -Code 2 -Text 'this is PowerShell 7.6.5'
     Set-Simulation -Area 'os' -Name 'shell' -Value $null
+    $run = Invoke-Installer -Folder "$world/installer" -With @{ Destination = 'D:\imagegen' }
+    Assert-Run -Name 'another folder than the plan has' -Run $run -Code 2 -Text 'the plan names C:\imagegen'
     [IO.File]::AppendAllText("$world/installer/engine/Tools.ps1", "`n")
     $run = Invoke-Installer -Folder "$world/installer"
     Assert-Run -Name 'a changed script of the installer' -Run $run -Code 2 -Text 'script engine/Tools.ps1 is'

@@ -3,7 +3,7 @@
 use super::root;
 
 /// File below `provisioners/`, text, and what happens without it.
-const KEPT: [(&str, &str, &str); 27] = [
+const KEPT: [(&str, &str, &str); 29] = [
     (
         "engine/Native.ps1",
         "$start.StandardOutputEncoding = New-Object -TypeName Text.UTF8Encoding",
@@ -60,13 +60,23 @@ const KEPT: [(&str, &str, &str); 27] = [
         "a connection that was refused or reset is not tried again",
     ),
     (
+        "installer/Install.ps1",
+        r"if ($Destination -ne 'C:\imagegen') { throw",
+        "the plan's tasks and settings name a folder that is not there",
+    ),
+    (
+        "node/Payload.ps1",
+        "if ($runtimes[0] -cne $runtimes[1]) {",
+        "pods of Docker are left beside those of containerd",
+    ),
+    (
         "resources/windowsUpdate.ps1",
         "if (-not $found.busy) { break }",
         "a search that another installation kept from its end counts as nothing missing",
     ),
     (
         "resources/msi.ps1",
-        "if ($outcome -ne 'busy') { break }",
+        "if ('busy' -ne $outcome) { break }",
         "an installation of the platform's agents ends the build with 1618",
     ),
     (
