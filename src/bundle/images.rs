@@ -12,6 +12,7 @@ use super::{ArchivePart, BLOBS, BundleIndex, CarriedImage, Content, IndexedImage
 use crate::base::code::Code;
 use crate::base::json as text;
 use crate::base::value::{ImageReference, is_digest};
+use crate::catalog::Catalog;
 use crate::lock::Lock;
 use crate::model::plan::is_selected_image;
 use crate::trust::complete_image;
@@ -240,10 +241,13 @@ pub(super) fn is_manifest(bytes: &[u8]) -> bool {
     bytes.trim_ascii_start().starts_with(b"{") && ImageManifest::decode("", bytes).is_ok()
 }
 
-/// Every image is there with all its blobs, and the layout lists these images.
+/// Every image is there with all its blobs, is the one that its list has for the lockfile's Windows, and the layout
+/// lists these images.
 pub(super) fn check_images(
     index: &BundleIndex,
+    lock: &Lock,
     small: &BTreeMap<String, Vec<u8>>,
+    catalog: &Catalog,
 ) -> Result<(), ProofError> {
     let blobs: BTreeMap<&str, u64> = index
         .files
@@ -267,15 +271,16 @@ pub(super) fn check_images(
         let list = small
             .get(&format!("{BLOBS}{}", hex(asked)?))
             .ok_or_else(|| absent(asked))?;
-        let named = match ImageManifest::decode(&image.name, list)? {
-            ImageManifest::List(manifests) => manifests
-                .iter()
-                .any(|manifest| manifest.digest == image.manifest),
-            ImageManifest::Image { .. } => image.manifest == asked,
+        let (fitting, os_version) = match ImageManifest::decode(&image.name, list)? {
+            ImageManifest::List(manifests) => {
+                let fitting = choose_manifest(&image.name, &manifests, find_build(lock, catalog)?)?;
+                (fitting.digest.clone(), fitting.os_version())
+            }
+            ImageManifest::Image { .. } => (asked.to_owned(), None),
         };
-        if !named {
+        if (&image.manifest, &image.os_version) != (&fitting, &os_version) {
             return Err(manifest_error(format!(
-                "{}: {} is not one of its manifests",
+                "{}: {} is not its manifest for the Windows release of the lockfile",
                 image.name, image.manifest
             )));
         }
@@ -305,6 +310,14 @@ pub(super) fn check_images(
         )));
     }
     check_layout(&listed, small)
+}
+
+fn find_build(lock: &Lock, catalog: &Catalog) -> Result<u32, ProofError> {
+    let release = lock.selection.windows.as_deref().unwrap_or_default();
+    let found = catalog.load_windows_release(release);
+    let release =
+        found.map_err(|error| ProofError::new(Code::IMAGE_PLATFORM, error.to_string()))?;
+    Ok(release.build)
 }
 
 /// Every image of the lock is there, or is one that nobody asked for and that the index names as left out.

@@ -14,6 +14,7 @@ use crate::base::digest::Digester;
 use crate::base::json;
 use crate::base::stream::copy_pieces;
 use crate::base::value::{FileDigest, ImageReference, PinAlgorithm};
+use crate::catalog::Catalog;
 use crate::io::fs;
 use crate::io::store::Store;
 use crate::lock::{LOCK_FILE, Lock};
@@ -49,7 +50,7 @@ pub struct OpenedBundle {
 ///
 /// # Errors
 /// The first thing that is not as it must be.
-pub fn verify_bundle(file: &Path) -> Result<OpenedBundle, BundleError> {
+pub fn verify_bundle(file: &Path, catalog: &Catalog) -> Result<OpenedBundle, BundleError> {
     let mut seen = ReadRecord::default();
     let reader = fs::open_file(file)?;
     let read = read_own_members(
@@ -58,7 +59,7 @@ pub fn verify_bundle(file: &Path) -> Result<OpenedBundle, BundleError> {
         &LIMITS,
         &mut |entry, content| seen.add_member(&entry.name, content),
     );
-    let checked = read.and_then(|found| seen.check_members(&found));
+    let checked = read.and_then(|found| seen.check_members(&found, catalog));
     let opened = checked.map_err(|error| proof_error(file, error))?;
     compare_checksums(file, &opened)?;
     Ok(opened)
@@ -266,7 +267,11 @@ impl ReadRecord {
         Err(ProofError::new(Code::BUNDLE_SIZE, message))
     }
 
-    fn check_members(self, found: &[MemberDigest]) -> Result<OpenedBundle, ProofError> {
+    fn check_members(
+        self,
+        found: &[MemberDigest],
+        catalog: &Catalog,
+    ) -> Result<OpenedBundle, ProofError> {
         let index = self.parse_index()?;
         let lock = decode_lock(
             self.small
@@ -288,7 +293,7 @@ impl ReadRecord {
             let message = format!("`{EVIDENCE}` differs from the lockfile");
             return Err(ProofError::new(Code::BUNDLE_EVIDENCE, message));
         }
-        images::check_images(&index, &self.small)?;
+        images::check_images(&index, &lock, &self.small, catalog)?;
         images::check_locked_images(&index, &lock)?;
         self.check_named(&index, &lock)?;
         crate::scripts::check_carried(&self.scripts, &lock.selection.overrides)?;

@@ -33,7 +33,7 @@ impl Review<'_> {
         trees: &Trees,
         printer: &Printer,
     ) -> Result<OpenedBundle> {
-        let opened = bundle::verify_bundle(file)?;
+        let opened = bundle::verify_bundle(file, &trees.catalog)?;
         let Some((plan, policy)) = self.check_bundle(file, &opened, trees, printer)? else {
             return Ok(opened);
         };

@@ -5,7 +5,7 @@ use imagegen::base::digest::sha256_hex;
 use serde_json::{Value, json};
 
 use super::omitted::{create, pause};
-use super::{Files, forged, lock, operator};
+use super::{Files, forged, image, lock, operator, third_verify};
 use crate::bundle::registry::Registry;
 use crate::support::Test;
 
@@ -151,4 +151,57 @@ fn a_reviewed_lockfile_admits_no_image_that_nobody_names() {
         .fails(5, &[])
         .stderr;
     assert!(said.contains("[bundle-file-extra]"), "{said}");
+}
+
+/// Whoever packs a bundle does not choose which manifest of a list a node gets.
+#[test]
+fn an_image_for_another_windows_refuses_the_bundle() {
+    let server = Registry::start();
+    let versions = ["10.0.17763.6", "10.0.20348.9", "10.0.26100.1"];
+    let (list, old, new) = image(&server, "team/app", &versions);
+    let name = |digest: &str| format!("{}/team/app@sha256:{digest}", server.address());
+    let test = operator()
+        .file("imagegen.lock.json", &lock(&server, b"first"))
+        .line("bundle create --out b.zip --store s")
+        .args(["--image", &name(&list), "--image", &name(&old)]);
+    test.succeeds();
+
+    let blob = |digest: &str| format!("images/blobs/sha256/{digest}");
+    let other = forged(&test.read("b.zip"), false, &|files, index| {
+        let place = |path: &str| files.iter().position(|file| file.0 == path);
+        let manifest = &files[place(&blob(&new)).expect("a manifest")].1;
+        let manifest: Value = serde_json::from_slice(manifest).expect("JSON");
+        let parts = [&manifest["config"], &manifest["layers"][0]];
+        let unused = parts.map(|part| {
+            part["digest"]
+                .as_str()
+                .expect("digest")
+                .replace("sha256:", "")
+        });
+        let size = files[place(&blob(&old)).expect("a manifest")].1.len();
+        let layout = place("images/index.json").expect("a layout");
+        let mut listed: Value = serde_json::from_slice(&files[layout].1).expect("JSON");
+        let named = format!("sha256:{new}");
+        for (image, entry) in index["images"]
+            .as_array_mut()
+            .expect("images")
+            .iter_mut()
+            .zip(listed["manifests"].as_array_mut().expect("manifests"))
+        {
+            if image["manifest"] == named.as_str() {
+                image["manifest"] = format!("sha256:{old}").into();
+                image["osVersion"] = versions[0].into();
+                entry["digest"] = image["manifest"].clone();
+                entry["size"] = size.into();
+            }
+        }
+        files[layout].1 = listed.to_string().into_bytes();
+        files.retain(|file| file.0 != blob(&new) && unused.iter().all(|part| file.0 != blob(part)));
+    });
+    let said = third_verify(&other, 5).stderr;
+    assert!(said.contains("[image-manifest]"), "{said}");
+    assert!(
+        said.contains("not its manifest for the Windows release"),
+        "{said}"
+    );
 }

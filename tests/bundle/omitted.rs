@@ -2,6 +2,8 @@
 //! reads the bundle is told.
 
 use imagegen::base::digest::sha256_hex;
+use imagegen::catalog::Catalog;
+use imagegen::embedded::Tree;
 use serde_json::{Value, json};
 
 use super::{forged, image, lock, operator, third_verify};
@@ -127,7 +129,7 @@ fn a_bundle_that_is_exchanged_is_not_extracted() {
     test.succeeds();
     let bundle = test.read("b.zip");
     let path = test.folder.join("b.zip");
-    let opened = verify_bundle(&path).expect("a bundle");
+    let opened = verify_bundle(&path, &Catalog::new(Tree::embedded_manifests())).expect("a bundle");
     let is_object = |name: &str| name.starts_with("objects/");
     for (what, change) in [("one more", 1), ("one less", -1)] {
         let other = forged(&bundle, false, &|files, _| {
@@ -160,7 +162,7 @@ fn a_bundle_is_extracted_by_its_folders() {
     let test = create(&server, &lock).line("--image").args([name.as_str()]);
     test.succeeds();
     let path = test.folder.join("b.zip");
-    let opened = verify_bundle(&path).expect("a bundle");
+    let opened = verify_bundle(&path, &Catalog::new(Tree::embedded_manifests())).expect("a bundle");
     let list_names = |folder: &str| -> Vec<String> {
         let files = opened.index.files.iter();
         let mut names: Vec<String> = files

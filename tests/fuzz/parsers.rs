@@ -15,6 +15,8 @@ use imagegen::base::url::{HttpUrl, ProxyUrl, find_secret_parts};
 use imagegen::base::value::{Cidr, ImageReference, NoProxy};
 use imagegen::base::version::{Version, VersionRange};
 use imagegen::bundle::{BundleIndex, images, verify_bundle};
+use imagegen::catalog::Catalog;
+use imagegen::embedded::Tree;
 use imagegen::io::http::{parse_content_range, parse_retry_after};
 use imagegen::io::oci::{Challenge, Reference};
 use imagegen::join::{BootstrapToken, JoinInput, check_kubeconfig};
@@ -84,7 +86,7 @@ fn parse_bundle(bytes: &[u8]) {
     let folder = tempfile::tempdir().expect("folder");
     let file = folder.path().join("b.zip");
     std::fs::write(&file, bytes).expect("file");
-    let _ = verify_bundle(&file);
+    let _ = verify_bundle(&file, &Catalog::new(Tree::embedded_manifests()));
 }
 
 fn files() -> Vec<(String, &'static [u8])> {

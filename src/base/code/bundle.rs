@@ -24,7 +24,7 @@ codes! {
     Verification BUNDLE_UNPINNED "bundle-unpinned" "The bundle's lockfile contains an artifact without digest.",
     Verification BUNDLE_UNREADABLE "bundle-unreadable" "The bundle is not a zip file of imagegen.",
     Verification IMAGE_BLOB_ABSENT "image-blob-absent" "The bundle does not contain a layer of a container image.",
-    Verification IMAGE_MANIFEST "image-manifest" "The manifest of a container image is malformed.",
+    Verification IMAGE_MANIFEST "image-manifest" "The manifest of a container image is malformed, or for another Windows.",
     Verification IMAGE_PLATFORM "image-platform" "The container image has no manifest for Windows.",
     Verification MIRROR_COLLISION "mirror-collision" "Two files of the mirror have the same path.",
     Verification MIRROR_OCCUPIED "mirror-occupied" "The mirror already has other bytes at this path.",
