@@ -17,6 +17,7 @@ use serde::Serialize;
 
 use crate::acquire::SIDECAR;
 use crate::base::code::Code;
+use crate::base::text::convert_to_utf8;
 use crate::base::url::{HttpUrl, strip_secrets};
 use crate::base::value::PinAlgorithm;
 use crate::bundle::OpenedBundle;
@@ -202,7 +203,7 @@ impl VerifyRequest {
             let message = format!("{place} is too large to be a proof (more than {SIDECAR} bytes)");
             return Err(CodedError::new(Code::VALUE, message).into());
         }
-        Ok(bytes)
+        Ok(convert_to_utf8(&bytes).into_owned())
     }
 
     fn read_text(&self, place: &str) -> Result<String> {

@@ -151,6 +151,15 @@ fn a_signature_by_a_key_is_a_proof() {
     };
     verify("key.pub", "file.sig").succeeds();
     verify("key.pub", "file.der").succeeds();
+    // `>` of Windows PowerShell writes UTF-16.
+    for name in ["key.pub", "file.sig"] {
+        let text = format!("\u{feff}{}", test.text(name));
+        let wide: Vec<u8> = text.encode_utf16().flat_map(u16::to_le_bytes).collect();
+        std::fs::write(test.folder.join(format!("{name}.16")), wide).expect("file");
+        std::fs::write(test.folder.join(format!("{name}.8")), text).expect("file");
+    }
+    verify("key.pub.16", "file.sig.16").succeeds();
+    verify("key.pub.8", "file.sig.8").succeeds();
     openssl(
         &test.folder,
         "ec -in key.pem -pubout -outform DER -out key.der",

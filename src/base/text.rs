@@ -103,6 +103,22 @@ pub fn strip_byte_order_mark(bytes: &[u8]) -> &[u8] {
     bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes)
 }
 
+/// A text in UTF-8 without byte order mark, from UTF-16 too, which `>` of Windows PowerShell writes. Bytes that are no
+/// such text stay as they are.
+pub fn convert_to_utf8(bytes: &[u8]) -> Cow<'_, [u8]> {
+    let units: fn([u8; 2]) -> u16 = match bytes {
+        [0xff, 0xfe, ..] => u16::from_le_bytes,
+        [0xfe, 0xff, ..] => u16::from_be_bytes,
+        _ => return Cow::Borrowed(strip_byte_order_mark(bytes)),
+    };
+    let (pairs, rest) = bytes[2..].as_chunks();
+    let units: Vec<u16> = pairs.iter().map(|pair| units(*pair)).collect();
+    match String::from_utf16(&units) {
+        Ok(text) if rest.is_empty() => Cow::Owned(text.into_bytes()),
+        _ => Cow::Borrowed(bytes),
+    }
+}
+
 /// Whether a literal block of YAML gives the lines back byte for byte.
 pub(crate) fn fits_literal_block(lines: &str) -> bool {
     lines.ends_with('\n')

@@ -5,6 +5,7 @@ use std::path::Path;
 use crate::base::code::Code;
 use crate::base::digest::sha256_hex;
 use crate::base::json::is_one_json;
+use crate::base::text::convert_to_utf8;
 use crate::base::value::PinAlgorithm;
 use crate::catalog::Trees;
 use crate::diagnostic::{CodedError, Finding, InternalError, Result};
@@ -116,7 +117,7 @@ fn read_signer(request: &VerifyRequest) -> Result<ExpectedStatementSigner<'_>> {
         }
         let bytes = fs::read_file(Path::new(key))?;
         return Ok(ExpectedStatementSigner::Key(
-            String::from_utf8_lossy(&bytes).into_owned(),
+            String::from_utf8_lossy(&convert_to_utf8(&bytes)).into_owned(),
         ));
     }
     let signer = require_signer(request.identity.as_deref(), request.issuer.as_deref());

@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use crate::base::code::Code;
 use crate::base::json;
+use crate::base::text::convert_to_utf8;
 use crate::base::toml::{FragmentError, LONGEST_FRAGMENT};
 use crate::diagnostic::{CodedError, Result};
 use crate::io::fs::{self, FileError, LARGEST_TEXT, PathKind};
@@ -165,7 +166,7 @@ fn inline_key(field: &str, value: &mut String, folder: &Path) -> Result<()> {
         })?;
         // A name without file is one of the catalog's keys; an unknown one is told when it is used.
         let Some(bytes) = file else { return Ok(()) };
-        text = String::from_utf8_lossy(&bytes).into_owned();
+        text = String::from_utf8_lossy(&convert_to_utf8(&bytes)).into_owned();
     }
     if text.contains("PRIVATE KEY") || text.contains("secret key") {
         let remedy = "give the public key, and keep the private key where you sign";

@@ -7,6 +7,7 @@
 //! Codes: `no-signer`, `no-certificate`, and those of the forms.
 
 use crate::base::code::Code;
+use crate::base::text::convert_to_utf8;
 use crate::model::evidence::ProofKind;
 
 use super::sigstore::ExpectedSigner;
@@ -89,6 +90,7 @@ pub fn verify_detached(
     signature: &[u8],
     expected: &ExpectedSignature<'_>,
 ) -> Result<Proven, ProofError> {
+    let signature = &*convert_to_utf8(signature);
     match *expected {
         ExpectedSignature::Cosign { key } => cosign::verify_key(&content.sha256()?, signature, key),
         ExpectedSignature::KeylessPair {
