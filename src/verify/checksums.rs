@@ -2,9 +2,10 @@
 //!
 //! | layout | example |
 //! |---|---|
-//! | bare | `hex`, `sha256:hex` |
+//! | bare | `hex`, `sha256:hex`; `hex  -` and `SHA256(stdin)= hex` of a pipe |
 //! | GNU | `hex  name`, `hex *name`, `\hex  na\\me` |
 //! | BSD, openssl | `SHA256 (name) = hex`, `SHA2-256(name)= hex` |
+//! | GnuPG | `name: HEX HEX …`, `name: SHA256 = HEX HEX …`, the rest behind blanks in the next lines |
 //! | Get-FileHash | a table `Algorithm Hash Path`, or lines `Algorithm : SHA256` … |
 //! | certutil | `SHA256 hash of name:`, the digest on the next line |
 //!
@@ -20,6 +21,7 @@ mod layout;
 
 use super::ProofError;
 use crate::base::code::Code;
+use crate::base::text::convert_to_utf8;
 use crate::base::url::HttpUrl;
 use crate::base::value::PinAlgorithm;
 use layout::parse_entries;
@@ -97,7 +99,8 @@ pub fn find_line(
         let message = format!("{} bytes are too large for a checksum file", bytes.len());
         return Err(ProofError::new(Code::CHECKSUM_TOO_LARGE, message));
     }
-    let text = decode_text(bytes)?;
+    let text = String::from_utf8(convert_to_utf8(bytes).into_owned())
+        .map_err(|_| ProofError::new(Code::CHECKSUM_MALFORMED, "it is not text"))?;
     if text.trim_start().starts_with('<') {
         return Err(ProofError::new(
             Code::CHECKSUM_WEB_PAGE,
@@ -121,32 +124,15 @@ const EMPTY: [&str; 2] = [
     "cf83e1357eefb8bdf1542850d66d8007d620e4050b5715dc83f4a921d36ce9ce47d0d13c5d85f2b0ff8318d2877eec2f63b931bd47417a81a538327af927da3e",
 ];
 
-fn decode_text(bytes: &[u8]) -> Result<String, ProofError> {
-    let text = match bytes {
-        [0xff, 0xfe, rest @ ..] => decode_utf16(rest, u16::from_le_bytes),
-        [0xfe, 0xff, rest @ ..] => decode_utf16(rest, u16::from_be_bytes),
-        [0xef, 0xbb, 0xbf, rest @ ..] => String::from_utf8(rest.to_vec()).ok(),
-        _ => String::from_utf8(bytes.to_vec()).ok(),
-    };
-    text.ok_or_else(|| ProofError::new(Code::CHECKSUM_MALFORMED, "it is not text"))
-}
-
-fn decode_utf16(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> Option<String> {
-    let (pairs, []) = bytes.as_chunks() else {
-        return None;
-    };
-    let units: Vec<u16> = pairs.iter().map(|pair| unit(*pair)).collect();
-    String::from_utf16(&units).ok()
-}
-
 fn choose_entry<'a>(
     entries: &'a [ChecksumLine],
     name: &str,
     algorithm: PinAlgorithm,
 ) -> Result<&'a ChecksumLine, ProofError> {
-    let fitting = match entries {
-        [only] if only.name.is_none() => vec![only],
-        _ => find_named(entries, name)?,
+    let fitting = if entries.iter().all(|entry| entry.name.is_none()) {
+        entries.iter().collect()
+    } else {
+        find_named(entries, name)?
     };
     let (fitting, others): (Vec<_>, Vec<_>) = fitting
         .into_iter()

@@ -44,6 +44,12 @@ fn parse_block(lines: &[&str]) -> Option<LineBlock> {
     parse_certutil(lines)
         .or_else(|| parse_powershell_list(lines))
         .or_else(|| parse_powershell_table(lines))
+        .or_else(|| parse_gnupg(lines))
+}
+
+/// The name of a file. What came through a pipe has none.
+fn keep_name(name: &str) -> Option<String> {
+    (!matches!(name, "-" | "stdin")).then(|| name.to_owned())
 }
 
 /// Forms in which digests are published and that are not read, with what to do instead.
@@ -117,7 +123,7 @@ fn parse_gnu_line(line: &str) -> Option<ChecksumLine> {
     (!name.is_empty()).then(|| ChecksumLine {
         algorithm: None,
         digest: digest.to_lowercase(),
-        name: Some(name),
+        name: keep_name(&name),
     })
 }
 
@@ -144,11 +150,49 @@ fn parse_bsd_line(line: &str) -> Option<ChecksumLine> {
         .rsplit_once(") = ")
         .or_else(|| rest.rsplit_once(")= "))?;
     let (algorithm, digest) = (algorithm.trim_end(), digest.trim());
-    let known = !algorithm.is_empty() && is_alphanumeric_or(algorithm, "-/");
-    (known && !name.is_empty() && is_hex(digest)).then(|| ChecksumLine {
-        algorithm: Some(algorithm.to_owned()),
+    let name = keep_name(name);
+    // Of a pipe, older ones name no algorithm.
+    let known = !algorithm.is_empty() || name.is_none();
+    let is_entry = known && is_alphanumeric_or(algorithm, "-/") && is_hex(digest);
+    (is_entry && name.as_deref() != Some("")).then(|| ChecksumLine {
+        algorithm: Some(algorithm.to_owned()).filter(|algorithm| !algorithm.is_empty()),
         digest: digest.to_lowercase(),
-        name: Some(name.to_owned()),
+        name,
+    })
+}
+
+/// `kubelet.exe: E361B7F5 B6D3F710 …` of `gpg --print-md`, of `--print-mds` with `SHA256 = ` in front of the digits. Behind
+/// a long name the digits begin in the next line, and they go on in lines that begin with a blank.
+fn parse_gnupg(lines: &[&str]) -> Option<LineBlock> {
+    let (name, first) = lines[0].trim_end().rsplit_once(':')?;
+    let head = 1 + usize::from(first.is_empty());
+    let first = if head == 1 {
+        first.strip_prefix(' ')?
+    } else {
+        lines.get(1)?
+    };
+    let (algorithm, first) = match first.split_once(" = ") {
+        Some((algorithm, digits)) => (Some(algorithm.trim().to_owned()), digits),
+        None => (None, first),
+    };
+    let more = lines[head..].iter();
+    let more: Vec<&str> = more
+        .copied()
+        .take_while(|line| line.starts_with(' '))
+        .collect();
+    let digest = [first, &more.concat()].concat().replace(' ', "");
+    let is_named = !name.is_empty() && !name.ends_with(' ');
+    let is_entry = is_named
+        && algorithm
+            .as_deref()
+            .is_none_or(|own| is_alphanumeric_or(own, ""));
+    (is_entry && is_hex(&digest)).then(|| {
+        let entry = ChecksumLine {
+            algorithm,
+            digest: digest.to_lowercase(),
+            name: Some(name.to_owned()),
+        };
+        (head + more.len(), vec![entry])
     })
 }
 

@@ -1,8 +1,11 @@
 //! Files of several layouts, and forms that are not read.
 
+use aws_lc_rs::digest::{SHA512, digest};
+use imagegen::base::digest::encode_hex;
 use imagegen::base::value::PinAlgorithm;
 use imagegen::verify::checksums::find_checksum;
 
+use super::super::tools::bench;
 use super::{HEX512, NAME, found, sha256};
 
 /// No line is passed over because another one has a layout of its own: all entries for a file are compared.
@@ -21,7 +24,14 @@ fn every_line_belongs_to_one_layout() {
     let table = |digest: &str| {
         format!("Algorithm Hash Path\n--------- ---- ----\nSHA256    {digest} {NAME}\n")
     };
-    let layouts: [&dyn Fn(&str) -> String; 4] = [&gnu, &certutil, &list, &table];
+    let gnupg = |digest: &str| {
+        format!(
+            "{NAME}: SHA256 = {}\n    {}\n",
+            &digest[..32],
+            &digest[32..]
+        )
+    };
+    let layouts: [&dyn Fn(&str) -> String; 5] = [&gnu, &certutil, &list, &table, &gnupg];
     for (at, one) in layouts.iter().enumerate() {
         for another in layouts {
             let agreeing = format!("{}\n{}", one(&ours), another(&ours));
@@ -39,6 +49,28 @@ fn every_line_belongs_to_one_layout() {
             assert_eq!(read(&text), "checksum-malformed", "{at}: {text}");
         }
     }
+}
+
+/// `sha256sum < FILE > FILE.sha256`: nothing but the digest is said.
+#[test]
+fn digests_of_pipes_have_no_name() {
+    let (ours, other) = (sha256(b"ours"), sha256(b"other"));
+    let read = |text: &str| found(text.as_bytes(), NAME, PinAlgorithm::Sha256);
+    let wide = HEX512.repeat(16);
+    for text in [
+        format!("{ours}  -\n"),
+        format!("SHA256 (-) = {ours}\n"),
+        format!("SHA2-256(stdin)= {ours}\n"),
+        format!("(stdin)= {ours}\n"),
+        format!("{wide}  -\n{ours}  -\n"),
+    ] {
+        assert_eq!(read(&text), "ok", "{text}");
+    }
+    let two = format!("{ours}  -\n{other}  -\n");
+    assert_eq!(read(&two), "checksum-ambiguous");
+    let named = format!("{ours}  -\n{other}  other.exe\n");
+    assert_eq!(read(&named), "checksum-absent");
+    assert_eq!(read(&format!("()= {ours}\n")), "checksum-malformed");
 }
 
 #[test]
@@ -71,5 +103,37 @@ fn refusals_say_which_form_is_read() {
     ] {
         let error = find_checksum(text.as_bytes(), NAME, PinAlgorithm::Sha256).unwrap_err();
         assert!(error.message.contains(said), "{error}");
+    }
+}
+
+/// `gpg --print-md`, as Apache's projects publish it: in groups, over several lines, behind a long name in the next.
+#[test]
+fn digests_of_gnupg_are_read() {
+    let Some(bench) = bench(&["gpg"]) else {
+        return;
+    };
+    std::fs::create_dir_all(bench.path("gnupg")).unwrap();
+    let long = format!("{}-{NAME}", "long".repeat(12));
+    for name in [NAME, &long] {
+        bench.write(name, b"ours");
+        let wide = encode_hex(digest(&SHA512, b"ours").as_ref());
+        for command in [
+            ["--print-md", "SHA256"],
+            ["--print-md", "SHA512"],
+            ["--print-mds", "--no-tty"],
+        ] {
+            let text = bench.run("gpg", command.into_iter().chain([name]));
+            let read = |algorithm| find_checksum(&text, name, algorithm).ok();
+            let shown = String::from_utf8_lossy(&text);
+            let narrow = read(PinAlgorithm::Sha256);
+            assert_eq!(narrow.is_some(), command[1] != "SHA512", "{shown}");
+            assert!(
+                narrow.is_none_or(|found| found == sha256(b"ours")),
+                "{shown}"
+            );
+            let found = read(PinAlgorithm::Sha512);
+            assert_eq!(found.is_some(), command[1] != "SHA256", "{shown}");
+            assert!(found.is_none_or(|found| found == wide), "{shown}");
+        }
     }
 }
