@@ -142,6 +142,9 @@ fn archives_of_real_writers_are_read() {
     let mut header = ::tar::Header::new_gnu();
     header.set_size(content.len() as u64);
     header.set_mode(0o755);
+    // In binary, as GNU tar has it.
+    header.set_uid(1_000_680_000);
+    header.set_gid(u64::from(u32::MAX));
     builder
         .append_data(&mut header, &long, content.as_slice())
         .expect("entry");

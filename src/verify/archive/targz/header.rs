@@ -50,11 +50,15 @@ impl Header {
                 "a tar header's checksum is wrong",
             ));
         }
-        // Owners and times say nothing about the content, but a reader may stop at them.
+        // Owners and times say nothing about the content, but a reader may stop at them. GNU tar writes a number above
+        // 2,097,151 in binary behind such a byte: users of a directory service or of OpenShift have one.
+        for field in [&block[108..116], &block[116..124]] {
+            if !field.starts_with(&[0x80, 0, 0, 0]) && parse_number(field).is_none() {
+                return Err(corrupt_tar_error("an owner or a group"));
+            }
+        }
         for (field, what) in [
             (100..108, "a mode"),
-            (108..116, "an owner"),
-            (116..124, "a group"),
             (124..136, "a size"),
             (136..148, "a time"),
             (329..337, "a device"),
