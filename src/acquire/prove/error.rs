@@ -92,7 +92,8 @@ pub(super) fn failed_proofs(component: &str, evidence: &[Evidence]) -> Vec<Findi
         .filter(|proof| proof.verdict == Verdict::Failed);
     failed
         .map(|proof| {
-            let remedy = if proof.code.as_deref() == Some(Code::PROOF_MISSING.as_str()) {
+            let code = proof.code.as_deref().unwrap_or("failed");
+            let remedy = if code == Code::PROOF_MISSING.as_str() {
                 let pin = if is_pinned {
                     String::new()
                 } else {
@@ -110,13 +111,37 @@ pub(super) fn failed_proofs(component: &str, evidence: &[Evidence]) -> Vec<Findi
                     "give the file of the planned program and version, or accept it by name: `--waive {component}=statement`, \
                      or `waivers` in the policy"
                 )
+            } else if code == Code::SIGSTORE_ROOT.as_str() {
+                "do not use the file unless a newer imagegen verifies it: Sigstore may have changed its keys since this \
+                 one was released"
+                    .to_owned()
             } else {
                 "do not use the file; compare it with the publisher's site over another network".to_owned()
             };
             let message = format!("{}: {}", proof.proof.as_str(), proof.detail);
-            Finding::from_data(proof.code.as_deref().unwrap_or("failed"), message, remedy)
+            Finding::from_data(code, message, remedy)
                 .with_subject(&proof.subject)
                 .with_source(proof.source.clone().unwrap_or_default())
         })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::verify::record_evidence;
+
+    /// A log that came after the program's trusted root says nothing against the file.
+    #[test]
+    fn an_old_trusted_root_is_no_reason_to_doubt_the_publisher() {
+        for (code, said) in [
+            (Code::SIGSTORE_ROOT, "a newer imagegen"),
+            (Code::SIGSTORE_BAD_SIGNATURE, "another network"),
+        ] {
+            let outcome = Err(ProofError::new(code, "it fails"));
+            let proof = record_evidence(ProofKind::Attestation, "a.zip", None, outcome);
+            let failed = failed_proofs("containerd", &[proof]);
+            assert!(list_remedies(&failed)[0].contains(said), "{failed:?}");
+        }
+    }
 }
