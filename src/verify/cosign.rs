@@ -61,7 +61,7 @@ pub fn decode_signature(bytes: &[u8]) -> Result<Vec<u8>, ProofError> {
             let packed: String = text.split_whitespace().collect();
             STANDARD.decode(packed).map_err(|_| {
                 malformed_error(
-                    find_old_bundle(text).unwrap_or("the signature is neither DER nor base64"),
+                    find_other_form(text).unwrap_or("the signature is neither DER nor base64"),
                 )
             })?
         }
@@ -78,11 +78,24 @@ pub fn decode_signature(bytes: &[u8]) -> Result<Vec<u8>, ProofError> {
     Ok(der)
 }
 
-/// Message about a signature file as cosign wrote it before Sigstore's own; none for another text.
-pub(super) fn find_old_bundle(text: &str) -> Option<&'static str> {
-    text.contains("\"base64Signature\"").then_some(
-        "it is in the bundle format of an old cosign, no sigstore bundle: give its `base64Signature` as `--signature`, or sign again with \
-         `cosign sign-blob --new-bundle-format`",
+/// Message about a form in which signatures are published and that is not read; none for another text.
+pub(super) fn find_other_form(text: &str) -> Option<&'static str> {
+    if text.contains("\"base64Signature\"") {
+        return Some(
+            "it is in the bundle format of an old cosign, no sigstore bundle: give its `base64Signature` as `--signature`, or sign again \
+             with `cosign sign-blob --new-bundle-format`",
+        );
+    }
+    if text.contains("\"attestations\"") {
+        return Some(
+            "it is an answer of GitHub's API, no sigstore bundle: give each `bundle` in it on a line of its own, as \
+             `gh attestation download` writes them",
+        );
+    }
+    let is_bare = text.contains("\"payloadType\"") && !text.contains("\"dsseEnvelope\"");
+    is_bare.then_some(
+        "it is an envelope (DSSE) alone, as slsa-github-generator writes provenance, no sigstore bundle: nothing in it proves its \
+         time, and slsa-verifier asks the log for that",
     )
 }
 

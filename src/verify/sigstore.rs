@@ -173,9 +173,9 @@ pub(super) fn parse_bundle(bytes: &[u8]) -> Result<Bundle, ProofError> {
         Ok(bundle) => return Ok(bundle),
         Err(why) => why,
     };
-    let old = cosign::find_old_bundle(&String::from_utf8_lossy(bytes));
-    let message = match old {
-        Some(old) => old.to_owned(),
+    let other = cosign::find_other_form(&String::from_utf8_lossy(bytes));
+    let message = match other {
+        Some(other) => other.to_owned(),
         None => format!("it is not a sigstore bundle: {why}"),
     };
     Err(ProofError::new(

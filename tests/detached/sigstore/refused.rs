@@ -391,3 +391,35 @@ fn pairs_that_do_not_hold_are_refused() {
         ),
     ]);
 }
+
+/// Files beside releases that look like sigstore bundles: the error says what they are.
+#[test]
+fn other_forms_of_signatures_are_named() {
+    let envelope =
+        r#""payloadType": "application/vnd.in-toto+json", "payload": "e30=", "signatures": []"#;
+    for (text, said) in [
+        (
+            r#"{"base64Signature": "MEQ=", "cert": ""}"#.to_owned(),
+            "old cosign",
+        ),
+        (format!("{{{envelope}}}"), "slsa-verifier"),
+        (
+            format!(r#"{{"attestations": [{{"bundle": {{"dsseEnvelope": {{{envelope}}}}}}}]}}"#),
+            "gh attestation download",
+        ),
+        (
+            format!(r#"{{"dsseEnvelope": {{{envelope}}}}}"#),
+            "missing field",
+        ),
+    ] {
+        let outcome = verify_bundle(
+            &digest("message-v0.3.json"),
+            text.as_bytes(),
+            BLOB_SIGNER,
+            None,
+        );
+        let error = outcome.expect_err("no bundle");
+        assert_eq!(error.code.as_str(), "sigstore-malformed");
+        assert!(error.message.contains(said), "{text}: {error}");
+    }
+}
