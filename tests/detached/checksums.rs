@@ -234,6 +234,8 @@ fn layouts_of_windows_are_read() {
     let table = format!(
         "\r\nAlgorithm       Hash                                 Path\r\n---------       ----                                 ----\r\nSHA256          {ours}       C:\\a b\\{NAME}\r\n\r\n\r\n"
     );
+    let chosen =
+        format!("\r\nHash      Path\r\n----      ----\r\n{ours} C:\\a b\\{NAME}     \r\n\r\n");
     let list = format!(
         "\r\n\r\nAlgorithm : SHA256\r\nHash      : {ours}\r\nPath      : C:\\out\\{NAME}\r\n\r\n"
     );
@@ -250,6 +252,7 @@ fn layouts_of_windows_are_read() {
     agree([
         ("table", read(table.as_bytes()), "ok"),
         ("table in UTF-16", read(&utf16(&table)), "ok"),
+        ("table of Select-Object", read(chosen.as_bytes()), "ok"),
         (
             "table of SHA-1",
             read(table.replace("SHA256", "SHA1").as_bytes()),

@@ -222,17 +222,21 @@ fn parse_certutil(lines: &[&str]) -> Option<LineBlock> {
     Some((2 + usize::from(end.is_some()), vec![entry]))
 }
 
-/// `Algorithm Hash Path`, a line below it, and a row for each file.
+/// `Algorithm Hash Path`, or `Hash Path` of `Select-Object`, a line below it, and a row for each file.
 fn parse_powershell_table(lines: &[&str]) -> Option<LineBlock> {
     let [head, line, rows @ ..] = lines else {
         return None;
     };
-    let is_head = head.split_whitespace().eq(["Algorithm", "Hash", "Path"]);
+    let parse_row = match head.split_whitespace().collect::<Vec<_>>()[..] {
+        ["Algorithm", "Hash", "Path"] => parse_powershell_row,
+        ["Hash", "Path"] => parse_gnu_line,
+        _ => return None,
+    };
     let is_line = line.chars().all(|c| matches!(c, '-' | ' '));
-    if !is_head || !is_line {
+    if !is_line {
         return None;
     }
-    let rows = rows.iter().map_while(|row| parse_powershell_row(row));
+    let rows = rows.iter().map_while(|row| parse_row(row.trim_end()));
     let entries: Vec<ChecksumLine> = rows.collect();
     (!entries.is_empty()).then(|| (2 + entries.len(), entries))
 }
