@@ -44,7 +44,9 @@ impl CosignKey {
         let parameters = info.algorithm.parameters.as_ref();
         let curve = parameters.and_then(|it: &AnyRef<'_>| it.decode_as().ok());
         if curve != Some(P256) {
-            return Err("its curve is not P-256, which cosign's keys have");
+            return Err(
+                "it is not on the curve P-256, as `cosign generate-key-pair` makes keys; others are not verified",
+            );
         }
         Ok(Self { spki })
     }
