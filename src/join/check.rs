@@ -325,7 +325,8 @@ fn parse_taint(text: &str, form: Form) -> Result<Taint, Finding> {
 }
 
 fn check_preflight(check: &str) -> Result<(), Finding> {
-    let good = !check.is_empty() && is_alphanumeric_or(check, "-");
+    // Names of checks of files have the file's path: `FileAvailable-C:-etc-kubernetes-pki-ca.crt`.
+    let good = !check.is_empty() && is_alphanumeric_or(check, r"-.:_\");
     if good && !check.eq_ignore_ascii_case("all") {
         return Ok(());
     }
