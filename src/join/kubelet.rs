@@ -5,7 +5,7 @@ use crate::base::names::format_suggestion;
 use crate::base::text::is_alphanumeric_or;
 use crate::catalog::Catalog;
 use crate::model::gates::GateFault;
-use crate::model::kubernetes::{FlagRule, JoinFlags, NameRange, Program, ProgramTable};
+use crate::model::kubernetes::{FlagRule, FlagValues, JoinFlags, NameRange, Program, ProgramTable};
 use crate::model::line::Minor;
 use crate::model::plan::Plan;
 use crate::model::policy::matches_pattern;
@@ -52,7 +52,29 @@ pub(super) fn collect_arguments(
             Err(problem) => problems.push(problem),
         }
     }
+    problems.extend(find_bad_values(&found.list, &table.flag_values, plan));
     Ok(found)
+}
+
+/// Values that the kubelet of the plan ends with.
+fn find_bad_values(list: &[Argument], rules: &[FlagValues], plan: &Plan) -> Vec<Finding> {
+    let gates = list.iter().find(|(name, _)| name == "feature-gates");
+    let gates = gates.map_or("", |(_, value)| value);
+    let mut found = Vec::new();
+    for (name, value) in list {
+        for rule in rules {
+            if value.contains(span::OPEN) || !rule.refuses(&plan.kubernetes, (name, value), gates) {
+                continue;
+            }
+            let message = format!(
+                "the kubelet argument `{name}={value}` does not work with Kubernetes {}: {}",
+                plan.kubernetes, rule.reason
+            );
+            let finding = Finding::new(Code::ARGUMENT_VALUE, message, rule.instead.as_str());
+            found.push(finding.with_source(&rule.source));
+        }
+    }
+    found
 }
 
 /// Name and value.

@@ -368,6 +368,36 @@ pub struct FlagTable {
     /// Flags of the kubelet that the input file of a join may give; others are the operator's.
     #[serde(default)]
     pub join_flags: Vec<JoinFlags>,
+    /// Flags of the kubelet that take some values only.
+    #[serde(default)]
+    pub flag_values: Vec<FlagValues>,
+}
+
+/// The values that the kubelets of these versions take; `--help` does not say so.
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct FlagValues {
+    /// Without leading dashes.
+    pub flag: String,
+    pub versions: VersionRange,
+    pub values: Vec<String>,
+    /// A feature gate with its value, beside which the kubelet takes other values.
+    pub unless_gate: Option<String>,
+    /// The end of a kubelet with another value.
+    pub reason: String,
+    pub instead: String,
+    pub source: String,
+}
+
+impl FlagValues {
+    /// Whether a kubelet of this version takes no such argument, beside these feature gates.
+    pub fn refuses(&self, version: &Version, (flag, value): (&str, &str), gates: &str) -> bool {
+        let mut gates = gates.split(',');
+        self.flag == flag
+            && self.versions.contains(version)
+            && !self.values.iter().any(|known| known == value)
+            && !gates.any(|gate| self.unless_gate.as_deref() == Some(gate))
+    }
 }
 
 /// Flags that neither open the kubelet nor name a file or a program of the node.

@@ -56,6 +56,26 @@ fn cluster_api_gets_expressions_for_each_machine() {
     }
 }
 
+/// A value that ends the kubelet is none that a node joins with.
+#[test]
+fn a_compiled_in_cloud_provider_is_for_kubelets_that_have_one() {
+    let run = |minor: &str, arguments: &[&str]| {
+        let given = arguments.iter().flat_map(|it| ["--kubelet-arg", it]);
+        test("--k8s").args([minor]).args(given)
+    };
+    for minor in ["1.29", "1.30", "1.33", "1.34", "1.36"] {
+        for value in ["azure", "aws", "vsphere"] {
+            let said = run(minor, &[&format!("cloud-provider={value}")]);
+            said.fails(3, &["argument-value", "cloud-provider=external"]);
+        }
+        run(minor, &["cloud-provider=external"]).succeeds();
+    }
+    run("1.28", &["cloud-provider=azure"]).succeeds();
+    let freed = "feature-gates=DisableCloudProviders=false";
+    run("1.30", &["cloud-provider=azure", freed]).succeeds();
+    run("1.36", &["cloud-provider=azure", freed]).fails(3, &["argument-value"]);
+}
+
 /// Gates as the kubelets themselves take them, those that their help hides too.
 #[test]
 fn gates_are_those_that_the_kubelet_accepts() {

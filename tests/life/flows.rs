@@ -6,7 +6,6 @@ mod kubelet;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use imagegen::base::version::VersionRange;
 use imagegen::catalog::Trees;
 use imagegen::model::definition::ImageDefinition;
 use imagegen::model::kubernetes::ProgramTable;
@@ -28,7 +27,6 @@ struct Table {
     note: String,
     reset: Reset,
     upgrade: Upgrade,
-    limits: Vec<Limit>,
     flows: Vec<Flow>,
 }
 
@@ -45,16 +43,6 @@ struct Reset {
 struct Upgrade {
     commands: Vec<String>,
     replaces: Vec<String>,
-    source: String,
-}
-
-/// An argument with the versions whose kubelet takes it, where the survey of flags and gates does not tell.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Limit {
-    argument: String,
-    kubernetes: VersionRange,
-    reason: String,
     source: String,
 }
 
@@ -146,6 +134,12 @@ fn make_image(flow: &Flow, minor: Minor, trees: &Trees) -> Result<Image, String>
         stages: guest.stages,
         machine: prediction.machine,
         programs: find_programs(&table, minor, trees),
+        values: trees
+            .catalog
+            .load_flags()
+            .expect("flags")
+            .flag_values
+            .clone(),
         scripts: trees.provisioners.list_files("node"),
     })
 }
@@ -182,7 +176,7 @@ fn format_result(result: Result<String, String>) -> String {
 fn fold_cells(table: &Table, flow: &Flow, minor: Minor, trees: &Trees) -> Cells {
     let image = make_image(flow, minor, trees);
     let joined = image.and_then(|image| {
-        let node = fold_join(&image, flow, &table.limits)?;
+        let node = fold_join(&image, flow)?;
         Ok((image, node))
     });
     let (image, node) = match joined {
@@ -312,8 +306,7 @@ fn what_ran_has_a_test_that_runs_it() {
 fn every_flow_has_a_source_and_a_name_of_its_own() {
     let table = read_table();
     let mut names = BTreeSet::new();
-    let mut sources: Vec<&String> = table.limits.iter().map(|limit| &limit.source).collect();
-    sources.extend([&table.reset.source, &table.upgrade.source]);
+    let mut sources = vec![&table.reset.source, &table.upgrade.source];
     for flow in &table.flows {
         assert!(names.insert(&flow.id), "{}", flow.id);
         sources.push(&flow.source);
@@ -380,7 +373,7 @@ const EDITS: &[Edit] = &[
         flow.arguments
             .insert("feature-gates".to_owned(), "NoSuchGate=true".to_owned());
     }),
-    ("the kubelet has no provider `azure` of its own", |flow| {
+    ("the kubelet has no cloud provider of its own", |flow| {
         flow.arguments
             .insert("cloud-provider".to_owned(), "azure".to_owned());
     }),
@@ -396,11 +389,11 @@ fn a_flow_that_the_image_does_not_serve_is_refused() {
     let capz = find_flow(&table, "capz");
     let minor: Minor = "1.30".parse().expect("a minor");
     let image = make_image(&capz, minor, &trees).expect("an image");
-    assert!(fold_join(&image, &capz, &table.limits).is_ok());
+    assert!(fold_join(&image, &capz).is_ok());
     for (expected, edit) in EDITS {
         let mut flow = capz.clone();
         edit(&mut flow);
-        let found = fold_join(&image, &flow, &table.limits).expect_err(expected);
+        let found = fold_join(&image, &flow).expect_err(expected);
         assert!(found.contains(expected), "{expected}: {found}");
     }
 
@@ -410,7 +403,7 @@ fn a_flow_that_the_image_does_not_serve_is_refused() {
     let mut without_path = image;
     without_path.machine.path.retain(|entry| entry != r"C:\k");
     for (name, image) in [("nssm", without_tools), ("kubeadm", without_path)] {
-        let found = fold_join(&image, &capz, &table.limits).expect_err(name);
+        let found = fold_join(&image, &capz).expect_err(name);
         assert_eq!(found, format!("`{name}` is not on the PATH"));
     }
 }
@@ -425,12 +418,12 @@ fn scripts_of_a_template_write_what_others_read() {
     let name = "image-credential-provider-config".to_owned();
     flow.arguments.insert(name, "/k/providers.yaml".to_owned());
     flow.files[1].writes = vec![r"C:\k\providers.yaml".to_owned()];
-    assert!(fold_join(&image, &flow, &table.limits).is_ok());
+    assert!(fold_join(&image, &flow).is_ok());
 
     flow.commands.insert(0, "powershell c:/none.ps1".to_owned());
-    assert!(fold_join(&image, &flow, &table.limits).is_err());
+    assert!(fold_join(&image, &flow).is_err());
     flow.absent = vec!["c:/none.ps1".to_owned()];
-    assert!(fold_join(&image, &flow, &table.limits).is_ok());
+    assert!(fold_join(&image, &flow).is_ok());
 }
 
 /// A batch file in the place of a program ends cloudbase-init's batch, and a service that is manual stays down.
@@ -443,19 +436,19 @@ fn a_stand_in_or_a_manual_service_is_found() {
     let mut batch = capi.clone();
     let line = batch.commands[0].replace("kubeadm join", "start-kubelet join");
     batch.commands.insert(0, line);
-    let found = fold_join(&image, &batch, &table.limits).expect_err("a batch file");
+    let found = fold_join(&image, &batch).expect_err("a batch file");
     assert!(found.contains("ends the batch"), "{found}");
 
     let mut manual = image.clone();
     fold::set_start_type(&mut manual.machine, "kubelet", "manual");
-    let node = fold_join(&manual, &capi, &table.limits).expect("it joins");
+    let node = fold_join(&manual, &capi).expect("it joins");
     let why = node.restart.expect_err("it stays down");
     assert!(why.contains("does not start by itself"), "{why}");
     // The template of another provider sets it.
     let capz = find_flow(&table, "capz");
     let mut manual = make_image(&capz, minor, &trees).expect("an image");
     fold::set_start_type(&mut manual.machine, "kubelet", "manual");
-    let node = fold_join(&manual, &capz, &table.limits).expect("it joins");
+    let node = fold_join(&manual, &capz).expect("it joins");
     assert!(node.restart.is_ok());
 }
 
@@ -468,7 +461,7 @@ fn gates_that_the_kubelet_lost_do_not_end_it() {
         let minor = minor.parse().expect("a minor");
         make_image(&flow, minor, &trees).expect("an image")
     });
-    let node = fold_join(&newer, &flow, &table.limits).expect("it joins");
+    let node = fold_join(&newer, &flow).expect("it joins");
     let upgraded = fold_upgrade(&image, &newer, &flow, &table).expect("an upgrade");
     for arguments in [&node.arguments, &upgraded] {
         assert!(arguments.ends_with("`--feature-gates`"), "{arguments}");

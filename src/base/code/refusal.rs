@@ -10,6 +10,7 @@ codes! {
     Selection ARGUMENT_OF_THE_OPERATOR "argument-of-the-operator" "A flag of the kubelet that opens it, or names files of the node, comes from the operator (`--kubelet-arg`), not from the input file.",
     Selection ARGUMENT_TWICE "argument-twice" "The same kubelet argument is given twice.",
     Selection ARGUMENT_UNKNOWN "argument-unknown" "The kubelet of this version does not know the argument.",
+    Selection ARGUMENT_VALUE "argument-value" "The kubelet of this version does not take this value of the argument.",
     Selection CAPI_DISCOVERY "capi-discovery" "Cluster API fills in the discovery of the cluster; a template contains none.",
     Selection CAPI_NAME "capi-name" "A template of Cluster API is for several machines; a name in it needs a part that differs, such as `{{ ds.meta_data.local_hostname }}`.",
     Selection CAPI_VERSION "capi-version" "The API version of a template is not one that imagegen knows, or the form of the join data is no template of Cluster API.",

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use imagegen::base::version::Version;
 use imagegen::machine::Machine;
-use imagegen::model::kubernetes::Program;
+use imagegen::model::kubernetes::{FlagValues, Program};
 use imagegen::model::line::Minor;
 use imagegen::model::stage::Stage;
 use imagegen::windows::inbox::{find_inbox_directory, is_inbox_file};
@@ -14,7 +14,7 @@ use imagegen::windows::resource::{Identity, ResourceKind, StartType, Symlink};
 use serde_json::Value;
 
 use super::kubelet::{check_flow, check_image, list_left_out};
-use super::{Flow, FlowFile, Limit, Table};
+use super::{Flow, FlowFile, Table};
 
 pub(super) const LAUNCHER: &str = r"C:\k\start-kubelet.cmd";
 const KUBELET: &str = r"C:\k\kubelet.exe";
@@ -47,6 +47,8 @@ pub(super) struct Image {
     pub stages: Vec<Stage>,
     pub machine: Machine,
     pub programs: Programs,
+    /// Flags of the kubelet that take some values only.
+    pub values: Vec<FlagValues>,
     /// Scripts of the payload, below `provisioners`.
     pub scripts: Vec<String>,
 }
@@ -69,7 +71,7 @@ struct Run<'a> {
     joined: bool,
 }
 
-pub(super) fn fold_join(image: &Image, flow: &Flow, limits: &[Limit]) -> Result<Joined, String> {
+pub(super) fn fold_join(image: &Image, flow: &Flow) -> Result<Joined, String> {
     check_stage(image, flow)?;
     for service in &flow.services {
         if image.machine.find_service(service).is_none() {
@@ -84,7 +86,7 @@ pub(super) fn fold_join(image: &Image, flow: &Flow, limits: &[Limit]) -> Result<
 
     run.check_named_files()?;
     let left_out = list_left_out(read_launcher(&image.machine), image.minor);
-    let dropped = check_flow(flow, limits, image, &left_out)?;
+    let dropped = check_flow(flow, image, &left_out)?;
     Ok(Joined {
         name: describe_name(image, flow),
         arguments: describe_arguments(flow, &dropped),
@@ -403,7 +405,7 @@ pub(super) fn fold_upgrade(
         .position(|it| is_same(it, KUBELET))
         .expect("the kubelet");
     check_image(&arguments[at + 1..], newer, &left_out)?;
-    let dropped = check_flow(flow, &table.limits, newer, &left_out)?;
+    let dropped = check_flow(flow, newer, &left_out)?;
     Ok(describe_arguments(flow, &dropped))
 }
 

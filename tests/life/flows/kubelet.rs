@@ -3,10 +3,11 @@
 use std::collections::BTreeSet;
 
 use imagegen::model::gates::GateFault;
+use imagegen::model::kubernetes::FlagValues;
 use imagegen::model::line::Minor;
 
+use super::Flow;
 use super::fold::Image;
-use super::{Flow, Limit};
 
 /// The batch file leaves these out for a kubelet of some minor version: flags without `--`, and feature gates.
 #[derive(Debug, Default)]
@@ -69,7 +70,6 @@ fn minor_number(minor: Minor) -> u32 {
 /// The arguments that are left out, or the one that ends the kubelet.
 pub(super) fn check_flow(
     flow: &Flow,
-    limits: &[Limit],
     newer: &Image,
     left_out: &LeftOut,
 ) -> Result<Vec<String>, String> {
@@ -79,12 +79,13 @@ pub(super) fn check_flow(
             dropped.push(format!("`--{name}`"));
             continue;
         };
-        let argument = format!("{name}={value}");
-        if let Some(limit) = limits.iter().find(|limit| limit.argument == argument) {
-            if !limit.kubernetes.contains(&newer.kubernetes) {
-                return Err(limit.reason.clone());
-            }
-            continue;
+        let gates = flow
+            .arguments
+            .get("feature-gates")
+            .map_or("", String::as_str);
+        let refused = |rule: &&FlagValues| rule.refuses(&newer.kubernetes, (name, &value), gates);
+        if let Some(rule) = newer.values.iter().find(refused) {
+            return Err(rule.reason.clone());
         }
         check_argument(name, &value, newer)?;
     }
