@@ -307,6 +307,8 @@ fn a_flaw_that_a_rule_knows_is_a_warning_of_its_releases_only() {
         "{flawed}"
     );
     assert!(!plan("1.31.1").contains("does not start again"));
+    assert!(plan("1.35.0").contains("kubeadm 1.35.0 does not upgrade"));
+    assert!(!plan("1.35.1").contains("does not upgrade"));
     let explained = Test::new()
         .line("explain kubelet-socket-left")
         .succeeds()
