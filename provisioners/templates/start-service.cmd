@@ -41,6 +41,20 @@ if %minor% GTR {{ group.minor }} set "gone=%gone%{{ group.flags }} "
 {%- endfor %}
 
 rem A value stands in percent signs only between quotation marks, where cmd.exe takes none of its characters.
+rem The cloud provider may stand behind the taints: kubeadm writes arguments of its own before a template's.
+set "cloud="
+set "rest=%* %more%"
+:look
+set "word="
+for /f "tokens=1*" %%a in ("%rest%") do (
+    set "word=%%a"
+    set "rest=%%b"
+)
+if not defined word goto looked
+if "%word:~0,17%"=="--cloud-provider=" set "cloud=%word%"
+if defined rest goto look
+
+:looked
 rem A program that keeps the log comes first, and what stands before {{ item.name }}.exe is its own: it has flags that
 rem {{ item.name }} lost.
 set "rest=%*"
@@ -51,7 +65,6 @@ for /f "tokens=1*" %%a in ("%rest%") do (
 set "judged="
 for /f "delims=" %%a in ("%program%") do if /i "%%~nxa"=="{{ item.name }}.exe" set "judged=1"
 set "arguments="
-set "cloud="
 :next
 if not defined rest goto file
 set "word="
@@ -66,7 +79,6 @@ for /f "delims==" %%a in ("%word%") do set "flag=%%a"
 set "keep=1"
 for %%g in (%gone%) do if "%%g"=="%flag%" set "keep="
 if "%flag%"=="--feature-gates" if not "%word%"=="%flag%" goto gates
-if "%flag%"=="--cloud-provider" set "cloud=%word%"
 if "%flag%"=="--register-with-taints" if "%cloud%"=="--cloud-provider=external" goto taints
 :add
 if defined keep set "arguments=%arguments% %word%"

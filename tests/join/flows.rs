@@ -96,10 +96,10 @@ fn format_user_data(scene: &Scene<'_>) -> String {
         31.. => (
             "v1beta4",
             format!(
-                "        - name: cloud-provider
-          value: external
-        - name: register-with-taints
+                "        - name: register-with-taints
           value: {TAINT}
+        - name: cloud-provider
+          value: external
         - name: v
           value: '2'
         - name: windows-priorityclass

@@ -32,6 +32,15 @@ const FLAGS: &[Row] = &[
         "SERVICE_ARGS=\"--cloud-provider=external --register-with-taints=a=b:NoExecute,node.cloudprovider.kubernetes.io/uninitialized:NoSchedule,c:NoSchedule\"\n",
         "--own=1 --cloud-provider=external --register-with-taints=a=b:NoExecute,c:NoSchedule",
     ),
+    // Whichever of the two comes first: kubeadm writes taints of its own before the arguments of a template.
+    (
+        "SERVICE_ARGS=\"--register-with-taints=node.cloudprovider.kubernetes.io/uninitialized=true:NoSchedule --cloud-provider=external --v=2\"\n",
+        "--own=1 --cloud-provider=external --v=2",
+    ),
+    (
+        "SERVICE_ARGS=\"--cloud-provider=external --register-with-taints=node.cloudprovider.kubernetes.io/uninitialized:NoSchedule --cloud-provider=  \"\n",
+        "--own=1 --cloud-provider=external --register-with-taints=node.cloudprovider.kubernetes.io/uninitialized:NoSchedule --cloud-provider=",
+    ),
     (
         "SERVICE_ARGS=\"--cloud-provider=external --register-with-taints= --v=2\"\n",
         "--own=1 --cloud-provider=external --register-with-taints= --v=2",
