@@ -311,6 +311,20 @@ fn a_record_without_a_lockfile_stops_no_promotion() {
     }
 }
 
+/// A repository may have its images in a folder, and a fleet thousands of records: jq does not start for each.
+#[test]
+fn records_are_read_from_a_folder_below_the_top_and_at_once() {
+    let Some(forge) = Forge::new() else { return };
+    forge.add_old_records("built", "old", 2, "imagegen.node.1.lock.json");
+    let bench = Bench::new(&forge);
+    let shown = bench.print(
+        "mkdir --parents infra/images && git mv ci imagegen*.json infra/images && cd infra/images
+         jq() { echo >>\"$HOME/started\"; command jq \"$@\"; }; export -f jq
+         step waiting names.txt >shown; cat names.txt; wc --lines <\"$HOME/started\"",
+    );
+    assert_eq!(shown, "old-2\n2\n");
+}
+
 /// A rule of the forge stays; a network comes back. What was promoted keeps no other image from it.
 #[test]
 fn a_refusal_that_stays_is_not_repeated_for_half_an_hour() {
