@@ -23,10 +23,12 @@ use crate::base::code::Code;
 use crate::base::secret;
 use crate::base::text::indent_lines;
 use crate::diagnostic::{Classify, ErrorClass, Location, Result};
+use crate::embedded::Tree;
 use crate::io::exec::{self, ExecError};
 use crate::io::fs::{self, FileError, PrivateFolder, Scratch};
 use crate::model::plan::Plan;
 use crate::model::variable::PACKER_TEMPLATE;
+use crate::preflight::{ProgramCheck, check_programs, program_hint};
 use crate::render::Workspace;
 use crate::ui::Printer;
 
@@ -88,6 +90,8 @@ impl Leftovers {
 pub enum BakeError {
     #[error("Packer not found: {}; the workspace was written", .0.display())]
     NoPacker(PathBuf),
+    #[error("program not found: {name}, which {purpose}")]
+    NoProgram { name: String, purpose: String },
     #[error("packer {step} failed with exit code {code}{}", indent_lines(.last))]
     Failed {
         step: String,
@@ -139,6 +143,7 @@ impl Classify for BakeError {
                 "install Packer (https://developer.hashicorp.com/packer/install), or give its path with `--packer PATH`"
                     .to_owned(),
             ],
+            Self::NoProgram { name, .. } => vec![program_hint(name)],
             Self::Failed { log, .. } => vec![format!("see {} for the whole output", log.display())],
             Self::Interrupted { left: Leftovers::Killed | Leftovers::Kept, log } => vec![format!(
                 "delete what {} names: machines, keys and groups that Packer made for the build",
@@ -156,6 +161,7 @@ impl Classify for BakeError {
     fn code(&self) -> Code {
         match self {
             Self::NoPacker(_) => Code::PACKER_MISSING,
+            Self::NoProgram { .. } => Code::PLATFORM_PROGRAM_MISSING,
             Self::Failed { .. } => Code::PACKER_FAILED,
             Self::Killed { .. } => Code::PACKER_KILLED,
             Self::NoImage { .. } => Code::NO_IMAGE,
@@ -224,12 +230,23 @@ fn require_variables(plan: &Plan) -> Result<(), BakeError> {
 /// Variables and programs that can be missing before anything is downloaded.
 ///
 /// # Errors
-/// `--packer` names no program, or a variable has no value.
-pub fn require_inputs(plan: &Plan, packer: Option<&PathBuf>) -> Result<(), BakeError> {
-    match packer {
-        Some(path) if !exec::can_find(path) => Err(BakeError::NoPacker(path.clone())),
-        _ => require_variables(plan),
+/// `--packer` names no program, a variable has no value, or a program that the builder starts is not there.
+pub fn require_inputs(plan: &Plan, own_packer: Option<&PathBuf>, packer: &Tree) -> Result<()> {
+    if let Some(path) = own_packer.filter(|path| !exec::can_find(path)) {
+        return Err(BakeError::NoPacker(path.clone()).into());
     }
+    require_variables(plan)?;
+    for ProgramCheck {
+        name,
+        found,
+        purpose,
+    } in check_programs(plan, packer)?
+    {
+        if !found {
+            return Err(BakeError::NoProgram { name, purpose }.into());
+        }
+    }
+    Ok(())
 }
 
 /// Course of a bake so far, also if it fails.

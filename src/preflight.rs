@@ -1,5 +1,6 @@
 //! Survey of this machine: what a build would find or miss. Opens no socket, writes nothing.
 
+mod programs;
 mod report;
 
 use std::collections::BTreeMap;
@@ -22,8 +23,9 @@ use crate::selection::{
     DefinedImage, Flags, find_lock, lock_path, read_definition, require_target,
 };
 
+pub use programs::{ProgramCheck, check_programs};
 use report::Checks;
-pub use report::{CheckState, DoctorCheck, DoctorOutput, NotReady};
+pub use report::{CheckState, DoctorCheck, DoctorOutput, NotReady, program_hint};
 
 /// 2026-01-01: the catalog's records are younger, so a clock before it is wrong.
 const RECORDS_BEGIN: u64 = 1_767_225_600;
@@ -59,6 +61,9 @@ pub fn check_machine(
         check_variables(&plan, &mut checks);
         check_artifacts(request, &plan, store.as_ref(), &mut checks);
         check_packer(request, &plan, trees, store.as_ref(), &mut checks);
+        for program in check_programs(&plan, &trees.packer)? {
+            checks.add_program(program);
+        }
     }
     check_host(request, &mut checks);
     let ready = checks

@@ -197,7 +197,8 @@ fn encode_files(files: BTreeMap<String, String>) -> BTreeMap<String, Vec<u8>> {
         .collect()
 }
 
-fn list_declared_variables<'a>(plan: &'a Plan, base: &'a PackerBase) -> Vec<&'a Variable> {
+/// Variables that the workspace declares.
+pub fn list_declared_variables<'a>(plan: &'a Plan, base: &'a PackerBase) -> Vec<&'a Variable> {
     let target = plan
         .target
         .variables

@@ -41,14 +41,24 @@ pub fn with_packer(script: &str) -> Test {
 }
 
 pub fn with_packer_for(script: &str, ready: &str, plan: &str) -> Test {
-    use std::os::unix::fs::PermissionsExt as _;
-    let test = Test::new();
+    let mut test = Test::new();
     let out = test.folder.join("o").display().to_string();
-    let test = test.file("bin/packer", &format!("#!/bin/sh\nOUT='{out}'\n{script}\n"));
-    let program = test.folder.join("bin/packer");
-    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).expect("mode");
-    let program = program.display().to_string();
+    let packer = format!("#!/bin/sh\nOUT='{out}'\n{script}\n");
+    test = with_program(test, "packer", &packer);
+    let program = test.folder.join("bin/packer").display().to_string();
+    for name in ["az", "qemu-system-x86_64"] {
+        test = with_program(test, name, "#!/bin/sh\n");
+    }
     test.line(ready).stocked(plan).args(["--packer", &program])
+}
+
+/// A program that the PATH names first.
+pub fn with_program(test: Test, name: &str, script: &str) -> Test {
+    use std::os::unix::fs::PermissionsExt as _;
+    let test = test.file(&format!("bin/{name}"), script);
+    let folder = test.folder.join("bin");
+    fs::set_permissions(folder.join(name), fs::Permissions::from_mode(0o755)).expect("mode");
+    test.env("PATH", &format!("{}:/usr/bin:/bin", folder.display()))
 }
 
 pub const MANIFEST: &str = r#"cat > packer-manifest.json <<'M'

@@ -2,6 +2,7 @@
 
 use std::process::{Command, Output};
 
+use crate::bake::with_program;
 use crate::support::{Test, program};
 
 const AZURE: &str = "--target azure --k8s 1.36.4";
@@ -173,4 +174,59 @@ fn a_narrow_terminal_gets_two_lines_for_each() {
         ran.stdout
     );
     assert!(!ran.stdout.contains('\u{1b}') && !ran.stderr.contains('\u{1b}'));
+}
+
+/// What a bake starts beside Packer, by the chosen selectors and variables.
+#[cfg(unix)]
+#[test]
+fn programs_that_a_bake_needs_are_named() {
+    for (line, name, found) in [
+        ("azure", "az", true),
+        ("azure", "az", false),
+        ("gcp --var network=iap", "gcloud", false),
+        ("qemu", "qemu-system-x86_64", false),
+        (
+            "qemu --var qemu_binary=/nowhere/qemu",
+            "/nowhere/qemu",
+            false,
+        ),
+        ("qemu --var firmware=uefi --var tpm=v2_0", "swtpm", false),
+        ("vsphere", "mkisofs", true),
+        ("vsphere", "xorriso or mkisofs or hdiutil or oscdimg", false),
+        (
+            "vsphere --var start=template --delivery media",
+            "xorriso or",
+            false,
+        ),
+        ("vsphere --var output=ova", "ovftool", false),
+    ] {
+        let test = Test::new().line("doctor --k8s 1.36.4 --target").line(line);
+        let path = test.folder.join("bin").display().to_string();
+        let there = if found { name } else { "other" };
+        let ran = with_program(test, there, "#!/bin/sh\n")
+            .env("PATH", &path)
+            .run();
+        let state = if found { "ok       " } else { "missing  " };
+        let expected = format!("{state}{name}");
+        assert!(ran.stdout.contains(&expected), "{line}: {}", ran.stdout);
+        assert_eq!(
+            ran.stderr.contains(&format!("hint: install {name}")),
+            !found,
+            "{line}: {}",
+            ran.stderr
+        );
+    }
+    for line in [
+        "azure --var auth=client_secret",
+        "gcp",
+        "vsphere --var start=template",
+    ] {
+        let test = Test::new().line("doctor --k8s 1.36.4 --target").line(line);
+        let ran = test.env("PATH", "/nowhere").run();
+        assert!(
+            !ran.stderr.contains("hint: install"),
+            "{line}: {}",
+            ran.stderr
+        );
+    }
 }

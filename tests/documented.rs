@@ -26,7 +26,7 @@ const TEXTS: &[&str] = &[
 ];
 
 /// Programs that do nothing here. `kubeadm` prints a token.
-const PROGRAMS: &[&str] = &["kubectl", "packer", "git", "kubeadm", "pwsh"];
+const PROGRAMS: &[&str] = &["kubectl", "packer", "git", "kubeadm", "pwsh", "az"];
 
 /// Beginnings of commands that are no commands of imagegen: they build the program itself, run its
 /// tests, or are in an archive that a build writes.

@@ -17,6 +17,7 @@ pub mod kubernetes_release;
 pub mod line;
 pub mod matrix;
 pub mod mirrors;
+pub mod needed_program;
 pub mod output_line;
 pub mod overrides;
 pub mod pins;

@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use super::needed_program::NeededProgram;
 use super::platform::{Platform, SerialConsole};
 use super::target_record::TargetRecord;
 use super::variable::{Conversion, Selector, SelectorValue, Variable};
@@ -26,6 +27,9 @@ pub struct PackerBase {
     pub source: String,
     /// Variables whose values imagegen computes.
     pub variables: Vec<Variable>,
+    /// Programs of the building machine that builders of several targets start.
+    #[serde(default)]
+    pub programs: Vec<NeededProgram>,
 }
 
 /// `packer/targets/<name>/target.json`
@@ -99,6 +103,9 @@ pub struct ImageTarget {
     /// Environment variables that the builder reads, whatever the way to sign in. It gets no other of the user's.
     #[serde(default)]
     pub environment: Vec<String>,
+    /// Programs of the building machine that the builder starts.
+    #[serde(default)]
+    pub programs: Vec<NeededProgram>,
     pub output: Output,
     /// Where its machines run a hypervisor of their own; absent where nothing is known against it.
     #[serde(default)]

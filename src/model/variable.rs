@@ -250,9 +250,7 @@ impl DefaultFrom {
 impl Variable {
     /// Whether the variable applies under the chosen selectors.
     pub fn applies(&self, selectors: &BTreeMap<String, String>) -> bool {
-        self.when
-            .iter()
-            .all(|(name, values)| is_selected(selectors, name, values))
+        are_selected(selectors, &self.when)
     }
 
     /// Whether its default counts under the chosen selectors.
@@ -288,6 +286,15 @@ impl Selector {
 
 fn packer_name(name: &str) -> String {
     format!("PKR_VAR_{name}")
+}
+
+/// Whether each of these selectors has one of its values.
+pub fn are_selected(
+    selectors: &BTreeMap<String, String>,
+    when: &BTreeMap<String, Vec<String>>,
+) -> bool {
+    when.iter()
+        .all(|(name, values)| is_selected(selectors, name, values))
 }
 
 fn is_selected(selectors: &BTreeMap<String, String>, name: &str, values: &[String]) -> bool {

@@ -5,6 +5,8 @@ use serde::Serialize;
 use crate::base::code::Code;
 use crate::diagnostic::{Classify, ErrorClass};
 
+use super::ProgramCheck;
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum CheckState {
@@ -77,6 +79,19 @@ impl Checks {
         );
     }
 
+    pub(super) fn add_program(&mut self, program: ProgramCheck) {
+        let ProgramCheck {
+            name,
+            found,
+            purpose,
+        } = program;
+        if found {
+            return self.ok(&name, purpose);
+        }
+        let hint = program_hint(&name);
+        self.missing(ErrorClass::Packer, &name, purpose, hint);
+    }
+
     fn add(
         &mut self,
         state: CheckState,
@@ -93,6 +108,11 @@ impl Checks {
             hint,
         });
     }
+}
+
+/// The remedy where a program is not there.
+pub fn program_hint(name: &str) -> String {
+    format!("install {name}, and put its folder into PATH")
 }
 
 impl DoctorOutput {

@@ -4,7 +4,7 @@ use std::io::Read as _;
 use std::process::{Child, Stdio};
 
 use super::media::{DRIVERS, WINDOWS, build_with_media};
-use super::{REPORT, with_packer};
+use super::{REPORT, with_packer, with_program};
 use crate::support::{Test, send_signal};
 
 #[test]
@@ -60,6 +60,20 @@ fn a_packer_that_fails_is_told_apart() {
     }
 }
 
+/// Noticed before hours of downloads, and before anything is written.
+#[test]
+fn a_program_that_the_builder_starts_is_looked_for_first() {
+    let test = with_packer("exit 0").env("PATH", "/nowhere");
+    test.fails(
+        7,
+        &[
+            "program not found: az, which gives Packer the login of `az login`",
+            "install az",
+        ],
+    );
+    assert!(!test.exists("o"));
+}
+
 #[test]
 fn failed_checks_have_their_own_exit_code() {
     let report = r#"{"schema": "imagegen.dev/check-report/v1", "passed": false, "checked": 2, "failed": 1, "resources": [
@@ -111,10 +125,9 @@ fn an_interrupt_lets_packer_clean_up() {
 
 #[test]
 fn an_interrupt_of_the_conversion_is_no_failure_of_it() {
-    use std::os::unix::fs::PermissionsExt as _;
     let selection = "--target qemu --k8s 1.36.4 --windows 2022 --var further=vhd";
     let media = [("windows", WINDOWS), ("drivers", DRIVERS)];
-    let test = build_with_media("qemu", selection, &media).line("--var accelerator=tcg");
+    let mut test = build_with_media("qemu", selection, &media).line("--var accelerator=tcg");
     let manifest = r#"{"builds": [{"builder_type": "qemu", "artifact_id": "d", "packer_run_uuid": "1",
         "files": [{"name": "d.qcow2", "size": 5}]}], "last_run_uuid": "1"}"#;
     let packer = format!(
@@ -123,17 +136,11 @@ fn an_interrupt_of_the_conversion_is_no_failure_of_it() {
     );
     let started = test.folder.join("started").display().to_string();
     let converter = format!("trap 'exit 1' INT\n: > '{started}'\nwhile :; do sleep 0.1; done");
-    let test = test
-        .file("bin/packer", &format!("#!/bin/sh\n{packer}\n"))
-        .file("bin/qemu-img", &format!("#!/bin/sh\n{converter}\n"));
-    let bin = test.folder.join("bin");
-    for name in ["packer", "qemu-img"] {
-        let mode = std::fs::Permissions::from_mode(0o755);
-        std::fs::set_permissions(bin.join(name), mode).expect("mode");
+    for (name, script) in [("packer", packer), ("qemu-img", converter)] {
+        test = with_program(test, name, &format!("#!/bin/sh\n{script}\n"));
     }
-    let path = format!("{}:/usr/bin:/bin", bin.display());
-    let program = bin.join("packer").display().to_string();
-    let test = test.env("PATH", &path).args(["--packer", &program]);
+    let program = test.folder.join("bin/packer").display().to_string();
+    let test = test.args(["--packer", &program]);
     let mut child = start(&test);
     wait_for_file(&test, "started", &mut child);
     send_signal(&child, "-INT");

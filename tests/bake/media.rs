@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::support::targets::{choose_plugins, executed_versions};
 use crate::support::{Test, files, root};
 
-use super::note_build;
+use super::{note_build, with_program};
 
 pub const WINDOWS: &str = "stands for the installation media of Windows";
 pub const DRIVERS: &str = "stands for the disc with drivers";
@@ -22,7 +22,7 @@ pub fn build_with_media(target: &str, selection: &str, media: &[(&str, &str)]) -
     let mut test = Test::new()
         .file("imagegen.json", &executed_versions(target))
         .file("report.json", REPORT);
-    test = test
+    test = with_program(test, "qemu-system-x86_64", "#!/bin/sh\n")
         .line(&format!("build --out o {selection}"))
         .stocked(&format!("plan {selection}"));
     for (name, content) in media {

@@ -43,7 +43,9 @@ fn packer_runs_in_a_folder_of_its_own_that_goes_with_the_bake() {
 /// The environment of the building machine decides nothing that nobody named.
 #[test]
 fn packer_gets_an_environment_made_from_nothing() {
-    let test = look("")
+    let test = look("");
+    let bin = test.folder.join("bin").display().to_string();
+    let test = test
         .env("AWS_SECRET_ACCESS_KEY", "of-another-build")
         .env("PACKER_LOG", "1")
         .env("PACKER_LOG_PATH", "/dev/null")
@@ -51,7 +53,7 @@ fn packer_gets_an_environment_made_from_nothing() {
         .env("LD_LIBRARY_PATH", "/somewhere")
         .env("TMPDIR", "/tmp")
         .env("HTTPS_PROXY", "http://127.0.0.1:9")
-        .env("PATH", ".:/usr/bin::/bin:relative")
+        .env("PATH", &format!(".:{bin}:/usr/bin::/bin:relative"))
         .env("TEAM", "nodes")
         .line("--pass-env TEAM");
     test.succeeds();
@@ -69,7 +71,7 @@ fn packer_gets_an_environment_made_from_nothing() {
     for (name, expected) in [
         ("TEAM", Some("nodes")),
         ("HTTPS_PROXY", Some("http://127.0.0.1:9")),
-        ("PATH", Some("/usr/bin:/bin")),
+        ("PATH", Some(&*format!("{bin}:/usr/bin:/bin"))),
         ("CHECKPOINT_DISABLE", Some("1")),
         ("PACKER_LOG", Some("")),
         ("PACKER_LOG_PATH", None),

@@ -12,7 +12,8 @@ use crate::detached::tools::{Bench, bench};
 use crate::support::{files, root};
 
 const SELECTION: &str = "--target azure --k8s 1.20.0 --host-access services --manifests catalog";
-const BUILD: &str = "--out o --var location=westeurope --var managed_image_resource_group_name=rg";
+const BUILD: &str = "--out o --var location=westeurope --var managed_image_resource_group_name=rg \
+    --var auth=managed_identity --var subscription_id=00000000-0000-0000-0000-000000000001";
 
 /// Stands for Packer: notes where it looks for plugins, and makes an image.
 const PACKER: &str = r#"#!/bin/sh

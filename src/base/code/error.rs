@@ -36,7 +36,7 @@ codes! {
     Packer PACKER_KILLED "packer-killed" "A signal ended Packer.",
     Packer PACKER_MISSING "packer-missing" "Packer is not installed where it was named.",
     Packer PLATFORM_FAILED "platform-failed" "A program of the platform failed while it tested, promoted or retired an image.",
-    Packer PLATFORM_PROGRAM_MISSING "platform-program-missing" "The platform's own program, which tests, promotes and retires images, is not installed.",
+    Packer PLATFORM_PROGRAM_MISSING "platform-program-missing" "A program that a bake starts, or the platform's own that tests, promotes and retires images, is not installed.",
     Internal PROGRAM_NOT_STARTED "program-not-started" "A program cannot be started.",
     Render RENDER "render" "The workspace cannot be rendered or written.",
     Internal SEVERAL_FAILED "several-failed" "The verb failed for some of several images; each has an error of its own.",

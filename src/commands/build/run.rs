@@ -46,7 +46,7 @@ pub(super) struct Build<'a> {
 
 impl Build<'_> {
     pub(super) fn run(&self, plan: Plan, finish: Finish) -> Result<()> {
-        bake::require_inputs(&plan, self.args.packer.as_ref())?;
+        bake::require_inputs(&plan, self.args.packer.as_ref(), &self.trees.packer)?;
         check_own_packer(self.args.packer.as_deref(), &plan, self.policy)?;
         let (plan, earlier) = self.pin(plan)?;
 
