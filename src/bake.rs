@@ -28,7 +28,7 @@ use crate::io::exec::{self, ExecError};
 use crate::io::fs::{self, FileError, PrivateFolder, Scratch};
 use crate::model::plan::Plan;
 use crate::model::variable::PACKER_TEMPLATE;
-use crate::preflight::{ProgramCheck, check_programs, program_hint};
+use crate::preflight::{ProgramCheck, check_programs, find_wrong_environment, program_hint};
 use crate::render::Workspace;
 use crate::ui::Printer;
 
@@ -109,6 +109,8 @@ pub enum BakeError {
     ConversionInterrupted { program: String },
     #[error("no value for required variables: {}", .0.join(", "))]
     MissingVariables(Vec<String>),
+    #[error("{fault}")]
+    WrongValue { fault: String, meaning: String },
     #[error("{} contains `{PACKER_TEMPLATE}`, which Packer's plugins take for a template", .0.join(", "))]
     Template(Vec<String>),
     #[error("{} is shorter than {} characters, and no output could be masked", .0.join(", "), secret::SHORTEST)]
@@ -143,6 +145,7 @@ impl Classify for BakeError {
                 "install Packer (https://developer.hashicorp.com/packer/install), or give its path with `--packer PATH`"
                     .to_owned(),
             ],
+            Self::WrongValue { meaning, .. } => vec![meaning.clone()],
             Self::NoProgram { name, .. } => vec![program_hint(name)],
             Self::Failed { log, .. } => vec![format!("see {} for the whole output", log.display())],
             Self::Interrupted { left: Leftovers::Killed | Leftovers::Kept, log } => vec![format!(
@@ -167,6 +170,7 @@ impl Classify for BakeError {
             Self::NoImage { .. } => Code::NO_IMAGE,
             Self::Convert { .. } => Code::CONVERT_FAILED,
             Self::MissingVariables(_) => Code::MISSING_VARIABLE,
+            Self::WrongValue { .. } => Code::VARIABLE_VALUE,
             Self::Template(_) => Code::VARIABLE_TEMPLATE,
             Self::ShortSecret(_) => Code::SHORT_SECRET,
             Self::Report(_) => Code::CHECK_REPORT,
@@ -230,12 +234,16 @@ fn require_variables(plan: &Plan) -> Result<(), BakeError> {
 /// Variables and programs that can be missing before anything is downloaded.
 ///
 /// # Errors
-/// `--packer` names no program, a variable has no value, or a program that the builder starts is not there.
+/// `--packer` names no program, a variable has no or a wrong value, or a program that the builder starts is not there.
 pub fn require_inputs(plan: &Plan, own_packer: Option<&PathBuf>, packer: &Tree) -> Result<()> {
     if let Some(path) = own_packer.filter(|path| !exec::can_find(path)) {
         return Err(BakeError::NoPacker(path.clone()).into());
     }
     require_variables(plan)?;
+    if let Some((variable, fault)) = find_wrong_environment(plan) {
+        let meaning = variable.describe();
+        return Err(BakeError::WrongValue { fault, meaning }.into());
+    }
     for ProgramCheck {
         name,
         found,

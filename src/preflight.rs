@@ -14,6 +14,7 @@ use crate::io::{clock, exec, fs};
 use crate::lock::Lock;
 use crate::model::mirrors::Mirrors;
 use crate::model::plan::{Plan, PlannedArtifact};
+use crate::model::variable::{Variable, VariableType};
 
 use crate::acquire::{NetworkOptions, carried_name, plan_tools};
 use crate::catalog::Trees;
@@ -232,11 +233,14 @@ fn check_variables(plan: &Plan, checks: &mut Checks) {
         );
     }
     for variable in &plan.target.variables {
-        if plan.declared.contains(&variable.name)
-            && !plan.variables.contains_key(&variable.name)
-            && let Some(name) = variable.environment_names().find(|name| is_set(name))
-        {
-            checks.ok(&variable.name, format!("{name} is set"));
+        if let Some(name) = find_given(plan, variable) {
+            match find_wrong_value(variable, &name) {
+                None => checks.ok(&variable.name, format!("{name} is set")),
+                Some(fault) => {
+                    let hint = variable.describe();
+                    checks.missing(ErrorClass::Selection, &variable.name, fault, hint);
+                }
+            }
         }
     }
     for artifact in plan.artifacts() {
@@ -249,6 +253,31 @@ fn check_variables(plan: &Plan, checks: &mut Checks) {
             );
         }
     }
+}
+
+/// The environment variable that gives a variable its value.
+fn find_given(plan: &Plan, variable: &Variable) -> Option<String> {
+    let is_open =
+        plan.declared.contains(&variable.name) && !plan.variables.contains_key(&variable.name);
+    let mut names = variable.environment_names().filter(|_| is_open);
+    names.find(|name| is_set(name))
+}
+
+/// Why a text of the environment, which no earlier stage sees, is none of the variable's values.
+fn find_wrong_value(variable: &Variable, name: &str) -> Option<String> {
+    if variable.sensitive || variable.kind != VariableType::String {
+        return None;
+    }
+    let fault = variable.find_fault(&env::var(name).ok()?)?;
+    Some(format!("{name} {fault}"))
+}
+
+/// The first variable whose value in the environment is wrong, with the reason.
+pub fn find_wrong_environment(plan: &Plan) -> Option<(&Variable, String)> {
+    plan.target.variables.iter().find_map(|variable| {
+        let name = find_given(plan, variable)?;
+        Some((variable, find_wrong_value(variable, &name)?))
+    })
 }
 
 fn is_set(name: &str) -> bool {

@@ -6,6 +6,7 @@ mod condense;
 mod disc;
 mod failures;
 mod gcp;
+mod inputs;
 mod media;
 mod members;
 mod oci;

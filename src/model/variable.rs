@@ -10,6 +10,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::base::choice::words;
+use crate::base::names::format_suggestion;
+use crate::base::pattern::matches_regex;
 use crate::base::version::Version;
 
 /// The variable that asks for an image of evaluation media.
@@ -259,6 +261,28 @@ impl Variable {
             .default_unless
             .iter()
             .any(|(name, values)| is_selected(selectors, name, values))
+    }
+
+    /// Why the text is not its value, by the list and the pattern of the descriptor.
+    pub fn find_fault(&self, text: &str) -> Option<String> {
+        if let Some(allowed) = &self.one_of
+            && !allowed.iter().any(|value| value == text)
+        {
+            let suggestion = format_suggestion(text, allowed.iter().map(String::as_str));
+            return Some(format!("is `{text}`: {suggestion}"));
+        }
+        let pattern = self.pattern.as_ref()?;
+        let fault = format!("is `{text}`, which does not match {pattern}");
+        (!matches_regex(pattern, text)).then_some(fault)
+    }
+
+    /// Its meaning, and an example if the descriptor has one.
+    pub fn describe(&self) -> String {
+        let description = self.description.trim_end_matches('.');
+        match &self.example {
+            Some(example) => format!("{description}, such as `{example}`"),
+            None => description.to_owned(),
+        }
     }
 
     /// Packer's own environment variable for it.

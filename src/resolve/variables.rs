@@ -233,13 +233,9 @@ fn check_given(
         refusals.push(refuse_variable(variable, code, reason, remedy));
     }
     if let Err(fault) = check_value(variable, value) {
-        let mut remedy = variable.description.trim_end_matches('.').to_owned();
-        if let Some(example) = &variable.example {
-            remedy = format!("{remedy}, such as `{example}`");
-        }
         let reason = format!("`{name}` {fault}");
         let code = Code::VARIABLE_VALUE;
-        refusals.push(refuse_variable(variable, code, reason, remedy));
+        refusals.push(refuse_variable(variable, code, reason, variable.describe()));
     }
     check_plugin_support(
         inputs,

@@ -2,8 +2,6 @@
 
 use serde_json::Value;
 
-use crate::base::names::format_suggestion;
-use crate::base::pattern::matches_regex;
 use crate::base::text::find_control;
 use crate::base::url::{HttpUrl, UrlError, find_secret_parts};
 use crate::model::variable::{PACKER_TEMPLATE, Variable, VariableType};
@@ -42,20 +40,7 @@ fn check_text(variable: &Variable, text: &str) -> Result<(), String> {
         return Err("is empty".to_owned());
     }
     check_characters(variable, text)?;
-    if let Some(allowed) = &variable.one_of
-        && !allowed.iter().any(|value| value == text)
-    {
-        return Err(format!(
-            "is `{text}`: {}",
-            format_suggestion(text, allowed.iter().map(String::as_str))
-        ));
-    }
-    if let Some(pattern) = &variable.pattern
-        && !matches_regex(pattern, text)
-    {
-        return Err(format!("is `{text}`, which does not match {pattern}"));
-    }
-    Ok(())
+    variable.find_fault(text).map_or(Ok(()), Err)
 }
 
 /// Refuses characters that no text may hold, whatever it is for.
