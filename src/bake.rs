@@ -28,7 +28,7 @@ use crate::io::exec::{self, ExecError};
 use crate::io::fs::{self, FileError, PrivateFolder, Scratch};
 use crate::model::plan::Plan;
 use crate::model::variable::PACKER_TEMPLATE;
-use crate::preflight::{ProgramCheck, check_programs, find_wrong_environment, program_hint};
+use crate::preflight::{ProgramCheck, find_absent_programs, find_wrong_environment, program_hint};
 use crate::render::Workspace;
 use crate::ui::Printer;
 
@@ -234,7 +234,8 @@ fn require_variables(plan: &Plan) -> Result<(), BakeError> {
 /// Variables and programs that can be missing before anything is downloaded.
 ///
 /// # Errors
-/// `--packer` names no program, a variable has no or a wrong value, or a program that the builder starts is not there.
+/// `--packer` names no program, a variable has no or a wrong value, or a program is not there that the builder starts when
+/// the machine runs already. What an own Packer starts is its owner's business.
 pub fn require_inputs(plan: &Plan, own_packer: Option<&PathBuf>, packer: &Tree) -> Result<()> {
     if let Some(path) = own_packer.filter(|path| !exec::can_find(path)) {
         return Err(BakeError::NoPacker(path.clone()).into());
@@ -244,15 +245,24 @@ pub fn require_inputs(plan: &Plan, own_packer: Option<&PathBuf>, packer: &Tree) 
         let meaning = variable.describe();
         return Err(BakeError::WrongValue { fault, meaning }.into());
     }
-    for ProgramCheck {
-        name,
-        found,
-        purpose,
-    } in check_programs(plan, packer)?
-    {
-        if !found {
+    if own_packer.is_none() {
+        let mut absent = find_absent_programs(plan, packer)?.into_iter();
+        if let Some(ProgramCheck { name, purpose, .. }) = absent.find(|check| check.late) {
             return Err(BakeError::NoProgram { name, purpose }.into());
         }
+    }
+    Ok(())
+}
+
+/// Warns of programs without which Packer stops, which is after the downloads.
+///
+/// # Errors
+/// `packer.json` is missing or malformed.
+pub fn warn_of_programs(plan: &Plan, packer: &Tree, printer: &Printer) -> Result<()> {
+    for ProgramCheck { name, purpose, .. } in find_absent_programs(plan, packer)? {
+        let hint = program_hint(&name);
+        let error = BakeError::NoProgram { name, purpose };
+        printer.print_warning(&format!("{error}; {hint}"));
     }
     Ok(())
 }

@@ -24,7 +24,8 @@ use crate::selection::{
     DefinedImage, Flags, find_lock, lock_path, read_definition, require_target,
 };
 
-pub use programs::{ProgramCheck, check_programs};
+use programs::check_programs;
+pub use programs::{ProgramCheck, find_absent_programs};
 use report::Checks;
 pub use report::{CheckState, DoctorCheck, DoctorOutput, NotReady, program_hint};
 
@@ -263,13 +264,17 @@ fn find_given(plan: &Plan, variable: &Variable) -> Option<String> {
     names.find(|name| is_set(name))
 }
 
-/// Why a text of the environment, which no earlier stage sees, is none of the variable's values.
+/// Whether a text of the environment, which no earlier stage sees, is none of the variable's values. Names that a platform
+/// has for them are the platform's to fill. The value may be a secret in the wrong place, so it is not shown.
 fn find_wrong_value(variable: &Variable, name: &str) -> Option<String> {
-    if variable.sensitive || variable.kind != VariableType::String {
+    if variable.kind != VariableType::String || name != variable.packer_name() {
         return None;
     }
-    let fault = variable.find_fault(&env::var(name).ok()?)?;
-    Some(format!("{name} {fault}"))
+    variable.find_fault(&env::var(name).ok()?)?;
+    Some(format!(
+        "{name} has a value that `{}` does not take",
+        variable.name
+    ))
 }
 
 /// The first variable whose value in the environment is wrong, with the reason.

@@ -327,8 +327,7 @@ fn a_bake_refuses_what_is_unpinned_and_what_is_missing() {
             3,
             &["no value for required variables: location, managed_image_resource_group_name"],
         );
-    let ready = "--target azure --k8s 1.20.0 --var location=westeurope --var managed_image_resource_group_name=rg \
-    --var auth=managed_identity --var subscription_id=00000000-0000-0000-0000-000000000001";
+    let ready = "--target azure --k8s 1.20.0 --var location=westeurope --var managed_image_resource_group_name=rg";
     Test::new().line("build --offline").line(ready).fails(
         4,
         &["wins 0.1.3", "is not in the store", "run `imagegen fetch`"],

@@ -8,8 +8,7 @@ use imagegen::diagnostic::ErrorClass;
 use crate::support::{Test, golden, root};
 
 const AZURE: &str = "--target azure --k8s 1.36.4";
-const READY: &str = "--target azure --k8s 1.36.4 --var location=westeurope --var managed_image_resource_group_name=rg \
-    --var auth=managed_identity --var subscription_id=00000000-0000-0000-0000-000000000001";
+const READY: &str = "--target azure --k8s 1.36.4 --var location=westeurope --var managed_image_resource_group_name=rg";
 
 /// Name of the golden file, exit code, command line.
 fn table() -> Vec<(&'static str, i32, String)> {

@@ -175,19 +175,18 @@ function Assert-Movable {
     foreach ($name in 'engine', 'node', 'resources') {
         $place = Resolve-NativePath -Path "$($script:Root)/$name"
         try {
-            # Left by a try whose folder was copied.
-            if (Test-Path -LiteralPath "$place.aside") { Remove-Tree -Path "$place.aside" }
-            Invoke-FileAction -Action { Move-Folder -From $place -To "$place.aside" }
+            Invoke-FileAction -Action { [IO.Directory]::Move($place, "$place.aside") }
         } catch {
             $cause = $_.Exception.GetBaseException().Message
             throw "$place cannot be moved: close shells and programs that are in that folder ($cause)"
         }
         try {
-            Invoke-FileAction -Action { Move-Folder -From "$place.aside" -To $place }
+            Invoke-FileAction -Action { [IO.Directory]::Move("$place.aside", $place) }
         } catch {
             Copy-Item -LiteralPath "$place.aside" -Destination $place -Recurse -Force
             Set-Sddl -Path $place -Sddl (Get-Sddl -Path "$place.aside")
-            throw "a program has opened ${place}: close it and run this again ($($_.Exception.Message))"
+            $cause = $_.Exception.GetBaseException().Message
+            throw "a program has opened ${place}: close it, remove $place.aside, and try again ($cause)"
         }
     }
 }

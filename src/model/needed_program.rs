@@ -22,6 +22,10 @@ pub struct NeededProgram {
     /// It is needed where the workspace declares one of these variables; where none is named, always.
     #[serde(default)]
     pub declared: Vec<String>,
+    /// The builder starts it when the machine runs already: a bake is refused without it. Of others Packer tells at once,
+    /// and a warning does.
+    #[serde(default)]
+    pub late: bool,
     /// Goes on after "which".
     pub purpose: String,
     pub source: String,

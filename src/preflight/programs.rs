@@ -18,6 +18,8 @@ pub struct ProgramCheck {
     /// The name of the one that is there; otherwise all names, one of which is enough.
     pub name: String,
     pub found: bool,
+    /// A machine runs already when it is started.
+    pub late: bool,
     /// Goes on after "which".
     pub purpose: String,
 }
@@ -39,9 +41,24 @@ pub fn check_programs(plan: &Plan, packer: &Tree) -> Result<Vec<ProgramCheck>> {
     if let Some(conversion) = plan.target.conversion(&plan.selectors)
         && checks.iter().all(|check| check.name != conversion.program)
     {
-        let purpose = "makes the further file of the image's disk";
-        checks.push(look_up(std::slice::from_ref(&conversion.program), purpose));
+        checks.push(ProgramCheck {
+            late: true,
+            ..look_up(
+                std::slice::from_ref(&conversion.program),
+                "makes the further file of the image's disk",
+            )
+        });
     }
+    Ok(checks)
+}
+
+/// Programs that are not there.
+///
+/// # Errors
+/// `packer.json` is missing or malformed.
+pub fn find_absent_programs(plan: &Plan, packer: &Tree) -> Result<Vec<ProgramCheck>> {
+    let mut checks = check_programs(plan, packer)?;
+    checks.retain(|check| !check.found);
     Ok(checks)
 }
 
@@ -54,9 +71,13 @@ fn check_program(program: &NeededProgram, plan: &Plan) -> ProgramCheck {
             names.find_map(|name| env::var(name).ok().filter(|value| !value.is_empty()))
         })
     });
-    match given {
+    let check = match given {
         Some(name) => look_up(&[name], &program.purpose),
         None => look_up(program.names.as_slice(), &program.purpose),
+    };
+    ProgramCheck {
+        late: program.late,
+        ..check
     }
 }
 
@@ -65,6 +86,7 @@ fn look_up(names: &[String], purpose: &str) -> ProgramCheck {
     ProgramCheck {
         name: found.cloned().unwrap_or_else(|| names.join(" or ")),
         found: found.is_some(),
+        late: false,
         purpose: purpose.to_owned(),
     }
 }

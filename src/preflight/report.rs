@@ -84,6 +84,7 @@ impl Checks {
             name,
             found,
             purpose,
+            ..
         } = program;
         if found {
             return self.ok(&name, purpose);

@@ -22,6 +22,7 @@ use crate::model::variable::Variable;
 
 use crate::catalog::Trees;
 use crate::planning::{predict_machine, resolve_node_plan};
+use crate::render::read_packer_base;
 use crate::selection::{DefinedImage, Flags};
 
 use catalog::find_program_name;
@@ -76,6 +77,7 @@ pub fn index_names(
     index.add_settings(&plan, trees)?;
     index.add_networks(trees)?;
     index.add_variables(&plan, trees)?;
+    index.add_programs(trees)?;
     index.add_catalog(trees)?;
     index.add_words();
     index.add_policy();
@@ -342,6 +344,24 @@ impl NameIndex {
                 let names = selector.build_time.then(|| selector.packer_name());
                 lines.push(describe_environment(&names.into_iter().collect::<Vec<_>>()));
                 self.add("variable", &selector.name, lines, &selector.source);
+            }
+        }
+        Ok(())
+    }
+
+    /// A bake needs them, and `doctor` looks for them.
+    fn add_programs(&mut self, trees: &Trees) -> Result<()> {
+        let targets = load_targets(&trees.packer)?;
+        let images = targets.iter().filter_map(|target| target.image());
+        let base = read_packer_base(&trees.packer)?;
+        for program in images
+            .flat_map(|image| &image.programs)
+            .chain(&base.programs)
+        {
+            let names = program.names.as_slice();
+            for name in names.iter().chain([&names.join(" or ")]) {
+                let lines = vec![format!("a program that {}", program.purpose)];
+                self.add("doctor check", name, lines, &program.source);
             }
         }
         Ok(())

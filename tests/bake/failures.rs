@@ -60,17 +60,19 @@ fn a_packer_that_fails_is_told_apart() {
     }
 }
 
-/// Noticed before hours of downloads, and before anything is written.
+/// Where a machine runs already when the builder starts it, nothing is downloaded or written; of others Packer tells.
 #[test]
-fn a_program_that_the_builder_starts_is_looked_for_first() {
-    let test = with_packer("exit 0").env("PATH", "/nowhere");
-    test.fails(
-        7,
-        &[
-            "program not found: az, which gives Packer the login of `az login`",
-            "install az",
-        ],
-    );
+fn programs_that_the_builder_starts_are_looked_for_first() {
+    let absent = "program not found: az, which gives Packer the login of `az login`; install az";
+    let test = with_packer("exit 1").env("PATH", "/nowhere");
+    test.fails(7, &[absent, "packer "]);
+    assert!(test.exists("o"));
+
+    let test = Test::new()
+        .env("PATH", "/nowhere")
+        .line("build --out o --target gcp --k8s 1.36.4 --var project_id=example-project --var zone=europe-west3-a")
+        .line("--var network=iap");
+    test.fails(7, &["program not found: gcloud, which", "install gcloud"]);
     assert!(!test.exists("o"));
 }
 

@@ -42,10 +42,10 @@ fn files_of_the_building_machine_have_absolute_paths() {
 /// No stage before Packer sees the value itself; it is looked at before anything is downloaded or written.
 #[test]
 fn a_wrong_value_in_the_environment_is_refused_before_the_bake() {
-    for (name, value, fault) in [
-        ("PKR_VAR_vm_size", "two cores", "is `two cores`"),
-        ("PKR_VAR_public_ip_sku", "Premium", "is `Premium`"),
-        ("ARM_CLIENT_CERTIFICATE_PATH", "./sp.pfx", "is `./sp.pfx`"),
+    for (name, value) in [
+        ("PKR_VAR_vm_size", "two cores"),
+        ("PKR_VAR_public_ip_sku", "Premium"),
+        ("PKR_VAR_client_cert_path", "./sp.pfx"),
     ] {
         let test = with_packer("exit 0")
             .env("PKR_VAR_client_id", "00000000-0000-0000-0000-000000000001")
@@ -56,7 +56,8 @@ fn a_wrong_value_in_the_environment_is_refused_before_the_bake() {
             .env("ARM_CLIENT_CERTIFICATE_PATH", "/sp.pfx")
             .env(name, value);
         let test = test.line("--var auth=client_certificate");
-        test.fails(3, &[name, fault]);
+        let ran = test.fails(3, &[name, "has a value that `"]);
+        assert!(!ran.stderr.contains(value), "{}", ran.stderr);
         assert!(!test.exists("o"), "{name}");
     }
 }

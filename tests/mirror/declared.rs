@@ -104,8 +104,8 @@ fn a_signature_of_a_mirror_is_stored() {
 
 /// Every verb that acquires the bytes of artifacts.
 fn list_verbs() -> Vec<String> {
-    let azure = "--var location=westeurope --var managed_image_resource_group_name=rg \
-         --var auth=managed_identity --var subscription_id=00000000-0000-0000-0000-000000000001 --packer /bin/true";
+    let azure =
+        "--var location=westeurope --var managed_image_resource_group_name=rg --packer /bin/true";
     vec![
         format!("fetch {HOST}"),
         format!("lock {HOST} --prove --lock proven.json"),

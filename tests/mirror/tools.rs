@@ -12,8 +12,7 @@ use crate::detached::tools::{Bench, bench};
 use crate::support::{files, root};
 
 const SELECTION: &str = "--target azure --k8s 1.20.0 --host-access services --manifests catalog";
-const BUILD: &str = "--out o --var location=westeurope --var managed_image_resource_group_name=rg \
-    --var auth=managed_identity --var subscription_id=00000000-0000-0000-0000-000000000001";
+const BUILD: &str = "--out o --var location=westeurope --var managed_image_resource_group_name=rg";
 
 /// Stands for Packer: notes where it looks for plugins, and makes an image.
 const PACKER: &str = r#"#!/bin/sh

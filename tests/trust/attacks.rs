@@ -238,8 +238,8 @@ fn list_anchors() -> Vec<Attack> {
             name: "the program of --packer",
             brings: json!({}),
             policy: ours(),
-            line: "build --target gcp --k8s 1.36.0 --packer ./packer --offline --store s --out o \
-                   --var project_id=example-project --var zone=europe-west3-a",
+            line: "build --target azure --k8s 1.36.0 --packer ./packer --offline --store s --out o \
+                   --var location=x --var managed_image_resource_group_name=x",
             code: 3,
             said: &[
                 "--packer ./packer",

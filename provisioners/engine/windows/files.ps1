@@ -26,13 +26,6 @@ function Move-File {
     [Microsoft.VisualBasic.FileIO.FileSystem]::MoveFile($From, $To, $true)
 }
 
-# Windows moves no folder that a program is in, or of which one has something open.
-function Move-Folder {
-    [CmdletBinding()]
-    param([string] $From, [string] $To)
-    [IO.Directory]::Move($From, $To)
-}
-
 function Expand-TarMember {
     [CmdletBinding()]
     param([string] $Archive, [string] $Destination, [string[]] $Members)

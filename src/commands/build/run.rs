@@ -71,6 +71,7 @@ impl Build<'_> {
         let fetcher = self.open()?;
         let acquirer = self.acquirer(&fetcher);
         if finish == Finish::Image {
+            bake::warn_of_programs(admitted.pinned().plan(), &self.trees.packer, self.printer)?;
             return self.make_image(admitted, &earlier, &acquirer);
         }
         let proven = prove_plan(admitted, &earlier, &acquirer)?;

@@ -66,13 +66,6 @@ function Move-File {
     }
 }
 
-function Move-Folder {
-    [CmdletBinding()]
-    param([string] $From, [string] $To)
-    Confirm-Free -Path $From
-    [IO.Directory]::Move($From, $To)
-}
-
 function Expand-TarMember {
     [CmdletBinding()]
     param([string] $Archive, [string] $Destination, [string[]] $Members)
