@@ -231,12 +231,17 @@ fn require_variables(plan: &Plan) -> Result<(), BakeError> {
     ))
 }
 
-/// Variables and programs that can be missing before anything is downloaded.
+/// Refuses variables and programs that can be missing before anything is downloaded, and gives the programs that are not
+/// there.
 ///
 /// # Errors
 /// `--packer` names no program, a variable has no or a wrong value, or a program is not there that the builder starts when
 /// the machine runs already. What an own Packer starts is its owner's business.
-pub fn require_inputs(plan: &Plan, own_packer: Option<&PathBuf>, packer: &Tree) -> Result<()> {
+pub fn require_inputs(
+    plan: &Plan,
+    own_packer: Option<&PathBuf>,
+    packer: &Tree,
+) -> Result<Vec<ProgramCheck>> {
     if let Some(path) = own_packer.filter(|path| !exec::can_find(path)) {
         return Err(BakeError::NoPacker(path.clone()).into());
     }
@@ -245,26 +250,26 @@ pub fn require_inputs(plan: &Plan, own_packer: Option<&PathBuf>, packer: &Tree) 
         let meaning = variable.describe();
         return Err(BakeError::WrongValue { fault, meaning }.into());
     }
-    if own_packer.is_none() {
-        let mut absent = find_absent_programs(plan, packer)?.into_iter();
-        if let Some(ProgramCheck { name, purpose, .. }) = absent.find(|check| check.late) {
-            return Err(BakeError::NoProgram { name, purpose }.into());
-        }
+    let absent = find_absent_programs(plan, packer)?;
+    match absent.iter().find(|check| check.late) {
+        Some(check) if own_packer.is_none() => Err(absent_program_error(check).into()),
+        _ => Ok(absent),
     }
-    Ok(())
 }
 
 /// Warns of programs without which Packer stops, which is after the downloads.
-///
-/// # Errors
-/// `packer.json` is missing or malformed.
-pub fn warn_of_programs(plan: &Plan, packer: &Tree, printer: &Printer) -> Result<()> {
-    for ProgramCheck { name, purpose, .. } in find_absent_programs(plan, packer)? {
-        let hint = program_hint(&name);
-        let error = BakeError::NoProgram { name, purpose };
-        printer.print_warning(&format!("{error}; {hint}"));
+pub fn warn_of_programs(absent: &[ProgramCheck], printer: &Printer) {
+    for check in absent {
+        let hint = program_hint(&check.name);
+        printer.print_warning(&format!("{}; {hint}", absent_program_error(check)));
     }
-    Ok(())
+}
+
+fn absent_program_error(check: &ProgramCheck) -> BakeError {
+    BakeError::NoProgram {
+        name: check.name.clone(),
+        purpose: check.purpose.clone(),
+    }
 }
 
 /// Course of a bake so far, also if it fails.

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
+use super::find_given;
 use crate::diagnostic::Result;
 use crate::embedded::Tree;
 use crate::io::exec;
@@ -41,13 +42,12 @@ pub fn check_programs(plan: &Plan, packer: &Tree) -> Result<Vec<ProgramCheck>> {
     if let Some(conversion) = plan.target.conversion(&plan.selectors)
         && checks.iter().all(|check| check.name != conversion.program)
     {
-        checks.push(ProgramCheck {
-            late: true,
-            ..look_up(
-                std::slice::from_ref(&conversion.program),
-                "makes the further file of the image's disk",
-            )
-        });
+        let names = std::slice::from_ref(&conversion.program);
+        checks.push(look_up(
+            names,
+            "makes the further file of the image's disk",
+            true,
+        ));
     }
     Ok(checks)
 }
@@ -67,26 +67,21 @@ fn check_program(program: &NeededProgram, plan: &Plan) -> ProgramCheck {
         let set = plan.variables.get(name).and_then(Value::as_str);
         set.map(str::to_owned).or_else(|| {
             let variable = plan.target.find_variable(name)?;
-            let mut names = variable.environment_names();
-            names.find_map(|name| env::var(name).ok().filter(|value| !value.is_empty()))
+            env::var(find_given(plan, variable)?).ok()
         })
     });
-    let check = match given {
-        Some(name) => look_up(&[name], &program.purpose),
-        None => look_up(program.names.as_slice(), &program.purpose),
-    };
-    ProgramCheck {
-        late: program.late,
-        ..check
+    match given {
+        Some(name) => look_up(&[name], &program.purpose, program.late),
+        None => look_up(program.names.as_slice(), &program.purpose, program.late),
     }
 }
 
-fn look_up(names: &[String], purpose: &str) -> ProgramCheck {
+fn look_up(names: &[String], purpose: &str, late: bool) -> ProgramCheck {
     let found = names.iter().find(|name| exec::can_find(Path::new(name)));
     ProgramCheck {
         name: found.cloned().unwrap_or_else(|| names.join(" or ")),
         found: found.is_some(),
-        late: false,
+        late,
         purpose: purpose.to_owned(),
     }
 }

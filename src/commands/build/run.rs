@@ -46,7 +46,7 @@ pub(super) struct Build<'a> {
 
 impl Build<'_> {
     pub(super) fn run(&self, plan: Plan, finish: Finish) -> Result<()> {
-        bake::require_inputs(&plan, self.args.packer.as_ref(), &self.trees.packer)?;
+        let absent = bake::require_inputs(&plan, self.args.packer.as_ref(), &self.trees.packer)?;
         check_own_packer(self.args.packer.as_deref(), &plan, self.policy)?;
         let (plan, earlier) = self.pin(plan)?;
 
@@ -71,7 +71,7 @@ impl Build<'_> {
         let fetcher = self.open()?;
         let acquirer = self.acquirer(&fetcher);
         if finish == Finish::Image {
-            bake::warn_of_programs(admitted.pinned().plan(), &self.trees.packer, self.printer)?;
+            bake::warn_of_programs(&absent, self.printer);
             return self.make_image(admitted, &earlier, &acquirer);
         }
         let proven = prove_plan(admitted, &earlier, &acquirer)?;
