@@ -90,15 +90,15 @@ fn first_context_line(lines: &[String]) -> usize {
 
 /// A text with `<sensitive>` in the place of secrets, users of URLs and signatures in their queries.
 pub fn mask_text(text: &str) -> Cow<'_, str> {
-    if !text.contains("://")
-        && KNOWN
-            .read()
-            .unwrap_or_else(PoisonError::into_inner)
-            .0
-            .is_empty()
-    {
-        return Cow::Borrowed(text);
+    let known = KNOWN.read().unwrap_or_else(PoisonError::into_inner);
+    if known.0.is_empty() {
+        let lines = text.split_inclusive('\n');
+        return lines
+            .map(|line| mask_ranges(line, &find_secret_parts(line)))
+            .collect();
     }
+    drop(known);
+
     let mut masker = Masker::default();
     let mut lines: Vec<String> = text
         .split('\n')
