@@ -7,7 +7,7 @@ use clap::error::ErrorKind;
 use clap::parser::ValueSource;
 use clap::{ArgAction, ArgMatches, Args, Command};
 
-use crate::base::choice::{Format, UnknownName};
+use crate::base::choice::{Format, SbomFormat, UnknownName};
 
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Output and catalog")]
@@ -77,6 +77,11 @@ fn parse_verbosity(text: &str) -> Result<u8, String> {
 fn parse_format(text: &str) -> Result<Format, String> {
     let parsed: Result<Format, UnknownName> = text.parse();
     parsed.map_err(|_| {
+        if text.parse::<SbomFormat>().is_ok() {
+            return format!(
+                "`{text}` is a format of bills of materials: `imagegen sbom --as {text}`"
+            );
+        }
         format!("unknown format `{text}`: expected text or json, or markdown for `imagegen diff`")
     })
 }

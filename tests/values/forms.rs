@@ -73,6 +73,7 @@ fn flags_of_a_wrong_form_are_usage_errors_with_an_example() {
             "plan --format bogus",
             "expected text or json, or markdown for `imagegen diff`",
         ),
+        ("sbom --format spdx", "`imagegen sbom --as spdx`"),
         (
             "verify x --sha256 abc",
             "expected 64 lower-case hexadecimal digits",
