@@ -4,6 +4,8 @@ mod cyclonedx;
 mod spdx;
 mod vex;
 
+use std::collections::BTreeMap;
+
 use serde_json::Value;
 
 use crate::base::digest::sha256_hex;
@@ -32,7 +34,45 @@ pub struct BillOfMaterials<'a> {
     pub program: ProgramVersion,
 }
 
+/// A Go module that programs of an image are built from. Scanners look for vulnerabilities by the `name` of a package and
+/// not by its package URL (`setPackageName` of syft, `pkgName` of Trivy), and a program is called otherwise.
+struct GoModule<'a> {
+    id: String,
+    name: String,
+    version: String,
+    purl: &'a str,
+    license: Option<&'a str>,
+    /// Ids of the programs.
+    programs: Vec<&'a str>,
+}
+
 impl BillOfMaterials<'_> {
+    fn list_modules(&self) -> Vec<GoModule<'_>> {
+        let mut modules: BTreeMap<&str, GoModule<'_>> = BTreeMap::new();
+        for item in self.items.iter().filter(|item| !item.outside) {
+            let (Some(purl), Some(version)) = (item.purl.as_deref(), &item.version) else {
+                continue;
+            };
+            let purl = purl.split('#').next().unwrap_or(purl);
+            let Some((name, _)) = purl
+                .strip_prefix("pkg:golang/")
+                .and_then(|rest| rest.rsplit_once('@'))
+            else {
+                continue;
+            };
+            let module = modules.entry(purl).or_insert_with(|| GoModule {
+                id: format!("module/{name}@v{version}"),
+                name: name.to_owned(),
+                version: format!("v{version}"),
+                purl,
+                license: item.license.as_deref(),
+                programs: Vec::new(),
+            });
+            module.programs.push(&item.id);
+        }
+        modules.into_values().collect()
+    }
+
     /// `node image TARGET, Windows 2022, Kubernetes 1.36.4`
     fn title(&self) -> String {
         let selection = &self.lock.selection;

@@ -229,3 +229,39 @@ fn a_scanner_reads_the_bill_and_decides() {
     assert!(ran.stderr.contains("no-such-scanner"), "{}", ran.stderr);
     assert_ne!(ran.code, Some(0));
 }
+
+/// grype and Trivy look a package up by the `name` of its component, not by its package URL.
+#[test]
+fn modules_have_the_names_that_scanners_look_up() {
+    let test = locked();
+    let bom: Value = serde_json::from_str(&test.prints("sbom w")).expect("JSON");
+    let spdx: Value = serde_json::from_str(&test.prints("sbom w --as spdx")).expect("JSON");
+    let purls = bom["components"].as_array().expect("components").iter();
+    let mut modules = 0;
+    for component in purls.filter(|it| it["scope"] == "required") {
+        let Some(module) = component["purl"]
+            .as_str()
+            .and_then(|purl| purl.strip_prefix("pkg:golang/"))
+        else {
+            continue;
+        };
+        let module = module.split('#').next().expect("a module");
+        let (name, version) = module.rsplit_once('@').expect("a version");
+        let library = find(&bom, name);
+        assert_eq!(library["type"], "library", "{name}");
+        assert_eq!(library["version"], version, "{name}");
+        assert_eq!(library["purl"], format!("pkg:golang/{module}"), "{name}");
+        let packages = spdx["packages"].as_array().expect("packages");
+        let named = packages.iter().find(|it| it["name"] == name).expect(name);
+        assert_eq!(named["versionInfo"], version, "{name}");
+        modules += 1;
+    }
+    assert!(modules > 4, "{modules}");
+    let kubelet = find(&bom, "kubelet")["bom-ref"].clone();
+    let edges = bom["dependencies"].as_array().expect("dependencies");
+    let edge = edges.iter().find(|it| it["ref"] == kubelet).expect("edge");
+    assert_eq!(
+        edge["dependsOn"],
+        json!(["module/k8s.io/kubernetes@v1.36.4"])
+    );
+}

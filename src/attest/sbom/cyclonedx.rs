@@ -5,8 +5,8 @@ use serde_json::{Map, Value, json};
 use crate::model::evidence::{UNPROVEN, Verdict};
 
 use super::super::inventory::{Item, ItemKind};
-use super::BillOfMaterials;
 use super::vex::list_vulnerabilities;
+use super::{BillOfMaterials, GoModule};
 
 const IMAGE: &str = "image";
 
@@ -17,13 +17,24 @@ pub fn format_cyclonedx(bill: &BillOfMaterials<'_>) -> Value {
         "ref": IMAGE,
         "dependsOn": inside.map(|item| item.id.as_str()).collect::<Vec<_>>(),
     })];
+    let modules = bill.list_modules();
     for item in &bill.items {
         let members: Vec<&str> = item.members.iter().map(|it| it.id.as_str()).collect();
-        dependencies.push(json!({ "ref": item.id, "dependsOn": members }));
+        let sources = modules
+            .iter()
+            .filter(|module| module.programs.contains(&item.id.as_str()))
+            .map(|module| module.id.as_str());
+        let parts: Vec<&str> = members.iter().copied().chain(sources).collect();
+        dependencies.push(json!({ "ref": item.id, "dependsOn": parts }));
         for member in members {
             dependencies.push(json!({ "ref": member }));
         }
     }
+    dependencies.extend(modules.iter().map(|module| json!({ "ref": module.id })));
+    let components = bill.items.iter().map(describe_item);
+    let components: Vec<Value> = components
+        .chain(modules.iter().map(describe_module))
+        .collect();
     let mut document = json!({
         "$schema": "http://cyclonedx.org/schema/bom-1.6.schema.json",
         "bomFormat": "CycloneDX",
@@ -31,7 +42,7 @@ pub fn format_cyclonedx(bill: &BillOfMaterials<'_>) -> Value {
         "serialNumber": format!("urn:uuid:{}", bill.uuid("cyclonedx")),
         "version": 1,
         "metadata": describe_metadata(bill),
-        "components": bill.items.iter().map(describe_item).collect::<Vec<_>>(),
+        "components": components,
         "dependencies": dependencies,
         // Windows itself consists of more than is listed.
         "compositions": [{ "aggregate": "incomplete", "assemblies": [IMAGE] }],
@@ -184,6 +195,21 @@ fn describe_item(item: &Item) -> Value {
         put("evidence", describe_evidence(item));
     }
     Value::Object(fields)
+}
+
+fn describe_module(module: &GoModule<'_>) -> Value {
+    let mut component = json!({
+        "type": "library",
+        "bom-ref": module.id,
+        "name": module.name,
+        "version": module.version,
+        "scope": "required",
+        "purl": module.purl,
+    });
+    if let Some(license) = module.license {
+        component["licenses"] = json!([{ "expression": license }]);
+    }
+    component
 }
 
 fn describe_hash((algorithm, digest): &(String, String)) -> Value {

@@ -8,8 +8,8 @@ use serde_json::{Map, Value, json};
 use crate::model::evidence::UNPROVEN;
 
 use super::super::inventory::{Item, ItemKind};
-use super::BillOfMaterials;
 use super::cyclonedx::list_built;
+use super::{BillOfMaterials, GoModule};
 
 /// The format demands a time; that of a lockfile alone is the beginning of the epoch, as it has none.
 const NO_TIME: &str = "1970-01-01T00:00:00Z";
@@ -35,6 +35,13 @@ pub fn format_spdx(bill: &BillOfMaterials<'_>) -> Value {
             packages.push(describe_package(member));
         }
         licenses.extend(item.license.iter().flat_map(|text| list_own_licenses(text)));
+    }
+    for module in bill.list_modules() {
+        let id = format_id(&module.id);
+        for program in &module.programs {
+            relationships.push(relate(&format_id(program), "GENERATED_FROM", &id));
+        }
+        packages.push(describe_module(&module, &id));
     }
     let mut document = json!({
         "spdxVersion": "SPDX-2.3",
@@ -107,6 +114,29 @@ fn describe_image(bill: &BillOfMaterials<'_>) -> Value {
         package["checksums"] = json!([{ "algorithm": "SHA256", "checksumValue": digest }]);
     }
     package
+}
+
+fn describe_module(module: &GoModule<'_>, id: &str) -> Value {
+    json!({
+        "SPDXID": id,
+        "name": module.name,
+        "versionInfo": module.version,
+        "downloadLocation": UNKNOWN,
+        "filesAnalyzed": false,
+        "licenseConcluded": UNKNOWN,
+        "licenseDeclared": module.license.unwrap_or(UNKNOWN),
+        "copyrightText": UNKNOWN,
+        "primaryPackagePurpose": "LIBRARY",
+        "externalRefs": [describe_purl(module.purl)],
+    })
+}
+
+fn describe_purl(purl: &str) -> Value {
+    json!({
+        "referenceCategory": "PACKAGE-MANAGER",
+        "referenceType": "purl",
+        "referenceLocator": purl,
+    })
 }
 
 fn describe_package(item: &Item) -> Value {
@@ -197,11 +227,7 @@ fn format_proofs(item: &Item) -> Option<String> {
 fn list_references(item: &Item) -> Vec<Value> {
     let mut references = Vec::new();
     if let Some(purl) = &item.purl {
-        references.push(json!({
-            "referenceCategory": "PACKAGE-MANAGER",
-            "referenceType": "purl",
-            "referenceLocator": purl,
-        }));
+        references.push(describe_purl(purl));
     }
     if let Some(cpe) = &item.cpe {
         references.push(json!({
