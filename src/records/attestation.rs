@@ -421,8 +421,9 @@ fn write_statement(
     }
     let shown = bundle.display().to_string();
     let predicate = predicate.display().to_string();
+    // Cosign 2 writes its old format without the flag, which `verify` does not read.
     let command = format!(
-        "cosign attest-blob --yes --type {} --predicate {} --bundle {} {}",
+        "cosign attest-blob --yes --new-bundle-format --type {} --predicate {} --bundle {} {}",
         kind.predicate_type(),
         quote_argument(&predicate),
         quote_argument(&shown),

@@ -475,7 +475,10 @@ fn statements_move_to_the_record_of_their_image() {
 fn what_nobody_signs_is_for_the_pipeline() {
     let Some(test) = baked() else { return };
     let printed = test.bare().prints("attest o");
-    assert!(printed.contains("cosign attest-blob"), "{printed}");
+    assert!(
+        printed.contains("cosign attest-blob --yes --new-bundle-format "),
+        "{printed}"
+    );
     assert!(test.exists("o/attestations/provenance.predicate.json"));
     assert!(!test.exists("o/attestations/provenance.sigstore.json"));
     openssl(&test.folder, "genrsa -out rsa.pem 2048");
