@@ -60,8 +60,22 @@ impl Version {
     }
 
     /// Whether a text, as files state their version, begins with this version's numbers: `v1.36.0`, `1.36.0.5` and
-    /// `1.36.0 (abc)` all state 1.36.0. A number that is missing at the end is 0.
+    /// `1.36.0 (abc)` all state 1.36.0. A number that is missing at the end is 0. A pre-release is no release; a text
+    /// without one, as numbers alone are, may be either.
     pub fn is_stated_by(&self, text: &str) -> bool {
+        self.has_numbers_of(text) && !self.is_other_prerelease(text)
+    }
+
+    /// Whether a text states a pre-release with this version's numbers that this version is not: `v1.36.0-rc.1` for
+    /// 1.36.0.
+    pub fn is_other_prerelease(&self, text: &str) -> bool {
+        let (_, rest) = split_stated(text);
+        let end = rest.find(|c: char| !matches!(c, '-' | '.') && !c.is_ascii_alphanumeric());
+        let stated = &rest[..end.unwrap_or(rest.len())];
+        is_prerelease(stated) && self.split_numbers().1 != stated && self.has_numbers_of(text)
+    }
+
+    fn has_numbers_of(&self, text: &str) -> bool {
         let (wanted, mut stated) = (self.numbers(), read_numbers(text));
         if wanted.is_empty() || stated.is_empty() {
             return false;
@@ -86,13 +100,17 @@ impl Version {
 
 /// The dotted numbers that a text begins with: 1, 36, 0 and 5 of `v1.36.0.5` and of `1, 36, 0, 5`.
 pub fn read_numbers(text: &str) -> Vec<u64> {
+    split_stated(text).0
+}
+
+/// The numbers at the start of a text, and what follows them.
+fn split_stated(text: &str) -> (Vec<u64>, String) {
     let text = text.trim().trim_start_matches(['v', 'V']);
-    let text = text.replace(", ", ".");
-    let end = text
-        .find(|c: char| !c.is_ascii_digit() && c != '.')
-        .unwrap_or(text.len());
-    let parts = text[..end].split('.');
-    parts.map_while(|part| part.parse().ok()).collect()
+    let mut text = text.replace(", ", ".");
+    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.');
+    let rest = text.split_off(end.unwrap_or(text.len()));
+    let parts = text.split('.');
+    (parts.map_while(|part| part.parse().ok()).collect(), rest)
 }
 
 fn is_prerelease(rest: &str) -> bool {
@@ -352,6 +370,13 @@ mod tests {
             ("11.36.0", "1.36.0", false),
             ("(devel)", "1.36.0", false),
             ("", "1.36.0", false),
+            ("v1.36.0-rc.1", "1.36.0", false),
+            ("1.36.0-alpha.2+abc", "1.36.0", false),
+            ("v1.36.0-rc.1 (abc)", "1.36.0-rc.1", true),
+            ("v1.36.0-rc.2", "1.36.0-rc.1", false),
+            ("1.36.0.0", "1.36.0-rc.1", true),
+            ("1.36.0 for a tool-prefix", "1.36.0", true),
+            ("1.36.0-flannel1", "1.36.0", true),
         ] {
             let planned: Version = planned.parse().expect("a version");
             assert_eq!(planned.is_stated_by(stated), same, "{stated} {planned}");

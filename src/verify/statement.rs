@@ -52,8 +52,13 @@ impl FileStatement {
         })
     }
 
-    /// Whether one of the versions has the numbers of the planned one.
+    /// Whether one of the versions has the numbers of the planned one, and none is a pre-release of it: beside such a text
+    /// a version resource has the numbers alone, too.
     pub fn compare_version(&self, planned: &Version) -> Agreement {
+        let mut versions = self.versions.iter();
+        if versions.any(|stated| planned.is_other_prerelease(stated)) {
+            return Agreement::Other;
+        }
         compare(&self.versions, |stated| planned.is_stated_by(stated))
     }
 
@@ -121,6 +126,22 @@ fn read_at(source: &mut dyn ReadSeek, start: u64, count: u64) -> std::io::Result
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_prerelease_is_no_release() {
+        let statement = FileStatement {
+            versions: vec!["v1.36.0-rc.1".to_owned(), "1.36.0.0".to_owned()],
+            ..FileStatement::default()
+        };
+        for (planned, agreement) in [
+            ("1.36.0", Agreement::Other),
+            ("1.36.0-rc.1", Agreement::Same),
+            ("1.36.0-rc.2", Agreement::Other),
+        ] {
+            let planned: Version = planned.parse().expect("a version");
+            assert_eq!(statement.compare_version(&planned), agreement, "{planned}");
+        }
+    }
 
     #[test]
     fn names_agree_without_case_and_ending() {

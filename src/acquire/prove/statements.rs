@@ -217,15 +217,16 @@ fn find_program(
         versions,
         places,
     } = &program.statement;
-    // Of several names and versions, those that agree with the plan are what it is called.
+    // Of several names and versions, those that agree with the plan are what it is called; a pre-release is none.
     let name = names.iter().find(|name| {
         planned
             .list_own_names(program)
             .any(|own| is_same_program(own, name))
     });
-    let version = versions
-        .iter()
-        .find(|text| planned.version.is_stated_by(text));
+    let mut texts = versions.iter();
+    let other = texts.find(|text| planned.version.is_other_prerelease(text));
+    let mut texts = versions.iter();
+    let version = other.or_else(|| texts.find(|text| planned.version.is_stated_by(text)));
     (!places.is_empty()).then(|| Stated {
         name: name.or(names.first()).cloned(),
         version: version.or(versions.first()).cloned(),
