@@ -463,6 +463,7 @@ impl SignedContent for Job<'_> {
 fn reads_again(evidence: &[Evidence]) -> bool {
     let streams = [
         ProofKind::Authenticode,
+        ProofKind::CosignKey,
         ProofKind::Minisign,
         ProofKind::Openpgp,
     ];

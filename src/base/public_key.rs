@@ -12,13 +12,36 @@ use super::digest::sha256_hex;
 /// The curve P-256, of cosign's keys (RFC 5480, section 2.1.1.1).
 pub(crate) const P256: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.10045.3.1.7");
 
+const EC: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.10045.2.1");
+const P384: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.3.132.0.34");
+const P521: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.3.132.0.35");
+/// Of RFC 3279, section 2.3.1.
+const RSA: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.113549.1.1.1");
+
+/// Algorithms of keys by which cosign signs: P-256 are its own, the others those of key services and hardware.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CosignAlgorithm {
+    P256,
+    P384,
+    P521,
+    Rsa,
+}
+
+impl CosignAlgorithm {
+    /// Whether its signatures may be over another digest than SHA-256.
+    pub fn has_own_digest(self) -> bool {
+        matches!(self, Self::P384 | Self::P521)
+    }
+}
+
 /// Bytes of a minisign key: the algorithm, the id, and the key of Ed25519.
 const MINISIGN: usize = 42;
 
-/// A public key on the curve P-256, as cosign writes it.
+/// A public key as cosign writes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CosignKey {
     spki: Vec<u8>,
+    algorithm: CosignAlgorithm,
 }
 
 impl CosignKey {
@@ -43,12 +66,35 @@ impl CosignKey {
             SubjectPublicKeyInfoRef::from_der(&spki).map_err(|_| "it is not a public key")?;
         let parameters = info.algorithm.parameters.as_ref();
         let curve = parameters.and_then(|it: &AnyRef<'_>| it.decode_as().ok());
-        if curve != Some(P256) {
-            return Err(
-                "it is not on the curve P-256, as `cosign generate-key-pair` makes keys; others are not verified",
-            );
+        let algorithm = match (info.algorithm.oid, curve) {
+            (EC, Some(P256)) => CosignAlgorithm::P256,
+            (EC, Some(P384)) => CosignAlgorithm::P384,
+            (EC, Some(P521)) => CosignAlgorithm::P521,
+            (RSA, _) => CosignAlgorithm::Rsa,
+            _ => {
+                return Err(
+                    "it is neither RSA nor on the curve P-256, P-384 or P-521; others are not verified",
+                );
+            }
+        };
+        Ok(Self { spki, algorithm })
+    }
+
+    pub fn algorithm(&self) -> CosignAlgorithm {
+        self.algorithm
+    }
+
+    /// The same of a signature that is known by its SHA-256 alone.
+    ///
+    /// # Errors
+    /// The key is on another curve than P-256.
+    pub fn require_p256(self) -> Result<Self, &'static str> {
+        if self.algorithm == CosignAlgorithm::P256 {
+            return Ok(self);
         }
-        Ok(Self { spki })
+        Err(
+            "it is not on the curve P-256, as `cosign generate-key-pair` makes keys; others are not verified here",
+        )
     }
 
     /// DER of the key with its algorithm.

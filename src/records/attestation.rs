@@ -453,7 +453,10 @@ fn sign_payload(payload: &[u8], signer: &StatementSigner) -> Result<Option<Value
             let path = scratch.path().join("message");
             fs::write_file(&path, &message)?;
             let printed = run_and_collect("--sign-command", command, &path, |_| {})?;
-            (cosign::decode_signature(printed.as_bytes())?, public_key)
+            (
+                cosign::decode_signature_of(printed.as_bytes(), public_key)?,
+                public_key,
+            )
         }
     };
     Ok(Some(dsse::format_bundle(payload, &signature, public_key)?))

@@ -23,10 +23,10 @@ pub fn encode_preauth(payload: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// A sigstore bundle of a statement and a signature (DER) over [`encode_preauth`].
+/// A sigstore bundle of a statement and a signature over [`encode_preauth`].
 ///
 /// # Errors
-/// The key is not a public key on P-256 in PEM, or did not make the signature.
+/// The key is no public key in PEM, or did not make the signature.
 pub fn format_bundle(payload: &[u8], signature: &[u8], key: &str) -> Result<Value, ProofError> {
     let public = cosign::parse_public_key(key)?;
     verify_payload(payload, signature, key)?;
@@ -92,10 +92,18 @@ pub fn verify_bundle(bundle: &[u8], key: &str) -> Result<(Vec<u8>, Proven), Proo
 }
 
 fn verify_payload(payload: &[u8], signature: &[u8], key: &str) -> Result<Proven, ProofError> {
-    let digest = sha256(&encode_preauth(payload));
+    let message = encode_preauth(payload);
     // In base64, as files of signatures are.
     let signature = STANDARD.encode(signature);
-    cosign::verify_key(&digest, signature.as_bytes(), key)
+    cosign::verify_content(
+        &sha256(&message),
+        |each| {
+            each(&message);
+            Ok(())
+        },
+        signature.as_bytes(),
+        key,
+    )
 }
 
 fn decode(value: &Value, what: &str) -> Result<Vec<u8>, ProofError> {

@@ -16,7 +16,7 @@ use super::{ProofError, Proven, cosign, keyless, minisign, openpgp, sigstore};
 /// The form of a signature, with everything that it must be by.
 #[derive(Debug, Clone, Copy)]
 pub enum ExpectedSignature<'a> {
-    /// ECDSA by a P-256 key in PEM, as `cosign sign-blob --key` makes it.
+    /// By a key in PEM, as `cosign sign-blob --key` makes it.
     Cosign {
         key: &'a str,
     },
@@ -74,7 +74,8 @@ pub trait SignedContent {
     /// Nobody knows the digest.
     fn sha256(&self) -> Result<[u8; 32], ProofError>;
 
-    /// Passes every piece of the content to `each`. OpenPGP reads it once for each signature of the key.
+    /// Passes every piece of the content to `each`. OpenPGP reads it once for each signature of the key, cosign for the
+    /// digest of a curve.
     ///
     /// # Errors
     /// `unreadable`: it cannot be read.
@@ -92,7 +93,12 @@ pub fn verify_detached(
 ) -> Result<Proven, ProofError> {
     let signature = &*convert_to_utf8(signature);
     match *expected {
-        ExpectedSignature::Cosign { key } => cosign::verify_key(&content.sha256()?, signature, key),
+        ExpectedSignature::Cosign { key } => cosign::verify_content(
+            &content.sha256()?,
+            |each| content.read_pieces(each),
+            signature,
+            key,
+        ),
         ExpectedSignature::KeylessPair {
             certificate,
             signer,

@@ -71,7 +71,7 @@ pub fn verify_bundle_by_key(
     key: &str,
     root: Option<&str>,
 ) -> Result<Proven, ProofError> {
-    let key = cosign::parse_public_key(key)?;
+    let key = cosign::parse_p256_key(key)?;
     verify_expected(digest, bundle, &Expected::Key(key), root)
 }
 

@@ -2,7 +2,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use imagegen::verify::cosign::verify_key;
+use imagegen::verify::cosign::{verify_content, verify_key};
 
 use super::tools::bench;
 use super::{agree, code};
@@ -218,4 +218,75 @@ fn signatures_are_by_the_key_and_over_the_file() {
         proven.facts["keySha256"],
         imagegen::base::digest::sha256_hex(&der)
     );
+}
+
+/// Hardware and key services have other keys than cosign makes. Older versions of cosign sign over SHA-256 by all of
+/// them, newer ones by the digest of the curve.
+#[test]
+fn keys_of_services_sign_over_the_digest_of_their_curve() {
+    let Some(bench) = bench(&["openssl"]) else {
+        return;
+    };
+    let file = b"MZ kubelet.exe";
+    bench.write("file", file);
+    let mut keys = Vec::new();
+    for (name, algorithm, option) in [
+        ("p384", "EC", "ec_paramgen_curve:P-384"),
+        ("p521", "EC", "ec_paramgen_curve:P-521"),
+        ("rsa", "RSA", "rsa_keygen_bits:2048"),
+        ("short", "RSA", "rsa_keygen_bits:1024"),
+    ] {
+        let private = format!("{name}.key");
+        let options = ["-algorithm", algorithm, "-pkeyopt", option];
+        bench.run(
+            "openssl",
+            ["genpkey", "-out", &private].into_iter().chain(options),
+        );
+        let public = bench.run("openssl", ["pkey", "-in", &private, "-pubout"]);
+        keys.push((name, String::from_utf8(public).expect("PEM")));
+    }
+    let find_key = |name: &str| &keys.iter().find(|(own, _)| *own == name).expect(name).1;
+    let sign = |name: &str, digest: &str, more: &[&str]| {
+        let private = format!("{name}.key");
+        let arguments = [&["dgst", digest, "-sign", &private], more, &["file"]].concat();
+        bench.run("openssl", arguments)
+    };
+    let verify = |bytes: &[u8], signature: &[u8], name: &str| {
+        let each = |each: &mut dyn FnMut(&[u8])| {
+            for piece in bytes.chunks(5) {
+                each(piece);
+            }
+            Ok(())
+        };
+        verify_content(&sha256(bytes), each, signature, find_key(name))
+    };
+    let pss = &["-sigopt", "rsa_padding_mode:pss"];
+    let rows = [
+        ("p384", sign("p384", "-sha384", &[]), "ok"),
+        ("p384", sign("p384", "-sha256", &[]), "ok"),
+        ("p384", sign("p384", "-sha512", &[]), "cosign-bad-signature"),
+        ("p384", sign("p521", "-sha512", &[]), "cosign-bad-signature"),
+        ("p384", sign("rsa", "-sha256", &[]), "cosign-malformed"),
+        ("p521", sign("p521", "-sha512", &[]), "ok"),
+        ("p521", sign("p521", "-sha256", &[]), "ok"),
+        ("rsa", sign("rsa", "-sha256", &[]), "ok"),
+        ("rsa", sign("rsa", "-sha512", &[]), "cosign-bad-signature"),
+        ("rsa", sign("rsa", "-sha256", pss), "cosign-bad-signature"),
+        ("rsa", sign("p384", "-sha384", &[]), "cosign-bad-signature"),
+    ];
+    for (name, signature, wanted) in &rows {
+        assert_eq!(code(verify(file, signature, name)), *wanted, "{name}");
+        let text = STANDARD.encode(signature);
+        assert_eq!(
+            code(verify(file, text.as_bytes(), name)),
+            *wanted,
+            "{name} in base64"
+        );
+        if *wanted == "ok" {
+            let other = code(verify(b"another file", signature, name));
+            assert_eq!(other, "cosign-bad-signature", "{name}");
+        }
+    }
+    let short = sign("short", "-sha256", &[]);
+    assert!(verify(file, &short, "short").is_err());
 }

@@ -434,6 +434,13 @@ fn another_program_signs() {
     // A signature of another key is found before a bundle is written.
     let ran = test.bare().run(&command("other.pub"));
     assert_eq!(ran.code, Some(5), "{}", ran.stderr);
+    openssl(&test.folder, "genrsa -out rsa.pem 2048");
+    openssl(&test.folder, "pkey -in rsa.pem -pubout -out rsa.pub");
+    let test = test.file("bin/sign", &script.replace("own.pem", "rsa.pem"));
+    fs::set_permissions(&place, fs::Permissions::from_mode(0o755)).expect("mode");
+    test.bare().prints(&command("rsa.pub"));
+    test.bare()
+        .prints("verify o --attestation a/provenance.sigstore.json --key rsa.pub");
 }
 
 /// The next build finds their place free, and they still hold for the record of their image.
@@ -475,10 +482,8 @@ fn statements_move_to_the_record_of_their_image() {
 fn what_nobody_signs_is_for_the_pipeline() {
     let Some(test) = baked() else { return };
     let printed = test.bare().prints("attest o");
-    assert!(
-        printed.contains("cosign attest-blob --yes --new-bundle-format "),
-        "{printed}"
-    );
+    let command = "cosign attest-blob --yes --new-bundle-format ";
+    assert!(printed.contains(command), "{printed}");
     assert!(test.exists("o/attestations/provenance.predicate.json"));
     assert!(!test.exists("o/attestations/provenance.sigstore.json"));
     openssl(&test.folder, "genrsa -out rsa.pem 2048");

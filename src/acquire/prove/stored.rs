@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use crate::base::code::Code;
+use crate::base::public_key::CosignKey;
 use crate::base::url::HttpUrl;
 use crate::base::value::PinAlgorithm;
 use crate::catalog::Keys;
@@ -59,6 +60,7 @@ pub struct StoredTrust<'a> {
 fn find_obstacle(
     artifact: &PlannedArtifact,
     signature: &DeclaredSignature,
+    keys: &Keys,
 ) -> Option<&'static str> {
     let is_locked = |algorithm: PinAlgorithm| {
         let mut digests = artifact.digests.iter();
@@ -75,6 +77,9 @@ fn find_obstacle(
             let is_open = !sums.iter().any(|file| is_locked(file.algorithm));
             is_open.then_some("the lockfile has no digest of the algorithm of the checksum file")
         }
+        SignatureKind::CosignKey if has_own_digest(signature, keys) => {
+            Some("it may be over another digest of the file than a lockfile has")
+        }
         SignatureKind::CosignKeyless
         | SignatureKind::SigstoreBundle
         | SignatureKind::GithubAttestation
@@ -83,6 +88,11 @@ fn find_obstacle(
             is_open.then_some("the lockfile has no SHA-256 of the file")
         }
     }
+}
+
+fn has_own_digest(signature: &DeclaredSignature, keys: &Keys) -> bool {
+    let key = keys.resolve_key(signature.key.as_deref().unwrap_or_default());
+    CosignKey::parse(key).is_ok_and(|key| key.algorithm().has_own_digest())
 }
 
 /// The checksum file whose name the signature's begins with; all, if there is none.
@@ -233,7 +243,7 @@ pub fn write_proofs(
             if !was_proven(artifact, signature) {
                 continue;
             }
-            if let Some(reason) = find_obstacle(artifact, signature) {
+            if let Some(reason) = find_obstacle(artifact, signature, trust.keys) {
                 let title = artifact.title();
                 unstored.push(UnstoredProof {
                     title,
@@ -268,7 +278,7 @@ pub fn reprove_artifact(
 ) -> Result<Vec<Evidence>, ProveError> {
     let mut found = Vec::new();
     for signature in &artifact.signatures {
-        if find_obstacle(artifact, signature).is_some() {
+        if find_obstacle(artifact, signature, trust.keys).is_some() {
             continue;
         }
         let names = name_files(artifact, signature);
@@ -448,6 +458,21 @@ mod tests {
         let name = |signature| name_files(&artifact, signature).signature;
         assert_eq!(name(one), "kubelet-1.36.4-abababababab.cosign.sig");
         assert_eq!(name(two), "kubelet-1.36.4-abababababab.2.cosign.sig");
+    }
+
+    /// A lockfile has no SHA-384 of a file, over which newer versions of cosign sign by such a key.
+    #[test]
+    fn a_signature_over_the_digest_of_a_curve_is_not_stored() {
+        let mut artifact = signed_twice();
+        let keys = Keys::default();
+        let obstacle = |artifact: &PlannedArtifact| {
+            find_obstacle(artifact, &artifact.signatures[0], &keys).is_some()
+        };
+        assert!(!obstacle(&artifact));
+        let key = "MHYwEAYHKoZIzj0CAQYFK4EEACIDYgAEpjOXuGZSZaq/EbcSSze2KsV1LbqOlo7TXS05HiFxlFMDEfaGPTYb3wqEtbeibD5CT0ZxzXhgSD0p/R7fpFHHARtLkisQBifunxOjpd9sNtyt0DNY0fdgYP9xcCbOarv6";
+        let pem = format!("-----BEGIN PUBLIC KEY-----\n{key}\n-----END PUBLIC KEY-----\n");
+        artifact.signatures[0].key = Some(pem);
+        assert!(obstacle(&artifact));
     }
 
     /// A definition may leave any of them out, and a lockfile be edited.
