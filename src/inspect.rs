@@ -21,7 +21,7 @@ use crate::base::text::convert_to_utf8;
 use crate::base::url::{HttpUrl, strip_secrets};
 use crate::base::value::PinAlgorithm;
 use crate::bundle::OpenedBundle;
-use crate::catalog::Trees;
+use crate::catalog::{Keys, Trees};
 use crate::diagnostic::{CodedError, InternalError, Result};
 use crate::embedded::Tree;
 use crate::fetch::{MAX_SIZE, Request};
@@ -122,6 +122,7 @@ pub fn inspect_file(
         path: &path,
         digests: &digests,
         manifests,
+        keys: &*Keys::load(manifests)?,
         used,
     };
     let evidence = job.check_proofs()?;
@@ -236,6 +237,7 @@ struct Job<'a> {
     path: &'a Path,
     digests: &'a Digests,
     manifests: &'a Tree,
+    keys: &'a Keys,
     /// Options beside a signature that had a meaning for it.
     used: RefCell<BTreeSet<&'static str>>,
 }
@@ -317,7 +319,7 @@ impl Job<'_> {
     }
 
     fn prove(&self, signature: &[u8], expected: &ExpectedSignature<'_>) -> NamedOutcome {
-        let outcome = verify_detached(self, signature, expected);
+        let outcome = verify_detached(self, signature, expected, self.keys.sigstore_root());
         (expected.proof_kind(), outcome)
     }
 

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::support::{Test, openssl, program};
+use crate::support::{Test, files, openssl, program, root};
 
 fn sha256(text: &str) -> String {
     imagegen::base::digest::sha256_hex(text.as_bytes())
@@ -354,4 +354,43 @@ fn a_workspace_does_not_vouch_for_its_lock() {
     );
     std::fs::write(&reviewed, &lock).expect("lock");
     verify().args([reviewed.to_str().expect("path")]).succeeds();
+}
+
+/// The operator's own instance of Sigstore, or a root that is newer than the program.
+#[test]
+fn a_catalog_may_bring_another_root_of_sigstore() {
+    let fixture = |name: &str| {
+        let path = root().join("tests/fixtures/sigstore").join(name);
+        std::fs::read(path).expect("fixture")
+    };
+    let mut test = Test::new()
+        .bytes("signed.txt", &fixture("staging-v2.txt"))
+        .bytes("signed.json", &fixture("staging-v2.json"));
+    for (name, bytes) in files(&root().join("manifests")) {
+        test = test.bytes(&format!("c/{name}"), &bytes);
+    }
+    let line = "verify signed.txt --bundle signed.json --identity jku@goto.fi --issuer https://github.com/login/oauth";
+    let own = format!("{line} --manifests c");
+    let place = "c/trust/sigstore-root.json";
+    for (content, line, code, said) in [
+        (None, line, 5, "[sigstore-root]"),
+        (None, &own, 5, "[sigstore-root]"),
+        (Some("{}"), &own, 5, "[sigstore-root]"),
+        (
+            Some(sigstore_verify::trust_root::SIGSTORE_STAGING_TRUSTED_ROOT),
+            &own,
+            0,
+            "verified",
+        ),
+    ] {
+        if let Some(content) = content {
+            test = test.file(place, content);
+        }
+        let ran = test.bare().run(line);
+        assert_eq!(ran.code, Some(code), "{line}: {}", ran.stdout);
+        assert!(ran.stdout.contains(said), "{line}: {}", ran.stdout);
+    }
+    let other = own.replace("jku@goto.fi", "joe@goto.fi");
+    let ran = test.bare().run(&other);
+    assert!(ran.stdout.contains("[sigstore-identity]"), "{}", ran.stdout);
 }

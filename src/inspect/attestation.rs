@@ -7,7 +7,7 @@ use crate::base::digest::sha256_hex;
 use crate::base::json::is_one_json;
 use crate::base::text::convert_to_utf8;
 use crate::base::value::PinAlgorithm;
-use crate::catalog::Trees;
+use crate::catalog::{Keys, Trees};
 use crate::diagnostic::{CodedError, Finding, InternalError, Result};
 use crate::io::fs::{self, DigestSet, Digests, digest_stream};
 use crate::lock::{LOCK_FILE, Lock};
@@ -59,13 +59,14 @@ pub fn inspect_attestations(
     }
     let policy = read_policy(&request.policy)?;
     let signer = read_signer(request)?;
+    let keys = Keys::load(trees.catalog.tree())?;
     let (digests, record) = read_image(&path)?;
     let digest = require_digest(&digests.sha256)?;
     let name = path.display().to_string();
     let mut evidence = super::compare_digests(request, &name, &digests);
     for file in &request.attestations {
         for bundle in read_bundles(file)? {
-            let outcome = verify_bundle(&digest, &bundle, &signer);
+            let outcome = verify_bundle(&digest, &bundle, &signer, keys.sigstore_root());
             let source = file.display().to_string();
             evidence.push(record_evidence(
                 ProofKind::Attestation,
@@ -155,13 +156,14 @@ fn verify_bundle(
     digest: &[u8; 32],
     bundle: &[u8],
     signer: &ExpectedStatementSigner<'_>,
+    root: Option<&str>,
 ) -> Result<Proven, ProofError> {
     match signer {
         ExpectedStatementSigner::Key(key) => {
             dsse::verify_statement(digest, bundle, key, PREDICATES)
         }
         ExpectedStatementSigner::Certificate(signer) => {
-            sigstore::verify_statement(digest, bundle, *signer, PREDICATES, None)
+            sigstore::verify_statement(digest, bundle, *signer, PREDICATES, root)
         }
     }
 }

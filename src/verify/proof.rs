@@ -82,7 +82,8 @@ pub trait SignedContent {
     fn read_pieces(&self, each: &mut dyn FnMut(&[u8])) -> Result<(), ProofError>;
 }
 
-/// Whether a signature is over the content and by whoever is expected.
+/// Whether a signature is over the content and by whoever is expected. `root` is a trusted root of Sigstore in JSON; the
+/// default is the built-in one.
 ///
 /// # Errors
 /// See the codes of this module and of the form's.
@@ -90,6 +91,7 @@ pub fn verify_detached(
     content: &dyn SignedContent,
     signature: &[u8],
     expected: &ExpectedSignature<'_>,
+    root: Option<&str>,
 ) -> Result<Proven, ProofError> {
     let signature = &*convert_to_utf8(signature);
     match *expected {
@@ -102,18 +104,18 @@ pub fn verify_detached(
         ExpectedSignature::KeylessPair {
             certificate,
             signer,
-        } => keyless::verify_signature(&content.sha256()?, signature, certificate, signer, None),
+        } => keyless::verify_signature(&content.sha256()?, signature, certificate, signer, root),
         ExpectedSignature::KeylessBundle { signer } => {
-            keyless::verify_bundle(&content.sha256()?, signature, signer, None)
+            keyless::verify_bundle(&content.sha256()?, signature, signer, root)
         }
         ExpectedSignature::BundleByKey { key } => {
-            sigstore::verify_bundle_by_key(&content.sha256()?, signature, key, None)
+            sigstore::verify_bundle_by_key(&content.sha256()?, signature, key, root)
         }
         ExpectedSignature::BundleBySigner { signer } => {
-            sigstore::verify_bundle(&content.sha256()?, signature, signer, None)
+            sigstore::verify_bundle(&content.sha256()?, signature, signer, root)
         }
         ExpectedSignature::Attestation { signer } => {
-            sigstore::verify_attestation(&content.sha256()?, signature, signer, None)
+            sigstore::verify_attestation(&content.sha256()?, signature, signer, root)
         }
         ExpectedSignature::Openpgp {
             keyring,

@@ -112,8 +112,9 @@ pub(super) fn failed_proofs(component: &str, evidence: &[Evidence]) -> Vec<Findi
                      or `waivers` in the policy"
                 )
             } else if code == Code::SIGSTORE_ROOT.as_str() {
-                "do not use the file unless a newer imagegen verifies it: Sigstore may have changed its keys since this \
-                 one was released"
+                "do not use the file unless a newer imagegen verifies it, or this one with Sigstore's current root \
+                 (`trust/sigstore-root.json` of `--manifests DIR`): Sigstore may have changed its keys since this one was \
+                 released"
                     .to_owned()
             } else {
                 "do not use the file; compare it with the publisher's site over another network".to_owned()

@@ -96,7 +96,9 @@ pub(super) fn check_signatures(
             }
         }
         let outcome = expect_declared(signature, certificate.as_deref(), trust.keys, trust.now)
-            .and_then(|expected| verify_detached(&subject, &bytes, &expected))
+            .and_then(|expected| {
+                verify_detached(&subject, &bytes, &expected, trust.keys.sigstore_root())
+            })
             .map(|proven| subject.complete_facts(proven));
         let name = match &subject {
             SignedSource::Artifact(_) => artifact.file.clone(),

@@ -362,9 +362,10 @@ fn verify_stored(
     trust: StoredTrust<'_>,
 ) -> Result<Proven, ProofError> {
     let expected = expect_stored(signature, trust)?;
+    let root = trust.keys.sigstore_root();
     let Some(sums) = &proof.checksums else {
         let content = LockedContent(read_locked_sha256(artifact)?);
-        return verify_detached(&content, &proof.signature, &expected);
+        return verify_detached(&content, &proof.signature, &expected, root);
     };
 
     let line = compare_stated(artifact, sums)?;
@@ -374,7 +375,7 @@ fn verify_stored(
         line: line.name,
     };
     let source = SignedSource::Sums(&sums);
-    let proven = verify_detached(&source, &proof.signature, &expected)?;
+    let proven = verify_detached(&source, &proof.signature, &expected, root)?;
     Ok(source.complete_facts(proven))
 }
 
