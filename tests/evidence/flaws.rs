@@ -181,6 +181,9 @@ fn a_bill_says_affected_and_fixed() {
             ["artifact/kubelet", "artifact/kubernetes-node"].contains(&item),
             "{item}"
         );
+        // Scanners find it by the module.
+        let module = format!("module/k8s.io/kubernetes@v{version}");
+        assert_eq!(entry["affects"][1]["ref"], module, "{entry}");
     }
 }
 

@@ -47,7 +47,7 @@ pub fn format_cyclonedx(bill: &BillOfMaterials<'_>) -> Value {
         // Windows itself consists of more than is listed.
         "compositions": [{ "aggregate": "incomplete", "assemblies": [IMAGE] }],
     });
-    let vulnerabilities = list_vulnerabilities(bill);
+    let vulnerabilities = list_vulnerabilities(bill, &modules);
     if !vulnerabilities.is_empty() {
         document["vulnerabilities"] = Value::Array(vulnerabilities);
     }

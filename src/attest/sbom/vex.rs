@@ -5,31 +5,63 @@ use serde_json::{Value, json};
 use crate::model::plan::PlannedArtifact;
 use crate::model::vulnerability::{Exposure, Vulnerability};
 
-use super::BillOfMaterials;
+use super::{BillOfMaterials, GoModule};
+
+/// A component of the image that a vulnerability names.
+struct Exposed<'a> {
+    artifact: &'a PlannedArtifact,
+    item: &'a str,
+    exposure: Exposure,
+    /// Modules for which this component speaks: of those that share one, the worst.
+    modules: Vec<&'a GoModule<'a>>,
+}
 
 /// One entry for each vulnerability and each component that it names.
-pub(super) fn list_vulnerabilities(bill: &BillOfMaterials<'_>) -> Vec<Value> {
+pub(super) fn list_vulnerabilities(
+    bill: &BillOfMaterials<'_>,
+    modules: &[GoModule<'_>],
+) -> Vec<Value> {
     let mut entries = Vec::new();
     for flaw in bill.flaws {
-        for artifact in &bill.lock.artifacts {
-            let item = bill
-                .items
-                .iter()
-                .find(|item| item.name == artifact.component.as_str() && item.hashes_of(artifact));
-            if let (Some(item), Some(exposure)) = (item, flaw.find_exposure(artifact)) {
-                entries.push(describe_exposure(flaw, artifact, &item.id, &exposure));
+        let mut exposed = list_exposed(bill, flaw);
+        for module in modules {
+            let programs = exposed
+                .iter_mut()
+                .filter(|it| module.programs.contains(&it.item));
+            if let Some(worst) = programs.min_by(|a, b| a.exposure.cmp(&b.exposure)) {
+                worst.modules.push(module);
             }
         }
+        entries.extend(exposed.iter().map(|it| describe_exposure(flaw, it)));
     }
     entries
 }
 
-fn describe_exposure(
-    flaw: &Vulnerability,
-    artifact: &PlannedArtifact,
-    item: &str,
-    exposure: &Exposure,
-) -> Value {
+fn list_exposed<'a>(bill: &'a BillOfMaterials<'_>, flaw: &Vulnerability) -> Vec<Exposed<'a>> {
+    let mut exposed = Vec::new();
+    for artifact in &bill.lock.artifacts {
+        let mut items = bill.items.iter();
+        let item =
+            items.find(|item| item.name == artifact.component.as_str() && item.hashes_of(artifact));
+        if let (Some(item), Some(exposure)) = (item, flaw.find_exposure(artifact)) {
+            exposed.push(Exposed {
+                artifact,
+                item: &item.id,
+                exposure,
+                modules: Vec::new(),
+            });
+        }
+    }
+    exposed
+}
+
+fn describe_exposure(flaw: &Vulnerability, exposed: &Exposed<'_>) -> Value {
+    let Exposed {
+        artifact,
+        item,
+        exposure,
+        modules,
+    } = exposed;
     let (state, status, detail) = match exposure {
         Exposure::Affected { fixed: Some(fixed) } => {
             ("exploitable", "affected", format!("first fixed in {fixed}"))
@@ -46,6 +78,16 @@ fn describe_exposure(
         ),
         Exposure::NotAffected { reason } => ("not_affected", "unaffected", reason.clone()),
     };
+    let mut affects = vec![(*item, artifact.version.as_str())];
+    affects.extend(
+        modules
+            .iter()
+            .map(|it| (it.id.as_str(), it.version.as_str())),
+    );
+    let affects: Vec<Value> = affects
+        .iter()
+        .map(|(id, version)| json!({ "ref": id, "versions": [{ "version": version, "status": status }] }))
+        .collect();
     let rating = &flaw.database_specific;
     let mut entry = json!({
         "bom-ref": format!("{}/{item}", flaw.id),
@@ -60,10 +102,7 @@ fn describe_exposure(
         "description": flaw.summary,
         "updated": flaw.modified,
         "analysis": { "state": state, "detail": detail },
-        "affects": [{
-            "ref": item,
-            "versions": [{ "version": artifact.version.as_str(), "status": status }],
-        }],
+        "affects": affects,
     });
     if let Exposure::Affected { fixed: Some(fixed) } = exposure {
         entry["recommendation"] = json!(format!("update {} to {fixed}", artifact.component));
