@@ -137,13 +137,28 @@ function Remove-Tree {
     }
 }
 
-# UTF-8 without byte order mark, line ends as given.
+# UTF-8 without byte order mark, line ends as given. On the disk before it gets its name: NTFS keeps names, and not
+# bytes, of what is written when the power goes.
 function Write-TextFile {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [string] $Path, [Parameter(Mandatory)] [AllowEmptyString()] [string] $Content)
     $encoding = New-Object -TypeName Text.UTF8Encoding -ArgumentList $false
-    [IO.File]::WriteAllText((New-Partial -Target $Path), $Content, $encoding)
+    $bytes = $encoding.GetBytes($Content)
+    $stream = [IO.File]::Create((New-Partial -Target $Path))
+    try {
+        $stream.Write($bytes, 0, $bytes.Length)
+        $stream.Flush($true)
+    } finally {
+        $stream.Dispose()
+    }
     Move-Partial -Target $Path
+}
+
+# A line at the end of a log that another run may write to at this moment.
+function Add-LogLine {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [string] $Path, [Parameter(Mandatory)] [string] $Line)
+    Invoke-FileAction -Action { [IO.File]::AppendAllText($Path, "$Line`n") }
 }
 
 # The digest that a member had when its archive was verified; nothing where the plan was made without its bytes.

@@ -34,7 +34,10 @@ function Read-Progress {
         error = ''
     }
     if (-not [IO.File]::Exists($Path)) { return $start }
-    $known = [IO.File]::ReadAllText($Path) | ConvertFrom-Json
+    $text = [IO.File]::ReadAllText($Path)
+    # A power cut can leave its name and not its bytes.
+    if ($text -cnotmatch '\A\{[^\0]*\}\s*\z') { return $start }
+    $known = $text | ConvertFrom-Json
     if ($known.schema -cne $start.schema -or $known.plan -cne $PlanDigest) { return $start }
     foreach ($name in 'state', 'restarts') { $start[$name] = $known.$name }
     $start
@@ -84,6 +87,8 @@ function Invoke-Install {
             if ($outcome.code -ne 0) {
                 $Progress.exitCode = $outcome.code
                 $Progress.error = $outcome.error
+                # What has drifted since it was set is set again by the next run.
+                if ($outcome.code -eq 8) { $Progress.state = 'prepare' }
                 return
             }
             $restart = $restart -or $outcome.restart

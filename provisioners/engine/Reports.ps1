@@ -13,7 +13,7 @@ function Write-Line {
 function Add-JournalLine {
     [CmdletBinding()]
     param([Parameter(Mandatory)] $Entry)
-    [IO.File]::AppendAllText($script:Journal, (ConvertTo-Json -InputObject $Entry -Depth 6 -Compress) + "`n")
+    Add-LogLine -Path $script:Journal -Line (ConvertTo-Json -InputObject $Entry -Depth 6 -Compress)
 }
 
 function New-Entry {

@@ -36,7 +36,9 @@ function Get-RecordPath {
 function Read-Record {
     $path = Get-RecordPath
     if (-not [IO.File]::Exists($path)) { return $null }
-    [IO.File]::ReadAllText($path) | ConvertFrom-Json
+    $text = [IO.File]::ReadAllText($path)
+    # A power cut can leave the name of a file and not its bytes: what is no record would refuse each later run.
+    if ($text -cmatch '\A\{[^\0]*\}\s*\z') { $text | ConvertFrom-Json }
 }
 
 function Write-Record {

@@ -84,15 +84,20 @@ function Invoke-Kubeadm {
     Write-NodeLine -Text "kubeadm $($Arguments[0]) is done"
 }
 
-# Text to whoever watches, and to the log that stays.
+# Text to whoever watches, and to the log that stays. A full disk must keep no node from its reset, and no upgrade
+# from its way back.
 function Write-NodeLine {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [string] $Text)
     Write-Information -MessageData "imagegen: $Text" -InformationAction Continue
     $folder = Join-Path -Path $script:Root -ChildPath 'state'
-    $null = [IO.Directory]::CreateDirectory($folder)
     $time = [DateTime]::UtcNow.ToString('yyyy-MM-ddTHH:mm:ssZ', [cultureinfo]::InvariantCulture)
-    [IO.File]::AppendAllText("$folder/node.log", "$time $Text`n")
+    try {
+        $null = [IO.Directory]::CreateDirectory($folder)
+        Add-LogLine -Path "$folder/node.log" -Line "$time $Text"
+    } catch {
+        [Console]::Error.WriteLine("imagegen: $folder/node.log: $($_.Exception.Message)")
+    }
 }
 
 # Where an operator looks who cannot sign in: the event log, and the serial port that the platform shows. One that
@@ -146,7 +151,7 @@ function Stop-NodeService {
     }
 }
 
-Export-ModuleMember -Function @('Assert-Movable', 'Assert-NodeFolder', 'Complete-Node', 'Complete-Upgrade',
-    'Expand-Payload', 'Initialize-Join', 'Join-Cluster', 'Limit-NodeLog', 'Reset-Cluster', 'Restore-Network',
-    'Restore-Node', 'Save-Diagnosis', 'Send-Alarm', 'Start-FileService', 'Stop-FileService', 'Stop-Node',
-    'Switch-Payload', 'Wait-Defender', 'Wait-Node', 'Write-NewerVersion')
+Export-ModuleMember -Function @('Assert-Movable', 'Assert-NodeFolder', 'Clear-PreviousPayload', 'Complete-Node',
+    'Complete-Upgrade', 'Expand-Payload', 'Initialize-Join', 'Join-Cluster', 'Limit-NodeLog', 'Reset-Cluster',
+    'Restore-Network', 'Restore-Node', 'Save-Diagnosis', 'Send-Alarm', 'Start-FileService', 'Stop-FileService',
+    'Stop-Node', 'Switch-Payload', 'Wait-Defender', 'Wait-Node', 'Write-NewerVersion')

@@ -1,4 +1,4 @@
-# The payload of another version in the place of the one in use, and back. Loaded by Node.psm1.
+# The payload of another version, and what must hold before it is put in place. Loaded by Node.psm1.
 
 # The parts of a version that decide which of two is newer: `1.37.0-rc.1` comes before `1.37.0`.
 function ConvertTo-VersionPart {
@@ -189,48 +189,4 @@ function Assert-Movable {
             throw "a program has opened ${place}: close it, remove $place.aside, and try again ($cause)"
         }
     }
-}
-
-function Move-Payload {
-    [CmdletBinding()]
-    param([Parameter(Mandatory)] [string] $From, [Parameter(Mandatory)] [string] $To)
-    $null = [IO.Directory]::CreateDirectory($To)
-    foreach ($name in 'engine', 'node', 'resources', 'guest-plan.json') {
-        if (-not (Test-Path -LiteralPath "$From/$name")) { continue }
-        Invoke-FileAction -Action { Move-Item -LiteralPath "$From/$name" -Destination "$To/$name" }
-    }
-}
-
-# Puts the unpacked payload in the place of the one in use, which is kept in the folder `previous`.
-function Switch-Payload {
-    [CmdletBinding()]
-    param()
-    $next = Get-PayloadFolder -Name 'next'
-    $previous = Get-PayloadFolder -Name 'previous'
-    $plan = [IO.File]::ReadAllText("$next/guest-plan.json") | ConvertFrom-Json
-    # By the digest that was given with the payload: signed scripts could not start to lay them.
-    foreach ($resource in @($plan.resources | Where-Object { $_.type -eq 'certificate' })) {
-        Add-StoreCertificate -Store $resource.properties.store -Content $resource.properties.content
-    }
-    Clear-Folder -Path $previous
-    Move-Payload -From $script:Root -To $previous
-    Move-Payload -From $next -To $script:Root
-    Write-NodeLine -Text "the plan is of Kubernetes $($plan.kubernetes) now"
-}
-
-# Back: what came is in `next` again. A part that had not been moved yet is where it was.
-function Restore-Payload {
-    [CmdletBinding()]
-    param()
-    $previous = Get-PayloadFolder -Name 'previous'
-    foreach ($name in 'engine', 'node', 'resources', 'guest-plan.json') {
-        if (-not (Test-Path -LiteralPath "$previous/$name")) { continue }
-        $place = "$($script:Root)/$name"
-        if (Test-Path -LiteralPath $place) {
-            $back = "$(Get-PayloadFolder -Name 'next')/$name"
-            Invoke-FileAction -Action { Move-Item -LiteralPath $place -Destination $back }
-        }
-        Invoke-FileAction -Action { Move-Item -LiteralPath "$previous/$name" -Destination $place }
-    }
-    Write-NodeLine -Text 'the plan that was in use is in its place again'
 }

@@ -54,6 +54,7 @@ Set-StrictMode -Version 3.0
         Stop-Node -Seconds $TimeoutSeconds
         if (-not $Continue) {
             $stopped = @(Stop-FileService -Seconds $TimeoutSeconds)
+            Clear-PreviousPayload
             $switched = $true
             Switch-Payload
         }

@@ -1,4 +1,5 @@
-# Services around an upgrade. Loaded by Node.psm1.
+# An upgrade: services around it, and the payload of another version in the place of the one in use, and back.
+# Loaded by Node.psm1.
 
 # A program that runs cannot be replaced, and shims of running pods keep those of the runtime open.
 function Stop-Node {
@@ -79,4 +80,78 @@ function Write-NewerVersion {
     if ($new.core -le $old.core) { return }
     $text = "the kubelet is $found, newer than the plan ($planned): "
     Write-NodeLine -Text ($text + "Upgrade-Node.ps1 with the payload of $found adopts it")
+}
+
+# Puts back what a switch has moved; what came is in `next` again. A part that had not been moved yet is where it
+# was. This is also the text of a task, which has no other command of this project.
+$script:Return = {
+    foreach ($name in 'engine', 'node', 'resources', 'guest-plan.json') {
+        $before = "$script:Root/previous/$name"
+        $place = "$script:Root/$name"
+        if (-not (Test-Path -LiteralPath $before)) { continue }
+        if (Test-Path -LiteralPath $place) {
+            Move-Item -LiteralPath $place -Destination "$script:Root/next/$name" -ErrorAction Stop
+        }
+        Move-Item -LiteralPath $before -Destination $place -ErrorAction Stop
+    }
+}
+
+# For a machine that stops between two moves: without its folders no script of the node would start. The task of
+# the next start of Windows needs none of them.
+function Register-Return {
+    [CmdletBinding()]
+    param()
+    $text = "`$script:Root = '$script:Root'`n$script:Return"
+    $encoded = [Convert]::ToBase64String([Text.Encoding]::Unicode.GetBytes($text))
+    $line = "-NoProfile -NonInteractive -EncodedCommand $encoded"
+    $start = @{ Program = (Get-PowerShellPath); ArgumentLine = $line; Trigger = 'startup'; Enabled = $true }
+    Set-Task -Name 'imagegen-return' @start
+}
+
+function Unregister-Return {
+    [CmdletBinding()]
+    param()
+    if ($null -ne (Get-Task -Name 'imagegen-return')) { Remove-Task -Name 'imagegen-return' }
+}
+
+function Move-Payload {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [string] $From, [Parameter(Mandatory)] [string] $To)
+    $null = [IO.Directory]::CreateDirectory($To)
+    foreach ($name in 'engine', 'node', 'resources', 'guest-plan.json') {
+        if (-not (Test-Path -LiteralPath "$From/$name")) { continue }
+        Invoke-FileAction -Action { Move-Item -LiteralPath "$From/$name" -Destination "$To/$name" }
+    }
+}
+
+# Takes away what the upgrade before has kept: an upgrade that fails must not put that in place.
+function Clear-PreviousPayload {
+    [CmdletBinding()]
+    param()
+    Clear-Folder -Path (Get-PayloadFolder -Name 'previous')
+}
+
+# Puts the unpacked payload in the place of the one in use, which is kept in the folder `previous`.
+function Switch-Payload {
+    [CmdletBinding()]
+    param()
+    $next = Get-PayloadFolder -Name 'next'
+    $plan = [IO.File]::ReadAllText("$next/guest-plan.json") | ConvertFrom-Json
+    # By the digest that was given with the payload: signed scripts could not start to lay them.
+    foreach ($resource in @($plan.resources | Where-Object { $_.type -eq 'certificate' })) {
+        Add-StoreCertificate -Store $resource.properties.store -Content $resource.properties.content
+    }
+    Register-Return
+    Move-Payload -From $script:Root -To (Get-PayloadFolder -Name 'previous')
+    Move-Payload -From $next -To $script:Root
+    Unregister-Return
+    Write-NodeLine -Text "the plan is of Kubernetes $($plan.kubernetes) now"
+}
+
+function Restore-Payload {
+    [CmdletBinding()]
+    param()
+    Invoke-FileAction -Action $script:Return
+    Unregister-Return
+    Write-NodeLine -Text 'the plan that was in use is in its place again'
 }

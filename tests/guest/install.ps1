@@ -62,6 +62,14 @@ function Test-InstallLife {
     Assert-That -Name 'the state is done' -Holds ($progress.state -eq 'done') -Detail $progress
     $run = Invoke-Installer -Folder "$world/installer"
     Assert-Run -Name 'once more from the installer' -Run $run -Code 0
+    # What was changed between a restart and the checks is set again by the next run.
+    $file = "$world/C/imagegen/install.json"
+    [IO.File]::WriteAllText($file, [IO.File]::ReadAllText($file).Replace('"done"', '"finish"'))
+    Set-ServiceStart -Name 'kubelet' -StartType 'disabled'
+    $run = Invoke-Installer -Folder "$world/C/imagegen"
+    Assert-Run -Name 'a service that somebody disabled' -Run $run -Code 8
+    $run = Invoke-Installer -Folder "$world/C/imagegen"
+    Assert-Run -Name 'the next run sets it again' -Run $run -Code 0
 }
 
 # An installer that somebody else can write to: files that were put there are not loaded, and the folder is

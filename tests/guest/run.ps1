@@ -72,6 +72,7 @@ $script:PlatformFile = "$PSScriptRoot/Simulated.ps1"
 . "$PSScriptRoot/node/log-cases.ps1"
 . "$PSScriptRoot/node/upgrade-cases.ps1"
 . "$PSScriptRoot/node/network-cases.ps1"
+. "$PSScriptRoot/node/cut-cases.ps1"
 . "$PSScriptRoot/laws/fact-laws.ps1"
 . "$PSScriptRoot/laws/service-laws.ps1"
 . "$PSScriptRoot/laws/file-laws.ps1"
@@ -93,6 +94,7 @@ function Test-OwnPlan {
         'OwnUpdateLaw', 'TaskLaw', 'PlainListenerLaw', 'UpdateAgentLaw',
         'InstallLife', 'InstallRefusal', 'NodeLife', 'StartNetwork', 'NodeLog', 'PlantedLog', 'OpenNode',
         'OpenFile', 'AccessLaw', 'NodeNetwork', 'NodeProxy',
+        'LostRecord', 'HeldLog', 'CutSwitch',
         'Upgrade', 'Clone', 'ServiceLaw', 'FirstBootLaw', 'WinrmLaw', 'AgentLaw', 'FileLaw', 'PullLaw',
         'UpdateLaw', 'SealLaw', 'LogonRightLaw', 'UserLaw', 'MetadataLaw'
     foreach ($case in $cases) { Invoke-Case -Name $case -Block { & "Test-$case" -Source $Source } }

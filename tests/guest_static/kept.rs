@@ -3,7 +3,47 @@
 use super::root;
 
 /// File below `provisioners/`, text, and what happens without it.
-const KEPT: [(&str, &str, &str); 29] = [
+const KEPT: [(&str, &str, &str); 37] = [
+    (
+        "node/Upgrade-Node.ps1",
+        "            Clear-PreviousPayload\n            $switched = $true",
+        "an upgrade that fails early puts the payload before the one in use in place",
+    ),
+    (
+        "node/Upgrade.ps1",
+        "    Register-Return\n    Move-Payload",
+        "a machine that stops between two moves has no script any more",
+    ),
+    (
+        "engine/Tools.ps1",
+        r"if ($text -cmatch '\A\{[^\0]*\}\s*\z')",
+        "a record whose bytes a power cut took refuses each later run",
+    ),
+    (
+        "engine/Installation.ps1",
+        r"if ($text -cnotmatch '\A\{[^\0]*\}\s*\z')",
+        "an installation does not go on after a power cut",
+    ),
+    (
+        "engine/Installation.ps1",
+        "if ($outcome.code -eq 8) { $Progress.state = 'prepare' }",
+        "what drifts before the checks is never set again",
+    ),
+    (
+        "engine/Files.ps1",
+        "$stream.Flush($true)",
+        "a power cut leaves a file of zeros under its final name",
+    ),
+    (
+        "engine/Reports.ps1",
+        "Add-LogLine -Path $script:Journal",
+        "a check beside an upgrade ends it: both write to the journal",
+    ),
+    (
+        "node/Node.psm1",
+        "    try {\n        $null = [IO.Directory]::CreateDirectory($folder)\n        Add-LogLine",
+        "a full disk keeps a node from its reset, which would empty it",
+    ),
     (
         "engine/Native.ps1",
         "$start.StandardOutputEncoding = New-Object -TypeName Text.UTF8Encoding",

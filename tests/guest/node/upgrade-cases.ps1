@@ -107,6 +107,13 @@ function Test-FailedUpgrade {
     Assert-That -Name 'byte for byte' -Holds ([IO.File]::ReadAllText($plan) -ceq $before)
     $kubelet = Get-ServiceConfig -Name 'kubelet'
     Assert-That -Name 'and the node runs' -Holds ($kubelet['state'] -eq 'running')
+    # What an upgrade before this one has kept is not the plan in use.
+    [IO.File]::WriteAllText("$World/C/imagegen/previous/guest-plan.json", 'older')
+    Set-Simulation -Area 'fails' -Name 'Add-StoreCertificate' -Value 'yes'
+    $run = Invoke-NodeScript -World $World -Name 'Upgrade-Node' -With @{ Payload = $Zip; Sha256 = $Digest }
+    Set-Simulation -Area 'fails' -Name 'Add-StoreCertificate' -Value $null
+    Assert-Run -Name 'an upgrade that fails before it moves anything' -Run $run -Code 1
+    Assert-That -Name 'puts nothing back' -Holds ([IO.File]::ReadAllText($plan) -ceq $before)
     $reset = 'C:\k\kubeadm.exe reset --force --cri-socket npipe:////./pipe/x'
     Set-Simulation -Area 'programs' -Name $reset -Value @{ exitCode = 1; output = 'no' }
     Assert-Run -Name 'a reset that fails' -Run (Invoke-NodeScript -World $World -Name 'Reset-Node') -Code 1
