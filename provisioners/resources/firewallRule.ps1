@@ -1,4 +1,8 @@
-# A rule of the Windows firewall, for all profiles. One that is disabled or for some profiles is not present.
+# A rule of the Windows firewall, for all profiles. One that is disabled or for some profiles is not present. Where
+# a policy overrules those of the machine (DISA STIG V-242004, CIS for the profile Public), it may have rules of
+# its own for the same ports: that is told once, and no drift.
+$script:IsOverruled = $false
+
 function Get-firewallRuleResource {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [string] $ruleName, [string[]] $localPort, [string[]] $remotePort,
@@ -27,6 +31,12 @@ function Get-firewallRuleResource {
         exceptUser = @(Select-Order -Wanted $exceptUser -Found $named)
     }
     if (-not $rule.active) { $state.ensure = 'disabled or not for all profiles' }
+    $profiles = @($rule['overruledIn'] | Where-Object { $_ }) -join ', '
+    if ($profiles -and -not $script:IsOverruled) {
+        $script:IsOverruled = $true
+        $why = "a policy (AllowLocalPolicyMerge is 0) keeps them from effect in the profiles $profiles"
+        Write-Line -Text "rules of this machine's firewall: ${why}: name their ports in the policy"
+    }
     $state
 }
 

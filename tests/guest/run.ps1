@@ -94,7 +94,7 @@ function Test-OwnPlan {
         'OwnUpdateLaw', 'TaskLaw', 'PlainListenerLaw', 'UpdateAgentLaw',
         'InstallLife', 'InstallRefusal', 'NodeLife', 'StartNetwork', 'NodeLog', 'PlantedLog', 'OpenNode',
         'OpenFile', 'AccessLaw', 'NodeNetwork', 'NodeProxy',
-        'LostRecord', 'HeldLog', 'CutSwitch',
+        'LostRecord', 'HeldLog', 'CutSwitch', 'OverruledFirewall',
         'Upgrade', 'Clone', 'ServiceLaw', 'FirstBootLaw', 'WinrmLaw', 'AgentLaw', 'FileLaw', 'PullLaw',
         'UpdateLaw', 'SealLaw', 'LogonRightLaw', 'UserLaw', 'MetadataLaw'
     foreach ($case in $cases) { Invoke-Case -Name $case -Block { & "Test-$case" -Source $Source } }

@@ -3,7 +3,7 @@
 use super::root;
 
 /// File below `provisioners/`, text, and what happens without it.
-const KEPT: [(&str, &str, &str); 37] = [
+const KEPT: [(&str, &str, &str); 38] = [
     (
         "node/Upgrade-Node.ps1",
         "            Clear-PreviousPayload\n            $switched = $true",
@@ -43,6 +43,11 @@ const KEPT: [(&str, &str, &str); 37] = [
         "node/Node.psm1",
         "    try {\n        $null = [IO.Directory]::CreateDirectory($folder)\n        Add-LogLine",
         "a full disk keeps a node from its reset, which would empty it",
+    ),
+    (
+        "engine/windows/firewall.ps1",
+        "-Name 'AllowLocalPolicyMerge'",
+        "a policy closes the ports of a node, and its check says that all is well",
     ),
     (
         "engine/Native.ps1",

@@ -57,3 +57,17 @@ function Test-CutSwitch {
         Assert-Run -Name "a switch that was cut after $count new folders" -Run $run -Code 0
     }
 }
+
+# Rules that a policy overrules are told. A policy may have such rules itself, so that the node joins.
+function Test-OverruledFirewall {
+    param([string] $Source)
+    $world = New-NodeWorld -Source $Source
+    $run = Invoke-NodeScript -World $world -Name 'Test-Node'
+    $told = $run.text.Contains('AllowLocalPolicyMerge')
+    Assert-That -Name 'no policy is told where there is none' -Holds (-not $told) -Detail $run.text
+    $key = 'HKLM:\SOFTWARE\Policies\Microsoft\WindowsFirewall\PublicProfile'
+    Set-RegistryValue -Key $key -Name 'AllowLocalPolicyMerge' -Kind 'DWord' -Data 0
+    $run = Invoke-NodeScript -World $world -Name 'Test-Node'
+    $name = 'a policy that overrules the rules of a machine is told'
+    Assert-Run -Name $name -Run $run -Code 0 -Text 'in the profiles Public'
+}

@@ -3,7 +3,14 @@
 function Get-FirewallRule {
     [CmdletBinding()]
     param([string] $Name)
-    Get-Simulation -Area 'firewall' -Name $Name
+    $rule = Get-Simulation -Area 'firewall' -Name $Name
+    if ($null -eq $rule) { return $null }
+    $rule.overruledIn = @('Domain', 'Private', 'Public' | Where-Object {
+        $profileKey = "HKLM:\SOFTWARE\Policies\Microsoft\WindowsFirewall\${_}Profile"
+        $merges = Get-RegistryValue -Key $profileKey -Name 'AllowLocalPolicyMerge'
+        $null -ne $merges -and $merges.data -eq 0
+    })
+    $rule
 }
 
 # A network as Windows gives it back, with a mask.
