@@ -17,11 +17,24 @@ function Remove-HostItem {
     Write-NodeLine -Text "$Kind $($Item.Name) is gone: it was of another network"
 }
 
+# The card of the node's address by the configuration of its pods, whose traffic to that address is encapsulated.
+# Without a name Windows chooses one of several cards. Nothing where the card is one of a switch, which no bridge
+# takes, or where the address has changed.
+function Get-BridgeCard {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [string] $Text)
+    if ($Text -notmatch '"DestinationPrefix":\s*"([0-9.]+)/32"') { return }
+    $address = $Matches[1]
+    if (-not (Test-NetworkAddress -Address $address)) { return }
+    $card = Get-NetworkCard -Address $address
+    if ($null -ne $card -and $card.name -notlike 'vEthernet*') { $card.name }
+}
+
 # The bridge that the pods hang on: a network of the host with this node's share of the pod network. One of another
 # share is left from another cluster.
 function Initialize-BridgeNetwork {
     [CmdletBinding()]
-    param([Parameter(Mandatory)] [string] $Name, [Parameter(Mandatory)] [string] $Network)
+    param([Parameter(Mandatory)] [string] $Name, [Parameter(Mandatory)] [string] $Network, [string] $Card)
     $subnet = @{ AddressPrefix = $Network; GatewayAddress = (Get-NetworkAddress -Network $Network -Number 1) }
     $bridge = Get-HostItem -Kind 'networks' -Name $Name
     if ($null -ne $bridge) {
@@ -34,7 +47,9 @@ function Initialize-BridgeNetwork {
         }
     }
     if ($null -eq $bridge) {
-        $body = @{ Name = $Name; Type = 'L2Bridge'; Subnets = @($subnet) } | ConvertTo-Json -Depth 4 -Compress
+        $wanted = @{ Name = $Name; Type = 'L2Bridge'; Subnets = @($subnet) }
+        if ($Card) { $wanted.NetworkAdapterName = $Card }
+        $body = ConvertTo-Json -InputObject $wanted -Depth 4 -Compress
         $bridge = Invoke-HostNetwork -Method 'POST' -Path '/networks' -Body $body
         Write-NodeLine -Text "the bridge $Name is made for $Network"
     }
@@ -79,7 +94,8 @@ function Initialize-Bridge {
     param([Parameter(Mandatory)] [hashtable] $Facts, [Parameter(Mandatory)] [string] $Text)
     if (-not $Facts.ContainsKey('bridge')) { return }
     $network = "$(($Text | ConvertFrom-Json).ipam.subnet)"
-    $bridge = Initialize-BridgeNetwork -Name "$($Facts.bridge)" -Network $network
+    $card = "$(Get-BridgeCard -Text $Text)"
+    $bridge = Initialize-BridgeNetwork -Name "$($Facts.bridge)" -Network $network -Card $card
     $address = Get-NetworkAddress -Network $network -Number 2
     Initialize-BridgeEnd -Bridge $bridge -Address $address
     foreach ($end in $bridge.ManagementIP, $address) { Enable-Forwarding -Address $end }

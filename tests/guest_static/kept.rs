@@ -3,7 +3,7 @@
 use super::root;
 
 /// File below `provisioners/`, text, and what happens without it.
-const KEPT: [(&str, &str, &str); 38] = [
+const KEPT: [(&str, &str, &str); 39] = [
     (
         "node/Upgrade-Node.ps1",
         "            Clear-PreviousPayload\n            $switched = $true",
@@ -48,6 +48,11 @@ const KEPT: [(&str, &str, &str); 38] = [
         "engine/windows/firewall.ps1",
         "-Name 'AllowLocalPolicyMerge'",
         "a policy closes the ports of a node, and its check says that all is well",
+    ),
+    (
+        "node/Bridge.ps1",
+        "if ($Card) { $wanted.NetworkAdapterName = $Card }",
+        "of several cards Windows may take the wrong one for the pods",
     ),
     (
         "engine/Native.ps1",
@@ -208,4 +213,21 @@ fn what_windows_asks_of_the_scripts_is_kept() {
         .map(|(file, text, why)| format!("{file}: no `{text}`: {why}"))
         .collect();
     assert!(lost.is_empty(), "{}", lost.join("\n"));
+}
+
+/// The script takes the address out of what the template makes of it.
+#[test]
+fn the_card_of_a_bridge_is_found_in_its_configuration() {
+    let folder = root().join("provisioners");
+    let script = std::fs::read_to_string(folder.join("node/Bridge.ps1")).unwrap();
+    let (_, rest) = script.split_once("$Text -notmatch '").unwrap();
+    let form = regex_lite::Regex::new(rest.split_once('\'').unwrap().0).unwrap();
+    let template = std::fs::read_to_string(folder.join("templates/cni-plain.conf")).unwrap();
+    let filled = template.replace("@NODE_ADDRESS@", "10.1.18.7");
+    let found: Vec<&str> = form
+        .captures_iter(&filled)
+        .map(|it| it.get(1).unwrap().as_str())
+        .collect();
+    // Of Docker and of containerd.
+    assert_eq!(found, ["10.1.18.7", "10.1.18.7"]);
 }

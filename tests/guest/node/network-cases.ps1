@@ -22,8 +22,8 @@ function Assert-Bridge {
     param([string] $Name)
     $bridge = Get-Simulation -Area 'networks' -Name 'cbr0'
     $subnet = @($bridge.Subnets)[0]
-    $found = "$($bridge.Type) $($subnet.AddressPrefix) $($subnet.GatewayAddress)"
-    $holds = $found -eq 'L2Bridge 10.244.3.0/24 10.244.3.1'
+    $found = "$($bridge.Type) $($subnet.AddressPrefix) $($subnet.GatewayAddress) $($bridge.NetworkAdapterName)"
+    $holds = $found -eq 'L2Bridge 10.244.3.0/24 10.244.3.1 Ethernet 2'
     Assert-That -Name "the bridge after $Name" -Holds $holds -Detail $found
     $end = Get-Simulation -Area 'endpoints' -Name 'cbr0_ep'
     Assert-That -Name "the host's end after $Name" -Holds ("$($end.IPAddress)" -eq '10.244.3.2')
@@ -94,7 +94,8 @@ function Test-NodeNetwork {
     param([string] $Source)
     $more = @('network=C:\k\cni\10-win-bridge.conf', 'cniConf=C:\etc\cni\net.d', 'bridge=cbr0')
     $world = New-RegisteredWorld -Source $Source -More $more
-    $template = '{"ipam":{"subnet":"@NODE_POD_NETWORK@"},"all":"@NODE_ADDRESS@ '
+    $template = '{"ipam":{"subnet":"@NODE_POD_NETWORK@"},"Type":"SDNRoute","Settings":'
+    $template += '{ "DestinationPrefix": "@NODE_ADDRESS@/32" },"all":"@NODE_ADDRESS@ '
     $template += '@NODE_POD_GATEWAY@ @NODE_POD_FIRST@ @NETWORK_CARD@ @NODE_NETWORK@ '
     $template += '@POD_NETWORK@ @SERVICE_NETWORK@ @DNS_SERVER@ @DNS_DOMAIN@"}'
     Write-TextFile -Path 'C:\k\cni\10-win-bridge.conf' -Content $template
@@ -103,7 +104,9 @@ function Test-NodeNetwork {
     $run = Invoke-NodeScript -World $world -Name 'Complete-Node'
     Assert-Run -Name 'a network is filled in' -Run $run -Code 0
     $found = "$(Get-Content -LiteralPath 'C:\etc\cni\net.d\10-win-bridge.conf' -Raw)"
-    $wanted = '{"ipam":{"subnet":"10.244.3.0/24"},"all":"10.1.18.7 10.244.3.2 10.244.3.3 Ethernet 2 10.1.16.0/20 '
+    $wanted = '{"ipam":{"subnet":"10.244.3.0/24"},"Type":"SDNRoute","Settings":'
+    $wanted += '{ "DestinationPrefix": "10.1.18.7/32" },"all":"10.1.18.7 '
+    $wanted += '10.244.3.2 10.244.3.3 Ethernet 2 10.1.16.0/20 '
     $wanted += '10.244.0.0/16 10.96.0.0/12 10.96.0.10 a.test"}'
     Assert-That -Name 'the network is the cluster''s' -Holds ($found -ceq $wanted) -Detail $found
     Assert-Bridge -Name 'a join'
