@@ -53,6 +53,11 @@ param(
 Set-StrictMode -Version 3.0
 $ErrorActionPreference = 'Stop'
 $ProgressPreference = 'SilentlyContinue'
+if ("$($ExecutionContext.SessionState.LanguageMode)" -ne 'FullLanguage') {
+    $text = 'imagegen: a policy runs these scripts in constrained language: sign or allow them'
+    Write-Information -MessageData $text -InformationAction Continue
+    exit 2
+}
 # Not in param: with `powershell.exe -File`, 5.1 evaluates defaults before it sets $PSScriptRoot
 # (https://github.com/PowerShell/PowerShell/issues/4688).
 if (-not $Plan) { $Plan = "$PSScriptRoot/../guest-plan.json" }

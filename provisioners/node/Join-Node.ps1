@@ -48,8 +48,20 @@ try {
         Wait-Node -Seconds $TimeoutSeconds
     }
 } finally {
+    # A scanner may hold them for a moment. Nothing else is loaded where the scripts were refused.
     foreach ($path in $Configuration, $Discovery) {
-        if (Test-Path -LiteralPath $path) { Remove-Item -LiteralPath $path -Force }
+        for ($try = 1; Test-Path -LiteralPath $path; $try++) {
+            try {
+                Remove-Item -LiteralPath $path -Force -ErrorAction Stop
+            } catch {
+                if ($try -ge 20) {
+                    $why = $_.Exception.Message
+                    [Console]::Error.WriteLine("imagegen: remove $path, which holds a secret: $why")
+                    break
+                }
+                Start-Sleep -Milliseconds 250
+            }
+        }
     }
 }
 exit $LASTEXITCODE

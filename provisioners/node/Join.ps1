@@ -94,9 +94,11 @@ function Complete-Node {
     param([Parameter(Mandatory)] [int] $Seconds)
     $facts = Get-NodeFact
     if (-not (Test-Path -LiteralPath "$($facts.conf)\kubelet.conf" -PathType Leaf)) { return }
-    # One at a time: the task's, and a person's or a join's.
+    # One at a time: the task's, and a person's or a join's. One that was ended left it to this one.
     $mutex = New-Object -TypeName Threading.Mutex -ArgumentList $false, 'Global\imagegen-complete'
-    if (-not $mutex.WaitOne(1000 * $Seconds)) { throw 'another process completes this node and does not end' }
+    $isFree = $true
+    try { $isFree = $mutex.WaitOne(1000 * $Seconds) } catch [Threading.AbandonedMutexException] { $isFree = $true }
+    if (-not $isFree) { throw 'another process completes this node and does not end' }
     try {
         Start-Deadline -Name 'completing the node' -Seconds $Seconds
         $mark = Get-CompletionMark

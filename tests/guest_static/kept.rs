@@ -3,7 +3,7 @@
 use super::root;
 
 /// File below `provisioners/`, text, and what happens without it.
-const KEPT: [(&str, &str, &str); 39] = [
+const KEPT: [(&str, &str, &str); 43] = [
     (
         "node/Upgrade-Node.ps1",
         "            Clear-PreviousPayload\n            $switched = $true",
@@ -45,9 +45,29 @@ const KEPT: [(&str, &str, &str); 39] = [
         "a full disk keeps a node from its reset, which would empty it",
     ),
     (
+        "node/Join.ps1",
+        "catch [Threading.AbandonedMutexException]",
+        "a join fails because the task that completed the node was ended",
+    ),
+    (
+        "node/Join-Node.ps1",
+        "for ($try = 1; Test-Path -LiteralPath $path; $try++)",
+        "a scanner that holds the configuration keeps its token on the disk",
+    ),
+    (
+        "engine/windows/tasks.ps1",
+        "if ($Kind -in 'daily', 'minutely') { $trigger.StartBoundary",
+        "on a clone whose clock is behind the build's no task completes the node for hours",
+    ),
+    (
         "engine/windows/firewall.ps1",
         "-Name 'AllowLocalPolicyMerge'",
         "a policy closes the ports of a node, and its check says that all is well",
+    ),
+    (
+        "engine/Invoke-Plan.ps1",
+        "-ne 'FullLanguage') {",
+        "under a policy for constrained language nothing says why a node does nothing",
     ),
     (
         "node/Bridge.ps1",

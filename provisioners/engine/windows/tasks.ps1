@@ -73,8 +73,9 @@ function Get-Task {
 }
 
 # When a task starts, nothing for one that others start. A time has no zone: it is that of the machine, also on a
-# clone elsewhere (dsccommunity/ComputerManagementDsc@17e10f3 DSC_ScheduledTask.psm1). What repeats does so after a
-# restart, too, and never a second time while it runs. What starts after the start of Windows finds a network.
+# clone elsewhere (dsccommunity/ComputerManagementDsc@17e10f3 DSC_ScheduledTask.psm1). It is long past, because the
+# clock of a clone may be behind the build's. What repeats does so after a restart, too, and never a second time
+# while it runs. What starts after the start of Windows finds a network.
 function New-TaskTrigger {
     [CmdletBinding()]
     param([string] $Kind)
@@ -88,7 +89,7 @@ function New-TaskTrigger {
         }
     }
     if ($Kind -eq 'afterStartup') { $trigger.Delay = 'PT1M' }
-    if ($Kind -eq 'daily') { $trigger.StartBoundary = '2020-01-01T03:00:00' }
+    if ($Kind -in 'daily', 'minutely') { $trigger.StartBoundary = '2020-01-01T03:00:00' }
     $trigger
 }
 
