@@ -33,9 +33,12 @@ function Initialize-Join {
     }
     # Of a join that failed: its kubelet holds port 10250, and kubeadm refuses to go on with its files. The kubelet
     # ends with an error, after which recovery actions would start it again a minute later.
-    $kept = Suspend-Recovery -Names 'kubelet'
-    try { Stop-NodeService -Names 'kubelet' } finally { Restore-Recovery -Kept $kept }
-    Start-Deadline -Name 'preparing the join' -Seconds $Seconds
+    $kubelet = Get-ServiceConfig -Name 'kubelet'
+    if ($null -ne $kubelet -and $kubelet.state -ne 'stopped') {
+        $kept = Suspend-Recovery -Names 'kubelet'
+        try { Stop-NodeService -Names 'kubelet' } finally { Restore-Recovery -Kept $kept }
+        Start-Deadline -Name 'preparing the join' -Seconds $Seconds
+    }
     foreach ($path in @(Get-CompletionMark) + @($facts.joined) + @(Get-ArgumentPath -Facts $facts)) {
         if (Test-Path -LiteralPath $path -PathType Leaf) { Remove-Item -LiteralPath $path -Force }
     }
