@@ -41,7 +41,8 @@ function Get-NodeName {
     [Net.Dns]::GetHostName().ToLowerInvariant()
 }
 
-# This node's address and its share of the pod network, for which the cluster takes a moment.
+# This node's address and its share of the pod network, for which the cluster takes a moment. Of two families those
+# of IPv4, whichever the cluster names first: the configuration has one network of it.
 function Wait-NodeNetwork {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [hashtable] $Facts)
@@ -49,13 +50,16 @@ function Wait-NodeNetwork {
     while ($true) {
         # From 1.34 on kubeadm may be done before the kubelet has made the node's object.
         $node = Get-ClusterObject -Facts $Facts -Arguments @('node', $name) -Optional
-        $share = Get-Field -InputObject (Get-Field -InputObject $node -Name 'spec') -Name 'podCIDR'
+        $spec = Get-Field -InputObject $node -Name 'spec'
+        $shares = @('podCIDR', 'podCIDRs' | ForEach-Object { Get-Field -InputObject $spec -Name $_ } |
+            Where-Object { $_ })
         $status = Get-Field -InputObject $node -Name 'status'
-        $address = @(Get-Field -InputObject $status -Name 'addresses') |
-            Where-Object { $null -ne $_ -and $_.type -eq 'InternalIP' } | Select-Object -First 1
-        if ($share -and $null -ne $address) {
-            return @{ network = "$share"; address = "$($address.address)" }
-        }
+        $addresses = @(Get-Field -InputObject $status -Name 'addresses') |
+            Where-Object { $null -ne $_ -and $_.type -eq 'InternalIP' } | ForEach-Object { $_.address }
+        $share = $shares | Where-Object { $_ -match '^[0-9.]+/' } | Select-Object -First 1
+        $address = $addresses | Where-Object { $_ -match '^[0-9.]+$' } | Select-Object -First 1
+        if ($share -and $address) { return @{ network = "$share"; address = "$address" } }
+        if ($shares.Count -gt 0 -and -not $share) { throw "node ${name}: $shares is no IPv4 network" }
         $null = Get-TimeLeft -Doing "waiting for the address and the pod network of node $name"
         Start-Sleep -Milliseconds 500
     }
@@ -83,11 +87,13 @@ function Get-AddressNetwork {
     "$($bytes -join '.')/$Length"
 }
 
-# A value of a file in YAML, by its key; the first one of a list, and of several behind commas.
+# A value of a file in YAML, by its key; the first one of a list, and of several behind commas. Of networks of two
+# families that of IPv4.
 function Select-YamlValue {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [AllowEmptyString()] [string] $Text, [Parameter(Mandatory)] [string] $Key)
-    $form = '(?m)^\s*{0}:\s*(?:-\s*)?["'']?([^\s"'',]+)' -f [regex]::Escape($Key)
+    $other = '(?:[0-9a-fA-F]*:[0-9a-fA-F:]*/[0-9]+,)*'
+    $form = '(?m)^\s*{0}:\s*(?:-\s*)?["'']?{1}([^\s"'',]+)' -f [regex]::Escape($Key), $other
     if ($Text -match $form) { $Matches[1] }
 }
 

@@ -3,7 +3,7 @@
 use super::root;
 
 /// File below `provisioners/`, text, and what happens without it.
-const KEPT: [(&str, &str, &str); 43] = [
+const KEPT: [(&str, &str, &str); 44] = [
     (
         "node/Upgrade-Node.ps1",
         "            Clear-PreviousPayload\n            $switched = $true",
@@ -68,6 +68,11 @@ const KEPT: [(&str, &str, &str); 43] = [
         "engine/Invoke-Plan.ps1",
         "-ne 'FullLanguage') {",
         "under a policy for constrained language nothing says why a node does nothing",
+    ),
+    (
+        "node/Network.ps1",
+        "if ($share -and $address) { return",
+        "a cluster that names IPv6 first gets addresses of IPv6 into a network of IPv4",
     ),
     (
         "node/Bridge.ps1",

@@ -129,8 +129,21 @@ function Test-NodeNetwork {
     Assert-Run -Name 'a network of another cluster' -Run $run -Code 0 -Text 'networks cbr0 is gone'
     Assert-Bridge -Name 'another cluster'
 
-    $answer = @{ exitCode = 0; output = '{"data":{"ClusterConfiguration":"networking: {}"}}' }
+    # A cluster that names its networks of IPv6 first.
+    $name = [Net.Dns]::GetHostName().ToLowerInvariant()
+    $node = '{"spec":{"podCIDR":"fd00:3::/64","podCIDRs":["fd00:3::/64","10.244.3.0/24"]},"status":{"addresses":['
+    $node += '{"type":"InternalIP","address":"fd00::7"},{"type":"InternalIP","address":"10.1.18.7"}]}}'
+    $line = Get-SimulatedLine -Arguments "node $name"
+    Set-Simulation -Area 'programs' -Name $line -Value @{ exitCode = 0; output = $node }
+    $settings = 'networking:\n  podSubnet: fd00::/56,10.244.0.0/16\n  serviceSubnet: fd01::/112,10.96.0.0/12\n'
+    $answer = @{ exitCode = 0; output = "{`"data`":{`"ClusterConfiguration`":`"$settings`"}}" }
     $map = Get-SimulatedLine -Arguments 'configmap kubeadm-config --namespace kube-system'
+    Set-Simulation -Area 'programs' -Name $map -Value $answer
+    $run = Invoke-NodeScript -World $world -Name 'Complete-Node'
+    Assert-Run -Name 'a network of two families' -Run $run -Code 0
+    $found = "$(Get-Content -LiteralPath 'C:\etc\cni\net.d\10-win-bridge.conf' -Raw)"
+    Assert-That -Name 'is that of IPv4' -Holds ($found -ceq $wanted) -Detail $found
+    $answer = @{ exitCode = 0; output = '{"data":{"ClusterConfiguration":"networking: {}"}}' }
     Set-Simulation -Area 'programs' -Name $map -Value $answer
     Remove-Item -LiteralPath "$world/C/etc/cni/net.d/10-win-bridge.conf" -Force
     $run = Invoke-NodeScript -World $world -Name 'Complete-Node'
