@@ -274,6 +274,39 @@ fn cluster_api_gets_a_template_without_commands() {
     capi("--template-api v1beta9").fails(3, &["capi-version"]);
 }
 
+/// The image's script ends kubeadm after ten minutes by itself.
+#[test]
+fn a_long_discovery_has_the_time_it_was_given() {
+    for (timeout, seconds) in [
+        ("5m0s", None),
+        ("9m0s", Some(840)),
+        ("1.5h", Some(5_700)),
+        ("2000h", Some(86_400)),
+    ] {
+        for form in ["cloud-config", "ps1", "mime", "ps1 --signed-scripts"] {
+            let said = test("--k8s 1.36.4 --discovery-timeout")
+                .args([timeout])
+                .line(&format!("--as {form}"))
+                .succeeds()
+                .stdout;
+            let limit = seconds.map(|seconds| format!(" -TimeoutSeconds {seconds}"));
+            let limit = limit.unwrap_or_default();
+            assert_eq!(
+                said.contains("-TimeoutSeconds"),
+                !limit.is_empty(),
+                "{form}: {said}"
+            );
+            let script = ["Join-Node.ps1\\\"", "Join-Node.ps1'"];
+            assert!(
+                script
+                    .iter()
+                    .any(|script| said.contains(&format!("{script}{limit}"))),
+                "{form}: {said}"
+            );
+        }
+    }
+}
+
 /// Signed scripts run in a process of their own under `AllSigned`: user-data itself is unsigned.
 #[test]
 fn a_node_of_signed_scripts_joins_under_all_signed() {

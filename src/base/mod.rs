@@ -6,6 +6,7 @@ pub mod choice;
 pub mod code;
 pub mod digest;
 pub mod download;
+pub mod duration;
 pub mod interrupt;
 pub mod json;
 pub mod member;

@@ -7,10 +7,12 @@ use std::fmt::{self, Display};
 use std::marker::PhantomData;
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::str::FromStr;
+use std::time::Duration;
 
 use ipnet::Ipv4Net;
 use serde::de::Visitor;
 
+use super::duration::read_duration;
 use super::no_proxy::ProxyException;
 use super::secret::{is_secret_name, mask_passwords};
 use super::text::{is_alphanumeric_or, is_lowercase_or};
@@ -313,10 +315,10 @@ text_value!(
 );
 
 text_value!(
-    /// A time as Go writes it, in milliseconds, seconds or minutes.
+    /// A time as Go writes it, of a millisecond at least.
     DialTimeout,
     is_dial_timeout,
-    "a time: expected milliseconds, seconds or minutes, such as `500ms` or `5s`"
+    "a time: expected milliseconds, seconds, minutes or hours, such as `500ms` or `5s`"
 );
 
 text_value!(
@@ -480,11 +482,8 @@ fn is_loopback_address(text: &str) -> bool {
 }
 
 fn is_dial_timeout(text: &str) -> bool {
-    let units = ["ms", "s", "m"];
-    let mut numbers = units.iter().filter_map(|unit| text.strip_suffix(unit));
-    numbers.any(|number| {
-        (1..=6).contains(&number.len()) && is_digits(number) && !number.starts_with('0')
-    })
+    let longest = Duration::from_secs(1_000_000 * 60);
+    read_duration(text).is_some_and(|time| time >= Duration::from_millis(1) && time < longest)
 }
 
 fn is_no_proxy(text: &str) -> bool {

@@ -1,10 +1,12 @@
 //! The forms of names, hashes and addresses, each with what to write in its place.
 
 use std::borrow::Cow;
+use std::time::Duration;
 
 use super::kubeconfig::{Credentials, check_kubeconfig};
 use super::{Form, JoinInput, Secrets, capi, span};
 use crate::base::code::Code;
+use crate::base::duration::read_duration;
 use crate::base::text::is_alphanumeric_or;
 use crate::base::value::{is_digest, is_subdomain};
 use crate::diagnostic::Finding;
@@ -23,7 +25,14 @@ pub(super) struct Node {
     pub labels: Vec<(String, String)>,
     pub taints: Vec<Taint>,
     pub ignored: Vec<String>,
-    pub timeout: Option<String>,
+    pub timeout: Option<Timeout>,
+}
+
+/// How long kubeadm looks for the cluster.
+#[derive(Debug)]
+pub(super) struct Timeout {
+    pub text: String,
+    pub time: Duration,
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -61,7 +70,6 @@ pub(super) fn check_node(
     let mut node = Node {
         endpoint: input.endpoint.clone(),
         name: input.name.clone(),
-        timeout: input.discovery_timeout.clone(),
         ..Node::default()
     };
     for hash in &input.ca_cert_hashes {
@@ -103,8 +111,10 @@ pub(super) fn check_node(
         keep(check_preflight(check));
         node.ignored.push(check.clone());
     }
-    if let Some(timeout) = &input.discovery_timeout {
-        keep(check_timeout(timeout));
+    match input.discovery_timeout.as_deref().map(check_timeout) {
+        Some(Ok(timeout)) => node.timeout = Some(timeout),
+        Some(Err(problem)) => keep(Err(problem)),
+        None => {}
     }
     node
 }
@@ -338,31 +348,16 @@ fn check_preflight(check: &str) -> Result<(), Finding> {
     ))
 }
 
-fn check_timeout(timeout: &str) -> Result<(), Finding> {
-    let mut rest = timeout;
-    let mut parts = 0;
-    while let Some(end) = rest
-        .find(|c: char| !c.is_ascii_digit())
-        .filter(|end| *end > 0)
-    {
-        let Some(unit) = ["h", "m", "s"]
-            .iter()
-            .find(|unit| rest[end..].starts_with(**unit))
-        else {
-            break;
-        };
-        rest = &rest[end + unit.len()..];
-        parts += 1;
-    }
-    if rest.is_empty() && parts > 0 {
-        return Ok(());
-    }
-    let message = format!("the discovery timeout `{timeout}` is not a duration");
-    Err(Finding::new(
-        Code::TIMEOUT_FORMAT,
-        message,
-        "write it as `5m0s` or `90s`",
-    ))
+fn check_timeout(text: &str) -> Result<Timeout, Finding> {
+    let Some(time) = read_duration(text) else {
+        let message = format!("the discovery timeout `{text}` is not a duration above zero");
+        let remedy = "write it as `5m0s`, `90s` or `1.5h`";
+        return Err(Finding::new(Code::TIMEOUT_FORMAT, message, remedy));
+    };
+    Ok(Timeout {
+        text: text.to_owned(),
+        time,
+    })
 }
 
 pub(super) fn list_warnings(node: &Node) -> Vec<String> {

@@ -2,6 +2,8 @@
 //!
 //! The secret is on the last line, so that user-data in several parts can append it.
 
+use std::time::Duration;
+
 use serde_json::{Map, Value, json};
 
 use crate::base::choice::Runtime;
@@ -19,6 +21,8 @@ pub(super) struct Document {
     pub text: String,
     /// Name of the token's field with its indent: `    token: `.
     pub secret_key: &'static str,
+    /// Seconds for each part of the join, where those of the image's script are too few.
+    pub seconds: Option<u64>,
 }
 
 impl Document {
@@ -35,7 +39,7 @@ pub(super) fn build_document(
     places: &Places,
     by_file: bool,
 ) -> Document {
-    let lists = matches!(api, "v1beta4");
+    let lists = !matches!(api, "v1beta2" | "v1beta3");
     let mut document = Map::new();
     document.insert("apiVersion".to_owned(), json!(format!("{GROUP}/{api}")));
     document.insert("kind".to_owned(), json!("JoinConfiguration"));
@@ -44,11 +48,11 @@ pub(super) fn build_document(
         build_registration(node, arguments, plan.runtime, lists),
     );
     if let (Some(timeout), true) = (&node.timeout, lists) {
-        document.insert("timeouts".to_owned(), json!({ "discovery": timeout }));
+        document.insert("timeouts".to_owned(), json!({ "discovery": timeout.text }));
     }
     let mut discovery = Map::new();
     if let (Some(timeout), false) = (&node.timeout, lists) {
-        discovery.insert("timeout".to_owned(), json!(timeout));
+        discovery.insert("timeout".to_owned(), json!(timeout.text));
     }
     let secret_key = if by_file {
         discovery.insert(
@@ -67,7 +71,18 @@ pub(super) fn build_document(
     Document {
         text: yaml::format_document(&document.into()),
         secret_key,
+        seconds: node
+            .timeout
+            .as_ref()
+            .and_then(|timeout| extend_limit(timeout.time)),
     }
+}
+
+/// `kubeadm join` has 600 seconds of `Join-Node.ps1`, twice what discovery takes at most by itself: a longer discovery
+/// leaves it the rest, within the longest limit that the script takes.
+fn extend_limit(discovery: Duration) -> Option<u64> {
+    let more = discovery.checked_sub(Duration::from_secs(300))?.as_secs();
+    (more > 0).then(|| more.saturating_add(600).min(86_400))
 }
 
 pub(super) fn build_registration(

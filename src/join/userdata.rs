@@ -69,9 +69,10 @@ pub(super) fn render_user_data(
     match form {
         Form::Kubeadm | Form::Capi => whole,
         Form::CloudConfig => {
-            render_cloud_config(&render_files(&whole, secrets, places), Some(places))
+            let files = render_files(&whole, secrets, places);
+            render_cloud_config(&files, Some((config, places)))
         }
-        Form::Ps1 => render_script(&whole, secrets, places),
+        Form::Ps1 => render_script(&whole, config, secrets, places),
         Form::Mime => render_mime(config, secrets, places),
     }
 }
@@ -98,20 +99,21 @@ fn render_kubeconfig(file: &Secret, places: &Places) -> Value {
     })
 }
 
-fn render_cloud_config(files: &[Value], run: Option<&Places>) -> String {
+fn render_cloud_config(files: &[Value], run: Option<(&Document, &Places)>) -> String {
     let mut document = json!({ "write_files": files });
-    if let Some(places) = run {
+    if let Some((config, places)) = run {
         let policy = if places.signed { "AllSigned" } else { "Bypass" };
         document["runcmd"] = json!([format!(
-            "powershell.exe -NoProfile -NonInteractive -ExecutionPolicy {policy} -File \"{}\"",
-            places.script
+            "powershell.exe -NoProfile -NonInteractive -ExecutionPolicy {policy} -File \"{}\"{}",
+            places.script,
+            format_limit(config)
         )]);
     }
     format!("#cloud-config\n{}", yaml::format_document(&document))
 }
 
 /// Values are base64 between quotes, which no value can terminate.
-fn render_script(config: &str, secrets: &Secrets, places: &Places) -> String {
+fn render_script(whole: &str, config: &Document, secrets: &Secrets, places: &Places) -> String {
     let mut text = "#ps1_sysnative\n$ErrorActionPreference = 'Stop'\n".to_owned();
     let mut write = |path: &str, bytes: &[u8]| {
         let _ = writeln!(
@@ -120,24 +122,32 @@ fn render_script(config: &str, secrets: &Secrets, places: &Places) -> String {
             STANDARD.encode(bytes)
         );
     };
-    write(&places.config, config.as_bytes());
+    write(&places.config, whole.as_bytes());
     if let Some(file) = &secrets.kubeconfig {
         write(&places.discovery, file.reveal());
     }
-    text.push_str(&render_command(places));
+    text.push_str(&render_command(config, places));
     text
 }
 
 /// The user-data itself is unsigned, and so the process that it runs in is no place for the script.
-fn render_command(places: &Places) -> String {
+fn render_command(config: &Document, places: &Places) -> String {
+    let limit = format_limit(config);
     if places.signed {
         return format!(
-            "& \"$PSHOME\\powershell.exe\" -NoProfile -NonInteractive -ExecutionPolicy AllSigned -File '{}'\n\
+            "& \"$PSHOME\\powershell.exe\" -NoProfile -NonInteractive -ExecutionPolicy AllSigned -File '{}'{limit}\n\
              exit $LASTEXITCODE\n",
             places.script
         );
     }
-    format!("& '{}'\nexit $LASTEXITCODE\n", places.script)
+    format!("& '{}'{limit}\nexit $LASTEXITCODE\n", places.script)
+}
+
+/// The argument of the script, behind a blank.
+fn format_limit(config: &Document) -> String {
+    config
+        .seconds
+        .map_or_else(String::new, |seconds| format!(" -TimeoutSeconds {seconds}"))
 }
 
 /// Parts in the order in which cloudbase-init takes them; only the second is secret.
@@ -171,7 +181,7 @@ fn render_mime(config: &Document, secrets: &Secrets, places: &Places) -> String 
             "join.ps1",
             format!(
                 "$ErrorActionPreference = 'Stop'\n{}",
-                render_command(places)
+                render_command(config, places)
             ),
         ),
     ] {

@@ -45,6 +45,7 @@ fn bad_input_is_refused_and_nothing_is_written() {
             "gate-format",
         ),
         ("--discovery-timeout soon", 3, "timeout-format"),
+        ("--discovery-timeout 0s", 3, "`1.5h`"),
         ("--ignore-preflight-error all", 3, "name each check"),
         ("--token-file token", 2, "cannot be used with"),
         ("--from absent.json", 3, "absent.json"),
