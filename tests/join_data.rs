@@ -369,6 +369,31 @@ fn a_discovery_kubeconfig_travels_with_the_secret() {
     assert!(run("ps1").contains("'C:\\etc\\kubernetes\\discovery.conf'"));
 }
 
+/// While a cluster changes its CA, its file holds two; kubeadm takes the cluster by one of the hashes.
+#[test]
+fn each_authority_of_the_file_is_pinned() {
+    let read = |path: &str| std::fs::read_to_string(root().join(path)).expect(path);
+    let new = read("tests/fixtures/cluster-ca.pem").replace('\n', "\r\n");
+    let old = read("manifests/trust/roots/digicert-assured-id.pem");
+    let config = test("--k8s 1.36.4 --ca-cert ca.crt")
+        .file("ca.crt", &format!("\u{feff}{new}\r\nold:\n{old}\n\n"))
+        .succeeds();
+    let hashes = [
+        HASH.to_owned(),
+        format!(
+            "sha256:{}",
+            include_str!("fixtures/cluster-ca.sha256").trim()
+        ),
+        // openssl x509 -pubkey -noout -in FILE | openssl pkey -pubin -outform der | sha256sum
+        "sha256:23f2edff3ede90259a9e30f40af8f912a5e5b3694e6938440341f6060e014ffa".to_owned(),
+    ];
+    let found = &yaml(&config.stdout)["discovery"]["bootstrapToken"]["caCertHashes"];
+    assert_eq!(*found, json!(hashes));
+    test("--k8s 1.36.4 --ca-cert ca.crt")
+        .file("ca.crt", new.split_once('=').expect("an end").0)
+        .fails(3, &["is not a certificate in PEM"]);
+}
+
 #[test]
 fn input_comes_from_file_stdin_and_certificate() {
     let authority =

@@ -4,10 +4,11 @@ use std::path::Path;
 
 use serde_json::Value;
 use x509_cert::Certificate;
-use x509_cert::der::{DecodePem as _, Encode as _};
+use x509_cert::der::{Decode as _, Encode as _};
 
 use crate::base::digest::sha256_hex;
 use crate::base::json;
+use crate::base::public_key::decode_certificates;
 use crate::cli::JoinDataArgs;
 use crate::diagnostic::{CodedError, InternalError, Result};
 use crate::io::fs;
@@ -46,7 +47,7 @@ pub fn read_join_input(args: &JoinDataArgs) -> Result<JoinInput> {
     };
     let mut ca_cert_hashes = args.ca_cert_hash.clone();
     if let Some(path) = &args.ca_cert {
-        ca_cert_hashes.push(hash_public_key(path)?);
+        ca_cert_hashes.extend(hash_public_keys(path)?);
     }
     let flags = JoinInput {
         schema: None,
@@ -64,19 +65,24 @@ pub fn read_join_input(args: &JoinDataArgs) -> Result<JoinInput> {
     Ok(flags.merge_over(base))
 }
 
-/// SHA-256 over the certificate's SubjectPublicKeyInfo, as kubeadm pins it.
-fn hash_public_key(path: &Path) -> Result<String> {
-    match encode_public_key(&fs::read_text(path)?) {
-        Ok(key) => Ok(format!("sha256:{}", sha256_hex(&key))),
-        Err(why) => Err(CodedError::value(
-            format!("{} is not a certificate in PEM: {why}", path.display()),
+/// SHA-256 over the SubjectPublicKeyInfo of each certificate, as kubeadm pins them: while a cluster changes its CA, its
+/// file holds the old one and the new one.
+fn hash_public_keys(path: &Path) -> Result<Vec<String>> {
+    let text = fs::read_text(path)?;
+    let found = decode_certificates(&String::from_utf8_lossy(&text));
+    let hashes: Option<Vec<String>> = found.into_iter().map(hash_public_key).collect();
+    match hashes {
+        Some(hashes) if !hashes.is_empty() => Ok(hashes),
+        _ => Err(CodedError::value(
+            format!("{} is not a certificate in PEM", path.display()),
             "give the cluster's CA, such as /etc/kubernetes/pki/ca.crt of a control plane",
         )
         .into()),
     }
 }
 
-fn encode_public_key(pem: &[u8]) -> x509_cert::der::Result<Vec<u8>> {
-    let certificate = Certificate::from_pem(pem)?;
-    certificate.tbs_certificate.subject_public_key_info.to_der()
+fn hash_public_key(der: Option<Vec<u8>>) -> Option<String> {
+    let certificate = Certificate::from_der(&der?).ok()?;
+    let key = certificate.tbs_certificate.subject_public_key_info.to_der();
+    Some(format!("sha256:{}", sha256_hex(&key.ok()?)))
 }
