@@ -79,6 +79,11 @@ fn bad_input_is_named_with_its_remedy() {
             "choose `--join none`, and install RKE2 on the clone; Kubernetes' own release is `--k8s 1.30.1`",
         ),
         (
+            "plan --target azure --k8s v1.99.0-alpha.2",
+            3,
+            "unknown Kubernetes version `1.99.0-alpha.2`",
+        ),
+        (
             "plan --target azure --k8s 1.30.1-eks-1",
             3,
             "is a release of Amazon EKS, not of Kubernetes",

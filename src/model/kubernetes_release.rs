@@ -62,11 +62,13 @@ pub struct ProductRelease<'a> {
 }
 
 impl<'a> ProductRelease<'a> {
-    /// None where no release of Kubernetes stands in front, or nothing that has letters follows it.
+    /// None where no release of Kubernetes stands in front, nothing that has letters follows it, or the whole is a
+    /// release of Kubernetes.
     pub fn split(text: &'a str) -> Option<Self> {
         let (kubernetes, suffix) = text.split_once(['+', '-'])?;
         let kubernetes = kubernetes.parse().ok()?;
-        let is_product = suffix.starts_with(|first: char| first.is_ascii_alphabetic());
+        let has_letters = suffix.starts_with(|first: char| first.is_ascii_alphabetic());
+        let is_product = has_letters && !is_release(text);
         is_product.then_some(Self { kubernetes, suffix })
     }
 }
@@ -156,6 +158,7 @@ mod tests {
             "1.30+k3s1",
             "1.30.1+",
             "1.30.1-1",
+            "1.38.0-alpha.2",
             "stable",
         ] {
             assert_eq!(ProductRelease::split(text), None, "{text}");
