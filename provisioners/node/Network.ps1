@@ -41,8 +41,16 @@ function Get-NodeName {
     [Net.Dns]::GetHostName().ToLowerInvariant()
 }
 
-# This node's address and its share of the pod network, for which the cluster takes a moment. Of two families those
-# of IPv4, whichever the cluster names first: the configuration has one network of it.
+# The first IPv4 address or network in a text. A cluster with two families may name IPv6 first, and pod networks of
+# Windows without an agent are of IPv4.
+function Select-Ipv4 {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [AllowEmptyString()] [string] $Text)
+    $form = '(?<![0-9A-Za-z:.])(?:[0-9]{1,3}\.){3}[0-9]{1,3}(?:/[0-9]{1,2})?(?![0-9A-Za-z:.])'
+    [regex]::Matches($Text, $form) | ForEach-Object { $_.Value } | Select-Object -First 1
+}
+
+# This node's address and its share of the pod network, for which the cluster takes a moment.
 function Wait-NodeNetwork {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [hashtable] $Facts)
@@ -51,16 +59,15 @@ function Wait-NodeNetwork {
         # From 1.34 on kubeadm may be done before the kubelet has made the node's object.
         $node = Get-ClusterObject -Facts $Facts -Arguments @('node', $name) -Optional
         $spec = Get-Field -InputObject $node -Name 'spec'
-        $shares = @('podCIDR', 'podCIDRs' | ForEach-Object { Get-Field -InputObject $spec -Name $_ } |
-            Where-Object { $_ })
+        $shares = @('podCIDR', 'podCIDRs' | ForEach-Object { Get-Field -InputObject $spec -Name $_ }) -join ' '
+        $share = Select-Ipv4 -Text $shares
+        if ($shares.Trim() -and -not $share) { throw "node $name has no share of an IPv4 pod network: $shares" }
         $status = Get-Field -InputObject $node -Name 'status'
         $addresses = @(Get-Field -InputObject $status -Name 'addresses') |
             Where-Object { $null -ne $_ -and $_.type -eq 'InternalIP' } | ForEach-Object { $_.address }
-        $share = $shares | Where-Object { $_ -match '^[0-9.]+/' } | Select-Object -First 1
-        $address = $addresses | Where-Object { $_ -match '^[0-9.]+$' } | Select-Object -First 1
-        if ($share -and $address) { return @{ network = "$share"; address = "$address" } }
-        if ($shares.Count -gt 0 -and -not $share) { throw "node ${name}: $shares is no IPv4 network" }
-        $null = Get-TimeLeft -Doing "waiting for the address and the pod network of node $name"
+        $address = Select-Ipv4 -Text (@($addresses) -join ' ')
+        if ($share -and $address) { return @{ network = $share; address = $address } }
+        $null = Get-TimeLeft -Doing "waiting for the IPv4 address and the pod network of node $name"
         Start-Sleep -Milliseconds 500
     }
 }
@@ -87,14 +94,20 @@ function Get-AddressNetwork {
     "$($bytes -join '.')/$Length"
 }
 
-# A value of a file in YAML, by its key; the first one of a list, and of several behind commas. Of networks of two
-# families that of IPv4.
+# A value of a file in YAML, by its key.
 function Select-YamlValue {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [AllowEmptyString()] [string] $Text, [Parameter(Mandatory)] [string] $Key)
-    $other = '(?:[0-9a-fA-F]*:[0-9a-fA-F:]*/[0-9]+,)*'
-    $form = '(?m)^\s*{0}:\s*(?:-\s*)?["'']?{1}([^\s"'',]+)' -f [regex]::Escape($Key), $other
+    $form = '(?m)^\s*{0}:\s*(?:-\s*)?["'']?([^\s"'',]+)' -f [regex]::Escape($Key)
     if ($Text -match $form) { $Matches[1] }
+}
+
+# The first IPv4 address or network of a key's value, of its list, or of several behind commas.
+function Select-YamlAddress {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [AllowEmptyString()] [string] $Text, [Parameter(Mandatory)] [string] $Key)
+    $form = '(?m)^\s*{0}:([^\r\n]*(?:\r?\n[ \t]*-[^\r\n]*)*)' -f [regex]::Escape($Key)
+    if ($Text -match $form) { Select-Ipv4 -Text $Matches[1] }
 }
 
 # What the marks of a configuration stand for. Only what it asks for is looked up.
@@ -118,12 +131,12 @@ function Get-NetworkMark {
         $which = 'configmap', 'kubeadm-config', '--namespace', 'kube-system'
         $map = Get-Field -InputObject (Get-ClusterObject -Facts $Facts -Arguments $which) -Name 'data'
         $cluster = "$(Get-Field -InputObject $map -Name 'ClusterConfiguration')"
-        $marks['@POD_NETWORK@'] = Select-YamlValue -Text $cluster -Key 'podSubnet'
-        $marks['@SERVICE_NETWORK@'] = Select-YamlValue -Text $cluster -Key 'serviceSubnet'
+        $marks['@POD_NETWORK@'] = Select-YamlAddress -Text $cluster -Key 'podSubnet'
+        $marks['@SERVICE_NETWORK@'] = Select-YamlAddress -Text $cluster -Key 'serviceSubnet'
     }
     if ($Text -match '@DNS_') {
         $kubelet = Read-NodeText -Path "$($Facts.kubeletRoot)\config.yaml"
-        $marks['@DNS_SERVER@'] = Select-YamlValue -Text $kubelet -Key 'clusterDNS'
+        $marks['@DNS_SERVER@'] = Select-YamlAddress -Text $kubelet -Key 'clusterDNS'
         $marks['@DNS_DOMAIN@'] = Select-YamlValue -Text $kubelet -Key 'clusterDomain'
     }
     $marks

@@ -42,19 +42,20 @@ function Get-SimulatedLine {
     "C:\k\kubectl.exe get $Arguments --output json --kubeconfig C:\etc\kubernetes\kubelet.conf"
 }
 
-# A node whose kubelet is registered, in a cluster that answers; with more in its node.conf.
+# A node whose kubelet is registered, in a cluster that answers and names IPv6 first; with more in its node.conf.
 function New-RegisteredWorld {
     param([string] $Source, [string[]] $More)
     $world = New-NodeWorld -Source $Source
     [IO.File]::AppendAllText("$world/C/imagegen/node.conf", "`nkubectl=C:\k\kubectl.exe`n$($More -join "`n")")
     [IO.File]::WriteAllText("$world/C/etc/kubernetes/kubelet.conf", 'x')
     $name = [Net.Dns]::GetHostName().ToLowerInvariant()
-    $node = '{"spec":{"podCIDR":"10.244.3.0/24"},"status":{"addresses":[{"type":"Hostname","address":"x"},'
+    $node = '{"spec":{"podCIDR":"fd00:3::/64","podCIDRs":["fd00:3::/64","10.244.3.0/24"]},"status":{"addresses":['
+    $node += '{"type":"Hostname","address":"x"},{"type":"InternalIP","address":"fd00:1::10.1.18.8"},'
     $node += '{"type":"InternalIP","address":"10.1.18.7"}]}}'
     $answer = @{ exitCode = 0; output = "Warning: old`n$node`n" }
     Set-Simulation -Area 'programs' -Name (Get-SimulatedLine -Arguments "node $name") -Value $answer
     Set-Simulation -Area 'cards' -Name '10.1.18.7' -Value 'Ethernet 2'
-    $settings = 'networking:\n  podSubnet: 10.244.0.0/16,fd00::/56\n  serviceSubnet: 10.96.0.0/12\n'
+    $settings = 'networking:\n  podSubnet: fd00::/56,10.244.0.0/16\n  serviceSubnet: fd01::/112,10.96.0.0/12\n'
     $answer = @{ exitCode = 0; output = "{`"data`":{`"ClusterConfiguration`":`"$settings`"}}" }
     $map = Get-SimulatedLine -Arguments 'configmap kubeadm-config --namespace kube-system'
     Set-Simulation -Area 'programs' -Name $map -Value $answer
