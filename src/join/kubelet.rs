@@ -185,7 +185,7 @@ impl<'a> Kubelet<'a> {
         Some(Self {
             minor,
             table,
-            program: table.list_programs(survey.minor).remove("kubelet")?,
+            program: table.collect_programs(survey, minor).remove("kubelet")?,
             is_surveyed: survey.minor == minor,
         })
     }

@@ -319,10 +319,13 @@ impl ProgramTable {
 
     /// The programs of a surveyed line; empty for other lines.
     pub fn list_programs(&self, minor: Minor) -> BTreeMap<String, Program> {
-        let Some(survey) = self.surveyed.find(minor) else {
-            return BTreeMap::new();
-        };
+        let survey = self.surveyed.find(minor);
+        survey.map_or_else(BTreeMap::new, |survey| self.collect_programs(survey, minor))
+    }
 
+    /// The programs of a line as a survey tells, of the line itself or of one before it: without what later lines are
+    /// known to have lost.
+    pub fn collect_programs(&self, survey: &Survey, minor: Minor) -> BTreeMap<String, Program> {
         let mut programs = BTreeMap::new();
         for (name, flags) in &self.flags {
             let program = Program {

@@ -129,6 +129,10 @@ fn arguments_that_the_node_leaves_out_are_warned_of() {
             "only kubelets from 1.22 to 1.27 have it",
         ),
         (
+            "--k8s 1.37 --kubelet-arg feature-gates=SidecarContainers=true,WindowsHostNetwork=true",
+            "no feature gate `SidecarContainers`, so the node leaves it out: only kubelets from 1.28 to 1.36 have it",
+        ),
+        (
             "--k8s 1.36 --kubelet-arg network-plugin=cni",
             "no flag `--network-plugin`, so the node leaves it out: only kubelets from 1.17 to 1.23 have it",
         ),
