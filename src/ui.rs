@@ -2,13 +2,15 @@
 
 mod downloads;
 mod events;
+mod progress;
 mod sink;
 mod turns;
+mod warnings;
 mod wrap;
 
 use std::io::{self, IsTerminal as _};
-use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde::Serialize;
@@ -24,9 +26,12 @@ pub use events::{
     EVENT_SCHEMA, EventKind, LineForm, OutputEvent, PipelineKind, QualityEntry, QualityLines,
     QualityLocation,
 };
-use events::{describe_quality, format_annotation, format_event, format_line};
+use events::{create_event, describe_quality, format_annotation, format_line};
+pub use progress::{LineSink, Progress};
 use sink::{KeptOutput, KeptPieces, Sink};
 pub use turns::{Next, run_in_order};
+pub use warnings::WarnedImages;
+use warnings::{SaidLines, WarningRows};
 pub use wrap::wrap_for_stdout;
 use wrap::wrap_text;
 
@@ -52,6 +57,8 @@ pub struct Printer {
     pipeline: Option<PipelineKind>,
     images: Mutex<ImageResults>,
     failures: Mutex<Vec<QualityEntry>>,
+    /// Of all images of the run.
+    said: Arc<Mutex<SaidLines>>,
     sink: Sink,
 }
 
@@ -71,6 +78,7 @@ struct ImageResults {
     current: Option<String>,
     /// Members of the JSON object that were written.
     written: usize,
+    warnings: WarningRows,
 }
 
 impl Printer {
@@ -90,6 +98,7 @@ impl Printer {
             pipeline,
             images: Mutex::default(),
             failures: Mutex::default(),
+            said: Arc::default(),
             sink: Sink::Direct,
         }
     }
@@ -100,7 +109,7 @@ impl Printer {
         let kept = KeptPieces::default();
         let results = ImageResults {
             current: Some(name.to_owned()),
-            written: 0,
+            ..ImageResults::default()
         };
         Self {
             format: self.format,
@@ -110,6 +119,7 @@ impl Printer {
             pipeline: self.pipeline.filter(|_| lines == ImageLines::InTurn),
             images: Mutex::new(results),
             failures: Mutex::default(),
+            said: Arc::clone(&self.said),
             sink: match lines {
                 ImageLines::InTurn => Sink::Kept(kept),
                 // A line of JSON names its image itself.
@@ -134,6 +144,9 @@ impl Printer {
                 KeptOutput::Result(text) => self.sink.write_result(text)?,
                 KeptOutput::Member(text) => self.write_member(&text)?,
                 KeptOutput::Line(line) => self.sink.write_line(line),
+                KeptOutput::Warning(warning) => {
+                    self.note_warning(image.current_image().unwrap_or_default(), warning);
+                }
             }
         }
         Ok(())
@@ -200,21 +213,27 @@ impl Printer {
         self.lock_images().current = several.then(|| name.to_owned());
     }
 
-    /// Prints the JSON results of several images as one object.
+    /// Prints the JSON results of several images as one object, and then the warnings about them.
     ///
     /// # Errors
     /// As [`Printer::print_result`].
     pub fn finish_images(&self) -> Result<()> {
         let mut images = self.lock_images();
-        let (current, written) = (images.current.take(), std::mem::take(&mut images.written));
+        let ImageResults {
+            current,
+            written,
+            warnings,
+        } = std::mem::take(&mut *images);
         drop(images);
-        match (current, self.format, written) {
+        let finished = match (current, self.format, written) {
             (Some(_), Format::Json, 0) => self.sink.write_result(format!(
                 "{{\n  \"schema\": \"{IMAGES_SCHEMA}\",\n  \"images\": {{}}\n}}\n"
             )),
             (Some(_), Format::Json, _) => self.sink.write_result("\n  }\n}\n".to_owned()),
             _ => Ok(()),
-        }
+        };
+        self.say_warnings(warnings);
+        finished
     }
 
     fn current_image(&self) -> Option<String> {
@@ -224,6 +243,10 @@ impl Printer {
     /// A thread that panicked while it printed leaves a value that is whole.
     fn lock_images(&self) -> MutexGuard<'_, ImageResults> {
         self.images.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn lock_said(&self) -> MutexGuard<'_, SaidLines> {
+        self.said.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// A result for reading: on a terminal its lines break at blanks.
@@ -290,11 +313,6 @@ impl Printer {
         }
     }
 
-    /// Warnings are said even when quiet: whoever does not want them redirects stderr.
-    pub fn print_warning(&self, text: &str) {
-        self.print_event(EventKind::Warning, text);
-    }
-
     pub fn print_hint(&self, text: &str) {
         self.print_event(EventKind::Hint, text);
     }
@@ -304,7 +322,7 @@ impl Printer {
         self.print_further_error(error);
         if LineForm::from(self.format) == LineForm::Text {
             for remedy in error.remedies() {
-                self.print_hint(&remedy);
+                self.print_error_hint(&remedy);
             }
         }
     }
@@ -343,8 +361,8 @@ impl Printer {
 
     fn print_event(&self, kind: EventKind, text: &str) {
         if LineForm::from(self.format) == LineForm::Json {
-            let event = format_event(kind, text, self.current_image());
-            return self.sink.write_line(event);
+            let event = create_event(kind, text, self.current_image());
+            return self.sink.write_line(format_line(&event));
         }
         match kind {
             EventKind::Warning => print_labelled(&self.sink, &self.paint("33", "warning: "), text),
@@ -399,17 +417,6 @@ fn shows_progress() -> bool {
     io::stderr().is_terminal() && !ProgressDrawTarget::stderr().is_hidden()
 }
 
-/// A line about what is happening now.
-fn print_progress(lines: &LineSink, text: &str) {
-    match lines.form {
-        LineForm::Json => {
-            let event = format_event(EventKind::Progress, text, lines.image.clone());
-            lines.sink.write_line(event);
-        }
-        LineForm::Text => print_labelled(&lines.sink, "", text),
-    }
-}
-
 /// The text may quote a lockfile or a server: no control character and no secret of it reaches the terminal.
 fn print_labelled(sink: &Sink, label: &str, text: &str) {
     let text = mask_text(text);
@@ -437,56 +444,4 @@ fn strip_color(label: &str) -> String {
     parts.fold(first, |text, part| {
         text + part.split_once('m').map_or("", |(_, rest)| rest)
     })
-}
-
-/// See [`Printer::start_progress`].
-#[derive(Debug)]
-pub enum Progress {
-    Silent,
-    InPlace(ProgressBar),
-    Lines {
-        last: Option<Instant>,
-        lines: LineSink,
-    },
-}
-
-/// Place and form of lines that say what is happening.
-#[derive(Debug, Clone)]
-pub struct LineSink {
-    form: LineForm,
-    /// The image that they are about, if there are several.
-    image: Option<String>,
-    sink: Sink,
-}
-
-impl Progress {
-    /// Shows the present step.
-    pub fn show_status(&mut self, text: &str) {
-        match self {
-            Self::Silent => {}
-            Self::InPlace(bar) => bar.set_message(escape_controls(&mask_text(text)).into_owned()),
-            Self::Lines { last, lines } => {
-                let now = Instant::now();
-                if last.is_none_or(|last| now.duration_since(last) >= Duration::from_secs(3)) {
-                    print_progress(lines, text);
-                    *last = Some(now);
-                }
-            }
-        }
-    }
-
-    /// A milestone: stays on the screen.
-    pub fn show_milestone(&mut self, text: &str) {
-        match self {
-            Self::Silent => {}
-            Self::InPlace(bar) => bar.println(escape_controls(&mask_text(text))),
-            Self::Lines { lines, .. } => print_progress(lines, text),
-        }
-    }
-
-    pub fn finish(self) {
-        if let Self::InPlace(bar) = self {
-            bar.finish_and_clear();
-        }
-    }
 }

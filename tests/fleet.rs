@@ -1,6 +1,7 @@
 //! Many images of one repository: a matrix, several at once, and what is said of those that fail.
 
 mod folders;
+mod warnings;
 
 use imagegen::base::digest::sha256_hex;
 use serde_json::{Value, json};

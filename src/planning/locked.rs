@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::base::digest::sha256_hex;
 use crate::base::version::Version;
 use crate::catalog::Trees;
-use crate::diagnostic::{Classify as _, CodedError, Result};
+use crate::diagnostic::{CodedError, Result};
 use crate::io::fs;
 use crate::lock::{Lock, LockError};
 use crate::model::definition::ImageDefinition;
@@ -187,10 +187,7 @@ fn plan_locked(request: &PlanRequest<'_>) -> Result<LockedPlan> {
             lockfile: Some(used.digest),
         }),
         (Err(error), Stale::Warn(printer)) if flag.is_none() => {
-            printer.print_warning(&format!("the lockfile is not used: {error}"));
-            for remedy in error.remedies() {
-                printer.print_hint(&remedy);
-            }
+            printer.warn_of_error("the lockfile is not used", &error.into());
             let planned = plan_unlocked(request, &definition, BTreeMap::new())?;
             Ok(LockedPlan::without_lockfile(planned))
         }

@@ -8,26 +8,17 @@ const MOST_SHOWN: usize = 20;
 
 /// Images whose verb failed.
 #[derive(Debug, Default, thiserror::Error)]
-#[error("{}{}", self.format_counts(), format_failures(.failures))]
+#[error("{}{}", self.format_counts(), self.format_failures())]
 pub struct SeveralFailed {
-    /// Name and reason of each.
-    failures: Vec<(String, String)>,
+    /// Name and reason of the first.
+    shown: Vec<(String, String)>,
+    /// All that failed.
+    failed: usize,
     count: usize,
     /// Images that failed or succeeded.
     ended: usize,
     /// The worst one.
     class: Option<ErrorClass>,
-}
-
-fn format_failures(failures: &[(String, String)]) -> String {
-    let mut lines = Vec::new();
-    for (name, reason) in failures.iter().take(MOST_SHOWN) {
-        lines.push(format!("\n  {name}: {reason}"));
-    }
-    if failures.len() > MOST_SHOWN {
-        lines.push(format!("\n  and {} more", failures.len() - MOST_SHOWN));
-    }
-    lines.concat()
 }
 
 /// How bad a failure is: what no other input would mend comes first, then what says something of the bytes and of the
@@ -47,9 +38,20 @@ fn rank_class(class: ErrorClass) -> u8 {
 }
 
 impl SeveralFailed {
+    fn format_failures(&self) -> String {
+        let mut text = String::new();
+        for (name, reason) in &self.shown {
+            text += &format!("\n  {name}: {reason}");
+        }
+        match self.failed - self.shown.len() {
+            0 => text,
+            more => text + &format!("\n  and {more} more"),
+        }
+    }
+
     /// `1 of 4 images failed, 2 were not begun:`
     fn format_counts(&self) -> String {
-        let (failed, count) = (self.failures.len(), self.count);
+        let (failed, count) = (self.failed, self.count);
         match count.saturating_sub(self.ended) {
             0 => format!("{failed} of {count} images failed:"),
             1 => format!("{failed} of {count} images failed, 1 was not begun:"),
@@ -63,8 +65,11 @@ impl SeveralFailed {
     }
 
     pub fn add(&mut self, name: &str, reason: &str, class: ErrorClass) {
-        let reason = reason.lines().next().unwrap_or_default();
-        self.failures.push((name.to_owned(), reason.to_owned()));
+        self.failed += 1;
+        if self.shown.len() < MOST_SHOWN {
+            let reason = reason.lines().next().unwrap_or_default();
+            self.shown.push((name.to_owned(), reason.to_owned()));
+        }
         let worst = self
             .class
             .filter(|known| rank_class(*known) >= rank_class(class));
@@ -74,7 +79,7 @@ impl SeveralFailed {
     /// # Errors
     /// An image failed.
     pub fn into_result(self, count: usize) -> std::result::Result<(), Self> {
-        if self.failures.is_empty() {
+        if self.failed == 0 {
             Ok(())
         } else {
             Err(Self { count, ..self })

@@ -9,7 +9,8 @@ use indicatif::{HumanBytes, MultiProgress, ProgressBar, ProgressStyle};
 
 use crate::base::text::escape_controls;
 
-use super::{LineSink, Printer, Verbosity, print_progress};
+use super::progress::print_progress;
+use super::{LineSink, Printer, Verbosity};
 
 /// All downloads of a run. Threads share it.
 #[derive(Debug)]

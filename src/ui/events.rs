@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::warnings::WarnedImages;
 use crate::base::choice::{Format, words};
 use crate::base::json;
 use crate::base::secret::mask_text;
@@ -41,6 +42,9 @@ pub struct OutputEvent {
     /// The image of a verb that works on several.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub image: Option<String>,
+    /// The images of a warning that several of them have.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub images: Option<WarnedImages>,
 }
 
 /// How lines on stderr are written.
@@ -59,14 +63,15 @@ impl From<Format> for LineForm {
     }
 }
 
-/// An event as one line, without secrets.
-pub(super) fn format_event(kind: EventKind, text: &str, image: Option<String>) -> String {
-    format_line(&OutputEvent {
+/// An event without secrets.
+pub(super) fn create_event(kind: EventKind, text: &str, image: Option<String>) -> OutputEvent {
+    OutputEvent {
         schema: EVENT_SCHEMA.to_owned(),
         kind,
         message: mask_text(text).into_owned(),
         image,
-    })
+        images: None,
+    }
 }
 
 /// A value as one line of JSON.

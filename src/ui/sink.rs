@@ -3,6 +3,7 @@
 use std::io::{self, Write as _};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use super::warnings::ImageWarning;
 use crate::diagnostic::{InternalError, Result};
 
 /// Output of one image, in the order in which it came.
@@ -12,6 +13,7 @@ pub(super) enum KeptOutput {
     /// A member of the JSON object of all images.
     Member(String),
     Line(String),
+    Warning(ImageWarning),
 }
 
 /// The pieces of an image whose turn has not come.

@@ -11,8 +11,10 @@ use crate::ui::ImageLines;
 pub(in super::super) enum Pace {
     /// Work of this machine alone: one image for each processor, unless the user names a number.
     Quick(Option<usize>),
-    /// Work of others, which is paid for or downloads: one image, unless the user names a number. Lines come at once.
+    /// Downloads: one image, unless the user names a number. Lines come at once.
     Slow(Option<usize>),
+    /// Work of hours that is paid for: the same, and warnings come at once, too.
+    Bake(Option<usize>),
 }
 
 impl Pace {
@@ -21,22 +23,22 @@ impl Pace {
         if args.no_bake {
             Self::Quick(args.network.jobs)
         } else {
-            Self::Slow(args.network.jobs)
+            Self::Bake(args.network.jobs)
         }
     }
 
     pub(super) fn count(self) -> usize {
         match self {
-            Self::Quick(Some(jobs)) | Self::Slow(Some(jobs)) => jobs,
+            Self::Quick(Some(jobs)) | Self::Slow(Some(jobs)) | Self::Bake(Some(jobs)) => jobs,
             Self::Quick(None) => thread::available_parallelism().map_or(1, NonZeroUsize::get),
-            Self::Slow(None) => 1,
+            Self::Slow(None) | Self::Bake(None) => 1,
         }
     }
 
     pub(super) fn lines(self) -> ImageLines {
         match self {
             Self::Quick(_) => ImageLines::InTurn,
-            Self::Slow(_) => ImageLines::AtOnce,
+            Self::Slow(_) | Self::Bake(_) => ImageLines::AtOnce,
         }
     }
 }

@@ -8,7 +8,7 @@ use crate::diagnostic::{Error, ErrorClass, Result};
 use crate::selection::{ChosenImage, SeveralFailed, TreeSet};
 use crate::ui::{Next, Printer, run_in_order};
 
-use super::{ImageChoice, ImageNaming, ImageRun};
+use super::{ImageChoice, ImageNaming, ImageRun, Pace};
 
 /// Images of one verb, of which each may fail for itself.
 pub(super) struct SeveralImages<'a> {
@@ -22,6 +22,9 @@ impl SeveralImages<'_> {
     pub(super) fn run(&self, run: &(impl Fn(&ImageRun<'_>) -> Result<()> + Sync)) -> Result<()> {
         let (printer, pace) = (self.printer, self.choice.pace);
         let mut failed = SeveralFailed::default();
+        if matches!(pace, Pace::Bake(_)) {
+            printer.warn_at_once();
+        }
         if pace.count() == 1 {
             for &image in self.images {
                 printer.start_image(image.name(), true);
