@@ -4,7 +4,7 @@ mod doubles;
 mod files;
 mod split;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::io::fs;
 use crate::model::definition::ImageDefinition;
 use crate::ui::Printer;
 
-use doubles::refuse_doubles;
+use doubles::find_doubles;
 use files::{DEFAULT, read_definitions};
 use split::parse_images;
 
@@ -122,7 +122,7 @@ pub enum NamingForm {
     Path,
 }
 
-/// A file of a folder of definitions whose images are not known.
+/// A file of a folder of definitions whose images are not known, or an image of it that shares files with another.
 #[derive(Debug, Clone)]
 pub struct UnreadableFile {
     /// The image that it defines if it defines one: the name of the file.
@@ -218,7 +218,7 @@ impl Definitions {
     /// fails where it is needed.
     ///
     /// # Errors
-    /// The definition or the folder cannot be read, two images have one name, or there is no image `NAME`.
+    /// The definition or the folder cannot be read, two images of one file share files, or there is no image `NAME`.
     pub fn load(config: Option<&Path>) -> Result<Self> {
         let (config, wanted) = split_config(config);
         let file = config.unwrap_or(Path::new(DEFAULT)).display().to_string();
@@ -234,7 +234,19 @@ impl Definitions {
         }
 
         images.sort_by(|one, other| one.name.cmp(&other.name));
-        refuse_doubles(&images)?;
+        let mut doubles = BTreeMap::new();
+        for double in find_doubles(&images) {
+            if !is_folder {
+                return Err(double.error);
+            }
+            let error = DefinitionError(Arc::new(double.error));
+            for name in double.names {
+                doubles.entry(name).or_insert_with(|| error.clone());
+            }
+        }
+        images.retain(|image| !doubles.contains_key(&image.name));
+        let doubles = doubles.into_iter();
+        unreadable.extend(doubles.map(|(name, error)| UnreadableFile { name, error }));
 
         let definitions = Self {
             file,

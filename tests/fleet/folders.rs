@@ -50,6 +50,55 @@ fn a_broken_definition_stops_its_own_image_alone() {
     }
 }
 
+/// Where a file system does not tell case apart, one of the two would overwrite the files of the other.
+#[test]
+fn names_that_differ_in_case_stop_their_own_images_alone() {
+    let test = Test::new()
+        .file("team/a.json", GOOD)
+        .file("team/Web.json", GOOD)
+        .file("team/web.json", GOOD)
+        .file(
+            "team/c.json",
+            &format!(r#"{{"images": {{"a": {GOOD}, "d": {GOOD}}}}}"#),
+        );
+    let ran = test.run_with("build --config team --all --no-bake -q --out o");
+    assert_eq!(ran.code, Some(3), "{}", ran.stderr);
+    for said in [
+        "error: Web: team/Web.json and team/web.json differ in case alone",
+        "error: web: team/Web.json and team/web.json differ in case alone",
+        "error: a: `a` is in team/a.json and team/c.json",
+        "3 of 4 images failed:",
+    ] {
+        assert_eq!(
+            ran.stderr.matches(said).count(),
+            1,
+            "{said}: {}",
+            ran.stderr
+        );
+    }
+    assert!(test.exists("o/d/guest-plan.json") && !test.exists("o/web"));
+    test.prints("plan d --config team");
+    for line in [
+        "plan web --config team",
+        "plan --config team#Web",
+        "list images --config team",
+    ] {
+        let ran = test.run_with(line);
+        assert_eq!(ran.code, Some(3), "{line}: {}", ran.stderr);
+        assert!(
+            ran.stderr.contains("differ in case"),
+            "{line}: {}",
+            ran.stderr
+        );
+    }
+    // One file is mended by the person who wrote it.
+    let both = format!(r#"{{"images": {{"Web": {GOOD}, "web": {GOOD}, "d": {GOOD}}}}}"#);
+    Test::new()
+        .file("imagegen.json", &both)
+        .line("plan d")
+        .fails(3, &["differ in case alone"]);
+}
+
 #[test]
 fn a_list_has_the_good_images_and_fails_by_each_bad_file() {
     let test = broken().file("team/d.json", "[");

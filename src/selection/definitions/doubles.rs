@@ -3,11 +3,27 @@
 use std::collections::BTreeMap;
 
 use super::DefinedImage;
-use crate::diagnostic::{CodedError, Error, Result};
+use crate::diagnostic::{CodedError, Error};
+
+/// Two images that share a file.
+pub(super) struct DoubleImages {
+    pub names: [String; 2],
+    pub error: Error,
+}
+
+impl DoubleImages {
+    fn new(one: &DefinedImage, other: &DefinedImage, message: String) -> Self {
+        Self {
+            names: [one.name.clone(), other.name.clone()],
+            error: CodedError::value(message, "give each image a name of its own").into(),
+        }
+    }
+}
 
 /// Each image has a workspace and a lockfile of its own, on systems without case in file names too.
-pub(super) fn refuse_doubles(images: &[DefinedImage]) -> Result<()> {
+pub(super) fn find_doubles(images: &[DefinedImage]) -> Vec<DoubleImages> {
     let (mut names, mut locks) = (BTreeMap::new(), BTreeMap::new());
+    let mut doubles = Vec::new();
     for image in images {
         let own = image.config();
         if let Some(other) = names.insert(image.name.to_lowercase(), image) {
@@ -18,20 +34,16 @@ pub(super) fn refuse_doubles(images: &[DefinedImage]) -> Result<()> {
                 let other = other.config();
                 format!("{other} and {own} differ in case alone: Windows has one folder for both")
             };
-            return Err(refuse_double(message));
+            doubles.push(DoubleImages::new(other, image, message));
         }
 
         let lock = image.lock_path();
         let key = lock.to_string_lossy().to_lowercase();
         if let Some(other) = locks.insert(key, image) {
-            let (other, lock) = (other.config(), lock.display());
-            let message = format!("{other} and {own} would have the same lockfile: {lock}");
-            return Err(refuse_double(message));
+            let (config, lock) = (other.config(), lock.display());
+            let message = format!("{config} and {own} would have the same lockfile: {lock}");
+            doubles.push(DoubleImages::new(other, image, message));
         }
     }
-    Ok(())
-}
-
-fn refuse_double(message: String) -> Error {
-    CodedError::value(message, "give each image a name of its own").into()
+    doubles
 }
