@@ -70,6 +70,8 @@ const LOADED: &[&str] = &[".pkr.hcl", ".pkr.json", ".pkrvars.hcl", ".pkrvars.jso
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Leftovers {
     None,
+    /// Packer or a plugin says that it did not remove everything.
+    Some,
     /// A second interrupt ended it.
     Killed,
     /// `--on-error abort`
@@ -80,6 +82,7 @@ impl Leftovers {
     fn describe(self) -> &'static str {
         match self {
             Self::None => "Packer has cleaned up",
+            Self::Some => "Packer has not removed all that it made",
             Self::Killed => "Packer was killed, and what it made may still be there",
             Self::Kept => "what Packer made stays, as `--on-error abort` says",
         }
@@ -148,7 +151,7 @@ impl Classify for BakeError {
             Self::WrongValue { meaning, .. } => vec![meaning.clone()],
             Self::NoProgram { name, .. } => vec![program_hint(name)],
             Self::Failed { log, .. } => vec![format!("see {} for the whole output", log.display())],
-            Self::Interrupted { left: Leftovers::Killed | Leftovers::Kept, log } => vec![format!(
+            Self::Interrupted { left: Leftovers::Some | Leftovers::Killed | Leftovers::Kept, log } => vec![format!(
                 "delete what {} names: machines, keys and groups that Packer made for the build",
                 log.display()
             )],

@@ -15,6 +15,25 @@ use super::{BakeError, Environment, Leftovers, Timeline, condense_line};
 /// The step that makes something on the platform.
 pub(super) const BUILD: &str = "build";
 
+/// Words of builders about machines, disks and keys that they cannot remove, and about a plugin that is gone.
+const LEFTOVER_WORDS: &[&str] = &[
+    "manually",
+    "may still be around",
+    "error cleaning up",
+    "error deleting",
+    "error destroying",
+    "error terminating",
+    "failed to delete",
+    "failed to destroy",
+    "connection is shut down",
+    "unexpected eof",
+];
+
+fn tells_of_leftovers(line: &str) -> bool {
+    let line = line.to_ascii_lowercase();
+    LEFTOVER_WORDS.iter().any(|words| line.contains(words))
+}
+
 /// Seconds since the start of the run.
 fn count_seconds(started: u64) -> f64 {
     let elapsed = clock::current_millis().saturating_sub(started);
@@ -53,6 +72,7 @@ impl PackerRun<'_> {
         };
         let mut progress = self.printer.start_progress();
         let mut last: Vec<String> = Vec::new();
+        let mut leftovers = Leftovers::None;
         let mut maskers: [Masker; 2] = Default::default();
         let (started, begin) = (self.started, count_seconds(self.started));
         let mut show = |line: String| {
@@ -61,6 +81,9 @@ impl PackerRun<'_> {
             match condense_line(&line) {
                 Some(text) => progress.show_milestone(&text),
                 None => progress.show_status(line.trim()),
+            }
+            if tells_of_leftovers(&line) {
+                leftovers = Leftovers::Some;
             }
             if !line.trim().is_empty() {
                 last.push(line);
@@ -78,7 +101,7 @@ impl PackerRun<'_> {
         maskers.iter_mut().flat_map(Masker::finish).for_each(show);
         progress.finish();
         self.timeline.add_step(step, begin, count_seconds(started));
-        self.check_outcome(step, outcome?, last)
+        self.check_outcome(step, outcome?, last, leftovers)
     }
 
     fn check_outcome(
@@ -86,6 +109,7 @@ impl PackerRun<'_> {
         step: &str,
         outcome: Outcome,
         last: Vec<String>,
+        leftovers: Leftovers,
     ) -> Result<(), BakeError> {
         let step = step.to_owned();
         match outcome {
@@ -98,7 +122,7 @@ impl PackerRun<'_> {
                     _ if step != BUILD => Leftovers::None,
                     None => Leftovers::Killed,
                     Some(_) if self.on_error == OnError::Abort => Leftovers::Kept,
-                    Some(_) => Leftovers::None,
+                    Some(_) => leftovers,
                 },
                 log: self.log_path.clone(),
             }),
