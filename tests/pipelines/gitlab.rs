@@ -168,6 +168,8 @@ fn run_resolved(
     let digest = forge.release_digest();
     // As many digits as gitlab.com has.
     let number = (11_000_000_000 + forge.list("").len()).to_string();
+    let target = job["variables"]["CI_MERGE_REQUEST_TARGET_BRANCH_NAME"].as_str();
+    let target = target.unwrap_or("main");
     let mut known = BTreeMap::new();
     for (name, value) in [
         ("CI", "true"),
@@ -175,7 +177,7 @@ fn run_resolved(
         ("CI_PROJECT_DIR", &project),
         ("CI_CONFIG_PATH", ".gitlab-ci.yml"),
         ("CI_DEFAULT_BRANCH", "main"),
-        ("CI_MERGE_REQUEST_TARGET_BRANCH_NAME", "main"),
+        ("CI_MERGE_REQUEST_TARGET_BRANCH_NAME", target),
         ("CI_JOB_ID", &number),
         ("IMAGEGEN_URL", "https://releases.test/imagegen"),
         ("IMAGEGEN_SHA256", &digest),
@@ -260,6 +262,20 @@ fn expand_all(variables: &BTreeMap<String, String>) -> BTreeMap<String, String> 
 impl Pipeline for Gitlab {
     fn preview(&self, forge: &Forge) -> bool {
         let ended = self.run_job(forge, "preview", "origin/change");
+        // The pipeline of a fork, whose repository need not have the target branch.
+        let base =
+            forge.develop("git fetch --quiet origin && git merge-base origin/main origin/change");
+        let mut fork = resolve_job(&self.pipeline, &self.pipeline["preview"]);
+        let variables = serde_json::json!({
+            "CI_PROJECT_ID": "2",
+            "CI_MERGE_REQUEST_PROJECT_ID": "1",
+            "CI_MERGE_REQUEST_TARGET_BRANCH_NAME": "absent",
+            "CI_MERGE_REQUEST_DIFF_BASE_SHA": base.trim(),
+        });
+        merge(&mut fork["variables"], &variables);
+        let forked = run_resolved(forge, "preview", &fork, "origin/change", None);
+        assert_eq!(forked.artifact, ended.artifact);
+        assert_eq!(forked.succeeded, ended.succeeded);
         forge.write("difference", &ended.artifact.unwrap_or_default());
         ended.succeeded
     }
