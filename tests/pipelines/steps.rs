@@ -325,6 +325,30 @@ fn records_are_read_from_a_folder_below_the_top_and_at_once() {
     assert_eq!(shown, "old-2\n2\n");
 }
 
+/// The images of one folder would be old builds of the other's lockfiles, and its updates other people's.
+#[test]
+fn folders_of_one_repository_have_branches_of_their_own() {
+    let Some(forge) = Forge::new() else { return };
+    forge.add_old_records("built", "old", 2, "imagegen.node.1.lock.json");
+    forge.write("newer", "1-old\n");
+    let bench = Bench::new(&forge);
+    let shown = bench.print(
+        "export NODE_IMAGES_NAME=web
+         step waiting names.txt >shown; cat names.txt; step update requests; ls requests
+         git ls-remote --heads origin 'imagegen-update-*' | cut -d / -f 3",
+    );
+    assert_eq!(
+        shown,
+        "imagegen-update-web-1.35.0\nimagegen-update-web-1.35.0\n"
+    );
+    let kept = bench.print(
+        "export NODE_IMAGES_NAME=web; echo '{\"imageVersion\": \"20260101-000000\"}' >image.json
+         step keep image.json; git fetch --quiet origin image-records-web
+         git ls-tree -r --name-only FETCH_HEAD | cut -d / -f 1",
+    );
+    assert_eq!(kept, "built\n");
+}
+
 /// A rule of the forge stays; a network comes back. What was promoted keeps no other image from it.
 #[test]
 fn a_refusal_that_stays_is_not_repeated_for_half_an_hour() {
