@@ -27,7 +27,7 @@ use std::path::{Component, Path, PathBuf};
 use walkdir::WalkDir;
 
 pub use claim::PlaceClaim;
-pub(in crate::io) use lock::lock_file;
+pub(in crate::io) use lock::{lacks_locks, lock_file};
 pub use output::{CheckedFile, OutputFile, OutputKind, OverwriteError};
 pub use place::{
     BUILDS, PlaceError, check_directory, is_written, list_entries, place_digested_directory,

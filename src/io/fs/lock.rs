@@ -10,6 +10,11 @@ use super::{FileError, file_error};
 /// Action of the error of a file system that has no locks.
 pub(super) const LOCKING: &str = "locking";
 
+/// Whether the error of [`lock_file`] is that of a file system that has no locks.
+pub(in crate::io) fn lacks_locks(error: &FileError) -> bool {
+    error.action == LOCKING
+}
+
 /// The file with its lock; none while another process has it, or where there is none.
 pub(in crate::io) fn lock_file(path: &Path, create: bool) -> Result<Option<File>, FileError> {
     let mut options = OpenOptions::new();

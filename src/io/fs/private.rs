@@ -10,7 +10,7 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use super::folder::{Folder, Kind};
-use super::lock::{LOCKING, lock_file};
+use super::lock::{LOCKING, lacks_locks, lock_file};
 use super::{FileError, file_error};
 use crate::base::digest::encode_hex;
 use crate::base::stream::copy_pieces;
@@ -248,7 +248,7 @@ impl RunLock {
                 }
                 // Another process looks for leftovers and was faster.
                 Ok(None) => {}
-                Err(error) if error.action == LOCKING => return Ok(Self { _file: None, run }),
+                Err(error) if lacks_locks(&error) => return Ok(Self { _file: None, run }),
                 Err(error) => return Err(error),
             }
         }

@@ -2,7 +2,7 @@
 
 use std::fs::{self, File};
 use std::io::{Read as _, Seek as _, SeekFrom, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,7 +16,8 @@ use crate::base::json::parse_foreign;
 use crate::base::stream::copy_pieces;
 use crate::base::url::strip_secrets;
 use crate::base::value::is_digest;
-use crate::io::fs::{Digests, FileError, file_error, lock_file, remove_if_exists};
+use crate::io::fs::{Digests, FileError, file_error, lacks_locks, lock_file, remove_if_exists};
+use crate::io::random::create_random;
 
 /// Recorded state of a part.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -41,16 +42,22 @@ pub struct PartialFile {
 }
 
 impl Store {
-    /// The part of what `url` publishes, for this process alone; none while another holds it.
+    /// The part of what `url` publishes, for this process alone; none while another holds it. On a file system without
+    /// locks, it has a name of its own and is not continued later.
     ///
     /// # Errors
     /// The store cannot be written.
     pub fn open_part(&self, url: &str) -> Result<Option<PartialFile>, FileError> {
-        let path = self
-            .root
-            .join("partial")
-            .join(format!("{}.part", sha256_hex(url.as_bytes())));
-        let Some(file) = lock_file(&path, true)? else {
+        let mut path = self.part_path(url.as_bytes());
+        let locked = match lock_file(&path, true) {
+            Err(error) if lacks_locks(&error) => {
+                let random: [u8; 32] = create_random().map_err(file_error("creating", &path))?;
+                path = self.part_path(&random);
+                Some(create_part(&path)?)
+            }
+            locked => locked?,
+        };
+        let Some(file) = locked else {
             return Ok(None);
         };
         let state_path = path.with_extension("json");
@@ -79,6 +86,11 @@ impl Store {
         Ok(Some(part))
     }
 
+    fn part_path(&self, seed: &[u8]) -> PathBuf {
+        let name = format!("{}.part", sha256_hex(seed));
+        self.root.join("partial").join(name)
+    }
+
     /// Removes parts that nobody has touched for `age`.
     pub(super) fn collect_parts(&self, age: Duration) -> Result<Vec<PathBuf>, FileError> {
         let mut removed = Vec::new();
@@ -90,8 +102,10 @@ impl Store {
             match path.extension().and_then(|extension| extension.to_str()) {
                 Some("part") => {
                     // Who waits for the lock sees that the file has lost its name.
-                    let Some(_lock) = lock_file(&path, false)? else {
-                        continue;
+                    let _lock = match lock_file(&path, false) {
+                        Ok(None) => continue,
+                        Err(error) if lacks_locks(&error) => None,
+                        locked => locked?,
                     };
                     remove_if_exists(&path.with_extension("json"))?;
                     remove_if_exists(&path)?;
@@ -105,6 +119,15 @@ impl Store {
         }
         Ok(removed)
     }
+}
+
+/// A file where none is.
+fn create_part(path: &Path) -> Result<File, FileError> {
+    let mut options = File::options();
+    options.create_new(true).read(true).write(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path).map_err(file_error("creating", path))
 }
 
 impl PartialFile {
