@@ -2,6 +2,8 @@
 
 mod answers;
 pub mod crash;
+#[cfg(target_os = "linux")]
+mod locks;
 mod parts;
 mod program;
 mod store;

@@ -39,14 +39,15 @@ fn rank_class(class: ErrorClass) -> u8 {
 
 impl SeveralFailed {
     fn format_failures(&self) -> String {
-        let mut text = String::new();
+        let mut lines = Vec::new();
         for (name, reason) in &self.shown {
-            text += &format!("\n  {name}: {reason}");
+            lines.push(format!("\n  {name}: {reason}"));
         }
-        match self.failed - self.shown.len() {
-            0 => text,
-            more => text + &format!("\n  and {more} more"),
+        let more = self.failed - self.shown.len();
+        if more > 0 {
+            lines.push(format!("\n  and {more} more"));
         }
+        lines.concat()
     }
 
     /// `1 of 4 images failed, 2 were not begun:`

@@ -74,7 +74,7 @@ impl WarningRows {
     }
 }
 
-/// What images at once have said already.
+/// Lines of a run that were said already.
 #[derive(Debug, Default)]
 pub(super) struct SaidLines {
     /// Whether warnings are said when they come, too.
@@ -113,7 +113,7 @@ impl Printer {
                 Some(_) => String::new(),
                 None => format!("{image}: "),
             };
-            self.say_warning(&warning, &names, Some(image.clone()), None);
+            self.say_warning(&warning, &names, Some(&image), None);
         }
         match self.sink.kept() {
             Some(kept) => kept.push(super::KeptOutput::Warning(warning)),
@@ -137,8 +137,8 @@ impl Printer {
                 _ => format!("{count} images, such as {}: ", first[0]),
             };
             let (image, images) = match count {
-                1 => (Some(row.last), None),
-                _ => (None, Some(row.images)),
+                1 => (Some(row.last.as_str()), None),
+                _ => (None, Some(&row.images)),
             };
             self.say_warning(&row.warning, &names, image, images);
         }
@@ -149,14 +149,14 @@ impl Printer {
         &self,
         warning: &ImageWarning,
         names: &str,
-        image: Option<String>,
-        images: Option<WarnedImages>,
+        image: Option<&str>,
+        images: Option<&WarnedImages>,
     ) {
         let lines = warning.hints.iter().map(|hint| (EventKind::Hint, hint));
         for (kind, text) in std::iter::once((EventKind::Warning, &warning.text)).chain(lines) {
             if LineForm::from(self.format) == LineForm::Json {
-                let mut event = events::create_event(kind, text, image.clone());
-                event.images.clone_from(&images);
+                let mut event = events::create_event(kind, text, image.map(str::to_owned));
+                event.images = images.cloned();
                 self.sink.write_line(events::format_line(&event));
             } else if kind == EventKind::Warning {
                 self.print_event(kind, &format!("{names}{text}"));

@@ -349,34 +349,6 @@ fn two_processes_fetch_one_file_once() {
     assert_eq!(sound(&test.folder.join("store")), COMPONENTS.len());
 }
 
-/// A network file system may have no locks, and `flock(2)` says ENOLCK there.
-#[cfg(target_os = "linux")]
-#[test]
-fn a_store_without_locks_is_filled_and_swept() {
-    let server = Server::new(|asked| serve(asked, 1000));
-    let test = mirrored(&server.url(""), "fetch", 1000).file(
-        "lock.c",
-        "#include <errno.h>\nint flock(int f, int o) { errno = ENOLCK; return -1; }\n",
-    );
-    let library = test.folder.join("lock.so").display().to_string();
-    let compiled = Command::new("cc")
-        .current_dir(&test.folder)
-        .args(["-shared", "-fPIC", "-o", "lock.so", "lock.c"])
-        .status();
-    assert!(compiled.expect("cc").success());
-    let test = test.env("LD_PRELOAD", &library);
-    let mut two = [started(&test), started(&test)];
-    for child in &mut two {
-        assert!(child.wait().expect("end").success());
-    }
-    assert_eq!(sound(&test.folder.join("store")), COMPONENTS.len());
-    let asked = server.asked().len();
-    test.succeeds();
-    assert_eq!(server.asked().len(), asked);
-    test.bare().prints("store gc --days 0");
-    assert!(files(&test.folder.join("store/partial")).is_empty());
-}
-
 #[cfg(unix)]
 #[test]
 fn an_interrupt_leaves_parts_for_the_next_run() {
