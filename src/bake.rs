@@ -70,8 +70,8 @@ const LOADED: &[&str] = &[".pkr.hcl", ".pkr.json", ".pkrvars.hcl", ".pkrvars.jso
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Leftovers {
     None,
-    /// Packer or a plugin says that it did not remove everything.
-    Some,
+    /// Packer or a plugin tells of something that it could not remove, or the plugin is gone.
+    Told,
     /// A second interrupt ended it.
     Killed,
     /// `--on-error abort`
@@ -82,7 +82,7 @@ impl Leftovers {
     fn describe(self) -> &'static str {
         match self {
             Self::None => "Packer has cleaned up",
-            Self::Some => "Packer has not removed all that it made",
+            Self::Told => "Packer may not have removed all that it made",
             Self::Killed => "Packer was killed, and what it made may still be there",
             Self::Kept => "what Packer made stays, as `--on-error abort` says",
         }
@@ -151,7 +151,7 @@ impl Classify for BakeError {
             Self::WrongValue { meaning, .. } => vec![meaning.clone()],
             Self::NoProgram { name, .. } => vec![program_hint(name)],
             Self::Failed { log, .. } => vec![format!("see {} for the whole output", log.display())],
-            Self::Interrupted { left: Leftovers::Some | Leftovers::Killed | Leftovers::Kept, log } => vec![format!(
+            Self::Interrupted { left: Leftovers::Told | Leftovers::Killed | Leftovers::Kept, log } => vec![format!(
                 "delete what {} names: machines, keys and groups that Packer made for the build",
                 log.display()
             )],

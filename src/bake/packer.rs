@@ -83,7 +83,7 @@ impl PackerRun<'_> {
                 None => progress.show_status(line.trim()),
             }
             if tells_of_leftovers(&line) {
-                leftovers = Leftovers::Some;
+                leftovers = Leftovers::Told;
             }
             if !line.trim().is_empty() {
                 last.push(line);
