@@ -43,7 +43,11 @@ pub fn check_lock_path(path: &Path) -> Result<()> {
             "{} is not a lockfile: it is not overwritten",
             path.display()
         );
-        return Err(CodedError::value(message, "choose another path for the lockfile").into());
+        return Err(CodedError::value(
+            message,
+            "choose another path, or remove the file if it was one",
+        )
+        .into());
     }
     Ok(())
 }
