@@ -270,11 +270,11 @@ fn gates_are_explained_with_their_locks() {
     let found = explain("SidecarContainers");
     let kubelet = found
         .iter()
-        .find(|it| it["lines"][0] == "kubelet: Kubernetes from 1.28 on");
+        .find(|it| it["lines"][0] == "kubelet: Kubernetes 1.28 to 1.36");
     let kubelet = kubelet.unwrap_or_else(|| panic!("{found:?}"));
     assert_eq!(
         kubelet["lines"][1],
-        "locked to true: Kubernetes from 1.33 on"
+        "locked to true: Kubernetes 1.33 to 1.36"
     );
 }
 
